@@ -13,7 +13,7 @@
 static MPI_Count extent_of(MPI_Datatype type)
 {
     MPI_Count lower, extent = 0;
-    tutti_real.MPI_Type_get_extent_x(type, &lower, &extent);
+    tutti_next.MPI_Type_get_extent_x(type, &lower, &extent);
     return extent;
 }
 
@@ -59,8 +59,8 @@ static int move_slowly(const struct tutti_block *block, enum tutti_direction dir
     for (MPI_Count e = 0; e < block->count && status == TUTTI_OK; e++) {
         char *element = (char *)stage.host + e * extent, *at = packed + (size_t)e * block->size;
         int position = 0, size = block->size <= INT_MAX ? (int)block->size : -1;
-        int code = packs ? tutti_real.MPI_Pack(element, 1, block->type, at, size, &position, tutti_handles.self)
-                         : tutti_real.MPI_Unpack(at, size, &position, element, 1, block->type, tutti_handles.self);
+        int code = packs ? tutti_next.MPI_Pack(element, 1, block->type, at, size, &position, tutti_handles.self)
+                         : tutti_next.MPI_Unpack(at, size, &position, element, 1, block->type, tutti_handles.self);
         if (code != MPI_SUCCESS)
             status = TUTTI_ERR_TRANSPORT;
     }

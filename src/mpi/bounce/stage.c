@@ -62,14 +62,14 @@ static unsigned char *mark(const struct tutti_stage *stage, MPI_Count true_lb)
     int size = 0, position = 0;
     unsigned char *ones = malloc(bytes ? bytes : 1), *marks = calloc(bytes ? bytes : 1, 1), *packed = NULL;
     int ok = ones && marks && bytes <= INT_MAX &&
-             tutti_real.MPI_Pack_size(1, stage->type, tutti_handles.self, &size) == MPI_SUCCESS;
+             tutti_next.MPI_Pack_size(1, stage->type, tutti_handles.self, &size) == MPI_SUCCESS;
     if (ok && (packed = malloc(size ? (size_t)size : 1)) != NULL) {
         memset(ones, 0xff, bytes);
-        ok = tutti_real.MPI_Pack(ones - true_lb, 1, stage->type, packed, size, &position, tutti_handles.self) ==
+        ok = tutti_next.MPI_Pack(ones - true_lb, 1, stage->type, packed, size, &position, tutti_handles.self) ==
              MPI_SUCCESS;
         int length = position;
         position = 0;
-        ok = ok && tutti_real.MPI_Unpack(packed, length, &position, marks - true_lb, 1, stage->type,
+        ok = ok && tutti_next.MPI_Unpack(packed, length, &position, marks - true_lb, 1, stage->type,
                                          tutti_handles.self) == MPI_SUCCESS;
     }
     if (!packed || !ok) {
@@ -85,7 +85,7 @@ static unsigned char *mark(const struct tutti_stage *stage, MPI_Count true_lb)
 static struct run *runs_of(const struct tutti_stage *stage, size_t *n)
 {
     MPI_Count lb, extent;
-    if (tutti_real.MPI_Type_get_true_extent_x(stage->type, &lb, &extent) != MPI_SUCCESS)
+    if (tutti_next.MPI_Type_get_true_extent_x(stage->type, &lb, &extent) != MPI_SUCCESS)
         return NULL;
     unsigned char *marks = mark(stage, lb);
     struct run *runs = NULL;
@@ -173,9 +173,9 @@ static int shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutti_layo
         true_lb = (*layout)->true_lower;
         true_extent = (*layout)->true_extent;
         size = (*layout)->size;
-    } else if (tutti_real.MPI_Type_get_extent_x(stage->type, &lb, &extent) != MPI_SUCCESS ||
-               tutti_real.MPI_Type_get_true_extent_x(stage->type, &true_lb, &true_extent) != MPI_SUCCESS ||
-               tutti_real.MPI_Type_size_x(stage->type, &size) != MPI_SUCCESS) {
+    } else if (tutti_next.MPI_Type_get_extent_x(stage->type, &lb, &extent) != MPI_SUCCESS ||
+               tutti_next.MPI_Type_get_true_extent_x(stage->type, &true_lb, &true_extent) != MPI_SUCCESS ||
+               tutti_next.MPI_Type_size_x(stage->type, &size) != MPI_SUCCESS) {
         return 0;
     }
     MPI_Count reach = (stage->count - 1) * extent;
@@ -317,7 +317,7 @@ void tutti_stage_close(struct tutti_stage *stage)
 MPI_Count tutti_received(const MPI_Status *status)
 {
     MPI_Count bytes = -1;
-    if (tutti_real.MPI_Get_elements_x(status, tutti_handles.byte, &bytes) != MPI_SUCCESS || bytes == MPI_UNDEFINED)
+    if (tutti_next.MPI_Get_elements_x(status, tutti_handles.byte, &bytes) != MPI_SUCCESS || bytes == MPI_UNDEFINED)
         return -1;
     return bytes;
 }

@@ -39,7 +39,7 @@ static int drop(MPI_Comm comm, int of, void *value, void *extra)
 static int is_ready(void)
 {
     pthread_mutex_lock(&lock);
-    made = made || tutti_real.MPI_Comm_create_keyval(not_copied, drop, &keyval, NULL) == MPI_SUCCESS;
+    made = made || tutti_next.MPI_Comm_create_keyval(not_copied, drop, &keyval, NULL) == MPI_SUCCESS;
     pthread_mutex_unlock(&lock);
     return made;
 }
@@ -57,18 +57,18 @@ static void note(MPI_Comm comm, MPI_Info info)
     TUTTI_INSIDE();
     char kinds[256] = "";
     int flag = 0;
-    if (info == tutti_handles.no_info || !tutti_real.MPI_Info_get ||
-        tutti_real.MPI_Info_get(info, key, (int)sizeof kinds - 1, kinds, &flag) != MPI_SUCCESS || !flag || !is_ready())
+    if (info == tutti_handles.no_info || !tutti_next.MPI_Info_get ||
+        tutti_next.MPI_Info_get(info, key, (int)sizeof kinds - 1, kinds, &flag) != MPI_SUCCESS || !flag || !is_ready())
         return;
     char *copy = strdup(kinds);
-    if (copy && tutti_real.MPI_Comm_set_attr(comm, keyval, copy) != MPI_SUCCESS)
+    if (copy && tutti_next.MPI_Comm_set_attr(comm, keyval, copy) != MPI_SUCCESS)
         free(copy);
 }
 
 int tutti_door_MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 {
     tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);
-    const int code = tutti_real.MPI_Comm_set_info(comm, info);
+    const int code = tutti_next.MPI_Comm_set_info(comm, info);
     if (code == MPI_SUCCESS && !tutti_inside)
         note(comm, info);
     return code;
@@ -84,9 +84,9 @@ static int dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 
 void tutti_calls_asserted(void)
 {
-    just_dup_with_info = tutti_real.MPI_Comm_dup_with_info;
+    just_dup_with_info = tutti_next.MPI_Comm_dup_with_info;
     if (just_dup_with_info)
-        tutti_real.MPI_Comm_dup_with_info = dup_with_info;
+        tutti_next.MPI_Comm_dup_with_info = dup_with_info;
 }
 
 /* 1 where the kind is in the list, or one of the list with further restrictions. */
@@ -105,7 +105,7 @@ void tutti_asserted_tell(MPI_Comm comm, MPI_Info info, const char *taken)
     char kinds[256], all[256] = "", *rest = NULL;
     void *value = NULL;
     int flag = 0;
-    if (!made || tutti_real.MPI_Comm_get_attr(comm, keyval, &value, &flag) != MPI_SUCCESS || !flag)
+    if (!made || tutti_next.MPI_Comm_get_attr(comm, keyval, &value, &flag) != MPI_SUCCESS || !flag)
         return;
     strncpy(kinds, value, sizeof kinds - 1);
     kinds[sizeof kinds - 1] = '\0';
@@ -117,5 +117,5 @@ void tutti_asserted_tell(MPI_Comm comm, MPI_Info info, const char *taken)
         strcat(all, kind);
     }
     if (all[0])
-        tutti_real.MPI_Info_set(info, key, all);
+        tutti_next.MPI_Info_set(info, key, all);
 }

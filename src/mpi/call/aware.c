@@ -14,7 +14,7 @@ static const char *own_kinds(void)
     const struct tutti_device *device = tutti_device();
     int initialized = 0;
     char why[256];
-    tutti_real.MPI_Initialized(&initialized);
+    tutti_next.MPI_Initialized(&initialized);
     if (!device || (initialized && !tutti_door.on) || device->open(why, sizeof why) != TUTTI_OK)
         return NULL;
     return device->simulates && tutti_settings()->device == TUTTI_SET_DEVICE_AUTO ? NULL : device->kinds;
@@ -27,14 +27,14 @@ static int takes_cuda(void)
 
 int tutti_door_MPIX_Query_cuda_support(void)
 {
-    return takes_cuda() || tutti_real.MPIX_Query_cuda_support();
+    return takes_cuda() || tutti_next.MPIX_Query_cuda_support();
 }
 
 int tutti_door_MPIX_GPU_query_support(int gpu_type, int *is_supported)
 {
     enum { GPU_SUPPORT_CUDA = 0 };
     if (gpu_type != GPU_SUPPORT_CUDA || !is_supported || !takes_cuda())
-        return tutti_real.MPIX_GPU_query_support(gpu_type, is_supported);
+        return tutti_next.MPIX_GPU_query_support(gpu_type, is_supported);
     *is_supported = 1;
     return MPI_SUCCESS;
 }
@@ -44,16 +44,16 @@ int tutti_door_MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info)
 {
     static const char key[] = "mpi_memory_alloc_kinds";
     const char *kinds = tutti_inside ? NULL : own_kinds();
-    int code = tutti_real.MPI_Comm_get_info(comm, info), flag = 0;
+    int code = tutti_next.MPI_Comm_get_info(comm, info), flag = 0;
     char has[256] = "", all[512];
     if (code != MPI_SUCCESS || !kinds)
         return code;
-    if (tutti_real.MPI_Info_get(*info, key, (int)sizeof has - 1, has, &flag) != MPI_SUCCESS || !flag)
+    if (tutti_next.MPI_Info_get(*info, key, (int)sizeof has - 1, has, &flag) != MPI_SUCCESS || !flag)
         snprintf(has, sizeof has, "mpi,system");
     const int told = strstr(has, kinds) != NULL;
     snprintf(all, sizeof all, "%s%s%s", has, told ? "" : ",", told ? "" : kinds);
     if (!told)
-        tutti_real.MPI_Info_set(*info, key, all);
+        tutti_next.MPI_Info_set(*info, key, all);
     tutti_asserted_tell(comm, *info, all);
     return code;
 }

@@ -32,12 +32,12 @@ static int before_free(MPI_Comm *comm)
 
 int tutti_door_MPI_Comm_free(MPI_Comm *comm)
 {
-    int failed = before_free(comm), code = tutti_real.MPI_Comm_free(comm);
+    int failed = before_free(comm), code = tutti_next.MPI_Comm_free(comm);
     return code != MPI_SUCCESS ? code : failed;
 }
 
 int tutti_door_MPI_Comm_disconnect(MPI_Comm *comm)
 {
-    int failed = before_free(comm), code = tutti_real.MPI_Comm_disconnect(comm);
+    int failed = before_free(comm), code = tutti_next.MPI_Comm_disconnect(comm);
     return code != MPI_SUCCESS ? code : failed;
 }

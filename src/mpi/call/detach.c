@@ -26,7 +26,7 @@ static int is_complete(void *with)
 {
     struct flush *flush = with;
     int flag = 0;
-    return tutti_real.MPI_Test(&flush->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
+    return tutti_next.MPI_Test(&flush->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
 }
 
 /* Waits by the engine for the request of a flush, if the MPI has begun one. */
@@ -77,8 +77,8 @@ static void before_process(void)
     struct flush flush;
     if (needs_no_help())
         return;
-    if (tutti_real.MPI_Buffer_iflush)
-        await_flush(tutti_real.MPI_Buffer_iflush(&flush.request), &flush);
+    if (tutti_next.MPI_Buffer_iflush)
+        await_flush(tutti_next.MPI_Buffer_iflush(&flush.request), &flush);
     else
         await_room();
 }
@@ -86,15 +86,15 @@ static void before_process(void)
 static void before_comm(MPI_Comm comm)
 {
     struct flush flush;
-    if (!needs_no_help() && tutti_real.MPI_Comm_iflush_buffer)
-        await_flush(tutti_real.MPI_Comm_iflush_buffer(comm, &flush.request), &flush);
+    if (!needs_no_help() && tutti_next.MPI_Comm_iflush_buffer)
+        await_flush(tutti_next.MPI_Comm_iflush_buffer(comm, &flush.request), &flush);
 }
 
 static void before_session(MPI_Session session)
 {
     struct flush flush;
-    if (!needs_no_help() && tutti_real.MPI_Session_iflush_buffer)
-        await_flush(tutti_real.MPI_Session_iflush_buffer(session, &flush.request), &flush);
+    if (!needs_no_help() && tutti_next.MPI_Session_iflush_buffer)
+        await_flush(tutti_next.MPI_Session_iflush_buffer(session, &flush.request), &flush);
 }
 
 #define BEFORE_MPI_Buffer_detach           before_process()
@@ -119,8 +119,8 @@ static void before_session(MPI_Session session)
 
 #undef MADE
 #define MADE(how, form, name, parameters, arguments)                                                                   \
-    just_##name = tutti_real.name;                                                                                     \
-    tutti_real.name = progressing_##name;
+    just_##name = tutti_next.name;                                                                                     \
+    tutti_next.name = progressing_##name;
 
 void tutti_calls_detach(void)
 {

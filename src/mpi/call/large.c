@@ -40,12 +40,12 @@ static int *list_of(struct narrow *narrow, const MPI_Count *large, int n)
 static int *of_ranks(struct narrow *narrow, MPI_Comm comm, const void *large, int own)
 {
     int inter = 0, n = 0;
-    if (!large || tutti_real.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS)
+    if (!large || tutti_next.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS)
         return NULL;
     if (inter && !own)
-        tutti_real.MPI_Comm_remote_size(comm, &n);
+        tutti_next.MPI_Comm_remote_size(comm, &n);
     else
-        tutti_real.MPI_Comm_size(comm, &n);
+        tutti_next.MPI_Comm_size(comm, &n);
     return list_of(narrow, large, n);
 }
 
@@ -123,7 +123,7 @@ int tutti_lacking(const char *call)
     static int large_##name parameters                                                                                 \
     {                                                                                                                  \
         struct narrow narrow = {.persistent = is_init(#name)};                                                         \
-        int code = tutti_real.name arguments;                                                                          \
+        int code = tutti_next.name arguments;                                                                          \
         return end(&narrow, code);                                                                                     \
     }
 #include "mpi/real/calls.def"
@@ -134,8 +134,8 @@ void tutti_calls_complete(void)
 {
 #define TUTTI_CALL(kind, waits, name, errors, buffers, parameters, arguments)
 #define TUTTI_CALL_C(kind, waits, name, errors, buffers, parameters, arguments)                                        \
-    if (!tutti_real.name##_c && tutti_real.name)                                                                       \
-        tutti_real.name##_c = large_##name;
+    if (!tutti_next.name##_c && tutti_next.name)                                                                       \
+        tutti_next.name##_c = large_##name;
 #include "mpi/real/calls.def"
 #undef TUTTI_CALL
 #undef TUTTI_CALL_C
@@ -151,7 +151,7 @@ void tutti_calls_complete(void)
 #undef DISP
 #undef AINT
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
-    if (!tutti_real.name)                                                                                              \
-        tutti_real.name = lacking_##name;
+    if (!tutti_next.name)                                                                                              \
+        tutti_next.name = lacking_##name;
 #include "mpi/real/calls.inc"
 }

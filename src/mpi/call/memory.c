@@ -15,9 +15,9 @@ static int asked_by_info(MPI_Info info)
 {
     char kinds[256] = "";
     int flag = 0;
-    if (info == tutti_handles.no_info || !tutti_real.MPI_Info_get)
+    if (info == tutti_handles.no_info || !tutti_next.MPI_Info_get)
         return 0;
-    if (tutti_real.MPI_Info_get(info, "mpi_memory_alloc_kinds", (int)sizeof kinds - 1, kinds, &flag) != MPI_SUCCESS)
+    if (tutti_next.MPI_Info_get(info, "mpi_memory_alloc_kinds", (int)sizeof kinds - 1, kinds, &flag) != MPI_SUCCESS)
         return 0;
     char *rest = NULL;
     for (char *kind = flag ? strtok_r(kinds, ",", &rest) : NULL; kind; kind = strtok_r(NULL, ",", &rest)) {
@@ -73,7 +73,7 @@ int tutti_door_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     const struct tutti_settings *settings = tutti_settings();
     int everywhere = device && device->simulates && settings->device != TUTTI_SET_DEVICE_AUTO && !settings->host_strict;
     if (!device || size <= 0 || tutti_inside || !(everywhere || asked_by_info(info)))
-        return tutti_real.MPI_Alloc_mem(size, info, baseptr);
+        return tutti_next.MPI_Alloc_mem(size, info, baseptr);
     void *memory = NULL;
     char why[256];
     int gpu = -1, status = device->open(why, sizeof why);
@@ -82,7 +82,7 @@ int tutti_door_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     if (status == TUTTI_OK)
         status = device->alloc(gpu, (size_t)size, &memory);
     if (status != TUTTI_OK)
-        return tutti_real.MPI_Alloc_mem(size, info, baseptr);
+        return tutti_next.MPI_Alloc_mem(size, info, baseptr);
     *(void **)baseptr = memory;
     note(memory);
     tutti_count("MPI_Alloc_mem", TUTTI_OUTCOME_ACCELERATED, "device memory");
@@ -99,7 +99,7 @@ int tutti_door_MPI_Free_mem(void *base)
         return MPI_ERR_BASE;
     }
     if (likely(!tutti_on_device(base)))
-        return tutti_real.MPI_Free_mem(base);
+        return tutti_next.MPI_Free_mem(base);
     struct tutti_memory memory;
     tutti_door.device->classify(base, &memory);
     if (memory.base != base || tutti_free(base) != TUTTI_OK)

@@ -36,12 +36,12 @@ static int ask_plain(void)
     MPI_Aint places[] = {0, offsetof(struct gapped, b), offsetof(struct gapped, c)};
     MPI_Datatype parts[] = {MPI_CHAR, MPI_INT, MPI_DOUBLE}, type;
     char packed[256] = "", plain[sizeof(char) + sizeof(int) + sizeof(double)];
-    if (tutti_real.MPI_Type_create_struct(3, lengths, places, parts, &type) != MPI_SUCCESS)
+    if (tutti_next.MPI_Type_create_struct(3, lengths, places, parts, &type) != MPI_SUCCESS)
         return 0;
     int fine =
-        tutti_real.MPI_Type_commit(&type) == MPI_SUCCESS &&
-        tutti_real.MPI_Pack(&from, 1, type, packed, (int)sizeof packed, &position, tutti_handles.self) == MPI_SUCCESS;
-    tutti_real.MPI_Type_free(&type);
+        tutti_next.MPI_Type_commit(&type) == MPI_SUCCESS &&
+        tutti_next.MPI_Pack(&from, 1, type, packed, (int)sizeof packed, &position, tutti_handles.self) == MPI_SUCCESS;
+    tutti_next.MPI_Type_free(&type);
     memcpy(plain, &from.a, sizeof from.a);
     memcpy(plain + sizeof from.a, &from.b, sizeof from.b);
     memcpy(plain + sizeof from.a + sizeof from.b, &from.c, sizeof from.c);
@@ -239,7 +239,7 @@ static int move(struct packing *call, real_call *real, void *with, int *code)
 static int external_checked(const char *datarep, MPI_Datatype type)
 {
     MPI_Aint bytes;
-    return tutti_real.MPI_Pack_external_size(datarep, 0, type, &bytes);
+    return tutti_next.MPI_Pack_external_size(datarep, 0, type, &bytes);
 }
 
 /* More than external32 makes of the elements; -1: not known. */

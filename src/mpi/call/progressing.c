@@ -84,7 +84,7 @@ static int ended(void *with)
     struct ending *e = with;
     int flag = 0;
     if (!tutti_progress_busy() && !tutti_waits_raise_elsewhere()) {
-        e->code = tutti_real.MPI_Wait(e->request, e->status);
+        e->code = tutti_next.MPI_Wait(e->request, e->status);
         return 1;
     }
     e->code = tutti_test_on(e->comm, e->request, &flag, e->status);
@@ -131,7 +131,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         MPI_Request request;                                                                                           \
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
-        return finish(comm, tutti_real.FORM_##name AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                \
+        return finish(comm, tutti_next.FORM_##name AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                \
     }
 #define MEETS(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
@@ -157,7 +157,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         MPI_Request request;                                                                                           \
         if (none_held() || source == MPI_PROC_NULL)                                                                    \
             return just_##name arguments;                                                                              \
-        return finish(comm, tutti_real.FORM_##name(buf, count, datatype, source, tag, comm, &request), &request,       \
+        return finish(comm, tutti_next.FORM_##name(buf, count, datatype, source, tag, comm, &request), &request,       \
                       status);                                                                                         \
     }
 #define TAKES(name, parameters, arguments)                                                                             \
@@ -168,7 +168,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         if (none_held())                                                                                               \
             return just_##name arguments;                                                                              \
         const MPI_Comm comm = tutti_handles.world; /* nothing else is known of a matched message */                    \
-        return finish(comm, tutti_real.FORM_##name(buf, count, datatype, message, &request), &request, status);        \
+        return finish(comm, tutti_next.FORM_##name(buf, count, datatype, message, &request), &request, status);        \
     }
 #define EXCHANGES_BY(suffix, name, parameters, arguments)                                                              \
     static int(*just_##name) parameters;                                                                               \
@@ -182,12 +182,12 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
             int empty = just_MPI_Recv##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, status);            \
             return alone != MPI_SUCCESS ? alone : empty;                                                               \
         }                                                                                                              \
-        int code = tutti_real.MPI_Irecv##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, &receive);        \
+        int code = tutti_next.MPI_Irecv##suffix(recvbuf, recvcount, recvtype, source, recvtag, comm, &receive);        \
         if (code != MPI_SUCCESS)                                                                                       \
             return code;                                                                                               \
-        code = tutti_real.MPI_Isend##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);                 \
+        code = tutti_next.MPI_Isend##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);                 \
         if (code != MPI_SUCCESS)                                                                                       \
-            tutti_real.MPI_Cancel(&receive);                                                                           \
+            tutti_next.MPI_Cancel(&receive);                                                                           \
         int sent = finish(comm, code, &send, MPI_STATUS_IGNORE);                                                       \
         int received = finish(comm, MPI_SUCCESS, &receive, status);                                                    \
         return sent != MPI_SUCCESS ? sent : received;                                                                  \
@@ -200,16 +200,16 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
 static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, int bytes, int *position, MPI_Comm comm)
 {
     if (buf || !tutti_quirks.pack_lacks_bottom)
-        return tutti_real.MPI_Pack(buf, count, type, packed, bytes, position, comm);
+        return tutti_next.MPI_Pack(buf, count, type, packed, bytes, position, comm);
     const MPI_Aint back = -(MPI_Aint)(intptr_t)packed;
     MPI_Datatype shifted;
-    int code = tutti_real.MPI_Type_create_struct(1, &count, &back, &type, &shifted);
+    int code = tutti_next.MPI_Type_create_struct(1, &count, &back, &type, &shifted);
     if (code != MPI_SUCCESS)
         return code;
-    code = tutti_real.MPI_Type_commit(&shifted);
+    code = tutti_next.MPI_Type_commit(&shifted);
     if (code == MPI_SUCCESS)
-        code = tutti_real.MPI_Pack(packed, 1, shifted, packed, bytes, position, comm);
-    tutti_real.MPI_Type_free(&shifted);
+        code = tutti_next.MPI_Pack(packed, 1, shifted, packed, bytes, position, comm);
+    tutti_next.MPI_Type_free(&shifted);
     return code;
 }
 
@@ -226,18 +226,18 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
             return alone != MPI_SUCCESS ? alone : empty;                                                               \
         }                                                                                                              \
         if (none_held() || count < 0 || count > INT_MAX || !tutti_type_is_fine(datatype) ||                            \
-            tutti_real.MPI_Pack_size((int)count, datatype, comm, &bytes) != MPI_SUCCESS || bytes < 0)                  \
+            tutti_next.MPI_Pack_size((int)count, datatype, comm, &bytes) != MPI_SUCCESS || bytes < 0)                  \
             return just_##name arguments;                                                                              \
         void *packed = malloc((size_t)bytes + 1);                                                                      \
         if (!packed || packed_from(buf, (int)count, datatype, packed, bytes, &position, comm) != MPI_SUCCESS) {        \
             free(packed);                                                                                              \
             return just_##name arguments;                                                                              \
         }                                                                                                              \
-        int code = tutti_real.MPI_Irecv(buf, (int)count, datatype, source, recvtag, comm, &receive);                   \
+        int code = tutti_next.MPI_Irecv(buf, (int)count, datatype, source, recvtag, comm, &receive);                   \
         if (code == MPI_SUCCESS) {                                                                                     \
-            int sent = tutti_real.MPI_Isend(packed, position, tutti_handles.packed, dest, sendtag, comm, &send);       \
+            int sent = tutti_next.MPI_Isend(packed, position, tutti_handles.packed, dest, sendtag, comm, &send);       \
             if (sent != MPI_SUCCESS)                                                                                   \
-                tutti_real.MPI_Cancel(&receive);                                                                       \
+                tutti_next.MPI_Cancel(&receive);                                                                       \
             sent = finish(comm, sent, &send, MPI_STATUS_IGNORE);                                                       \
             code = finish(comm, MPI_SUCCESS, &receive, status);                                                        \
             code = sent != MPI_SUCCESS ? sent : code;                                                                  \
@@ -253,8 +253,8 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
 
 #undef MADE
 #define MADE(how, form, name, parameters, arguments)                                                                   \
-    just_##name = tutti_real.name;                                                                                     \
-    tutti_real.name = progressing_##name;
+    just_##name = tutti_next.name;                                                                                     \
+    tutti_next.name = progressing_##name;
 
 void tutti_calls_progressing(void)
 {

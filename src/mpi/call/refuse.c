@@ -22,7 +22,7 @@ static _Atomic(int) begun_empty;
 static int any_bytes(MPI_Count count, MPI_Datatype type)
 {
     MPI_Count size = 1;
-    return count != 0 && (!tutti_type_is_fine(type) || tutti_real.MPI_Type_size_x(type, &size) != MPI_SUCCESS || size);
+    return count != 0 && (!tutti_type_is_fine(type) || tutti_next.MPI_Type_size_x(type, &size) != MPI_SUCCESS || size);
 }
 
 static int begins(MPI_Count count, MPI_Datatype type)
@@ -79,13 +79,13 @@ static void poll_steps(void)
             return errors;                                                                                             \
         }                                                                                                              \
         tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);                                                           \
-        return tutti_real.name arguments;                                                                              \
+        return tutti_next.name arguments;                                                                              \
     }
 #define GENERATE_PASS(waits, name, errors, buffers, parameters, arguments)                                             \
     int tutti_door_##name parameters                                                                                   \
     {                                                                                                                  \
         POLLS_##waits;                                                                                                 \
-        return tutti_real.name arguments;                                                                              \
+        return tutti_next.name arguments;                                                                              \
     }
 #define GENERATE_TAKE(waits, name, errors, buffers, parameters, arguments)
 #define GENERATE_REFUSE(waits, name, errors, buffers, parameters, arguments)                                           \
@@ -93,7 +93,7 @@ static void poll_steps(void)
     {                                                                                                                  \
         const char *argument = buffers;                                                                                \
         if (likely(!argument))                                                                                         \
-            return tutti_real.name arguments;                                                                          \
+            return tutti_next.name arguments;                                                                          \
         tutti_refuse(#name, argument);                                                                                 \
         return errors;                                                                                                 \
     }

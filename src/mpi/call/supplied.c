@@ -17,7 +17,7 @@ static int look(MPI_Request request, int *flag, MPI_Status *status, int *code)
     *code = MPI_SUCCESS;
     if (request == tutti_handles.no_request)
         return 0;
-    *code = tutti_real.MPI_Request_get_status(request, flag, status);
+    *code = tutti_next.MPI_Request_get_status(request, flag, status);
     return *code != MPI_SUCCESS || !*flag || status->MPI_SOURCE != MPI_ANY_SOURCE || status->MPI_TAG != MPI_ANY_TAG;
 }
 
@@ -34,13 +34,13 @@ static int all_of(int count, const MPI_Request requests[], int *flag, MPI_Status
     int code = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         MPI_Status status;
-        if (tutti_real.MPI_Request_get_status(requests[i], flag, &status) == MPI_SUCCESS && !*flag)
+        if (tutti_next.MPI_Request_get_status(requests[i], flag, &status) == MPI_SUCCESS && !*flag)
             return MPI_SUCCESS;
     }
     *flag = 1;
     for (int i = 0; i < count; i++) {
         MPI_Status status;
-        int there, one = tutti_real.MPI_Request_get_status(requests[i], &there, &status);
+        int there, one = tutti_next.MPI_Request_get_status(requests[i], &there, &status);
         tell(place(statuses, i), &status, one);
         code = one == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
     }
@@ -69,7 +69,7 @@ static int any_of(int count, const MPI_Request requests[], int *indx, int *flag,
     if (active)
         return MPI_SUCCESS;
     MPI_Status none;
-    int code = tutti_real.MPI_Request_get_status(tutti_handles.no_request, flag, &none);
+    int code = tutti_next.MPI_Request_get_status(tutti_handles.no_request, flag, &none);
     tell(status, &none, MPI_SUCCESS);
     return code;
 }
@@ -116,19 +116,19 @@ static int no_gpu(int gpu_type, int *is_supported)
 
 void tutti_calls_supply(void)
 {
-    if (!tutti_real.MPIX_Query_cuda_support)
-        tutti_real.MPIX_Query_cuda_support = no_cuda;
-    if (!tutti_real.MPIX_GPU_query_support)
-        tutti_real.MPIX_GPU_query_support = no_gpu;
-    tutti_lacks_sendrecv = !tutti_real.MPI_Isendrecv;
-    if (!tutti_real.MPI_Barrier_init)
-        tutti_real.MPI_Barrier_init = barrier_init;
-    if (!tutti_real.MPI_Errhandler_set)
-        tutti_real.MPI_Errhandler_set = tutti_real.MPI_Comm_set_errhandler;
-    if (!tutti_real.MPI_Request_get_status_all)
-        tutti_real.MPI_Request_get_status_all = all_of;
-    if (!tutti_real.MPI_Request_get_status_any)
-        tutti_real.MPI_Request_get_status_any = any_of;
-    if (!tutti_real.MPI_Request_get_status_some)
-        tutti_real.MPI_Request_get_status_some = some_of;
+    if (!tutti_next.MPIX_Query_cuda_support)
+        tutti_next.MPIX_Query_cuda_support = no_cuda;
+    if (!tutti_next.MPIX_GPU_query_support)
+        tutti_next.MPIX_GPU_query_support = no_gpu;
+    tutti_lacks_sendrecv = !tutti_next.MPI_Isendrecv;
+    if (!tutti_next.MPI_Barrier_init)
+        tutti_next.MPI_Barrier_init = barrier_init;
+    if (!tutti_next.MPI_Errhandler_set)
+        tutti_next.MPI_Errhandler_set = tutti_next.MPI_Comm_set_errhandler;
+    if (!tutti_next.MPI_Request_get_status_all)
+        tutti_next.MPI_Request_get_status_all = all_of;
+    if (!tutti_next.MPI_Request_get_status_any)
+        tutti_next.MPI_Request_get_status_any = any_of;
+    if (!tutti_next.MPI_Request_get_status_some)
+        tutti_next.MPI_Request_get_status_some = some_of;
 }

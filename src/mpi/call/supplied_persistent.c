@@ -218,12 +218,12 @@ static int supplied_make(const struct tutti_collective_args *args, const struct 
     supplied_announce(args->comm);
     int code = tutti_comm_alike(args->comm, tutti_pattern_has_neighbours(args->collective), &own);
     if (code == MPI_SUCCESS) {
-        tutti_real.MPI_Comm_set_errhandler(own, tutti_handles.errors_return);
+        tutti_next.MPI_Comm_set_errhandler(own, tutti_handles.errors_return);
         if (supplied && tutti_later_persistent(&supplied->later, own, args->comm, request)) {
             supplied->later.args.comm = own;
             return MPI_SUCCESS;
         }
-        tutti_real.MPI_Comm_free(&own);
+        tutti_next.MPI_Comm_free(&own);
         tutti_error("%s: out of memory", args->name);
         code = tutti_fail_comm(args->comm, MPI_ERR_NO_MEM);
     }
@@ -239,7 +239,7 @@ static int supplied_supply(const struct tutti_collective_args *args, MPI_Request
     int inter;
     if (!tutti_door.on)
         return tutti_fail_comm(args->comm, tutti_lacking(args->name));
-    int code = tutti_real.MPI_Comm_test_inter(args->comm, &inter); /* which raises that it is none */
+    int code = tutti_next.MPI_Comm_test_inter(args->comm, &inter); /* which raises that it is none */
     if (code != MPI_SUCCESS)
         return code;
     TUTTI_INSIDE();
@@ -271,8 +271,8 @@ void tutti_calls_supply_persistent(void)
 {
     const int instead = tutti_quirks_row()->persistent_read_once;
 #define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place)                                          \
-    own_##call = tutti_real.call##_init; /* NULL: the MPI has none */                                                  \
-    if (!tutti_real.call##_init || instead)                                                                            \
-        tutti_real.call##_init = supplied_##call;
+    own_##call = tutti_next.call##_init; /* NULL: the MPI has none */                                                  \
+    if (!tutti_next.call##_init || instead)                                                                            \
+        tutti_next.call##_init = supplied_##call;
 #include "tutti/collectives.def"
 }

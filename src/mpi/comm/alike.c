@@ -14,7 +14,7 @@ static int no_memory(MPI_Comm comm)
 
 static int grid_alike(MPI_Comm comm, MPI_Comm *own)
 {
-    int dims = 0, code = tutti_real.MPI_Cartdim_get(comm, &dims);
+    int dims = 0, code = tutti_next.MPI_Cartdim_get(comm, &dims);
     if (code != MPI_SUCCESS)
         return code;
     const size_t each = (size_t)dims + 1;           /* never NULL */
@@ -22,25 +22,25 @@ static int grid_alike(MPI_Comm comm, MPI_Comm *own)
     if (!extent)
         return no_memory(comm);
     int *const periodic = extent + each;
-    code = tutti_real.MPI_Cart_get(comm, dims, extent, periodic, periodic + each);
+    code = tutti_next.MPI_Cart_get(comm, dims, extent, periodic, periodic + each);
     if (code == MPI_SUCCESS)
-        code = tutti_real.MPI_Cart_create(comm, dims, extent, periodic, KEEP_RANKS, own);
+        code = tutti_next.MPI_Cart_create(comm, dims, extent, periodic, KEEP_RANKS, own);
     free(extent);
     return code;
 }
 
 static int graph_alike(MPI_Comm comm, MPI_Comm *own)
 {
-    int nodes = 0, edges = 0, code = tutti_real.MPI_Graphdims_get(comm, &nodes, &edges);
+    int nodes = 0, edges = 0, code = tutti_next.MPI_Graphdims_get(comm, &nodes, &edges);
     if (code != MPI_SUCCESS)
         return code;
     int *ends = calloc((size_t)nodes + (size_t)edges + 1, sizeof *ends);
     if (!ends)
         return no_memory(comm);
     int *const edge = ends + nodes;
-    code = tutti_real.MPI_Graph_get(comm, nodes, edges, ends, edge);
+    code = tutti_next.MPI_Graph_get(comm, nodes, edges, ends, edge);
     if (code == MPI_SUCCESS)
-        code = tutti_real.MPI_Graph_create(comm, nodes, ends, edge, KEEP_RANKS, own);
+        code = tutti_next.MPI_Graph_create(comm, nodes, ends, edge, KEEP_RANKS, own);
     free(ends);
     return code;
 }
@@ -52,7 +52,7 @@ static int directed_graph_alike(MPI_Comm comm, const struct tutti_neighbours *al
     int *weights = calloc((size_t)most + 1, sizeof *weights);
     if (!weights)
         return no_memory(comm);
-    int code = tutti_real.MPI_Dist_graph_create_adjacent(comm, all->ins, all->from, weights, all->outs, all->to,
+    int code = tutti_next.MPI_Dist_graph_create_adjacent(comm, all->ins, all->from, weights, all->outs, all->to,
                                                          weights, tutti_handles.no_info, KEEP_RANKS, own);
     free(weights);
     return code;
@@ -78,10 +78,10 @@ int tutti_comm_alike(MPI_Comm comm, int neighbours, MPI_Comm *own)
 {
     int rank, kind = MPI_UNDEFINED;
     TUTTI_INSIDE();
-    int code = tutti_real.MPI_Comm_rank(comm, &rank);
+    int code = tutti_next.MPI_Comm_rank(comm, &rank);
     if (code == MPI_SUCCESS && neighbours)
-        code = tutti_real.MPI_Topo_test(comm, &kind);
+        code = tutti_next.MPI_Topo_test(comm, &kind);
     if (code != MPI_SUCCESS)
         return code;
-    return kind == MPI_UNDEFINED ? tutti_real.MPI_Comm_split(comm, 0, rank, own) : ring_alike(comm, own);
+    return kind == MPI_UNDEFINED ? tutti_next.MPI_Comm_split(comm, 0, rank, own) : ring_alike(comm, own);
 }

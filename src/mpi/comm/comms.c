@@ -123,7 +123,7 @@ static struct tutti_comm *make(MPI_Comm handle, int wait)
 {
     TUTTI_INSIDE();
     int inter;
-    if (handle == tutti_handles.no_comm || tutti_real.MPI_Comm_test_inter(handle, &inter) != MPI_SUCCESS)
+    if (handle == tutti_handles.no_comm || tutti_next.MPI_Comm_test_inter(handle, &inter) != MPI_SUCCESS)
         return NULL;
     struct tutti_comm *comm = tutti_reserve_take(&states, sizeof *comm);
     if (!comm)
@@ -140,7 +140,7 @@ static struct tutti_comm *make(MPI_Comm handle, int wait)
         release(comm);
         return NULL;
     }
-    tutti_real.MPI_Comm_set_attr(handle, keyval, comm);
+    tutti_next.MPI_Comm_set_attr(handle, keyval, comm);
     return comm;
 }
 
@@ -168,7 +168,7 @@ int tutti_comms_open(const struct tutti_comm_users *users)
     pthread_mutex_lock(&lock);
     (void)roomy();
     pthread_mutex_unlock(&lock);
-    return tutti_real.MPI_Comm_create_keyval(on_copy, on_delete, &keyval, NULL) == MPI_SUCCESS ? TUTTI_OK
+    return tutti_next.MPI_Comm_create_keyval(on_copy, on_delete, &keyval, NULL) == MPI_SUCCESS ? TUTTI_OK
                                                                                                : TUTTI_ERR_TRANSPORT;
 }
 
@@ -242,7 +242,7 @@ void tutti_comms_close(void)
     }
     tutti_contexts_free(tutti_comm_contexts);
     tutti_comm_contexts = NULL;
-    tutti_real.MPI_Comm_free_keyval(&keyval);
+    tutti_next.MPI_Comm_free_keyval(&keyval);
 }
 
 /* After fork: nothing of it may be used or told to anybody. */

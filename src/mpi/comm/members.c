@@ -8,24 +8,24 @@ int *tutti_world_ranks(MPI_Comm comm, int *n)
 {
     MPI_Group group, world;
     int inter = 0, *out = NULL, *ranks = NULL;
-    if (tutti_real.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
-        (inter ? tutti_real.MPI_Comm_remote_group(comm, &group) : tutti_real.MPI_Comm_group(comm, &group)) !=
+    if (tutti_next.MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
+        (inter ? tutti_next.MPI_Comm_remote_group(comm, &group) : tutti_next.MPI_Comm_group(comm, &group)) !=
             MPI_SUCCESS)
         return NULL;
-    if (tutti_real.MPI_Comm_group(tutti_handles.world, &world) == MPI_SUCCESS) {
-        tutti_real.MPI_Group_size(group, n);
+    if (tutti_next.MPI_Comm_group(tutti_handles.world, &world) == MPI_SUCCESS) {
+        tutti_next.MPI_Group_size(group, n);
         out = malloc((size_t)(*n + 1) * sizeof *out);
         ranks = malloc((size_t)(*n + 1) * sizeof *ranks);
         for (int i = 0; out && ranks && i < *n; i++)
             ranks[i] = i;
-        if (!out || !ranks || tutti_real.MPI_Group_translate_ranks(group, *n, ranks, world, out) != MPI_SUCCESS) {
+        if (!out || !ranks || tutti_next.MPI_Group_translate_ranks(group, *n, ranks, world, out) != MPI_SUCCESS) {
             free(out);
             out = NULL;
         }
         free(ranks);
-        tutti_real.MPI_Group_free(&world);
+        tutti_next.MPI_Group_free(&world);
     }
-    tutti_real.MPI_Group_free(&group);
+    tutti_next.MPI_Group_free(&group);
     return out;
 }
 
@@ -42,19 +42,19 @@ static enum tutti_whose one_by_one(MPI_Comm comm)
     enum tutti_whose out = TUTTI_OF_OTHERS;
     MPI_Group group, world;
     int n = 0;
-    if (tutti_real.MPI_Comm_group(comm, &group) != MPI_SUCCESS)
+    if (tutti_next.MPI_Comm_group(comm, &group) != MPI_SUCCESS)
         return out;
-    if (tutti_real.MPI_Comm_group(tutti_handles.world, &world) == MPI_SUCCESS) {
-        tutti_real.MPI_Group_size(group, &n);
+    if (tutti_next.MPI_Comm_group(tutti_handles.world, &world) == MPI_SUCCESS) {
+        tutti_next.MPI_Group_size(group, &n);
         out = TUTTI_OURS;
         for (int r = 0, there = 0; r < n && out != TUTTI_OF_OTHERS; r++) {
-            if (tutti_real.MPI_Group_translate_ranks(group, 1, &r, world, &there) != MPI_SUCCESS)
+            if (tutti_next.MPI_Group_translate_ranks(group, 1, &r, world, &there) != MPI_SUCCESS)
                 there = MPI_UNDEFINED;
             out = with(out, there);
         }
-        tutti_real.MPI_Group_free(&world);
+        tutti_next.MPI_Group_free(&world);
     }
-    tutti_real.MPI_Group_free(&group);
+    tutti_next.MPI_Group_free(&group);
     return out;
 }
 

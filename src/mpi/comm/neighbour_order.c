@@ -24,11 +24,11 @@ static signed char order_of(int call, MPI_Comm comm)
     const MPI_Datatype byte = tutti_handles.byte, types[EDGES] = {byte, byte, byte, byte};
     int code;
     if (call == 0)
-        code = tutti_real.MPI_Neighbor_alltoall(out, 1, byte, in, 1, byte, comm);
+        code = tutti_next.MPI_Neighbor_alltoall(out, 1, byte, in, 1, byte, comm);
     else if (call == 1)
-        code = tutti_real.MPI_Neighbor_alltoallv(out, counts, displs, byte, in, counts, displs, byte, comm);
+        code = tutti_next.MPI_Neighbor_alltoallv(out, counts, displs, byte, in, counts, displs, byte, comm);
     else
-        code = tutti_real.MPI_Neighbor_alltoallw(out, counts, places, types, in, counts, places, types, comm);
+        code = tutti_next.MPI_Neighbor_alltoallw(out, counts, places, types, in, counts, places, types, comm);
     for (int order = TUTTI_NEIGHBOURS_AS_SENT; code == MPI_SUCCESS && order <= TUTTI_NEIGHBOURS_CROSSED; order++) {
         int i = 0;
         while (i < EDGES && in[i] == tutti_neighbour_sent((enum tutti_neighbour_order)order, i, EDGES))
@@ -45,13 +45,13 @@ void tutti_neighbour_order_ask(void)
     for (int kind = 0; kind < KINDS; kind++) {
         MPI_Comm comm = tutti_handles.no_comm;
         int code = kind == GRID
-                       ? tutti_real.MPI_Cart_create(tutti_handles.self, DIMS, one, one, 0, &comm)
-                       : tutti_real.MPI_Dist_graph_create_adjacent(tutti_handles.self, EDGES, self, weights, EDGES,
+                       ? tutti_next.MPI_Cart_create(tutti_handles.self, DIMS, one, one, 0, &comm)
+                       : tutti_next.MPI_Dist_graph_create_adjacent(tutti_handles.self, EDGES, self, weights, EDGES,
                                                                    self, weights, tutti_handles.no_info, 0, &comm);
         for (int call = 0; call < CALLS; call++)
             tutti_quirks.neighbour_order[kind][call] = code == MPI_SUCCESS ? order_of(call, comm) : TUTTI_QUIRK_ASK;
         if (code == MPI_SUCCESS && comm != tutti_handles.no_comm)
-            tutti_real.MPI_Comm_free(&comm);
+            tutti_next.MPI_Comm_free(&comm);
     }
 }
 

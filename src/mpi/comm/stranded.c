@@ -31,8 +31,8 @@ static void make(const struct tutti_arrival *call, int ranks, const void *in, vo
 {
     const MPI_Count n = (MPI_Count)call->count;
 #define MAKE(name, count, ...)                                                                                         \
-    ((count) > INT_MAX ? tutti_real.name##_c(in, out, count, __VA_ARGS__)                                              \
-                       : tutti_real.name(in, out, (int)(count), __VA_ARGS__))
+    ((count) > INT_MAX ? tutti_next.name##_c(in, out, count, __VA_ARGS__)                                              \
+                       : tutti_next.name(in, out, (int)(count), __VA_ARGS__))
     switch (call->collective) {
     case TUTTI_COLLECTIVE_ALLREDUCE:
         MAKE(MPI_Allreduce, n, type, op, comm);

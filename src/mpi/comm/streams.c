@@ -49,9 +49,9 @@ static int read_info(MPI_Info info, void **handle)
         return MPI_ERR_INFO;
     }
     TUTTI_INSIDE();
-    int code = tutti_real.MPI_Info_get(info, "type", MPI_MAX_INFO_VAL, type, &has_type);
+    int code = tutti_next.MPI_Info_get(info, "type", MPI_MAX_INFO_VAL, type, &has_type);
     if (code == MPI_SUCCESS)
-        code = tutti_real.MPI_Info_get(info, "value", MPI_MAX_INFO_VAL, value, &has_value);
+        code = tutti_next.MPI_Info_get(info, "value", MPI_MAX_INFO_VAL, value, &has_value);
     if (code != MPI_SUCCESS)
         return code;
     if (!has_type || !has_value) {
@@ -223,7 +223,7 @@ static int refuse(MPI_Comm comm, MPI_Comm *made, int code, const char *why)
 {
     tutti_error("MPIX_Stream_comm_create: %s", why);
     tutti_inside++;
-    tutti_real.MPI_Comm_free(made);
+    tutti_next.MPI_Comm_free(made);
     tutti_inside--;
     *made = tutti_handles.no_comm;
     return tutti_fail_comm(comm, code);
@@ -234,7 +234,7 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
     if (!tutti_door.on)
         return MPI_ERR_UNSUPPORTED_OPERATION;
     tutti_inside++;
-    int code = tutti_real.MPI_Comm_dup(comm, out);
+    int code = tutti_next.MPI_Comm_dup(comm, out);
     tutti_inside--;
     if (code != MPI_SUCCESS)
         return code; /* the MPI has raised it */

@@ -31,7 +31,7 @@ static int fill(struct tutti_came *came, const MPI_Status *status)
 {
     MPI_Count bytes = -1;
     *came = (struct tutti_came){.from = status->MPI_SOURCE, .tag = status->MPI_TAG};
-    if (tutti_real.MPI_Get_elements_x(status, tutti_handles.byte, &bytes) != MPI_SUCCESS || bytes < 0)
+    if (tutti_next.MPI_Get_elements_x(status, tutti_handles.byte, &bytes) != MPI_SUCCESS || bytes < 0)
         return TUTTI_ERR_TRANSPORT;
     came->bytes = (size_t)bytes;
     return TUTTI_OK;
@@ -44,7 +44,7 @@ int tutti_transport_send(struct tutti_transport *transport, const void *memory, 
     MPI_Request request = tutti_handles.no_request;
     if (bytes > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
-    if ((synchronous ? tutti_real.MPI_Issend : tutti_real.MPI_Isend)(memory, (int)bytes, tutti_handles.byte, to, tag,
+    if ((synchronous ? tutti_next.MPI_Issend : tutti_next.MPI_Isend)(memory, (int)bytes, tutti_handles.byte, to, tag,
                                                                      comm_of(transport), &request) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     put_request(&out->handle, request);
@@ -58,7 +58,7 @@ int tutti_transport_receive(struct tutti_transport *transport, void *memory, siz
     MPI_Request request = tutti_handles.no_request;
     if (room > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
-    if (tutti_real.MPI_Irecv(memory, (int)room, tutti_handles.byte, from == TUTTI_ANY_RANK ? MPI_ANY_SOURCE : from,
+    if (tutti_next.MPI_Irecv(memory, (int)room, tutti_handles.byte, from == TUTTI_ANY_RANK ? MPI_ANY_SOURCE : from,
                              tag == TUTTI_ANY_TAG ? MPI_ANY_TAG : tag, comm_of(transport), &request) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     put_request(&out->handle, request);
@@ -71,7 +71,7 @@ int tutti_transport_probe(struct tutti_transport *transport, int from, int tag, 
     MPI_Message message;
     MPI_Status status;
     *flag = 0;
-    if (tutti_real.MPI_Improbe(from == TUTTI_ANY_RANK ? MPI_ANY_SOURCE : from, tag == TUTTI_ANY_TAG ? MPI_ANY_TAG : tag,
+    if (tutti_next.MPI_Improbe(from == TUTTI_ANY_RANK ? MPI_ANY_SOURCE : from, tag == TUTTI_ANY_TAG ? MPI_ANY_TAG : tag,
                                comm_of(transport), flag, &message, &status) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     if (!*flag)
@@ -91,7 +91,7 @@ int tutti_transport_receive_caught(struct tutti_transport *transport, struct tut
     if (room > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
     memcpy(&message, &caught->handle, sizeof message);
-    if (tutti_real.MPI_Imrecv(memory, (int)room, tutti_handles.byte, &message, &request) != MPI_SUCCESS)
+    if (tutti_next.MPI_Imrecv(memory, (int)room, tutti_handles.byte, &message, &request) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     put_request(&out->handle, request);
     return TUTTI_OK;
@@ -105,7 +105,7 @@ int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfe
     MPI_Status status;
     (void)transport;
     *done = 0;
-    if (tutti_real.MPI_Test(&request, done, came ? &status : MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (tutti_next.MPI_Test(&request, done, came ? &status : MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     put_request(&transfer->handle, request);
     return *done && came ? fill(came, &status) : TUTTI_OK;
@@ -119,14 +119,14 @@ int tutti_transport_cancel(struct tutti_transport *transport, struct tutti_trans
     int ended = 0;
     (void)transport;
     *cancelled = 0;
-    if (tutti_real.MPI_Cancel(&request) != MPI_SUCCESS)
+    if (tutti_next.MPI_Cancel(&request) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     /* Where it has no message it ends at once; where it has one that may need its sender, so it is not waited for. */
-    if (tutti_real.MPI_Request_get_status(request, &ended, &status) != MPI_SUCCESS)
+    if (tutti_next.MPI_Request_get_status(request, &ended, &status) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
-    if (!ended || tutti_real.MPI_Test_cancelled(&status, cancelled) != MPI_SUCCESS || !*cancelled)
+    if (!ended || tutti_next.MPI_Test_cancelled(&status, cancelled) != MPI_SUCCESS || !*cancelled)
         return TUTTI_OK;
-    return tutti_real.MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
+    return tutti_next.MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
 }
 
 /* ---- nonblocking collectives ---- */
@@ -144,7 +144,7 @@ int tutti_transport_ibarrier(struct tutti_transport *transport, struct tutti_pen
 {
     TUTTI_INSIDE();
     MPI_Request request = tutti_handles.no_request;
-    const int code = tutti_real.MPI_Ibarrier(comm_of(transport), &request);
+    const int code = tutti_next.MPI_Ibarrier(comm_of(transport), &request);
     return put_pending(out, code, request);
 }
 
@@ -155,7 +155,7 @@ int tutti_transport_iallgather(struct tutti_transport *transport, const void *in
     MPI_Request request = tutti_handles.no_request;
     if (bytes > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
-    const int code = tutti_real.MPI_Iallgather(in, (int)bytes, tutti_handles.byte, to, (int)bytes, tutti_handles.byte,
+    const int code = tutti_next.MPI_Iallgather(in, (int)bytes, tutti_handles.byte, to, (int)bytes, tutti_handles.byte,
                                                comm_of(transport), &request);
     return put_pending(out, code, request);
 }
@@ -167,7 +167,7 @@ int tutti_transport_ialltoall(struct tutti_transport *transport, const void *in,
     MPI_Request request = tutti_handles.no_request;
     if (bytes > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
-    const int code = tutti_real.MPI_Ialltoall(in, (int)bytes, tutti_handles.byte, to, (int)bytes, tutti_handles.byte,
+    const int code = tutti_next.MPI_Ialltoall(in, (int)bytes, tutti_handles.byte, to, (int)bytes, tutti_handles.byte,
                                               comm_of(transport), &request);
     return put_pending(out, code, request);
 }
@@ -186,7 +186,7 @@ int tutti_transport_iallreduce(struct tutti_transport *transport, int64_t *words
     MPI_Request request = tutti_handles.no_request;
     if (count > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
-    const int code = tutti_real.MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, tutti_handles.int64,
+    const int code = tutti_next.MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, tutti_handles.int64,
                                                tutti_transport_op(how), comm_of(transport), &request);
     return put_pending(out, code, request);
 }
@@ -197,7 +197,7 @@ int tutti_transport_pending_test(struct tutti_transport *transport, struct tutti
     MPI_Request request = request_of(&pending->handle);
     (void)transport;
     *done = 0;
-    if (tutti_real.MPI_Test(&request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (tutti_next.MPI_Test(&request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     put_request(&pending->handle, request);
     return TUTTI_OK;

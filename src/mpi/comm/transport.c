@@ -40,7 +40,7 @@ static int ended(void *with)
 {
     struct ending *e = with;
     int flag = 0;
-    e->code = tutti_real.MPI_Test(e->request, &flag, MPI_STATUS_IGNORE);
+    e->code = tutti_next.MPI_Test(e->request, &flag, MPI_STATUS_IGNORE);
     return flag || e->code != MPI_SUCCESS;
 }
 
@@ -72,8 +72,8 @@ static int watched(struct tutti_transport *transport, const void *in, size_t in_
     if (room)
         memcpy(room, in, in_bytes);
     int status = await(transport,
-                       (all ? tutti_real.MPI_Ialltoall
-                            : tutti_real.MPI_Iallgather)(from, (int)bytes, tutti_handles.byte, to, (int)bytes,
+                       (all ? tutti_next.MPI_Ialltoall
+                            : tutti_next.MPI_Iallgather)(from, (int)bytes, tutti_handles.byte, to, (int)bytes,
                                                          tutti_handles.byte, comm_of(transport), &request),
                        &request);
     if (status == TUTTI_ERR_PEER || !room)
@@ -102,19 +102,19 @@ static int barrier(struct tutti_transport *transport)
     TUTTI_INSIDE();
     await_turn(comm_of(transport));
     MPI_Request request = tutti_handles.no_request;
-    return await(transport, tutti_real.MPI_Ibarrier(comm_of(transport), &request), &request);
+    return await(transport, tutti_next.MPI_Ibarrier(comm_of(transport), &request), &request);
 }
 
 /* A type of `piece` bytes whose copies lie `stride` bytes apart, so that blocks beyond 2^31 bytes go in pieces. */
 static int piece_type(size_t piece, size_t stride, MPI_Datatype *out)
 {
     MPI_Datatype bytes;
-    int code = tutti_real.MPI_Type_contiguous((int)piece, tutti_handles.byte, &bytes);
+    int code = tutti_next.MPI_Type_contiguous((int)piece, tutti_handles.byte, &bytes);
     if (code != MPI_SUCCESS)
         return code;
-    code = tutti_real.MPI_Type_create_resized(bytes, 0, (MPI_Aint)stride, out);
-    tutti_real.MPI_Type_free(&bytes);
-    return code == MPI_SUCCESS ? tutti_real.MPI_Type_commit(out) : code;
+    code = tutti_next.MPI_Type_create_resized(bytes, 0, (MPI_Aint)stride, out);
+    tutti_next.MPI_Type_free(&bytes);
+    return code == MPI_SUCCESS ? tutti_next.MPI_Type_commit(out) : code;
 }
 
 static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
@@ -126,16 +126,16 @@ static int allgather(struct tutti_transport *transport, const void *in, void *ou
         return watched(transport, in, bytes, out, bytes, 0);
     if (bytes <= PIECE)
         return result(
-            tutti_real.MPI_Allgather(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
+            tutti_next.MPI_Allgather(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
     for (size_t at = 0; at < bytes; at += PIECE) {
         size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
         MPI_Datatype type;
         int code = piece_type(piece, bytes, &type);
         if (code != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
-        code = tutti_real.MPI_Allgather((const char *)in + at, (int)piece, tutti_handles.byte, (char *)out + at, 1,
+        code = tutti_next.MPI_Allgather((const char *)in + at, (int)piece, tutti_handles.byte, (char *)out + at, 1,
                                         type, comm);
-        tutti_real.MPI_Type_free(&type);
+        tutti_next.MPI_Type_free(&type);
         if (code != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
     }
@@ -151,15 +151,15 @@ static int alltoall(struct tutti_transport *transport, const void *in, void *out
         return watched(transport, in, bytes * (size_t)transport->size, out, bytes, 1);
     if (bytes <= PIECE)
         return result(
-            tutti_real.MPI_Alltoall(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
+            tutti_next.MPI_Alltoall(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
     for (size_t at = 0; at < bytes; at += PIECE) {
         size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
         MPI_Datatype type;
         int code = piece_type(piece, bytes, &type);
         if (code != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
-        code = tutti_real.MPI_Alltoall((const char *)in + at, 1, type, (char *)out + at, 1, type, comm);
-        tutti_real.MPI_Type_free(&type);
+        code = tutti_next.MPI_Alltoall((const char *)in + at, 1, type, (char *)out + at, 1, type, comm);
+        tutti_next.MPI_Type_free(&type);
         if (code != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
     }
@@ -179,7 +179,7 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
             return TUTTI_ERR_MEMORY;
         memcpy(room, words, count * sizeof *words);
         int status = await(transport,
-                           tutti_real.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op,
+                           tutti_next.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op,
                                                      comm_of(transport), &request),
                            &request);
         if (status == TUTTI_ERR_PEER)
@@ -190,7 +190,7 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
     }
     for (size_t at = 0; at < count; at += PIECE / sizeof *words) {
         size_t piece = count - at < PIECE / sizeof *words ? count - at : PIECE / sizeof *words;
-        if (tutti_real.MPI_Allreduce(MPI_IN_PLACE, words + at, (int)piece, tutti_handles.int64, op,
+        if (tutti_next.MPI_Allreduce(MPI_IN_PLACE, words + at, (int)piece, tutti_handles.int64, op,
                                      comm_of(transport)) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
     }
@@ -216,14 +216,14 @@ static int node_color(struct tutti_transport *transport, int64_t *color)
     TUTTI_INSIDE();
     MPI_Comm node;
     int lowest = transport->rank, mine = transport->rank;
-    if (tutti_real.MPI_Comm_split_type(comm_of(transport), MPI_COMM_TYPE_SHARED, mine, tutti_handles.no_info, &node) !=
+    if (tutti_next.MPI_Comm_split_type(comm_of(transport), MPI_COMM_TYPE_SHARED, mine, tutti_handles.no_info, &node) !=
         MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     int64_t word = mine;
-    int code = tutti_real.MPI_Allreduce(MPI_IN_PLACE, &word, 1, tutti_handles.int64, tutti_handles.min, node);
+    int code = tutti_next.MPI_Allreduce(MPI_IN_PLACE, &word, 1, tutti_handles.int64, tutti_handles.min, node);
     if (code == MPI_SUCCESS)
         lowest = (int)word;
-    tutti_real.MPI_Comm_free(&node);
+    tutti_next.MPI_Comm_free(&node);
     *color = lowest;
     return result(code);
 }
@@ -257,10 +257,10 @@ void tutti_transport_over(struct tutti_mpi_transport *transport, MPI_Comm comm)
     transport->base.any_thread = tutti_door.multiple;
     transport->base.tags = TUTTI_TAGS_LEAST;
     transport->base.tags_taken = 0;
-    tutti_real.MPI_Comm_rank(comm, &transport->base.rank);
-    tutti_real.MPI_Comm_size(comm, &transport->base.size);
-    if (tutti_real.MPI_Comm_get_name)
-        tutti_real.MPI_Comm_get_name(comm, name, &length);
+    tutti_next.MPI_Comm_rank(comm, &transport->base.rank);
+    tutti_next.MPI_Comm_size(comm, &transport->base.size);
+    if (tutti_next.MPI_Comm_get_name)
+        tutti_next.MPI_Comm_get_name(comm, name, &length);
     if (length > 0)
         snprintf(transport->base.label, sizeof transport->base.label, "%.60s", name);
     else

@@ -30,7 +30,7 @@ static const struct row {
     void **real;
 } rows[CALLS] = {
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
-    {(void *)tutti_door_##name, (void **)(void *)&tutti_real.name},
+    {(void *)tutti_door_##name, (void **)(void *)&tutti_next.name},
 #include "mpi/real/calls.inc"
 };
 
@@ -49,7 +49,7 @@ static void point_table(enum tutti_table where)
     }
 }
 
-/* The passes over tutti_real, in this order. Each replaces entries by functions that call what the entries held before:
+/* The passes over tutti_next, in this order. Each replaces entries by functions that call what the entries held before:
  * a call of the door goes through the passes from the last to the first, then to the MPI. */
 static void (*const passes[])(void) = {
     tutti_calls_supply,            /* makes calls that the MPI lacks of other calls */

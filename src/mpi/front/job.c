@@ -128,7 +128,7 @@ static void bring_on(void)
 {
     int flag;
     TUTTI_INSIDE();
-    tutti_real.MPI_Iprobe(MPI_ANY_SOURCE, 0, tutti_handles.self, &flag, MPI_STATUS_IGNORE);
+    tutti_next.MPI_Iprobe(MPI_ANY_SOURCE, 0, tutti_handles.self, &flag, MPI_STATUS_IGNORE);
 }
 
 /* On the leader. */
@@ -151,8 +151,8 @@ int tutti_job_whole(void)
 {
     int rank = 0, size = 1, whole = 1;
     TUTTI_INSIDE();
-    tutti_real.MPI_Comm_rank(tutti_handles.world, &rank);
-    tutti_real.MPI_Comm_size(tutti_handles.world, &size);
+    tutti_next.MPI_Comm_rank(tutti_handles.world, &rank);
+    tutti_next.MPI_Comm_size(tutti_handles.world, &size);
     int *ranks = known && size > 1 ? malloc((size_t)here * sizeof *ranks) : NULL;
     if (known && size > 1) {
         tutti_progress_mpi(bring_on);

@@ -23,8 +23,8 @@ static int publish(const char *job, const char *what, int rank, const char *text
 {
     char name[NAME];
     snprintf(name, sizeof name, "tutti-%.220s-%s-%d", job, what, rank);
-    return tutti_real.MPI_Publish_name && tutti_real.MPI_Lookup_name &&
-                   tutti_real.MPI_Publish_name(name, tutti_handles.no_info, text) == MPI_SUCCESS
+    return tutti_next.MPI_Publish_name && tutti_next.MPI_Lookup_name &&
+                   tutti_next.MPI_Publish_name(name, tutti_handles.no_info, text) == MPI_SUCCESS
                ? TUTTI_OK
                : TUTTI_ERR_UNAVAILABLE;
 }
@@ -37,7 +37,7 @@ static int is_answered(void *with)
 {
     struct question *question = with;
     memset(question->answer, 0, sizeof question->answer);
-    return tutti_real.MPI_Lookup_name(question->name, tutti_handles.no_info, question->answer) == MPI_SUCCESS;
+    return tutti_next.MPI_Lookup_name(question->name, tutti_handles.no_info, question->answer) == MPI_SUCCESS;
 }
 
 /* The text under this name, valid until the next one; NULL: it was not there in time. */
@@ -144,9 +144,9 @@ static int must_not_ask(void)
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     MPI_Comm parent = tutti_handles.no_comm;
     int length;
-    tutti_real.MPI_Get_library_version(version, &length);
-    return tutti_quirks_find(TUTTI_INTERFACE, version)->ends_on_errors || !tutti_real.MPI_Comm_get_parent ||
-           tutti_real.MPI_Comm_get_parent(&parent) != MPI_SUCCESS || parent != tutti_handles.no_comm;
+    tutti_next.MPI_Get_library_version(version, &length);
+    return tutti_quirks_find(TUTTI_INTERFACE, version)->ends_on_errors || !tutti_next.MPI_Comm_get_parent ||
+           tutti_next.MPI_Comm_get_parent(&parent) != MPI_SUCCESS || parent != tutti_handles.no_comm;
 }
 
 int tutti_job_nodes(const char *job, const int ranks[], int n, int size)
@@ -158,8 +158,8 @@ int tutti_job_nodes(const char *job, const int ranks[], int n, int size)
         return 1;
     int *sorted = malloc((size_t)n * sizeof *sorted);
     for (int i = 0; i < 2; i++) { /* MPIs differ in whose handler hears of it */
-        tutti_real.MPI_Comm_get_errhandler(comms[i], &before[i]);
-        tutti_real.MPI_Comm_set_errhandler(comms[i], tutti_handles.errors_return);
+        tutti_next.MPI_Comm_get_errhandler(comms[i], &before[i]);
+        tutti_next.MPI_Comm_set_errhandler(comms[i], tutti_handles.errors_return);
     }
     if (sorted) {
         memcpy(sorted, ranks, (size_t)n * sizeof *sorted);
@@ -167,8 +167,8 @@ int tutti_job_nodes(const char *job, const int ranks[], int n, int size)
         all = decide(job, sorted, n, size);
     }
     for (int i = 0; i < 2; i++) {
-        tutti_real.MPI_Comm_set_errhandler(comms[i], before[i]);
-        tutti_real.MPI_Errhandler_free(&before[i]);
+        tutti_next.MPI_Comm_set_errhandler(comms[i], before[i]);
+        tutti_next.MPI_Errhandler_free(&before[i]);
     }
     free(sorted);
     return all;

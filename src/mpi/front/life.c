@@ -69,7 +69,7 @@ static int agree(void)
     mine[SETTINGS] = agreed_settings();
     mine[SETTINGS_LEAST] = -mine[SETTINGS];
     mine[SILENT] = !tutti_settings()->stats;
-    if (tutti_real.MPI_Allreduce(mine, all, WORDS, tutti_handles.int64, tutti_handles.max, tutti_handles.world) !=
+    if (tutti_next.MPI_Allreduce(mine, all, WORDS, tutti_handles.int64, tutti_handles.max, tutti_handles.world) !=
         MPI_SUCCESS)
         return 0;
     tutti_door.stats = !all[SILENT];
@@ -142,7 +142,7 @@ static void hear_of_forks(void)
 void tutti_life_open(int multiple)
 {
     TUTTI_INSIDE();
-    tutti_real.MPI_Comm_rank(tutti_handles.world, &tutti_door.rank);
+    tutti_next.MPI_Comm_rank(tutti_handles.world, &tutti_door.rank);
     tutti_log_rank(tutti_door.rank);
     tutti_door.device = tutti_device();
     if (!agree()) {
@@ -183,7 +183,7 @@ static void print_counters(void)
     enum { ROWS = 512, TEXT = 64 << 10 };
     int size = 1, rows;
     struct tutti_counter *own = calloc(ROWS, sizeof *own), *sum = calloc(ROWS, sizeof *sum), *all = NULL;
-    tutti_real.MPI_Comm_size(tutti_handles.world, &size);
+    tutti_next.MPI_Comm_size(tutti_handles.world, &size);
     int64_t most = own && sum ? tutti_counters_read(own, ROWS) : 0;
     most = most < ROWS ? most : ROWS;
     if (world.base.ops->allreduce(&world.base, &most, 1, TUTTI_COMBINE_MAX) == TUTTI_OK && own && sum) {
@@ -192,7 +192,7 @@ static void print_counters(void)
             all = calloc((size_t)size * (size_t)(rows ? rows : 1), sizeof *all);
         int bytes = rows * (int)sizeof *own, merged = 0;
         char *text = malloc(TEXT);
-        if (tutti_real.MPI_Gather(own, bytes, tutti_handles.byte, all, bytes, tutti_handles.byte, 0,
+        if (tutti_next.MPI_Gather(own, bytes, tutti_handles.byte, all, bytes, tutti_handles.byte, 0,
                                   tutti_handles.world) == MPI_SUCCESS &&
             all && text) {
             for (int r = 0; r < size; r++) {
@@ -215,7 +215,7 @@ static void print_counters(void)
 static int has_come(void *request)
 {
     int flag = 0;
-    return tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : flag;
+    return tutti_next.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : flag;
 }
 
 /* Bytes by reason, of this rank and of all: they outlive a wait that is given up. */
@@ -227,7 +227,7 @@ int tutti_life_all_here(void)
 {
     MPI_Request request;
     tutti_tally_read(bytes_here);
-    if (tutti_real.MPI_Iallreduce(bytes_here, bytes_of_all, TUTTI_REASONS, tutti_handles.int64, tutti_handles.sum,
+    if (tutti_next.MPI_Iallreduce(bytes_here, bytes_of_all, TUTTI_REASONS, tutti_handles.int64, tutti_handles.sum,
                                   tutti_handles.world, &request) != MPI_SUCCESS)
         return 0;
     return tutti_progress_wait(&(const struct tutti_wait){

@@ -41,7 +41,7 @@ static MPI_Comm program_world, program_self;
 static int is_multiple(void)
 {
     int level = MPI_THREAD_SINGLE;
-    tutti_real.MPI_Query_thread(&level);
+    tutti_next.MPI_Query_thread(&level);
     return level == MPI_THREAD_MULTIPLE || threads;
 }
 
@@ -57,35 +57,35 @@ static int own_group(MPI_Comm comm, MPI_Group *out)
 {
     MPI_Group all, group;
     int n = 0, code = MPI_ERR_OTHER;
-    if (tutti_real.MPI_Group_from_session_pset(own, "mpi://WORLD", &all) != MPI_SUCCESS)
+    if (tutti_next.MPI_Group_from_session_pset(own, "mpi://WORLD", &all) != MPI_SUCCESS)
         return code;
-    if (tutti_real.MPI_Comm_group(comm, &group) == MPI_SUCCESS) {
-        tutti_real.MPI_Group_size(group, &n);
+    if (tutti_next.MPI_Comm_group(comm, &group) == MPI_SUCCESS) {
+        tutti_next.MPI_Group_size(group, &n);
         int *here = malloc((size_t)(n + 1) * 2 * sizeof *here), *there = here + n + 1;
         for (int i = 0; here && i < n; i++)
             here[i] = i;
-        if (here && tutti_real.MPI_Group_translate_ranks(group, n, here, all, there) == MPI_SUCCESS)
-            code = tutti_real.MPI_Group_incl(all, n, there, out);
+        if (here && tutti_next.MPI_Group_translate_ranks(group, n, here, all, there) == MPI_SUCCESS)
+            code = tutti_next.MPI_Group_incl(all, n, there, out);
         free(here);
-        tutti_real.MPI_Group_free(&group);
+        tutti_next.MPI_Group_free(&group);
     }
-    tutti_real.MPI_Group_free(&all);
+    tutti_next.MPI_Group_free(&all);
     return code;
 }
 
 static int open_own(void)
 {
-    if (!own_is_open && tutti_real.MPI_Session_init && tutti_real.MPI_Comm_create_from_group &&
-        tutti_real.MPI_Group_from_session_pset)
+    if (!own_is_open && tutti_next.MPI_Session_init && tutti_next.MPI_Comm_create_from_group &&
+        tutti_next.MPI_Group_from_session_pset)
         own_is_open =
-            tutti_real.MPI_Session_init(tutti_handles.no_info, tutti_handles.errors_return, &own) == MPI_SUCCESS;
+            tutti_next.MPI_Session_init(tutti_handles.no_info, tutti_handles.errors_return, &own) == MPI_SUCCESS;
     return own_is_open;
 }
 
 static void close_own(void)
 {
     if (own_is_open)
-        tutti_real.MPI_Session_finalize(&own);
+        tutti_next.MPI_Session_finalize(&own);
     own_is_open = 0;
 }
 
@@ -97,20 +97,20 @@ static int make_base(MPI_Comm comm, MPI_Comm *world, MPI_Comm *self)
     int rank = 0;
     if (own_group(comm, &group) != MPI_SUCCESS)
         return -1;
-    int code = tutti_real.MPI_Comm_create_from_group(group, "tutti.base", tutti_handles.no_info,
+    int code = tutti_next.MPI_Comm_create_from_group(group, "tutti.base", tutti_handles.no_info,
                                                      tutti_handles.errors_return, world);
-    tutti_real.MPI_Group_free(&group);
+    tutti_next.MPI_Group_free(&group);
     if (code != MPI_SUCCESS)
         return -1;
-    tutti_real.MPI_Comm_rank(*world, &rank);
-    if (tutti_real.MPI_Comm_split(*world, rank, 0, self) != MPI_SUCCESS) {
-        tutti_real.MPI_Comm_free(world);
+    tutti_next.MPI_Comm_rank(*world, &rank);
+    if (tutti_next.MPI_Comm_split(*world, rank, 0, self) != MPI_SUCCESS) {
+        tutti_next.MPI_Comm_free(world);
         return -1;
     }
-    if (tutti_real.MPI_Comm_get_errhandler(comm, &handler) == MPI_SUCCESS) {
-        tutti_real.MPI_Comm_set_errhandler(*world, handler);
-        tutti_real.MPI_Comm_set_errhandler(*self, handler);
-        tutti_real.MPI_Errhandler_free(&handler);
+    if (tutti_next.MPI_Comm_get_errhandler(comm, &handler) == MPI_SUCCESS) {
+        tutti_next.MPI_Comm_set_errhandler(*world, handler);
+        tutti_next.MPI_Comm_set_errhandler(*self, handler);
+        tutti_next.MPI_Errhandler_free(&handler);
     }
     return 0;
 }
@@ -118,8 +118,8 @@ static int make_base(MPI_Comm comm, MPI_Comm *world, MPI_Comm *self)
 static void free_base(void)
 {
     if (base == BASE_SESSION) {
-        tutti_real.MPI_Comm_free(&tutti_handles.world);
-        tutti_real.MPI_Comm_free(&tutti_handles.self);
+        tutti_next.MPI_Comm_free(&tutti_handles.world);
+        tutti_next.MPI_Comm_free(&tutti_handles.self);
         tutti_handles.world = program_world;
         tutti_handles.self = program_self;
     }
@@ -148,16 +148,16 @@ static int ranks_in_base(MPI_Comm comm, int *n)
     MPI_Group group, all;
     int in = 0;
     *n = 0;
-    if (tutti_real.MPI_Comm_group(comm, &group) != MPI_SUCCESS)
+    if (tutti_next.MPI_Comm_group(comm, &group) != MPI_SUCCESS)
         return 0;
-    if (tutti_real.MPI_Comm_group(tutti_handles.world, &all) == MPI_SUCCESS) {
-        tutti_real.MPI_Group_size(group, n);
+    if (tutti_next.MPI_Comm_group(tutti_handles.world, &all) == MPI_SUCCESS) {
+        tutti_next.MPI_Group_size(group, n);
         for (int i = 0, there; i < *n; i++)
-            in += tutti_real.MPI_Group_translate_ranks(group, 1, &i, all, &there) == MPI_SUCCESS &&
+            in += tutti_next.MPI_Group_translate_ranks(group, 1, &i, all, &there) == MPI_SUCCESS &&
                   there != MPI_UNDEFINED;
-        tutti_real.MPI_Group_free(&all);
+        tutti_next.MPI_Group_free(&all);
     }
-    tutti_real.MPI_Group_free(&group);
+    tutti_next.MPI_Group_free(&group);
     return in;
 }
 
@@ -166,10 +166,10 @@ static int processes(void)
 {
     MPI_Group all;
     int n = 1;
-    if (!open_own() || tutti_real.MPI_Group_from_session_pset(own, "mpi://WORLD", &all) != MPI_SUCCESS)
+    if (!open_own() || tutti_next.MPI_Group_from_session_pset(own, "mpi://WORLD", &all) != MPI_SUCCESS)
         return n;
-    tutti_real.MPI_Group_size(all, &n);
-    tutti_real.MPI_Group_free(&all);
+    tutti_next.MPI_Group_size(all, &n);
+    tutti_next.MPI_Group_free(&all);
     return n;
 }
 
@@ -207,17 +207,17 @@ static void open_over(MPI_Comm comm)
         in = ranks_in_base(comm, &n);
         if (in == n)
             return;
-        tutti_real.MPI_Comm_size(tutti_handles.world, &size);
+        tutti_next.MPI_Comm_size(tutti_handles.world, &size);
         mine = base == BASE_SESSION && in == size && may_leave();
     } else if (tutti_quirks_row()->session_needs_world) {
-        tutti_real.MPI_Comm_size(comm, &size);
+        tutti_next.MPI_Comm_size(comm, &size);
         if (size == 1 && processes() > 1) {
             say_once("this MPI has no progress in a communicator of one process before there is one of more");
             return;
         }
     }
     mine = mine && open_own();
-    if (tutti_real.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, comm) != MPI_SUCCESS || !all) {
+    if (tutti_next.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, comm) != MPI_SUCCESS || !all) {
         if (base == BASE_NONE)
             say_once("on some rank no session of Tutti's own can be made, or other communicators are in use");
         return;
@@ -228,7 +228,7 @@ static void open_over(MPI_Comm comm)
 int tutti_door_MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
                                           MPI_Errhandler errhandler, MPI_Comm *newcomm)
 {
-    const int code = tutti_real.MPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm);
+    const int code = tutti_next.MPI_Comm_create_from_group(group, stringtag, info, errhandler, newcomm);
     if (code != MPI_SUCCESS || tutti_inside || *newcomm == tutti_handles.no_comm)
         return code;
     TUTTI_INSIDE();
@@ -248,21 +248,21 @@ static int asks_for_threads(MPI_Info info)
     char level[64] = "";
     int flag = 0;
     return info != tutti_handles.no_info &&
-           tutti_real.MPI_Info_get(info, "thread_level", (int)sizeof level - 1, level, &flag) == MPI_SUCCESS && flag &&
+           tutti_next.MPI_Info_get(info, "thread_level", (int)sizeof level - 1, level, &flag) == MPI_SUCCESS && flag &&
            strcmp(level, "MPI_THREAD_MULTIPLE") == 0;
 }
 
 int tutti_door_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)
 {
     MPI_Info more = tutti_handles.no_info;
-    const int async = tutti_settings()->async_progress && tutti_real.MPI_Info_create;
+    const int async = tutti_settings()->async_progress && tutti_next.MPI_Info_create;
     if (async) {
         TUTTI_INSIDE();
-        if ((info == tutti_handles.no_info ? tutti_real.MPI_Info_create(&more)
-                                           : tutti_real.MPI_Info_dup(info, &more)) == MPI_SUCCESS)
-            tutti_real.MPI_Info_set(more, "thread_level", "MPI_THREAD_MULTIPLE");
+        if ((info == tutti_handles.no_info ? tutti_next.MPI_Info_create(&more)
+                                           : tutti_next.MPI_Info_dup(info, &more)) == MPI_SUCCESS)
+            tutti_next.MPI_Info_set(more, "thread_level", "MPI_THREAD_MULTIPLE");
     }
-    const int code = tutti_real.MPI_Session_init(more != tutti_handles.no_info ? more : info, errhandler, session);
+    const int code = tutti_next.MPI_Session_init(more != tutti_handles.no_info ? more : info, errhandler, session);
     if (code == MPI_SUCCESS && !tutti_inside) {
         TUTTI_INSIDE();
         pthread_mutex_lock(&lock);
@@ -271,7 +271,7 @@ int tutti_door_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Se
         pthread_mutex_unlock(&lock);
     }
     if (more != tutti_handles.no_info)
-        tutti_real.MPI_Info_free(&more);
+        tutti_next.MPI_Info_free(&more);
     return code;
 }
 
@@ -288,7 +288,7 @@ static void end_all(void)
 
 int tutti_door_MPI_Session_finalize(MPI_Session *session)
 {
-    const int code = tutti_real.MPI_Session_finalize(session);
+    const int code = tutti_next.MPI_Session_finalize(session);
     if (code != MPI_SUCCESS || tutti_inside)
         return code;
     pthread_mutex_lock(&lock);
@@ -321,14 +321,14 @@ void tutti_sessions_world(void)
 void tutti_sessions_world_ends(void)
 {
     int mine = sessions > 0, any = 0, all = 0;
-    if (base != BASE_WORLD || !tutti_real.MPI_Session_init)
+    if (base != BASE_WORLD || !tutti_next.MPI_Session_init)
         return;
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);
     const MPI_Comm world = tutti_handles.world;
-    if (tutti_real.MPI_Allreduce(&mine, &any, 1, MPI_INT, tutti_handles.max, world) == MPI_SUCCESS && any) {
+    if (tutti_next.MPI_Allreduce(&mine, &any, 1, MPI_INT, tutti_handles.max, world) == MPI_SUCCESS && any) {
         mine = may_leave() && open_own();
-        if (tutti_real.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, world) != MPI_SUCCESS || !all ||
+        if (tutti_next.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, world) != MPI_SUCCESS || !all ||
             !stand_on(world)) {
             say_once("MPI_Finalize comes while something is under way");
             if (tutti_door.on)

@@ -21,7 +21,7 @@ static void free_own(void)
 {
     TUTTI_INSIDE();
     if (up)
-        tutti_real.MPI_Comm_free(&own);
+        tutti_next.MPI_Comm_free(&own);
     up = 0;
 }
 
@@ -38,10 +38,10 @@ static void leave(int status)
 {
     int there = 0, over = 0;
     TUTTI_INSIDE();
-    tutti_real.MPI_Initialized(&there);
-    tutti_real.MPI_Finalized(&over);
+    tutti_next.MPI_Initialized(&there);
+    tutti_next.MPI_Finalized(&over);
     if (there && !over)
-        tutti_real.MPI_Abort(tutti_handles.world, status);
+        tutti_next.MPI_Abort(tutti_handles.world, status);
 }
 
 /* Levels of threads, as the MPI counts them and as the address space does. */
@@ -50,10 +50,10 @@ static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_
 static int threads(void)
 {
     int there = 0, over = 0, given = MPI_THREAD_SINGLE, level = TSHMEM_THREAD_MULTIPLE;
-    tutti_real.MPI_Initialized(&there);
-    tutti_real.MPI_Finalized(&over);
+    tutti_next.MPI_Initialized(&there);
+    tutti_next.MPI_Finalized(&over);
     if (there && !over)
-        tutti_real.MPI_Query_thread(&given);
+        tutti_next.MPI_Query_thread(&given);
     while (level > TSHMEM_THREAD_SINGLE && levels[level] != given)
         level--;
     return level;
@@ -82,7 +82,7 @@ static int open_over(MPI_Comm comm)
         return tutti_shmem_open(&transport.base, tutti_door.node, &host); /* one more user */
     {
         TUTTI_INSIDE();
-        if (tutti_real.MPI_Comm_dup(comm, &own) != MPI_SUCCESS)
+        if (tutti_next.MPI_Comm_dup(comm, &own) != MPI_SUCCESS)
             return refuse("tshmem_init_comm", "the communicator could not be duplicated");
     }
     up = 1;
@@ -97,10 +97,10 @@ static int open_over(MPI_Comm comm)
 static int begin(void)
 {
     int there = 0, over = 0, given;
-    tutti_real.MPI_Finalized(&over);
+    tutti_next.MPI_Finalized(&over);
     if (over)
         return refuse("tshmem_init", "MPI_Finalize has been called");
-    tutti_real.MPI_Initialized(&there);
+    tutti_next.MPI_Initialized(&there);
     if (!there) { /* whatever the program asks for: with it a thread of Tutti's serves PEs of other nodes at any time */
         if (tutti_door_MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &given) != MPI_SUCCESS)
             return refuse("tshmem_init", "MPI_Init failed");
@@ -140,13 +140,13 @@ static int open_as(int pe, int pes, uint64_t id)
         return open_over(tutti_handles.world); /* which says why not */
     {
         TUTTI_INSIDE();
-        tutti_real.MPI_Comm_size(tutti_handles.world, &size);
+        tutti_next.MPI_Comm_size(tutti_handles.world, &size);
         if (size != pes)
             return refuse("tshmem_init", "a unique id is for all processes of the job: start as many as there are PEs, "
                                          "or give the MPI's communicator of those that are meant");
-        if (tutti_real.MPI_Comm_split(tutti_handles.world, 0, pe, &ordered) != MPI_SUCCESS)
+        if (tutti_next.MPI_Comm_split(tutti_handles.world, 0, pe, &ordered) != MPI_SUCCESS)
             return refuse("tshmem_init", "MPI_COMM_WORLD could not be put into the order of the PEs");
-        tutti_real.MPI_Comm_rank(ordered, &rank);
+        tutti_next.MPI_Comm_rank(ordered, &rank);
     }
     tutti_transport_over(&over, ordered);
     int64_t brought[3] = {rank == pe, (int64_t)id, (int64_t)~id}; /* the least and, turned, the greatest id */
@@ -158,7 +158,7 @@ static int open_as(int pe, int pes, uint64_t id)
     if (status == TUTTI_OK)
         status = open_over(ordered);
     TUTTI_INSIDE();
-    tutti_real.MPI_Comm_free(&ordered);
+    tutti_next.MPI_Comm_free(&ordered);
     return status;
 }
 
@@ -183,13 +183,13 @@ static int pes_of(MPI_Comm comm, int size, int32_t *pe)
         there[i] = MPI_UNDEFINED;
     }
     if (up) {
-        if (tutti_real.MPI_Comm_group(comm, &from) != MPI_SUCCESS)
+        if (tutti_next.MPI_Comm_group(comm, &from) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
-        if (tutti_real.MPI_Comm_group(own, &to) == MPI_SUCCESS) {
-            tutti_real.MPI_Group_translate_ranks(from, size, ranks, to, there);
-            tutti_real.MPI_Group_free(&to);
+        if (tutti_next.MPI_Comm_group(own, &to) == MPI_SUCCESS) {
+            tutti_next.MPI_Group_translate_ranks(from, size, ranks, to, there);
+            tutti_next.MPI_Group_free(&to);
         }
-        tutti_real.MPI_Group_free(&from);
+        tutti_next.MPI_Group_free(&from);
     }
     for (int i = 0; i < size; i++)
         pe[i] = there[i] == MPI_UNDEFINED ? -1 : there[i];
@@ -208,17 +208,17 @@ int tutti_door_tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_t *
         return refuse(name, "the MPI is not up, Tutti is switched off, or the communicator is MPI_COMM_NULL");
     {
         TUTTI_INSIDE();
-        tutti_real.MPI_Comm_test_inter(comm, &inter);
-        tutti_real.MPI_Comm_size(comm, &size);
+        tutti_next.MPI_Comm_test_inter(comm, &inter);
+        tutti_next.MPI_Comm_size(comm, &size);
         if (inter || size > TSHMEM_PES_MAX)
             return refuse(name, "of an intercommunicator, or of more processes than there can be PEs, no team is made");
-        if (pes_of(comm, size, pe) != TUTTI_OK || tutti_real.MPI_Comm_dup(comm, &twin) != MPI_SUCCESS)
+        if (pes_of(comm, size, pe) != TUTTI_OK || tutti_next.MPI_Comm_dup(comm, &twin) != MPI_SUCCESS)
             return refuse(name, "the communicator could not be duplicated");
     }
     tutti_transport_over(&over, twin);
     const int status = tutti_shmem_team_over(&over.base, pe, config, mask, made);
     TUTTI_INSIDE();
-    tutti_real.MPI_Comm_free(&twin);
+    tutti_next.MPI_Comm_free(&twin);
     return status;
 }
 
@@ -262,21 +262,21 @@ static int team_of(const int *pe, int size, const tshmem_team_config_t *config, 
     *made = TSHMEM_TEAM_INVALID;
     {
         TUTTI_INSIDE();
-        int failed = tutti_real.MPI_Comm_group(own, &all) != MPI_SUCCESS;
+        int failed = tutti_next.MPI_Comm_group(own, &all) != MPI_SUCCESS;
         if (failed)
             return refuse(name, "the group of all PEs cannot be had");
-        failed = tutti_real.MPI_Group_incl(all, size, pe, &group) != MPI_SUCCESS;
+        failed = tutti_next.MPI_Group_incl(all, size, pe, &group) != MPI_SUCCESS;
         if (!failed) {
-            failed = tutti_real.MPI_Comm_create_group(own, group, pe[0], &comm) != MPI_SUCCESS;
-            tutti_real.MPI_Group_free(&group);
+            failed = tutti_next.MPI_Comm_create_group(own, group, pe[0], &comm) != MPI_SUCCESS;
+            tutti_next.MPI_Group_free(&group);
         }
-        tutti_real.MPI_Group_free(&all);
+        tutti_next.MPI_Group_free(&all);
         if (failed)
             return refuse(name, "the members are no group of the MPI: two have brought the same number");
     }
     const int status = tutti_door_tshmem_team_from_comm(comm, config, mask, made);
     TUTTI_INSIDE();
-    tutti_real.MPI_Comm_free(&comm);
+    tutti_next.MPI_Comm_free(&comm);
     return status;
 }
 

@@ -17,8 +17,8 @@ static void begin(void)
 int tutti_door_MPI_Init(int *argc, char ***argv)
 {
     tutti_job_enter();
-    int got, code = tutti_settings()->async_progress ? tutti_real.MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &got)
-                                                     : tutti_real.MPI_Init(argc, argv);
+    int got, code = tutti_settings()->async_progress ? tutti_next.MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &got)
+                                                     : tutti_next.MPI_Init(argc, argv);
     if (code == MPI_SUCCESS)
         begin();
     return code;
@@ -29,7 +29,7 @@ int tutti_door_MPI_Init_thread(int *argc, char ***argv, int required, int *provi
     if (tutti_settings()->async_progress)
         required = MPI_THREAD_MULTIPLE;
     tutti_job_enter();
-    int code = tutti_real.MPI_Init_thread(argc, argv, required, provided);
+    int code = tutti_next.MPI_Init_thread(argc, argv, required, provided);
     if (code == MPI_SUCCESS)
         begin();
     return code;
@@ -67,17 +67,17 @@ static int on_self_copied(MPI_Comm comm, int key, void *extra, void *in, void *o
 static void watch_self(void)
 {
     static int mark;
-    if (tutti_real.MPI_Comm_create_keyval(on_self_copied, on_self_deleted, &self_keyval, NULL) != MPI_SUCCESS)
+    if (tutti_next.MPI_Comm_create_keyval(on_self_copied, on_self_deleted, &self_keyval, NULL) != MPI_SUCCESS)
         return;
-    self_is_set = tutti_real.MPI_Comm_set_attr(tutti_handles.self, self_keyval, &mark) == MPI_SUCCESS;
-    tutti_real.MPI_Comm_free_keyval(&self_keyval); /* it lives as long as the attribute */
+    self_is_set = tutti_next.MPI_Comm_set_attr(tutti_handles.self, self_keyval, &mark) == MPI_SUCCESS;
+    tutti_next.MPI_Comm_free_keyval(&self_keyval); /* it lives as long as the attribute */
 }
 
 /* The MPI's own end waits for all ranks: not for one that is dead. */
 static int finalize_real(int died)
 {
     if (!died)
-        return tutti_real.MPI_Finalize();
+        return tutti_next.MPI_Finalize();
     tutti_warn("process %d of this machine has died: MPI_Finalize does not wait for it, the MPI is left as it is",
                died);
     return MPI_SUCCESS;

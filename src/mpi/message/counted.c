@@ -15,7 +15,7 @@ static enum tutti_reason reason_of(MPI_Comm comm, const MPI_Status *status, MPI_
 static void count_failure(const char *call, int code)
 {
     int class = MPI_ERR_OTHER;
-    tutti_real.MPI_Error_class(code, &class);
+    tutti_next.MPI_Error_class(code, &class);
     tutti_count(call, TUTTI_OUTCOME_FAILED,
                 class == MPI_ERR_TRUNCATE ? "message longer than the buffer" : "the message was not received");
 }

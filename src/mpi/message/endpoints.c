@@ -41,7 +41,7 @@ static int has_come(void *with)
     struct own_message *own = with;
     MPI_Status status;
     int flag = 0;
-    own->code = tutti_real.MPI_Request_get_status(own->request, &flag, &status);
+    own->code = tutti_next.MPI_Request_get_status(own->request, &flag, &status);
     return own->code != MPI_SUCCESS || flag;
 }
 
@@ -52,14 +52,14 @@ static int get_status_ends_persistent(void)
     MPI_Status status;
     char out = 0, in = 0;
     int self = 0;
-    tutti_real.MPI_Comm_rank(tutti_endpoint_box, &self);
-    if (tutti_real.MPI_Recv_init(&in, 1, tutti_handles.byte, self, 0, tutti_endpoint_box, &own.request) != MPI_SUCCESS)
+    tutti_next.MPI_Comm_rank(tutti_endpoint_box, &self);
+    if (tutti_next.MPI_Recv_init(&in, 1, tutti_handles.byte, self, 0, tutti_endpoint_box, &own.request) != MPI_SUCCESS)
         return 1;
-    tutti_real.MPI_Start(&own.request);
-    tutti_real.MPI_Send(&out, 1, tutti_handles.byte, self, 0, tutti_endpoint_box);
+    tutti_next.MPI_Start(&own.request);
+    tutti_next.MPI_Send(&out, 1, tutti_handles.byte, self, 0, tutti_endpoint_box);
     tutti_progress_wait(&(const struct tutti_wait){.done = has_come, .with = &own});
-    tutti_real.MPI_Wait(&own.request, &status);
-    tutti_real.MPI_Request_free(&own.request);
+    tutti_next.MPI_Wait(&own.request, &status);
+    tutti_next.MPI_Request_free(&own.request);
     return own.code != MPI_SUCCESS || status.MPI_SOURCE != self; /* the second look says it */
 }
 
@@ -82,11 +82,11 @@ void tutti_endpoints_open(void)
     if (tutti_door.device && !tutti_door.aware)
         tutti_endpoint_declare(tutti_door.node);
     /* On all ranks, whatever their devices, and whether or not their MPI takes device memory. */
-    if (tutti_real.MPI_Comm_dup(tutti_handles.world, &tutti_endpoint_box) != MPI_SUCCESS) {
+    if (tutti_next.MPI_Comm_dup(tutti_handles.world, &tutti_endpoint_box) != MPI_SUCCESS) {
         tutti_endpoint_box = tutti_handles.no_comm;
         return;
     }
-    tutti_real.MPI_Comm_set_errhandler(tutti_endpoint_box, tutti_handles.errors_return);
+    tutti_next.MPI_Comm_set_errhandler(tutti_endpoint_box, tutti_handles.errors_return);
     tutti_quirks.get_status_ends_persistent = get_status_ends_persistent();
     tutti_transport_over(&transport, tutti_endpoint_box);
     const int last = tutti_own_last_tag();
@@ -115,7 +115,7 @@ void tutti_endpoints_close(int alive)
     tutti_far_close(alive);
     tutti_endpoints_comm_freed();
     if (tutti_endpoint_box && tutti_endpoint_box != tutti_handles.no_comm)
-        tutti_real.MPI_Comm_free(&tutti_endpoint_box);
+        tutti_next.MPI_Comm_free(&tutti_endpoint_box);
 }
 
 void tutti_endpoints_forget(void)

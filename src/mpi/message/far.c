@@ -20,7 +20,7 @@ void tutti_far_open(struct tutti_transport *transport)
     int64_t mine[WORDS] = {tutti_door.aware, 0, 0}, all[WORDS];
     uint64_t drawn[2];
     int size = 1;
-    tutti_real.MPI_Comm_size(tutti_handles.world, &size);
+    tutti_next.MPI_Comm_size(tutti_handles.world, &size);
     if (tutti_node_size(tutti_door.node) == size) /* so it is for all */
         return;
     tutti_node_key(tutti_door.node, drawn);
@@ -32,7 +32,7 @@ void tutti_far_open(struct tutti_transport *transport)
     if (tag >= 0)
         tutti_far = tutti_pipelined_new(transport, (const uint64_t[]){0, 0}, tag, TAGS, &tutti_far_step);
     mine[NOT] |= !tutti_far;
-    if (tutti_real.MPI_Allreduce(mine, all, WORDS, tutti_handles.int64, tutti_handles.max, tutti_handles.world) !=
+    if (tutti_next.MPI_Allreduce(mine, all, WORDS, tutti_handles.int64, tutti_handles.max, tutti_handles.world) !=
             MPI_SUCCESS ||
         all[NOT]) {
         tutti_pipelined_free(tutti_far, 0);

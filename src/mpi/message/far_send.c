@@ -71,7 +71,7 @@ static struct tutti_outgoing *begin(struct tutti_far_rts *rts, MPI_Request *requ
     struct tutti_outgoing *out = offer(rts);
     if (!out)
         return NULL;
-    *code = (m->mode == TUTTI_SEND_READY ? tutti_real.MPI_Irsend : tutti_real.MPI_Issend)(
+    *code = (m->mode == TUTTI_SEND_READY ? tutti_next.MPI_Irsend : tutti_next.MPI_Issend)(
         rts->text, TUTTI_FAR_RTS_BYTES, tutti_handles.byte, m->dest, m->tag, m->comm, request);
     if (*code == MPI_SUCCESS)
         return out;
@@ -90,7 +90,7 @@ static int is_matched(void *with)
 {
     MPI_Request *request = with;
     int flag = 1;
-    if (*request != tutti_handles.no_request && tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (*request != tutti_handles.no_request && tutti_next.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         flag = 1;
     return flag;
 }
@@ -174,7 +174,7 @@ int tutti_far_init(const struct tutti_message *message, struct tutti_stage *stag
     if (!rts)
         return 0;
     TUTTI_INSIDE();
-    *code = (message->mode == TUTTI_SEND_READY ? tutti_real.MPI_Rsend_init : tutti_real.MPI_Ssend_init)(
+    *code = (message->mode == TUTTI_SEND_READY ? tutti_next.MPI_Rsend_init : tutti_next.MPI_Ssend_init)(
         rts->text, TUTTI_FAR_RTS_BYTES, tutti_handles.byte, message->dest, message->tag, message->comm, request);
     if (*code != MPI_SUCCESS) {
         tutti_far_let_go(rts);
@@ -191,7 +191,7 @@ int tutti_far_start(struct tutti_far_rts *rts, MPI_Request *request)
     struct tutti_outgoing *out = offer(rts);
     if (!out)
         return failed(&rts->message, TUTTI_ERR_MEMORY);
-    int code = tutti_real.MPI_Start(request);
+    int code = tutti_next.MPI_Start(request);
     if (code != MPI_SUCCESS) {
         rts->row->ops->cancel(&tutti_p2p, &rts->core);
         return code;

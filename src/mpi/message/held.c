@@ -162,7 +162,7 @@ static struct tutti_held *new_held(MPI_Comm comm, MPI_Message message, const MPI
     held->message = message;
     held->status = *status;
     held->form = form;
-    tutti_real.MPI_Status_set_cancelled(&held->status, 0);
+    tutti_next.MPI_Status_set_cancelled(&held->status, 0);
     return held;
 }
 
@@ -185,7 +185,7 @@ static void interpret(struct tutti_held *held)
         bytes = tutti_far_is_rts(&far_rts) ? far_rts.bytes : 0;
     }
     if (bytes > 0)
-        tutti_real.MPI_Status_set_elements_x(&held->status, tutti_handles.byte, (MPI_Count)bytes);
+        tutti_next.MPI_Status_set_elements_x(&held->status, tutti_handles.byte, (MPI_Count)bytes);
 }
 
 /* Brings the reading of what may be an RTS on, with `wait` to its end. 1: it is known what it is; 0: not yet; negative:
@@ -205,8 +205,8 @@ static int read_on(struct tutti_held *held, int wait)
             return -1;
         held->state = READING;
     }
-    if (wait ? tutti_real.MPI_Wait(&held->request, MPI_STATUS_IGNORE) != MPI_SUCCESS
-             : tutti_real.MPI_Test(&held->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (wait ? tutti_next.MPI_Wait(&held->request, MPI_STATUS_IGNORE) != MPI_SUCCESS
+             : tutti_next.MPI_Test(&held->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return -1;
     if (!flag)
         return 0;
@@ -232,7 +232,7 @@ static int take_out(int source, int tag, MPI_Comm comm)
     MPI_Status status;
     int flag = 0;
     do {
-        int code = tutti_real.MPI_Improbe(source, MPI_ANY_TAG, comm, &flag, &message, &status);
+        int code = tutti_next.MPI_Improbe(source, MPI_ANY_TAG, comm, &flag, &message, &status);
         if (code != MPI_SUCCESS || !flag)
             return code;
         struct tutti_held *held = new_held(comm, message, &status);
@@ -285,16 +285,16 @@ static int probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
         MPI_Status there;
         if (held)
             return found(held, flag, message, status);
-        int code = tutti_real.MPI_Iprobe(source, tag, comm, flag, &there);
+        int code = tutti_next.MPI_Iprobe(source, tag, comm, flag, &there);
         if (code != MPI_SUCCESS || !*flag)
             return code;
         const enum form form = form_of(comm, &there);
         if (form == PLAIN && message) /* another thread may have received it */
-            code = tutti_real.MPI_Improbe(there.MPI_SOURCE, there.MPI_TAG, comm, flag, message, &there);
+            code = tutti_next.MPI_Improbe(there.MPI_SOURCE, there.MPI_TAG, comm, flag, message, &there);
         if (form == PLAIN) {
             if (code == MPI_SUCCESS && *flag) {
                 if (tutti_quirks.probe_keeps_cancelled)
-                    tutti_real.MPI_Status_set_cancelled(&there, 0);
+                    tutti_next.MPI_Status_set_cancelled(&there, 0);
                 show(&there, status);
             }
             return code;
@@ -360,7 +360,7 @@ int tutti_held_end(struct tutti_held *held, MPI_Status *status, int code)
 {
     tutti_held_show(held, status);
     TUTTI_INSIDE();
-    tutti_real.MPI_Wait(&held->request, MPI_STATUS_IGNORE); /* of a message to this process that has been received */
+    tutti_next.MPI_Wait(&held->request, MPI_STATUS_IGNORE); /* of a message to this process that has been received */
     if (code != MPI_SUCCESS)
         code = tutti_fail_comm(held->comm, code);
     free(held);

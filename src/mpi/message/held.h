@@ -2,7 +2,7 @@
  * text says how long that is. So a probe that finds what may be an RTS takes it out by a matched probe, with all that
  * its sender has sent before it, reads it, and gives it back to the MPI as a message from this process to itself. Such
  * messages wait in a list, in order; receives and probes look there first. All of this stands below the calls that go
- * to the MPI (tutti_real): what calls those sees an MPI whose probes find the same messages as its receives. */
+ * to the MPI (tutti_next): what calls those sees an MPI whose probes find the same messages as its receives. */
 #ifndef TUTTI_MPI_HELD_H
 #define TUTTI_MPI_HELD_H
 

@@ -74,7 +74,7 @@ void tutti_calls_held(void)
 {
     HOLD(MPI_Irecv)
     HOLD(MPI_Irecv_c)
-    tutti_held_imrecv = tutti_real.MPI_Imrecv;
+    tutti_held_imrecv = tutti_next.MPI_Imrecv;
     HOLD(MPI_Imrecv)
     HOLD(MPI_Imrecv_c)
     tutti_calls_marked();

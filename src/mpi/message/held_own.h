@@ -10,8 +10,8 @@
 struct tutti_held;
 
 #define HOLD(call)                                                                                                     \
-    just_##call = tutti_real.call;                                                                                     \
-    tutti_real.call = held_##call;
+    just_##call = tutti_next.call;                                                                                     \
+    tutti_next.call = held_##call;
 
 /* Between these no probe takes anything out of the MPI: a receive looks here, and is made where it is to be. */
 void tutti_held_enter(void);

@@ -21,7 +21,7 @@ static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, in
     struct tutti_mark *mark = calloc(1, sizeof *mark);
     if (!mark || !tutti_type_hold(type)) {
         free(mark);
-        tutti_real.MPI_Request_free(request);
+        tutti_next.MPI_Request_free(request);
         return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
     }
     *mark = (struct tutti_mark){.request = *request,

@@ -18,7 +18,7 @@ struct tutti_landing *tutti_landing_new(void *buffer, MPI_Count count, MPI_Datat
 {
     int size = 0;
     if (count <= 0 || count >= TUTTI_FAR_RTS_BYTES || (type != tutti_handles.byte && !tutti_type_find(type)) ||
-        tutti_real.MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 ||
+        tutti_next.MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 ||
         (size_t)count * (size_t)size >= (tutti_far_hears() ? TUTTI_FAR_RTS_BYTES : TUTTI_RTS_BYTES))
         return NULL;
     struct tutti_landing *landing = malloc(sizeof *landing);
@@ -84,11 +84,11 @@ void tutti_landing_look(MPI_Errhandler handler)
 void tutti_landing_open(void)
 {
     MPI_Errhandler handler;
-    if (tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &handler) != MPI_SUCCESS)
+    if (tutti_next.MPI_Comm_get_errhandler(tutti_handles.world, &handler) != MPI_SUCCESS)
         return;
     tutti_landing_look(handler);
     tutti_quiet_begin(handler);
-    tutti_real.MPI_Errhandler_free(&handler);
+    tutti_next.MPI_Errhandler_free(&handler);
 }
 
 int tutti_door_MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)

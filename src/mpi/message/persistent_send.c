@@ -46,8 +46,8 @@ static struct tutti_send_request *send_staged(struct persistent_send *send, int 
     TUTTI_INSIDE();
 #define SEND(call)                                                                                                     \
     (m->count > INT_MAX                                                                                                \
-         ? tutti_real.call##_c(send->stage.host, m->count, send->stage.given, m->dest, m->tag, m->comm, &sent->rts)    \
-         : tutti_real.call(send->stage.host, (int)m->count, send->stage.given, m->dest, m->tag, m->comm, &sent->rts))
+         ? tutti_next.call##_c(send->stage.host, m->count, send->stage.given, m->dest, m->tag, m->comm, &sent->rts)    \
+         : tutti_next.call(send->stage.host, (int)m->count, send->stage.given, m->dest, m->tag, m->comm, &sent->rts))
     *code = m->mode == TUTTI_SEND_SYNCHRONOUS ? SEND(MPI_Issend)
             : m->mode == TUTTI_SEND_READY     ? SEND(MPI_Irsend)
                                               : SEND(MPI_Isend);
@@ -75,7 +75,7 @@ static int start(struct tutti_request *entry, MPI_Request *request)
         return code;
     {
         TUTTI_INSIDE();
-        code = tutti_real.MPI_Start(request);
+        code = tutti_next.MPI_Start(request);
     }
     sent->tag = send->tag; /* completes when it has left */
     sent->borrowed = 1;

@@ -55,7 +55,7 @@ static int await(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_S
 int tutti_door_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     if (waits_alone(source))
-        return tutti_real.MPI_Probe(source, tag, comm, status);
+        return tutti_next.MPI_Probe(source, tag, comm, status);
     return swept(await(source, tag, comm, NULL, status));
 }
 
@@ -63,13 +63,13 @@ int tutti_door_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Sta
 {
     poll();
     if (likely(!tutti_held_may()) || source == MPI_PROC_NULL)
-        return swept(tutti_real.MPI_Iprobe(source, tag, comm, flag, status));
+        return swept(tutti_next.MPI_Iprobe(source, tag, comm, flag, status));
     return swept(tutti_held_probe(source, tag, comm, flag, NULL, status));
 }
 
 int tutti_door_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
-    int code = waits_alone(source) ? tutti_real.MPI_Mprobe(source, tag, comm, message, status)
+    int code = waits_alone(source) ? tutti_next.MPI_Mprobe(source, tag, comm, message, status)
                                    : await(source, tag, comm, message, status);
     if (code == MPI_SUCCESS)
         matched(*message, comm);
@@ -80,7 +80,7 @@ int tutti_door_MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Me
 {
     poll();
     int code = likely(!tutti_held_may()) || source == MPI_PROC_NULL
-                   ? tutti_real.MPI_Improbe(source, tag, comm, flag, message, status)
+                   ? tutti_next.MPI_Improbe(source, tag, comm, flag, message, status)
                    : tutti_held_probe(source, tag, comm, flag, message, status);
     if (code == MPI_SUCCESS && *flag)
         matched(*message, comm);

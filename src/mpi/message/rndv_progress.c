@@ -70,7 +70,7 @@ static int is_held(const struct tutti_send_request *sent)
 static int complete(MPI_Request *request)
 {
     int flag = 1;
-    if (*request != tutti_handles.no_request && tutti_real.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+    if (*request != tutti_handles.no_request && tutti_next.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         flag = 1;
     return flag;
 }
@@ -172,7 +172,7 @@ static int ended(void *with)
 void tutti_rndv_end(void)
 {
     struct ending ending = {.here = tutti_handles.no_request};
-    if (tutti_real.MPI_Ibarrier(tutti_handles.world, &ending.here) != MPI_SUCCESS)
+    if (tutti_next.MPI_Ibarrier(tutti_handles.world, &ending.here) != MPI_SUCCESS)
         return;
     tutti_progress_wait(
         &(const struct tutti_wait){.done = ended,

@@ -24,7 +24,7 @@ static int recv_unpack(struct tutti_p2p_recv *core, char *packed)
     for (uint64_t e = 0; e * (uint64_t)size < bytes; e++) {
         int position = 0;
         if (size > INT_MAX ||
-            tutti_real.MPI_Unpack(packed + e * (uint64_t)size, (int)size, &position, to + (MPI_Count)e * extent, 1,
+            tutti_next.MPI_Unpack(packed + e * (uint64_t)size, (int)size, &position, to + (MPI_Count)e * extent, 1,
                                   recv->type, tutti_handles.self) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
     }
@@ -113,7 +113,7 @@ static int first_bytes(const struct tutti_recv_request *recv, const struct tutti
         return 0;
     int position = 0;
     char *packed = malloc((size_t)(few * size));
-    int fine = packed && tutti_real.MPI_Pack(at, (int)few, recv->type, packed, (int)(few * size), &position,
+    int fine = packed && tutti_next.MPI_Pack(at, (int)few, recv->type, packed, (int)(few * size), &position,
                                              tutti_handles.self) == MPI_SUCCESS;
     if (fine)
         memcpy(out, packed, TUTTI_RTS_BYTES);
@@ -184,7 +184,7 @@ static int end_of(const struct tutti_recv_request *recv, MPI_Status *status)
 {
     TUTTI_INSIDE();
     if (recv->state == TUTTI_RECV_FETCHED) {
-        tutti_real.MPI_Status_set_elements_x(status, tutti_handles.byte, (MPI_Count)recv->core.bytes);
+        tutti_next.MPI_Status_set_elements_x(status, tutti_handles.byte, (MPI_Count)recv->core.bytes);
         return MPI_SUCCESS;
     }
     if (recv->code == MPI_ERR_TRUNCATE)

@@ -122,7 +122,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         return sent;
     if (with_request) { /* the receive that nothing completed */
         tutti_own_complete(sent->tag);
-        tutti_real.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
+        tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
     }
     return give_up(sent);
 }
@@ -133,11 +133,11 @@ static int rts(struct tutti_send_request *sent)
     const struct tutti_message *m = &sent->message;
     TUTTI_INSIDE();
     int (*const send[])(const void *, int, MPI_Datatype, int, int, MPI_Comm,
-                        MPI_Request *) = {[TUTTI_SEND] = tutti_real.MPI_Isend,
-                                          [TUTTI_SEND_SYNCHRONOUS] = tutti_real.MPI_Issend,
-                                          [TUTTI_SEND_BUFFERED] = tutti_real.MPI_Ibsend,
-                                          [TUTTI_SEND_READY] = tutti_real.MPI_Irsend,
-                                          [TUTTI_SEND_REPLACED] = tutti_real.MPI_Isend};
+                        MPI_Request *) = {[TUTTI_SEND] = tutti_next.MPI_Isend,
+                                          [TUTTI_SEND_SYNCHRONOUS] = tutti_next.MPI_Issend,
+                                          [TUTTI_SEND_BUFFERED] = tutti_next.MPI_Ibsend,
+                                          [TUTTI_SEND_READY] = tutti_next.MPI_Irsend,
+                                          [TUTTI_SEND_REPLACED] = tutti_next.MPI_Isend};
     int code = send[m->mode](sent->text, TUTTI_RTS_BYTES, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->rts);
     if (code != MPI_SUCCESS)
         return code;
@@ -177,7 +177,7 @@ int tutti_rndv_isend(const struct tutti_message *message, MPI_Request *request, 
     *code = rts(sent);
     if (*code != MPI_SUCCESS) {
         tutti_own_complete(sent->tag);
-        tutti_real.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
+        tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
         give_up(sent);
         return 1;
     }

@@ -177,7 +177,7 @@ static void *copy_of(const void *buffer, MPI_Count count, MPI_Datatype type, MPI
         tutti_plan_pack_host(layout->plan, (uint64_t)count, stage.host, 0, bytes, packed);
     for (MPI_Count e = 0; fine && !layout->plan && e < count; e++) {
         int position = 0;
-        fine = tutti_real.MPI_Pack((const char *)stage.host + e * layout->extent, 1, type, packed + e * layout->size,
+        fine = tutti_next.MPI_Pack((const char *)stage.host + e * layout->extent, 1, type, packed + e * layout->size,
                                    (int)layout->size, &position, tutti_handles.self) == MPI_SUCCESS;
     }
     tutti_stage_close(&stage);

@@ -54,7 +54,7 @@ static int is_not_the_mpis(const struct tutti_message *message, struct tutti_sta
     MPI_Request real = *request;
     if (!tutti_persistent_send_new(message, stage, request, code) && !tutti_far_init(message, stage, request, code))
         return 0;
-    tutti_real.MPI_Request_free(&real);
+    tutti_next.MPI_Request_free(&real);
     return 1;
 }
 

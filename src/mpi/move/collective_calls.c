@@ -6,7 +6,7 @@
 
 /* The columns of each row give MPI's own parameters. */
 #define HAS_PARAMETERS(call)                                                                                           \
-    _Static_assert(__builtin_types_compatible_p(__typeof__(&call), __typeof__(tutti_real.call)), #call);
+    _Static_assert(__builtin_types_compatible_p(__typeof__(&call), __typeof__(tutti_next.call)), #call);
 #define TUTTI_REDUCTION(ID, call, nonblocking, ...) HAS_PARAMETERS(call) HAS_PARAMETERS(nonblocking)
 #define TUTTI_MOVER(ID, call, nonblocking, ...)     HAS_PARAMETERS(call) HAS_PARAMETERS(nonblocking)
 #include "tutti/collectives.def"

@@ -29,14 +29,14 @@ int tutti_pattern_is_contiguous(enum tutti_collective collective)
 /* Who this rank is. */
 static void pattern_ask(struct tutti_pattern *pattern, MPI_Comm comm, int root)
 {
-    if (comm == tutti_handles.no_comm || tutti_real.MPI_Comm_test_inter(comm, &pattern->inter) != MPI_SUCCESS)
+    if (comm == tutti_handles.no_comm || tutti_next.MPI_Comm_test_inter(comm, &pattern->inter) != MPI_SUCCESS)
         return;
-    tutti_real.MPI_Comm_rank(comm, &pattern->rank);
+    tutti_next.MPI_Comm_rank(comm, &pattern->rank);
     if (pattern->inter) {
-        tutti_real.MPI_Comm_remote_size(comm, &pattern->ranks);
+        tutti_next.MPI_Comm_remote_size(comm, &pattern->ranks);
         pattern->root = root == MPI_ROOT ? 1 : root == MPI_PROC_NULL ? -1 : 0;
     } else {
-        tutti_real.MPI_Comm_size(comm, &pattern->ranks);
+        tutti_next.MPI_Comm_size(comm, &pattern->ranks);
         pattern->root = root == pattern->rank;
     }
 }

@@ -33,17 +33,17 @@ static int name(int code, const char *text)
 {
     char back[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
-    return tutti_real.MPI_Add_error_string(code, text) == MPI_SUCCESS &&
-           tutti_real.MPI_Error_string(code, back, &length) == MPI_SUCCESS && strcmp(back, text) == 0;
+    return tutti_next.MPI_Add_error_string(code, text) == MPI_SUCCESS &&
+           tutti_next.MPI_Error_string(code, back, &length) == MPI_SUCCESS && strcmp(back, text) == 0;
 }
 
 /* A code of the class. Where the MPI keeps no text of one in a class of its own, it gets a class for each. */
 static int make(int class, const char *text)
 {
     int code = 0;
-    if (tutti_real.MPI_Add_error_code(class, &code) == MPI_SUCCESS && name(code, text))
+    if (tutti_next.MPI_Add_error_code(class, &code) == MPI_SUCCESS && name(code, text))
         return code;
-    return tutti_real.MPI_Add_error_class(&code) == MPI_SUCCESS && name(code, text) ? code : 0;
+    return tutti_next.MPI_Add_error_class(&code) == MPI_SUCCESS && name(code, text) ? code : 0;
 }
 
 void tutti_errors_close(void)
@@ -78,26 +78,26 @@ __thread int tutti_unraised;
 int tutti_fail_comm(MPI_Comm comm, int code)
 {
     if (likely(!tutti_unraised))
-        tutti_real.MPI_Comm_call_errhandler(comm, code);
+        tutti_next.MPI_Comm_call_errhandler(comm, code);
     return code;
 }
 
 int tutti_fail_win(MPI_Win win, int code)
 {
-    tutti_real.MPI_Win_call_errhandler(win, code);
+    tutti_next.MPI_Win_call_errhandler(win, code);
     return code;
 }
 
 int tutti_fail_file(MPI_File file, int code)
 {
-    tutti_real.MPI_File_call_errhandler(file, code);
+    tutti_next.MPI_File_call_errhandler(file, code);
     return code;
 }
 
 int tutti_mpi_version(void)
 {
     int version = 3, part = 0;
-    tutti_real.MPI_Get_version(&version, &part);
+    tutti_next.MPI_Get_version(&version, &part);
     return 100 * version + part;
 }
 

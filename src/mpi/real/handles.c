@@ -46,7 +46,7 @@ static size_t size_of(MPI_Datatype type)
         return 0;
 #endif
     if (!type || type == tutti_handles.no_type || !tutti_own_asks(type) ||
-        tutti_real.MPI_Type_size(type, &size) != MPI_SUCCESS || size < 0)
+        tutti_next.MPI_Type_size(type, &size) != MPI_SUCCESS || size < 0)
         return 0;
     return (size_t)size;
 }
@@ -65,7 +65,7 @@ static void ask_ops(MPI_Datatype type)
         const wchar_t mine = 0;
         wchar_t all;
         if (tutti_op_table[i].used && row->legal >> tutti_op_table[i].op & 1 &&
-            tutti_real.MPI_Allreduce(&mine, &all, 1, type, tutti_op_table[i].handle, quiet) != MPI_SUCCESS)
+            tutti_next.MPI_Allreduce(&mine, &all, 1, type, tutti_op_table[i].handle, quiet) != MPI_SUCCESS)
             row->legal &= ~(1u << tutti_op_table[i].op);
     }
 }
@@ -73,10 +73,10 @@ static void ask_ops(MPI_Datatype type)
 static MPI_Datatype make_half(const char *name)
 {
     MPI_Datatype type = tutti_handles.no_type;
-    if (tutti_real.MPI_Type_contiguous(2, tutti_handles.byte, &type) != MPI_SUCCESS ||
-        tutti_real.MPI_Type_commit(&type) != MPI_SUCCESS)
+    if (tutti_next.MPI_Type_contiguous(2, tutti_handles.byte, &type) != MPI_SUCCESS ||
+        tutti_next.MPI_Type_commit(&type) != MPI_SUCCESS)
         return tutti_handles.no_type;
-    tutti_real.MPI_Type_set_name(type, name);
+    tutti_next.MPI_Type_set_name(type, name);
     return type;
 }
 
@@ -125,7 +125,7 @@ void tutti_types_close(void)
 {
     for (int which = 0; half_made && which < 2; which++) {
         if (half[which] != tutti_handles.no_type)
-            tutti_real.MPI_Type_free(&half[which]);
+            tutti_next.MPI_Type_free(&half[which]);
     }
     half_made = 0;
 }

@@ -72,9 +72,9 @@ static void let_go(struct key key)
     }
     pthread_mutex_unlock(&lock);
     if (last && last->freed && key.is_op)
-        tutti_real.MPI_Op_free(&last->op);
+        tutti_next.MPI_Op_free(&last->op);
     else if (last && last->freed)
-        tutti_real.MPI_Type_free(&last->type);
+        tutti_next.MPI_Type_free(&last->type);
     free(last);
 }
 
@@ -132,20 +132,20 @@ void tutti_handles_let_go(MPI_Datatype type, MPI_Op op)
 int tutti_type_free(MPI_Datatype *type)
 {
     if (!put_off(of_type(*type)))
-        return tutti_real.MPI_Type_free(type);
+        return tutti_next.MPI_Type_free(type);
     *type = tutti_handles.no_type;
     return MPI_SUCCESS;
 }
 
 int tutti_door_MPI_Type_free(MPI_Datatype *datatype)
 {
-    return datatype ? tutti_type_free(datatype) : tutti_real.MPI_Type_free(datatype);
+    return datatype ? tutti_type_free(datatype) : tutti_next.MPI_Type_free(datatype);
 }
 
 int tutti_door_MPI_Op_free(MPI_Op *op)
 {
     if (!op || !put_off(of_op(*op)))
-        return tutti_real.MPI_Op_free(op);
+        return tutti_next.MPI_Op_free(op);
     *op = tutti_handles.no_op;
     return MPI_SUCCESS;
 }

@@ -1,4 +1,4 @@
-/* The MPI's own header, so used that nothing of the MPI is linked: its calls are reached through tutti_real, its
+/* The MPI's own header, so used that nothing of the MPI is linked: its calls are reached through tutti_next, its
  * predefined handles (addresses of data in Open MPI) through tutti_handles. One of TUTTI_FRONT_OPENMPI, _MPICH, _MPIABI
  * is defined. */
 #ifndef TUTTI_MPI_MPI_API_H
@@ -95,9 +95,9 @@ typedef void *tutti_mpi_session;
 #define MPI_2DOUBLE_PRECISION MPI_DATATYPE_NULL
 #endif
 
-/* The MPI's calls that Tutti stands in front of, and those that it needs besides. A call that this MPI lacks is NULL.
- */
-struct tutti_real {
+/* What the door calls: the MPI's calls that Tutti stands in front of, and those that it needs besides. Passes replace
+ * entries when the front end is opened, in the order of front.c. A call that this MPI lacks is NULL. */
+struct tutti_next {
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) int(*name) parameters;
 #include "mpi/real/calls.inc"
 #define TUTTI_NEED(name, parameters) int(*name) parameters;
@@ -106,7 +106,7 @@ struct tutti_real {
 #undef TUTTI_NEED
 #undef TUTTI_MAY
 };
-extern struct tutti_real tutti_real;
+extern struct tutti_next tutti_next;
 
 /* Predefined handles, read once when the front end is opened. */
 struct tutti_handles {

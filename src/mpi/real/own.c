@@ -28,15 +28,15 @@ static MPI_Request pulse; /* a receive of what is sent at the end */
 int tutti_own_last_tag(void)
 {
     int *most = NULL, flag = 0;
-    int code = tutti_real.MPI_Comm_get_attr(tutti_handles.world, MPI_TAG_UB, &most, &flag);
+    int code = tutti_next.MPI_Comm_get_attr(tutti_handles.world, MPI_TAG_UB, &most, &flag);
     return code == MPI_SUCCESS && flag && *most > LEAST_TAGS ? *most : LEAST_TAGS;
 }
 
 /* The lock is held. 0: it cannot be made. */
 static int make_self(void)
 {
-    if (!made && tutti_real.MPI_Comm_split(tutti_handles.self, 0, 0, &self) == MPI_SUCCESS) {
-        made = tutti_real.MPI_Comm_set_errhandler(self, tutti_handles.errors_return) == MPI_SUCCESS;
+    if (!made && tutti_next.MPI_Comm_split(tutti_handles.self, 0, 0, &self) == MPI_SUCCESS) {
+        made = tutti_next.MPI_Comm_set_errhandler(self, tutti_handles.errors_return) == MPI_SUCCESS;
         last_tag = tutti_own_last_tag();
     }
     return made;
@@ -65,11 +65,11 @@ static MPI_Comm find_stand_in(MPI_Errhandler handler)
 static MPI_Comm new_stand_in(MPI_Errhandler handler, MPI_Comm quiet)
 {
     struct stand_in *stand_in = calloc(1, sizeof *stand_in);
-    if (!stand_in || quiet == tutti_handles.self || tutti_real.MPI_Comm_dup(quiet, &stand_in->comm) != MPI_SUCCESS) {
+    if (!stand_in || quiet == tutti_handles.self || tutti_next.MPI_Comm_dup(quiet, &stand_in->comm) != MPI_SUCCESS) {
         free(stand_in);
         return quiet;
     }
-    tutti_real.MPI_Comm_set_errhandler(stand_in->comm, handler);
+    tutti_next.MPI_Comm_set_errhandler(stand_in->comm, handler);
     stand_in->handler = handler;
     pthread_mutex_lock(&lock);
     stand_in->next = stand_ins;
@@ -83,12 +83,12 @@ MPI_Comm tutti_own_stand_in(MPI_Comm comm)
     MPI_Errhandler handler;
     MPI_Comm quiet = tutti_own_quiet();
     TUTTI_INSIDE();
-    if (tutti_real.MPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS)
+    if (tutti_next.MPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS)
         return quiet;
     MPI_Comm found = find_stand_in(handler);
     if (found == tutti_handles.no_comm)
         found = new_stand_in(handler, quiet);
-    tutti_real.MPI_Errhandler_free(&handler);
+    tutti_next.MPI_Errhandler_free(&handler);
     return found;
 }
 
@@ -96,7 +96,7 @@ static void free_stand_ins(void)
 {
     while (stand_ins) {
         struct stand_in *next = stand_ins->next;
-        tutti_real.MPI_Comm_free(&stand_ins->comm);
+        tutti_next.MPI_Comm_free(&stand_ins->comm);
         free(stand_ins);
         stand_ins = next;
     }
@@ -107,7 +107,7 @@ int tutti_own_asks(MPI_Datatype type)
     char nothing;
     MPI_Comm quiet = tutti_own_quiet();
     TUTTI_INSIDE();
-    return tutti_real.MPI_Bcast(&nothing, 1, type, 0, quiet) == MPI_SUCCESS;
+    return tutti_next.MPI_Bcast(&nothing, 1, type, 0, quiet) == MPI_SUCCESS;
 }
 
 /* The lock is held. Room for all tags that are in use to be given back. */
@@ -142,8 +142,8 @@ int tutti_own_request(int persistent, MPI_Request *request, int *tag)
     pthread_mutex_unlock(&lock);
     if (*tag < 0)
         return -1;
-    int code = persistent ? tutti_real.MPI_Recv_init(NULL, 0, tutti_handles.byte, 0, *tag, self, request)
-                          : tutti_real.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, *tag, self, request);
+    int code = persistent ? tutti_next.MPI_Recv_init(NULL, 0, tutti_handles.byte, 0, *tag, self, request)
+                          : tutti_next.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, *tag, self, request);
     if (code == MPI_SUCCESS)
         return 0;
     tutti_own_release(*tag);
@@ -159,7 +159,7 @@ void tutti_own_progress(void)
     if (pthread_mutex_trylock(&pulse_lock) != 0) /* another thread is at it */
         return;
     if (pulse != tutti_handles.no_request)
-        tutti_real.MPI_Test(&pulse, &flag, MPI_STATUS_IGNORE);
+        tutti_next.MPI_Test(&pulse, &flag, MPI_STATUS_IGNORE);
     pthread_mutex_unlock(&pulse_lock);
 }
 
@@ -167,7 +167,7 @@ void tutti_own_open(void)
 {
     pulse = tutti_handles.no_request;
     pthread_mutex_lock(&lock);
-    if (make_self() && tutti_real.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, PULSE_TAG, self, &pulse) != MPI_SUCCESS)
+    if (make_self() && tutti_next.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, PULSE_TAG, self, &pulse) != MPI_SUCCESS)
         pulse = tutti_handles.no_request;
     pthread_mutex_unlock(&lock);
 }
@@ -177,15 +177,15 @@ static void end_pulse(void)
     if (pulse == tutti_handles.no_request)
         return;
     tutti_own_complete(PULSE_TAG);
-    tutti_real.MPI_Wait(&pulse, MPI_STATUS_IGNORE);
+    tutti_next.MPI_Wait(&pulse, MPI_STATUS_IGNORE);
 }
 
 void tutti_own_complete(int tag)
 {
     MPI_Request request; /* not by a call that brings others on: locks may be held */
     TUTTI_INSIDE();
-    if (tutti_real.MPI_Isend(NULL, 0, tutti_handles.byte, 0, tag, self, &request) == MPI_SUCCESS)
-        tutti_real.MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (tutti_next.MPI_Isend(NULL, 0, tutti_handles.byte, 0, tag, self, &request) == MPI_SUCCESS)
+        tutti_next.MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 int tutti_own_inject(const void *text, int bytes, MPI_Message *message, MPI_Request *sending)
@@ -194,10 +194,10 @@ int tutti_own_inject(const void *text, int bytes, MPI_Message *message, MPI_Requ
     MPI_Comm quiet = tutti_own_quiet();
     TUTTI_INSIDE();
     if (quiet == tutti_handles.self ||
-        tutti_real.MPI_Isend(text, bytes, tutti_handles.byte, 0, INJECT_TAG, quiet, sending) != MPI_SUCCESS)
+        tutti_next.MPI_Isend(text, bytes, tutti_handles.byte, 0, INJECT_TAG, quiet, sending) != MPI_SUCCESS)
         return -1;
     do { /* it is here already */
-        code = tutti_real.MPI_Improbe(0, INJECT_TAG, quiet, &flag, message, MPI_STATUS_IGNORE);
+        code = tutti_next.MPI_Improbe(0, INJECT_TAG, quiet, &flag, message, MPI_STATUS_IGNORE);
     } while (code == MPI_SUCCESS && !flag);
     return code == MPI_SUCCESS ? 0 : -1;
 }
@@ -207,7 +207,7 @@ int tutti_own_room_open(void *to, int bytes, MPI_Request *receive)
     MPI_Comm quiet = tutti_own_quiet();
     TUTTI_INSIDE();
     return quiet != tutti_handles.self &&
-                   tutti_real.MPI_Irecv(to, bytes, tutti_handles.byte, 0, ROOM_TAG, quiet, receive) == MPI_SUCCESS
+                   tutti_next.MPI_Irecv(to, bytes, tutti_handles.byte, 0, ROOM_TAG, quiet, receive) == MPI_SUCCESS
                ? 0
                : -1;
 }
@@ -215,7 +215,7 @@ int tutti_own_room_open(void *to, int bytes, MPI_Request *receive)
 int tutti_own_room_takes(const void *from, int bytes)
 {
     TUTTI_INSIDE();
-    return tutti_real.MPI_Bsend(from, bytes, tutti_handles.byte, 0, ROOM_TAG, self) == MPI_SUCCESS;
+    return tutti_next.MPI_Bsend(from, bytes, tutti_handles.byte, 0, ROOM_TAG, self) == MPI_SUCCESS;
 }
 
 void tutti_own_room_close(int taken, MPI_Request *receive)
@@ -223,15 +223,15 @@ void tutti_own_room_close(int taken, MPI_Request *receive)
     TUTTI_INSIDE();
     if (!taken)
         tutti_own_complete(ROOM_TAG);
-    tutti_real.MPI_Wait(receive, MPI_STATUS_IGNORE);
+    tutti_next.MPI_Wait(receive, MPI_STATUS_IGNORE);
 }
 
 void tutti_own_end(int persistent, MPI_Request *request)
 {
     TUTTI_INSIDE();
-    tutti_real.MPI_Wait(request, MPI_STATUS_IGNORE);
+    tutti_next.MPI_Wait(request, MPI_STATUS_IGNORE);
     if (persistent)
-        tutti_real.MPI_Request_free(request);
+        tutti_next.MPI_Request_free(request);
 }
 
 void tutti_own_release(int tag)
@@ -246,7 +246,7 @@ void tutti_own_close(int idle)
     end_pulse();
     free_stand_ins();
     if (made && idle)
-        tutti_real.MPI_Comm_free(&self);
+        tutti_next.MPI_Comm_free(&self);
     made = 0;
     free(free_tags);
     free_tags = NULL;

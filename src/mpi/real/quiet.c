@@ -20,12 +20,12 @@ static MPI_Comm comm_of(int place)
 /* What is to be set back comes into *before; 0: nothing is. */
 static int silence(int place, MPI_Errhandler *before)
 {
-    if (!is_set[place] || tutti_real.MPI_Comm_get_errhandler(comm_of(place), before) != MPI_SUCCESS)
+    if (!is_set[place] || tutti_next.MPI_Comm_get_errhandler(comm_of(place), before) != MPI_SUCCESS)
         return 0;
     if (*before != tutti_handles.errors_return &&
-        tutti_real.MPI_Comm_set_errhandler(comm_of(place), tutti_handles.errors_return) == MPI_SUCCESS)
+        tutti_next.MPI_Comm_set_errhandler(comm_of(place), tutti_handles.errors_return) == MPI_SUCCESS)
         return 1;
-    tutti_real.MPI_Errhandler_free(before);
+    tutti_next.MPI_Errhandler_free(before);
     return 0;
 }
 
@@ -34,16 +34,16 @@ int tutti_look(MPI_Request request, int *flag, MPI_Status *status)
     int silent[COMMS];
     MPI_Errhandler before[COMMS];
     if (likely(!tutti_quirks.looks_raise || !atomic_load_explicit(&tutti_errors_return, memory_order_relaxed)))
-        return tutti_real.MPI_Request_get_status(request, flag, status);
+        return tutti_next.MPI_Request_get_status(request, flag, status);
     pthread_mutex_lock(&lock);
     for (int place = 0; place < COMMS; place++)
         silent[place] = silence(place, &before[place]);
-    const int code = tutti_real.MPI_Request_get_status(request, flag, status);
+    const int code = tutti_next.MPI_Request_get_status(request, flag, status);
     for (int place = 0; place < COMMS; place++) {
         if (!silent[place])
             continue;
-        tutti_real.MPI_Comm_set_errhandler(comm_of(place), before[place]);
-        tutti_real.MPI_Errhandler_free(&before[place]);
+        tutti_next.MPI_Comm_set_errhandler(comm_of(place), before[place]);
+        tutti_next.MPI_Errhandler_free(&before[place]);
     }
     pthread_mutex_unlock(&lock);
     return code;
@@ -51,7 +51,7 @@ int tutti_look(MPI_Request request, int *flag, MPI_Status *status)
 
 int tutti_end_with(MPI_Comm comm, MPI_Request *request, int code)
 {
-    tutti_real.MPI_Request_free(request);
+    tutti_next.MPI_Request_free(request);
     return tutti_fail_comm(comm, code);
 }
 
@@ -59,10 +59,10 @@ int tutti_test_on(MPI_Comm comm, MPI_Request *request, int *flag, MPI_Status *st
 {
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
     if (likely(!tutti_waits_raise_elsewhere()))
-        return tutti_real.MPI_Test(request, flag, status);
+        return tutti_next.MPI_Test(request, flag, status);
     const int code = tutti_look(*request, flag, where);
     if (code == MPI_SUCCESS)
-        return *flag ? tutti_real.MPI_Test(request, flag, status) : code;
+        return *flag ? tutti_next.MPI_Test(request, flag, status) : code;
     *flag = 1;
     return tutti_end_with(comm, request, code);
 }
@@ -78,7 +78,7 @@ static void note(int place, MPI_Errhandler handler)
 int tutti_quiet_set(MPI_Comm comm, MPI_Errhandler handler)
 {
     pthread_mutex_lock(&lock);
-    const int code = tutti_real.MPI_Comm_set_errhandler(comm, handler);
+    const int code = tutti_next.MPI_Comm_set_errhandler(comm, handler);
     if (code == MPI_SUCCESS && !tutti_inside)
         note(comm == tutti_handles.world ? WORLD : comm == tutti_handles.self ? SELF : COMMS, handler);
     pthread_mutex_unlock(&lock);

@@ -16,13 +16,13 @@ static int refuses_alias(int count)
     if (world_too && tutti_handles.world != MPI_COMM_WORLD)
         return count > 1;
     if (world_too) {
-        tutti_real.MPI_Comm_get_errhandler(tutti_handles.world, &before);
-        tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
+        tutti_next.MPI_Comm_get_errhandler(tutti_handles.world, &before);
+        tutti_next.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
     }
-    int code = tutti_real.MPI_Allreduce(words, words, count, MPI_INT, tutti_handles.sum, tutti_own_quiet());
+    int code = tutti_next.MPI_Allreduce(words, words, count, MPI_INT, tutti_handles.sum, tutti_own_quiet());
     if (world_too) {
-        tutti_real.MPI_Comm_set_errhandler(tutti_handles.world, before);
-        tutti_real.MPI_Errhandler_free(&before);
+        tutti_next.MPI_Comm_set_errhandler(tutti_handles.world, before);
+        tutti_next.MPI_Errhandler_free(&before);
     }
     return code != MPI_SUCCESS;
 }
@@ -31,7 +31,7 @@ const struct tutti_quirks *tutti_quirks_row(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "";
     int length = 0;
-    tutti_real.MPI_Get_library_version(version, &length);
+    tutti_next.MPI_Get_library_version(version, &length);
     return tutti_quirks_find(TUTTI_INTERFACE, version);
 }
 

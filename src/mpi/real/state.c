@@ -4,7 +4,7 @@
 
 #include "mpi/real/door.h"
 
-struct tutti_real tutti_real;
+struct tutti_next tutti_next;
 struct tutti_handles tutti_handles;
 struct tutti_door tutti_door;
 __thread int tutti_inside __attribute__((tls_model("initial-exec")));
@@ -60,12 +60,12 @@ void tutti_real_from(void *library)
 int tutti_real_open(const char *path, char *why, size_t size)
 {
 #define TUTTI_NEED(name, parameters)                                                                                   \
-    *(void **)(void *)&tutti_real.name = tutti_mpi_symbol(#name);                                                      \
-    if (!tutti_real.name) {                                                                                            \
+    *(void **)(void *)&tutti_next.name = tutti_mpi_symbol(#name);                                                      \
+    if (!tutti_next.name) {                                                                                            \
         snprintf(why, size, "%s has no %s", path, #name);                                                              \
         return -1;                                                                                                     \
     }
-#define TUTTI_MAY(name, parameters) *(void **)(void *)&tutti_real.name = tutti_mpi_symbol(#name);
+#define TUTTI_MAY(name, parameters) *(void **)(void *)&tutti_next.name = tutti_mpi_symbol(#name);
 #include "mpi/real/needs.def"
 #undef TUTTI_NEED
 #undef TUTTI_MAY

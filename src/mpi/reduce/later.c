@@ -149,8 +149,8 @@ static int later_put_mover(const struct tutti_collective_args *args, MPI_Request
 
 #undef MADE
 #define MADE(how, form, name, parameters, arguments)                                                                   \
-    just_##name = tutti_real.name;                                                                                     \
-    tutti_real.name = later_##name;
+    just_##name = tutti_next.name;                                                                                     \
+    tutti_next.name = later_##name;
 
 void tutti_calls_later(void)
 {

@@ -71,7 +71,7 @@ int tutti_later_hold(struct tutti_later *later)
     if (later->holds < TYPES || !copy_lists(later))
         return 0;
     if (later->info != tutti_handles.no_info)
-        later->own_info = tutti_real.MPI_Info_dup(later->info, &later->info) == MPI_SUCCESS;
+        later->own_info = tutti_next.MPI_Info_dup(later->info, &later->info) == MPI_SUCCESS;
     return later->info == tutti_handles.no_info || later->own_info;
 }
 
@@ -86,5 +86,5 @@ void tutti_later_let_go(struct tutti_later *later)
     while (later->lists > 0)
         free(later->list[--later->lists]);
     if (later->own_info)
-        tutti_real.MPI_Info_free(&later->info);
+        tutti_next.MPI_Info_free(&later->info);
 }

@@ -44,7 +44,7 @@ static int copy_counts(struct tutti_open *open)
     int ranks = 0;
     if (!args->recvcounts)
         return 1;
-    tutti_real.MPI_Comm_size(args->comm, &ranks);
+    tutti_next.MPI_Comm_size(args->comm, &ranks);
     if (!(open->counts = malloc((size_t)ranks * each + 1)))
         return 0;
     memcpy(open->counts, args->recvcounts, (size_t)ranks * each);
@@ -83,7 +83,7 @@ static void destroy(struct tutti_open *open)
         tutti_own_end(open->persistent, &open->request);
     tutti_own_release(open->tag);
     if (open->persistent && open->args.comm != tutti_handles.no_comm)
-        tutti_real.MPI_Comm_free(&open->args.comm);
+        tutti_next.MPI_Comm_free(&open->args.comm);
     tutti_handles_let_go(open->args.datatype, open->args.op);
     if (open->later)
         open->later->end(open->later);
@@ -232,7 +232,7 @@ static void look_at_real(struct tutti_open *open)
     int flag = 0;
     int listed = open->lists || (open->args.large && open->args.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER);
     struct tutti_request *lists = listed ? tutti_request_take(open->real) : NULL; /* counts narrowed by large.c */
-    int code = tutti_real.MPI_Test(&open->real, &flag, MPI_STATUS_IGNORE);
+    int code = tutti_next.MPI_Test(&open->real, &flag, MPI_STATUS_IGNORE);
     if (!flag && code == MPI_SUCCESS) {
         if (lists)
             tutti_request_back(lists);
@@ -365,7 +365,7 @@ int tutti_open_free(struct tutti_open *open, MPI_Request *request)
     LOCKED();
     int code = MPI_SUCCESS;
     if (open->phase == TUTTI_OPEN_IDLE) {
-        code = tutti_real.MPI_Request_free(request);
+        code = tutti_next.MPI_Request_free(request);
         destroy(open);
         return code;
     }

@@ -24,7 +24,7 @@ static int start(struct tutti_request *entry, MPI_Request *unused)
     {
         TUTTI_INSIDE();
         MPI_Request request = open->request;
-        int code = tutti_real.MPI_Start(&request);
+        int code = tutti_next.MPI_Start(&request);
         if (code != MPI_SUCCESS)
             return code;
     }

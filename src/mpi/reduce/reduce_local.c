@@ -14,8 +14,8 @@ static int failed(const struct tutti_reduction_args *args, int status)
 
 static int real_local(const struct tutti_reduction_args *args, const void *in, void *inout)
 {
-    return args->large ? tutti_real.MPI_Reduce_local_c(in, inout, args->count, args->datatype, args->op)
-                       : tutti_real.MPI_Reduce_local(in, inout, (int)args->count, args->datatype, args->op);
+    return args->large ? tutti_next.MPI_Reduce_local_c(in, inout, args->count, args->datatype, args->op)
+                       : tutti_next.MPI_Reduce_local(in, inout, (int)args->count, args->datatype, args->op);
 }
 
 /* On host memory: the MPI, or Tutti for what the MPI does not know (`type` and `operation` tell). */

@@ -82,11 +82,11 @@ int tutti_alias_of_call_is_refused(const struct tutti_reduction_args *args)
     int inter = 0, rank = -1;
     const int none = args->collective != TUTTI_COLLECTIVE_REDUCE_SCATTER && args->count <= 0;
     if (args->sendbuf != args->recvbuf || args->sendbuf == MPI_IN_PLACE || !args->sendbuf || none ||
-        args->comm == tutti_handles.no_comm || tutti_real.MPI_Comm_test_inter(args->comm, &inter) != MPI_SUCCESS ||
+        args->comm == tutti_handles.no_comm || tutti_next.MPI_Comm_test_inter(args->comm, &inter) != MPI_SUCCESS ||
         inter)
         return 0;
     if (args->collective == TUTTI_COLLECTIVE_REDUCE &&
-        (tutti_real.MPI_Comm_rank(args->comm, &rank) != MPI_SUCCESS || rank != args->root))
+        (tutti_next.MPI_Comm_rank(args->comm, &rank) != MPI_SUCCESS || rank != args->root))
         return 0;
     return tutti_alias_is_refused(args->collective, args->count);
 }
@@ -191,16 +191,16 @@ void tutti_read_end(struct tutti_read *read)
 static int call_real(const struct tutti_reduction_args *a, const void *sendbuf, void *recvbuf)
 {
 #define REAL(call, count, ...)                                                                                         \
-    (a->large ? tutti_real.call##_c(sendbuf, recvbuf, count, __VA_ARGS__)                                              \
-              : tutti_real.call(sendbuf, recvbuf, (int)(count), __VA_ARGS__))
+    (a->large ? tutti_next.call##_c(sendbuf, recvbuf, count, __VA_ARGS__)                                              \
+              : tutti_next.call(sendbuf, recvbuf, (int)(count), __VA_ARGS__))
     switch (a->collective) {
     case TUTTI_COLLECTIVE_ALLREDUCE:
         return REAL(MPI_Allreduce, a->count, a->datatype, a->op, a->comm);
     case TUTTI_COLLECTIVE_REDUCE:
         return REAL(MPI_Reduce, a->count, a->datatype, a->op, a->root, a->comm);
     case TUTTI_COLLECTIVE_REDUCE_SCATTER:
-        return a->large ? tutti_real.MPI_Reduce_scatter_c(sendbuf, recvbuf, a->recvcounts, a->datatype, a->op, a->comm)
-                        : tutti_real.MPI_Reduce_scatter(sendbuf, recvbuf, a->recvcounts, a->datatype, a->op, a->comm);
+        return a->large ? tutti_next.MPI_Reduce_scatter_c(sendbuf, recvbuf, a->recvcounts, a->datatype, a->op, a->comm)
+                        : tutti_next.MPI_Reduce_scatter(sendbuf, recvbuf, a->recvcounts, a->datatype, a->op, a->comm);
     case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
         return REAL(MPI_Reduce_scatter_block, a->count, a->datatype, a->op, a->comm);
     case TUTTI_COLLECTIVE_SCAN:
@@ -220,9 +220,9 @@ static int sizes_of(const struct tutti_reduction_args *args, MPI_Count *in, MPI_
 {
     int inter = 0, rank = 0, ranks = 0;
     TUTTI_INSIDE();
-    if (args->comm == tutti_handles.no_comm || tutti_real.MPI_Comm_test_inter(args->comm, &inter) != MPI_SUCCESS ||
-        tutti_real.MPI_Comm_rank(args->comm, &rank) != MPI_SUCCESS ||
-        tutti_real.MPI_Comm_size(args->comm, &ranks) != MPI_SUCCESS)
+    if (args->comm == tutti_handles.no_comm || tutti_next.MPI_Comm_test_inter(args->comm, &inter) != MPI_SUCCESS ||
+        tutti_next.MPI_Comm_rank(args->comm, &rank) != MPI_SUCCESS ||
+        tutti_next.MPI_Comm_size(args->comm, &ranks) != MPI_SUCCESS)
         return 0;
     *in = total_of(args, ranks);
     *out = *in ? results_of(args, rank) : 0;

@@ -165,7 +165,7 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct list list;
     if (nothing_open() || !request)
-        return tutti_real.MPI_Wait(request, status);
+        return tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
         return swept(tutti_patient_wait(&tutti_nobody, request, status));
@@ -177,17 +177,17 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct list list;
     if (nothing_open() || !request)
-        return tutti_real.MPI_Test(request, flag, status);
+        return tutti_next.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return swept(tutti_real.MPI_Test(request, flag, status));
+        return swept(tutti_next.MPI_Test(request, flag, status));
     }
     tutti_mine_poll(&list.mine);
     int code = MPI_SUCCESS;
     *flag = 0;
     if (!tutti_is_coming(list.entry[0]))
-        code = tutti_real.MPI_Test(request, flag, list.status);
+        code = tutti_next.MPI_Test(request, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
         code = settle(&list, 0, code, 0, *request, list.status);
     return list_close(&list, code);
@@ -197,7 +197,7 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
 {
     struct list list;
     if (nothing_open())
-        return tutti_real.MPI_Waitall(count, array_of_requests, array_of_statuses);
+        return tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
@@ -212,14 +212,14 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
 {
     struct list list;
     if (nothing_open())
-        return tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
+        return tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return swept(tutti_real.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
+        return swept(tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
     }
     tutti_mine_poll(&list.mine);
     int code = tutti_veiled_testall(list.entry, count, array_of_requests, flag, list.status);
@@ -232,7 +232,7 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
 {
     struct list list;
     if (nothing_open())
-        return tutti_real.MPI_Waitany(count, array_of_requests, indx, status);
+        return tutti_next.MPI_Waitany(count, array_of_requests, indx, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
@@ -248,14 +248,14 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
 {
     struct list list;
     if (nothing_open())
-        return tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status);
+        return tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return swept(tutti_real.MPI_Testany(count, array_of_requests, indx, flag, status));
+        return swept(tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status));
     }
     *indx = MPI_UNDEFINED;
     tutti_mine_poll(&list.mine);
@@ -271,7 +271,7 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
     {                                                                                                                  \
         struct list list;                                                                                              \
         if (nothing_open())                                                                                            \
-            return tutti_real.MPI_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);   \
+            return tutti_next.MPI_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);   \
         TUTTI_INSIDE();                                                                                                \
         const int found = list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, TAKE);      \
         *outcount = 0;                                                                                                 \
@@ -296,17 +296,17 @@ int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status
 {
     struct list list;
     if (nothing_open())
-        return tutti_real.MPI_Request_get_status(request, flag, status);
+        return tutti_next.MPI_Request_get_status(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, &request, one_of(status), 1, LEAVE) == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return swept(tutti_real.MPI_Request_get_status(request, flag, status));
+        return swept(tutti_next.MPI_Request_get_status(request, flag, status));
     }
     tutti_mine_poll(&list.mine);
     int code = MPI_SUCCESS;
     *flag = 0;
     if (!tutti_is_coming(list.entry[0]))
-        code = tutti_real.MPI_Request_get_status(request, flag, list.status);
+        code = tutti_next.MPI_Request_get_status(request, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
         code = settle(&list, 0, code, 0, request, list.status);
     return list_close(&list, code);
@@ -317,20 +317,20 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
 {
     struct list list;
     if (nothing_open())
-        return tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
+        return tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, LEAVE);
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return swept(tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
+        return swept(tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
     }
     tutti_mine_poll(&list.mine);
     int code = MPI_SUCCESS;
     *flag = 0;
     if (!tutti_any_is_coming(list.entry, count))
-        code = tutti_real.MPI_Request_get_status_all(count, array_of_requests, flag, list.status);
+        code = tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, list.status);
     if (code == MPI_ERR_IN_STATUS || (code == MPI_SUCCESS && *flag))
         code = settle_some(&list, array_of_requests, NULL, count, code);
     return list_close(&list, code);
@@ -342,19 +342,19 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
     struct list list;
     struct tutti_veil veil;
     if (nothing_open())
-        return tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
+        return tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, LEAVE);
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return swept(tutti_real.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status));
+        return swept(tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status));
     }
     tutti_mine_poll(&list.mine);
     *indx = MPI_UNDEFINED;
     tutti_veil_open(&veil, list.entry, array_of_requests, count);
-    int code = tutti_real.MPI_Request_get_status_any(count, veil.shown, indx, flag, list.status);
+    int code = tutti_next.MPI_Request_get_status_any(count, veil.shown, indx, flag, list.status);
     if (code == MPI_SUCCESS && veil.hidden && *indx == MPI_UNDEFINED)
         *flag = 0;
     tutti_veil_close(&veil, NULL);
@@ -369,7 +369,7 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
     struct list list;
     struct tutti_veil veil;
     if (nothing_open())
-        return tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
+        return tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);
     TUTTI_INSIDE();
     const int found = list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, LEAVE);
@@ -377,13 +377,13 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
         return no_memory(incount);
     if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return swept(tutti_real.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
+        return swept(tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                             array_of_statuses));
     }
     tutti_mine_poll(&list.mine);
     *outcount = 0;
     tutti_veil_open(&veil, list.entry, array_of_requests, incount);
-    int code = tutti_real.MPI_Request_get_status_some(incount, veil.shown, outcount, array_of_indices, list.status);
+    int code = tutti_next.MPI_Request_get_status_some(incount, veil.shown, outcount, array_of_indices, list.status);
     if (veil.hidden && *outcount == MPI_UNDEFINED)
         *outcount = 0;
     tutti_veil_close(&veil, NULL);

@@ -26,7 +26,7 @@ static int start(struct tutti_request *top, MPI_Request *request)
     if (entry)
         return entry->kind->start(entry, request);
     TUTTI_INSIDE();
-    return tutti_real.MPI_Start(request);
+    return tutti_next.MPI_Start(request);
 }
 
 /* An MPI may give a new handle, where the message before is still under way though its request has completed. Then the
@@ -35,9 +35,9 @@ int tutti_door_MPI_Start(MPI_Request *request)
 {
     struct tutti_request *top = entry_of(request);
     if (likely(!top || !tutti_request_lives(top)))
-        return tutti_real.MPI_Start(request);
+        return tutti_next.MPI_Start(request);
     if (!(top = tutti_request_take(*request))) /* another thread has it, which the standard does not allow */
-        return tutti_real.MPI_Start(request);
+        return tutti_next.MPI_Start(request);
     const int code = start(top, request);
     if (code == MPI_SUCCESS)
         started(top);
@@ -51,11 +51,11 @@ int tutti_door_MPI_Startall(int count, MPI_Request array_of_requests[])
 {
     int ours = 0, result = MPI_SUCCESS;
     if (likely(tutti_requests_none() || tutti_inside))
-        return tutti_real.MPI_Startall(count, array_of_requests);
+        return tutti_next.MPI_Startall(count, array_of_requests);
     for (int i = 0; i < count && array_of_requests; i++)
         ours |= tutti_request_lives(tutti_request_see(array_of_requests[i]));
     if (!ours)
-        return tutti_real.MPI_Startall(count, array_of_requests);
+        return tutti_next.MPI_Startall(count, array_of_requests);
     for (int i = 0; i < count; i++) {
         int code = tutti_door_MPI_Start(&array_of_requests[i]);
         result = result == MPI_SUCCESS ? code : result;
@@ -69,7 +69,7 @@ int tutti_door_MPI_Cancel(MPI_Request *request)
         if (entry->kind->cancel)
             return entry->kind->cancel(entry, request);
     }
-    return tutti_real.MPI_Cancel(request);
+    return tutti_next.MPI_Cancel(request);
 }
 
 static int is_active(const struct tutti_request *entry)
@@ -85,13 +85,13 @@ int tutti_door_MPI_Request_free(MPI_Request *request)
 {
     struct tutti_request *entry;
     if (tutti_inside || tutti_requests_none() || !request || !(entry = tutti_request_take(*request)))
-        return tutti_real.MPI_Request_free(request);
+        return tutti_next.MPI_Request_free(request);
     int code = MPI_SUCCESS;
     if (entry->kind->free && !entry->under) {
         code = entry->kind->free(entry, request);
         tutti_request_give(entry);
     } else if (tutti_request_lives(entry) && !is_active(entry)) {
-        code = tutti_real.MPI_Request_free(request);
+        code = tutti_next.MPI_Request_free(request);
         tutti_request_destroy(entry);
     } else {
         tutti_request_orphan(entry);

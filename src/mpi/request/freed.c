@@ -44,7 +44,7 @@ static int complete(struct tutti_request *entry)
     if (code == MPI_SUCCESS)
         tutti_request_deliver(entry, &entry->status);
     tutti_unraised--;
-    tutti_real.MPI_Request_free(&entry->handle); /* MPI_Test would raise the error */
+    tutti_next.MPI_Request_free(&entry->handle); /* MPI_Test would raise the error */
     return 1;
 }
 

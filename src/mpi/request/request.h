@@ -184,7 +184,7 @@ void tutti_requests_sweep_too(struct tutti_step *other);
 static inline int tutti_was_cancelled(const MPI_Status *status)
 {
     int cancelled = 0;
-    tutti_real.MPI_Test_cancelled(status, &cancelled);
+    tutti_next.MPI_Test_cancelled(status, &cancelled);
     return cancelled;
 }
 

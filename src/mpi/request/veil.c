@@ -47,7 +47,7 @@ int tutti_veiled_testall(struct tutti_request *const entries[], int count, MPI_R
     *flag = 0;
     if (tutti_any_is_coming(entries, count))
         return MPI_SUCCESS;
-    return tutti_real.MPI_Testall(count, requests, flag, statuses);
+    return tutti_next.MPI_Testall(count, requests, flag, statuses);
 }
 
 int tutti_veiled_testany(struct tutti_request *const entries[], int count, MPI_Request requests[], int *which,
@@ -55,7 +55,7 @@ int tutti_veiled_testany(struct tutti_request *const entries[], int count, MPI_R
 {
     struct tutti_veil veil;
     tutti_veil_open(&veil, entries, requests, count);
-    int code = tutti_real.MPI_Testany(count, veil.shown, which, flag, status);
+    int code = tutti_next.MPI_Testany(count, veil.shown, which, flag, status);
     if (code == MPI_SUCCESS && veil.hidden && *which == MPI_UNDEFINED)
         *flag = 0;
     tutti_veil_close(&veil, requests);
@@ -67,7 +67,7 @@ int tutti_veiled_testsome(struct tutti_request *const entries[], int count, MPI_
 {
     struct tutti_veil veil;
     tutti_veil_open(&veil, entries, requests, count);
-    int code = tutti_real.MPI_Testsome(count, veil.shown, out, which, statuses);
+    int code = tutti_next.MPI_Testsome(count, veil.shown, out, which, statuses);
     if (veil.hidden && *out == MPI_UNDEFINED)
         *out = 0;
     tutti_veil_close(&veil, requests);

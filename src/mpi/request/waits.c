@@ -59,13 +59,13 @@ static int patiently(struct patient *call)
 static int test_one(struct patient *call)
 {
     int flag = 0;
-    call->code = tutti_real.MPI_Test(call->requests, &flag, call->statuses);
+    call->code = tutti_next.MPI_Test(call->requests, &flag, call->statuses);
     return flag;
 }
 
 static int wait_one(struct patient *call)
 {
-    return tutti_real.MPI_Wait(call->requests, call->statuses);
+    return tutti_next.MPI_Wait(call->requests, call->statuses);
 }
 
 static int test_all(struct patient *call)
@@ -77,7 +77,7 @@ static int test_all(struct patient *call)
 
 static int wait_all(struct patient *call)
 {
-    return tutti_real.MPI_Waitall(call->count, call->requests, call->statuses);
+    return tutti_next.MPI_Waitall(call->count, call->requests, call->statuses);
 }
 
 static int test_any(struct patient *call)
@@ -90,7 +90,7 @@ static int test_any(struct patient *call)
 
 static int wait_any(struct patient *call)
 {
-    return tutti_real.MPI_Waitany(call->count, call->requests, call->which, call->statuses);
+    return tutti_next.MPI_Waitany(call->count, call->requests, call->which, call->statuses);
 }
 
 static int test_some(struct patient *call)
@@ -102,7 +102,7 @@ static int test_some(struct patient *call)
 
 static int wait_some(struct patient *call)
 {
-    return tutti_real.MPI_Waitsome(call->count, call->requests, call->out, call->which, call->statuses);
+    return tutti_next.MPI_Waitsome(call->count, call->requests, call->out, call->which, call->statuses);
 }
 
 int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_Status *status)

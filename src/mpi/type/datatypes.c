@@ -94,9 +94,9 @@ static int on_copy(MPI_Datatype type, int key, void *extra, void *in, void *out,
 static int measure(struct tutti_layout *layout, MPI_Datatype type)
 {
     MPI_Count lower;
-    return tutti_real.MPI_Type_size_x(type, &layout->size) == MPI_SUCCESS &&
-           tutti_real.MPI_Type_get_extent_x(type, &lower, &layout->extent) == MPI_SUCCESS &&
-           tutti_real.MPI_Type_get_true_extent_x(type, &layout->true_lower, &layout->true_extent) == MPI_SUCCESS;
+    return tutti_next.MPI_Type_size_x(type, &layout->size) == MPI_SUCCESS &&
+           tutti_next.MPI_Type_get_extent_x(type, &lower, &layout->extent) == MPI_SUCCESS &&
+           tutti_next.MPI_Type_get_true_extent_x(type, &layout->true_lower, &layout->true_extent) == MPI_SUCCESS;
 }
 
 /* The MPI's own numbers must come out of the plan. Not its true bounds, in which MPIs err (quirks.h). */
@@ -172,7 +172,7 @@ static struct tutti_layout *by_attribute(MPI_Datatype type)
 {
     void *value = NULL;
     int flag = 0;
-    if (tutti_real.MPI_Type_get_attr(type, keyval, &value, &flag) != MPI_SUCCESS || !flag)
+    if (tutti_next.MPI_Type_get_attr(type, keyval, &value, &flag) != MPI_SUCCESS || !flag)
         return NULL;
     return value;
 }
@@ -195,7 +195,7 @@ static struct tutti_layout *make_once(MPI_Datatype type)
     pthread_mutex_unlock(&lock);
     if (slot) {
         __atomic_store_n(slot, layout, __ATOMIC_RELEASE);
-    } else if (tutti_real.MPI_Type_set_attr(type, keyval, layout) != MPI_SUCCESS) {
+    } else if (tutti_next.MPI_Type_set_attr(type, keyval, layout) != MPI_SUCCESS) {
         pthread_mutex_lock(&lock);
         list_out(layout);
         pthread_mutex_unlock(&lock);
@@ -236,8 +236,8 @@ int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type)
 static int contiguous(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
 {
     if (count <= INT_MAX)
-        return tutti_real.MPI_Type_contiguous((int)count, of, out) == MPI_SUCCESS;
-    return tutti_real.MPI_Type_contiguous_c && tutti_real.MPI_Type_contiguous_c(count, of, out) == MPI_SUCCESS;
+        return tutti_next.MPI_Type_contiguous((int)count, of, out) == MPI_SUCCESS;
+    return tutti_next.MPI_Type_contiguous_c && tutti_next.MPI_Type_contiguous_c(count, of, out) == MPI_SUCCESS;
 }
 
 /* 1 where an MPI that cuts bytes anywhere would cut within a basic element. */
@@ -255,9 +255,9 @@ int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype type, MPI_Data
         if (!(must_keep_signature(layout) && tutti_signature_of(type, &made) == TUTTI_OK) &&
             !contiguous(layout->size, tutti_handles.byte, &made))
             return -1;
-        if (tutti_real.MPI_Type_commit(&made) != MPI_SUCCESS ||
+        if (tutti_next.MPI_Type_commit(&made) != MPI_SUCCESS ||
             !atomic_compare_exchange_strong(&layout->packed, &none, made)) {
-            tutti_real.MPI_Type_free(&made); /* another thread was first */
+            tutti_next.MPI_Type_free(&made); /* another thread was first */
             if ((made = atomic_load(&layout->packed)) == tutti_handles.no_type)
                 return -1;
         }
@@ -270,7 +270,7 @@ int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype type, MPI_Data
 
 int tutti_layouts_open(void)
 {
-    if (tutti_real.MPI_Type_create_keyval(on_copy, on_delete, &keyval, NULL) != MPI_SUCCESS) {
+    if (tutti_next.MPI_Type_create_keyval(on_copy, on_delete, &keyval, NULL) != MPI_SUCCESS) {
         keyval = MPI_KEYVAL_INVALID;
         return TUTTI_ERR_TRANSPORT;
     }
@@ -296,7 +296,7 @@ void tutti_layouts_close(void)
         layout = next;
     }
     tutti_describe_forget();
-    tutti_real.MPI_Type_free_keyval(&keyval);
+    tutti_next.MPI_Type_free_keyval(&keyval);
     keyval = MPI_KEYVAL_INVALID;
 }
 

@@ -49,7 +49,7 @@ static int bounded(struct tutti_reading *reading, MPI_Datatype type, const struc
     struct tutti_description *made = new_node(reading, TUTTI_FORM_RESIZED, 1);
     if (!inner || !made)
         return TUTTI_ERR_MEMORY;
-    if (tutti_real.MPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
+    if (tutti_next.MPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     set_child(made, 0, inner);
     made->lower = lower;
@@ -100,9 +100,9 @@ static int read_predefined(struct tutti_reading *reading, MPI_Datatype type, str
                            struct node *out)
 {
     MPI_Count size, lower, extent, true_lower, true_extent, index = sizeof(int);
-    if (tutti_real.MPI_Type_size_x(type, &size) != MPI_SUCCESS ||
-        tutti_real.MPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
-        tutti_real.MPI_Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS || size < 0)
+    if (tutti_next.MPI_Type_size_x(type, &size) != MPI_SUCCESS ||
+        tutti_next.MPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
+        tutti_next.MPI_Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS || size < 0)
         return TUTTI_ERR_TRANSPORT;
     struct tutti_description *inner;
     if (size == 0 || (size == true_extent && true_lower == 0)) {
@@ -113,7 +113,7 @@ static int read_predefined(struct tutti_reading *reading, MPI_Datatype type, str
             int status = tutti_contents(reading, type, what);
             if (status != TUTTI_OK)
                 return status;
-            if (what->types != 2 || tutti_real.MPI_Type_size_x(what->type[1], &index) != MPI_SUCCESS)
+            if (what->types != 2 || tutti_next.MPI_Type_size_x(what->type[1], &index) != MPI_SUCCESS)
                 return unavailable(reading, "a predefined type that is not known");
         } else if (!is_pair_with_int(type)) {
             return unavailable(reading, "a predefined type with gaps that are not known");

@@ -73,7 +73,7 @@ static void keep(struct tutti_reading_chunk *chunk)
 void tutti_describe_end(struct tutti_reading *reading)
 {
     for (size_t i = 0; i < reading->held_n; i++)
-        tutti_real.MPI_Type_free(&reading->held[i]);
+        tutti_next.MPI_Type_free(&reading->held[i]);
     free(reading->held);
     while (reading->chunks) {
         struct tutti_reading_chunk *chunk = reading->chunks;
@@ -96,7 +96,7 @@ void tutti_describe_forget(void)
 /* The forms with large counts, where the MPI has them, know all types; the plain ones refuse types made with those. */
 static int has_large(void)
 {
-    return tutti_real.MPI_Type_get_envelope_c && tutti_real.MPI_Type_get_contents_c;
+    return tutti_next.MPI_Type_get_envelope_c && tutti_next.MPI_Type_get_contents_c;
 }
 
 int tutti_envelope(MPI_Datatype type, struct tutti_contents *out)
@@ -107,7 +107,7 @@ int tutti_envelope(MPI_Datatype type, struct tutti_contents *out)
         return TUTTI_OK;
     if (has_large()) {
         MPI_Count integers, addresses, counts, types;
-        if (tutti_real.MPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &out->combiner) !=
+        if (tutti_next.MPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &out->combiner) !=
             MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
         out->integers = (size_t)integers;
@@ -116,7 +116,7 @@ int tutti_envelope(MPI_Datatype type, struct tutti_contents *out)
         out->types = (size_t)types;
     } else {
         int integers, addresses, types;
-        if (tutti_real.MPI_Type_get_envelope(type, &integers, &addresses, &types, &out->combiner) != MPI_SUCCESS)
+        if (tutti_next.MPI_Type_get_envelope(type, &integers, &addresses, &types, &out->combiner) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
         out->integers = (size_t)integers;
         out->addresses = (size_t)addresses;
@@ -165,11 +165,11 @@ int tutti_contents(struct tutti_reading *reading, MPI_Datatype type, struct tutt
     int *integer = (int *)(void *)(address + longs), code;
     what->type = (MPI_Datatype *)(void *)(address + longs + what->integers / 2 + 1);
     if (what->large)
-        code = tutti_real.MPI_Type_get_contents_c(type, (MPI_Count)what->integers, (MPI_Count)what->addresses,
+        code = tutti_next.MPI_Type_get_contents_c(type, (MPI_Count)what->integers, (MPI_Count)what->addresses,
                                                   (MPI_Count)what->counts, (MPI_Count)what->types, integer,
                                                   (MPI_Aint *)(void *)address, (MPI_Count *)(void *)count, what->type);
     else
-        code = tutti_real.MPI_Type_get_contents(type, (int)what->integers, (int)what->addresses, (int)what->types,
+        code = tutti_next.MPI_Type_get_contents(type, (int)what->integers, (int)what->addresses, (int)what->types,
                                                 integer, (MPI_Aint *)(void *)address, what->type);
     if (code != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;

@@ -19,15 +19,15 @@ static int of_type(struct tutti_reading *reading, MPI_Datatype type, int depth, 
 static void drop(struct signature *it)
 {
     if (it->own)
-        tutti_real.MPI_Type_free(&it->type);
+        tutti_next.MPI_Type_free(&it->type);
     it->own = 0;
 }
 
 static int repeated(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
 {
     if (count <= INT_MAX)
-        return tutti_real.MPI_Type_contiguous((int)count, of, out) == MPI_SUCCESS;
-    return tutti_real.MPI_Type_contiguous_c && tutti_real.MPI_Type_contiguous_c(count, of, out) == MPI_SUCCESS;
+        return tutti_next.MPI_Type_contiguous((int)count, of, out) == MPI_SUCCESS;
+    return tutti_next.MPI_Type_contiguous_c && tutti_next.MPI_Type_contiguous_c(count, of, out) == MPI_SUCCESS;
 }
 
 /* So many of `one`, which it takes. */
@@ -58,9 +58,9 @@ static int joined(const struct signature *part, size_t n, struct signature *out)
     }
     if (lengths && places && types && n <= INT_MAX) {
         status = TUTTI_ERR_TRANSPORT;
-        if (tutti_real.MPI_Type_create_struct((int)n, lengths, places, types, &all) == MPI_SUCCESS) {
-            out->own = tutti_real.MPI_Type_create_resized(all, 0, (MPI_Aint)out->size, &out->type) == MPI_SUCCESS;
-            tutti_real.MPI_Type_free(&all);
+        if (tutti_next.MPI_Type_create_struct((int)n, lengths, places, types, &all) == MPI_SUCCESS) {
+            out->own = tutti_next.MPI_Type_create_resized(all, 0, (MPI_Aint)out->size, &out->type) == MPI_SUCCESS;
+            tutti_next.MPI_Type_free(&all);
             status = out->own ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
         }
     }
@@ -87,8 +87,8 @@ static int of_predefined(struct tutti_reading *reading, MPI_Datatype type, struc
                          struct signature *out)
 {
     MPI_Count size, lower, extent;
-    if (tutti_real.MPI_Type_size_x(type, &size) != MPI_SUCCESS ||
-        tutti_real.MPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
+    if (tutti_next.MPI_Type_size_x(type, &size) != MPI_SUCCESS ||
+        tutti_next.MPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     *out = (struct signature){.type = type, .size = size};
     MPI_Datatype value = value_of(type), index = MPI_INT;
@@ -100,7 +100,7 @@ static int of_predefined(struct tutti_reading *reading, MPI_Datatype type, struc
         return extent == size ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
     struct signature part[2] = {{.type = value}, {.type = index}};
     for (int i = 0; i < 2; i++) {
-        if (tutti_real.MPI_Type_size_x(part[i].type, &part[i].size) != MPI_SUCCESS)
+        if (tutti_next.MPI_Type_size_x(part[i].type, &part[i].size) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
     }
     return joined(part, 2, out);
@@ -156,7 +156,7 @@ static int of_type(struct tutti_reading *reading, MPI_Datatype type, int depth, 
         return status;
     if (what.combiner == MPI_COMBINER_STRUCT || what.combiner == TUTTI_STRUCT_INTEGER)
         return of_struct(reading, &what, depth, out);
-    if (what.types != 1 || tutti_real.MPI_Type_size_x(type, &size) != MPI_SUCCESS)
+    if (what.types != 1 || tutti_next.MPI_Type_size_x(type, &size) != MPI_SUCCESS)
         return TUTTI_ERR_UNAVAILABLE;
     if ((status = of_type(reading, what.type[0], depth + 1, &one)) != TUTTI_OK)
         return status;
@@ -174,7 +174,7 @@ int tutti_signature_of(MPI_Datatype type, MPI_Datatype *out)
     int status = of_type(&reading, type, 0, &made);
     tutti_describe_end(&reading);
     if (status == TUTTI_OK && !made.own) /* a predefined type */
-        made.own = tutti_real.MPI_Type_dup(made.type, &made.type) == MPI_SUCCESS;
+        made.own = tutti_next.MPI_Type_dup(made.type, &made.type) == MPI_SUCCESS;
     if (status != TUTTI_OK || !made.own)
         return status != TUTTI_OK ? status : TUTTI_ERR_TRANSPORT;
     *out = made.type;

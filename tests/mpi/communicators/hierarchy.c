@@ -13,7 +13,7 @@
 #include "support/check.h"
 #include "support/messages.h"
 
-struct tutti_real tutti_real;
+struct tutti_next tutti_next;
 struct tutti_handles tutti_handles;
 struct tutti_door tutti_door;
 __thread int tutti_inside __attribute__((tls_model("initial-exec")));
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
                                            .sum = MPI_SUM,
                                            .band = MPI_BAND,
                                            .bor = MPI_BOR};
-    tutti_real = (struct tutti_real){.MPI_Isend = MPI_Isend,
+    tutti_next = (struct tutti_next){.MPI_Isend = MPI_Isend,
                                      .MPI_Issend = MPI_Issend,
                                      .MPI_Irecv = MPI_Irecv,
                                      .MPI_Improbe = MPI_Improbe,
