@@ -12,7 +12,7 @@
 static int gpus_used(const struct bench_plan *plan, const struct tutti_device *device, int gpu)
 {
     unsigned char mine[16] = {0}, *all = bench_ordinary(16 * (size_t)plan->size);
-    if (!device || device->uuid(gpu, mine) != 0)
+    if (!device || device->gpu.uuid(gpu, mine) != 0)
         bench_fail("rank %d cannot tell which GPU it has", plan->rank);
     bench_mpi.Allgather(mine, 16, MPI_BYTE, all, 16, MPI_BYTE, MPI_COMM_WORLD);
     int n = 0;
@@ -37,7 +37,7 @@ int bench_choose_gpu(const struct bench_plan *plan)
     const struct tutti_device *device = tutti_device();
     int gpu = plan->node_rank % gpus;
     char text[256];
-    if (device && device->describe && device->describe(gpu, text, sizeof text) == 0)
+    if (device && device->gpu.describe && device->gpu.describe(gpu, text, sizeof text) == 0)
         bench_say(plan, "gpu %s", text);
     const int used = gpus_used(plan, device, gpu);
     bench_say(plan, "gpus %d", used);

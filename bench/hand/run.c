@@ -96,7 +96,8 @@ static void open_memory(struct timing *t, size_t room)
         void *memory = NULL, *pinned = NULL;
         bench_must(tutti_alloc(room, &memory), "allocating device memory");
         t->device[i] = memory;
-        t->pinned_is_plain |= !device || !device->alloc_pinned || device->alloc_pinned(room, &pinned) != 0;
+        t->pinned_is_plain |=
+            !device || !device->memory.alloc_pinned || device->memory.alloc_pinned(room, &pinned) != 0;
         t->pinned[i] = t->pinned_is_plain ? bench_ordinary(room) : pinned;
         t->ordinary[i] = bench_ordinary(room);
     }
@@ -110,7 +111,7 @@ static void close_memory(struct timing *t)
         if (t->pinned_is_plain)
             free(t->pinned[i]);
         else
-            tutti_device()->free_pinned(t->pinned[i]);
+            tutti_device()->memory.free_pinned(t->pinned[i]);
         free(t->ordinary[i]);
     }
 }

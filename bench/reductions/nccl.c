@@ -165,7 +165,7 @@ static int gpus_differ(const struct bench_plan *plan)
     const struct tutti_device *device = tutti_device();
     unsigned char mine[16] = {0}, *all = calloc((size_t)plan->size, 16);
     int gpu = 0, differ = all != NULL;
-    if (device->current(&gpu) != 0 || device->uuid(gpu, mine) != 0)
+    if (device->gpu.current(&gpu) != 0 || device->gpu.uuid(gpu, mine) != 0)
         differ = 0;
     if (!bench_all_agree(differ)) {
         free(all);

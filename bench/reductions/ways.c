@@ -32,8 +32,9 @@ static int wanted(const struct bench_plan *plan, int way)
 static void open_staged(const struct bench_plan *plan, struct bench_ways *out)
 {
     const struct tutti_device *device = tutti_device();
-    out->pinned = device && device->alloc_pinned && device->alloc_pinned(plan->most, &out->copy_in) == 0 &&
-                  device->alloc_pinned(plan->most, &out->copy_out) == 0;
+    out->pinned = device && device->memory.alloc_pinned &&
+                  device->memory.alloc_pinned(plan->most, &out->copy_in) == 0 &&
+                  device->memory.alloc_pinned(plan->most, &out->copy_out) == 0;
     if (!out->pinned) {
         out->copy_in = bench_ordinary(plan->most);
         out->copy_out = bench_ordinary(plan->most);
@@ -168,8 +169,8 @@ void bench_ways_close(struct bench_ways *ways)
     free(ways->set[BENCH_SET_PLAIN].in);
     free(ways->set[BENCH_SET_PLAIN].out);
     if (ways->pinned) {
-        device->free_pinned(ways->copy_in);
-        device->free_pinned(ways->copy_out);
+        device->memory.free_pinned(ways->copy_in);
+        device->memory.free_pinned(ways->copy_out);
     } else {
         free(ways->copy_in);
         free(ways->copy_out);

@@ -6,22 +6,23 @@ static int alloc_pinned(int gpu, size_t bytes, void **memory)
 {
     const struct tutti_device *device = tutti_device();
     (void)gpu;
-    return device->alloc_pinned ? device->alloc_pinned(bytes, memory) : tutti_device_missing(device, "alloc_pinned");
+    return device->memory.alloc_pinned ? device->memory.alloc_pinned(bytes, memory)
+                                       : tutti_device_missing(device, "memory.alloc_pinned");
 }
 
 static void free_pinned(void *memory)
 {
-    tutti_device()->free_pinned(memory);
+    tutti_device()->memory.free_pinned(memory);
 }
 
 static int alloc_device(int gpu, size_t bytes, void **memory)
 {
-    return tutti_device()->alloc(gpu, bytes, memory);
+    return tutti_device()->memory.alloc(gpu, bytes, memory);
 }
 
 static void free_device(void *memory)
 {
-    tutti_device()->free(memory);
+    tutti_device()->memory.free(memory);
 }
 
 const struct tutti_bounce_kind tutti_bounce_pinned = {.name = "pinned", .alloc = alloc_pinned, .free = free_pinned};

@@ -46,9 +46,9 @@ int tutti_alloc(size_t bytes, void **device_pointer)
         return TUTTI_ERR_ARGUMENT;
     const struct tutti_device *device = opened(&status);
     int gpu = -1;
-    if (device && device->meet)
-        status = device->meet(&gpu);
-    return status == TUTTI_OK ? device->alloc(gpu, bytes, device_pointer) : status;
+    if (device && device->gpu.meet)
+        status = device->gpu.meet(&gpu);
+    return status == TUTTI_OK ? device->memory.alloc(gpu, bytes, device_pointer) : status;
 }
 
 int tutti_free(void *device_pointer)
@@ -56,7 +56,7 @@ int tutti_free(void *device_pointer)
     const struct tutti_device *device = tutti_device();
     if (!device_pointer)
         return TUTTI_OK;
-    int status = device ? device->free(device_pointer) : TUTTI_ERR_UNAVAILABLE;
+    int status = device ? device->memory.free(device_pointer) : TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK)
         atomic_fetch_add(&tutti_device_frees, 1);
     if (status == TUTTI_ERR_UNAVAILABLE)
@@ -73,7 +73,7 @@ int tutti_copy(void *to, const void *from, size_t bytes)
     if (!to || !from)
         return TUTTI_ERR_ARGUMENT;
     if (device && device->active())
-        return device->copy_now(to, from, bytes);
+        return device->memory.copy_now(to, from, bytes);
     memmove(to, from, bytes);
     return TUTTI_OK;
 }
@@ -82,14 +82,14 @@ int tutti_gpu_set(int gpu)
 {
     int status;
     const struct tutti_device *device = opened(&status);
-    return device ? device->choose(gpu) : status;
+    return device ? device->gpu.choose(gpu) : status;
 }
 
 int tutti_gpu_count(void)
 {
     int status;
     const struct tutti_device *device = opened(&status);
-    return device ? device->gpus() : status;
+    return device ? device->gpu.count() : status;
 }
 
 int tutti_is_device(const void *pointer)
@@ -98,6 +98,6 @@ int tutti_is_device(const void *pointer)
     struct tutti_memory memory;
     if (!device || !device->active())
         return 0;
-    device->classify(pointer, &memory);
+    device->memory.classify(pointer, &memory);
     return memory.kind == TUTTI_MEMORY_DEVICE || memory.kind == TUTTI_MEMORY_MANAGED;
 }

@@ -111,123 +111,147 @@ struct tutti_device {
     /* 1 where this process may hold memory of the device now. Cheap enough for every call of a program: a load or two.
      * Never loads, opens or initialises anything. */
     int (*active)(void);
-    int (*gpus)(void);        /* number of GPUs this process sees; 0 before the program uses the device */
-    int (*current)(int *gpu); /* the GPU that the calling thread has chosen; -1: none in particular */
-    int (*choose)(int gpu);   /* makes it the calling thread's */
-    /* The program asks Tutti itself for memory or a stream: *gpu is the calling thread's GPU, or the first where it has
-     * chosen none, which gets a context. No other operation may be what makes the first context on a GPU: Tutti
-     * works on a GPU only after the program has passed memory of it. NULL: *gpu stays -1. */
-    int (*meet)(int *gpu);
-    /* Looks whether the program has reset GPUs (core/lives.h): some ten nanoseconds a GPU. Whoever uses what it keeps
-     * on a GPU, without a pointer of the program's that was classified just before, calls it first. NULL: a reset is
-     * known at once. */
-    void (*look)(void);
-    int (*uuid)(int gpu, unsigned char uuid[16]); /* equal over processes for the same hardware */
-    int (*describe)(int gpu, char *text, size_t size);
-    /* 0 where kernels on `gpu` cannot load and store memory of `peer`; 1 where they can; 2 where besides the 128 bytes
-     * that a warp stores at once are seen whole (NVLink, the same GPU). */
-    int (*reach)(int gpu, const unsigned char peer[16]);
-    unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
-    /* Most blocks of kernels that wait, of all calls and streams together, that are resident at once. NULL or 0:
-     * kernels take no room from each other. */
-    unsigned (*resident)(int gpu);
+    void (*close)(void); /* frees what open() took; only where the device is still alive, never from a destructor */
 
-    /* What `pointer` is. Always succeeds; unknown pointers are TUTTI_MEMORY_HOST. */
-    void (*classify)(const void *pointer, struct tutti_memory *out);
-    int (*alloc)(int gpu, size_t bytes, void **device); /* 256-byte aligned; gpu -1: the current one */
-    /* The same; the memory holds zeros and may be taken from the machine when it is touched. NULL: alloc and fill. */
-    int (*alloc_cleared)(int gpu, size_t bytes, void **device);
-    int (*free)(void *device);
-    int (*alloc_pinned)(size_t bytes, void **host); /* host memory that copies reach fast */
-    int (*free_pinned)(void *host);
-    /* Makes host memory (page-aligned, shared with other processes or not) visible to kernels of `gpu`, and pinned.
-     * gpu -1: of any. */
-    int (*map_host)(int gpu, void *host, size_t bytes, void **device);
-    int (*unmap_host)(int gpu, void *host);
+    /* GPUs of this process. */
+    struct {
+        int (*count)(void);       /* number of GPUs this process sees; 0 before the program uses the device */
+        int (*current)(int *gpu); /* the GPU that the calling thread has chosen; -1: none in particular */
+        int (*choose)(int gpu);   /* makes it the calling thread's */
+        /* The program asks Tutti itself for memory or a stream: *gpu is the calling thread's GPU, or the first where it
+         * has chosen none, which gets a context. No other operation may be what makes the first context on a GPU: Tutti
+         * works on a GPU only after the program has passed memory of it. NULL: *gpu stays -1. */
+        int (*meet)(int *gpu);
+        /* Looks whether the program has reset GPUs (core/lives.h): some ten nanoseconds a GPU. Whoever uses what it
+         * keeps on a GPU, without a pointer of the program's that was classified just before, calls it first. NULL: a
+         * reset is known at once. */
+        void (*look)(void);
+        int (*uuid)(int gpu, unsigned char uuid[16]); /* equal over processes for the same hardware */
+        int (*describe)(int gpu, char *text, size_t size);
+        /* 0 where kernels on `gpu` cannot load and store memory of `peer`; 1 where they can; 2 where besides the 128
+         * bytes that a warp stores at once are seen whole (NVLink, the same GPU). */
+        int (*reach)(int gpu, const unsigned char peer[16]);
+        unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
+        /* Most blocks of kernels that wait, of all calls and streams together, that are resident at once. NULL or 0:
+         * kernels take no room from each other. */
+        unsigned (*resident)(int gpu);
+    } gpu;
 
-    /* Names the allocation that holds `device` so that another process can import it; *fd is set to a new descriptor
-     * that the caller closes, or -1. TUTTI_ERR_NOT_EXPORTABLE where this memory cannot be shared. */
-    int (*export_memory)(const void *device, struct tutti_export *out, int *fd);
-    /* Maps another process's allocation for kernels of `gpu`; *base is its start here. fd stays the caller's. Memory
-     * of the calling process may be imported too (ranks may be threads). */
-    int (*import_memory)(int gpu, const struct tutti_export *what, int fd, void **base);
-    int (*release_memory)(int gpu, const struct tutti_export *what, void *base);
-    /* Lets kernels of `gpu` load and store the allocation of this process that holds `device`, which lies on another of
-     * its GPUs. Nothing else makes them: a kernel that is given such a pointer without it fails, and the GPU is lost to
-     * the process. Copies need nothing. TUTTI_ERR_UNAVAILABLE (not reported) where no link joins the two: stage. Asked
-     * once an allocation and GPU. NULL: all kernels reach all memory. */
-    int (*reach_memory)(int gpu, const void *device);
+    /* Memory. */
+    struct {
+        /* What `pointer` is. Always succeeds; unknown pointers are TUTTI_MEMORY_HOST. */
+        void (*classify)(const void *pointer, struct tutti_memory *out);
+        int (*alloc)(int gpu, size_t bytes, void **device); /* 256-byte aligned; gpu -1: the current one */
+        /* The same; the memory holds zeros and may be taken from the machine when it is touched. NULL: alloc and fill.
+         */
+        int (*alloc_cleared)(int gpu, size_t bytes, void **device);
+        int (*free)(void *device);
+        int (*alloc_pinned)(size_t bytes, void **host); /* host memory that copies reach fast */
+        int (*free_pinned)(void *host);
+        /* Makes host memory (page-aligned, shared with other processes or not) visible to kernels of `gpu`, and pinned.
+         * gpu -1: of any. */
+        int (*map_host)(int gpu, void *host, size_t bytes, void **device);
+        int (*unmap_host)(int gpu, void *host);
+        /* Copy outside any stream, done on return. For memory of the program: earlier work of its own default stream is
+         * ordered before it, as a plain copy call of the device would be; but not while a capture keeps everybody from
+         * that stream. May wait as memory.alloc() may: not between waiting_begin and waiting_end. */
+        int (*copy_now)(void *to, const void *from, size_t bytes);
+    } memory;
+
+    /* Memory that several processes or GPUs reach. */
+    struct {
+        /* Names the allocation that holds `device` so that another process can import it; *fd is set to a new
+         * descriptor that the caller closes, or -1. TUTTI_ERR_NOT_EXPORTABLE where this memory cannot be shared. */
+        int (*export)(const void *device, struct tutti_export *out, int *fd);
+        /* Maps another process's allocation for kernels of `gpu`; *base is its start here. fd stays the caller's.
+         * Memory of the calling process may be imported too (ranks may be threads). */
+        int (*import)(int gpu, const struct tutti_export *what, int fd, void **base);
+        int (*release)(int gpu, const struct tutti_export *what, void *base);
+        /* Lets kernels of `gpu` load and store the allocation of this process that holds `device`, which lies on
+         * another of its GPUs. Nothing else makes them: a kernel that is given such a pointer without it fails, and the
+         * GPU is lost to the process. Copies need nothing. TUTTI_ERR_UNAVAILABLE (not reported) where no link joins the
+         * two: stage. Asked once an allocation and GPU. NULL: all kernels reach all memory. */
+        int (*reach)(int gpu, const void *device);
+    } share;
 
     /* Ranges: addresses for memory that grows. Pieces are mapped on them one behind the other from the beginning on, in
-     * sizes that are multiples of range_grain() (0: `gpu` has no ranges); kernels and copies see one memory.
-     * classify() and export_memory() know each piece for itself, as an allocation. open: addresses alone, at a multiple
-     * of the grain. add: the next piece at `at`, new memory of `gpu`; what it holds is undefined. import: the next
-     * piece at `at` is a peer's, which was made so; fd stays the caller's. cut: takes the last piece off, which begins
-     * at `at`; close: all there are, and the addresses. All NULL: not on this device. */
-    size_t (*range_grain)(int gpu);
-    int (*range_open)(int gpu, size_t bytes, void **base);
-    int (*range_add)(int gpu, void *at, size_t bytes);
-    int (*range_import)(int gpu, const struct tutti_export *what, int fd, void *at);
-    int (*range_cut)(int gpu, void *at);
-    int (*range_close)(int gpu, void *base);
+     * sizes that are multiples of range.grain() (0: `gpu` has no ranges); kernels and copies see one memory.
+     * memory.classify() and share.export() know each piece for itself, as an allocation. open: addresses alone, at a
+     * multiple of the grain. add: the next piece at `at`, new memory of `gpu`; what it holds is undefined. import: the
+     * next piece at `at` is a peer's, which was made so; fd stays the caller's. cut: takes the last piece off, which
+     * begins at `at`; close: all there are, and the addresses. All NULL: not on this device. */
+    struct {
+        size_t (*grain)(int gpu);
+        int (*open)(int gpu, size_t bytes, void **base);
+        int (*add)(int gpu, void *at, size_t bytes);
+        int (*import)(int gpu, const struct tutti_export *what, int fd, void *at);
+        int (*cut)(int gpu, void *at);
+        int (*close)(int gpu, void *base);
+    } range;
 
-    int (*stream_create)(int gpu, struct tutti_stream **out);
-    int (*stream_destroy)(struct tutti_stream *stream);
-    /* A stream that the program made itself: `handle` is what the device's own interface calls a stream (CUDA: a
-     * cudaStream_t or CUstream by value, also NULL and the two special ones; host: what tutti_stream_create() gave).
-     * stream_destroy() frees *out alone. gpu: that of the stream; -1: whichever it is. TUTTI_ERR_ARGUMENT (not
-     * reported) where it is none of this GPU. What is put into it is never done on the calling thread. */
-    int (*stream_wrap)(int gpu, void *handle, struct tutti_stream **out);
-    /* The stream's GPU (-1: none in particular) and its handle, as stream_wrap takes it. */
-    int (*stream_identity)(const struct tutti_stream *stream, int *gpu, void **handle);
-    /* Of enum tutti_stream_order. NULL: all are FREE. */
-    int (*stream_order)(const struct tutti_stream *stream);
-    /* 1 where what is put into the stream goes into a graph that is being captured, 0 where not, negative: failed. */
-    int (*stream_capturing)(struct tutti_stream *stream);
-    int (*stream_sync)(struct tutti_stream *stream);  /* waits; bounded only by the work itself */
-    int (*stream_query)(struct tutti_stream *stream); /* 1 done, 0 not yet, negative: failed */
-    int (*event_create)(int gpu, struct tutti_event **out);
-    int (*event_destroy)(struct tutti_event *event);
-    int (*event_record)(struct tutti_event *event, struct tutti_stream *stream);
-    int (*event_wait)(struct tutti_stream *stream, struct tutti_event *event);
-    int (*event_query)(struct tutti_event *event); /* 1 done, 0 not yet, negative: failed */
+    /* Streams. */
+    struct {
+        int (*create)(int gpu, struct tutti_stream **out);
+        int (*destroy)(struct tutti_stream *stream);
+        /* A stream that the program made itself: `handle` is what the device's own interface calls a stream (CUDA: a
+         * cudaStream_t or CUstream by value, also NULL and the two special ones; host: what tutti_stream_create()
+         * gave). stream.destroy() frees *out alone. gpu: that of the stream; -1: whichever it is. TUTTI_ERR_ARGUMENT
+         * (not reported) where it is none of this GPU. What is put into it is never done on the calling thread. */
+        int (*wrap)(int gpu, void *handle, struct tutti_stream **out);
+        /* The stream's GPU (-1: none in particular) and its handle, as stream_wrap takes it. */
+        int (*identity)(const struct tutti_stream *stream, int *gpu, void **handle);
+        /* Of enum tutti_stream_order. NULL: all are FREE. */
+        int (*order)(const struct tutti_stream *stream);
+        /* 1 where what is put into the stream goes into a graph that is being captured, 0 where not, negative: failed.
+         */
+        int (*capturing)(struct tutti_stream *stream);
+        int (*sync)(struct tutti_stream *stream);  /* waits; bounded only by the work itself */
+        int (*query)(struct tutti_stream *stream); /* 1 done, 0 not yet, negative: failed */
+        /* Ordered copy between any two kinds of memory; returns before it is done where the device can. */
+        int (*copy)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
+        int (*fill)(struct tutti_stream *stream, void *device, int byte, size_t bytes);
+    } stream;
 
-    /* Ordered copy between any two kinds of memory; returns before it is done where the device can. */
-    int (*copy)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
-    int (*fill)(struct tutti_stream *stream, void *device, int byte, size_t bytes);
-    int (*launch)(struct tutti_stream *stream, const struct tutti_launch *launch);
-    /* A launch with a flow kernel's arguments into a stream of stream_create(), kept ready, where that is cheaper than
-     * launch() when it comes again. launch_prepare() may wait for running kernels: not between waiting_begin and
-     * waiting_end. launch_prepared(): TUTTI_ERR_UNAVAILABLE (not reported) where it has gone with its context; drop it.
-     * launch_drop() takes NULL too. NULL, all three: not on this device. */
-    int (*launch_prepare)(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_prepared **out);
-    int (*launch_prepared)(struct tutti_stream *stream, struct tutti_prepared *prepared);
-    void (*launch_drop)(struct tutti_prepared *prepared);
-    /* The packing kernel, see src/kernels/pack_args.h. */
-    int (*launch_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
-    /* Makes it ready on `gpu`, as prepare() below; *room: most bytes of args that launch_pack() takes there. */
-    int (*prepare_pack)(int gpu, size_t *room);
-    /* A kernel of the global address space, see src/kernels/shmem_args.h; the args are copied before it returns.
-     * threads: of a block. The heaps of all PEs and what the args point to are memory that kernels reach. */
-    int (*launch_shmem)(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);
-    /* Makes it ready, as prepare() below: type -1: those of all but reductions; otherwise enum tshmem_type, and with
-     * it the kernel `direct` of that type with every operator, which combines what is larger. */
-    int (*prepare_shmem)(int gpu, int type);
-    /* Makes the kernels of the pair ready on `gpu` (-1: the current one), so that launch() loads nothing. Not between
-     * waiting_begin and waiting_end. NULL: nothing is ever loaded. */
-    int (*prepare)(int gpu, int type, int op);
-    /* Around launches of kernels that wait for other GPUs' kernels: from when all ranks are there to launch until their
-     * kernels have ended. Meanwhile the device keeps calls back, of all threads, that may wait for running kernels
-     * (load, allocate, free, map): two ranks that made one each in between would wait for each other for ever. The
-     * calling thread makes no such call itself. NULL: no call waits for kernels. */
-    void (*waiting_begin)(void);
-    void (*waiting_end)(void);
-    /* Copy outside any stream, done on return. For memory of the program: earlier work of its own default stream is
-     * ordered before it, as a plain copy call of the device would be; but not while a capture keeps everybody from that
-     * stream. May wait as alloc() may: not between waiting_begin and waiting_end. */
-    int (*copy_now)(void *to, const void *from, size_t bytes);
+    /* Events. */
+    struct {
+        int (*create)(int gpu, struct tutti_event **out);
+        int (*destroy)(struct tutti_event *event);
+        int (*record)(struct tutti_event *event, struct tutti_stream *stream);
+        int (*wait)(struct tutti_stream *stream, struct tutti_event *event);
+        int (*query)(struct tutti_event *event); /* 1 done, 0 not yet, negative: failed */
+    } event;
 
-    void (*close)(void); /* frees what open() took; only where the device is still alive, never from a destructor */
+    /* Launches of kernels. */
+    struct {
+        int (*kernel)(struct tutti_stream *stream, const struct tutti_launch *launch);
+        /* A launch with a flow kernel's arguments into a stream of stream.create(), kept ready, where that is cheaper
+         * than launch.kernel() when it comes again. launch.keep() may wait for running kernels: not between
+         * waiting_begin and waiting_end. launch.kept(): TUTTI_ERR_UNAVAILABLE (not reported) where it has gone with its
+         * context; drop it. launch.drop() takes NULL too. NULL, all three: not on this device. */
+        int (*keep)(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_prepared **out);
+        int (*kept)(struct tutti_stream *stream, struct tutti_prepared *prepared);
+        void (*drop)(struct tutti_prepared *prepared);
+        /* The packing kernel, see src/kernels/pack_args.h. */
+        int (*pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
+        /* Makes it ready on `gpu`, as launch.prepare() below; *room: most bytes of args that launch.pack() takes there.
+         */
+        int (*prepare_pack)(int gpu, size_t *room);
+        /* A kernel of the global address space, see src/kernels/shmem_args.h; the args are copied before it returns.
+         * threads: of a block. The heaps of all PEs and what the args point to are memory that kernels reach. */
+        int (*shmem)(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);
+        /* Makes it ready, as launch.prepare() below: type -1: those of all but reductions; otherwise enum tshmem_type,
+         * and with it the kernel `direct` of that type with every operator, which combines what is larger. */
+        int (*prepare_shmem)(int gpu, int type);
+        /* Makes the kernels of the pair ready on `gpu` (-1: the current one), so that launch.kernel() loads nothing.
+         * Not between waiting_begin and waiting_end. NULL: nothing is ever loaded. */
+        int (*prepare)(int gpu, int type, int op);
+        /* Around launches of kernels that wait for other GPUs' kernels: from when all ranks are there to launch until
+         * their kernels have ended. Meanwhile the device keeps calls back, of all threads, that may wait for running
+         * kernels (load, allocate, free, map): two ranks that made one each in between would wait for each other for
+         * ever. The calling thread makes no such call itself. NULL: no call waits for kernels. */
+        void (*waiting_begin)(void);
+        void (*waiting_end)(void);
+    } launch;
 };
 
 #define TUTTI_DEVICE(name_, text) extern const struct tutti_device tutti_device_##name_;

@@ -18,24 +18,24 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int can(const struct tutti_device *device)
 {
-    if (device->stream_create && device->stream_wrap && device->stream_identity)
+    if (device->stream.create && device->stream.wrap && device->stream.identity)
         return 1;
-    tutti_device_missing(device, "stream_wrap");
+    tutti_device_missing(device, "stream.wrap");
     return 0;
 }
 
 static int make(const struct tutti_device *device, struct entry *entry)
 {
-    int gpu = -1, status = device->meet ? device->meet(&gpu) : device->current(&gpu);
+    int gpu = -1, status = device->gpu.meet ? device->gpu.meet(&gpu) : device->gpu.current(&gpu);
     if (status == TUTTI_OK)
-        status = device->stream_create(gpu, &entry->made);
+        status = device->stream.create(gpu, &entry->made);
     if (status != TUTTI_OK)
         return status;
-    status = device->stream_identity(entry->made, &gpu, &entry->handle);
+    status = device->stream.identity(entry->made, &gpu, &entry->handle);
     if (status == TUTTI_OK)
-        status = device->stream_wrap(gpu, entry->handle, &entry->stream);
+        status = device->stream.wrap(gpu, entry->handle, &entry->stream);
     if (status != TUTTI_OK)
-        device->stream_destroy(entry->made);
+        device->stream.destroy(entry->made);
     return status;
 }
 
@@ -81,8 +81,8 @@ int tutti_stream_destroy(void *stream)
     pthread_mutex_unlock(&lock);
     if (!device || !entry)
         return TUTTI_ERR_ARGUMENT;
-    int status = device->stream_sync(entry->stream);
-    int wrapped = device->stream_destroy(entry->stream), made = device->stream_destroy(entry->made);
+    int status = device->stream.sync(entry->stream);
+    int wrapped = device->stream.destroy(entry->stream), made = device->stream.destroy(entry->made);
     free(entry);
     return status != TUTTI_OK ? status : wrapped != TUTTI_OK ? wrapped : made;
 }
@@ -102,7 +102,7 @@ static struct tutti_stream *find(void *handle)
 int tutti_stream_sync(void *stream)
 {
     struct tutti_stream *found = find(stream);
-    return found ? tutti_device()->stream_sync(found) : TUTTI_ERR_ARGUMENT;
+    return found ? tutti_device()->stream.sync(found) : TUTTI_ERR_ARGUMENT;
 }
 
 int tutti_stream_copy(void *stream, void *to, const void *from, size_t bytes)
@@ -110,5 +110,5 @@ int tutti_stream_copy(void *stream, void *to, const void *from, size_t bytes)
     struct tutti_stream *found = find(stream);
     if (!found || (bytes && (!to || !from)))
         return TUTTI_ERR_ARGUMENT;
-    return tutti_device()->copy(found, to, from, bytes);
+    return tutti_device()->stream.copy(found, to, from, bytes);
 }

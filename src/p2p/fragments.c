@@ -27,7 +27,7 @@ struct tutti_fragments *tutti_fragments_new(void)
 static void destroy(struct tutti_fragment *fragment, int alive)
 {
     if (alive)
-        tutti_device()->event_destroy(fragment->event);
+        tutti_device()->event.destroy(fragment->event);
     free(fragment);
 }
 
@@ -43,7 +43,7 @@ void tutti_fragments_free(struct tutti_fragments *fragments, int alive)
     for (int g = 0; g < GPUS; g++) {
         for (int d = 0; d < 2; d++) {
             if (fragments->streams[g][d] && alive)
-                tutti_device()->stream_destroy(fragments->streams[g][d]);
+                tutti_device()->stream.destroy(fragments->streams[g][d]);
         }
     }
     pthread_mutex_destroy(&fragments->lock);
@@ -57,7 +57,7 @@ static struct tutti_fragment *new_fragment(int gpu)
         return NULL;
     fragment->gpu = gpu;
     fragment->life = tutti_gpu_life(gpu);
-    if (tutti_device()->event_create(gpu, &fragment->event) == TUTTI_OK)
+    if (tutti_device()->event.create(gpu, &fragment->event) == TUTTI_OK)
         return fragment;
     free(fragment);
     return NULL;
@@ -112,7 +112,7 @@ struct tutti_fragment *tutti_fragment_take(struct tutti_fragments *fragments, si
 int tutti_fragment_gpu(const struct tutti_places *places)
 {
     int gpu = places->gpu;
-    if (gpu < 0 && tutti_device()->current(&gpu) != TUTTI_OK)
+    if (gpu < 0 && tutti_device()->gpu.current(&gpu) != TUTTI_OK)
         gpu = -1;
     return gpu < 0 || gpu >= GPUS ? 0 : gpu;
 }
@@ -125,12 +125,12 @@ static int stream_of(struct tutti_fragments *fragments, int gpu, enum tutti_dire
     struct tutti_stream **at = &fragments->streams[gpu][direction == TUTTI_UNPACK];
     unsigned *life = &fragments->lives[gpu][direction == TUTTI_UNPACK];
     if (*at && *life != tutti_gpu_life(gpu)) {
-        tutti_device()->stream_destroy(*at);
+        tutti_device()->stream.destroy(*at);
         *at = NULL;
     }
     *life = tutti_gpu_life(gpu);
     if (!*at)
-        status = tutti_device()->stream_create(gpu, at);
+        status = tutti_device()->stream.create(gpu, at);
     *out = *at;
     pthread_mutex_unlock(&fragments->lock);
     return status;

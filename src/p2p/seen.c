@@ -4,7 +4,7 @@ int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end
 {
     const char *base = seen->memory.base;
     if (seen->memory.kind != TUTTI_MEMORY_DEVICE || first < base || end > base + seen->memory.bytes) {
-        tutti_device()->classify(first, &seen->memory);
+        tutti_device()->memory.classify(first, &seen->memory);
         seen->memo.of = NULL;
         base = seen->memory.base;
     }

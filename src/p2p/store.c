@@ -131,8 +131,8 @@ static int through_host(struct tutti_p2p_fetch *f, const struct tutti_endpoint_l
                                            .packed = bounce->memory,
                                            .first = first + done,
                                            .bytes = n};
-        status =
-            layout->plan ? tutti_pack_now(f->gpu, &job, 1) : tutti_device()->copy_now(bounce->memory, data + done, n);
+        status = layout->plan ? tutti_pack_now(f->gpu, &job, 1)
+                              : tutti_device()->memory.copy_now(bounce->memory, data + done, n);
         if (status == TUTTI_OK)
             status = tutti_recv_store(f->recv, bounce->memory, first + done, n);
     }
@@ -144,8 +144,8 @@ int tutti_fetch_move(struct tutti_p2p_fetch *f, const struct tutti_endpoint_layo
                      uint64_t bytes, struct tutti_pack_job *job)
 {
     if (!is_direct(f) && is_copied(f, layout))
-        return tutti_device()->copy_now((char *)f->recv->elements.buffer + f->recv->elements.plan->true_lower + first,
-                                        data, bytes);
+        return tutti_device()->memory.copy_now(
+            (char *)f->recv->elements.buffer + f->recv->elements.plan->true_lower + first, data, bytes);
     if (!is_direct(f))
         return through_host(f, layout, data, first, bytes);
     fill_job(f, layout, data, first, bytes, job);

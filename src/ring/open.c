@@ -18,11 +18,11 @@ static int allocate_counters(struct tutti_ring_server *server, struct tutti_stre
         server->counters = calloc(1, sizeof *server->counters);
         return server->counters ? TUTTI_OK : TUTTI_ERR_MEMORY;
     }
-    int status = device->alloc(server->gpu, sizeof *server->counters, &made);
+    int status = device->memory.alloc(server->gpu, sizeof *server->counters, &made);
     server->counters = made;
     if (status == TUTTI_OK) /* the first request is number 0: all are zero */
-        status = device->fill(stream, made, 0, sizeof *server->counters);
-    return status == TUTTI_OK ? device->stream_sync(stream) : status;
+        status = device->stream.fill(stream, made, 0, sizeof *server->counters);
+    return status == TUTTI_OK ? device->stream.sync(stream) : status;
 }
 
 int tutti_ring_server_open(struct tutti_ring_server *server, const struct tutti_device *device, int gpu,
@@ -38,7 +38,7 @@ int tutti_ring_server_open(struct tutti_ring_server *server, const struct tutti_
     server->seen = server->memory;
     tutti_ring_init(&server->ring, server->memory, slots, 0);
     if (device) {
-        status = device->map_host(gpu, server->memory, bytes, &server->seen);
+        status = device->memory.map_host(gpu, server->memory, bytes, &server->seen);
         server->registered = status == TUTTI_OK;
     }
     return status == TUTTI_OK ? allocate_counters(server, stream) : status;
@@ -47,11 +47,11 @@ int tutti_ring_server_open(struct tutti_ring_server *server, const struct tutti_
 void tutti_ring_server_close(struct tutti_ring_server *server)
 {
     if (server->on_gpu && server->counters)
-        server->device->free(server->counters);
+        server->device->memory.free(server->counters);
     else
         free(server->counters);
     if (server->registered)
-        server->device->unmap_host(server->gpu, server->memory);
+        server->device->memory.unmap_host(server->gpu, server->memory);
     free(server->memory);
     *server = (struct tutti_ring_server){0};
 }

@@ -31,7 +31,7 @@ int tutti_rules_device(char *text, size_t size)
 {
     const struct tutti_device *device = tutti_device();
     char told[192];
-    if (!device || !device->describe || device->describe(0, told, sizeof told) != TUTTI_OK)
+    if (!device || !device->gpu.describe || device->gpu.describe(0, told, sizeof told) != TUTTI_OK)
         return TUTTI_ERR_UNAVAILABLE;
     char *slot = strstr(told, ", PCI");
     if (slot)

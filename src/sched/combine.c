@@ -24,8 +24,8 @@ static int combine_in_stream(const struct tutti_combine_task *task)
         args.in[i] = task->in[i];
     const struct tutti_launch launch = {
         .kernel = TUTTI_KERNEL_DIRECT, .type = task->type, .op = task->op, .blocks = args.blocks, .args = &args};
-    const int status = device->launch(task->stream, &launch);
-    return status == TUTTI_OK ? device->event_record(task->event, task->stream) : status;
+    const int status = device->launch.kernel(task->stream, &launch);
+    return status == TUTTI_OK ? device->event.record(task->event, task->stream) : status;
 }
 
 static int combine_post(void *with, uint64_t number)
@@ -47,7 +47,7 @@ static int combine_post(void *with, uint64_t number)
 static int combine_poll(void *with, uint64_t number)
 {
     struct tutti_combine_task *task = with;
-    return tutti_task_poll(&task->user, number, tutti_device()->event_query(task->event), TUTTI_TASK_LOST);
+    return tutti_task_poll(&task->user, number, tutti_device()->event.query(task->event), TUTTI_TASK_LOST);
 }
 
 static void combine_cancel(void *with, uint64_t number)

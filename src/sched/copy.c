@@ -12,10 +12,10 @@ static int copy_in_stream(const struct tutti_copy_task *task)
     if (job->plan)
         status = tutti_pack_enqueue(task->stream, task->gpu, job, 1);
     else if (job->direction == TUTTI_PACK)
-        status = device->copy(task->stream, job->packed, job->memory, job->bytes);
+        status = device->stream.copy(task->stream, job->packed, job->memory, job->bytes);
     else
-        status = device->copy(task->stream, job->memory, job->packed, job->bytes);
-    return status == TUTTI_OK ? device->event_record(task->event, task->stream) : status;
+        status = device->stream.copy(task->stream, job->memory, job->packed, job->bytes);
+    return status == TUTTI_OK ? device->event.record(task->event, task->stream) : status;
 }
 
 static void copy_on_host(const struct tutti_pack_job *job)
@@ -53,7 +53,7 @@ static int copy_post(void *with, uint64_t number)
 static int copy_poll(void *with, uint64_t number)
 {
     struct tutti_copy_task *task = with;
-    return tutti_task_poll(&task->user, number, tutti_device()->event_query(task->event), TUTTI_TASK_LOST);
+    return tutti_task_poll(&task->user, number, tutti_device()->event.query(task->event), TUTTI_TASK_LOST);
 }
 
 static void copy_cancel(void *with, uint64_t number)

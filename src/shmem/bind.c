@@ -17,13 +17,13 @@ static int take_on_gpu(struct tutti_shmem *space, int (*take)(const struct tshme
 {
     const struct tutti_shmem_gpu *gpu = space->gpu;
     int chosen = -1;
-    if (!gpu || (gpu->device->current(&chosen) == TUTTI_OK && chosen == gpu->gpu))
+    if (!gpu || (gpu->device->gpu.current(&chosen) == TUTTI_OK && chosen == gpu->gpu))
         return take(state);
-    int status = gpu->device->choose(gpu->gpu);
+    int status = gpu->device->gpu.choose(gpu->gpu);
     if (status == TUTTI_OK)
         status = take(state);
     if (chosen >= 0)
-        gpu->device->choose(chosen);
+        gpu->device->gpu.choose(chosen);
     return status;
 }
 

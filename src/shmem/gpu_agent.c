@@ -23,7 +23,7 @@ static int room(void *space, size_t bytes, void **out)
     bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (posix_memalign(out, ALIGNMENT, bytes) != 0)
         return TUTTI_ERR_MEMORY;
-    const int status = gpu->device->map_host(gpu->gpu, *out, bytes, &seen);
+    const int status = gpu->device->memory.map_host(gpu->gpu, *out, bytes, &seen);
     if (status != TUTTI_OK)
         free(*out);
     gpu->agent_shift = (char *)seen - (char *)*out;
@@ -33,7 +33,7 @@ static int room(void *space, size_t bytes, void **out)
 static void give(void *space, void *memory)
 {
     struct tutti_shmem_gpu *gpu = own(space);
-    gpu->device->unmap_host(gpu->gpu, memory);
+    gpu->device->memory.unmap_host(gpu->gpu, memory);
     free(memory);
 }
 
@@ -43,10 +43,10 @@ static int begin_blocks(void *space, void *to, const void *from, ptrdiff_t dst, 
     struct tutti_shmem_gpu *gpu = own(space);
     int status = TUTTI_OK;
     if (dst == (ptrdiff_t)block && sst == (ptrdiff_t)block)
-        return gpu->device->copy(gpu->agent, to, from, n * block * bytes);
+        return gpu->device->stream.copy(gpu->agent, to, from, n * block * bytes);
     for (size_t i = 0; i < n && status == TUTTI_OK; i++)
-        status = gpu->device->copy(gpu->agent, (char *)to + (ptrdiff_t)i * dst * (ptrdiff_t)bytes,
-                                   (const char *)from + (ptrdiff_t)i * sst * (ptrdiff_t)bytes, block * bytes);
+        status = gpu->device->stream.copy(gpu->agent, (char *)to + (ptrdiff_t)i * dst * (ptrdiff_t)bytes,
+                                          (const char *)from + (ptrdiff_t)i * sst * (ptrdiff_t)bytes, block * bytes);
     return status;
 }
 
@@ -60,7 +60,7 @@ static int begin_amo(void *space, int operation, void *at, size_t bytes, uint64_
 
 static int have_ended(void *space)
 {
-    return own(space)->device->stream_query(own(space)->agent);
+    return own(space)->device->stream.query(own(space)->agent);
 }
 
 const struct tutti_wire_local tutti_shmem_gpu_agent = {
@@ -74,8 +74,8 @@ void *tutti_shmem_gpu_room(struct tutti_shmem *space, size_t bytes)
     struct tutti_shmem_gpu *gpu = own(space);
     void *made = NULL;
     if (bytes > parts_bytes || atomic_exchange(&gpu->parts_busy, 1))
-        return gpu->device->alloc(gpu->gpu, bytes, &made) == TUTTI_OK ? made : NULL;
-    if (!gpu->parts && gpu->device->alloc(gpu->gpu, parts_bytes, &gpu->parts) != TUTTI_OK)
+        return gpu->device->memory.alloc(gpu->gpu, bytes, &made) == TUTTI_OK ? made : NULL;
+    if (!gpu->parts && gpu->device->memory.alloc(gpu->gpu, parts_bytes, &gpu->parts) != TUTTI_OK)
         gpu->parts = NULL;
     if (!gpu->parts)
         atomic_store(&gpu->parts_busy, 0);
@@ -88,5 +88,5 @@ void tutti_shmem_gpu_give(struct tutti_shmem *space, void *memory)
     if (memory == gpu->parts)
         atomic_store(&gpu->parts_busy, 0);
     else
-        gpu->device->free(memory);
+        gpu->device->memory.free(memory);
 }

@@ -32,7 +32,7 @@ int tutti_shmem_gpu_launch(struct tutti_shmem *space, struct tutti_stream *strea
                                       .blocks = args.blocks,
                                       .gpu = gpu->gpu,
                                       .args = &args};
-    return gpu->device->launch(stream, &what);
+    return gpu->device->launch.kernel(stream, &what);
 }
 
 /* Elements [at, at + n) of all contributions to the host, and of the results back. */
@@ -45,8 +45,8 @@ static int long_double(struct tutti_shmem *space, struct tutti_shmem_lane *lane,
     here.count = n;
     for (int r = 0; r < job->ranks && status == TUTTI_OK; r++) {
         here.in[r] = room + (size_t)r * ELEMENTS;
-        status = device->copy(lane->stream, room + (size_t)r * ELEMENTS, (const long double *)job->in[r] + at,
-                              n * sizeof *room);
+        status = device->stream.copy(lane->stream, room + (size_t)r * ELEMENTS, (const long double *)job->in[r] + at,
+                                     n * sizeof *room);
     }
     status = tutti_shmem_lane_wait(space, lane, status);
     if (status != TUTTI_OK)
@@ -56,7 +56,7 @@ static int long_double(struct tutti_shmem *space, struct tutti_shmem_lane *lane,
     tutti_shmem_reduce_host(space, &here);
     for (int i = 0; i < job->outs && status == TUTTI_OK; i++) {
         if (job->out[i])
-            status = device->copy(lane->stream, (long double *)job->out[i] + at, here.out[i], n * sizeof *room);
+            status = device->stream.copy(lane->stream, (long double *)job->out[i] + at, here.out[i], n * sizeof *room);
     }
     return tutti_shmem_lane_wait(space, lane, status);
 }

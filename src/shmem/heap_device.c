@@ -30,8 +30,8 @@ static int choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
         return refuse(space, TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
     }
     gpu->device = device;
-    const int gpus = device->gpus();
-    if (device->current(&gpu->gpu) != TUTTI_OK)
+    const int gpus = device->gpu.count();
+    if (device->gpu.current(&gpu->gpu) != TUTTI_OK)
         gpu->gpu = -1;
     if (gpu->gpu < 0 && gpus > 0)
         gpu->gpu = tutti_node_rank(space->team->node) % gpus;
@@ -45,7 +45,7 @@ static int register_control(struct tutti_shmem *space, struct tutti_shmem_gpu *g
     struct tutti_shmem_control *control = space->control[space->state.me];
     const size_t bytes = (sizeof *control + CONTROL_PAGE - 1) / CONTROL_PAGE * CONTROL_PAGE;
     void *seen = NULL;
-    const int status = gpu->device->map_host(gpu->gpu, control, bytes, &seen);
+    const int status = gpu->device->memory.map_host(gpu->gpu, control, bytes, &seen);
     if (status != TUTTI_OK)
         return refuse(space, status, "host memory could not be registered with the GPU");
     gpu->control = control;
@@ -80,7 +80,7 @@ static size_t skip_of(const struct tutti_shmem *space)
 
 static int can_grow(const struct tutti_shmem_gpu *gpu)
 {
-    const size_t grain = gpu->device->range_grain ? gpu->device->range_grain(gpu->gpu) : 0;
+    const size_t grain = gpu->device->range.grain ? gpu->device->range.grain(gpu->gpu) : 0;
     return grain > 0 && TUTTI_SHMEM_ALIGN_MOST % grain == 0;
 }
 
@@ -92,7 +92,7 @@ static int reserve(struct tutti_shmem *space, int grows)
     for (int i = 0; i < space->near->count && status == TUTTI_OK && grows; i++) {
         const int pe = space->near->pe[i];
         void *base;
-        status = gpu->device->range_open(gpu->gpu, skip_of(space) + space->state.heap_bytes, &base);
+        status = gpu->device->range.open(gpu->gpu, skip_of(space) + space->state.heap_bytes, &base);
         if (status != TUTTI_OK)
             break;
         gpu->peer[pe].range = base;
@@ -107,7 +107,7 @@ static void leave_range(struct tutti_shmem *space, int pe)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     if (gpu->peer[pe].range)
-        gpu->device->range_close(gpu->gpu, gpu->peer[pe].range);
+        gpu->device->range.close(gpu->gpu, gpu->peer[pe].range);
     gpu->peer[pe].range = NULL;
 }
 
@@ -133,11 +133,11 @@ static int add_piece(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
     struct tutti_shmem_lane *lane = &space->gpu->lane[0]; /* nobody has it yet when the first piece is made */
     size_t bytes;
     char *const at = place_of(space, piece, space->state.me, &bytes);
-    int status = device->range_add(space->gpu->gpu, at, bytes);
+    int status = device->range.add(space->gpu->gpu, at, bytes);
     if (status == TUTTI_OK && piece->at == 0) {
-        status = device->fill(lane->stream, at, 0, bytes);
+        status = device->stream.fill(lane->stream, at, 0, bytes);
         if (status == TUTTI_OK)
-            status = device->stream_sync(lane->stream);
+            status = device->stream.sync(lane->stream);
     }
     return status;
 }
@@ -149,14 +149,14 @@ static int import_piece(struct tutti_shmem *space, struct tutti_shmem_piece *pie
     char *const at = place_of(space, piece, pe, &bytes);
     if (offer->what.bytes != bytes || offer->offset != (piece->at == 0 ? skip_of(space) : 0))
         return TUTTI_ERR_ARGUMENT;
-    return space->gpu->device->range_import(space->gpu->gpu, &offer->what, fd, at);
+    return space->gpu->device->range.import(space->gpu->gpu, &offer->what, fd, at);
 }
 
 static void drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
 {
     size_t bytes;
     for (int i = 0; i < space->near->count; i++) /* not all may have been mapped */
-        space->gpu->device->range_cut(space->gpu->gpu, place_of(space, piece, space->near->pe[i], &bytes));
+        space->gpu->device->range.cut(space->gpu->gpu, place_of(space, piece, space->near->pe[i], &bytes));
 }
 
 /* ---- pieces; of a heap that does not grow there is one, an allocation ---- */
@@ -174,11 +174,12 @@ static int allocate(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
     const struct tutti_device *device = gpu->device;
     const size_t align = TUTTI_SHMEM_ALIGN_MOST, bytes = piece->bytes + align;
     struct tutti_shmem_lane *lane = &gpu->lane[0]; /* nobody has it yet */
-    int status = (device->alloc_cleared ? device->alloc_cleared : device->alloc)(gpu->gpu, bytes, &gpu->heap);
-    if (status == TUTTI_OK && !device->alloc_cleared) {
-        status = device->fill(lane->stream, gpu->heap, 0, bytes);
+    int status = (device->memory.alloc_cleared ? device->memory.alloc_cleared : device->memory.alloc)(gpu->gpu, bytes,
+                                                                                                      &gpu->heap);
+    if (status == TUTTI_OK && !device->memory.alloc_cleared) {
+        status = device->stream.fill(lane->stream, gpu->heap, 0, bytes);
         if (status == TUTTI_OK)
-            status = device->stream_sync(lane->stream);
+            status = device->stream.sync(lane->stream);
     }
     if (status == TUTTI_OK)
         space->heaps[space->state.me] = (char *)gpu->heap + (-((uintptr_t)gpu->heap + space->first) & (align - 1));
@@ -193,9 +194,9 @@ static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, stru
     if (status != TUTTI_OK)
         return no_memory(gpu, piece, status);
     const char *const at = space->heaps[me] + piece->at;
-    status = gpu->device->export_memory(at, &offer->what, fd);
+    status = gpu->device->share.export(at, &offer->what, fd);
     if (status == TUTTI_OK)
-        status = gpu->device->uuid(gpu->gpu, offer->uuid);
+        status = gpu->device->gpu.uuid(gpu->gpu, offer->uuid);
     if (status != TUTTI_OK)
         return refuse(space, status, "memory of the GPU cannot be shared with other processes");
     offer->offset = (uint64_t)(uintptr_t)at - offer->what.base;
@@ -211,7 +212,7 @@ static int import_whole(struct tutti_shmem *space, struct tutti_shmem_piece *pie
     if (offer->offset > offer->what.bytes || piece->bytes > offer->what.bytes - offer->offset)
         return TUTTI_ERR_ARGUMENT;
     void *base = NULL;
-    const int status = gpu->device->import_memory(gpu->gpu, &offer->what, fd, &base);
+    const int status = gpu->device->share.import(gpu->gpu, &offer->what, fd, &base);
     if (status != TUTTI_OK)
         return status;
     gpu->peer[pe].what = offer->what;
@@ -224,7 +225,7 @@ static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int
                  const struct tutti_shmem_offer *offer, int fd)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
-    if (gpu->device->reach(gpu->gpu, offer->uuid) == 0)
+    if (gpu->device->gpu.reach(gpu->gpu, offer->uuid) == 0)
         return refuse(space, TUTTI_ERR_UNAVAILABLE, "GPUs that cannot reach each other's memory");
     const int status = (gpu->peer[pe].range ? import_piece : import_whole)(space, piece, pe, offer, fd);
     if (status == TUTTI_ERR_ARGUMENT)
@@ -237,7 +238,7 @@ static void let_go(struct tutti_shmem *space)
     struct tutti_shmem_gpu *gpu = space->gpu;
     for (int pe = 0; gpu && gpu->peer && pe < space->transport->size; pe++) {
         if (gpu->peer[pe].base)
-            gpu->device->release_memory(gpu->gpu, &gpu->peer[pe].what, gpu->peer[pe].base);
+            gpu->device->share.release(gpu->gpu, &gpu->peer[pe].what, gpu->peer[pe].base);
         gpu->peer[pe].base = NULL;
         if (pe != space->state.me)
             leave_range(space, pe);
@@ -250,12 +251,12 @@ static void unmake(struct tutti_shmem *space)
     if (gpu && gpu->device && gpu->peer) {
         tutti_shmem_lanes_close(gpu);
         if (gpu->heap)
-            gpu->device->free(gpu->heap);
+            gpu->device->memory.free(gpu->heap);
         leave_range(space, space->state.me);
         if (gpu->parts)
-            gpu->device->free(gpu->parts);
+            gpu->device->memory.free(gpu->parts);
         if (gpu->control)
-            gpu->device->unmap_host(gpu->gpu, gpu->control);
+            gpu->device->memory.unmap_host(gpu->gpu, gpu->control);
     }
     if (gpu)
         free(gpu->peer);

@@ -27,20 +27,20 @@ int tutti_shmem_lanes_open(struct tutti_shmem *space, struct tutti_shmem_gpu *gp
     if (posix_memalign(&lines, ALIGNMENT, lines_bytes()) != 0)
         return tutti_shmem_answer(space, TUTTI_ERR_MEMORY, "tshmem_init", "%s", tutti_status_text(TUTTI_ERR_MEMORY));
     memset(lines, 0, lines_bytes());
-    int status = device->map_host(gpu->gpu, lines, lines_bytes(), &seen);
+    int status = device->memory.map_host(gpu->gpu, lines, lines_bytes(), &seen);
     if (status != TUTTI_OK) {
         free(lines);
         return tutti_shmem_answer(space, status, "tshmem_init", "host memory could not be registered with GPU %d",
                                   gpu->gpu);
     }
     gpu->lines = lines;
-    status = device->stream_create(gpu->gpu, &gpu->later[0].stream);
+    status = device->stream.create(gpu->gpu, &gpu->later[0].stream);
     if (status == TUTTI_OK)
-        status = device->stream_create(gpu->gpu, &gpu->agent);
+        status = device->stream.create(gpu->gpu, &gpu->agent);
     for (int i = 0; i < TUTTI_SHMEM_LANES && status == TUTTI_OK; i++) {
         gpu->lane[i].line = (struct tutti_shmem_line *)lines + i;
         gpu->lane[i].seen = (struct tutti_shmem_line *)seen + i;
-        status = device->stream_create(gpu->gpu, &gpu->lane[i].stream);
+        status = device->stream.create(gpu->gpu, &gpu->lane[i].stream);
     }
     if (status != TUTTI_OK)
         tutti_shmem_answer(space, status, "tshmem_init", "no streams on GPU %d: %s", gpu->gpu,
@@ -52,16 +52,16 @@ void tutti_shmem_lanes_close(struct tutti_shmem_gpu *gpu)
 {
     for (int i = 0; i < TUTTI_SHMEM_LANES; i++) {
         if (gpu->lane[i].stream)
-            gpu->device->stream_destroy(gpu->lane[i].stream);
+            gpu->device->stream.destroy(gpu->lane[i].stream);
     }
     for (int i = 0; i < TSHMEM_CONTEXTS_MAX; i++) {
         if (gpu->later[i].stream)
-            gpu->device->stream_destroy(gpu->later[i].stream);
+            gpu->device->stream.destroy(gpu->later[i].stream);
     }
     if (gpu->agent)
-        gpu->device->stream_destroy(gpu->agent);
+        gpu->device->stream.destroy(gpu->agent);
     if (gpu->lines) {
-        gpu->device->unmap_host(gpu->gpu, gpu->lines);
+        gpu->device->memory.unmap_host(gpu->gpu, gpu->lines);
         free(gpu->lines);
     }
 }
@@ -116,7 +116,7 @@ void tutti_shmem_lane_give(struct tutti_shmem_lane *lane)
 
 int tutti_shmem_lane_query(struct tutti_shmem *space, struct tutti_shmem_lane *lane)
 {
-    return own(space)->device->stream_query(lane->stream);
+    return own(space)->device->stream.query(lane->stream);
 }
 
 static int is_done(struct tutti_shmem *space, void *with)
@@ -165,10 +165,11 @@ static const struct {
 int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu)
 {
     int status = TUTTI_OK;
-    for (size_t i = 0; gpu->device->prepare && i < 2 * sizeof atomics / sizeof *atomics && status == TUTTI_OK; i++)
-        status = gpu->device->prepare(gpu->gpu, atomics[i / 2].type[i % 2], atomics[i / 2].op);
-    for (int type = -1; gpu->device->prepare_shmem && type < TSHMEM_ID_LONGDOUBLE && status == TUTTI_OK; type++)
-        status = gpu->device->prepare_shmem(gpu->gpu, type);
+    for (size_t i = 0; gpu->device->launch.prepare && i < 2 * sizeof atomics / sizeof *atomics && status == TUTTI_OK;
+         i++)
+        status = gpu->device->launch.prepare(gpu->gpu, atomics[i / 2].type[i % 2], atomics[i / 2].op);
+    for (int type = -1; gpu->device->launch.prepare_shmem && type < TSHMEM_ID_LONGDOUBLE && status == TUTTI_OK; type++)
+        status = gpu->device->launch.prepare_shmem(gpu->gpu, type);
     return status;
 }
 
@@ -183,7 +184,7 @@ int tutti_shmem_amo_launch(struct tutti_shmem *space, struct tutti_stream *strea
                                         .threads = 32,
                                         .gpu = own(space)->gpu,
                                         .amo = args};
-    return own(space)->device->launch(stream, &launch);
+    return own(space)->device->launch.kernel(stream, &launch);
 }
 
 int tutti_shmem_lane_amo(struct tutti_shmem *space, struct tutti_stream *stream, struct tutti_shmem_lane *lane,
@@ -236,7 +237,7 @@ int tutti_shmem_later(struct tutti_shmem *space, int context, int status)
 static int is_settled(struct tutti_shmem *space, void *with)
 {
     const struct tutti_shmem_later *later = with;
-    return own(space)->device->stream_query(later->stream);
+    return own(space)->device->stream.query(later->stream);
 }
 
 /* All that is counted was put in before; whoever has put in more counts it after this look, and looks by himself. */

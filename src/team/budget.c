@@ -35,8 +35,8 @@ static struct tutti_budget *room_of(const struct tutti_team *team, unsigned *all
 
 void tutti_budget_open(struct tutti_team *team)
 {
-    if (team->gpu >= 0 && team->gpu < TUTTI_BUDGET_GPUS && team->device->resident)
-        atomic_store(&team->node->room[team->gpu].all, team->device->resident(team->gpu));
+    if (team->gpu >= 0 && team->gpu < TUTTI_BUDGET_GPUS && team->device->gpu.resident)
+        atomic_store(&team->node->room[team->gpu].all, team->device->gpu.resident(team->gpu));
 }
 
 /* 1 where no other thread has made a reduction on this GPU. */

@@ -96,7 +96,7 @@ static void drop(struct tutti_cache *cache, const struct tutti_device *device, s
     unlink_use(m);
     cache->count--;
     const int is_mapped = device && m->life == tutti_gpu_life(m->gpu);
-    int status = is_mapped ? device->release_memory(m->gpu, &m->what, m->base) : TUTTI_OK;
+    int status = is_mapped ? device->share.release(m->gpu, &m->what, m->base) : TUTTI_OK;
     if (status != TUTTI_OK)
         tutti_debug("a mapped buffer could not be released: %s", tutti_status_text(status));
     free(m);
@@ -163,7 +163,7 @@ static int import(struct tutti_cache *cache, const struct tutti_device *device, 
         make_room(cache, device, 1);
     if (!m->channel && cache->count >= cache->entries)
         return TUTTI_ERR_UNAVAILABLE;
-    int status = device->import_memory(m->gpu, &m->what, fd, &m->base);
+    int status = device->share.import(m->gpu, &m->what, fd, &m->base);
     if (status != TUTTI_OK)
         return status;
     struct tutti_mapping **chain = chain_of(cache, m->peer, m->gpu, &m->what);
@@ -252,7 +252,7 @@ static int make_export(struct tutti_cache *cache, const struct tutti_device *dev
     if (!entry)
         return TUTTI_ERR_MEMORY;
     *entry = (struct export_entry){.id = id, .pointer = pointer};
-    const int status = entry->status = device->export_memory(pointer, &entry->what, &fd);
+    const int status = entry->status = device->share.export(pointer, &entry->what, &fd);
     if (status == TUTTI_OK && fd >= 0)
         close(fd); /* whoever needs one is sent a fresh one */
     if (status == TUTTI_OK)
@@ -289,7 +289,7 @@ static unsigned look_at_chain(struct export_entry **at, const struct tutti_devic
         struct export_entry *entry = *at;
         struct tutti_memory memory;
         looked++;
-        device->classify(entry->pointer, &memory);
+        device->memory.classify(entry->pointer, &memory);
         if (memory.kind == TUTTI_MEMORY_DEVICE && memory.id == entry->id) {
             at = &entry->next;
             continue;

@@ -13,9 +13,9 @@ struct tutti_discarded {
 static void end(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
 {
     if (memory)
-        node->device->free(memory);
+        node->device->memory.free(memory);
     if (kept)
-        node->device->launch_drop(kept);
+        node->device->launch.drop(kept);
 }
 
 static void discard(struct tutti_node *node, void *memory, struct tutti_prepared *kept)

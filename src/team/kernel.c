@@ -20,7 +20,7 @@ static int noticed(const struct notice *n)
 /* Why the kernels that are under way will not report: they have left or failed. TUTTI_OK: they are at work. */
 static int kernel_left(struct tutti_team *team, const struct notice *n, int mailed)
 {
-    int state = team->device->stream_query(team->stream);
+    int state = team->device->stream.query(team->stream);
     if (state == 0 || noticed(n))
         return TUTTI_OK;
     if (state > 0 && mailed && tutti_mail_lost(team))

@@ -36,19 +36,19 @@ static int complete(const struct tutti_device *device)
     } needed[] = {
         {device->open != NULL, "open"},
         {device->active != NULL, "active"},
-        {device->gpus != NULL, "gpus"},
-        {device->current != NULL, "current"},
-        {device->uuid != NULL, "uuid"},
-        {device->reach != NULL, "reach"},
-        {device->blocks != NULL, "blocks"},
-        {device->classify != NULL, "classify"},
-        {device->alloc != NULL && device->free != NULL, "alloc and free"},
-        {device->map_host != NULL && device->unmap_host != NULL, "map_host and unmap_host"},
-        {device->export_memory != NULL, "export_memory"},
-        {device->import_memory != NULL && device->release_memory != NULL, "import_memory and release_memory"},
-        {device->stream_create != NULL && device->stream_destroy != NULL, "stream_create and stream_destroy"},
-        {device->stream_sync != NULL && device->stream_query != NULL, "stream_sync and stream_query"},
-        {device->fill != NULL && device->launch != NULL, "fill and launch"},
+        {device->gpu.count != NULL, "gpus"},
+        {device->gpu.current != NULL, "current"},
+        {device->gpu.uuid != NULL, "uuid"},
+        {device->gpu.reach != NULL, "reach"},
+        {device->gpu.blocks != NULL, "blocks"},
+        {device->memory.classify != NULL, "classify"},
+        {device->memory.alloc != NULL && device->memory.free != NULL, "alloc and free"},
+        {device->memory.map_host != NULL && device->memory.unmap_host != NULL, "map_host and unmap_host"},
+        {device->share.export != NULL, "export_memory"},
+        {device->share.import != NULL && device->share.release != NULL, "import_memory and release_memory"},
+        {device->stream.create != NULL && device->stream.destroy != NULL, "stream_create and stream_destroy"},
+        {device->stream.sync != NULL && device->stream.query != NULL, "stream_sync and stream_query"},
+        {device->stream.fill != NULL && device->launch.kernel != NULL, "fill and launch"},
     };
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
         if (!needed[i].there) {
@@ -74,14 +74,14 @@ static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
         tutti_info("device %s cannot be used: %s", device->name, text);
         return TUTTI_REASON_TEXT(DEVICE_CLOSED);
     }
-    int gpus = device->gpus();
-    if (gpu < 0 && device->current(&gpu) != TUTTI_OK)
+    int gpus = device->gpu.count();
+    if (gpu < 0 && device->gpu.current(&gpu) != TUTTI_OK)
         gpu = -1;
     if (gpu < 0 && gpus > 0)
         gpu = team->node->rank % gpus;
     if (gpu < 0 || gpu >= gpus)
         return TUTTI_REASON_TEXT(NO_GPU);
-    if (device->uuid(gpu, mine->uuid) != TUTTI_OK)
+    if (device->gpu.uuid(gpu, mine->uuid) != TUTTI_OK)
         return TUTTI_REASON_TEXT(NO_UUID);
     tutti_fiber_lock(&team->node->lock);
     if (!team->node->device) /* there is one a process; threads that have it read it without the lock */
@@ -90,7 +90,7 @@ static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
     if (tutti_resources_take(team->node, gpu, team->channel_most, &o->resources, &why) != TUTTI_OK)
         return why;
     mine->bytes = o->resources->bytes;
-    mine->blocks = device->blocks(gpu);
+    mine->blocks = device->gpu.blocks(gpu);
     mine->ticks = o->resources->ticks;
     mine->share = o->resources->share;
     team->device = device;
@@ -218,7 +218,7 @@ static int map_all(struct opening *o)
     int setting = tutti_settings()->lines;
     o->lines = setting != TUTTI_SET_NO;
     for (int g = 0; g < team->gpus && team->leader; g++) {
-        int reach = g == team->gpu_index ? 2 : team->device->reach(team->gpu, o->offers[team->leader_of[g]].uuid);
+        int reach = g == team->gpu_index ? 2 : team->device->gpu.reach(team->gpu, o->offers[team->leader_of[g]].uuid);
         if (!reach)
             return REASON_REACH;
         o->lines &= reach == 2 || setting == TUTTI_SET_YES;

@@ -16,9 +16,9 @@ enum { DRAIN_SECONDS = 5 };
 static void dismantle(struct tutti_node *node, struct tutti_resources *resources)
 {
     if (resources->stream)
-        node->device->stream_destroy(resources->stream);
+        node->device->stream.destroy(resources->stream);
     if (resources->channel && resources->life == tutti_gpu_life(resources->gpu))
-        node->device->free(resources->channel);
+        node->device->memory.free(resources->channel);
     if (resources->words >= 0)
         node->words &= ~(UINT64_C(1) << resources->words);
     node->window_bytes -= resources->bytes;
@@ -57,7 +57,7 @@ static void free_idle(struct tutti_node *node)
 
 static int share_channel(struct tutti_node *node, struct tutti_resources *resources)
 {
-    int fd = -1, status = node->device->export_memory(resources->channel, &resources->share.what, &fd);
+    int fd = -1, status = node->device->share.export(resources->channel, &resources->share.what, &fd);
     if (status != TUTTI_OK)
         return status;
     if (fd >= 0)
@@ -88,16 +88,17 @@ static size_t channel_bytes(const struct tutti_node *node, size_t enough)
 static int make_channel(const struct tutti_device *device, struct tutti_resources *resources, const char **why)
 {
     *why = TUTTI_REASON_TEXT(CHANNEL);
-    int status = device->alloc_cleared ? device->alloc_cleared(resources->gpu, resources->bytes, &resources->channel)
-                                       : device->alloc(resources->gpu, resources->bytes, &resources->channel);
+    int status = device->memory.alloc_cleared
+                     ? device->memory.alloc_cleared(resources->gpu, resources->bytes, &resources->channel)
+                     : device->memory.alloc(resources->gpu, resources->bytes, &resources->channel);
     if (status != TUTTI_OK)
         return status;
     *why = TUTTI_REASON_TEXT(NO_STREAM);
-    status = device->stream_create(resources->gpu, &resources->stream);
-    if (status != TUTTI_OK || device->alloc_cleared)
+    status = device->stream.create(resources->gpu, &resources->stream);
+    if (status != TUTTI_OK || device->memory.alloc_cleared)
         return status;
     *why = TUTTI_REASON_TEXT(CLEAR);
-    return device->fill(resources->stream, resources->channel, 0, resources->bytes);
+    return device->stream.fill(resources->stream, resources->channel, 0, resources->bytes);
 }
 
 /* A new resources; the lock is held. */
@@ -152,16 +153,17 @@ static int clear(struct tutti_node *node, struct tutti_resources *resources)
     memset(&words->mail, 0, sizeof words->mail);
     memset(&words->answer, 0, sizeof words->answer);
     uint64_t ticks = 0; /* zero also where the channel was cleared for a team that then did not open */
-    int status =
-        node->device->copy(resources->stream, &ticks,
-                           (char *)resources->channel + offsetof(struct tutti_channel_flags, ticks), sizeof ticks);
+    int status = node->device->stream.copy(resources->stream, &ticks,
+                                           (char *)resources->channel + offsetof(struct tutti_channel_flags, ticks),
+                                           sizeof ticks);
     if (status == TUTTI_OK)
-        status = node->device->stream_sync(resources->stream);
+        status = node->device->stream.sync(resources->stream);
     if (status == TUTTI_OK && ticks > resources->ticks)
         resources->ticks = ticks;
     if (status == TUTTI_OK)
-        status = node->device->fill(resources->stream, resources->channel, 0, sizeof(struct tutti_channel_flags));
-    return status == TUTTI_OK ? node->device->stream_sync(resources->stream) : status;
+        status =
+            node->device->stream.fill(resources->stream, resources->channel, 0, sizeof(struct tutti_channel_flags));
+    return status == TUTTI_OK ? node->device->stream.sync(resources->stream) : status;
 }
 
 int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct tutti_resources **out, const char **why)
@@ -194,13 +196,13 @@ int tutti_resources_begin(struct tutti_node *node, struct tutti_resources *resou
     int status = TUTTI_OK;
     ticks = (ticks + TUTTI_TICKS - 1) / TUTTI_TICKS * TUTTI_TICKS;
     if (resources->spoilt || (resources->laid != 0 && resources->laid != bytes))
-        status = node->device->fill(resources->stream, resources->channel, 0, resources->bytes);
+        status = node->device->stream.fill(resources->stream, resources->channel, 0, resources->bytes);
     if (status == TUTTI_OK)
-        status = node->device->copy(resources->stream,
-                                    (char *)resources->channel + offsetof(struct tutti_channel_flags, ticks), &ticks,
-                                    sizeof ticks);
+        status = node->device->stream.copy(resources->stream,
+                                           (char *)resources->channel + offsetof(struct tutti_channel_flags, ticks),
+                                           &ticks, sizeof ticks);
     if (status == TUTTI_OK)
-        status = node->device->stream_sync(resources->stream);
+        status = node->device->stream.sync(resources->stream);
     if (status != TUTTI_OK)
         return status;
     resources->spoilt = 0;
@@ -226,8 +228,9 @@ int tutti_resources_words(struct tutti_node *node, const struct tutti_resources 
         struct tutti_control *control = tutti_node_control(node);
         void *mapped = NULL;
         view = calloc(1, sizeof *view);
-        status = view ? node->device->map_host(resources->gpu, control, offsetof(struct tutti_control, slot), &mapped)
-                      : TUTTI_ERR_MEMORY;
+        status =
+            view ? node->device->memory.map_host(resources->gpu, control, offsetof(struct tutti_control, slot), &mapped)
+                 : TUTTI_ERR_MEMORY;
         if (status == TUTTI_OK) {
             *view = (struct tutti_words_view){node->views, resources->gpu, resources->life, NULL};
             view->device = (struct tutti_words *)(void *)((char *)mapped + offsetof(struct tutti_control, words));
@@ -245,7 +248,7 @@ int tutti_resources_words(struct tutti_node *node, const struct tutti_resources 
 static int is_drained(void *with)
 {
     const struct tutti_team *team = with;
-    return team->device->stream_query(tutti_membership(team)->resources->stream) != 0; /* or its context has gone */
+    return team->device->stream.query(tutti_membership(team)->resources->stream) != 0; /* or its context has gone */
 }
 
 void tutti_resources_drain(struct tutti_team *team)
@@ -280,7 +283,7 @@ void tutti_seats_free(struct tutti_node *node, int alive)
         struct tutti_words_view *view = node->views;
         node->views = view->next;
         if (alive)
-            node->device->unmap_host(view->gpu, tutti_node_control(node));
+            node->device->memory.unmap_host(view->gpu, tutti_node_control(node));
         free(view);
     }
     while (node->resources) {

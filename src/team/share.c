@@ -15,7 +15,7 @@ void tutti_share_fill(struct tutti_node *node, const struct tutti_device *device
     struct tutti_memory memory;
     out->shared = 0;
     tutti_gone_poll(node, device);
-    device->classify(pointer, &memory);
+    device->memory.classify(pointer, &memory);
     const uint64_t named = tutti_cache_named(node->cache);
     if (memory.kind != TUTTI_MEMORY_DEVICE ||
         tutti_cache_export(node->cache, device, pointer, memory.id, &out->what) != TUTTI_OK)
@@ -40,7 +40,7 @@ int tutti_share_send(struct tutti_node *node, const struct tutti_device *device,
     struct tutti_export fresh;
     int fd = -1;
     note->id = what->id;
-    if (device->export_memory((const void *)(uintptr_t)what->base, &fresh, &fd) != TUTTI_OK)
+    if (device->share.export((const void *)(uintptr_t)what->base, &fresh, &fd) != TUTTI_OK)
         fd = -1;
     note->refused = fd < 0 || fresh.id != what->id;
     int sent = tutti_socket_give(node, peer, note, note->refused ? -1 : fd);

@@ -283,13 +283,13 @@ static void of_a_device(void **state)
         struct tutti_bounce *on[2], *pinned = tutti_bounce_take(&tutti_bounce_pinned, -1, 70000);
         for (int g = 0; g < 2; g++) {
             assert_non_null(on[g] = tutti_bounce_take(&tutti_bounce_device, g, 70000));
-            device->classify(on[g]->memory, &memory);
+            device->memory.classify(on[g]->memory, &memory);
             assert_int_equal(memory.kind, TUTTI_MEMORY_DEVICE);
             assert_true(memory.bytes >= on[g]->room);
         }
         assert_non_null(pinned);
         memset(pinned->memory, 1, pinned->room); /* the host reaches it */
-        assert_int_equal(device->copy_now(on[0]->memory, pinned->memory, pinned->room), TUTTI_OK);
+        assert_int_equal(device->memory.copy_now(on[0]->memory, pinned->memory, pinned->room), TUTTI_OK);
         for (int g = 0; g < 2; g++)
             tutti_bounce_give(on[g]);
         tutti_bounce_give(pinned);

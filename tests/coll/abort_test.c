@@ -61,7 +61,7 @@ static int launch_by_word(struct tutti_stream *stream, const struct tutti_launch
     struct tutti_flow_args args = *launch->flow;
     args.host_wait = NULL;
     bare.flow = &args;
-    return tutti_device()->launch(stream, &bare);
+    return tutti_device()->launch.kernel(stream, &bare);
 }
 
 static int open_team(struct rank *me)
@@ -70,14 +70,14 @@ static int open_team(struct rank *me)
     me->stream = NULL;
     return CHECK(tutti_team_create(me->node, me->transport, &me->team) == TUTTI_OK, "team") &&
            CHECK(tutti_enqueue_open(me->team, -1) == TUTTI_OK, "open") &&
-           CHECK(me->team->device->stream_create(me->team->gpu, &me->stream) == TUTTI_OK, "stream");
+           CHECK(me->team->device->stream.create(me->team->gpu, &me->stream) == TUTTI_OK, "stream");
 }
 
 /* On all ranks: what was pushed to those that did not come must not be found in the next team's channel. */
 static void close_team(struct rank *me)
 {
     tutti_team_break(me->team, TUTTI_ERR_BROKEN);
-    me->team->device->stream_destroy(me->stream);
+    me->team->device->stream.destroy(me->stream);
     me->transport->ops->barrier(me->transport);
     tutti_team_free(me->team);
     me->transport->ops->barrier(me->transport);
@@ -105,7 +105,7 @@ static void sum_before(struct rank *me)
         host[i] = i + me->team->rank;
     CHECK(tutti_copy(me->in, host, sizeof host) == 0, "copy");
     CHECK(tutti_enqueue(me->team, &call, me->stream, &why) == TUTTI_OK, "a call before");
-    CHECK(me->team->device->stream_sync(me->stream) == TUTTI_OK, "the stream before");
+    CHECK(me->team->device->stream.sync(me->stream) == TUTTI_OK, "the stream before");
     CHECK(tutti_copy(host, me->out, sizeof host) == 0, "copy");
     for (int i = 0; i < SMALL; i++)
         wrong += host[i] != RANKS * i + RANKS * (RANKS - 1) / 2;
@@ -133,7 +133,7 @@ static enum tutti_left left_by(const struct rank *me)
 static void await_left(struct rank *me, int i, const char *what)
 {
     const uint64_t start = tutti_now_ns();
-    while (me->team->device->stream_query(me->stream) == 0) {
+    while (me->team->device->stream.query(me->stream) == 0) {
         if (tutti_now_ns() - start > (uint64_t)BOUND_MS * 1000000) {
             fprintf(stderr, "FAILED %s, collective %d, root %d, rank %d, %s: not left %d ms after it was told to\n",
                     algorithm->name, (int)calls[i].collective, calls[i].root, me->team->rank, what, BOUND_MS);
@@ -149,7 +149,7 @@ static void alone(struct rank *me, int i, int who)
     if (me->team->rank == who) {
         launch(me, i);
         usleep(ALONE_US);
-        CHECK(me->team->device->stream_query(me->stream) == 0, "%s, collective %d, rank %d has ended without its peers",
+        CHECK(me->team->device->stream.query(me->stream) == 0, "%s, collective %d, rank %d has ended without its peers",
               algorithm->name, (int)calls[i].collective, who);
         tell_to_leave(me);
         await_left(me, i, "alone");
@@ -254,7 +254,7 @@ int main(int argc, char **argv)
     printf("seed %llu, %s\n", (unsigned long long)check_seed(), name);
     fflush(stdout);
     by_word = *tutti_device();
-    by_word.launch = launch_by_word;
+    by_word.launch.kernel = launch_by_word;
     const int failed = tutti_threads_run(RANKS, rank_main, NULL);
     CHECK(in_the_middle > 0 || rounds == 0, "no launch of %s was left in the middle", name);
     printf("%ld checks, %ld failed, %ld launches left in the middle\n", check_done(), check_failed(), in_the_middle);

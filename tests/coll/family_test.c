@@ -151,7 +151,7 @@ static int run(struct rank *me, const struct tutti_call *call, const char **why)
     if (enqueues) {
         status = tutti_enqueue(team, call, me->stream, why);
         if (status == TUTTI_OK)
-            status = team->device->stream_sync(me->stream);
+            status = team->device->stream.sync(me->stream);
     } else {
         status = tutti_collective(team, call, &taken, why);
     }
@@ -229,8 +229,8 @@ static char *borrow(char *own)
     struct tutti_export what;
     void *base = NULL;
     int fd = -1;
-    CHECK(tutti_device()->export_memory(own, &what, &fd) == 0, "export");
-    CHECK(tutti_device()->import_memory(0, &what, fd, &base) == 0, "import");
+    CHECK(tutti_device()->share.export(own, &what, &fd) == 0, "export");
+    CHECK(tutti_device()->share.import(0, &what, fd, &base) == 0, "import");
     close(fd);
     return base;
 }
@@ -240,7 +240,7 @@ static void open_stream(struct rank *me)
     int status = tutti_enqueue_open(me->team, -1);
     CHECK(status == TUTTI_OK, "enqueue_open: %s: %s", tutti_status_text(status), me->team->why ? me->team->why : "?");
     if (status == TUTTI_OK)
-        CHECK(me->team->device->stream_create(me->team->gpu, &me->stream) == TUTTI_OK, "stream");
+        CHECK(me->team->device->stream.create(me->team->gpu, &me->stream) == TUTTI_OK, "stream");
 }
 
 static void all_rounds(struct rank *me)
@@ -250,7 +250,7 @@ static void all_rounds(struct rank *me)
     for (int round = 0; round < rounds && !check_failed(); round++)
         round_of(me, round);
     if (me->stream)
-        me->team->device->stream_destroy(me->stream);
+        me->team->device->stream.destroy(me->stream);
     if (me->team->size > 1)
         CHECK(me->team->state == TUTTI_TEAM_OPEN, "the team never opened: %s", me->team->why ? me->team->why : "?");
     if (me->team->size > 1 && !borrowed)

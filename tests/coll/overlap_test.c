@@ -103,7 +103,7 @@ static int rank_main(struct tutti_transport *transport, void *unused)
     if (!CHECK(tutti_node_open(transport, &node) == TUTTI_OK && node, "node") ||
         !CHECK(tutti_team_create(node, transport, &team) == TUTTI_OK && tutti_enqueue_open(team, -1) == TUTTI_OK,
                "team") ||
-        !CHECK(team->device->stream_create(team->gpu, &stream) == TUTTI_OK, "stream") ||
+        !CHECK(team->device->stream.create(team->gpu, &stream) == TUTTI_OK, "stream") ||
         !CHECK(tutti_alloc(2 * COUNT * sizeof *memory, (void **)&memory) == 0, "memory"))
         return 1;
     transport->ops->barrier(transport);
@@ -111,7 +111,7 @@ static int rank_main(struct tutti_transport *transport, void *unused)
         const struct tutti_device *const device = team->device;
         const unsigned share = team->share, blocks = team->blocks;
         struct tutti_device between = *device;
-        between.launch = launch;
+        between.launch.kernel = launch;
         team->device = &between;
         for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
             draw_calls(team, stream, memory, shares[i]);
@@ -120,7 +120,7 @@ static int rank_main(struct tutti_transport *transport, void *unused)
         team->blocks = blocks;
     }
     transport->ops->barrier(transport);
-    team->device->stream_destroy(stream);
+    team->device->stream.destroy(stream);
     tutti_team_free(team);
     tutti_free(memory);
     tutti_node_close(node);

@@ -87,15 +87,15 @@ static int fine(const struct seq_rank *me, const struct sequence *s, int call, c
 static int settle(void *with)
 {
     const struct seq_live *live = with;
-    return live->team->device->stream_sync(live->stream);
+    return live->team->device->stream.sync(live->stream);
 }
 
 /* A stream as a program makes it. */
 static struct tutti_stream *stream_of(struct seq_rank *me, int t)
 {
     const struct tutti_device *device = tutti_device();
-    if (!me->stream[t] && device->stream_create(me->live[t].team->gpu, &me->handle[t]) == TUTTI_OK &&
-        device->stream_wrap(-1, me->handle[t], &me->stream[t]) != TUTTI_OK)
+    if (!me->stream[t] && device->stream.create(me->live[t].team->gpu, &me->handle[t]) == TUTTI_OK &&
+        device->stream.wrap(-1, me->handle[t], &me->stream[t]) != TUTTI_OK)
         me->stream[t] = NULL;
     return me->stream[t];
 }
@@ -129,7 +129,7 @@ static void close_team(struct seq_rank *me, const struct sequence *s, int t, int
 {
     struct seq_live *live = &me->live[t];
     if (live->stream)
-        fine(me, s, call, "a stream", live->team->device->stream_sync(live->stream));
+        fine(me, s, call, "a stream", live->team->device->stream.sync(live->stream));
     look_at_epoch(me, live->team);
     tutti_team_free(live->team);
     *live = (struct seq_live){.team = NULL};
@@ -276,8 +276,8 @@ static int rank_main(struct tutti_transport *transport, void *unused)
     transport->ops->barrier(transport);
     for (int t = 0; t < SEQ_TEAMS; t++) {
         if (me.stream[t]) {
-            tutti_device()->stream_destroy(me.stream[t]);
-            tutti_device()->stream_destroy(me.handle[t]);
+            tutti_device()->stream.destroy(me.stream[t]);
+            tutti_device()->stream.destroy(me.handle[t]);
         }
     }
     for (int i = 0; i < 2 * SEQ_CALLS; i++)

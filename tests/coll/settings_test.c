@@ -29,7 +29,7 @@ static unsigned most_blocks;
 static int launch(struct tutti_stream *stream, const struct tutti_launch *launch)
 {
     most_blocks = launch->blocks > most_blocks ? launch->blocks : most_blocks;
-    return tutti_device()->launch(stream, launch);
+    return tutti_device()->launch.kernel(stream, launch);
 }
 
 static const char *sum(struct tutti_team *team)
@@ -82,8 +82,8 @@ static int blocks_main(struct tutti_transport *transport, void *with)
     if (!team)
         return 1;
     watched = *tutti_device();
-    watched.launch = launch;
-    watched.launch_prepare = NULL;
+    watched.launch.kernel = launch;
+    watched.launch.keep = NULL;
     tutti_rules_follow(1);
     for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
         snprintf(rules, sizeof rules, "allreduce: *@%s", algorithms[i]);

@@ -66,7 +66,7 @@ static void sum(struct rank *me, size_t count, const char *what)
         usleep(200000);
     int status = tutti_enqueue(me->team, &call, me->stream, &why);
     CHECK(status == TUTTI_OK && strcmp(why, "ll") == 0, "%s: %s by %s", what, tutti_status_text(status), why);
-    CHECK(me->team->device->stream_sync(me->stream) == TUTTI_OK, "%s: the stream", what);
+    CHECK(me->team->device->stream.sync(me->stream) == TUTTI_OK, "%s: the stream", what);
     CHECK(tutti_copy(host, me->device + LARGE, count * sizeof *host) == 0, "copy");
     for (size_t i = 0; i < count; i++)
         wrong += host[i] != 1000 + 2 * (uint32_t)i;
@@ -77,8 +77,8 @@ static int open_rank(struct rank *me, struct tutti_node *node, struct tutti_tran
 {
     return CHECK(tutti_team_create(node, transport, &me->team) == TUTTI_OK, "team") &&
            CHECK(tutti_enqueue_open(me->team, -1) == TUTTI_OK, "open") &&
-           CHECK(me->team->device->stream_create(me->team->gpu, (struct tutti_stream **)handle) == TUTTI_OK &&
-                     me->team->device->stream_wrap(-1, *handle, &me->stream) == TUTTI_OK,
+           CHECK(me->team->device->stream.create(me->team->gpu, (struct tutti_stream **)handle) == TUTTI_OK &&
+                     me->team->device->stream.wrap(-1, *handle, &me->stream) == TUTTI_OK,
                  "stream") &&
            CHECK(tutti_alloc(2 * LARGE * sizeof *me->device, (void **)&me->device) == 0, "memory");
 }
@@ -102,8 +102,8 @@ static int rank_main(struct tutti_transport *transport, void *unused)
     sum(&me, LARGE, "forged packets in one half");
     sum(&me, LARGE, "forged packets in the other");
     transport->ops->barrier(transport);
-    me.team->device->stream_destroy(me.stream);
-    me.team->device->stream_destroy(handle);
+    me.team->device->stream.destroy(me.stream);
+    me.team->device->stream.destroy(handle);
     tutti_team_free(me.team);
     tutti_free(me.device);
     tutti_node_close(node);

@@ -24,7 +24,7 @@ int fallocate(int fd, int mode, off_t at, off_t bytes)
 static int fits(size_t bytes, void **made)
 {
     capture_start();
-    const int status = device->alloc(-1, bytes, made);
+    const int status = device->memory.alloc(-1, bytes, made);
     const char *said = capture_end();
     if (status == TUTTI_OK)
         return 1;

@@ -82,10 +82,12 @@ static void test_list(void **state)
 static void test_complete(void **state)
 {
     (void)state;
-    static const size_t optional[] = {
-        offsetof(struct tutti_device, lingers),     offsetof(struct tutti_device, stream_order),
-        offsetof(struct tutti_device, prepare),     offsetof(struct tutti_device, waiting_begin),
-        offsetof(struct tutti_device, waiting_end), offsetof(struct tutti_device, prepare_shmem)};
+    static const size_t optional[] = {offsetof(struct tutti_device, lingers),
+                                      offsetof(struct tutti_device, stream.order),
+                                      offsetof(struct tutti_device, launch.prepare),
+                                      offsetof(struct tutti_device, launch.waiting_begin),
+                                      offsetof(struct tutti_device, launch.waiting_end),
+                                      offsetof(struct tutti_device, launch.prepare_shmem)};
     const void *const *entry = (const void *const *)(const void *)&tutti_device_host;
     for (size_t i = 0; i < sizeof tutti_device_host / sizeof *entry; i++) {
         int may_lack = 0;

@@ -66,7 +66,7 @@ static void test_faults(void **state)
         kit_pattern(wanted, BYTES, 4);
         assert_memory_equal(made, wanted, BYTES);
         made[7] = 42; /* and what the program stores is seen by copies */
-        assert_int_equal(device->copy_now(wanted, made, BYTES), TUTTI_OK);
+        assert_int_equal(device->memory.copy_now(wanted, made, BYTES), TUTTI_OK);
         assert_int_equal(wanted[7], 42);
     }
     kit_free(made);
@@ -102,7 +102,7 @@ static void test_poison(void **state)
     unsigned char got[BYTES];
     for (int i = 0; i < 3; i++) { /* also where memory was before */
         char *made = kit_alloc(BYTES);
-        assert_int_equal(device->copy_now(got, made, BYTES), TUTTI_OK);
+        assert_int_equal(device->memory.copy_now(got, made, BYTES), TUTTI_OK);
         for (int j = 0; j < BYTES; j++)
             assert_int_equal(got[j], kit_strict() ? 0xa5 : 0);
         kit_put(made, BYTES, 1);
@@ -117,20 +117,20 @@ static void test_bad_pointers(void **state)
     char *made = kit_alloc(BYTES), *gone = kit_alloc(BYTES), local[BYTES] = {0};
     struct tutti_stream *stream;
     struct kit_words *seen, *words = kit_words(&seen);
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
     char *channel = kit_alloc(sizeof(struct tutti_channel_flags) + 4096);
     kit_free(gone);
     kit_put(made, BYTES, 8);
-    assert_int_equal(device->free(gone), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->free(made + 1), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->free(local), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->copy_now(local, gone, 1), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->copy_now(gone, local, 1), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->copy_now(made + 1, local, BYTES), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->copy_now(local, made + BYTES - 1, 2), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->copy_now(local, made, SIZE_MAX), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->copy(stream, gone, made, 8), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->fill(stream, made + 8, 0, BYTES), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->memory.free(gone), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->memory.free(made + 1), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->memory.free(local), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->memory.copy_now(local, gone, 1), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->memory.copy_now(gone, local, 1), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->memory.copy_now(made + 1, local, BYTES), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->memory.copy_now(local, made + BYTES - 1, 2), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->memory.copy_now(local, made, SIZE_MAX), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->stream.copy(stream, gone, made, 8), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->stream.fill(stream, made + 8, 0, BYTES), TUTTI_ERR_DEVICE);
 
     const struct tutti_kernel_args good = {.count = 100,
                                            .slice = 100,
@@ -149,40 +149,40 @@ static void test_bad_pointers(void **state)
     struct tutti_launch launch = {
         .kernel = TUTTI_KERNEL_DIRECT, .type = TUTTI_TYPE_I32, .op = TUTTI_OP_SUM, .blocks = 1, .args = &args};
     args.in[0] = gone;
-    assert_int_equal(device->launch(stream, &launch), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->launch.kernel(stream, &launch), TUTTI_ERR_DEVICE);
     args = good;
     args.out[0] = made + BYTES - 399;
-    assert_int_equal(device->launch(stream, &launch), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->launch.kernel(stream, &launch), TUTTI_ERR_DEVICE);
     args = good;
     args.window[0] = made; /* too small for a channel */
-    assert_int_equal(device->launch(stream, &launch), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->launch.kernel(stream, &launch), TUTTI_ERR_DEVICE);
     args = good;
     args.slots = sizeof(struct tutti_channel_flags);
     args.slot_bytes = 4097;
     launch.kernel = TUTTI_KERNEL_ONESHOT;
-    assert_int_equal(device->launch(stream, &launch), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->launch.kernel(stream, &launch), TUTTI_ERR_DEVICE);
     args.slot_bytes = 4096;
     args.result = args.slots + 4096 - 399;
     launch.kernel = TUTTI_KERNEL_TWOSHOT;
-    assert_int_equal(device->launch(stream, &launch), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->launch.kernel(stream, &launch), TUTTI_ERR_DEVICE);
     args = good;
     launch.kernel = TUTTI_KERNEL_DIRECT;
     args.ranks = TUTTI_MAX_RANKS + 1;
-    assert_int_equal(device->launch(stream, &launch), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->launch.kernel(stream, &launch), TUTTI_ERR_ARGUMENT);
     args = good;
     launch.blocks = 0;
-    assert_int_equal(device->launch(stream, &launch), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->launch.kernel(stream, &launch), TUTTI_ERR_ARGUMENT);
 
     /* Nothing was touched, and the stream goes on. */
-    assert_int_equal(device->stream_sync(stream), TUTTI_OK);
+    assert_int_equal(device->stream.sync(stream), TUTTI_OK);
     assert_true(kit_holds(made, BYTES, 8));
-    assert_int_equal(device->fill(stream, channel, 0, sizeof(struct tutti_channel_flags)), TUTTI_OK);
+    assert_int_equal(device->stream.fill(stream, channel, 0, sizeof(struct tutti_channel_flags)), TUTTI_OK);
     launch.blocks = 1;
-    assert_int_equal(device->launch(stream, &launch), TUTTI_OK);
-    assert_int_equal(device->stream_sync(stream), TUTTI_OK);
+    assert_int_equal(device->launch.kernel(stream, &launch), TUTTI_OK);
+    assert_int_equal(device->stream.sync(stream), TUTTI_OK);
     assert_int_equal(words->done, 1);
     assert_true(kit_holds(made, 400, 8));
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
     kit_free(made);
     kit_free(channel);
     kit_words_free(words);
@@ -198,21 +198,21 @@ static void test_missing_wait(void **state)
     struct tutti_event *event;
     char *made = kit_alloc(100);
     int early = 0;
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
-    assert_int_equal(device->event_create(0, &event), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->event.create(0, &event), TUTTI_OK);
     for (int i = 0; i < TIMES; i++) {
-        assert_int_equal(device->fill(stream, made, i, 100), TUTTI_OK);
-        assert_int_equal(device->event_record(event, stream), TUTTI_OK);
-        early += device->event_query(event) == 0;
-        assert_int_equal(device->stream_sync(stream), TUTTI_OK);
-        assert_int_equal(device->event_query(event), 1);
+        assert_int_equal(device->stream.fill(stream, made, i, 100), TUTTI_OK);
+        assert_int_equal(device->event.record(event, stream), TUTTI_OK);
+        early += device->event.query(event) == 0;
+        assert_int_equal(device->stream.sync(stream), TUTTI_OK);
+        assert_int_equal(device->event.query(event), 1);
     }
     if (kit_strict())
         assert_true(early > TIMES / 20);
     else
         assert_int_equal(early, 0);
-    assert_int_equal(device->event_destroy(event), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->event.destroy(event), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
     kit_free(made);
 }
 
@@ -222,12 +222,12 @@ static void test_gpus(void **state)
     struct tutti_stream *stream = NULL;
     struct tutti_event *event = NULL;
     void *made = NULL;
-    const int gpus = device->gpus();
+    const int gpus = device->gpu.count();
     assert_int_equal(gpus, tutti_settings()->host_gpus > 0 ? tutti_settings()->host_gpus : 64);
-    assert_int_equal(device->alloc(gpus, 10, &made), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->alloc(-2, 10, &made), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->stream_create(gpus, &stream), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->event_create(gpus, &event), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->memory.alloc(gpus, 10, &made), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->memory.alloc(-2, 10, &made), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->stream.create(gpus, &stream), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->event.create(gpus, &event), TUTTI_ERR_ARGUMENT);
     assert_null(made);
     assert_null(stream);
     assert_null(event);
@@ -240,7 +240,7 @@ static void test_no_memory(void **state)
     int mark, before = kit_descriptors();
     void *made = &mark;
     no_space = 1;
-    assert_int_equal(device->alloc(-1, BYTES, &made), TUTTI_ERR_MEMORY);
+    assert_int_equal(device->memory.alloc(-1, BYTES, &made), TUTTI_ERR_MEMORY);
     no_space = 0;
     assert_ptr_equal(made, &mark);
     assert_true(kit_descriptors() <= before); /* what was kept has been let go of */
@@ -265,7 +265,7 @@ static void test_no_descriptors(void **state)
     low = limit;
     low.rlim_cur = (rlim_t)kit_descriptors() + 10;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-    while (n < MOST && (status = device->alloc(-1, 100, &made[n])) == TUTTI_OK)
+    while (n < MOST && (status = device->memory.alloc(-1, 100, &made[n])) == TUTTI_OK)
         n++;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_true(n >= 5 && n < MOST);
@@ -284,20 +284,20 @@ static void test_refused_imports(void **state)
     assert_true(unsealed >= 0);
     assert_int_equal(ftruncate(unsealed, 8192), 0);
     assert_int_equal(pipe(ends), 0);
-    assert_int_equal(device->import_memory(0, &name, -1, &base), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->import_memory(0, &name, ends[0], &base), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->import_memory(0, &name, unsealed, &base), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->share.import(0, &name, -1, &base), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->share.import(0, &name, ends[0], &base), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->share.import(0, &name, unsealed, &base), TUTTI_ERR_ARGUMENT);
     assert_int_equal(fcntl(unsealed, F_ADD_SEALS, F_SEAL_SHRINK), 0);
     name.bytes = 8193;
-    assert_int_equal(device->import_memory(0, &name, unsealed, &base), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->share.import(0, &name, unsealed, &base), TUTTI_ERR_ARGUMENT);
     name.bytes = 0;
-    assert_int_equal(device->import_memory(0, &name, unsealed, &base), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->share.import(0, &name, unsealed, &base), TUTTI_ERR_ARGUMENT);
     assert_null(base);
     name.bytes = 8192; /* nothing else was wrong with it */
-    assert_int_equal(device->import_memory(0, &name, unsealed, &base), TUTTI_OK);
-    assert_int_equal(device->release_memory(0, &name, (char *)base + 4096), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->release_memory(0, &name, base), TUTTI_OK);
-    assert_int_equal(device->release_memory(0, &name, base), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->share.import(0, &name, unsealed, &base), TUTTI_OK);
+    assert_int_equal(device->share.release(0, &name, (char *)base + 4096), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->share.release(0, &name, base), TUTTI_OK);
+    assert_int_equal(device->share.release(0, &name, base), TUTTI_ERR_ARGUMENT);
     close(unsealed);
     close(ends[0]);
     close(ends[1]);
@@ -307,7 +307,7 @@ static void test_refused_imports(void **state)
     struct tutti_export own;
     void *made = kit_alloc(8192);
     int fd = -1;
-    assert_int_equal(device->export_memory(made, &own, &fd), TUTTI_OK);
+    assert_int_equal(device->share.export(made, &own, &fd), TUTTI_OK);
     assert_int_equal(ftruncate(fd, 0), -1);
     assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     close(fd);
@@ -330,28 +330,28 @@ static int child_of_fork(void *with)
     char why[256] = "", local[8];
     if (device->active() != 0)
         return 1;
-    device->classify(parent->memory, &memory);
+    device->memory.classify(parent->memory, &memory);
     if (memory.kind != TUTTI_MEMORY_HOST)
         return 2;
     if (device->open(why, sizeof why) != TUTTI_ERR_UNAVAILABLE || !strstr(why, "fork"))
         return 3;
-    if (device->alloc(-1, 10, &made) != TUTTI_ERR_UNAVAILABLE || device->free(parent->memory) == TUTTI_OK)
+    if (device->memory.alloc(-1, 10, &made) != TUTTI_ERR_UNAVAILABLE || device->memory.free(parent->memory) == TUTTI_OK)
         return 4;
-    if (device->stream_create(0, &stream) != TUTTI_ERR_UNAVAILABLE)
+    if (device->stream.create(0, &stream) != TUTTI_ERR_UNAVAILABLE)
         return 5;
-    if (device->stream_sync(parent->stream) != TUTTI_ERR_UNAVAILABLE ||
-        device->stream_query(parent->stream) != TUTTI_ERR_UNAVAILABLE)
+    if (device->stream.sync(parent->stream) != TUTTI_ERR_UNAVAILABLE ||
+        device->stream.query(parent->stream) != TUTTI_ERR_UNAVAILABLE)
         return 6;
-    if (device->fill(parent->stream, parent->memory, 0, 8) == TUTTI_OK ||
-        device->event_record(parent->event, parent->stream) == TUTTI_OK ||
-        device->event_wait(parent->stream, parent->event) == TUTTI_OK ||
-        device->event_query(parent->event) != TUTTI_ERR_UNAVAILABLE)
+    if (device->stream.fill(parent->stream, parent->memory, 0, 8) == TUTTI_OK ||
+        device->event.record(parent->event, parent->stream) == TUTTI_OK ||
+        device->event.wait(parent->stream, parent->event) == TUTTI_OK ||
+        device->event.query(parent->event) != TUTTI_ERR_UNAVAILABLE)
         return 7;
-    if (device->copy_now(local, parent->memory, 8) != TUTTI_ERR_DEVICE)
+    if (device->memory.copy_now(local, parent->memory, 8) != TUTTI_ERR_DEVICE)
         return 8;
     if (tutti_alloc(10, &made) != TUTTI_ERR_UNAVAILABLE || tutti_is_device(parent->memory))
         return 9;
-    if (device->event_destroy(parent->event) != TUTTI_OK || device->stream_destroy(parent->stream) != TUTTI_OK)
+    if (device->event.destroy(parent->event) != TUTTI_OK || device->stream.destroy(parent->stream) != TUTTI_OK)
         return 10;
     return 0;
 }
@@ -361,19 +361,19 @@ static void test_fork(void **state)
     (void)state;
     enum { BYTES = 1 << 20 };
     struct parent parent = {.memory = kit_alloc(BYTES)};
-    assert_int_equal(device->stream_create(0, &parent.stream), TUTTI_OK);
-    assert_int_equal(device->event_create(0, &parent.event), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &parent.stream), TUTTI_OK);
+    assert_int_equal(device->event.create(0, &parent.event), TUTTI_OK);
     for (int i = 0; i < 5; i++) {
         for (int j = 0; j < 20; j++) /* the thread is at work while the child is made */
-            assert_int_equal(device->fill(parent.stream, parent.memory, i + j, BYTES), TUTTI_OK);
-        assert_int_equal(device->event_record(parent.event, parent.stream), TUTTI_OK);
+            assert_int_equal(device->stream.fill(parent.stream, parent.memory, i + j, BYTES), TUTTI_OK);
+        assert_int_equal(device->event.record(parent.event, parent.stream), TUTTI_OK);
         assert_int_equal(kit_child(child_of_fork, &parent), 0);
     }
-    assert_int_equal(device->stream_sync(parent.stream), TUTTI_OK);
+    assert_int_equal(device->stream.sync(parent.stream), TUTTI_OK);
     kit_put(parent.memory, BYTES, 12);
     assert_true(kit_holds(parent.memory, BYTES, 12));
-    assert_int_equal(device->event_destroy(parent.event), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(parent.stream), TUTTI_OK);
+    assert_int_equal(device->event.destroy(parent.event), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(parent.stream), TUTTI_OK);
     kit_free(parent.memory);
 }
 
@@ -387,9 +387,10 @@ static int narrow(void *with)
     kit_pattern(in, sizeof in, 1);
     if (setrlimit(RLIMIT_AS, &limit) != 0 || kit_open("host") != 0 || device->open(why, sizeof why) != TUTTI_OK)
         return 1;
-    if (device->alloc(-1, (size_t)5 << 30, &made) != TUTTI_ERR_MEMORY)
+    if (device->memory.alloc(-1, (size_t)5 << 30, &made) != TUTTI_ERR_MEMORY)
         return 2;
-    if (device->alloc(-1, sizeof in, &made) != TUTTI_OK || device->copy_now(made, in, sizeof in) != TUTTI_OK)
+    if (device->memory.alloc(-1, sizeof in, &made) != TUTTI_OK ||
+        device->memory.copy_now(made, in, sizeof in) != TUTTI_OK)
         return 3;
     return kit_holds(made, sizeof in, 1) ? 0 : 4;
 }
@@ -410,7 +411,7 @@ static void test_inactive(void **state)
     int local;
     assert_int_equal(kit_open("host"), 0);
     assert_int_equal(device->active(), 0);
-    device->classify(&local, &memory);
+    device->memory.classify(&local, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_HOST);
     assert_int_equal(tutti_is_device(&local), 0);
     void *made = kit_alloc(10);

@@ -36,10 +36,11 @@ int kit_open(const char *name)
         return 1;
     }
     device = found;
-    for (int gpu = kit_is("host") ? device->gpus() - 1 : -1; gpu >= 0;
+    for (int gpu = kit_is("host") ? device->gpu.count() - 1 : -1; gpu >= 0;
          gpu--) { /* of separate ones: Tutti works on all */
         int met = gpu;
-        if (tutti_settings()->host_links[0] && (device->choose(gpu) != TUTTI_OK || device->meet(&met) != TUTTI_OK))
+        if (tutti_settings()->host_links[0] &&
+            (device->gpu.choose(gpu) != TUTTI_OK || device->gpu.meet(&met) != TUTTI_OK))
             return 1;
     }
     return 0;
@@ -67,7 +68,7 @@ void kit_pattern(void *host, size_t bytes, uint64_t seed)
 void *kit_alloc(size_t bytes)
 {
     void *made = NULL;
-    assert_int_equal(device->alloc(-1, bytes, &made), TUTTI_OK);
+    assert_int_equal(device->memory.alloc(-1, bytes, &made), TUTTI_OK);
     assert_non_null(made);
     assert_int_equal((uintptr_t)made % 256, 0);
     return made;
@@ -75,7 +76,7 @@ void *kit_alloc(size_t bytes)
 
 void kit_free(void *pointer)
 {
-    assert_int_equal(device->free(pointer), TUTTI_OK);
+    assert_int_equal(device->memory.free(pointer), TUTTI_OK);
 }
 
 void kit_put(void *any, size_t bytes, uint64_t seed)
@@ -83,7 +84,7 @@ void kit_put(void *any, size_t bytes, uint64_t seed)
     unsigned char *host = malloc(bytes + 1);
     assert_non_null(host);
     kit_pattern(host, bytes, seed);
-    assert_int_equal(device->copy_now(any, host, bytes), TUTTI_OK);
+    assert_int_equal(device->memory.copy_now(any, host, bytes), TUTTI_OK);
     free(host);
 }
 
@@ -95,7 +96,7 @@ int kit_holds(const void *any, size_t bytes, uint64_t seed)
         return 0;
     kit_pattern(wanted, bytes, seed);
     memset(host, ~wanted[0], bytes);
-    int status = device->copy_now(host, any, bytes);
+    int status = device->memory.copy_now(host, any, bytes);
     if (status == TUTTI_OK)
         while (i < bytes && host[i] == wanted[i])
             i++;
@@ -141,7 +142,7 @@ struct kit_words *kit_words(struct kit_words **mapped)
     void *seen = NULL;
     struct kit_words *words = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(words != MAP_FAILED);
-    assert_int_equal(device->map_host(0, words, 4096, &seen), TUTTI_OK);
+    assert_int_equal(device->memory.map_host(0, words, 4096, &seen), TUTTI_OK);
     assert_non_null(seen);
     *mapped = seen;
     return words;
@@ -149,6 +150,6 @@ struct kit_words *kit_words(struct kit_words **mapped)
 
 void kit_words_free(struct kit_words *words)
 {
-    assert_int_equal(device->unmap_host(0, words), TUTTI_OK);
+    assert_int_equal(device->memory.unmap_host(0, words), TUTTI_OK);
     munmap(words, 4096);
 }

@@ -12,7 +12,7 @@ static struct tutti_memory classify(const void *pointer)
 {
     struct tutti_memory memory;
     memset(&memory, 0x77, sizeof memory);
-    device->classify(pointer, &memory);
+    device->memory.classify(pointer, &memory);
     return memory;
 }
 
@@ -26,28 +26,28 @@ static void test_identity(void **state)
     (void)state;
     unsigned char first[16], second[16];
     char text[256] = "", why[256];
-    int gpus = device->gpus(), gpu = -2;
+    int gpus = device->gpu.count(), gpu = -2;
     assert_int_equal(device->open(why, sizeof why), TUTTI_OK); /* again: the first result */
     assert_true(gpus >= 1);
-    assert_int_equal(device->describe(0, text, sizeof text), TUTTI_OK);
+    assert_int_equal(device->gpu.describe(0, text, sizeof text), TUTTI_OK);
     assert_true(strlen(text) > 8);
-    assert_int_equal(device->uuid(0, first), TUTTI_OK);
-    assert_int_equal(device->uuid(0, second), TUTTI_OK);
+    assert_int_equal(device->gpu.uuid(0, first), TUTTI_OK);
+    assert_int_equal(device->gpu.uuid(0, second), TUTTI_OK);
     assert_memory_equal(first, second, 16);
-    assert_int_equal(device->reach(0, first), 2);
+    assert_int_equal(device->gpu.reach(0, first), 2);
     if (gpus > 1) {
-        assert_int_equal(device->uuid(gpus - 1, second), TUTTI_OK);
+        assert_int_equal(device->gpu.uuid(gpus - 1, second), TUTTI_OK);
         assert_true(memcmp(first, second, 16) != 0);
     }
-    assert_int_equal(device->choose(gpus - 1), TUTTI_OK);
-    assert_int_equal(device->current(&gpu), TUTTI_OK);
+    assert_int_equal(device->gpu.choose(gpus - 1), TUTTI_OK);
+    assert_int_equal(device->gpu.current(&gpu), TUTTI_OK);
     assert_int_equal(gpu, gpus - 1);
-    assert_true(device->choose(gpus) < 0);
-    assert_true(device->choose(-1) < 0);
-    assert_int_equal(device->current(&gpu), TUTTI_OK);
+    assert_true(device->gpu.choose(gpus) < 0);
+    assert_true(device->gpu.choose(-1) < 0);
+    assert_int_equal(device->gpu.current(&gpu), TUTTI_OK);
     assert_int_equal(gpu, gpus - 1);
-    assert_int_equal(device->choose(0), TUTTI_OK);
-    assert_true(device->blocks(0) >= 1 && device->blocks(0) <= TUTTI_MAX_BLOCKS);
+    assert_int_equal(device->gpu.choose(0), TUTTI_OK);
+    assert_true(device->gpu.blocks(0) >= 1 && device->gpu.blocks(0) <= TUTTI_MAX_BLOCKS);
 }
 
 static void test_classify(void **state)
@@ -92,7 +92,7 @@ static void test_classify(void **state)
         assert_true(classify(made[i]).id != ids[i]);
     }
     free(ordinary);
-    assert_int_equal(device->free(NULL), TUTTI_OK);
+    assert_int_equal(device->memory.free(NULL), TUTTI_OK);
 }
 
 /* The address may come back, the number of an allocation never does. */
@@ -130,14 +130,14 @@ static void copy_case(struct tutti_stream *stream, int to, int from, size_t to_a
     kit_put(out_of + from_at, bytes, seed + 1);
     unsigned char *before = malloc(ROOM), *after = malloc(ROOM), *wanted = malloc(ROOM);
     assert_true(before && after && wanted);
-    assert_int_equal(device->copy_now(before, into, to_at + bytes + 64), TUTTI_OK);
+    assert_int_equal(device->memory.copy_now(before, into, to_at + bytes + 64), TUTTI_OK);
     if (stream) {
-        assert_int_equal(device->copy(stream, into + to_at, out_of + from_at, bytes), TUTTI_OK);
-        assert_int_equal(device->stream_sync(stream), TUTTI_OK);
+        assert_int_equal(device->stream.copy(stream, into + to_at, out_of + from_at, bytes), TUTTI_OK);
+        assert_int_equal(device->stream.sync(stream), TUTTI_OK);
     } else {
-        assert_int_equal(device->copy_now(into + to_at, out_of + from_at, bytes), TUTTI_OK);
+        assert_int_equal(device->memory.copy_now(into + to_at, out_of + from_at, bytes), TUTTI_OK);
     }
-    assert_int_equal(device->copy_now(after, into, to_at + bytes + 64), TUTTI_OK);
+    assert_int_equal(device->memory.copy_now(after, into, to_at + bytes + 64), TUTTI_OK);
     kit_pattern(wanted, bytes, seed + 1);
     assert_memory_equal(after, before, to_at);
     assert_memory_equal(after + to_at, wanted, bytes);
@@ -154,14 +154,14 @@ static void test_copies(void **state)
     static const size_t places[][2] = {{0, 0}, {1, 0}, {0, 3}, {13, 7}, {256, 1}};
     struct tutti_stream *stream;
     void *mapped = NULL;
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
     spaces[0] = kit_alloc(ROOM);
     spaces[1] = kit_alloc(ROOM);
     spaces[2] = malloc(ROOM);
     assert_non_null(spaces[2]);
-    assert_int_equal(device->alloc_pinned(ROOM, &spaces[3]), TUTTI_OK);
+    assert_int_equal(device->memory.alloc_pinned(ROOM, &spaces[3]), TUTTI_OK);
     assert_int_equal(posix_memalign(&spaces[4], 4096, (ROOM + 4095) / 4096 * 4096), 0);
-    assert_int_equal(device->map_host(0, spaces[4], (ROOM + 4095) / 4096 * 4096, &mapped), TUTTI_OK);
+    assert_int_equal(device->memory.map_host(0, spaces[4], (ROOM + 4095) / 4096 * 4096, &mapped), TUTTI_OK);
     assert_non_null(mapped);
     int kind = (int)classify(spaces[3]).kind;
     assert_true(kind == TUTTI_MEMORY_HOST || kind == TUTTI_MEMORY_PINNED);
@@ -176,14 +176,14 @@ static void test_copies(void **state)
                         copy_case(NULL, to, from, places[p][0], places[p][1], sizes[s]);
                         copy_case(stream, to, from, places[p][0], places[p][1], sizes[s]);
                     }
-    assert_int_equal(device->unmap_host(0, spaces[4]), TUTTI_OK);
+    assert_int_equal(device->memory.unmap_host(0, spaces[4]), TUTTI_OK);
     free(spaces[4]);
-    assert_int_equal(device->free_pinned(spaces[3]), TUTTI_OK);
-    assert_int_equal(device->free_pinned(NULL), TUTTI_OK);
+    assert_int_equal(device->memory.free_pinned(spaces[3]), TUTTI_OK);
+    assert_int_equal(device->memory.free_pinned(NULL), TUTTI_OK);
     free(spaces[2]);
     kit_free(spaces[1]);
     kit_free(spaces[0]);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
 static void test_fill(void **state)
@@ -192,18 +192,18 @@ static void test_fill(void **state)
     enum { BYTES = 5000 };
     struct tutti_stream *stream;
     unsigned char *a = kit_alloc(BYTES), got[BYTES];
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
     for (size_t at = 0; at < 20; at += 3) {
         size_t bytes = BYTES - 2 * at - 1;
-        assert_int_equal(device->fill(stream, a, 0x11, BYTES), TUTTI_OK);
-        assert_int_equal(device->fill(stream, a + at, 0xee, bytes), TUTTI_OK);
-        assert_int_equal(device->fill(stream, a, 0, 0), TUTTI_OK);
-        assert_int_equal(device->stream_sync(stream), TUTTI_OK);
-        assert_int_equal(device->copy_now(got, a, BYTES), TUTTI_OK);
+        assert_int_equal(device->stream.fill(stream, a, 0x11, BYTES), TUTTI_OK);
+        assert_int_equal(device->stream.fill(stream, a + at, 0xee, bytes), TUTTI_OK);
+        assert_int_equal(device->stream.fill(stream, a, 0, 0), TUTTI_OK);
+        assert_int_equal(device->stream.sync(stream), TUTTI_OK);
+        assert_int_equal(device->memory.copy_now(got, a, BYTES), TUTTI_OK);
         for (size_t i = 0; i < BYTES; i++)
             assert_int_equal(got[i], i >= at && i < at + bytes ? 0xee : 0x11);
     }
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
     kit_free(a);
 }
 
@@ -215,7 +215,7 @@ static void test_too_much(void **state)
     int mark;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         void *made = &mark;
-        assert_int_equal(device->alloc(-1, sizes[i], &made), TUTTI_ERR_MEMORY);
+        assert_int_equal(device->memory.alloc(-1, sizes[i], &made), TUTTI_ERR_MEMORY);
         assert_ptr_equal(made, &mark);
     }
     char *small = kit_alloc(100);
@@ -242,17 +242,18 @@ static void *work(void *with)
         struct tutti_memory memory;
         size_t bytes = (size_t)(1 + (i * 61 + worker->number * 17) % BYTES);
         kit_pattern(in, bytes, (uint64_t)(i * 10 + worker->number));
-        if (device->alloc(-1, bytes, &made) != TUTTI_OK) {
+        if (device->memory.alloc(-1, bytes, &made) != TUTTI_OK) {
             worker->failed++;
             continue;
         }
-        device->classify((char *)made + bytes - 1, &memory);
+        device->memory.classify((char *)made + bytes - 1, &memory);
         int wrong = memory.kind != TUTTI_MEMORY_DEVICE || memory.base != made;
-        wrong |= device->copy_now(made, in, bytes) != TUTTI_OK || device->copy_now(out, made, bytes) != TUTTI_OK;
+        wrong |= device->memory.copy_now(made, in, bytes) != TUTTI_OK ||
+                 device->memory.copy_now(out, made, bytes) != TUTTI_OK;
         wrong |= memcmp(in, out, bytes) != 0;
-        device->classify(in, &memory);
+        device->memory.classify(in, &memory);
         wrong |= memory.kind != TUTTI_MEMORY_HOST;
-        wrong |= device->free(made) != TUTTI_OK;
+        wrong |= device->memory.free(made) != TUTTI_OK;
         worker->failed += wrong;
     }
     return NULL;
@@ -284,9 +285,9 @@ static void test_public(void **state)
     assert_string_equal(tutti_device_name(), device->name);
     assert_string_equal(tutti_version(), TUTTI_VERSION);
     assert_string_equal(tutti_status_text(TUTTI_OK), "success");
-    assert_int_equal(tutti_gpu_count(), device->gpus());
+    assert_int_equal(tutti_gpu_count(), device->gpu.count());
     assert_int_equal(tutti_gpu_set(0), TUTTI_OK);
-    assert_true(tutti_gpu_set(device->gpus()) < 0);
+    assert_true(tutti_gpu_set(device->gpu.count()) < 0);
     assert_int_equal(tutti_alloc(sizeof in, &made), TUTTI_OK);
     assert_int_equal((uintptr_t)made % 256, 0);
     assert_int_equal(tutti_is_device(made), 1);

@@ -22,15 +22,15 @@ struct job {
 static void job_make(struct job *job, int gpu, unsigned blocks)
 {
     const uint64_t seconds = 1000000000;
-    assert_int_equal(device->stream_create(gpu, &job->stream), TUTTI_OK);
+    assert_int_equal(device->stream.create(gpu, &job->stream), TUTTI_OK);
     job->words = kit_words(&job->seen);
     job->own = kit_alloc(WINDOW);
     job->peer = kit_alloc(WINDOW);
     job->in = kit_alloc(COUNT * sizeof(int32_t));
     job->out = kit_alloc(COUNT * sizeof(int32_t));
-    assert_int_equal(device->fill(job->stream, job->own, 0, WINDOW), TUTTI_OK);
-    assert_int_equal(device->fill(job->stream, job->in, 1, COUNT * sizeof(int32_t)), TUTTI_OK);
-    assert_int_equal(device->stream_sync(job->stream), TUTTI_OK);
+    assert_int_equal(device->stream.fill(job->stream, job->own, 0, WINDOW), TUTTI_OK);
+    assert_int_equal(device->stream.fill(job->stream, job->in, 1, COUNT * sizeof(int32_t)), TUTTI_OK);
+    assert_int_equal(device->stream.sync(job->stream), TUTTI_OK);
     job->args = (struct tutti_kernel_args){.count = COUNT,
                                            .ranks = 2,
                                            .outs = 1,
@@ -58,7 +58,7 @@ static int job_launch(const struct job *job)
                                         .op = TUTTI_OP_MAX,
                                         .blocks = job->args.blocks,
                                         .args = &job->args};
-    return device->launch(job->stream, &launch);
+    return device->launch.kernel(job->stream, &launch);
 }
 
 static void job_release(const struct job *job)
@@ -76,8 +76,8 @@ static uint32_t now_in(const volatile uint32_t *word)
 
 static void job_free(struct job *job)
 {
-    assert_int_equal(device->stream_sync(job->stream), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(job->stream), TUTTI_OK);
+    assert_int_equal(device->stream.sync(job->stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(job->stream), TUTTI_OK);
     kit_words_free(job->words);
     kit_free(job->own);
     kit_free(job->peer);
@@ -98,15 +98,15 @@ static int waits(const struct job *job)
 static int held_back(const struct job *job)
 {
     usleep(30000);
-    return now_in(&job->words->where) == 0 && device->stream_query(job->stream) == 0;
+    return now_in(&job->words->where) == 0 && device->stream.query(job->stream) == 0;
 }
 
 static void test_answers(void **state)
 {
     (void)state;
     struct job job;
-    assert_int_equal(device->blocks(0), PLACES);
-    assert_int_equal(device->resident(0), PLACES);
+    assert_int_equal(device->gpu.blocks(0), PLACES);
+    assert_int_equal(device->gpu.resident(0), PLACES);
     job_make(&job, 0, PLACES + 1);
     assert_int_equal(job_launch(&job), TUTTI_ERR_ARGUMENT);
     job_free(&job);
@@ -124,7 +124,7 @@ static void test_fit(void **state)
     assert_int_equal(job_launch(&other), TUTTI_OK); /* another GPU has places of its own */
     assert_true(waits(&one) && waits(&two) && waits(&other));
     job_release(&two);
-    assert_int_equal(device->stream_sync(two.stream), TUTTI_OK);
+    assert_int_equal(device->stream.sync(two.stream), TUTTI_OK);
     assert_int_equal(now_in(&two.words->done), 1);
     assert_int_equal(now_in(&one.words->done), 0);
     job_release(&one);
@@ -150,7 +150,7 @@ static void test_one_after_the_other(void **state)
     assert_int_equal(job_launch(&three), TUTTI_OK);
     assert_true(held_back(&three));
     job_release(&one);
-    assert_int_equal(device->stream_sync(one.stream), TUTTI_OK);
+    assert_int_equal(device->stream.sync(one.stream), TUTTI_OK);
     assert_int_equal(now_in(&one.words->done), 1);
     assert_true(waits(&two) && waits(&three));
     job_release(&two);
@@ -179,15 +179,15 @@ static void test_leaves(void **state)
     assert_int_equal(job_launch(&two), TUTTI_OK);
     assert_true(held_back(&two));
     __atomic_store_n(&two.words->abort, 1, __ATOMIC_RELEASE);
-    assert_int_equal(device->stream_sync(two.stream), TUTTI_OK);
+    assert_int_equal(device->stream.sync(two.stream), TUTTI_OK);
     assert_int_equal(now_in(&two.words->done), 0);
     three.args.host_wait = look;
     assert_int_equal(job_launch(&three), TUTTI_OK);
-    assert_int_equal(device->stream_sync(three.stream), TUTTI_OK);
+    assert_int_equal(device->stream.sync(three.stream), TUTTI_OK);
     assert_int_equal(now_in(&three.words->done), 0);
     assert_true(looked > 3);
     job_release(&one);
-    assert_int_equal(device->stream_sync(one.stream), TUTTI_OK);
+    assert_int_equal(device->stream.sync(one.stream), TUTTI_OK);
     assert_int_equal(now_in(&one.words->done), 1);
     job_free(&one);
     job_free(&two);
@@ -204,8 +204,8 @@ static void test_kept(void **state)
     job_make(&one, 0, PLACES - 1);
     for (int r = 0; r < 2; r++) {
         job_make(&pair[r], r, 2);
-        assert_int_equal(device->fill(pair[r].stream, pair[r].in, r + 1, COUNT * sizeof(int32_t)), TUTTI_OK);
-        assert_int_equal(device->stream_sync(pair[r].stream), TUTTI_OK);
+        assert_int_equal(device->stream.fill(pair[r].stream, pair[r].in, r + 1, COUNT * sizeof(int32_t)), TUTTI_OK);
+        assert_int_equal(device->stream.sync(pair[r].stream), TUTTI_OK);
     }
     for (int r = 0; r < 2; r++) {
         args[r] = (struct tutti_flow_args){.in = pair[r].in,
@@ -235,20 +235,20 @@ static void test_kept(void **state)
         {.kernel = TUTTI_KERNEL_LL, .type = TUTTI_TYPE_U32, .op = TUTTI_OP_SUM, .blocks = 2, .flow = &args[1]}};
     assert_int_equal(job_launch(&one), TUTTI_OK);
     assert_true(waits(&one));
-    assert_int_equal(device->launch_prepare(pair[0].stream, &launch[0], &kept), TUTTI_OK);
-    assert_int_equal(device->launch_prepared(pair[0].stream, kept), TUTTI_OK);
-    assert_int_equal(device->launch(pair[1].stream, &launch[1]), TUTTI_OK);
+    assert_int_equal(device->launch.keep(pair[0].stream, &launch[0], &kept), TUTTI_OK);
+    assert_int_equal(device->launch.kept(pair[0].stream, kept), TUTTI_OK);
+    assert_int_equal(device->launch.kernel(pair[1].stream, &launch[1]), TUTTI_OK);
     assert_true(held_back(&pair[0]));
     job_release(&one);
     for (int r = 0; r < 2; r++) {
         int32_t got[COUNT], wanted[COUNT];
-        assert_int_equal(device->stream_sync(pair[r].stream), TUTTI_OK);
+        assert_int_equal(device->stream.sync(pair[r].stream), TUTTI_OK);
         assert_int_equal(now_in(&pair[r].words->done), 7);
-        assert_int_equal(device->copy_now(got, pair[r].out, sizeof got), TUTTI_OK);
+        assert_int_equal(device->memory.copy_now(got, pair[r].out, sizeof got), TUTTI_OK);
         memset(wanted, 3, sizeof wanted);
         assert_memory_equal(got, wanted, sizeof got);
     }
-    device->launch_drop(kept);
+    device->launch.drop(kept);
     job_free(&one);
     job_free(&pair[0]);
     job_free(&pair[1]);

@@ -15,7 +15,7 @@ static char *own, *peer; /* two ranges of PIECES * 2 grains */
 static char *open_range(size_t bytes)
 {
     void *base = NULL;
-    assert_int_equal(device->range_open(0, bytes, &base), TUTTI_OK);
+    assert_int_equal(device->range.open(0, bytes, &base), TUTTI_OK);
     assert_non_null(base);
     assert_true((uintptr_t)base % 4096 == 0);
     return base;
@@ -24,7 +24,7 @@ static char *open_range(size_t bytes)
 static struct tutti_memory classify(const void *pointer)
 {
     struct tutti_memory memory;
-    device->classify(pointer, &memory);
+    device->memory.classify(pointer, &memory);
     return memory;
 }
 
@@ -33,12 +33,12 @@ static void import_at(size_t at, size_t bytes)
 {
     struct tutti_export what;
     int fd = -1;
-    assert_int_equal(device->export_memory(own + at + bytes / 2, &what, &fd), TUTTI_OK);
+    assert_int_equal(device->share.export(own + at + bytes / 2, &what, &fd), TUTTI_OK);
     assert_true(what.base == (uint64_t)(uintptr_t)(own + at) && what.bytes == bytes && what.needs_fd && fd >= 0);
     assert_true(what.id == classify(own + at).id);
-    assert_int_equal(device->range_import(0, &what, -1, peer + at), TUTTI_ERR_ARGUMENT);
-    assert_int_not_equal(device->range_import(0, &what, fd, peer + at + grain), TUTTI_OK); /* not the next one */
-    assert_int_equal(device->range_import(0, &what, fd, peer + at), TUTTI_OK);
+    assert_int_equal(device->range.import(0, &what, -1, peer + at), TUTTI_ERR_ARGUMENT);
+    assert_int_not_equal(device->range.import(0, &what, fd, peer + at + grain), TUTTI_OK); /* not the next one */
+    assert_int_equal(device->range.import(0, &what, fd, peer + at), TUTTI_OK);
     close(fd);
 }
 
@@ -50,7 +50,7 @@ static void test_pieces(void **state)
     for (int i = 0; i < PIECES; i++) {
         const size_t bytes = grain * (size_t)(1 + i % 2);
         begins[i] = mapped;
-        assert_int_equal(device->range_add(0, own + mapped, bytes), TUTTI_OK);
+        assert_int_equal(device->range.add(0, own + mapped, bytes), TUTTI_OK);
         import_at(mapped, bytes);
         mapped += bytes;
         /* Over all seams up to now, seen by the peer. */
@@ -70,11 +70,11 @@ static void test_pieces(void **state)
     }
     /* The last one again: another piece. */
     const size_t last = begins[PIECES - 1];
-    assert_int_equal(device->range_cut(0, own + begins[PIECES - 2]), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->range_cut(0, own + last), TUTTI_OK);
-    assert_int_equal(device->range_cut(0, own + last), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->range_cut(0, peer + last), TUTTI_OK);
-    assert_int_equal(device->range_add(0, own + last, grain), TUTTI_OK);
+    assert_int_equal(device->range.cut(0, own + begins[PIECES - 2]), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->range.cut(0, own + last), TUTTI_OK);
+    assert_int_equal(device->range.cut(0, own + last), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->range.cut(0, peer + last), TUTTI_OK);
+    assert_int_equal(device->range.add(0, own + last, grain), TUTTI_OK);
     import_at(last, grain);
     assert_true(classify(own + last).id != ids[2 * PIECES - 2]);
     kit_put(own, last + grain, 5);
@@ -86,16 +86,16 @@ static void test_refused(void **state)
     (void)state;
     char *range = open_range(2 * grain);
     char *alone = kit_alloc(grain);
-    assert_int_not_equal(device->range_add(0, range + grain, grain), TUTTI_OK); /* not at its end */
-    assert_int_not_equal(device->range_add(0, range, 3 * grain), TUTTI_OK);     /* more than it has */
-    assert_int_not_equal(device->range_add(0, range, grain / 2 + 1), TUTTI_OK); /* no multiple */
-    assert_int_not_equal(device->range_add(0, alone, grain), TUTTI_OK);         /* no range */
-    assert_int_not_equal(device->range_cut(0, range), TUTTI_OK);                /* no piece */
-    assert_int_not_equal(device->range_close(0, range + grain), TUTTI_OK);      /* not where it begins */
-    assert_int_equal(device->range_add(0, range, 2 * grain), TUTTI_OK);
-    assert_int_not_equal(device->range_add(0, range + 2 * grain, grain), TUTTI_OK); /* full */
-    assert_int_equal(device->range_close(0, range), TUTTI_OK);
-    assert_int_not_equal(device->range_close(0, range), TUTTI_OK);
+    assert_int_not_equal(device->range.add(0, range + grain, grain), TUTTI_OK); /* not at its end */
+    assert_int_not_equal(device->range.add(0, range, 3 * grain), TUTTI_OK);     /* more than it has */
+    assert_int_not_equal(device->range.add(0, range, grain / 2 + 1), TUTTI_OK); /* no multiple */
+    assert_int_not_equal(device->range.add(0, alone, grain), TUTTI_OK);         /* no range */
+    assert_int_not_equal(device->range.cut(0, range), TUTTI_OK);                /* no piece */
+    assert_int_not_equal(device->range.close(0, range + grain), TUTTI_OK);      /* not where it begins */
+    assert_int_equal(device->range.add(0, range, 2 * grain), TUTTI_OK);
+    assert_int_not_equal(device->range.add(0, range + 2 * grain, grain), TUTTI_OK); /* full */
+    assert_int_equal(device->range.close(0, range), TUTTI_OK);
+    assert_int_not_equal(device->range.close(0, range), TUTTI_OK);
     kit_free(alone);
 }
 
@@ -107,10 +107,10 @@ static void test_again(void **state)
     for (int i = 0; i < 20; i++) {
         char *range = open_range(4 * grain);
         for (size_t k = 0; k < 4; k++)
-            assert_int_equal(device->range_add(0, range + k * grain, grain), TUTTI_OK);
+            assert_int_equal(device->range.add(0, range + k * grain, grain), TUTTI_OK);
         kit_put(range, 4 * grain, (uint64_t)i);
         assert_true(kit_holds(range, 4 * grain, (uint64_t)i));
-        assert_int_equal(device->range_close(0, range), TUTTI_OK);
+        assert_int_equal(device->range.close(0, range), TUTTI_OK);
         assert_true(before < 0 || kit_descriptors() == before);
         before = kit_descriptors();
     }
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
     const int skip = kit_open(argc > 1 ? argv[1] : "host");
     if (skip)
         return skip;
-    grain = device->range_grain ? device->range_grain(0) : 0;
+    grain = device->range.grain ? device->range.grain(0) : 0;
     if (grain == 0) {
         printf("this device has no ranges\n");
         return KIT_SKIP;
@@ -131,5 +131,5 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces), cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_again)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    return device->range_close(0, peer) != TUTTI_OK || device->range_close(0, own) != TUTTI_OK || failed;
+    return device->range.close(0, peer) != TUTTI_OK || device->range.close(0, own) != TUTTI_OK || failed;
 }

@@ -30,7 +30,7 @@ static void *program_memory(int gpu, int passed)
     NEED(tutti_host_program_set(gpu) == TUTTI_OK);
     NEED(tutti_host_program_alloc(BYTES, &memory) == TUTTI_OK);
     if (passed) {
-        device->classify(memory, &what);
+        device->memory.classify(memory, &what);
         NEED(what.kind == TUTTI_MEMORY_DEVICE && what.gpu == gpu && what.base == memory);
     }
     return memory;
@@ -40,39 +40,39 @@ static void *program_memory(int gpu, int passed)
 static int store(int gpu, void *memory)
 {
     struct tutti_stream *stream = NULL;
-    NEED(device->stream_create(gpu, &stream) == TUTTI_OK);
-    const int status = device->fill(stream, memory, 7, BYTES);
-    NEED(device->stream_sync(stream) == TUTTI_OK);
-    NEED(device->stream_destroy(stream) == TUTTI_OK);
+    NEED(device->stream.create(gpu, &stream) == TUTTI_OK);
+    const int status = device->stream.fill(stream, memory, 7, BYTES);
+    NEED(device->stream.sync(stream) == TUTTI_OK);
+    NEED(device->stream.destroy(stream) == TUTTI_OK);
     return status;
 }
 
 static void meets(void)
 {
     int gpu = 5;
-    NEED(device->active() == 0 && device->gpus() == 0);
+    NEED(device->active() == 0 && device->gpu.count() == 0);
     NEED(tutti_host_program_count() == 3);
-    NEED(device->active() == 1 && device->gpus() == 3);
-    NEED(device->current(&gpu) == TUTTI_OK && gpu == -1);
+    NEED(device->active() == 1 && device->gpu.count() == 3);
+    NEED(device->gpu.current(&gpu) == TUTTI_OK && gpu == -1);
     program_memory(1, 0);
-    NEED(device->current(&gpu) == TUTTI_OK && gpu == 1);
+    NEED(device->gpu.current(&gpu) == TUTTI_OK && gpu == 1);
     NEED(tutti_host_program_set(0) == TUTTI_OK);
-    NEED(device->current(&gpu) == TUTTI_OK && gpu == 0);
+    NEED(device->gpu.current(&gpu) == TUTTI_OK && gpu == 0);
 }
 
 static void sees(void)
 {
     unsigned char whole[3][16], part[2][16];
     for (int gpu = 0; gpu < 3; gpu++)
-        NEED(device->uuid(gpu, whole[gpu]) == TUTTI_OK);
+        NEED(device->gpu.uuid(gpu, whole[gpu]) == TUTTI_OK);
     NEED(tutti_host_program_see("3") != TUTTI_OK && tutti_host_program_see("x") != TUTTI_OK);
     NEED(tutti_host_program_see("2,0") == TUTTI_OK && tutti_host_program_count() == 2);
     NEED(tutti_host_program_see("0") != TUTTI_OK); /* too late */
     for (int gpu = 0; gpu < 2; gpu++)
-        NEED(device->uuid(gpu, part[gpu]) == TUTTI_OK);
+        NEED(device->gpu.uuid(gpu, part[gpu]) == TUTTI_OK);
     NEED(memcmp(part[0], whole[2], 16) == 0 && memcmp(part[1], whole[0], 16) == 0);
-    NEED(device->reach(1, whole[1]) == 2); /* that it does not see */
-    NEED(device->reach(1, whole[2]) == 0 && device->reach(0, whole[2]) == 2);
+    NEED(device->gpu.reach(1, whole[1]) == 2); /* that it does not see */
+    NEED(device->gpu.reach(1, whole[2]) == 0 && device->gpu.reach(0, whole[2]) == 2);
     NEED(tutti_host_program_set(2) != TUTTI_OK);
 }
 
@@ -81,16 +81,16 @@ static void asks(void)
     int gpu = -1;
     void *memory = NULL;
     char why[100];
-    NEED(device->open(why, sizeof why) == TUTTI_OK && device->meet(&gpu) == TUTTI_OK && gpu == 0);
-    NEED(device->alloc(gpu, BYTES, &memory) == TUTTI_OK && store(0, memory) == TUTTI_OK);
-    NEED(device->free(memory) == TUTTI_OK);
+    NEED(device->open(why, sizeof why) == TUTTI_OK && device->gpu.meet(&gpu) == TUTTI_OK && gpu == 0);
+    NEED(device->memory.alloc(gpu, BYTES, &memory) == TUTTI_OK && store(0, memory) == TUTTI_OK);
+    NEED(device->memory.free(memory) == TUTTI_OK);
 }
 
 static void works_early(void)
 {
     void *memory = NULL;
     program_memory(1, 0);
-    NEED(device->alloc(1, BYTES, &memory) == TUTTI_OK);
+    NEED(device->memory.alloc(1, BYTES, &memory) == TUTTI_OK);
     NEED(tutti_host_violations(1) == 1 && tutti_host_violations(-1) == 1);
 }
 
@@ -101,30 +101,30 @@ static void works_elsewhere(void)
     size_t room;
     char page[4096];
     program_memory(1, 1);
-    NEED(device->alloc_pinned(BYTES, &pinned) == TUTTI_OK &&
-         device->map_host(1, page, sizeof page, &mapped) == TUTTI_OK);
-    NEED(device->prepare_pack(1, &room) == TUTTI_OK && tutti_host_violations(-1) == 0);
-    NEED(device->prepare_pack(0, &room) == TUTTI_OK && tutti_host_violations(0) == 1);
-    NEED(device->stream_create(2, &stream) == TUTTI_OK && tutti_host_violations(2) == 1);
-    NEED(device->map_host(2, page, sizeof page, &mapped) == TUTTI_OK && tutti_host_violations(2) == 2);
+    NEED(device->memory.alloc_pinned(BYTES, &pinned) == TUTTI_OK &&
+         device->memory.map_host(1, page, sizeof page, &mapped) == TUTTI_OK);
+    NEED(device->launch.prepare_pack(1, &room) == TUTTI_OK && tutti_host_violations(-1) == 0);
+    NEED(device->launch.prepare_pack(0, &room) == TUTTI_OK && tutti_host_violations(0) == 1);
+    NEED(device->stream.create(2, &stream) == TUTTI_OK && tutti_host_violations(2) == 1);
+    NEED(device->memory.map_host(2, page, sizeof page, &mapped) == TUTTI_OK && tutti_host_violations(2) == 2);
 }
 
 static void pins_early(void)
 {
     void *pinned;
     NEED(tutti_host_program_count() == 3);
-    NEED(device->alloc_pinned(BYTES, &pinned) == TUTTI_OK && tutti_host_violations(0) == 1);
+    NEED(device->memory.alloc_pinned(BYTES, &pinned) == TUTTI_OK && tutti_host_violations(0) == 1);
 }
 
 static void reaches(void)
 {
     char got[BYTES], wanted[BYTES];
     void *memory[3] = {program_memory(0, 1), program_memory(1, 1), program_memory(2, 1)};
-    NEED(device->reach_memory(0, memory[0]) == TUTTI_OK && store(0, memory[0]) == TUTTI_OK);
-    NEED(device->reach_memory(0, memory[1]) == TUTTI_OK && store(0, memory[1]) == TUTTI_OK);
-    NEED(device->reach_memory(0, memory[2]) == TUTTI_ERR_UNAVAILABLE);
-    NEED(device->copy_now(memory[2], memory[1], BYTES) == TUTTI_OK); /* copies need nothing */
-    NEED(device->copy_now(got, memory[2], BYTES) == TUTTI_OK);
+    NEED(device->share.reach(0, memory[0]) == TUTTI_OK && store(0, memory[0]) == TUTTI_OK);
+    NEED(device->share.reach(0, memory[1]) == TUTTI_OK && store(0, memory[1]) == TUTTI_OK);
+    NEED(device->share.reach(0, memory[2]) == TUTTI_ERR_UNAVAILABLE);
+    NEED(device->memory.copy_now(memory[2], memory[1], BYTES) == TUTTI_OK); /* copies need nothing */
+    NEED(device->memory.copy_now(got, memory[2], BYTES) == TUTTI_OK);
     memset(wanted, 7, sizeof wanted);
     NEED(memcmp(got, wanted, BYTES) == 0);
 }
@@ -133,7 +133,7 @@ static void reaches_too_far(void)
 {
     void *memory[3] = {program_memory(0, 1), program_memory(1, 1), program_memory(2, 1)};
     NEED(store(0, memory[1]) == TUTTI_ERR_DEVICE && tutti_host_violations(0) == 1); /* not enabled */
-    NEED(device->reach_memory(0, memory[1]) == TUTTI_OK);
+    NEED(device->share.reach(0, memory[1]) == TUTTI_OK);
     NEED(store(1, memory[0]) == TUTTI_ERR_DEVICE && tutti_host_violations(1) == 1); /* the other way */
     NEED(store(0, memory[2]) == TUTTI_ERR_DEVICE && tutti_host_violations(0) == 2); /* no link */
 }
@@ -146,9 +146,9 @@ static void packs_too_far(void)
     void *memory = program_memory(1, 1);
     const struct tutti_pack_reach reach = {.at = 64, .start = memory, .bytes = 100};
     const struct tutti_pack_launch launch = {.args = args, .reach = &reach, .reaches = 1};
-    NEED(args && device->stream_create(0, &stream) == TUTTI_OK);
+    NEED(args && device->stream.create(0, &stream) == TUTTI_OK);
     args->head.bytes = 4096;
-    NEED(device->launch_pack(stream, &launch) == TUTTI_ERR_DEVICE && tutti_host_violations(0) == 1);
+    NEED(device->launch.pack(stream, &launch) == TUTTI_ERR_DEVICE && tutti_host_violations(0) == 1);
     free(args);
 }
 
@@ -159,19 +159,19 @@ static void maps(void)
     int fd = -1;
     program_memory(1, 1);
     program_memory(2, 1);
-    NEED(device->export_memory(memory, &what, &fd) == TUTTI_OK);
-    NEED(device->import_memory(2, &what, fd, &base) == TUTTI_ERR_DEVICE); /* no link */
-    NEED(device->import_memory(1, &what, fd, &base) == TUTTI_OK);
+    NEED(device->share.export(memory, &what, &fd) == TUTTI_OK);
+    NEED(device->share.import(2, &what, fd, &base) == TUTTI_ERR_DEVICE); /* no link */
+    NEED(device->share.import(1, &what, fd, &base) == TUTTI_OK);
     NEED(store(1, base) == TUTTI_OK && store(0, base) == TUTTI_OK);
     NEED(tutti_host_violations(-1) == 0);
     NEED(store(2, base) == TUTTI_ERR_DEVICE && tutti_host_violations(2) == 1);
-    NEED(device->release_memory(1, &what, base) == TUTTI_OK);
+    NEED(device->share.release(1, &what, base) == TUTTI_OK);
 }
 
 static void frees_anothers(void)
 {
     void *memory = program_memory(0, 1);
-    NEED(device->free(memory) == TUTTI_OK && tutti_host_violations(0) == 1);
+    NEED(device->memory.free(memory) == TUTTI_OK && tutti_host_violations(0) == 1);
 }
 
 static void resets(void)
@@ -179,13 +179,14 @@ static void resets(void)
     struct tutti_stream *stream = NULL;
     struct tutti_memory what;
     void *scratch = NULL, *memory = program_memory(1, 1), *kept = program_memory(0, 1);
-    NEED(device->alloc(1, BYTES, &scratch) == TUTTI_OK && device->stream_create(1, &stream) == TUTTI_OK);
-    NEED(device->fill(stream, scratch, 1, BYTES) == TUTTI_OK);
+    NEED(device->memory.alloc(1, BYTES, &scratch) == TUTTI_OK && device->stream.create(1, &stream) == TUTTI_OK);
+    NEED(device->stream.fill(stream, scratch, 1, BYTES) == TUTTI_OK);
     NEED(tutti_host_program_set(1) == TUTTI_OK && tutti_host_program_reset() == TUTTI_OK);
-    device->classify(memory, &what);
+    device->memory.classify(memory, &what);
     NEED(what.kind == TUTTI_MEMORY_HOST);
-    NEED(device->fill(stream, scratch, 1, 1) == TUTTI_ERR_DEVICE && device->stream_query(stream) == TUTTI_ERR_DEVICE);
-    NEED(device->free(scratch) == TUTTI_OK && device->stream_destroy(stream) == TUTTI_OK);
+    NEED(device->stream.fill(stream, scratch, 1, 1) == TUTTI_ERR_DEVICE &&
+         device->stream.query(stream) == TUTTI_ERR_DEVICE);
+    NEED(device->memory.free(scratch) == TUTTI_OK && device->stream.destroy(stream) == TUTTI_OK);
     NEED(store(0, kept) == TUTTI_OK);
     memory = program_memory(1, 1);
     NEED(store(1, memory) == TUTTI_OK && tutti_host_violations(-1) == 0);
@@ -197,7 +198,7 @@ static void works_after_reset(void)
     void *scratch = NULL;
     program_memory(1, 1);
     NEED(tutti_host_program_reset() == TUTTI_OK);
-    NEED(device->alloc(1, BYTES, &scratch) == TUTTI_OK && tutti_host_violations(1) == 0);
+    NEED(device->memory.alloc(1, BYTES, &scratch) == TUTTI_OK && tutti_host_violations(1) == 0);
     NEED(tutti_gpu_life(1) == 1 && tutti_gpu_life(0) == 0 && tutti_gpu_life(-1) == 1);
 }
 

@@ -103,15 +103,15 @@ static int add(void *first, void *second, size_t bytes)
     args.in[0] = args.out[0] = first;
     args.in[1] = second;
     args.window[0] = channel;
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
-    int status = device->fill(stream, channel, 0, sizeof(struct tutti_channel_flags));
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
+    int status = device->stream.fill(stream, channel, 0, sizeof(struct tutti_channel_flags));
     if (status == TUTTI_OK)
-        status = device->launch(stream, &launch);
+        status = device->launch.kernel(stream, &launch);
     if (status == TUTTI_OK)
-        status = device->stream_sync(stream);
+        status = device->stream.sync(stream);
     if (status == TUTTI_OK && words->done != 3)
         status = TUTTI_ERR_DEVICE;
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
     kit_free(channel);
     kit_words_free(words);
     return status;
@@ -132,14 +132,14 @@ static void obey(void **state)
     switch (now->order) {
     case IMPORT:
         imported_name = now->memory;
-        now->status = device->import_memory(0, &now->memory, now_fd, &imported);
+        now->status = device->share.import(0, &now->memory, now_fd, &imported);
         if (now->status == TUTTI_OK) {
-            device->classify((char *)imported + now->memory.bytes - 1, &memory);
+            device->memory.classify((char *)imported + now->memory.bytes - 1, &memory);
             assert_int_equal(memory.kind, TUTTI_MEMORY_DEVICE);
         }
         break;
     case RELEASE:
-        now->status = device->release_memory(0, &imported_name, imported);
+        now->status = device->share.release(0, &imported_name, imported);
         break;
     case CHECK:
         now->status = kit_holds(imported, now->bytes, now->seed) ? TUTTI_OK : TUTTI_ERR_DEVICE;
@@ -150,7 +150,7 @@ static void obey(void **state)
     case MAKE:
         own = kit_alloc(now->bytes);
         kit_put(own, now->bytes, now->seed);
-        now->status = device->export_memory(own, &now->memory, &answer_fd);
+        now->status = device->share.export(own, &now->memory, &answer_fd);
         break;
     case FREE:
         kit_free(own);
@@ -162,7 +162,7 @@ static void obey(void **state)
         now->seed = (uint64_t)kit_descriptors();
         break;
     case UUID:
-        now->status = device->uuid(0, now->uuid);
+        now->status = device->gpu.uuid(0, now->uuid);
         break;
     }
     if (now_fd >= 0)
@@ -192,7 +192,7 @@ static void export_of(const void *pointer, struct message *message, int *fd)
 {
     *fd = -1;
     *message = (struct message){.order = IMPORT};
-    assert_int_equal(device->export_memory(pointer, &message->memory, fd), TUTTI_OK);
+    assert_int_equal(device->share.export(pointer, &message->memory, fd), TUTTI_OK);
     assert_int_equal(message->memory.needs_fd != 0, *fd >= 0);
 }
 
@@ -215,7 +215,7 @@ static void test_same_hardware(void **state)
     unsigned char uuid[16];
     int fd = -1;
     assert_int_equal(ask(&message, &fd), TUTTI_OK);
-    assert_int_equal(device->uuid(0, uuid), TUTTI_OK);
+    assert_int_equal(device->gpu.uuid(0, uuid), TUTTI_OK);
     assert_memory_equal(uuid, message.uuid, 16);
 }
 
@@ -230,7 +230,7 @@ static void test_give(void **state)
         int fd;
         /* Any pointer into it names the whole. */
         export_of(made + sizes[s] - 1, &message, &fd);
-        device->classify(made, &memory);
+        device->memory.classify(made, &memory);
         assert_int_equal(message.memory.id, memory.id);
         assert_int_equal(message.memory.base, (uintptr_t)made);
         assert_int_equal(message.memory.bytes, memory.bytes);
@@ -257,23 +257,23 @@ static void test_take(void **state)
     void *base = NULL, *copy = kit_alloc(BYTES);
     int fd = -1;
     assert_int_equal(ask(&message, &fd), TUTTI_OK);
-    assert_int_equal(device->import_memory(0, &message.memory, fd, &base), TUTTI_OK);
+    assert_int_equal(device->share.import(0, &message.memory, fd, &base), TUTTI_OK);
     assert_true(kit_holds(base, BYTES, 31));
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
-    assert_int_equal(device->copy(stream, copy, base, BYTES), TUTTI_OK);
-    assert_int_equal(device->stream_sync(stream), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->stream.copy(stream, copy, base, BYTES), TUTTI_OK);
+    assert_int_equal(device->stream.sync(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
     assert_true(kit_holds(copy, BYTES, 31));
     if (kit_is("host")) { /* who lets go first is of no account */
         void *made = NULL;
-        assert_int_equal(device->export_memory(base, &message.memory, &fd), TUTTI_ERR_NOT_EXPORTABLE);
-        assert_int_equal(device->free(base), TUTTI_ERR_ARGUMENT);
+        assert_int_equal(device->share.export(base, &message.memory, &fd), TUTTI_ERR_NOT_EXPORTABLE);
+        assert_int_equal(device->memory.free(base), TUTTI_ERR_ARGUMENT);
         assert_int_equal(order(FREE, 0, 0), TUTTI_OK);
         assert_true(kit_holds(base, BYTES, 31));
-        assert_int_equal(device->alloc(0, BYTES, &made), TUTTI_OK);
+        assert_int_equal(device->memory.alloc(0, BYTES, &made), TUTTI_OK);
         kit_free(made);
     }
-    assert_int_equal(device->release_memory(0, &message.memory, base), TUTTI_OK);
+    assert_int_equal(device->share.release(0, &message.memory, base), TUTTI_OK);
     if (!kit_is("host"))
         assert_int_equal(order(FREE, 0, 0), TUTTI_OK);
     if (fd >= 0)
@@ -298,7 +298,7 @@ static void test_kernel(void **state)
         close(fd);
     give(made);
     assert_int_equal(order(ADD, 0, BYTES), TUTTI_OK);
-    assert_int_equal(device->copy_now(got, made, BYTES), TUTTI_OK);
+    assert_int_equal(device->memory.copy_now(got, made, BYTES), TUTTI_OK);
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(got[i], a[i] ^ b[i]);
     assert_int_equal(order(RELEASE, 0, 0), TUTTI_OK);
@@ -339,16 +339,16 @@ static void test_same_process(void **state)
     kit_put(made, BYTES, 1);
     export_of(made + 99, &message, &fd);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(device->import_memory(0, &message.memory, fd, &base[i]), TUTTI_OK);
+        assert_int_equal(device->share.import(0, &message.memory, fd, &base[i]), TUTTI_OK);
     if (fd >= 0)
         close(fd);
     assert_true(kit_holds(base[0], BYTES, 1));
     kit_put(base[0], BYTES, 2);
     assert_true(kit_holds(made, BYTES, 2));
-    assert_int_equal(device->release_memory(0, &message.memory, base[0]), TUTTI_OK);
+    assert_int_equal(device->share.release(0, &message.memory, base[0]), TUTTI_OK);
     kit_put(made, BYTES, 3);
     assert_true(kit_holds(base[1], BYTES, 3));
-    assert_int_equal(device->release_memory(0, &message.memory, base[1]), TUTTI_OK);
+    assert_int_equal(device->share.release(0, &message.memory, base[1]), TUTTI_OK);
     assert_true(kit_holds(made, BYTES, 3));
     kit_free(made);
     assert_true(kit_descriptors() <= before);
@@ -365,7 +365,7 @@ static void test_freed(void **state)
     int fd;
     kit_put(made, BYTES, 1);
     export_of(made, &message, &fd);
-    assert_int_equal(device->import_memory(0, &message.memory, fd, &base), TUTTI_OK);
+    assert_int_equal(device->share.import(0, &message.memory, fd, &base), TUTTI_OK);
     if (fd >= 0)
         close(fd);
     kit_free(made);
@@ -375,7 +375,7 @@ static void test_freed(void **state)
     }
     if (device->simulates) /* a GPU's memory may go with its owner */
         assert_true(kit_holds(base, BYTES, 1));
-    assert_int_equal(device->release_memory(0, &message.memory, base), TUTTI_OK);
+    assert_int_equal(device->share.release(0, &message.memory, base), TUTTI_OK);
     for (int i = 0; i < TIMES; i++)
         kit_free(others[i]);
 }
@@ -386,12 +386,12 @@ static void test_not_exportable(void **state)
     struct tutti_export name;
     int fd = -5, local = 0;
     void *pinned;
-    assert_int_equal(device->alloc_pinned(100, &pinned), TUTTI_OK);
-    assert_int_equal(device->export_memory(&local, &name, &fd), TUTTI_ERR_NOT_EXPORTABLE);
-    assert_int_equal(device->export_memory(NULL, &name, &fd), TUTTI_ERR_NOT_EXPORTABLE);
-    assert_int_equal(device->export_memory(pinned, &name, &fd), TUTTI_ERR_NOT_EXPORTABLE);
+    assert_int_equal(device->memory.alloc_pinned(100, &pinned), TUTTI_OK);
+    assert_int_equal(device->share.export(&local, &name, &fd), TUTTI_ERR_NOT_EXPORTABLE);
+    assert_int_equal(device->share.export(NULL, &name, &fd), TUTTI_ERR_NOT_EXPORTABLE);
+    assert_int_equal(device->share.export(pinned, &name, &fd), TUTTI_ERR_NOT_EXPORTABLE);
     assert_int_equal(fd, -5);
-    assert_int_equal(device->free_pinned(pinned), TUTTI_OK);
+    assert_int_equal(device->memory.free_pinned(pinned), TUTTI_OK);
 }
 
 int main(int argc, char **argv)

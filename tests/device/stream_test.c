@@ -15,7 +15,7 @@ enum { ROUNDS = 50, BYTES = 100003 };
 static struct tutti_stream *make_stream(void)
 {
     struct tutti_stream *stream = NULL;
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
     assert_non_null(stream);
     return stream;
 }
@@ -23,7 +23,7 @@ static struct tutti_stream *make_stream(void)
 static struct tutti_event *make_event(void)
 {
     struct tutti_event *event = NULL;
-    assert_int_equal(device->event_create(0, &event), TUTTI_OK);
+    assert_int_equal(device->event.create(0, &event), TUTTI_OK);
     assert_non_null(event);
     return event;
 }
@@ -35,7 +35,7 @@ static int all(const void *any, int byte, size_t bytes)
     size_t i = 0;
     assert_non_null(host);
     memset(host, ~byte, bytes);
-    assert_int_equal(device->copy_now(host, any, bytes), TUTTI_OK);
+    assert_int_equal(device->memory.copy_now(host, any, bytes), TUTTI_OK);
     while (i < bytes && host[i] == (unsigned char)byte)
         i++;
     if (i < bytes)
@@ -49,20 +49,20 @@ static void test_order(void **state)
     (void)state;
     struct tutti_stream *stream = make_stream();
     unsigned char *a = kit_alloc(BYTES), *b = kit_alloc(BYTES), *c = kit_alloc(BYTES);
-    assert_int_equal(device->stream_query(stream), 1);
+    assert_int_equal(device->stream.query(stream), 1);
     for (int i = 0; i < ROUNDS; i++) {
-        assert_int_equal(device->fill(stream, a, i, BYTES), TUTTI_OK);
-        assert_int_equal(device->copy(stream, b, a, BYTES), TUTTI_OK);
-        assert_int_equal(device->fill(stream, a, i + 1, BYTES), TUTTI_OK);
-        assert_int_equal(device->copy(stream, c + 1, a + 3, BYTES - 3), TUTTI_OK);
-        assert_int_equal(device->fill(stream, c, i + 2, 1), TUTTI_OK);
-        assert_int_equal(device->stream_sync(stream), TUTTI_OK);
-        assert_int_equal(device->stream_query(stream), 1);
+        assert_int_equal(device->stream.fill(stream, a, i, BYTES), TUTTI_OK);
+        assert_int_equal(device->stream.copy(stream, b, a, BYTES), TUTTI_OK);
+        assert_int_equal(device->stream.fill(stream, a, i + 1, BYTES), TUTTI_OK);
+        assert_int_equal(device->stream.copy(stream, c + 1, a + 3, BYTES - 3), TUTTI_OK);
+        assert_int_equal(device->stream.fill(stream, c, i + 2, 1), TUTTI_OK);
+        assert_int_equal(device->stream.sync(stream), TUTTI_OK);
+        assert_int_equal(device->stream.query(stream), 1);
         assert_true(all(b, i, BYTES));
         assert_true(all(c, i + 2, 1));
         assert_true(all(c + 1, i + 1, BYTES - 3));
     }
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
     kit_free(a);
     kit_free(b);
     kit_free(c);
@@ -76,13 +76,13 @@ static void test_many(void **state)
     struct tutti_stream *stream = make_stream();
     unsigned char *a = kit_alloc(MANY + 1);
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(device->fill(stream, a + i, i % 251, (size_t)(MANY - i)), TUTTI_OK);
-    assert_int_equal(device->stream_sync(stream), TUTTI_OK);
+        assert_int_equal(device->stream.fill(stream, a + i, i % 251, (size_t)(MANY - i)), TUTTI_OK);
+    assert_int_equal(device->stream.sync(stream), TUTTI_OK);
     for (int i = 0; i < MANY; i += 97)
         assert_true(all(a + i, i % 251, 1));
     kit_free(a);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(NULL), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(NULL), TUTTI_OK);
 }
 
 static void test_events(void **state)
@@ -91,31 +91,31 @@ static void test_events(void **state)
     struct tutti_stream *one = make_stream(), *two = make_stream();
     struct tutti_event *there = make_event(), *back = make_event();
     unsigned char *a = kit_alloc(BYTES), *b = kit_alloc(BYTES);
-    assert_int_equal(device->event_query(there), 1);            /* nothing was recorded */
-    assert_int_equal(device->event_wait(two, there), TUTTI_OK); /* and so nothing is waited for */
+    assert_int_equal(device->event.query(there), 1);            /* nothing was recorded */
+    assert_int_equal(device->event.wait(two, there), TUTTI_OK); /* and so nothing is waited for */
     for (int i = 0; i < ROUNDS; i++) {
-        assert_int_equal(device->fill(one, a, i, BYTES), TUTTI_OK);
-        assert_int_equal(device->event_record(there, one), TUTTI_OK);
-        assert_int_equal(device->event_wait(two, there), TUTTI_OK);
-        assert_int_equal(device->copy(two, b, a, BYTES), TUTTI_OK);
-        assert_int_equal(device->event_record(back, two), TUTTI_OK);
-        assert_int_equal(device->event_wait(one, back), TUTTI_OK);
-        assert_int_equal(device->fill(one, a, 255, BYTES), TUTTI_OK); /* after `two` has read it */
-        if (i % 3 == 0) {                                             /* an event may go while work refers to it */
-            assert_int_equal(device->event_destroy(there), TUTTI_OK);
+        assert_int_equal(device->stream.fill(one, a, i, BYTES), TUTTI_OK);
+        assert_int_equal(device->event.record(there, one), TUTTI_OK);
+        assert_int_equal(device->event.wait(two, there), TUTTI_OK);
+        assert_int_equal(device->stream.copy(two, b, a, BYTES), TUTTI_OK);
+        assert_int_equal(device->event.record(back, two), TUTTI_OK);
+        assert_int_equal(device->event.wait(one, back), TUTTI_OK);
+        assert_int_equal(device->stream.fill(one, a, 255, BYTES), TUTTI_OK); /* after `two` has read it */
+        if (i % 3 == 0) { /* an event may go while work refers to it */
+            assert_int_equal(device->event.destroy(there), TUTTI_OK);
             there = make_event();
         }
-        assert_int_equal(device->stream_sync(two), TUTTI_OK);
-        assert_int_equal(device->event_query(back), 1);
+        assert_int_equal(device->stream.sync(two), TUTTI_OK);
+        assert_int_equal(device->event.query(back), 1);
         assert_true(all(b, i, BYTES));
-        assert_int_equal(device->stream_sync(one), TUTTI_OK);
+        assert_int_equal(device->stream.sync(one), TUTTI_OK);
         assert_true(all(a, 255, BYTES));
     }
-    assert_int_equal(device->event_destroy(there), TUTTI_OK);
-    assert_int_equal(device->event_destroy(back), TUTTI_OK);
-    assert_int_equal(device->event_destroy(NULL), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(one), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(two), TUTTI_OK);
+    assert_int_equal(device->event.destroy(there), TUTTI_OK);
+    assert_int_equal(device->event.destroy(back), TUTTI_OK);
+    assert_int_equal(device->event.destroy(NULL), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(one), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(two), TUTTI_OK);
     kit_free(a);
     kit_free(b);
 }
@@ -130,16 +130,16 @@ static void test_direct(void **state)
     float *from[RANKS], *out = kit_alloc(sizeof got);
     void *channel = kit_alloc(sizeof(struct tutti_channel_flags));
     uint32_t finished = 0;
-    assert_int_equal(device->fill(stream, channel, 0, sizeof(struct tutti_channel_flags)), TUTTI_OK);
+    assert_int_equal(device->stream.fill(stream, channel, 0, sizeof(struct tutti_channel_flags)), TUTTI_OK);
     for (int r = 0; r < RANKS; r++) {
         for (int i = 0; i < COUNT; i++)
             in[r][i] = (float)((i * 37 + r * 11) % 1000) * (r == 1 ? 1e-3f : 1e5f) - 3.0f;
         from[r] = kit_alloc(sizeof in[r]);
-        assert_int_equal(device->copy_now(from[r], in[r], sizeof in[r]), TUTTI_OK);
+        assert_int_equal(device->memory.copy_now(from[r], in[r], sizeof in[r]), TUTTI_OK);
     }
     for (int i = 0; i < COUNT; i++)
         wanted[i] = (in[0][i] + in[1][i]) + in[2][i];
-    unsigned most = device->blocks(0);
+    unsigned most = device->gpu.blocks(0);
     assert_true(most >= 1 && most <= TUTTI_MAX_BLOCKS);
     for (unsigned blocks = 1; blocks <= most && blocks <= 8; blocks *= 2) {
         for (uint32_t count = 1; count <= COUNT; count = count == 1 ? COUNT : COUNT + 1) {
@@ -163,11 +163,11 @@ static void test_direct(void **state)
                 args.in[r] = from[r];
             args.out[0] = out + 1;
             args.window[0] = channel;
-            assert_int_equal(device->fill(stream, out, 0x5a, sizeof got), TUTTI_OK);
-            assert_int_equal(device->launch(stream, &launch), TUTTI_OK);
+            assert_int_equal(device->stream.fill(stream, out, 0x5a, sizeof got), TUTTI_OK);
+            assert_int_equal(device->launch.kernel(stream, &launch), TUTTI_OK);
             memset(&args, 0xff, sizeof args); /* was copied */
-            assert_int_equal(device->stream_sync(stream), TUTTI_OK);
-            assert_int_equal(device->copy_now(got, out, sizeof got), TUTTI_OK);
+            assert_int_equal(device->stream.sync(stream), TUTTI_OK);
+            assert_int_equal(device->memory.copy_now(got, out, sizeof got), TUTTI_OK);
             assert_memory_equal(got + 1, wanted, count * sizeof(float));
             assert_true(all(out, 0x5a, sizeof(float)));
             assert_true(all(out + 1 + count, 0x5a, (COUNT + 1 - count) * sizeof(float)));
@@ -178,7 +178,7 @@ static void test_direct(void **state)
         kit_free(from[r]);
     kit_free(out);
     kit_free(channel);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
     kit_words_free(words);
 }
 
@@ -192,7 +192,7 @@ struct waiting {
 static void *launch_waiting(void *with)
 {
     struct waiting *waiting = with;
-    waiting->status = device->launch(waiting->stream, &waiting->launch);
+    waiting->status = device->launch.kernel(waiting->stream, &waiting->launch);
     return NULL;
 }
 
@@ -232,12 +232,12 @@ static void peer_meets(void **state, int peer_comes)
         theirs[i] = 1000000 - i;
         wanted[i] = mine[i] + theirs[i];
     }
-    assert_int_equal(device->fill(stream, own, 0, SIZE), TUTTI_OK);
-    assert_int_equal(device->fill(stream, peer, 0, SIZE), TUTTI_OK);
-    assert_int_equal(device->fill(stream, out, 0, sizeof mine), TUTTI_OK);
-    assert_int_equal(device->stream_sync(stream), TUTTI_OK);
-    assert_int_equal(device->copy_now(in, mine, sizeof mine), TUTTI_OK);
-    assert_int_equal(device->copy_now(peer_in, theirs, sizeof theirs), TUTTI_OK);
+    assert_int_equal(device->stream.fill(stream, own, 0, SIZE), TUTTI_OK);
+    assert_int_equal(device->stream.fill(stream, peer, 0, SIZE), TUTTI_OK);
+    assert_int_equal(device->stream.fill(stream, out, 0, sizeof mine), TUTTI_OK);
+    assert_int_equal(device->stream.sync(stream), TUTTI_OK);
+    assert_int_equal(device->memory.copy_now(in, mine, sizeof mine), TUTTI_OK);
+    assert_int_equal(device->memory.copy_now(peer_in, theirs, sizeof theirs), TUTTI_OK);
 
     struct tutti_kernel_args args = {.count = COUNT,
                                      .ranks = 2,
@@ -266,14 +266,14 @@ static void peer_meets(void **state, int peer_comes)
     assert_int_equal(pthread_create(&thread, NULL, launch_waiting, &waiting), 0);
     wait_until_it_waits(words);
     assert_int_equal(now_in(&words->where), 0 << 16 | 1); /* in phase 0, for GPU 1 */
-    assert_int_equal(device->stream_query(stream), 0);
+    assert_int_equal(device->stream.query(stream), 0);
 
     /* Work behind it does not overtake it. */
-    assert_int_equal(device->copy(stream, after, out, sizeof mine), TUTTI_OK);
-    assert_int_equal(device->event_record(event, stream), TUTTI_OK);
+    assert_int_equal(device->stream.copy(stream, after, out, sizeof mine), TUTTI_OK);
+    assert_int_equal(device->event.record(event, stream), TUTTI_OK);
     usleep(20000);
-    assert_int_equal(device->event_query(event), 0);
-    assert_int_equal(device->stream_query(stream), 0);
+    assert_int_equal(device->event.query(event), 0);
+    assert_int_equal(device->stream.query(stream), 0);
     assert_int_equal(now_in(&words->done), 0);
 
     if (peer_comes) {
@@ -291,33 +291,33 @@ static void peer_meets(void **state, int peer_comes)
         peer_args.abort = &peer_seen->abort;
         peer_args.done = &peer_seen->done;
         peer_args.where = NULL;
-        assert_int_equal(device->launch(peer_stream, &launch), TUTTI_OK);
+        assert_int_equal(device->launch.kernel(peer_stream, &launch), TUTTI_OK);
     } else {
         __atomic_store_n(&words->abort, 1, __ATOMIC_RELEASE);
     }
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(waiting.status, TUTTI_OK);
-    assert_int_equal(device->stream_sync(stream), TUTTI_OK);
-    assert_int_equal(device->event_query(event), 1);
+    assert_int_equal(device->stream.sync(stream), TUTTI_OK);
+    assert_int_equal(device->event.query(event), 1);
     assert_int_equal(words->done, peer_comes ? epoch : 0);
-    assert_int_equal(device->stream_sync(peer_stream), TUTTI_OK);
+    assert_int_equal(device->stream.sync(peer_stream), TUTTI_OK);
     assert_int_equal(peer_words->done, peer_comes ? epoch : 0);
     int32_t got[COUNT];
-    assert_int_equal(device->copy_now(got, after, sizeof got), TUTTI_OK);
+    assert_int_equal(device->memory.copy_now(got, after, sizeof got), TUTTI_OK);
     if (peer_comes) {
         assert_memory_equal(got, wanted, sizeof got);
-        assert_int_equal(device->copy_now(got, peer_out, sizeof got), TUTTI_OK);
+        assert_int_equal(device->memory.copy_now(got, peer_out, sizeof got), TUTTI_OK);
         assert_memory_equal(got, wanted, sizeof got);
     } else {
         assert_true(all(after, 0, sizeof got));
     }
     /* Its contribution went to the peer all the same. */
-    assert_int_equal(device->copy_now(got, peer + args.slots, sizeof got), TUTTI_OK);
+    assert_int_equal(device->memory.copy_now(got, peer + args.slots, sizeof got), TUTTI_OK);
     assert_memory_equal(got, mine, sizeof got);
 
-    assert_int_equal(device->event_destroy(event), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(peer_stream), TUTTI_OK);
+    assert_int_equal(device->event.destroy(event), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(peer_stream), TUTTI_OK);
     kit_words_free(words);
     kit_words_free(peer_words);
     kit_free(peer_in);
@@ -353,25 +353,25 @@ static void *crowd_main(void *with)
     struct tutti_stream *own;
     unsigned char *mine = crowd->memory + (size_t)crowd->number * 2 * PART;
     unsigned char got[PART];
-    if (device->stream_create(0, &own) != TUTTI_OK) {
+    if (device->stream.create(0, &own) != TUTTI_OK) {
         crowd->failed = 1;
         return NULL;
     }
     for (int i = 0; i < TIMES; i++) {
         struct tutti_event *event;
-        int byte = i + crowd->number, wrong = device->event_create(0, &event) != TUTTI_OK;
-        wrong |= device->fill(crowd->shared, mine, byte, PART) != TUTTI_OK;
-        wrong |= device->event_record(event, crowd->shared) != TUTTI_OK;
-        wrong |= device->event_wait(own, event) != TUTTI_OK;
-        wrong |= device->copy(own, mine + PART, mine, PART) != TUTTI_OK;
-        wrong |= device->event_destroy(event) != TUTTI_OK;
-        wrong |= device->stream_sync(own) != TUTTI_OK;
-        wrong |= device->copy_now(got, mine + PART, PART) != TUTTI_OK;
+        int byte = i + crowd->number, wrong = device->event.create(0, &event) != TUTTI_OK;
+        wrong |= device->stream.fill(crowd->shared, mine, byte, PART) != TUTTI_OK;
+        wrong |= device->event.record(event, crowd->shared) != TUTTI_OK;
+        wrong |= device->event.wait(own, event) != TUTTI_OK;
+        wrong |= device->stream.copy(own, mine + PART, mine, PART) != TUTTI_OK;
+        wrong |= device->event.destroy(event) != TUTTI_OK;
+        wrong |= device->stream.sync(own) != TUTTI_OK;
+        wrong |= device->memory.copy_now(got, mine + PART, PART) != TUTTI_OK;
         for (int j = 0; j < PART; j++)
             wrong |= got[j] != (unsigned char)byte;
         crowd->failed += wrong;
     }
-    crowd->failed += device->stream_destroy(own) != TUTTI_OK;
+    crowd->failed += device->stream.destroy(own) != TUTTI_OK;
     return NULL;
 }
 
@@ -391,7 +391,7 @@ static void test_crowd(void **state)
         assert_int_equal(pthread_join(threads[t], NULL), 0);
         assert_int_equal(crowds[t].failed, 0);
     }
-    assert_int_equal(device->stream_destroy(shared), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(shared), TUTTI_OK);
     kit_free(memory);
 }
 

@@ -14,29 +14,29 @@ static void test_handle(void **state)
     struct tutti_stream *own = NULL, *wrapped = NULL, *again = NULL, *wrong = NULL;
     void *handle = NULL, *same = NULL;
     int gpu = -7;
-    assert_int_equal(device->stream_create(0, &own), TUTTI_OK);
-    assert_int_equal(device->stream_identity(own, &gpu, &handle), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &own), TUTTI_OK);
+    assert_int_equal(device->stream.identity(own, &gpu, &handle), TUTTI_OK);
     assert_int_equal(gpu, 0);
-    assert_int_equal(device->stream_wrap(-1, handle, &wrapped), TUTTI_OK);
-    assert_int_equal(device->stream_wrap(0, handle, &again), TUTTI_OK);
-    assert_int_equal(device->stream_identity(wrapped, &gpu, &same), TUTTI_OK);
+    assert_int_equal(device->stream.wrap(-1, handle, &wrapped), TUTTI_OK);
+    assert_int_equal(device->stream.wrap(0, handle, &again), TUTTI_OK);
+    assert_int_equal(device->stream.identity(wrapped, &gpu, &same), TUTTI_OK);
     assert_int_equal(gpu, 0);
     assert_ptr_equal(same, handle);
-    if (device->gpus() > 1) {
-        assert_int_equal(device->stream_wrap(1, handle, &wrong), TUTTI_ERR_ARGUMENT);
+    if (device->gpu.count() > 1) {
+        assert_int_equal(device->stream.wrap(1, handle, &wrong), TUTTI_ERR_ARGUMENT);
         assert_null(wrong);
     }
-    assert_int_equal(device->stream_capturing(own), 0);
-    assert_int_equal(device->stream_capturing(wrapped), 0);
-    assert_int_equal(device->stream_destroy(wrapped), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(again), TUTTI_OK);
-    assert_int_equal(device->stream_sync(own), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(own), TUTTI_OK);
+    assert_int_equal(device->stream.capturing(own), 0);
+    assert_int_equal(device->stream.capturing(wrapped), 0);
+    assert_int_equal(device->stream.destroy(wrapped), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(again), TUTTI_OK);
+    assert_int_equal(device->stream.sync(own), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(own), TUTTI_OK);
     if (kit_is("host")) { /* elsewhere the program must not pass what is no stream */
         int local = 0;
-        assert_int_equal(device->stream_wrap(-1, handle, &wrong), TUTTI_ERR_ARGUMENT); /* it has gone */
-        assert_int_equal(device->stream_wrap(-1, &local, &wrong), TUTTI_ERR_ARGUMENT);
-        assert_int_equal(device->stream_wrap(0, NULL, &wrong), TUTTI_ERR_ARGUMENT);
+        assert_int_equal(device->stream.wrap(-1, handle, &wrong), TUTTI_ERR_ARGUMENT); /* it has gone */
+        assert_int_equal(device->stream.wrap(-1, &local, &wrong), TUTTI_ERR_ARGUMENT);
+        assert_int_equal(device->stream.wrap(0, NULL, &wrong), TUTTI_ERR_ARGUMENT);
         assert_null(wrong);
     }
 }
@@ -50,25 +50,25 @@ static void test_order(void **state)
     void *handle = NULL;
     int gpu;
     unsigned char *a = kit_alloc(BYTES), *b = kit_alloc(BYTES), host[BYTES];
-    assert_int_equal(device->stream_create(0, &own), TUTTI_OK);
-    assert_int_equal(device->stream_identity(own, &gpu, &handle), TUTTI_OK);
-    assert_int_equal(device->stream_wrap(0, handle, &wrapped), TUTTI_OK);
-    assert_int_equal(device->event_create(0, &event), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &own), TUTTI_OK);
+    assert_int_equal(device->stream.identity(own, &gpu, &handle), TUTTI_OK);
+    assert_int_equal(device->stream.wrap(0, handle, &wrapped), TUTTI_OK);
+    assert_int_equal(device->event.create(0, &event), TUTTI_OK);
     for (int i = 0; i < ROUNDS; i++) {
-        assert_int_equal(device->fill(own, a, i, BYTES), TUTTI_OK);
-        assert_int_equal(device->copy(wrapped, b, a, BYTES), TUTTI_OK);
-        assert_int_equal(device->fill(own, a, 255, BYTES), TUTTI_OK);
-        assert_int_equal(device->event_record(event, wrapped), TUTTI_OK);
-        assert_int_equal(device->stream_sync(i % 2 ? wrapped : own), TUTTI_OK);
-        assert_int_equal(device->stream_query(wrapped), 1);
-        assert_int_equal(device->event_query(event), 1);
-        assert_int_equal(device->copy_now(host, b, BYTES), TUTTI_OK);
+        assert_int_equal(device->stream.fill(own, a, i, BYTES), TUTTI_OK);
+        assert_int_equal(device->stream.copy(wrapped, b, a, BYTES), TUTTI_OK);
+        assert_int_equal(device->stream.fill(own, a, 255, BYTES), TUTTI_OK);
+        assert_int_equal(device->event.record(event, wrapped), TUTTI_OK);
+        assert_int_equal(device->stream.sync(i % 2 ? wrapped : own), TUTTI_OK);
+        assert_int_equal(device->stream.query(wrapped), 1);
+        assert_int_equal(device->event.query(event), 1);
+        assert_int_equal(device->memory.copy_now(host, b, BYTES), TUTTI_OK);
         for (int k = 0; k < BYTES; k += 1009)
             assert_int_equal(host[k], i);
     }
-    assert_int_equal(device->event_destroy(event), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(wrapped), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(own), TUTTI_OK);
+    assert_int_equal(device->event.destroy(event), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(wrapped), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(own), TUTTI_OK);
     kit_free(a);
     kit_free(b);
 }

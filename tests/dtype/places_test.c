@@ -60,7 +60,7 @@ static void draw(struct any_room *room, uint64_t *state, unsigned kinds, struct 
 static char byte_at(const char *place)
 {
     char byte;
-    return device->copy_now(&byte, place, 1) == TUTTI_OK ? byte : 0;
+    return device->memory.copy_now(&byte, place, 1) == TUTTI_OK ? byte : 0;
 }
 
 static void check(struct any_room *room, uint64_t *state, unsigned kinds)
@@ -73,7 +73,7 @@ static void check(struct any_room *room, uint64_t *state, unsigned kinds)
     for (int k = 0; k < KINDS; k++) {
         for (int i = 0; i < ROOM; i++)
             fill[i] = (char)random_next(state);
-        CHECK(device->copy_now(memory[k], fill, ROOM) == TUTTI_OK, "filling");
+        CHECK(device->memory.copy_now(memory[k], fill, ROOM) == TUTTI_OK, "filling");
     }
     for (uint64_t i = 0; i < d.bytes; i++)
         has[d.kind[i]] = 1;
@@ -83,7 +83,7 @@ static void check(struct any_room *room, uint64_t *state, unsigned kinds)
           has[DEVICE]);
     void *pinned = packed;
     if (tutti_places_reached(&places))
-        CHECK(device->alloc_pinned(ROOM, &pinned) == TUTTI_OK, "no pinned memory");
+        CHECK(device->memory.alloc_pinned(ROOM, &pinned) == TUTTI_OK, "no pinned memory");
     for (int round = 0; round < 4; round++) {
         const uint64_t first = random_next(state) % d.bytes, bytes = random_next(state) % (d.bytes - first + 1);
         int wrong = 0;
@@ -101,7 +101,7 @@ static void check(struct any_room *room, uint64_t *state, unsigned kinds)
               (unsigned long long)first);
     }
     if (pinned != packed)
-        device->free_pinned(pinned);
+        device->memory.free_pinned(pinned);
     tutti_plan_drop(d.plan);
 }
 
@@ -115,7 +115,7 @@ int main(void)
     if (!device || device->open(why, sizeof why) != TUTTI_OK)
         return CHECK_SKIP;
     memory[HOST] = malloc(ROOM);
-    CHECK(device->alloc(-1, ROOM, &at) == TUTTI_OK, "no device memory");
+    CHECK(device->memory.alloc(-1, ROOM, &at) == TUTTI_OK, "no device memory");
     memory[DEVICE] = at;
     for (int round = 0; round < 400 && check_failed() == 0; round++) {
         struct any_room room = {NULL};
@@ -123,7 +123,7 @@ int main(void)
         any_free(&room);
     }
     free(memory[HOST]);
-    device->free(memory[DEVICE]);
+    device->memory.free(memory[DEVICE]);
     printf("%ld checks\n", check_done());
     return check_failed() > 0;
 }

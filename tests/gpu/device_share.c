@@ -92,15 +92,15 @@ int share_peer(int socket)
     while (receive_message(socket, &message, &fd) && !message.last) {
         unsigned char text[1000];
         void *base = NULL;
-        int status = device->import_memory(message.gpu, &message.what, fd, &base);
+        int status = device->share.import(message.gpu, &message.what, fd, &base);
         if (status == TUTTI_OK) {
             unsigned char *at = (unsigned char *)base + message.offset;
-            status = device->copy_now(text, at, sizeof text);
+            status = device->memory.copy_now(text, at, sizeof text);
             for (size_t i = 0; i < sizeof text; i++)
                 text[i]++;
             if (status == TUTTI_OK)
-                status = device->copy_now(at, text, sizeof text);
-            int released = device->release_memory(message.gpu, &message.what, base);
+                status = device->memory.copy_now(at, text, sizeof text);
+            int released = device->share.release(message.gpu, &message.what, base);
             status = status != TUTTI_OK ? status : released;
         }
         if (fd >= 0)
@@ -120,9 +120,9 @@ static void test_share_one(int socket, const char *name, void *memory, int gpu, 
         return;
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (unsigned char)(i * 7);
-    OK(device->copy_now((char *)memory + 777, text, sizeof text));
+    OK(device->memory.copy_now((char *)memory + 777, text, sizeof text));
     uint64_t start = tutti_now_ns();
-    status = device->export_memory((char *)memory + 5, &message.what, &fd);
+    status = device->share.export((char *)memory + 5, &message.what, &fd);
     if (!CHECK(status == TUTTI_OK, "%s: export: %s", name, tutti_status_text(status)))
         return;
     uint64_t exported = tutti_now_ns();
@@ -132,16 +132,16 @@ static void test_share_one(int socket, const char *name, void *memory, int gpu, 
     CHECK(answered && status == TUTTI_OK, "%s: the other process: %s", name, tutti_status_text(status));
     printf("%s to GPU %d: export %.0f us, import to release %.0f us\n", name, gpu, (double)(exported - start) / 1000,
            (double)(tutti_now_ns() - exported) / 1000);
-    OK(device->copy_now(back, (char *)memory + 777, sizeof back));
+    OK(device->memory.copy_now(back, (char *)memory + 777, sizeof back));
     for (size_t i = 0; i < sizeof text; i++)
         text[i]++;
     CHECK(memcmp(text, back, sizeof text) == 0, "%s: what the other process wrote is not here", name);
     void *base = NULL;
-    OK(device->import_memory(gpu, &message.what, fd, &base)); /* ranks may be threads of one process */
+    OK(device->share.import(gpu, &message.what, fd, &base)); /* ranks may be threads of one process */
     if (base) {
-        OK(device->copy_now(back, (char *)base + 777, sizeof back));
+        OK(device->memory.copy_now(back, (char *)base + 777, sizeof back));
         CHECK(memcmp(text, back, sizeof text) == 0, "%s: its own memory imported", name);
-        OK(device->release_memory(gpu, &message.what, base));
+        OK(device->share.release(gpu, &message.what, base));
     }
     if (fd >= 0)
         close(fd);
@@ -154,9 +154,9 @@ void share_test(int socket, int gpus)
     size_t bytes = BYTES;
     int fd;
     void *plain = NULL, *small = NULL;
-    OK(device->choose(0));
-    OK(device->alloc(0, BYTES, &plain));
-    OK(device->alloc(0, 2000, &small)); /* shares a page of the driver with others */
+    OK(device->gpu.choose(0));
+    OK(device->memory.alloc(0, BYTES, &plain));
+    OK(device->memory.alloc(0, 2000, &small)); /* shares a page of the driver with others */
     void *vmm = make_vmm(0, 1, &bytes), *pooled = make_pooled(0, 1, BYTES);
     for (int gpu = 0; gpu < gpus && gpu < 2; gpu++) {
         test_share_one(socket, "cuMemAlloc memory", plain, gpu, 0);
@@ -167,8 +167,8 @@ void share_test(int socket, int gpus)
     vmm = make_vmm(0, 0, &bytes);
     pooled = make_pooled(0, 0, BYTES);
     if (CHECK(vmm && pooled, "memory that is not to be shared could not be allocated")) {
-        CHECK(device->export_memory(vmm, &what, &fd) == TUTTI_ERR_NOT_EXPORTABLE, "private cuMemCreate memory");
-        CHECK(device->export_memory(pooled, &what, &fd) == TUTTI_ERR_NOT_EXPORTABLE, "memory of a private pool");
+        CHECK(device->share.export(vmm, &what, &fd) == TUTTI_ERR_NOT_EXPORTABLE, "private cuMemCreate memory");
+        CHECK(device->share.export(pooled, &what, &fd) == TUTTI_ERR_NOT_EXPORTABLE, "memory of a private pool");
     }
     CHECK(send_message(socket, &message, -1), "the other process has gone");
 }

@@ -31,7 +31,7 @@ static int wait_for(struct tutti_stream *stream)
 {
     uint64_t end = tutti_now_ns() + (uint64_t)WAIT_SECONDS * 1000000000u;
     int done;
-    while ((done = device->stream_query(stream)) == 0 && tutti_now_ns() < end)
+    while ((done = device->stream.query(stream)) == 0 && tutti_now_ns() < end)
         tutti_pause();
     return done;
 }
@@ -41,21 +41,22 @@ static void test_identity(int gpus)
     unsigned char uuid[16], other[16];
     char text[256];
     for (int g = 0; g < gpus; g++) {
-        OK(device->uuid(g, uuid));
-        OK(device->describe(g, text, sizeof text));
+        OK(device->gpu.uuid(g, uuid));
+        OK(device->gpu.describe(g, text, sizeof text));
         printf("GPU %d: %s\n", g, text);
-        CHECK(device->blocks(g) >= 1 && device->blocks(g) <= TUTTI_MAX_BLOCKS, "%u blocks", device->blocks(g));
-        CHECK(device->reach(g, uuid) == 2, "GPU %d does not reach itself", g);
+        CHECK(device->gpu.blocks(g) >= 1 && device->gpu.blocks(g) <= TUTTI_MAX_BLOCKS, "%u blocks",
+              device->gpu.blocks(g));
+        CHECK(device->gpu.reach(g, uuid) == 2, "GPU %d does not reach itself", g);
         if (g > 0) {
-            OK(device->uuid(0, other));
+            OK(device->gpu.uuid(0, other));
             CHECK(memcmp(uuid, other, 16) != 0, "two GPUs with one UUID");
         }
         int now = -1;
-        OK(device->choose(g));
-        OK(device->current(&now));
+        OK(device->gpu.choose(g));
+        OK(device->gpu.current(&now));
         CHECK(now == g, "GPU %d chosen, %d current", g, now);
     }
-    OK(device->choose(0));
+    OK(device->gpu.choose(0));
 }
 
 static void test_memory(int gpu)
@@ -64,34 +65,34 @@ static void test_memory(int gpu)
     void *memory = NULL, *pinned = NULL;
     CUdeviceptr managed = 0;
     char local[64];
-    OK(device->alloc(gpu, BYTES, &memory));
-    device->classify((char *)memory + 12345, &m);
+    OK(device->memory.alloc(gpu, BYTES, &memory));
+    device->memory.classify((char *)memory + 12345, &m);
     CHECK(m.kind == TUTTI_MEMORY_DEVICE && m.gpu == gpu && m.base == memory && m.bytes >= BYTES && m.id,
           "kind %d gpu %d base %p of %p bytes %zu id %llu", m.kind, m.gpu, m.base, memory, m.bytes,
           (unsigned long long)m.id);
     CHECK((uintptr_t)memory % 256 == 0, "%p is not aligned", memory);
-    OK(device->free(memory));
-    device->classify(memory, &again);
+    OK(device->memory.free(memory));
+    device->memory.classify(memory, &again);
     CHECK(again.kind == TUTTI_MEMORY_HOST, "freed memory is of kind %d", again.kind);
-    OK(device->alloc(gpu, BYTES, &memory));
-    device->classify(memory, &again);
+    OK(device->memory.alloc(gpu, BYTES, &memory));
+    device->memory.classify(memory, &again);
     CHECK(again.id != m.id, "an allocation has the id of one before it");
-    OK(device->free(memory));
-    OK(device->alloc_pinned(4096, &pinned));
-    device->classify(pinned, &m);
+    OK(device->memory.free(memory));
+    OK(device->memory.alloc_pinned(4096, &pinned));
+    device->memory.classify(pinned, &m);
     CHECK(m.kind == TUTTI_MEMORY_PINNED, "pinned memory is of kind %d", m.kind);
     memset(pinned, 1, 4096);
-    OK(device->free_pinned(pinned));
+    OK(device->memory.free_pinned(pinned));
     if (DRIVER(cuMemAllocManaged)(&managed, 4096, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS) {
-        device->classify((void *)managed, &m);
+        device->memory.classify((void *)managed, &m);
         CHECK(m.kind == TUTTI_MEMORY_MANAGED, "managed memory is of kind %d", m.kind);
         DRIVER(cuMemFree_v2)(managed);
     }
-    device->classify(local, &m);
+    device->memory.classify(local, &m);
     CHECK(m.kind == TUTTI_MEMORY_HOST, "the stack is of kind %d", m.kind);
     uint64_t start = tutti_now_ns();
     for (int i = 0; i < 100000; i++)
-        device->classify(local, &m);
+        device->memory.classify(local, &m);
     printf("classify of host memory: %.0f ns\n", (double)(tutti_now_ns() - start) / 100000);
 }
 
@@ -103,28 +104,28 @@ static void test_streams(int gpu)
     uint64_t random = 17;
     for (int i = 0; i < BYTES; i++)
         host[i] = (unsigned char)random_next(&random);
-    OK(device->alloc(gpu, BYTES, (void **)&memory));
-    OK(device->stream_create(gpu, &first));
-    OK(device->stream_create(gpu, &second));
-    OK(device->event_create(gpu, &event));
-    OK(device->copy(first, memory, host, BYTES));
-    OK(device->fill(first, memory + 5, 0xab, 1001));
-    OK(device->event_record(event, first));
-    OK(device->event_wait(second, event));
-    OK(device->copy(second, back, memory, BYTES));
+    OK(device->memory.alloc(gpu, BYTES, (void **)&memory));
+    OK(device->stream.create(gpu, &first));
+    OK(device->stream.create(gpu, &second));
+    OK(device->event.create(gpu, &event));
+    OK(device->stream.copy(first, memory, host, BYTES));
+    OK(device->stream.fill(first, memory + 5, 0xab, 1001));
+    OK(device->event.record(event, first));
+    OK(device->event.wait(second, event));
+    OK(device->stream.copy(second, back, memory, BYTES));
     CHECK(wait_for(second) == 1, "the second stream did not end");
-    CHECK(device->event_query(event) == 1, "the event has not happened");
-    OK(device->stream_sync(first));
+    CHECK(device->event.query(event) == 1, "the event has not happened");
+    OK(device->stream.sync(first));
     memset(host + 5, 0xab, 1001);
     CHECK(memcmp(host, back, BYTES) == 0, "copy and fill over two streams");
     memset(back, 0, BYTES);
-    OK(device->copy_now(memory + 1, host, 1000003));
-    OK(device->copy_now(back, memory + 1, 1000003));
+    OK(device->memory.copy_now(memory + 1, host, 1000003));
+    OK(device->memory.copy_now(back, memory + 1, 1000003));
     CHECK(memcmp(host, back, 1000003) == 0, "copies outside streams");
-    OK(device->event_destroy(event));
-    OK(device->stream_destroy(second));
-    OK(device->stream_destroy(first));
-    OK(device->free(memory));
+    OK(device->event.destroy(event));
+    OK(device->stream.destroy(second));
+    OK(device->stream.destroy(first));
+    OK(device->memory.free(memory));
     free(host);
     free(back);
 }
@@ -150,16 +151,16 @@ static void test_kernels(int gpu)
         uint32_t abort, done, where;
     } *words = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), *seen = NULL;
     const void *from[RANKS];
-    OK(device->stream_create(gpu, &stream));
-    OK(device->map_host(gpu, words, 4096, (void **)&seen));
-    OK(device->alloc(gpu, ROOM, (void **)&out));
-    OK(device->alloc(gpu, sizeof(struct tutti_channel_flags), (void **)&window));
-    OK(device->fill(stream, window, 0, sizeof(struct tutti_channel_flags)));
+    OK(device->stream.create(gpu, &stream));
+    OK(device->memory.map_host(gpu, words, 4096, (void **)&seen));
+    OK(device->memory.alloc(gpu, ROOM, (void **)&out));
+    OK(device->memory.alloc(gpu, sizeof(struct tutti_channel_flags), (void **)&window));
+    OK(device->stream.fill(stream, window, 0, sizeof(struct tutti_channel_flags)));
     for (int r = 0; r < RANKS; r++) {
-        OK(device->alloc(gpu, ROOM, (void **)&in[r]));
+        OK(device->memory.alloc(gpu, ROOM, (void **)&in[r]));
         for (int i = 0; i < ROOM; i++)
             host[r][i] = (char)random_next(&random);
-        OK(device->copy_now(in[r], host[r], ROOM));
+        OK(device->memory.copy_now(in[r], host[r], ROOM));
         from[r] = host[r];
     }
     for (int type = 0; type < TUTTI_TYPES && check_failed() == 0; type++) {
@@ -186,12 +187,12 @@ static void test_kernels(int gpu)
                                              .timeout_ns = (uint64_t)WAIT_SECONDS * 1000000000u};
             struct tutti_launch launch = {
                 .kernel = TUTTI_KERNEL_DIRECT, .type = type, .op = op, .blocks = 3, .args = &args};
-            OK(device->fill(stream, out, 0x5a, bytes));
-            OK(device->launch(stream, &launch));
+            OK(device->stream.fill(stream, out, 0x5a, bytes));
+            OK(device->launch.kernel(stream, &launch));
             CHECK(wait_for(stream) == 1, "%s %s did not end", tutti_type_name(type), tutti_op_name(op));
             CHECK(__atomic_load_n(&words->done, __ATOMIC_ACQUIRE) == epoch, "the done word is %u, not %u", words->done,
                   epoch);
-            OK(device->copy_now(got, out, bytes));
+            OK(device->memory.copy_now(got, out, bytes));
             memset(want, 0x5a, sizeof want);
             tutti_reduce_host(type, op, RANKS, from, want, COUNT);
             size_t at = 0;
@@ -204,11 +205,11 @@ static void test_kernels(int gpu)
     }
     printf("%u kernels launched on GPU %d\n", epoch, gpu);
     for (int r = 0; r < RANKS; r++)
-        OK(device->free(in[r]));
-    OK(device->free(window));
-    OK(device->free(out));
-    OK(device->unmap_host(gpu, words));
-    OK(device->stream_destroy(stream));
+        OK(device->memory.free(in[r]));
+    OK(device->memory.free(window));
+    OK(device->memory.free(out));
+    OK(device->memory.unmap_host(gpu, words));
+    OK(device->stream.destroy(stream));
     munmap(words, 4096);
 }
 
@@ -218,20 +219,20 @@ static void test_reset(void)
     struct tutti_stream *stream = NULL, *left = NULL;
     void *memory = NULL;
     char text[64] = "reset";
-    OK(device->choose(0));
-    OK(device->stream_create(0, &stream));
-    OK(device->stream_create(0, &left));
-    OK(device->alloc(0, 4096, &memory));
+    OK(device->gpu.choose(0));
+    OK(device->stream.create(0, &stream));
+    OK(device->stream.create(0, &left));
+    OK(device->memory.alloc(0, 4096, &memory));
     CHECK(DRIVER(cuDevicePrimaryCtxReset_v2)(0) == CUDA_SUCCESS, "the context could not be reset");
-    CHECK(device->stream_sync(stream) == TUTTI_ERR_DEVICE, "a stream outlived its context");
-    OK(device->free(memory));
-    OK(device->stream_destroy(left));
+    CHECK(device->stream.sync(stream) == TUTTI_ERR_DEVICE, "a stream outlived its context");
+    OK(device->memory.free(memory));
+    OK(device->stream.destroy(left));
     DRIVER(cuCtxSetCurrent)(NULL);
-    OK(device->alloc(0, 4096, &memory));
-    OK(device->copy(stream, memory, text, sizeof text));
+    OK(device->memory.alloc(0, 4096, &memory));
+    OK(device->stream.copy(stream, memory, text, sizeof text));
     CHECK(wait_for(stream) == 1, "the stream was not made anew");
-    OK(device->stream_destroy(stream));
-    OK(device->free(memory));
+    OK(device->stream.destroy(stream));
+    OK(device->memory.free(memory));
 }
 
 int main(int argc, char **argv)
@@ -265,7 +266,7 @@ int main(int argc, char **argv)
     CHECK(status == TUTTI_OK, "open: %s", tutti_status_text(status));
     CHECK(device->active() == 1, "not active after open");
     driver = dlopen("libcuda.so.1", RTLD_NOW);
-    int gpus = device->gpus();
+    int gpus = device->gpu.count();
     test_identity(gpus);
     for (int g = 0; g < gpus; g++) {
         test_memory(g);

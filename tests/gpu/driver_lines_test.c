@@ -21,32 +21,32 @@ static unsigned char uuid[5][16]; /* two GPUs that are seen, two that are hidden
 static void test_seen(void **state)
 {
     (void)state;
-    assert_int_equal(device->reach(0, uuid[0]), 2);
-    assert_int_equal(device->reach(0, uuid[1]), 2);
+    assert_int_equal(device->gpu.reach(0, uuid[0]), 2);
+    assert_int_equal(device->gpu.reach(0, uuid[1]), 2);
     *joined = 0; /* native atomics go over other links too */
-    assert_int_equal(device->reach(0, uuid[0]), 2);
-    assert_int_equal(device->reach(0, uuid[1]), 1);
+    assert_int_equal(device->gpu.reach(0, uuid[0]), 2);
+    assert_int_equal(device->gpu.reach(0, uuid[1]), 1);
     *joined = 1;
     major[1] = 10;
-    assert_int_equal(device->reach(0, uuid[1]), 1);
-    assert_int_equal(device->reach(1, uuid[0]), 1);
+    assert_int_equal(device->gpu.reach(0, uuid[1]), 1);
+    assert_int_equal(device->gpu.reach(1, uuid[0]), 1);
     major[1] = 9;
     fake->no_atomics = 1;
-    assert_int_equal(device->reach(0, uuid[1]), 1);
+    assert_int_equal(device->gpu.reach(0, uuid[1]), 1);
     fake->no_atomics = 0;
-    assert_int_equal(device->reach(0, uuid[1]), 2);
+    assert_int_equal(device->gpu.reach(0, uuid[1]), 2);
 }
 
 static void test_hidden(void **state)
 {
     (void)state;
-    assert_int_equal(device->reach(0, uuid[2]), 2);
+    assert_int_equal(device->gpu.reach(0, uuid[2]), 2);
     major[3] = 8;
-    assert_int_equal(device->reach(0, uuid[3]), 1);
+    assert_int_equal(device->gpu.reach(0, uuid[3]), 1);
     *joined = 0;
-    assert_int_equal(device->reach(0, uuid[2]), 1);
+    assert_int_equal(device->gpu.reach(0, uuid[2]), 1);
     *joined = 1;
-    assert_int_equal(device->reach(0, uuid[4]), 1);
+    assert_int_equal(device->gpu.reach(0, uuid[4]), 1);
 }
 
 /* Kernels of the other GPU are given access by what the memory was made by; a failure of the driver is no error of the
@@ -58,28 +58,28 @@ static void test_reach(void **state)
     static const char *const calls[] = {"cuCtxEnablePeerAccess", "cuMemSetAccess", "cuMemPoolSetAccess"};
     for (int i = 0; i < 3; i++) {
         const char *memory = fake->make(0, kinds[i], 5000);
-        assert_int_equal(device->reach_memory(0, memory), TUTTI_OK);
+        assert_int_equal(device->share.reach(0, memory), TUTTI_OK);
         fake->fail_at = 0;
         const unsigned long before = fake->calls;
-        assert_int_equal(device->reach_memory(1, memory + 4999), TUTTI_OK);
+        assert_int_equal(device->share.reach(1, memory + 4999), TUTTI_OK);
         const unsigned long calls_made = fake->calls - before;
         int seen = 0;
         for (unsigned long call = 1; call <= calls_made && !seen; call++) {
             fake->fail_at = fake->calls + call;
             fake->fail_with = 999;
             fake->failed = "";
-            device->reach_memory(1, memory);
+            device->share.reach(1, memory);
             seen = strcmp(fake->failed, calls[i]) == 0;
             if (seen) {
                 fake->fail_at = fake->calls + call;
-                assert_int_equal(device->reach_memory(1, memory), TUTTI_ERR_UNAVAILABLE);
+                assert_int_equal(device->share.reach(1, memory), TUTTI_ERR_UNAVAILABLE);
             }
         }
         fake->fail_at = 0;
         assert_true(seen);
     }
-    assert_int_equal(device->reach_memory(1, fake->make(0, FAKE_MANAGED, 10)), TUTTI_OK);
-    assert_int_equal(device->reach_memory(1, &state), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->share.reach(1, fake->make(0, FAKE_MANAGED, 10)), TUTTI_OK);
+    assert_int_equal(device->share.reach(1, &state), TUTTI_ERR_ARGUMENT);
 }
 
 int main(int argc, char **argv)

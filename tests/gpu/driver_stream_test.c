@@ -27,8 +27,8 @@ static void *program_stream(int gpu, struct tutti_stream **owner)
 {
     void *handle = NULL;
     int on;
-    assert_int_equal(device->stream_create(gpu, owner), TUTTI_OK);
-    assert_int_equal(device->stream_identity(*owner, &on, &handle), TUTTI_OK);
+    assert_int_equal(device->stream.create(gpu, owner), TUTTI_OK);
+    assert_int_equal(device->stream.identity(*owner, &on, &handle), TUTTI_OK);
     assert_int_equal(on, gpu);
     assert_non_null(handle);
     return handle;
@@ -43,7 +43,7 @@ static int launch(struct tutti_stream *stream, int early)
                                 .blocks = 3,
                                 .early = early,
                                 .args = &args};
-    return device->launch(stream, &what);
+    return device->launch.kernel(stream, &what);
 }
 
 static void test_wrap(void **state)
@@ -58,24 +58,24 @@ static void test_wrap(void **state)
     before = fake->live();
     for (int g = 0; g < 2; g++) {
         stream = NULL;
-        assert_int_equal(device->stream_wrap(1 - g, handle[g], &stream), TUTTI_ERR_ARGUMENT);
+        assert_int_equal(device->stream.wrap(1 - g, handle[g], &stream), TUTTI_ERR_ARGUMENT);
         assert_null(stream);
-        assert_int_equal(device->stream_wrap(g ? -1 : 0, handle[g], &stream), TUTTI_OK);
-        assert_int_equal(device->stream_identity(stream, &gpu, &same), TUTTI_OK);
+        assert_int_equal(device->stream.wrap(g ? -1 : 0, handle[g], &stream), TUTTI_OK);
+        assert_int_equal(device->stream.identity(stream, &gpu, &same), TUTTI_OK);
         assert_int_equal(gpu, g);
         assert_ptr_equal(same, handle[g]);
         assert_int_equal(launch(stream, g), TUTTI_OK); /* also where another GPU is the thread's */
         assert_ptr_equal(fake->stream, handle[g]);
-        assert_int_equal(device->current(&gpu), TUTTI_OK);
+        assert_int_equal(device->gpu.current(&gpu), TUTTI_OK);
         assert_int_equal(gpu, 0);
-        assert_int_equal(device->stream_sync(stream), TUTTI_OK);
-        assert_int_equal(device->stream_query(stream), 1);
-        assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
-        assert_int_equal(device->stream_sync(owner[g]), TUTTI_OK);
+        assert_int_equal(device->stream.sync(stream), TUTTI_OK);
+        assert_int_equal(device->stream.query(stream), 1);
+        assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
+        assert_int_equal(device->stream.sync(owner[g]), TUTTI_OK);
     }
     assert_int_equal(fake->live(), before + 2); /* a module for each context */
     for (int g = 0; g < 2; g++)
-        assert_int_equal(device->stream_destroy(owner[g]), TUTTI_OK);
+        assert_int_equal(device->stream.destroy(owner[g]), TUTTI_OK);
 }
 
 /* What the kernels of a family are told of the operator. */
@@ -99,16 +99,16 @@ static void test_sense(void **state)
     struct tutti_stream *stream;
     struct tutti_kernel_args args = {.count = 1};
     fake->current(0);
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct tutti_launch launch = {
             .kernel = TUTTI_KERNEL_DIRECT, .type = rows[i].type, .op = rows[i].op, .blocks = 1, .args = &args};
-        assert_int_equal(device->launch(stream, &launch), TUTTI_OK);
+        assert_int_equal(device->launch.kernel(stream, &launch), TUTTI_OK);
         assert_string_equal(fake->launched, rows[i].kernel);
         assert_int_equal(fake->sense[0], rows[i].flip);
         assert_int_equal(fake->sense[1], rows[i].mix);
     }
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
 /* A launch that is kept ready: the same kernel and arguments, until its context goes. */
@@ -125,17 +125,17 @@ static void test_kept(void **state)
                                 .flow = &flow};
     struct tutti_prepared *kept = NULL;
     fake->current(0);
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
-    assert_int_equal(device->prepare(0, what.type, what.op), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->launch.prepare(0, what.type, what.op), TUTTI_OK);
     int before = fake->live();
-    assert_int_equal(device->launch_prepare(stream, &what, &kept), TUTTI_OK);
+    assert_int_equal(device->launch.keep(stream, &what, &kept), TUTTI_OK);
     assert_int_equal(fake->live(), before + 1);
     memset(&flow, 0xff, sizeof flow); /* copied */
     for (unsigned long i = 1; i <= 3; i++) {
         unsigned long replays = fake->replays;
         fake->blocks = 0;
         fake->sense[0] = 1;
-        assert_int_equal(device->launch_prepared(stream, kept), TUTTI_OK);
+        assert_int_equal(device->launch.kept(stream, kept), TUTTI_OK);
         assert_int_equal(fake->replays, replays + 1);
         assert_string_equal(fake->launched, "tutti_ll_U32_ORDER"); /* the least, of what is turned round */
         assert_int_equal(fake->sense[0], 0x7fffffff);
@@ -146,15 +146,15 @@ static void test_kept(void **state)
         memcpy(&count, fake->arguments + offsetof(struct tutti_flow_args, count), sizeof count);
         assert_int_equal(count, 5);
     }
-    device->launch_drop(kept);
-    device->launch_drop(NULL);
+    device->launch.drop(kept);
+    device->launch.drop(NULL);
     assert_int_equal(fake->live(), before);
-    assert_int_equal(device->launch_prepare(stream, &what, &kept), TUTTI_OK);
+    assert_int_equal(device->launch.keep(stream, &what, &kept), TUTTI_OK);
     fake->reset(0);
     fake->current(0);
-    assert_int_equal(device->launch_prepared(stream, kept), TUTTI_ERR_UNAVAILABLE);
-    device->launch_drop(kept); /* says nothing, leaves nothing to the context that has gone */
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->launch.kept(stream, kept), TUTTI_ERR_UNAVAILABLE);
+    device->launch.drop(kept); /* says nothing, leaves nothing to the context that has gone */
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
 /* NULL and the two special handles: those of the thread's GPU, or of the one that is named. */
@@ -167,15 +167,15 @@ static void test_default(void **state)
             void *same;
             int gpu = -1, current = -1;
             fake->current(1);
-            assert_int_equal(device->stream_wrap(named, (void *)handle, &stream), TUTTI_OK);
-            assert_int_equal(device->stream_identity(stream, &gpu, &same), TUTTI_OK);
+            assert_int_equal(device->stream.wrap(named, (void *)handle, &stream), TUTTI_OK);
+            assert_int_equal(device->stream.identity(stream, &gpu, &same), TUTTI_OK);
             assert_int_equal(gpu, named < 0 ? 1 : named);
             assert_ptr_equal(same, (void *)handle);
             assert_int_equal(launch(stream, 0), TUTTI_OK);
             assert_ptr_equal(fake->stream, (void *)handle);
-            assert_int_equal(device->stream_capturing(stream), 0);
-            assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
-            assert_int_equal(device->current(&current), TUTTI_OK);
+            assert_int_equal(device->stream.capturing(stream), 0);
+            assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
+            assert_int_equal(device->gpu.current(&current), TUTTI_OK);
             assert_int_equal(current, 1);
         }
     }
@@ -188,20 +188,20 @@ static void test_capturing(void **state)
     void *handle;
     fake->current(0);
     handle = program_stream(0, &owner);
-    assert_int_equal(device->stream_wrap(0, handle, &stream), TUTTI_OK);
-    assert_int_equal(device->stream_wrap(0, NULL, &legacy), TUTTI_OK);
-    assert_int_equal(device->stream_capturing(stream), 0);
+    assert_int_equal(device->stream.wrap(0, handle, &stream), TUTTI_OK);
+    assert_int_equal(device->stream.wrap(0, NULL, &legacy), TUTTI_OK);
+    assert_int_equal(device->stream.capturing(stream), 0);
     fake->capturing = handle;
-    assert_int_equal(device->stream_capturing(stream), 1);
-    assert_int_equal(device->stream_capturing(legacy), 0);
-    assert_true(device->stream_sync(stream) < 0); /* no capture may be waited for */
+    assert_int_equal(device->stream.capturing(stream), 1);
+    assert_int_equal(device->stream.capturing(legacy), 0);
+    assert_true(device->stream.sync(stream) < 0); /* no capture may be waited for */
     fake->invalidated = 1;
-    assert_int_equal(device->stream_capturing(stream), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->stream.capturing(stream), TUTTI_ERR_DEVICE);
     fake->invalidated = 0;
     fake->capturing = NULL;
-    assert_int_equal(device->stream_destroy(legacy), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(owner), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(legacy), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(owner), TUTTI_OK);
 }
 
 static void test_order(void **state)
@@ -214,18 +214,18 @@ static void test_order(void **state)
     struct tutti_stream *stream = NULL;
     fake->current(0);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(device->stream_wrap(0, fake->make_stream(0, made[i].flags), &stream), TUTTI_OK);
-        assert_int_equal(device->stream_order(stream), made[i].order);
-        assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+        assert_int_equal(device->stream.wrap(0, fake->make_stream(0, made[i].flags), &stream), TUTTI_OK);
+        assert_int_equal(device->stream.order(stream), made[i].order);
+        assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
     }
     for (uintptr_t handle = 0; handle < 3; handle++) {
-        assert_int_equal(device->stream_wrap(0, (void *)handle, &stream), TUTTI_OK);
-        assert_int_equal(device->stream_order(stream), handle < 2 ? TUTTI_STREAM_DEFAULT : TUTTI_STREAM_BLOCKING);
-        assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+        assert_int_equal(device->stream.wrap(0, (void *)handle, &stream), TUTTI_OK);
+        assert_int_equal(device->stream.order(stream), handle < 2 ? TUTTI_STREAM_DEFAULT : TUTTI_STREAM_BLOCKING);
+        assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
     }
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
-    assert_int_equal(device->stream_order(stream), TUTTI_STREAM_FREE);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->stream.order(stream), TUTTI_STREAM_FREE);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
 /* Launched early only where the GPU, the driver and the build of the kernels can. */
@@ -243,7 +243,7 @@ static void test_early(void **state)
         fake->major = rows[i].major;
         fake->driver = rows[i].driver;
         fake->made_for = rows[i].made_for;
-        assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
+        assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
         for (int again = 0; again < 2; again++) {
             unsigned long before = fake->calls;
             assert_int_equal(launch(stream, 1), TUTTI_OK);
@@ -252,7 +252,7 @@ static void test_early(void **state)
             assert_int_equal(launch(stream, 0), TUTTI_OK);
             assert_int_equal(fake->early, 0);
         }
-        assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+        assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
     }
 }
 
@@ -268,13 +268,13 @@ static void test_copies(void **state)
             unsigned long plain = fake->plain_copies;
             fake->capturing = fake->make_stream(0, flags);
             text[0]++;
-            assert_int_equal(device->copy_now(memory, text, sizeof text), TUTTI_OK);
-            assert_int_equal(device->copy_now(back, memory, sizeof back), TUTTI_OK);
+            assert_int_equal(device->memory.copy_now(memory, text, sizeof text), TUTTI_OK);
+            assert_int_equal(device->memory.copy_now(back, memory, sizeof back), TUTTI_OK);
             assert_memory_equal(back, text, sizeof text);
             assert_int_equal(fake->plain_copies - plain, flags ? 2 : 0);
             assert_int_equal(fake->invalidated, 0);
             fake->capturing = NULL;
-            assert_int_equal(device->copy_now(back, memory, sizeof back), TUTTI_OK);
+            assert_int_equal(device->memory.copy_now(back, memory, sizeof back), TUTTI_OK);
             assert_int_equal(fake->plain_copies - plain, flags ? 3 : 1);
         }
     }
@@ -295,37 +295,37 @@ static void test_beside(void **state)
     fake->current(0);
     void *handle = program_stream(0, &owner);
     char *host = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_int_equal(device->stream_wrap(0, handle, &captured), TUTTI_OK);
-    assert_int_equal(device->stream_create(0, &own), TUTTI_OK);
-    assert_int_equal(device->event_create(0, &event), TUTTI_OK);
+    assert_int_equal(device->stream.wrap(0, handle, &captured), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &own), TUTTI_OK);
+    assert_int_equal(device->event.create(0, &event), TUTTI_OK);
     fake->capturing = handle;
     assert_int_equal(alloc(&made, 16), CAPTURE_UNSUPPORTED);
-    assert_int_equal(device->alloc(0, 4096, &memory), TUTTI_OK);
-    assert_int_equal(device->alloc_pinned(4096, &pinned), TUTTI_OK);
-    assert_int_equal(device->map_host(0, host, 4096, &seen), TUTTI_OK);
+    assert_int_equal(device->memory.alloc(0, 4096, &memory), TUTTI_OK);
+    assert_int_equal(device->memory.alloc_pinned(4096, &pinned), TUTTI_OK);
+    assert_int_equal(device->memory.map_host(0, host, 4096, &seen), TUTTI_OK);
     for (int op = 0; op < TUTTI_OPS; op++) {
         if (tutti_has_kernel(TUTTI_TYPE_U16, op))
-            assert_int_equal(device->prepare(0, TUTTI_TYPE_U16, op), TUTTI_OK);
+            assert_int_equal(device->launch.prepare(0, TUTTI_TYPE_U16, op), TUTTI_OK);
     }
-    assert_int_equal(device->stream_create(0, &mine), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &mine), TUTTI_OK);
     assert_int_equal(launch(own, 0), TUTTI_OK);
-    assert_int_equal(device->event_record(event, own), TUTTI_OK);
-    assert_int_equal(device->event_query(event), 1);
-    assert_int_equal(device->stream_query(own), 1);
-    assert_int_equal(device->stream_sync(own), TUTTI_OK);
+    assert_int_equal(device->event.record(event, own), TUTTI_OK);
+    assert_int_equal(device->event.query(event), 1);
+    assert_int_equal(device->stream.query(own), 1);
+    assert_int_equal(device->stream.sync(own), TUTTI_OK);
     /* Into the stream that is captured: launches and copies alone. */
     assert_int_equal(launch(captured, 1), TUTTI_OK);
-    assert_int_equal(device->copy(captured, memory, buffer, sizeof buffer), TUTTI_OK);
+    assert_int_equal(device->stream.copy(captured, memory, buffer, sizeof buffer), TUTTI_OK);
     assert_int_equal(alloc(&made, 16), CAPTURE_UNSUPPORTED);
-    assert_int_equal(device->stream_destroy(mine), TUTTI_OK);
-    assert_int_equal(device->unmap_host(0, host), TUTTI_OK);
-    assert_int_equal(device->free_pinned(pinned), TUTTI_OK);
-    assert_int_equal(device->free(memory), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(mine), TUTTI_OK);
+    assert_int_equal(device->memory.unmap_host(0, host), TUTTI_OK);
+    assert_int_equal(device->memory.free_pinned(pinned), TUTTI_OK);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
     fake->capturing = NULL;
-    assert_int_equal(device->event_destroy(event), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(own), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(captured), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(owner), TUTTI_OK);
+    assert_int_equal(device->event.destroy(event), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(own), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(captured), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(owner), TUTTI_OK);
     munmap(host, 4096);
 }
 
@@ -337,16 +337,16 @@ static void test_reset(void **state)
     char buffer[8] = "xyz";
     fake->current(0);
     void *handle = program_stream(0, &owner), *memory;
-    assert_int_equal(device->stream_wrap(0, handle, &stream), TUTTI_OK);
+    assert_int_equal(device->stream.wrap(0, handle, &stream), TUTTI_OK);
     fake->reset(0);
     memory = fake->make(0, FAKE_MALLOC, 64);
     fake->current(0);
-    assert_int_equal(device->copy(stream, memory, buffer, sizeof buffer), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->stream.copy(stream, memory, buffer, sizeof buffer), TUTTI_ERR_DEVICE);
     assert_int_equal(launch(stream, 0), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->stream_capturing(stream), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->stream_sync(stream), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(owner), TUTTI_OK);
+    assert_int_equal(device->stream.capturing(stream), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->stream.sync(stream), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(owner), TUTTI_OK);
 }
 
 static int load(void **state)
@@ -373,8 +373,8 @@ static void test_parts(void **state)
     struct tutti_stream *stream = NULL;
     size_t room = 0;
     fake->current(0);
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
-    assert_int_equal(device->prepare_pack(0, &room), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->launch.prepare_pack(0, &room), TUTTI_OK);
     assert_int_equal(room, TUTTI_PACK_MANY_BYTES);
     for (int c = 0; c < 3; c++) {
         const struct tutti_pack_part part = {.way = TUTTI_PACK_WORDS, .word = 1, .units = 1, .tile = 1};
@@ -387,7 +387,7 @@ static void test_parts(void **state)
         assert_int_equal(fake->read, cases[c].bytes);
         assert_int_equal(fake->blocks, cases[c].parts);
     }
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
 int main(int argc, char **argv)

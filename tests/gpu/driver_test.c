@@ -44,9 +44,9 @@ static void test_active(void **state)
     int local = 0, gpu = 0;
     assert_int_equal(device->active(), 0);
     assert_int_equal(device->active(), 0);
-    assert_int_equal(device->gpus(), 0);
-    assert_int_equal(device->current(&gpu), TUTTI_ERR_UNAVAILABLE);
-    device->classify(&local, &memory);
+    assert_int_equal(device->gpu.count(), 0);
+    assert_int_equal(device->gpu.current(&gpu), TUTTI_ERR_UNAVAILABLE);
+    device->memory.classify(&local, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_HOST);
     for (int i = 0; i < 3; i++) {
         void *other = dlopen(i == 1 ? "libresolv.so.2" : "libanl.so.1", RTLD_NOW);
@@ -58,8 +58,8 @@ static void test_active(void **state)
     load_fake();
     assert_int_equal(device->active(), 1);
     assert_int_equal(device->active(), 1);
-    assert_int_equal(device->gpus(), 0); /* the program has not initialised it */
-    device->classify(&local, &memory);
+    assert_int_equal(device->gpu.count(), 0); /* the program has not initialised it */
+    device->memory.classify(&local, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_HOST);
 }
 
@@ -75,17 +75,17 @@ static void test_open(void **state)
     assert_int_equal(device->open(why, sizeof why), TUTTI_ERR_UNAVAILABLE); /* the first result */
     device->close();
     assert_int_equal(device->open(why, sizeof why), TUTTI_OK);
-    assert_int_equal(device->gpus(), 2);
-    assert_int_equal(device->blocks(0), 132);
-    assert_int_equal(device->describe(1, text, sizeof text), TUTTI_OK);
+    assert_int_equal(device->gpu.count(), 2);
+    assert_int_equal(device->gpu.blocks(0), 132);
+    assert_int_equal(device->gpu.describe(1, text, sizeof text), TUTTI_OK);
     assert_non_null(strstr(text, "Pretended GPU 1"));
-    assert_int_equal(device->uuid(1, uuid), TUTTI_OK);
-    assert_int_equal(device->uuid(2, uuid), TUTTI_ERR_ARGUMENT);
-    assert_int_equal(device->reach(0, uuid), 1); /* of its link nothing is known */
-    assert_int_equal(device->reach(1, uuid), 2);
-    assert_int_equal(device->reach(0, other), 1); /* hidden: the import decides */
+    assert_int_equal(device->gpu.uuid(1, uuid), TUTTI_OK);
+    assert_int_equal(device->gpu.uuid(2, uuid), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->gpu.reach(0, uuid), 1); /* of its link nothing is known */
+    assert_int_equal(device->gpu.reach(1, uuid), 2);
+    assert_int_equal(device->gpu.reach(0, other), 1); /* hidden: the import decides */
     int gpu = 5;
-    assert_int_equal(device->current(&gpu), TUTTI_OK);
+    assert_int_equal(device->gpu.current(&gpu), TUTTI_OK);
     assert_int_equal(gpu, -1);
 }
 
@@ -96,30 +96,30 @@ static void test_classify(void **state)
     char *plain = fake->make(1, FAKE_MALLOC, 5000), *managed = fake->make(0, FAKE_MANAGED, 10);
     char *pinned = fake->make(0, FAKE_PINNED, 10);
     uint64_t id;
-    device->classify(plain + 100, &memory);
+    device->memory.classify(plain + 100, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_DEVICE);
     assert_int_equal(memory.gpu, 1);
     assert_ptr_equal(memory.base, plain);
     assert_int_equal(memory.bytes, 8192);
     id = memory.id;
-    device->classify(plain, &memory);
+    device->memory.classify(plain, &memory);
     assert_true(memory.id == id && id != 0);
-    device->classify(managed, &memory);
+    device->memory.classify(managed, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_MANAGED);
-    device->classify(pinned, &memory);
+    device->memory.classify(pinned, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_PINNED);
     assert_int_equal(memory.gpu, -1);
     unsigned long before = fake->calls;
-    device->classify(&memory, &memory);
+    device->memory.classify(&memory, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_HOST);
     assert_int_equal(fake->calls - before, 1); /* one call of the driver for host memory */
     before = fake->calls;
-    device->classify(NULL, &memory);
+    device->memory.classify(NULL, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_HOST);
     assert_int_equal(fake->calls, before);
     fake->fail_at = fake->calls + 1;
     fake->fail_with = 4; /* the driver is shutting down */
-    device->classify(plain, &memory);
+    device->memory.classify(plain, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_HOST);
 }
 
@@ -130,17 +130,17 @@ static void test_contexts(void **state)
     void *memory;
     int gpu;
     fake->current(1);
-    assert_int_equal(device->alloc(0, 100, &memory), TUTTI_OK);
-    assert_int_equal(device->free(memory), TUTTI_OK);
-    assert_int_equal(device->current(&gpu), TUTTI_OK);
+    assert_int_equal(device->memory.alloc(0, 100, &memory), TUTTI_OK);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    assert_int_equal(device->gpu.current(&gpu), TUTTI_OK);
     assert_int_equal(gpu, 1);
-    assert_int_equal(device->alloc(-1, 100, &memory), TUTTI_OK);
+    assert_int_equal(device->memory.alloc(-1, 100, &memory), TUTTI_OK);
     struct tutti_memory what;
-    device->classify(memory, &what);
+    device->memory.classify(memory, &what);
     assert_int_equal(what.gpu, 1);
-    assert_int_equal(device->free(memory), TUTTI_OK);
-    assert_int_equal(device->choose(0), TUTTI_OK);
-    assert_int_equal(device->current(&gpu), TUTTI_OK);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    assert_int_equal(device->gpu.choose(0), TUTTI_OK);
+    assert_int_equal(device->gpu.current(&gpu), TUTTI_OK);
     assert_int_equal(gpu, 0);
     fake->current(-1);
 }
@@ -155,14 +155,14 @@ static void test_given_up(void **state)
     device->close();
     assert_int_equal(device->open(why, sizeof why), TUTTI_OK);
     fake->current(1);
-    assert_int_equal(device->stream_create(1, &stream), TUTTI_OK);
-    assert_int_equal(device->alloc(1, 64, &memory), TUTTI_OK);
+    assert_int_equal(device->stream.create(1, &stream), TUTTI_OK);
+    assert_int_equal(device->memory.alloc(1, 64, &memory), TUTTI_OK);
     fake->current(-1);
     assert_true(fake->release(1) > 0);
-    assert_int_equal(device->copy(stream, memory, buffer, sizeof buffer), TUTTI_OK);
+    assert_int_equal(device->stream.copy(stream, memory, buffer, sizeof buffer), TUTTI_OK);
     assert_memory_equal(memory, buffer, sizeof buffer);
-    assert_int_equal(device->free(memory), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
 /* Exports `memory` and imports it as another process would see it. */
@@ -173,27 +173,27 @@ static void through(char *memory, int gpu, int needs_fd)
     void *base = NULL;
     int before = fake->live();
     memory[7] = 42;
-    assert_int_equal(device->export_memory(memory + 7, &what, &fd), TUTTI_OK);
+    assert_int_equal(device->share.export(memory + 7, &what, &fd), TUTTI_OK);
     assert_int_equal(what.needs_fd, needs_fd);
     assert_int_equal(fd >= 0, needs_fd);
     assert_true(what.base == (uint64_t)(uintptr_t)memory);
     what.kind ^= 0x10u; /* the number of another process */
-    assert_int_equal(device->import_memory(gpu, &what, fd, &base), TUTTI_OK);
+    assert_int_equal(device->share.import(gpu, &what, fd, &base), TUTTI_OK);
     assert_ptr_not_equal(base, memory);
     assert_int_equal(((char *)base)[7], 42);
     ((char *)base)[8] = 43;
     assert_int_equal(memory[8], 43);
-    assert_int_equal(device->release_memory(gpu, &what, base), TUTTI_OK);
+    assert_int_equal(device->share.release(gpu, &what, base), TUTTI_OK);
     assert_int_equal(fake->live(), before);
     what.kind ^= 0x10u; /* this process's own */
-    assert_int_equal(device->import_memory(gpu, &what, fd, &base), TUTTI_OK);
+    assert_int_equal(device->share.import(gpu, &what, fd, &base), TUTTI_OK);
     assert_int_equal(((char *)base)[8], 43);
-    assert_int_equal(device->release_memory(gpu, &what, base), TUTTI_OK);
+    assert_int_equal(device->share.release(gpu, &what, base), TUTTI_OK);
     assert_int_equal(fake->live(), before);
     if (fd >= 0)
         close(fd);
     what.kind |= 15;
-    assert_int_equal(device->import_memory(gpu, &what, 0, &base), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->share.import(gpu, &what, 0, &base), TUTTI_ERR_ARGUMENT);
 }
 
 static void test_share(void **state)
@@ -208,8 +208,8 @@ static void test_share(void **state)
     }
     const enum fake_kind refused[] = {FAKE_VMM_PRIVATE, FAKE_POOL_PRIVATE, FAKE_MANAGED, FAKE_PINNED};
     for (int i = 0; i < 4; i++)
-        assert_int_equal(device->export_memory(fake->make(0, refused[i], 10), &what, &fd), TUTTI_ERR_NOT_EXPORTABLE);
-    assert_int_equal(device->export_memory(&fd, &what, &fd), TUTTI_ERR_NOT_EXPORTABLE);
+        assert_int_equal(device->share.export(fake->make(0, refused[i], 10), &what, &fd), TUTTI_ERR_NOT_EXPORTABLE);
+    assert_int_equal(device->share.export(&fd, &what, &fd), TUTTI_ERR_NOT_EXPORTABLE);
     assert_int_equal(fd, -2); /* set on success alone */
 }
 
@@ -220,9 +220,9 @@ static void test_own_address_again(void **state)
     int fd;
     void *base = NULL;
     char *memory = fake->make(0, FAKE_MALLOC, 100);
-    assert_int_equal(device->export_memory(memory, &what, &fd), TUTTI_OK);
+    assert_int_equal(device->share.export(memory, &what, &fd), TUTTI_OK);
     what.id += 1000; /* freed, and another allocation has its address */
-    assert_int_equal(device->import_memory(0, &what, -1, &base), TUTTI_OK);
+    assert_int_equal(device->share.import(0, &what, -1, &base), TUTTI_OK);
     assert_ptr_not_equal(base, memory); /* left to the driver */
 }
 
@@ -244,38 +244,38 @@ static int scenario(void)
         worst = got < worst ? got : worst;                                                                             \
         assert_true(got <= 1 && got > -100);                                                                           \
     } while (0)
-    TRY(device->alloc(0, 4096, &memory));
-    TRY(device->alloc_pinned(64, &pinned));
-    TRY(device->stream_create(0, &stream));
-    TRY(device->event_create(0, &event));
+    TRY(device->memory.alloc(0, 4096, &memory));
+    TRY(device->memory.alloc_pinned(64, &pinned));
+    TRY(device->stream.create(0, &stream));
+    TRY(device->event.create(0, &event));
     host = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    mapped = device->map_host(0, host, 4096, &seen);
+    mapped = device->memory.map_host(0, host, 4096, &seen);
     TRY(mapped);
     if (memory && stream && event) {
-        TRY(device->fill(stream, memory, 1, 4096));
-        TRY(device->copy(stream, memory, buffer, sizeof buffer));
-        TRY(device->launch(stream, &launch));
-        TRY(device->event_record(event, stream));
-        TRY(device->event_wait(stream, event));
-        TRY(device->event_query(event));
-        TRY(device->stream_query(stream));
-        TRY(device->stream_sync(stream));
-        TRY(device->copy_now(buffer, memory, sizeof buffer));
-        shared = device->export_memory(memory, &what, &fd);
+        TRY(device->stream.fill(stream, memory, 1, 4096));
+        TRY(device->stream.copy(stream, memory, buffer, sizeof buffer));
+        TRY(device->launch.kernel(stream, &launch));
+        TRY(device->event.record(event, stream));
+        TRY(device->event.wait(stream, event));
+        TRY(device->event.query(event));
+        TRY(device->stream.query(stream));
+        TRY(device->stream.sync(stream));
+        TRY(device->memory.copy_now(buffer, memory, sizeof buffer));
+        shared = device->share.export(memory, &what, &fd);
         TRY(shared);
         what.kind ^= 0x10u;
         if (shared == TUTTI_OK) {
-            TRY(device->import_memory(0, &what, fd, &base));
+            TRY(device->share.import(0, &what, fd, &base));
             if (base)
-                TRY(device->release_memory(0, &what, base));
+                TRY(device->share.release(0, &what, base));
         }
     }
     if (mapped == TUTTI_OK)
-        TRY(device->unmap_host(0, host));
-    TRY(device->event_destroy(event));
-    TRY(device->stream_destroy(stream));
-    TRY(device->free_pinned(pinned));
-    TRY(device->free(memory));
+        TRY(device->memory.unmap_host(0, host));
+    TRY(device->event.destroy(event));
+    TRY(device->stream.destroy(stream));
+    TRY(device->memory.free_pinned(pinned));
+    TRY(device->memory.free(memory));
     munmap(host, 4096);
     return worst;
 }
@@ -320,7 +320,7 @@ static void test_faults(void **state)
             int status = scenario();
             fired = fake->failed != NULL;
             fake->fail_at = 0;
-            assert_int_equal(device->current(&gpu), TUTTI_OK);
+            assert_int_equal(device->gpu.current(&gpu), TUTTI_OK);
             if (errors[e] == CONTEXT_IS_DESTROYED) /* what it held is left to it, knowingly */
                 continue;
             device->close(); /* the module */
@@ -348,31 +348,31 @@ static void test_reset(void **state)
     device->close();
     assert_int_equal(device->open(why, sizeof why), TUTTI_OK);
     fake->current(0);
-    assert_int_equal(device->stream_create(0, &stream), TUTTI_OK);
-    assert_int_equal(device->stream_create(0, &left), TUTTI_OK);
-    assert_int_equal(device->event_create(0, &event), TUTTI_OK);
-    assert_int_equal(device->alloc(0, 64, &memory), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &left), TUTTI_OK);
+    assert_int_equal(device->event.create(0, &event), TUTTI_OK);
+    assert_int_equal(device->memory.alloc(0, 64, &memory), TUTTI_OK);
     const unsigned life = tutti_gpu_life(0);
-    device->look();
+    device->gpu.look();
     assert_int_equal(tutti_gpu_life(0), life);
     fake->reset(0);
-    device->look();
+    device->gpu.look();
     assert_int_equal(tutti_gpu_life(0), life + 1);
-    assert_int_equal(device->copy(stream, memory, buffer, sizeof buffer), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->stream_sync(stream), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->event_query(event), TUTTI_ERR_DEVICE);
-    assert_int_equal(device->free(memory), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(left), TUTTI_OK);
+    assert_int_equal(device->stream.copy(stream, memory, buffer, sizeof buffer), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->stream.sync(stream), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->event.query(event), TUTTI_ERR_DEVICE);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(left), TUTTI_OK);
     /* The program goes on: the same handle of the context, another life. */
     memory = fake->make(0, FAKE_MALLOC, 64);
     fake->current(0);
-    assert_int_equal(device->copy(stream, memory, buffer, sizeof buffer), TUTTI_OK);
+    assert_int_equal(device->stream.copy(stream, memory, buffer, sizeof buffer), TUTTI_OK);
     assert_memory_equal(memory, buffer, sizeof buffer);
-    assert_int_equal(device->event_record(event, stream), TUTTI_OK);
-    assert_int_equal(device->event_query(event), 1);
+    assert_int_equal(device->event.record(event, stream), TUTTI_OK);
+    assert_int_equal(device->event.query(event), 1);
     assert_int_equal(scenario(), TUTTI_OK);
-    assert_int_equal(device->event_destroy(event), TUTTI_OK);
-    assert_int_equal(device->stream_destroy(stream), TUTTI_OK);
+    assert_int_equal(device->event.destroy(event), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
 static void test_map_host_twice(void **state)
@@ -381,13 +381,13 @@ static void test_map_host_twice(void **state)
     void *first, *second;
     int before = fake->live();
     char *host = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_int_equal(device->map_host(0, host, 4096, &first), TUTTI_OK);
-    assert_int_equal(device->map_host(1, host, 4096, &second), TUTTI_OK);
-    assert_int_equal(device->unmap_host(0, host), TUTTI_OK);
+    assert_int_equal(device->memory.map_host(0, host, 4096, &first), TUTTI_OK);
+    assert_int_equal(device->memory.map_host(1, host, 4096, &second), TUTTI_OK);
+    assert_int_equal(device->memory.unmap_host(0, host), TUTTI_OK);
     assert_int_equal(fake->live(), before + 1);
-    assert_int_equal(device->unmap_host(1, host), TUTTI_OK);
+    assert_int_equal(device->memory.unmap_host(1, host), TUTTI_OK);
     assert_int_equal(fake->live(), before);
-    assert_int_equal(device->unmap_host(1, host), TUTTI_ERR_ARGUMENT);
+    assert_int_equal(device->memory.unmap_host(1, host), TUTTI_ERR_ARGUMENT);
     munmap(host, 4096);
 }
 
@@ -395,7 +395,7 @@ static void test_fork(void **state)
 {
     (void)state;
     void *mine = NULL;
-    assert_int_equal(device->alloc(0, 10, &mine), TUTTI_OK);
+    assert_int_equal(device->memory.alloc(0, 10, &mine), TUTTI_OK);
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -403,11 +403,11 @@ static void test_fork(void **state)
         char why[256];
         void *pointer;
         unsigned long before = fake->calls;
-        device->classify(&memory, &memory);
-        int good = device->active() == 0 && memory.kind == TUTTI_MEMORY_HOST && device->gpus() == 0 &&
+        device->memory.classify(&memory, &memory);
+        int good = device->active() == 0 && memory.kind == TUTTI_MEMORY_HOST && device->gpu.count() == 0 &&
                    device->open(why, sizeof why) == TUTTI_ERR_UNAVAILABLE &&
-                   device->alloc(0, 10, &pointer) == TUTTI_ERR_UNAVAILABLE &&
-                   device->free(mine) == TUTTI_ERR_UNAVAILABLE;
+                   device->memory.alloc(0, 10, &pointer) == TUTTI_ERR_UNAVAILABLE &&
+                   device->memory.free(mine) == TUTTI_ERR_UNAVAILABLE;
         device->close();
         _exit(good && fake->calls == before ? 0 : 1);
     }
@@ -415,7 +415,7 @@ static void test_fork(void **state)
     assert_int_equal(waitpid(child, &result, 0), child);
     assert_int_equal(result, 0);
     assert_int_equal(device->active(), 1);
-    assert_int_equal(device->free(mine), TUTTI_OK);
+    assert_int_equal(device->memory.free(mine), TUTTI_OK);
 }
 
 /* A driver without an entry point: said once, and the program's memory counts as host memory. */
@@ -431,8 +431,8 @@ static void test_old(void **state)
     assert_int_equal(device->active(), 0);
     assert_int_equal(device->open(why, sizeof why), TUTTI_ERR_UNAVAILABLE);
     assert_non_null(strstr(why, "cuCtxGetId"));
-    assert_int_equal(device->gpus(), 0);
-    device->classify(&local, &memory);
+    assert_int_equal(device->gpu.count(), 0);
+    device->memory.classify(&local, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_HOST);
     assert_int_equal(fake->calls, 0);
 }

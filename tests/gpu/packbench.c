@@ -174,7 +174,7 @@ static void measure_copy(void)
 {
     const size_t bytes = (size_t)512 << 20;
     void *made = NULL;
-    need(device->alloc(gpu, 2 * bytes, &made) == TUTTI_OK, "allocating");
+    need(device->memory.alloc(gpu, 2 * bytes, &made) == TUTTI_OK, "allocating");
     unsigned char *memory = made;
     double at[9];
     for (int i = 0; i < 9; i++) {
@@ -187,7 +187,7 @@ static void measure_copy(void)
         at[i] = (double)ms * 1000;
     }
     bytes_per_us = 2 * (double)bytes / median(at, 9);
-    device->free(memory);
+    device->memory.free(memory);
     printf("a copy of 512 MiB reads and writes %.0f GB/s\n", bytes_per_us / 1000);
 }
 
@@ -200,19 +200,19 @@ int main(int argc, char **argv)
     gpu = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
     device = tutti_device();
     if (!device || strcmp(device->name, "cuda") != 0 || device->open(why, sizeof why) != TUTTI_OK ||
-        device->gpus() <= gpu) {
+        device->gpu.count() <= gpu) {
         printf("skipped: no GPU %d (%s)\n", gpu, why[0] ? why : "TUTTI_DEVICE is not cuda");
         return SKIP;
     }
     resolve();
-    need(device->choose(gpu) == TUTTI_OK && device->stream_create(gpu, &stream) == TUTTI_OK &&
-             device->stream_identity(stream, &of, &as_handle) == TUTTI_OK,
+    need(device->gpu.choose(gpu) == TUTTI_OK && device->stream.create(gpu, &stream) == TUTTI_OK &&
+             device->stream.identity(stream, &of, &as_handle) == TUTTI_OK,
          "making a stream");
     handle = (CUstream)as_handle;
     need(cu.cuEventCreate(&begin, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
              cu.cuEventCreate(&end, CU_EVENT_DEFAULT) == CUDA_SUCCESS,
          "making events");
-    if (device->describe(gpu, text, sizeof text) == TUTTI_OK)
+    if (device->gpu.describe(gpu, text, sizeof text) == TUTTI_OK)
         printf("%s\n", text);
     measure_copy();
 

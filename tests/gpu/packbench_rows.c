@@ -12,8 +12,9 @@ enum { ENTRIES = 100000 };
 static void *alloc(uint64_t bytes)
 {
     void *memory = NULL;
-    need(device->alloc(gpu, bytes, &memory) == TUTTI_OK, "allocating");
-    need(device->fill(stream, memory, 1, bytes) == TUTTI_OK && device->stream_sync(stream) == TUTTI_OK, "filling");
+    need(device->memory.alloc(gpu, bytes, &memory) == TUTTI_OK, "allocating");
+    need(device->stream.fill(stream, memory, 1, bytes) == TUTTI_OK && device->stream.sync(stream) == TUTTI_OK,
+         "filling");
     return memory;
 }
 
@@ -42,8 +43,8 @@ static void show_type(const char *name, const struct tutti_description *what, ui
     need(tutti_pack_prepare(gpu, plan) == TUTTI_OK, "tutti_pack_prepare");
     show(&row);
     tutti_plan_drop(plan);
-    device->free(memory);
-    device->free(packed);
+    device->memory.free(memory);
+    device->memory.free(packed);
 }
 
 static uint64_t sectors(uint64_t blocks, uint64_t block, uint64_t stride)
@@ -87,8 +88,8 @@ static void vector(const char *only, uint64_t total, uint64_t block, uint64_t st
                                .Depth = 1};
     show(&row);
     tutti_plan_drop(plan);
-    device->free(memory);
-    device->free(packed);
+    device->memory.free(memory);
+    device->memory.free(packed);
 }
 
 /* `x` bytes by `y` by `z` out of the middle of a cube of 1024 bytes by 1024 by 1024. */
@@ -127,8 +128,8 @@ static void cube(const char *only, uint64_t x, uint64_t y, uint64_t z)
                                .Depth = z};
     show(&row);
     tutti_plan_drop(plan);
-    device->free(memory);
-    device->free(packed);
+    device->memory.free(memory);
+    device->memory.free(packed);
 }
 
 /* n columns of n elements: contiguous(n, resized(vector(n, 1, n))). */
@@ -159,8 +160,8 @@ static void transpose(const char *only, uint64_t n, uint64_t element)
     row.touched = row.payload;
     show(&row);
     tutti_plan_drop(plan);
-    device->free(memory);
-    device->free(packed);
+    device->memory.free(memory);
+    device->memory.free(packed);
 }
 
 /* ENTRIES blocks, in an order without a rule; unequal: of 1 to 4 times `block`. */
@@ -218,8 +219,8 @@ static void structure(const char *only, uint64_t first, uint64_t second, uint64_
     need(tutti_pack_prepare(gpu, plan) == TUTTI_OK, "tutti_pack_prepare");
     show(&row);
     tutti_plan_drop(plan);
-    device->free(memory);
-    device->free(packed);
+    device->memory.free(memory);
+    device->memory.free(packed);
 }
 
 /* `loops` times a list of 500 blocks of 1 to 4 times `block`, told as a vector of it (kind 0), one whose loops do not
@@ -301,8 +302,8 @@ static void halo(const char *only, uint64_t cell, uint64_t quantities, unsigned 
     show(&row);
     for (unsigned i = 0; i < row.jobs; i += split)
         tutti_plan_drop(row.job[i].plan);
-    device->free(memory);
-    device->free(packed);
+    device->memory.free(memory);
+    device->memory.free(packed);
 }
 
 void rows(const char *only)

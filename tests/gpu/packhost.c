@@ -110,17 +110,17 @@ static int quiet_launch(struct tutti_stream *stream, const struct tutti_pack_lau
 
 static const struct tutti_device quiet = {.name = "quiet",
                                           .open = quiet_open,
-                                          .current = quiet_current,
-                                          .classify = quiet_classify,
-                                          .alloc = quiet_alloc,
-                                          .free = quiet_free,
-                                          .map_host = quiet_map,
-                                          .stream_create = quiet_stream,
-                                          .copy = quiet_copy,
-                                          .fill = quiet_fill,
-                                          .stream_sync = quiet_sync,
-                                          .prepare_pack = quiet_room,
-                                          .launch_pack = quiet_launch};
+                                          .gpu.current = quiet_current,
+                                          .memory.classify = quiet_classify,
+                                          .memory.alloc = quiet_alloc,
+                                          .memory.free = quiet_free,
+                                          .memory.map_host = quiet_map,
+                                          .stream.create = quiet_stream,
+                                          .stream.copy = quiet_copy,
+                                          .stream.fill = quiet_fill,
+                                          .stream.sync = quiet_sync,
+                                          .launch.prepare_pack = quiet_room,
+                                          .launch.pack = quiet_launch};
 
 /* In place of the library's: there is no other device here. */
 const struct tutti_device *tutti_device(void)

@@ -19,11 +19,11 @@ int kit_open(void)
         printf("skipped: %s\n", device ? why : "no device");
         return CHECK_SKIP;
     }
-    if (device->gpus() < 1 && kit_on_gpu()) {
+    if (device->gpu.count() < 1 && kit_on_gpu()) {
         printf("skipped: no GPU\n");
         return CHECK_SKIP;
     }
-    return device->stream_create(0, &stream) == TUTTI_OK ? 0 : 1;
+    return device->stream.create(0, &stream) == TUTTI_OK ? 0 : 1;
 }
 
 int kit_on_gpu(void)
@@ -33,7 +33,7 @@ int kit_on_gpu(void)
 
 void kit_close(void)
 {
-    device->stream_destroy(stream);
+    device->stream.destroy(stream);
 }
 
 /* ---- layouts ---- */
@@ -131,18 +131,18 @@ static void bytes_of(unsigned char *to, size_t n, uint64_t seed)
 static int alloc(enum kit_memory kind, size_t bytes, void **memory)
 {
     if (kind == KIT_DEVICE)
-        return device->alloc(0, bytes, memory) == TUTTI_OK;
+        return device->memory.alloc(0, bytes, memory) == TUTTI_OK;
     if (kind == KIT_PINNED)
-        return device->alloc_pinned(bytes, memory) == TUTTI_OK;
+        return device->memory.alloc_pinned(bytes, memory) == TUTTI_OK;
     return posix_memalign(memory, 16, bytes) == 0;
 }
 
 static void release(enum kit_memory kind, void *memory)
 {
     if (kind == KIT_DEVICE)
-        device->free(memory);
+        device->memory.free(memory);
     else if (kind == KIT_PINNED)
-        device->free_pinned(memory);
+        device->memory.free_pinned(memory);
     else
         free(memory);
 }
@@ -170,7 +170,7 @@ static int make(struct side *side, enum kit_memory kind, const struct kit_layout
         return 0;
     side->device = memory;
     side->buffer = (void *)((uintptr_t)memory + side->lead - (uintptr_t)low);
-    return device->copy_now(memory, side->image, side->bytes) == TUTTI_OK;
+    return device->memory.copy_now(memory, side->image, side->bytes) == TUTTI_OK;
 }
 
 static void drop(struct side *side)
@@ -193,7 +193,7 @@ static unsigned char *at(const struct side *side, uint64_t p, uint64_t first)
 
 static int same(struct side *side, const char *which, unsigned job, const char *what)
 {
-    if (device->copy_now(side->seen, side->device, side->bytes) != TUTTI_OK)
+    if (device->memory.copy_now(side->seen, side->device, side->bytes) != TUTTI_OK)
         return 0;
     size_t wrong = 0, first = 0;
     for (size_t i = side->bytes; i-- > 0;) {
@@ -239,7 +239,7 @@ int kit_check_all(const struct kit_case *tests, unsigned n, int now, const char 
     }
     if (fine) {
         const int status = now ? tutti_pack_now(0, jobs, n) : tutti_pack_enqueue(stream, 0, jobs, n);
-        const int waited = now ? TUTTI_OK : device->stream_sync(stream);
+        const int waited = now ? TUTTI_OK : device->stream.sync(stream);
         fine = CHECK(status == TUTTI_OK && waited == TUTTI_OK, "%s: %s", what,
                      tutti_status_text(status != TUTTI_OK ? status : waited));
     }
@@ -276,7 +276,7 @@ int kit_check_in(const struct kit_case *tests, unsigned n, size_t bytes, uint64_
         image[side] = malloc(bytes);
         bytes_of(image[side], bytes, seeds += 1 << 24);
         fine = fine && CHECK(alloc(KIT_DEVICE, bytes, &memory[side]), "no memory") &&
-               device->copy_now(memory[side], image[side], bytes) == TUTTI_OK;
+               device->memory.copy_now(memory[side], image[side], bytes) == TUTTI_OK;
     }
     for (unsigned i = 0; fine && i < n; i++)
         jobs[i] = (struct tutti_pack_job){.direction = tests[i].direction,
@@ -287,7 +287,7 @@ int kit_check_in(const struct kit_case *tests, unsigned n, size_t bytes, uint64_
                                           .bytes = tests[i].bytes};
     if (fine) {
         const int status = now ? tutti_pack_now(0, jobs, n) : tutti_pack_enqueue(stream, 0, jobs, n);
-        fine = CHECK(status == TUTTI_OK && (now || device->stream_sync(stream) == TUTTI_OK), "%s: %s", what,
+        fine = CHECK(status == TUTTI_OK && (now || device->stream.sync(stream) == TUTTI_OK), "%s: %s", what,
                      tutti_status_text(status));
     }
     for (unsigned i = 0; fine && i < n; i++) {
@@ -298,7 +298,7 @@ int kit_check_in(const struct kit_case *tests, unsigned n, size_t bytes, uint64_
         }
     }
     for (int side = 0; side < 2; side++) {
-        fine = fine && device->copy_now(seen, memory[side], bytes) == TUTTI_OK &&
+        fine = fine && device->memory.copy_now(seen, memory[side], bytes) == TUTTI_OK &&
                CHECK(memcmp(seen, image[side], bytes) == 0, "%s, %s: the %s differs", what,
                      tests[0].direction == TUTTI_UNPACK ? "unpack" : "pack", side ? "packed side" : "memory");
         free(image[side]);

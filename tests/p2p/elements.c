@@ -47,7 +47,7 @@ static int is_run(const struct tutti_plan *plan)
 static void *device_memory(size_t bytes)
 {
     void *at = NULL;
-    CHECK(tutti_device()->alloc(-1, bytes, &at) == TUTTI_OK, "no device memory");
+    CHECK(tutti_device()->memory.alloc(-1, bytes, &at) == TUTTI_OK, "no device memory");
     return at;
 }
 
@@ -91,7 +91,7 @@ void kit_make(struct kit_side *side, enum kit_memory memory, uint64_t bytes, int
     if (side->host)
         memcpy(side->host, fill, side->room);
     if (side->device)
-        CHECK(tutti_device()->copy_now(side->device, fill, side->room) == TUTTI_OK, "filling");
+        CHECK(tutti_device()->memory.copy_now(side->device, fill, side->room) == TUTTI_OK, "filling");
     free(fill);
 }
 
@@ -101,7 +101,7 @@ void kit_shut(struct kit_side *side)
     any_free(&side->types);
     free(side->host);
     if (side->device)
-        tutti_device()->free(side->device);
+        tutti_device()->memory.free(side->device);
 }
 
 char *kit_pattern(uint64_t seed, uint64_t bytes)
@@ -137,7 +137,7 @@ void kit_fill(struct kit_side *side, uint64_t seed, uint64_t bytes)
     if (side->host)
         memcpy(side->host, host, side->room);
     if (side->device)
-        CHECK(tutti_device()->copy_now(side->device, device, side->room) == TUTTI_OK, "filling");
+        CHECK(tutti_device()->memory.copy_now(side->device, device, side->room) == TUTTI_OK, "filling");
     free(host);
     free(device);
 }
@@ -154,7 +154,7 @@ void kit_judge(const struct kit_side *side, uint64_t seed, uint64_t bytes, const
     if (side->host)
         CHECK(memcmp(side->host, host, side->room) == 0, "message %d: wrong bytes on the host", number);
     if (side->device) {
-        CHECK(tutti_device()->copy_now(is, side->device, side->room) == TUTTI_OK, "reading");
+        CHECK(tutti_device()->memory.copy_now(is, side->device, side->room) == TUTTI_OK, "reading");
         CHECK(memcmp(is, device, side->room) == 0, "message %d: wrong bytes on the device", number);
     }
     free(host);

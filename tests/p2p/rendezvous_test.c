@@ -131,7 +131,7 @@ static void fetch(struct side *s, struct flight *f, const struct tutti_rndv *rnd
 {
     struct tutti_endpoint_layout layout;
     if (rndv->layout_bytes == 0) {
-        CHECK(tutti_device()->copy_now(f->in, data, a->bytes) == TUTTI_OK, "copy");
+        CHECK(tutti_device()->memory.copy_now(f->in, data, a->bytes) == TUTTI_OK, "copy");
         return;
     }
     if (!CHECK(tutti_endpoint_layout(s->endpoint, s->before, rndv, held, data, a->bytes, &layout) == TUTTI_OK,
@@ -157,7 +157,7 @@ static int take_pieces(struct side *s, struct tutti_rndv *rndv, const struct ann
         return 0;
     if (f->taken == 0)
         tutti_endpoint_meet(s->endpoint, s->before, rndv, s->gpu);
-    CHECK(tutti_device()->copy_now(f->in + run.first, run.data, run.bytes) == TUTTI_OK, "copy");
+    CHECK(tutti_device()->memory.copy_now(f->in + run.first, run.data, run.bytes) == TUTTI_OK, "copy");
     f->taken += run.pieces;
     atomic_store(&rndv->taken, f->taken);
     if (run.first + run.bytes < a->bytes)
@@ -267,7 +267,7 @@ static void cannot_be_packed(struct side *s, enum tutti_must must, uint64_t *sta
     int status = TUTTI_OK;
     kit_make(&out, KIT_DEVICE, MOST, 0, state);
     struct tutti_p2p_send send = {.elements = out.elements,
-                                  .gpu = tutti_device()->gpus(), /* there is none of this number */
+                                  .gpu = tutti_device()->gpu.count(), /* there is none of this number */
                                   .bytes = out.capacity,
                                   .since = tutti_now_ns(),
                                   .rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu)};
@@ -302,14 +302,14 @@ static int ring(struct tutti_transport *transport, void *with)
     CHECK(tutti_device()->open(why, sizeof why) == TUTTI_OK, "the device opens");
     for (int i = 0; i < IN_FLIGHT; i++) {
         void *pinned = NULL;
-        CHECK(tutti_device()->alloc_pinned(ROOM, &pinned) == TUTTI_OK, "pinned memory");
+        CHECK(tutti_device()->memory.alloc_pinned(ROOM, &pinned) == TUTTI_OK, "pinned memory");
         s.flight[i].in = pinned;
     }
-    CHECK(tutti_device()->alloc(-1, 64, &memory) == TUTTI_OK, "device memory");
+    CHECK(tutti_device()->memory.alloc(-1, 64, &memory) == TUTTI_OK, "device memory");
     s.endpoint = tutti_endpoint_new(kit.node, tutti_device(), SCRATCH);
     s.worker = (struct tutti_p2p_worker){.endpoint = s.endpoint, .node = kit.node, .transport = transport};
     CHECK(s.endpoint != NULL, "no memory");
-    CHECK(tutti_device()->current(&s.gpu) == TUTTI_OK, "the GPU");
+    CHECK(tutti_device()->gpu.current(&s.gpu) == TUTTI_OK, "the GPU");
     s.gpu = s.gpu < 0 ? 0 : s.gpu;
     CHECK(tutti_endpoint_use(s.endpoint, s.gpu) == 0 && tutti_endpoint_offer(s.endpoint, s.gpu), "scratch");
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
@@ -324,8 +324,8 @@ static int ring(struct tutti_transport *transport, void *with)
     tutti_endpoint_free(s.endpoint, 1);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     for (int i = 0; i < IN_FLIGHT; i++)
-        tutti_device()->free_pinned(s.flight[i].in);
-    tutti_device()->free(memory);
+        tutti_device()->memory.free_pinned(s.flight[i].in);
+    tutti_device()->memory.free(memory);
     kit_close(&kit);
     return check_failed() != 0;
 }

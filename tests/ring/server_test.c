@@ -108,9 +108,9 @@ static void open_server(int gpu)
     mailbox = (struct mailbox){.random = random_mix(check_seed())};
     server.owner = (struct tutti_ring_owner){
         .name = "this test", .abort = &aborted, .dead = find_dead, .ended = ended, .owner = &aborted};
-    CHECK(!gpu || device->stream_create(0, &stream) == TUTTI_OK, "a stream");
+    CHECK(!gpu || device->stream.create(0, &stream) == TUTTI_OK, "a stream");
     CHECK(tutti_ring_server_open(&server, gpu ? device : NULL, 0, stream, SLOTS) == TUTTI_OK, "a ring");
-    CHECK(!gpu || device->stream_destroy(stream) == TUTTI_OK, "a stream");
+    CHECK(!gpu || device->stream.destroy(stream) == TUTTI_OK, "a stream");
     const struct tutti_ring_user adder = {.first = ADD, .count = 2, .operations = adding, .user = sum};
     const struct tutti_ring_user box = {
         .first = MAIL, .count = 2, .operations = mailing, .poll = advance_mail, .user = &mailbox};

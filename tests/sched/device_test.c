@@ -28,22 +28,22 @@ static void open_device(struct on_device *d)
     d->device = tutti_device();
     assert_non_null(d->device);
     assert_int_equal(d->device->open(why, sizeof why), TUTTI_OK);
-    assert_int_equal(d->device->stream_create(0, &d->stream), TUTTI_OK);
+    assert_int_equal(d->device->stream.create(0, &d->stream), TUTTI_OK);
     for (int i = 0; i < INPUTS + 2; i++)
-        assert_int_equal(d->device->event_create(0, &d->event[i]), TUTTI_OK);
+        assert_int_equal(d->device->event.create(0, &d->event[i]), TUTTI_OK);
     for (int i = 0; i < INPUTS; i++)
-        assert_int_equal(d->device->alloc(0, WORDS * sizeof(int32_t), &d->memory[i]), TUTTI_OK);
-    assert_int_equal(d->device->alloc(0, WORDS * sizeof(int32_t), &d->out), TUTTI_OK);
+        assert_int_equal(d->device->memory.alloc(0, WORDS * sizeof(int32_t), &d->memory[i]), TUTTI_OK);
+    assert_int_equal(d->device->memory.alloc(0, WORDS * sizeof(int32_t), &d->out), TUTTI_OK);
 }
 
 static void close_device(struct on_device *d)
 {
     for (int i = 0; i < INPUTS + 2; i++)
-        assert_int_equal(d->device->event_destroy(d->event[i]), TUTTI_OK);
-    assert_int_equal(d->device->stream_destroy(d->stream), TUTTI_OK);
+        assert_int_equal(d->device->event.destroy(d->event[i]), TUTTI_OK);
+    assert_int_equal(d->device->stream.destroy(d->stream), TUTTI_OK);
     for (int i = 0; i < INPUTS; i++)
-        assert_int_equal(d->device->free(d->memory[i]), TUTTI_OK);
-    assert_int_equal(d->device->free(d->out), TUTTI_OK);
+        assert_int_equal(d->device->memory.free(d->memory[i]), TUTTI_OK);
+    assert_int_equal(d->device->memory.free(d->out), TUTTI_OK);
 }
 
 /* Host to device, combined there, and back. */
@@ -116,10 +116,10 @@ static void waits_for_a_flag(void **state)
         tutti_progress_poll();
     assert_false(tutti_sched_done(sched));
     assert_int_equal(to, 0);
-    assert_int_equal(d.device->copy(d.stream, (void *)&word, &stored, sizeof stored), TUTTI_OK);
+    assert_int_equal(d.device->stream.copy(d.stream, (void *)&word, &stored, sizeof stored), TUTTI_OK);
     assert_int_equal(tutti_sched_wait(sched, "for a flag", 0), TUTTI_OK);
     assert_int_equal(to, from);
-    assert_int_equal(d.device->stream_sync(d.stream), TUTTI_OK);
+    assert_int_equal(d.device->stream.sync(d.stream), TUTTI_OK);
     tutti_sched_free(sched);
     close_device(&d);
 }

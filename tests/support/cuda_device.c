@@ -56,11 +56,11 @@ static int copy(struct tutti_stream *stream, void *to, const void *from, size_t 
 }
 
 const struct tutti_device cuda_device = {.name = "the CUDA runtime",
-                                         .choose = choose,
-                                         .stream_create = stream_create,
-                                         .stream_destroy = stream_destroy,
-                                         .event_create = event_create,
-                                         .event_destroy = event_destroy,
-                                         .event_record = event_record,
-                                         .event_query = event_query,
-                                         .copy = copy};
+                                         .gpu.choose = choose,
+                                         .stream.create = stream_create,
+                                         .stream.destroy = stream_destroy,
+                                         .event.create = event_create,
+                                         .event.destroy = event_destroy,
+                                         .event.record = event_record,
+                                         .event.query = event_query,
+                                         .stream.copy = copy};

@@ -42,10 +42,8 @@ static int export_memory(const void *device, struct tutti_export *out, int *fd)
     return TUTTI_OK;
 }
 
-static const struct tutti_device device = {.name = "counting",
-                                           .import_memory = import_memory,
-                                           .release_memory = release_memory,
-                                           .export_memory = export_memory};
+static const struct tutti_device device = {
+    .name = "counting", .share.import = import_memory, .share.release = release_memory, .share.export = export_memory};
 
 static struct tutti_export name(uint64_t id)
 {
@@ -232,7 +230,7 @@ static int export_by_address(const void *at, struct tutti_export *out, int *fd)
 static void names_of_what_is_gone(void **state)
 {
     (void)state;
-    static const struct tutti_device by_address = {.export_memory = export_by_address, .classify = classify};
+    static const struct tutti_device by_address = {.share.export = export_by_address, .memory.classify = classify};
     struct tutti_cache *cache = tutti_cache_new(4);
     struct tutti_export out;
     uint64_t ids[64], all = 0;
@@ -261,7 +259,7 @@ static void no_name_is_lost(void **state)
 {
     (void)state;
     enum { NAMES = 3000, MOST = 64 };
-    static const struct tutti_device by_address = {.export_memory = export_by_address, .classify = classify};
+    static const struct tutti_device by_address = {.share.export = export_by_address, .memory.classify = classify};
     static int told[NAMES + 1];
     struct tutti_cache *cache = tutti_cache_new(4);
     struct tutti_export out;

@@ -56,7 +56,7 @@ static int sum(struct tutti_team *team, float *in, float *out)
     memcpy(args.window, team->window, sizeof args.window);
     struct tutti_launch launch = {
         .kernel = TUTTI_KERNEL_ONESHOT, .type = TUTTI_TYPE_F32, .op = TUTTI_OP_SUM, .blocks = 1, .args = &args};
-    int status = team->device->launch(team->stream, &launch);
+    int status = team->device->launch.kernel(team->stream, &launch);
     if (status == TUTTI_OK)
         status = tutti_team_await_kernel(team, team->epoch);
     if (status != TUTTI_OK)

@@ -49,13 +49,13 @@ static struct tutti_rndv *send(struct side *s, int rank, int to, enum tutti_rndv
     if (!CHECK(rndv != NULL, "there is a rendezvous"))
         return NULL;
     contents(s->host, rank);
-    CHECK(s->device->copy_now(s->memory, s->host, BYTES) == TUTTI_OK, "copy");
+    CHECK(s->device->memory.copy_now(s->memory, s->host, BYTES) == TUTTI_OK, "copy");
     rndv->bytes = BYTES;
     rndv->tag = 0;
     int known = tutti_endpoint_share(s->endpoint, rndv, s->memory, NULL);
     if (state == TUTTI_RNDV_BOUNCE || !known) {
         void *scratch = tutti_endpoint_scratch(s->endpoint, rndv, BYTES, 1);
-        CHECK(scratch && s->device->copy_now(scratch, s->memory, BYTES) == TUTTI_OK, "packed");
+        CHECK(scratch && s->device->memory.copy_now(scratch, s->memory, BYTES) == TUTTI_OK, "packed");
         atomic_store(&rndv->packed, tutti_pieces(BYTES, rndv->piece));
         state = TUTTI_RNDV_BOUNCE;
     }
@@ -103,7 +103,7 @@ static int receive(struct side *s, int sender, int rank)
         there = tutti_endpoint_pieces(s->endpoint, sender, rndv, s->gpu, rndv->bytes, 0, &run);
         data = run.bytes == BYTES ? run.data : NULL;
     }
-    CHECK(there == TUTTI_REACHED && data && s->device->copy_now(s->host, data, BYTES) == TUTTI_OK, "fetched");
+    CHECK(there == TUTTI_REACHED && data && s->device->memory.copy_now(s->host, data, BYTES) == TUTTI_OK, "fetched");
     tutti_endpoint_meet(s->endpoint, sender, rndv, s->gpu);
     tutti_endpoint_release(s->endpoint, held);
     unsigned char *want = malloc(BYTES);
@@ -141,11 +141,12 @@ static int die(struct tutti_transport *transport, void *unused)
     struct side s = {.device = tutti_device(), .host = malloc(BYTES)};
     char why[160];
     void *memory = NULL;
-    CHECK(s.device->open(why, sizeof why) == TUTTI_OK && s.device->alloc(-1, BYTES, &memory) == TUTTI_OK, "memory");
+    CHECK(s.device->open(why, sizeof why) == TUTTI_OK && s.device->memory.alloc(-1, BYTES, &memory) == TUTTI_OK,
+          "memory");
     s.memory = memory;
     s.endpoint = tutti_endpoint_new(kit.node, s.device, SCRATCH);
     static const int all[RANKS] = {0, 1, 2};
-    CHECK(s.device->current(&s.gpu) == TUTTI_OK, "the GPU");
+    CHECK(s.device->gpu.current(&s.gpu) == TUTTI_OK, "the GPU");
     s.gpu = s.gpu < 0 ? 0 : s.gpu;
     CHECK(tutti_endpoint_use(s.endpoint, s.gpu) == 0 && tutti_endpoint_offer(s.endpoint, s.gpu), "scratch");
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
@@ -202,7 +203,7 @@ static int die(struct tutti_transport *transport, void *unused)
         pass(&s, rank, 2, 0);
     }
     tutti_endpoint_free(s.endpoint, 1);
-    s.device->free(s.memory);
+    s.device->memory.free(s.memory);
     free(s.host);
     kit_close(&kit);
     return check_failed() != 0;

@@ -60,8 +60,8 @@ static void pack_some(struct side *s, struct flight *f)
     const uint64_t bytes = most < f->bytes - first ? most : f->bytes - first;
     if (n == 0)
         return;
-    CHECK(s->device->copy_now(f->scratch + f->packed % f->rndv->slots * f->rndv->piece, f->from + first, bytes) ==
-              TUTTI_OK,
+    CHECK(s->device->memory.copy_now(f->scratch + f->packed % f->rndv->slots * f->rndv->piece, f->from + first,
+                                     bytes) == TUTTI_OK,
           "copy");
     f->packed += n;
     atomic_store(&f->rndv->packed, f->packed);
@@ -79,7 +79,7 @@ static int send_one(struct side *s, int i, uint64_t *state)
     if (!CHECK(rndv != NULL, "there is a rendezvous"))
         return 0;
     fill(s->host, bytes, contents);
-    CHECK(s->device->copy_now(from, s->host, bytes) == TUTTI_OK, "copy");
+    CHECK(s->device->memory.copy_now(from, s->host, bytes) == TUTTI_OK, "copy");
     rndv->bytes = bytes;
     rndv->tag = i;
     a->bytes = bytes;
@@ -154,7 +154,7 @@ static int receive_one(struct side *s, int i)
             tutti_endpoint_release(s->endpoint, held);
             return 0;
         }
-        CHECK(s->device->copy_now(s->want + (size_t)i * MOST, data, a->bytes) == TUTTI_OK, "copy");
+        CHECK(s->device->memory.copy_now(s->want + (size_t)i * MOST, data, a->bytes) == TUTTI_OK, "copy");
     } else if (tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE)) {
         struct tutti_endpoint_run run;
         const enum tutti_reaching there =
@@ -164,7 +164,8 @@ static int receive_one(struct side *s, int i)
         if (s->taken[i] == 0)
             tutti_endpoint_meet(s->endpoint, s->before, rndv, s->gpu);
         CHECK(run.first + run.bytes <= a->bytes, "pieces within the message");
-        CHECK(s->device->copy_now(s->want + (size_t)i * MOST + run.first, run.data, run.bytes) == TUTTI_OK, "copy");
+        CHECK(s->device->memory.copy_now(s->want + (size_t)i * MOST + run.first, run.data, run.bytes) == TUTTI_OK,
+              "copy");
         s->taken[i] += run.pieces;
         atomic_store(&rndv->taken, s->taken[i]);
         if (run.first + run.bytes < a->bytes)
@@ -252,12 +253,12 @@ static int ring(struct tutti_transport *transport, void *with)
     CHECK(s.device->open(why, sizeof why) == TUTTI_OK, "the device opens");
     for (int i = 0; i < ALLOCATIONS; i++) {
         void *memory = NULL;
-        CHECK(s.device->alloc(-1, IN_FLIGHT * MOST, &memory) == TUTTI_OK, "device memory");
+        CHECK(s.device->memory.alloc(-1, IN_FLIGHT * MOST, &memory) == TUTTI_OK, "device memory");
         s.memory[i] = memory;
     }
     s.endpoint = tutti_endpoint_new(kit.node, s.device, SCRATCH);
     CHECK(s.endpoint != NULL, "a endpoint");
-    CHECK(s.device->current(&s.gpu) == TUTTI_OK, "the GPU");
+    CHECK(s.device->gpu.current(&s.gpu) == TUTTI_OK, "the GPU");
     s.gpu = s.gpu < 0 ? 0 : s.gpu;
     CHECK(tutti_endpoint_use(s.endpoint, s.gpu) == 0 && tutti_endpoint_listens(s.endpoint), "the first GPU");
     CHECK(tutti_endpoint_offer(s.endpoint, s.gpu), "scratch");
@@ -280,7 +281,7 @@ static int ring(struct tutti_transport *transport, void *with)
     tutti_endpoint_free(s.endpoint, 1);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     for (int i = 0; i < ALLOCATIONS; i++)
-        s.device->free(s.memory[i]);
+        s.device->memory.free(s.memory[i]);
     free(s.host);
     free(s.want);
     kit_close(&kit);

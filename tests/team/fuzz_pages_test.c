@@ -41,7 +41,7 @@ static void readable(const void *at, uint64_t bytes, const char *what)
         readable((const char *)at + bytes - 64, 64, what);
         return;
     }
-    CHECK(device->copy_now(taken, at, bytes) == TUTTI_OK, "%s: %llu bytes are not there", what,
+    CHECK(device->memory.copy_now(taken, at, bytes) == TUTTI_OK, "%s: %llu bytes are not there", what,
           (unsigned long long)bytes);
 }
 
@@ -57,7 +57,7 @@ static void send_descriptor(const struct tutti_team *team, const void *of, uint6
         note.generation = membership->generation[READER];
         note.sequence = team->sequence;
     }
-    CHECK(device->export_memory(of, &what, &fd) == TUTTI_OK, "export");
+    CHECK(device->share.export(of, &what, &fd) == TUTTI_OK, "export");
     tutti_socket_give(nodes[LIAR], READER, &note, fd);
     close(fd);
 }
@@ -75,9 +75,11 @@ static void vote_ahead(struct tutti_slot *slot, const struct tutti_team *team)
 static void offer(struct tutti_team *team, const struct tutti_resources *resources)
 {
     struct tutti_slot *slot = team->slot[LIAR];
-    slot->offer = (struct tutti_offer){
-        .bytes = resources->bytes, .blocks = device->blocks(1), .ticks = resources->ticks, .share = resources->share};
-    device->uuid(1, slot->offer.uuid);
+    slot->offer = (struct tutti_offer){.bytes = resources->bytes,
+                                       .blocks = device->gpu.blocks(1),
+                                       .ticks = resources->ticks,
+                                       .share = resources->share};
+    device->gpu.uuid(1, slot->offer.uuid);
     changed_bytes(&slot->offer, sizeof slot->offer, &state);
     slot->offer.share.what.needs_fd = 1; /* or nobody waits for the descriptor */
     send_descriptor(team, resources->channel, slot->offer.share.what.id, 0);
@@ -316,7 +318,7 @@ static void fuzz(void)
     taken = malloc(MOST);
     CHECK(taken && device->open(text, sizeof text) == TUTTI_OK, "device");
     for (int i = 0; i < 2; i++)
-        CHECK(device->alloc(1, 20000, (void **)&memory[i]) == TUTTI_OK, "memory");
+        CHECK(device->memory.alloc(1, 20000, (void **)&memory[i]) == TUTTI_OK, "memory");
     nodes[READER]->device = nodes[LIAR]->device = device;
     CHECK(tutti_resources_take(nodes[LIAR], 1, 0, &resources, &why) == TUTTI_OK, "resources: %s", why);
     for (long i = 0; i < cases && check_failed() < 5; i++) {
@@ -332,7 +334,7 @@ static void fuzz(void)
     tutti_plan_drop(s.plan);
     tutti_cache_empty(nodes[READER]->cache, device);
     for (int i = 0; i < 2; i++)
-        device->free(memory[i]);
+        device->memory.free(memory[i]);
     free(taken);
     printf("%ld cases: %ld teams opened, %ld mappings, %ld messages, %ld layouts; %ld refused\n", cases, opened, mapped,
            reached, laid_out, refused);

@@ -81,7 +81,7 @@ static int both(struct tutti_transport *transport, void *arg)
         CHECK(team->scratch != nonblocking->scratch && team->words != nonblocking->words &&
                   team->stream != nonblocking->stream,
               "channels");
-        CHECK(team->blocks == nonblocking->blocks && team->blocks == team->device->blocks(team->gpu), "blocks");
+        CHECK(team->blocks == nonblocking->blocks && team->blocks == team->device->gpu.blocks(team->gpu), "blocks");
     }
     kit_close(&kit);
     return 0;

@@ -37,8 +37,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .doc = "Shows on one screen the MPIs and devices that were found, what is enabled and why not, and the settings and "
-           "rules in force. Needs no MPI.",
+    .doc =
+        "Shows on one screen the MPIs and devices that were found, what is enabled and why not, and the settings and "
+        "rules in force. Needs no MPI.",
 };
 
 static const struct {
@@ -53,21 +54,21 @@ static void read_gpus(const struct tutti_device *device, struct info_device *out
 {
     unsigned char uuid[INFO_GPUS][16];
     memset(uuid, 0, sizeof uuid);
-    int n = device->gpus ? device->gpus() : 0;
+    int n = device->gpu.count ? device->gpu.count() : 0;
     out->gpus = n < 0 ? 0 : n < INFO_GPUS ? n : INFO_GPUS;
     for (int g = 0; g < out->gpus; g++) {
         struct info_gpu *gpu = &out->gpu[g];
-        if (!device->describe || device->describe(g, gpu->text, sizeof gpu->text) != TUTTI_OK)
+        if (!device->gpu.describe || device->gpu.describe(g, gpu->text, sizeof gpu->text) != TUTTI_OK)
             snprintf(gpu->text, sizeof gpu->text, "GPU %d", g);
-        if (device->uuid && device->uuid(g, uuid[g]) == TUTTI_OK) {
+        if (device->gpu.uuid && device->gpu.uuid(g, uuid[g]) == TUTTI_OK) {
             for (int i = 0; i < 16; i++)
                 snprintf(gpu->uuid + 2 * i, 3, "%02x", uuid[g][i]);
         }
     }
     for (int g = 0; g < out->gpus; g++) {
         for (int p = 0; p < out->gpus; p++) {
-            int known = device->reach && out->gpu[p].uuid[0];
-            out->gpu[g].reaches[p] = known ? (signed char)(device->reach(g, uuid[p]) > 0) : -1;
+            int known = device->gpu.reach && out->gpu[p].uuid[0];
+            out->gpu[g].reaches[p] = known ? (signed char)(device->gpu.reach(g, uuid[p]) > 0) : -1;
         }
     }
 }

@@ -117,7 +117,7 @@ static void tune_options_read(int argc, char **argv)
         out->sections &= (1u << TUNE_MESSAGE) - 1;
     if (out->start.ranks == 0) {
         const struct tutti_device *device = tutti_device();
-        int gpus = !device->simulates && device->gpus ? device->gpus() : 0;
+        int gpus = !device->simulates && device->gpu.count ? device->gpu.count() : 0;
         out->start.ranks = gpus < 2 ? 2 : gpus;
     }
 }

@@ -55,12 +55,12 @@ int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct
  * other. */
 static int prepare(struct tutti_team *team)
 {
-    if (!team->device->prepare)
+    if (!team->device->launch.prepare)
         return TUTTI_OK;
     uint64_t start = tutti_now_ns();
     for (int type = 0; type < TUTTI_TYPES; type++) {
         for (int op = 0; op < TUTTI_OPS; op++) {
-            int status = tutti_has_kernel(type, op) ? team->device->prepare(team->gpu, type, op) : TUTTI_OK;
+            int status = tutti_has_kernel(type, op) ? team->device->launch.prepare(team->gpu, type, op) : TUTTI_OK;
             if (status != TUTTI_OK)
                 return status;
             tutti_coll_of(team)->prepared[type] |= tutti_has_kernel(type, op) ? 1u << op : 0;

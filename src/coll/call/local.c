@@ -17,12 +17,12 @@ static int stream_of(const struct tutti_device *device, int gpu, struct tutti_st
     int status = TUTTI_OK;
     pthread_mutex_lock(&lock);
     if (streams[gpu] && lives[gpu] != tutti_gpu_life(gpu)) {
-        device->stream_destroy(streams[gpu]);
+        device->stream.destroy(streams[gpu]);
         streams[gpu] = NULL;
     }
     lives[gpu] = tutti_gpu_life(gpu);
     if (!streams[gpu])
-        status = device->stream_create(gpu, &streams[gpu]);
+        status = device->stream.create(gpu, &streams[gpu]);
     if (status != TUTTI_OK)
         tutti_error("no stream for a local reduction on GPU %d: %s", gpu, tutti_status_text(status));
     *out = streams[gpu];
@@ -35,11 +35,11 @@ int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int typ
     const struct tutti_device *device = tutti_device();
     struct tutti_stream *stream;
     char why[160];
-    if (!device || !device->launch || !device->stream_create || !device->stream_sync)
+    if (!device || !device->launch.kernel || !device->stream.create || !device->stream.sync)
         return TUTTI_ERR_UNAVAILABLE;
     if (device->open(why, sizeof why) != TUTTI_OK) /* said by those who allocate */
         return TUTTI_ERR_UNAVAILABLE;
-    if (gpu < 0 && (device->current(&gpu) != TUTTI_OK || gpu < 0))
+    if (gpu < 0 && (device->gpu.current(&gpu) != TUTTI_OK || gpu < 0))
         gpu = 0;
     if (gpu >= GPUS)
         return TUTTI_ERR_UNAVAILABLE;
@@ -58,6 +58,6 @@ int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int typ
                                      .blocks = (uint32_t)(blocks < TUTTI_MAX_BLOCKS ? blocks : TUTTI_MAX_BLOCKS)};
     struct tutti_launch launch = {
         .kernel = TUTTI_KERNEL_DIRECT, .type = type, .op = op, .blocks = args.blocks, .args = &args};
-    status = device->launch(stream, &launch);
-    return status == TUTTI_OK ? device->stream_sync(stream) : status;
+    status = device->launch.kernel(stream, &launch);
+    return status == TUTTI_OK ? device->stream.sync(stream) : status;
 }

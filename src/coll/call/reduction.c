@@ -120,8 +120,8 @@ void tutti_prepare(struct tutti_team *team, const struct tutti_call *call)
     uint32_t *prepared = &tutti_coll_of(team)->prepared[call->type];
     if (*prepared >> call->op & 1)
         return;
-    if (device && device->prepare)
-        device->prepare(team->state == TUTTI_TEAM_OPEN ? team->gpu : call->gpu, call->type, call->op);
+    if (device && device->launch.prepare)
+        device->launch.prepare(team->state == TUTTI_TEAM_OPEN ? team->gpu : call->gpu, call->type, call->op);
     *prepared |= 1u << call->op;
 }
 

@@ -85,7 +85,7 @@ int tutti_move(const struct tutti_team *team, void *to, const void *from, size_t
     enum tutti_phase before = tutti_phase(TUTTI_PHASE_COPY);
     int status = TUTTI_OK;
     if (device && device->active())
-        status = device->copy_now(to, from, bytes);
+        status = device->memory.copy_now(to, from, bytes);
     else
         memmove(to, from, bytes);
     tutti_phase(before);

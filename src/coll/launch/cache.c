@@ -55,8 +55,8 @@ int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *laun
 {
     struct tutti_coll_state *state = tutti_coll_of(team);
     /* To make one ready may wait for what runs, as kernels in stream order may for long: see team/discard.h. */
-    if (!team->device->launch_prepare || state->cache_off || tutti_discard_held(team->node))
-        return team->device->launch(team->stream, launch);
+    if (!team->device->launch.keep || state->cache_off || tutti_discard_held(team->node))
+        return team->device->launch.kernel(team->stream, launch);
     if (!state->launch_cache) {
         state->launch_cache = calloc(TUTTI_CACHED_LAUNCHES, sizeof *state->launch_cache);
         tutti_coll_keeps(team);
@@ -64,11 +64,11 @@ int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *laun
     struct tutti_cached_launch *entry = state->launch_cache ? place_of(state, launch) : NULL;
     state->launch_lookups++;
     if (!entry)
-        return team->device->launch(team->stream, launch);
+        return team->device->launch.kernel(team->stream, launch);
     if (entry->calls < UINT32_MAX / 2)
         entry->calls++;
     if (entry->prepared) {
-        int status = team->device->launch_prepared(team->stream, entry->prepared);
+        int status = team->device->launch.kept(team->stream, entry->prepared);
         if (status != TUTTI_ERR_UNAVAILABLE)
             return status;
         state->cache_stale = entry->prepared;
@@ -76,7 +76,7 @@ int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *laun
     }
     if (entry->calls >= SEEN_ENOUGH)
         state->cache_next = entry;
-    return team->device->launch(team->stream, launch);
+    return team->device->launch.kernel(team->stream, launch);
 }
 
 void tutti_launch_cache_fill(struct tutti_team *team)
@@ -89,7 +89,7 @@ void tutti_launch_cache_fill(struct tutti_team *team)
     if (!entry || tutti_discard_held(team->node))
         return;
     entry->launch.flow = &entry->flow;
-    int status = team->device->launch_prepare(team->stream, &entry->launch, &entry->prepared);
+    int status = team->device->launch.keep(team->stream, &entry->launch, &entry->prepared);
     if (status == TUTTI_OK)
         return;
     entry->prepared = NULL;

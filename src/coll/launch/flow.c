@@ -163,8 +163,8 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, st
                                       .gpu = team->gpu,
                                       .early = overlap(team, stream, flow.blocks, &args.early),
                                       .flow = &args};
-        status =
-            notice != 0 && longest <= most ? tutti_launch_cached(team, &launch) : team->device->launch(stream, &launch);
+        status = notice != 0 && longest <= most ? tutti_launch_cached(team, &launch)
+                                                : team->device->launch.kernel(stream, &launch);
     }
     return status;
 }
@@ -176,8 +176,9 @@ static int take_spare(struct tutti_team *team, size_t bytes)
     if (state->spare_bytes >= bytes)
         return TUTTI_OK;
     size_t more = bytes > 2 * state->spare_bytes ? bytes : 2 * state->spare_bytes;
-    int status = state->spares < TUTTI_SPARES ? team->device->alloc(team->gpu, more, &state->spare[state->spares])
-                                              : TUTTI_ERR_MEMORY;
+    int status = state->spares < TUTTI_SPARES
+                     ? team->device->memory.alloc(team->gpu, more, &state->spare[state->spares])
+                     : TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK)
         return status;
     tutti_coll_keeps(team);
@@ -203,7 +204,7 @@ static int launch_apart(struct tutti_team *team, const struct tutti_call *call, 
         return status;
     void *const spare = tutti_coll_of(team)->spare[tutti_coll_of(team)->spares - 1];
     apart.in = spare;
-    status = team->device->copy(stream, spare, call->in, bytes);
+    status = team->device->stream.copy(stream, spare, call->in, bytes);
     return status == TUTTI_OK ? launch_all(team, &apart, stream, launch_number, notice, shape) : status;
 }
 

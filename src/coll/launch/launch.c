@@ -92,7 +92,7 @@ int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, en
     args->blocks = blocks;
     struct tutti_launch launch = {
         .kernel = kernel, .type = type, .op = op, .blocks = blocks, .gpu = team->gpu, .args = args};
-    int status = team->device->launch(team->stream, &launch);
+    int status = team->device->launch.kernel(team->stream, &launch);
     tutti_phase(TUTTI_PHASE_KERNEL);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
@@ -107,15 +107,15 @@ int tutti_waiting_now(void)
 void tutti_waiting_begin(const struct tutti_team *team)
 {
     waiting++;
-    if (team->device->waiting_begin)
-        team->device->waiting_begin();
+    if (team->device->launch.waiting_begin)
+        team->device->launch.waiting_begin();
 }
 
 void tutti_waiting_end(const struct tutti_team *team)
 {
     waiting--;
-    if (team->device->waiting_end)
-        team->device->waiting_end();
+    if (team->device->launch.waiting_end)
+        team->device->launch.waiting_end();
 }
 
 uint64_t tutti_all_ranks(const struct tutti_team *team)

@@ -19,7 +19,7 @@ static int carry(struct tutti_team *team, const struct tutti_call *call, void *o
     int status = TUTTI_OK;
     for (int i = 1; i < team->size && n > 0 && status == TUTTI_OK; i++) {
         int peer = (team->rank + i) % team->size;
-        status = team->device->copy(team->stream, (char *)out[peer] + begin * size, from, n * size);
+        status = team->device->stream.copy(team->stream, (char *)out[peer] + begin * size, from, n * size);
     }
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }

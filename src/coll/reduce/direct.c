@@ -141,11 +141,11 @@ static int copy_round(struct tutti_team *team, const struct tutti_call *call, vo
         if (team->gpu_of[r] != team->gpu_index || count <= at)
             continue;
         size_t n = count - at < most ? count - at : most;
-        status =
-            team->device->copy(team->stream, (char *)out[r] + at * size, (char *)team->scratch_of[r] + room, n * size);
+        status = team->device->stream.copy(team->stream, (char *)out[r] + at * size, (char *)team->scratch_of[r] + room,
+                                           n * size);
     }
     if (status == TUTTI_OK)
-        status = team->device->stream_sync(team->stream);
+        status = team->device->stream.sync(team->stream);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 

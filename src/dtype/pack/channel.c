@@ -29,23 +29,23 @@ static int build(const struct tutti_device *device, int gpu, struct tutti_pack_c
     int mapped = 0, status = channel ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) {
         page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        status = page == MAP_FAILED ? TUTTI_ERR_MEMORY : device->map_host(gpu, page, PAGE, &seen);
+        status = page == MAP_FAILED ? TUTTI_ERR_MEMORY : device->memory.map_host(gpu, page, PAGE, &seen);
         mapped = status == TUTTI_OK;
     }
     if (status == TUTTI_OK)
-        status = device->alloc(gpu, sizeof *channel->ended, &ended);
+        status = device->memory.alloc(gpu, sizeof *channel->ended, &ended);
     if (status == TUTTI_OK)
-        status = device->stream_create(gpu, &channel->stream);
+        status = device->stream.create(gpu, &channel->stream);
     if (status == TUTTI_OK)
-        status = device->fill(channel->stream, ended, 0, sizeof *channel->ended);
+        status = device->stream.fill(channel->stream, ended, 0, sizeof *channel->ended);
     if (status != TUTTI_OK) {
         tutti_error("no stream for packing on GPU %d: %s", gpu, tutti_status_text(status));
         if (channel && channel->stream)
-            device->stream_destroy(channel->stream);
+            device->stream.destroy(channel->stream);
         if (ended)
-            device->free(ended);
+            device->memory.free(ended);
         if (mapped)
-            device->unmap_host(gpu, page);
+            device->memory.unmap_host(gpu, page);
         if (page != MAP_FAILED)
             munmap(page, PAGE);
         free(channel);
@@ -63,8 +63,8 @@ static int build(const struct tutti_device *device, int gpu, struct tutti_pack_c
 /* The GPU was reset: its stream and its memory have gone. */
 static void bury(const struct tutti_device *device, struct tutti_pack_channel *channel)
 {
-    device->stream_destroy(channel->stream);
-    device->unmap_host(channel->gpu, channel->done);
+    device->stream.destroy(channel->stream);
+    device->memory.unmap_host(channel->gpu, channel->done);
     munmap(channel->done, PAGE);
     free(channel);
 }
@@ -131,7 +131,7 @@ static int look(void *with, uint64_t *waited)
     if (*waited - k->asked <= ASK_NS)
         return TUTTI_OK;
     k->asked = *waited;
-    const int state = k->device->stream_query(k->channel->stream);
+    const int state = k->device->stream.query(k->channel->stream);
     if (state == 0 || reported(k->channel))
         return TUTTI_OK;
     tutti_error("a packing kernel on GPU %d failed: %s", k->channel->gpu,

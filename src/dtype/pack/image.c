@@ -204,15 +204,15 @@ static int make(const struct tutti_device *device, struct tutti_stream *stream, 
     unsigned char *host = NULL;
     int status = posix_memalign((void **)&host, 16, bytes ? bytes : 16) == 0 ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
-        status = device->alloc(gpu, bytes, &image->memory);
+        status = device->memory.alloc(gpu, bytes, &image->memory);
     if (status == TUTTI_OK) {
         memset(host, 0, bytes);
         write_bytes(image, plan, host);
-        status = device->copy(stream, image->memory, host, bytes);
-        const int waited = device->stream_sync(stream);
+        status = device->stream.copy(stream, image->memory, host, bytes);
+        const int waited = device->stream.sync(stream);
         status = status == TUTTI_OK ? waited : status;
         if (status != TUTTI_OK)
-            device->free(image->memory);
+            device->memory.free(image->memory);
     }
     free(host);
     if (status != TUTTI_OK)
@@ -257,7 +257,7 @@ static void forget(const struct tutti_plan *plan)
     while (gone) {
         struct tutti_plan_image *next = gone->next;
         if (device->active() && gone->life == tutti_gpu_life(gone->gpu))
-            device->free(gone->memory);
+            device->memory.free(gone->memory);
         free(gone);
         gone = next;
     }
@@ -299,7 +299,7 @@ int tutti_image_make(const struct tutti_device *device, struct tutti_stream *str
     }
     pthread_mutex_unlock(&lock);
     if (other) { /* another thread was faster */
-        device->free(made->memory);
+        device->memory.free(made->memory);
         free(made);
     }
     *out = other ? other : made;

@@ -22,11 +22,11 @@ static int open_device(int *gpu, const struct tutti_device **out)
 {
     const struct tutti_device *device = tutti_device();
     char why[160];
-    if (!device || !device->launch_pack || !device->prepare_pack)
+    if (!device || !device->launch.pack || !device->launch.prepare_pack)
         return TUTTI_ERR_UNAVAILABLE;
     if (device->open(why, sizeof why) != TUTTI_OK) /* the allocating call reports it */
         return TUTTI_ERR_UNAVAILABLE;
-    if (*gpu < 0 && (device->current(gpu) != TUTTI_OK || *gpu < 0))
+    if (*gpu < 0 && (device->gpu.current(gpu) != TUTTI_OK || *gpu < 0))
         *gpu = 0;
     if (*gpu >= GPUS)
         return TUTTI_ERR_ARGUMENT;
@@ -39,7 +39,7 @@ static int room_of(const struct tutti_device *device, int gpu, size_t *room)
     *room = atomic_load_explicit(&rooms[gpu], memory_order_relaxed);
     if (*room)
         return TUTTI_OK;
-    int status = device->prepare_pack(gpu, room);
+    int status = device->launch.prepare_pack(gpu, room);
     if (status == TUTTI_OK)
         atomic_store_explicit(&rooms[gpu], *room, memory_order_relaxed);
     return status;
@@ -74,7 +74,7 @@ static int image_of(const struct tutti_device *device, struct tutti_stream *stre
     *image = tutti_image_find(plan, gpu);
     if (*image)
         return TUTTI_OK;
-    const int captured = device->stream_capturing ? device->stream_capturing(stream) : 0;
+    const int captured = device->stream.capturing ? device->stream.capturing(stream) : 0;
     if (captured < 0)
         return captured;
     if (captured && !tutti_image_needed(plan))
@@ -137,7 +137,7 @@ static void look_up(const struct tutti_device *device, uintptr_t at, struct seen
             return;
         }
     }
-    device->classify((const void *)at, memory);
+    device->memory.classify((const void *)at, memory);
     if (memory->kind != TUTTI_MEMORY_DEVICE || seen->n == sizeof seen->of / sizeof seen->of[0])
         return;
     seen->of[seen->n].base = (uintptr_t)memory->base;
@@ -329,7 +329,7 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
     if (status == TUTTI_OK && some)
         status = tutti_pack_channel_wait(device, channel);
     else if (launches > 0)
-        channel->broken = device->stream_sync(channel->stream) != TUTTI_OK;
+        channel->broken = device->stream.sync(channel->stream) != TUTTI_OK;
     tutti_pack_channel_give(channel);
     return status;
 }

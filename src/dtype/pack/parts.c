@@ -88,7 +88,7 @@ static int launch(struct tutti_parts *parts, int last)
     parts->launches++;
     tutti_count("packing kernels", TUTTI_OUTCOME_LAUNCHED, NULL);
     parts->n = parts->extras = parts->reaches = 0;
-    return parts->device->launch_pack(parts->stream, &what);
+    return parts->device->launch.pack(parts->stream, &what);
 }
 
 int tutti_parts_add(struct tutti_parts *parts, const struct tutti_pack_part *part, const void *extra, uint32_t extras,

@@ -22,7 +22,7 @@ static void look(struct looking *at, const char *from, const char *end)
 {
     if (is_known(at, from, end))
         return;
-    at->device->classify(from, &at->last);
+    at->device->memory.classify(from, &at->last);
     at->any = 1;
     if (at->last.kind == TUTTI_MEMORY_HOST) {
         at->places->host = 1;
@@ -87,7 +87,7 @@ void tutti_places_of(const struct tutti_plan *plan, int64_t count, const void *b
     else
         end += reach;
     struct tutti_memory memory;
-    at.device->classify(first, &memory);
+    at.device->memory.classify(first, &memory);
     const char *base = memory.base;
     if (memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + memory.bytes) {
         out->device = 1;
@@ -97,7 +97,7 @@ void tutti_places_of(const struct tutti_plan *plan, int64_t count, const void *b
     /* Memory of the host has no bounds that the device knows: its two ends stand for what lies between. */
     const struct tutti_memory low = memory;
     if (low.kind != TUTTI_MEMORY_DEVICE && buffer != NULL) {
-        at.device->classify(end - 1, &memory);
+        at.device->memory.classify(end - 1, &memory);
         if (memory.kind == low.kind && memory.gpu == low.gpu) {
             out->host = low.kind == TUTTI_MEMORY_HOST;
             out->gpu = low.gpu;
@@ -131,8 +131,8 @@ static void copy_block(struct window *window, char *memory, uint64_t at, uint64_
         return;
     char *packed = window->packed + (from - window->first);
     memory += from - at;
-    window->status = window->direction == TUTTI_PACK ? window->device->copy_now(packed, memory, end - from)
-                                                     : window->device->copy_now(memory, packed, end - from);
+    window->status = window->direction == TUTTI_PACK ? window->device->memory.copy_now(packed, memory, end - from)
+                                                     : window->device->memory.copy_now(memory, packed, end - from);
 }
 
 /* Dimensions from the `d`th on, and the list where it stands among them. */
@@ -177,7 +177,7 @@ int tutti_packed_move(enum tutti_direction direction, const struct tutti_places 
         struct window window = {tutti_device(), direction, first, first + bytes, packed, TUTTI_OK};
         return copy_all(&window, plan, count, buffer);
     }
-    if (gpu < 0 && tutti_device()->current(&gpu) != TUTTI_OK)
+    if (gpu < 0 && tutti_device()->gpu.current(&gpu) != TUTTI_OK)
         gpu = -1;
     const struct tutti_pack_job job = {
         .direction = direction,

@@ -120,8 +120,8 @@ static int move(struct tutti_blocks *blocks, enum tutti_direction direction, int
             continue;
         if (block->solid && (copied || !block->plan)) {
             n = row_from(blocks, i, end, &bytes);
-            status = direction == TUTTI_PACK ? tutti_door.device->copy_now(packed, block->at, bytes)
-                                             : tutti_door.device->copy_now(block->at, packed, bytes);
+            status = direction == TUTTI_PACK ? tutti_door.device->memory.copy_now(packed, block->at, bytes)
+                                             : tutti_door.device->memory.copy_now(block->at, packed, bytes);
             continue;
         }
         if (block->plan)
@@ -143,7 +143,7 @@ static int move(struct tutti_blocks *blocks, enum tutti_direction direction, int
                                                .bytes = block->bytes};
     }
     if (status == TUTTI_OK && used) {
-        if (gpu < 0 && tutti_door.device->current(&gpu) != TUTTI_OK)
+        if (gpu < 0 && tutti_door.device->gpu.current(&gpu) != TUTTI_OK)
             gpu = -1;
         status = tutti_pack_now(gpu, jobs, used);
     }

@@ -74,7 +74,7 @@ static void trim(void *memory)
 static int alloc_pinned(int gpu, size_t bytes, void **out)
 {
     void *memory = tutti_overrun_map(bytes), *seen = NULL;
-    const int status = memory ? tutti_door.device->map_host(gpu, memory, bytes, &seen) : TUTTI_ERR_MEMORY;
+    const int status = memory ? tutti_door.device->memory.map_host(gpu, memory, bytes, &seen) : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
         *out = memory;
     else
@@ -84,7 +84,7 @@ static int alloc_pinned(int gpu, size_t bytes, void **out)
 
 static void free_pinned(void *memory)
 {
-    tutti_door.device->unmap_host(-1, memory);
+    tutti_door.device->memory.unmap_host(-1, memory);
     tutti_overrun_unmap(memory);
 }
 

@@ -43,7 +43,7 @@ int tutti_elements_on_device(const void *buffer, MPI_Datatype type)
 static int in_one(const struct tutti_stage *stage)
 {
     struct tutti_memory memory;
-    tutti_door.device->classify(stage->user, &memory);
+    tutti_door.device->memory.classify(stage->user, &memory);
     const char *base = memory.base;
     return memory.kind == TUTTI_MEMORY_DEVICE && stage->user >= base &&
            stage->user + stage->bytes <= base + memory.bytes;
@@ -124,7 +124,7 @@ static int copy_runs(struct tutti_stage *stage, int out)
         for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
             MPI_Count at = stage->first + e * stage->extent + (MPI_Count)runs[i].at;
             char *to = out ? stage->user + at : stage->memory + at, *from = out ? stage->memory + at : stage->user + at;
-            status = tutti_door.device->copy_now(to, from, runs[i].bytes);
+            status = tutti_door.device->memory.copy_now(to, from, runs[i].bytes);
         }
     }
     free(runs);
@@ -156,7 +156,7 @@ static int copy_in(struct tutti_stage *stage)
     /* One copy of all is as fast, unless most of it is gaps. */
     int dense = !stage->plan || stage->bytes / 4 < (size_t)stage->count * stage->plan->size;
     if (stage->solid || (dense && in_one(stage)))
-        return tutti_door.device->copy_now(stage->memory, stage->user, stage->bytes);
+        return tutti_door.device->memory.copy_now(stage->memory, stage->user, stage->bytes);
     return stage->plan ? copy_packed(stage, 0) : copy_runs(stage, 0);
 }
 
@@ -263,7 +263,7 @@ static int lazy_out(struct tutti_stage *stage, size_t bytes)
         memcpy(piece, stage->memory + at, n);
         status = stage->packed
                      ? tutti_packed_move(TUTTI_UNPACK, &stage->places, stage->plan, stage->count, user, at, n, piece)
-                     : tutti_door.device->copy_now(stage->user + at, piece, n);
+                     : tutti_door.device->memory.copy_now(stage->user + at, piece, n);
     }
     tutti_bounce_give(bounce);
     return status;
@@ -283,7 +283,7 @@ int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes)
                                  0, n, stage->memory);
     if (!stage->solid)
         return stage->plan ? copy_packed(stage, 1) : copy_runs(stage, 1);
-    return n ? tutti_door.device->copy_now(stage->user, stage->memory, n) : TUTTI_OK;
+    return n ? tutti_door.device->memory.copy_now(stage->user, stage->memory, n) : TUTTI_OK;
 }
 
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count)

@@ -77,10 +77,10 @@ int tutti_door_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     void *memory = NULL;
     char why[256];
     int gpu = -1, status = device->open(why, sizeof why);
-    if (status == TUTTI_OK && device->meet)
-        status = device->meet(&gpu);
+    if (status == TUTTI_OK && device->gpu.meet)
+        status = device->gpu.meet(&gpu);
     if (status == TUTTI_OK)
-        status = device->alloc(gpu, (size_t)size, &memory);
+        status = device->memory.alloc(gpu, (size_t)size, &memory);
     if (status != TUTTI_OK)
         return tutti_next.MPI_Alloc_mem(size, info, baseptr);
     *(void **)baseptr = memory;
@@ -101,7 +101,7 @@ int tutti_door_MPI_Free_mem(void *base)
     if (likely(!tutti_on_device(base)))
         return tutti_next.MPI_Free_mem(base);
     struct tutti_memory memory;
-    tutti_door.device->classify(base, &memory);
+    tutti_door.device->memory.classify(base, &memory);
     if (memory.base != base || tutti_free(base) != TUTTI_OK)
         return tutti_fail_self(MPI_ERR_BASE);
     forget(base);

@@ -79,15 +79,15 @@ static int in_pieces(const struct packing *call, const struct tutti_plan *plan, 
         size_t n = bytes - at < most ? bytes - at : most;
         if (places->device) {
             if (!packs)
-                status = tutti_door.device->copy_now(piece, message + at, n);
+                status = tutti_door.device->memory.copy_now(piece, message + at, n);
             if (status == TUTTI_OK)
                 status = tutti_packed_move(call->direction, places, plan, call->count, call->elements, at, n, piece);
             if (packs && status == TUTTI_OK)
-                status = tutti_door.device->copy_now(message + at, piece, n);
+                status = tutti_door.device->memory.copy_now(message + at, piece, n);
         } else if (packs) {
             tutti_plan_pack_host(plan, (uint64_t)call->count, call->elements, at, n, piece);
-            status = tutti_door.device->copy_now(message + at, piece, n);
-        } else if ((status = tutti_door.device->copy_now(piece, message + at, n)) == TUTTI_OK) {
+            status = tutti_door.device->memory.copy_now(message + at, piece, n);
+        } else if ((status = tutti_door.device->memory.copy_now(piece, message + at, n)) == TUTTI_OK) {
             tutti_plan_unpack_host(plan, (uint64_t)call->count, call->elements, at, n, piece);
         }
     }
@@ -101,7 +101,7 @@ static int by_plan(const struct packing *call, const struct tutti_plan *plan, si
     struct tutti_places places;
     struct tutti_memory message;
     tutti_places_of(plan, call->count, call->elements, &places);
-    tutti_door.device->classify(call->message, &message);
+    tutti_door.device->memory.classify(call->message, &message);
     int on_host = message.kind == TUTTI_MEMORY_HOST, apart = 0;
     if (message.kind == TUTTI_MEMORY_DEVICE && places.device && message.gpu >= 0 && places.gpu >= 0)
         apart = message.gpu != places.gpu;
@@ -149,7 +149,7 @@ static int part_open(struct part *part, const struct packing *call, MPI_Count mo
         return TUTTI_ERR_MEMORY;
     part->host = part->bounce->memory;
     return call->direction == TUTTI_UNPACK && part->bytes
-               ? tutti_door.device->copy_now(part->host, call->message, part->bytes)
+               ? tutti_door.device->memory.copy_now(part->host, call->message, part->bytes)
                : TUTTI_OK;
 }
 
@@ -157,7 +157,7 @@ static int part_close(struct part *part, const struct packing *call, size_t byte
 {
     int status = TUTTI_OK;
     if (part->bounce && call->direction == TUTTI_PACK && bytes)
-        status = tutti_door.device->copy_now(call->message, part->host, bytes);
+        status = tutti_door.device->memory.copy_now(call->message, part->host, bytes);
     tutti_bounce_give(part->bounce);
     return status;
 }

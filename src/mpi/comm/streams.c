@@ -59,7 +59,7 @@ static int read_info(MPI_Info info, void **handle)
         return MPI_ERR_INFO_KEY;
     }
     const struct tutti_device *device = tutti_door.device;
-    if (!device || !device->stream_wrap) {
+    if (!device || !device->stream.wrap) {
         tutti_error("%s: this process has no device with streams", call);
         return MPI_ERR_UNSUPPORTED_OPERATION;
     }
@@ -90,12 +90,12 @@ int tutti_door_MPIX_Stream_create(MPI_Info info, struct tutti_mpix_stream **out)
     const struct tutti_device *device = tutti_door.device;
     struct tutti_mpix_stream *made = calloc(1, sizeof *made);
     int status = made ? device->open(why, sizeof why) : TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK && (status = device->stream_wrap(-1, handle, &made->stream)) == TUTTI_OK) {
-        status = device->stream_identity(made->stream, &made->gpu, &same);
-        if (status == TUTTI_OK && device->stream_order)
-            status = made->order = device->stream_order(made->stream);
+    if (status == TUTTI_OK && (status = device->stream.wrap(-1, handle, &made->stream)) == TUTTI_OK) {
+        status = device->stream.identity(made->stream, &made->gpu, &same);
+        if (status == TUTTI_OK && device->stream.order)
+            status = made->order = device->stream.order(made->stream);
         if (status < 0)
-            device->stream_destroy(made->stream);
+            device->stream.destroy(made->stream);
     }
     if (status >= 0) {
         atomic_init(&made->users, 1);
@@ -112,7 +112,7 @@ static void drop(struct tutti_mpix_stream *stream)
 {
     if (atomic_fetch_sub(&stream->users, 1) > 1)
         return;
-    tutti_door.device->stream_destroy(stream->stream);
+    tutti_door.device->stream.destroy(stream->stream);
     free(stream);
 }
 
@@ -150,7 +150,7 @@ static void count_order(int order, int by)
 
 static int is_idle(void *stream)
 {
-    return tutti_door.device->stream_query(stream);
+    return tutti_door.device->stream.query(stream);
 }
 
 /* Waits for what is in the communicator's stream; in a fiber the others go on. Polls meanwhile: kernels in the stream
@@ -175,7 +175,7 @@ static int settle(void *with)
     const struct tutti_comm *comm = with;
     const struct tutti_device *device = tutti_door.device;
     struct tutti_stream *stream = comm->stream->stream;
-    int capturing = device->stream_capturing(stream);
+    int capturing = device->stream.capturing(stream);
     if (capturing > 0) {
         tutti_error("a reduction on %s that is not in stream order was called while the communicator's stream is "
                     "captured: call its _enqueue form, or end the capture first",
@@ -190,7 +190,7 @@ int tutti_comm_stream_settle(MPI_Comm handle)
     struct tutti_comm *comm = handle == tutti_handles.no_comm ? NULL : tutti_comm_find(handle);
     if (!comm || !comm->stream || comm->team->size == 1)
         return TUTTI_OK;
-    if (tutti_door.device->stream_capturing(comm->stream->stream) != 0) /* said when it is closed */
+    if (tutti_door.device->stream.capturing(comm->stream->stream) != 0) /* said when it is closed */
         return TUTTI_OK;
     return finished(comm);
 }
@@ -273,7 +273,7 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
     const struct tutti_device *device = tutti_door.device;
     int idle = 1;
     if (comm->stream && !closing) {
-        int capturing = device->stream_capturing(comm->stream->stream);
+        int capturing = device->stream.capturing(comm->stream->stream);
         if (capturing > 0) {
             tutti_error("%s was freed while its stream is captured: what it holds is not used again",
                         comm->transport.base.label);

@@ -138,7 +138,7 @@ void tutti_endpoints_poll(const void *buffer)
 {
     struct tutti_memory memory;
     if (unlikely(!tutti_endpoint_listens(tutti_endpoint))) {
-        tutti_door.device->classify(buffer, &memory);
+        tutti_door.device->memory.classify(buffer, &memory);
         if (memory.kind == TUTTI_MEMORY_DEVICE)
             tutti_endpoint_use(tutti_endpoint, memory.gpu);
     }
@@ -163,7 +163,7 @@ void tutti_endpoints_connect(struct tutti_team *team, int gpu)
     uint32_t all = 0;
     if (!tutti_endpoint_everywhere || tutti_team_vote(team, tutti_endpoint != NULL, &all) != TUTTI_OK || !all)
         return;
-    if (gpu < 0 && tutti_door.device->current(&gpu) != TUTTI_OK)
+    if (gpu < 0 && tutti_door.device->gpu.current(&gpu) != TUTTI_OK)
         gpu = -1;
     c.gpu = gpu;
     for (int r = 0; r < team->size; r++)

@@ -51,7 +51,7 @@ static inline int tutti_on_device(const void *pointer)
     if (!tutti_door.device || !tutti_door.device->active())
         return 0;
     struct tutti_memory memory;
-    tutti_door.device->classify(pointer, &memory);
+    tutti_door.device->memory.classify(pointer, &memory);
     return memory.kind == TUTTI_MEMORY_DEVICE;
 }
 /* 1 where a device pointer must not reach the MPI. Cheap for programs without device memory. */

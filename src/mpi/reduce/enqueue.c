@@ -20,7 +20,7 @@ static int refuse(const struct tutti_reduction_args *args, int code, const char 
 static int reached(const void *buffer, int gpu)
 {
     struct tutti_memory memory;
-    tutti_door.device->classify(buffer, &memory);
+    tutti_door.device->memory.classify(buffer, &memory);
     if (memory.kind == TUTTI_MEMORY_HOST)
         return 0;
     return memory.kind != TUTTI_MEMORY_DEVICE || memory.gpu < 0 || gpu < 0 || memory.gpu == gpu;
@@ -84,7 +84,7 @@ static int enqueue_alone(const struct tutti_call *call, struct tutti_stream *str
     if (call->collective == TUTTI_COLLECTIVE_EXSCAN || call->collective == TUTTI_COLLECTIVE_BARRIER ||
         call->in == call->out)
         return TUTTI_OK;
-    return tutti_door.device->copy(stream, call->out, call->in, call->count * tutti_type_size(call->type));
+    return tutti_door.device->stream.copy(stream, call->out, call->in, call->count * tutti_type_size(call->type));
 }
 
 static int put(const struct tutti_reduction_args *args, const struct tutti_comm *state, const struct tutti_call *call)

@@ -141,7 +141,7 @@ static void give(struct tutti_open *open)
     struct tutti_call *call = &open->read.call;
     int gpu;
     open->job.call = call;
-    if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && tutti_door.device->current(&gpu) == TUTTI_OK)
+    if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && tutti_door.device->gpu.current(&gpu) == TUTTI_OK)
         call->gpu = gpu; /* of this thread, not of the worker */
     if (team->size == 1) {
         open->job.job.status = tutti_collective(team, call, &open->job.taken, &open->job.why);

@@ -74,8 +74,8 @@ static int reduce_local(const struct tutti_reduction_args *args)
         return real_local(args, args->sendbuf, args->recvbuf);
     if (tutti_host_only())
         return staged(args, type, operation, TUTTI_REASON_TEXT(HOST_MEMORY));
-    tutti_door.device->classify(args->sendbuf, &in);
-    tutti_door.device->classify(args->recvbuf, &inout);
+    tutti_door.device->memory.classify(args->sendbuf, &in);
+    tutti_door.device->memory.classify(args->recvbuf, &inout);
     if (!reachable(&in) || !reachable(&inout))
         return staged(args, type, operation, TUTTI_REASON_TEXT(HOST_MEMORY));
     if (args->sendbuf == args->recvbuf) /* the MPI may refuse it */

@@ -64,12 +64,12 @@ static int reachable(const struct tutti_memory *memory)
 static void look_at_buffers(struct tutti_call *call)
 {
     struct tutti_memory in, out;
-    tutti_door.device->classify(call->in, &in);
+    tutti_door.device->memory.classify(call->in, &in);
     if (!reachable(&in))
         return;
     out = in;
     if (call->out && call->out != call->in)
-        tutti_door.device->classify(call->out, &out);
+        tutti_door.device->memory.classify(call->out, &out);
     if (!reachable(&out) || (in.gpu >= 0 && out.gpu >= 0 && in.gpu != out.gpu))
         return;
     call->kind = TUTTI_ARRIVAL_DEVICE;

@@ -30,10 +30,10 @@ static void close_queues(struct tutti_proxy *proxy)
     for (int i = 0; all && i < STREAMS; i++) {
         for (int k = 0; k < DEPTH; k++) {
             if (all->queue[i].event[k])
-                proxy->device->event_destroy(all->queue[i].event[k]);
+                proxy->device->event.destroy(all->queue[i].event[k]);
         }
         if (all->queue[i].stream)
-            proxy->device->stream_destroy(all->queue[i].stream);
+            proxy->device->stream.destroy(all->queue[i].stream);
     }
     free(all);
     proxy->near_with = NULL;
@@ -45,9 +45,9 @@ static int open_queues(struct tutti_proxy *proxy)
     int status = all ? TUTTI_OK : TUTTI_ERR_MEMORY;
     proxy->near_with = all;
     for (int i = 0; i < STREAMS && status == TUTTI_OK; i++) {
-        status = proxy->device->stream_create(proxy->gpu, &all->queue[i].stream);
+        status = proxy->device->stream.create(proxy->gpu, &all->queue[i].stream);
         for (int k = 0; k < DEPTH && status == TUTTI_OK; k++)
-            status = proxy->device->event_create(proxy->gpu, &all->queue[i].event[k]);
+            status = proxy->device->event.create(proxy->gpu, &all->queue[i].event[k]);
     }
     return status;
 }
@@ -77,7 +77,7 @@ static int put_signal(struct tutti_proxy *proxy, struct tutti_stream *stream, co
 {
     struct tutti_amo_args args = {.at = tutti_proxy_heap(proxy, o->pe) + o->value[1], .value = o->value[0]};
     const int status =
-        o->bytes ? proxy->device->copy(stream, at, (const void *)(uintptr_t)o->source, o->bytes) : TUTTI_OK;
+        o->bytes ? proxy->device->stream.copy(stream, at, (const void *)(uintptr_t)o->source, o->bytes) : TUTTI_OK;
     const int amo = o->what == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
     return status == TUTTI_OK ? proxy->launch(proxy->space, stream, amo, sizeof(uint64_t), &args) : status;
 }
@@ -88,7 +88,8 @@ static int put_blocks(struct tutti_proxy *proxy, struct tutti_stream *stream, co
     const ptrdiff_t dst = (ptrdiff_t)o->value[0] * o->size, sst = (ptrdiff_t)o->value[1] * o->size;
     int status = TUTTI_OK;
     for (uint64_t i = 0; i < o->bytes && status == TUTTI_OK; i++)
-        status = proxy->device->copy(stream, to + (ptrdiff_t)i * dst, from + (ptrdiff_t)i * sst, o->extra * o->size);
+        status =
+            proxy->device->stream.copy(stream, to + (ptrdiff_t)i * dst, from + (ptrdiff_t)i * sst, o->extra * o->size);
     return status;
 }
 
@@ -99,14 +100,14 @@ static int put_into(struct tutti_proxy *proxy, struct tutti_stream *stream, stru
     const char *const source = (const char *)(uintptr_t)o->source;
     switch (o->operation) {
     case TSHMEM_RING_PUT:
-        return device->copy(stream, at, source, o->bytes);
+        return device->stream.copy(stream, at, source, o->bytes);
     case TSHMEM_RING_PUT_VALUE:
-        return device->copy(stream, at, o->value, o->bytes);
+        return device->stream.copy(stream, at, o->value, o->bytes);
     case TSHMEM_RING_GET:
-        return device->copy(stream, dest, at, o->bytes);
+        return device->stream.copy(stream, dest, at, o->bytes);
     case TSHMEM_RING_GET_VALUE:
         o->value[0] = 0;
-        return device->copy(stream, o->value, at, o->bytes);
+        return device->stream.copy(stream, o->value, at, o->bytes);
     case TSHMEM_RING_PUT_SIGNAL:
         return put_signal(proxy, stream, o, at);
     case TSHMEM_RING_AMO:
@@ -124,7 +125,7 @@ static int choose(struct tutti_proxy *proxy, struct queues *all)
     if (all->chosen)
         return TUTTI_OK;
     all->chosen = 1;
-    return proxy->device->choose(proxy->gpu);
+    return proxy->device->gpu.choose(proxy->gpu);
 }
 
 static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *at)
@@ -137,7 +138,7 @@ static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *
     if (status == TUTTI_OK)
         status = put_into(proxy, queue->stream, o, at);
     if (status == TUTTI_OK)
-        status = proxy->device->event_record(queue->event[queue->begun % DEPTH], queue->stream);
+        status = proxy->device->event.record(queue->event[queue->begun % DEPTH], queue->stream);
     if (status != TUTTI_OK)
         return status;
     queue->request[queue->begun++ % DEPTH] = o;
@@ -151,7 +152,7 @@ static int poll_queues(struct tutti_proxy *proxy)
     for (int i = 0; i < STREAMS; i++) {
         struct queue *const queue = &all->queue[i];
         while (queue->ended != queue->begun) {
-            const int state = proxy->device->event_query(queue->event[queue->ended % DEPTH]);
+            const int state = proxy->device->event.query(queue->event[queue->ended % DEPTH]);
             if (state < 0)
                 return state;
             if (state == 0)

@@ -73,8 +73,8 @@ static int by_copies(struct tutti_shmem *space, const struct blocks *b, char *to
     if (!stream)
         return tutti_shmem_stream_refused(space);
     for (size_t i = 0; i < b->n && status == TUTTI_OK; i++)
-        status = space->gpu->device->copy(stream, to + (ptrdiff_t)i * b->dst * step,
-                                          from + (ptrdiff_t)i * b->sst * step, b->block * b->bytes);
+        status = space->gpu->device->stream.copy(stream, to + (ptrdiff_t)i * b->dst * step,
+                                                 from + (ptrdiff_t)i * b->sst * step, b->block * b->bytes);
     return tutti_shmem_stream_leave(space, stream, status, b->name);
 }
 

@@ -52,6 +52,6 @@ int tutti_shmem_flow_put(struct tutti_shmem *space, const struct tutti_shmem_str
     const int status = tutti_enqueue(team, &reduce, call->stream, &why);
     /* MPI leaves the first result of an exclusive scan as it is, here it is zero. */
     if (status == TUTTI_OK && what == TUTTI_SHMEM_DO_EXSCAN && team->rank == 0)
-        return space->gpu->device->fill(call->stream, args->dest, 0, args->n * tutti_type_size(args->type));
+        return space->gpu->device->stream.fill(call->stream, args->dest, 0, args->n * tutti_type_size(args->type));
     return status;
 }

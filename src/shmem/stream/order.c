@@ -13,16 +13,16 @@ static int after_later(struct tutti_shmem *space, struct tutti_stream *stream)
     struct tutti_event *event = NULL;
     if (atomic_load(&later->settled) >= atomic_load(&later->issued))
         return TUTTI_OK;
-    const int capturing = device->stream_capturing(stream);
+    const int capturing = device->stream.capturing(stream);
     if (capturing != 0)
         return capturing < 0 ? capturing : TUTTI_OK;
-    int status = device->event_create(space->gpu->gpu, &event);
+    int status = device->event.create(space->gpu->gpu, &event);
     if (status != TUTTI_OK)
         return status;
-    status = device->event_record(event, later->stream);
+    status = device->event.record(event, later->stream);
     if (status == TUTTI_OK)
-        status = device->event_wait(stream, event);
-    device->event_destroy(event);
+        status = device->event.wait(stream, event);
+    device->event.destroy(event);
     return status;
 }
 

@@ -40,7 +40,7 @@ static int slices(struct tutti_shmem *space, struct tutti_shmem_streamed *call, 
                                             tutti_shmem_stream_offset(space, args->source), args->n, &zero);
     int status = bytes > 0 ? tutti_shmem_gpu_launch(space, call->stream, &job) : TUTTI_OK;
     if (status == TUTTI_OK && zero)
-        status = space->gpu->device->fill(call->stream, zero, 0, bytes);
+        status = space->gpu->device->stream.fill(call->stream, zero, 0, bytes);
     return status;
 }
 

@@ -10,8 +10,8 @@ static int copy(struct tutti_shmem *space, void *to, const void *from, size_t by
     struct tutti_stream *stream = tutti_shmem_stream_wrap(space, handle, name);
     if (!stream)
         return tutti_shmem_stream_refused(space);
-    return tutti_shmem_stream_leave(space, stream,
-                                    to == from ? TUTTI_OK : space->gpu->device->copy(stream, to, from, bytes), name);
+    return tutti_shmem_stream_leave(
+        space, stream, to == from ? TUTTI_OK : space->gpu->device->stream.copy(stream, to, from, bytes), name);
 }
 
 /* later: the stream goes on at once, where that is faster. */
@@ -80,7 +80,7 @@ static int signal_near(struct tutti_shmem *space, void *to, const void *source, 
     if (!stream)
         return tutti_shmem_stream_refused(space);
     if (bytes > 0 && to != source)
-        status = space->gpu->device->copy(stream, to, source, bytes);
+        status = space->gpu->device->stream.copy(stream, to, source, bytes);
     if (status == TUTTI_OK)
         status = tutti_shmem_lane_amo(space, stream, NULL, amo, at, sizeof *at, value, 0);
     return tutti_shmem_stream_leave(space, stream, status, name);

@@ -17,7 +17,7 @@ struct tutti_stream *tutti_shmem_stream_wrap(struct tutti_shmem *space, void *ha
                          "the heaps are host memory (TUTTI_SHMEM_HEAP), and no stream waits for the host");
     else if (__atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         tutti_shmem_fail(space, TUTTI_ERR_BROKEN, name, "%s", tutti_status_text(TUTTI_ERR_BROKEN));
-    else if (gpu->device->stream_wrap(gpu->gpu, handle, &stream) != TUTTI_OK)
+    else if (gpu->device->stream.wrap(gpu->gpu, handle, &stream) != TUTTI_OK)
         tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "%p is no stream of GPU %d, where the heap of PE %d lies",
                          handle, gpu->gpu, space->state.me);
     else
@@ -33,7 +33,7 @@ int tutti_shmem_stream_refused(struct tutti_shmem *space)
 
 int tutti_shmem_stream_leave(struct tutti_shmem *space, struct tutti_stream *stream, int status, const char *name)
 {
-    space->gpu->device->stream_destroy(stream);
+    space->gpu->device->stream.destroy(stream);
     if (status == TUTTI_OK)
         return status;
     return tutti_shmem_fail(space, status, name, "it could not be put into the stream: %s", tutti_status_text(status));
@@ -95,11 +95,11 @@ int tutti_shmem_stream_launch(struct tutti_shmem *space, struct tutti_shmem_stre
     const struct tutti_device *device = space->gpu->device;
     size_t threads = (bytes / blocks / THREAD_BYTES + WARP - 1) / WARP * WARP;
     threads = threads < LEAST_THREADS ? LEAST_THREADS : threads > TUTTI_SHMEM_THREADS ? TUTTI_SHMEM_THREADS : threads;
-    if (!device->launch_shmem)
-        return tutti_device_missing(device, "launch_shmem");
+    if (!device->launch.shmem)
+        return tutti_device_missing(device, "launch.shmem");
     call->args.what = what;
     call->args.blocks = blocks;
-    return device->launch_shmem(call->stream, &call->args, (unsigned)threads);
+    return device->launch.shmem(call->stream, &call->args, (unsigned)threads);
 }
 
 int tutti_shmem_stream_end(struct tutti_shmem *space, struct tutti_shmem_streamed *call, int status, int whole)
@@ -124,7 +124,7 @@ int tutti_shmem_stream_reaches(struct tutti_shmem *space, const void *address)
     struct tutti_memory memory;
     if (!gpu)
         return 0;
-    gpu->device->classify(address, &memory);
+    gpu->device->memory.classify(address, &memory);
     return memory.kind == TUTTI_MEMORY_DEVICE && (memory.gpu == gpu->gpu || memory.gpu < 0);
 }
 

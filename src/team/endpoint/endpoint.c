@@ -67,7 +67,7 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
     atomic_store(&tutti_endpoint_mine(endpoint)->listens, 0);
     for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
         if (endpoint->gpu[i].scratch && alive && is_there(&endpoint->gpu[i]))
-            endpoint->device->free(endpoint->gpu[i].scratch);
+            endpoint->device->memory.free(endpoint->gpu[i].scratch);
     }
     pthread_mutex_destroy(&endpoint->lock);
     free(endpoint->from);
@@ -180,7 +180,7 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
     if (index >= 0)
         return index;
     index = atomic_load(&endpoint->gpus);
-    if (index == TUTTI_ENDPOINT_GPUS || endpoint->device->uuid(gpu < 0 ? 0 : gpu, own->gpu[index].uuid) != TUTTI_OK)
+    if (index == TUTTI_ENDPOINT_GPUS || endpoint->device->gpu.uuid(gpu < 0 ? 0 : gpu, own->gpu[index].uuid) != TUTTI_OK)
         return -1;
     if (!endpoint->node->device)
         endpoint->node->device = endpoint->device;
@@ -208,8 +208,8 @@ int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[])
 {
     const int all = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
     int n = 0;
-    if (endpoint->device->look)
-        endpoint->device->look();
+    if (endpoint->device->gpu.look)
+        endpoint->device->gpu.look();
     for (int i = 0; i < all; i++) {
         if (is_there(&endpoint->gpu[i]))
             gpus[n++] = endpoint->gpu[i].gpu;
@@ -253,11 +253,11 @@ char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index)
         return NULL;
     if (own->scratch || tutti_endpoint_is_quiet(endpoint) || own->asked++ < own->patience)
         return own->scratch;
-    if (endpoint->device->alloc(own->gpu, endpoint->bytes, &scratch) == TUTTI_OK) {
+    if (endpoint->device->memory.alloc(own->gpu, endpoint->bytes, &scratch) == TUTTI_OK) {
         own->scratch = scratch;
         if (show_scratch(endpoint, index))
             return own->scratch;
-        endpoint->device->free(scratch);
+        endpoint->device->memory.free(scratch);
         own->scratch = NULL;
     }
     if (!own->patience)

@@ -77,7 +77,7 @@ static void capture(struct queue *queue, struct chain *chain, int mode)
                                      QUEUE_REDUCE, QUEUE_REDUCE_SCATTER_BLOCK};
     CUgraph graph = NULL;
     void *from = NULL;
-    CHECK(tutti_device()->alloc_pinned(queue->elements * 16, &from) == 0, "pinned memory");
+    CHECK(tutti_device()->memory.alloc_pinned(queue->elements * 16, &from) == 0, "pinned memory");
     chain->from = from;
     for (int i = 0; i < CHAIN; i++)
         chain->step[i] = queue_draw(queue, kinds[i]);
@@ -94,7 +94,7 @@ static void capture(struct queue *queue, struct chain *chain, int mode)
 static void release(struct chain *chain)
 {
     CU(cu.ExecDestroy(chain->exec));
-    CHECK(tutti_device()->free_pinned(chain->from) == 0, "pinned memory");
+    CHECK(tutti_device()->memory.free_pinned(chain->from) == 0, "pinned memory");
 }
 
 /* New contents for the graph's first copy; the stream is idle. */

@@ -19,7 +19,7 @@ const char *const queue_names[QUEUE_KINDS] = {
 static void *pinned(size_t bytes)
 {
     void *host = NULL;
-    if (tutti_device()->alloc_pinned(bytes, &host) != 0) {
+    if (tutti_device()->memory.alloc_pinned(bytes, &host) != 0) {
         fprintf(stderr, "rank %d: no pinned memory\n", kit_rank);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
@@ -95,12 +95,12 @@ void queue_close(struct queue *queue)
     FINE(tutti_stream_destroy(queue->stream));
     for (int i = 0; i < 2; i++) {
         FINE(tutti_free(queue->buffer[i]));
-        FINE(tutti_device()->free_pinned(queue->got[i]));
+        FINE(tutti_device()->memory.free_pinned(queue->got[i]));
         for (int r = 0; r < queue->size; r++)
             free(queue->model[r][i]);
     }
     for (int i = 0; i < QUEUE_RING; i++)
-        FINE(tutti_device()->free_pinned(queue->fresh[i]));
+        FINE(tutti_device()->memory.free_pinned(queue->fresh[i]));
 }
 
 void queue_set(struct queue *queue, const struct kit_handle *handle)

@@ -35,7 +35,7 @@ void seq_data_open(size_t most)
     arena = memory;
     FINE(tutti_alloc((size_t)2 * SEQ_LOAD, &memory));
     load = memory;
-    FINE(tutti_device()->alloc_pinned(STAGE, &memory));
+    FINE(tutti_device()->memory.alloc_pinned(STAGE, &memory));
     stage = memory;
     memset(poison, POISON, sizeof poison);
 }
@@ -44,7 +44,7 @@ void seq_data_close(void)
 {
     FINE(tutti_free(arena));
     FINE(tutti_free(load));
-    FINE(tutti_device()->free_pinned(stage));
+    FINE(tutti_device()->memory.free_pinned(stage));
 }
 
 void *seq_data_arena(void)

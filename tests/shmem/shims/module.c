@@ -8,7 +8,7 @@ static int taken, gone;
 static int current(void)
 {
     int gpu = -1;
-    tutti_device()->current(&gpu);
+    tutti_device()->gpu.current(&gpu);
     return gpu;
 }
 
