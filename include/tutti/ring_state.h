@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Operation 0 asks for nothing. All other numbers belong to those who serve the ring. */
+/* Operation 0 asks for nothing. All other numbers belong to the users of the ring. */
 enum { TUTTI_RING_NOP = 0 };
 
 /* clang-format off */

@@ -109,8 +109,8 @@ struct tshmem_state {
     uint64_t limit_ns;              /* of a wait in a kernel, 0: none; then the abort word is set and the wait leaves */
     uint32_t far, unused;           /* far: of the team of all PEs */
     struct tshmem_ring_state ring;
-    uint64_t *context; /* [TSHMEM_CONTEXTS_MAX], by number: the turn above the team, which has 32 bits; 0: there is
-                          none. Not of the default one. Memory that kernels and host both read */
+    uint64_t *context; /* [TSHMEM_CONTEXTS_MAX], by number: the turn above the team, which has 32 bits; 0: no
+                          such context. Not of the default one. Memory that kernels and host both read */
     struct tshmem_failure *failure; /* of this PE's kernels; NULL: not used. Memory that kernels and host both see */
 };
 

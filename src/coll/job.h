@@ -11,7 +11,7 @@ struct tutti_reduce_job {
     struct tutti_job job; /* job.status: what tutti_collective() has returned */
     struct tutti_team *team;
     const struct tutti_call *call; /* stays as it is until the job is done */
-    const char *why;                 /* outputs of tutti_collective() */
+    const char *why;               /* outputs of tutti_collective() */
     enum tutti_taken taken;
 };
 

@@ -36,17 +36,17 @@ static const struct old {
 static const struct row {
     enum row_kind kind;
     enum row_group group;
-    const char *name, *standard, *words, *who, *text;
+    const char *name, *standard, *words, *when, *text;
     long least, most;
     size_t offset;
 } rows[] = {
-#define TUTTI_SETTING_INT(group, field, name, standard, least, most, who, text)                                        \
+#define TUTTI_SETTING_INT(group, field, name, standard, least, most, when, text)                                       \
     {ROW_INT, GROUP_##group, name,  #standard, #least " to " #most,                                                    \
-     who,     text,          least, most,      offsetof(struct tutti_settings, field)},
-#define TUTTI_SETTING_WORD(group, field, name, standard, words, who, text)                                             \
-    {ROW_WORD, GROUP_##group, name, standard, words, who, text, 0, 0, offsetof(struct tutti_settings, field)},
-#define TUTTI_SETTING_TEXT(group, field, name, standard, who, text)                                                    \
-    {ROW_TEXT, GROUP_##group, name, standard, "text", who, text, 0, 0, offsetof(struct tutti_settings, field)},
+     when,    text,          least, most,      offsetof(struct tutti_settings, field)},
+#define TUTTI_SETTING_WORD(group, field, name, standard, words, when, text)                                            \
+    {ROW_WORD, GROUP_##group, name, standard, words, when, text, 0, 0, offsetof(struct tutti_settings, field)},
+#define TUTTI_SETTING_TEXT(group, field, name, standard, when, text)                                                   \
+    {ROW_TEXT, GROUP_##group, name, standard, "text", when, text, 0, 0, offsetof(struct tutti_settings, field)},
 #include "tutti/settings.def"
 };
 enum {
@@ -217,7 +217,7 @@ int tutti_settings_row(int index, struct tutti_setting_row *out)
                                       .name = row->name,
                                       .standard = row->standard,
                                       .allowed = row->words,
-                                      .who = row->who,
+                                      .when = row->when,
                                       .text = row->text};
     const char *field = (const char *)tutti_settings() + row->offset;
     if (row->kind == ROW_INT) {

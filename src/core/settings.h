@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 struct tutti_settings {
-#define TUTTI_SETTING_INT(group, field, name, standard, least, most, who, text) long field;
-#define TUTTI_SETTING_WORD(group, field, name, standard, words, who, text)      int field;
-#define TUTTI_SETTING_TEXT(group, field, name, standard, who, text)             const char *field;
+#define TUTTI_SETTING_INT(group, field, name, standard, least, most, when, text) long field;
+#define TUTTI_SETTING_WORD(group, field, name, standard, words, when, text)      int field;
+#define TUTTI_SETTING_TEXT(group, field, name, standard, when, text)             const char *field;
 #include "tutti/settings.def"
 };
 
@@ -34,7 +34,7 @@ int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size);
 /* One setting as text, for `tutti info`. */
 struct tutti_setting_row {
     const char *group; /* title */
-    const char *name, *standard, *allowed, *who, *text;
+    const char *name, *standard, *allowed, *when, *text;
     int set; /* the value in force is not the default */
     char value[256];
 };

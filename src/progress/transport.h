@@ -98,7 +98,8 @@ struct tutti_transport_ops {
 };
 
 /* Local, once at set-up by each user of the transport, by all ranks in the same order: the first of a range of `count`
- * tags that nobody else has; -1: there are not so many left. The first range begins at 0. Ranges are not given back. */
+ * tags that no other user has; -1: there are not so many left. The first range begins at 0. Ranges are not given back.
+ */
 static inline int tutti_transport_tags(struct tutti_transport *transport, int count)
 {
     const int first = transport->tags_taken;

@@ -43,9 +43,9 @@ const char *tutti_rules_common(void);
  * Texts are kept: at most 63 different ones in a process. TUTTI_ERR_SETTING and what is wrong in `wrong` where the
  * rules are, TUTTI_ERR_UNAVAILABLE past the 63. */
 int tutti_rules_set(const char *text, char *wrong, size_t size);
-/* For measurements. 1: from now on open communicators too take the rules in force when they are called, so that one
- * communicator measures them all; 0: each its own again. Local; calls that follow must do so on all ranks, by the same
- * rules. */
+/* For measurements. 1: from now on open communicators too take the rules in force when they are called, so that a
+ * single communicator measures them all; 0: each its own again. Local; calls that follow must do so on all ranks, by
+ * the same rules. */
 void tutti_rules_follow(int on);
 
 #endif

@@ -16,7 +16,10 @@
 #include "shmem/proxy/proxy.h"
 #include "team/team.h"
 
-enum { GROWS = 16 }; /* heaps may, to so many times what they begin with, where no setting says */
+/* Heaps may grow, to so many times what they begin with, where no setting says; those of GPUs to so many bytes at
+ * least: it costs addresses alone. */
+enum { GROWS = 16 };
+static const int64_t GPU_GROWS = INT64_C(64) << 30;
 
 /* Where the heaps lie, by TUTTI_SHMEM_HEAP: on the GPU where there are such, in host memory where one is simulated. */
 static const struct tutti_shmem_kind *kind_of_heaps(void)
@@ -75,7 +78,8 @@ static int open_channel(struct tutti_shmem *space)
 static int make(struct tutti_shmem *space)
 {
     const int64_t mib = tutti_shmem_heap_mib(), first = mib > 0 ? mib << 20 : 0;
-    const int64_t said = (int64_t)tutti_settings()->shmem_heap_most_mb << 20, most = said ? said : first * GROWS;
+    const int64_t said = (int64_t)tutti_settings()->shmem_heap_most_mb << 20;
+    int64_t most = said ? said : first * GROWS;
     uint64_t heap_bytes = (uint64_t)first;
     if (!are_whole(space))
         return TUTTI_ERR_UNAVAILABLE;
@@ -101,6 +105,8 @@ static int make(struct tutti_shmem *space)
         return tutti_shmem_answer(space, TUTTI_ERR_SETTING, "tshmem_init",
                                   "TUTTI_SHMEM_HEAP or TUTTI_DEVICE is not the same on all ranks");
     }
+    if (!said && !space->kind->host_reaches && tutti_device() && !tutti_device()->simulates && most < GPU_GROWS)
+        most = GPU_GROWS;
     heap_bytes += tutti_shmem_statics_find(&space->statics, space->transport,
                                            tutti_shmem_is_loading() && space->kind->host_reaches);
     int status = tutti_shmem_map(space, &heap_bytes, (uint64_t)most + space->statics.all);

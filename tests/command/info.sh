@@ -56,7 +56,7 @@ checks=$((checks + 3))
 listed=$(grep -cE '^TUTTI_SETTING_(INT|WORD|TEXT)\(' "$(dirname "$0")/../../include/tutti/settings.def")
 shown=$(grep -cE '^  (TUTTI|SHMEM)_[A-Z_]+ ' <<<"$said")
 [ "$listed" -eq "$shown" ] || fail "$shown of $listed settings are shown"
-[ "$(grep -cE '^      Who changes it: .' <<<"$said")" -eq "$listed" ] || fail "not each setting says who should change it"
+[ "$(grep -cE '^      When to change it: .' <<<"$said")" -eq "$listed" ] || fail "not each setting says when to change it"
 [ "$(sed -n '/^Tests of the host device/,$p' <<<"$said" | grep -cE '^  TUTTI_(HOST_|SEED|NODE_RANKS)')" -eq "$(grep -cE '^  TUTTI_(HOST_|SEED|NODE_RANKS)' <<<"$said")" ] ||
     fail "settings of tests are not apart"
 said=$("$tutti" info --rules)

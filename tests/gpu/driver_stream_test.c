@@ -1,4 +1,5 @@
-/* The CUDA device against a pretended driver: streams of the program, and what Tutti may do while one is captured. */
+/* The CUDA device against a pretended driver: streams of the program, what Tutti may do while one is captured,
+ * and host memory that is mapped on two GPUs. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -390,13 +391,29 @@ static void test_parts(void **state)
     assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
+static void test_map_host_twice(void **state)
+{
+    (void)state;
+    void *first, *second;
+    int before = fake->live();
+    char *host = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_int_equal(device->memory.map_host(0, host, 4096, &first), TUTTI_OK);
+    assert_int_equal(device->memory.map_host(1, host, 4096, &second), TUTTI_OK);
+    assert_int_equal(device->memory.unmap_host(0, host), TUTTI_OK);
+    assert_int_equal(fake->live(), before + 1);
+    assert_int_equal(device->memory.unmap_host(1, host), TUTTI_OK);
+    assert_int_equal(fake->live(), before);
+    assert_int_equal(device->memory.unmap_host(1, host), TUTTI_ERR_ARGUMENT);
+    munmap(host, 4096);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts),  cmocka_unit_test(test_wrap),    cmocka_unit_test(test_sense),
         cmocka_unit_test(test_kept),   cmocka_unit_test(test_default), cmocka_unit_test(test_capturing),
         cmocka_unit_test(test_beside), cmocka_unit_test(test_reset),   cmocka_unit_test(test_order),
-        cmocka_unit_test(test_copies), cmocka_unit_test(test_early),
+        cmocka_unit_test(test_copies), cmocka_unit_test(test_early),   cmocka_unit_test(test_map_host_twice),
     };
     if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
         return 2;

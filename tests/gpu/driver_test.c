@@ -375,22 +375,6 @@ static void test_reset(void **state)
     assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
-static void test_map_host_twice(void **state)
-{
-    (void)state;
-    void *first, *second;
-    int before = fake->live();
-    char *host = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_int_equal(device->memory.map_host(0, host, 4096, &first), TUTTI_OK);
-    assert_int_equal(device->memory.map_host(1, host, 4096, &second), TUTTI_OK);
-    assert_int_equal(device->memory.unmap_host(0, host), TUTTI_OK);
-    assert_int_equal(fake->live(), before + 1);
-    assert_int_equal(device->memory.unmap_host(1, host), TUTTI_OK);
-    assert_int_equal(fake->live(), before);
-    assert_int_equal(device->memory.unmap_host(1, host), TUTTI_ERR_ARGUMENT);
-    munmap(host, 4096);
-}
-
 static void test_fork(void **state)
 {
     (void)state;
@@ -441,10 +425,10 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest old[] = {cmocka_unit_test(test_old)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_active),         cmocka_unit_test(test_open),   cmocka_unit_test(test_classify),
-        cmocka_unit_test(test_contexts),       cmocka_unit_test(test_share),  cmocka_unit_test(test_own_address_again),
-        cmocka_unit_test(test_launch),         cmocka_unit_test(test_faults), cmocka_unit_test(test_reset),
-        cmocka_unit_test(test_map_host_twice), cmocka_unit_test(test_fork),   cmocka_unit_test(test_given_up),
+        cmocka_unit_test(test_active),   cmocka_unit_test(test_open),     cmocka_unit_test(test_classify),
+        cmocka_unit_test(test_contexts), cmocka_unit_test(test_share),    cmocka_unit_test(test_own_address_again),
+        cmocka_unit_test(test_launch),   cmocka_unit_test(test_faults),   cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_fork),     cmocka_unit_test(test_given_up),
     };
     if (argc != 3)
         return 2;

@@ -14,9 +14,9 @@
 enum { KEY_JSON = 256, KEY_MACHINE, KEY_SETTINGS, KEY_RULES };
 
 static const struct argp_option options[] = {
-    {"machine", KEY_MACHINE, NULL, 0, "MPIs and devices in full: folders, interfaces, UUIDs, who reaches whose memory",
-     0},
-    {"settings", KEY_SETTINGS, NULL, 0, "All settings: value, default, what each does, who should change it", 0},
+    {"machine", KEY_MACHINE, NULL, 0,
+     "MPIs and devices in full: folders, interfaces, UUIDs, which GPUs reach whose memory", 0},
+    {"settings", KEY_SETTINGS, NULL, 0, "All settings: value, default, what each does, when to change it", 0},
     {"rules", KEY_RULES, NULL, 0, "All rules in force, where they come from, and the algorithms that they may name", 0},
     {"json", KEY_JSON, NULL, 0, "All of it as JSON", 0},
     {.name = NULL},

@@ -66,7 +66,7 @@ static json_t *settings(void)
     for (int i = 0; tutti_settings_row(i, &row); i++)
         json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s}", "group", row.group, "name",
                                              row.name, "value", text(row.value), "default", row.standard, "allowed",
-                                             row.allowed, "who", row.who, "text", row.text));
+                                             row.allowed, "when", row.when, "text", row.text));
     return all;
 }
 

@@ -18,7 +18,7 @@ void info_settings_print(const struct info *info)
         printf("  %-26s %-10s %-10s %s\n", row.name,
                row.value[0] ? tutti_plain(row.value, shown, sizeof shown) : "(empty)",
                row.standard[0] ? row.standard : "(empty)", row.allowed);
-        printf("      %s\n      Who changes it: %s\n", row.text, row.who);
+        printf("      %s\n      When to change it: %s\n", row.text, row.when);
     }
     if (info->wrong[0])
         puts("\nNot valid");

@@ -4,14 +4,16 @@
 #define TUTTI_DEVICE_ENV_CUDA_H
 
 #define TUTTI_DEV static __attribute__((unused)) __device__ __forceinline__
-/* Seldom, and much of it. The linker of relocatable code counts registers of functions that are called as they stand,
- * 70 to 108 here, which blocks of 1024 threads do not have: there they are inlined. */
+/* APART: seldom called, and long. COLD: failures. Relocatable code has them inlined: its linker gives a kernel the
+ * registers that any function it calls takes, 36 to 108 here. Two blocks of 1024 threads fit on a multiprocessor
+ * with 32. */
 #ifdef __CUDACC_RDC__
 #define TUTTI_DEV_APART TUTTI_DEV
+#define TUTTI_DEV_COLD  TUTTI_DEV
 #else
 #define TUTTI_DEV_APART static __attribute__((unused)) __device__ __noinline__
+#define TUTTI_DEV_COLD  static __attribute__((unused)) __device__ __noinline__
 #endif
-#define TUTTI_DEV_COLD     static __attribute__((unused)) __device__ __noinline__
 #define TUTTI_DEV_UNROLL   _Pragma("unroll")
 #define TUTTI_DEV_UNROLL_1 _Pragma("unroll 1")
 #define TUTTI_DEV_UNROLL_4 _Pragma("unroll 4")

@@ -2,8 +2,8 @@
 #ifndef TUTTI_DTYPE_EMIT_H
 #define TUTTI_DTYPE_EMIT_H
 
-#include "dtype/plan/tree.h"
 #include "dtype/plan.h"
+#include "dtype/plan/tree.h"
 
 /* Lists that a plan owns. */
 struct tutti_plan_list {

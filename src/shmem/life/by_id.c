@@ -78,7 +78,8 @@ int tutti_shmem_team_by_id(uint64_t id, int size, int index, const tshmem_team_c
                                 g.known, size);
     for (int i = 0; i < size; i++) {
         if ((g.pe[i] == tshmem_my_pe()) != (i == index))
-            return tutti_shmem_answer(space, TUTTI_ERR_ARGUMENT, name, "two PEs have number %d, or one PE has two numbers", i);
+            return tutti_shmem_answer(space, TUTTI_ERR_ARGUMENT, name,
+                                      "two PEs have number %d, or one PE has two numbers", i);
     }
     return space->host->team_of(g.pe, size, config, mask, team);
 }
