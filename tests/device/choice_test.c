@@ -85,7 +85,8 @@ static void test_complete(void **state)
     static const size_t optional[] = {
         offsetof(struct tutti_device, lingers),     offsetof(struct tutti_device, stream_order),
         offsetof(struct tutti_device, prepare),     offsetof(struct tutti_device, waiting_begin),
-        offsetof(struct tutti_device, waiting_end), offsetof(struct tutti_device, prepare_shmem)};
+        offsetof(struct tutti_device, waiting_end), offsetof(struct tutti_device, prepare_shmem),
+        offsetof(struct tutti_device, look)};
     const void *const *entry = (const void *const *)(const void *)&tutti_device_host;
     for (size_t i = 0; i < sizeof tutti_device_host / sizeof *entry; i++) {
         int may_lack = 0;

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "core/lives.h"
 #include "core/status.h"
 #include "core/types.h"
 #include "device/device.h"
@@ -338,7 +339,12 @@ static void test_reset(void **state)
     fake->current(0);
     void *handle = program_stream(0, &owner), *memory;
     assert_int_equal(device->stream_wrap(0, handle, &stream), TUTTI_OK);
+    const unsigned life = tutti_gpu_life(0);
+    device->look();
+    assert_int_equal(tutti_gpu_life(0), life);
     fake->reset(0);
+    device->look();
+    assert_int_equal(tutti_gpu_life(0), life + 1);
     memory = fake->make(0, FAKE_MALLOC, 64);
     fake->current(0);
     assert_int_equal(device->copy(stream, memory, buffer, sizeof buffer), TUTTI_ERR_DEVICE);
