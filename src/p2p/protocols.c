@@ -42,13 +42,13 @@ static int protocol_find_far(const char *name)
 }
 
 const struct tutti_names tutti_protocol_names = {"way of messages", "staged packed direct", protocol_find_near};
-const struct tutti_names tutti_protocol_names_far = {"way of messages", "staged pipelined", protocol_find_far};
+static const struct tutti_names protocol_names_far = {"way of messages", "staged pipelined", protocol_find_far};
 
 /* ---- rules ---- */
 
 enum { NEAR, FAR };
 static const struct tutti_section sections[] = {
-    [NEAR] = {"message", &tutti_protocol_names}, [FAR] = {"message_far", &tutti_protocol_names_far}};
+    [NEAR] = {"message", &tutti_protocol_names}, [FAR] = {"message_far", &protocol_names_far}};
 static struct tutti_rules_room room = {
     .section = sections, .sections = sizeof sections / sizeof sections[0], .known = "message and message_far"};
 

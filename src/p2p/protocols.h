@@ -75,7 +75,7 @@ const struct tutti_protocol_ops *tutti_protocol_at(uint32_t state);
  * sender's; the rules do not name it. */
 extern const struct tutti_protocol_ops tutti_direct_ops, tutti_packed_ops, tutti_carried_ops, tutti_pipelined_ops;
 
-/* What rules of messages name: protocols for ranks of the node, and for those of others. */
-extern const struct tutti_names tutti_protocol_names, tutti_protocol_names_far;
+/* What rules of messages to ranks of the node name. */
+extern const struct tutti_names tutti_protocol_names;
 
 #endif

@@ -121,7 +121,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
         transport->ops->barrier(transport);
         if (transport->rank == 0) {
             char *said = kit_capture_end();
-            const int told = strstr(said, "cannot be told") != NULL;
+            const int told = strstr(said, "cannot be released") != NULL;
             CHECK(told == (cases[i].in_mpi && !cases[i].made && !cases[i].without), "%s: said: %s", cases[i].what,
                   said);
             free(said);
