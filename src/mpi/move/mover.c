@@ -13,12 +13,16 @@
 #include "mpi/message/rndv_send.h"
 #include "mpi/real/errors.h"
 
+enum { FEW = 8 }; /* blocks for which there is room on the stack */
+
 struct mover {
     const struct tutti_collective_args *call;
     struct tutti_team *team;
     struct tutti_mover_blocks blocks;
     struct tutti_move move;          /* the same blocks as elements: in as send, out as receive */
     struct tutti_recv_request *recv; /* of blocks.out */
+    struct tutti_move_block *few;    /* [FEW], as few_recv: for few blocks nothing is allocated */
+    struct tutti_recv_request *few_recv;
     struct tutti_layout *layout_of_last;
     MPI_Datatype last;
     uint64_t bytes; /* of all blocks; one that goes to several ranks counts once */
@@ -74,8 +78,8 @@ static int mover_describe(struct mover *x)
         return 0;
     const int ins = x->blocks.ins, outs = x->blocks.outs;
     struct tutti_move *move = &x->move;
-    move->send = calloc((size_t)ins + (size_t)outs + 1, sizeof *move->send);
-    x->recv = calloc((size_t)outs + 1, sizeof *x->recv);
+    move->send = ins + outs <= FEW ? x->few : malloc(((size_t)ins + (size_t)outs) * sizeof *move->send);
+    x->recv = outs <= FEW ? x->few_recv : malloc((size_t)outs * sizeof *x->recv);
     if (!move->send || !x->recv)
         return TUTTI_NO(MEMORY);
     move->receive = move->send + ins;
@@ -234,7 +238,9 @@ static int mover_call(struct mover *x, const char **how)
 
 int tutti_mover_run(const struct tutti_collective_args *call, int *code)
 {
-    struct mover x = {.call = call, .code = MPI_SUCCESS};
+    struct tutti_move_block few[FEW];
+    struct tutti_recv_request few_recv[FEW];
+    struct mover x = {.call = call, .few = few, .few_recv = few_recv, .code = MPI_SUCCESS};
     const char *how = NULL;
     x.move = (struct tutti_move){.seen = {.memory = {.kind = TUTTI_MEMORY_HOST}}, .ops = &mover_ops, .with = &x};
     *code = MPI_SUCCESS;
@@ -246,8 +252,10 @@ int tutti_mover_run(const struct tutti_collective_args *call, int *code)
         return 0;
     int status = mover_call(&x, &how);
     tutti_mover_blocks_close(&x.blocks);
-    free(x.move.send);
-    free(x.recv);
+    if (x.move.send != few)
+        free(x.move.send);
+    if (x.recv != few_recv)
+        free(x.recv);
     *code = status != TUTTI_OK ? tutti_error_code(status) : x.code;
     if (*code != MPI_SUCCESS) {
         tutti_count(call->name, TUTTI_OUTCOME_FAILED,
