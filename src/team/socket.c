@@ -52,13 +52,16 @@ int tutti_socket_receive(int fd, void *bytes, size_t size, int *passed)
         char room[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec part = {bytes, size};
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.room};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control};
     *passed = -1;
     ssize_t n;
+    int ends = 0;
+    /* The end is asked for twice: Linux looks for a message first and then whether the peer has closed, so that it
+     * reports the end before a message that was sent in between. */
     do {
+        message.msg_controllen = sizeof control.room;
         n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
+    } while ((n < 0 && errno == EINTR) || (n == 0 && ends++ == 0));
     if (n < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
