@@ -61,7 +61,7 @@ int tutti_socket_receive(int fd, void *bytes, size_t size, int *passed)
     do {
         message.msg_controllen = sizeof control.room;
         n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    } while ((n < 0 && errno == EINTR) || (n == 0 && ends++ == 0));
+    } while ((n < 0 && errno == EINTR) || (n == 0 && message.msg_controllen == 0 && ends++ == 0));
     if (n < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);

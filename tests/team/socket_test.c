@@ -12,7 +12,7 @@
 
 #include "team/socket.h"
 
-enum { ROUNDS = 60000 };
+enum { ROUNDS = 30000 };
 
 static int ends[ROUNDS][2], turn; /* turn: rounds that have begun */
 
