@@ -9,7 +9,7 @@ log=$build/check.log
 sessions=${TMPDIR:-/tmp}/ompi.$(uname -n | cut -d. -f1).$(id -u)
 mkdir -p -m 700 "$sessions" && mkdir -p "$sessions/kept"
 # Three slots a core: many tests wait for time-outs, or for an MPI to start. A test that fails is run once more: launchers and MPIs
-# fail now and then by themselves, and machines are busy. It is said which ones passed then.
+# fail now and then by themselves, and machines are busy. The tests that passed the second time are listed.
 ctest --test-dir "$build" -j $((jobs * 3)) --output-on-failure --no-tests=error --repeat until-pass:2 "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 rmdir "$sessions/kept" 2>/dev/null

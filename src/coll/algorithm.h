@@ -90,6 +90,8 @@ int tutti_direct_shared(struct tutti_team *team, const struct tutti_call *call, 
 
 /* Starts filling args for the next launch: epoch, team, words. */
 void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args);
+/* The buffers of these ranks, from byte `at` on, become the launch's. */
+void tutti_launch_locals(struct tutti_kernel_args *args, const struct tutti_locals *locals, size_t at);
 /* Launches on the team's stream; a failure breaks the team. */
 int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, enum tutti_kernel kernel, int type,
                      int op, unsigned blocks);

@@ -25,10 +25,11 @@ struct tutti_move_arrival {
 /* Messages by which an algorithm moves blocks. The caller of tutti_move_run() has them; they keep what fails, as the
  * caller's own code. All are local. */
 struct tutti_move_ops {
-    /* Posts block i of those to be sent as a rendezvous for a rank of the node; nobody is told of it. NULL: there is no
-     * way. job->bytes > 0: it is to be run on the send's GPU before peers may look. */
+    /* Posts block i of those to be sent as a rendezvous for a rank of the node, without a notice to that rank. NULL:
+     * the block cannot be posted. job->bytes > 0: the job has to run on the send's GPU before peers may look. */
     struct tutti_p2p_send *(*post)(void *with, int i, int peer, struct tutti_pack_job *job);
-    /* One of: nobody was told of it; peers know it, so that it is looked after from now on. */
+    /* Each posted send gets one of these: `withdraw` while no peer knows it; `list` once peers do, to have it polled.
+     */
     void (*withdraw)(void *with, struct tutti_p2p_send *sent);
     void (*list)(void *with, struct tutti_p2p_send *sent);
     /* Of a listed one: waits until the data have left the program's buffer, and lets it go. */

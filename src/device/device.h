@@ -122,9 +122,9 @@ struct tutti_device {
          * has chosen none, which gets a context. No other operation may be what makes the first context on a GPU: Tutti
          * works on a GPU only after the program has passed memory of it. NULL: *gpu stays -1. */
         int (*meet)(int *gpu);
-        /* Looks whether the program has reset GPUs (core/lives.h): some ten nanoseconds a GPU. Whoever uses what it
-         * keeps on a GPU, without a pointer of the program's that was classified just before, calls it first. NULL: a
-         * reset is known at once. */
+        /* Checks whether the program has reset GPUs (core/lives.h), in some ten nanoseconds a GPU. Callers that use
+         * memory or mappings kept on a GPU check first, unless they have just classified a pointer of the program.
+         * NULL: the device reports resets at once. */
         void (*look)(void);
         int (*uuid)(int gpu, unsigned char uuid[16]); /* equal over processes for the same hardware */
         int (*describe)(int gpu, char *text, size_t size);

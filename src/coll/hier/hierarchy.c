@@ -133,7 +133,7 @@ static void free_opening(struct tutti_hierarchy_opening *opening)
     free(opening);
 }
 
-/* The transport has failed, or not all were able: nobody has one. */
+/* The transport has failed, or some rank could not make its part: no rank gets a hierarchy. */
 static int end_without(struct tutti_hierarchy_opening *opening, int answer)
 {
     drop_team(opening);

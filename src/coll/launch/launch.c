@@ -84,6 +84,16 @@ void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args)
     memcpy(args->window, team->window, sizeof args->window);
 }
 
+void tutti_launch_locals(struct tutti_kernel_args *args, const struct tutti_locals *locals, size_t at)
+{
+    args->locals = args->outs = (uint32_t)locals->n;
+    for (int i = 0; i < locals->n; i++) {
+        args->local[i] = (uint16_t)locals->rank[i];
+        args->in[locals->rank[i]] = (const char *)locals->in[i] + at;
+        args->out[i] = (char *)locals->out[i] + at;
+    }
+}
+
 int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, enum tutti_kernel kernel, int type,
                      int op, unsigned blocks)
 {

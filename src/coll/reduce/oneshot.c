@@ -20,14 +20,9 @@ int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *loc
         struct tutti_kernel_args args;
         tutti_launch_begin(team, &args);
         args.count = count - at < most ? count - at : most;
-        args.locals = args.outs = (uint32_t)locals->n;
+        tutti_launch_locals(&args, locals, at * size);
         args.slot_bytes = slot;
         args.slots = tutti_channel_data(team, args.epoch);
-        for (int i = 0; i < locals->n; i++) {
-            args.local[i] = (uint16_t)locals->rank[i];
-            args.in[locals->rank[i]] = (const char *)locals->in[i] + at * size;
-            args.out[i] = (char *)locals->out[i] + at * size;
-        }
         unsigned blocks = tutti_launch_blocks(team, args.count * size, 1);
         status = tutti_launch_end(team, &args, TUTTI_KERNEL_ONESHOT, type, op, blocks);
     }

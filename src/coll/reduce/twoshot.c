@@ -22,15 +22,10 @@ int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *loc
         args.count = count - at < most ? count - at : most;
         size_t grain = 256 / size; /* slices begin at whole 256-byte lines of the piece */
         args.slice = ((args.count + gpus - 1) / gpus + grain - 1) / grain * grain;
-        args.locals = args.outs = (uint32_t)locals->n;
+        tutti_launch_locals(&args, locals, at * size);
         args.slot_bytes = slot;
         args.slots = tutti_channel_data(team, args.epoch);
         args.result = args.slots + ranks * slot;
-        for (int i = 0; i < locals->n; i++) {
-            args.local[i] = (uint16_t)locals->rank[i];
-            args.in[locals->rank[i]] = (const char *)locals->in[i] + at * size;
-            args.out[i] = (char *)locals->out[i] + at * size;
-        }
         unsigned blocks = tutti_launch_blocks(team, args.slice * size, 1);
         status = tutti_launch_end(team, &args, TUTTI_KERNEL_TWOSHOT, type, op, blocks);
     }
