@@ -8,7 +8,8 @@
 #include "rules/rules.h"
 #include "team/team.h"
 
-struct tutti_move; /* defined in move.h */
+struct tutti_move; /* defined in move.h, as: */
+struct tutti_move_flow;
 
 /* One call, as this rank makes it: a reduction, or a move of data. */
 struct tutti_call {
@@ -29,6 +30,7 @@ struct tutti_call {
                      does.  The same on all ranks. */
     struct tutti_move *move; /* of a move, which has no other members but `collective` and `root`: its blocks. NULL: a
                                 reduction, or a move that this rank cannot take part in */
+    const struct tutti_move_flow *flow; /* of a move in stream order: its runs of bytes */
 };
 
 /* Elements that `rank` gets as its result, out of the reduced vector: where they begin in it, and how many. EXSCAN:

@@ -4,6 +4,7 @@
 #define TUTTI_COLL_MOVE_H
 
 #include "coll/coll.h"
+#include "kernels/args.h"
 #include "p2p/p2p.h"
 #include "p2p/seen.h"
 
@@ -47,6 +48,32 @@ struct tutti_move {
     const struct tutti_move_ops *ops;
     void *with; /* of ops */
 };
+
+/* A move in stream order: one run of bytes to each rank of the team and one from each, by rank. Every run may begin at
+ * any address. What a rank sends to another one is as long as what that one receives from it: both know the length, and
+ * no other rank has to. Bytes may be zero, and differ from rank to rank; where they are zero the address is not looked
+ * at. Runs that are sent may overlap each other (a broadcast's root sends the same one to all). A run that is received
+ * overlaps no other run of the call but one: receive[rank] may be the very run send[rank], which stays as it is. With
+ * bytes of zero in both, this rank's own run stays as well (MPI_IN_PLACE). */
+struct tutti_move_flow {
+    struct tutti_move_send {
+        const void *at;
+        uint64_t bytes;
+    } send[TUTTI_MAX_GPUS];
+    struct tutti_move_receive {
+        void *at;
+        uint64_t bytes;
+    } receive[TUTTI_MAX_GPUS];
+};
+
+/* Collective over the team's ranks, in stream order, as tutti_enqueue() is: returns when the kernels have been put into
+ * `stream`, in which the runs will be ready; may be captured in a graph; never waits for a peer, takes no memory. The
+ * team is open by tutti_enqueue_open(). call: `collective`, one of those that move data (its rules decide), `root` and
+ * `flow`; no other member counts. Copied before it returns. The runs lie in memory that kernels of the team's GPU reach.
+ * Any size. On success *why is the algorithm's name. TUTTI_ERR_UNAVAILABLE, the same on all ranks, where the team's
+ * GPUs have no kernels for it (ranks that share a GPU); then nothing was put into the stream. */
+int tutti_move_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                       const char **why);
 
 /* Collective over the team's ranks; blocking. The first algorithm that all ranks can run moves call->move; NULL there:
  * this rank cannot take part, for the reason set by tutti_why_set(). *how says how the call was done, as far as the ops
