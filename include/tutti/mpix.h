@@ -229,6 +229,114 @@ TUTTI_MPIX_CALL(MPIX_Exscan_enqueue_c,
                 (sendbuf, recvbuf, count, datatype, op, comm))
 #define MPIX_Exscan_enqueue   tutti_MPIX_Exscan_enqueue
 #define MPIX_Exscan_enqueue_c tutti_MPIX_Exscan_enqueue_c
+/* inoutbuf = inbuf op inoutbuf, element by element, on this rank alone: the communicator gives the stream. */
+TUTTI_MPIX_CALL(MPIX_Reduce_local_enqueue,
+                (const void *inbuf, void *inoutbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
+                (inbuf, inoutbuf, count, datatype, op, comm))
+TUTTI_MPIX_CALL(MPIX_Reduce_local_enqueue_c,
+                (const void *inbuf, void *inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),
+                (inbuf, inoutbuf, count, datatype, op, comm))
+#define MPIX_Reduce_local_enqueue   tutti_MPIX_Reduce_local_enqueue
+#define MPIX_Reduce_local_enqueue_c tutti_MPIX_Reduce_local_enqueue_c
+/* The elements in the buffer of rank `root` are copied into the buffers of all others. */
+TUTTI_MPIX_CALL(MPIX_Bcast_enqueue, (void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm),
+                (buffer, count, datatype, root, comm))
+TUTTI_MPIX_CALL(MPIX_Bcast_enqueue_c, (void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm),
+                (buffer, count, datatype, root, comm))
+#define MPIX_Bcast_enqueue   tutti_MPIX_Bcast_enqueue
+#define MPIX_Bcast_enqueue_c tutti_MPIX_Bcast_enqueue_c
+/* Rank `root` gets a block from every rank, in rank order; recvbuf is looked at there alone. In place, at the root, its
+ * own block is in its recvbuf already. */
+TUTTI_MPIX_CALL(MPIX_Gather_enqueue,
+                (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                 MPI_Datatype recvtype, int root, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+TUTTI_MPIX_CALL(MPIX_Gather_enqueue_c,
+                (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                 MPI_Datatype recvtype, int root, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+#define MPIX_Gather_enqueue   tutti_MPIX_Gather_enqueue
+#define MPIX_Gather_enqueue_c tutti_MPIX_Gather_enqueue_c
+/* The same of blocks that differ in length; the root says where each is put. */
+TUTTI_MPIX_CALL(MPIX_Gatherv_enqueue,
+                (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                 const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm))
+TUTTI_MPIX_CALL(MPIX_Gatherv_enqueue_c,
+                (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+                 const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm))
+#define MPIX_Gatherv_enqueue   tutti_MPIX_Gatherv_enqueue
+#define MPIX_Gatherv_enqueue_c tutti_MPIX_Gatherv_enqueue_c
+/* Rank `root` sends a block to every rank, in rank order; sendbuf is looked at there alone. MPI_IN_PLACE as the recvbuf
+ * of the root leaves its own block where it is. */
+TUTTI_MPIX_CALL(MPIX_Scatter_enqueue,
+                (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                 MPI_Datatype recvtype, int root, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+TUTTI_MPIX_CALL(MPIX_Scatter_enqueue_c,
+                (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                 MPI_Datatype recvtype, int root, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))
+#define MPIX_Scatter_enqueue   tutti_MPIX_Scatter_enqueue
+#define MPIX_Scatter_enqueue_c tutti_MPIX_Scatter_enqueue_c
+/* The same of blocks that differ in length; the root says where each lies. */
+TUTTI_MPIX_CALL(MPIX_Scatterv_enqueue,
+                (const void *sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void *recvbuf,
+                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),
+                (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm))
+TUTTI_MPIX_CALL(MPIX_Scatterv_enqueue_c,
+                (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype,
+                 void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),
+                (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm))
+#define MPIX_Scatterv_enqueue   tutti_MPIX_Scatterv_enqueue
+#define MPIX_Scatterv_enqueue_c tutti_MPIX_Scatterv_enqueue_c
+/* Every rank gets a block from every rank, in rank order. In place a rank's own block is in its recvbuf already. */
+TUTTI_MPIX_CALL(MPIX_Allgather_enqueue,
+                (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                 MPI_Datatype recvtype, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+TUTTI_MPIX_CALL(MPIX_Allgather_enqueue_c,
+                (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                 MPI_Datatype recvtype, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+#define MPIX_Allgather_enqueue   tutti_MPIX_Allgather_enqueue
+#define MPIX_Allgather_enqueue_c tutti_MPIX_Allgather_enqueue_c
+/* The same of blocks that differ in length. */
+TUTTI_MPIX_CALL(MPIX_Allgatherv_enqueue,
+                (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                 const int displs[], MPI_Datatype recvtype, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
+TUTTI_MPIX_CALL(MPIX_Allgatherv_enqueue_c,
+                (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf,
+                 const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm))
+#define MPIX_Allgatherv_enqueue   tutti_MPIX_Allgatherv_enqueue
+#define MPIX_Allgatherv_enqueue_c tutti_MPIX_Allgatherv_enqueue_c
+/* Every rank sends a block to every rank. In place the blocks of recvbuf are sent, and replaced by those received; they
+ * are copied aside first. */
+TUTTI_MPIX_CALL(MPIX_Alltoall_enqueue,
+                (const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                 MPI_Datatype recvtype, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+TUTTI_MPIX_CALL(MPIX_Alltoall_enqueue_c,
+                (const void *sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+                 MPI_Datatype recvtype, MPI_Comm comm),
+                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))
+#define MPIX_Alltoall_enqueue   tutti_MPIX_Alltoall_enqueue
+#define MPIX_Alltoall_enqueue_c tutti_MPIX_Alltoall_enqueue_c
+/* The same of blocks that differ in length. */
+TUTTI_MPIX_CALL(MPIX_Alltoallv_enqueue,
+                (const void *sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
+                 const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm),
+                (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
+TUTTI_MPIX_CALL(MPIX_Alltoallv_enqueue_c,
+                (const void *sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                 void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                 MPI_Comm comm),
+                (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))
+#define MPIX_Alltoallv_enqueue   tutti_MPIX_Alltoallv_enqueue
+#define MPIX_Alltoallv_enqueue_c tutti_MPIX_Alltoallv_enqueue_c
 /* Work that a rank puts into its stream after the barrier starts when all ranks' streams have reached the barrier. */
 TUTTI_MPIX_CALL(MPIX_Barrier_enqueue, (MPI_Comm comm), (comm))
 #define MPIX_Barrier_enqueue tutti_MPIX_Barrier_enqueue

@@ -78,6 +78,8 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu);
 /* Local. out = in op out over `count` elements that kernels reach on `gpu` (-1: the current one); `in` is the left
  * operand, as MPI_Reduce_local has it. Done on return. */
 int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int type, int op);
+/* Local. The same in stream order, of at least one element; the kernels of the pair need not be ready. */
+int tutti_reduce_local_enqueue(struct tutti_stream *stream, const void *in, void *out, size_t count, int type, int op);
 
 /* 1 where the calling thread waits for kernels that are under way: nothing may be allocated on the device then. */
 int tutti_waiting_now(void);

@@ -4,6 +4,8 @@
 
 #include "team/team.h"
 
+struct tutti_plan; /* dtype/plan.h */
+
 enum { TUTTI_SPARES = 64, TUTTI_CACHED_LAUNCHES = 16 };
 
 struct tutti_coll_state {
@@ -26,6 +28,9 @@ struct tutti_coll_state {
     void *spare[TUTTI_SPARES];
     int spares;
     size_t spare_bytes; /* of the last one */
+    /* Plans of what calls in stream order pack and unpack; held until the team is freed, for the same reason. */
+    const struct tutti_plan **plan;
+    size_t plans;
 
     /* Launches of the team's stream that came more than once, kept ready by the device. */
     struct tutti_cached_launch {
@@ -52,6 +57,12 @@ static inline struct tutti_coll_state *tutti_coll_of(const struct tutti_team *te
 {
     return (struct tutti_coll_state *)(uintptr_t)team->attached;
 }
+/* Local. Makes the last spare one of `bytes` bytes at least; gpu: that of the team, also of one that is not open. A
+ * status. */
+int tutti_coll_spare(struct tutti_team *team, int gpu, size_t bytes);
+/* Local. The plan lives as long as the team. A status. */
+int tutti_coll_hold_plan(struct tutti_team *team, const struct tutti_plan *plan);
+
 /* Blocks that a kernel may have in the call under way. Team open. */
 static inline unsigned tutti_coll_blocks(const struct tutti_team *team)
 {

@@ -1,4 +1,5 @@
-/* MPI_Reduce_local on a GPU: the kernel of `direct` over two contributions, on a stream kept for it. */
+/* MPI_Reduce_local on a GPU: the kernel of `direct` over two contributions, on a stream kept for it or in stream
+ * order. */
 #include <pthread.h>
 
 #include "coll/algorithm.h"
@@ -30,6 +31,23 @@ static int stream_of(const struct tutti_device *device, int gpu, struct tutti_st
     return status;
 }
 
+int tutti_reduce_local_enqueue(struct tutti_stream *stream, const void *in, void *out, size_t count, int type, int op)
+{
+    const size_t size = tutti_type_size(type), blocks = (count * size + BLOCK_BYTES - 1) / BLOCK_BYTES;
+    struct tutti_kernel_args args = {.count = count,
+                                     .slice = count,
+                                     .ranks = 2,
+                                     .outs = 1,
+                                     .gpus = 1,
+                                     .shape = TUTTI_SHAPE_ALL,
+                                     .in = {in, out},
+                                     .out = {out},
+                                     .blocks = (uint32_t)(blocks < TUTTI_MAX_BLOCKS ? blocks : TUTTI_MAX_BLOCKS)};
+    const struct tutti_launch launch = {
+        .kernel = TUTTI_KERNEL_DIRECT, .type = type, .op = op, .blocks = args.blocks, .args = &args};
+    return tutti_device()->launch.kernel(stream, &launch);
+}
+
 int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int type, int op)
 {
     const struct tutti_device *device = tutti_device();
@@ -46,18 +64,6 @@ int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int typ
     int status = stream_of(device, gpu, &stream);
     if (status != TUTTI_OK || count == 0)
         return status;
-    size_t size = tutti_type_size(type), blocks = (count * size + BLOCK_BYTES - 1) / BLOCK_BYTES;
-    struct tutti_kernel_args args = {.count = count,
-                                     .slice = count,
-                                     .ranks = 2,
-                                     .outs = 1,
-                                     .gpus = 1,
-                                     .shape = TUTTI_SHAPE_ALL,
-                                     .in = {in, out},
-                                     .out = {out},
-                                     .blocks = (uint32_t)(blocks < TUTTI_MAX_BLOCKS ? blocks : TUTTI_MAX_BLOCKS)};
-    struct tutti_launch launch = {
-        .kernel = TUTTI_KERNEL_DIRECT, .type = type, .op = op, .blocks = args.blocks, .args = &args};
-    status = device->launch.kernel(stream, &launch);
+    status = tutti_reduce_local_enqueue(stream, in, out, count, type, op);
     return status == TUTTI_OK ? device->stream.sync(stream) : status;
 }

@@ -169,22 +169,10 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, st
     return status;
 }
 
-/* Scratch for a contribution that must be kept. What is there may be known to graphs, so it stays. */
+/* Scratch for a contribution that must be kept. */
 static int take_spare(struct tutti_team *team, size_t bytes)
 {
-    struct tutti_coll_state *state = tutti_coll_of(team);
-    if (state->spare_bytes >= bytes)
-        return TUTTI_OK;
-    size_t more = bytes > 2 * state->spare_bytes ? bytes : 2 * state->spare_bytes;
-    int status = state->spares < TUTTI_SPARES
-                     ? team->device->memory.alloc(team->gpu, more, &state->spare[state->spares])
-                     : TUTTI_ERR_MEMORY;
-    if (status != TUTTI_OK)
-        return status;
-    tutti_coll_keeps(team);
-    state->spares++;
-    state->spare_bytes = more;
-    return TUTTI_OK;
+    return tutti_coll_spare(team, team->gpu, bytes);
 }
 
 void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call)

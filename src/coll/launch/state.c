@@ -6,6 +6,7 @@
 #include "coll/coll.h"
 #include "core/log.h"
 #include "core/status.h"
+#include "dtype/plan.h"
 #include "team/discard.h"
 
 static void coll_state_end(struct tutti_team *team, int alive)
@@ -22,11 +23,48 @@ static void coll_state_end(struct tutti_team *team, int alive)
         tutti_discard_launch(team->node, state->cache_stale);
     }
     free(state->launch_cache);
+    for (size_t i = 0; i < state->plans; i++)
+        tutti_plan_drop(state->plan[i]);
+    free(state->plan);
 }
 
 void tutti_coll_keeps(struct tutti_team *team)
 {
     team->attached_end = coll_state_end;
+}
+
+int tutti_coll_spare(struct tutti_team *team, int gpu, size_t bytes)
+{
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    if (state->spare_bytes >= bytes)
+        return TUTTI_OK;
+    size_t more = bytes > 2 * state->spare_bytes ? bytes : 2 * state->spare_bytes;
+    int status = state->spares < TUTTI_SPARES ? team->device->memory.alloc(gpu, more, &state->spare[state->spares])
+                                              : TUTTI_ERR_MEMORY;
+    if (status != TUTTI_OK)
+        return status;
+    tutti_coll_keeps(team);
+    state->spares++;
+    state->spare_bytes = more;
+    return TUTTI_OK;
+}
+
+int tutti_coll_hold_plan(struct tutti_team *team, const struct tutti_plan *plan)
+{
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    for (size_t i = state->plans; i-- > 0;) {
+        if (state->plan[i] == plan)
+            return TUTTI_OK;
+    }
+    if ((state->plans & (state->plans + 1)) == 0) { /* full: rooms of 1, 3, 7 ... */
+        const struct tutti_plan **more = realloc(state->plan, 2 * (state->plans + 1) * sizeof *more);
+        if (!more)
+            return TUTTI_ERR_MEMORY;
+        state->plan = more;
+    }
+    tutti_coll_keeps(team);
+    state->plan[state->plans++] = tutti_plan_hold(plan);
+    return TUTTI_OK;
 }
 
 void tutti_coll_settle_by(struct tutti_team *team, int (*settle)(void *with), void *with)

@@ -6,6 +6,7 @@
 #include "mpi/call/calls.h"
 #include "mpi/front/front.h"
 #include "mpi/message/held.h"
+#include "mpi/move/mover_enqueue.h"
 #include "mpi/real/door.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/stub.h"
@@ -116,6 +117,9 @@ void *tutti_front_mpix_call(const char *name, size_t size)
         BOTH(MPIX_Reduce_scatter_block_enqueue),
         BOTH(MPIX_Scan_enqueue),
         BOTH(MPIX_Exscan_enqueue),
+        BOTH(MPIX_Reduce_local_enqueue),
+#define MOVER_ENQUEUE(ID, call, ...) BOTH(call),
+#include "mpi/move/mover_enqueue.def"
         ROW(tshmem_init_comm),
         ROW(tshmem_team_from_comm),
     };

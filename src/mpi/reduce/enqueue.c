@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
-#include "mpi/comm/comms.h"
+#include "mpi/comm/stream_calls.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 #include "mpi/reduce/enqueue.h"
@@ -11,19 +11,7 @@
 
 static int refuse(const struct tutti_reduction_args *args, int code, const char *why)
 {
-    tutti_error("%s: %s", args->name, why);
-    tutti_count(args->name, TUTTI_OUTCOME_REFUSED, why);
-    return tutti_fail_comm(args->comm, code);
-}
-
-/* 1 where kernels on `gpu` reach the buffer. */
-static int reached(const void *buffer, int gpu)
-{
-    struct tutti_memory memory;
-    tutti_door.device->memory.classify(buffer, &memory);
-    if (memory.kind == TUTTI_MEMORY_HOST)
-        return 0;
-    return memory.kind != TUTTI_MEMORY_DEVICE || memory.gpu < 0 || gpu < 0 || memory.gpu == gpu;
+    return tutti_stream_refuse(args->name, args->comm, code, why);
 }
 
 /* Elements of this rank's contribution and result, and the counts of a reduce-scatter. What is wrong, or NULL. */
@@ -62,17 +50,17 @@ static const char *read_buffers(const struct tutti_reduction_args *args, const s
 {
     const struct tutti_team *team = state->team;
     int gets = tutti_result_of(call, team->rank, team->size).count > 0;
-    int in_place = args->sendbuf == MPI_IN_PLACE, gpu = state->stream->gpu;
+    int in_place = args->sendbuf == MPI_IN_PLACE;
     if (in_place && args->collective == TUTTI_COLLECTIVE_REDUCE && !gets)
         return "MPI_IN_PLACE on a rank that is not the root";
     call->in = in_place ? args->recvbuf : args->sendbuf;
     call->out = gets || in_place ? args->recvbuf : NULL;
     if (args->recvbuf == MPI_IN_PLACE && call->out)
         return "MPI_IN_PLACE as recvbuf";
-    if (!call->in || !reached(call->in, gpu))
+    if (!call->in || !tutti_stream_reaches(state->stream, call->in))
         return in_place ? "recvbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)"
                         : "sendbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)";
-    if (gets && call->out != call->in && (!call->out || !reached(call->out, gpu)))
+    if (gets && call->out != call->in && (!call->out || !tutti_stream_reaches(state->stream, call->out)))
         return "recvbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)";
     return NULL;
 }
@@ -99,23 +87,15 @@ static int put(const struct tutti_reduction_args *args, const struct tutti_comm 
         tutti_count_made(args->name, why, call->count * tutti_type_size(call->type));
         return MPI_SUCCESS;
     }
-    if (status == TUTTI_ERR_UNAVAILABLE)
-        return refuse(args, MPI_ERR_UNSUPPORTED_OPERATION,
-                      "no algorithm can do this call in stream order: are they left out by TUTTI_RULES?");
-    return refuse(args, tutti_error_code(status), tutti_status_text(status));
+    return tutti_stream_refuse_status(args->name, args->comm, status);
 }
 
 static int enqueue(const struct tutti_reduction_args *args)
 {
-    if (unlikely(!tutti_door.on))
-        return MPI_ERR_UNSUPPORTED_OPERATION;
-    const struct tutti_comm *state = args->comm == tutti_handles.no_comm ? NULL : tutti_comm_find(args->comm);
-    if (unlikely(!state || !state->stream)) {
-        /* A handle that is none cannot be asked for its error handler. */
-        tutti_error("%s: the communicator has no stream: make it by MPIX_Stream_comm_create", args->name);
-        return args->comm == tutti_handles.no_comm ? tutti_fail_self(MPI_ERR_COMM)
-                                                   : tutti_fail_comm(args->comm, MPI_ERR_COMM);
-    }
+    int code;
+    const struct tutti_comm *state = tutti_stream_comm(args->name, args->comm, &code);
+    if (unlikely(!state))
+        return code;
     const struct tutti_team *team = state->team;
     struct tutti_call call = {.collective = args->collective,
                               .root = args->root,
@@ -147,6 +127,42 @@ static int enqueue(const struct tutti_reduction_args *args)
     return wrong ? refuse(args, MPI_ERR_BUFFER, wrong) : put(args, state, &call);
 }
 
+/* Needs no other rank. */
+static int enqueue_local(const struct tutti_reduction_args *args)
+{
+    int code;
+    const struct tutti_comm *state = tutti_stream_comm(args->name, args->comm, &code);
+    if (unlikely(!state))
+        return code;
+    const struct tutti_type_row *type = tutti_type_find(args->datatype);
+    const int operation = tutti_op_find(args->op);
+    size_t bytes;
+    if (!type)
+        return refuse(args, MPI_ERR_TYPE, "kernels do not reduce this datatype");
+    if (operation == TUTTI_OP_NONE || !(type->legal >> operation & 1))
+        return refuse(args, MPI_ERR_OP, tutti_not_reducible(type, operation));
+    if (args->count < 0 || __builtin_mul_overflow((size_t)args->count, tutti_type_size(type->type), &bytes) ||
+        bytes > PTRDIFF_MAX)
+        return refuse(args, MPI_ERR_COUNT,
+                      args->count < 0 ? "a negative number of elements" : "more elements than any memory has");
+    if (args->count == 0)
+        return MPI_SUCCESS;
+    if (!args->sendbuf || args->sendbuf == MPI_IN_PLACE || !tutti_stream_reaches(state->stream, args->sendbuf))
+        return refuse(args, MPI_ERR_BUFFER,
+                      "inbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)");
+    if (!args->recvbuf || args->recvbuf == MPI_IN_PLACE || !tutti_stream_reaches(state->stream, args->recvbuf))
+        return refuse(args, MPI_ERR_BUFFER,
+                      "inoutbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)");
+    tutti_inside++;
+    const int status = tutti_reduce_local_enqueue(state->stream->stream, args->sendbuf, args->recvbuf,
+                                                  (size_t)args->count, type->type, operation);
+    tutti_inside--;
+    if (status != TUTTI_OK)
+        return tutti_stream_refuse_status(args->name, args->comm, status);
+    tutti_count_made(args->name, "kernel", bytes);
+    return MPI_SUCCESS;
+}
+
 int tutti_door_MPIX_Barrier_enqueue(MPI_Comm comm)
 {
     const struct tutti_reduction_args args = {
@@ -165,6 +181,17 @@ int tutti_door_MPIX_Barrier_enqueue(MPI_Comm comm)
                                               .comm = comm,                                                            \
                                               __VA_ARGS__};                                                            \
     return enqueue(&args)
+
+#define ASKED_LOCAL(call)                                                                                              \
+    const struct tutti_reduction_args args = {.large = sizeof(COUNT) > sizeof(int),                                    \
+                                              .name = TEXT(call),                                                      \
+                                              .sendbuf = inbuf,                                                        \
+                                              .recvbuf = inoutbuf,                                                     \
+                                              .count = count,                                                          \
+                                              .datatype = datatype,                                                    \
+                                              .op = op,                                                                \
+                                              .comm = comm};                                                           \
+    return enqueue_local(&args)
 
 #define WIDTHS_OF "mpi/reduce/enqueue.inc"
 #include "mpi/real/widths.inc"

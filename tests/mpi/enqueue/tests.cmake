@@ -1,6 +1,6 @@
 # Reductions in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
-foreach(name enqueue enqueue_errors enqueue_graph residency stream_failure)
-  tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
+foreach(name enqueue enqueue_move enqueue_errors enqueue_graph residency stream_failure)
+  tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
   foreach(mpi IN LISTS builders)
     target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
   endforeach()
@@ -14,6 +14,8 @@ tutti_mpi_test(mpi-enqueue-queues-loose PROGRAM mpi-enqueue RANKS 2 ARGS queues 
 tutti_mpi_test(mpi-enqueue-life PROGRAM mpi-enqueue RANKS 2 ARGS life EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-alone PROGRAM mpi-enqueue RANKS 2 ARGS alone)
 tutti_mpi_test(mpi-enqueue-behind PROGRAM mpi-enqueue RANKS 2 ARGS behind)
+tutti_mpi_test(mpi-enqueue-types PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS types TIMEOUT 45)
+tutti_mpi_test(mpi-enqueue-forest PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS forest)
 tutti_mpi_test(mpi-enqueue-errors PROGRAM mpi-enqueue_errors RANKS 2 EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-shared PROGRAM mpi-enqueue_errors RANKS 2 ARGS shared ENV TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-enqueue-absent PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent ENV TUTTI_TEST_PLAIN=1 NO_PRELOAD)

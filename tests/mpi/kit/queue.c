@@ -5,10 +5,14 @@
 #include <string.h>
 
 #include "device/device.h"
+#include "queue_move.h"
 #include "tutti/tutti.h"
 
 const char *const queue_names[QUEUE_KINDS] = {
-    "fresh", "copy", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan", "Barrier"};
+    "fresh",   "copy",     "Allreduce",    "Reduce",     "Reduce_scatter", "Reduce_scatter_block",
+    "Scan",    "Exscan",   "Reduce_local", "Bcast",      "Gather",         "Gatherv",
+    "Scatter", "Scatterv", "Allgather",    "Allgatherv", "Alltoall",       "Alltoallv",
+    "Barrier"};
 
 #define FINE(call)                                                                                                     \
     do {                                                                                                               \
@@ -194,6 +198,10 @@ void queue_model(struct queue *queue, const struct queue_step *step)
     struct oracle_case c = {.type = queue->handle->element, .op = step->op};
     size_t size = queue->handle->size, bytes = bytes_of(queue);
     char *results[QUEUE_RANKS] = {NULL};
+    if (queue_moves(step->kind)) {
+        queue_move_model(queue, step);
+        return;
+    }
     if (step->kind == QUEUE_FRESH || step->kind == QUEUE_COPY) {
         for (int r = 0; r < queue->size; r++) {
             if (step->kind == QUEUE_FRESH)
@@ -211,13 +219,20 @@ void queue_model(struct queue *queue, const struct queue_step *step)
             continue;
         for (int s = 0; s < depth; s++)
             in[s] = queue->model[s][0] + (step->shift + begin) * size;
+        if (step->kind == QUEUE_REDUCE_LOCAL) {
+            depth = 2;
+            in[0] = queue->model[r][0] + step->shift * size;
+            in[1] = queue->model[r][1];
+        }
         results[r] = room(n * size);
         oracle_reduce(results[r], &c, depth, in, n);
     }
     for (int r = 0; r < queue->size; r++) {
         size_t begin, n = result_of(queue, step, r, &begin);
         if (results[r])
-            memcpy(step->in_place ? queue->model[r][0] + step->shift * size : queue->model[r][1], results[r], n * size);
+            memcpy(step->in_place && step->kind != QUEUE_REDUCE_LOCAL ? queue->model[r][0] + step->shift * size
+                                                                      : queue->model[r][1],
+                   results[r], n * size);
         free(results[r]);
     }
 }
@@ -253,6 +268,11 @@ static int put_call(struct queue *queue, const struct queue_step *step, void *in
     case QUEUE_EXSCAN:
         return large ? MPIX_Exscan_enqueue_c(in, out, n, type, op, queue->comm)
                      : MPIX_Exscan_enqueue(in, out, n, type, op, queue->comm);
+    case QUEUE_REDUCE_LOCAL:
+        in = queue->buffer[0] + step->shift * queue->handle->size;
+        out = queue->buffer[1];
+        return large ? MPIX_Reduce_local_enqueue_c(in, out, n, type, op, queue->comm)
+                     : MPIX_Reduce_local_enqueue(in, out, n, type, op, queue->comm);
     default:
         return MPIX_Barrier_enqueue(queue->comm);
     }
@@ -279,7 +299,9 @@ void queue_put(struct queue *queue, const struct queue_step *step, char *from)
         error = tutti_stream_copy(queue->stream, queue->buffer[0], queue->buffer[1], bytes_of(queue));
         break;
     default:
-        error = put_call(queue, step, step->in_place ? MPI_IN_PLACE : in, step->in_place ? in : out);
+        error = queue_moves(step->kind)
+                    ? queue_move_put(queue, step)
+                    : put_call(queue, step, step->in_place ? MPI_IN_PLACE : in, step->in_place ? in : out);
     }
     if (error != 0 && queue->wrong++ < 5)
         CHECK(0, "%s of %zu elements %s %s%s: error %d (class %d)", queue_names[step->kind], step->count,

@@ -17,6 +17,16 @@ enum queue_kind {
     QUEUE_REDUCE_SCATTER_BLOCK,
     QUEUE_SCAN,
     QUEUE_EXSCAN,
+    QUEUE_REDUCE_LOCAL, /* the second buffer is the right operand and the result */
+    QUEUE_BCAST,        /* from here to ALLTOALLV: queue_move.h */
+    QUEUE_GATHER,
+    QUEUE_GATHERV,
+    QUEUE_SCATTER,
+    QUEUE_SCATTERV,
+    QUEUE_ALLGATHER,
+    QUEUE_ALLGATHERV,
+    QUEUE_ALLTOALL,
+    QUEUE_ALLTOALLV,
     QUEUE_BARRIER,
     QUEUE_KINDS
 };

@@ -55,7 +55,7 @@ program(refused EVERYWHERE)
 tutti_mpi_test(mpi-refused PROGRAM mpi-refused RANKS 2 ENV ${stats} EVERYWHERE)
 # What a process holds stays the same over many rounds of everything, in every way that messages can take. Long runs by
 # hand: mpi-flat 10000.
-tutti_mpi_program(mpi-flat SOURCES life/flat.c kit/queue.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPI_SYSTEM})
+tutti_mpi_program(mpi-flat SOURCES life/flat.c kit/queue.c kit/queue_move.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPI_SYSTEM})
 foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
   target_link_libraries(mpi-flat.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()
