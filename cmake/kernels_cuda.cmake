@@ -51,7 +51,7 @@ set(TUTTI_CUDA_FATBINS "" CACHE STRING "Folder fatbin of another build of these 
 # fatbin_add(NAME WHAT SOURCE DEPENDS... FLAGS...): NAME.fatbin
 function(fatbin_add name what source)
   cmake_parse_arguments(add "" "" "DEPENDS;FLAGS" ${ARGN})
-  if(TUTTI_CUDA_FATBINS)
+  if(TUTTI_CUDA_FATBINS AND EXISTS ${TUTTI_CUDA_FATBINS}/${name}.fatbin) # what is not there is compiled
     add_custom_command(
       OUTPUT ${fatbin_room}/${name}.fatbin
       COMMAND ${CMAKE_COMMAND} -E copy ${TUTTI_CUDA_FATBINS}/${name}.fatbin ${fatbin_room}/${name}.fatbin
@@ -75,6 +75,9 @@ foreach(image 0 1 2 3 5 4) # of images.inc, the longest compilations first
              FLAGS -DTUTTI_IMAGE=${image})
   list(APPEND fatbins ${fatbin_room}/kernels_${image}.fatbin)
 endforeach()
+# The kernels that move data: by themselves, since they know no types.
+fatbin_add(moves "kernels that move data" ${kernel_room}/moves.cu DEPENDS ${kernel_sources} ${kernel_room}/moves.cu)
+list(APPEND fatbins ${fatbin_room}/moves.fatbin)
 # The packing kernel: by itself, since it knows no types.
 fatbin_add(pack "kernel that packs" ${kernel_room}/pack.cu DEPENDS ${pack_sources})
 # Those of the global address space: the calls of <tutti/device.h>.

@@ -22,7 +22,8 @@ struct tutti_coll_state {
     unsigned granted;   /* blocks of a kernel that waits, alike on all ranks; 0: not agreed */
     int beside_streams; /* 1: some rank has communicators with a stream */
 
-    int early; /* 1: the last launch in stream order let the next one come at once */
+    int moves_prepared; /* 1: this rank has made the kernels that move data ready */
+    int early;          /* 1: the last launch in stream order let the next one come at once */
     /* Device scratch: each is at least twice as large as the one before, and all are freed with the team, since work in
      * streams and graphs may still use them. */
     void *spare[TUTTI_SPARES];

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "core/lives.h"
+#include "core/types.h"
 
 enum tutti_memory_kind {
     TUTTI_MEMORY_HOST,    /* ordinary host memory, unknown to the device */
@@ -55,12 +56,16 @@ enum tutti_kernel {
     TUTTI_KERNELS
 };
 
+/* What kernels that move data are launched as: elements of a byte each. */
+enum { TUTTI_MOVES_TYPE = TUTTI_TYPE_U8, TUTTI_MOVES_OP = TUTTI_OP_SUM };
+
 struct tutti_kernel_args;
 struct tutti_flow_args;
 struct tutti_amo_args;
 struct tutti_launch {
     enum tutti_kernel kernel;
-    int type, op;     /* element type and operator; a pair for which tutti_has_kernel() holds */
+    int type, op;     /* element type and operator; a pair for which tutti_has_kernel() holds. Kernels that move data:
+                         TUTTI_MOVES_TYPE, TUTTI_MOVES_OP */
     unsigned blocks;  /* thread blocks; a device may run them one after the other, in order: a block waits for peers'
                          blocks of its own number alone */
     unsigned threads; /* of a block, where the device has them; 0: as many as the kernels are made for */
@@ -245,6 +250,8 @@ struct tutti_device {
         /* Makes the kernels of the pair ready on `gpu` (-1: the current one), so that launch.kernel() loads nothing.
          * Not between waiting_begin and waiting_end. NULL: nothing is ever loaded. */
         int (*prepare)(int gpu, int type, int op);
+        /* The same of the kernels that move data. */
+        int (*prepare_moves)(int gpu);
         /* Around launches of kernels that wait for other GPUs' kernels: from when all ranks are there to launch until
          * their kernels have ended. Meanwhile the device keeps calls back, of all threads, that may wait for running
          * kernels (load, allocate, free, map): two ranks that made one each in between would wait for each other for

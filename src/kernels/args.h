@@ -156,11 +156,14 @@ struct tutti_flow_args {
     volatile uint32_t *done;
     volatile uint32_t *noticed; /* mapped host memory */
     void *window[TUTTI_MAX_GPUS];
-    uint64_t begin[TUTTI_MAX_GPUS]; /* SEGMENTS: first element of each rank's segment in `in`, and its elements */
+    uint64_t begin[TUTTI_MAX_GPUS]; /* SEGMENTS: first element of each rank's segment in `in`, and its elements. Kernels
+                                       that move data: address of what goes to each rank, and its bytes */
     uint64_t n[TUTTI_MAX_GPUS];
-    uint64_t slice;                   /* elements of a rank's slice, where there are slices */
+    uint64_t slice;                   /* elements of a rank's slice, where there are slices. Kernels that move data:
+                                         bytes of a run that are worth a block */
     uint64_t chunk;                   /* elements that a block moves at once, where it works in chunks */
-    uint64_t depth;                   /* chunks under way in a block, or lane */
+    uint64_t depth;                   /* chunks under way in a block, or lane. Kernels that move data: blocks that
+                                         a run is cut for at most */
     uint64_t packets, packets_stride; /* region and stride of LL packets, whatever the kernel */
     uint64_t timeout_ns;
     const volatile uint32_t *abort;
@@ -174,7 +177,22 @@ struct tutti_flow_args {
     uint64_t bytes;
     int (*host_wait)(void *host_wait_with);
     void *host_wait_with;
+    /* Kernels that move data: address of what comes from each rank, and its bytes. */
+    uint64_t result[TUTTI_MAX_GPUS];
+    uint64_t result_n[TUTTI_MAX_GPUS];
 };
+
+/* 1 where the kernel of this position in kernels.def moves data. */
+enum tutti_kernel_position {
+#define TUTTI_KERNEL(id, name, args) TUTTI_KERNEL_AT_##id,
+#include "kernels/kernels.def"
+#undef TUTTI_KERNEL
+    TUTTI_KERNELS_AT_ALL
+};
+static inline int tutti_kernel_moves(int kernel)
+{
+    return kernel >= TUTTI_KERNEL_AT_MOVE_LL && kernel < TUTTI_KERNELS_AT_ALL;
+}
 
 /* What an atomic makes of a word. */
 enum tutti_amo_what {

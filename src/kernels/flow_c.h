@@ -178,6 +178,18 @@ TUTTI_FN int tutti_flow_await(const struct tutti_flow_args *args, unsigned phase
     return ok;
 }
 
+TUTTI_FN int tutti_flow_await_of(const struct tutti_flow_args *args, uint32_t of, unsigned phase, unsigned block,
+                                 uint64_t epoch, uint64_t k)
+{
+    int ok = 1;
+    for (unsigned i = 0; ok && i + 1 < args->ranks; i++) {
+        const unsigned peer = tutti_flow_peer(args, i);
+        if (of >> peer & 1)
+            ok = tutti_flow_await_one(args, phase, peer, block, epoch, k);
+    }
+    return ok;
+}
+
 TUTTI_FN int tutti_flow_agree(int ok)
 {
     return ok;

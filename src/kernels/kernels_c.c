@@ -108,6 +108,7 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
 #define TUTTI_GATHER_PACKETS TUTTI_LL128
 #include "kernels/gather.inc"
 #include "kernels/linger.inc"
+#include "kernels/moves.inc"
 #include "kernels/pipeline.inc"
 #include "kernels/twoshot_ll128.inc"
 

@@ -38,21 +38,34 @@ static void are_as_listed(void **state)
 static void moves_are_as_listed(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-#define TUTTI_MOVE(name, text) #name,
+    enum { HOST, STREAM };
+    static const struct {
+        const char *name;
+        int stream;
+    } moves[] = {
+#define TUTTI_MOVE(name, order, text) {#name, order},
 #include "tutti/moves.def"
 #undef TUTTI_MOVE
     };
+    int last = 0, any = 0;
     for (int i = 0; i < TUTTI_MOVES; i++) {
         const struct tutti_algorithm *row = tutti_moves[i];
-        assert_string_equal(row->name, names[i]);
-        assert_true(row->run && row->how && !row->enqueue && !row->last_resort && !row->stands_in);
+        assert_string_equal(row->name, moves[i].name);
+        assert_int_equal(row->enqueue != NULL, moves[i].stream);
+        assert_true(row->run && row->how && !row->stands_in && !row->maps_buffers);
+        assert_true(!row->enqueue || row->waits_for_peers);
+        assert_true(!row->last_resort || !row->waits_for_peers);
+        assert_true(!row->any_length || row->enqueue);
         assert_int_not_equal(row->collectives, 0);
         assert_int_equal(row->collectives & ~TUTTI_ON_MOVES, 0);
+        last += row->last_resort;
+        any += row->any_length;
     }
+    assert_int_equal(last, 1);
+    assert_int_equal(any, 1);
     for (int c = 0; c < TUTTI_COLLECTIVES; c++) { /* the set is that of the list */
-        const int moves = c >= TUTTI_COLLECTIVE_BCAST && c <= TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLW;
-        assert_int_equal(TUTTI_ON_MOVES >> c & 1, moves);
+        const int is_move = c >= TUTTI_COLLECTIVE_BCAST && c <= TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLW;
+        assert_int_equal(TUTTI_ON_MOVES >> c & 1, is_move);
     }
 }
 

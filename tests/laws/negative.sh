@@ -52,7 +52,7 @@ clean
 breach src/coll/b.c 'int f(int a) { return a == TUTTI_ALGORITHM_ll128; }' 'an algorithm by name, not by a column of its row: src/coll/b.c:1'
 breach src/mpi/b.c 'int f(void) { return tutti_reduce_ll.run(); }' 'an algorithm by name, not by a column of its row: src/mpi/b.c:1'
 breach src/coll/b.c 'int f(const char *name) { return strcmp(name, "ll") == 0; }' "an algorithm's name in a string: src/coll/b.c:1"
-printf 'TUTTI_MOVE(fetch, "text")\n' >"$tree/include/tutti/moves.def"
+printf 'TUTTI_MOVE(fetch, HOST, "text")\n' >"$tree/include/tutti/moves.def"
 breach src/mpi/b.c 'int f(void) { return tutti_move_fetch.run(); }' 'an algorithm by name, not by a column of its row: src/mpi/b.c:1'
 breach src/coll/reduce/b.c 'int f(const char *name) { return strcmp(name, "ll") == 0; }' "an algorithm's name in a string: src/coll/reduce/b.c:1"
 breach src/coll/b.c 'void f(void) { while (!done()) sched_yield(); }' 'a wait of its own: src/coll/b.c:1'

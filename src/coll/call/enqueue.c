@@ -1,6 +1,7 @@
 /* Calls in stream order: the same rules, of algorithms whose kernels need nothing of the host but the launch. */
 #include "coll/algorithm.h"
 #include "coll/call/residency.h"
+#include "coll/move/runs.h"
 #include "coll/state.h"
 #include "core/clock.h"
 #include "core/log.h"
@@ -66,6 +67,9 @@ static int prepare(struct tutti_team *team)
             tutti_coll_of(team)->prepared[type] |= tutti_has_kernel(type, op) ? 1u << op : 0;
         }
     }
+    const int status = tutti_runs_prepare(team);
+    if (status != TUTTI_OK)
+        return status;
     tutti_debug("kernels of GPU %d ready in %.1f ms", team->gpu, (double)(tutti_now_ns() - start) / 1e6);
     return TUTTI_OK;
 }

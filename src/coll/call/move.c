@@ -1,8 +1,27 @@
 /* A collective that moves data, over a team: announce, see what the others can, run the first algorithm that all can.
- */
-#include "coll/move/moves.h"
+ * What ranks know differs: a rank sees the lengths of its own blocks alone. So each one says in its arrival which rows it
+ * can run, and a row is taken where all can. */
+#include "coll/move/runs.h"
 
+#include "coll/call/residency.h"
+#include "coll/state.h"
 #include "core/status.h"
+
+/* What an arrival at a move says in `blocks`, besides the kind DEVICE: rows that the rank can run; multiprocessors that
+ * it has for their kernels, 0: it takes them later; and a sum over what it sends and receives, by which all find out
+ * whether the lengths of all runs are alike on both sides. */
+enum { ROWS_BITS = 6, HELD_BITS = 9, SUM_BITS = 16 };
+_Static_assert((int)TUTTI_MOVES <= (int)ROWS_BITS && ROWS_BITS + HELD_BITS + SUM_BITS <= 31, "an arrival has room for so many");
+enum { ROWS_MASK = (1 << ROWS_BITS) - 1, HELD_MASK = (1 << HELD_BITS) - 1, SUM_MASK = (1 << SUM_BITS) - 1 };
+
+/* Rows that need an open team: all whose kernels meet in its channels. */
+static uint32_t move_rows_of_teams(void)
+{
+    uint32_t rows = 0;
+    for (int i = 0; i < TUTTI_MOVES; i++)
+        rows |= (uint32_t)tutti_moves[i]->waits_for_peers << i;
+    return rows;
+}
 
 /* Bytes of the largest block. */
 static size_t move_largest(const struct tutti_move *move)
@@ -15,31 +34,80 @@ static size_t move_largest(const struct tutti_move *move)
     return (size_t)most;
 }
 
-/* Rows that this rank can run: bit i of row i. */
-static uint32_t move_able(const struct tutti_team *team, const struct tutti_call *call)
+/* ---- what this rank can ---- */
+
+/* call->flow and what goes with it, where the blocks are runs of bytes in memory of the team's GPU, or of any where the
+ * team is not open. */
+static void move_flatten(const struct tutti_team *team, struct tutti_call *call, struct tutti_move_flow *flow)
+{
+    int gpu, near;
+    if (!tutti_move_flatten(team, call->move, flow, &gpu, &near))
+        return;
+    if (team->state == TUTTI_TEAM_OPEN
+            ? (gpu >= 0 && gpu != team->gpu) || team->life != tutti_gpu_life(team->gpu)
+            : gpu < 0) /* which GPU it would be opened on is not known */
+        return;
+    call->flow = flow;
+    call->gpu = gpu;
+    call->near = near;
+}
+
+/* Rows that this rank can run: bit i of row i. Makes their kernels ready, before anybody waits for this rank. */
+static uint32_t move_able(struct tutti_team *team, struct tutti_call *call, struct tutti_move_flow *flow)
 {
     uint32_t able = 0, permitted;
-    _Static_assert(TUTTI_MOVES < 32, "an arrival has room for so many");
     if (!call->move)
         return 0;
-    permitted = tutti_moves_permitted(call->collective, move_largest(call->move));
+    call->type = TUTTI_MOVES_TYPE;
+    call->op = TUTTI_MOVES_OP;
+    call->count = move_largest(call->move);
+    permitted = tutti_moves_permitted(call->collective, call->count);
     if (!permitted)
         return (uint32_t)TUTTI_NO(RULES);
+    if (permitted & move_rows_of_teams())
+        move_flatten(team, call, flow);
     for (int i = 0; i < TUTTI_MOVES; i++) {
         if (permitted >> i & 1)
             able |= (uint32_t)tutti_algorithm_can(tutti_moves[i], team, call) << i;
     }
+    if (able & move_rows_of_teams() && team->state == TUTTI_TEAM_OPEN && tutti_runs_prepare(team) != TUTTI_OK)
+        able &= ~move_rows_of_teams();
     return able;
+}
+
+/* ---- what all can ---- */
+
+/* Of a run from rank `from` to rank `to`: the sum of all ranks' is zero where each run is as long on both sides. */
+static uint32_t move_sum_of(int from, int to, uint64_t bytes)
+{
+    const uint64_t mixed = (bytes * 64 + (uint64_t)from) * 64 + (uint64_t)to;
+    return bytes == 0 ? 0 : (uint32_t)((mixed + 1) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SUM_BITS));
+}
+
+static uint32_t move_sum(const struct tutti_team *team, const struct tutti_move_flow *flow)
+{
+    uint32_t sum = 0;
+    for (int r = 0; flow && r < team->size; r++) {
+        if (r != team->rank)
+            sum ^= move_sum_of(team->rank, r, flow->send[r].bytes) ^ move_sum_of(r, team->rank, flow->receive[r].bytes);
+    }
+    return sum;
 }
 
 /* *able: rows that all ranks can run, from this rank's own. Where none is left, the reason is set. */
 static int move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able)
 {
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
-    const struct tutti_arrival mine = {.collective = (uint32_t)call->collective,
-                                       .kind = *able ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_HOST,
-                                       .blocks = *able ? *able : (uint32_t)tutti_why_take(TUTTI_REASON_OTHER),
-                                       .detail = (uint64_t)(unsigned)call->root};
+    struct tutti_arrival mine = {.collective = (uint32_t)call->collective,
+                                 .kind = *able ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_HOST,
+                                 .detail = (uint64_t)(unsigned)call->root};
+    uint32_t held = HELD_MASK, streams = 0, sum = 0;
+    if (*able & move_rows_of_teams()) {
+        tutti_residency_arrive(team, call, &mine);
+        mine.blocks = mine.blocks < HELD_MASK ? mine.blocks : HELD_MASK;
+    }
+    mine.blocks = *able ? *able | mine.blocks << ROWS_BITS | move_sum(team, call->flow) << (ROWS_BITS + HELD_BITS)
+                        : (uint32_t)tutti_why_take(TUTTI_REASON_OTHER);
     tutti_team_arrive(team, &mine);
     if (!*able) {
         tutti_why_set((enum tutti_reason)mine.blocks);
@@ -48,28 +116,79 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, ui
     const int status = tutti_team_await(team, all);
     for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
         if (all[r]->kind == TUTTI_ARRIVAL_DEVICE) {
-            *able &= all[r]->blocks;
+            const uint32_t theirs = all[r]->blocks >> ROWS_BITS & HELD_MASK;
+            *able &= all[r]->blocks & ROWS_MASK;
+            held = theirs < held ? theirs : held;
+            sum ^= all[r]->blocks >> (ROWS_BITS + HELD_BITS) & SUM_MASK;
+            streams |= all[r]->streams;
             continue;
         }
         *able = 0;
         tutti_why_set(all[r]->blocks > 0 && all[r]->blocks < TUTTI_REASONS ? (enum tutti_reason)all[r]->blocks
                                                                            : TUTTI_REASON_HOST_SOME);
     }
+    tutti_residency_agreed(team, held, (int)streams);
+    if (sum != 0) /* an error of the program, which fetch finds and reports */
+        *able &= ~move_rows_of_teams();
+    return status;
+}
+
+/* Opens the team, where some row needs it; of a team that cannot be opened, and of ranks that cannot take part after
+ * all, those rows are taken out of *able. All ranks do the same. */
+static int move_open(struct tutti_team *team, const struct tutti_call *call, uint32_t *able)
+{
+    int status = TUTTI_OK;
+    if (!(*able & move_rows_of_teams()) || team->state == TUTTI_TEAM_OPEN)
+        return TUTTI_OK;
+    tutti_open_again(team);
+    if (team->state == TUTTI_TEAM_CLOSED && (status = tutti_open(team, call->gpu)) != TUTTI_OK)
+        return tutti_team_break(team, status);
+    if (team->state != TUTTI_TEAM_OPEN) {
+        *able &= ~move_rows_of_teams();
+        return TUTTI_OK;
+    }
+    const int ready = tutti_runs_prepare(team) == TUTTI_OK;
+    for (int i = 0; i < TUTTI_MOVES && status == TUTTI_OK; i++) {
+        uint32_t all = 1;
+        if (*able & move_rows_of_teams() & UINT32_C(1) << i) {
+            status = tutti_team_vote(team, (uint32_t)(ready && tutti_algorithm_can(tutti_moves[i], team, call)), &all);
+            *able &= ~((uint32_t)!all << i);
+        }
+    }
+    return status;
+}
+
+/* ---- the call ---- */
+
+static int move_run(struct tutti_team *team, const struct tutti_call *call, uint32_t able, const char **how)
+{
+    int status = TUTTI_OK;
+    for (int i = 0; i < TUTTI_MOVES && status == TUTTI_OK && !*how; i++) {
+        int fits = 0;
+        if (!(able >> i & 1))
+            continue;
+        if (tutti_moves[i]->waits_for_peers)
+            status = tutti_residency_take(team, call);
+        if (status == TUTTI_OK)
+            status = tutti_moves[i]->run(team, call, &fits);
+        *how = fits ? tutti_moves[i]->how : NULL;
+    }
     return status;
 }
 
 int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how)
 {
-    uint32_t able = move_able(team, call);
+    struct tutti_move_flow flow;
+    struct tutti_call mine = *call;
+    uint32_t able = move_able(team, &mine, &flow);
     int status = able ? tutti_coll_settle(team) : TUTTI_OK;
     *how = NULL;
     if (status == TUTTI_OK)
-        status = move_agree(team, call, &able);
-    for (int i = 0; i < TUTTI_MOVES && status == TUTTI_OK && !*how; i++) {
-        int fits = 0;
-        if (able >> i & 1)
-            status = tutti_moves[i]->run(team, call, &fits);
-        *how = fits ? tutti_moves[i]->how : NULL;
-    }
+        status = move_agree(team, &mine, &able);
+    if (status == TUTTI_OK && able)
+        status = move_open(team, &mine, &able);
+    if (status == TUTTI_OK && able)
+        status = move_run(team, &mine, able, how);
+    tutti_residency_end(team);
     return status;
 }

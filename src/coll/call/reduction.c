@@ -148,10 +148,7 @@ static int open_for(struct tutti_team *team, const struct tutti_call *call)
     return tutti_team_vote(team, 1, &all);
 }
 
-/* A team that could not be opened is tried again: memory may be free by now, or the program may use other GPUs. All
- * ranks have brought device memory to the same calls, so all count alike; each failure doubles the calls until the next
- * try. */
-static void try_again(struct tutti_team *team)
+void tutti_open_again(struct tutti_team *team)
 {
     enum { FIRST = 16, MOST = 1 << 20 };
     struct tutti_coll_state *state = tutti_coll_of(team);
@@ -213,7 +210,7 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
         device &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
     if (!device)
         return call->host_ok ? pass(taken, why, TUTTI_REASON_TEXT(HOST_SOME)) : staged(team, call, taken, why);
-    try_again(team);
+    tutti_open_again(team);
     tutti_residency_agree(team, all);
     tutti_phase(team->state == TUTTI_TEAM_CLOSED ? TUTTI_PHASE_MAPPING : TUTTI_PHASE_LAUNCH);
     if (team->state == TUTTI_TEAM_CLOSED && (status = open_for(team, call)) != TUTTI_OK)

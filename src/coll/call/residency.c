@@ -43,13 +43,18 @@ void tutti_residency_arrive(struct tutti_team *team, const struct tutti_call *ca
 
 void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[])
 {
-    struct tutti_coll_state *state = tutti_coll_of(team);
-    state->granted = UINT32_MAX;
-    state->beside_streams = 0;
+    uint32_t least = UINT32_MAX, streams = 0;
     for (int r = 0; r < team->size; r++) {
-        state->granted = all[r]->blocks < state->granted ? all[r]->blocks : state->granted;
-        state->beside_streams |= (int)all[r]->streams;
+        least = all[r]->blocks < least ? all[r]->blocks : least;
+        streams |= all[r]->streams;
     }
+    tutti_residency_agreed(team, least, (int)streams);
+}
+
+void tutti_residency_agreed(struct tutti_team *team, unsigned least, int streams)
+{
+    tutti_coll_of(team)->granted = least;
+    tutti_coll_of(team)->beside_streams = streams;
 }
 
 /* Rounds in which all ranks try and vote, until all have got some in one. */

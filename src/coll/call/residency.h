@@ -8,6 +8,8 @@
 void tutti_residency_arrive(struct tutti_team *team, const struct tutti_call *call, struct tutti_arrival *mine);
 /* Local, when all have arrived: what the ranks have, from their records. */
 void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[]);
+/* The same where the caller has looked at the records: the least blocks of all, and 1 where some rank has streams. */
+void tutti_residency_agreed(struct tutti_team *team, unsigned least, int streams);
 /* Collective, before kernels that wait are launched: on return all ranks have that many: tutti_coll_blocks(). */
 int tutti_residency_take(struct tutti_team *team, const struct tutti_call *call);
 /* Collective: a share of the GPU's multiprocessors for as long as the team lives, team->share and team->blocks, alike

@@ -115,9 +115,7 @@ static int overlaps(const struct tutti_team *team, const struct tutti_call *call
            call->counts[team->rank] != call->counts[0] && call->counts[team->rank] > 0;
 }
 
-/* In stream order a launch of at most half of the communicator's blocks lets the next one come at once, and one that
- * needs more than the other half does not come behind it before it has ended. */
-static int overlap(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early)
+int tutti_flow_early(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early)
 {
     const unsigned half = team->share / 2;
     int *const last = &tutti_coll_of(team)->early;
@@ -161,7 +159,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, st
                                       .blocks = flow.blocks,
                                       .threads = flow.threads,
                                       .gpu = team->gpu,
-                                      .early = overlap(team, stream, flow.blocks, &args.early),
+                                      .early = tutti_flow_early(team, stream, flow.blocks, &args.early),
                                       .flow = &args};
         status = notice != 0 && longest <= most ? tutti_launch_cached(team, &launch)
                                                 : team->device->launch.kernel(stream, &launch);

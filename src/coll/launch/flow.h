@@ -37,6 +37,9 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti
 void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call);
 /* What all launches of a call share. */
 void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, struct tutti_flow_args *args);
+/* In stream order a launch of at most half of the communicator's blocks lets the next one come at once (*early), and
+ * one that needs more than the other half does not come behind it before it has ended: 0 then, 1 for all others. */
+int tutti_flow_early(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early);
 /* For the next launch on the team's stream that is waited for. */
 uint32_t tutti_flow_number(struct tutti_team *team);
 /* Bytes of a slot of `ll`. Whatever uses its region must lay it out so: two launches in a row share it. */

@@ -9,22 +9,11 @@ enum { PATIENCE_NS = 1000000000 }; /* a receiver may have to map memory first */
 
 /* ---- can this rank take part? ---- */
 
-/* 1 where kernels of one GPU reach all of the block: that of the block. */
 static int fetch_reaches(struct tutti_move *move, struct tutti_move_block *block)
 {
-    const char *first, *end;
-    tutti_elements_span(&block->elements, &first, &end);
-    if (tutti_seen_holds(&move->seen, first, end)) {
-        block->gpu = move->seen.memory.gpu;
-        return tutti_endpoint_use(move->endpoint, block->gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
-    }
-    const struct tutti_places *places = tutti_elements_places(&block->elements);
-    block->gpu = places->gpu;
-    if (!places->device)
-        return TUTTI_NO(HOST_SOME);
-    if (!tutti_places_reached(places))
-        return places->spread ? TUTTI_NO(TWO_GPUS) : TUTTI_NO(HOST_SOME);
-    return tutti_endpoint_use(move->endpoint, places->gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
+    if (!tutti_move_reaches(move, block))
+        return 0;
+    return tutti_endpoint_use(move->endpoint, block->gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
 }
 
 /* *most: bytes of the largest block so far. */
@@ -163,6 +152,7 @@ static int fetch_run(struct tutti_team *team, const struct tutti_call *call, int
 const struct tutti_algorithm tutti_move_fetch = {
     .name = "fetch",
     .collectives = TUTTI_ON_MOVES,
+    .last_resort = 1,
     .can = fetch_can,
     .run = fetch_run,
     .how = "fetched from each other",

@@ -3,7 +3,7 @@
 #include <string.h>
 
 const struct tutti_algorithm *const tutti_moves[TUTTI_MOVES] = {
-#define TUTTI_MOVE(name, text) &tutti_move_##name,
+#define TUTTI_MOVE(name, order, text) &tutti_move_##name,
 #include "tutti/moves.def"
 #undef TUTTI_MOVE
 };
@@ -22,7 +22,7 @@ static int moves_find(const char *name)
 
 static const struct tutti_names moves = {
     .what = "algorithm of moves",
-#define TUTTI_MOVE(name, text) #name " "
+#define TUTTI_MOVE(name, order, text) #name " "
     .known =
 #include "tutti/moves.def"
         "mpi",
@@ -89,5 +89,17 @@ uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes)
             break;
         rows |= UINT32_C(1) << choice;
     }
-    return any ? rows : 1;
+    for (int i = 0; i < TUTTI_MOVES && !any; i++)
+        rows |= (uint32_t)tutti_moves[i]->last_resort << i;
+    return rows;
+}
+
+int tutti_moves_next(enum tutti_collective collective, size_t bytes, int *from)
+{
+    const int section = room.first + (int)moves_section_of(collective);
+    int choice;
+    do
+        choice = tutti_rules_next(section, bytes, from);
+    while (choice == MOVES_MPI);
+    return choice;
 }

@@ -217,7 +217,19 @@ static const char cuda_rules[] =
     "message:"
     " *@direct *@packed; "
     "message_far:"
-    " 0-255k@staged *@pipelined";
+    " 0-255k@staged *@pipelined; "
+    "bcast:"
+    " 0-8k@ll 0-512k@ll128 *@fetch; "
+    "gather:"
+    " 0-8k@ll 0-256k@ll128 *@fetch; "
+    "scatter:"
+    " 0-8k@ll 0-256k@ll128 *@fetch; "
+    "allgather:"
+    " 0-8k@ll 0-256k@ll128 *@fetch; "
+    "alltoall:"
+    " 0-8k@ll 0-256k@ll128 *@fetch; "
+    "neighbor:"
+    " 0-8k@ll 0-256k@ll128 *@fetch";
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
@@ -281,6 +293,7 @@ const struct tutti_device tutti_device_cuda = {
     .launch.shmem = tutti_cuda_launch_shmem,
     .launch.prepare_shmem = tutti_cuda_gated_prepare_shmem,
     .launch.prepare = tutti_cuda_prepare,
+    .launch.prepare_moves = tutti_cuda_prepare_moves,
     .launch.waiting_begin = tutti_cuda_waiting_begin,
     .launch.waiting_end = tutti_cuda_waiting_end,
     .memory.copy_now = tutti_cuda_copy_now,

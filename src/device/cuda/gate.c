@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "device/cuda/gate.h"
 #include "device/cuda/gpu.h"
+#include "kernels/args.h"
 #include "progress/engine.h"
 #include "progress/fiber.h"
 
@@ -162,22 +163,30 @@ void tutti_cuda_gated_launch_drop(struct tutti_prepared *prepared)
         (void)gated_drop(prepared);
 }
 
-static int prepare(int gpu, int type, int op)
+/* The kernels of the pair, or those that move data. */
+static int prepare(int gpu, int type, int op, int moves)
 {
     struct tutti_cuda_scope scope;
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
     for (int kernel = 0; kernel < TUTTI_KERNELS && status == TUTTI_OK; kernel++) {
         CUfunction function;
-        status = tutti_cuda_function(scope.context, kernel, type, op, &function);
-        if (status != TUTTI_OK || kernel == TUTTI_KERNELS - 1)
-            tutti_cuda_leave(&scope);
+        if (tutti_kernel_moves(kernel) == moves)
+            status = tutti_cuda_function(scope.context, kernel, type, op, &function);
     }
+    tutti_cuda_leave(&scope);
     return status;
 }
 
 int tutti_cuda_prepare(int gpu, int type, int op)
 {
-    GATED(prepare(gpu, type, op));
+    GATED(prepare(gpu, type, op, 0));
+}
+
+int tutti_cuda_prepare_moves(int gpu)
+{
+    GATED(prepare(gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, 1));
 }
 
 int tutti_cuda_gated_prepare_shmem(int gpu, int type)

@@ -102,21 +102,46 @@ static int gets(const struct tutti_flow_args *args)
                                                : 1;
 }
 
-static int flow_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
+/* What a kernel that moves data sends and receives. */
+static int flow_runs(struct tutti_flow_args *args, int gpu)
 {
-    struct tutti_flow_args *args = &work->flow;
+    int status = TUTTI_OK;
+    for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
+        void *from = NULL, *to = NULL;
+        if (args->n[r] > 0)
+            status = reach(gpu, "kernel's run to send", (const void *)(uintptr_t)args->begin[r], (size_t)args->n[r],
+                           &from);
+        if (args->result_n[r] > 0 && status == TUTTI_OK)
+            status = reach(gpu, "kernel's run to receive", (const void *)(uintptr_t)args->result[r],
+                           (size_t)args->result_n[r], &to);
+        args->begin[r] = (uint64_t)(uintptr_t)from;
+        args->result[r] = (uint64_t)(uintptr_t)to;
+    }
+    return status;
+}
+
+static int flow_buffers(struct tutti_flow_args *args, int gpu, const struct tutti_launch *launch)
+{
     const uint64_t size = tutti_type_size(launch->type);
     uint64_t in, out;
     void *at;
-    if (launch->flow->ranks > TUTTI_MAX_GPUS || launch->blocks < 1 || launch->blocks > TUTTI_MAX_BLOCKS)
-        return TUTTI_ERR_ARGUMENT;
-    *args = *launch->flow;
     flow_elements(args, &in, &out);
     int status = reach(gpu, "kernel's contribution", args->in, (size_t)(in * size), &at);
     args->in = at;
     if (status == TUTTI_OK && gets(args))
         status = reach(gpu, "kernel's result", args->out, (size_t)(out * size), &at);
     args->out = at;
+    return status;
+}
+
+static int flow_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
+{
+    struct tutti_flow_args *args = &work->flow;
+    void *at;
+    if (launch->flow->ranks > TUTTI_MAX_GPUS || launch->blocks < 1 || launch->blocks > TUTTI_MAX_BLOCKS)
+        return TUTTI_ERR_ARGUMENT;
+    *args = *launch->flow;
+    int status = tutti_kernel_moves(launch->kernel) ? flow_runs(args, gpu) : flow_buffers(args, gpu, launch);
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
         status = reach(gpu, "kernel's window", args->window[r], (size_t)args->bytes, &at);
         args->window[r] = at;

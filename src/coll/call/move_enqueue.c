@@ -1,0 +1,56 @@
+/* Moves in stream order: the same rules, of algorithms whose kernels need nothing of the host but the launch. No rank
+ * hears from another one here, so a row is chosen by what all know: of calls whose blocks all ranks know by their length,
+ * of others it is the row that takes any. */
+#include "coll/move/runs.h"
+
+#include "coll/state.h"
+#include "core/status.h"
+
+/* 1 where all ranks know the length of the longest run. */
+static int move_is_known(enum tutti_collective collective)
+{
+    const uint32_t known = TUTTI_ON(BCAST) | TUTTI_ON(GATHER) | TUTTI_ON(SCATTER) | TUTTI_ON(ALLGATHER) |
+                           TUTTI_ON(ALLGATHERV) | TUTTI_ON(ALLTOALL);
+    return (int)(known >> collective & 1);
+}
+
+static int move_can(const struct tutti_algorithm *row, const struct tutti_team *team, const struct tutti_call *call)
+{
+    return row->enqueue && tutti_algorithm_can(row, team, call);
+}
+
+static const struct tutti_algorithm *move_choose(const struct tutti_team *team, const struct tutti_call *call)
+{
+    const uint64_t longest = tutti_runs_longest(team, call->flow);
+    int from = tutti_rules_begin(tutti_coll_of(team)->rules), choice;
+    while (move_is_known(call->collective) && (choice = tutti_moves_next(call->collective, longest, &from)) >= 0) {
+        if (move_can(tutti_moves[choice], team, call))
+            return tutti_moves[choice];
+    }
+    for (int i = 0; i < TUTTI_MOVES; i++) {
+        if (tutti_moves[i]->any_length && move_can(tutti_moves[i], team, call))
+            return tutti_moves[i];
+    }
+    return NULL;
+}
+
+int tutti_move_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                       const char **why)
+{
+    if (team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    if (team->state != TUTTI_TEAM_OPEN)
+        return TUTTI_ERR_UNAVAILABLE;
+    const int fault = tutti_team_fault(team);
+    if (fault != TUTTI_OK)
+        return fault;
+    const struct tutti_algorithm *row = move_choose(team, call);
+    if (!row)
+        return TUTTI_ERR_UNAVAILABLE;
+    int status = tutti_runs_prepare(team);
+    if (status == TUTTI_OK)
+        status = row->enqueue(team, call, stream);
+    if (status == TUTTI_OK)
+        *why = row->name;
+    return status;
+}

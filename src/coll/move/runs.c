@@ -1,0 +1,132 @@
+#include "coll/move/runs.h"
+
+#include "coll/launch/cache.h"
+#include "coll/state.h"
+#include "core/phases.h"
+#include "core/status.h"
+
+uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_move_flow *flow)
+{
+    uint64_t longest = 0;
+    for (int r = 0; r < team->size; r++) {
+        if (r == team->rank)
+            continue;
+        longest = flow->send[r].bytes > longest ? flow->send[r].bytes : longest;
+        longest = flow->receive[r].bytes > longest ? flow->receive[r].bytes : longest;
+    }
+    return longest;
+}
+
+int tutti_runs_can(const struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
+{
+    struct tutti_runs runs;
+    if (!call->flow)
+        return 0; /* the reason is set */
+    if (team->size > TUTTI_MAX_GPUS)
+        return TUTTI_NO(MANY_GPUS);
+    if (team->state != TUTTI_TEAM_OPEN)
+        return 1;
+    if (!tutti_flow_can(team))
+        return TUTTI_NO(RULES);
+    const uint64_t longest = tutti_runs_longest(team, call->flow);
+    shape(team, longest, &runs);
+    return longest <= runs.most || TUTTI_NO(RULES);
+}
+
+int tutti_runs_prepare(struct tutti_team *team)
+{
+    int *const prepared = &tutti_coll_of(team)->moves_prepared;
+    if (!*prepared && team->device->launch.prepare_moves) {
+        const int status = team->device->launch.prepare_moves(team->gpu);
+        if (status != TUTTI_OK)
+            return status;
+    }
+    *prepared = 1;
+    return TUTTI_OK;
+}
+
+/* Between ranks that all hear from each other by data, none needs to tell that it has begun: of these collectives all
+ * runs are alike. */
+static int runs_meet(const struct tutti_call *call, uint64_t longest)
+{
+    return longest > 0 && (call->collective == TUTTI_COLLECTIVE_ALLGATHER || call->collective == TUTTI_COLLECTIVE_ALLTOALL);
+}
+
+static void runs_args(struct tutti_team *team, const struct tutti_call *call, const struct tutti_runs *runs,
+                      uint64_t longest, struct tutti_flow_args *args)
+{
+    const struct tutti_region region = tutti_channel_region(team, runs->region);
+    tutti_flow_args(team, call, args);
+    args->in = NULL;
+    args->out = NULL;
+    args->over = 0;
+    args->shape = runs_meet(call, longest) ? TUTTI_SHAPE_ALL : TUTTI_SHAPE_SEGMENTS;
+    args->tells = (uint32_t)runs->tells;
+    args->region = region.begin;
+    args->stride = region.stride;
+    args->room = runs->room;
+    args->slice = runs->worth;
+    args->depth = runs->blocks;
+    for (int r = 0; r < team->size; r++) {
+        args->begin[r] = (uint64_t)(uintptr_t)call->flow->send[r].at;
+        args->n[r] = call->flow->send[r].bytes;
+        args->result[r] = (uint64_t)(uintptr_t)call->flow->receive[r].at;
+        args->result_n[r] = call->flow->receive[r].bytes;
+    }
+}
+
+/* The own run is copied by the blocks that there are for others; by more where it is longer than theirs. */
+static unsigned runs_blocks(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_runs *runs,
+                            uint64_t longest)
+{
+    const uint64_t own = call->flow->receive[team->rank].bytes, most = own > longest ? own : longest;
+    const uint64_t blocks = (most + runs->worth - 1) / runs->worth;
+    return blocks < 1 ? 1 : blocks > runs->blocks ? runs->blocks : (unsigned)blocks;
+}
+
+static int runs_launch(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                       uint32_t notice, tutti_runs_shape *shape)
+{
+    struct tutti_flow_args args;
+    struct tutti_runs runs;
+    const uint64_t longest = tutti_runs_longest(team, call->flow);
+    shape(team, longest, &runs);
+    if (longest > runs.most)
+        return TUTTI_ERR_UNAVAILABLE;
+    if (stream == team->stream)
+        tutti_team_mail_leave(team); /* or the launch would wait for it */
+    runs_args(team, call, &runs, longest, &args);
+    args.notice = notice;
+    args.blocks = runs_blocks(team, call, &runs, longest);
+    struct tutti_launch launch = {.kernel = runs.kernel,
+                                  .type = TUTTI_MOVES_TYPE,
+                                  .op = TUTTI_MOVES_OP,
+                                  .blocks = args.blocks,
+                                  .threads = runs.threads,
+                                  .gpu = team->gpu,
+                                  .early = tutti_flow_early(team, stream, args.blocks, &args.early),
+                                  .flow = &args};
+    const int status = notice ? tutti_launch_cached(team, &launch) : team->device->launch.kernel(stream, &launch);
+    return status == TUTTI_OK ? status : tutti_team_break(team, status);
+}
+
+int tutti_runs_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                   tutti_runs_shape *shape)
+{
+    return runs_launch(team, call, stream, 0, shape);
+}
+
+int tutti_runs_run(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
+{
+    tutti_waiting_begin(team);
+    tutti_phase(TUTTI_PHASE_LAUNCH);
+    tutti_flow_number(team);
+    int status = runs_launch(team, call, team->stream, TUTTI_NOTICE_EPOCH | (call->near ? TUTTI_NOTICE_NEAR : 0), shape);
+    tutti_phase(TUTTI_PHASE_KERNEL);
+    if (status == TUTTI_OK)
+        status = tutti_team_await_notice(team);
+    tutti_waiting_end(team);
+    if (status == TUTTI_OK)
+        tutti_launch_cache_fill(team);
+    return status;
+}

@@ -1,0 +1,48 @@
+/* Rows whose kernels hand runs of bytes from rank to rank through the channels: what they share. Private to coll/. */
+#ifndef TUTTI_COLL_RUNS_H
+#define TUTTI_COLL_RUNS_H
+
+#include "coll/launch/flow.h"
+#include "coll/move/moves.h"
+
+/* How a row launches its kernel. All but `threads` follows from facts that all ranks share, as both sides of a run cut
+ * it alike. */
+struct tutti_runs {
+    enum tutti_kernel kernel;
+    enum tutti_region_id region;
+    uint64_t most;    /* bytes of the longest run */
+    uint64_t room;    /* bytes of a slot in the channel */
+    uint64_t worth;   /* bytes of a run that are worth a block */
+    unsigned blocks;  /* that a run is cut for, at most */
+    unsigned threads; /* of a block; 0: the kernels' own */
+    int tells;        /* 1: ranks wait for each other's beginning within the launch */
+};
+
+/* Sets *runs for a launch whose longest run on this rank, of those to and from peers, has `longest` bytes. Team open. */
+typedef void tutti_runs_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs);
+
+/* 1 where the row can move call->flow; of a team that is not open, as far as is known. Local. */
+int tutti_runs_can(const struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape);
+/* Collective over the open team's ranks: the launch on the team's stream, waiting for the end. */
+int tutti_runs_run(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape);
+/* The same into `stream`. */
+int tutti_runs_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                   tutti_runs_shape *shape);
+/* Bytes of the longest run to or from a peer. */
+uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_move_flow *flow);
+/* Local. Makes the kernels ready, as tutti_prepare() does. */
+int tutti_runs_prepare(struct tutti_team *team);
+
+/* The columns of a row that is nothing but its name_shape(). */
+#define TUTTI_RUNS_ROW(name)                                                                                           \
+    static int name##_can(const struct tutti_team *team, const struct tutti_call *call)                                \
+    {                                                                                                                  \
+        return tutti_runs_can(team, call, name##_shape);                                                               \
+    }                                                                                                                  \
+    TUTTI_FLOW_RUN(name, tutti_runs_run(team, call, name##_shape))                                                     \
+    static int name##_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)     \
+    {                                                                                                                  \
+        return tutti_runs_put(team, call, stream, name##_shape);                                                       \
+    }
+
+#endif

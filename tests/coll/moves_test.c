@@ -1,0 +1,312 @@
+/* Data movers over a team of threads, on the host device: every collective by one row, in stream order or blocking,
+ * byte by byte; between reductions by kernels of the same channels.
+ * usage: moves_test RANKS ROW [enqueue]   (TUTTI_RULES is set from it; TUTTI_HOST_GPUS by the caller) */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "coll/move.h"
+#include "coll/move/moves.h"
+#include "core/status.h"
+#include "dtype/describe.h"
+#include "dtype/plan.h"
+#include "support/check.h"
+#include "support/random.h"
+#include "support/threads.h"
+#include "tutti/tutti.h"
+
+enum { GUARD = 64, LEFT = 0x5e, PIECES = 2 * TUTTI_MAX_GPUS };
+
+static uint64_t seed;
+static const char *row_name;
+static int enqueues, rounds = 150;
+static size_t most = 40000; /* bytes of the longest run */
+
+/* One call, the same on all ranks but for where its runs lie. */
+struct plan {
+    enum tutti_collective collective;
+    int root, in_place, sums; /* sums: a reduction comes first */
+    uint64_t key;
+    size_t bytes[TUTTI_MAX_GPUS][TUTTI_MAX_GPUS]; /* [from][to] */
+};
+
+struct rank {
+    struct tutti_team *team;
+    struct tutti_stream *stream;
+    const struct tutti_plan *byte;
+    uint64_t dice; /* of this rank alone */
+    size_t room;
+    char *in, *out; /* device */
+    unsigned char *host, *kept, *expected;
+    int by_rule;
+};
+
+static size_t draw_bytes(uint64_t *dice)
+{
+    static const size_t some[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 119, 120, 121, 479, 480, 481, 511, 512, 513, 1000, 4097, 9001};
+    const uint64_t which = random_next(dice) % 32;
+    return which < sizeof some / sizeof *some ? some[which] : which == 31 ? most : which == 30 ? 0 : random_next(dice) % most;
+}
+
+static void make_plan(struct plan *plan, int round, int ranks)
+{
+    static const enum tutti_collective collectives[] = {
+        TUTTI_COLLECTIVE_BCAST,      TUTTI_COLLECTIVE_GATHER,   TUTTI_COLLECTIVE_GATHERV,  TUTTI_COLLECTIVE_SCATTER,
+        TUTTI_COLLECTIVE_SCATTERV,   TUTTI_COLLECTIVE_ALLGATHER, TUTTI_COLLECTIVE_ALLGATHERV, TUTTI_COLLECTIVE_ALLTOALL,
+        TUTTI_COLLECTIVE_ALLTOALLV};
+    uint64_t dice = random_mix(seed ^ random_mix((uint64_t)(unsigned)round));
+    *plan = (struct plan){.key = random_next(&dice)};
+    plan->collective = collectives[random_next(&dice) % (sizeof collectives / sizeof *collectives)];
+    plan->root = (int)(random_next(&dice) % (uint64_t)ranks);
+    plan->in_place = (int)(random_next(&dice) % 3 == 0);
+    plan->sums = (int)(random_next(&dice) % 3 == 0);
+    size_t each = draw_bytes(&dice);
+    if (round == 0) { /* all have bytes, and so know which GPU the team is opened on */
+        plan->collective = TUTTI_COLLECTIVE_ALLTOALL;
+        plan->sums = 0;
+        each = 100;
+    }
+    for (int from = 0; from < ranks; from++) {
+        const size_t mine = draw_bytes(&dice);
+        for (int to = 0; to < ranks; to++) {
+            const size_t own = draw_bytes(&dice);
+            size_t *const bytes = &plan->bytes[from][to];
+            switch (plan->collective) {
+            case TUTTI_COLLECTIVE_BCAST:
+                *bytes = from == plan->root && to != from ? each : 0;
+                break;
+            case TUTTI_COLLECTIVE_GATHER:
+            case TUTTI_COLLECTIVE_GATHERV:
+                *bytes = to != plan->root ? 0 : plan->collective == TUTTI_COLLECTIVE_GATHER ? each : own;
+                break;
+            case TUTTI_COLLECTIVE_SCATTER:
+            case TUTTI_COLLECTIVE_SCATTERV:
+                *bytes = from != plan->root ? 0 : plan->collective == TUTTI_COLLECTIVE_SCATTER ? each : own;
+                break;
+            case TUTTI_COLLECTIVE_ALLGATHERV:
+                *bytes = mine;
+                break;
+            case TUTTI_COLLECTIVE_ALLTOALLV:
+                *bytes = own;
+                break;
+            default:
+                *bytes = each;
+                break;
+            }
+        }
+    }
+}
+
+/* Byte i of what goes from one rank to another. */
+static unsigned char byte_of(const struct plan *plan, int from, int to, size_t i)
+{
+    const int one = plan->collective == TUTTI_COLLECTIVE_BCAST || plan->collective == TUTTI_COLLECTIVE_ALLGATHER ||
+                    plan->collective == TUTTI_COLLECTIVE_ALLGATHERV;
+    return (unsigned char)(random_mix(plan->key + (uint64_t)(from * 64 + (one ? 0 : to))) + i * 37 + (i >> 8) * 11);
+}
+
+/* Lays this rank's runs out, at any addresses, and writes what is there before and after. */
+static void lay_out(struct rank *me, const struct plan *plan, struct tutti_move_flow *flow)
+{
+    const int rank = me->team->rank, ranks = me->team->size;
+    const int one = plan->collective == TUTTI_COLLECTIVE_BCAST || plan->collective == TUTTI_COLLECTIVE_ALLGATHER ||
+                    plan->collective == TUTTI_COLLECTIVE_ALLGATHERV;
+    size_t in = GUARD, out = GUARD, sent = 0, shared = 0;
+    memset(flow, 0, sizeof *flow);
+    memset(me->kept, LEFT, me->room);
+    memset(me->expected, LEFT, me->room);
+    memset(me->host, LEFT, me->room);
+    for (int r = 0; r < ranks; r++) {
+        const size_t bytes = plan->bytes[rank][r];
+        if (bytes > 0 && (!one || sent == 0)) {
+            in += random_next(&me->dice) % 20;
+            for (size_t i = 0; i < bytes; i++)
+                me->kept[in + i] = byte_of(plan, rank, r, i);
+            sent = bytes;
+            shared = in;
+            in += bytes;
+        }
+        flow->send[r] = (struct tutti_move_send){bytes ? me->in + shared : NULL, bytes};
+    }
+    for (int r = 0; r < ranks; r++) {
+        const size_t bytes = plan->bytes[r][rank];
+        out += random_next(&me->dice) % 20;
+        for (size_t i = 0; i < bytes; i++)
+            me->expected[out + i] = byte_of(plan, r, rank, i);
+        flow->receive[r] = (struct tutti_move_receive){bytes ? me->out + out : NULL, bytes};
+        if (r == rank && plan->in_place && bytes > 0) { /* the own run is in its place, and may be sent from there */
+            memcpy(me->host + out, me->expected + out, bytes);
+            flow->send[r].at = me->out + out;
+            for (int to = 0; one && to < ranks; to++)
+                flow->send[to].at = flow->send[to].bytes ? me->out + out : NULL;
+            if (random_next(&me->dice) % 2)
+                flow->send[r].bytes = flow->receive[r].bytes = 0;
+        }
+        out += bytes;
+    }
+    CHECK(in + GUARD <= me->room && out + GUARD <= me->room, "room");
+    CHECK(tutti_copy(me->in, me->kept, me->room) == 0 && tutti_copy(me->out, me->host, me->room) == 0, "copy in");
+}
+
+/* The same as blocks of the blocking call. */
+static void make_blocks(const struct rank *me, const struct tutti_move_flow *flow, struct tutti_move_block blocks[PIECES],
+                        struct tutti_move *move)
+{
+    const int ranks = me->team->size;
+    *move = (struct tutti_move){.send = blocks, .receive = blocks + ranks, .sends = ranks, .receives = ranks};
+    for (int i = 0; i < 2 * ranks; i++) {
+        const int r = i % ranks;
+        void *const at = i < ranks ? (void *)(uintptr_t)flow->send[r].at : flow->receive[r].at;
+        const uint64_t bytes = i < ranks ? flow->send[r].bytes : flow->receive[r].bytes;
+        blocks[i] = (struct tutti_move_block){.rank = r, .bytes = bytes};
+        if (bytes > 0)
+            blocks[i].elements = (struct tutti_elements){.plan = me->byte, .count = (int64_t)bytes, .buffer = at, .whole = 1};
+    }
+}
+
+static int run(struct rank *me, const struct plan *plan, const struct tutti_move_flow *flow, const char **why)
+{
+    struct tutti_team *team = me->team;
+    struct tutti_move_block blocks[PIECES];
+    struct tutti_move move;
+    struct tutti_call call = {.collective = plan->collective, .root = plan->root};
+    int status;
+    if (enqueues) {
+        call.flow = flow;
+        status = tutti_move_enqueue(team, &call, me->stream, why);
+        if (status == TUTTI_OK && random_next(&me->dice) % 2)
+            status = team->device->stream.sync(me->stream);
+        return status;
+    }
+    make_blocks(me, flow, blocks, &move);
+    call.move = &move;
+    status = tutti_move_run(team, &call, why);
+    CHECK(status != TUTTI_OK || *why, "rank %d: nothing was done", team->rank);
+    return status;
+}
+
+/* A reduction by kernels of the same channels. */
+static void sum(struct rank *me, const struct plan *plan)
+{
+    const size_t count = 1 + plan->key % 3000;
+    const struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
+                                    .in = me->in,
+                                    .out = me->in,
+                                    .count = count,
+                                    .type = TUTTI_TYPE_U8,
+                                    .op = TUTTI_OP_SUM,
+                                    .kind = TUTTI_ARRIVAL_DEVICE,
+                                    .gpu = -1};
+    enum tutti_taken taken = TUTTI_TAKEN;
+    const char *why;
+    for (size_t i = 0; i < count; i++)
+        me->host[i] = (unsigned char)(i + (size_t)me->team->rank);
+    CHECK(tutti_copy(me->in, me->host, count) == 0, "copy in");
+    int status = enqueues ? tutti_enqueue(me->team, &call, me->stream, &why)
+                          : tutti_collective(me->team, &call, &taken, &why);
+    if (enqueues && status == TUTTI_OK)
+        status = me->team->device->stream.sync(me->stream);
+    CHECK(status == TUTTI_OK && tutti_copy(me->host, me->in, count) == 0, "sum");
+    const size_t ranks = (size_t)me->team->size, more = ranks * (ranks - 1) / 2;
+    for (size_t i = 0; i < count; i++) {
+        if (!CHECK(me->host[i] == (unsigned char)(i * ranks + more), "rank %d: sum %zu", me->team->rank, i))
+            break;
+    }
+}
+
+static void compare(struct rank *me, const struct plan *plan, const char *device, const unsigned char *expected,
+                    const char *what, int round)
+{
+    size_t at = 0;
+    CHECK(tutti_copy(me->host, device, me->room) == 0, "copy out");
+    if (memcmp(me->host, expected, me->room) == 0)
+        return;
+    while (me->host[at] == expected[at])
+        at++;
+    CHECK(0, "rank %d round %d seed %llu: collective %d, root %d, in place %d: %s: byte %zu is %02x, expected %02x",
+          me->team->rank, round, (unsigned long long)seed, (int)plan->collective, plan->root, plan->in_place, what, at,
+          me->host[at], expected[at]);
+}
+
+static void all_rounds(struct rank *me)
+{
+    for (int round = 0; round < rounds && !check_failed(); round++) {
+        struct tutti_move_flow flow;
+        struct plan plan;
+        const char *why = NULL;
+        make_plan(&plan, round, me->team->size);
+        if (plan.sums)
+            sum(me, &plan);
+        lay_out(me, &plan, &flow);
+        const int status = run(me, &plan, &flow, &why);
+        if (!CHECK(status == TUTTI_OK, "rank %d round %d seed %llu: %s", me->team->rank, round,
+                   (unsigned long long)seed, tutti_status_text(status)))
+            return;
+        memset(&flow, 0xff, sizeof flow); /* it was copied */
+        if (enqueues)
+            CHECK(me->team->device->stream.sync(me->stream) == TUTTI_OK, "sync");
+        compare(me, &plan, me->out, me->expected, "what was received", round);
+        compare(me, &plan, me->in, me->kept, "what was sent", round);
+        for (int i = 0; why && i < TUTTI_MOVES; i++)
+            me->by_rule += strcmp(tutti_moves[i]->name, row_name) == 0 &&
+                           strcmp(why, enqueues ? tutti_moves[i]->name : tutti_moves[i]->how) == 0;
+    }
+    CHECK(check_failed() || me->by_rule > rounds / 8, "%s has run %d of %d", row_name, me->by_rule, rounds);
+}
+
+static int rank_main(struct tutti_transport *transport, void *unused)
+{
+    const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 1};
+    struct tutti_node *node = NULL;
+    struct rank me = {.dice = random_mix(seed + (uint64_t)(unsigned)transport->rank)};
+    (void)unused;
+    me.room = (size_t)transport->size * (most + 20) + 2 * GUARD;
+    if (!CHECK(tutti_node_open(transport, &node) == TUTTI_OK && node, "node") ||
+        !CHECK(tutti_team_create(node, transport, &me.team) == TUTTI_OK, "team") ||
+        !CHECK(tutti_plan_build(&byte, &me.byte) == TUTTI_OK, "plan"))
+        return 1;
+    me.host = malloc(me.room);
+    me.kept = malloc(me.room);
+    me.expected = malloc(me.room);
+    CHECK(tutti_alloc(me.room, (void **)&me.in) == 0 && tutti_alloc(me.room, (void **)&me.out) == 0, "alloc");
+    if (enqueues && (!CHECK(tutti_enqueue_open(me.team, -1) == TUTTI_OK, "enqueue_open") ||
+                     !CHECK(me.team->device->stream.create(me.team->gpu, &me.stream) == TUTTI_OK, "stream")))
+        return 1;
+    all_rounds(&me);
+    transport->ops->barrier(transport);
+    if (me.stream)
+        me.team->device->stream.destroy(me.stream);
+    tutti_team_free(me.team);
+    tutti_free(me.in);
+    tutti_free(me.out);
+    tutti_plan_drop(me.byte);
+    free(me.host);
+    free(me.kept);
+    free(me.expected);
+    tutti_node_close(node);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: moves_test RANKS ROW [enqueue]\n");
+        return 2;
+    }
+    seed = check_seed();
+    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", rounds);
+    most = (size_t)check_setting("TUTTI_TEST_BYTES", (long)most);
+    row_name = argv[2];
+    enqueues = argc == 4;
+    char rules[400];
+    snprintf(rules, sizeof rules,
+             "allreduce: 0-1k@ll *@pipeline bcast: *@%s *@pipeline gather: *@%s *@pipeline scatter: *@%s *@pipeline "
+             "allgather: *@%s *@pipeline alltoall: *@%s *@pipeline",
+             row_name, row_name, row_name, row_name, row_name);
+    setenv("TUTTI_RULES", rules, 1);
+    setenv("TUTTI_RULES_FILE", "/dev/null", 1);
+    printf("seed %llu, %s ranks, %s\n", (unsigned long long)seed, argv[1], row_name);
+    fflush(stdout);
+    const int status = tutti_threads_run(atoi(argv[1]), rank_main, NULL);
+    return status != 0 || check_failed() != 0;
+}
