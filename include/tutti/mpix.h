@@ -41,9 +41,9 @@ static inline MPI_Datatype tutti_mpix_datatype(int which)
 #define MPIX_C_BF16 (tutti_mpix_datatype(1))
 #endif
 
-/* Reductions in stream order: the call returns at once, and the reduction is done by kernels in a stream of the
+/* Collectives in stream order: the call returns at once, and the work is done by kernels in a stream of the
  * program, after the stream's earlier work and before its later work. No host synchronisation is needed between a
- * kernel that makes the data, the reduction, and a kernel that uses the result. A captured stream may contain the
+ * kernel that makes the data, the collective, and a kernel that uses the result. A captured stream may contain the
  * calls.
  *
  * MPICH 4.1 and later declare calls with the same names. Macros here replace them by Tutti's calls, under every MPI:
@@ -147,7 +147,8 @@ TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI
 #define MPIX_Stream_comm_create tutti_MPIX_Stream_comm_create
 
 /* The calls in stream order. Each is collective over a communicator of MPIX_Stream_comm_create(), with the parameters,
- * in-place rules and results of its blocking namesake, and with the same bits. It returns when the kernels are in this
+ * in-place rules and results of its blocking namesake, and with the same bits. (MPIX_Reduce_local_enqueue is local, and
+ * takes the communicator for its stream.) It returns when the kernels are in this
  * rank's stream, waits for no peer, and is complete in stream order on this rank alone.
  *
  * All ranks make the calls of one communicator in the same order. Calls on different communicators, in different
@@ -156,13 +157,21 @@ TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI
  * Buffers: memory that kernels of the stream's GPU reach: device memory of that GPU, managed or pinned host memory.
  * They stay untouched until the stream is past the call; arrays of counts are read before it returns.
  *
+ * Types: reductions take the predefined ones that kernels reduce. Calls that move data take every committed type.
+ * Elements that are not one run of bytes are packed into scratch before the move and unpacked behind it, by kernels in
+ * the same stream; so are, copied aside, the blocks of an all-to-all in place. The communicator keeps the scratch of
+ * its largest call so far, and what the GPU has to know of the types: make the first call with a type, or of a larger
+ * size, before a capture. On a communicator of one rank two types of some hundred irregular blocks cannot be copied
+ * into each other: MPI_ERR_UNSUPPORTED_OPERATION.
+ *
  * Capture: what is called while the stream is captured becomes nodes of the graph. All ranks capture the same calls in
  * the same order, and launch their graphs, mixed with other calls on the communicator, in the same order, one after the
  * other. A graph may be launched any number of times.
  *
  * Errors are found locally, before anything is put into the stream, and raised on `comm`: MPI_ERR_COMM where it has no
  * stream, MPI_ERR_BUFFER where kernels do not reach a buffer, MPI_ERR_TYPE and MPI_ERR_OP where there are no kernels
- * (user's own types and operators), MPI_ERR_COUNT, MPI_ERR_ROOT; MPI_ERR_OTHER where a launch fails or a peer has. A
+ * (user's own types and operators), MPI_ERR_COUNT, MPI_ERR_ROOT, MPI_ERR_ARG (a list is NULL), MPI_ERR_TRUNCATE where
+ * a rank sends to itself more or less than it receives from itself; MPI_ERR_OTHER where a launch fails or a peer has. A
  * call of no elements does nothing. The forms that end in _c take counts of type MPI_Count.
  *
  * What fails later (a rank dies, a launch fails on another rank, a kernel waits for longer than TUTTI_TIMEOUT_SECONDS)

@@ -82,7 +82,7 @@ function mpix_page(name, parameters,    i) {
     kept_lines = n
     mpix_close()
     synopsis = wrapped("int " name parameters ";") "\n"
-    text = name ~ /enqueue/ ? "reductions and barriers in stream order" : "streams of the program for MPI calls"
+    text = name ~ /enqueue/ ? "collectives in stream order" : "streams of the program for MPI calls"
     open_page(name, 3, name == "MPIX_Info_set_hex" ? "bytes as a value of an info object" : text)
     calls = calls (calls == "" ? "" : ", ") "*" escape(name) "*(3)"
     many = kept_lines

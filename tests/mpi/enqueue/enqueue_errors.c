@@ -105,6 +105,51 @@ static void arguments(struct queue *queue)
     free(heap);
 }
 
+/* The same of calls that move data. */
+static void movers(struct queue *queue)
+{
+    MPI_Comm comm = queue->comm;
+    char *in = queue->buffer[0], *out = queue->buffer[1];
+    static int stack[64];
+    int counts[QUEUE_RANKS] = {0}, places[QUEUE_RANKS] = {0}, negative[QUEUE_RANKS] = {0};
+    MPI_Datatype open;
+    MPI_Type_contiguous(2, MPI_INT, &open); /* not committed */
+    negative[queue->size - 1] = -1;
+    REFUSED(MPI_ERR_COMM, MPIX_Bcast_enqueue(in, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    REFUSED(MPI_ERR_COMM, MPIX_Alltoall_enqueue(in, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_NULL));
+    REFUSED(MPI_ERR_ROOT, MPIX_Bcast_enqueue(in, 1, MPI_INT, queue->size, comm));
+    REFUSED(MPI_ERR_ROOT, MPIX_Gather_enqueue(in, 1, MPI_INT, out, 1, MPI_INT, -1, comm));
+    REFUSED(MPI_ERR_ROOT, MPIX_Scatter_enqueue(in, 1, MPI_INT, out, 1, MPI_INT, queue->size, comm));
+    REFUSED(MPI_ERR_COUNT, MPIX_Bcast_enqueue(in, -1, MPI_INT, 0, comm));
+    REFUSED(MPI_ERR_COUNT, MPIX_Bcast_enqueue_c(in, (MPI_Count)1 << 62, MPI_INT, 0, comm));
+    REFUSED(MPI_ERR_COUNT, MPIX_Allgather_enqueue(in, 1, MPI_INT, out, -1, MPI_INT, comm));
+    REFUSED(MPI_ERR_COUNT, MPIX_Alltoallv_enqueue(in, negative, places, MPI_INT, out, counts, places, MPI_INT, comm));
+    REFUSED(MPI_ERR_ARG, MPIX_Alltoallv_enqueue(in, NULL, places, MPI_INT, out, counts, places, MPI_INT, comm));
+    REFUSED(MPI_ERR_ARG, MPIX_Allgatherv_enqueue(in, 1, MPI_INT, out, counts, NULL, MPI_INT, comm));
+    REFUSED(MPI_ERR_TYPE, MPIX_Bcast_enqueue(in, 1, open, 0, comm));
+    REFUSED(MPI_ERR_TYPE, MPIX_Allgather_enqueue(in, 1, MPI_INT, out, 1, MPI_DATATYPE_NULL, comm));
+    REFUSED(MPI_ERR_BUFFER, MPIX_Bcast_enqueue(stack, 1, MPI_INT, 0, comm));
+    REFUSED(MPI_ERR_BUFFER, MPIX_Bcast_enqueue(NULL, 1, MPI_INT, 0, comm));
+    REFUSED(MPI_ERR_BUFFER, MPIX_Bcast_enqueue(MPI_IN_PLACE, 1, MPI_INT, 0, comm));
+    REFUSED(MPI_ERR_BUFFER, MPIX_Allgather_enqueue(stack, 1, MPI_INT, out, 1, MPI_INT, comm));
+    REFUSED(MPI_ERR_BUFFER, MPIX_Allgather_enqueue(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm));
+    REFUSED(MPI_ERR_BUFFER, MPIX_Alltoall_enqueue(in, 1, MPI_INT, stack, 1, MPI_INT, comm));
+    REFUSED(MPI_ERR_TRUNCATE, MPIX_Alltoall_enqueue(in, 2, MPI_INT, out, 1, MPI_INT, comm));
+    if (queue->rank == 1)
+        REFUSED(MPI_ERR_BUFFER, MPIX_Gather_enqueue(MPI_IN_PLACE, 1, MPI_INT, out, 1, MPI_INT, 0, comm));
+    if (queue->rank == 1)
+        REFUSED(MPI_ERR_BUFFER, MPIX_Scatter_enqueue(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, 0, comm));
+    REFUSED(MPI_ERR_BUFFER, MPIX_Reduce_local_enqueue(in, stack, 1, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_ERR_OP, MPIX_Reduce_local_enqueue(in, out, 1, MPI_DOUBLE, MPI_BXOR, comm));
+    REFUSED(MPI_ERR_TYPE, MPIX_Reduce_local_enqueue(in, out, 1, open, MPI_SUM, comm));
+    REFUSED(MPI_ERR_COUNT, MPIX_Reduce_local_enqueue(in, out, -1, MPI_INT, MPI_SUM, comm));
+    REFUSED(MPI_SUCCESS, MPIX_Bcast_enqueue(NULL, 0, MPI_INT, 0, comm));
+    REFUSED(MPI_SUCCESS, MPIX_Alltoall_enqueue(stack, 0, MPI_INT, stack, 0, MPI_INT, comm));
+    REFUSED(MPI_SUCCESS, MPIX_Alltoallv_enqueue(NULL, counts, places, MPI_INT, stack, counts, places, MPI_INT, comm));
+    REFUSED(MPI_SUCCESS, MPIX_Reduce_local_enqueue(NULL, stack, 0, MPI_INT, MPI_SUM, comm));
+    MPI_Type_free(&open);
+}
+
 /* A handler of the program gets the code. */
 static int handled;
 static void handler(MPI_Comm *comm, int *code, ...)
@@ -133,6 +178,7 @@ static void with_stream(void)
     queue_open(&queue, MPI_COMM_WORLD, NULL, 100, kit_seed);
     for (int i = 0; i < 3; i++) {
         arguments(&queue);
+        movers(&queue);
         handlers(&queue);
         for (int k = 0; k < 20; k++)
             queue_go(&queue, -1);
@@ -172,6 +218,7 @@ static void absent(void)
     REFUSED(MPI_ERR_UNSUPPORTED_OPERATION, MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &comm));
     REFUSED(MPI_ERR_UNSUPPORTED_OPERATION, MPIX_Allreduce_enqueue(value, value, 1, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD));
     REFUSED(MPI_ERR_UNSUPPORTED_OPERATION, MPIX_Barrier_enqueue(MPI_COMM_WORLD));
+    REFUSED(MPI_ERR_UNSUPPORTED_OPERATION, MPIX_Bcast_enqueue(value, 1, MPI_CHAR, 0, MPI_COMM_WORLD));
     MPI_Info_free(&info);
 }
 

@@ -18,6 +18,11 @@ int use(void *memory, int counts[])
     wrong |= MPIX_Allreduce_enqueue(memory, memory, 1, MPI_INT, MPI_SUM, comm);
     wrong |= MPIX_Reduce_enqueue_c(memory, memory, 1, MPIX_C_BF16, MPI_SUM, 0, comm);
     wrong |= MPIX_Reduce_scatter_enqueue(memory, memory, counts, MPI_INT, MPI_SUM, comm);
+    wrong |= MPIX_Reduce_local_enqueue(memory, memory, 1, MPI_INT, MPI_SUM, comm);
+    wrong |= MPIX_Bcast_enqueue_c(memory, 1, MPI_INT, 0, comm);
+    wrong |= MPIX_Gatherv_enqueue(memory, 1, MPI_INT, memory, counts, counts, MPI_INT, 0, comm);
+    wrong |= MPIX_Scatter_enqueue(memory, 1, MPI_INT, memory, 1, MPI_INT, 0, comm);
+    wrong |= MPIX_Alltoallv_enqueue(memory, counts, counts, MPI_INT, memory, counts, counts, MPI_INT, comm);
     wrong |= MPIX_Barrier_enqueue(comm);
     wrong |= MPIX_Stream_free(&stream);
     return wrong;

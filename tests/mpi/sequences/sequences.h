@@ -1,5 +1,5 @@
-/* Sequences of reductions, drawn from a seed and a number: calls of other kinds, sizes and forms on several
- * communicators, one after the other with nothing in between, every element of every result compared. */
+/* Sequences of reductions and data movers, drawn from a seed and a number: calls of other kinds, sizes and forms on
+ * several communicators, one after the other with nothing in between, every element of every result compared. */
 #ifndef TUTTI_TESTS_SEQUENCES_H
 #define TUTTI_TESTS_SEQUENCES_H
 
@@ -14,7 +14,16 @@ enum seq_kind {
     SEQ_REDUCE_SCATTER_BLOCK,
     SEQ_SCAN,
     SEQ_EXSCAN,
-    SEQ_BARRIER
+    SEQ_BARRIER,
+    SEQ_BCAST, /* from here on data movers, in stream order alone */
+    SEQ_GATHER,
+    SEQ_GATHERV,
+    SEQ_SCATTER,
+    SEQ_SCATTERV,
+    SEQ_ALLGATHER,
+    SEQ_ALLGATHERV,
+    SEQ_ALLTOALL,
+    SEQ_ALLTOALLV
 };
 enum seq_form { SEQ_BLOCKING, SEQ_STARTED, SEQ_ENQUEUED };
 
@@ -46,7 +55,7 @@ struct seq_call {
     const struct kit_handle *handle;
     int op;
     size_t count; /* the MPI's argument */
-    size_t total; /* elements of one contribution */
+    size_t total; /* elements of one contribution; of a mover, the longest one */
     int counts[SEQ_RANKS];
     struct seq_shape shape;
     uint64_t seed;   /* of the contents */
@@ -89,6 +98,24 @@ struct seq_shape seq_shape_of(int slot, uint64_t id);
 int seq_place_of(const struct seq_shape *shape, int world);
 /* Elements that rank q of the communicator gets, and where in the contribution they begin. */
 size_t seq_result(const struct seq_call *call, int q, size_t *begin);
+
+/* ---- sequences_move.c ---- */
+
+/* Elements that lie in a rank's contribution from `begin` on. */
+struct seq_piece {
+    int rank;
+    size_t begin, elements;
+};
+/* 1 for kinds that move data. */
+int seq_moves(enum seq_kind kind);
+/* The rest of such a call, from its total and its counts. */
+void seq_move_draw(struct seq_call *call, int in_place);
+/* Elements of the buffers of rank q: 0 its contribution, or in place its buffer; 1 its result. */
+size_t seq_move_elements(const struct seq_call *call, int q, int which);
+/* What is in rank q's result after so many times, piece behind piece. Returns how many. */
+int seq_move_pieces(const struct seq_call *call, int q, int times, struct seq_piece pieces[SEQ_RANKS]);
+/* Makes the call on rank q. */
+int seq_move_enqueue(const struct seq_call *call, void *in_memory, void *out_memory, int q, MPI_Comm comm);
 
 /* ---- sequences_text.c ---- */
 

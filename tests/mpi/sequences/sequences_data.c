@@ -74,6 +74,8 @@ static int region_of(const struct seq_call *call, int which, struct region *regi
     uint64_t shift = random_mix((uint64_t)call->place[which] * 31 + (uint64_t)kit_rank);
     region->at = call->place[which] + LEAD + (shift % 2 ? shift / 2 % 8 : 0) * call->handle->size;
     region->elements = which ? seq_result(call, q, &begin) : call->total;
+    if (seq_moves(call->kind))
+        region->elements = seq_move_elements(call, q, which);
     return 1;
 }
 
@@ -287,6 +289,24 @@ static void look_line(struct found *found, const struct seq_call *call, const st
     found->wrong += wrong;
 }
 
+/* The same of the result of a mover. */
+static void look_pieces(struct found *found, const struct seq_call *call, int q, size_t first, size_t n,
+                        const char *got)
+{
+    struct seq_piece pieces[SEQ_RANKS];
+    const int many = seq_move_pieces(call, q, call->in_place ? call->times : 1, pieces);
+    size_t at = 0;
+    for (int i = 0; i < many; i++) {
+        const size_t end = at + pieces[i].elements, from = first > at ? first : at,
+                     to = first + n < end ? first + n : end;
+        const struct line line = line_of(call, pieces[i].rank, 0);
+        if (from < to)
+            look_line(found, call, &line, pieces[i].begin + from - at, from, to - from,
+                      got + (from - first) * call->handle->size);
+        at = end;
+    }
+}
+
 /* Elements first, first + 1 ... of a buffer after the calls. */
 static void look(struct found *found, const struct seq_call *call, int which, size_t first, size_t n, const char *got)
 {
@@ -299,6 +319,10 @@ static void look(struct found *found, const struct seq_call *call, int which, si
             if (memcmp(got + i * size, want + i * size, size) != 0)
                 differ(found, call, first + i, got + i * size, want + i * size);
         }
+        return;
+    }
+    if (result && seq_moves(call->kind)) {
+        look_pieces(found, call, q, first, n, got);
         return;
     }
     struct line line = line_of(call, q, result ? which ? 1 : call->times : 0), own = line_of(call, q, 0);

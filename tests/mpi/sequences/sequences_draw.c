@@ -161,7 +161,8 @@ static int puts_many(const struct seq_call *call)
         cuda = 1; /* one launch for any size */
     else if (rules && *rules)
         cuda = 0;
-    if (call->form != SEQ_ENQUEUED || (cuda && call->kind != SEQ_SCAN && call->kind != SEQ_EXSCAN))
+    if (call->form != SEQ_ENQUEUED ||
+        (cuda && call->kind != SEQ_SCAN && call->kind != SEQ_EXSCAN && !seq_moves(call->kind)))
         return 0;
     mib = mib == 0 || mib > 64 ? 64 : mib;
     return sum * (unsigned)call->times / ((mib << 20) / 4 / 64 / (unsigned)call->shape.size) > 16;
@@ -181,7 +182,7 @@ static void draw_type(struct drawing *d, struct seq_call *call, size_t bytes)
 {
     static const int elements[] = {TUTTI_TYPE_I32, TUTTI_TYPE_U64, TUTTI_TYPE_F32, TUTTI_TYPE_F64, TUTTI_TYPE_U8};
     const struct kit_pair *pair = pair_of(elements[dice(d, 5)], TUTTI_OP_SUM);
-    call->quick = bytes > 4096 || dice(d, 3) == 0;
+    call->quick = bytes > 4096 || dice(d, 3) == 0 || seq_moves(call->kind);
     if (!call->quick)
         pair = &kit_pairs[dice(d, (unsigned)kit_pair_count)];
     call->handle = pair->handle;
@@ -202,13 +203,18 @@ static int draw_call(struct drawing *d, int slot, enum seq_form form, int group,
     struct seq_call *call = &seq->call[seq->calls];
     *call = (struct seq_call){.slot = slot, .form = form, .group = group, .shape = d->shape[slot]};
     call->kind = kinds[dice(d, form == SEQ_STARTED ? 11 : 12)]; /* no MPI_Ibarrier: the MPI's own */
+    if (form == SEQ_ENQUEUED && dice(d, 5) < 2)
+        call->kind = (enum seq_kind)(SEQ_BCAST + dice(d, SEQ_ALLTOALLV - SEQ_BCAST + 1));
     call->seed = random_next(&d->state);
     draw_type(d, call, draw_bytes(d, form));
     call->in_place = call->kind != SEQ_BARRIER && dice(d, 5) < 2;
     call->root = (int)dice(d, (unsigned)call->shape.size);
     call->large = dice(d, 7) == 0;
     call->times = times ? times : form == SEQ_STARTED || dice(d, 8) ? 1 : 2 + (int)dice(d, SEQ_TIMES - 1);
-    if (call->kind == SEQ_REDUCE_SCATTER) {
+    if (seq_moves(call->kind)) {
+        draw_counts(d, call);
+        seq_move_draw(call, call->in_place);
+    } else if (call->kind == SEQ_REDUCE_SCATTER) {
         draw_counts(d, call);
         call->in_place &= call->times == 1 || !call->quick;
     } else if (call->kind == SEQ_REDUCE_SCATTER_BLOCK) {
@@ -222,7 +228,7 @@ static int draw_call(struct drawing *d, int slot, enum seq_form form, int group,
     }
     size_t result = 0, begin;
     for (int q = 0; q < call->shape.size && !call->in_place; q++) {
-        size_t n = seq_result(call, q, &begin);
+        size_t n = seq_moves(call->kind) ? seq_move_elements(call, q, 1) : seq_result(call, q, &begin);
         result = n > result ? n : result;
     }
     call->many = puts_many(call);

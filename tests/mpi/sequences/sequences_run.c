@@ -121,6 +121,10 @@ static void make(int number)
         out = seq_data_at(call, 0);
         in = MPI_IN_PLACE;
     }
+    if (seq_moves(call->kind)) {
+        fine(seq_move_enqueue(call, seq_data_at(call, 0), seq_data_at(call, 1), slot->rank, slot->comm), number);
+        return;
+    }
     if (call->kind == SEQ_REDUCE && slot->rank != call->root) {
         in = seq_data_at(call, 0);
         out = NULL;

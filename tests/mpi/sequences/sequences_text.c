@@ -17,16 +17,18 @@ static void say(char **text, char *end, const char *format, ...)
 
 static void say_call(char **text, char *end, const struct seq *seq, int number)
 {
-    static const char *const kinds[] = {"Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block",
-                                        "Scan",      "Exscan", "Barrier"};
+    static const char *const kinds[] = {"Allreduce", "Reduce",     "Reduce_scatter", "Reduce_scatter_block",
+                                        "Scan",      "Exscan",     "Barrier",        "Bcast",
+                                        "Gather",    "Gatherv",    "Scatter",        "Scatterv",
+                                        "Allgather", "Allgatherv", "Alltoall",       "Alltoallv"};
     static const char *const forms[] = {"MPI_", "nonblocking ", "MPIX_"};
     const struct seq_call *call = &seq->call[number];
     say(text, end, "call %d: %s%s%s on %d, %zu x %s %s, %zu bytes%s", number, forms[call->form], kinds[call->kind],
         call->form == SEQ_ENQUEUED ? "_enqueue" : "", call->slot, call->total, call->handle->name,
         oracle_op_name(call->op), call->total * call->handle->size, call->in_place ? ", in place" : "");
-    if (call->kind == SEQ_REDUCE)
+    if (call->kind == SEQ_REDUCE || (call->kind >= SEQ_BCAST && call->kind <= SEQ_SCATTERV))
         say(text, end, ", root %d", call->root);
-    if (call->kind == SEQ_REDUCE_SCATTER) {
+    if (call->kind == SEQ_REDUCE_SCATTER || (seq_moves(call->kind) && call->count == 0)) {
         say(text, end, ", to each");
         for (int q = 0; q < call->shape.size; q++)
             say(text, end, " %d", call->counts[q]);

@@ -1,8 +1,8 @@
-# Sequences of reductions: calls of other kinds, sizes and algorithms, one after the other with nothing in between. One
+# Sequences of reductions and data movers: calls of other kinds, sizes and algorithms, one after the other with nothing in between. One
 # sequence again: TUTTI_TEST_ONLY=n in the environment of a test's command. The target `sequences` runs 100,000 of them with
 # a seed drawn from the clock. On GPUs tests/gpu/on_gpu.cmake runs the same program.
 tutti_mpi_program(mpi-sequences LIBRARIES tutti-core m MPIS ${TUTTI_MPI_SYSTEM}
-                  SOURCES sequences/sequences.c sequences/sequences_draw.c sequences/sequences_data.c sequences/sequences_run.c sequences/sequences_slots.c sequences/sequences_graph.c
+                  SOURCES sequences/sequences.c sequences/sequences_draw.c sequences/sequences_data.c sequences/sequences_run.c sequences/sequences_move.c sequences/sequences_slots.c sequences/sequences_graph.c
                           sequences/sequences_text.c kit/queue.c kit/queue_move.c kit/gpu_filler.c)
 tutti_mpi_builders("${TUTTI_MPI_SYSTEM}" sequence_builders)
 foreach(mpi IN LISTS sequence_builders)
