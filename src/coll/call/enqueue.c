@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/status.h"
 #include "core/types.h"
+#include "dtype/pack.h"
 #include "team/discard.h"
 #include "team/watcher.h"
 
@@ -67,7 +68,9 @@ static int prepare(struct tutti_team *team)
             tutti_coll_of(team)->prepared[type] |= tutti_has_kernel(type, op) ? 1u << op : 0;
         }
     }
-    const int status = tutti_runs_prepare(team);
+    int status = tutti_runs_prepare(team);
+    if (status == TUTTI_OK)
+        status = tutti_pack_prepare(team->gpu, NULL); /* of moves whose types have gaps */
     if (status != TUTTI_OK)
         return status;
     tutti_debug("kernels of GPU %d ready in %.1f ms", team->gpu, (double)(tutti_now_ns() - start) / 1e6);

@@ -62,7 +62,7 @@ static int find_driver(void)
     } while (0)
 
 /* A captured chain: its steps, and the memory that its first one copies from. */
-enum { CHAIN = 10 };
+enum { CHAIN = 18 };
 struct chain {
     struct queue_step step[CHAIN];
     char *from;
@@ -72,9 +72,15 @@ struct chain {
 
 static void capture(struct queue *queue, struct chain *chain, int mode)
 {
-    static const int kinds[CHAIN] = {QUEUE_FRESH,  QUEUE_ALLREDUCE,           QUEUE_COPY,   QUEUE_REDUCE_SCATTER,
-                                     QUEUE_SCAN,   QUEUE_ALLREDUCE,           QUEUE_EXSCAN, QUEUE_BARRIER,
-                                     QUEUE_REDUCE, QUEUE_REDUCE_SCATTER_BLOCK};
+    static const int kinds[CHAIN] = {QUEUE_FRESH,     QUEUE_ALLREDUCE,
+                                     QUEUE_COPY,      QUEUE_REDUCE_SCATTER,
+                                     QUEUE_BCAST,     QUEUE_ALLGATHER,
+                                     QUEUE_SCAN,      QUEUE_ALLREDUCE,
+                                     QUEUE_EXSCAN,    QUEUE_BARRIER,
+                                     QUEUE_ALLTOALL,  QUEUE_COPY,
+                                     QUEUE_REDUCE,    QUEUE_REDUCE_SCATTER_BLOCK,
+                                     QUEUE_GATHERV,   QUEUE_SCATTER,
+                                     QUEUE_ALLTOALLV, QUEUE_REDUCE_LOCAL};
     CUgraph graph = NULL;
     void *from = NULL;
     CHECK(tutti_device()->memory.alloc_pinned(queue->elements * 16, &from) == 0, "pinned memory");
