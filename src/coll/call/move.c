@@ -45,7 +45,7 @@ static void move_flatten(const struct tutti_team *team, struct tutti_call *call,
         return;
     if (team->state == TUTTI_TEAM_OPEN
             ? (gpu >= 0 && gpu != team->gpu) || team->life != tutti_gpu_life(team->gpu)
-            : gpu < 0) /* which GPU it would be opened on is not known */
+            : call->count == 0) /* which GPU it would be opened on is not known */
         return;
     call->flow = flow;
     call->gpu = gpu;
