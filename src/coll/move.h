@@ -69,9 +69,9 @@ struct tutti_move_flow {
 /* Collective over the team's ranks, in stream order, as tutti_enqueue() is: returns when the kernels have been put into
  * `stream`, in which the runs will be ready; may be captured in a graph; never waits for a peer, takes no memory. The
  * team is open by tutti_enqueue_open(). call: `collective`, one of those that move data (its rules decide), `root` and
- * `flow`; no other member counts. Copied before it returns. The runs lie in memory that kernels of the team's GPU reach.
- * Any size. On success *why is the algorithm's name. TUTTI_ERR_UNAVAILABLE, the same on all ranks, where the team's
- * GPUs have no kernels for it (ranks that share a GPU); then nothing was put into the stream. */
+ * `flow`; no other member counts. Copied before it returns. The runs lie in memory that kernels of the team's GPU
+ * reach. Any size. On success *why is the algorithm's name. TUTTI_ERR_UNAVAILABLE, the same on all ranks, where the
+ * team's GPUs have no kernels for it (ranks that share a GPU); then nothing was put into the stream. */
 int tutti_move_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                        const char **why);
 

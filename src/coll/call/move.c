@@ -1,6 +1,6 @@
 /* A collective that moves data, over a team: announce, see what the others can, run the first algorithm that all can.
- * What ranks know differs: a rank sees the lengths of its own blocks alone. So each one says in its arrival which rows it
- * can run, and a row is taken where all can. */
+ * What ranks know differs: a rank sees the lengths of its own blocks alone. So each one says in its arrival which rows
+ * it can run, and a row is taken where all can. */
 #include "coll/move/runs.h"
 
 #include "coll/call/residency.h"
@@ -11,7 +11,8 @@
  * it has for their kernels, 0: it takes them later; and a sum over what it sends and receives, by which all find out
  * whether the lengths of all runs are alike on both sides. */
 enum { ROWS_BITS = 6, HELD_BITS = 9, SUM_BITS = 16 };
-_Static_assert((int)TUTTI_MOVES <= (int)ROWS_BITS && ROWS_BITS + HELD_BITS + SUM_BITS <= 31, "an arrival has room for so many");
+_Static_assert((int)TUTTI_MOVES <= (int)ROWS_BITS && ROWS_BITS + HELD_BITS + SUM_BITS <= 31,
+               "an arrival has room for so many");
 enum { ROWS_MASK = (1 << ROWS_BITS) - 1, HELD_MASK = (1 << HELD_BITS) - 1, SUM_MASK = (1 << SUM_BITS) - 1 };
 
 /* Rows that need an open team: all whose kernels meet in its channels. */
@@ -43,9 +44,8 @@ static void move_flatten(const struct tutti_team *team, struct tutti_call *call,
     int gpu, near;
     if (!tutti_move_flatten(team, call->move, flow, &gpu, &near))
         return;
-    if (team->state == TUTTI_TEAM_OPEN
-            ? (gpu >= 0 && gpu != team->gpu) || team->life != tutti_gpu_life(team->gpu)
-            : call->count == 0) /* which GPU it would be opened on is not known */
+    if (team->state == TUTTI_TEAM_OPEN ? (gpu >= 0 && gpu != team->gpu) || team->life != tutti_gpu_life(team->gpu)
+                                       : call->count == 0) /* which GPU it would be opened on is not known */
         return;
     call->flow = flow;
     call->gpu = gpu;

@@ -18,7 +18,8 @@ struct tutti_runs {
     int tells;        /* 1: ranks wait for each other's beginning within the launch */
 };
 
-/* Sets *runs for a launch whose longest run on this rank, of those to and from peers, has `longest` bytes. Team open. */
+/* Sets *runs for a launch whose longest run on this rank, of those to and from peers, has `longest` bytes. Team open.
+ */
 typedef void tutti_runs_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs);
 
 /* 1 where the row can move call->flow; of a team that is not open, as far as is known. Local. */
