@@ -259,6 +259,26 @@ static void all_rounds(struct rank *me)
     CHECK(check_failed() || me->by_rule > rounds / 8, "%s has run %d of %d", row_name, me->by_rule, rounds);
 }
 
+/* An error of the program: a run that is shorter on one side. No kernel may wait for what does not come, nor a rank for
+ * others that have gone another way. */
+static void mismatch(struct rank *me)
+{
+    struct tutti_move_block blocks[PIECES];
+    struct tutti_move_flow flow;
+    struct tutti_move move;
+    struct plan plan;
+    const char *why = "?";
+    make_plan(&plan, 0, me->team->size);
+    lay_out(me, &plan, &flow);
+    if (me->team->rank == 0)
+        flow.send[1].bytes--;
+    make_blocks(me, &flow, blocks, &move);
+    const struct tutti_call call = {.collective = plan.collective, .move = &move};
+    const int status = tutti_move_run(me->team, &call, &why);
+    CHECK(status == TUTTI_OK && !why, "rank %d: a run of two lengths: %s, by %s", me->team->rank,
+          tutti_status_text(status), why ? why : "nothing");
+}
+
 static int rank_main(struct tutti_transport *transport, void *unused)
 {
     const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 1};
@@ -278,6 +298,8 @@ static int rank_main(struct tutti_transport *transport, void *unused)
                      !CHECK(me.team->device->stream.create(me.team->gpu, &me.stream) == TUTTI_OK, "stream")))
         return 1;
     all_rounds(&me);
+    if (!enqueues && !check_failed())
+        mismatch(&me);
     transport->ops->barrier(transport);
     if (me.stream)
         me.team->device->stream.destroy(me.stream);
