@@ -67,7 +67,7 @@ static struct tutti_call move_call(const struct tutti_call *call)
 }
 
 /* Rows that this rank can run: bit i of row i. Makes their kernels ready, before anybody waits for this rank. */
-static uint32_t move_able(struct tutti_team *team, const struct tutti_call *call)
+static uint32_t move_able(const struct tutti_team *team, const struct tutti_call *call)
 {
     uint32_t able = 0;
     if (!call->move)

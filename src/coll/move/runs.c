@@ -33,7 +33,7 @@ int tutti_runs_can(const struct tutti_team *team, const struct tutti_call *call,
     return longest <= runs.most || TUTTI_NO(RULES);
 }
 
-int tutti_runs_prepare(struct tutti_team *team)
+int tutti_runs_prepare(const struct tutti_team *team)
 {
     int *const prepared = &tutti_coll_of(team)->moves_prepared;
     if (!*prepared && team->device->launch.prepare_moves) {

@@ -32,7 +32,7 @@ int tutti_runs_put(struct tutti_team *team, const struct tutti_call *call, struc
 /* Bytes of the longest run to or from a peer. */
 uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_move_flow *flow);
 /* Local. Makes the kernels ready, as tutti_prepare() does. */
-int tutti_runs_prepare(struct tutti_team *team);
+int tutti_runs_prepare(const struct tutti_team *team);
 
 /* The columns of a row that is nothing but its name_shape(). */
 #define TUTTI_RUNS_ROW(name)                                                                                           \
