@@ -26,10 +26,10 @@ struct tutti_algorithm {
     int maps_buffers;     /* 1: it reads or writes peers' buffers in place, so ranks offer theirs when they arrive */
     int waits_for_peers;  /* 1: its kernels wait for peers' kernels, so all must be resident at once */
     int stands_in;        /* 1: it takes a call for which a row that waits for peers got too few multiprocessors */
-    int last_resort;      /* 1: through host memory and the transport, for any team, open or not. One row is it. Of moves:
-                             the one that is taken where no rule fits */
-    int any_length;       /* of a move in stream order: ranks need not know the lengths of others' runs, which may have
-                             any. One row is it */
+    int last_resort; /* 1: through host memory and the transport, for any team, open or not. One row is it. Of moves:
+                        the one that is taken where no rule fits */
+    int any_length;  /* of a move in stream order: ranks need not know the lengths of others' runs, which may have
+                        any. One row is it */
     /* 1 where the open team can run the call, which is of `collectives`. NULL: always. */
     int (*can)(const struct tutti_team *team, const struct tutti_call *call);
     /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) where it found out that it cannot after all.

@@ -39,16 +39,6 @@ struct tutti_move_ops {
     void (*fetch)(void *with, const struct tutti_move_arrival *from);
 };
 
-/* The blocks of one call on this rank. */
-struct tutti_move {
-    struct tutti_move_block *send, *receive;
-    int sends, receives;
-    struct tutti_endpoint *endpoint;
-    struct tutti_seen seen; /* begins as memory of the host */
-    const struct tutti_move_ops *ops;
-    void *with; /* of ops */
-};
-
 /* A move in stream order: one run of bytes to each rank of the team and one from each, by rank. Every run may begin at
  * any address. What a rank sends to another one is as long as what that one receives from it: both know the length, and
  * no other rank has to. Bytes may be zero, and differ from rank to rank; where they are zero the address is not looked
@@ -66,12 +56,28 @@ struct tutti_move_flow {
     } receive[TUTTI_MAX_GPUS];
 };
 
+/* The blocks of one call on this rank. */
+struct tutti_move {
+    struct tutti_move_block *send, *receive;
+    int sends, receives;
+    struct tutti_endpoint *endpoint;
+    struct tutti_seen seen; /* begins as memory of the host */
+    const struct tutti_move_ops *ops;
+    void *with; /* of ops */
+    /* The same blocks as runs of bytes, set by coll/ where they are such: */
+    struct tutti_move_runs {
+        int are, gpu, near; /* are: 1: they are; near: 1: what is received lies in memory of that GPU alone */
+        int before;         /* 1: the team was not open when this was found out */
+        struct tutti_move_flow flow;
+    } runs;
+};
+
 /* Collective over the team's ranks, in stream order, as tutti_enqueue() is: returns when the kernels have been put into
  * `stream`, in which the runs will be ready; may be captured in a graph; never waits for a peer, takes no memory. The
  * team is open by tutti_enqueue_open(). call: `collective`, one of those that move data (its rules decide), `root` and
- * `flow`; no other member counts. Copied before it returns. The runs lie in memory that kernels of the team's GPU reach.
- * Any size. On success *why is the algorithm's name. TUTTI_ERR_UNAVAILABLE, the same on all ranks, where the team's
- * GPUs have no kernels for it (ranks that share a GPU); then nothing was put into the stream. */
+ * `flow`; no other member counts. Copied before it returns. The runs lie in memory that kernels of the team's GPU
+ * reach. Any size. On success *why is the algorithm's name. TUTTI_ERR_UNAVAILABLE, the same on all ranks, where the
+ * team's GPUs have no kernels for it (ranks that share a GPU); then nothing was put into the stream. */
 int tutti_move_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                        const char **why);
 

@@ -3,8 +3,8 @@
  *
  * The kernel of a type is named tutti_KERNEL_TYPE_FAMILY with the names of kernels.def, the IDs of
  * types.def and the families of families.def: tutti_oneshot_F32_SUM, tutti_direct_U64_ORDER. tutti_fatbin_kernel()
- * writes the name. Those that move data are an image by themselves, the last, and named tutti_KERNEL; they have no second
- * parameter either.
+ * writes the name. Those that move data are an image by themselves, the last, and named tutti_KERNEL; they have no
+ * second parameter either.
  *
  * Launch: TUTTI_FATBIN_THREADS threads a block (flow kernels of packets also fewer, whole warps), args.blocks blocks,
  * no dynamic shared memory. Parameters: struct tutti_kernel_args or tutti_flow_args by value, then struct tutti_sense

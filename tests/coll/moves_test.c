@@ -43,17 +43,21 @@ struct rank {
 
 static size_t draw_bytes(uint64_t *dice)
 {
-    static const size_t some[] = {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 119, 120, 121, 479, 480, 481, 511, 512, 513, 1000, 4097, 9001};
+    static const size_t some[] = {1,   2,   3,   7,   8,   15,  16,  17,  31,   33,   64,  119,
+                                  120, 121, 479, 480, 481, 511, 512, 513, 1000, 4097, 9001};
     const uint64_t which = random_next(dice) % 32;
-    return which < sizeof some / sizeof *some ? some[which] : which == 31 ? most : which == 30 ? 0 : random_next(dice) % most;
+    return which < sizeof some / sizeof *some ? some[which]
+           : which == 31                      ? most
+           : which == 30                      ? 0
+                                              : random_next(dice) % most;
 }
 
 static void make_plan(struct plan *plan, int round, int ranks)
 {
     static const enum tutti_collective collectives[] = {
-        TUTTI_COLLECTIVE_BCAST,      TUTTI_COLLECTIVE_GATHER,   TUTTI_COLLECTIVE_GATHERV,  TUTTI_COLLECTIVE_SCATTER,
-        TUTTI_COLLECTIVE_SCATTERV,   TUTTI_COLLECTIVE_ALLGATHER, TUTTI_COLLECTIVE_ALLGATHERV, TUTTI_COLLECTIVE_ALLTOALL,
-        TUTTI_COLLECTIVE_ALLTOALLV};
+        TUTTI_COLLECTIVE_BCAST,      TUTTI_COLLECTIVE_GATHER,   TUTTI_COLLECTIVE_GATHERV,
+        TUTTI_COLLECTIVE_SCATTER,    TUTTI_COLLECTIVE_SCATTERV, TUTTI_COLLECTIVE_ALLGATHER,
+        TUTTI_COLLECTIVE_ALLGATHERV, TUTTI_COLLECTIVE_ALLTOALL, TUTTI_COLLECTIVE_ALLTOALLV};
     uint64_t dice = random_mix(seed ^ random_mix((uint64_t)(unsigned)round));
     *plan = (struct plan){.key = random_next(&dice)};
     plan->collective = collectives[random_next(&dice) % (sizeof collectives / sizeof *collectives)];
@@ -149,8 +153,8 @@ static void lay_out(struct rank *me, const struct plan *plan, struct tutti_move_
 }
 
 /* The same as blocks of the blocking call. */
-static void make_blocks(const struct rank *me, const struct tutti_move_flow *flow, struct tutti_move_block blocks[PIECES],
-                        struct tutti_move *move)
+static void make_blocks(const struct rank *me, const struct tutti_move_flow *flow,
+                        struct tutti_move_block blocks[PIECES], struct tutti_move *move)
 {
     const int ranks = me->team->size;
     *move = (struct tutti_move){.send = blocks, .receive = blocks + ranks, .sends = ranks, .receives = ranks};
@@ -160,7 +164,8 @@ static void make_blocks(const struct rank *me, const struct tutti_move_flow *flo
         const uint64_t bytes = i < ranks ? flow->send[r].bytes : flow->receive[r].bytes;
         blocks[i] = (struct tutti_move_block){.rank = r, .bytes = bytes};
         if (bytes > 0)
-            blocks[i].elements = (struct tutti_elements){.plan = me->byte, .count = (int64_t)bytes, .buffer = at, .whole = 1};
+            blocks[i].elements =
+                (struct tutti_elements){.plan = me->byte, .count = (int64_t)bytes, .buffer = at, .whole = 1};
     }
 }
 
@@ -202,8 +207,8 @@ static void sum(struct rank *me, const struct plan *plan)
     for (size_t i = 0; i < count; i++)
         me->host[i] = (unsigned char)(i + (size_t)me->team->rank);
     CHECK(tutti_copy(me->in, me->host, count) == 0, "copy in");
-    int status = enqueues ? tutti_enqueue(me->team, &call, me->stream, &why)
-                          : tutti_collective(me->team, &call, &taken, &why);
+    int status =
+        enqueues ? tutti_enqueue(me->team, &call, me->stream, &why) : tutti_collective(me->team, &call, &taken, &why);
     if (enqueues && status == TUTTI_OK)
         status = me->team->device->stream.sync(me->stream);
     CHECK(status == TUTTI_OK && tutti_copy(me->host, me->in, count) == 0, "sum");
@@ -254,6 +259,26 @@ static void all_rounds(struct rank *me)
     CHECK(check_failed() || me->by_rule > rounds / 8, "%s has run %d of %d", row_name, me->by_rule, rounds);
 }
 
+/* An error of the program: a run that is shorter on one side. No kernel may wait for what does not come, nor a rank for
+ * others that have gone another way. */
+static void mismatch(struct rank *me)
+{
+    struct tutti_move_block blocks[PIECES];
+    struct tutti_move_flow flow;
+    struct tutti_move move;
+    struct plan plan;
+    const char *why = "?";
+    make_plan(&plan, 0, me->team->size);
+    lay_out(me, &plan, &flow);
+    if (me->team->rank == 0)
+        flow.send[1].bytes--;
+    make_blocks(me, &flow, blocks, &move);
+    const struct tutti_call call = {.collective = plan.collective, .move = &move};
+    const int status = tutti_move_run(me->team, &call, &why);
+    CHECK(status == TUTTI_OK && !why, "rank %d: a run of two lengths: %s, by %s", me->team->rank,
+          tutti_status_text(status), why ? why : "nothing");
+}
+
 static int rank_main(struct tutti_transport *transport, void *unused)
 {
     const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 1};
@@ -273,6 +298,8 @@ static int rank_main(struct tutti_transport *transport, void *unused)
                      !CHECK(me.team->device->stream.create(me.team->gpu, &me.stream) == TUTTI_OK, "stream")))
         return 1;
     all_rounds(&me);
+    if (!enqueues && !check_failed())
+        mismatch(&me);
     transport->ops->barrier(transport);
     if (me.stream)
         me.team->device->stream.destroy(me.stream);

@@ -63,6 +63,15 @@ foreach(program mixed illegal wrong user_op user_ops host_ahead comms threads me
   gpu_test(${program} mpi-${program} ${gpu_ranks})
 endforeach()
 
+# Data movers, by each of their rows.
+gpu_test(moves mpi-types_collectives ${gpu_ranks} ARGS 1500 device)
+foreach(row ll ll128 pipeline)
+  set(by "*@${row} *@fetch")
+  gpu_test(moves-${row} mpi-types_collectives ${gpu_ranks} ARGS 1500 device
+           ENV "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+endforeach()
+gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
+
 # Nonblocking and persistent calls.
 gpu_test(ireduce mpi-ireduce ${gpu_ranks} ENV TUTTI_TEST_EXPECT=accelerated)
 gpu_test(ireduce-shared mpi-ireduce ${shared} ARGS 150 ENV TUTTI_TEST_EXPECT=accelerated)
@@ -222,6 +231,8 @@ gpu_programs(messages-direct ${messages} 2 15 TUTTI_RULES=message:*@direct TUTTI
 gpu_programs(messages-packed ${messages} 2 15 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
 gpu_programs(messages-nodes ${messages} 2 15 TUTTI_NODE_RANKS=1)
 gpu_programs(reduced ${reduced},${around},icoll 3 15)
+gpu_programs(moved ${moved},${around},dup,split,blocking 2 15)
+gpu_programs(moved-pipeline ${moved},${around},dup,split,blocking 2 15 "TUTTI_RULES=bcast:0-4k@ll,*@pipeline gather:*@pipeline scatter:*@pipeline allgather:0-4k@ll128,*@pipeline alltoall:*@pipeline,*@fetch")
 gpu_programs(together ${together} 3 20)
 gpu_programs(together-2 ${together} 2 15)
 gpu_programs(together-direct ${together} 3 15 TUTTI_RULES=message:*@direct TUTTI_CACHE_ENTRIES=4)

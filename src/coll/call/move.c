@@ -1,6 +1,6 @@
 /* A collective that moves data, over a team: announce, see what the others can, run the first algorithm that all can.
- * What ranks know differs: a rank sees the lengths of its own blocks alone. So each one says in its arrival which rows it
- * can run, and a row is taken where all can. */
+ * What ranks know differs: a rank sees the lengths of its own blocks alone. So each one says in its arrival which rows
+ * it can run, and a row is taken where all can. */
 #include "coll/move/runs.h"
 
 #include "coll/call/residency.h"
@@ -8,10 +8,13 @@
 #include "core/status.h"
 
 /* What an arrival at a move says in `blocks`, besides the kind DEVICE: rows that the rank can run; multiprocessors that
- * it has for their kernels, 0: it takes them later; and a sum over what it sends and receives, by which all find out
- * whether the lengths of all runs are alike on both sides. */
-enum { ROWS_BITS = 6, HELD_BITS = 9, SUM_BITS = 16 };
-_Static_assert((int)TUTTI_MOVES <= (int)ROWS_BITS && ROWS_BITS + HELD_BITS + SUM_BITS <= 31, "an arrival has room for so many");
+ * it has for their kernels, 0: it takes them later; whether it found out which rows before the team was open; and a sum
+ * over what it sends and receives, by which all find out whether the lengths of all runs are alike on both sides. */
+enum { ROWS_BITS = 6, HELD_BITS = 9, BEFORE_BITS = 1, SUM_BITS = 15 };
+_Static_assert((int)TUTTI_MOVES <= (int)ROWS_BITS &&
+                   (int)ROWS_BITS + (int)HELD_BITS + (int)BEFORE_BITS + (int)SUM_BITS <= 31,
+               "an arrival has room for so many");
+enum { HELD_AT = ROWS_BITS, BEFORE_AT = HELD_AT + HELD_BITS, SUM_AT = BEFORE_AT + BEFORE_BITS };
 enum { ROWS_MASK = (1 << ROWS_BITS) - 1, HELD_MASK = (1 << HELD_BITS) - 1, SUM_MASK = (1 << SUM_BITS) - 1 };
 
 /* Rows that need an open team: all whose kernels meet in its channels. */
@@ -36,39 +39,48 @@ static size_t move_largest(const struct tutti_move *move)
 
 /* ---- what this rank can ---- */
 
-/* call->flow and what goes with it, where the blocks are runs of bytes in memory of the team's GPU, or of any where the
- * team is not open. */
-static void move_flatten(const struct tutti_team *team, struct tutti_call *call, struct tutti_move_flow *flow)
+/* move->runs, where the blocks are runs of bytes in memory of the team's GPU, or of any where the team is not open. */
+static void move_flatten(const struct tutti_team *team, struct tutti_move *move)
 {
-    int gpu, near;
-    if (!tutti_move_flatten(team, call->move, flow, &gpu, &near))
-        return;
-    if (team->state == TUTTI_TEAM_OPEN
-            ? (gpu >= 0 && gpu != team->gpu) || team->life != tutti_gpu_life(team->gpu)
-            : gpu < 0) /* which GPU it would be opened on is not known */
-        return;
-    call->flow = flow;
-    call->gpu = gpu;
-    call->near = near;
+    struct tutti_move_runs *runs = &move->runs;
+    runs->before = team->state != TUTTI_TEAM_OPEN;
+    runs->are = tutti_move_flatten(team, move, &runs->flow, &runs->gpu, &runs->near);
+    if (runs->before)
+        runs->are &= move_largest(move) > 0; /* or it would not be known which GPU to open the team on */
+    else
+        runs->are &= (runs->gpu < 0 || runs->gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu);
+}
+
+/* The call with all that algorithms are given. */
+static struct tutti_call move_call(const struct tutti_call *call)
+{
+    struct tutti_call mine = *call;
+    mine.type = TUTTI_MOVES_TYPE;
+    mine.op = TUTTI_MOVES_OP;
+    if (!call->move)
+        return mine;
+    mine.count = move_largest(call->move);
+    mine.flow = call->move->runs.are ? &call->move->runs.flow : NULL;
+    mine.gpu = call->move->runs.gpu;
+    mine.near = call->move->runs.near;
+    return mine;
 }
 
 /* Rows that this rank can run: bit i of row i. Makes their kernels ready, before anybody waits for this rank. */
-static uint32_t move_able(struct tutti_team *team, struct tutti_call *call, struct tutti_move_flow *flow)
+static uint32_t move_able(const struct tutti_team *team, const struct tutti_call *call)
 {
-    uint32_t able = 0, permitted;
+    uint32_t able = 0;
     if (!call->move)
         return 0;
-    call->type = TUTTI_MOVES_TYPE;
-    call->op = TUTTI_MOVES_OP;
-    call->count = move_largest(call->move);
-    permitted = tutti_moves_permitted(call->collective, call->count);
+    const uint32_t permitted = tutti_moves_permitted(call->collective, move_largest(call->move));
     if (!permitted)
         return (uint32_t)TUTTI_NO(RULES);
     if (permitted & move_rows_of_teams())
-        move_flatten(team, call, flow);
+        move_flatten(team, call->move);
+    const struct tutti_call mine = move_call(call);
     for (int i = 0; i < TUTTI_MOVES; i++) {
         if (permitted >> i & 1)
-            able |= (uint32_t)tutti_algorithm_can(tutti_moves[i], team, call) << i;
+            able |= (uint32_t)tutti_algorithm_can(tutti_moves[i], team, &mine) << i;
     }
     if (able & move_rows_of_teams() && team->state == TUTTI_TEAM_OPEN && tutti_runs_prepare(team) != TUTTI_OK)
         able &= ~move_rows_of_teams();
@@ -94,8 +106,9 @@ static uint32_t move_sum(const struct tutti_team *team, const struct tutti_move_
     return sum;
 }
 
-/* *able: rows that all ranks can run, from this rank's own. Where none is left, the reason is set. */
-static int move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able)
+/* *able: rows that all ranks can run, from this rank's own. Where none is left, the reason is set. *before: 1, on all
+ * ranks, where some found out before the team was open. */
+static int move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able, uint32_t *before)
 {
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
     struct tutti_arrival mine = {.collective = (uint32_t)call->collective,
@@ -105,8 +118,9 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, ui
     if (*able & move_rows_of_teams()) {
         tutti_residency_arrive(team, call, &mine);
         mine.blocks = mine.blocks < HELD_MASK ? mine.blocks : HELD_MASK;
+        mine.blocks |= (uint32_t)call->move->runs.before << (BEFORE_AT - HELD_AT);
     }
-    mine.blocks = *able ? *able | mine.blocks << ROWS_BITS | move_sum(team, call->flow) << (ROWS_BITS + HELD_BITS)
+    mine.blocks = *able ? *able | mine.blocks << HELD_AT | move_sum(team, call->flow) << SUM_AT
                         : (uint32_t)tutti_why_take(TUTTI_REASON_OTHER);
     tutti_team_arrive(team, &mine);
     if (!*able) {
@@ -116,10 +130,11 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, ui
     const int status = tutti_team_await(team, all);
     for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
         if (all[r]->kind == TUTTI_ARRIVAL_DEVICE) {
-            const uint32_t theirs = all[r]->blocks >> ROWS_BITS & HELD_MASK;
+            const uint32_t theirs = all[r]->blocks >> HELD_AT & HELD_MASK;
             *able &= all[r]->blocks & ROWS_MASK;
             held = theirs < held ? theirs : held;
-            sum ^= all[r]->blocks >> (ROWS_BITS + HELD_BITS) & SUM_MASK;
+            *before |= all[r]->blocks >> BEFORE_AT & 1;
+            sum ^= all[r]->blocks >> SUM_AT & SUM_MASK;
             streams |= all[r]->streams;
             continue;
         }
@@ -133,12 +148,13 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, ui
     return status;
 }
 
-/* Opens the team, where some row needs it; of a team that cannot be opened, and of ranks that cannot take part after
- * all, those rows are taken out of *able. All ranks do the same. */
+/* Where some rank did not know the open team, and some row needs it: opens it where it is not open yet; of a team that
+ * cannot be opened, and of ranks that cannot take part after all, those rows are taken out of *able. All ranks do the
+ * same. */
 static int move_open(struct tutti_team *team, const struct tutti_call *call, uint32_t *able)
 {
     int status = TUTTI_OK;
-    if (!(*able & move_rows_of_teams()) || team->state == TUTTI_TEAM_OPEN)
+    if (!(*able & move_rows_of_teams()))
         return TUTTI_OK;
     tutti_open_again(team);
     if (team->state == TUTTI_TEAM_CLOSED && (status = tutti_open(team, call->gpu)) != TUTTI_OK)
@@ -147,7 +163,7 @@ static int move_open(struct tutti_team *team, const struct tutti_call *call, uin
         *able &= ~move_rows_of_teams();
         return TUTTI_OK;
     }
-    const int ready = tutti_runs_prepare(team) == TUTTI_OK;
+    const int ready = tutti_runs_prepare(team) == TUTTI_OK && (call->gpu < 0 || call->gpu == team->gpu);
     for (int i = 0; i < TUTTI_MOVES && status == TUTTI_OK; i++) {
         uint32_t all = 1;
         if (*able & move_rows_of_teams() & UINT32_C(1) << i) {
@@ -178,14 +194,13 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
 
 int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how)
 {
-    struct tutti_move_flow flow;
-    struct tutti_call mine = *call;
-    uint32_t able = move_able(team, &mine, &flow);
+    uint32_t able = move_able(team, call), before = 0;
+    const struct tutti_call mine = move_call(call);
     int status = able ? tutti_coll_settle(team) : TUTTI_OK;
     *how = NULL;
     if (status == TUTTI_OK)
-        status = move_agree(team, &mine, &able);
-    if (status == TUTTI_OK && able)
+        status = move_agree(team, &mine, &able, &before);
+    if (status == TUTTI_OK && able && before)
         status = move_open(team, &mine, &able);
     if (status == TUTTI_OK && able)
         status = move_run(team, &mine, able, how);

@@ -1,6 +1,6 @@
 /* Moves in stream order: the same rules, of algorithms whose kernels need nothing of the host but the launch. No rank
- * hears from another one here, so a row is chosen by what all know: of calls whose blocks all ranks know by their length,
- * of others it is the row that takes any. */
+ * hears from another one here, so a row is chosen by what all know: of calls whose blocks all ranks know by their
+ * length, of others it is the row that takes any. */
 #include "coll/move/runs.h"
 
 #include "coll/state.h"

@@ -35,6 +35,7 @@ int tutti_open(struct tutti_team *team, int gpu)
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return status;
     tutti_coll_of(team)->linger = (struct tutti_linger){.us = 0};
+    tutti_coll_of(team)->moves_prepared = 0; /* it may be another GPU than before */
     uint32_t blocks = team->blocks, most = (uint32_t)tutti_settings()->blocks;
     blocks = most > 0 && most < blocks ? most : blocks;
     blocks = team->blocks_most > 0 && team->blocks_most < blocks ? team->blocks_most : blocks;

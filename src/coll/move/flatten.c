@@ -27,10 +27,10 @@ static int flatten_block(struct tutti_move *move, struct tutti_move_block *block
         return TUTTI_NO(TYPE);
     if (!tutti_move_reaches(move, block))
         return 0;
-    if (*gpu >= 0 && block->gpu != *gpu)
+    if (*gpu >= 0 && block->gpu >= 0 && block->gpu != *gpu)
         return TUTTI_NO(TWO_GPUS);
-    *gpu = block->gpu;
-    return *gpu >= 0 || TUTTI_NO(HOST_SOME);
+    *gpu = block->gpu >= 0 ? block->gpu : *gpu;
+    return 1;
 }
 
 int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move, struct tutti_move_flow *flow, int *gpu,

@@ -6,7 +6,8 @@ enum { UNIT = 16, WARP = 32, GRAIN = 512, WORTH = 2048, THREADS_MOST = 128, WARP
 /* A block has all peers' parts at once: the more there are, the less of each. */
 static void ll_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
 {
-    const unsigned peers = team->size > 1 ? (unsigned)team->size - 1 : 1, cap = tutti_flow_blocks(team, BLOCKS_MOST, 1, BLOCKS_MOST);
+    const unsigned peers = team->size > 1 ? (unsigned)team->size - 1 : 1,
+                   cap = tutti_flow_blocks(team, BLOCKS_MOST, 1, BLOCKS_MOST);
     *runs = (struct tutti_runs){.kernel = TUTTI_KERNEL_MOVE_LL, .region = TUTTI_REGION_LL, .blocks = cap};
     runs->room = tutti_ll_room(team);
     runs->most = runs->room / 2;

@@ -23,8 +23,8 @@ extern const struct tutti_algorithm *const tutti_moves[TUTTI_MOVES];
 /* Local. 1 where kernels of one GPU reach all of the block, which has bytes: block->gpu, set here. */
 int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block);
 /* Local. 1 and *flow where every block of the move is one run of bytes, at most one to and one from each rank, and all
- * lie where kernels of one GPU reach them: *gpu, -1 where there are no bytes. *near: 1 where what is received lies in
- * that GPU's own memory. */
+ * lie where kernels of one GPU reach them: *gpu, -1 where there are no bytes or any GPU will do. *near: 1 where what is
+ * received lies in that GPU's own memory. */
 int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move, struct tutti_move_flow *flow, int *gpu,
                        int *near);
 

@@ -33,7 +33,7 @@ int tutti_runs_can(const struct tutti_team *team, const struct tutti_call *call,
     return longest <= runs.most || TUTTI_NO(RULES);
 }
 
-int tutti_runs_prepare(struct tutti_team *team)
+int tutti_runs_prepare(const struct tutti_team *team)
 {
     int *const prepared = &tutti_coll_of(team)->moves_prepared;
     if (!*prepared && team->device->launch.prepare_moves) {
@@ -49,7 +49,8 @@ int tutti_runs_prepare(struct tutti_team *team)
  * runs are alike. */
 static int runs_meet(const struct tutti_call *call, uint64_t longest)
 {
-    return longest > 0 && (call->collective == TUTTI_COLLECTIVE_ALLGATHER || call->collective == TUTTI_COLLECTIVE_ALLTOALL);
+    return longest > 0 &&
+           (call->collective == TUTTI_COLLECTIVE_ALLGATHER || call->collective == TUTTI_COLLECTIVE_ALLTOALL);
 }
 
 static void runs_args(struct tutti_team *team, const struct tutti_call *call, const struct tutti_runs *runs,
@@ -121,7 +122,8 @@ int tutti_runs_run(struct tutti_team *team, const struct tutti_call *call, tutti
     tutti_waiting_begin(team);
     tutti_phase(TUTTI_PHASE_LAUNCH);
     tutti_flow_number(team);
-    int status = runs_launch(team, call, team->stream, TUTTI_NOTICE_EPOCH | (call->near ? TUTTI_NOTICE_NEAR : 0), shape);
+    int status =
+        runs_launch(team, call, team->stream, TUTTI_NOTICE_EPOCH | (call->near ? TUTTI_NOTICE_NEAR : 0), shape);
     tutti_phase(TUTTI_PHASE_KERNEL);
     if (status == TUTTI_OK)
         status = tutti_team_await_notice(team);

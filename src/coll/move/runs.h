@@ -18,7 +18,8 @@ struct tutti_runs {
     int tells;        /* 1: ranks wait for each other's beginning within the launch */
 };
 
-/* Sets *runs for a launch whose longest run on this rank, of those to and from peers, has `longest` bytes. Team open. */
+/* Sets *runs for a launch whose longest run on this rank, of those to and from peers, has `longest` bytes. Team open.
+ */
 typedef void tutti_runs_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs);
 
 /* 1 where the row can move call->flow; of a team that is not open, as far as is known. Local. */
@@ -31,7 +32,7 @@ int tutti_runs_put(struct tutti_team *team, const struct tutti_call *call, struc
 /* Bytes of the longest run to or from a peer. */
 uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_move_flow *flow);
 /* Local. Makes the kernels ready, as tutti_prepare() does. */
-int tutti_runs_prepare(struct tutti_team *team);
+int tutti_runs_prepare(const struct tutti_team *team);
 
 /* The columns of a row that is nothing but its name_shape(). */
 #define TUTTI_RUNS_ROW(name)                                                                                           \

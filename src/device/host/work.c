@@ -109,8 +109,8 @@ static int flow_runs(struct tutti_flow_args *args, int gpu)
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
         void *from = NULL, *to = NULL;
         if (args->n[r] > 0)
-            status = reach(gpu, "kernel's run to send", (const void *)(uintptr_t)args->begin[r], (size_t)args->n[r],
-                           &from);
+            status =
+                reach(gpu, "kernel's run to send", (const void *)(uintptr_t)args->begin[r], (size_t)args->n[r], &from);
         if (args->result_n[r] > 0 && status == TUTTI_OK)
             status = reach(gpu, "kernel's run to receive", (const void *)(uintptr_t)args->result[r],
                            (size_t)args->result_n[r], &to);

@@ -34,6 +34,14 @@ programs(blocking ${moved},${reduced},${around},dup,split,blocking 52 30)
 programs(moved ${moved},${around},dup,split,icoll,blocking 52 30)
 programs(reduced ${reduced},${around},icoll 52 30)
 
+# Collectives that move data, by each of their rows.
+set(by "0-100@ll 0-4k@ll128 *@pipeline *@fetch")
+set(packets TUTTI_LINES=1 TUTTI_CHANNEL_MB=2
+            "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+programs(moved-packets ${moved},${around},dup,split,icoll,blocking 52 30 ${packets})
+programs(neighbours-packets ${neighbours},device,large,vector,types,dup,blocking 21 30 ${packets})
+programs(together-packets ${together} 26 30 ${packets})
+
 # Collectives with neighbours, and between the groups of intercommunicators.
 programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 35 30)
 programs(neighbours-device ${neighbours},device,large,vector,types,dup,blocking 21 30)
