@@ -182,6 +182,8 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
         return NULL;
     const size_t room = room_for(bytes);
     int may = 1;
+    if (kind->look)
+        kind->look();
     pthread_mutex_lock(&lock);
     counts.takes++;
     struct piece *piece = find(kind, gpu, room);

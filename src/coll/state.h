@@ -12,6 +12,9 @@ struct tutti_coll_state {
     void *settle_with;
     /* Team UNAVAILABLE: calls since, and until it is tried again. */
     unsigned refused, patience;
+    /* Team open on other GPUs than a call's: calls that are still staged until it is opened on theirs, how many after
+     * the last opening, and calls done since. */
+    unsigned other_left, other_patience, served;
     int rules;                      /* first of the rules that count: all ranks have them */
     uint32_t prepared[TUTTI_TYPES]; /* bit o: this rank has made the kernels of operator o ready */
 
@@ -60,5 +63,7 @@ static inline unsigned tutti_coll_blocks(const struct tutti_team *team)
 }
 /* Local. The state has something to be freed with the team from now on. */
 void tutti_coll_keeps(struct tutti_team *team);
+/* Local, before the team is closed: ends what the state has on the GPU. Owner's hooks and counts of tries stay. */
+void tutti_coll_renew(struct tutti_team *team);
 
 #endif

@@ -104,7 +104,10 @@ const struct tutti_bounce_kind *tutti_image_kind(void)
 
 const struct tutti_bounce_kind *tutti_overrun_kind(void)
 {
-    static const struct tutti_bounce_kind kind = {
-        .name = "pinned, may be overrun", .alloc = alloc_pinned, .free = free_pinned, .clean = trim};
+    static const struct tutti_bounce_kind kind = {.name = "pinned, may be overrun",
+                                                  .alloc = alloc_pinned,
+                                                  .free = free_pinned,
+                                                  .clean = trim,
+                                                  .look = tutti_bounce_look};
     return tutti_quirks.overruns ? &kind : &tutti_bounce_pinned;
 }
