@@ -15,8 +15,13 @@ struct tutti_coll_state {
     /* Team open on other GPUs than a call's: calls that are still staged until it is opened on theirs, how many after
      * the last opening, and calls done since. */
     unsigned other_left, other_patience, served;
-    int rules;                      /* first of the rules that count: all ranks have them */
-    uint32_t prepared[TUTTI_TYPES]; /* bit o: this rank has made the kernels of operator o ready */
+    int rules;                                 /* first of the rules that count: all ranks have them */
+    uint16_t prepared[TUTTI_TYPES][TUTTI_OPS]; /* bit k: this rank has made kernel k ready */
+    /* The last call for which that was looked at. */
+    struct {
+        uint64_t count;
+        uint8_t collective, type, op;
+    } last;
 
     /* Of the call under way: */
     int offered;        /* 1: all ranks have filled their shares before they arrived */

@@ -41,7 +41,7 @@ int tutti_node_map(const struct tutti_node *node, int lowest[]);
 /* CPUs that its ranks may use together, as they are bound. */
 int tutti_node_cores(const struct tutti_node *node);
 
-enum { TUTTI_TEAM_ATTACHED_BYTES = 1024 };
+enum { TUTTI_TEAM_ATTACHED_BYTES = 1536 };
 enum tutti_team_state { TUTTI_TEAM_CLOSED, TUTTI_TEAM_OPEN, TUTTI_TEAM_UNAVAILABLE, TUTTI_TEAM_BROKEN };
 
 struct tutti_team {

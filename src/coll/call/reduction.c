@@ -117,15 +117,45 @@ static enum tutti_arrival_kind arrival_kind(const struct tutti_team *team, const
     return call->gpu < 0 || call->gpu == team->gpu ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_OTHER;
 }
 
+/* Kernels that the rules may choose for the call. */
+static uint32_t kernels_for(const struct tutti_team *team, const struct tutti_call *call)
+{
+    const int section = tutti_rules_section(call->collective);
+    const size_t bytes = call->count * tutti_type_size(call->type);
+    int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm;
+    uint32_t kernels = 0;
+    while ((algorithm = tutti_rules_next(section, bytes, &from)) >= 0) {
+        const struct tutti_algorithm *row = tutti_algorithms[algorithm], *instead = NULL;
+        if (row->last_resort)
+            break;
+        if (!tutti_algorithm_can(row, team, call))
+            continue;
+        if (row->waits_for_peers && tutti_residency_may_narrow(call))
+            instead = tutti_algorithm_instead(team, call);
+        kernels |= row->kernels | (instead ? instead->kernels : 0);
+        if (!row->maps_buffers) /* the others always fit */
+            break;
+    }
+    return tutti_coll_of(team)->linger.us > 0 ? kernels : kernels & ~TUTTI_LAUNCHES(LINGER);
+}
+
 void tutti_prepare(struct tutti_team *team, const struct tutti_call *call)
 {
-    const struct tutti_device *device = tutti_device();
-    uint32_t *prepared = &tutti_coll_of(team)->prepared[call->type];
-    if (*prepared >> call->op & 1)
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    if (team->state != TUTTI_TEAM_OPEN || !team->leader || !team->device->launch.prepare)
         return;
-    if (device && device->launch.prepare)
-        device->launch.prepare(team->state == TUTTI_TEAM_OPEN ? team->gpu : call->gpu, call->type, call->op);
-    *prepared |= 1u << call->op;
+    if (state->last.count == call->count && state->last.collective == call->collective &&
+        state->last.type == call->type && state->last.op == call->op)
+        return;
+    state->last.count = call->count;
+    state->last.collective = (uint8_t)call->collective;
+    state->last.type = (uint8_t)call->type;
+    state->last.op = (uint8_t)call->op;
+    uint16_t *prepared = &state->prepared[call->type][call->op];
+    const uint32_t missing = kernels_for(team, call) & ~(uint32_t)*prepared;
+    if (missing)
+        team->device->launch.prepare(team->gpu, missing, call->type, call->op);
+    *prepared |= (uint16_t)missing;
 }
 
 static int alone(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)

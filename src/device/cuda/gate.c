@@ -162,22 +162,24 @@ void tutti_cuda_gated_launch_drop(struct tutti_prepared *prepared)
         (void)gated_drop(prepared);
 }
 
-static int prepare(int gpu, int type, int op)
+static int prepare(int gpu, uint32_t kernels, int type, int op)
 {
     struct tutti_cuda_scope scope;
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
     for (int kernel = 0; kernel < TUTTI_KERNELS && status == TUTTI_OK; kernel++) {
         CUfunction function;
-        status = tutti_cuda_function(scope.context, kernel, type, op, &function);
-        if (status != TUTTI_OK || kernel == TUTTI_KERNELS - 1)
-            tutti_cuda_leave(&scope);
+        if (kernels >> kernel & 1)
+            status = tutti_cuda_function(scope.context, kernel, type, op, &function);
     }
+    tutti_cuda_leave(&scope);
     return status;
 }
 
-int tutti_cuda_prepare(int gpu, int type, int op)
+int tutti_cuda_prepare(int gpu, uint32_t kernels, int type, int op)
 {
-    GATED(prepare(gpu, type, op));
+    GATED(prepare(gpu, kernels, type, op));
 }
 
 int tutti_cuda_gated_prepare_shmem(int gpu, int type)
