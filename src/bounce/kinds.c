@@ -33,6 +33,6 @@ void tutti_bounce_look(void)
 }
 
 const struct tutti_bounce_kind tutti_bounce_pinned = {
-    .name = "pinned", .alloc = alloc_pinned, .free = free_pinned, .look = tutti_bounce_look};
+    .name = "pinned", .shared = 1, .alloc = alloc_pinned, .free = free_pinned, .look = tutti_bounce_look};
 const struct tutti_bounce_kind tutti_bounce_device = {
     .name = "device", .bounded = 1, .alloc = alloc_device, .free = free_device, .look = tutti_bounce_look};
