@@ -331,13 +331,17 @@ int tutti_team_open(struct tutti_team *team, int gpu)
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
-int tutti_team_close(struct tutti_team *team)
+int tutti_team_close(struct tutti_team *team, uint64_t reset)
 {
     struct tutti_membership *membership = tutti_membership(team);
     struct tutti_resources *resources = membership->resources;
     uint32_t all;
     if (team->state != TUTTI_TEAM_OPEN)
         return TUTTI_OK;
+    for (int r = 0; r < team->size; r++) {
+        if (reset >> r & 1)
+            tutti_cache_doom(team->node->cache, membership->pins, membership->pinned, membership->peer[r]);
+    }
     tutti_resources_leave(team);
     const int status = tutti_team_vote(team, 1, &all); /* no peer's kernel stores in this rank's channel any more */
     if (status != TUTTI_OK)

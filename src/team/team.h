@@ -196,9 +196,10 @@ int tutti_team_take_told(struct tutti_team *team);
  * stalls and may be called on any thread. */
 int tutti_team_open(struct tutti_team *team, int gpu);
 /* Collective over the ranks of an open team that no stream uses (share 0), in a call at which all have arrived: gives
- * the channel back, so that the team can be opened again, on other GPUs or in a new life of its own. What the room
- * above keeps on the GPU must have gone before. Bounded. */
-int tutti_team_close(struct tutti_team *team);
+ * the channel back, so that the team can be opened again, on other GPUs or in a new life of its own. reset: ranks whose
+ * GPUs have been reset, of whose channels nothing is kept mapped. What the room above keeps on the GPU must have gone
+ * before. Bounded. */
+int tutti_team_close(struct tutti_team *team, uint64_t reset);
 
 /* Host-level agreement of the current call: waits for all votes, *all is the minimum. Serves peers' requests for
  * descriptors meanwhile. */

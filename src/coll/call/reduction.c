@@ -202,20 +202,24 @@ static void try_again(struct tutti_team *team)
 
 /* What the ranks of an open team have brought, alike on all of them: NULL where all have memory of the GPUs on which it
  * is open. Otherwise the reason why the call goes to the MPI, or *again is 1 where the team is to be opened anew: at
- * once after a reset. If memory of other GPUs comes and goes, more and more calls are staged before the next opening.
+ * once after a reset, of these ranks' GPUs. If memory of other GPUs comes and goes, more and more calls are staged
+ * before the next opening.
  */
-static const char *brought(struct tutti_team *team, const struct tutti_arrival *const all[], int *again)
+static const char *brought(struct tutti_team *team, const struct tutti_arrival *const all[], int *again,
+                           uint64_t *resets)
 {
     enum { SERVED_MANY = 64, MOST = 1 << 20 };
     struct tutti_coll_state *state = tutti_coll_of(team);
-    int reset = 0, other = 0;
+    int other = 0;
     *again = 0;
+    *resets = 0;
     for (int r = 0; r < team->size; r++) {
         if (all[r]->kind == TUTTI_ARRIVAL_HOST)
             return TUTTI_REASON_TEXT(HOST_SOME);
-        reset |= all[r]->kind == TUTTI_ARRIVAL_RESET;
+        *resets |= (uint64_t)(all[r]->kind == TUTTI_ARRIVAL_RESET) << r;
         other |= all[r]->kind == TUTTI_ARRIVAL_OTHER;
     }
+    const int reset = *resets != 0;
     state->served += state->served < SERVED_MANY;
     if (!reset && !other)
         return NULL;
@@ -235,14 +239,14 @@ static const char *brought(struct tutti_team *team, const struct tutti_arrival *
 }
 
 /* The team gives up what it has on its GPUs, and can be opened on those of the call. */
-static int close_for_now(struct tutti_team *team)
+static int close_for_now(struct tutti_team *team, uint64_t resets)
 {
     tutti_info("%s is opened again: %s", team->transport->label,
                team->life != tutti_gpu_life(team->gpu) ? "its GPU has been reset"
                                                        : "a rank has another GPU, or has reset its own");
     tutti_residency_end(team);
     tutti_coll_renew(team);
-    return tutti_team_close(team);
+    return tutti_team_close(team, resets);
 }
 
 static int collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
@@ -287,15 +291,16 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
     int status = tutti_team_await(team, all);
     if (status != TUTTI_OK)
         return status;
-    int again = 0, gpu = call->gpu;
-    const char *reason = brought(team, all, &again);
+    int again, gpu = call->gpu;
+    uint64_t resets;
+    const char *reason = brought(team, all, &again, &resets);
     if (reason)
         return call->host_ok ? pass(taken, why, reason) : staged(team, call, taken, why);
     try_again(team);
     tutti_residency_agree(team, all);
     if (again) {
         gpu = gpu < 0 ? team->gpu : gpu;
-        if ((status = close_for_now(team)) != TUTTI_OK)
+        if ((status = close_for_now(team, resets)) != TUTTI_OK)
             return tutti_team_break(team, status);
     }
     tutti_phase(team->state == TUTTI_TEAM_CLOSED ? TUTTI_PHASE_MAPPING : TUTTI_PHASE_LAUNCH);
