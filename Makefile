@@ -78,7 +78,7 @@ format: ## Formats the C sources in place
 	@scripts/format.sh
 
 lint docs: KERNELS = any
-lint: configure ## Formatting, clang-tidy and cppcheck; warnings are errors
+lint: configure ## Formatting, clang-tidy, cppcheck, shellcheck; warnings are errors
 	@scripts/setup.sh lint
 	@scripts/lint.sh $(BUILD) $(JOBS)
 

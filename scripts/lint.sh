@@ -1,7 +1,7 @@
 #!/bin/bash
-# Formatting, clang-tidy over src and tools, cppcheck where it is: lint.sh BUILD JOBS. Warnings are errors.
+# Formatting, clang-tidy over src and tools, cppcheck and shellcheck where they are: lint.sh BUILD JOBS. Warnings are errors.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 build=${1:?build folder}
 jobs=${2:?jobs}
 failed=0
@@ -23,6 +23,11 @@ if command -v cppcheck >/dev/null; then
     echo "== cppcheck"
     cppcheck -j "$jobs" --quiet --std=c11 --enable=warning,portability --error-exitcode=1 --inline-suppr \
         --suppress=missingInclude --suppress=preprocessorErrorDirective --suppress=unknownMacro --suppress=duplicateAssignExpression --suppress=uninitvar:src/mpi/message/blocking.inc -D_GNU_SOURCE -Iinclude -Isrc -I. src tools bench || failed=1
+fi
+
+if command -v shellcheck >/dev/null; then
+    echo "== shellcheck"
+    git ls-files -z '*.sh' | xargs -0 -r shellcheck -x --severity=warning || failed=1
 fi
 [ $failed -eq 0 ] && echo "lint: no complaint"
 exit $failed

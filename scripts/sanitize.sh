@@ -19,13 +19,13 @@ for sanitizer in address undefined thread; do
     generator=()
     if [ ! -e "$folder/CMakeCache.txt" ] && command -v ninja >/dev/null; then generator=(-G Ninja); fi
     mkdir -p "$folder"
-    cmake -S . -B "$folder" "${generator[@]}" -DTUTTI_SANITIZE=$sanitizer -DTUTTI_CUDA_OPTIMIZE=OFF \
-        -DTUTTI_CUDA_FATBINS="$fatbins" >"$folder/configure.log" 2>&1 &&
-        cmake --build "$folder" -j "$jobs" >"$folder/build.log" 2>&1 || {
+    if ! cmake -S . -B "$folder" "${generator[@]}" -DTUTTI_SANITIZE=$sanitizer -DTUTTI_CUDA_OPTIMIZE=OFF \
+        -DTUTTI_CUDA_FATBINS="$fatbins" >"$folder/configure.log" 2>&1 ||
+        ! cmake --build "$folder" -j "$jobs" >"$folder/build.log" 2>&1; then
         tail -n 30 "$folder/configure.log" "$folder/build.log"
         failed=1
         continue
-    }
+    fi
     if [ -z "$fatbins" ] && [ -d "$folder/fatbin" ]; then fatbins=$(cd "$folder/fatbin" && pwd); fi
     "$(dirname "$0")/check.sh" "$folder" "$jobs" -L '^unit$' || failed=1
 done

@@ -13,13 +13,24 @@ enum {
     LEAST = PAGE,
     FINE = 1 << 20, /* from here on a doubling has eight classes */
     BUCKETS = 128,
-    KEPT_MOST = 1024 /* each may be a mapping of its own, of which a process has some ten thousand */
+    KEPT_MOST = 1024,       /* each may be a mapping of its own, of which a process has some ten thousand */
+    SHARED_MOST = 64 << 10, /* bytes of a piece that shares an allocation with others */
+    SHARED_BYTES = 1 << 20, /* of such an allocation */
+    SHARED_PART = 8         /* the next allocation has this part of all such pieces, so that few cost little */
+};
+
+/* An allocation of several pieces. Its bytes are held until the last piece has ended. */
+struct slab {
+    void *memory;
+    size_t bytes;
+    unsigned left; /* pieces that have not ended */
 };
 
 struct piece {
     struct tutti_bounce base;
     const struct tutti_bounce_kind *kind;
     int gpu;
+    struct slab *slab;           /* NULL: an allocation of its own */
     unsigned life;               /* of the GPU; of all GPUs if the memory belongs to no GPU */
     struct piece *next, **at;    /* in its bucket */
     struct piece *newer, *older; /* of all that are kept */
@@ -28,6 +39,7 @@ struct piece {
 static struct piece *bucket[BUCKETS]; /* what is kept, the newest first */
 static struct piece *newest, *oldest;
 static unsigned pieces; /* that are kept */
+static unsigned small;  /* that may share an allocation, taken or kept */
 static struct tutti_bounce_counts counts;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all above; never held while the device is called */
 
@@ -94,24 +106,44 @@ static struct piece *find(const struct tutti_bounce_kind *kind, int gpu, size_t 
     return NULL;
 }
 
-/* After a reset of its GPU its memory has gone. */
-static void end(struct piece *piece, int alive)
+static int may_share(const struct tutti_bounce_kind *kind, size_t room)
 {
-    if (alive && piece->life == tutti_gpu_life(piece->gpu))
-        piece->kind->free(piece->base.memory);
+    return kind->shared && room <= SHARED_MOST;
+}
+
+/* Returns how many bytes are no longer held. After a reset of its GPU its memory has gone. */
+static size_t end(struct piece *piece, int alive)
+{
+    struct slab *slab = piece->slab;
+    void *memory = piece->base.memory;
+    size_t bytes = piece->base.room;
+    unsigned left = 0;
+    pthread_mutex_lock(&lock);
+    small -= (unsigned)may_share(piece->kind, bytes);
+    if (slab)
+        left = --slab->left;
+    pthread_mutex_unlock(&lock);
+    if (slab) {
+        memory = slab->memory;
+        bytes = left ? 0 : slab->bytes;
+    }
+    if (!left && alive && piece->life == tutti_gpu_life(piece->gpu))
+        piece->kind->free(memory);
+    if (!left)
+        free(slab);
     free(piece);
+    return bytes;
 }
 
 /* Ends the oldest one. The lock is let go meanwhile; the bytes are held until they are free. */
 static void end_oldest(int alive)
 {
     struct piece *piece = oldest;
-    const size_t room = piece->base.room;
     unkeep(piece);
     pthread_mutex_unlock(&lock);
-    end(piece, alive);
+    const size_t bytes = end(piece, alive);
     pthread_mutex_lock(&lock);
-    counts.held -= room;
+    counts.held -= bytes;
 }
 
 static unsigned end_kept(int alive)
@@ -150,30 +182,105 @@ static int reserve(size_t room, int bounded)
     return 1;
 }
 
-/* The bytes are counted as held. NULL without memory: they no longer are. */
+/* Pieces of the next allocation; the bytes of all but one are counted as held. */
+static unsigned share(const struct tutti_bounce_kind *kind, size_t room)
+{
+    unsigned n = 1;
+    pthread_mutex_lock(&lock);
+    if (may_share(kind, room)) {
+        n = small / SHARED_PART < SHARED_BYTES / room ? small / SHARED_PART : (unsigned)(SHARED_BYTES / room);
+        n = n == 0 || counts.held + (n - 1) * room > limit() ? 1 : n;
+        counts.held += (n - 1) * room;
+        counts.most = counts.held > counts.most ? counts.held : counts.most;
+    }
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+static void drop_pieces(struct piece *first, struct slab *slab)
+{
+    free(slab);
+    while (first) {
+        struct piece *next = first->next;
+        free(first);
+        first = next;
+    }
+}
+
+/* A list of `n` pieces without memory, and what they share. NULL without memory of the host. */
+static struct piece *new_pieces(const struct tutti_bounce_kind *kind, int gpu, size_t room, unsigned n)
+{
+    struct slab *slab = n > 1 ? calloc(1, sizeof *slab) : NULL;
+    struct piece *first = NULL;
+    int fine = n == 1 || slab;
+    for (unsigned i = 0; i < n && fine; i++) {
+        struct piece *piece = calloc(1, sizeof *piece);
+        fine = piece != NULL;
+        if (!piece)
+            break;
+        *piece = (struct piece){.base.room = room, .kind = kind, .gpu = gpu, .slab = slab, .next = first};
+        first = piece;
+    }
+    if (fine && slab)
+        *slab = (struct slab){.bytes = n * room, .left = n};
+    if (fine)
+        return first;
+    drop_pieces(first, slab);
+    return NULL;
+}
+
+/* Gives the pieces their memory, and keeps all but the first, which is returned. */
+static struct piece *fill_pieces(struct piece *first, void *memory)
+{
+    const unsigned life = tutti_gpu_life(first->gpu); /* not of before: allocating may notice a reset */
+    char *at = memory;
+    if (first->slab)
+        first->slab->memory = memory;
+    pthread_mutex_lock(&lock);
+    counts.made++;
+    for (struct piece *piece = first, *next; piece; piece = next) {
+        next = piece->next;
+        piece->base.memory = at;
+        piece->life = life;
+        at += piece->base.room;
+        small += (unsigned)may_share(piece->kind, piece->base.room);
+        if (piece != first)
+            keep(piece);
+    }
+    first->next = NULL;
+    pthread_mutex_unlock(&lock);
+    return first;
+}
+
+/* Pieces whose bytes are counted as held. NULL without memory: they no longer are. */
+static struct piece *make_pieces(const struct tutti_bounce_kind *kind, int gpu, size_t room, unsigned n)
+{
+    struct piece *first = new_pieces(kind, gpu, room, n);
+    void *memory = NULL;
+    int status = first ? kind->alloc(gpu, n * room, &memory) : TUTTI_ERR_MEMORY;
+    if (first && status != TUTTI_OK && end_kept(1) > 0) /* that may be what is missing */
+        status = kind->alloc(gpu, n * room, &memory);
+    if (status == TUTTI_OK) {
+        tutti_count("bounce buffers", TUTTI_OUTCOME_ALLOCATED, kind->name);
+        return fill_pieces(first, memory);
+    }
+    drop_pieces(first, first ? first->slab : NULL);
+    pthread_mutex_lock(&lock);
+    counts.held -= n * room;
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
 static struct piece *make(const struct tutti_bounce_kind *kind, int gpu, size_t room)
 {
-    struct piece *piece = calloc(1, sizeof *piece);
-    const unsigned life = tutti_gpu_life(gpu);
-    int status = piece ? kind->alloc(gpu, room, &piece->base.memory) : TUTTI_ERR_MEMORY;
-    if (piece && status != TUTTI_OK && end_kept(1) > 0) /* that may be what is missing */
-        status = kind->alloc(gpu, room, &piece->base.memory);
+    const unsigned n = share(kind, room);
+    struct piece *piece = make_pieces(kind, gpu, room, n);
+    if (piece || n == 1)
+        return piece;
     pthread_mutex_lock(&lock);
-    if (status == TUTTI_OK)
-        counts.made++;
-    else
-        counts.held -= room;
+    counts.held += room;
     pthread_mutex_unlock(&lock);
-    if (status != TUTTI_OK) {
-        free(piece);
-        return NULL;
-    }
-    piece->base.room = room;
-    piece->kind = kind;
-    piece->gpu = gpu;
-    piece->life = life;
-    tutti_count("bounce buffers", TUTTI_OUTCOME_ALLOCATED, kind->name);
-    return piece;
+    return make_pieces(kind, gpu, room, 1);
 }
 
 struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int gpu, size_t bytes)
@@ -182,6 +289,8 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
         return NULL;
     const size_t room = room_for(bytes);
     int may = 1;
+    if (kind->look)
+        kind->look();
     pthread_mutex_lock(&lock);
     counts.takes++;
     struct piece *piece = find(kind, gpu, room);
@@ -203,7 +312,6 @@ void tutti_bounce_give(struct tutti_bounce *bounce)
     if (piece->kind->clean)
         piece->kind->clean(bounce->memory);
     pthread_mutex_lock(&lock);
-    const size_t room = bounce->room;
     const int keeps = counts.held <= limit() && piece->life == tutti_gpu_life(piece->gpu);
     if (keeps)
         keep(piece);
@@ -212,9 +320,9 @@ void tutti_bounce_give(struct tutti_bounce *bounce)
     pthread_mutex_unlock(&lock);
     if (keeps)
         return;
-    end(piece, 1);
+    const size_t ended = end(piece, 1);
     pthread_mutex_lock(&lock);
-    counts.held -= room;
+    counts.held -= ended;
     pthread_mutex_unlock(&lock);
 }
 

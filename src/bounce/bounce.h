@@ -19,12 +19,17 @@ struct tutti_bounce_kind {
     int bounded;      /* 1: refused beyond the limit, since callers have another way */
     int (*alloc)(int gpu, size_t bytes, void **memory); /* a status */
     void (*free)(void *memory);
+    int shared; /* 1: small buffers may be parts of one allocation: each one by itself is a mapping of the process */
     void (*clean)(void *memory); /* when it is given back; NULL: nothing is to be done */
+    /* Before kept memory is taken: notices resets of GPUs, with which it has gone. NULL: none matters. */
+    void (*look)(void);
 };
 /* Host memory that copies and kernels of all GPUs reach; gpu -1. */
 extern const struct tutti_bounce_kind tutti_bounce_pinned;
 /* Memory of a GPU; -1: of the calling thread's. */
 extern const struct tutti_bounce_kind tutti_bounce_device;
+/* `look` of kinds whose memory belongs to contexts of GPUs. */
+void tutti_bounce_look(void);
 
 struct tutti_bounce {
     void *memory;

@@ -25,6 +25,14 @@ static void free_device(void *memory)
     tutti_device()->memory.free(memory);
 }
 
-const struct tutti_bounce_kind tutti_bounce_pinned = {.name = "pinned", .alloc = alloc_pinned, .free = free_pinned};
+void tutti_bounce_look(void)
+{
+    const struct tutti_device *device = tutti_device();
+    if (device->gpu.look)
+        device->gpu.look();
+}
+
+const struct tutti_bounce_kind tutti_bounce_pinned = {
+    .name = "pinned", .shared = 1, .alloc = alloc_pinned, .free = free_pinned, .look = tutti_bounce_look};
 const struct tutti_bounce_kind tutti_bounce_device = {
-    .name = "device", .bounded = 1, .alloc = alloc_device, .free = free_device};
+    .name = "device", .bounded = 1, .alloc = alloc_device, .free = free_device, .look = tutti_bounce_look};

@@ -17,12 +17,15 @@ enum tutti_algorithm_id {
 #define TUTTI_ON_SCANS           (TUTTI_ON(SCAN) | TUTTI_ON(EXSCAN))
 #define TUTTI_ON_MOVES           (UINT32_C(2) * TUTTI_ON(NEIGHBOR_ALLTOALLW) - TUTTI_ON(BCAST)) /* and all in between */
 #define TUTTI_ON_REDUCTIONS      (TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS | TUTTI_ON_SCANS)
+/* A set of kernels. */
+#define TUTTI_LAUNCHES(kernel) (UINT32_C(1) << TUTTI_KERNEL_##kernel)
 
 /* One algorithm: the row at the end of its file. What callers must know of an algorithm is a column: no other file
  * compares names (tests/laws/laws.sh). The functions get the same facts on all ranks and so decide alike. */
 struct tutti_algorithm {
     const char *name;     /* as in algorithms.def */
     uint32_t collectives; /* that it runs: TUTTI_ON() of each */
+    uint32_t kernels;     /* that it may launch: TUTTI_LAUNCHES() of each; leaders launch */
     int maps_buffers;     /* 1: it reads or writes peers' buffers in place, so ranks offer theirs when they arrive */
     int waits_for_peers;  /* 1: its kernels wait for peers' kernels, so all must be resident at once */
     int stands_in;        /* 1: it takes a call for which a row that waits for peers got too few multiprocessors */
@@ -47,8 +50,10 @@ int tutti_open(struct tutti_team *team, int gpu);
  * ranks have brought device memory to the same calls, so all count alike; each failure doubles the calls until the next
  * try. */
 void tutti_open_again(struct tutti_team *team);
-/* Local. Makes the call's kernels ready, before anybody waits for this rank: a kernel that is loaded at its first
- * launch may wait for other threads' kernels. A failure shows again at the launch, where all ranks are told. */
+/* Local. Makes the kernels ready that the rules may choose for the call, before anybody waits for this rank: a kernel
+ * that is loaded at its first launch may wait for other threads' kernels. Each takes the driver about a millisecond, so
+ * no others are loaded. A failure shows again at the launch, where all ranks are told. Nothing where the team is not
+ * open, or this rank launches nothing. */
 void tutti_prepare(struct tutti_team *team, const struct tutti_call *call);
 
 #define TUTTI_ALGORITHM(name, order, text) extern const struct tutti_algorithm tutti_reduce_##name;

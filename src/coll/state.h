@@ -14,8 +14,16 @@ struct tutti_coll_state {
     void *settle_with;
     /* Team UNAVAILABLE: calls since, and until it is tried again. */
     unsigned refused, patience;
-    int rules;                      /* first of the rules that count: all ranks have them */
-    uint32_t prepared[TUTTI_TYPES]; /* bit o: this rank has made the kernels of operator o ready */
+    /* Team open on other GPUs than a call's: calls that are still staged until it is opened on theirs, how many after
+     * the last opening, and calls done since. */
+    unsigned other_left, other_patience, served;
+    int rules;                                 /* first of the rules that count: all ranks have them */
+    uint32_t prepared[TUTTI_TYPES][TUTTI_OPS]; /* bit k: this rank has made kernel k ready */
+    /* The last call for which that was looked at. */
+    struct {
+        uint64_t count;
+        uint8_t collective, type, op;
+    } last;
 
     /* Of the call under way: */
     int offered;        /* 1: all ranks have filled their shares before they arrived */
@@ -72,5 +80,7 @@ static inline unsigned tutti_coll_blocks(const struct tutti_team *team)
 }
 /* Local. The state has something to be freed with the team from now on. */
 void tutti_coll_keeps(struct tutti_team *team);
+/* Local, before the team is closed: ends what the state has on the GPU. Owner's hooks and counts of tries stay. */
+void tutti_coll_renew(struct tutti_team *team);
 
 #endif

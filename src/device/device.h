@@ -247,11 +247,10 @@ struct tutti_device {
         /* Makes it ready, as launch.prepare() below: type -1: those of all but reductions; otherwise enum tshmem_type,
          * and with it the kernel `direct` of that type with every operator, which combines what is larger. */
         int (*prepare_shmem)(int gpu, int type);
-        /* Makes the kernels of the pair ready on `gpu` (-1: the current one), so that launch.kernel() loads nothing.
-         * Not between waiting_begin and waiting_end. NULL: nothing is ever loaded. */
-        int (*prepare)(int gpu, int type, int op);
-        /* The same of the kernels that move data. */
-        int (*prepare_moves)(int gpu);
+        /* Makes kernels of the pair ready on `gpu` (-1: the current one), those whose bits (1 << enum tutti_kernel) are
+         * set, so that launch.kernel() loads nothing. Not between waiting_begin and waiting_end. NULL: nothing is ever
+         * loaded. */
+        int (*prepare)(int gpu, uint32_t kernels, int type, int op);
         /* Around launches of kernels that wait for other GPUs' kernels: from when all ranks are there to launch until
          * their kernels have ended. Meanwhile the device keeps calls back, of all threads, that may wait for running
          * kernels (load, allocate, free, map): two ranks that made one each in between would wait for each other for

@@ -167,7 +167,8 @@ int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu)
     int status = TUTTI_OK;
     for (size_t i = 0; gpu->device->launch.prepare && i < 2 * sizeof atomics / sizeof *atomics && status == TUTTI_OK;
          i++)
-        status = gpu->device->launch.prepare(gpu->gpu, atomics[i / 2].type[i % 2], atomics[i / 2].op);
+        status = gpu->device->launch.prepare(gpu->gpu, UINT32_C(1) << TUTTI_KERNEL_AMO, atomics[i / 2].type[i % 2],
+                                             atomics[i / 2].op);
     for (int type = -1; gpu->device->launch.prepare_shmem && type < TSHMEM_ID_LONGDOUBLE && status == TUTTI_OK; type++)
         status = gpu->device->launch.prepare_shmem(gpu->gpu, type);
     return status;

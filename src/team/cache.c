@@ -198,12 +198,20 @@ int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device
 void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m)
 {
     tutti_fiber_lock(&cache->lock);
-    if (--m->refs == 0 && m->channel) {
+    if (--m->refs == 0 && m->channel)
         cache->count++;
-        make_room(cache, device, 0);
-    } else if (m->refs == 0 && m->doomed) {
+    if (m->refs == 0 && m->doomed)
         drop(cache, device, m);
-    }
+    else if (m->refs == 0 && m->channel)
+        make_room(cache, device, 0);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void tutti_cache_doom(struct tutti_cache *cache, struct tutti_mapping *const mappings[], int n, int peer)
+{
+    tutti_fiber_lock(&cache->lock);
+    for (int i = 0; i < n; i++)
+        mappings[i]->doomed |= mappings[i]->peer == peer;
     pthread_mutex_unlock(&cache->lock);
 }
 

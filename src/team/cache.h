@@ -37,6 +37,8 @@ struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int 
 int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
                     const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out);
 void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *mapping);
+/* Those of the mappings that are the peer's, all in use, are not kept when they are released for the last time. */
+void tutti_cache_doom(struct tutti_cache *cache, struct tutti_mapping *const mappings[], int n, int peer);
 /* The peer's allocation is gone (id 0: all of them may be, channels apart): unmaps what is not in use at once, the rest
  * when it is released. */
 void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *device, int peer, uint64_t id);

@@ -30,7 +30,7 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     if (!membership->offered)
         shares->in.shared = shares->out.shared = 0;
     membership->offered = 0;
-    if (mine->kind == TUTTI_ARRIVAL_DEVICE)
+    if (mine->kind != TUTTI_ARRIVAL_HOST)
         atomic_store_explicit(&slot->device[membership->device_calls++ & 1], sequence, memory_order_relaxed);
     atomic_store_explicit(&slot->record[sequence % TUTTI_RECORDS].blocks, mine->blocks | mine->streams << 31,
                           memory_order_relaxed);

@@ -21,8 +21,10 @@ enum tutti_collective {
 
 /* Kind of buffers that a rank brings to a call. */
 enum tutti_arrival_kind {
-    TUTTI_ARRIVAL_HOST,   /* host memory, or device memory of a GPU other than the team's: the call goes to the MPI */
+    TUTTI_ARRIVAL_HOST,   /* host memory: the call goes to the MPI */
     TUTTI_ARRIVAL_DEVICE, /* all buffers are usable by kernels on the team's GPU */
+    TUTTI_ARRIVAL_RESET,  /* device memory, and the team's GPU has been reset since the team was opened */
+    TUTTI_ARRIVAL_OTHER,  /* device memory of a GPU other than the team's */
 };
 
 /* One rank's arrival at a call. */

@@ -1,5 +1,5 @@
-/* Opening a team: each rank takes a resources, all tell each other, the leaders' channels are mapped, all agree. Any
- * failure on any rank makes the team unavailable on all. */
+/* Opening a team, and closing it again: each rank takes a resources, all tell each other, the leaders' channels are
+ * mapped, all agree. Any failure on any rank makes the team unavailable on all. */
 #include <string.h>
 #include <unistd.h>
 
@@ -329,4 +329,28 @@ int tutti_team_open(struct tutti_team *team, int gpu)
     else
         fill_team(&o);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
+}
+
+int tutti_team_close(struct tutti_team *team, uint64_t reset)
+{
+    struct tutti_membership *membership = tutti_membership(team);
+    struct tutti_resources *resources = membership->resources;
+    uint32_t all;
+    if (team->state != TUTTI_TEAM_OPEN)
+        return TUTTI_OK;
+    for (int r = 0; r < team->size; r++) {
+        if (reset >> r & 1)
+            tutti_cache_doom(team->node->cache, membership->pins, membership->pinned, membership->peer[r]);
+    }
+    tutti_resources_leave(team);
+    const int status = tutti_team_vote(team, 1, &all); /* no peer's kernel stores in this rank's channel any more */
+    if (status != TUTTI_OK)
+        return status;
+    membership->resources = NULL;
+    team->words = team->words_device = NULL;
+    team->stream = NULL;
+    team->scratch = NULL;
+    team->state = TUTTI_TEAM_CLOSED;
+    tutti_resources_drop(team->node, resources);
+    return TUTTI_OK;
 }

@@ -40,13 +40,14 @@ static struct tutti_resources *find_free(struct tutti_node *node, int gpu, size_
     return found;
 }
 
-/* Frees pooled resources of other GPUs; the lock is held. */
-static void free_idle(struct tutti_node *node)
+/* Frees pooled resources: all, or those of lives that are over. The lock is held. */
+static void free_idle(struct tutti_node *node, int all)
 {
     struct tutti_resources **at = &node->resources;
     while (*at) {
         struct tutti_resources *resources = *at;
-        if (resources->used || resources->stuck) {
+        const int over = resources->life != tutti_gpu_life(resources->gpu);
+        if (resources->used || resources->stuck || !(all || over)) {
             at = &resources->next;
             continue;
         }
@@ -107,8 +108,9 @@ static struct tutti_resources *build(struct tutti_node *node, int gpu, size_t en
     const struct tutti_settings *settings = tutti_settings();
     size_t bytes = channel_bytes(node, enough);
     *why = TUTTI_REASON_TEXT(WINDOW);
+    free_idle(node, 0);
     if (node->window_bytes + bytes > (size_t)settings->window_mb << 20)
-        free_idle(node);
+        free_idle(node, 1);
     if (node->window_bytes + bytes > (size_t)settings->window_mb << 20)
         return NULL;
     _Static_assert(TUTTI_WORDS == 64, "one bit a set");

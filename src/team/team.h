@@ -41,7 +41,7 @@ int tutti_node_map(const struct tutti_node *node, int lowest[]);
 /* CPUs that its ranks may use together, as they are bound. */
 int tutti_node_cores(const struct tutti_node *node);
 
-enum { TUTTI_TEAM_ATTACHED_BYTES = 1024 };
+enum { TUTTI_TEAM_ATTACHED_BYTES = 1536 };
 enum tutti_team_state { TUTTI_TEAM_CLOSED, TUTTI_TEAM_OPEN, TUTTI_TEAM_UNAVAILABLE, TUTTI_TEAM_BROKEN };
 
 struct tutti_team {
@@ -195,6 +195,11 @@ int tutti_team_take_told(struct tutti_team *team);
  * UNAVAILABLE on all (`why` says the reason; not an error). Through shared memory alone, so that it is bounded, reports
  * stalls and may be called on any thread. */
 int tutti_team_open(struct tutti_team *team, int gpu);
+/* Collective over the ranks of an open team that no stream uses (share 0), in a call at which all have arrived: gives
+ * the channel back, so that the team can be opened again, on other GPUs or in a new life of its own. reset: ranks whose
+ * GPUs have been reset, of whose channels nothing is kept mapped. What the room above keeps on the GPU must have gone
+ * before. Bounded. */
+int tutti_team_close(struct tutti_team *team, uint64_t reset);
 
 /* Host-level agreement of the current call: waits for all votes, *all is the minimum. Serves peers' requests for
  * descriptors meanwhile. */

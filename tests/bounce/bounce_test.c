@@ -220,6 +220,38 @@ static void not_too_many(void **state)
     assert_int_equal(kinds_counts().held, MOST * 4096);
 }
 
+/* Many small pieces take few allocations, which are freed when their last piece has ended. */
+static void shared(void **state)
+{
+    enum { MANY = 1500, FEW = 40 };
+    static struct tutti_bounce *bounce[MANY];
+    (void)state;
+    const long before = atomic_load(&kinds_allocated), freed = atomic_load(&kinds_freed);
+    for (int i = 0; i < MANY; i++) {
+        assert_non_null(bounce[i] = tutti_bounce_take(&kinds_shared, 0, 4096));
+        memset(bounce[i]->memory, i, bounce[i]->room);
+    }
+    const long made = atomic_load(&kinds_allocated) - before;
+    assert_in_range(made, 9, 100);
+    assert_in_range(kinds_counts().held, MANY * 4096, MANY * 4096 + MB);
+    for (int i = 0; i < MANY; i++) {
+        const unsigned char *byte = bounce[i]->memory;
+        assert_true(byte[0] == (unsigned char)i && byte[4095] == (unsigned char)i);
+        tutti_bounce_give(bounce[i]);
+    }
+    tutti_bounce_close(1);
+    assert_int_equal(kinds_counts().held, 0);
+    assert_int_equal(atomic_load(&kinds_freed) - freed, made);
+    for (int i = 0; i < FEW; i++) { /* one piece where there is no memory for several */
+        atomic_store(&kinds_fail, i > FEW / 2);
+        assert_non_null(bounce[i] = tutti_bounce_take(&kinds_shared, 0, 4096));
+        atomic_store(&kinds_fail, 0);
+    }
+    for (int i = 0; i < FEW; i++)
+        tutti_bounce_give(bounce[i]);
+    tutti_bounce_close(1);
+}
+
 /* ---- memory that cannot be had ---- */
 
 static void fails(void **state)
@@ -304,7 +336,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_teardown(name, kinds_ends_empty)
         TEST(same_again),   TEST(kept_apart),  TEST(many_apart),  TEST(near_sizes),  TEST(is_cleaned),
         TEST(steady),       TEST(stays_below), TEST(oldest_goes), TEST(others_stay), TEST(too_large),
-        TEST(not_too_many), TEST(fails),       TEST(device_gone), TEST(of_a_device),
+        TEST(not_too_many), TEST(fails),       TEST(shared),      TEST(device_gone), TEST(of_a_device),
     };
     printf("seed %llu\n", (unsigned long long)check_seed());
     tutti_counters_start();

@@ -45,6 +45,7 @@ static void clean(void *memory)
 }
 
 const struct tutti_bounce_kind kinds_strict = {.name = "strict", .bounded = 1, .alloc = alloc, .free = kinds_free};
+const struct tutti_bounce_kind kinds_shared = {.name = "shared", .shared = 1, .alloc = alloc, .free = kinds_free};
 const struct tutti_bounce_kind kinds_loose = {.name = "loose", .alloc = alloc, .free = kinds_free};
 const struct tutti_bounce_kind kinds_cleaned = {.name = "cleaned", .alloc = alloc, .free = kinds_free, .clean = clean};
 

@@ -10,7 +10,8 @@
 #define MB    ((size_t)1 << 20)
 #define LIMIT (8 * MB) /* TUTTI_BOUNCE_MB */
 
-extern const struct tutti_bounce_kind kinds_strict, kinds_loose, kinds_cleaned; /* bounded; not; not, with a clean() */
+/* Bounded; not; the same, with shared allocations; with a clean(). */
+extern const struct tutti_bounce_kind kinds_strict, kinds_loose, kinds_shared, kinds_cleaned;
 
 /* Stands before the memory. */
 struct kinds_head {

@@ -102,7 +102,7 @@ collectives="reduce reduce_scatter reduce_scatter_block scan exscan"
 [ -z "$short" ] || collectives=reduce
 for collective in $collectives; do
     call=MPI_${collective^}
-    some=("$tutti" bench $collective -n 2 --mpi "$mpi" -m 8,4k,64k -x 1)
+    some=("$tutti" bench "$collective" -n 2 --mpi "$mpi" -m "8,4k,64k" -x 1)
     said=$("${some[@]}" -i 4 2>&1)
     holds "$said" "^# Tutti .* $call latency: 2 ranks, sum of float, host device" "$collective: head"
     holds "$said" "^65536( +$number){4} +4  [a-z0-9_]+ *( +$number){4}  (staged|plain) +$number\$" "$collective: 64 KiB"

@@ -18,7 +18,7 @@ sizes="1 2 3"
 for ranks in $sizes; do
     files=(--plot "$folder/halo.png")
     [ $has_json -eq 1 ] && files+=(--json "$folder/halo.json")
-    said=$("$tutti" bench halo --mpi "$mpi" -n $ranks --edges 4,9 --quantities 2 -i 6 -x 1 "${files[@]}" 2>&1)
+    said=$("$tutti" bench halo --mpi "$mpi" -n "$ranks" --edges 4,9 --quantities 2 -i 6 -x 1 "${files[@]}" 2>&1)
     holds "$said" "^# Tutti .* halo exchange: $ranks ranks, host device, " "head, $ranks ranks"
     by=' +by_staged +x +went +by_packed +x +went +by_direct +x +went' values="(( +$number){2}  $went +){3}"
     holds "$said" "^# Layout +Bytes +Median +Min +Max +Iterations +Algorithm +isend +x$by +fused +x +each +x +plain +x\$" "columns"

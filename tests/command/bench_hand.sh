@@ -26,9 +26,8 @@ in_step() {
 
 files=()
 [ $has_json -eq 1 ] && files+=(--json "$folder/all.json")
-said=$("$tutti" bench never-slower --mpi "$mpi" -m 8,3k -i 3 -x 1 --seconds 100 --seed 7 "${files[@]}" 2>&1)
 checks=$((checks + 1))
-[ $? -eq 0 ] || fail "every call: $said"
+said=$("$tutti" bench never-slower --mpi "$mpi" -m 8,3k -i 3 -x 1 --seconds 100 --seed 7 "${files[@]}" 2>&1) || fail "every call: $said"
 holds "$said" '^# Tutti .*, every call beside the same by hand: 2 ranks, host device, ' "head"
 holds "$said" '^# by_hand: a copy to (pinned|ordinary) host memory, the MPI.s own call, a copy back' "what by_hand is"
 holds "$said" '^# Call +Bytes +Median +Min +Max +Iterations +by_hand +x +how$' "columns"
@@ -62,7 +61,7 @@ status=$?
 in_step "$said" "--limit"
 checks=$((checks + 1))
 grep -q '^# never slower: none of 2 rows' <<<"$said" && expected=0 || expected=1
-[ $status -eq $expected ] || fail "status $status with --limit: $said"
+[ "$status" -eq "$expected" ] || fail "status $status with --limit: $said"
 expect 0 "none of 2 rows is behind copying by hand by more than 1e+09 %" \
     "$tutti" bench never-slower --mpi "$mpi" --calls Bcast -m 8,64k -i 3 -x 1 --limit 1e9
 

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the tests of the command. `checks` counts what was looked at; `finish` fails where anything was wrong or where
 # nothing was looked at.
 checks=0 failures=0

@@ -41,8 +41,9 @@ expect 125 "no MPI was found" env PATH=/not/there "$tutti" run /bin/true
 expect 125 "TUTTI_DEVICE=gpu is not valid: allowed is auto|cuda|host|none" env TUTTI_DEVICE=gpu "$tutti" run true
 # A device that an option names is refused in the option's name.
 for command in "bench allreduce" "bench pack" "bench pingpong" tune; do
-    expect 2 "--device gpu is not known: there are auto, cuda, host, none" "$tutti" $command --device gpu
-    expect 2 "--device hots is not known: did you mean host?" "$tutti" $command --device hots
+    read -ra words <<<"$command"
+    expect 2 "--device gpu is not known: there are auto, cuda, host, none" "$tutti" "${words[@]}" --device gpu
+    expect 2 "--device hots is not known: did you mean host?" "$tutti" "${words[@]}" --device hots
 done
 expect 125 "--device gpu is not known: there are auto, cuda, host, none" "$tutti" run --device gpu true
 expect 125 "TUTTI_WAIT=busy is not valid" env TUTTI_WAIT=busy "$tutti" run true

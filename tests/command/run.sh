@@ -71,6 +71,7 @@ done
 
 # Another MPI of the same interface: its launcher and its library, not the one that the program was linked to, also where
 # the library has another name.
+# shellcheck disable=SC2034 # taken by name below
 title_impi='Intel\(R\) MPI Library' title_mpich='MPICH Version: *5' title_openmpi='Open MPI v5'
 for pair in "$@"; do
     case ${pair%%=*} in
@@ -78,7 +79,7 @@ for pair in "$@"; do
     *) names='mpich impi' ;;
     esac
     for name in $names; do
-        [ -n "$others" ] && [ -e "$others/$name/ready" ] || continue
+        if [ -z "$others" ] || [ ! -e "$others/$name/ready" ]; then continue; fi
         title=title_$name
         said=$("$tutti" run -n 2 --device host --mpi "$others/$name" "${pair#*=}" 2>&1)
         holds "$said" "^library ${!title}" "$others/$name: its own library"
@@ -89,6 +90,7 @@ done
 # A script does not say: the choice is said, -q keeps quiet.
 script=$(mktemp -d)/script
 trap 'rm -rf "$(dirname "$script")"' EXIT
+# shellcheck disable=SC2016 # for the script
 printf '#!/bin/sh\necho from the script: $1\n' >"$script"
 chmod +x "$script"
 said=$("$tutti" run -n 2 "$script" word 2>&1)

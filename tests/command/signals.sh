@@ -57,6 +57,7 @@ ended() {
     checks=$((checks + 2))
     [ "$got" -eq "$want" ] || fail "SIG$signal to the $whom: status $got instead of $want: $* :: $(cat "$folder/out")"
     [ -z "$left" ] || fail "SIG$signal to the $whom leaves $(for id in $left; do tr '\0' ' ' <"/proc/$id/cmdline"; done): $*"
+    # shellcheck disable=SC2086 # a list of processes
     [ -z "$left" ] || kill -9 $left
     if [ "$signal" = INT ]; then
         holds "$(cat "$folder/out")" '^tutti: interrupted: the ranks are ended$' "the answer to Ctrl-C: $*"

@@ -30,7 +30,7 @@ quick=(-n 2 -i 3 -x 1 --ways none)
 collectives="allreduce reduce reduce_scatter scan"
 [ -z "$short" ] || collectives=allreduce
 for collective in $collectives; do
-    spoilt calls '^4096 ' bench $collective "${quick[@]}" -m 4k,4k
+    spoilt calls '^4096 ' bench "$collective" "${quick[@]}" -m 4k,4k
 done
 if [ -z "$short" ]; then
     spoilt calls '^4194304 ' bench allreduce "${quick[@]}" -m 4m,4m # of which places are looked at

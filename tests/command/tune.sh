@@ -78,7 +78,7 @@ holds "$said" "^# written to $TUTTI_RULES_FILE$" "where the rules are"
     fail "the other device's entry: $file"
 [ "$(grep -c '^device:' <<<"$file")" -eq 2 ] || fail "two entries: $file"
 [ "$(stat -c %a "$TUTTI_RULES_FILE")" = 640 ] || fail "the file's mode"
-[ "$(ls "$folder" | grep -c '^rules')" -eq 1 ] || fail "files are left: $(ls "$folder")"
+[ "$(find "$folder" -maxdepth 1 -name 'rules*' | wc -l)" -eq 1 ] || fail "files are left: $(ls "$folder")"
 holds "$file" "^device: host, " "this device's entry"
 holds "$file" '^# tutti tune, [0-9-]+: 2 ranks, .*, blocking calls$' "what it was measured by"
 holds "$file" '^reduce: 0-9@staged 9-12@direct$' "what was not measured stays"
@@ -220,7 +220,7 @@ holds "$said" '^# allreduce +8 ' "interrupted: the first size"
 holds "$(cat "$folder/early")" '^# tutti tune, .*, interrupted$' "the file of an interrupted run"
 
 # A second one ends it without a file. (It may have ended by itself before: then once more.)
-for try in 1 2 3 4 5 6 7 8 9 10; do
+for _ in 1 2 3 4 5 6 7 8 9 10; do
     rm -f "$folder/early"
     started
     for ((i = 0; i < 3000; i++)); do

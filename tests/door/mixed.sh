@@ -15,12 +15,12 @@ job() {
 }
 with="LD_PRELOAD=$preload"
 without="LD_PRELOAD=$yield"
-job 1 3 -n 1 env $without "$program" : -n 2 env $with "$program"
+job 1 3 -n 1 env "$without" "$program" : -n 2 env "$with" "$program"
 if [ "$much" = much ]; then
-    job 1 2 -n 1 env $with "$program" : -n 1 env $without "$program"
-    job 1 2 -n 1 env $with "$program" : -n 1 env $with TUTTI_DEVICE=none "$program"
+    job 1 2 -n 1 env "$with" "$program" : -n 1 env "$without" "$program"
+    job 1 2 -n 1 env "$with" "$program" : -n 1 env "$with" TUTTI_DEVICE=none "$program"
 fi
 # Each rank a machine of its own.
-[ "$much" = near ] || job 1 2 -n 1 env $with TUTTI_NODE_RANKS=1 "$program" : -n 1 env $without "$program"
-[ "$much" != much ] || job 1 2 -n 1 env $without "$program" : -n 1 env $with TUTTI_NODE_RANKS=1 "$program"
+[ "$much" = near ] || job 1 2 -n 1 env "$with" TUTTI_NODE_RANKS=1 "$program" : -n 1 env "$without" "$program"
+[ "$much" != much ] || job 1 2 -n 1 env "$without" "$program" : -n 1 env "$with" TUTTI_NODE_RANKS=1 "$program"
 exit 0

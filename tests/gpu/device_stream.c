@@ -27,7 +27,7 @@ static void beside(int gpu)
     OK(device->memory.alloc_pinned(4096, &pinned));
     OK(device->stream.create(gpu, &own));
     OK(device->event.create(gpu, &event));
-    OK(device->launch.prepare(gpu, TUTTI_TYPE_I16, TUTTI_OP_BXOR));
+    OK(device->launch.prepare(gpu, UINT32_MAX, TUTTI_TYPE_I16, TUTTI_OP_BXOR));
     OK(device->stream.fill(own, memory, 9, BYTES));
     OK(device->event.record(event, own));
     int done;

@@ -127,7 +127,16 @@ static void test_kept(void **state)
     struct tutti_prepared *kept = NULL;
     fake->current(0);
     assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
-    assert_int_equal(device->launch.prepare(0, what.type, what.op), TUTTI_OK);
+    unsigned long calls = fake->calls, one, none;
+    assert_int_equal(device->launch.prepare(0, UINT32_C(1) << TUTTI_KERNEL_LL, what.type, what.op), TUTTI_OK);
+    one = fake->calls - calls;
+    calls = fake->calls;
+    assert_int_equal(device->launch.prepare(0, UINT32_C(1) << TUTTI_KERNEL_LL, what.type, what.op), TUTTI_OK);
+    none = fake->calls - calls;
+    calls = fake->calls;
+    assert_int_equal(device->launch.prepare(0, UINT32_MAX, what.type, what.op), TUTTI_OK);
+    assert_true(one >= none + 3); /* loading costs three calls a kernel: none is loaded that was not asked for */
+    assert_int_equal(fake->calls - calls - none, 3 * (TUTTI_KERNELS - 1));
     int before = fake->live();
     assert_int_equal(device->launch.keep(stream, &what, &kept), TUTTI_OK);
     assert_int_equal(fake->live(), before + 1);
@@ -306,7 +315,7 @@ static void test_beside(void **state)
     assert_int_equal(device->memory.map_host(0, host, 4096, &seen), TUTTI_OK);
     for (int op = 0; op < TUTTI_OPS; op++) {
         if (tutti_has_kernel(TUTTI_TYPE_U16, op))
-            assert_int_equal(device->launch.prepare(0, TUTTI_TYPE_U16, op), TUTTI_OK);
+            assert_int_equal(device->launch.prepare(0, UINT32_MAX, TUTTI_TYPE_U16, op), TUTTI_OK);
     }
     assert_int_equal(device->stream.create(0, &mine), TUTTI_OK);
     assert_int_equal(launch(own, 0), TUTTI_OK);

@@ -180,7 +180,7 @@ else
             fi
         done
     done
-    matrix=$(ls "$build"/tests/mpi/mpi-matrix.openmpi "$build"/tests/mpi/mpi-matrix.mpich 2>/dev/null | head -n 1)
+    matrix=$(find "$build/tests/mpi" -name mpi-matrix.openmpi -o -name mpi-matrix.mpich 2>/dev/null | sort -r | head -n 1)
     if ! turn "memcheck of 100 calls on 2 ranks"; then
         :
     elif [ -z "$matrix" ]; then

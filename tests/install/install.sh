@@ -86,7 +86,7 @@ if [ -n "$program" ]; then
     # The folders that stand in an MPI's place lead to libtutti.so and to the MPI.
     for link in "$prefix"/lib/tutti/*/libtutti-mpi.so; do
         [ -e "$link" ] || fail "$link leads nowhere"
-        stands=$(ls "$(dirname "$link")"/libmpi*.so.* | head -n 1)
+        stands=$(find "$(dirname "$link")" -maxdepth 1 -name 'libmpi*.so.*' | sort | head -n 1)
         ldd "$stands" | grep -q "libtutti.so => $prefix/lib/" || fail "$stands does not find libtutti.so"
     done
     # LD_PRELOAD ends names at blanks: said (125, the command fails itself), instead of a run without the library.

@@ -16,7 +16,9 @@ try() { # expected text, expected status
     fi
 }
 good() {
+    # shellcheck disable=SC2016 # code of a document
     printf '# Top\n[a](docs/a.md) [b](docs/a.md#the-calls-of-kernels) [c](https://example.org/x) `[d](no.md)`\n' >"$tree/README.md"
+    # shellcheck disable=SC2016
     printf '# A\n\n## The `calls` of kernels\n[t](../README.md#top) [r](results/day/table.json) [h](#a)\n' >"$tree/docs/a.md"
     : >"$tree/docs/results/day/table.json"
     : >"$tree/docs/results/day/machine.txt"

@@ -13,5 +13,6 @@ fi
 folder=$(mktemp -d /tmp/tutti-cross-another-mpi.XXXXXXXXXX) # 39 characters
 trap 'rm -rf "$folder"' EXIT
 ln -s "$library" "$folder/$name"
-export LD_LIBRARY_PATH=$folder:$(dirname "$library"):$(dirname "$library")/mpich # where MPICH of PyPI keeps its friends
+beside=$(dirname "$library")
+export LD_LIBRARY_PATH=$folder:$beside:$beside/mpich # where MPICH of PyPI keeps its friends
 "$@"

@@ -15,11 +15,11 @@ version=4.1.2
 limit=${TUTTI_TEST_LIMIT:-1500}
 
 if [ ! -d "$folder/mpi4py-$version/test" ]; then
-    "$python" -m pip download -q --no-deps --no-binary mpi4py --disable-pip-version-check -d "$folder" \
-        "mpi4py==$version" && tar -xzf "$folder/mpi4py-$version.tar.gz" -C "$folder" || {
+    if ! "$python" -m pip download -q --no-deps --no-binary mpi4py --disable-pip-version-check -d "$folder" \
+        "mpi4py==$version" || ! tar -xzf "$folder/mpi4py-$version.tar.gz" -C "$folder"; then
         echo "mpi4py: skipped: its source package cannot be had here"
         exit 77
-    }
+    fi
 fi
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \

@@ -62,10 +62,11 @@ static int prepare(struct tutti_team *team)
     uint64_t start = tutti_now_ns();
     for (int type = 0; type < TUTTI_TYPES; type++) {
         for (int op = 0; op < TUTTI_OPS; op++) {
-            int status = tutti_has_kernel(type, op) ? team->device->launch.prepare(team->gpu, type, op) : TUTTI_OK;
+            int status =
+                tutti_has_kernel(type, op) ? team->device->launch.prepare(team->gpu, UINT32_MAX, type, op) : TUTTI_OK;
             if (status != TUTTI_OK)
                 return status;
-            tutti_coll_of(team)->prepared[type] |= tutti_has_kernel(type, op) ? 1u << op : 0;
+            tutti_coll_of(team)->prepared[type][op] = UINT16_MAX;
         }
     }
     int status = tutti_runs_prepare(team);

@@ -108,22 +108,55 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, e
     return staged(team, call, taken, why);
 }
 
-/* GPU of the call's buffers is the team's, or none in particular, and has not been reset. */
-static int same_gpu(const struct tutti_team *team, const struct tutti_call *call)
+/* What this rank announces. */
+static enum tutti_arrival_kind arrival_kind(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return team->state != TUTTI_TEAM_OPEN ||
-           ((call->gpu < 0 || call->gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu));
+    if (call->kind == TUTTI_ARRIVAL_HOST || team->state != TUTTI_TEAM_OPEN)
+        return call->kind;
+    if (team->life != tutti_gpu_life(team->gpu))
+        return TUTTI_ARRIVAL_RESET;
+    return call->gpu < 0 || call->gpu == team->gpu ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_OTHER;
+}
+
+/* Kernels that the rules may choose for the call. */
+static uint32_t kernels_for(const struct tutti_team *team, const struct tutti_call *call)
+{
+    const int section = tutti_rules_section(call->collective);
+    const size_t bytes = call->count * tutti_type_size(call->type);
+    int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm;
+    uint32_t kernels = 0;
+    while ((algorithm = tutti_rules_next(section, bytes, &from)) >= 0) {
+        const struct tutti_algorithm *row = tutti_algorithms[algorithm], *instead = NULL;
+        if (row->last_resort)
+            break;
+        if (!tutti_algorithm_can(row, team, call))
+            continue;
+        if (row->waits_for_peers && tutti_residency_may_narrow(call))
+            instead = tutti_algorithm_instead(team, call);
+        kernels |= row->kernels | (instead ? instead->kernels : 0);
+        if (!row->maps_buffers) /* the others always fit */
+            break;
+    }
+    return tutti_coll_of(team)->linger.us > 0 ? kernels : kernels & ~TUTTI_LAUNCHES(LINGER);
 }
 
 void tutti_prepare(struct tutti_team *team, const struct tutti_call *call)
 {
-    const struct tutti_device *device = tutti_device();
-    uint32_t *prepared = &tutti_coll_of(team)->prepared[call->type];
-    if (*prepared >> call->op & 1)
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    if (team->state != TUTTI_TEAM_OPEN || !team->leader || !team->device->launch.prepare)
         return;
-    if (device && device->launch.prepare)
-        device->launch.prepare(team->state == TUTTI_TEAM_OPEN ? team->gpu : call->gpu, call->type, call->op);
-    *prepared |= 1u << call->op;
+    if (state->last.count == call->count && state->last.collective == call->collective &&
+        state->last.type == call->type && state->last.op == call->op)
+        return;
+    state->last.count = call->count;
+    state->last.collective = (uint8_t)call->collective;
+    state->last.type = (uint8_t)call->type;
+    state->last.op = (uint8_t)call->op;
+    uint32_t *prepared = &state->prepared[call->type][call->op];
+    const uint32_t missing = kernels_for(team, call) & ~*prepared;
+    if (missing)
+        team->device->launch.prepare(team->gpu, missing, call->type, call->op);
+    *prepared |= missing;
 }
 
 static int alone(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
@@ -139,12 +172,13 @@ static int alone(struct tutti_team *team, const struct tutti_call *call, enum tu
 }
 
 /* Nothing that may wait for other threads' kernels comes between the last agreement and the launch. */
-static int open_for(struct tutti_team *team, const struct tutti_call *call)
+static int open_for(struct tutti_team *team, const struct tutti_call *call, int gpu)
 {
     uint32_t all;
-    int status = tutti_open(team, call->gpu);
+    int status = tutti_open(team, gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return status;
+    tutti_prepare(team, call);
     tutti_flow_prepare(team, call);
     return tutti_team_vote(team, 1, &all);
 }
@@ -162,6 +196,55 @@ void tutti_open_again(struct tutti_team *team)
     state->refused = 0;
     state->patience = state->patience < MOST ? state->patience * 2 : MOST;
     team->state = TUTTI_TEAM_CLOSED;
+}
+
+/* What the ranks of an open team have brought, alike on all of them: NULL where all have memory of the GPUs on which it
+ * is open. Otherwise the reason why the call goes to the MPI, or *again is 1 where the team is to be opened anew: at
+ * once after a reset, of these ranks' GPUs. If memory of other GPUs comes and goes, more and more calls are staged
+ * before the next opening.
+ */
+static const char *brought(struct tutti_team *team, const struct tutti_arrival *const all[], int *again,
+                           uint64_t *resets)
+{
+    enum { SERVED_MANY = 64, MOST = 1 << 20 };
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    int other = 0;
+    *again = 0;
+    *resets = 0;
+    for (int r = 0; r < team->size; r++) {
+        if (all[r]->kind == TUTTI_ARRIVAL_HOST)
+            return TUTTI_REASON_TEXT(HOST_SOME);
+        *resets |= (uint64_t)(all[r]->kind == TUTTI_ARRIVAL_RESET) << r;
+        other |= all[r]->kind == TUTTI_ARRIVAL_OTHER;
+    }
+    const int reset = *resets != 0;
+    state->served += state->served < SERVED_MANY;
+    if (!reset && !other)
+        return NULL;
+    if (team->share)
+        return reset ? TUTTI_REASON_TEXT(RESET) : TUTTI_REASON_TEXT(GPU_CHANGED);
+    if (!reset && state->other_left > 0) {
+        state->other_left--;
+        return TUTTI_REASON_TEXT(GPU_CHANGED);
+    }
+    if (!reset) {
+        const unsigned twice = state->other_patience < MOST / 2 ? state->other_patience * 2 : MOST;
+        state->other_patience = state->served >= SERVED_MANY || twice == 0 ? 1 : twice;
+        state->other_left = state->other_patience;
+    }
+    *again = 1;
+    return NULL;
+}
+
+/* The team gives up what it has on its GPUs, and can be opened on those of the call. */
+static int close_for_now(struct tutti_team *team, uint64_t resets)
+{
+    tutti_info("%s is opened again: %s", team->transport->label,
+               team->life != tutti_gpu_life(team->gpu) ? "its GPU has been reset"
+                                                       : "a rank has another GPU, or has reset its own");
+    tutti_residency_end(team);
+    tutti_coll_renew(team);
+    return tutti_team_close(team, resets);
 }
 
 static int collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
@@ -186,7 +269,7 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
         .collective = (uint32_t)call->collective,
         .type = call->type,
         .op = call->op,
-        .kind = same_gpu(team, call) ? (uint32_t)call->kind : TUTTI_ARRIVAL_HOST,
+        .kind = arrival_kind(team, call),
         .count = call->count,
         .detail = tutti_detail(call->collective, call->root, call->counts, team->size),
     };
@@ -206,15 +289,20 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
     int status = tutti_team_await(team, all);
     if (status != TUTTI_OK)
         return status;
-    int device = 1;
-    for (int r = 0; r < team->size; r++)
-        device &= all[r]->kind == TUTTI_ARRIVAL_DEVICE;
-    if (!device)
-        return call->host_ok ? pass(taken, why, TUTTI_REASON_TEXT(HOST_SOME)) : staged(team, call, taken, why);
+    int again, gpu = call->gpu;
+    uint64_t resets;
+    const char *reason = brought(team, all, &again, &resets);
+    if (reason)
+        return call->host_ok ? pass(taken, why, reason) : staged(team, call, taken, why);
     tutti_open_again(team);
     tutti_residency_agree(team, all);
+    if (again) {
+        gpu = gpu < 0 ? team->gpu : gpu;
+        if ((status = close_for_now(team, resets)) != TUTTI_OK)
+            return tutti_team_break(team, status);
+    }
     tutti_phase(team->state == TUTTI_TEAM_CLOSED ? TUTTI_PHASE_MAPPING : TUTTI_PHASE_LAUNCH);
-    if (team->state == TUTTI_TEAM_CLOSED && (status = open_for(team, call)) != TUTTI_OK)
+    if (team->state == TUTTI_TEAM_CLOSED && (status = open_for(team, call, gpu)) != TUTTI_OK)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
         return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);

@@ -161,10 +161,15 @@ int tutti_residency_share(struct tutti_team *team)
     return status;
 }
 
+int tutti_residency_may_narrow(const struct tutti_call *call)
+{
+    return bytes_of(call) >= NARROW_LEAST;
+}
+
 int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_coll_state *state = tutti_coll_of(team);
-    return !state->beside_streams && bytes_of(call) >= NARROW_LEAST && state->granted < wanted(team, call) / 2;
+    return !state->beside_streams && tutti_residency_may_narrow(call) && state->granted < wanted(team, call) / 2;
 }
 
 void tutti_residency_end(struct tutti_team *team)

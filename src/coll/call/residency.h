@@ -15,6 +15,8 @@ int tutti_residency_take(struct tutti_team *team, const struct tutti_call *call)
 /* Collective: a share of the GPU's multiprocessors for as long as the team lives, team->share and team->blocks, alike
  * on all ranks; TUTTI_ERR_UNAVAILABLE where some rank has none left. */
 int tutti_residency_share(struct tutti_team *team);
+/* 1 for calls so large that few blocks cost much time. */
+int tutti_residency_may_narrow(const struct tutti_call *call);
 /* 1 where far fewer are granted than the call has use for, and it may go another way: mapping buffers may wait for what
  * runs on a GPU, so not while communicators with a stream live on some rank (team/discard.h says why). */
 int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_call *call);

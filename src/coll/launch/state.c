@@ -16,7 +16,8 @@ static void coll_state_end(struct tutti_team *team, int alive)
         tutti_debug("kernels that stay: %llu launched, %llu calls by mail", (unsigned long long)state->linger.launches,
                     (unsigned long long)state->linger.served);
     if (alive) {
-        for (int i = 0; i < state->spares && team->device->active(); i++)
+        const int lives = state->spares && team->device->active() && team->life == tutti_gpu_life(team->gpu);
+        for (int i = 0; i < state->spares && lives; i++)
             tutti_discard_memory(team->node, state->spare[i]);
         for (int i = 0; i < (state->launch_cache ? TUTTI_CACHED_LAUNCHES : 0); i++)
             tutti_discard_launch(team->node, state->launch_cache[i].prepared);
@@ -65,6 +66,21 @@ int tutti_coll_hold_plan(struct tutti_team *team, const struct tutti_plan *plan)
     tutti_coll_keeps(team);
     state->plan[state->plans++] = tutti_plan_hold(plan);
     return TUTTI_OK;
+}
+
+void tutti_coll_renew(struct tutti_team *team)
+{
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    coll_state_end(team, 1);
+    *state = (struct tutti_coll_state){
+        .settle = state->settle,
+        .settle_with = state->settle_with,
+        .refused = state->refused,
+        .patience = state->patience,
+        .other_left = state->other_left,
+        .other_patience = state->other_patience,
+    };
+    team->attached_end = NULL;
 }
 
 void tutti_coll_settle_by(struct tutti_team *team, int (*settle)(void *with), void *with)

@@ -36,8 +36,11 @@ int tutti_runs_can(const struct tutti_team *team, const struct tutti_call *call,
 int tutti_runs_prepare(const struct tutti_team *team)
 {
     int *const prepared = &tutti_coll_of(team)->moves_prepared;
-    if (!*prepared && team->device->launch.prepare_moves) {
-        const int status = team->device->launch.prepare_moves(team->gpu);
+    if (!*prepared && team->device->launch.prepare) {
+        uint32_t kernels = 0;
+        for (int kernel = 0; kernel < TUTTI_KERNELS; kernel++)
+            kernels |= (uint32_t)tutti_kernel_moves(kernel) << kernel;
+        const int status = team->device->launch.prepare(team->gpu, kernels, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP);
         if (status != TUTTI_OK)
             return status;
     }

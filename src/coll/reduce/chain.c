@@ -34,6 +34,7 @@ TUTTI_FLOW_ROW(chain)
 const struct tutti_algorithm tutti_reduce_chain = {
     .name = "chain",
     .collectives = TUTTI_ON(REDUCE),
+    .kernels = TUTTI_LAUNCHES(CHAIN),
     .waits_for_peers = 1,
     .can = chain_can,
     .run = chain_run,

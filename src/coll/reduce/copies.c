@@ -66,6 +66,7 @@ static int copies_run(struct tutti_team *team, const struct tutti_call *call, in
 const struct tutti_algorithm tutti_reduce_copies = {
     .name = "copies",
     .collectives = TUTTI_ON(ALLREDUCE),
+    .kernels = TUTTI_LAUNCHES(LL),
     .maps_buffers = 1,
     .waits_for_peers = 1,
     .can = copies_can,

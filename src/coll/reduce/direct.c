@@ -199,6 +199,7 @@ static int direct_run(struct tutti_team *team, const struct tutti_call *call, in
 const struct tutti_algorithm tutti_reduce_direct = {
     .name = "direct",
     .collectives = TUTTI_ON_REDUCTIONS,
+    .kernels = TUTTI_LAUNCHES(DIRECT),
     .maps_buffers = 1,
     .stands_in = 1,
     .can = direct_can,

@@ -42,6 +42,7 @@ int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_
 const struct tutti_algorithm tutti_reduce_ll = {
     .name = "ll",
     .collectives = TUTTI_ON_REDUCTIONS | TUTTI_ON(BARRIER),
+    .kernels = TUTTI_LAUNCHES(LL) | TUTTI_LAUNCHES(LINGER),
     .waits_for_peers = 1,
     .can = ll_can,
     .run = ll_run,

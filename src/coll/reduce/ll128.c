@@ -29,6 +29,7 @@ TUTTI_FLOW_ROW_SMALL(ll128)
 const struct tutti_algorithm tutti_reduce_ll128 = {
     .name = "ll128",
     .collectives = TUTTI_ON_REDUCTIONS | TUTTI_ON(BARRIER),
+    .kernels = TUTTI_LAUNCHES(LL128) | TUTTI_LAUNCHES(LINGER),
     .waits_for_peers = 1,
     .can = ll128_can,
     .run = ll128_run,

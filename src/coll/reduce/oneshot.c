@@ -42,6 +42,7 @@ static int oneshot_run(struct tutti_team *team, const struct tutti_call *call, i
 const struct tutti_algorithm tutti_reduce_oneshot = {
     .name = "oneshot",
     .collectives = TUTTI_ON(ALLREDUCE),
+    .kernels = TUTTI_LAUNCHES(ONESHOT),
     .waits_for_peers = 1,
     .can = oneshot_can,
     .run = oneshot_run,

@@ -52,6 +52,7 @@ TUTTI_FLOW_ROW(pipeline)
 const struct tutti_algorithm tutti_reduce_pipeline = {
     .name = "pipeline",
     .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON_REDUCE_SCATTERS,
+    .kernels = TUTTI_LAUNCHES(PIPELINE),
     .waits_for_peers = 1,
     .can = pipeline_can,
     .run = pipeline_run,

@@ -45,6 +45,7 @@ static int twoshot_run(struct tutti_team *team, const struct tutti_call *call, i
 const struct tutti_algorithm tutti_reduce_twoshot = {
     .name = "twoshot",
     .collectives = TUTTI_ON(ALLREDUCE),
+    .kernels = TUTTI_LAUNCHES(TWOSHOT),
     .waits_for_peers = 1,
     .can = twoshot_can,
     .run = twoshot_run,

@@ -29,6 +29,7 @@ TUTTI_FLOW_ROW(twoshot_ll128)
 const struct tutti_algorithm tutti_reduce_twoshot_ll128 = {
     .name = "twoshot_ll128",
     .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE),
+    .kernels = TUTTI_LAUNCHES(TWOSHOT_LL128),
     .waits_for_peers = 1,
     .can = twoshot_ll128_can,
     .run = twoshot_ll128_run,

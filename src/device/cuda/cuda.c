@@ -293,7 +293,6 @@ const struct tutti_device tutti_device_cuda = {
     .launch.shmem = tutti_cuda_launch_shmem,
     .launch.prepare_shmem = tutti_cuda_gated_prepare_shmem,
     .launch.prepare = tutti_cuda_prepare,
-    .launch.prepare_moves = tutti_cuda_prepare_moves,
     .launch.waiting_begin = tutti_cuda_waiting_begin,
     .launch.waiting_end = tutti_cuda_waiting_end,
     .memory.copy_now = tutti_cuda_copy_now,

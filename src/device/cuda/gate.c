@@ -163,8 +163,7 @@ void tutti_cuda_gated_launch_drop(struct tutti_prepared *prepared)
         (void)gated_drop(prepared);
 }
 
-/* The kernels of the pair, or those that move data. */
-static int prepare(int gpu, int type, int op, int moves)
+static int prepare(int gpu, uint32_t kernels, int type, int op)
 {
     struct tutti_cuda_scope scope;
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
@@ -172,21 +171,16 @@ static int prepare(int gpu, int type, int op, int moves)
         return status;
     for (int kernel = 0; kernel < TUTTI_KERNELS && status == TUTTI_OK; kernel++) {
         CUfunction function;
-        if (tutti_kernel_moves(kernel) == moves)
+        if (kernels >> kernel & 1)
             status = tutti_cuda_function(scope.context, kernel, type, op, &function);
     }
     tutti_cuda_leave(&scope);
     return status;
 }
 
-int tutti_cuda_prepare(int gpu, int type, int op)
+int tutti_cuda_prepare(int gpu, uint32_t kernels, int type, int op)
 {
-    GATED(prepare(gpu, type, op, 0));
-}
-
-int tutti_cuda_prepare_moves(int gpu)
-{
-    GATED(prepare(gpu, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, 1));
+    GATED(prepare(gpu, kernels, type, op));
 }
 
 int tutti_cuda_gated_prepare_shmem(int gpu, int type)

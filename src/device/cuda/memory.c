@@ -34,6 +34,8 @@ void tutti_cuda_kind(const void *pointer, struct tutti_memory *out)
 void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
 {
     tutti_cuda_kind(pointer, out);
+    if (out->kind == TUTTI_MEMORY_MANAGED)
+        tutti_cuda_look();
     if (out->kind != TUTTI_MEMORY_DEVICE)
         return;
     static CUpointer_attribute range[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};

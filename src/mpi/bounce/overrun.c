@@ -6,7 +6,7 @@
 #include "mpi/real/door.h"
 #include "mpi/real/quirks.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, HUGE = 2 << 20 /* bytes of a huge page */ };
 static const size_t BEHIND = (size_t)1 << 30; /* bytes that a message may be too long by */
 
 /* What the first page behind begins with: to ask the system would cost each message a call. */
@@ -44,12 +44,16 @@ void *tutti_overrun_map(size_t bytes)
     }
     if (!at)
         return NULL;
-    *(struct head *)(void *)at = (struct head){.behind = behind ? at + own : NULL, .mapped = own + behind};
     if (behind) {
-        madvise(at + own, behind, MADV_NOHUGEPAGE); /* else the last bytes of the memory bring megabytes of it */
-        madvise(at + own, behind, MADV_DONTDUMP);
+        /* Small memory too: then the system keeps neighbours as one mapping, of which a process has some ten thousand.
+         */
+        char *from = own < HUGE ? at : at + own;
+        const size_t rest = own + behind - (size_t)(from - at);
+        madvise(from, rest, MADV_NOHUGEPAGE); /* else the last bytes of the memory bring megabytes behind it */
+        madvise(from, rest, MADV_DONTDUMP);
         memcpy(at + own, untouched, sizeof untouched);
     }
+    *(struct head *)(void *)at = (struct head){.behind = behind ? at + own : NULL, .mapped = own + behind};
     return at + PAGE;
 }
 
@@ -104,7 +108,10 @@ const struct tutti_bounce_kind *tutti_image_kind(void)
 
 const struct tutti_bounce_kind *tutti_overrun_kind(void)
 {
-    static const struct tutti_bounce_kind kind = {
-        .name = "pinned, may be overrun", .alloc = alloc_pinned, .free = free_pinned, .clean = trim};
+    static const struct tutti_bounce_kind kind = {.name = "pinned, may be overrun",
+                                                  .alloc = alloc_pinned,
+                                                  .free = free_pinned,
+                                                  .clean = trim,
+                                                  .look = tutti_bounce_look};
     return tutti_quirks.overruns ? &kind : &tutti_bounce_pinned;
 }

@@ -20,6 +20,12 @@ void tutti_comm_release(void *with, struct tutti_team *team, const struct tutti_
 
 /* comms.c: state of communicators. */
 struct tutti_mpix_stream;
+struct tutti_open; /* of reduce/ */
+struct tutti_open_queue {
+    struct tutti_open *first, *last; /* in order of start */
+    struct tutti_open *unread;       /* the first that has not been read; all behind it have not either */
+    struct tutti_comm *before, *behind;
+};
 struct tutti_comm {
     MPI_Comm handle;
     const char *passed;      /* not NULL: reductions are passed on, for this reason */
@@ -34,8 +40,7 @@ struct tutti_comm {
     struct tutti_hierarchy *hierarchy;
     struct tutti_worker *worker;      /* of nonblocking calls; NULL before the first */
     atomic_int queued;                /* nonblocking calls of which it is not known yet who makes them */
-    unsigned walk, unread;            /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
-                                         makes yet; that has not even been read */
+    struct tutti_open_queue calls;    /* these, see nonblocking_progress.c */
     struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;

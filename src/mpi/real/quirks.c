@@ -75,6 +75,7 @@ static const struct row {
       .probe_keeps_cancelled = 1,
       .get_status_ends_persistent = ASK,
       .cuts_elements = 1,
+      .keeps_pairs = 1,
       .persistent_read_once = 1,
       .reduce_in_place_crashes = 1,
       .neighbour_order = {{ASK, ASK, ASK}, {ASK, ASK, ASK}},

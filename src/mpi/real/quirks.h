@@ -86,6 +86,9 @@ struct tutti_quirks {
      * over UCX (5.0 in some collectives alone). A type of the same signature is cut between its basic elements, even if
      * it has no gaps. */
     int cuts_elements;
+    /* A pair such as MPI_DOUBLE_INT is one basic element: a fragment that ends within a pair is an error, and what is
+     * sent as the pair's two elements is cut between them: MPICH 4.0, not 4.1. */
+    int keeps_pairs;
 
     /* ---- collectives ---- */
 

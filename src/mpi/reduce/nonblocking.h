@@ -23,7 +23,7 @@ enum tutti_open_phase {
 };
 
 struct tutti_open {
-    struct tutti_open *next; /* in order of start, over all communicators */
+    struct tutti_open *next, *previous; /* in its list */
     enum tutti_open_phase phase;
     struct tutti_reduction_args args;
     void *counts;              /* args.recvcounts, where there are some: a program may use its own for something else */
@@ -70,6 +70,11 @@ int tutti_open_free(struct tutti_open *open, MPI_Request *request);
  * without memory. start: once it is idle. */
 struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int persistent);
 void tutti_open_start(struct tutti_open *open);
+/* nonblocking_step.c: an entry that is NEW is read, and given to the worker where it is a team's; it stays NEW while
+ * the team is being made. step: as far as it goes without waiting; one that is PASSED is given to the MPI. Under the
+ * lock of nonblocking_progress.c. */
+void tutti_open_read(struct tutti_open *open);
+void tutti_open_step(struct tutti_open *open);
 /* The MPI's own nonblocking call with these buffers. Returns its code. */
 int tutti_nonblocking_real(const struct tutti_reduction_args *args, const void *sendbuf, void *recvbuf,
                            MPI_Request *request);

@@ -1,4 +1,7 @@
-/* Open nonblocking reductions: one list in order of start, brought on by whoever calls the library. */
+/* Open nonblocking reductions, brought on by whoever calls the library. Of a communicator it is found out in order of
+ * start who makes each: its calls are read in this order, the worker ends them in this order, and one that the MPI
+ * makes waits for those before. So of each communicator the first call is looked at, and the first that has not been
+ * read. What the MPI has, some at a time: thousands may be open. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,9 +24,13 @@ static void bring_on(void);
 static void where(char *text, size_t size);
 struct tutti_step tutti_nonblocking_step = {.name = "nonblocking reductions", .poll = bring_on, .where = where};
 
+enum { LOOKS = 64 }; /* in a poll, at calls that the MPI has */
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
-static struct tutti_open *first, **last = &first;
-static unsigned walks;
+static struct tutti_comm *queues;                        /* those with calls in their queue */
+/* Calls that the MPI has, or whose communicator is not known: the one not looked at for the longest time first. */
+static struct tutti_open_queue others;
+static int other_count;
 
 static void unlock(pthread_mutex_t **held)
 {
@@ -92,204 +99,121 @@ static void destroy(struct tutti_open *open)
     tutti_sweeps_off--;
 }
 
-/* ---- one step ---- */
+/* ---- lists ---- */
 
-static void end_with(struct tutti_open *open, int code, int status)
+static void append(struct tutti_open_queue *queue, struct tutti_open *open)
 {
-    open->code = code;
-    open->status = status;
-    open->phase = TUTTI_OPEN_DONE;
+    open->next = NULL;
+    open->previous = queue->last;
+    *(queue->last ? &queue->last->next : &queue->first) = open;
+    queue->last = open;
 }
 
-static void fail(struct tutti_open *open, int status)
+static void take_out(struct tutti_open_queue *queue, struct tutti_open *open)
 {
-    tutti_count(open->args.name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
-    end_with(open, tutti_error_code(status), status);
+    *(open->previous ? &open->previous->next : &queue->first) = open->next;
+    *(open->next ? &open->next->previous : &queue->last) = open->previous;
 }
 
-/* Nobody waits for this entry's turn any more. */
-static void leave_queue(struct tutti_open *open)
+static void enter_queue(struct tutti_comm *state, struct tutti_open *open)
 {
-    if (open->state)
-        atomic_fetch_sub_explicit(&open->state->queued, 1, memory_order_release);
+    struct tutti_open_queue *calls = &state->calls;
+    if (!calls->first) {
+        calls->before = NULL;
+        calls->behind = queues;
+        if (queues)
+            queues->calls.before = state;
+        queues = state;
+    }
+    append(calls, open);
+    calls->unread = calls->unread ? calls->unread : open;
+    atomic_fetch_add_explicit(&state->queued, 1, memory_order_relaxed);
+}
+
+/* Nobody waits for this entry's turn any more. 0: it was the last of its communicator, whose state may go now. */
+static int leave_queue(struct tutti_open *open)
+{
+    struct tutti_comm *state = open->state;
+    struct tutti_open_queue *calls = &state->calls;
+    take_out(calls, open);
+    const int more = calls->first != NULL;
+    if (!more) {
+        *(calls->before ? &calls->before->calls.behind : &queues) = calls->behind;
+        if (calls->behind)
+            calls->behind->calls.before = calls->before;
+    }
     open->state = NULL;
     tutti_read_end(&open->read);
-}
-
-static void after_job(struct tutti_open *open)
-{
-    const struct tutti_reduce_job *job = &open->job;
-    if (job->job.status != TUTTI_OK) {
-        fail(open, job->job.status);
-    } else if (job->taken == TUTTI_PASSED && !open->read.call.host_ok) {
-        tutti_error("%s: %s, and the MPI has no such element type: use the blocking call", open->args.name, job->why);
-        fail(open, TUTTI_ERR_UNAVAILABLE);
-    } else if (job->taken == TUTTI_PASSED) {
-        open->read.why = job->why;
-        open->phase = TUTTI_OPEN_PASSED;
-    } else {
-        const struct tutti_call *call = &open->read.call;
-        tutti_count_made(open->args.name, job->why, call->count * tutti_type_size(call->type));
-        end_with(open, MPI_SUCCESS, TUTTI_OK);
-    }
-}
-
-/* A call of a team: to the worker, or done at once where there is nobody to wait for. */
-static void give(struct tutti_open *open)
-{
-    struct tutti_team *team = open->read.team;
-    struct tutti_call *call = &open->read.call;
-    int gpu;
-    open->job.call = call;
-    if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && tutti_door.device->gpu.current(&gpu) == TUTTI_OK)
-        call->gpu = gpu; /* of this thread, not of the worker */
-    if (team->size == 1) {
-        open->job.job.status = tutti_collective(team, call, &open->job.taken, &open->job.why);
-        after_job(open);
-        return;
-    }
-    if (!team->nonblocking) {
-        open->job.job.status = TUTTI_OK;
-        open->job.taken = TUTTI_PASSED;
-        open->job.why = team->why;
-        after_job(open);
-        return;
-    }
-    int status = TUTTI_OK;
-    open->job.team = team->nonblocking;
-    if (!open->state->worker && !(open->state->worker = tutti_worker_new()))
-        status = tutti_team_break(team->nonblocking, TUTTI_ERR_MEMORY); /* peers would wait for this rank */
-    if (status == TUTTI_OK)
-        status = tutti_reduce_give(open->state->worker, &open->job);
-    if (status == TUTTI_OK)
-        open->phase = TUTTI_OPEN_WORKING;
-    else
-        fail(open, status);
-}
-
-static void read_call(struct tutti_open *open)
-{
-    if (open->later) {
-        open->phase = TUTTI_OPEN_PASSED;
-        return;
-    }
-    if (open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
-        return;
-    switch (tutti_read_nonblocking(&open->args, &open->read)) {
-    case TUTTI_READ_FAILED:
-        fail(open, open->read.status);
-        break;
-    case TUTTI_READ_TEAM:
-        give(open);
-        break;
-    case TUTTI_READ_UNTOUCHED:
-        open->read.why = "nothing to do";
-        open->phase = TUTTI_OPEN_PASSED;
-        break;
-    case TUTTI_READ_STAGED:
-        open->phase = TUTTI_OPEN_PASSED;
-        break;
-    }
-}
-
-static void start_later(struct tutti_open *open)
-{
-    struct tutti_later *later = open->later;
-    open->lists = !open->persistent;
-    open->phase = TUTTI_OPEN_REAL;
-    later->request = &open->real;
-    const int code = later->start(later); /* an MPI may read its lists of types until the call has ended */
-    if (code != MPI_SUCCESS)
-        end_with(open, code, TUTTI_OK);
-}
-
-static void give_to_mpi(struct tutti_open *open)
-{
-    if (open->later) {
-        start_later(open);
-        return;
-    }
-    int depth = tutti_inside; /* staging leaves alone what the MPI itself calls */
-    tutti_inside = 0;
-    int status = tutti_staging_open(&open->staging, &open->args);
-    tutti_inside = depth;
-    if (status != TUTTI_OK) {
-        tutti_stage_report(open->args.name, status);
-        fail(open, status);
-        return;
-    }
-    tutti_staging_count(&open->staging, open->args.name, open->read.why);
-    int code = tutti_nonblocking_real(&open->args, open->staging.sendbuf, open->staging.recvbuf, &open->real);
-    open->phase = TUTTI_OPEN_REAL;
-    if (code != MPI_SUCCESS) {
-        tutti_staging_close(&open->staging, code);
-        end_with(open, code, TUTTI_OK);
-    }
-}
-
-static void look_at_real(struct tutti_open *open)
-{
-    int flag = 0;
-    int listed = open->lists || (open->args.large && open->args.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER);
-    struct tutti_request *lists = listed ? tutti_request_take(open->real) : NULL; /* counts narrowed by large.c */
-    int code = tutti_next.MPI_Test(&open->real, &flag, MPI_STATUS_IGNORE);
-    if (!flag && code == MPI_SUCCESS) {
-        if (lists)
-            tutti_request_back(lists);
-        return;
-    }
-    if (lists)
-        tutti_request_drop(lists);
-    int status = tutti_staging_close(&open->staging, code);
-    if (status == TUTTI_OK) {
-        end_with(open, code, TUTTI_OK);
-        return;
-    }
-    tutti_stage_report(open->args.name, status);
-    fail(open, status);
-}
-
-static void step(struct tutti_open *open, unsigned walk)
-{
-    struct tutti_comm *state = open->state; /* not NULL while in the communicator's queue */
-    int turn = !state || state->walk != walk;
-    if (open->phase == TUTTI_OPEN_NEW && (!state || state->unread != walk))
-        read_call(open);
-    if (open->phase == TUTTI_OPEN_WORKING && tutti_job_done(&open->job.job))
-        after_job(open);
-    if (open->phase == TUTTI_OPEN_PASSED && turn)
-        give_to_mpi(open);
-    if (open->phase == TUTTI_OPEN_REAL || open->phase == TUTTI_OPEN_DONE)
-        leave_queue(open);
-    else if (state)
-        state->walk = walk; /* later calls of this communicator wait for it */
-    if (state && open->phase == TUTTI_OPEN_NEW)
-        state->unread = walk;
-    if (open->phase == TUTTI_OPEN_REAL)
-        look_at_real(open);
+    atomic_fetch_sub_explicit(&state->queued, 1, memory_order_release);
+    return more;
 }
 
 /* ---- all ---- */
 
+/* In no list: it is done, or comes among the others. */
+static void sort_in(struct tutti_open *open)
+{
+    if (open->phase != TUTTI_OPEN_DONE) {
+        append(&others, open);
+        other_count++;
+        return;
+    }
+    tutti_own_complete(open->tag); /* before nothing is open: see own.h */
+    tutti_step_close(&tutti_nonblocking_step);
+    if (open->freed)
+        destroy(open);
+}
+
+/* Who makes the call is known, or it has ended. */
+static int is_through(const struct tutti_open *open)
+{
+    return open->phase == TUTTI_OPEN_REAL || open->phase == TUTTI_OPEN_DONE;
+}
+
+static void step_queue(struct tutti_comm *state)
+{
+    struct tutti_open *open;
+    while ((open = state->calls.unread) != NULL) {
+        tutti_open_read(open);
+        if (open->phase == TUTTI_OPEN_NEW)
+            break;
+        state->calls.unread = open->next;
+        const int ended = open->phase == TUTTI_OPEN_DONE, more = ended ? leave_queue(open) : 1;
+        if (ended)
+            sort_in(open);
+        if (!more)
+            return;
+    }
+    for (int more = 1; more;) {
+        open = state->calls.first;
+        tutti_open_step(open);
+        if (!is_through(open))
+            return;
+        more = leave_queue(open);
+        sort_in(open);
+    }
+}
+
+static void step_other(struct tutti_open *open)
+{
+    take_out(&others, open);
+    other_count--;
+    if (open->phase == TUTTI_OPEN_NEW)
+        tutti_open_read(open);
+    tutti_open_step(open);
+    if (is_through(open))
+        tutti_read_end(&open->read);
+    sort_in(open);
+}
+
 static void poll_locked(void)
 {
-    unsigned walk = ++walks ? walks : ++walks;
-    struct tutti_open **at = &first;
-    while (*at) {
-        struct tutti_open *open = *at;
-        step(open, walk);
-        if (open->phase != TUTTI_OPEN_DONE) {
-            at = &open->next;
-            continue;
-        }
-        *at = open->next;
-        if (last == &open->next)
-            last = at;
-        tutti_own_complete(open->tag); /* before nothing is open: see own.h */
-        tutti_step_close(&tutti_nonblocking_step);
-        if (open->freed)
-            destroy(open);
+    for (struct tutti_comm *state = queues, *behind; state; state = behind) {
+        behind = state->calls.behind;
+        step_queue(state);
     }
+    for (int left = other_count < LOOKS ? other_count : LOOKS; left > 0 && others.first; left--)
+        step_other(others.first);
 }
 
 static void bring_on(void)
@@ -301,7 +225,7 @@ static void bring_on(void)
     poll_locked();
 }
 
-/* Of the call that was started first. */
+/* Of one that was started first. */
 static void where(char *text, size_t size)
 {
     static const char *const at[] = {
@@ -314,6 +238,7 @@ static void where(char *text, size_t size)
     };
     if (pthread_mutex_trylock(&lock) != 0)
         return;
+    const struct tutti_open *first = queues ? queues->calls.first : others.first;
     if (first)
         snprintf(text, size, "%s (%s)", first->args.name, at[first->phase]);
     pthread_mutex_unlock(&lock);
@@ -328,10 +253,9 @@ void tutti_open_start(struct tutti_open *open)
     open->status = TUTTI_OK;
     open->state = tutti_comm_find(open->args.comm);
     if (open->state)
-        atomic_fetch_add_explicit(&open->state->queued, 1, memory_order_relaxed);
-    open->next = NULL;
-    *last = open;
-    last = &open->next;
+        enter_queue(open->state, open);
+    else
+        sort_in(open);
     tutti_progress_add(&tutti_nonblocking_step);
     tutti_step_open(&tutti_nonblocking_step);
     poll_locked();
@@ -398,7 +322,11 @@ static int none_at_work(void *with)
     const MPI_Comm comm = *(const MPI_Comm *)with;
     int found = 0;
     LOCKED();
-    for (const struct tutti_open *open = first; open; open = open->next)
+    for (const struct tutti_comm *state = queues; state; state = state->calls.behind) {
+        for (const struct tutti_open *open = state->calls.first; open; open = open->next)
+            found |= open->args.comm == comm;
+    }
+    for (const struct tutti_open *open = others.first; open; open = open->next)
         found |= open->args.comm == comm;
     return !found;
 }
@@ -427,5 +355,5 @@ void tutti_nonblocking_end(void)
                                                    .what = "in MPI_Finalize, for nonblocking calls that have not ended",
                                                    .seconds = tutti_settings()->timeout_seconds});
     LOCKED();
-    tutti_own_close(!first);
+    tutti_own_close(!queues && !others.first);
 }

@@ -1,5 +1,6 @@
 #include "mpi/request/waits.h"
 
+#include "core/clock.h"
 #include "mpi/real/quiet.h"
 #include "progress/engine.h"
 
@@ -29,6 +30,7 @@ void tutti_mine_poll(const struct tutti_mine *mine)
  * thread any more. */
 struct patient {
     const struct tutti_mine *mine;
+    uint64_t next; /* when they are looked at again; see is_done() */
     int count, code, *out, *which;
     MPI_Request *requests;
     MPI_Status *statuses;
@@ -36,9 +38,17 @@ struct patient {
     int (*wait)(struct patient *call);
 };
 
-static int is_done(void *with)
+enum { MANY = 256, REST = 4 };
+
+/* To look at many requests takes long, and only few complete meanwhile: after that the thread is the engine's for REST
+ * times as long. */
+static int looks_again(struct patient *call)
 {
-    struct patient *call = with;
+    return call->count <= MANY || tutti_now_ns() >= call->next;
+}
+
+static int look(struct patient *call)
+{
     if (!busy(call->mine)) {
         call->code = call->wait(call);
         return 1;
@@ -46,6 +56,20 @@ static int is_done(void *with)
     if (call->mine->entries)
         tutti_requests_progress(call->mine->entries, call->mine->requests, call->mine->n);
     return call->test(call) || call->code != MPI_SUCCESS;
+}
+
+static int is_done(void *with)
+{
+    struct patient *call = with;
+    if (!looks_again(call))
+        return 0;
+    const uint64_t begun = call->count > MANY ? tutti_now_ns() : 0;
+    const int done = look(call);
+    if (begun) {
+        const uint64_t now = tutti_now_ns();
+        call->next = now + REST * (now - begun);
+    }
+    return done;
 }
 
 static int patiently(struct patient *call)

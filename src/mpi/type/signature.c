@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "mpi/real/quirks.h"
 #include "mpi/type/envelope.h"
 
 enum { DEEPEST = 200, MOST_NODES = 1 << 20 };
@@ -86,7 +87,7 @@ static MPI_Datatype value_of(MPI_Datatype pair)
 static int of_predefined(struct tutti_reading *reading, MPI_Datatype type, struct tutti_contents *what,
                          struct signature *out)
 {
-    MPI_Count size, lower, extent;
+    MPI_Count size, lower, extent, true_extent;
     if (tutti_next.MPI_Type_size_x(type, &size) != MPI_SUCCESS ||
         tutti_next.MPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
@@ -98,6 +99,11 @@ static int of_predefined(struct tutti_reading *reading, MPI_Datatype type, struc
     }
     if (value == tutti_handles.no_type)
         return extent == size ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
+    if (tutti_quirks.keeps_pairs && extent != size &&
+        tutti_next.MPI_Type_get_true_extent_x(type, &lower, &true_extent) == MPI_SUCCESS && true_extent == size) {
+        out->own = tutti_next.MPI_Type_create_resized(type, 0, (MPI_Aint)size, &out->type) == MPI_SUCCESS;
+        return out->own ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
+    }
     struct signature part[2] = {{.type = value}, {.type = index}};
     for (int i = 0; i < 2; i++) {
         if (tutti_next.MPI_Type_size_x(part[i].type, &part[i].size) != MPI_SUCCESS)

@@ -19,6 +19,7 @@ jacobi_ready() {
         need_build nvcc "$mpicxx" || return
         make_copy "$source" jacobi
         for form in $jacobi_forms; do
+            # shellcheck disable=SC2046 # one word or none
             if ! (cd "$made/jacobi/$form" && nvcc "-arch=$arch" -O3 -std=c++17 -DHAVE_CUB -c jacobi_kernels.cu &&
                 "$mpicxx" -O2 -std=c++17 -DSKIP_CUDA_AWARENESS_CHECK -DOMPI_SKIP_MPICXX "-I$cuda/include" jacobi.cpp jacobi_kernels.o \
                     -o jacobi.new "-L$cuda/lib64" -lcudart -ldl $([[ $form == nccl* ]] && echo -lnccl) -Wl,--as-needed &&

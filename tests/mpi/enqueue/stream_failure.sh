@@ -31,7 +31,7 @@ left() { # processes of this run that are still here
         fi
     done
 }
-shared_before=$(ls /dev/shm | grep -i tutti)
+shared_before=$(find /dev/shm -iname '*tutti*' | sort)
 TUTTI_TEST_MARK=$mark timeout -k 2 60 "${launch[@]}" env TUTTI_TEST_MARK="$mark" "$program" "$mode" \
     >"$log" 2>&1 &
 launcher=$!
@@ -65,7 +65,7 @@ wait $launcher 2>/dev/null
 told=$(grep -c "survivor .* told$" "$log")
 [ "$told" -eq "$survivors" ] || say "$told of $survivors survivors were told all"
 grep "^tutti" "$log" | grep -v "^tutti\[$last\]" | grep -q "rank $last\b" || say "nothing that the others say names rank $last"
-shared=$(ls /dev/shm | grep -i tutti)
+shared=$(find /dev/shm -iname '*tutti*' | sort)
 [ "$shared" = "$shared_before" ] || say "left in /dev/shm: $shared"
 echo "stream_failure $mode: $told survivors told, $failed failed"
 [ $failed -eq 0 ] && exit

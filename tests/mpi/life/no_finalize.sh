@@ -12,7 +12,7 @@ done
 program=$2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-before=$(ls /dev/shm | grep -i tutti)
+before=$(find /dev/shm -iname '*tutti*' | sort)
 timeout -k 2 30 "${launch[@]}" "$program" "$mode" >"$log" 2>&1
 status=$?
 if [ $status -eq 124 ] || [ $status -ge 128 ] || grep -q "[Ss]ignal 11\|[Ss]egmentation\|[Ss]ignal 6\|FAILED rank" "$log" ||
@@ -21,7 +21,7 @@ if [ $status -eq 124 ] || [ $status -ge 128 ] || grep -q "[Ss]ignal 11\|[Ss]egme
     cat "$log"
     exit 1
 fi
-if [ "$(ls /dev/shm | grep -i tutti)" != "$before" ]; then
+if [ "$(find /dev/shm -iname '*tutti*' | sort)" != "$before" ]; then
     echo "leave: left in /dev/shm: $(ls /dev/shm)"
     exit 1
 fi

@@ -136,13 +136,14 @@ int main(int argc, char **argv)
     MPI_Win win = MPI_WIN_NULL;
     REFUSED(MPI_Win_create, a, ROOM, 1, MPI_INFO_NULL, comm, &win);
 
-    PASSED(MPI_Win_create, a, 0, 1, MPI_INFO_NULL, comm, &win);
-    if (win != MPI_WIN_NULL)
-        MPI_Win_free(&win);
-    if (MPI_Win_create(host, ROOM, 1, MPI_INFO_NULL, comm, &win) == MPI_SUCCESS)
+    /* An MPI may find no way to make windows: Open MPI 4.1 on some machines (MPI_ERR_WIN, also without Tutti). */
+    if (MPI_Win_create(host, ROOM, 1, MPI_INFO_NULL, comm, &win) == MPI_SUCCESS) {
         windows(win, win_handler, a, host2);
-    else
+        PASSED(MPI_Win_create, a, 0, 1, MPI_INFO_NULL, comm, &win);
+        MPI_Win_free(&win);
+    } else {
         puts("refused: this MPI makes no windows here: one-sided calls were left out");
+    }
 
     MPI_File file;
     char name[64];

@@ -18,7 +18,10 @@
 
 #if defined(MPI_SESSION_NULL) || MPI_VERSION >= 4
 
-enum { COUNT = 3000, SECONDS = 20 };
+/* PAUSE: MPICH 5 begins again wrongly, with or without Tutti, where a rank does so while another one still ends:
+ * MPI_Comm_create_from_group fails in its exchange of addresses ("Message truncated", or UCX unpacks none), or waits.
+ */
+enum { COUNT = 3000, SECONDS = 20, PAUSE_US = 200000 };
 static struct kit_buffer in, out;
 
 static MPI_Session begin(const char *level)
@@ -258,8 +261,10 @@ int main(int argc, char **argv)
         beside();
     else if (strcmp(mode, "before") == 0)
         before();
-    for (int i = 0; i < 3 && strcmp(mode, "again") == 0; i++)
+    for (int i = 0; i < 3 && strcmp(mode, "again") == 0; i++) {
+        usleep(i ? PAUSE_US : 0);
         one(NULL);
+    }
     kit_close(&in);
     kit_close(&out);
     printf("sessions %s: rank %d of %d, %ld checks, %ld failed\n", mode, kit_rank, kit_size, check_done(),

@@ -53,6 +53,8 @@ tutti_mpi_test(mpi-aware PROGRAM mpi-aware RANKS 2 ARGS tutti:device 0 EVERYWHER
 tutti_mpi_test(mpi-aware-not PROGRAM mpi-aware RANKS 2 ARGS none 0 ENV TUTTI_DEVICE=none)
 program(refused EVERYWHERE)
 tutti_mpi_test(mpi-refused PROGRAM mpi-refused RANKS 2 ENV ${stats} EVERYWHERE)
+# Open MPI without a component that makes windows of memory of the program.
+tutti_mpi_test(mpi-refused-no-windows PROGRAM mpi-refused RANKS 2 ENV ${stats} OMPI_MCA_osc=sm MPIS openmpi)
 # What a process holds stays the same over many rounds of everything, in every way that messages can take. Long runs by
 # hand: mpi-flat 10000.
 tutti_mpi_program(mpi-flat SOURCES life/flat.c kit/queue.c kit/queue_move.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPI_SYSTEM})

@@ -28,12 +28,12 @@ left() { # processes of this run that are still here
         fi
     done
 }
-shared_before=$(ls /dev/shm | grep -i tutti)
+shared_before=$(find /dev/shm -iname '*tutti*' | sort)
 for run in $(seq "$runs"); do
     call=$((run == 1 ? 0 : RANDOM % 200)) # call 0: before the ranks have met in any call
     log=$scratch/log.$run
     : >"$log"
-    TUTTI_TEST_MARK=$mark.$run timeout -k 2 60 "${launch[@]}" env TUTTI_TEST_MARK="$mark.$run" "$program" $mode $call \
+    TUTTI_TEST_MARK=$mark.$run timeout -k 2 60 "${launch[@]}" env TUTTI_TEST_MARK="$mark.$run" "$program" "$mode" "$call" \
         >"$log" 2>&1 &
     launcher=$!
     for _ in $(seq 300); do # until the kill
@@ -61,7 +61,7 @@ for run in $(seq "$runs"); do
     grep -q "wrong result\|goes on as if" "$log" && say "$(grep "wrong result\|goes on as if" "$log")"
     told=$((told + $(grep -c "survivor . told" "$log")))
 done
-shared=$(ls /dev/shm | grep -i tutti)
+shared=$(find /dev/shm -iname '*tutti*' | sort)
 [ "$shared" = "$shared_before" ] || say "left in /dev/shm: $shared"
 echo "watch: $runs runs, $told survivors told, $failed failed"
 if [ "$told" -eq 0 ] && [[ " ${launch[*]} " == *" -disable-auto-cleanup "* ]]; then

@@ -32,3 +32,8 @@ foreach(mpi IN LISTS TUTTI_MPIS)
 endforeach()
 program(many_requests)
 tutti_mpi_test(mpi-many-requests PROGRAM mpi-many_requests RANKS 2 ENV ${stats})
+program(open_at_once)
+foreach(part reduce bcast sends)
+  tutti_mpi_test(mpi-open-at-once-${part} PROGRAM mpi-open_at_once RANKS 2 ARGS 40000 ${part} ENV ${stats} TUTTI_MESSAGES=mpi
+                 TIMEOUT 120)
+endforeach()

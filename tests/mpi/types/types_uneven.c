@@ -9,12 +9,6 @@
 
 enum { TYPES = 6, SHORT = 600, MOST = 10000, SPREAD = 32 /* bytes of an element at most */ };
 
-/* MPICH 4.0 receives MPI_DOUBLE_INT in pieces of whole pairs alone, and no type without gaps is cut so. */
-#if defined MPICH_NUMVERSION && MPICH_NUMVERSION < 40100000
-enum { REFUSES_PAIRS = 1 };
-#else
-enum { REFUSES_PAIRS = 0 };
-#endif
 enum { PAIR = 2 };
 
 static MPI_Datatype type_of(int number, const char **name)
@@ -205,8 +199,6 @@ int main(int argc, char **argv)
         kit_open(&out[kind], kind ? KIT_DEVICE : KIT_HOST, room);
     }
     for (int number = 0; number < TYPES; number++) {
-        if (number == PAIR && REFUSES_PAIRS)
-            continue;
         MPI_Aint lower, extent;
         now.type = type_of(number, &now.name);
         MPI_Type_size(now.type, &now.size);

@@ -79,7 +79,7 @@ each() {
     for source; do
         name=${source%.*}
         # shellcheck disable=SC2053
-        [[ $name == $pattern ]] && [ -z "$(of skip "$name")" ] || continue
+        if [[ $name != $pattern ]] || [ -n "$(of skip "$name")" ]; then continue; fi
         case $source in *.c) compiler=oshcc ;; *) compiler=oshc++ ;; esac
         rm -f "$bin/$(flat "$name")"
         (cd "$(dirname "$source")" && $compiler -w "$(basename "$source")" "${flags[@]}" -o "$bin/$(flat "$name")" -lm) \

@@ -1,0 +1,163 @@
+/* One open nonblocking reduction, from reading to its end. */
+#include "core/log.h"
+#include "mpi/comm/comms.h"
+#include "mpi/real/errors.h"
+#include "mpi/reduce/later.h"
+#include "mpi/reduce/nonblocking.h"
+#include "mpi/request/request.h"
+
+static void end_with(struct tutti_open *open, int code, int status)
+{
+    open->code = code;
+    open->status = status;
+    open->phase = TUTTI_OPEN_DONE;
+}
+
+static void fail(struct tutti_open *open, int status)
+{
+    tutti_count(open->args.name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
+    end_with(open, tutti_error_code(status), status);
+}
+
+static void after_job(struct tutti_open *open)
+{
+    const struct tutti_reduce_job *job = &open->job;
+    if (job->job.status != TUTTI_OK) {
+        fail(open, job->job.status);
+    } else if (job->taken == TUTTI_PASSED && !open->read.call.host_ok) {
+        tutti_error("%s: %s, and the MPI has no such element type: use the blocking call", open->args.name, job->why);
+        fail(open, TUTTI_ERR_UNAVAILABLE);
+    } else if (job->taken == TUTTI_PASSED) {
+        open->read.why = job->why;
+        open->phase = TUTTI_OPEN_PASSED;
+    } else {
+        const struct tutti_call *call = &open->read.call;
+        tutti_count_made(open->args.name, job->why, call->count * tutti_type_size(call->type));
+        end_with(open, MPI_SUCCESS, TUTTI_OK);
+    }
+}
+
+/* A call of a team: to the worker, or done at once where there is nobody to wait for. */
+static void give(struct tutti_open *open)
+{
+    struct tutti_team *team = open->read.team;
+    struct tutti_call *call = &open->read.call;
+    int gpu;
+    open->job.call = call;
+    if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && tutti_door.device->gpu.current(&gpu) == TUTTI_OK)
+        call->gpu = gpu; /* of this thread, not of the worker */
+    if (team->size == 1) {
+        open->job.job.status = tutti_collective(team, call, &open->job.taken, &open->job.why);
+        after_job(open);
+        return;
+    }
+    if (!team->nonblocking) {
+        open->job.job.status = TUTTI_OK;
+        open->job.taken = TUTTI_PASSED;
+        open->job.why = team->why;
+        after_job(open);
+        return;
+    }
+    int status = TUTTI_OK;
+    open->job.team = team->nonblocking;
+    if (!open->state->worker && !(open->state->worker = tutti_worker_new()))
+        status = tutti_team_break(team->nonblocking, TUTTI_ERR_MEMORY); /* peers would wait for this rank */
+    if (status == TUTTI_OK)
+        status = tutti_reduce_give(open->state->worker, &open->job);
+    if (status == TUTTI_OK)
+        open->phase = TUTTI_OPEN_WORKING;
+    else
+        fail(open, status);
+}
+
+void tutti_open_read(struct tutti_open *open)
+{
+    if (open->later) {
+        open->phase = TUTTI_OPEN_PASSED;
+        return;
+    }
+    if (open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
+        return;
+    switch (tutti_read_nonblocking(&open->args, &open->read)) {
+    case TUTTI_READ_FAILED:
+        fail(open, open->read.status);
+        break;
+    case TUTTI_READ_TEAM:
+        give(open);
+        break;
+    case TUTTI_READ_UNTOUCHED:
+        open->read.why = "nothing to do";
+        open->phase = TUTTI_OPEN_PASSED;
+        break;
+    case TUTTI_READ_STAGED:
+        open->phase = TUTTI_OPEN_PASSED;
+        break;
+    }
+}
+
+static void start_later(struct tutti_open *open)
+{
+    struct tutti_later *later = open->later;
+    open->lists = !open->persistent;
+    open->phase = TUTTI_OPEN_REAL;
+    later->request = &open->real;
+    const int code = later->start(later); /* an MPI may read its lists of types until the call has ended */
+    if (code != MPI_SUCCESS)
+        end_with(open, code, TUTTI_OK);
+}
+
+static void give_to_mpi(struct tutti_open *open)
+{
+    if (open->later) {
+        start_later(open);
+        return;
+    }
+    int depth = tutti_inside; /* staging leaves alone what the MPI itself calls */
+    tutti_inside = 0;
+    int status = tutti_staging_open(&open->staging, &open->args);
+    tutti_inside = depth;
+    if (status != TUTTI_OK) {
+        tutti_stage_report(open->args.name, status);
+        fail(open, status);
+        return;
+    }
+    tutti_staging_count(&open->staging, open->args.name, open->read.why);
+    int code = tutti_nonblocking_real(&open->args, open->staging.sendbuf, open->staging.recvbuf, &open->real);
+    open->phase = TUTTI_OPEN_REAL;
+    if (code != MPI_SUCCESS) {
+        tutti_staging_close(&open->staging, code);
+        end_with(open, code, TUTTI_OK);
+    }
+}
+
+static void look_at_real(struct tutti_open *open)
+{
+    int flag = 0;
+    int listed = open->lists || (open->args.large && open->args.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER);
+    struct tutti_request *lists = listed ? tutti_request_take(open->real) : NULL; /* counts narrowed by large.c */
+    int code = tutti_next.MPI_Test(&open->real, &flag, MPI_STATUS_IGNORE);
+    if (!flag && code == MPI_SUCCESS) {
+        if (lists)
+            tutti_request_back(lists);
+        return;
+    }
+    if (lists)
+        tutti_request_drop(lists);
+    int status = tutti_staging_close(&open->staging, code);
+    if (status == TUTTI_OK) {
+        end_with(open, code, TUTTI_OK);
+        return;
+    }
+    tutti_stage_report(open->args.name, status);
+    fail(open, status);
+}
+
+void tutti_open_step(struct tutti_open *open)
+{
+    if (open->phase == TUTTI_OPEN_WORKING && tutti_job_done(&open->job.job))
+        after_job(open);
+    if (open->phase == TUTTI_OPEN_PASSED)
+        give_to_mpi(open);
+    if (open->phase == TUTTI_OPEN_REAL)
+        look_at_real(open);
+}

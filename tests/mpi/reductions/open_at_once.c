@@ -1,0 +1,110 @@
+/* Nonblocking calls on device memory, many thousands open at once, and persistent sends that are staged. Each needs
+ * pinned memory, requests, tags; a process has 65,530 mappings by default. Arguments: how many, and which ("reduce",
+ * "bcast", "sends"; all without). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+
+enum { COUNT = 4 };
+
+static struct kit_buffer in, out;
+static MPI_Request *requests;
+static MPI_Status *statuses;
+static int n = 40000;
+
+static int *fill(void)
+{
+    int *values = malloc((size_t)n * COUNT * sizeof *values);
+    for (int i = 0; i < n * COUNT; i++)
+        values[i] = i + kit_rank;
+    return values;
+}
+
+static void wait_all(const char *what, int failed)
+{
+    CHECK(failed == 0, "%d of %d calls of %s failed", failed, n, what);
+    const int code = MPI_Waitall(n, requests, statuses);
+    CHECK(code == MPI_SUCCESS, "MPI_Waitall of %s: error class %d", what, kit_class(code));
+}
+
+static void reduce(void)
+{
+    int failed = 0, wrong = 0, *values = fill();
+    const size_t bytes = (size_t)n * COUNT * sizeof *values;
+    const int *send = kit_put(&in, 0, values, bytes);
+    int *receive = kit_put(&out, 0, NULL, bytes);
+    for (int i = 0; i < n; i++)
+        failed += MPI_Iallreduce(send + i * COUNT, receive + i * COUNT, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+                                 &requests[i]) != MPI_SUCCESS;
+    wait_all("MPI_Iallreduce", failed);
+    const int *got = (const int *)(const void *)kit_get(&out, NULL);
+    for (int i = 0; i < n * COUNT; i++)
+        wrong += got[i] != i * kit_size + kit_size * (kit_size - 1) / 2;
+    CHECK(wrong == 0, "MPI_Iallreduce: %d results are wrong", wrong);
+    free(values);
+}
+
+static void broadcast(void)
+{
+    int failed = 0, wrong = 0, *values = fill();
+    int *at = kit_put(&in, 0, values, (size_t)n * COUNT * sizeof *values);
+    for (int i = 0; i < n; i++)
+        failed += MPI_Ibcast(at + i * COUNT, COUNT, MPI_INT, 0, MPI_COMM_WORLD, &requests[i]) != MPI_SUCCESS;
+    wait_all("MPI_Ibcast", failed);
+    const int *got = (const int *)(const void *)kit_get(&in, NULL);
+    for (int i = 0; i < n * COUNT; i++)
+        wrong += got[i] != i;
+    CHECK(wrong == 0, "MPI_Ibcast: %d elements are wrong", wrong);
+    free(values);
+}
+
+/* Persistent sends and receives, short ones, of which the first and the last are started. */
+static void sends(void)
+{
+    int failed = 0, *values = fill();
+    const int next = (kit_rank + 1) % kit_size, before = (kit_rank + kit_size - 1) % kit_size;
+    int *send = kit_put(&in, 0, values, (size_t)n * COUNT * sizeof *values);
+    for (int i = 0; i < n; i++)
+        failed += MPI_Send_init(send + i * COUNT, COUNT, MPI_INT, next, 7, MPI_COMM_WORLD, &requests[i]) != MPI_SUCCESS;
+    CHECK(failed == 0, "%d of %d calls of MPI_Send_init failed", failed, n);
+    for (int k = 0; k < 2 && failed == 0; k++) {
+        const int which = k ? n - 1 : 0;
+        int *receive = kit_put(&out, 0, NULL, COUNT * sizeof *values);
+        MPI_Start(&requests[which]);
+        MPI_Recv(receive, COUNT, MPI_INT, before, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[which], MPI_STATUS_IGNORE);
+        const int *got = (const int *)(const void *)kit_get(&out, NULL);
+        CHECK(got[COUNT - 1] == which * COUNT + COUNT - 1 + before, "message %d: %d has come", which, got[COUNT - 1]);
+    }
+    for (int i = 0; i < n; i++) {
+        if (requests[i] != MPI_REQUEST_NULL)
+            MPI_Request_free(&requests[i]);
+    }
+    free(values);
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    n = argc > 1 ? atoi(argv[1]) : n;
+    const char *which = argc > 2 ? argv[2] : "all";
+    const int all = strcmp(which, "all") == 0;
+    requests = malloc((size_t)n * sizeof *requests);
+    statuses = malloc((size_t)n * sizeof *statuses);
+    for (int i = 0; i < n; i++)
+        requests[i] = MPI_REQUEST_NULL;
+    kit_open(&in, KIT_DEVICE, (size_t)n * COUNT * sizeof(int));
+    kit_open(&out, KIT_DEVICE, (size_t)n * COUNT * sizeof(int));
+    if (all || strcmp(which, "reduce") == 0)
+        reduce();
+    if (all || strcmp(which, "bcast") == 0)
+        broadcast();
+    if (all || strcmp(which, "sends") == 0)
+        sends();
+    kit_close(&in);
+    kit_close(&out);
+    free(statuses);
+    free(requests);
+    return kit_end("open_at_once");
+}
