@@ -1,7 +1,5 @@
 /* The generated wrappers: calls that are refused with device memory and otherwise passed on, and those that are
  * announced and passed on. */
-#include <stdatomic.h>
-
 #include "mpi/bounce/stage.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/door.h"
@@ -14,31 +12,11 @@
 #define ON_FILE(file) tutti_fail_file(file, MPI_ERR_BUFFER)
 #define ON_SELF       tutti_fail_self(MPI_ERR_BUFFER)
 
-/* Nonempty split collectives of device memory are refused, and MPI_..._end tells no count: an end belongs to a
- * beginning that was passed on if there is one. */
-static _Atomic(int) begun_empty;
-
 /* What the MPI refuses counts as some. */
 static int any_bytes(MPI_Count count, MPI_Datatype type)
 {
     MPI_Count size = 1;
     return count != 0 && (!tutti_type_is_fine(type) || tutti_next.MPI_Type_size_x(type, &size) != MPI_SUCCESS || size);
-}
-
-static int begins(MPI_Count count, MPI_Datatype type)
-{
-    const int any = any_bytes(count, type);
-    if (!any)
-        atomic_fetch_add(&begun_empty, 1);
-    return any;
-}
-
-static int ends(void)
-{
-    int open = atomic_load(&begun_empty);
-    while (open > 0 && !atomic_compare_exchange_weak(&begun_empty, &open, open - 1)) {
-    }
-    return open <= 0;
 }
 
 #define NO_BUFFER         NULL
@@ -66,8 +44,6 @@ static void poll_steps(void)
 #define FILLED2(a, n, type, b, m, b_type) (tutti_must_stage(a) && any_bytes(n, type) ? #a : FILLED1(b, m, b_type))
 #define READ(op, count)                   ((op) == MPI_NO_OP ? 0 : (MPI_Count)(count))
 #define TO(rank, buffers)                 ((rank) == MPI_PROC_NULL ? NULL : (buffers))
-#define BEGUN1(a, n, type)                (tutti_must_stage(a) && begins(n, type) ? #a : NULL)
-#define ENDED1(a)                         (tutti_must_stage(a) && ends() ? #a : NULL)
 
 #define GENERATE_SEE(waits, name, errors, buffers, parameters, arguments)
 #define GENERATE_MEET(waits, name, errors, buffers, parameters, arguments)                                             \
@@ -88,6 +64,7 @@ static void poll_steps(void)
         return tutti_next.name arguments;                                                                              \
     }
 #define GENERATE_TAKE(waits, name, errors, buffers, parameters, arguments)
+#define GENERATE_IO(waits, name, errors, buffers, parameters, arguments)
 #define GENERATE_REFUSE(waits, name, errors, buffers, parameters, arguments)                                           \
     int tutti_door_##name parameters                                                                                   \
     {                                                                                                                  \

@@ -23,13 +23,6 @@ static void win_handler(MPI_Win *win, int *code, ...)
     handled++;
 }
 
-static void file_handler(MPI_File *file, int *code, ...)
-{
-    (void)file;
-    (void)code;
-    handled++;
-}
-
 #define REFUSED(name, ...)                                                                                             \
     do {                                                                                                               \
         handled = 0;                                                                                                   \
@@ -70,24 +63,6 @@ static void not_read(MPI_Win win, void *a, double *host)
     PASSED(MPI_Get_accumulate, a, 1, MPI_DOUBLE, &host[1], 1, MPI_DOUBLE, kit_rank, 0, 1, MPI_DOUBLE, MPI_NO_OP, win);
     MPI_Win_fence(0, win);
     CHECK(host[0] == 0 && host[1] == 0, "MPI_NO_OP fetched %g and %g, not 0", host[0], host[1]);
-}
-
-static void nothing_of_files(MPI_File file, void *a)
-{
-    MPI_Request request;
-    MPI_Datatype empty; /* not with windows: MPI_Put of such a type stands still in Open MPI 5.0 */
-    MPI_Type_contiguous(0, MPI_DOUBLE, &empty);
-    MPI_Type_commit(&empty);
-    PASSED(MPI_File_write, file, a, 3, empty, MPI_STATUS_IGNORE);
-    MPI_Type_free(&empty);
-    PASSED(MPI_File_write, file, a, 0, MPI_DOUBLE, MPI_STATUS_IGNORE);
-    PASSED(MPI_File_read_at, file, 0, a, 0, MPI_DOUBLE, MPI_STATUS_IGNORE);
-    PASSED(MPI_File_iwrite, file, a, 0, MPI_DOUBLE, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    PASSED(MPI_File_write_all_begin, file, a, 0, MPI_DOUBLE);
-    PASSED(MPI_File_write_all_end, file, a, MPI_STATUS_IGNORE);
-    REFUSED(MPI_File_write_all_begin, file, a, 1, MPI_DOUBLE);
-    REFUSED(MPI_File_write_all_end, file, a, MPI_STATUS_IGNORE);
 }
 
 static void windows(MPI_Win win, MPI_Win_errhandler_function *refused, void *a, void *host)
@@ -143,23 +118,6 @@ int main(int argc, char **argv)
         MPI_Win_free(&win);
     } else {
         puts("refused: this MPI makes no windows here: one-sided calls were left out");
-    }
-
-    MPI_File file;
-    char name[64];
-    snprintf(name, sizeof name, "/tmp/refused-%llu-%d", (unsigned long long)random_mix(kit_seed + (uint64_t)kit_rank),
-             kit_rank);
-    if (MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
-                      &file) == MPI_SUCCESS) {
-        MPI_File_create_errhandler(file_handler, &handler);
-        MPI_File_set_errhandler(file, handler);
-        MPI_Errhandler_free(&handler);
-        REFUSED(MPI_File_write, file, a, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
-        REFUSED(MPI_File_read_at, file, 0, b, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
-        nothing_of_files(file, a);
-        CHECK(MPI_File_write(file, host, 1, MPI_DOUBLE, MPI_STATUS_IGNORE) == MPI_SUCCESS,
-              "MPI_File_write of host memory");
-        MPI_File_close(&file);
     }
 
     handled = 0;

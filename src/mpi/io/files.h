@@ -1,0 +1,67 @@
+/* Files of the program: what Tutti keeps of a file handle, and one access of a file by way of host memory. All local;
+ * MPI codes unless said otherwise. */
+#ifndef TUTTI_MPI_IO_FILES_H
+#define TUTTI_MPI_IO_FILES_H
+
+#include "mpi/bounce/stage.h"
+
+/* ---- files.c: file handles ---- */
+
+/* The program has set a view with this elementary type and data representation. */
+void tutti_file_viewed(MPI_File file, MPI_Datatype etype, const char *datarep);
+/* 1 if the file holds bytes as they are in memory: then a type may be replaced by as many bytes. *etype (may be NULL):
+ * bytes of the view's elementary type, in which offsets count. */
+int tutti_file_is_native(MPI_File file, MPI_Count *etype);
+/* A split collective access has begun: keeps its stage until its end. 0: out of memory, the caller keeps the stage. */
+int tutti_file_split(MPI_File file, const struct tutti_stage *stage);
+/* It ends: 1 and *stage; 0 where its buffer was not staged. */
+int tutti_file_joined(MPI_File file, struct tutti_stage *stage);
+/* The file is closed. */
+void tutti_file_forget(MPI_File file);
+
+/* ---- access.c: one blocking access, in pieces of TUTTI_STAGING_MB where it may be cut ---- */
+
+enum tutti_access_cut {
+    TUTTI_ACCESS_WHOLE,  /* collective, ordered, or of the shared pointer: one call */
+    TUTTI_ACCESS_PIECES, /* at the file pointer of this process, which each piece moves */
+    TUTTI_ACCESS_AT      /* at an offset */
+};
+
+struct tutti_access {
+    const char *call;
+    MPI_File file;
+    char *buffer; /* of the program */
+    MPI_Datatype type;
+    MPI_Count count, done, most; /* elements: of all, of the pieces before, of a piece at most */
+    int way;
+    enum tutti_access_cut cut;
+    MPI_Offset offset;     /* AT: of the first element, in elementary types of the view */
+    MPI_Count size, etype; /* bytes of an element, and of an elementary type */
+    MPI_Count extent, moved;
+    MPI_Status *user, status;
+    struct tutti_stage stage; /* of the piece */
+    MPI_Count elements;       /* of the piece */
+    int code;                 /* MPI_SUCCESS, or what the access fails with */
+    int raised;               /* 1: the MPI has raised it */
+};
+
+/* Begins an access of a buffer for which tutti_needs_staging() holds, and stages its first piece: the MPI is to be
+ * given `elements` of stage.given at stage.host, with `status`. Out of memory: none, so that other ranks of a
+ * collective access do not wait. */
+void tutti_access_begin(struct tutti_access *access, enum tutti_access_cut cut, MPI_Offset offset);
+/* The MPI has returned `code` for the piece. 1: another piece is staged. */
+int tutti_access_more(struct tutti_access *access, int code);
+/* Of the piece. */
+MPI_Offset tutti_access_offset(const struct tutti_access *access);
+/* 1: access->code is to be raised on the file; 0: it is to be returned. */
+int tutti_access_end(struct tutti_access *access);
+/* The other half of a split access, or a nonblocking one: elements that were read go to the program's memory. */
+int tutti_access_out(const char *call, struct tutti_stage *stage, const MPI_Status *status);
+
+/* ---- file_request.c ---- */
+
+struct tutti_request;
+/* A nonblocking access by way of host memory, before the MPI's call. Takes over `stage`. NULL: out of memory. */
+struct tutti_request *tutti_file_entry(MPI_File file, const char *call, const struct tutti_stage *stage);
+
+#endif
