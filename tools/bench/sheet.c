@@ -185,25 +185,33 @@ static struct bench_line *sheet_last(struct bench_sheet *sheet)
     return sheet->report.open ? &sheet->line[sheet->lines - 1] : NULL;
 }
 
-/* "8 100 MPI_Send": the numbers and words of the fields that are not own; the last one, where it is a text, takes the
- * rest. */
+/* The next word of the record, or (last) its rest; 0 where nothing is left. */
+static int sheet_take_field(const struct bench_field *field, struct bench_line *line, int at, const char **text,
+                            int last)
+{
+    const size_t length = last ? strlen(*text) : strcspn(*text, " ");
+    if (field->text)
+        snprintf(line->text[at], sizeof line->text[at], "%.*s", (int)length, *text);
+    else
+        line->number[at] = strtoll(*text, NULL, 10);
+    *text += length + ((*text)[length] == ' ');
+    return length > 0;
+}
+
+/* "8 100 MPI_Send": the numbers of the fields that are not own, then their words; the last word is all that is left. */
 static void sheet_begin(struct bench_sheet *sheet, const char *text)
 {
     const struct bench_field *f = sheet->columns->fields;
     struct bench_line line;
+    int last = -1;
     memset(&line, 0, sizeof line);
-    for (int i = 0; f[i].key; i++) {
-        if (f[i].own)
-            continue;
-        const int last = !f[i + 1].key || f[i + 1].own;
-        const size_t length = last ? strlen(text) : strcspn(text, " ");
-        if (length == 0)
-            return;
-        if (f[i].text)
-            snprintf(line.text[i], sizeof line.text[i], "%.*s", (int)length, text);
-        else
-            line.number[i] = strtoll(text, NULL, 10);
-        text += length + (text[length] == ' ');
+    for (int i = 0; f[i].key; i++)
+        last = f[i].text && !f[i].own ? i : last;
+    for (int words = 0; words < 2; words++) {
+        for (int i = 0; f[i].key; i++) {
+            if (!f[i].own && f[i].text == words && !sheet_take_field(&f[i], &line, i, &text, i == last))
+                return;
+        }
     }
     if (sheet->lines == sheet->room) {
         sheet->room = sheet->room ? 2 * sheet->room : 64;

@@ -7,8 +7,8 @@
 
 enum { SHEET_FIELDS = 8, SHEET_WAYS = 16, SHEET_PARTS = 3, SHEET_TEXT = 112, SHEET_FACTS = 4 };
 
-/* What a row is about: a number or a text of the record `row`, in that order, or (own) the text of a record of its
- * own. */
+/* What a row is about: a number or a word of the record `row`, which has the numbers first, each in the order of the
+ * fields; or (own) the text of a record of its own. */
 struct bench_field {
     const char *key;   /* in JSON */
     const char *title; /* of the column; NULL: it is not shown */
