@@ -1,6 +1,9 @@
 /* The transfers: blocks that a rank sends and receives, and the calls of MPI. Rank 0 is the root. */
-#include "bench/common/bench.h"
 #include "bench/transfer/transfer.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
 #include "tutti/tutti.h"
 
 #define MPI(call, ...) t->mpi[way].call(__VA_ARGS__)
@@ -167,6 +170,17 @@ static int transfer_two_windows(const struct transfer *t, int way, const struct 
 
 /* ---- collectives ---- */
 
+/* The calls in stream order have the arguments of the blocking ones. */
+void *transfer_enqueue_symbol(const char *call)
+{
+    char name[64];
+    snprintf(name, sizeof name, "MPIX_%s_enqueue", call);
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    if (!symbol)
+        bench_fail("the library has no %s", name);
+    return symbol;
+}
+
 #define BLOCK  t->count, MPI_BYTE
 #define BLOCKS t->counts, t->displs, MPI_BYTE
 #define MOVER(name, Name, Iname, ...)                                                                                  \
@@ -179,12 +193,27 @@ static int transfer_two_windows(const struct transfer *t, int way, const struct 
     {                                                                                                                  \
         return MPI(Iname, __VA_ARGS__, t->comm, request);                                                              \
     }
-MOVER(bcast, Bcast, Ibcast, t->rank == 0 ? b->in : b->out, BLOCK, 0)
-MOVER(gather, Gather, Igather, b->in, BLOCK, b->out, BLOCK, 0)
-MOVER(scatter, Scatter, Iscatter, b->in, BLOCK, b->out, BLOCK, 0)
-MOVER(allgather, Allgather, Iallgather, b->in, BLOCK, b->out, BLOCK)
-MOVER(alltoall, Alltoall, Ialltoall, b->in, BLOCK, b->out, BLOCK)
-MOVER(alltoallv, Alltoallv, Ialltoallv, b->in, BLOCKS, b->out, BLOCKS)
+#define ORDERED(name, Name, ...)                                                                                       \
+    static int transfer_##name##_enqueue(const struct transfer *t, const struct transfer_buffers *b)                   \
+    {                                                                                                                  \
+        static union {                                                                                                 \
+            void *symbol;                                                                                              \
+            __typeof__(&MPI_##Name) call;                                                                              \
+        } found;                                                                                                       \
+        if (!found.symbol)                                                                                             \
+            found.symbol = transfer_enqueue_symbol(#Name);                                                             \
+        return found.call(__VA_ARGS__, t->ordered);                                                                    \
+    }
+#define MOVER_ORDERED(name, Name, Iname, ...)                                                                          \
+    MOVER(name, Name, Iname, __VA_ARGS__)                                                                              \
+    ORDERED(name, Name, __VA_ARGS__)
+
+MOVER_ORDERED(bcast, Bcast, Ibcast, t->rank == 0 ? b->in : b->out, BLOCK, 0)
+MOVER_ORDERED(gather, Gather, Igather, b->in, BLOCK, b->out, BLOCK, 0)
+MOVER_ORDERED(scatter, Scatter, Iscatter, b->in, BLOCK, b->out, BLOCK, 0)
+MOVER_ORDERED(allgather, Allgather, Iallgather, b->in, BLOCK, b->out, BLOCK)
+MOVER_ORDERED(alltoall, Alltoall, Ialltoall, b->in, BLOCK, b->out, BLOCK)
+MOVER_ORDERED(alltoallv, Alltoallv, Ialltoallv, b->in, BLOCKS, b->out, BLOCKS)
 MOVER(neighbor_alltoall, Neighbor_alltoall, Ineighbor_alltoall, b->in, BLOCK, b->out, BLOCK)
 
 /* ---- the table ---- */
@@ -196,16 +225,17 @@ MOVER(neighbor_alltoall, Neighbor_alltoall, Ineighbor_alltoall, b->in, BLOCK, b-
 #define MOVED(in_, out_, from_, run_, nccl_) \
     .in = transfer_##in_, .out = transfer_##out_, .from = transfer_##from_, .run = transfer_##run_, \
     .start = transfer_i##run_, .nccl = transfer_nccl_##nccl_
+#define IN_ORDER(run_) .enqueue = transfer_##run_##_enqueue
 #define ROW_LATENCY           MESSAGE(of_pair, of_pair, latency, latency), .pair = 1
 #define ROW_BW                MESSAGE(window_out, window_in, window, window), .pair = 1
 #define ROW_BIBW              MESSAGE(window_both, window_both, two_windows, window), .pair = 1
 #define ROW_MBW_MR            MESSAGE(window_out, window_in, window, window)
-#define ROW_BCAST             MOVED(at_root, elsewhere, from_root, bcast, bcast)
-#define ROW_GATHER            MOVED(one, all_at_root, from_each, gather, gather), .engines = 1
-#define ROW_SCATTER           MOVED(all_at_root, one, of_root, scatter, scatter), .engines = 1
-#define ROW_ALLGATHER         MOVED(one, all, from_each, allgather, allgather), .engines = 1
-#define ROW_ALLTOALL          MOVED(all, all, crossed, alltoall, alltoall), .engines = 1
-#define ROW_ALLTOALLV         MOVED(all, all, crossed, alltoallv, alltoallv)
+#define ROW_BCAST             MOVED(at_root, elsewhere, from_root, bcast, bcast), IN_ORDER(bcast)
+#define ROW_GATHER            MOVED(one, all_at_root, from_each, gather, gather), IN_ORDER(gather), .engines = 1
+#define ROW_SCATTER           MOVED(all_at_root, one, of_root, scatter, scatter), IN_ORDER(scatter), .engines = 1
+#define ROW_ALLGATHER         MOVED(one, all, from_each, allgather, allgather), IN_ORDER(allgather), .engines = 1
+#define ROW_ALLTOALL          MOVED(all, all, crossed, alltoall, alltoall), IN_ORDER(alltoall), .engines = 1
+#define ROW_ALLTOALLV         MOVED(all, all, crossed, alltoallv, alltoallv), IN_ORDER(alltoallv)
 #define ROW_NEIGHBOR_ALLTOALL MOVED(neighbours, neighbours, from_ring, neighbor_alltoall, ring), .ring = 1
 /* clang-format on */
 const struct transfer_row transfer_rows[TRANSFERS] = {

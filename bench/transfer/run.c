@@ -7,6 +7,7 @@
 
 #include "bench/common/columns.h"
 #include "bench/common/gpu.h"
+#include "bench/common/ordered.h"
 #include "bench/common/outcome.h"
 #include "bench/common/place.h"
 #include "bench/transfer/ways.h"
@@ -20,8 +21,10 @@ struct transfer_run {
     struct transfer t;
     struct transfer_memory memory;
     int used[TRANSFER_WAYS];
-    double pure[TRANSFER_WAYS], compute[TRANSFER_WAYS]; /* sums of us, at the current size */
-    long pure_calls[TRANSFER_WAYS], compute_calls[TRANSFER_WAYS];
+    struct transfer_sums { /* us, over calls at the current size; with the computation: of both from the same calls */
+        double pure, overall, compute;
+        long pures, overalls;
+    } sum[TRANSFER_WAYS];
 };
 
 /* ---- one call ---- */
@@ -111,6 +114,7 @@ static double transfer_once(void *with, int column, long i)
     struct transfer_run *run = with;
     const struct transfer *t = &run->t;
     const int way = column % TRANSFER_WAYS, overlap = column >= TRANSFER_WAYS;
+    struct transfer_sums *sum = &run->sum[way];
     MPI_Request pending = MPI_REQUEST_NULL, *request = t->what->nonblocking ? &pending : NULL;
     double computed = 0;
     transfer_take_rules(way);
@@ -119,17 +123,17 @@ static double transfer_once(void *with, int column, long i)
     for (int loop = 0; loop < t->loops; loop++) {
         transfer_start(run, way, request);
         if (overlap)
-            computed = transfer_compute(run, way, request,
-                                        run->pure_calls[way] ? run->pure[way] / (double)run->pure_calls[way] : 0);
+            computed = transfer_compute(run, way, request, sum->pures ? sum->pure / (double)sum->pures : 0);
         transfer_finish(run, way, request);
     }
     const double took = (double)(tutti_now_ns() - start) * 1e-3 / t->loops;
     if (overlap && i >= 0) {
-        run->compute[way] += computed;
-        run->compute_calls[way]++;
+        sum->overall += took;
+        sum->compute += computed;
+        sum->overalls++;
     } else if (!overlap) {
-        run->pure[way] += took;
-        run->pure_calls[way]++;
+        sum->pure += took;
+        sum->pures++;
     }
     if (t->row->group == TRANSFER_MESSAGES && !t->sends)
         return 0;
@@ -175,24 +179,31 @@ static void transfer_say_how(struct transfer_run *run)
     bench_say(run->t.plan, "how %s", text);
 }
 
+/* The average over ranks of what one call of this rank took. */
+static void transfer_say_part(const struct transfer *t, int way, int part, double mine, long calls)
+{
+    double all = 0;
+    bench_mpi.Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    all /= t->n;
+    const struct bench_figures figures = {all, all, all, all, calls, 0};
+    bench_say_time(t->plan, transfer_way_name(way), part, &figures);
+}
+
 static void transfer_say_times(const struct transfer_run *run, const struct bench_column *columns)
 {
     const struct transfer *t = &run->t;
-    for (int c = 0; c < TRANSFER_COLUMNS; c++) {
-        const int way = c % TRANSFER_WAYS;
-        if (!columns[c].name)
+    for (int way = 0; way < TRANSFER_WAYS; way++) {
+        const struct transfer_sums *sum = &run->sum[way];
+        if (!columns[way].name)
             continue;
         if (t->row->group == TRANSFER_MESSAGES)
-            bench_say_longest(t->plan, &columns[c]);
+            bench_say_longest(t->plan, &columns[way]);
         else
-            bench_say_average(t->plan, &columns[c], c < TRANSFER_WAYS ? TRANSFER_PURE : TRANSFER_OVERALL);
-        if (c < TRANSFER_WAYS)
+            bench_say_average(t->plan, &columns[way], TRANSFER_PURE);
+        if (!t->what->nonblocking)
             continue;
-        double mine = run->compute[way] / (double)run->compute_calls[way], all = 0;
-        bench_mpi.Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-        all /= t->n;
-        const struct bench_figures figures = {all, all, all, all, run->compute_calls[way], 0};
-        bench_say_time(t->plan, columns[c].name, TRANSFER_COMPUTE, &figures);
+        transfer_say_part(t, way, TRANSFER_OVERALL, sum->overall / (double)sum->overalls, sum->overalls);
+        transfer_say_part(t, way, TRANSFER_COMPUTE, sum->compute / (double)sum->overalls, sum->overalls);
     }
 }
 
@@ -209,10 +220,6 @@ static int transfer_measure(struct transfer_run *run)
                                       .call = transfer_once,
                                       .check = transfer_right};
     snprintf(what, sizeof what, "%s, %zu bytes", t->row->name, t->bytes);
-    memset(run->pure, 0, sizeof run->pure);
-    memset(run->compute, 0, sizeof run->compute);
-    memset(run->pure_calls, 0, sizeof run->pure_calls);
-    memset(run->compute_calls, 0, sizeof run->compute_calls);
     for (int c = 0; c < TRANSFER_COLUMNS; c++) {
         const int way = c % TRANSFER_WAYS;
         if (!run->used[way] || (c >= TRANSFER_WAYS && !t->what->nonblocking))
@@ -220,8 +227,7 @@ static int transfer_measure(struct transfer_run *run)
         columns[c] = (struct bench_column){.name = transfer_way_name(way)};
         transfer_prepare(run, c, 0, 1);
         bench_column_plan(plan, &timed, &columns[c], c, 2);
-        run->pure[way] = 0; /* of calls that may have been the first */
-        run->pure_calls[way] = 0;
+        run->sum[way] = (struct transfer_sums){0}; /* of calls that may have been the first */
     }
     const int right = bench_columns_run(plan, &timed, columns, TRANSFER_COLUMNS);
     if (right) {
@@ -231,6 +237,69 @@ static int transfer_measure(struct transfer_run *run)
         bench_say(plan, "done");
     }
     bench_columns_free(columns, TRANSFER_COLUMNS);
+    return right;
+}
+
+/* ---- stream order ---- */
+
+static void transfer_enqueue(void *with, int way, int i)
+{
+    const struct transfer_run *run = with;
+    const struct transfer *t = &run->t;
+    const struct transfer_buffers b = transfer_buffers_of(&run->memory, way);
+    (void)i;
+    if (transfer_is_nccl(way))
+        t->row->nccl(t, way == TRANSFER_WAY_NCCL_CE ? BENCH_NCCL_ENGINES : BENCH_NCCL_USUAL, &b);
+    else
+        transfer_must(t, way, t->row->enqueue(t, &b));
+}
+
+static void transfer_prepare_round(void *with, int way, int round, int checked)
+{
+    struct transfer_run *run = with;
+    transfer_fill(&run->t, &run->memory, way, transfer_seed(&run->t, way, checked ? round : 0), checked);
+}
+
+static int transfer_right_round(void *with, int way, int round, int last)
+{
+    (void)last;
+    return transfer_right(with, way, round);
+}
+
+static int transfer_measure_ordered(struct transfer_run *run)
+{
+    const struct transfer *t = &run->t;
+    struct bench_ordered_column columns[TRANSFER_WAYS] = {{0}};
+    char what[64], counted[48], how[128];
+    int accelerated;
+    const struct bench_ordered ordered = {.plan = t->plan,
+                                          .what = what,
+                                          .bytes = t->bytes,
+                                          .with = run,
+                                          .prepare = transfer_prepare_round,
+                                          .enqueue = transfer_enqueue,
+                                          .check = transfer_right_round};
+    snprintf(what, sizeof what, "%s, %zu bytes", t->row->name, t->bytes);
+    snprintf(counted, sizeof counted, "_%s", t->row->call);
+    bench_outcome_begin();
+    transfer_enqueue(run, TRANSFER_WAY_TUTTI, 0);
+    bench_gpu_sync();
+    bench_outcome_end(counted, how, sizeof how, &accelerated);
+    for (int way = 0; way < TRANSFER_WAYS; way++) {
+        columns[way].name = run->used[way] ? transfer_way_name(way) : NULL;
+        columns[way].in_graph = t->plan->order == BENCH_GRAPH && way != TRANSFER_WAY_NCCL;
+    }
+    const int right = bench_ordered_run(&ordered, columns, TRANSFER_WAYS);
+    if (right) {
+        const struct bench_ordered_column *own = &columns[TRANSFER_WAY_TUTTI];
+        bench_say(t->plan, "row %zu %ld", t->bytes, (long)own->calls * own->replays * own->rounds);
+        bench_say(t->plan, "how %s", how);
+        for (int way = 0; way < TRANSFER_WAYS; way++) {
+            if (columns[way].name)
+                bench_ordered_say(t->plan, &columns[way]);
+        }
+        bench_say(t->plan, "done");
+    }
     return right;
 }
 
@@ -247,7 +316,7 @@ void bench_transfer(struct bench_plan *plan, const struct transfer_plan *what)
     bench_say(plan, "start");
     for (int i = 0; right && i < plan->n_sizes; i++) {
         transfer_size(&run.t, &run.memory, plan->sizes[i]);
-        right = transfer_measure(&run);
+        right = plan->order == BENCH_HOST ? transfer_measure(&run) : transfer_measure_ordered(&run);
     }
     transfer_close(&run.t, &run.memory);
     bench_say(plan, "end %d", right);

@@ -54,6 +54,8 @@ struct transfer_row {
     /* An MPI code. */
     int (*run)(const struct transfer *, int way, const struct transfer_buffers *);
     int (*start)(const struct transfer *, int way, const struct transfer_buffers *, MPI_Request *);
+    /* The library's call in stream order (MPIX_..._enqueue), found at run time; NULL: there is none. */
+    int (*enqueue)(const struct transfer *, const struct transfer_buffers *);
     /* NCCL's counterpart, put into the stream. Messages: waits for the stream itself. */
     void (*nccl)(const struct transfer *, enum bench_nccl_copy, const struct transfer_buffers *);
     int pair;    /* 1: ranks 0 and 1 alone */
@@ -62,6 +64,9 @@ struct transfer_row {
     int engines; /* 1: NCCL has copy engines for it */
 };
 extern const struct transfer_row transfer_rows[TRANSFERS];
+
+/* MPIX_CALL_enqueue of the library; ends the program where there is none. */
+void *transfer_enqueue_symbol(const char *call);
 
 void transfer_nccl_latency(const struct transfer *, enum bench_nccl_copy, const struct transfer_buffers *);
 void transfer_nccl_window(const struct transfer *, enum bench_nccl_copy, const struct transfer_buffers *);

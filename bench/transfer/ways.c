@@ -4,6 +4,7 @@
 
 #include "bench/common/gpu.h"
 #include "bench/common/place.h"
+#include "bench/reductions/enqueue.h"
 #include "bench/transfer/ways.h"
 #include "device/device.h"
 #include "tutti/tutti.h"
@@ -146,6 +147,12 @@ void transfer_open(struct transfer *t, struct transfer_memory *m, int used[TRANS
     transfer_open_memory(t, m);
     if ((plan->order != BENCH_HOST || bench_on_cuda()) && !bench_gpu_open(why, sizeof why))
         bench_fail("%s", why);
+    if (plan->order != BENCH_HOST) {
+        transfer_enqueue_symbol(t->row->call);
+        if (!bench_enqueue_open(why, sizeof why))
+            bench_fail("calls in stream order: %s", why);
+        t->ordered = bench_enqueue_comm();
+    }
     used[TRANSFER_WAY_TUTTI] = 1;
     if (plan->order == BENCH_HOST) {
         used[TRANSFER_WAY_HAND] = transfer_wants(t, TRANSFER_WAY_HAND);
@@ -167,6 +174,7 @@ void transfer_open(struct transfer *t, struct transfer_memory *m, int used[TRANS
 void transfer_close(struct transfer *t, struct transfer_memory *m)
 {
     bench_nccl_close();
+    bench_enqueue_close();
     bench_gpu_close();
     for (int side = 0; side < 2; side++) {
         tutti_free(m->device[side]);

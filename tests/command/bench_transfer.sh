@@ -61,6 +61,18 @@ measured alltoall "$times" 4 -n 3
 measured neighbor_alltoall "$times" 4 -n 3
 measured allgather 'Overall +Compute +Pure +Overlap %' 4 --nonblocking --tests 2
 holds "$said" '^# Tutti .* MPI_Iallgather overlap: 2 ranks' "allgather, nonblocking: head"
+# In stream order, where the library has the calls.
+movers="bcast gather scatter allgather alltoall alltoallv"
+[ -z "$short" ] || movers=allgather
+for name in $movers; do
+    said=$("$tutti" bench $name --mpi "$mpi" -m 8,20k -i 20 -x 1 --order stream --seed 9 2>&1)
+    if grep -q 'the library has no MPIX_' <<<"$said"; then break; fi
+    holds "$said" "^# Tutti .* MPIX_${name^}_enqueue back to back latency: 2 ranks, host device" "$name in stream order: head"
+    for size in 8 20480; do
+        holds "$said" "^$size( +$number){4} +27  [a-z].* - +0\.00\$" "$name in stream order, $size bytes"
+    done
+    lacks "$said" 'wrong' "$name in stream order"
+done
 if [ -z "$short" ]; then
     measured bibw 'GB/s +Median' 2 --window 8
     for name in gather scatter allgather alltoallv; do
@@ -80,6 +92,9 @@ fi
 expect 2 "tutti bench latency has two ranks" "$tutti" bench latency -n 3
 expect 2 "tutti bench mbw_mr has pairs of ranks" "$tutti" bench mbw_mr -n 3
 expect 2 "--nonblocking is missing" "$tutti" bench bcast --tests 3
+expect 2 "has no form in stream order" "$tutti" bench neighbor_alltoall --order stream
+expect 2 "leave out --order" "$tutti" bench bcast --order stream --nonblocking
+expect 2 "--order graph needs CUDA" "$tutti" bench allgather --order graph
 expect 2 "more than a displacement of int takes" "$tutti" bench alltoall -n 4 -m 1g,1g
 expect 2 "there is no option --window" "$tutti" bench bcast --window 3
 expect 2 "did you mean staged?" "$tutti" bench bw --ways stagd

@@ -109,6 +109,9 @@ if in_plan movers && [ -n "$most" ]; then
     for name in bcast allgather alltoall gather scatter neighbor_alltoall alltoallv; do
         bench "$name-$most-gpus" "$name" "$most" -m "${MOVER_SIZES:-8,1k,8k,64k,256k,1m,4m,16m,64m}" --ways nccl,nccl_ce,native --seconds 0.1
     done
+    for name in bcast allgather alltoall; do
+        bench "$name-$most-gpus-graph" $name "$most" -m "${MOVER_SIZES:-8,1k,8k,64k,256k,1m,4m,16m,64m}" --order graph --seconds 0.1
+    done
     for n in $counts; do
         for name in bcast allgather alltoall; do
             bench "$name-$n-gpus-overlap" "$name" "$n" --nonblocking -m 8,8k,64k,1m,16m --ways nccl,native --seconds 0.1

@@ -1,6 +1,8 @@
 /* A table as JSON: one object for each row, and in it one for each way. */
 #include "tools/bench/json.h"
 
+#include <stdlib.h>
+
 #include "tools/bench/sheet.h"
 
 #ifdef TUTTI_JANSSON
@@ -45,7 +47,10 @@ int bench_sheet_json(const void *table)
     const struct bench_sheet *sheet = table;
     const struct bench_columns *c = sheet->columns;
     json_t *all = bench_json_about(sheet->options, sheet->report.place), *rows = json_array();
+    char *what = c->title();
     json_object_set_new(all, "benchmark", json_string(sheet->name));
+    json_object_set_new(all, "what", bench_json_text(what));
+    free(what);
     bench_json_report(all, sheet->options, &sheet->report);
     for (int i = 0; c->facts && c->facts[i]; i++)
         json_object_set_new(all, c->facts[i], bench_json_text(sheet->fact[i]));

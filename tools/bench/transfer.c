@@ -6,7 +6,7 @@
 #include "bench/words/transfer.h"
 #include "tools/bench/sheet.h"
 
-enum { KEY_WINDOW = BENCH_KEY_OWN, KEY_NONBLOCKING, KEY_TESTS, KEY_WAYS };
+enum { KEY_WINDOW = BENCH_KEY_OWN, KEY_NONBLOCKING, KEY_TESTS, KEY_ORDER, KEY_WAYS };
 enum { TRANSFER_MOST_WINDOW = 1024 };
 
 static const struct transfer_kind {
@@ -55,6 +55,10 @@ static const struct argp_option movers_own[] = {
     {"nonblocking", KEY_NONBLOCKING, NULL, 0,
      "The nonblocking call: its time, the same with a computation that takes as long, and the overlap", 2},
     {"tests", KEY_TESTS, "N", 0, "MPI_Test calls inside that computation (0)", 2},
+    {"order", KEY_ORDER, "ORDER", 0,
+     "host (default): each call timed by itself. stream: MPIX_..._enqueue, back to back on a stream. graph: the same, "
+     "captured in a CUDA graph that is replayed",
+     2},
     WAYS_OPTION,
     {.name = NULL},
 };
@@ -70,7 +74,11 @@ static unsigned transfer_read_ways(const char *text)
 
 static int transfer_take(int key, char *argument)
 {
+    static const char *const orders[BENCH_ORDERS] = {BENCH_ORDER_NAMES};
     switch (key) {
+    case KEY_ORDER:
+        options.bench.order = tool_one_of("--order", argument, orders, BENCH_ORDERS);
+        break;
     case KEY_WINDOW:
         options.window = (int)tool_number("--window", argument, 1, TRANSFER_MOST_WINDOW);
         break;
@@ -119,7 +127,10 @@ static const char movers_doc[] =
     "is; best is the fastest of them. With --nonblocking: Pure is the call and its wait; Overall the same with a "
     "computation between the two that takes as long as Pure; Compute that computation alone; Overlap is "
     "100 - 100 * (Overall - Compute) / Pure, at least 0, in percent, of averages.\n\n" WAYS_DOC
-    "; nccl_ce is NCCL by copy engines, where NCCL has them for the call (2.28)." CHECK_DOC;
+    "; nccl_ce is NCCL by copy engines, where NCCL has them for the call (2.28). With --order stream or graph a round "
+    "is "
+    "many calls between two marks in the stream, and nccl_graph and nccl_sym are NCCL in a graph, the latter with "
+    "buffers in registered symmetric memory." CHECK_DOC;
 
 /* ---- columns ---- */
 
@@ -192,6 +203,9 @@ static char *transfer_title(void)
                    ? tool_print("latency of messages, half a round trip")
                    : tool_print("%s of messages, windows of %d", options.id == TRANSFER_MBW_MR ? "rate" : kind->name,
                                 options.window);
+    if (options.bench.order != BENCH_HOST)
+        return tool_print("MPIX_%s_enqueue %s latency", kind->call,
+                          options.bench.order == BENCH_GRAPH ? "in a graph" : "back to back");
     if (!options.nonblocking)
         return tool_print("MPI_%s latency", kind->call);
     char *call = tool_print("MPI_I%s overlap", kind->call);
@@ -274,6 +288,10 @@ static void transfer_check(void)
         tool_refuse("-n %d: tutti bench %s has two ranks; mbw_mr has pairs", b->ranks, kind->name);
     if (options.id == TRANSFER_MBW_MR && b->ranks % 2 != 0)
         tool_refuse("-n %d: tutti bench mbw_mr has pairs of ranks", b->ranks);
+    if (b->order != BENCH_HOST && options.id == TRANSFER_NEIGHBOR_ALLTOALL)
+        tool_refuse("--order: MPI_Neighbor_alltoall has no form in stream order");
+    if (b->order != BENCH_HOST && options.nonblocking)
+        tool_refuse("--nonblocking: calls in stream order do not wait: leave out --order");
     if (options.tests && !options.nonblocking)
         tool_refuse("--tests: a blocking call is not tested: --nonblocking is missing");
     if (!b->sizes_given)
