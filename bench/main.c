@@ -8,6 +8,7 @@
 #include "bench/pack/pack.h"
 #include "bench/reductions/run.h"
 #include "bench/shmem/shmem.h"
+#include "bench/transfer/transfer.h"
 #include "bench/tune/tune.h"
 
 static struct bench_plan plan;
@@ -152,6 +153,24 @@ static void run_hand(void)
     bench_hand(&plan, calls);
 }
 
+static struct transfer_plan transfer;
+
+static void read_transfer(void)
+{
+    read_shared();
+    plan.order = (int)value_of("order");
+    plan.ways = (unsigned)value_of("ways");
+    transfer.id = (int)value_of("transfer");
+    transfer.window = (int)value_of("window");
+    transfer.nonblocking = (int)value_of("nonblocking");
+    transfer.tests = (int)value_of("tests");
+}
+
+static void run_transfer(void)
+{
+    bench_transfer(&plan, &transfer);
+}
+
 static void run_overhead(void)
 {
     bench_overhead(&plan);
@@ -184,6 +203,7 @@ static const struct {
     {BENCH_DOES_PINGPONG, read_exchange, run_pingpong},
     {BENCH_DOES_SHMEM, read_shmem, run_shmem},
     {BENCH_DOES_HAND, read_hand, run_hand},
+    {BENCH_DOES_TRANSFER, read_transfer, run_transfer},
     {BENCH_DOES_OVERHEAD, read_calls, run_overhead},
     {BENCH_DOES_TUNE, read_tune, run_tune},
 };

@@ -102,9 +102,9 @@ struct bench_figures bench_figures_of(double *times, long n)
     return out;
 }
 
-void bench_say_time(const struct bench_plan *plan, const char *way, int direction, const struct bench_figures *figures)
+void bench_say_time(const struct bench_plan *plan, const char *way, int part, const struct bench_figures *figures)
 {
-    bench_say(plan, "time %s %d %.4f %.4f %.4f %.4f %ld %d", way, direction, figures->average, figures->median,
+    bench_say(plan, "time %s %d %.4f %.4f %.4f %.4f %ld %d", way, part, figures->average, figures->median,
               figures->least, figures->most, figures->iterations, figures->extrapolated);
 }
 
@@ -118,6 +118,24 @@ void bench_say_longest(const struct bench_plan *plan, const struct bench_column 
     struct bench_figures figures = bench_figures_of(longest, n);
     bench_say_time(plan, column->name, 0, &figures);
     free(longest);
+}
+
+void bench_say_average(const struct bench_plan *plan, const struct bench_column *column, int part)
+{
+    const long n = column->iterations;
+    double mine = 0, *sums = calloc((size_t)n, sizeof *sums);
+    if (!sums)
+        bench_fail("out of memory");
+    for (long i = 0; i < n; i++)
+        mine += column->samples[i] / (double)n;
+    bench_mpi.Allreduce(column->samples, sums, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (long i = 0; i < n; i++)
+        sums[i] /= plan->size;
+    struct bench_figures figures = bench_figures_of(sums, n);
+    bench_mpi.Allreduce(&mine, &figures.least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    bench_mpi.Allreduce(&mine, &figures.most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    bench_say_time(plan, column->name, part, &figures);
+    free(sums);
 }
 
 void bench_say_progress(const struct bench_plan *plan, const char *way, const char *what, int part, int parts)

@@ -44,10 +44,13 @@ struct bench_figures {
     long iterations;
     int extrapolated;
 };
-/* direction: 1 for unpacking. */
-void bench_say_time(const struct bench_plan *plan, const char *way, int direction, const struct bench_figures *figures);
+/* part: what of the way was timed; unpacking is part 1 of packing. */
+void bench_say_time(const struct bench_plan *plan, const char *way, int part, const struct bench_figures *figures);
 /* Collective: of each call the time of the rank that takes longest. */
 void bench_say_longest(const struct bench_plan *plan, const struct bench_column *column);
+/* Collective. Average, least and most are those of the ranks' averages, as the OSU benchmarks have them; the median is
+ * that over calls, of the average over ranks. */
+void bench_say_average(const struct bench_plan *plan, const struct bench_column *column, int part);
 void bench_say_progress(const struct bench_plan *plan, const char *way, const char *what, int part, int parts);
 /* Of n times; sorts them. */
 struct bench_figures bench_figures_of(double *times, long n);

@@ -4,31 +4,15 @@
 #ifndef TUTTI_BENCH_HAND_H
 #define TUTTI_BENCH_HAND_H
 
-#include "bench/common/bench.h"
+#include "bench/common/calls.h"
 #include "bench/words/hand.h"
-
-/* The MPI functions that the rows call. */
-/* clang-format off */
-#define HAND_FUNCTIONS(X) \
-    X(Send) X(Recv) X(Sendrecv) X(Isend) X(Irecv) X(Waitall) X(Wait) X(Send_init) X(Recv_init) X(Startall) \
-    X(Request_free) X(Allreduce) X(Reduce) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Exscan) X(Bcast) \
-    X(Gather) X(Gatherv) X(Scatter) X(Scatterv) X(Allgather) X(Allgatherv) X(Alltoall) X(Alltoallv) X(Alltoallw) \
-    X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) \
-    X(Neighbor_alltoallw) X(Iallreduce) X(Ireduce) X(Ireduce_scatter_block) X(Iscan) X(Ibcast) X(Igather) \
-    X(Iscatter) X(Iallgather) X(Ialltoall) X(Ialltoallv) X(Ineighbor_alltoall)
-/* clang-format on */
-struct hand_mpi {
-#define HAND_FIELD(name) __typeof__(&MPI_##name) name;
-    HAND_FUNCTIONS(HAND_FIELD)
-#undef HAND_FIELD
-};
 
 enum { HAND_WINDOW_MESSAGES = 16 };
 
 /* One size of a benchmark. */
 struct hand {
     const struct bench_plan *plan;
-    struct hand_mpi mpi[HAND_ALL_WAYS];
+    struct bench_calls mpi[HAND_ALL_WAYS];
     size_t bytes;         /* of a message, of a block for each rank, of a contribution */
     int count;            /* the same, as an int */
     int elements;         /* ints of a contribution to a reduction; of the scatters a multiple of the ranks */

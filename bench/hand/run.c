@@ -1,8 +1,6 @@
 /* Timing of `tutti bench never-slower`: each call on device memory and the same by hand, in turns (columns.h). A time
  * is that of one call after a barrier, of the rank that takes longest. The last call of each way has new data, and all
  * that it has written is compared with what the MPI itself makes of the same data in ordinary memory. */
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,27 +27,14 @@ struct timing {
     int pinned_is_plain; /* the device has no pinned memory */
 };
 
-/* ---- the MPI ---- */
-
-static void find_functions(struct hand *h)
-{
-#define LINKED(name) h->mpi[HAND_WAY_TUTTI].name = MPI_##name;
-#define OWN(name)    *(void **)(void *)&h->mpi[HAND_WAY_BY_HAND].name = bench_mpi_symbol("PMPI_" #name);
-    HAND_FUNCTIONS(LINKED)
-    HAND_FUNCTIONS(OWN)
-#undef LINKED
-#undef OWN
-    h->mpi[HAND_WAY_ORACLE] = h->mpi[HAND_WAY_BY_HAND];
-    if (!h->mpi[HAND_WAY_BY_HAND].Ineighbor_alltoall)
-        bench_fail("this MPI lacks MPI_Ineighbor_alltoall");
-}
-
 static void open_ranks(const struct bench_plan *plan, struct hand *h)
 {
     const int n = plan->size, periodic = 1;
     const size_t most = n > 2 ? (size_t)n : 2; /* a rank alone has two neighbours too */
     *h = (struct hand){.plan = plan, .n = n, .rank = plan->rank, .peer = n > 1 && plan->rank < 2 ? 1 - plan->rank : -1};
-    find_functions(h);
+    bench_calls_linked(&h->mpi[HAND_WAY_TUTTI]);
+    bench_calls_own(&h->mpi[HAND_WAY_BY_HAND]);
+    h->mpi[HAND_WAY_ORACLE] = h->mpi[HAND_WAY_BY_HAND];
     h->counts = calloc(most, sizeof *h->counts);
     h->displs = calloc(most, sizeof *h->displs);
     h->segments = calloc(most, sizeof *h->segments);

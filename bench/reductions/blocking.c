@@ -46,26 +46,6 @@ static int check(void *with, int way, long i)
     return bench_way_check(timing->plan, timing->ways, way, seed_of(timing, way, i), own && timing->accelerated);
 }
 
-/* Average, least and most are those of the ranks' averages, as OSU has them; the median is that over calls, of the
- * average over ranks. */
-static void say_times(const struct bench_plan *plan, const struct bench_column *column)
-{
-    long n = column->iterations;
-    double mine = 0, *sums = calloc((size_t)n, sizeof *sums);
-    if (!sums)
-        bench_fail("out of memory");
-    for (long i = 0; i < n; i++)
-        mine += column->samples[i] / (double)n;
-    bench_mpi.Allreduce(column->samples, sums, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    for (long i = 0; i < n; i++)
-        sums[i] /= plan->size;
-    struct bench_figures figures = bench_figures_of(sums, n);
-    bench_mpi.Allreduce(&mine, &figures.least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
-    bench_mpi.Allreduce(&mine, &figures.most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    bench_say_time(plan, column->name, 0, &figures);
-    free(sums);
-}
-
 int bench_run_blocking(const struct bench_plan *plan, struct bench_ways *ways)
 {
     char algorithm[96], what[32];
@@ -87,7 +67,7 @@ int bench_run_blocking(const struct bench_plan *plan, struct bench_ways *ways)
                   columns[BENCH_TUTTI].iterations, algorithm);
         for (int way = 0; way < BENCH_WAYS; way++) {
             if (columns[way].name)
-                say_times(plan, &columns[way]);
+                bench_say_average(plan, &columns[way], 0);
         }
         bench_say(plan, "done");
     }

@@ -37,6 +37,11 @@ int bench_enqueue_open(char *why, size_t size)
     return bench_all_agree(error == MPI_SUCCESS);
 }
 
+MPI_Comm bench_enqueue_comm(void)
+{
+    return comm;
+}
+
 void bench_enqueue_close(void)
 {
     if (comm != MPI_COMM_NULL)

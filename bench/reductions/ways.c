@@ -1,5 +1,6 @@
 #include "bench/reductions/ways.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,18 @@ static void open_mpi_ways(const struct bench_plan *plan, struct bench_ways *out)
         open_staged(plan, out);
 }
 
+static int open_nccl_library(const struct bench_plan *plan, char *why, size_t size)
+{
+    const int can = bench_nccl_can(plan->collective, plan->type, plan->op);
+    if (bench_on_cuda() && can == BENCH_NCCL_NO_CALL)
+        snprintf(why, size, "NCCL has no such call");
+    else if (bench_on_cuda() && can == BENCH_NCCL_NO_PAIR)
+        snprintf(why, size, "NCCL does not reduce %s of %s", tutti_op_name(plan->op), tutti_type_name(plan->type));
+    else
+        return bench_nccl_open(plan, why, size);
+    return 0;
+}
+
 static void open_nccl(const struct bench_plan *plan, struct bench_ways *out)
 {
     unsigned any = 1u << BENCH_NCCL | 1u << BENCH_NCCL_GRAPH | 1u << BENCH_NCCL_SYM | 1u << BENCH_NCCL_SYM32;
@@ -78,7 +91,7 @@ static void open_nccl(const struct bench_plan *plan, struct bench_ways *out)
     if (!(plan->ways & any))
         return;
     bench_must(tutti_copy(out->scratch, out->set[BENCH_SET_DEVICE].in, 1), "making the context that NCCL joins");
-    if (!bench_nccl_open(plan, why, sizeof why)) {
+    if (!open_nccl_library(plan, why, sizeof why)) {
         if (bench_on_cuda())
             bench_say(plan, "note no nccl: %s", why);
         return;
@@ -93,7 +106,8 @@ static void open_nccl(const struct bench_plan *plan, struct bench_ways *out)
     if (!wanted(plan, BENCH_NCCL_SYM) && !wanted(plan, BENCH_NCCL_SYM32))
         return;
     struct bench_set *set = &out->set[BENCH_SET_SYMMETRIC];
-    unsigned copies = bench_nccl_symmetric(plan, plan->most, &set->in, &set->out, why, sizeof why);
+    const size_t bytes[2] = {plan->most, plan->most};
+    unsigned copies = bench_nccl_symmetric(plan, 1u << BENCH_NCCL_32_CTAS, bytes, &set->in, &set->out, why, sizeof why);
     out->used[BENCH_NCCL_SYM] = wanted(plan, BENCH_NCCL_SYM) && copies >> BENCH_NCCL_USUAL & 1;
     out->used[BENCH_NCCL_SYM32] = wanted(plan, BENCH_NCCL_SYM32) && copies >> BENCH_NCCL_32_CTAS & 1;
     if (!(copies >> BENCH_NCCL_USUAL & 1))

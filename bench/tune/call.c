@@ -1,4 +1,5 @@
 /* The calls that `tutti tune` compares, and the communicators that they are made on. */
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/common/gpu.h"
@@ -68,8 +69,23 @@ void tune_call(const struct tune *tune, int section, size_t bytes)
     case TUNE_SCAN:
         DO(Scan, tune->in, tune->out, n, MPI_FLOAT, MPI_SUM, comm);
         break;
-    }
 #undef DO
+    case TUNE_BCAST:
+        error = MPI_Bcast(tune->plan->rank == 0 ? tune->in : tune->out, n, MPI_FLOAT, 0, comm);
+        break;
+    case TUNE_GATHER:
+        error = MPI_Gather(tune->in, n, MPI_FLOAT, tune->out, n, MPI_FLOAT, 0, comm);
+        break;
+    case TUNE_SCATTER:
+        error = MPI_Scatter(tune->in, n, MPI_FLOAT, tune->out, n, MPI_FLOAT, 0, comm);
+        break;
+    case TUNE_ALLGATHER:
+        error = MPI_Allgather(tune->in, n, MPI_FLOAT, tune->out, n, MPI_FLOAT, comm);
+        break;
+    case TUNE_ALLTOALL:
+        error = MPI_Alltoall(tune->in, n, MPI_FLOAT, tune->out, n, MPI_FLOAT, comm);
+        break;
+    }
     if (error != MPI_SUCCESS)
         bench_fail("%s of %zu bytes failed with error %d", tune_section_name(section), bytes, error);
 }
@@ -83,7 +99,9 @@ static void finish(const struct tune *tune)
 /* A call that is counted: which algorithm took it. */
 static int counted(const struct tune *tune, int section, size_t bytes, char *name, size_t size)
 {
-    static const char *const calls[TUNE_COLLECTIVES] = {"_Allreduce", "_Reduce", "_Reduce_scatter_block", "_Scan"};
+    static const char *const calls[TUNE_COLLECTIVES] = {"_Allreduce", "_Reduce",    "_Reduce_scatter_block",
+                                                        "_Scan",      "_Bcast",     "_Gather",
+                                                        "_Scatter",   "_Allgather", "_Alltoall"};
     int accelerated;
     bench_outcome_begin();
     tune_call(tune, section, bytes);
@@ -123,10 +141,24 @@ void tune_comm_close(struct tune *tune)
 /* Bytes of the result that this rank gets. */
 static size_t result_bytes(const struct tune *tune, int section, size_t bytes)
 {
+    const size_t ranks = (size_t)tune->plan->size;
+    const int root = tune->plan->rank == 0;
     bytes = tune_bytes(tune, section, bytes);
-    if (section == TUNE_REDUCE_SCATTER)
-        return bytes / (size_t)tune->plan->size;
-    return section == TUNE_REDUCE && tune->plan->rank != 0 ? 0 : bytes;
+    switch (section) {
+    case TUNE_REDUCE_SCATTER:
+        return bytes / ranks;
+    case TUNE_REDUCE:
+        return root ? bytes : 0;
+    case TUNE_BCAST:
+        return root ? 0 : bytes;
+    case TUNE_GATHER:
+        return root ? ranks * bytes : 0;
+    case TUNE_ALLGATHER:
+    case TUNE_ALLTOALL:
+        return ranks * bytes;
+    default:
+        return bytes;
+    }
 }
 
 int tune_try(struct tune *tune, struct tune_column *column, int section, size_t bytes, int keep)
@@ -145,11 +177,35 @@ int tune_try(struct tune *tune, struct tune_column *column, int section, size_t 
     tune_rules_take(column->rules);
     counted(tune, section, bytes, name, sizeof name);
     column->algorithm = tune_by_name(name);
+    snprintf(column->how, sizeof column->how, "%s", name);
     if (!looked_at || !result)
         return 1;
     char *right = tune->host + TUNE_CHECKED;
     bench_must(tutti_copy(keep ? right : tune->host, tune->out, result), "copying from the device");
     return keep || memcmp(right, tune->host, result) == 0;
+}
+
+/* A call that is left to the MPI is counted as "mpi: reason". Rules for an algorithm alone end with `mpi`, so that what
+ * was done otherwise was done by it. */
+void tune_name_moves(struct tune *tune, struct tune_column *columns, int n, int section)
+{
+    if (section < TUNE_REDUCTIONS || section >= TUNE_COLLECTIVES)
+        return;
+    for (int i = 0; i < n; i++) {
+        struct tune_column *column = &columns[i];
+        if (strncmp(column->how, "mpi: ", 5) == 0)
+            column->algorithm = TUNE_mpi;
+        else if (column->wanted != TUNE_DEFAULT) {
+            column->algorithm = column->wanted;
+            snprintf(tune->how[column->wanted], sizeof tune->how[0], "%s", column->how);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        for (int a = TUNE_MOVES; a < TUNE_mpi && columns[i].wanted == TUNE_DEFAULT; a++) {
+            if (tune->how[a][0] && strcmp(tune->how[a], columns[i].how) == 0)
+                columns[i].algorithm = a;
+        }
+    }
 }
 
 void tune_graph_make(const struct tune *tune, struct tune_column *column, int section, size_t bytes)

@@ -13,7 +13,11 @@ static const char *const names[TUNE_CHOICES] = {
 #define TUTTI_PROTOCOL(name, node, far, outcome, reason, text) #name,
 #include "tutti/protocols.def"
 #undef TUTTI_PROTOCOL
-    [TUNE_copy_engine] = "copy_engine"};
+    [TUNE_copy_engine] = "copy_engine",
+#define TUTTI_MOVE(name, ...) [TUNE_move_##name] = #name,
+#include "tutti/moves.def"
+#undef TUTTI_MOVE
+    [TUNE_mpi] = "mpi"};
 
 const char *tune_name(int choice)
 {

@@ -18,6 +18,12 @@ enum {
 #undef TUTTI_PROTOCOL
     TUNE_WAYS,
     TUNE_copy_engine = TUNE_WAYS, /* of kernels' puts and gets, beside TUNE_way_direct */
+    TUNE_MOVES,
+    TUNE_BEFORE_MOVES = TUNE_MOVES - 1, /* algorithms of data movers are counted on */
+#define TUTTI_MOVE(name, ...) TUNE_move_##name,
+#include "tutti/moves.def"
+#undef TUTTI_MOVE
+    TUNE_mpi, /* a data mover is left to the MPI, and staged */
     TUNE_CHOICES
 };
 enum { TUNE_POINTS = 96, TUNE_DEFAULT = -1 };

@@ -8,7 +8,7 @@
 #include "bench/common/gpu.h"
 #include "bench/tune/tune.h"
 
-enum { COLUMNS = TUNE_ALGORITHMS + 1, SHARED = COLUMNS + 2 };
+enum { COLUMNS = TUNE_CHOICES + 1, SHARED = COLUMNS + 2 };
 
 /* The largest of all ranks' numbers; behind those of the columns the time and whether the user wants it to end. */
 static void agree(struct tune *tune, double mine[SHARED], double all[SHARED])
@@ -32,6 +32,7 @@ static void probe(struct tune *tune, struct tune_column *columns, int n, int sec
     double mine[SHARED] = {0}, all[SHARED], best = 0;
     for (int i = 0; i < n; i++)
         mine[i] = !tune_try(tune, &columns[i], section, bytes, i == 0);
+    tune_name_moves(tune, columns, n, section);
     agree(tune, mine, all);
     for (int i = 0; i < n; i++) {
         if (all[i] > 0) {

@@ -206,6 +206,11 @@ static int can(struct tune *tune, int section, int way)
 
 static void open_section(struct tune *tune, int section)
 {
+    static const int reaches[][2] = {
+#define TUTTI_PROTOCOL(name, node, far, ...) {node, far},
+#include "tutti/protocols.def"
+#undef TUTTI_PROTOCOL
+    };
     const int far = section == TUNE_MESSAGE_FAR;
     unsigned *ways = &tune->message.ways[section - TUNE_MESSAGE];
     const char *why = NULL;
@@ -215,9 +220,10 @@ static void open_section(struct tune *tune, int section)
         why = "there is one rank";
     else if (tune->most < tune_message_least(section))
         why = "all that is measured is below the least that goes past the MPI";
-    for (int w = far ? TUNE_way_pipelined : TUNE_way_packed; !why && w <= (far ? TUNE_way_pipelined : TUNE_way_direct);
-         w++)
-        *ways |= (unsigned)can(tune, section, w) << (w - TUNE_ALGORITHMS);
+    for (int w = TUNE_ALGORITHMS; !why && w < TUNE_WAYS; w++) {
+        if (w != TUNE_way_staged && reaches[w - TUNE_ALGORITHMS][far])
+            *ways |= (unsigned)can(tune, section, w) << (w - TUNE_ALGORITHMS);
+    }
     if (!why && *ways == 0)
         why =
             far ? "they are on one node, or the MPI carries them all" : "between these ranks the MPI carries them all";

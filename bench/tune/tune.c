@@ -92,12 +92,23 @@ static void allocate(struct tune *tune)
     bench_say(tune->plan, "most %zu", tune->most);
 }
 
+/* Rules by which all data movers take that algorithm, where it can, and otherwise are left to the MPI. */
+static void open_move(struct tune *tune, int move)
+{
+    size_t used = 0;
+    for (int s = TUNE_REDUCTIONS; s < TUNE_COLLECTIVES; s++)
+        used += (size_t)snprintf(tune->with[move] + used, sizeof tune->with[move] - used, "%s: *@%s%s ",
+                                 tune_section_name(s), tune_name(move), move == TUNE_mpi ? "" : " *@mpi");
+}
+
 static void open_comm(struct tune *tune)
 {
     const int any = (tune->sections & ((1u << TUNE_COLLECTIVES) - 1)) != 0;
+    for (int move = TUNE_MOVES; any && move < TUNE_CHOICES; move++)
+        open_move(tune, move);
     for (int a = 0; any && a < TUNE_ALGORITHMS; a++) {
         size_t used = 0;
-        for (int s = 0; candidate(tune, a) && s < TUNE_COLLECTIVES; s++)
+        for (int s = 0; candidate(tune, a) && s < TUNE_REDUCTIONS; s++)
             used += (size_t)snprintf(tune->with[a] + used, sizeof tune->with[a] - used, "%s: *@%s %s_enqueue: *@%s ",
                                      tune_section_name(s), tune_name(a), tune_section_name(s), tune_name(a));
     }
@@ -107,15 +118,18 @@ static void open_comm(struct tune *tune)
 }
 
 /* The default, which is asked what it takes alone, and what is measured beside it. */
-static int open_columns(const struct tune *tune, int section, struct tune_column columns[TUNE_ALGORITHMS + 1])
+static int open_columns(const struct tune *tune, int section, struct tune_column columns[TUNE_CHOICES + 1])
 {
     int n = 0;
     columns[n++] = (struct tune_column){.rules = "", .wanted = TUNE_DEFAULT};
-    for (int a = 0; section < TUNE_MESSAGE && a < TUNE_ALGORITHMS; a++) {
+    const int moves = section >= TUNE_REDUCTIONS;
+    for (int a = moves ? TUNE_MOVES : 0; section < TUNE_COLLECTIVES && a < (moves ? TUNE_CHOICES : TUNE_ALGORITHMS);
+         a++) {
         if (tune->with[a][0])
             columns[n++] = (struct tune_column){.rules = tune->with[a], .wanted = a, .timed = 1};
     }
-    for (int w = TUNE_way_direct; section >= TUNE_SHMEM && w < TUNE_CHOICES; w += TUNE_copy_engine - TUNE_way_direct)
+    for (int w = TUNE_way_direct; section >= TUNE_SHMEM && w <= TUNE_copy_engine;
+         w += TUNE_copy_engine - TUNE_way_direct)
         columns[n++] = (struct tune_column){.rules = tune_shmem_rules(w), .wanted = w, .timed = 1};
     for (int w = TUNE_ALGORITHMS; section >= TUNE_MESSAGE && section < TUNE_SHMEM && w < TUNE_WAYS; w++) {
         if (tune->message.ways[section - TUNE_MESSAGE] >> (w - TUNE_ALGORITHMS) & 1)
@@ -127,7 +141,7 @@ static int open_columns(const struct tune *tune, int section, struct tune_column
 /* Every algorithm at one size; the time and the default's name go into the point. */
 static void measure(struct tune *tune, int section, size_t bytes, double seconds)
 {
-    struct tune_column columns[TUNE_ALGORITHMS + 1];
+    struct tune_column columns[TUNE_CHOICES + 1];
     struct tune_point *point = tune_point_add(&tune->curve[section], bytes);
     if (!point)
         return;
@@ -158,6 +172,8 @@ static size_t section_size_at(const struct tune *tune, int section, int i)
         return bytes <= tune->shmem.most ? bytes : 0;
     if (section >= TUNE_MESSAGE)
         return bytes >= least ? bytes : next > least ? least : 0;
+    if (section >= TUNE_REDUCTIONS) /* blocks, one for each rank */
+        return bytes <= tune->most / (size_t)tune->plan->size ? bytes : 0;
     return tune_bytes(tune, section, bytes) <= bytes ? bytes : 0;
 }
 

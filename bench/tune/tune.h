@@ -13,15 +13,16 @@
 const char *tune_section_name(int section);
 
 struct tune {
-    const struct bench_plan *plan;   /* order, rank, size */
-    unsigned sections;               /* mask */
-    double seconds, win;             /* of all; see tune_choose() */
-    int rounds;                      /* of each size, however long they take; 0: as the seconds allow */
-    size_t most;                     /* largest size */
-    float *in, *out;                 /* device memory of `most` bytes */
-    char *host;                      /* ordinary memory: TUNE_CHECKED bytes, and the right results behind them */
-    MPI_Comm comm;                   /* of all collectives; MPI_COMM_NULL: none is measured */
-    char with[TUNE_ALGORITHMS][512]; /* rules that take that algorithm; empty: it is not measured */
+    const struct bench_plan *plan; /* order, rank, size */
+    unsigned sections;             /* mask */
+    double seconds, win;           /* of all; see tune_choose() */
+    int rounds;                    /* of each size, however long they take; 0: as the seconds allow */
+    size_t most;                   /* largest size */
+    float *in, *out;               /* device memory of `most` bytes */
+    char *host;                    /* ordinary memory: TUNE_CHECKED bytes, and the right results behind them */
+    MPI_Comm comm;                 /* of all collectives; MPI_COMM_NULL: none is measured */
+    char with[TUNE_CHOICES][512];  /* collectives: rules that take that algorithm; empty: it is not measured */
+    char how[TUNE_CHOICES][96]; /* data movers: how the library counts calls by that algorithm; empty: not known yet */
     struct tune_message {
         char *memory; /* of the device, for blocks of the largest size */
         unsigned ways[TUNE_SHMEM - TUNE_MESSAGE];
@@ -69,6 +70,7 @@ struct tune_column {
     const char *rules;
     int wanted;    /* algorithm or way that it is about; TUNE_DEFAULT: whichever its rules take */
     int algorithm; /* that it took */
+    char how[96];  /* data movers: how the call was counted */
     int timed;     /* 1: takes part in rounds */
     int calls;     /* of a round */
     void *graph;
@@ -85,6 +87,8 @@ double tune_round(struct tune *tune, const struct tune_column *column, int secti
 /* Says which algorithm the column takes, by one call; the result of small calls is compared with the right one, which
  * the column `keep` leaves. 1 where it is right. */
 int tune_try(struct tune *tune, struct tune_column *column, int section, size_t bytes, int keep);
+/* Names the algorithms of columns of a data mover by how their calls were counted, once all have been tried. */
+void tune_name_moves(struct tune *tune, struct tune_column *columns, int n, int section);
 void tune_graph_make(const struct tune *tune, struct tune_column *column, int section, size_t bytes);
 
 /* Messages: half a round trip of blocks of 64 bytes, 128 apart, into the same layout; between ranks 0 and 1, 2 and 3

@@ -2,13 +2,19 @@
 #ifndef TUTTI_BENCH_WORDS_TUNE_H
 #define TUTTI_BENCH_WORDS_TUNE_H
 
-/* Collectives that rules tell apart, messages, and puts and gets of kernels by the size of the group, in the order of
- * their sections. */
+/* Reductions and data movers that rules tell apart, messages, and puts and gets of kernels by the size of the group, in
+ * the order of their sections. */
 enum tune_section {
     TUNE_ALLREDUCE,
     TUNE_REDUCE,
     TUNE_REDUCE_SCATTER,
     TUNE_SCAN,
+    TUNE_REDUCTIONS,
+    TUNE_BCAST = TUNE_REDUCTIONS,
+    TUNE_GATHER,
+    TUNE_SCATTER,
+    TUNE_ALLGATHER,
+    TUNE_ALLTOALL,
     TUNE_COLLECTIVES,
     TUNE_MESSAGE = TUNE_COLLECTIVES, /* to ranks of the node */
     TUNE_MESSAGE_FAR,
@@ -16,8 +22,9 @@ enum tune_section {
     TUNE_SECTIONS = TUNE_SHMEM + 8
 };
 #define TUNE_SECTION_NAMES                                                                                             \
-    "allreduce", "reduce", "reduce_scatter", "scan", "message", "message_far", "shmem_put_1", "shmem_put_32",          \
-        "shmem_put_128", "shmem_put_1024", "shmem_get_1", "shmem_get_32", "shmem_get_128", "shmem_get_1024"
+    "allreduce", "reduce", "reduce_scatter", "scan", "bcast", "gather", "scatter", "allgather", "alltoall", "message", \
+        "message_far", "shmem_put_1", "shmem_put_32", "shmem_put_128", "shmem_put_1024", "shmem_get_1",                \
+        "shmem_get_32", "shmem_get_128", "shmem_get_1024"
 
 /* Most rounds of one size. */
 enum { TUNE_ROUNDS = 31 };

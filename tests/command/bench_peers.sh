@@ -30,6 +30,21 @@ said=$("$tutti" bench scan -n 1 --mpi "$mpi" -m 8,64k -i 9 -x 1 2>&1)
 holds "$said" '^# no nccl: NCCL has no such call$' "scan"
 said=$("$tutti" bench allreduce -n 1 --mpi "$mpi" -m 4,4k --type int16 -i 9 -x 1 2>&1)
 holds "$said" '^# no nccl: NCCL does not reduce sum of int16$' "a type that NCCL lacks"
+# Data movers, each by NCCL's own call or by a group, and by its copy engines where it has them; results are checked.
+for mover in bcast gather scatter allgather alltoall alltoallv neighbor_alltoall; do
+    ways='nccl +x' values=4
+    case $mover in *gather | scatter | alltoall) ways='nccl +x +nccl_ce +x' values=6 ;; esac
+    [ $mover = neighbor_alltoall ] && ways='nccl +x' values=4
+    said=$("$tutti" bench $mover -n 1 --mpi "$mpi" -m 8,64k -i 6 -x 1 --ways nccl,nccl_ce,hand 2>&1)
+    holds "$said" '^# NCCL 2\.28\.7$' "$mover: version"
+    holds "$said" "^# Size .* hand +x +$ways +best +x\$" "$mover: columns"
+    holds "$said" "^65536( +$number){4} +6  [a-z].*( +$number){$values}  [a-z_]+ +$number\$" "$mover, 64 KiB"
+    lacks "$said" 'wrong' "$mover"
+done
+said=$(FAKE_NCCL_WINDOWS=0 "$tutti" bench allgather -n 1 --mpi "$mpi" -m 8,64k -i 6 -x 1 2>&1)
+holds "$said" '^# no symmetric memory for NCCL: .*made no window' "movers without symmetric memory"
+said=$("$tutti" bench alltoall -n 1 --mpi "$mpi" -m 8,64k -i 6 -x 1 --nonblocking --ways nccl 2>&1)
+holds "$said" "^# Size +Overall +Compute +Pure +Overlap % +Iterations +Algorithm +nccl +x +best +x\$" "overlap beside NCCL"
 # Collectives of the global address space in a graph and in a stream; they take no kernels of the bench.
 for figure in graph stream; do
     said=$("$tutti" bench shmem -n 1 --mpi "$mpi" --figures $figure -m 24,4k -i 3 --seconds 0.0005 --no-validation 2>&1)

@@ -41,6 +41,15 @@ spoilt packs '^8 every 16 ' bench pack --layout blocks -m 64k,64k -i 4 -x 1 --wa
 spoilt packs '^8 every 16 ' bench pingpong -m 64k,64k -i 4 -x 1 --ways none
 spoilt packs '^MPI_Send +65536 ' bench never-slower --calls Send -m 64k,64k -i 4 -x 1
 spoilt packs '^9\^3 ' bench halo -n 2 --edges 9 -i 4 -x 1 --ways none
+# Messages and data movers, by kernels.
+export TUTTI_RULES='message: *@direct bcast: *@fetch allgather: *@fetch'
+spoilt packs '^65536 ' bench latency -m 64k,64k -i 4 -x 1 --ways none
+spoilt packs '^65536 ' bench bw -m 64k,64k -i 4 -x 1 --ways none --window 4
+spoilt packs '^65536 ' bench bcast -m 64k,64k -i 4 -x 1 --ways none
+if [ -z "$short" ]; then
+    spoilt packs '^6291456 ' bench allgather -m 6m,6m -i 2 -x 0 --ways none # of which places are looked at
+fi
+unset TUTTI_RULES
 # What gives other bits than the default is not chosen.
 said=$(TUTTI_RULES_FILE=$folder/rules LD_PRELOAD=$spoiler:$LD_PRELOAD SPOIL=direct "$tutti" tune -n 2 --mpi "$mpi" --rounds 1 --largest 64 --collective allreduce 2>&1)
 status=$?

@@ -14,7 +14,7 @@ entry=$("$tutti" info --rules | sed -nE 's/^ +\(.*, for (host, .*)\)$/\1/p')
 if [ -z "$short" ]; then
     # What is not valid is refused before anything starts.
     expect 2 "--collective alreduce is not known: did you mean allreduce?" "$tutti" tune --collective alreduce
-    expect 2 "messages and transfers of kernels have no rules in stream order" "$tutti" tune --order stream --collective message
+    expect 2 "data movers, messages and transfers of kernels have no rules in stream order" "$tutti" tune --order stream --collective message
     expect 2 "--order graph needs CUDA" "$tutti" tune --order graph
     expect 2 "-n 1 is not valid" "$tutti" tune -n 1
     expect 2 "--time 0 is not valid" "$tutti" tune --time 0
@@ -123,6 +123,34 @@ if [ -z "$short" ]; then
         fail "rules of blocking calls have changed: $(cat "$TUTTI_RULES_FILE")"
     lacks "$(cat "$TUTTI_RULES_FILE")" '^[a-z_]+_enqueue:.*@(oneshot|twoshot|direct|staged|leader)( |$)' "algorithms in stream order alone"
 fi
+
+# Data movers: every algorithm and the MPI at every size of which all blocks fit; the other rules stay.
+before=$(grep -vE '^(#|bcast:|alltoall:)' "$TUTTI_RULES_FILE")
+said=$("${quick[@]}" --collective bcast,alltoall "${json[@]}" 2>&1)
+status=$?
+checks=$((checks + 2))
+[ $status -eq 0 ] || fail "movers: status $status: $said"
+holds "$said" '^# Tutti .* tune: blocking calls, 2 ranks, blocks of 8 to 32K bytes$' "movers: head"
+for mover in bcast alltoall; do
+    for size in 8 512 8192; do
+        holds "$said" "^# $mover +$size  [a-z0-9_]+ +($number|-)  [a-z0-9_]+ +($number|-) +($number|-)( |\$)" "$mover of $size bytes"
+    done
+done
+[ "$(grep -vE '^(#|bcast:|alltoall:)' "$TUTTI_RULES_FILE")" = "$before" ] || fail "movers: the other rules have changed"
+if [ -e "$folder/r.json" ] && command -v python3 >/dev/null; then
+    checks=$((checks + 1))
+    python3 -c 'import json, sys
+j = json.load(open(sys.argv[1]))
+assert {p["collective"] for p in j["proof"]} == {"bcast", "alltoall"}
+for p in j["proof"]:
+    times = {t["algorithm"]: t["us"] for t in j["times"] if t["bytes"] == p["bytes"] and t["collective"] == p["collective"]}
+    assert "mpi" in times and (p["bytes"] < 8192 or "fetch" in times) and all(t > 0 for t in times.values()), (p, times)
+    assert p["default"] in times and p["tuned"] in times, (p, times)' "$folder/r.json" || fail "the JSON of movers"
+fi
+printf 'device: %s\nbcast: 0-1k@mpi *@fetch\n' "$entry" >"$folder/forced"
+said=$(TUTTI_RULES_FILE=$folder/forced "$tutti" bench bcast --mpi "$mpi" -m 512,64k -i 4 -x 1 --ways none 2>&1)
+holds "$said" '^512 .* mpi: ' "a measured rule for a mover"
+holds "$said" '^65536 .* fetched' "a second one"
 
 # Messages: every way at every size, from the least on that goes past the MPI; the other rules stay.
 before=$(grep -vE '^(#|message:)' "$TUTTI_RULES_FILE")

@@ -1,14 +1,16 @@
 #!/bin/bash
 # Measurements on the GPUs of this machine: bench.sh BUILD [RESULTS]. Tables, JSON and plots go to RESULTS (default
 # BUILD/gpu-results), with machine.txt beside them. What may be set:
-#   PLAN          parts, in this order: graph blocking types pairs shared phases pack halo never shmem overhead (default: all but the last)
+#   PLAN          parts, in this order: graph blocking messages movers types pairs phases shared pack halo never shmem overhead
+#                 (default: all but the last)
 #   GPUS          numbers of GPUs for graph and blocking (default: all, then half of them, down to 2)
 #   SIZES         bytes (default: those of the project's tables, 8 to 512m)
 #   PACK_SIZES    bytes of plain strides (4k,64k,1m,8m,64m,256m; tiny and far blocks up to 8m)
 #   EDGES         of the halo exchange (64,128,256)
+#   MESSAGE_SIZES, MOVER_SIZES  bytes of messages and of what a rank moves to one other (8 to 64m)
 #   NEVER_SIZES   bytes of the calls beside copying by hand (8,256,1k,8k,64k,1m,16m)
 #   POINT         seconds for one way at one size (0.25)
-#   BUDGET        seconds after which no further run is started (420)
+#   BUDGET        seconds after which no further run is started (480)
 #   SECONDS_EACH  most of one run (180)
 #   MPI           the MPI to use, as tutti bench --mpi takes it. Intel MPI's own CUDA path is measured beside (`native`)
 #                 where I_MPI_OFFLOAD=1 I_MPI_OFFLOAD_MODE=cuda are set.
@@ -17,11 +19,11 @@ build=${1:?build folder}
 results=${2:-$build/gpu-results}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 4)
-plan=" ${PLAN:-graph blocking types pairs shared phases pack halo never shmem} "
+plan=" ${PLAN:-graph blocking messages movers types pairs phases shared pack halo never shmem} "
 sizes=${SIZES:-8,2k,8k,32k,128k,512k,2m,8m,32m,128m,512m}
 small=${SMALL_SIZES:-8,2k,8k,32k,64k,128k,512k,2m,16m}
 point=${POINT:-0.25}
-budget=${BUDGET:-420}
+budget=${BUDGET:-480}
 each=${SECONDS_EACH:-180}
 failed=0 left_out=0 started=$SECONDS
 
@@ -78,28 +80,58 @@ bench() {
     echo "== $name took $((SECONDS - began)) s"
 }
 
-first=1
+# Each loop begins with all GPUs; what matters most comes first, so that a budget that ends early leaves out the rest.
+most=${counts%%[[:space:]]*}
 for n in $counts; do
     for collective in allreduce reduce reduce_scatter; do
         in_plan graph && bench "$collective-$n-gpus-graph" $collective "$n" -m "$sizes" --order graph
     done
-    if [ $first -eq 1 ]; then
-        for collective in allreduce reduce reduce_scatter; do
-            in_plan blocking && bench "$collective-$n-gpus" $collective "$n" -m "$sizes" --ways nccl,native
-        done
-        in_plan blocking && bench "allreduce-$n-gpus-staged" allreduce "$n" -m "8,2k,8k,32k,128k,512k,2m,8m" --ways staged
-        for type in double int32; do
-            in_plan types && bench "allreduce-$n-gpus-graph-$type" allreduce "$n" -m "$sizes" --order graph --type $type
-        done
-        in_plan pairs && bench "allreduce-$n-gpus-pairs" allreduce "$n" -m 16m --order graph --ops all --types all --seconds 0.1
-        for collective in allreduce reduce reduce_scatter; do
-            in_plan phases && bench "$collective-$n-gpus-phases" $collective "$n" -m "$sizes" --phases
-        done
-    else
-        in_plan blocking && bench "allreduce-$n-gpus" allreduce "$n" -m "$sizes" --ways nccl,native
-    fi
-    first=0
+    in_plan blocking || continue
+    bench "allreduce-$n-gpus" allreduce "$n" -m "$sizes" --ways nccl,native
+    [ "$n" = "$most" ] || continue
+    for collective in reduce reduce_scatter; do
+        bench "$collective-$n-gpus" $collective "$n" -m "$sizes" --ways nccl,native
+    done
+    bench "allreduce-$n-gpus-staged" allreduce "$n" -m "8,2k,8k,32k,128k,512k,2m,8m" --ways staged
 done
+# Messages between two GPUs, then pairs of all; staging by hand and by the library at the sizes where it may matter alone.
+if in_plan messages && [ -n "$most" ]; then
+    for name in latency bw bibw; do
+        bench "$name" $name 2 -m "${MESSAGE_SIZES:-8,1k,16k,64k,512k,1m,4m,8m,16m,64m}" --ways nccl,native --seconds 0.1
+    done
+    bench "mbw_mr-$most-gpus" mbw_mr "$((most / 2 * 2))" -m "${MESSAGE_SIZES:-8,1k,16k,64k,512k,4m}" --ways nccl,native --seconds 0.1
+    for name in latency bw; do
+        bench "$name-staged" $name 2 -m 8,1k,8k,64k,1m --ways hand,staged --seconds 0.05
+    done
+fi
+# Data movers: blocking calls, nonblocking ones with their overlap, then those beside staging.
+if in_plan movers && [ -n "$most" ]; then
+    for name in bcast allgather alltoall gather scatter neighbor_alltoall alltoallv; do
+        bench "$name-$most-gpus" "$name" "$most" -m "${MOVER_SIZES:-8,1k,8k,64k,256k,1m,4m,16m,64m}" --ways nccl,nccl_ce,native --seconds 0.1
+    done
+    for name in bcast allgather alltoall; do
+        bench "$name-$most-gpus-graph" $name "$most" -m "${MOVER_SIZES:-8,1k,8k,64k,256k,1m,4m,16m,64m}" --order graph --seconds 0.1
+    done
+    for n in $counts; do
+        for name in bcast allgather alltoall; do
+            bench "$name-$n-gpus-overlap" "$name" "$n" --nonblocking -m 8,8k,64k,1m,16m --ways nccl,native --seconds 0.1
+            [ "$n" = "$most" ] ||
+                bench "$name-$n-gpus" $name "$n" -m "${MOVER_SIZES:-8,1k,8k,64k,256k,1m,4m,16m,64m}" --ways nccl,nccl_ce,native --seconds 0.1
+        done
+    done
+    for name in bcast allgather alltoall; do
+        bench "$name-$most-gpus-staged" $name "$most" -m 8,1k,8k,64k,1m --ways hand,staged --seconds 0.05
+    done
+fi
+if [ -n "$most" ]; then
+    for type in double int32; do
+        in_plan types && bench "allreduce-$most-gpus-graph-$type" allreduce "$most" -m "$sizes" --order graph --type $type
+    done
+    in_plan pairs && bench "allreduce-$most-gpus-pairs" allreduce "$most" -m 16m --order graph --ops all --types all --seconds 0.1
+    for collective in allreduce reduce reduce_scatter; do
+        in_plan phases && bench "$collective-$most-gpus-phases" $collective "$most" -m "$sizes" --phases
+    done
+fi
 # Ranks that share GPUs.
 if in_plan shared; then
     CUDA_VISIBLE_DEVICES=0 bench allreduce-4-ranks-1-gpu allreduce 4 -m "$small" --ways native

@@ -4,14 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/words/transfer.h"
+#include "tools/bench/sheet.h"
 #include "tools/common/commands.h"
 
 static const struct bench *const benches[] = {
-    &bench_allreduce, &bench_reduce, &bench_reduce_scatter, &bench_reduce_scatter_block,
-    &bench_scan,      &bench_exscan, &bench_pack,           &bench_halo,
-    &bench_pingpong,  &bench_shmem,  &bench_hand,           &bench_overhead,
+    &bench_allreduce, &bench_reduce,   &bench_reduce_scatter, &bench_reduce_scatter_block,
+    &bench_scan,      &bench_exscan,
+#define TRANSFER(id, name, call, group, figure, text) &bench_transfers[TRANSFER_##id],
+#include "bench/words/transfers.def"
+#undef TRANSFER
+    &bench_pack,      &bench_halo,     &bench_pingpong,       &bench_shmem,
+    &bench_hand,      &bench_overhead,
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
+
+/* What takes the records of the ranks and what writes files: of a description of columns, or the benchmark's own. */
+struct bench_ends {
+    void *table;
+    struct bench_report *report;
+    void (*record)(void *table, char *text);
+    int (*json)(const void *table);
+    int (*plot)(const void *table);
+};
+
+static struct bench_ends bench_ends_of(const struct bench *bench)
+{
+    if (!bench->sheet)
+        return (struct bench_ends){bench->table, bench->report, bench->record, bench->json, bench->plot};
+    return (struct bench_ends){bench->sheet, &bench->sheet->report, bench_sheet_record, BENCH_JSON(bench_sheet_json),
+                               bench_sheet_plot};
+}
 
 static int bench_run(const struct bench *bench, int argc, char **argv)
 {
@@ -33,20 +56,21 @@ static int bench_run(const struct bench *bench, int argc, char **argv)
         bench->prepare();
     bench_files_check(options);
     bench_place_find(options, &place);
-    bench->report->place = &place;
+    const struct bench_ends ends = bench_ends_of(bench);
+    ends.report->place = &place;
 
     struct tool_words words = {.word = NULL};
     bench_words_begin(&words, bench->does, options);
     bench->tell(&words);
-    const int status = bench_start(options, &place, words.word, 1, bench->record, bench->table);
+    const int status = bench_start(options, &place, words.word, 1, ends.record, ends.table);
     tool_words_free(&words);
 
-    int failed = bench->close ? bench->close(bench->table, status) : 0;
-    if (options->json && bench->json)
-        failed |= bench->json(bench->table);
-    if (options->plot && bench->plot)
-        failed |= bench->plot(bench->table);
-    return bench_report_status(bench->report, status, failed);
+    int failed = bench->close ? bench->close(ends.table, status) : 0;
+    if (options->json && ends.json)
+        failed |= ends.json(ends.table);
+    if (options->plot && ends.plot)
+        failed |= ends.plot(ends.table);
+    return bench_report_status(ends.report, status, failed);
 }
 
 static void usage(FILE *to)

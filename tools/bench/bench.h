@@ -70,19 +70,22 @@ void bench_options_read(const struct bench_spec *spec, struct bench_options *opt
 /* A benchmark: its options, what the ranks are told, the columns of its table, its files. Functions that are NULL have
  * nothing to do; each works on the benchmark's own options and table. */
 struct bench_place;
+struct bench_sheet;
 struct bench {
     const char *name, *text; /* of the command line, and of the list of benchmarks */
     const char *does;        /* of the ranks: BENCH_DOES_... */
     const struct bench_kind *kind;
     struct bench_spec spec;
     struct bench_options *options;
+    /* Its table, by a description of columns. NULL: `table`, `report`, `record`, `json` and `plot` are its own. */
+    struct bench_sheet *sheet;
     void *table; /* its own kind, and in it the report */
     struct bench_report *report;
     void (*begin)(const struct bench *bench);    /* its defaults, where they differ from the usual ones */
     void (*check)(void);                         /* refuses what does not go together; fills what was left open */
     void (*prepare)(void);                       /* before the ranks start: kernels, environment */
     void (*tell)(struct tool_words *words);      /* arguments of the ranks, behind the shared ones */
-    void (*record)(void *table, char *text);     /* the columns: takes a record of the ranks */
+    void (*record)(void *table, char *text);     /* takes a record of the ranks */
     int (*close)(void *table, int status);       /* what is shown behind all rows; 1: the command fails */
     int (*json)(const void *table);              /* 0, or 1: not written (reported) */
     int (*plot)(const void *table);              /* likewise */
@@ -95,7 +98,8 @@ struct bench {
 #define BENCH_JSON(write) NULL
 #endif
 extern const struct bench bench_allreduce, bench_reduce, bench_reduce_scatter, bench_reduce_scatter_block, bench_scan,
-    bench_exscan, bench_pack, bench_halo, bench_pingpong, bench_shmem, bench_hand, bench_overhead;
+    bench_exscan, bench_pack, bench_halo, bench_pingpong, bench_shmem, bench_hand, bench_overhead,
+    bench_transfers[]; /* in the order of bench/words/transfers.def */
 
 /* Parts of options. `option` is named where something is refused. */
 void bench_sizes_read(const char *text, struct bench_options *out);

@@ -1,14 +1,27 @@
-/* tutti bench halo and tutti bench pingpong: options, and the run. */
-#include "tools/bench/exchange.h"
+/* tutti bench halo and tutti bench pingpong: options and columns. */
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/words/exchange_way.h"
+#include "tools/bench/sheet.h"
+
 enum { KEY_EDGES = BENCH_KEY_OWN, KEY_RADIUS, KEY_QUANTITIES, KEY_BLOCK, KEY_STRIDE, KEY_WAYS };
 
-static struct exchange_options options;
-static struct exchange_table table = {.options = &options};
+static struct {
+    struct bench_options bench; /* sizes: edges of the halo, bytes of the ping-pong */
+    int halo;                   /* 1; 0: pingpong */
+    int radius, quantities;
+    size_t block, stride;
+    unsigned ways;
+} options;
+
+static const char *const ways[EXCHANGE_WAYS] = {
+#define EXCHANGE_WAY(id, name, text) name,
+#include "bench/words/exchange_ways.def"
+#undef EXCHANGE_WAY
+};
 
 #define WAYS_OPTION                                                                                                    \
     {                                                                                                                  \
@@ -31,14 +44,11 @@ static const struct argp_option pingpong_own[] = {
 
 static unsigned read_ways(const char *text)
 {
-    const char *names[EXCHANGE_WAYS];
-    for (int way = 0; way < EXCHANGE_WAYS; way++)
-        names[way] = exchange_way_title(way);
     if (strcmp(text, "none") == 0)
         return 0;
     if (strcmp(text, "all") == 0)
         return ~0u;
-    return bench_some_of("--ways", text, names + 1, EXCHANGE_WAYS - 1) << 1;
+    return bench_some_of("--ways", text, ways + 1, EXCHANGE_WAYS - 1) << 1;
 }
 
 static void read_edges(const char *text, struct bench_options *b)
@@ -63,25 +73,24 @@ static size_t read_bytes(const char *option, const char *text)
 
 static int exchange_take(int key, char *argument)
 {
-    struct exchange_options *o = &options;
     switch (key) {
     case KEY_EDGES:
-        read_edges(argument, &o->bench);
+        read_edges(argument, &options.bench);
         break;
     case KEY_RADIUS:
-        o->radius = (int)tool_number("--radius", argument, 1, 64);
+        options.radius = (int)tool_number("--radius", argument, 1, 64);
         break;
     case KEY_QUANTITIES:
-        o->quantities = (int)tool_number("--quantities", argument, 1, 64);
+        options.quantities = (int)tool_number("--quantities", argument, 1, 64);
         break;
     case KEY_BLOCK:
-        o->block = read_bytes("--block", argument);
+        options.block = read_bytes("--block", argument);
         break;
     case KEY_STRIDE:
-        o->stride = read_bytes("--stride", argument);
+        options.stride = read_bytes("--stride", argument);
         break;
     case KEY_WAYS:
-        o->ways = read_ways(argument);
+        options.ways = read_ways(argument);
         break;
     default:
         return 0;
@@ -89,7 +98,7 @@ static int exchange_take(int key, char *argument)
     return 1;
 }
 
-#define COLUMNS                                                                                                        \
+#define COLUMNS_DOC                                                                                                    \
     "A time is that of one exchange after a barrier, of the rank that takes longest; medians over exchanges in "       \
     "microseconds. The other ways show, behind their median (x), how many times Tutti's that is; by_ ones how many "   \
     "times "                                                                                                           \
@@ -104,37 +113,90 @@ static const char halo_doc[] =
     "for each neighbour; by_staged, by_packed and by_direct are isend with that rule for messages in force; "
     "fused packs by hand, all neighbours in one launch, and sends what was packed; each "
     "calls MPI_Pack for each neighbour and quantity; plain (host device) is the plain MPI on ordinary memory, "
-    "native the MPI's own way with device pointers.\n\n" COLUMNS;
+    "native the MPI's own way with device pointers.\n\n" COLUMNS_DOC;
 static const char pingpong_doc[] =
     "Measures half a round trip of a message of blocks between two ranks, from device memory into the same "
     "layout.\v"
     "Ways: tutti is MPI_Send and MPI_Recv with the type; by_staged, by_packed and by_direct are the same with that "
     "rule for messages in force; packed calls MPI_Pack, sends, and calls MPI_Unpack; "
     "flat sends as many bytes without gaps; plain (host device) is the plain MPI on ordinary memory, native the "
-    "MPI's own way with device pointers.\n\n" COLUMNS;
+    "MPI's own way with device pointers.\n\n" COLUMNS_DOC;
 
 static void pingpong_check(void)
 {
-    struct exchange_options *o = &options;
-    struct bench_options *b = &o->bench;
-    if (!o->stride)
-        o->stride = 2 * o->block;
+    struct bench_options *b = &options.bench;
+    if (!options.stride)
+        options.stride = 2 * options.block;
     if (b->ranks != 2)
         tool_refuse("-n %d: a ping-pong has two ranks", b->ranks);
-    if (o->stride < o->block)
-        tool_refuse("--stride %zu is less than --block %zu: blocks would lie one over the other", o->stride, o->block);
+    if (options.stride < options.block)
+        tool_refuse("--stride %zu is less than --block %zu: blocks would lie one over the other", options.stride,
+                    options.block);
     for (size_t bytes = 1024; b->n_sizes == 0 || (!b->sizes_given && bytes <= 16 << 20 && b->n_sizes < 15); bytes *= 2)
         b->sizes[b->n_sizes++] = bytes;
     for (int i = 0; i < b->n_sizes; i++) {
-        if (b->sizes[i] % o->block != 0 || b->sizes[i] > INT_MAX)
+        if (b->sizes[i] % options.block != 0 || b->sizes[i] > INT_MAX)
             tool_refuse("-m: %zu bytes are not a whole number of blocks of %zu, or more than MPI_Send takes",
-                        b->sizes[i], o->block);
+                        b->sizes[i], options.block);
     }
 }
 
+/* ---- columns ---- */
+
+static int exchange_has_rules(int way)
+{
+    return way >= EXCHANGE_BY_STAGED && way <= EXCHANGE_BY_PIPELINED;
+}
+
+static int halo_base(int way)
+{
+    return exchange_has_rules(way) ? EXCHANGE_ISEND : EXCHANGE_TUTTI;
+}
+
+static char *exchange_title(void)
+{
+    return tool_print(options.halo ? "halo exchange" : "ping-pong of a type");
+}
+
+static void exchange_about(const struct bench_sheet *sheet)
+{
+    const char *typed = options.halo ? "isend" : "tutti";
+    if (options.halo)
+        printf("# periodic, 26 neighbours, rim of %d cells, %d quantities of 8 bytes\n", options.radius,
+               options.quantities);
+    if ((options.ways >> EXCHANGE_BY_STAGED & 15) && sheet->options->ranks > 1)
+        printf("# by_: %s with the rule 'message: *@...' (between nodes message_far:); x: in units of %s's, with the "
+               "rules in force; went: how many of the messages of all ranks, by the library's counters\n",
+               typed, typed);
+}
+
+static const char *halo_option(int i, double *value)
+{
+    *value = i ? options.quantities : options.radius;
+    return i == 0 ? "radius" : i == 1 ? "quantities" : NULL;
+}
+
+static const struct bench_field exchange_fields[] = {
+    {.key = "layout", .title = "# Layout", .width = -16, .text = 1},
+    {.key = "bytes", .title = "Bytes", .width = 10},
+    {.key = "algorithm", .title = "Algorithm", .width = -24, .text = 1, .own = 1, .word = "how"},
+    {.key = NULL}};
+#define EXCHANGE_COLUMNS(...)                                                                                          \
+    {                                                                                                                  \
+        .ways = ways, .n_ways = EXCHANGE_WAYS, .fields = exchange_fields, .size = 1,                                   \
+        .times = SHEET_MEDIAN | SHEET_MIN | SHEET_MAX | SHEET_ITERATIONS, .title = exchange_title,                     \
+        .about = exchange_about, __VA_ARGS__                                                                           \
+    }
+static const struct bench_columns halo_columns = EXCHANGE_COLUMNS(.went = 22, .base = halo_base, .option = halo_option);
+static const struct bench_columns pingpong_columns = EXCHANGE_COLUMNS(.went = 9);
+
+static struct bench_sheet sheet = {.options = &options.bench};
+
 static void exchange_begin(const struct bench *bench)
 {
+    sheet.name = bench->name;
     options.halo = strcmp(bench->name, BENCH_DOES_HALO) == 0;
+    sheet.columns = options.halo ? &halo_columns : &pingpong_columns;
     options.radius = 3;
     options.quantities = 8;
     options.block = 8;
@@ -155,12 +217,11 @@ static void halo_check(void)
 
 static void exchange_tell(struct tool_words *words)
 {
-    const struct exchange_options *o = &options;
-    bench_word_add(words, "radius", o->radius);
-    bench_word_add(words, "quantities", o->quantities);
-    bench_word_add(words, "block", (long long)o->block);
-    bench_word_add(words, "stride", (long long)o->stride);
-    bench_word_add(words, "ways", o->ways);
+    bench_word_add(words, "radius", options.radius);
+    bench_word_add(words, "quantities", options.quantities);
+    bench_word_add(words, "block", (long long)options.block);
+    bench_word_add(words, "stride", (long long)options.stride);
+    bench_word_add(words, "ways", options.ways);
 }
 
 const struct bench bench_halo = {
@@ -169,14 +230,10 @@ const struct bench bench_halo = {
     .does = BENCH_DOES_HALO,
     .spec = {.without = "message-size", .own = halo_own, .take = exchange_take, .doc = halo_doc},
     .options = &options.bench,
-    .table = &table,
-    .report = &table.report,
+    .sheet = &sheet,
     .begin = exchange_begin,
     .check = halo_check,
     .tell = exchange_tell,
-    .record = exchange_table_record,
-    .json = BENCH_JSON(exchange_json_write),
-    .plot = exchange_plot_write,
 };
 
 const struct bench bench_pingpong = {
@@ -185,12 +242,8 @@ const struct bench bench_pingpong = {
     .does = BENCH_DOES_PINGPONG,
     .spec = {.own = pingpong_own, .take = exchange_take, .doc = pingpong_doc},
     .options = &options.bench,
-    .table = &table,
-    .report = &table.report,
+    .sheet = &sheet,
     .begin = exchange_begin,
     .check = pingpong_check,
     .tell = exchange_tell,
-    .record = exchange_table_record,
-    .json = BENCH_JSON(exchange_json_write),
-    .plot = exchange_plot_write,
 };

@@ -1,14 +1,19 @@
-/* tutti bench never-slower: options, and the run. */
-#include "tools/bench/hand.h"
-
+/* tutti bench never-slower: options and columns. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/words/hand.h"
+#include "tools/bench/sheet.h"
+
 enum { KEY_CALLS = BENCH_KEY_OWN, KEY_TOLERANCE, KEY_LIMIT };
 
-static struct hand_options options;
-static struct hand_table table = {.options = &options};
+static struct {
+    struct bench_options bench;
+    unsigned long long calls; /* mask of enum hand_call_id */
+    double tolerance;         /* percent by which a call may take longer than by hand */
+    int fails;                /* 1: exit status 1 where one takes longer */
+} options;
 
 static const struct argp_option hand_own[] = {
     {"message-size", 'm', "SIZES", 0,
@@ -77,17 +82,16 @@ static double read_percent(const char *option, const char *text)
 
 static int hand_take(int key, char *argument)
 {
-    struct hand_options *o = &options;
     switch (key) {
     case KEY_CALLS:
-        o->calls = read_calls(argument);
+        options.calls = read_calls(argument);
         break;
     case KEY_TOLERANCE:
-        o->tolerance = read_percent("--tolerance", argument);
+        options.tolerance = read_percent("--tolerance", argument);
         break;
     case KEY_LIMIT:
-        o->tolerance = read_percent("--limit", argument);
-        o->fails = 1;
+        options.tolerance = read_percent("--limit", argument);
+        options.fails = 1;
         break;
     default:
         return 0;
@@ -110,6 +114,86 @@ static const char hand_doc[] =
     "makes of the same data in ordinary memory. The exit status is 1 where a result is wrong or, with --limit, a "
     "call is "
     "behind, 2 where an option or a setting is not valid.";
+
+/* ---- columns ---- */
+
+static const char *const ways[HAND_WAYS] = {HAND_WAY_NAMES};
+
+static int hand_is_behind(const struct bench_sheet *sheet, const struct bench_line *line)
+{
+    const struct bench_time *own = line->time[HAND_WAY_TUTTI], *hand = line->time[HAND_WAY_BY_HAND];
+    (void)sheet;
+    return own->known && hand->known && own->median > hand->median * (1 + options.tolerance / 100);
+}
+
+static char *hand_title(void)
+{
+    return tool_print("never-slower, every call beside the same by hand");
+}
+
+static void hand_about(const struct bench_sheet *sheet)
+{
+    printf("# by_hand: a copy to %s host memory, the MPI's own call, a copy back\n",
+           sheet->fact[0][0] ? sheet->fact[0] : "ordinary");
+}
+
+static struct bench_sheet sheet;
+
+static int hand_behind(void)
+{
+    int behind = 0;
+    for (int i = 0; i < sheet.lines; i++)
+        behind += hand_is_behind(&sheet, &sheet.line[i]);
+    return behind;
+}
+
+static const char *hand_option(int i, double *value)
+{
+    *value = i ? hand_behind() : options.tolerance;
+    return i == 0 ? "tolerance_percent" : i == 1 ? "behind" : NULL;
+}
+
+static const struct bench_field hand_fields[] = {{.key = "call", .title = "# Call", .width = -28, .text = 1},
+                                                 {.key = "bytes", .title = "Bytes", .width = 10},
+                                                 {.key = "how", .title = "how", .text = 1, .own = 2, .word = "how"},
+                                                 {.key = NULL}};
+static const char *const hand_facts[] = {"staging", NULL};
+static const struct bench_columns hand_columns = {
+    .ways = ways,
+    .n_ways = HAND_WAYS,
+    .fields = hand_fields,
+    .size = 1,
+    .times = SHEET_MEDIAN | SHEET_MIN | SHEET_MAX | SHEET_ITERATIONS,
+    .facts = hand_facts,
+    .marks = 1,
+    .behind = hand_is_behind,
+    .title = hand_title,
+    .about = hand_about,
+    .option = hand_option,
+};
+static struct bench_sheet sheet = {.columns = &hand_columns, .options = &options.bench, .name = BENCH_DOES_HAND};
+
+/* Behind the last row: which rows are behind. Their number. */
+static int hand_print_end(void)
+{
+    const int behind = hand_behind();
+    if (behind == 0) {
+        printf("# never slower: none of %d rows is behind copying by hand by more than %g %%\n", sheet.lines,
+               options.tolerance);
+        return 0;
+    }
+    printf("# never slower: %d of %d rows %s behind copying by hand by more than %g %%:\n", behind, sheet.lines,
+           behind == 1 ? "is" : "are", options.tolerance);
+    for (int i = 0; i < sheet.lines; i++) {
+        const struct bench_line *line = &sheet.line[i];
+        if (hand_is_behind(&sheet, line))
+            printf("#   %s, %lld bytes: x %.2f, %s\n", line->text[0], line->number[1],
+                   bench_sheet_ratio(&sheet, line, HAND_WAY_BY_HAND), line->text[2]);
+    }
+    return behind;
+}
+
+/* ---- the benchmark ---- */
 
 static void hand_begin(const struct bench *bench)
 {
@@ -142,7 +226,7 @@ static void hand_tell(struct tool_words *words)
 static int hand_close(void *unused, int status)
 {
     (void)unused;
-    const int behind = status == 0 && table.report.ended ? hand_table_end(&table) : 0;
+    const int behind = status == 0 && sheet.report.ended ? hand_print_end() : 0;
     return options.fails && behind > 0;
 }
 
@@ -152,12 +236,9 @@ const struct bench bench_hand = {
     .does = BENCH_DOES_HAND,
     .spec = {.without = "plot", .own = hand_own, .take = hand_take, .doc = hand_doc},
     .options = &options.bench,
-    .table = &table,
-    .report = &table.report,
+    .sheet = &sheet,
     .begin = hand_begin,
     .check = hand_check,
     .tell = hand_tell,
-    .record = hand_table_record,
-    .json = BENCH_JSON(hand_json_write),
     .close = hand_close,
 };

@@ -117,7 +117,7 @@ char *tune_file_entry(const struct tune_run *run)
                            run->interrupted > 0 ? ", interrupted" : "");
     for (int s = 0; s < 2 * TUNE_SECTIONS; s++) {
         int enqueue = s >= TUNE_SECTIONS, section = s % TUNE_SECTIONS;
-        if (enqueue && section >= TUNE_MESSAGE)
+        if (enqueue && section >= TUNE_REDUCTIONS)
             continue;
         char *name = tool_print("%s%s", tune_sections[section], enqueue ? "_enqueue" : "");
         const char *made = run->rules[section];

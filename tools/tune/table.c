@@ -195,7 +195,10 @@ void tune_table(struct tune_run *run)
     clear_progress(run);
     const int alone = o->sections >> TUNE_MESSAGE << TUNE_MESSAGE == o->sections;
     printf("# Tutti %s tune: %s, %d ranks, %s %s bytes\n", tutti_version(), orders[o->start.order], o->start.ranks,
-           alone ? "messages up to" : "sum of float, 8 to", tool_size_text(run->most, size));
+           alone                                         ? "messages up to"
+           : o->sections & ((1u << TUNE_REDUCTIONS) - 1) ? "sum of float, 8 to"
+                                                         : "blocks of 8 to",
+           tool_size_text(run->most, size));
     printf("# %s (%s)\n# %s\n", run->mpi, run->place->mpi->launcher, run->entry);
     if (run->interrupted > 0)
         printf("# interrupted after %.0f s: sizes that had not been measured keep the defaults\n", run->interrupted);

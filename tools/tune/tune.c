@@ -19,7 +19,8 @@ static const struct argp_option tune_own[] = {
     {"ranks", 'n', "RANKS", 0, "Number of ranks: as many as your jobs have on a machine (one a GPU, at least 2)", 1},
     {"timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks print nothing for this long (120)", 1},
     {"collective", KEY_COLLECTIVE, "LIST", 0,
-     "allreduce, reduce, reduce_scatter, scan, message (how messages go to ranks of the node), message_far (to other "
+     "allreduce, reduce, reduce_scatter, scan, bcast, gather, scatter, allgather, alltoall, message (how messages go "
+     "to ranks of the node), message_far (to other "
      "nodes), shmem (from which size on puts and gets of kernels go to copy engines; shmem_put_128 and so on by the "
      "threads of a group), with commas, or all (default); rules of others stay in the file",
      2},
@@ -92,7 +93,8 @@ static const struct bench_spec tune_spec = {
     .own = tune_own,
     .take = tune_take,
     .doc =
-        "Measures every algorithm that can run here, for contributions from 8 bytes on, and every way of messages, and "
+        "Measures every algorithm of reductions and data movers that can run here, from 8 bytes on, and every way of "
+        "messages, and "
         "writes rules that choose the fastest; then measures these beside the defaults, and leaves the default where a "
         "rule loses.\v"
         "The library reads the rules at a program's start: after TUTTI_RULES, before its defaults, on the device "
@@ -111,10 +113,11 @@ static void tune_options_read(int argc, char **argv)
     out->most -= out->most % 8;
     tool_check_settings();
     bench_check_device(&out->start);
-    if (out->start.order != BENCH_HOST && out->sections >> TUNE_MESSAGE << TUNE_MESSAGE == out->sections)
-        tool_refuse("--collective: messages and transfers of kernels have no rules in stream order; leave --order out");
+    if (out->start.order != BENCH_HOST && out->sections >> TUNE_REDUCTIONS << TUNE_REDUCTIONS == out->sections)
+        tool_refuse("--collective: data movers, messages and transfers of kernels have no rules in stream order; leave "
+                    "--order out");
     if (out->start.order != BENCH_HOST)
-        out->sections &= (1u << TUNE_MESSAGE) - 1;
+        out->sections &= (1u << TUNE_REDUCTIONS) - 1;
     if (out->start.ranks == 0) {
         const struct tutti_device *device = tutti_device();
         int gpus = !device->simulates && device->gpu.count ? device->gpu.count() : 0;

@@ -1,0 +1,26 @@
+/* The MPI functions that a benchmark calls in more than one way: those of the library in front, and the MPI's own. */
+#ifndef TUTTI_BENCH_COMMON_CALLS_H
+#define TUTTI_BENCH_COMMON_CALLS_H
+
+#include "bench/common/bench.h"
+
+/* clang-format off */
+#define BENCH_CALLS(X) \
+    X(Send) X(Recv) X(Sendrecv) X(Isend) X(Irecv) X(Waitall) X(Wait) X(Test) X(Send_init) X(Recv_init) X(Startall) \
+    X(Request_free) X(Allreduce) X(Reduce) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Exscan) X(Bcast) \
+    X(Gather) X(Gatherv) X(Scatter) X(Scatterv) X(Allgather) X(Allgatherv) X(Alltoall) X(Alltoallv) X(Alltoallw) \
+    X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) \
+    X(Neighbor_alltoallw) X(Iallreduce) X(Ireduce) X(Ireduce_scatter_block) X(Iscan) X(Ibcast) X(Igather) \
+    X(Iscatter) X(Iallgather) X(Ialltoall) X(Ialltoallv) X(Ineighbor_alltoall)
+/* clang-format on */
+struct bench_calls {
+#define BENCH_CALL_FIELD(name) __typeof__(&MPI_##name) name;
+    BENCH_CALLS(BENCH_CALL_FIELD)
+#undef BENCH_CALL_FIELD
+};
+/* As the program is linked: those of the library where that is preloaded. */
+void bench_calls_linked(struct bench_calls *out);
+/* Those of the MPI itself; ends the program where it lacks one. */
+void bench_calls_own(struct bench_calls *out);
+
+#endif

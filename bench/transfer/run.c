@@ -1,0 +1,323 @@
+/* Timing of the transfers in the order of the host, each way in turn (columns.h). Messages: the time of the rank that
+ * sends and takes longest. Collectives: the average over ranks, as the OSU benchmarks have it. With --nonblocking a way
+ * has two columns: the call with its wait, and the same with a computation in between that takes as long as that. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/columns.h"
+#include "bench/common/gpu.h"
+#include "bench/common/ordered.h"
+#include "bench/common/outcome.h"
+#include "bench/common/place.h"
+#include "bench/transfer/ways.h"
+#include "core/clock.h"
+#include "rules/rules.h"
+#include "tutti/tutti.h"
+
+enum { TRANSFER_COLUMNS = 2 * TRANSFER_WAYS };
+
+struct transfer_run {
+    struct transfer t;
+    struct transfer_memory memory;
+    int used[TRANSFER_WAYS];
+    struct transfer_sums { /* us, over calls at the current size; with the computation: of both from the same calls */
+        double pure, overall, compute;
+        long pures, overalls;
+    } sum[TRANSFER_WAYS];
+};
+
+/* ---- one call ---- */
+
+static void transfer_must(const struct transfer *t, int way, int error)
+{
+    if (error != MPI_SUCCESS)
+        bench_fail("MPI_%s (%s) failed with error %d", t->row->call, transfer_way_name(way), error);
+}
+
+static void transfer_by_hand(const struct transfer_run *run, int way, int back)
+{
+    const struct transfer *t = &run->t;
+    const struct transfer_buffers b = transfer_buffers_of(&run->memory, way);
+    const size_t bytes = (size_t)(back ? t->row->out(t) : t->row->in(t)) * t->bytes;
+    if (!b.device_in || t->row->copies || bytes == 0)
+        return;
+    bench_must(back ? tutti_copy(b.device_out, b.out, bytes) : tutti_copy(b.in, b.device_in, bytes), "copying");
+}
+
+static int transfer_is_nccl(int way)
+{
+    return way >= TRANSFER_WAY_NCCL;
+}
+
+static void transfer_start(const struct transfer_run *run, int way, MPI_Request *request)
+{
+    const struct transfer *t = &run->t;
+    const struct transfer_buffers b = transfer_buffers_of(&run->memory, way);
+    if (transfer_is_nccl(way)) {
+        t->row->nccl(t, way == TRANSFER_WAY_NCCL_CE ? BENCH_NCCL_ENGINES : BENCH_NCCL_USUAL, &b);
+        return;
+    }
+    transfer_by_hand(run, way, 0);
+    transfer_must(t, way, request ? t->row->start(t, way, &b, request) : t->row->run(t, way, &b));
+}
+
+static void transfer_finish(const struct transfer_run *run, int way, MPI_Request *request)
+{
+    const struct transfer *t = &run->t;
+    if (transfer_is_nccl(way)) {
+        if (t->row->group == TRANSFER_MOVERS)
+            bench_gpu_sync();
+        return;
+    }
+    if (request)
+        transfer_must(t, way, t->mpi[way].Wait(request, MPI_STATUS_IGNORE));
+    transfer_by_hand(run, way, 1);
+}
+
+/* The computation: the host is busy for so long, and asks `tests` times whether the call is complete. Its own time, in
+ * us. */
+static double transfer_compute(const struct transfer_run *run, int way, MPI_Request *request, double us)
+{
+    const struct transfer *t = &run->t;
+    const int parts = t->what->tests + 1;
+    double spent = 0;
+    for (int p = 0; p < parts; p++) {
+        const uint64_t start = tutti_now_ns(), end = start + (uint64_t)(us * 1e3 / parts);
+        uint64_t now = start;
+        while (now < end)
+            now = tutti_now_ns();
+        spent += (double)(now - start) * 1e-3;
+        int done;
+        if (p + 1 < parts && !transfer_is_nccl(way))
+            transfer_must(t, way, t->mpi[way].Test(request, &done, MPI_STATUS_IGNORE));
+    }
+    return spent;
+}
+
+static void transfer_take_rules(int way)
+{
+    static int staged;
+    char wrong[320] = "";
+    if (staged == (way == TRANSFER_WAY_STAGED))
+        return;
+    staged = way == TRANSFER_WAY_STAGED;
+    const char *rules = "message: *@staged message_far: *@staged bcast: *@mpi gather: *@mpi scatter: *@mpi "
+                        "allgather: *@mpi alltoall: *@mpi neighbor: *@mpi";
+    tutti_rules_follow(staged);
+    if (tutti_rules_set(staged ? rules : NULL, wrong, sizeof wrong) != 0)
+        bench_fail("%s", wrong);
+}
+
+static double transfer_once(void *with, int column, long i)
+{
+    struct transfer_run *run = with;
+    const struct transfer *t = &run->t;
+    const int way = column % TRANSFER_WAYS, overlap = column >= TRANSFER_WAYS;
+    struct transfer_sums *sum = &run->sum[way];
+    MPI_Request pending = MPI_REQUEST_NULL, *request = t->what->nonblocking ? &pending : NULL;
+    double computed = 0;
+    transfer_take_rules(way);
+    bench_mpi.Barrier(MPI_COMM_WORLD);
+    const uint64_t start = tutti_now_ns();
+    for (int loop = 0; loop < t->loops; loop++) {
+        transfer_start(run, way, request);
+        if (overlap)
+            computed = transfer_compute(run, way, request, sum->pures ? sum->pure / (double)sum->pures : 0);
+        transfer_finish(run, way, request);
+    }
+    const double took = (double)(tutti_now_ns() - start) * 1e-3 / t->loops;
+    if (overlap && i >= 0) {
+        sum->overall += took;
+        sum->compute += computed;
+        sum->overalls++;
+    } else if (!overlap) {
+        sum->pure += took;
+        sum->pures++;
+    }
+    if (t->row->group == TRANSFER_MESSAGES && !t->sends)
+        return 0;
+    return t->what->id == TRANSFER_LATENCY ? took / 2 : took;
+}
+
+/* ---- data ---- */
+
+static uint64_t transfer_seed(const struct transfer *t, int column, long i)
+{
+    const int most = t->row->group == TRANSFER_MESSAGES ? t->what->window : t->n;
+    const int full = (size_t)most * t->bytes <= TRANSFER_CHECK_FULL;
+    return t->plan->seed + t->bytes * 31 + (full ? (uint64_t)i * 1009 + (uint64_t)column * 7 + 1 : 0);
+}
+
+static void transfer_prepare(void *with, int column, long i, int new_data)
+{
+    struct transfer_run *run = with;
+    const struct transfer *t = &run->t;
+    if (new_data)
+        transfer_fill(t, &run->memory, column % TRANSFER_WAYS, transfer_seed(t, column, i), 1);
+}
+
+static int transfer_right(void *with, int column, long i)
+{
+    const struct transfer_run *run = with;
+    return transfer_check(&run->t, &run->memory, column % TRANSFER_WAYS, transfer_seed(&run->t, column, i));
+}
+
+/* ---- one size ---- */
+
+/* How the call goes, now that its memory is known everywhere. */
+static void transfer_say_how(struct transfer_run *run)
+{
+    char counted[48], text[128];
+    int accelerated;
+    snprintf(counted, sizeof counted, "_%s%s", run->t.what->nonblocking ? "I" : "", run->t.row->call);
+    for (char *at = counted + 2; run->t.what->nonblocking && *at; at++)
+        *at = *at >= 'A' && *at <= 'Z' ? (char)(*at - 'A' + 'a') : *at;
+    bench_outcome_begin();
+    transfer_once(run, TRANSFER_WAY_TUTTI, -1);
+    bench_outcome_end(counted, text, sizeof text, &accelerated);
+    bench_say(run->t.plan, "how %s", text);
+}
+
+/* The average over ranks of what one call of this rank took. */
+static void transfer_say_part(const struct transfer *t, int way, int part, double mine, long calls)
+{
+    double all = 0;
+    bench_mpi.Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    all /= t->n;
+    const struct bench_figures figures = {all, all, all, all, calls, 0};
+    bench_say_time(t->plan, transfer_way_name(way), part, &figures);
+}
+
+static void transfer_say_times(const struct transfer_run *run, const struct bench_column *columns)
+{
+    const struct transfer *t = &run->t;
+    for (int way = 0; way < TRANSFER_WAYS; way++) {
+        const struct transfer_sums *sum = &run->sum[way];
+        if (!columns[way].name)
+            continue;
+        if (t->row->group == TRANSFER_MESSAGES)
+            bench_say_longest(t->plan, &columns[way]);
+        else
+            bench_say_average(t->plan, &columns[way], TRANSFER_PURE);
+        if (!t->what->nonblocking)
+            continue;
+        transfer_say_part(t, way, TRANSFER_OVERALL, sum->overall / (double)sum->overalls, sum->overalls);
+        transfer_say_part(t, way, TRANSFER_COMPUTE, sum->compute / (double)sum->overalls, sum->overalls);
+    }
+}
+
+static int transfer_measure(struct transfer_run *run)
+{
+    const struct transfer *t = &run->t;
+    const struct bench_plan *plan = t->plan;
+    struct bench_column columns[TRANSFER_COLUMNS] = {{0}};
+    char what[64];
+    const struct bench_timed timed = {.what = what,
+                                      .bytes = t->bytes,
+                                      .with = run,
+                                      .prepare = transfer_prepare,
+                                      .call = transfer_once,
+                                      .check = transfer_right};
+    snprintf(what, sizeof what, "%s, %zu bytes", t->row->name, t->bytes);
+    for (int c = 0; c < TRANSFER_COLUMNS; c++) {
+        const int way = c % TRANSFER_WAYS;
+        if (!run->used[way] || (c >= TRANSFER_WAYS && !t->what->nonblocking))
+            continue;
+        columns[c] = (struct bench_column){.name = transfer_way_name(way)};
+        transfer_prepare(run, c, 0, 1);
+        bench_column_plan(plan, &timed, &columns[c], c, 2);
+        run->sum[way] = (struct transfer_sums){0}; /* of calls that may have been the first */
+    }
+    const int right = bench_columns_run(plan, &timed, columns, TRANSFER_COLUMNS);
+    if (right) {
+        bench_say(plan, "row %zu %ld", t->bytes, columns[TRANSFER_WAY_TUTTI].iterations * t->loops);
+        transfer_say_how(run);
+        transfer_say_times(run, columns);
+        bench_say(plan, "done");
+    }
+    bench_columns_free(columns, TRANSFER_COLUMNS);
+    return right;
+}
+
+/* ---- stream order ---- */
+
+static void transfer_enqueue(void *with, int way, int i)
+{
+    const struct transfer_run *run = with;
+    const struct transfer *t = &run->t;
+    const struct transfer_buffers b = transfer_buffers_of(&run->memory, way);
+    (void)i;
+    if (transfer_is_nccl(way))
+        t->row->nccl(t, way == TRANSFER_WAY_NCCL_CE ? BENCH_NCCL_ENGINES : BENCH_NCCL_USUAL, &b);
+    else
+        transfer_must(t, way, t->row->enqueue(t, &b));
+}
+
+static void transfer_prepare_round(void *with, int way, int round, int checked)
+{
+    struct transfer_run *run = with;
+    transfer_fill(&run->t, &run->memory, way, transfer_seed(&run->t, way, checked ? round : 0), checked);
+}
+
+static int transfer_right_round(void *with, int way, int round, int last)
+{
+    (void)last;
+    return transfer_right(with, way, round);
+}
+
+static int transfer_measure_ordered(struct transfer_run *run)
+{
+    const struct transfer *t = &run->t;
+    struct bench_ordered_column columns[TRANSFER_WAYS] = {{0}};
+    char what[64], counted[48], how[128];
+    int accelerated;
+    const struct bench_ordered ordered = {.plan = t->plan,
+                                          .what = what,
+                                          .bytes = t->bytes,
+                                          .with = run,
+                                          .prepare = transfer_prepare_round,
+                                          .enqueue = transfer_enqueue,
+                                          .check = transfer_right_round};
+    snprintf(what, sizeof what, "%s, %zu bytes", t->row->name, t->bytes);
+    snprintf(counted, sizeof counted, "_%s", t->row->call);
+    bench_outcome_begin();
+    transfer_enqueue(run, TRANSFER_WAY_TUTTI, 0);
+    bench_gpu_sync();
+    bench_outcome_end(counted, how, sizeof how, &accelerated);
+    for (int way = 0; way < TRANSFER_WAYS; way++) {
+        columns[way].name = run->used[way] ? transfer_way_name(way) : NULL;
+        columns[way].in_graph = t->plan->order == BENCH_GRAPH && way != TRANSFER_WAY_NCCL;
+    }
+    const int right = bench_ordered_run(&ordered, columns, TRANSFER_WAYS);
+    if (right) {
+        const struct bench_ordered_column *own = &columns[TRANSFER_WAY_TUTTI];
+        bench_say(t->plan, "row %zu %ld", t->bytes, (long)own->calls * own->replays * own->rounds);
+        bench_say(t->plan, "how %s", how);
+        for (int way = 0; way < TRANSFER_WAYS; way++) {
+            if (columns[way].name)
+                bench_ordered_say(t->plan, &columns[way]);
+        }
+        bench_say(t->plan, "done");
+    }
+    return right;
+}
+
+void bench_transfer(struct bench_plan *plan, const struct transfer_plan *what)
+{
+    static struct transfer_run run;
+    int right = 1;
+    if (!bench_mpi.preloaded)
+        bench_fail("libtutti.so is not in front of the MPI: start this with `tutti bench`");
+    run.t = (struct transfer){.plan = plan, .what = what, .row = &transfer_rows[what->id]};
+    bench_say(plan, "nodes %d", plan->nodes);
+    bench_choose_gpu(plan);
+    transfer_open(&run.t, &run.memory, run.used);
+    bench_say(plan, "start");
+    for (int i = 0; right && i < plan->n_sizes; i++) {
+        transfer_size(&run.t, &run.memory, plan->sizes[i]);
+        right = plan->order == BENCH_HOST ? transfer_measure(&run) : transfer_measure_ordered(&run);
+    }
+    transfer_close(&run.t, &run.memory);
+    bench_say(plan, "end %d", right);
+}
