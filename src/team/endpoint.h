@@ -40,6 +40,13 @@ int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[])
 int tutti_endpoint_is_open(const struct tutti_endpoint *endpoint, int peer);
 /* 1 where this rank takes rendezvous. */
 int tutti_endpoint_listens(const struct tutti_endpoint *endpoint);
+/* Short RTSs (p2p/short_rts.h): every receive of their receiver must know them, of host memory too. blind: a receive
+ * that does not may be open from now on. 1: this rank takes rendezvous already, so the receive has to know them; 0: no
+ * peer will send short RTSs to this rank. takes_short: peers may. shorts: 1 where some are on their way to this rank;
+ * one load. */
+int tutti_endpoint_blind(struct tutti_endpoint *endpoint);
+int tutti_endpoint_takes_short(const struct tutti_endpoint *endpoint, int peer);
+int tutti_endpoint_shorts(const struct tutti_endpoint *endpoint);
 /* Takes and offers this rank's scratch on the GPU, so that peers may map it before it is needed. 1: it is there. */
 int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu);
 /* What the peer has made of this rank's scratch on the GPU, enum tutti_maps. */
@@ -60,6 +67,8 @@ enum { TUTTI_NO_GPU = -2 };
  * NULL where there is none. It is this caller's until tutti_endpoint_let_go(), and freed when it is DONE besides. */
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+/* The RTS of a new rendezvous is to be short. */
+void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
 /* The receiver of a posted rendezvous is to look at its receives, wherever it waits: the data cannot leave without it.
  */
 void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);

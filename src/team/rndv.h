@@ -86,6 +86,7 @@ struct tutti_rndv {
     _Atomic uint64_t packed;  /* BOUNCE: pieces that the owner has packed */
     _Atomic uint64_t taken;   /* BOUNCE: pieces that the receiver has taken */
     _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */
+    uint32_t short_rts;       /* 1: its RTS is as short as the message (p2p/short_rts.h) */
     struct tutti_share share; /* the owner's buffer: GET, or to be known to the receiver */
     unsigned char layout[TUTTI_RNDV_LAYOUT];
 };
@@ -105,6 +106,8 @@ struct tutti_endpoints {
     _Alignas(128) _Atomic uint32_t declared; /* 1: this rank may have endpoints */
     _Atomic uint32_t listens;                /* GPUs that it has passed memory of; not 0: it takes rendezvous */
     _Atomic uint32_t urged;                  /* 1: a peer's send waits until this rank looks at its receives */
+    _Atomic uint32_t takes_short;            /* 1: all receives of this rank know short RTSs */
+    _Atomic uint32_t shorts;                 /* open rendezvous for this rank whose RTSs are short */
     struct tutti_endpoint_page gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic uint8_t maps[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_GPUS]; /* enum tutti_maps: of that rank's scratches */
     struct tutti_known known[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_KNOWN]; /* of that rank's allocations */

@@ -20,6 +20,7 @@ struct tutti_endpoint *tutti_endpoint;
 struct tutti_p2p_worker tutti_p2p;
 static struct tutti_mpi_transport transport; /* over tutti_endpoint_box */
 int tutti_endpoint_everywhere;
+atomic_int tutti_endpoint_blinded;
 static MPI_Comm tutti_endpoint_box; /* over MPI_COMM_WORLD: the transport of messages */
 
 /* Ranks in MPI_COMM_WORLD of the ranks of communicators that messages are sent over; -1: not of it. */
@@ -109,6 +110,7 @@ void tutti_endpoints_open(void)
 void tutti_endpoints_close(int alive)
 {
     tutti_endpoint_everywhere = 0;
+    atomic_store(&tutti_endpoint_blinded, 0);
     tutti_p2p = (struct tutti_p2p_worker){.endpoint = NULL};
     tutti_endpoint_free(tutti_endpoint, alive);
     tutti_endpoint = NULL;
@@ -132,6 +134,14 @@ enum tutti_reason tutti_endpoints_why(MPI_Comm comm, int rank)
     if (tutti_settings()->messages == TUTTI_SET_MESSAGES_MPI)
         return TUTTI_REASON_MESSAGES_MPI;
     return tutti_door.aware ? TUTTI_REASON_TYPE_GAPS : TUTTI_REASON_APART;
+}
+
+int tutti_endpoints_blind(void)
+{
+    if (tutti_endpoint_short())
+        return 1;
+    atomic_store(&tutti_endpoint_blinded, 1);
+    return tutti_endpoint_blind(tutti_endpoint);
 }
 
 void tutti_endpoints_poll(const void *buffer)

@@ -4,17 +4,23 @@
 #ifndef TUTTI_MPI_ENDPOINTS_H
 #define TUTTI_MPI_ENDPOINTS_H
 
+#include <stdatomic.h>
+
 #include "mpi/comm/comms.h"
 #include "mpi/real/handles.h"
 #include "mpi/type/datatypes.h"
 #include "p2p/p2p.h"
+#include "p2p/short_rts.h"
 #include "team/endpoint.h"
 
 /* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. Messages of programs that
  * are as long are known by the key. */
 enum { TUTTI_RTS_BYTES = 480 };
-/* The bytes of the shortest message that a rendezvous may stand for: an RTS is not longer than a message. */
-enum { TUTTI_MESSAGE_SHORTEST = 512 };
+/* The bytes of the shortest message that a rendezvous may stand for: an RTS is not longer than a message, and below
+ * TUTTI_RTS_BYTES as long (p2p/short_rts.h). */
+enum { TUTTI_MESSAGE_SHORTEST = TUTTI_SHORT_RTS_LEAST };
+/* From so many bytes on each receive looks for RTSs, also before the program has met a GPU. */
+enum { TUTTI_MESSAGE_LOOKED = 512 };
 
 /* REPLACED: as TUTTI_SEND, into a buffer that is received into: the data leave it before the call returns. */
 enum tutti_send_mode { TUTTI_SEND, TUTTI_SEND_SYNCHRONOUS, TUTTI_SEND_BUFFERED, TUTTI_SEND_READY, TUTTI_SEND_REPLACED };
@@ -66,12 +72,34 @@ void tutti_endpoints_connect(struct tutti_team *team, int gpu);
 /* A communicator's handle may be given to another one from now on. */
 void tutti_endpoints_comm_freed(void);
 
+/* 1 where receives of all lengths look for RTSs: the program has met a GPU. */
+static inline int tutti_endpoint_short(void)
+{
+    return tutti_endpoint && (tutti_endpoint_listens(tutti_endpoint) || tutti_door.device->active());
+}
+extern atomic_int tutti_endpoint_blinded; /* 1: receives may be open that know no short RTSs */
+/* A receive that looks for no short RTS may be open from now on while the program meets a GPU. 1: it has met one
+ * meanwhile, so the receive has to look. */
+int tutti_endpoints_blind(void);
 /* 1 where a message of so many elements may be an RTS. Cheap. */
 static inline int tutti_endpoint_may(MPI_Count count, MPI_Datatype type)
 {
     if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
         return 0;
-    return count >= (MPI_Count)(TUTTI_MESSAGE_SHORTEST / 32) || !tutti_type_find(type);
+    if (count >= (MPI_Count)(TUTTI_MESSAGE_LOOKED / 32) || !tutti_type_find(type) || tutti_endpoint_short())
+        return 1;
+    return unlikely(tutti_endpoint && !atomic_load_explicit(&tutti_endpoint_blinded, memory_order_relaxed)) &&
+           tutti_endpoints_blind();
+}
+/* The same of a blocking call: without other threads the program meets no GPU meanwhile. */
+static inline int tutti_endpoint_may_now(MPI_Count count, MPI_Datatype type)
+{
+    if (tutti_door.multiple)
+        return tutti_endpoint_may(count, type);
+    if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
+        return 0;
+    return count >= (MPI_Count)(TUTTI_MESSAGE_LOOKED / 32) || !tutti_type_find(type) ||
+           (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint));
 }
 
 #endif

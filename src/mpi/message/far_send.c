@@ -33,7 +33,8 @@ static int look(const struct tutti_message *message, struct tutti_far_rts *rts)
         !(rts->row = tutti_p2p_first(&tutti_rules_of_messages, 1, bytes)))
         return 0;
     const int world = tutti_endpoints_world(message->comm, message->dest);
-    if (world < 0 || tutti_node_find(tutti_door.node, world) >= 0 || !tutti_rts_fits(message, layout))
+    if (world < 0 || tutti_node_find(tutti_door.node, world) >= 0 ||
+        !tutti_rts_fits(message, layout, TUTTI_FAR_RTS_BYTES))
         return 0;
     rts->core = (struct tutti_p2p_send){
         .elements = tutti_message_elements(message->buffer, message->count, layout), .bytes = bytes, .to = world};

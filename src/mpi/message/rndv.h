@@ -15,8 +15,9 @@ int tutti_rndv_send(const struct tutti_message *message, int *code);
 /* The same of a nonblocking call: *request is the program's, under watch. */
 int tutti_rndv_isend(const struct tutti_message *message, MPI_Request *request, int *code);
 
-/* 1 where an RTS ends between two basic elements of the message: not every MPI takes a part of one (quirks.h). */
-int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout);
+/* 1 where the RTS of a message of `bytes` bytes ends between two basic elements of it: not every MPI takes a part of
+ * one (quirks.h). */
+int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout, uint64_t bytes);
 
 /* In MPI_Finalize: waits, bounded, for what is not done. */
 void tutti_rndv_end(void);

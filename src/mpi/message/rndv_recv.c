@@ -31,8 +31,17 @@ static int recv_unpack(struct tutti_p2p_recv *core, char *packed)
     return stage->staged ? tutti_stage_out(stage, (MPI_Count)bytes) : TUTTI_OK;
 }
 
+/* 1 where a buffer of so many bytes may get an RTS. */
+static int is_long_enough(uint64_t capacity, int stays)
+{
+    if (capacity >= TUTTI_MESSAGE_LOOKED)
+        return 1;
+    return capacity >= TUTTI_MESSAGE_SHORTEST && tutti_endpoint &&
+           (tutti_endpoint_short() || (stays && tutti_endpoints_blind()));
+}
+
 int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Count count, MPI_Datatype type,
-                    MPI_Comm comm)
+                    MPI_Comm comm, int stays)
 {
     *recv = (struct tutti_recv_request){
         .core.elements = {.buffer = (void *)(uintptr_t)buffer, .count = count}, .type = type, .comm = comm};
@@ -41,13 +50,9 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
     const int active = tutti_door.device && tutti_door.device->active();
     if (tutti_endpoint && active)
         tutti_endpoints_poll(buffer);
-    uint64_t least =
-        tutti_endpoint && tutti_endpoint_listens(tutti_endpoint) ? TUTTI_RTS_BYTES : TUTTI_MESSAGE_SHORTEST;
-    if ((active || tutti_far_hears()) && tutti_far_on && least > TUTTI_FAR_RTS_BYTES)
-        least = TUTTI_FAR_RTS_BYTES;
     struct tutti_layout *layout = tutti_layout_of(type);
     if (!layout || __builtin_mul_overflow((uint64_t)count, (uint64_t)layout->size, &recv->core.capacity) ||
-        recv->core.capacity < least)
+        !is_long_enough(recv->core.capacity, stays))
         return 0;
     recv->size = layout->size;
     recv->extent = layout->extent;
@@ -74,7 +79,7 @@ void tutti_recv_close(struct tutti_recv_request *recv)
 struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
 {
     struct tutti_recv_request made, *recv;
-    if (!tutti_recv_open(&made, buffer, count, type, comm))
+    if (!tutti_recv_open(&made, buffer, count, type, comm, 1))
         return NULL;
     static struct tutti_reserve reserve;
     if (!(recv = tutti_reserve_take(&reserve, sizeof *recv))) {
@@ -96,19 +101,19 @@ void tutti_recv_free(struct tutti_recv_request *recv)
 /* ---- is it an RTS? ---- */
 
 /* The first bytes of what the MPI has received. */
-static int first_bytes(const struct tutti_recv_request *recv, const struct tutti_stage *stage, unsigned char *out)
+static int first_bytes(const struct tutti_recv_request *recv, const struct tutti_stage *stage, unsigned char *out,
+                       size_t n)
 {
     const void *at = stage->staged ? stage->host : recv->core.elements.buffer;
     if (stage->staged && (stage->packed || stage->prefix)) {
-        memcpy(out, stage->memory, TUTTI_RTS_BYTES);
+        memcpy(out, stage->memory, n);
         return 1;
     }
     if (recv->core.elements.plan) {
-        tutti_plan_pack_host(recv->core.elements.plan, (uint64_t)recv->core.elements.count, at, 0, TUTTI_RTS_BYTES,
-                             out);
+        tutti_plan_pack_host(recv->core.elements.plan, (uint64_t)recv->core.elements.count, at, 0, n, out);
         return 1;
     }
-    MPI_Count size = recv->size, few = size > 0 ? (TUTTI_RTS_BYTES + size - 1) / size : 0;
+    MPI_Count size = recv->size, few = size > 0 ? ((MPI_Count)n + size - 1) / size : 0;
     if (few <= 0 || few > recv->core.elements.count || few * size > INT_MAX)
         return 0;
     int position = 0;
@@ -116,19 +121,35 @@ static int first_bytes(const struct tutti_recv_request *recv, const struct tutti
     int fine = packed && tutti_next.MPI_Pack(at, (int)few, recv->type, packed, (int)(few * size), &position,
                                              tutti_handles.self) == MPI_SUCCESS;
     if (fine)
-        memcpy(out, packed, TUTTI_RTS_BYTES);
+        memcpy(out, packed, n);
     free(packed);
     return fine;
+}
+
+/* 1 where `bytes` bytes are the RTS of a rendezvous in the node: recv->core.rts. */
+static int is_rts(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status,
+                  MPI_Count bytes)
+{
+    unsigned char text[TUTTI_RTS_BYTES];
+    uint64_t key[2];
+    if (bytes < TUTTI_MESSAGE_SHORTEST || bytes > TUTTI_RTS_BYTES ||
+        (bytes < TUTTI_RTS_BYTES && likely(!tutti_endpoint_shorts(tutti_endpoint))) ||
+        !first_bytes(recv, stage, text, (size_t)bytes))
+        return 0;
+    if (bytes < TUTTI_RTS_BYTES)
+        return tutti_short_rts_read(&tutti_p2p, status->MPI_TAG, text, (size_t)bytes, &recv->core.rts);
+    memcpy(&recv->core.rts, text, sizeof recv->core.rts);
+    tutti_node_key(tutti_door.node, key);
+    return memcmp(recv->core.rts.key, key, sizeof key) == 0;
 }
 
 void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status)
 {
     unsigned char text[TUTTI_RTS_BYTES];
-    uint64_t key[2];
     TUTTI_INSIDE();
     recv->state = TUTTI_RECV_PLAIN;
     const MPI_Count bytes = tutti_received(status);
-    if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES && first_bytes(recv, stage, text)) {
+    if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES && first_bytes(recv, stage, text, sizeof text)) {
         memcpy(&recv->core.far_rts, text, sizeof recv->core.far_rts);
         if (tutti_far_is_rts(&recv->core.far_rts)) {
             recv->core.bytes = recv->core.far_rts.bytes;
@@ -137,12 +158,9 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
         }
         return;
     }
-    if (!tutti_endpoint || bytes != TUTTI_RTS_BYTES || !first_bytes(recv, stage, text))
+    if (!tutti_endpoint || !is_rts(recv, stage, status, bytes))
         return;
-    memcpy(&recv->core.rts, text, sizeof recv->core.rts);
-    tutti_node_key(tutti_door.node, key);
-    if (memcmp(recv->core.rts.key, key, sizeof key) != 0)
-        return;
+    tutti_stage_expect_rts();
     recv->core.bytes = recv->core.rts.bytes;
     recv->core.far = NULL;
     recv->state = TUTTI_RECV_RNDV;

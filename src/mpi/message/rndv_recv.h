@@ -38,9 +38,10 @@ static inline int tutti_lazily(void)
     return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears() ? TUTTI_STAGE_LAZY : 0;
 }
 
-/* 1 where a message for this buffer may be an RTS: the receive is to be closed. */
+/* 1 where a message for this buffer may be an RTS: the receive is to be closed. stays: the program may meet its first
+ * GPU while the receive is open. */
 int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Count count, MPI_Datatype type,
-                    MPI_Comm comm);
+                    MPI_Comm comm, int stays);
 void tutti_recv_close(struct tutti_recv_request *recv);
 /* The same, allocated; NULL where none is needed. free: takes NULL. */
 struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm);

@@ -47,12 +47,30 @@ static struct tutti_send_request *give_up(struct tutti_send_request *sent)
     return NULL;
 }
 
-int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout)
+int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout, uint64_t bytes)
 {
     if (message->type == tutti_handles.packed) /* the receiver's type may be anything */
         return 0;
-    return (layout->basic > 0 && layout->basic != UINT_MAX && TUTTI_RTS_BYTES % layout->basic == 0) ||
+    return bytes < TUTTI_RTS_BYTES ||
+           (layout->basic > 0 && layout->basic != UINT_MAX && TUTTI_RTS_BYTES % layout->basic == 0) ||
            TUTTI_RTS_BYTES % layout->size == 0;
+}
+
+/* The text of an RTS, of a rendezvous with tag and bytes. */
+static void write_rts(struct tutti_send_request *sent)
+{
+    struct tutti_rndv *rndv = sent->core.rndv;
+    if (sent->core.bytes < TUTTI_RTS_BYTES) {
+        tutti_endpoint_shorten(tutti_endpoint, rndv);
+        tutti_short_rts_write(&tutti_p2p, rndv, sent->text);
+        return;
+    }
+    struct tutti_rts_head head = {.sequence = atomic_load(&rndv->sequence),
+                                  .bytes = sent->core.bytes,
+                                  .number = tutti_endpoint_number(tutti_endpoint, rndv),
+                                  .rank = tutti_node_rank(tutti_door.node)};
+    tutti_node_key(tutti_door.node, head.key);
+    memcpy(sent->text, &head, sizeof head);
 }
 
 /* NULL: the message is left to the MPI. Blocking calls have no request, nor have persistent sends one of their own. */
@@ -74,7 +92,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     if (!tutti_p2p_first(&tutti_rules_of_messages, 0, bytes))
         return NULL;
     tutti_endpoint_poll(tutti_endpoint);
-    if (!tutti_rts_fits(message, layout))
+    if (!tutti_rts_fits(message, layout, bytes))
         return message->type == tutti_handles.packed ? TUTTI_NONE(TYPE_PACKED) : TUTTI_NONE(TYPE_UNEVEN);
     struct tutti_send_request *sent = calloc(1, sizeof *sent);
     const char *lowest;
@@ -94,6 +112,9 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         reason = TUTTI_REASON_OTHER_GPU;
     if (reason == TUTTI_REASON_NONE && !tutti_endpoint_is_open(tutti_endpoint, peer))
         reason = TUTTI_REASON_GPU_LATE;
+    if (reason == TUTTI_REASON_NONE && bytes < TUTTI_MESSAGE_LOOKED &&
+        !tutti_endpoint_takes_short(tutti_endpoint, peer))
+        reason = TUTTI_REASON_BLIND;
     if (reason == TUTTI_REASON_NONE && tutti_endpoint_mapped(tutti_endpoint, peer, sent->core.gpu) == TUTTI_MAPS_CANNOT)
         reason = TUTTI_REASON_SCRATCH_UNREACHED;
     if (reason == TUTTI_REASON_NONE && !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu)))
@@ -111,12 +132,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         sent->tag = -1;
         return give_up(sent);
     }
-    struct tutti_rts_head head = {.sequence = atomic_load(&sent->core.rndv->sequence),
-                                  .bytes = bytes,
-                                  .number = tutti_endpoint_number(tutti_endpoint, sent->core.rndv),
-                                  .rank = tutti_node_rank(tutti_door.node)};
-    tutti_node_key(tutti_door.node, head.key);
-    memcpy(sent->text, &head, sizeof head);
+    write_rts(sent);
     sent->core.since = tutti_now_ns();
     if ((sent->row = tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, NULL)) != NULL)
         return sent;
@@ -138,7 +154,8 @@ static int rts(struct tutti_send_request *sent)
                                           [TUTTI_SEND_BUFFERED] = tutti_next.MPI_Ibsend,
                                           [TUTTI_SEND_READY] = tutti_next.MPI_Irsend,
                                           [TUTTI_SEND_REPLACED] = tutti_next.MPI_Isend};
-    int code = send[m->mode](sent->text, TUTTI_RTS_BYTES, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->rts);
+    const int bytes = sent->core.bytes < TUTTI_RTS_BYTES ? (int)sent->core.bytes : TUTTI_RTS_BYTES;
+    int code = send[m->mode](sent->text, bytes, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->rts);
     if (code != MPI_SUCCESS)
         return code;
     tutti_count_made(m->name, sent->row->reason, sent->core.bytes);

@@ -98,6 +98,23 @@ int tutti_endpoint_listens(const struct tutti_endpoint *endpoint)
     return atomic_load_explicit(&endpoint->gpus, memory_order_relaxed) > 0;
 }
 
+/* Either this thread sees that the rank takes rendezvous, or add_gpu() sees `blind`. */
+int tutti_endpoint_blind(struct tutti_endpoint *endpoint)
+{
+    atomic_store(&endpoint->blind, 1);
+    return atomic_load(&endpoint->gpus) > 0;
+}
+
+int tutti_endpoint_takes_short(const struct tutti_endpoint *endpoint, int peer)
+{
+    return atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->takes_short, memory_order_acquire) != 0;
+}
+
+int tutti_endpoint_shorts(const struct tutti_endpoint *endpoint)
+{
+    return atomic_load_explicit(&tutti_endpoint_mine(endpoint)->shorts, memory_order_acquire) != 0;
+}
+
 int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
 {
     if (peer < 0 || peer >= endpoint->node->size)
@@ -188,7 +205,9 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
     atomic_store(&endpoint->gpu[index].life, tutti_gpu_life(gpu));
     reset_maps(endpoint);
     atomic_store_explicit(&own->gpu[index].offered, 1, memory_order_release);
-    atomic_store_explicit(&endpoint->gpus, index + 1, memory_order_release);
+    atomic_store(&endpoint->gpus, index + 1);
+    if (index == 0) /* after the store above: see tutti_endpoint_blind() */
+        atomic_store(&own->takes_short, (uint32_t)!atomic_load(&endpoint->blind));
     atomic_store(&own->listens, (uint32_t)index + 1);
     return index;
 }

@@ -49,8 +49,9 @@ struct tutti_endpoint {
     pthread_mutex_t lock;
     struct tutti_endpoint_gpu gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic int gpus;
-    int connecting; /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
-    int connected;  /* 1: there has been one: what messages of its ranks need is mapped */
+    _Atomic int blind; /* 1: a receive of this rank may be open that knows no short RTSs */
+    int connecting;    /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
+    int connected;     /* 1: there has been one: what messages of its ranks need is mapped */
     uint64_t sequence;
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held: by who sends */
     _Atomic int rndvs;                                       /* in use */
@@ -65,6 +66,7 @@ struct tutti_endpoint {
         int to, gpu;        /* as the rendezvous says, which others can write */
         uint64_t each;      /* bytes of a piece */
         const void *own;    /* to this rank itself: what is offered */
+        int short_rts;      /* 1: it is counted among the receiver's `shorts` */
     } piece[TUTTI_RNDVS];   /* of each rendezvous */
     struct tutti_endpoint_from *from;
 };

@@ -13,6 +13,9 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     int i = tutti_endpoint_number(endpoint, rndv);
     tutti_endpoint_end_lease(endpoint, rndv);
     tutti_rndv_set(rndv, TUTTI_RNDV_FREE);
+    if (endpoint->piece[i].short_rts)
+        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)->shorts, 1);
+    endpoint->piece[i].short_rts = 0;
     endpoint->piece[i].bytes = 0;
     endpoint->used[i / 64] &= ~(UINT64_C(1) << i % 64);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
@@ -104,6 +107,7 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     atomic_store_explicit(&rndv->held, TUTTI_HELD_NOT, memory_order_relaxed);
     atomic_store_explicit(&rndv->to, (uint32_t)peer, memory_order_relaxed);
     rndv->layout_bytes = 0;
+    rndv->short_rts = 0;
     rndv->share.shared = 0;
     rndv->gpu = (uint32_t)index;
     atomic_store_explicit(&rndv->must, TUTTI_MUST_NOT, memory_order_relaxed);
@@ -116,6 +120,14 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     return (int)(rndv - tutti_endpoint_mine(endpoint)->rndv);
+}
+
+/* Before the rendezvous is posted: whoever receives its RTS finds it counted. */
+void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
+{
+    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    rndv->short_rts = piece->short_rts = 1;
+    atomic_fetch_add(&tutti_endpoint_theirs(endpoint, piece->to)->shorts, 1);
 }
 
 void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)

@@ -33,17 +33,17 @@ try table TUTTI_STATS=1 -- table
 grep '^tutti: MPI_' table.err | grep -v 'MPI_Alloc_mem\|MPI_Allreduce\|host memory$' | tr -s ' ' >table.got
 cat >table.expected <<'END'
 tutti: MPI_Irecv passed 2 0 MPI_PROC_NULL
-tutti: MPI_Irecv staged 1 200 message below 512 bytes
+tutti: MPI_Irecv staged 1 6 message below 8 bytes
 tutti: MPI_Isend passed 2 0 MPI_PROC_NULL
-tutti: MPI_Isend staged 1 200 message below 512 bytes
+tutti: MPI_Isend staged 1 6 message below 8 bytes
 tutti: MPI_Recv passed 2 0 MPI_PROC_NULL
-tutti: MPI_Recv staged 4 800 message below 512 bytes
-tutti: MPI_Recv_init staged 3 600 message below 512 bytes
+tutti: MPI_Recv staged 4 24 message below 8 bytes
+tutti: MPI_Recv_init staged 3 18 message below 8 bytes
 tutti: MPI_Send passed 2 0 MPI_PROC_NULL
-tutti: MPI_Send staged 4 800 message below 512 bytes
-tutti: MPI_Send_init staged 3 600 message below 512 bytes
-tutti: MPI_Sendrecv staged 4 800 message below 512 bytes
-tutti: MPI_Sendrecv_replace staged 4 800 message below 512 bytes
+tutti: MPI_Send staged 4 24 message below 8 bytes
+tutti: MPI_Send_init staged 3 18 message below 8 bytes
+tutti: MPI_Sendrecv staged 4 24 message below 8 bytes
+tutti: MPI_Sendrecv_replace staged 4 24 message below 8 bytes
 END
 diff -u table.expected table.got || fail "the table is another one"
 grep -q '^tutti: call  *outcome  *count  *bytes  how or why$' table.err || fail "no heading: $(cat table.err)"

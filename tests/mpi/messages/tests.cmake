@@ -93,6 +93,16 @@ tutti_mpi_test(mpi-replayed PROGRAM mpi-replayed RANKS 2 ENV ${stats} TIMEOUT 80
                MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
 tutti_mpi_test(mpi-replayed-packed PROGRAM mpi-replayed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 80)
 tutti_mpi_test(mpi-replayed-far PROGRAM mpi-replayed RANKS 2 ENV ${far} TIMEOUT 80)
+# RTSs as short as their messages, and what looks like one.
+program(short_rts EVERYWHERE)
+tutti_mpi_test(mpi-short-rts PROGRAM mpi-short_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 80)
+tutti_mpi_test(mpi-short-rts-packed PROGRAM mpi-short_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 80)
+# Receives that are older than the program's first device memory.
+program(early EVERYWHERE)
+tutti_mpi_test(mpi-early PROGRAM mpi-early RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
+# What windows of messages allocate.
+program(windows EVERYWHERE)
+tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
 # RTSs so long that the MPI does not send them eagerly: it reads them where they are when they are matched.
 program(uncarried)
 tutti_mpi_test(mpi-uncarried PROGRAM mpi-uncarried RANKS 2 TIMEOUT 60
@@ -100,6 +110,7 @@ tutti_mpi_test(mpi-uncarried PROGRAM mpi-uncarried RANKS 2 TIMEOUT 60
                    UCX_RNDV_THRESH=1024)
 program(cut)
 tutti_mpi_test(mpi-cut PROGRAM mpi-cut RANKS 2 ARGS 600 ENV ${stats} TIMEOUT 60)
+tutti_mpi_test(mpi-cut-direct PROGRAM mpi-cut RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
 tutti_mpi_test(mpi-cut-packed PROGRAM mpi-cut RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 60)
 tutti_mpi_test(mpi-cut-far PROGRAM mpi-cut RANKS 2 ARGS 200 ENV ${stats} TUTTI_NODE_RANKS=1
                TUTTI_RULES=message_far:*@pipelined TIMEOUT 60)

@@ -1,0 +1,74 @@
+#include "p2p/short_rts.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "team/node.h"
+
+_Static_assert(TUTTI_RNDVS <= 256, "the number of a rendezvous is one byte");
+
+/* A bijection whose every bit of output depends on every bit of input: the finalizer of MurmurHash3 (Appleby), with the
+ * constants of D. Stafford's variant 13. */
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* The first 16 bytes of an RTS; the rest is zero. */
+static void cipher(const struct tutti_node *node, uint64_t sequence, int number, unsigned char out[16])
+{
+    uint64_t key[2], word[2];
+    tutti_node_key(node, key);
+    word[0] = mix(mix(sequence ^ key[0]) + key[1]);
+    word[1] = mix(mix(sequence ^ key[1]) + word[0]);
+    memcpy(out, word, sizeof word);
+    out[0] = (unsigned char)number;
+}
+
+void tutti_short_rts_write(struct tutti_p2p_worker *worker, const struct tutti_rndv *rndv, unsigned char *text)
+{
+    unsigned char first[16];
+    const size_t bytes = rndv->bytes, n = bytes < sizeof first ? bytes : sizeof first;
+    cipher(worker->node, atomic_load(&rndv->sequence), tutti_endpoint_number(worker->endpoint, rndv), first);
+    memcpy(text, first, n);
+    memset(text + n, 0, bytes - n);
+}
+
+/* 1 where `text` is the RTS of this rendezvous. The state is read before the sequence: of a rendezvous that is used
+ * again meanwhile that is another one then. */
+static int is_of(const struct tutti_node *node, const struct tutti_rndv *rndv, int tag, const unsigned char *text,
+                 size_t bytes, uint64_t *sequence)
+{
+    static const unsigned char zeros[64];
+    unsigned char first[16];
+    const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
+    if (state == TUTTI_RNDV_FREE || state == TUTTI_RNDV_ATS || !rndv->short_rts || rndv->tag != tag ||
+        rndv->bytes != bytes)
+        return 0;
+    *sequence = atomic_load(&rndv->sequence);
+    cipher(node, *sequence, text[0], first);
+    if (memcmp(text, first, bytes < sizeof first ? bytes : sizeof first) != 0)
+        return 0;
+    for (size_t at = sizeof first; at < bytes; at += sizeof zeros) {
+        if (memcmp(text + at, zeros, bytes - at < sizeof zeros ? bytes - at : sizeof zeros) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+int tutti_short_rts_read(struct tutti_p2p_worker *worker, int tag, const unsigned char *text, size_t bytes,
+                         struct tutti_rts_head *out)
+{
+    for (int peer = 0; peer < worker->node->size; peer++) {
+        const struct tutti_rndv *rndv = tutti_endpoint_at(worker->endpoint, peer, text[0]);
+        uint64_t sequence;
+        if (!rndv || !is_of(worker->node, rndv, tag, text, bytes, &sequence))
+            continue;
+        *out = (struct tutti_rts_head){.sequence = sequence, .bytes = bytes, .number = text[0], .rank = peer};
+        tutti_node_key(worker->node, out->key);
+        return 1;
+    }
+    return 0;
+}
