@@ -18,7 +18,7 @@ struct tutti_coll_state {
      * the last opening, and calls done since. */
     unsigned other_left, other_patience, served;
     int rules;                                 /* first of the rules that count: all ranks have them */
-    uint32_t prepared[TUTTI_TYPES][TUTTI_OPS]; /* bit k: this rank has made kernel k ready */
+    uint16_t prepared[TUTTI_TYPES][TUTTI_OPS]; /* bit k: this rank has made kernel k ready */
     /* The last call for which that was looked at. */
     struct {
         uint64_t count;

@@ -152,11 +152,11 @@ void tutti_prepare(struct tutti_team *team, const struct tutti_call *call)
     state->last.collective = (uint8_t)call->collective;
     state->last.type = (uint8_t)call->type;
     state->last.op = (uint8_t)call->op;
-    uint32_t *prepared = &state->prepared[call->type][call->op];
-    const uint32_t missing = kernels_for(team, call) & ~*prepared;
+    uint16_t *prepared = &state->prepared[call->type][call->op];
+    const uint32_t missing = kernels_for(team, call) & ~(uint32_t)*prepared;
     if (missing)
         team->device->launch.prepare(team->gpu, missing, call->type, call->op);
-    *prepared |= missing;
+    *prepared |= (uint16_t)missing;
 }
 
 static int alone(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
