@@ -128,8 +128,10 @@ static void movers(struct queue *queue)
     REFUSED(MPI_ERR_ARG, MPIX_Allgatherv_enqueue(in, 1, MPI_INT, out, counts, NULL, MPI_INT, comm));
     REFUSED(MPI_ERR_TYPE, MPIX_Bcast_enqueue(in, 1, open, 0, comm));
     REFUSED(MPI_ERR_TYPE, MPIX_Allgather_enqueue(in, 1, MPI_INT, out, 1, MPI_DATATYPE_NULL, comm));
-    REFUSED(MPI_ERR_BUFFER, MPIX_Bcast_enqueue(stack, 1, MPI_INT, 0, comm));
-    REFUSED(MPI_ERR_BUFFER, MPIX_Bcast_enqueue(NULL, 1, MPI_INT, 0, comm));
+    if (queue->size > 1) { /* one rank alone sends nothing */
+        REFUSED(MPI_ERR_BUFFER, MPIX_Bcast_enqueue(stack, 1, MPI_INT, 0, comm));
+        REFUSED(MPI_ERR_BUFFER, MPIX_Bcast_enqueue(NULL, 1, MPI_INT, 0, comm));
+    }
     REFUSED(MPI_ERR_BUFFER, MPIX_Bcast_enqueue(MPI_IN_PLACE, 1, MPI_INT, 0, comm));
     REFUSED(MPI_ERR_BUFFER, MPIX_Allgather_enqueue(stack, 1, MPI_INT, out, 1, MPI_INT, comm));
     REFUSED(MPI_ERR_BUFFER, MPIX_Allgather_enqueue(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm));
