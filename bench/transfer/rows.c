@@ -1,9 +1,9 @@
 /* The transfers: blocks that a rank sends and receives, and the calls of MPI. Rank 0 is the root. */
 #include "bench/transfer/transfer.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
+#include "tutti/mpix.h"
 #include "tutti/tutti.h"
 
 #define MPI(call, ...) t->mpi[way].call(__VA_ARGS__)
@@ -175,7 +175,7 @@ void *transfer_enqueue_symbol(const char *call)
 {
     char name[64];
     snprintf(name, sizeof name, "MPIX_%s_enqueue", call);
-    void *symbol = dlsym(RTLD_DEFAULT, name);
+    void *kept = NULL, *symbol = tutti_mpix_find(name, &kept);
     if (!symbol)
         bench_fail("the library has no %s", name);
     return symbol;
