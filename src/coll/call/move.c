@@ -15,8 +15,7 @@ static size_t move_largest(const struct tutti_move *move)
     return (size_t)most;
 }
 
-/* Rows that this rank can run: bit i of row i. */
-static uint32_t move_able(const struct tutti_team *team, const struct tutti_call *call)
+uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call *call)
 {
     uint32_t able = 0, permitted;
     _Static_assert(TUTTI_MOVES < 32, "an arrival has room for so many");
@@ -32,19 +31,32 @@ static uint32_t move_able(const struct tutti_team *team, const struct tutti_call
     return able;
 }
 
+/* What this rank announces: the rows, or why there are none. */
+static struct tutti_arrival move_arrival(const struct tutti_call *call, uint32_t able)
+{
+    return (struct tutti_arrival){.collective = (uint32_t)call->collective,
+                                  .kind = able ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_HOST,
+                                  .blocks = able ? able : (uint32_t)tutti_why_take(TUTTI_REASON_OTHER),
+                                  .detail = (uint64_t)(unsigned)call->root};
+}
+
+void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call)
+{
+    const struct tutti_arrival mine = move_arrival(call, 0);
+    tutti_team_arrive(team, &mine);
+    tutti_why_set((enum tutti_reason)mine.blocks);
+}
+
 /* *able: rows that all ranks can run, from this rank's own. Where none is left, the reason is set. */
 static int move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able)
 {
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
-    const struct tutti_arrival mine = {.collective = (uint32_t)call->collective,
-                                       .kind = *able ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_HOST,
-                                       .blocks = *able ? *able : (uint32_t)tutti_why_take(TUTTI_REASON_OTHER),
-                                       .detail = (uint64_t)(unsigned)call->root};
-    tutti_team_arrive(team, &mine);
     if (!*able) {
-        tutti_why_set((enum tutti_reason)mine.blocks);
+        tutti_move_decline(team, call);
         return TUTTI_OK;
     }
+    const struct tutti_arrival mine = move_arrival(call, *able);
+    tutti_team_arrive(team, &mine);
     const int status = tutti_team_await(team, all);
     for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
         if (all[r]->kind == TUTTI_ARRIVAL_DEVICE) {
@@ -58,9 +70,14 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, ui
     return status;
 }
 
-int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how)
+int tutti_move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able)
 {
-    uint32_t able = move_able(team, call);
+    *able = tutti_move_able(team, call);
+    return move_agree(team, call, able);
+}
+
+int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, uint32_t able, const char **how)
+{
     int status = able ? tutti_coll_settle(team) : TUTTI_OK;
     *how = NULL;
     if (status == TUTTI_OK)
@@ -72,4 +89,9 @@ int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const
         *how = fits ? tutti_moves[i]->how : NULL;
     }
     return status;
+}
+
+int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how)
+{
+    return tutti_move_run_rows(team, call, tutti_move_able(team, call), how);
 }

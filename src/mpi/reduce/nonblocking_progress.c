@@ -14,6 +14,7 @@
 #include "mpi/real/lent.h"
 #include "mpi/real/own.h"
 #include "mpi/reduce/later.h"
+#include "mpi/reduce/moves.h"
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
 
@@ -167,14 +168,23 @@ static void give(struct tutti_open *open)
         fail(open, status);
 }
 
+static void read_later(struct tutti_open *open)
+{
+    int status = TUTTI_OK;
+    open->phase = open->later->moves ? tutti_moves_read(open, &status) : TUTTI_OPEN_PASSED;
+    if (status != TUTTI_OK)
+        fail(open, status);
+}
+
 static void read_call(struct tutti_open *open)
 {
+    const int meets = !open->later || open->later->moves;
+    if (meets && open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
+        return;
     if (open->later) {
-        open->phase = TUTTI_OPEN_PASSED;
+        read_later(open);
         return;
     }
-    if (open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
-        return;
     switch (tutti_read_nonblocking(&open->args, &open->read)) {
     case TUTTI_READ_FAILED:
         fail(open, open->read.status);
@@ -241,6 +251,8 @@ static void look_at_real(struct tutti_open *open)
     if (lists)
         tutti_request_drop(lists);
     int status = tutti_staging_close(&open->staging, code);
+    if (open->later && open->later->finish)
+        status = open->later->finish(open->later, code);
     if (status == TUTTI_OK) {
         end_with(open, code, TUTTI_OK);
         return;
@@ -249,13 +261,21 @@ static void look_at_real(struct tutti_open *open)
     fail(open, status);
 }
 
+static void look_at_moves(struct tutti_open *open)
+{
+    if (tutti_moves_done(open))
+        open->phase = tutti_moves_ended(open, &open->code);
+}
+
 static void step(struct tutti_open *open, unsigned walk)
 {
     struct tutti_comm *state = open->state; /* not NULL while in the communicator's queue */
     int turn = !state || state->walk != walk;
     if (open->phase == TUTTI_OPEN_NEW && (!state || state->unread != walk))
         read_call(open);
-    if (open->phase == TUTTI_OPEN_WORKING && tutti_job_done(&open->job.job))
+    if (open->phase == TUTTI_OPEN_WORKING && open->later)
+        look_at_moves(open);
+    else if (open->phase == TUTTI_OPEN_WORKING && tutti_job_done(&open->job.job))
         after_job(open);
     if (open->phase == TUTTI_OPEN_PASSED && turn)
         give_to_mpi(open);
