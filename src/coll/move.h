@@ -54,8 +54,8 @@ struct tutti_move {
 int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how);
 
 /* The same in parts, for calls that run later than they are made (job.h). able: local; rows that this rank can run, bit
- * i of row i; 0: it cannot take part, and the reason is set. decline: local; announces a call that this rank cannot take
- * part in, for the reason that is set and stays set. run_rows: all of a call whose rows are known. */
+ * i of row i; 0: it cannot take part, and the reason is set. decline: local; announces a call that this rank cannot
+ * take part in, for the reason that is set and stays set. run_rows: all of a call whose rows are known. */
 uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call *call);
 void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call);
 int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, uint32_t able, const char **how);

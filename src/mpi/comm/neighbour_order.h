@@ -6,7 +6,8 @@
 #include "mpi/real/quirks.h"
 #include "team/control.h"
 
-/* Of a call on a grid or in a directed graph, blocking or not: enum tutti_neighbour_order; TUTTI_QUIRK_ASK, which is negative: unknown.
+/* Of a call on a grid or in a directed graph, blocking or not: enum tutti_neighbour_order; TUTTI_QUIRK_ASK, which is
+ * negative: unknown.
  */
 int tutti_neighbour_order(int nonblocking, int grid, enum tutti_collective collective);
 /* If one rank is the neighbour at all `places`: the number of the sent block that is received at `place`. An

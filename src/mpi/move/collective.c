@@ -106,9 +106,8 @@ static int collective_start(const struct tutti_collective_args *args, enum tutti
                             MPI_Request *request)
 {
     int code = MPI_SUCCESS, status = TUTTI_ERR_MEMORY;
-    const struct tutti_exchange none = {.name = args->name,
-                                        .comm = args->comm,
-                                        .reason = tutti_why_take(TUTTI_REASON_OTHER)};
+    const struct tutti_exchange none = {
+        .name = args->name, .comm = args->comm, .reason = tutti_why_take(TUTTI_REASON_OTHER)};
     struct tutti_exchange *exchange = malloc(sizeof *exchange);
     if (!exchange)
         return collective_failed(&none, status);

@@ -1,5 +1,5 @@
-/* Collectives that move data, as MPI has them: the wrapped blocking calls, of which each describes itself, and the MPI's
- * own. The other forms: reduce/moves.c. */
+/* Collectives that move data, as MPI has them: the wrapped blocking calls, of which each describes itself, and the
+ * MPI's own. The other forms: reduce/moves.c. */
 #include "mpi/move/collective.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/collective_args.h"

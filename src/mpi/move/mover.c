@@ -53,8 +53,7 @@ static int mover_describe(struct tutti_mover *x)
         return 0;
     const int ins = x->blocks.ins, outs = x->blocks.outs;
     struct tutti_move *move = &x->move;
-    move->send =
-        ins + outs <= TUTTI_MOVER_FEW ? x->few : malloc(((size_t)ins + (size_t)outs) * sizeof *move->send);
+    move->send = ins + outs <= TUTTI_MOVER_FEW ? x->few : malloc(((size_t)ins + (size_t)outs) * sizeof *move->send);
     x->recv = outs <= TUTTI_MOVER_FEW ? x->few_recv : malloc((size_t)outs * sizeof *x->recv);
     if (!move->send || !x->recv)
         return TUTTI_NO(MEMORY);
@@ -81,8 +80,11 @@ int tutti_mover_describe(struct tutti_mover *mover, const struct tutti_move_ops 
     TUTTI_INSIDE();
     mover->p2p = p2p;
     mover->code = MPI_SUCCESS;
-    mover->move = (struct tutti_move){
-        .send = mover->few, .endpoint = tutti_endpoint, .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}}, .ops = ops, .with = mover};
+    mover->move = (struct tutti_move){.send = mover->few,
+                                      .endpoint = tutti_endpoint,
+                                      .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}},
+                                      .ops = ops,
+                                      .with = mover};
     return mover_describe(mover);
 }
 

@@ -102,7 +102,8 @@ static int mover_blocks_fill_both(struct tutti_mover_blocks *blocks, const struc
         return 0;
     if (!mover_blocks_own_part(pattern, &call->out, &in))
         return 0;
-    if (pattern->send.peers == TUTTI_PEERS_NEIGHBOURS && !mover_blocks_order(all, call->collective, nonblocking, &order))
+    if (pattern->send.peers == TUTTI_PEERS_NEIGHBOURS &&
+        !mover_blocks_order(all, call->collective, nonblocking, &order))
         return 0;
     const size_t most = (size_t)pattern->ranks + (size_t)(all->ins > all->outs ? all->ins : all->outs);
     if (!(blocks->own = malloc(2 * most * sizeof *blocks->in)))

@@ -20,9 +20,7 @@ struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state)
 {
     struct tutti_team *team = tutti_mover_team(state);
     struct tutti_team *nonblocking = team ? team->nonblocking : NULL;
-    return nonblocking && nonblocking->state != TUTTI_TEAM_BROKEN ? nonblocking
-           : team                                                 ? TUTTI_NONE(COMM)
-                                                                  : NULL;
+    return nonblocking && nonblocking->state != TUTTI_TEAM_BROKEN ? nonblocking : team ? TUTTI_NONE(COMM) : NULL;
 }
 
 struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking)

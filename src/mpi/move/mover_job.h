@@ -1,6 +1,6 @@
-/* A collective that moves data as a job of its communicator's worker: nonblocking and persistent calls. The ranks meet in
- * the nonblocking team, in a fiber of the engine's thread, which calls nothing of the MPI. All functions are local, on
- * threads of the program. */
+/* A collective that moves data as a job of its communicator's worker: nonblocking and persistent calls. The ranks meet
+ * in the nonblocking team, in a fiber of the engine's thread, which calls nothing of the MPI. All functions are local,
+ * on threads of the program. */
 #ifndef TUTTI_MPI_MOVER_JOB_H
 #define TUTTI_MPI_MOVER_JOB_H
 

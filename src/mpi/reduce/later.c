@@ -122,16 +122,16 @@ static int later_put_mover(const struct tutti_collective_args *args, MPI_Request
     static int(*just_##name) parameters;                                                                               \
     static int start_##name(struct tutti_later *later)                                                                 \
     {                                                                                                                  \
-        tutti_later_starting++;                                                                                                    \
+        tutti_later_starting++;                                                                                        \
         const int code = just_##name(OUT_OF arguments);                                                                \
-        tutti_later_starting--;                                                                                                    \
+        tutti_later_starting--;                                                                                        \
         return code;                                                                                                   \
     }                                                                                                                  \
     static int later_##name parameters                                                                                 \
     {                                                                                                                  \
         if (likely(!later_must_wait(comm)))                                                                            \
             return just_##name arguments;                                                                              \
-        struct tutti_later *later = tutti_later_new(#name, start_##name);                                                    \
+        struct tutti_later *later = tutti_later_new(#name, start_##name);                                              \
         if (later) {                                                                                                   \
             KEEP_ALL arguments                                                                                         \
         }                                                                                                              \

@@ -15,7 +15,7 @@ struct tutti_later {
     int (*start)(struct tutti_later *later); /* makes the call; an MPI code */
     /* The MPI's own call has ended with this code. A status. NULL: nothing is to be done. */
     int (*finish)(struct tutti_later *later, int code);
-    void (*end)(struct tutti_later *later);  /* gives it back */
+    void (*end)(struct tutti_later *later); /* gives it back */
     const char *name;
     MPI_Request *request;
     struct tutti_collective_args args;

@@ -211,9 +211,9 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
 
 /* ---- persistent calls ----
  *
- * The buffers of a persistent call stay the same, so that its ranks agree once, when it is made, who makes it. Where all
- * can take part, the request has a communicator of its own, over which every start makes the nonblocking call: requests
- * of one communicator may be started in any order. */
+ * The buffers of a persistent call stay the same, so that its ranks agree once, when it is made, who makes it. Where
+ * all can take part, the request has a communicator of its own, over which every start makes the nonblocking call:
+ * requests of one communicator may be started in any order. */
 
 /* 1 where all ranks can take part; 0: the reason is set. */
 static int moves_agree(const struct tutti_collective_args *args, int *code)

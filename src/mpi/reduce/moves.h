@@ -1,6 +1,7 @@
-/* Nonblocking and persistent collectives that move data, where the ranks of a node may make them without the MPI: jobs of
- * the communicator's worker, in one order with its nonblocking reductions. Every rank announces every such call to the
- * nonblocking team, so that all know whether all can take part; where one cannot, the MPI has the call on all ranks. */
+/* Nonblocking and persistent collectives that move data, where the ranks of a node may make them without the MPI: jobs
+ * of the communicator's worker, in one order with its nonblocking reductions. Every rank announces every such call to
+ * the nonblocking team, so that all know whether all can take part; where one cannot, the MPI has the call on all
+ * ranks. */
 #ifndef TUTTI_MPI_MOVES_H
 #define TUTTI_MPI_MOVES_H
 
