@@ -6,11 +6,12 @@
 #include "mpi/move/collective.h"
 
 struct tutti_open;
+struct tutti_open_work;
+struct tutti_mover_job;
+struct tutti_exchange;
 enum { TUTTI_LATER_LISTS = 6 };
 
 /* A call that moves data is described by `args`. Of the others `args` names none, and the last arguments are theirs. */
-struct tutti_mover_job;
-struct tutti_exchange;
 struct tutti_later {
     int (*start)(struct tutti_later *later); /* makes the call; an MPI code */
     /* The MPI's own call has ended with this code. A status. NULL: nothing is to be done. */
@@ -24,8 +25,8 @@ struct tutti_later {
     /* What it holds: types are held, lists and the info are copies. */
     int holds, own_info, sendtypes_held, recvtypes_held, lists;
     void *list[TUTTI_LATER_LISTS];
-    /* Of a call that the communicator's worker may make: moves.c. */
-    int moves;
+    /* Of a call that the communicator's worker may make (moves.c); work NULL: it is the MPI's. */
+    const struct tutti_open_work *work;
     struct tutti_mover_job *job;     /* NULL: not described yet */
     enum tutti_reason reason;        /* why the MPI has it */
     struct tutti_exchange *exchange; /* what is staged, while the MPI is at it */

@@ -1,5 +1,7 @@
-#include "mpi/reduce/moves.h"
-
+/* Nonblocking and persistent collectives that move data, where the ranks of a node may make them without the MPI: jobs
+ * of the communicator's worker, in one order with its nonblocking reductions. Every rank announces every such call to
+ * the nonblocking team, so that all know whether all can take part; where one cannot, the MPI has the call on all
+ * ranks. */
 #include <stdatomic.h>
 
 #include "coll/move.h"
@@ -11,6 +13,7 @@
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/later.h"
+#include "mpi/reduce/nonblocking.h"
 
 /* ---- in the list of open calls ---- */
 
@@ -40,22 +43,6 @@ static void moves_end(struct tutti_later *later)
     tutti_later_free(later);
 }
 
-/* NULL without memory. It holds all that the call names. */
-static struct tutti_later *moves_later(const struct tutti_collective_args *args)
-{
-    struct tutti_later *later = tutti_later_new(args->name, moves_start);
-    if (!later)
-        return NULL;
-    later->args = *args;
-    later->end = moves_end;
-    later->finish = moves_finish;
-    later->moves = 1;
-    if (tutti_later_hold(later))
-        return later;
-    moves_end(later);
-    return NULL;
-}
-
 static int moves_give(struct tutti_comm *state, struct tutti_later *later, struct tutti_team *team)
 {
     if (!later->job)
@@ -67,7 +54,7 @@ static int moves_give(struct tutti_comm *state, struct tutti_later *later, struc
     return tutti_mover_job_give(later->job, state->worker);
 }
 
-enum tutti_open_phase tutti_moves_read(struct tutti_open *open, int *status)
+static enum tutti_open_phase moves_read(struct tutti_open *open, int *status)
 {
     struct tutti_later *later = open->later;
     struct tutti_team *team = open->state ? tutti_mover_team_nonblocking(open->state) : TUTTI_NONE(COMM);
@@ -84,14 +71,32 @@ enum tutti_open_phase tutti_moves_read(struct tutti_open *open, int *status)
     return TUTTI_OPEN_WORKING;
 }
 
-int tutti_moves_done(const struct tutti_open *open)
+static int moves_done(const struct tutti_open *open)
 {
     return tutti_mover_job_done(open->later->job);
 }
 
-enum tutti_open_phase tutti_moves_ended(struct tutti_open *open, int *code)
+static enum tutti_open_phase moves_ended(struct tutti_open *open, int *code)
 {
     return tutti_mover_job_result(open->later->job, code, &open->later->reason) ? TUTTI_OPEN_DONE : TUTTI_OPEN_PASSED;
+}
+
+static const struct tutti_open_work moves_work = {.read = moves_read, .done = moves_done, .ended = moves_ended};
+
+/* NULL without memory. It holds all that the call names. */
+static struct tutti_later *moves_later(const struct tutti_collective_args *args)
+{
+    struct tutti_later *later = tutti_later_new(args->name, moves_start);
+    if (!later)
+        return NULL;
+    later->args = *args;
+    later->end = moves_end;
+    later->finish = moves_finish;
+    later->work = &moves_work;
+    if (tutti_later_hold(later))
+        return later;
+    moves_end(later);
+    return NULL;
 }
 
 /* ---- nonblocking calls ---- */

@@ -1,4 +1,4 @@
-/* Open nonblocking reductions: one list in order of start, brought on by whoever calls the library. */
+/* Open nonblocking collectives: one list in order of start, brought on by whoever calls the library. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,13 +14,12 @@
 #include "mpi/real/lent.h"
 #include "mpi/real/own.h"
 #include "mpi/reduce/later.h"
-#include "mpi/reduce/moves.h"
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
 
 static void bring_on(void);
 static void where(char *text, size_t size);
-struct tutti_step tutti_nonblocking_step = {.name = "nonblocking reductions", .poll = bring_on, .where = where};
+struct tutti_step tutti_nonblocking_step = {.name = "nonblocking collectives", .poll = bring_on, .where = where};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
 static struct tutti_open *first, **last = &first;
@@ -171,15 +170,14 @@ static void give(struct tutti_open *open)
 static void read_later(struct tutti_open *open)
 {
     int status = TUTTI_OK;
-    open->phase = open->later->moves ? tutti_moves_read(open, &status) : TUTTI_OPEN_PASSED;
+    open->phase = open->later->work ? open->later->work->read(open, &status) : TUTTI_OPEN_PASSED;
     if (status != TUTTI_OK)
         fail(open, status);
 }
 
 static void read_call(struct tutti_open *open)
 {
-    const int meets = !open->later || open->later->moves;
-    if (meets && open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
+    if ((!open->later || open->later->work) && open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
         return;
     if (open->later) {
         read_later(open);
@@ -250,9 +248,8 @@ static void look_at_real(struct tutti_open *open)
     }
     if (lists)
         tutti_request_drop(lists);
-    int status = tutti_staging_close(&open->staging, code);
-    if (open->later && open->later->finish)
-        status = open->later->finish(open->later, code);
+    int status = open->later && open->later->finish ? open->later->finish(open->later, code)
+                                                    : tutti_staging_close(&open->staging, code);
     if (status == TUTTI_OK) {
         end_with(open, code, TUTTI_OK);
         return;
@@ -261,10 +258,12 @@ static void look_at_real(struct tutti_open *open)
     fail(open, status);
 }
 
-static void look_at_moves(struct tutti_open *open)
+static void look_at_job(struct tutti_open *open)
 {
-    if (tutti_moves_done(open))
-        open->phase = tutti_moves_ended(open, &open->code);
+    if (open->later && open->later->work->done(open))
+        open->phase = open->later->work->ended(open, &open->code);
+    else if (!open->later && tutti_job_done(&open->job.job))
+        after_job(open);
 }
 
 static void step(struct tutti_open *open, unsigned walk)
@@ -273,10 +272,8 @@ static void step(struct tutti_open *open, unsigned walk)
     int turn = !state || state->walk != walk;
     if (open->phase == TUTTI_OPEN_NEW && (!state || state->unread != walk))
         read_call(open);
-    if (open->phase == TUTTI_OPEN_WORKING && open->later)
-        look_at_moves(open);
-    else if (open->phase == TUTTI_OPEN_WORKING && tutti_job_done(&open->job.job))
-        after_job(open);
+    if (open->phase == TUTTI_OPEN_WORKING)
+        look_at_job(open);
     if (open->phase == TUTTI_OPEN_PASSED && turn)
         give_to_mpi(open);
     if (open->phase == TUTTI_OPEN_REAL || open->phase == TUTTI_OPEN_DONE)

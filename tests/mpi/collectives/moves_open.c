@@ -240,15 +240,16 @@ static void persistent(int mixed)
                    : MPI_Allgather_init(from, COUNT, MPI_INT, to, COUNT, MPI_INT, comm, MPI_INFO_NULL, &requests[i]);
         CHECK(error == MPI_SUCCESS, "persistent call %d: class %d", i, kit_class(error));
     }
-    MPI_Comm_free(&comm);
     for (int round = 0; round < STARTS; round++) {
         for (int i = 0; i < REQUESTS; i++) {
             calls[i].number = 40 + round * REQUESTS + i;
             (void)put_sent(&calls[i]);
         }
+        int error = MPI_SUCCESS;
         for (int i = 0; i < REQUESTS; i++)
-            MPI_Start(&requests[(i + kit_rank + round) % REQUESTS]);
-        MPI_Waitall(REQUESTS, requests, statuses);
+            error |= MPI_Start(&requests[(i + kit_rank + round) % REQUESTS]);
+        error |= MPI_Waitall(REQUESTS, requests, statuses);
+        CHECK(error == MPI_SUCCESS, "round %d of persistent calls: class %d", round, kit_class(error));
         for (int i = 0; i < REQUESTS; i++)
             compare(&calls[i], mixed ? "persistent, mixed memory" : "persistent");
     }
@@ -258,6 +259,7 @@ static void persistent(int mixed)
         MPI_Request_free(&requests[i]);
         close_buffers(&calls[i]);
     }
+    MPI_Comm_free(&comm);
 }
 
 int main(int argc, char **argv)
