@@ -226,7 +226,6 @@ static void persistent(int mixed)
 {
     struct open_call calls[REQUESTS];
     MPI_Request requests[REQUESTS];
-    MPI_Status statuses[REQUESTS];
     MPI_Comm comm;
     const uint64_t before = kit_counted("MPI_Allgather_init", "accelerated");
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -248,7 +247,8 @@ static void persistent(int mixed)
         int error = MPI_SUCCESS;
         for (int i = 0; i < REQUESTS; i++)
             error |= MPI_Start(&requests[(i + kit_rank + round) % REQUESTS]);
-        error |= MPI_Waitall(REQUESTS, requests, statuses);
+        for (int i = REQUESTS - 1; i >= 0; i--) /* MPI_Testall of MPICH 5 fails where one of them is its own */
+            error |= MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
         CHECK(error == MPI_SUCCESS, "round %d of persistent calls: class %d", round, kit_class(error));
         for (int i = 0; i < REQUESTS; i++)
             compare(&calls[i], mixed ? "persistent, mixed memory" : "persistent");
