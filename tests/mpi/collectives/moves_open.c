@@ -121,15 +121,17 @@ static void in_order(const char *what, unsigned host)
 
 /* ---- what a call names is freed and overwritten at once ---- */
 
-static void freed(void)
+/* mixed: rank 0 brings host memory, so that the MPI gets the calls when the program has freed what they name. */
+static void freed(int mixed)
 {
+    const enum kit_kind kind = mixed && kit_rank == 0 ? KIT_HOST : KIT_DEVICE;
     int counts[RANKS_MOST], displs[RANKS_MOST], gaps[RANKS_MOST];
     MPI_Datatype types[RANKS_MOST], type;
     struct open_call v, w;
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    open_buffers(&v, KIT_DEVICE);
-    open_buffers(&w, KIT_DEVICE);
+    open_buffers(&v, kind);
+    open_buffers(&w, kind);
     v.number = 1;
     w.number = 2;
     v.kind = w.kind = ALLTOALL;
@@ -268,10 +270,12 @@ int main(int argc, char **argv)
     if (kit_size < 2 || kit_size > RANKS_MOST)
         kit_skip("moves_open", "needs two to four ranks");
     alarm(40);
+    in_order("a rank that has no device memory", kit_rank == 0 ? 0xff : 0);
     in_order("device memory", 0);
     in_order("host memory on rank 0 in every second call", kit_rank == 0 ? 0xaa : 0);
     in_order("host memory on the last rank, then on the first", kit_rank == 0 ? 0xf0 : kit_rank == 1 ? 0x0f : 0);
-    freed();
+    freed(0);
+    freed(1);
     without_calls();
     many();
     if (persistent_there()) {
