@@ -37,8 +37,6 @@ programs(reduced ${reduced},${around},icoll 52 30)
 # All ranks on device memory, so that the ranks move the data themselves.
 string(REPLACE "device,host" "device" around_device ${around})
 programs(moved-device ${moved},${reduced},${around_device},dup,split,icoll,blocking 52 30 TUTTI_RULES=message:*@direct)
-# GPUs that do not reach each other: the first calls go through the MPI in the fiber's place.
-programs(moved-unlinked ${moved},${around_device},icoll 26 30 TUTTI_HOST_GPUS=3 TUTTI_HOST_LINKS=none TUTTI_RULES=message:*@direct)
 programs(moved-packed ${moved},${reduced},${around_device},icoll 26 30 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
 
 # Collectives with neighbours, and between the groups of intercommunicators.
