@@ -1,9 +1,10 @@
-/* Reductions as jobs: a worker runs those of one team in order, so that they progress while the program does something
- * else (sched/worker.h). */
+/* Reductions and moves as jobs: a worker runs those of one team in order, so that they progress while the program does
+ * something else (sched/worker.h). */
 #ifndef TUTTI_COLL_JOB_H
 #define TUTTI_COLL_JOB_H
 
 #include "coll/coll.h"
+#include "core/reasons.h"
 #include "sched/worker.h"
 
 /* One call. The worker's from give() until tutti_job_done(), and its caller's otherwise. */
@@ -19,5 +20,20 @@ struct tutti_reduce_job {
  * given. A status; on failure the job was not taken, and the team is broken, since its peers would wait for this rank.
  */
 int tutti_reduce_give(struct tutti_worker *worker, struct tutti_reduce_job *job);
+
+/* The same of one move. The ops of its blocks are called on the worker's fiber. */
+struct tutti_move_job {
+    struct tutti_job job; /* job.status: what tutti_move_run_rows() has returned */
+    struct tutti_team *team;
+    const struct tutti_call *call;
+    /* looked: 1: `able` is what tutti_move_able() has said, since no other call of the team was under way; 0: it is
+     * asked when the job's turn has come. */
+    int looked;
+    uint32_t able;
+    enum tutti_reason reason; /* why not; an input where call->move is NULL or `able` is 0 */
+    const char *how;          /* output of tutti_move_run_rows() */
+};
+/* As tutti_reduce_give(). */
+int tutti_move_give(struct tutti_worker *worker, struct tutti_move_job *job);
 
 #endif

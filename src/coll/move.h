@@ -63,7 +63,8 @@ struct tutti_move {
     struct tutti_endpoint *endpoint;
     struct tutti_seen seen; /* begins as memory of the host */
     const struct tutti_move_ops *ops;
-    void *with; /* of ops */
+    void *with;  /* of ops */
+    int current; /* GPU of the thread that makes the call, for blocks in memory that all GPUs reach; -1: unknown */
     /* The same blocks as runs of bytes, set by coll/ where they are such: */
     struct tutti_move_runs {
         int are, gpu, near; /* are: 1: they are; near: 1: what is received lies in memory of that GPU alone */
@@ -85,5 +86,16 @@ int tutti_move_enqueue(struct tutti_team *team, const struct tutti_call *call, s
  * this rank cannot take part, for the reason set by tutti_why_set(). *how says how the call was done, as far as the ops
  * have not failed; NULL: nothing was done, on all ranks, and tutti_why_take() says why. A status; the team is whole. */
 int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how);
+
+/* The same in parts, for calls that run later than they are made (job.h). able: local, while no call of the team is
+ * under way; rows that this rank can run, bit i of row i; 0: it cannot take part, and the reason is set. They stay true
+ * until the team's next call: it may open the team, also on another GPU. decline: local; announces a call that this
+ * rank cannot take part in, for the reason that is set and stays set. run_rows: all of a call whose rows are known. */
+uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call *call);
+void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call);
+int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, uint32_t able, const char **how);
+/* Collective over the team's ranks, blocking, and a call of its own: the rows that all ranks can run; 0: none, and the
+ * reason is set. A status. */
+int tutti_move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able);
 
 #endif

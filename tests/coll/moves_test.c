@@ -157,7 +157,8 @@ static void make_blocks(const struct rank *me, const struct tutti_move_flow *flo
                         struct tutti_move_block blocks[PIECES], struct tutti_move *move)
 {
     const int ranks = me->team->size;
-    *move = (struct tutti_move){.send = blocks, .receive = blocks + ranks, .sends = ranks, .receives = ranks};
+    *move = (struct tutti_move){
+        .send = blocks, .receive = blocks + ranks, .sends = ranks, .receives = ranks, .current = -1};
     for (int i = 0; i < 2 * ranks; i++) {
         const int r = i % ranks;
         void *const at = i < ranks ? (void *)(uintptr_t)flow->send[r].at : flow->receive[r].at;

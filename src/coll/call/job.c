@@ -1,5 +1,6 @@
 #include "coll/job.h"
 
+#include "coll/move.h"
 #include "core/status.h"
 
 static int run_reduction(void *with)
@@ -8,12 +9,40 @@ static int run_reduction(void *with)
     return tutti_collective(job->team, job->call, &job->taken, &job->why);
 }
 
+/* The reason that a thread has set last is one for all fibers: it is read where none of them has run in between. */
+static int run_move(void *with)
+{
+    struct tutti_move_job *job = with;
+    if (job->team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    if (tutti_team_is_told(job->team))
+        return tutti_team_take_told(job->team);
+    tutti_why_set(job->reason);
+    if (!job->looked) /* calls before it may have opened the team, or opened it again */
+        job->able = tutti_move_able(job->team, job->call);
+    const int status = tutti_move_run_rows(job->team, job->call, job->able, &job->how);
+    job->reason = tutti_why_take(TUTTI_REASON_OTHER);
+    return status;
+}
+
+static int give_job(struct tutti_worker *worker, struct tutti_team *team, struct tutti_job *job)
+{
+    const int status = tutti_worker_give(worker, job);
+    if (status != TUTTI_OK)
+        tutti_team_break(team, status);
+    return status;
+}
+
 int tutti_reduce_give(struct tutti_worker *worker, struct tutti_reduce_job *job)
 {
     job->job.run = run_reduction;
     job->job.with = job;
-    const int status = tutti_worker_give(worker, &job->job);
-    if (status != TUTTI_OK)
-        tutti_team_break(job->team, status);
-    return status;
+    return give_job(worker, job->team, &job->job);
+}
+
+int tutti_move_give(struct tutti_worker *worker, struct tutti_move_job *job)
+{
+    job->job.run = run_move;
+    job->job.with = job;
+    return give_job(worker, job->team, &job->job);
 }

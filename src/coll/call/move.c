@@ -66,8 +66,8 @@ static struct tutti_call move_call(const struct tutti_call *call)
     return mine;
 }
 
-/* Rows that this rank can run: bit i of row i. Makes their kernels ready, before anybody waits for this rank. */
-static uint32_t move_able(const struct tutti_team *team, const struct tutti_call *call)
+/* Makes their kernels ready, before anybody waits for this rank. */
+uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call *call)
 {
     uint32_t able = 0;
     if (!call->move)
@@ -106,27 +106,36 @@ static uint32_t move_sum(const struct tutti_team *team, const struct tutti_move_
     return sum;
 }
 
+void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call)
+{
+    const struct tutti_arrival mine = {.collective = (uint32_t)call->collective,
+                                       .kind = TUTTI_ARRIVAL_HOST,
+                                       .blocks = (uint32_t)tutti_why_take(TUTTI_REASON_OTHER),
+                                       .detail = (uint64_t)(unsigned)call->root};
+    tutti_team_arrive(team, &mine);
+    tutti_why_set((enum tutti_reason)mine.blocks);
+}
+
 /* *able: rows that all ranks can run, from this rank's own. Where none is left, the reason is set. *before: 1, on all
  * ranks, where some found out before the team was open. */
 static int move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able, uint32_t *before)
 {
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
     struct tutti_arrival mine = {.collective = (uint32_t)call->collective,
-                                 .kind = *able ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_HOST,
+                                 .kind = TUTTI_ARRIVAL_DEVICE,
                                  .detail = (uint64_t)(unsigned)call->root};
     uint32_t held = HELD_MASK, streams = 0, sum = 0;
+    if (!*able) {
+        tutti_move_decline(team, call);
+        return TUTTI_OK;
+    }
     if (*able & move_rows_of_teams()) {
         tutti_residency_arrive(team, call, &mine);
         mine.blocks = mine.blocks < HELD_MASK ? mine.blocks : HELD_MASK;
         mine.blocks |= (uint32_t)call->move->runs.before << (BEFORE_AT - HELD_AT);
     }
-    mine.blocks = *able ? *able | mine.blocks << HELD_AT | move_sum(team, call->flow) << SUM_AT
-                        : (uint32_t)tutti_why_take(TUTTI_REASON_OTHER);
+    mine.blocks = *able | mine.blocks << HELD_AT | move_sum(team, call->flow) << SUM_AT;
     tutti_team_arrive(team, &mine);
-    if (!*able) {
-        tutti_why_set((enum tutti_reason)mine.blocks);
-        return TUTTI_OK;
-    }
     const int status = tutti_team_await(team, all);
     for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
         if (all[r]->kind == TUTTI_ARRIVAL_DEVICE) {
@@ -157,7 +166,8 @@ static int move_open(struct tutti_team *team, const struct tutti_call *call, uin
     if (!(*able & move_rows_of_teams()))
         return TUTTI_OK;
     tutti_open_again(team);
-    if (team->state == TUTTI_TEAM_CLOSED && (status = tutti_open(team, call->gpu)) != TUTTI_OK)
+    const int gpu = call->gpu < 0 ? call->move->current : call->gpu;
+    if (team->state == TUTTI_TEAM_CLOSED && (status = tutti_open(team, gpu)) != TUTTI_OK)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN) {
         *able &= ~move_rows_of_teams();
@@ -192,12 +202,24 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
     return status;
 }
 
-int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how)
+int tutti_move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able)
 {
-    uint32_t able = move_able(team, call), before = 0;
+    uint32_t before = 0;
+    *able = tutti_move_able(team, call);
     const struct tutti_call mine = move_call(call);
+    const int status = move_agree(team, &mine, able, &before);
+    tutti_residency_end(team);
+    return status;
+}
+
+int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, uint32_t able, const char **how)
+{
+    const struct tutti_call mine = move_call(call);
+    uint32_t before = 0;
     int status = able ? tutti_coll_settle(team) : TUTTI_OK;
     *how = NULL;
+    if (status != TUTTI_OK && status != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */
+        tutti_team_break(team, status);
     if (status == TUTTI_OK)
         status = move_agree(team, &mine, &able, &before);
     if (status == TUTTI_OK && able && before)
@@ -206,4 +228,9 @@ int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const
         status = move_run(team, &mine, able, how);
     tutti_residency_end(team);
     return status;
+}
+
+int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how)
+{
+    return tutti_move_run_rows(team, call, tutti_move_able(team, call), how);
 }

@@ -2,7 +2,7 @@
  * are one or two ranks wide, a graph with repeated edges. So the MPI is asked, by calls of this process with itself. */
 #include "mpi/comm/neighbour_order.h"
 
-enum { GRAPH, GRID, KINDS, CALLS = 3, ALLTOALL = TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL };
+enum { GRAPH, GRID, KINDS, FORMS = 2, CALLS = 3, ALLTOALL = TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL };
 
 /* Edges of this rank to itself: enough to tell all orders of enum tutti_neighbour_order apart. */
 enum { DIMS = 2, EDGES = 2 * DIMS };
@@ -15,20 +15,26 @@ int tutti_neighbour_sent(enum tutti_neighbour_order order, int place, int places
 }
 
 /* enum tutti_neighbour_order; TUTTI_QUIRK_ASK: none of them, or no answer. */
-static signed char order_of(int call, MPI_Comm comm)
+static signed char order_of(int nonblocking, int call, MPI_Comm comm)
 {
     const unsigned char out[EDGES] = {0, 1, 2, 3};
     unsigned char in[EDGES] = {EDGES, EDGES, EDGES, EDGES};
     const int counts[EDGES] = {1, 1, 1, 1}, displs[EDGES] = {0, 1, 2, 3};
     const MPI_Aint places[EDGES] = {0, 1, 2, 3};
     const MPI_Datatype byte = tutti_handles.byte, types[EDGES] = {byte, byte, byte, byte};
+    MPI_Request request = tutti_handles.no_request;
     int code;
+#define ASKED(call, ...)                                                                                               \
+    (nonblocking ? tutti_next.MPI_Ineighbor_##call(__VA_ARGS__, &request) : tutti_next.MPI_Neighbor_##call(__VA_ARGS__))
     if (call == 0)
-        code = tutti_next.MPI_Neighbor_alltoall(out, 1, byte, in, 1, byte, comm);
+        code = ASKED(alltoall, out, 1, byte, in, 1, byte, comm);
     else if (call == 1)
-        code = tutti_next.MPI_Neighbor_alltoallv(out, counts, displs, byte, in, counts, displs, byte, comm);
+        code = ASKED(alltoallv, out, counts, displs, byte, in, counts, displs, byte, comm);
     else
-        code = tutti_next.MPI_Neighbor_alltoallw(out, counts, places, types, in, counts, places, types, comm);
+        code = ASKED(alltoallw, out, counts, places, types, in, counts, places, types, comm);
+#undef ASKED
+    if (code == MPI_SUCCESS && nonblocking)
+        code = tutti_next.MPI_Wait(&request, MPI_STATUS_IGNORE);
     for (int order = TUTTI_NEIGHBOURS_AS_SENT; code == MPI_SUCCESS && order <= TUTTI_NEIGHBOURS_CROSSED; order++) {
         int i = 0;
         while (i < EDGES && in[i] == tutti_neighbour_sent((enum tutti_neighbour_order)order, i, EDGES))
@@ -48,17 +54,18 @@ void tutti_neighbour_order_ask(void)
                        ? tutti_next.MPI_Cart_create(tutti_handles.self, DIMS, one, one, 0, &comm)
                        : tutti_next.MPI_Dist_graph_create_adjacent(tutti_handles.self, EDGES, self, weights, EDGES,
                                                                    self, weights, tutti_handles.no_info, 0, &comm);
-        for (int call = 0; call < CALLS; call++)
-            tutti_quirks.neighbour_order[kind][call] = code == MPI_SUCCESS ? order_of(call, comm) : TUTTI_QUIRK_ASK;
+        for (int i = 0; i < FORMS * CALLS; i++)
+            tutti_quirks.neighbour_order[i / CALLS][kind][i % CALLS] =
+                code == MPI_SUCCESS ? order_of(i / CALLS, i % CALLS, comm) : TUTTI_QUIRK_ASK;
         if (code == MPI_SUCCESS && comm != tutti_handles.no_comm)
             tutti_next.MPI_Comm_free(&comm);
     }
 }
 
-int tutti_neighbour_order(int grid, enum tutti_collective collective)
+int tutti_neighbour_order(int nonblocking, int grid, enum tutti_collective collective)
 {
     /* The blocks that an allgather receives from one rank are alike. */
     if (collective < TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL || collective > TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLW)
         return TUTTI_NEIGHBOURS_AS_SENT;
-    return tutti_quirks.neighbour_order[grid ? GRID : GRAPH][(int)collective - ALLTOALL];
+    return tutti_quirks.neighbour_order[nonblocking != 0][grid ? GRID : GRAPH][(int)collective - ALLTOALL];
 }

@@ -179,9 +179,10 @@ static struct tutti_p2p_recv *recv_at(const struct tutti_p2p_fetching *fetching,
     return tutti_recv_is_open(recv) ? &recv->core : NULL;
 }
 
-void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait)
+void tutti_recv_fetch_by(struct tutti_p2p_worker *p2p, struct tutti_recv_request *const recvs[],
+                         struct tutti_stage *const stages[], int n, int wait)
 {
-    struct recv_fetching all = {{&tutti_p2p, recv_at, n}, recvs};
+    struct recv_fetching all = {{p2p, recv_at, n}, recvs};
     TUTTI_INSIDE();
     for (int i = 0; i < n; i++)
         recvs[i]->stage = stages[i];
@@ -193,6 +194,11 @@ void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_sta
         recv->code = recv->core.truncated ? MPI_ERR_TRUNCATE : tutti_error_code(recv->core.status);
         recv->state = recv->core.status == TUTTI_OK ? TUTTI_RECV_FETCHED : TUTTI_RECV_FAILED;
     }
+}
+
+void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait)
+{
+    tutti_recv_fetch_by(&tutti_p2p, recvs, stages, n, wait);
 }
 
 /* ---- the end ---- */

@@ -61,6 +61,9 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
 /* Fetches the data, all at once as far as they can be fetched now, in one launch; with
  * `wait` all of them. stages[i] belongs to recvs[i]. */
 void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait);
+/* The same by another worker than the process's. */
+void tutti_recv_fetch_by(struct tutti_p2p_worker *p2p, struct tutti_recv_request *const recvs[],
+                         struct tutti_stage *const stages[], int n, int wait);
 /* The whole of it for a receive that is complete: 1 where it was an RTS, and *code; 0: it is as it was without Tutti.
  */
 int tutti_recv_finish(struct tutti_recv_request *recv, struct tutti_stage *stage, MPI_Status *status, int *code);

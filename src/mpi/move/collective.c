@@ -106,9 +106,8 @@ static int collective_start(const struct tutti_collective_args *args, enum tutti
                             MPI_Request *request)
 {
     int code = MPI_SUCCESS, status = TUTTI_ERR_MEMORY;
-    const struct tutti_exchange none = {.name = args->name,
-                                        .comm = args->comm,
-                                        .reason = tutti_door.aware ? TUTTI_REASON_TYPE_GAPS : TUTTI_REASON_NONBLOCKING};
+    const struct tutti_exchange none = {
+        .name = args->name, .comm = args->comm, .reason = tutti_why_take(TUTTI_REASON_OTHER)};
     struct tutti_exchange *exchange = malloc(sizeof *exchange);
     if (!exchange)
         return collective_failed(&none, status);
@@ -142,4 +141,41 @@ int tutti_collective_nonblocking(const struct tutti_collective_args *args, MPI_R
 int tutti_collective_persistent(const struct tutti_collective_args *args, MPI_Info info, MPI_Request *request)
 {
     return collective_start(args, TUTTI_PERSISTENT, info, request);
+}
+
+int tutti_collective_staged(const struct tutti_collective_args *args, enum tutti_reason reason, MPI_Request *request,
+                            struct tutti_exchange **out)
+{
+    struct tutti_exchange *exchange = malloc(sizeof *exchange);
+    int code = MPI_SUCCESS, status = exchange ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    *out = NULL;
+    if (exchange) {
+        *exchange = (struct tutti_exchange){.name = args->name, .comm = args->comm, .reason = reason};
+        status = collective_open(exchange, args);
+    }
+    if (status == TUTTI_OK)
+        code = collective_call(exchange, args, TUTTI_NONBLOCKING, tutti_handles.no_info, request);
+    if (status == TUTTI_OK && code == MPI_SUCCESS) {
+        tutti_exchange_count(exchange);
+        *out = exchange;
+        return code;
+    }
+    if (status != TUTTI_OK) {
+        tutti_stage_report(args->name, status);
+        code = tutti_error_code(status);
+    }
+    if (exchange)
+        collective_close(exchange);
+    free(exchange);
+    return code;
+}
+
+int tutti_collective_staged_end(struct tutti_exchange *exchange, int code)
+{
+    if (!exchange)
+        return TUTTI_OK;
+    const int status = code == MPI_SUCCESS ? tutti_blocks_out(&exchange->out) : TUTTI_OK;
+    collective_close(exchange);
+    free(exchange);
+    return status;
 }

@@ -3,8 +3,11 @@
 #ifndef TUTTI_MPI_COLLECTIVE_H
 #define TUTTI_MPI_COLLECTIVE_H
 
+#include "core/reasons.h"
 #include "mpi/bounce/buffer.h"
 #include "team/control.h"
+
+struct tutti_exchange;
 
 /* A call as the program made it, or as the MPI is given it. A broadcast's buffer is both. */
 struct tutti_collective_args {
@@ -23,6 +26,12 @@ enum tutti_collective_form { TUTTI_BLOCKING, TUTTI_NONBLOCKING, TUTTI_PERSISTENT
 int tutti_collective_blocking(const struct tutti_collective_args *args);
 int tutti_collective_nonblocking(const struct tutti_collective_args *args, MPI_Request *request);
 int tutti_collective_persistent(const struct tutti_collective_args *args, MPI_Info info, MPI_Request *request);
+/* Makes the MPI's own nonblocking call of a call that waited for its turn, staged for this reason. An MPI code; errors
+ * are raised by the caller. *exchange: to be ended when the request has completed; NULL on failure. end: `code` is what
+ * the request has completed with; takes NULL. A status. */
+int tutti_collective_staged(const struct tutti_collective_args *args, enum tutti_reason reason, MPI_Request *request,
+                            struct tutti_exchange **exchange);
+int tutti_collective_staged_end(struct tutti_exchange *exchange, int code);
 /* contiguous.c: the blocking form of MPI_Bcast, MPI_Allgather and MPI_Alltoall, staged. */
 int tutti_collective_contiguous(const struct tutti_collective_args *args);
 

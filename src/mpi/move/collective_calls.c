@@ -1,5 +1,5 @@
-/* Collectives that move data, as MPI has them: the wrapped calls, of which each describes itself and goes the way of
- * its form (collective.h), and the MPI's own. */
+/* Collectives that move data, as MPI has them: the wrapped blocking calls, of which each describes itself, and the
+ * MPI's own. The other forms: reduce/moves.c. */
 #include "mpi/move/collective.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/collective_args.h"

@@ -17,6 +17,9 @@ static inline int tutti_nothing_on_device(void)
 /* 1: the call is done, and *code is what it returns. 0: it is the MPI's. Collective over the communicator at its first
  * call. */
 int tutti_mover_run(const struct tutti_collective_args *call, int *code);
+/* Agrees with all ranks who makes a persistent call, which is collective too: *able is not 0 where all ranks of the
+ * communicator can take part in its moves, with these buffers; otherwise the reason is set. A status. */
+int tutti_mover_agree(const struct tutti_collective_args *call, uint32_t *able);
 /* Announces a call of a rank that cannot have device memory; out of line where the communicator is new. */
 void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm comm);
 static inline void tutti_mover_pass(enum tutti_collective collective, int root, MPI_Comm comm)

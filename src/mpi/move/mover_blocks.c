@@ -19,7 +19,7 @@ static int mover_blocks_repeat(const int *ranks, int n)
 }
 
 /* *order: of several blocks from one rank, if there are any. 0 where the MPI has to do the call. */
-static int mover_blocks_order(const struct tutti_neighbours *all, enum tutti_collective collective,
+static int mover_blocks_order(const struct tutti_neighbours *all, enum tutti_collective collective, int nonblocking,
                               enum tutti_neighbour_order *order)
 {
     if (all->kind == MPI_UNDEFINED)
@@ -27,7 +27,7 @@ static int mover_blocks_order(const struct tutti_neighbours *all, enum tutti_col
     const int twice = mover_blocks_repeat(all->from, all->ins) || mover_blocks_repeat(all->to, all->outs);
     if (all->kind == MPI_GRAPH && twice)
         return 0;
-    const int known = tutti_neighbour_order(all->kind == MPI_CART, collective);
+    const int known = tutti_neighbour_order(nonblocking, all->kind == MPI_CART, collective);
     *order = twice && known >= 0 ? (enum tutti_neighbour_order)known : TUTTI_NEIGHBOURS_AS_SENT;
     return known >= 0 || !twice;
 }
@@ -39,6 +39,7 @@ static int mover_block_of(const struct tutti_buffer *buffer, int i, struct tutti
 {
     MPI_Count lower, extent = 1;
     out->type = tutti_buffer_type(buffer, i);
+    out->layout = NULL;
     out->count = tutti_buffer_count(buffer, i);
     if (out->count < 0 || (out->count > 0 && out->type == tutti_handles.no_type))
         return 0;
@@ -91,7 +92,7 @@ static int mover_blocks_own_part(const struct tutti_pattern *pattern, const stru
 }
 
 static int mover_blocks_fill_both(struct tutti_mover_blocks *blocks, const struct tutti_collective_args *call,
-                                  const struct tutti_pattern *pattern)
+                                  int nonblocking, const struct tutti_pattern *pattern)
 {
     const struct tutti_neighbours *all = &pattern->neighbours;
     enum tutti_neighbour_order order = TUTTI_NEIGHBOURS_AS_SENT;
@@ -101,7 +102,8 @@ static int mover_blocks_fill_both(struct tutti_mover_blocks *blocks, const struc
         return 0;
     if (!mover_blocks_own_part(pattern, &call->out, &in))
         return 0;
-    if (pattern->send.peers == TUTTI_PEERS_NEIGHBOURS && !mover_blocks_order(all, call->collective, &order))
+    if (pattern->send.peers == TUTTI_PEERS_NEIGHBOURS &&
+        !mover_blocks_order(all, call->collective, nonblocking, &order))
         return 0;
     const size_t most = (size_t)pattern->ranks + (size_t)(all->ins > all->outs ? all->ins : all->outs);
     if (!(blocks->own = malloc(2 * most * sizeof *blocks->in)))
@@ -114,14 +116,14 @@ static int mover_blocks_fill_both(struct tutti_mover_blocks *blocks, const struc
     return blocks->ins >= 0 && blocks->outs >= 0;
 }
 
-int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutti_collective_args *call, int rank,
-                            int ranks)
+int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutti_collective_args *call,
+                            int nonblocking, int rank, int ranks)
 {
     TUTTI_INSIDE();
     struct tutti_pattern pattern;
     *blocks = (struct tutti_mover_blocks){.own = NULL};
     const int fine = tutti_pattern_open_as(&pattern, call, rank, ranks) == TUTTI_OK &&
-                     mover_blocks_fill_both(blocks, call, &pattern);
+                     mover_blocks_fill_both(blocks, call, nonblocking, &pattern);
     tutti_pattern_close(&pattern);
     if (!fine)
         tutti_mover_blocks_close(blocks);

@@ -10,6 +10,7 @@ struct tutti_mover_block {
     char *at;
     MPI_Count count;
     MPI_Datatype type;
+    struct tutti_layout *layout; /* of the type; NULL where there are no elements. Set by who describes them */
     int rank;
     int gpu; /* that holds the block; set by who looks where it lies */
 };
@@ -21,9 +22,9 @@ struct tutti_mover_blocks {
 };
 
 /* Local. 1 and what is to be freed by tutti_mover_blocks_close(); 0 where the call is one that the MPI has to do: wrong
- * arguments, in place among all. */
-int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutti_collective_args *call, int rank,
-                            int ranks);
+ * arguments, in place among all. nonblocking: MPIs have an order of repeated neighbours of its own for such calls. */
+int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutti_collective_args *call,
+                            int nonblocking, int rank, int ranks);
 void tutti_mover_blocks_close(struct tutti_mover_blocks *blocks);
 
 #endif

@@ -100,10 +100,11 @@ struct tutti_quirks {
     int persistent_read_once;
     /* MPI_Allgather_init: each start but the first releases the types once too often: Intel MPI 2021.18. */
     int allgather_init_drops_types;
-    /* [grid][MPI_Neighbor_alltoall, _alltoallv, _alltoallw]: enum tutti_neighbour_order. A grid of dimensions that are
-     * one or two ranks wide, or a graph with repeated edges, has several blocks between two ranks; MPIs differ in which
-     * is received where. Asked when endpoints are opened; TUTTI_QUIRK_ASK stays if the answer is none of the orders. */
-    signed char neighbour_order[2][3];
+    /* [nonblocking][grid][MPI_Neighbor_alltoall, _alltoallv, _alltoallw]: enum tutti_neighbour_order. A grid of
+     * dimensions that are one or two ranks wide, or a graph with repeated edges, has several blocks between two ranks;
+     * MPIs differ in which is received where. Asked when endpoints are opened; TUTTI_QUIRK_ASK stays if the answer is
+     * none of the orders. */
+    signed char neighbour_order[2][2][3];
 
     /* ---- datatypes ---- */
 

@@ -11,12 +11,12 @@
 #include "mpi/real/rows.h"
 #include "mpi/reduce/nonblocking.h"
 
-static __thread int starting; /* a call whose turn has come: one form of it may be made of another (large.c) */
+__thread int tutti_later_starting;
 
 /* 1 where a nonblocking reduction of the communicator, or what came after it, has not been given to the MPI yet. */
 static int later_must_wait(MPI_Comm comm)
 {
-    if (starting)
+    if (tutti_later_starting)
         return 0;
     if (likely(!tutti_nonblocking_busy()) || comm == tutti_handles.no_comm)
         return 0;
@@ -24,27 +24,26 @@ static int later_must_wait(MPI_Comm comm)
     return state && atomic_load_explicit(&state->queued, memory_order_acquire) > 0;
 }
 
-/* With all that it holds. */
-static void later_free(struct tutti_later *later)
+void tutti_later_free(struct tutti_later *later)
 {
     tutti_later_let_go(later);
     free(later);
 }
 
-static struct tutti_later *later_new(const char *name, int (*start)(struct tutti_later *later))
+struct tutti_later *tutti_later_new(const char *name, int (*start)(struct tutti_later *later))
 {
     struct tutti_later *later = calloc(1, sizeof *later);
     if (!later)
         return NULL;
     later->name = name;
     later->start = start;
-    later->end = later_free;
+    later->end = tutti_later_free;
     later->args.in.type = later->args.out.type = tutti_handles.no_type;
     later->info = tutti_handles.no_info;
     return later;
 }
 
-static struct tutti_open *later_open(struct tutti_later *later, MPI_Comm comm, int persistent)
+struct tutti_open *tutti_later_open(struct tutti_later *later, MPI_Comm comm, int persistent)
 {
     const struct tutti_reduction_args args = {
         .name = later->name, .comm = comm, .datatype = tutti_handles.byte, .op = tutti_handles.sum};
@@ -56,7 +55,7 @@ static struct tutti_open *later_open(struct tutti_later *later, MPI_Comm comm, i
 
 int tutti_later_persistent(struct tutti_later *later, MPI_Comm own, MPI_Comm comm, MPI_Request *request)
 {
-    struct tutti_open *open = later_open(later, own, 1);
+    struct tutti_open *open = tutti_later_open(later, own, 1);
     if (!open)
         return 0;
     open->comm = comm;
@@ -68,13 +67,13 @@ static int later_put(struct tutti_later *later, MPI_Comm comm, MPI_Request *requ
 {
     struct tutti_open *open = NULL;
     TUTTI_INSIDE();
-    if (later && tutti_later_hold(later) && (open = later_open(later, comm, 0))) {
+    if (later && tutti_later_hold(later) && (open = tutti_later_open(later, comm, 0))) {
         *request = open->request;
         tutti_open_start(open);
         return MPI_SUCCESS;
     }
     if (later)
-        later_free(later);
+        tutti_later_free(later);
     tutti_error("out of memory for a nonblocking collective that has to wait for its turn");
     return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
 }
@@ -83,15 +82,15 @@ static int later_put(struct tutti_later *later, MPI_Comm comm, MPI_Request *requ
 
 static int later_start_mover(struct tutti_later *later)
 {
-    starting++;
+    tutti_later_starting++;
     const int code = tutti_collective_real(&later->args, TUTTI_NONBLOCKING, tutti_handles.no_info, later->request);
-    starting--;
+    tutti_later_starting--;
     return code;
 }
 
 static int later_put_mover(const struct tutti_collective_args *args, MPI_Request *request)
 {
-    struct tutti_later *later = later_new(args->name, later_start_mover);
+    struct tutti_later *later = tutti_later_new(args->name, later_start_mover);
     if (later)
         later->args = *args;
     return later_put(later, args->comm, request);
@@ -123,16 +122,16 @@ static int later_put_mover(const struct tutti_collective_args *args, MPI_Request
     static int(*just_##name) parameters;                                                                               \
     static int start_##name(struct tutti_later *later)                                                                 \
     {                                                                                                                  \
-        starting++;                                                                                                    \
+        tutti_later_starting++;                                                                                        \
         const int code = just_##name(OUT_OF arguments);                                                                \
-        starting--;                                                                                                    \
+        tutti_later_starting--;                                                                                        \
         return code;                                                                                                   \
     }                                                                                                                  \
     static int later_##name parameters                                                                                 \
     {                                                                                                                  \
         if (likely(!later_must_wait(comm)))                                                                            \
             return just_##name arguments;                                                                              \
-        struct tutti_later *later = later_new(#name, start_##name);                                                    \
+        struct tutti_later *later = tutti_later_new(#name, start_##name);                                              \
         if (later) {                                                                                                   \
             KEEP_ALL arguments                                                                                         \
         }                                                                                                              \

@@ -43,6 +43,17 @@ struct tutti_open {
     MPI_Comm comm;  /* that the program named, or what stands in for it: its error handler is called */
 };
 
+/* Of a `later` call that the communicator's worker may make; called by the list of open calls, one at a time. */
+struct tutti_open_work {
+    /* The communicator's team is known: gives the call to the worker. Returns the call's next phase; a failure is in
+     * *status. */
+    enum tutti_open_phase (*read)(struct tutti_open *open, int *status);
+    /* 1 where the worker is through with it. */
+    int (*done)(const struct tutti_open *open);
+    /* Then: DONE with *code, or PASSED. */
+    enum tutti_open_phase (*ended)(struct tutti_open *open, int *code);
+};
+
 /* Calls that are open and not DONE. */
 extern struct tutti_step tutti_nonblocking_step;
 static inline int tutti_nonblocking_busy(void)

@@ -1,4 +1,4 @@
-/* Open nonblocking reductions, brought on by whoever calls the library. Of a communicator it is found out in order of
+/* Open nonblocking collectives, brought on by whoever calls the library. Of a communicator it is found out in order of
  * start who makes each: its calls are read in this order, the worker ends them in this order, and one that the MPI
  * makes waits for those before. So of each communicator the first call is looked at, and the first that has not been
  * read. What the MPI has, some at a time: thousands may be open. */
@@ -22,7 +22,7 @@
 
 static void bring_on(void);
 static void where(char *text, size_t size);
-struct tutti_step tutti_nonblocking_step = {.name = "nonblocking reductions", .poll = bring_on, .where = where};
+struct tutti_step tutti_nonblocking_step = {.name = "nonblocking collectives", .poll = bring_on, .where = where};
 
 enum { LOOKS = 64 }; /* in a poll, at calls that the MPI has */
 

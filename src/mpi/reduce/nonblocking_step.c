@@ -1,4 +1,4 @@
-/* One open nonblocking reduction, from reading to its end. */
+/* One open nonblocking collective, from reading to its end. */
 #include "core/log.h"
 #include "mpi/comm/comms.h"
 #include "mpi/real/errors.h"
@@ -70,14 +70,22 @@ static void give(struct tutti_open *open)
         fail(open, status);
 }
 
+static void read_later(struct tutti_open *open)
+{
+    int status = TUTTI_OK;
+    open->phase = open->later->work ? open->later->work->read(open, &status) : TUTTI_OPEN_PASSED;
+    if (status != TUTTI_OK)
+        fail(open, status);
+}
+
 void tutti_open_read(struct tutti_open *open)
 {
+    if ((!open->later || open->later->work) && open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
+        return;
     if (open->later) {
-        open->phase = TUTTI_OPEN_PASSED;
+        read_later(open);
         return;
     }
-    if (open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
-        return;
     switch (tutti_read_nonblocking(&open->args, &open->read)) {
     case TUTTI_READ_FAILED:
         fail(open, open->read.status);
@@ -143,7 +151,8 @@ static void look_at_real(struct tutti_open *open)
     }
     if (lists)
         tutti_request_drop(lists);
-    int status = tutti_staging_close(&open->staging, code);
+    int status = open->later && open->later->finish ? open->later->finish(open->later, code)
+                                                    : tutti_staging_close(&open->staging, code);
     if (status == TUTTI_OK) {
         end_with(open, code, TUTTI_OK);
         return;
@@ -152,10 +161,18 @@ static void look_at_real(struct tutti_open *open)
     fail(open, status);
 }
 
+static void look_at_job(struct tutti_open *open)
+{
+    if (open->later && open->later->work->done(open))
+        open->phase = open->later->work->ended(open, &open->code);
+    else if (!open->later && tutti_job_done(&open->job.job))
+        after_job(open);
+}
+
 void tutti_open_step(struct tutti_open *open)
 {
-    if (open->phase == TUTTI_OPEN_WORKING && tutti_job_done(&open->job.job))
-        after_job(open);
+    if (open->phase == TUTTI_OPEN_WORKING)
+        look_at_job(open);
     if (open->phase == TUTTI_OPEN_PASSED)
         give_to_mpi(open);
     if (open->phase == TUTTI_OPEN_REAL)

@@ -217,7 +217,7 @@ int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
     int index = tutti_endpoint_index(endpoint, gpu);
     if (index >= 0)
         return index;
-    pthread_mutex_lock(&endpoint->lock);
+    tutti_fiber_lock(&endpoint->lock);
     index = add_gpu(endpoint, gpu);
     pthread_mutex_unlock(&endpoint->lock);
     return index;
@@ -295,7 +295,7 @@ int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu)
         return 0;
     if (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->gpu[index].offered, memory_order_relaxed) == 2)
         return 1;
-    pthread_mutex_lock(&endpoint->lock);
+    tutti_fiber_lock(&endpoint->lock);
     const int there = tutti_endpoint_own_scratch(endpoint, index) != NULL;
     pthread_mutex_unlock(&endpoint->lock);
     return there;
@@ -318,7 +318,7 @@ int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, in
     int all = 1;
     if (self < 0)
         return 1;
-    pthread_mutex_lock(&endpoint->lock);
+    tutti_fiber_lock(&endpoint->lock);
     endpoint->connecting = 1;
     const int there = tutti_endpoint_own_scratch(endpoint, self) != NULL;
     for (int i = 0; i < n; i++) {
@@ -337,7 +337,7 @@ int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, in
 
 void tutti_endpoint_connected(struct tutti_endpoint *endpoint)
 {
-    pthread_mutex_lock(&endpoint->lock);
+    tutti_fiber_lock(&endpoint->lock);
     endpoint->connecting = 0;
     endpoint->connected = 1;
     pthread_mutex_unlock(&endpoint->lock);

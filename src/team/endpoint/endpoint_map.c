@@ -285,7 +285,7 @@ void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct
     const struct tutti_share share = rndv->share;
     if (!share.shared || tutti_endpoint_is_own(endpoint, peer) || endpoint->most == 0)
         return;
-    pthread_mutex_lock(&endpoint->lock);
+    tutti_fiber_lock(&endpoint->lock);
     if (!is_known(endpoint, peer, share.what.id) && sighted(&endpoint->from[peer], share.what.id) &&
         tutti_endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
         make_known(endpoint, peer, held);

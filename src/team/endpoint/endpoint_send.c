@@ -94,7 +94,7 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     const int index = gpu == TUTTI_NO_GPU ? 0 : tutti_endpoint_use(endpoint, gpu);
     if (index < 0)
         return NULL;
-    pthread_mutex_lock(&endpoint->lock);
+    tutti_fiber_lock(&endpoint->lock);
     int number = take(endpoint);
     uint64_t sequence = ++endpoint->sequence;
     pthread_mutex_unlock(&endpoint->lock);
@@ -147,14 +147,14 @@ int tutti_endpoint_urged(const struct tutti_endpoint *endpoint)
 void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     int i = tutti_endpoint_number(endpoint, rndv);
-    pthread_mutex_lock(&endpoint->lock);
+    tutti_fiber_lock(&endpoint->lock);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
     pthread_mutex_unlock(&endpoint->lock);
 }
 
 void tutti_endpoint_withdraw(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
 {
-    pthread_mutex_lock(&endpoint->lock);
+    tutti_fiber_lock(&endpoint->lock);
     tutti_endpoint_put_back(endpoint, rndv);
     pthread_mutex_unlock(&endpoint->lock);
 }
@@ -220,7 +220,7 @@ void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv 
         return TUTTI_NONE(NO_SCRATCH);
     if (tutti_endpoint_mapped(endpoint, piece->to, endpoint->gpu[piece->gpu].gpu) != TUTTI_MAPS)
         return TUTTI_NONE(FIRST);
-    pthread_mutex_lock(&endpoint->lock);
+    tutti_fiber_lock(&endpoint->lock);
     char *scratch = tutti_endpoint_own_scratch(endpoint, piece->gpu);
     const uint64_t slots = scratch ? take_slots(endpoint, piece, each, pieces, whole) : 0;
     if (slots) {

@@ -138,7 +138,7 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
     const struct tutti_share share = rndv->share; /* once: what has been checked must not change */
     if (!share.shared)
         return TUTTI_REACH_NOT;
-    pthread_mutex_lock(&endpoint->lock);
+    tutti_fiber_lock(&endpoint->lock);
     *held = tutti_cache_find(endpoint->node->cache, peer, gpu, &share.what);
     enum tutti_reaching there = *held ? TUTTI_REACHED : TUTTI_REACH_NOT;
     if (!*held && tutti_endpoint_worth(endpoint, peer, index, share.what.id))
@@ -165,7 +165,7 @@ void tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tut
         must = TUTTI_MUST_PACK;
     } else if (atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].offered, memory_order_acquire) ==
                2) {
-        pthread_mutex_lock(&endpoint->lock);
+        tutti_fiber_lock(&endpoint->lock);
         for (int i = 0; i < n && must == TUTTI_MUST_CARRY; i++) {
             struct tutti_mapping *mapping;
             const enum tutti_reaching there = tutti_endpoint_map_scratch(endpoint, peer, index, gpus[i], &mapping);
@@ -218,7 +218,7 @@ enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int p
         room = piece->at + piece->bytes;
     } else {
         struct tutti_mapping *mapping = NULL;
-        pthread_mutex_lock(&endpoint->lock);
+        tutti_fiber_lock(&endpoint->lock);
         const enum tutti_reaching there = tutti_endpoint_map_scratch(endpoint, peer, index, gpu, &mapping);
         pthread_mutex_unlock(&endpoint->lock);
         if (there != TUTTI_REACHED)

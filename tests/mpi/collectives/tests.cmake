@@ -4,6 +4,13 @@ tutti_mpi_test(mpi-collectives PROGRAM mpi-collectives RANKS 3 RANKS_MPICH 2 ENV
 program(neighbours EVERYWHERE)
 tutti_mpi_test(mpi-neighbours PROGRAM mpi-neighbours RANKS 3 RANKS_MPICH 3 ENV ${stats} EVERYWHERE)
 tutti_mpi_test(mpi-neighbours-mpi PROGRAM mpi-neighbours RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi)
+program(moves_open EVERYWHERE)
+tutti_mpi_test(mpi-moves-open PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 45 EVERYWHERE)
+tutti_mpi_test(mpi-moves-open-few PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2
+               ENV ${stats} TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1 TUTTI_CACHE_ENTRIES=4 TIMEOUT 45)
+set(by "0-100@ll 0-4k@ll128 *@pipeline *@fetch")
+tutti_mpi_test(mpi-moves-open-packets PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2
+               ENV ${stats} TUTTI_LINES=1 "TUTTI_RULES=bcast:${by} allgather:${by} alltoall:${by}" TIMEOUT 45)
 program(topologies EVERYWHERE)
 tutti_mpi_test(mpi-topologies PROGRAM mpi-topologies RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" EVERYWHERE)
 tutti_mpi_test(mpi-topologies-4 PROGRAM mpi-topologies RANKS 4 ARGS 3 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" MPIS openmpi mpich5)

@@ -20,6 +20,8 @@ endfunction()
 gpus(all 1 all 4 "-reset")
 gpus(none 2 none 4 "-reset")
 gpus(pair 3 0-1 4 "-reset")
+# Nonblocking moves that the MPI has to carry.
+gpus(carried 11 none 20 "-reset")
 gpus(reset 6 all 4 "")
 # Each rank with one GPU, as most programs have.
 gpus(one 4 all 4 "-several,-cross,-idle,-reset")

@@ -1,7 +1,7 @@
 /* Valid programs that stood still or were overtaken: what a rank waits for may need a rank that is inside another call.
- * In each case a nonblocking allreduce, the first call of its communicator, is open while rank 0 is in some call that
- * rank 1 comes to only when the allreduce is over. Kinds: device memory on all ranks, or on all but rank 0 (then the
- * MPI makes the call, late, and nothing may overtake it). And messages that nobody has asked for, before one that
+ * In each case a nonblocking allreduce or allgather, the first call of its communicator, is open while rank 0 is in
+ * some call that rank 1 comes to only when that is over. Kinds: device memory on all ranks, or on all but rank 0 (then
+ * the MPI makes the call, late, and nothing may overtake it). And messages that nobody has asked for, before one that
  * somebody waits for. An alarm ends what stands still. */
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,8 @@
 #include "kit.h"
 #include "standstill.h"
 
-enum { COUNT = 700, LONG = 1 << 20, SECONDS = 15, LATE_US = 10000 };
+enum { COUNT = 700, LONG = 1 << 20, SECONDS = 15, LATE_US = 10000, RANKS_MOST = 8 };
+static int moves; /* 1: an allgather is open in place of the allreduce */
 static const char *doing = "start";
 static struct kit_buffer in, out, box;
 static char *text;
@@ -211,12 +212,25 @@ enum { CASES = sizeof cases / sizeof cases[0] };
  * while the allreduce is of the first two alone (a node of their own where there are several). */
 enum place { SAME, OTHER, LARGER, PLACES };
 
+/* What the ranks low..low + ranks - 1 give; returns its bytes. */
+static size_t results(int *want, int low, int ranks, int mixed)
+{
+    const int parts = moves ? ranks : 1;
+    for (int r = 0; r < parts; r++) {
+        for (int i = 0; i < COUNT; i++)
+            want[r * COUNT + i] =
+                moves ? low + r + 3 * i + mixed : ranks * low + ranks * (ranks - 1) / 2 + ranks * (3 * i + mixed);
+    }
+    return (size_t)parts * COUNT * sizeof *want;
+}
+
 static void run_case(const struct still_case *it, int mixed, enum place place)
 {
     static const char *const names[PLACES] = {"", " on another communicator", " on a larger communicator"};
     MPI_Comm comm, beside;
     MPI_Request request;
-    int mine[COUNT], want[COUNT];
+    int mine[COUNT];
+    static int want[RANKS_MOST * COUNT], got[RANKS_MOST * COUNT];
     char name[160];
     const int other = place != SAME, low = place == LARGER && kit_rank > 1 ? kit_rank : 0;
     const int ranks = place != LARGER ? kit_size : kit_rank > 1 ? 1 : 2;
@@ -230,17 +244,15 @@ static void run_case(const struct still_case *it, int mixed, enum place place)
     MPI_Comm_dup(MPI_COMM_WORLD, &beside);
     if (it->all && other) /* the ranks must have met on it before */
         CHECK(reduce_host(beside, 0), "the first call beside %s", name);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++)
         mine[i] = kit_rank + 3 * i + mixed;
-        want[i] = ranks * low + ranks * (ranks - 1) / 2 + ranks * (3 * i + mixed);
-    }
+    const size_t bytes = results(want, low, ranks, mixed);
     const int host = mixed && kit_rank == 0;
-    int sum[COUNT] = {0};
-    void *from = host ? mine : kit_put(&in, 0, mine, sizeof mine),
-         *to = host ? sum : kit_put(&out, 0, NULL, sizeof sum);
+    void *from = host ? mine : kit_put(&in, 0, mine, sizeof mine), *to = host ? got : kit_put(&out, 0, NULL, bytes);
     if (kit_rank == 1) /* rank 0 is in its call before the others have met on the communicator */
         usleep(LATE_US);
-    int error = MPI_Iallreduce(from, to, COUNT, MPI_INT, MPI_SUM, comm, &request);
+    int error = moves ? MPI_Iallgather(from, COUNT, MPI_INT, to, COUNT, MPI_INT, comm, &request)
+                      : MPI_Iallreduce(from, to, COUNT, MPI_INT, MPI_SUM, comm, &request);
     CHECK(error == MPI_SUCCESS, "starting beside %s: class %d", name, kit_class(error));
     MPI_Comm where = other ? beside : comm;
     if (kit_rank == 0)
@@ -250,8 +262,8 @@ static void run_case(const struct still_case *it, int mixed, enum place place)
     if (kit_rank == 1 || (kit_rank > 1 && it->all))
         CHECK(it->call(where, 0), "%s of rank %d", name, kit_rank);
     if (!host)
-        memcpy(sum, kit_get(&out, NULL), sizeof sum);
-    CHECK(memcmp(sum, want, sizeof sum) == 0, "the sum beside %s", name);
+        memcpy(got, kit_get(&out, NULL), bytes);
+    CHECK(memcmp(got, want, bytes) == 0, "the result beside %s", name);
     MPI_Comm_free(&comm);
     MPI_Comm_free(&beside);
     alarm(0);
@@ -367,22 +379,34 @@ static void run_cases(const struct still_case *list, int count, int pairs)
     }
 }
 
+static int has_argument(int argc, char **argv, const char *word)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], word) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 /* Arguments: "calls": those that name no communicator of all who come to them; "no-pairs": without those that wait in
- * pairs inside. */
+ * pairs inside; "moves": an allgather is open. */
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size < 2)
         kit_skip("standstill", "needs two ranks");
     signal(SIGALRM, too_long);
-    const int calls = argc > 1 && strcmp(argv[1], "calls") == 0;
+    const int calls = has_argument(argc, argv, "calls");
+    moves = has_argument(argc, argv, "moves");
+    if (kit_size > RANKS_MOST)
+        kit_skip("standstill", "has room for eight ranks");
     text = malloc(LONG);
     kit_open(&in, KIT_DEVICE, COUNT * sizeof(int));
-    kit_open(&out, KIT_DEVICE, COUNT * sizeof(int));
+    kit_open(&out, KIT_DEVICE, RANKS_MOST * COUNT * sizeof(int));
     kit_open(&box, KIT_DEVICE, LONG);
     if (calls) {
         still_calls_open();
-        run_cases(still_calls, still_call_count, argc < 3 || strcmp(argv[2], "no-pairs") != 0);
+        run_cases(still_calls, still_call_count, !has_argument(argc, argv, "no-pairs"));
         still_calls_close();
     } else {
         for (int round = 0; round < 3; round++)

@@ -7,6 +7,9 @@ program(progress)
 tutti_mpi_test(mpi-progress PROGRAM mpi-progress RANKS 2)
 program(standstill EVERYWHERE WITH life/standstill_calls.c)
 tutti_mpi_test(mpi-standstill PROGRAM mpi-standstill RANKS 3 RANKS_MPICH 2)
+tutti_mpi_test(mpi-standstill-moves PROGRAM mpi-standstill RANKS 3 RANKS_MPICH 2 ARGS moves ENV TUTTI_RULES=message:*@direct)
+tutti_mpi_test(mpi-standstill-moves-calls PROGRAM mpi-standstill RANKS 3 ARGS moves calls ENV TUTTI_RULES=message:*@direct
+               MPIS openmpi openmpi5)
 tutti_mpi_test(mpi-standstill-nodes-1 PROGRAM mpi-standstill RANKS 3 ENV TUTTI_NODE_RANKS=1 MPIS openmpi)
 # Where the MPI has progress hooks.
 tutti_mpi_test(mpi-standstill-nodes-2 PROGRAM mpi-standstill RANKS 3 ENV TUTTI_NODE_RANKS=2 MPIS openmpi openmpi5 mpich5)

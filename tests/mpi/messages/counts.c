@@ -310,7 +310,7 @@ static void collectives(void)
     begin();
     MPI_Ibcast(fresh(&device[0], LONG), LONG, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    expect("MPI_Ibcast", (const struct row[])ROWS_OF({"MPI_Ibcast|staged|nonblocking or persistent form", 1, LONG}));
+    expect("MPI_Ibcast", (const struct row[])ROWS_OF({"MPI_Ibcast|accelerated|fetched from each other", 1, LONG}));
     begin();
     MPI_Allreduce(fresh(&device[0], LONG), fresh(&device[1], LONG), LONG / 4, MPI_INT, op, MPI_COMM_WORLD);
     expect("a user's operator", (const struct row[])ROWS_OF({"MPI_Allreduce|staged|user-defined operator", 1, LONG}));

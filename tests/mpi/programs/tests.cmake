@@ -41,6 +41,11 @@ set(packets TUTTI_LINES=1 TUTTI_CHANNEL_MB=2
 programs(moved-packets ${moved},${around},dup,split,icoll,blocking 52 30 ${packets})
 programs(neighbours-packets ${neighbours},device,large,vector,types,dup,blocking 21 30 ${packets})
 programs(together-packets ${together} 26 30 ${packets})
+# All ranks on device memory, so that the ranks move the data themselves.
+string(REPLACE "device,host" "device" around_device ${around})
+programs(moved-device ${moved},${reduced},${around_device},dup,split,icoll,blocking 52 30 TUTTI_RULES=message:*@direct)
+programs(moved-device-packets ${moved},${neighbours},${reduced},${around_device},dup,split,icoll 26 30 ${packets})
+programs(moved-packed ${moved},${reduced},${around_device},icoll 26 30 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
 
 # Collectives with neighbours, and between the groups of intercommunicators.
 programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 35 30)
@@ -93,6 +98,12 @@ tutti_mpi_test(mpi-programs-together PROGRAM mpi-programs RANKS 2 RANKS_MPICH 2 
 set(persistent ${moved},${reduced},${around},${neighbours},inter,dup,split,icoll,pcoll)
 tutti_mpi_test(mpi-programs-persistent PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 26 ARGS 40 100k 20
                MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${persistent} LABELS programs)
+tutti_mpi_test(mpi-programs-persistent-device PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 26 ARGS 40 100k 20
+               MPIS openmpi openmpi5 mpich5 LABELS programs
+               ENV TUTTI_TEST_KINDS=${moved},${reduced},${around_device},${neighbours},icoll,pcoll TUTTI_RULES=message:*@direct)
+tutti_mpi_test(mpi-programs-persistent-packets PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 26 ARGS 40 100k 20
+               MPIS openmpi openmpi5 mpich5 LABELS programs
+               ENV TUTTI_TEST_KINDS=${moved},${reduced},${around_device},${neighbours},icoll,pcoll ${packets})
 # The library's, as Open MPI 4.1 lacks them, among all that a program does; but not while another communicator is made.
 string(REPLACE ",idup" "" persistent_together ${together},${neighbours},inter,pcoll)
 tutti_mpi_test(mpi-programs-persistent-together PROGRAM mpi-programs RANKS 3 MANY 26 ARGS 40 100k 20 MPIS openmpi

@@ -1,0 +1,97 @@
+#include "mpi/move/mover_job.h"
+
+#include <stdlib.h>
+
+#include "coll/job.h"
+#include "core/reserve.h"
+#include "mpi/move/mover_own.h"
+#include "mpi/real/errors.h"
+#include "p2p/deferred.h"
+
+struct tutti_mover_job {
+    struct tutti_move_job job;
+    struct tutti_call call;
+    struct tutti_mover mover;
+    struct tutti_p2p_worker p2p; /* its sends are polled by the fiber alone */
+    struct tutti_deferred transport;
+};
+
+struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state)
+{
+    struct tutti_team *team = tutti_mover_team(state);
+    struct tutti_team *nonblocking = team ? team->nonblocking : NULL;
+    return nonblocking && nonblocking->state != TUTTI_TEAM_BROKEN ? nonblocking : team ? TUTTI_NONE(COMM) : NULL;
+}
+
+struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args *call, struct tutti_team *nonblocking)
+{
+    static struct tutti_reserve reserve;
+    struct tutti_mover_job *job = tutti_reserve_take(&reserve, sizeof *job);
+    if (!job)
+        return NULL;
+    tutti_deferred_over(&job->transport, tutti_p2p.transport);
+    job->p2p = tutti_p2p;
+    job->p2p.transport = &job->transport.base;
+    job->p2p.sends = NULL;
+    tutti_mover_begin(&job->mover, call, nonblocking, 1);
+    job->call = (struct tutti_call){.collective = call->collective, .root = call->root};
+    job->job = (struct tutti_move_job){.team = nonblocking, .call = &job->call};
+    if (tutti_mover_describe(&job->mover, &tutti_mover_alone, &job->p2p))
+        job->call.move = &job->mover.move;
+    else
+        job->job.reason = tutti_why_take(TUTTI_REASON_OTHER);
+    return job;
+}
+
+void tutti_mover_job_moved(struct tutti_mover_job *job, const struct tutti_collective_args *call)
+{
+    job->mover.call = call;
+}
+
+int tutti_mover_job_able(struct tutti_mover_job *job)
+{
+    tutti_why_set(job->job.reason);
+    job->job.able = tutti_move_able(job->job.team, &job->call);
+    job->job.looked = 1;
+    if (!job->job.able)
+        tutti_why_set(job->job.reason = tutti_why_take(TUTTI_REASON_OTHER));
+    return job->job.able != 0;
+}
+
+void tutti_mover_job_decline(const struct tutti_mover_job *job)
+{
+    tutti_why_set(job->job.able ? TUTTI_REASON_MEMORY : job->job.reason);
+    tutti_move_decline(job->job.team, &job->call);
+}
+
+int tutti_mover_job_give(struct tutti_mover_job *job, struct tutti_worker *worker)
+{
+    return tutti_move_give(worker, &job->job);
+}
+
+int tutti_mover_job_done(const struct tutti_mover_job *job)
+{
+    return tutti_job_done(&job->job.job);
+}
+
+int tutti_mover_job_result(const struct tutti_mover_job *job, int *code, enum tutti_reason *reason)
+{
+    const int status = job->job.job.status;
+    const char *name = job->mover.call->name;
+    *reason = job->job.reason;
+    *code = status != TUTTI_OK ? tutti_error_code(status) : job->mover.code;
+    if (*code != MPI_SUCCESS)
+        tutti_count(name, TUTTI_OUTCOME_FAILED,
+                    status != TUTTI_OK ? tutti_status_text(status) : "what came was not expected");
+    else if (job->job.how)
+        tutti_count_made(name, job->job.how, job->mover.bytes);
+    return *code != MPI_SUCCESS || job->job.how;
+}
+
+void tutti_mover_job_close(struct tutti_mover_job *job)
+{
+    if (!job)
+        return;
+    tutti_mover_close(&job->mover);
+    free(job);
+}

@@ -1,0 +1,266 @@
+/* Nonblocking and persistent collectives that move data, where the ranks of a node may make them without the MPI: jobs
+ * of the communicator's worker, in one order with its nonblocking reductions. Every rank announces every such call to
+ * the nonblocking team, so that all know whether all can take part; where one cannot, the MPI has the call on all
+ * ranks. */
+#include <stdatomic.h>
+
+#include "coll/move.h"
+#include "core/log.h"
+#include "mpi/comm/alike.h"
+#include "mpi/move/mover.h"
+#include "mpi/move/mover_job.h"
+#include "mpi/move/pattern.h"
+#include "mpi/real/collective_args.h"
+#include "mpi/real/errors.h"
+#include "mpi/reduce/later.h"
+#include "mpi/reduce/nonblocking.h"
+
+/* ---- in the list of open calls ---- */
+
+/* Given to the MPI, staged. */
+static int moves_start(struct tutti_later *later)
+{
+    const int depth = tutti_inside; /* staging leaves alone what the MPI itself calls */
+    tutti_later_starting++;
+    tutti_inside = 0;
+    const int code = tutti_collective_staged(&later->args, later->reason, later->request, &later->exchange);
+    tutti_inside = depth;
+    tutti_later_starting--;
+    return code;
+}
+
+/* The MPI is through with it. */
+static int moves_finish(struct tutti_later *later, int code)
+{
+    struct tutti_exchange *exchange = later->exchange;
+    later->exchange = NULL;
+    return tutti_collective_staged_end(exchange, code);
+}
+
+static void moves_end(struct tutti_later *later)
+{
+    tutti_mover_job_close(later->job);
+    tutti_later_free(later);
+}
+
+static int moves_give(struct tutti_comm *state, struct tutti_later *later, struct tutti_team *team)
+{
+    if (!later->job)
+        later->job = tutti_mover_job_open(&later->args, team);
+    if (later->job && !state->worker)
+        state->worker = tutti_worker_new();
+    if (!later->job || !state->worker)
+        return tutti_team_break(team, TUTTI_ERR_MEMORY); /* peers would wait for this rank */
+    return tutti_mover_job_give(later->job, state->worker);
+}
+
+static enum tutti_open_phase moves_read(struct tutti_open *open, int *status)
+{
+    struct tutti_later *later = open->later;
+    struct tutti_team *team = open->state ? tutti_mover_team_nonblocking(open->state) : TUTTI_NONE(COMM);
+    if (open->persistent) {
+        tutti_mover_job_close(later->job); /* of the start before */
+        later->job = NULL;
+    }
+    *status = TUTTI_OK;
+    if (!team) {
+        later->reason = tutti_why_take(TUTTI_REASON_COMM);
+        return TUTTI_OPEN_PASSED;
+    }
+    *status = moves_give(open->state, later, team);
+    return TUTTI_OPEN_WORKING;
+}
+
+static int moves_done(const struct tutti_open *open)
+{
+    return tutti_mover_job_done(open->later->job);
+}
+
+static enum tutti_open_phase moves_ended(struct tutti_open *open, int *code)
+{
+    return tutti_mover_job_result(open->later->job, code, &open->later->reason) ? TUTTI_OPEN_DONE : TUTTI_OPEN_PASSED;
+}
+
+static const struct tutti_open_work moves_work = {.read = moves_read, .done = moves_done, .ended = moves_ended};
+
+/* NULL without memory. It holds all that the call names. */
+static struct tutti_later *moves_later(const struct tutti_collective_args *args)
+{
+    struct tutti_later *later = tutti_later_new(args->name, moves_start);
+    if (!later)
+        return NULL;
+    later->args = *args;
+    later->end = moves_end;
+    later->finish = moves_finish;
+    later->work = &moves_work;
+    if (tutti_later_hold(later))
+        return later;
+    moves_end(later);
+    return NULL;
+}
+
+/* ---- nonblocking calls ---- */
+
+/* 1 where nothing of the communicator is before the call: `*team` is where it meets then, or NULL, and why. */
+static int moves_is_first(const struct tutti_comm *state, struct tutti_team **team)
+{
+    *team = NULL;
+    if (atomic_load_explicit(&((struct tutti_comm *)(uintptr_t)state)->queued, memory_order_acquire) > 0)
+        return 0;
+    if (atomic_load_explicit(&state->opening, memory_order_acquire))
+        return 0;
+    *team = tutti_mover_team_nonblocking(state);
+    return 1;
+}
+
+static void moves_announce(struct tutti_team *team, enum tutti_collective collective, int root)
+{
+    if (team && team->slot[team->rank] && team->state != TUTTI_TEAM_BROKEN)
+        tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
+}
+
+/* Of a rank that has no device memory. 1: the call is announced where it has to be, and the MPI has it; 0: it has to
+ * wait for its turn. */
+static int moves_pass_new(enum tutti_collective collective, int root, MPI_Comm comm)
+{
+    struct tutti_comm *state = tutti_comm_find(comm);
+    struct tutti_team *team, *early = NULL;
+    if (!state && !(state = tutti_comm_begin(comm)))
+        return 1;
+    if (atomic_load_explicit(&state->queued, memory_order_acquire) > 0)
+        return 0;
+    if (state->opening && !tutti_comm_ready(state, 0) && (early = tutti_comm_early(state)) != NULL) {
+        tutti_comm_hold(state);
+        if (early->size > 1)
+            moves_announce(early->nonblocking, collective, root);
+        tutti_comm_let_go(state);
+        return 1;
+    }
+    if (!moves_is_first(state, &team))
+        return 0;
+    moves_announce(team, collective, root);
+    return 1;
+}
+
+static inline int moves_pass(enum tutti_collective collective, int root, MPI_Comm comm)
+{
+    if (likely(!tutti_endpoint_everywhere) || unlikely(tutti_inside))
+        return 1;
+    const struct tutti_comm *state = tutti_comm_find(comm);
+    if (unlikely(!state || state->opening ||
+                 atomic_load_explicit(&((struct tutti_comm *)(uintptr_t)state)->queued, memory_order_acquire) > 0))
+        return moves_pass_new(collective, root, comm);
+    const struct tutti_team *team = state->team;
+    if (team && team->size > 1 && team->whole)
+        moves_announce(team->nonblocking, collective, root);
+    return 1;
+}
+
+static int moves_no_memory(const struct tutti_collective_args *args)
+{
+    tutti_error("%s: out of memory", args->name);
+    return tutti_fail_comm(args->comm, MPI_ERR_NO_MEM);
+}
+
+/* Into the list of open calls; job: where the call is described already. */
+static int moves_put(const struct tutti_collective_args *args, struct tutti_mover_job *job, MPI_Request *request)
+{
+    struct tutti_open *open = NULL;
+    struct tutti_later *later = moves_later(args);
+    if (later && (open = tutti_later_open(later, args->comm, 0)) != NULL) {
+        later->job = job;
+        if (job)
+            tutti_mover_job_moved(job, &later->args);
+        *request = open->request;
+        tutti_open_start(open);
+        return MPI_SUCCESS;
+    }
+    if (later)
+        moves_end(later);
+    if (!job) /* it is behind others, and cannot be announced now */
+        return moves_no_memory(args);
+    tutti_mover_job_decline(job);
+    tutti_mover_job_close(job);
+    return tutti_collective_nonblocking(args, request);
+}
+
+static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Request *request)
+{
+    struct tutti_comm *state;
+    struct tutti_team *team;
+    if (!tutti_endpoint_everywhere || args->comm == tutti_handles.no_comm || !request) {
+        tutti_why_set(tutti_endpoint ? TUTTI_REASON_APART : tutti_endpoints_why(tutti_handles.no_comm, -1));
+        return tutti_collective_nonblocking(args, request);
+    }
+    tutti_progress_poll();
+    if (!(state = tutti_comm_find(args->comm)) && !(state = tutti_comm_begin(args->comm)))
+        return tutti_collective_nonblocking(args, request);
+    if (unlikely(state->opening))
+        tutti_comm_ready(state, 0);
+    if (!moves_is_first(state, &team))
+        return moves_put(args, NULL, request);
+    if (!team)
+        return tutti_collective_nonblocking(args, request);
+    struct tutti_mover_job *job = tutti_mover_job_open(args, team);
+    if (job && tutti_mover_job_able(job))
+        return moves_put(args, job, request);
+    if (job) {
+        tutti_mover_job_decline(job);
+        tutti_mover_job_close(job);
+    } else {
+        moves_announce(team, args->collective, args->root);
+        tutti_why_set(TUTTI_REASON_MEMORY);
+    }
+    return tutti_collective_nonblocking(args, request);
+}
+
+/* ---- persistent calls ----
+ *
+ * The buffers of a persistent call stay the same, so that its ranks agree once, when it is made, who makes it. Where
+ * all can take part, the request has a communicator of its own, over which every start makes the nonblocking call:
+ * requests of one communicator may be started in any order. */
+
+/* 1 where all ranks can take part; 0: the reason is set. */
+static int moves_agree(const struct tutti_collective_args *args, int *code)
+{
+    uint32_t able = 0;
+    int status = tutti_mover_agree(args, &able);
+    *code = status == TUTTI_OK ? MPI_SUCCESS : tutti_fail_comm(args->comm, tutti_error_code(status));
+    return status == TUTTI_OK && able != 0;
+}
+
+static int moves_make(const struct tutti_collective_args *args, MPI_Request *request)
+{
+    MPI_Comm own;
+    struct tutti_later *later = moves_later(args);
+    int code = tutti_comm_alike(args->comm, tutti_pattern_has_neighbours(args->collective), &own);
+    if (code == MPI_SUCCESS) {
+        tutti_next.MPI_Comm_set_errhandler(own, tutti_handles.errors_return);
+        tutti_comm_make(own);
+        if (later && tutti_later_persistent(later, own, args->comm, request)) {
+            later->args.comm = own;
+            return MPI_SUCCESS;
+        }
+        tutti_next.MPI_Comm_free(&own);
+        code = moves_no_memory(args);
+    }
+    if (later)
+        moves_end(later);
+    return code;
+}
+
+static int moves_persistent(const struct tutti_collective_args *args, MPI_Info info, MPI_Request *request)
+{
+    int code = MPI_SUCCESS;
+    if (args->comm == tutti_handles.no_comm || !request)
+        return tutti_collective_persistent(args, info, request);
+    if (!moves_agree(args, &code))
+        return code == MPI_SUCCESS ? tutti_collective_persistent(args, info, request) : code;
+    TUTTI_INSIDE();
+    return moves_make(args, request);
+}
+
+/* ---- the calls ---- */
+
+#define WIDTHS_OF "mpi/reduce/moves.inc"
+#include "mpi/real/widths.inc"
