@@ -20,6 +20,7 @@ void tutti_comm_release(void *with, struct tutti_team *team, const struct tutti_
 
 /* comms.c: state of communicators. */
 struct tutti_mpix_stream;
+struct tutti_lanes;
 struct tutti_comm {
     MPI_Comm handle;
     const char *passed;      /* not NULL: reductions are passed on, for this reason */
@@ -37,6 +38,9 @@ struct tutti_comm {
     unsigned walk, unread;            /* of tutti_nonblocking_poll(): a call of it was met in this walk that nobody
                                          makes yet; that has not even been read */
     struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank */
+    struct tutti_lanes *lanes;        /* of messages in its stream; NULL: there can be none, for this reason: */
+    const char *no_lanes;
+    int lanes_settled; /* 1: on no rank a kernel uses them any more */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };

@@ -9,6 +9,7 @@
 #include "mpi/real/door.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/stub.h"
+#include "mpi/message/enqueue.h"
 #include "mpi/reduce/enqueue.h"
 #include "mpi/reduce/later.h"
 
@@ -116,6 +117,12 @@ void *tutti_front_mpix_call(const char *name, size_t size)
         BOTH(MPIX_Reduce_scatter_block_enqueue),
         BOTH(MPIX_Scan_enqueue),
         BOTH(MPIX_Exscan_enqueue),
+        BOTH(MPIX_Send_enqueue),
+        BOTH(MPIX_Recv_enqueue),
+        BOTH(MPIX_Isend_enqueue),
+        BOTH(MPIX_Irecv_enqueue),
+        ROW(MPIX_Wait_enqueue),
+        ROW(MPIX_Waitall_enqueue),
         ROW(tshmem_init_comm),
         ROW(tshmem_team_from_comm),
     };
