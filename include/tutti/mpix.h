@@ -268,7 +268,7 @@ TUTTI_MPIX_CALL(MPIX_Recv_enqueue_c,
 #define MPIX_Recv_enqueue   tutti_MPIX_Recv_enqueue
 #define MPIX_Recv_enqueue_c tutti_MPIX_Recv_enqueue_c
 /* Start a message behind the stream's earlier work. Later work does not wait for it, and the message makes progress
- * whatever the stream does next. The request is for MPIX_Wait_enqueue and MPIX_Waitall_enqueue alone, which the program
+ * beside any later work of the stream. The request is for MPIX_Wait_enqueue and MPIX_Waitall_enqueue alone, which the program
  * calls before it frees the communicator. */
 TUTTI_MPIX_CALL(MPIX_Isend_enqueue,
                 (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,

@@ -245,7 +245,7 @@ static int find_all(const char *name, int count, const MPI_Request requests[], i
     for (int i = 0; i < count; i++) {
         of[i] = requests[i] == tutti_handles.no_request ? NULL : entry_find(requests[i]);
         if (requests[i] != tutti_handles.no_request && !of[i]) {
-            tutti_error("%s: request %d is none of MPIX_Isend_enqueue or MPIX_Irecv_enqueue", name, i);
+            tutti_error("%s: request %d was not made by MPIX_Isend_enqueue or MPIX_Irecv_enqueue", name, i);
             return tutti_fail_self(MPI_ERR_REQUEST);
         }
         if (of[i] && !of[i]->send && statuses) {

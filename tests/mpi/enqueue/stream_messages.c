@@ -4,7 +4,7 @@
  *   stream_messages progress    what a message started earlier must not wait for
  *   stream_messages programs    random programs of messages of all kinds, forwarded, waited for late, mixed with
  * reductions; TUTTI_TEST_PROGRAMS: how many (40) stream_messages errors      what is refused stream_messages truncated
- * a message longer than its receive; prints "survivor R told"
+ * a message longer than its receive is reported
  *
  * stream_messages_programs.c has the random programs. */
 #include "stream_messages.h"
