@@ -292,7 +292,7 @@ TUTTI_MPIX_CALL(MPIX_Irecv_enqueue_c,
 /* Later work of the stream starts when the messages are complete. The requests become MPI_REQUEST_NULL at once. A request
  * that was made while the stream was captured is waited for in the same capture. MPI_ERR_REQUEST for other requests. */
 TUTTI_MPIX_CALL(MPIX_Wait_enqueue, (MPI_Request * request, MPI_Status *status), (request, status))
-TUTTI_MPIX_CALL(MPIX_Waitall_enqueue, (int count, MPI_Request requests[], MPI_Status statuses[]),
+TUTTI_MPIX_CALL(MPIX_Waitall_enqueue, (int count, MPI_Request requests[], MPI_Status *statuses),
                 (count, requests, statuses))
 #define MPIX_Wait_enqueue    tutti_MPIX_Wait_enqueue
 #define MPIX_Waitall_enqueue tutti_MPIX_Waitall_enqueue

@@ -288,7 +288,7 @@ int tutti_door_MPIX_Wait_enqueue(MPI_Request *request, MPI_Status *status)
     return wait_all("MPIX_Wait_enqueue", 1, request, status != MPI_STATUS_IGNORE);
 }
 
-int tutti_door_MPIX_Waitall_enqueue(int count, MPI_Request requests[], MPI_Status statuses[])
+int tutti_door_MPIX_Waitall_enqueue(int count, MPI_Request requests[], MPI_Status *statuses)
 {
     return wait_all("MPIX_Waitall_enqueue", count, requests, statuses != MPI_STATUSES_IGNORE);
 }

@@ -15,6 +15,6 @@
 #undef COUNT
 #undef NAME
 int tutti_door_MPIX_Wait_enqueue(MPI_Request *request, MPI_Status *status);
-int tutti_door_MPIX_Waitall_enqueue(int count, MPI_Request requests[], MPI_Status statuses[]);
+int tutti_door_MPIX_Waitall_enqueue(int count, MPI_Request requests[], MPI_Status *statuses);
 
 #endif
