@@ -94,6 +94,7 @@ struct tutti_pack_launch {
 };
 
 struct tutti_shmem_args;
+struct tutti_lane_args;
 
 /* Whose interface to GPUs a program uses beside Tutti's calls, and asks an MPI for (MPIX_Query_cuda_support). */
 enum tutti_gpu_interface { TUTTI_GPU_INTERFACE_NONE, TUTTI_GPU_INTERFACE_CUDA };
@@ -247,6 +248,10 @@ struct tutti_device {
         /* Makes it ready, as launch.prepare() below: type -1: those of all but reductions; otherwise enum tshmem_type,
          * and with it the kernel `direct` of that type with every operator, which combines what is larger. */
         int (*prepare_shmem)(int gpu, int type);
+        /* The lane kernel, see src/kernels/lane_args.h; the args are copied before it returns. What it waits for are
+         * kernels of peers. prepare_lane: makes it ready, as launch.prepare() below. */
+        int (*lane)(struct tutti_stream *stream, const struct tutti_lane_args *args);
+        int (*prepare_lane)(int gpu);
         /* Makes kernels of the pair ready on `gpu` (-1: the current one), those whose bits (1 << enum tutti_kernel) are
          * set, so that launch.kernel() loads nothing. Not between waiting_begin and waiting_end. NULL: nothing is ever
          * loaded. */

@@ -55,8 +55,9 @@ struct tutti_channel_flags {
 enum tutti_left {
     TUTTI_LEFT_NOT,
     TUTTI_LEFT_TOLD, /* the abort word */
-    TUTTI_LEFT_LATE, /* its time was up */
-    TUTTI_LEFT_TWICE /* another launch of the channel ran at the same time, in another stream */
+    TUTTI_LEFT_LATE,  /* its time was up */
+    TUTTI_LEFT_TWICE, /* another launch of the channel ran at the same time, in another stream */
+    TUTTI_LEFT_TRUNCATED /* a message in stream order was longer than the receive */
 };
 
 /* How a flow kernel says that it has ended, besides `launch_number`. */

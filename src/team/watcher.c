@@ -89,6 +89,13 @@ static int kernel_left(const struct tutti_team *team)
                     team->rank, label(team));
         return TUTTI_ERR_MISMATCH;
     }
+    if (left == TUTTI_LEFT_TRUNCATED) {
+        tutti_error(
+            "rank %d: a message in stream order on %s is longer than the receive that it matches: what does not "
+            "fit is lost",
+            team->rank, label(team));
+        return TUTTI_ERR_MISMATCH;
+    }
     if (left != TUTTI_LEFT_LATE)
         return TUTTI_OK;
     uint32_t where = __atomic_load_n(&team->words->where, __ATOMIC_RELAXED);

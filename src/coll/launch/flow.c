@@ -117,9 +117,9 @@ static int overlaps(const struct tutti_team *team, const struct tutti_call *call
 
 int tutti_flow_early(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early)
 {
-    const unsigned half = team->share / 2;
+    const unsigned half = team->blocks / 2;
     int *const last = &tutti_coll_of(team)->early;
-    const int may = stream == team->stream || !*last || blocks <= team->share - half;
+    const int may = stream == team->stream || !*last || blocks <= team->blocks - half;
     *early = stream != team->stream && blocks <= half;
     if (stream != team->stream)
         *last = (int)*early;

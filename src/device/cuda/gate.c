@@ -188,6 +188,11 @@ int tutti_cuda_gated_prepare_shmem(int gpu, int type)
     GATED(tutti_cuda_prepare_shmem(gpu, type));
 }
 
+int tutti_cuda_gated_prepare_lane(int gpu)
+{
+    GATED(tutti_cuda_prepare_lane(gpu));
+}
+
 int tutti_cuda_gated_prepare_pack(int gpu, size_t *room)
 {
     GATED(tutti_cuda_prepare_pack(gpu, room));

@@ -316,6 +316,9 @@ void tutti_cuda_contexts_close(void)
         if (context->shmem_module)
             tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->shmem_module), "unloading the kernels", context);
         context->shmem_module = NULL;
+        if (context->lane_module)
+            tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->lane_module), "unloading the kernels", context);
+        context->lane_module = NULL;
         CUstream beside = atomic_exchange(&context->beside, NULL);
         if (beside)
             tutti_cuda_check_free(tutti_cuda.StreamDestroy(beside), "destroying a stream", context);

@@ -28,6 +28,8 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS];
     CUmodule shmem_module; /* under lock */
     _Atomic(CUfunction) shmem[TUTTI_CUDA_SHMEMS];
+    CUmodule lane_module; /* under lock */
+    _Atomic(CUfunction) lane;
     _Atomic(CUstream) beside; /* of copies while a capture keeps the default stream; made under lock */
     struct tutti_cuda_context *older;
 };
@@ -128,6 +130,8 @@ int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_
 int tutti_cuda_prepare_pack(int gpu, size_t *room);
 int tutti_cuda_launch_shmem(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);
 int tutti_cuda_prepare_shmem(int gpu, int type);
+int tutti_cuda_launch_lane(struct tutti_stream *stream, const struct tutti_lane_args *args);
+int tutti_cuda_prepare_lane(int gpu);
 int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
                               struct tutti_prepared **out);
 int tutti_cuda_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared);

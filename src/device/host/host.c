@@ -275,6 +275,7 @@ const struct tutti_device tutti_device_host = {
     .launch.pack = tutti_host_launch_pack,
     .launch.prepare_pack = host_prepare_pack,
     .launch.shmem = tutti_host_launch_shmem,
+    .launch.lane = tutti_host_launch_lane,
     .launch.keep = tutti_host_launch_prepare,
     .launch.kept = tutti_host_launch_prepared,
     .launch.drop = tutti_host_launch_drop,

@@ -44,11 +44,11 @@ static struct pool *pool_of(const struct tutti_work *work)
 /* 1 where the launch must not go on waiting: what kernels look at while they wait for peers. */
 static int must_leave(const struct tutti_work *work, uint64_t waited)
 {
-    const int flow = work->is_flow;
-    const volatile uint32_t *abort = flow ? work->flow.abort : work->args.abort;
-    const uint64_t most = flow ? work->flow.timeout_ns : work->args.timeout_ns;
-    int (*const look)(void *) = flow ? work->flow.host_wait : work->args.host_wait;
-    void *const with = flow ? work->flow.host_wait_with : work->args.host_wait_with;
+    const int lane = work->kind == TUTTI_WORK_LANE, flow = work->is_flow;
+    const volatile uint32_t *abort = lane ? work->lane.abort : flow ? work->flow.abort : work->args.abort;
+    const uint64_t most = lane ? work->lane.timeout_ns : flow ? work->flow.timeout_ns : work->args.timeout_ns;
+    int (*const look)(void *) = lane ? work->lane.host_wait : flow ? work->flow.host_wait : work->args.host_wait;
+    void *const with = lane ? work->lane.host_wait_with : flow ? work->flow.host_wait_with : work->args.host_wait_with;
     return __atomic_load_n(abort, __ATOMIC_RELAXED) || (most && waited > most) || (look && look(with));
 }
 
@@ -63,7 +63,7 @@ unsigned tutti_host_places_take(const struct tutti_work *work)
 {
     const unsigned all = tutti_host_places();
     unsigned held = 0;
-    if (all == 0 || !tutti_host_waits((enum tutti_kernel)work->kernel))
+    if (all == 0 || (work->kind == TUTTI_WORK_LAUNCH && !tutti_host_waits((enum tutti_kernel)work->kernel)))
         return 0;
     pthread_once(&once, make_pools);
     struct pool *const pool = pool_of(work);

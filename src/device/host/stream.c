@@ -367,3 +367,10 @@ int tutti_host_launch_shmem(struct tutti_stream *stream, const struct tutti_shme
     int status = tutti_work_shmem(&work, stream->gpu, args);
     return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
+
+int tutti_host_launch_lane(struct tutti_stream *stream, const struct tutti_lane_args *args)
+{
+    struct tutti_work work;
+    int status = tutti_work_lane(&work, stream->gpu, args);
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
+}

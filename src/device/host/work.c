@@ -10,6 +10,7 @@
 #include "device/host/gpus.h"
 #include "device/host/host.h"
 #include "device/host/places.h"
+#include "kernels/lane.h"
 #include "kernels/pack.h"
 #include "kernels/reduce.h"
 #include "kernels/shmem_kernel.h"
@@ -224,6 +225,29 @@ int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_
     return status;
 }
 
+int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_args *args)
+{
+    struct tutti_lane_args *made = &work->lane;
+    void *at;
+    int status = TUTTI_OK;
+    work->kind = TUTTI_WORK_LANE;
+    work->gpu = gpu;
+    work->blocks = args->blocks;
+    work->dice = 0;
+    if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED)
+        return TUTTI_ERR_ARGUMENT;
+    *made = *args;
+    for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
+        status = reach(gpu, "lanes of a rank", args->area[r], tutti_lane_area_bytes(args->ranks), &at);
+        made->area[r] = at;
+    }
+    if (status == TUTTI_OK && (args->what == TUTTI_LANE_POST || args->what == TUTTI_LANE_DO)) {
+        status = reach(gpu, "message in stream order", args->buffer, args->bytes, &at);
+        made->buffer = at;
+    }
+    return status;
+}
+
 int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_launch *launch)
 {
     int status = TUTTI_OK;
@@ -260,6 +284,14 @@ static void run_blocks(const struct tutti_work *work)
     for (unsigned block = 0; block < work->blocks; block++)
         tutti_kernel_host(work->kernel, work->type, work->op, &work->args, block);
     tutti_kernel_pace(0);
+    tutti_host_places_give(work, held);
+}
+
+static void run_lane(const struct tutti_work *work)
+{
+    const unsigned held = tutti_host_places_take(work);
+    for (unsigned block = 0; block < work->blocks; block++)
+        tutti_lane_host_block(&work->lane, block);
     tutti_host_places_give(work, held);
 }
 
@@ -305,6 +337,9 @@ int tutti_work_run(struct tutti_work *work)
     case TUTTI_WORK_SHMEM:
         for (unsigned block = 0; block < work->blocks; block++)
             tutti_shmem_host_block(&work->shmem, block);
+        return TUTTI_OK;
+    case TUTTI_WORK_LANE:
+        run_lane(work);
         return TUTTI_OK;
     default:
         return TUTTI_ERR_ARGUMENT;

@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "kernels/args.h"
+#include "kernels/lane_args.h"
 #include "kernels/shmem_args.h"
 
 struct tutti_work {
@@ -13,6 +14,7 @@ struct tutti_work {
         TUTTI_WORK_LAUNCH,
         TUTTI_WORK_PACK,
         TUTTI_WORK_SHMEM,
+        TUTTI_WORK_LANE,
         TUTTI_WORK_RECORD,
         TUTTI_WORK_WAIT
     } kind;
@@ -34,6 +36,7 @@ struct tutti_work {
         struct tutti_flow_args flow;
         struct tutti_amo_args amo;
         struct tutti_shmem_args shmem;
+        struct tutti_lane_args lane;
     };
 };
 
@@ -43,6 +46,7 @@ int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t 
 int tutti_work_fill(struct tutti_work *work, int gpu, void *device, int byte, size_t bytes);
 int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch);
 int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_args *args);
+int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_args *args);
 int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_launch *launch);
 void tutti_work_drop(struct tutti_work *work);
 /* Runs copy, fill or launch on the calling thread. */

@@ -26,6 +26,7 @@ struct tutti_open_queue {
     struct tutti_open *unread;       /* the first that has not been read; all behind it have not either */
     struct tutti_comm *before, *behind;
 };
+struct tutti_lanes;
 struct tutti_comm {
     MPI_Comm handle;
     const char *passed;      /* not NULL: reductions are passed on, for this reason */
@@ -42,6 +43,9 @@ struct tutti_comm {
     atomic_int queued;                /* nonblocking calls of which it is not known yet who makes them */
     struct tutti_open_queue calls;    /* these, see nonblocking_progress.c */
     struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank */
+    struct tutti_lanes *lanes;        /* of messages in its stream; NULL: there can be none, for this reason: */
+    const char *no_lanes;
+    int lanes_settled; /* 1: on no rank a kernel uses them any more */
     struct tutti_mpi_transport transport;
     struct tutti_comm *next;
 };

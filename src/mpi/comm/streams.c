@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "mpi/comm/comms.h"
 #include "mpi/real/errors.h"
+#include "p2p/lanes.h"
 #include "progress/engine.h"
 
 /* ---- streams ---- */
@@ -192,7 +193,10 @@ int tutti_comm_stream_settle(MPI_Comm handle)
         return TUTTI_OK;
     if (tutti_door.device->stream.capturing(comm->stream->stream) != 0) /* said when it is closed */
         return TUTTI_OK;
-    return finished(comm);
+    const int status = finished(comm), settled = comm->lanes && status == TUTTI_OK ? tutti_lanes_settle(comm->lanes)
+                                                                                   : TUTTI_ERR_UNAVAILABLE;
+    comm->lanes_settled = settled == TUTTI_OK;
+    return comm->lanes && status == TUTTI_OK ? settled : status;
 }
 
 /* Why the communicator cannot have a stream; NULL: it has one now. Alike on all ranks. */
@@ -205,6 +209,9 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
     int status = tutti_enqueue_open(team, stream->gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return team->why && status == TUTTI_ERR_UNAVAILABLE ? team->why : tutti_status_text(status);
+    status = tutti_lanes_open(team, &comm->lanes, &comm->no_lanes);
+    if (status != TUTTI_OK && status != TUTTI_ERR_UNAVAILABLE)
+        return tutti_status_text(status);
     return NULL;
 }
 
@@ -259,6 +266,8 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
     }
     if (why)
         return refuse(comm, out, MPI_ERR_UNSUPPORTED_OPERATION, why);
+    if (state->team->size == 1)
+        state->no_lanes = "a communicator of one rank has no messages in stream order: copy in the stream";
     atomic_fetch_add(&stream->users, 1);
     state->stream = stream;
     count_order(stream->order, 1);
@@ -282,6 +291,8 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
             drain(comm, 1); /* a free of the program has drained it before it came to the MPI */
         }
     }
+    tutti_lanes_close(comm->lanes, !closing && idle, comm->lanes_settled);
+    comm->lanes = NULL;
     if (comm->team)
         tutti_team_unshare(comm->team);
     if (comm->stream) {

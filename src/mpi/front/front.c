@@ -10,6 +10,7 @@
 #include "mpi/real/door.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/stub.h"
+#include "mpi/message/enqueue.h"
 #include "mpi/reduce/enqueue.h"
 #include "mpi/reduce/later.h"
 
@@ -120,6 +121,12 @@ void *tutti_front_mpix_call(const char *name, size_t size)
         BOTH(MPIX_Reduce_local_enqueue),
 #define MOVER_ENQUEUE(ID, call, ...) BOTH(call),
 #include "mpi/move/mover_enqueue.def"
+        BOTH(MPIX_Send_enqueue),
+        BOTH(MPIX_Recv_enqueue),
+        BOTH(MPIX_Isend_enqueue),
+        BOTH(MPIX_Irecv_enqueue),
+        ROW(MPIX_Wait_enqueue),
+        ROW(MPIX_Waitall_enqueue),
         ROW(tshmem_init_comm),
         ROW(tshmem_team_from_comm),
     };

@@ -1,0 +1,122 @@
+/* Messages in stream order: what the lane kernel is given and what lies in the memory that it works on. Plain C, the
+ * same bytes for every device. See lane.inc.
+ *
+ * For each ordered pair of ranks (sender, receiver) there are TUTTI_LANES lanes. A lane is a ring of slots in the
+ * receiver's memory. All messages of one tag use one lane, so that the order in a lane is the order that MPI
+ * guarantees. The chunks of all messages of a lane are numbered without end from 0: chunk q uses slot q modulo the
+ * number of slots. The sender stores q + 1 in the slot's head when the chunk has arrived; the receiver stores q + 1 in
+ * the slot's credit, in the sender's memory, when it has read the chunk. */
+#ifndef TUTTI_KERNELS_LANE_ARGS_H
+#define TUTTI_KERNELS_LANE_ARGS_H
+
+#include "kernels/args.h"
+
+enum {
+    TUTTI_LANES = 64,              /* of an ordered pair of ranks */
+    TUTTI_LANE_STRIPES = 8,        /* parts of a message that blocks take chunks of independently */
+    TUTTI_LANE_EAGER = 512,        /* operations that may be open at once: of calls that were not captured, */
+    TUTTI_LANE_OPS = 1024,         /* and these with those of captures */
+    TUTTI_LANE_AWAITED = 32,       /* operations that one launch waits for, at most */
+    TUTTI_LANE_SLOTS = 352,        /* slots of all lanes of a pair, see tutti_lane_slot() */
+    TUTTI_LANE_BYTES = 5504 << 10, /* data of all lanes of a pair */
+    TUTTI_LANE_THREADS = 512       /* of a block */
+};
+
+/* The first lane, of the tag that comes first, has a large ring, the next three have medium ones. */
+struct tutti_lane_shape {
+    uint32_t slot;   /* the first slot of the lane among those of the pair */
+    uint32_t slots;  /* a power of two */
+    uint32_t chunk;  /* bytes of a slot */
+    uint32_t begins; /* where its data begin among those of the pair */
+};
+
+/* In the memory of the receiver, written by the sender. */
+struct tutti_lane_head {
+    uint64_t flag;  /* number of the chunk that lies in the slot, plus 1 */
+    uint64_t bytes; /* of the whole message; in its first chunk */
+};
+
+/* One send or receive. Only kernels of the rank that makes it use it. */
+struct tutti_lane_op {
+    uint64_t posted; /* number of the launch that posted it; published last */
+    uint64_t done;   /* the same number when the operation is complete */
+    uint32_t users;  /* blocks that look at it though their launch does not wait for it */
+    uint32_t state;  /* enum tutti_lane_state */
+    uint32_t send, peer, lane, pad;
+    unsigned char *buffer;
+    uint64_t bytes;  /* of the buffer */
+    uint64_t number; /* of the message in the lane */
+    uint64_t first;  /* READY: its first chunk */
+    uint64_t chunks;
+    uint64_t length;                    /* bytes of the message */
+    uint64_t moved;                     /* chunks that have been moved */
+    uint64_t claim[TUTTI_LANE_STRIPES]; /* the next chunk of each stripe that no block has taken */
+};
+enum tutti_lane_state {
+    TUTTI_LANE_POSTED,  /* a receive whose message is not known yet */
+    TUTTI_LANE_READING, /* a block reads its first head */
+    TUTTI_LANE_READY
+};
+
+/* One side of a lane, in the memory of the rank that it belongs to. */
+struct tutti_lane_side {
+    uint64_t messages; /* posted so far */
+    uint64_t known;    /* receives: messages whose chunks are known */
+    uint64_t next;     /* the first chunk of the next message */
+    uint64_t pad;
+};
+enum { TUTTI_LANE_RECV, TUTTI_LANE_SEND };
+
+/* The start of a rank's memory for lanes. The data of the lanes follow, by sender: TUTTI_LANE_BYTES each. */
+struct tutti_lane_area {
+    /* Used by the rank's own kernels alone. */
+    uint64_t ticks;  /* launches that post, times TUTTI_TICKS; as in struct tutti_channel_flags */
+    uint32_t failed; /* not zero: a launch has left early; later ones leave too */
+    uint32_t stop;   /* the launch beside the stream leaves, and clears it */
+    uint64_t open;   /* operations that are not complete and that no launch in the stream waits for yet, or did */
+    uint64_t pad[29];
+    uint64_t active[TUTTI_LANE_OPS / 64]; /* bit o: operation o is one of them */
+    struct tutti_lane_side side[2][TUTTI_MAX_GPUS][TUTTI_LANES];
+    struct tutti_lane_op op[TUTTI_LANE_OPS];
+    /* Written by peers. */
+    struct tutti_lane_head head[TUTTI_MAX_GPUS][TUTTI_LANE_SLOTS]; /* by the sender of that rank */
+    uint64_t credit[TUTTI_MAX_GPUS][TUTTI_LANE_SLOTS];             /* by the receiver of that rank */
+};
+
+enum tutti_lane_what {
+    TUTTI_LANE_WAIT,        /* waits for the operations of `await` */
+    TUTTI_LANE_POST,        /* posts the operation, moves what can be moved at once, does not wait */
+    TUTTI_LANE_DO,          /* posts the operation and waits for it */
+    TUTTI_LANE_BESIDE,      /* beside the stream: serves what is open, until nothing is */
+    TUTTI_LANE_BESIDE_GRAPH /* the same in a graph: until it is stopped */
+};
+
+/* Operation 0 is that of TUTTI_LANE_DO: launches in the stream run one after the other. */
+struct tutti_lane_args {
+    uint32_t what; /* enum tutti_lane_what */
+    uint32_t ranks, rank;
+    uint32_t blocks;  /* as launched */
+    uint32_t stops;   /* WAIT: stops the launch beside the stream at its end */
+    uint32_t awaited; /* operations in `await` */
+    /* POST and DO. */
+    uint32_t op, send, peer, lane;
+    void *buffer;
+    uint64_t bytes;
+    void *area[TUTTI_MAX_GPUS]; /* struct tutti_lane_area of each rank, then its data */
+    const volatile uint32_t *abort;
+    volatile uint32_t *where;
+    volatile uint32_t *failed; /* mapped host memory: enum tutti_left */
+    uint64_t timeout_ns;
+    uint16_t await[TUTTI_LANE_AWAITED];
+    /* Host device alone. */
+    int (*host_wait)(void *host_wait_with);
+    void *host_wait_with;
+};
+
+/* Bytes of a rank's memory for lanes. */
+static inline uint64_t tutti_lane_area_bytes(unsigned ranks)
+{
+    return ((sizeof(struct tutti_lane_area) + 4095) & ~UINT64_C(4095)) + (uint64_t)ranks * TUTTI_LANE_BYTES;
+}
+
+#endif

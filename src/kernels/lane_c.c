@@ -1,0 +1,25 @@
+/* The lane kernel in C: the calling thread is the block. */
+#include "kernels/lane.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tutti/device/env.h"
+
+#include "tutti/device/copy.h"
+
+enum { TUTTI_LANE_LOOKS = 200, TUTTI_LANE_LONG_NS = 1000000 };
+#define TUTTI_LANE_SHARED
+
+static int tutti_lane_rest(const struct tutti_lane_args *args, unsigned looks)
+{
+    tutti_dev_pause();
+    return looks % TUTTI_LANE_LOOKS == TUTTI_LANE_LOOKS - 1 && args->host_wait && args->host_wait(args->host_wait_with);
+}
+
+#include "kernels/lane.inc"
+
+void tutti_lane_host_block(const struct tutti_lane_args *args, unsigned block)
+{
+    tutti_lane_block(args, block);
+}

@@ -1,0 +1,297 @@
+/* Messages in stream order: everything is checked on this rank, then the kernels go into the communicator's stream. A
+ * request is a generalized request of the MPI, so that its handle is one that no other call gives out. */
+#include "mpi/message/enqueue.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "mpi/real/errors.h"
+#include "mpi/type/datatypes.h"
+#include "p2p/lanes.h"
+
+#include <uthash.h>
+
+struct args {
+    const char *name;
+    int send;
+    void *buffer;
+    MPI_Count count;
+    MPI_Datatype datatype;
+    int peer, tag;
+    MPI_Comm comm;
+};
+
+struct entry {
+    MPI_Request handle;
+    struct tutti_comm *comm;
+    int op; /* 0: a message of MPI_PROC_NULL */
+    int send;
+    UT_hash_handle hh;
+};
+static struct entry *entries;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int refuse(const struct args *args, int code, const char *why)
+{
+    tutti_error("%s: %s", args->name, why);
+    tutti_count(args->name, TUTTI_OUTCOME_REFUSED, why);
+    return tutti_fail_comm(args->comm, code);
+}
+
+/* ---- requests ---- */
+
+static int query(void *with, MPI_Status *status)
+{
+    (void)with;
+    (void)status;
+    return MPI_SUCCESS;
+}
+
+static int release(void *with)
+{
+    (void)with;
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *with, int complete)
+{
+    (void)with;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+/* NULL where the MPI has no request, or there is no memory. */
+static struct entry *entry_new(struct tutti_comm *comm, int send)
+{
+    struct entry *entry = calloc(1, sizeof *entry); /* the handle's bytes are a key: no gap is left as it was */
+    if (!entry)
+        return NULL;
+    tutti_inside++;
+    int code = tutti_next.MPI_Grequest_start(query, release, cancel, NULL, &entry->handle);
+    tutti_inside--;
+    if (code != MPI_SUCCESS) {
+        free(entry);
+        return NULL;
+    }
+    entry->comm = comm;
+    entry->send = send;
+    pthread_mutex_lock(&lock);
+    HASH_ADD(hh, entries, handle, sizeof entry->handle, entry);
+    pthread_mutex_unlock(&lock);
+    return entry;
+}
+
+static struct entry *entry_find(MPI_Request handle)
+{
+    struct entry *entry;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, entries, &handle, sizeof handle, entry);
+    pthread_mutex_unlock(&lock);
+    return entry;
+}
+
+static void entry_end(struct entry *entry)
+{
+    pthread_mutex_lock(&lock);
+    HASH_DEL(entries, entry);
+    pthread_mutex_unlock(&lock);
+    tutti_inside++;
+    tutti_next.MPI_Grequest_complete(entry->handle);
+    tutti_next.MPI_Request_free(&entry->handle);
+    tutti_inside--;
+    free(entry);
+}
+
+/* ---- messages ---- */
+
+static const char *check_peer(const struct args *args, const struct tutti_team *team, int *code)
+{
+    *code = MPI_ERR_RANK;
+    if (!args->send && args->peer == MPI_ANY_SOURCE)
+        return "MPI_ANY_SOURCE in stream order: name the source, since the GPU matches nothing; or receive by MPI_Recv";
+    if (args->peer < 0 || args->peer >= team->size)
+        return "the other rank is no rank of the communicator";
+    *code = MPI_ERR_TAG;
+    if (!args->send && args->tag == MPI_ANY_TAG)
+        return "MPI_ANY_TAG in stream order: name the tag, since the GPU matches nothing; or receive by MPI_Recv";
+    return args->tag < 0 || args->tag == INT_MAX ? "not a tag" : NULL;
+}
+
+/* The buffer as one run of bytes. What is wrong, or NULL. */
+static const char *read_buffer(const struct args *args, int gpu, struct tutti_lane_message *message, int *code)
+{
+    size_t bytes;
+    *code = MPI_ERR_COUNT;
+    if (args->count < 0)
+        return "a negative number of elements";
+    *code = MPI_ERR_TYPE;
+    struct tutti_layout *layout = args->datatype == tutti_handles.no_type ? NULL : tutti_layout_of(args->datatype);
+    if (!layout || !tutti_layout_committed(layout, args->datatype))
+        return "not a datatype that has been committed";
+    if (!layout->solid && !(layout->in_order && args->count <= 1) && layout->size > 0)
+        return "a datatype with gaps in stream order: pack the elements into one run by a kernel of the program";
+    *code = MPI_ERR_COUNT;
+    if (__builtin_mul_overflow((size_t)args->count, (size_t)layout->size, &bytes) || bytes > PTRDIFF_MAX)
+        return "more elements than any memory has";
+    message->bytes = bytes;
+    message->buffer = bytes == 0 ? NULL : (char *)args->buffer + layout->true_lower;
+    if (bytes == 0)
+        return NULL;
+    *code = MPI_ERR_BUFFER;
+    struct tutti_memory memory;
+    tutti_door.device->memory.classify(message->buffer, &memory);
+    if (!args->buffer || memory.kind == TUTTI_MEMORY_HOST ||
+        (memory.kind == TUTTI_MEMORY_DEVICE && memory.gpu >= 0 && gpu >= 0 && memory.gpu != gpu))
+        return "the buffer is not memory that kernels of the stream's GPU reach (device, managed or pinned)";
+    return NULL;
+}
+
+/* The communicator's state, where it has a stream and lanes; NULL, and *code, otherwise. */
+static struct tutti_comm *find_comm(const struct args *args, int *code)
+{
+    struct tutti_comm *comm = args->comm == tutti_handles.no_comm ? NULL : tutti_comm_find(args->comm);
+    if (!comm || !comm->stream) {
+        tutti_error("%s: the communicator has no stream: make it by MPIX_Stream_comm_create", args->name);
+        *code = args->comm == tutti_handles.no_comm ? tutti_fail_self(MPI_ERR_COMM)
+                                                    : tutti_fail_comm(args->comm, MPI_ERR_COMM);
+        return NULL;
+    }
+    if (comm->lanes)
+        return comm;
+    *code = refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, comm->no_lanes);
+    return NULL;
+}
+
+/* Puts the message into the stream; started: NULL for a call that the stream waits for. */
+static int put(const struct args *args, struct tutti_comm *comm, const struct tutti_lane_message *message,
+               struct entry *started)
+{
+    const char *why = "";
+    TUTTI_INSIDE();
+    const int status = started ? tutti_lanes_start(comm->lanes, comm->stream->stream, message, &started->op, &why)
+                               : tutti_lanes_do(comm->lanes, comm->stream->stream, message, &why);
+    if (status == TUTTI_OK) {
+        tutti_count_made(args->name, "lanes", message->bytes);
+        return MPI_SUCCESS;
+    }
+    return status == TUTTI_ERR_UNAVAILABLE ? refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, why)
+                                           : refuse(args, tutti_error_code(status), tutti_status_text(status));
+}
+
+static int enqueue(const struct args *args, MPI_Request *request, const MPI_Status *status)
+{
+    struct tutti_lane_message message = {.send = args->send, .peer = args->peer, .tag = args->tag};
+    struct entry *started = NULL;
+    int code;
+    if (unlikely(!tutti_door.on))
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    struct tutti_comm *comm = find_comm(args, &code);
+    if (!comm)
+        return code;
+    if (status != MPI_STATUS_IGNORE)
+        return refuse(args, MPI_ERR_ARG,
+                      "a status in stream order: give MPI_STATUS_IGNORE, since the message comes after the call");
+    const int nobody = args->peer == MPI_PROC_NULL;
+    const char *wrong = nobody ? NULL : check_peer(args, comm->team, &code);
+    if (!wrong && !nobody)
+        wrong = read_buffer(args, comm->stream->gpu, &message, &code);
+    if (wrong)
+        return refuse(args, code, wrong);
+    if (request && (started = entry_new(comm, args->send)) == NULL)
+        return refuse(args, MPI_ERR_NO_MEM, "no memory for a request");
+    code = nobody ? MPI_SUCCESS : put(args, comm, &message, started);
+    if (started && code == MPI_SUCCESS)
+        *request = started->handle;
+    else if (started)
+        entry_end(started);
+    return code;
+}
+
+/* ---- waiting ---- */
+
+/* The requests from `at` on that are of one communicator with the first of them. */
+static int wait_some(const char *name, int count, MPI_Request requests[], struct entry *of[], int ops[], int at)
+{
+    struct tutti_comm *const comm = of[at]->comm;
+    const char *why = "";
+    int n = 0;
+    for (int i = at; i < count; i++) {
+        if (of[i] && of[i]->comm == comm && of[i]->op != 0)
+            ops[n++] = of[i]->op;
+    }
+    tutti_inside++;
+    const int status = n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, &why);
+    tutti_inside--;
+    if (status != TUTTI_OK) {
+        const struct args args = {.name = name, .comm = comm->handle};
+        return status == TUTTI_ERR_UNAVAILABLE ? refuse(&args, MPI_ERR_REQUEST, why)
+                                               : refuse(&args, tutti_error_code(status), tutti_status_text(status));
+    }
+    for (int i = at; i < count; i++) {
+        if (!of[i] || of[i]->comm != comm)
+            continue;
+        entry_end(of[i]);
+        of[i] = NULL;
+        requests[i] = tutti_handles.no_request;
+    }
+    tutti_count_made(name, "lanes", 0);
+    return MPI_SUCCESS;
+}
+
+static int find_all(const char *name, int count, const MPI_Request requests[], int statuses, struct entry *of[])
+{
+    for (int i = 0; i < count; i++) {
+        of[i] = requests[i] == tutti_handles.no_request ? NULL : entry_find(requests[i]);
+        if (requests[i] != tutti_handles.no_request && !of[i]) {
+            tutti_error("%s: request %d was not made by MPIX_Isend_enqueue or MPIX_Irecv_enqueue", name, i);
+            return tutti_fail_self(MPI_ERR_REQUEST);
+        }
+        if (of[i] && !of[i]->send && statuses) {
+            tutti_error("%s: a status of a receive in stream order: give MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE, "
+                        "since the message comes after the call",
+                        name);
+            return tutti_fail_self(MPI_ERR_ARG);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+static int wait_all(const char *name, int count, MPI_Request requests[], int statuses)
+{
+    enum { FEW = 64 };
+    struct entry *few[FEW], **of = few;
+    int few_ops[FEW], *ops = few_ops;
+    if (unlikely(!tutti_door.on))
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    if (count < 0 || (count > 0 && !requests))
+        return tutti_fail_self(count < 0 ? MPI_ERR_COUNT : MPI_ERR_REQUEST);
+    if (count > FEW) {
+        of = malloc((size_t)count * sizeof *of);
+        ops = malloc((size_t)count * sizeof *ops);
+    }
+    int code = of && ops ? find_all(name, count, requests, statuses, of) : tutti_fail_self(MPI_ERR_NO_MEM);
+    for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
+        if (of[i])
+            code = wait_some(name, count, requests, of, ops, i);
+    }
+    if (of != few)
+        free(of);
+    if (ops != few_ops)
+        free(ops);
+    return code;
+}
+
+int tutti_door_MPIX_Wait_enqueue(MPI_Request *request, MPI_Status *status)
+{
+    return wait_all("MPIX_Wait_enqueue", 1, request, status != MPI_STATUS_IGNORE);
+}
+
+int tutti_door_MPIX_Waitall_enqueue(int count, MPI_Request requests[], MPI_Status *statuses)
+{
+    return wait_all("MPIX_Waitall_enqueue", count, requests, statuses != MPI_STATUSES_IGNORE);
+}
+
+#define WIDTHS_OF "mpi/message/enqueue.inc"
+#include "mpi/real/widths.inc"

@@ -1,0 +1,123 @@
+/* Opening and closing lanes, and the table of their tags. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "p2p/lanes_own.h"
+#include "progress/engine.h"
+
+/* Blocks of launches beside the stream: one of a call that was not captured and one of a graph may run at once. */
+enum { BESIDE_BLOCKS = 2, SHARE_LEAST = BESIDE_BLOCKS + 1 };
+
+/* A stream in which nothing runs on the calling thread. */
+static int make_stream(struct tutti_lanes *lanes)
+{
+    const struct tutti_device *device = lanes->team->device;
+    void *handle;
+    int gpu, status = device->stream.create(lanes->team->gpu, &lanes->made);
+    if (status == TUTTI_OK)
+        status = device->stream.identity(lanes->made, &gpu, &handle);
+    if (status == TUTTI_OK)
+        status = device->stream.wrap(gpu, handle, &lanes->beside);
+    if (status == TUTTI_OK)
+        status = device->event.create(lanes->team->gpu, &lanes->fork);
+    if (status == TUTTI_OK)
+        status = device->event.create(lanes->team->gpu, &lanes->join);
+    return status;
+}
+
+static int prepare(struct tutti_lanes *lanes)
+{
+    const struct tutti_device *device = lanes->team->device;
+    if (!device->launch.lane || !device->event.create)
+        return TUTTI_ERR_UNAVAILABLE;
+    const int status = device->launch.prepare_lane ? device->launch.prepare_lane(lanes->team->gpu) : TUTTI_OK;
+    return status == TUTTI_OK ? make_stream(lanes) : status;
+}
+
+int tutti_lanes_open(struct tutti_team *team, struct tutti_lanes **out, const char **why)
+{
+    uint32_t all;
+    struct tutti_lanes *lanes = calloc(1, sizeof *lanes);
+    *out = NULL;
+    *why = "the GPU has no room for messages in stream order beside other communicators: free some of them first";
+    const int counted = team->device->gpu.resident && team->device->gpu.resident(team->gpu) > 0;
+    if (counted && team->share < SHARE_LEAST) { /* alike on all ranks */
+        free(lanes);
+        return TUTTI_ERR_UNAVAILABLE;
+    }
+    if (lanes)
+        lanes->team = team;
+    *why = "a rank could not load the kernel of messages in stream order";
+    int status = tutti_team_vote(team, lanes && prepare(lanes) == TUTTI_OK, &all);
+    if (status == TUTTI_OK && all) {
+        *why = "a rank has no memory for messages in stream order, or cannot map that of another";
+        status = tutti_area_open(team, tutti_lane_area_bytes((unsigned)team->size), &lanes->area);
+    }
+    if (status == TUTTI_OK && !all)
+        status = TUTTI_ERR_UNAVAILABLE;
+    if (status != TUTTI_OK) {
+        tutti_lanes_close(lanes, 1, 1);
+        return status;
+    }
+    lanes->used[0] = 1; /* operation 0 is that of blocking calls */
+    if (counted)
+        team->blocks = team->share - BESIDE_BLOCKS;
+    *out = lanes;
+    return TUTTI_OK;
+}
+
+static int is_idle(void *with)
+{
+    const struct tutti_lanes *lanes = with;
+    return lanes->team->device->stream.query(lanes->beside);
+}
+
+int tutti_lanes_settle(struct tutti_lanes *lanes)
+{
+    uint32_t all;
+    const int status = tutti_progress_wait(&(const struct tutti_wait){.done = is_idle, .with = lanes});
+    if (status != TUTTI_OK)
+        return status;
+    const int fault = tutti_team_fault(lanes->team);
+    return fault != TUTTI_OK ? fault : tutti_team_vote(lanes->team, 1, &all);
+}
+
+void tutti_lanes_close(struct tutti_lanes *lanes, int alive, int settled)
+{
+    if (!lanes)
+        return;
+    const struct tutti_device *device = lanes->team->device;
+    tutti_area_close(lanes->team, &lanes->area, alive, !settled);
+    if (alive && settled) {
+        if (lanes->fork)
+            device->event.destroy(lanes->fork);
+        if (lanes->join)
+            device->event.destroy(lanes->join);
+        if (lanes->beside)
+            device->stream.destroy(lanes->beside);
+        if (lanes->made)
+            device->stream.destroy(lanes->made);
+    }
+    free(lanes);
+}
+
+int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message)
+{
+    const int rank = lanes->team->rank, receiver = message->send ? message->peer : rank;
+    const int sender = message->send ? rank : message->peer;
+    _Atomic uint32_t *const tags = (_Atomic uint32_t *)lanes->area.host[receiver] + sender * TUTTI_LANES;
+    const uint32_t mine = (uint32_t)message->tag + 1; /* 0: not claimed */
+    _Static_assert(TUTTI_MAX_GPUS * TUTTI_LANES * sizeof(uint32_t) <= TUTTI_AREA_HOST_BYTES, "the table fits");
+    for (int lane = 0; lane < TUTTI_LANES; lane++) {
+        uint32_t found = atomic_load_explicit(&tags[lane], memory_order_acquire);
+        if (found == 0 && atomic_compare_exchange_strong(&tags[lane], &found, mine))
+            return lane;
+        if (found == mine)
+            return lane;
+    }
+    return -1;
+}

@@ -1,0 +1,210 @@
+/* Launches of the lane kernel.
+ *
+ * A blocking call is one launch. A call that starts a message posts it in the stream, so that the order of messages is
+ * that of the stream, and forks a launch beside the stream that serves it in the meanwhile: the peer's receive may end
+ * whatever this rank's stream does next. Out of a capture each such launch leaves when nothing is open, and the next
+ * one runs behind it. In a capture one launch serves all that are started until a wait stops it; it is joined there,
+ * and forked again where operations are still open, so that captures end with all their branches joined. */
+#include <string.h>
+
+#include "core/log.h"
+#include "core/settings.h"
+#include "core/status.h"
+#include "p2p/lanes_own.h"
+
+enum { BLOCKS_MOST = 32 };
+
+static const char why_tags[] =
+    "this rank and its peer have used 64 tags in stream order on the communicator, and there "
+    "are no more: use fewer tags, or another communicator for some of them";
+static const char why_open[] = "511 messages in stream order are under way on the communicator: wait for some of them "
+                               "by MPIX_Waitall_enqueue";
+static const char why_capture[] = "the request was made by a call that was captured and is waited for by one that is "
+                                  "not, or the other way round: make both in one capture";
+
+static void fill(const struct tutti_lanes *lanes, struct tutti_lane_args *args)
+{
+    const struct tutti_team *team = lanes->team;
+    *args = (struct tutti_lane_args){
+        .ranks = (uint32_t)team->size,
+        .rank = (uint32_t)team->rank,
+        .blocks = 1,
+        .abort = &team->words_device->abort,
+        .where = &team->words_device->where,
+        .failed = &team->words_device->failed,
+        .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
+        .host_wait = tutti_team_host_wait,
+        .host_wait_with = lanes->team,
+    };
+    memcpy(args->area, lanes->area.device, sizeof args->area);
+}
+
+/* Blocks for so many bytes through this lane: a chunk each, at most. */
+static size_t blocks_of(size_t bytes, int lane)
+{
+    const size_t chunk = lane < 4 ? 32 << 10 : 8 << 10;
+    return bytes == 0 ? 1 : (bytes + chunk - 1) / chunk;
+}
+
+static unsigned blocks_in(const struct tutti_lanes *lanes, size_t wanted)
+{
+    const unsigned most = lanes->team->blocks < BLOCKS_MOST ? lanes->team->blocks : BLOCKS_MOST;
+    return wanted < most ? (unsigned)wanted : most;
+}
+
+static int launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args)
+{
+    const int status = lanes->team->device->launch.lane(stream, args);
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
+}
+
+/* 0 where the team has failed, or 1 and the args of a launch that posts the message. */
+static int describe(struct tutti_lanes *lanes, const struct tutti_lane_message *message, struct tutti_lane_args *args,
+                    int *status, const char **why)
+{
+    *status = tutti_team_fault(lanes->team);
+    if (*status == TUTTI_OK && lanes->team->state != TUTTI_TEAM_OPEN)
+        *status = TUTTI_ERR_BROKEN;
+    if (*status != TUTTI_OK)
+        return 0;
+    const int lane = tutti_lanes_find(lanes, message);
+    if (lane < 0) {
+        *why = why_tags;
+        *status = TUTTI_ERR_UNAVAILABLE;
+        return 0;
+    }
+    fill(lanes, args);
+    args->send = (uint32_t)message->send;
+    args->peer = (uint32_t)message->peer;
+    args->lane = (uint32_t)lane;
+    args->buffer = message->buffer;
+    args->bytes = message->bytes;
+    args->awaited = 1;
+    return 1;
+}
+
+int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
+                   const char **why)
+{
+    struct tutti_lane_args args;
+    int status;
+    if (!describe(lanes, message, &args, &status, why))
+        return status;
+    args.what = TUTTI_LANE_DO;
+    args.blocks = blocks_in(lanes, blocks_of(message->bytes, (int)args.lane));
+    return launch(lanes, stream, &args);
+}
+
+/* An operation that is free, of those for captures or of the others; 0: none is. */
+static int take_op(struct tutti_lanes *lanes, int captured)
+{
+    const int from = captured ? TUTTI_LANE_EAGER : 0, end = captured ? TUTTI_LANE_OPS : TUTTI_LANE_EAGER;
+    for (int word = from / 64; word < end / 64; word++) {
+        if (~lanes->used[word] == 0)
+            continue;
+        const int bit = __builtin_ctzll(~lanes->used[word]);
+        lanes->used[word] |= UINT64_C(1) << bit;
+        return word * 64 + bit;
+    }
+    return 0;
+}
+
+static void give_op(struct tutti_lanes *lanes, int op)
+{
+    lanes->used[op / 64] &= ~(UINT64_C(1) << op % 64);
+}
+
+/* The launch beside the stream, behind what the stream holds. */
+static int fork_beside(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured)
+{
+    const struct tutti_device *device = lanes->team->device;
+    struct tutti_lane_args args;
+    fill(lanes, &args);
+    args.what = captured ? TUTTI_LANE_BESIDE_GRAPH : TUTTI_LANE_BESIDE;
+    int status = device->event.record(lanes->fork, stream);
+    if (status == TUTTI_OK)
+        status = device->event.wait(lanes->beside, lanes->fork);
+    if (status != TUTTI_OK)
+        return tutti_team_break(lanes->team, status);
+    lanes->forked = captured;
+    return launch(lanes, lanes->beside, &args);
+}
+
+/* The wait before has stopped the launch beside the stream. */
+static int join_beside(struct tutti_lanes *lanes, struct tutti_stream *stream)
+{
+    const struct tutti_device *device = lanes->team->device;
+    int status = device->event.record(lanes->join, lanes->beside);
+    if (status == TUTTI_OK)
+        status = device->event.wait(stream, lanes->join);
+    lanes->forked = 0;
+    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
+}
+
+/* Whether the stream is captured. What a capture left behind that was given up is forgotten. */
+static int look_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
+{
+    const int captured = lanes->team->device->stream.capturing(stream);
+    if (captured == 0 && (lanes->forked || lanes->captured)) {
+        lanes->forked = lanes->captured = 0;
+        memset(&lanes->used[TUTTI_LANE_EAGER / 64], 0, (TUTTI_LANE_OPS - TUTTI_LANE_EAGER) / 8);
+    }
+    return captured;
+}
+
+int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
+                      int *op, const char **why)
+{
+    struct tutti_lane_args args;
+    int status, captured = look_capture(lanes, stream);
+    if (captured < 0)
+        return captured;
+    if (!describe(lanes, message, &args, &status, why))
+        return status;
+    *op = take_op(lanes, captured);
+    if (*op == 0) {
+        *why = why_open;
+        return TUTTI_ERR_UNAVAILABLE;
+    }
+    lanes->captured += captured;
+    lanes->bytes[*op] = message->bytes;
+    lanes->lane[*op] = (int)args.lane;
+    args.what = TUTTI_LANE_POST;
+    args.op = (uint32_t)*op;
+    args.await[0] = (uint16_t)*op;
+    status = launch(lanes, stream, &args);
+    return status == TUTTI_OK && !lanes->forked ? fork_beside(lanes, stream, captured) : status;
+}
+
+int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], const char **why)
+{
+    int captured = look_capture(lanes, stream), status = captured < 0 ? captured : tutti_team_fault(lanes->team);
+    struct tutti_lane_args args;
+    for (int i = 0; i < n && status == TUTTI_OK; i++) {
+        if ((ops[i] >= TUTTI_LANE_EAGER) != captured) {
+            *why = why_capture;
+            return TUTTI_ERR_UNAVAILABLE;
+        }
+    }
+    for (int at = 0; at < n && status == TUTTI_OK; at += TUTTI_LANE_AWAITED) {
+        size_t wanted = 0;
+        fill(lanes, &args);
+        args.what = TUTTI_LANE_WAIT;
+        for (int i = at; i < n && i < at + TUTTI_LANE_AWAITED; i++) {
+            args.await[args.awaited++] = (uint16_t)ops[i];
+            wanted += blocks_of(lanes->bytes[ops[i]], lanes->lane[ops[i]]);
+        }
+        args.blocks = blocks_in(lanes, wanted);
+        args.stops = lanes->forked && n - at <= TUTTI_LANE_AWAITED;
+        status = launch(lanes, stream, &args);
+    }
+    if (status != TUTTI_OK)
+        return status;
+    for (int i = 0; i < n; i++)
+        give_op(lanes, ops[i]);
+    lanes->captured -= captured ? n : 0;
+    if (!lanes->forked)
+        return TUTTI_OK;
+    status = join_beside(lanes, stream);
+    return status == TUTTI_OK && lanes->captured > 0 ? fork_beside(lanes, stream, captured) : status;
+}

@@ -1,0 +1,28 @@
+/* Messages in stream order: what the parts of the test share. */
+#ifndef TUTTI_TESTS_MESSAGES_H
+#define TUTTI_TESTS_MESSAGES_H
+
+#include "queue.h"
+
+enum { MESSAGES_MOST = 20 << 20 };
+
+struct messages {
+    MPI_Comm comm;
+    MPIX_Stream mpix;
+    void *stream;
+    char *memory; /* device, twice MESSAGES_MOST */
+};
+
+#define FINE(call)                                                                                                     \
+    do {                                                                                                               \
+        int error_ = (call);                                                                                           \
+        CHECK(error_ == 0, "%s: %d (class %d)", #call, error_, error_ > 0 ? kit_class(error_) : 0);                    \
+    } while (0)
+
+/* Collective. fails: the communicator is known to have failed. */
+void messages_open(struct messages *m);
+void messages_close(struct messages *m, int fails);
+/* Collective. So many random programs. */
+void messages_programs(struct messages *m, long programs);
+
+#endif

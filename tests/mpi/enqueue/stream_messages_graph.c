@@ -1,0 +1,158 @@
+/* Messages in stream order on CUDA GPUs: in graphs that are replayed, mixed with calls that are not captured, and
+ * events behind calls. Nothing of CUDA is linked or included: the driver is opened. Status 77 on other devices.
+ *
+ *   stream_messages_graph replay   TUTTI_TEST_REPLAYS: how many graph launches (5000)
+ *   stream_messages_graph events   pmodels/mpich 7612: an event behind a call, which another stream waits for
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "stream_messages.h"
+#include "tutti/tutti.h"
+
+/* As cuda.h has them. */
+typedef int CUresult;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphExec_st *CUgraphExec;
+typedef void *CUstream, *CUevent;
+static struct {
+    CUresult (*BeginCapture)(CUstream, int mode);
+    CUresult (*EndCapture)(CUstream, CUgraph *);
+    CUresult (*Instantiate)(CUgraphExec *, CUgraph, unsigned long long flags);
+    CUresult (*Launch)(CUgraphExec, CUstream);
+    CUresult (*StreamCreate)(CUstream *, unsigned flags);
+    CUresult (*EventCreate)(CUevent *, unsigned flags);
+    CUresult (*EventRecord)(CUevent, CUstream);
+    CUresult (*StreamWaitEvent)(CUstream, CUevent, unsigned flags);
+    CUresult (*StreamSynchronize)(CUstream);
+    CUresult (*MemcpyAsync)(unsigned long long to, unsigned long long from, size_t bytes, CUstream);
+} cu;
+
+static int find_driver(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int all = driver != NULL;
+#define FIND(field, name) all = all && (*(void **)(void *)&cu.field = dlsym(driver, name)) != NULL
+    FIND(BeginCapture, "cuStreamBeginCapture_v2");
+    FIND(EndCapture, "cuStreamEndCapture");
+    FIND(Instantiate, "cuGraphInstantiateWithFlags");
+    FIND(Launch, "cuGraphLaunch");
+    FIND(StreamCreate, "cuStreamCreate");
+    FIND(EventCreate, "cuEventCreate");
+    FIND(EventRecord, "cuEventRecord");
+    FIND(StreamWaitEvent, "cuStreamWaitEvent");
+    FIND(StreamSynchronize, "cuStreamSynchronize");
+    FIND(MemcpyAsync, "cuMemcpyAsync");
+#undef FIND
+    return all;
+}
+
+#define CU(call)                                                                                                       \
+    do {                                                                                                               \
+        CUresult result_ = (call);                                                                                     \
+        if (!CHECK(result_ == 0, "%s: CUDA error %d", #call, result_))                                                 \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                                                              \
+    } while (0)
+
+enum { SMALL = 64, LARGE = 3 << 20, LARGES = 4 << 20 };
+
+/* Every rank hands its two buffers to the next one; the second one is longer than its ring. In between it waits for the
+ * second request first, and what comes behind that wait is what the first one's peer needs. */
+static void shift_all(struct messages *m, char *const from[2], char *const to[2])
+{
+    const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
+    MPI_Request request[4];
+    FINE(MPIX_Irecv_enqueue(to[1], LARGE, MPI_BYTE, last, 1, m->comm, &request[0]));
+    FINE(MPIX_Irecv_enqueue(to[0], SMALL, MPI_BYTE, last, 2, m->comm, &request[1]));
+    FINE(MPIX_Isend_enqueue(from[0], SMALL, MPI_BYTE, next, 2, m->comm, &request[2]));
+    FINE(MPIX_Wait_enqueue(&request[1], MPI_STATUS_IGNORE));
+    FINE(MPIX_Isend_enqueue(from[1], LARGE, MPI_BYTE, next, 1, m->comm, &request[3]));
+    FINE(MPIX_Send_enqueue(from[0], 8, MPI_BYTE, next, 3, m->comm));
+    FINE(MPIX_Recv_enqueue(to[0] + SMALL, 8, MPI_BYTE, last, 3, m->comm, MPI_STATUS_IGNORE));
+    request[1] = MPI_REQUEST_NULL;
+    FINE(MPIX_Waitall_enqueue(4, request, MPI_STATUSES_IGNORE));
+}
+
+static void replay(struct messages *m)
+{
+    const long replays = check_setting("TUTTI_TEST_REPLAYS", 5000);
+    char *const first[2] = {m->memory, m->memory + 65536};
+    char *const second[2] = {m->memory + LARGES * 2, m->memory + LARGES * 2 + 65536};
+    unsigned char *host = malloc(LARGE);
+    CUgraph graph;
+    CUgraphExec exec;
+    long shifts = 0;
+    memset(host, 10 + kit_rank, LARGE);
+    CHECK(tutti_copy(first[0], host, SMALL) == 0 && tutti_copy(first[1], host, LARGE) == 0, "contents");
+    CU(cu.BeginCapture(m->stream, 0));
+    shift_all(m, first, second);
+    shift_all(m, second, first);
+    CU(cu.EndCapture(m->stream, &graph));
+    CU(cu.Instantiate(&exec, graph, 0));
+    for (long i = 0; i < replays; i++) {
+        CU(cu.Launch(exec, m->stream));
+        shifts += 2;
+        if (i % 7 == 0) {
+            shift_all(m, first, second);
+            shift_all(m, second, first);
+            shifts += 2;
+        }
+        if (i % 100 != 99 && i + 1 < replays)
+            continue;
+        CHECK(tutti_stream_sync(m->stream) == 0 && tutti_copy(host, first[1], LARGE) == 0, "the stream");
+        const int want = 10 + (int)((kit_rank - shifts % kit_size + kit_size) % kit_size);
+        if (!CHECK(host[0] == want && host[LARGE - 1] == want && host[LARGE / 2] == want, "replay %ld: %d, not %d", i,
+                   host[0], want))
+            break;
+    }
+    free(host);
+}
+
+static void events(struct messages *m)
+{
+    const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
+    unsigned char *host = malloc(LARGE);
+    void *pinned = NULL;
+    CUstream other;
+    CUevent event;
+    CHECK(tutti_device()->memory.alloc_pinned(LARGE, &pinned) == 0, "pinned memory");
+    CU(cu.StreamCreate(&other, 1));
+    CU(cu.EventCreate(&event, 2));
+    for (int i = 0; i < 200; i++) {
+        MPI_Request request;
+        char *const in = m->memory + MESSAGES_MOST;
+        memset(host, i + kit_rank, LARGE);
+        CHECK(tutti_copy(m->memory, host, LARGE) == 0, "contents");
+        FINE(MPIX_Isend_enqueue(m->memory, LARGE, MPI_BYTE, next, 1, m->comm, &request));
+        FINE(MPIX_Recv_enqueue(in, LARGE, MPI_BYTE, last, 1, m->comm, MPI_STATUS_IGNORE));
+        CU(cu.EventRecord(event, m->stream));
+        FINE(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
+        CU(cu.StreamWaitEvent(other, event, 0));
+        CU(cu.MemcpyAsync((unsigned long long)pinned, (unsigned long long)in, LARGE, other));
+        CU(cu.StreamSynchronize(other));
+        memset(host, i + last, LARGE);
+        if (!CHECK(memcmp(pinned, host, LARGE) == 0, "round %d: an event came before the message", i))
+            break;
+        CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
+    }
+    free(host);
+    CHECK(tutti_device()->memory.free_pinned(pinned) == 0, "pinned memory");
+}
+
+int main(int argc, char **argv)
+{
+    struct messages m;
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (!queue_possible() || kit_size < 2 || strcmp(tutti_device_name(), "cuda") != 0 || !find_driver())
+        kit_skip("stream_messages_graph", "needs two CUDA GPUs, and the library in front");
+    messages_open(&m);
+    if (argc > 1 && strcmp(argv[1], "events") == 0)
+        events(&m);
+    else
+        replay(&m);
+    messages_close(&m, 0);
+    return kit_end("stream_messages_graph");
+}

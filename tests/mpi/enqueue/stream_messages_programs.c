@@ -1,0 +1,232 @@
+/* Random programs of messages in stream order. All ranks draw the same program: a list of messages, in an order in
+ * which plain blocking calls could do them one by one. Each side of a message is blocking or started and waited for
+ * later; receives and sends that are started may move forward, past others of other tags. A send may forward what an
+ * earlier message has brought, so that a message that comes too early, too late or through another's memory is seen. */
+#include "stream_messages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tutti/tutti.h"
+
+enum { MOST = 40, TAGS = 5, ACTIONS = 4 * MOST };
+
+struct message {
+    int from, to, tag, sum; /* sum: no message, but a reduction of all ranks */
+    size_t bytes, out, in;  /* places in the senders' and the receivers' memory */
+    int forwards;           /* the message whose contents it hands on; -1: new ones */
+    unsigned content;
+    int started[2]; /* the send, the receive */
+};
+
+enum kind { SENDS, RECEIVES, SUMS, WAITS };
+struct action {
+    enum kind kind;
+    int message, waits; /* WAITS: for the first `waits` requests that are open */
+};
+
+struct program {
+    int n, actions;
+    struct message message[MOST];
+    struct action action[ACTIONS];
+};
+
+static size_t draw_bytes(uint64_t *random)
+{
+    const uint64_t how = random_next(random) % 20, number = random_next(random);
+    const size_t below = how < 2 ? 1 : how < 8 ? 64 : how < 13 ? 5000 : how < 18 ? 100000 : 400000;
+    return how == 19 && number % 4 == 0 ? (2 << 20) + number % 1500000 : number % below;
+}
+
+/* The last message that rank `at` got by a blocking receive or has waited for, of at least so many bytes; -1: none. */
+static int draw_forward(const struct program *p, uint64_t *random, int at, size_t bytes, int done)
+{
+    const int first = (int)(random_next(random) % MOST);
+    for (int i = 0; i < done; i++) {
+        const struct message *one = &p->message[(first + i) % done];
+        if (!one->sum && one->to == at && !one->started[1] && one->bytes >= bytes)
+            return (first + i) % done;
+    }
+    return -1;
+}
+
+static void draw_messages(struct program *p, uint64_t *random)
+{
+    size_t out = 0, in = 0;
+    p->n = 10 + (int)(random_next(random) % (MOST - 10));
+    for (int i = 0; i < p->n; i++) {
+        struct message *one = &p->message[i];
+        *one = (struct message){.from = (int)(random_next(random) % (unsigned)kit_size),
+                                .to = (int)(random_next(random) % (unsigned)kit_size),
+                                .tag = 50 + (int)(random_next(random) % TAGS),
+                                .sum = random_next(random) % 12 == 0,
+                                .bytes = draw_bytes(random),
+                                .forwards = -1,
+                                .content = (unsigned)random_next(random)};
+        one->started[0] = (int)(random_next(random) % 2) || one->from == one->to;
+        one->started[1] = (int)(random_next(random) % 2);
+        one->out = out + random_next(random) % 16;
+        one->in = in + random_next(random) % 16;
+        if (out + one->bytes + 32 > MESSAGES_MOST || in + one->bytes + 32 > MESSAGES_MOST)
+            one->bytes = 0;
+        out = one->out + one->bytes + 16;
+        in = one->in + one->bytes + 16;
+        if (one->sum || random_next(random) % 3)
+            continue;
+        one->forwards = draw_forward(p, random, one->from, one->bytes, i);
+        if (one->forwards >= 0)
+            one->content = p->message[one->forwards].content;
+    }
+}
+
+/* 1 where `one` may go before `other`, of the same rank. */
+static int may_pass(const struct program *p, const struct action *one, const struct action *other)
+{
+    const struct message *a = &p->message[one->message], *b = &p->message[other->message];
+    if (one->kind > RECEIVES || other->kind > RECEIVES || !a->started[one->kind == RECEIVES])
+        return other->kind == SUMS && one->kind <= RECEIVES && a->started[one->kind == RECEIVES] && a->forwards < 0;
+    if (one->kind == SENDS && a->forwards >= 0)
+        return 0;
+    return one->kind != other->kind || a->tag != b->tag || (one->kind == SENDS ? a->to != b->to : a->from != b->from);
+}
+
+static void draw_actions(struct program *p, uint64_t random)
+{
+    p->actions = 0;
+    for (int i = 0; i < p->n; i++) {
+        const struct message *one = &p->message[i];
+        if (one->sum)
+            p->action[p->actions++] = (struct action){SUMS, i, 0};
+        if (!one->sum && one->from == kit_rank)
+            p->action[p->actions++] = (struct action){SENDS, i, 0};
+        if (!one->sum && one->to == kit_rank)
+            p->action[p->actions++] = (struct action){RECEIVES, i, 0};
+        for (int at = p->actions - 1;
+             at > 0 && random_next(&random) % 3 && may_pass(p, &p->action[at], &p->action[at - 1]); at--) {
+            const struct action before = p->action[at - 1];
+            p->action[at - 1] = p->action[at];
+            p->action[at] = before;
+        }
+        if (random_next(&random) % 4 == 0)
+            p->action[p->actions++] = (struct action){WAITS, i, 1 + (int)(random_next(&random) % 6)};
+    }
+    p->action[p->actions++] = (struct action){WAITS, 0, ACTIONS};
+}
+
+static void fill(unsigned content, unsigned char *out, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        out[i] = (unsigned char)(content + i * 7 + (i >> 7));
+}
+
+static void run(struct messages *m, const struct program *p, unsigned *sums)
+{
+    MPI_Request open[ACTIONS];
+    int n = 0;
+    char *const in = m->memory + MESSAGES_MOST;
+    for (int i = 0; i < p->actions; i++) {
+        const struct action *action = &p->action[i];
+        const struct message *one = &p->message[action->message];
+        const char *out = one->forwards < 0 ? m->memory + one->out : in + p->message[one->forwards].in;
+        const int bytes = (int)one->bytes;
+        if (action->kind == SENDS && one->started[0])
+            FINE(MPIX_Isend_enqueue(out, bytes, MPI_BYTE, one->to, one->tag, m->comm, &open[n++]));
+        else if (action->kind == SENDS)
+            FINE(MPIX_Send_enqueue(out, bytes, MPI_BYTE, one->to, one->tag, m->comm));
+        else if (action->kind == RECEIVES && one->started[1])
+            FINE(MPIX_Irecv_enqueue(in + one->in, bytes, MPI_BYTE, one->from, one->tag, m->comm, &open[n++]));
+        else if (action->kind == RECEIVES)
+            FINE(MPIX_Recv_enqueue(in + one->in, bytes + 1, MPI_BYTE, one->from, one->tag, m->comm, MPI_STATUS_IGNORE));
+        else if (action->kind == SUMS)
+            FINE(MPIX_Allreduce_enqueue(MPI_IN_PLACE, sums, 64, MPI_UNSIGNED, MPI_SUM, m->comm));
+        const int waits = action->kind != WAITS ? 0 : action->waits < n ? action->waits : n;
+        if (waits == 1)
+            FINE(MPIX_Wait_enqueue(&open[0], MPI_STATUS_IGNORE));
+        else if (waits > 1)
+            FINE(MPIX_Waitall_enqueue(waits, open, MPI_STATUSES_IGNORE));
+        memmove(open, open + waits, (size_t)(n - waits) * sizeof *open);
+        n -= waits;
+    }
+}
+
+/* The whole of the receivers' memory: what was not sent there is as before. */
+static int check(const struct program *p, const unsigned char *got, unsigned char *want)
+{
+    memset(want, 0xee, MESSAGES_MOST);
+    for (int i = 0; i < p->n; i++) {
+        const struct message *one = &p->message[i];
+        if (!one->sum && one->to == kit_rank)
+            fill(one->content, want + one->in, one->bytes);
+    }
+    for (size_t i = 0; i < MESSAGES_MOST; i++) {
+        if (got[i] != want[i]) {
+            for (int j = 0; j < p->n; j++) {
+                const struct message *one = &p->message[j];
+                if (!one->sum && one->to == kit_rank && i >= one->in && i < one->in + one->bytes + 16)
+                    printf("rank %d: byte %zu of message %d: %zu bytes from %d, tag %d\n", kit_rank, i - one->in, j,
+                           one->bytes, one->from, one->tag);
+            }
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void messages_programs(struct messages *m, long programs)
+{
+    static struct program p;
+    uint64_t random = kit_seed;
+    unsigned char *host = malloc(MESSAGES_MOST), *got = malloc(MESSAGES_MOST);
+    unsigned ones[64], *sums = NULL;
+    long wrong = 0;
+    CHECK(tutti_alloc(sizeof ones, (void **)&sums) == 0, "memory");
+    for (int i = 0; i < 64; i++)
+        ones[i] = 1;
+    for (long number = 0; number < programs && wrong < 3; number++) {
+        unsigned factor = 1;
+        draw_messages(&p, &random);
+        draw_actions(&p, random + 977 * (unsigned)kit_rank);
+        for (int i = 0; i < p.n; i++) {
+            if (!p.message[i].sum && p.message[i].from == kit_rank)
+                fill(p.message[i].content, host + p.message[i].out, p.message[i].bytes);
+            factor *= p.message[i].sum ? (unsigned)kit_size : 1;
+        }
+        memset(got, 0xee, MESSAGES_MOST);
+        CHECK(tutti_copy(m->memory, host, MESSAGES_MOST) == 0 && tutti_copy(sums, ones, sizeof ones) == 0 &&
+                  tutti_copy(m->memory + MESSAGES_MOST, got, MESSAGES_MOST) == 0,
+              "copies");
+        run(m, &p, sums);
+        CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
+        CHECK(tutti_copy(got, m->memory + MESSAGES_MOST, MESSAGES_MOST) == 0, "a copy");
+        wrong += !CHECK(check(&p, got, host), "program %ld: a byte is wrong", number);
+        CHECK(tutti_copy(got, sums, sizeof ones) == 0, "a copy");
+        memcpy(host, got, 64 * sizeof *sums);
+        CHECK(((unsigned *)(void *)host)[63] == factor, "program %ld: a sum is wrong", number);
+    }
+    tutti_free(sums);
+    free(host);
+    free(got);
+}
+
+void messages_open(struct messages *m)
+{
+    void *memory = NULL;
+    FINE(tutti_stream_create(&m->stream));
+    FINE(queue_name_stream(NULL, m->stream, &m->mpix));
+    FINE(MPIX_Stream_comm_create(MPI_COMM_WORLD, m->mpix, &m->comm));
+    if (m->comm == MPI_COMM_NULL || MPIX_Send_enqueue(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, m->comm) != MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    FINE(tutti_alloc((size_t)2 * MESSAGES_MOST, &memory));
+    m->memory = memory;
+}
+
+void messages_close(struct messages *m, int fails)
+{
+    CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
+    const int freed = MPIX_Stream_free(&m->mpix), left = MPI_Comm_free(&m->comm);
+    CHECK(fails ? freed != MPI_SUCCESS && left != MPI_SUCCESS : freed == MPI_SUCCESS && left == MPI_SUCCESS,
+          "freeing: %d, %d", freed, left);
+    FINE(tutti_free(m->memory));
+    FINE(tutti_stream_destroy(m->stream));
+}
