@@ -95,11 +95,16 @@ static int alloc_ordinary(int gpu, size_t bytes, void **out)
     return *out ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-const struct tutti_bounce_kind *tutti_image_kind(void)
+const struct tutti_bounce_kind *tutti_ordinary_kind(void)
 {
     static const struct tutti_bounce_kind ordinary = {
         .name = "ordinary", .alloc = alloc_ordinary, .free = tutti_overrun_unmap, .clean = trim};
-    return tutti_quirks.offloads ? &ordinary : tutti_overrun_kind();
+    return &ordinary;
+}
+
+const struct tutti_bounce_kind *tutti_image_kind(void)
+{
+    return tutti_quirks.offloads ? tutti_ordinary_kind() : tutti_overrun_kind();
 }
 
 const struct tutti_bounce_kind *tutti_overrun_kind(void)

@@ -11,6 +11,9 @@
 /* Local. Pinned memory that this MPI may receive into. */
 const struct tutti_bounce_kind *tutti_overrun_kind(void);
 
+/* Local. The same of ordinary memory, of which only pages that a message has reached are there. */
+const struct tutti_bounce_kind *tutti_ordinary_kind(void);
+
 /* Local. Memory of which this MPI may be told types with gaps: ordinary host memory where pinned memory counts as a
  * device's. */
 const struct tutti_bounce_kind *tutti_image_kind(void);

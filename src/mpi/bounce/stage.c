@@ -1,6 +1,7 @@
 #include "mpi/bounce/stage.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,20 @@
 #include "mpi/real/lent.h"
 #include "mpi/real/own.h"
 
-enum { LAZY_FROM = 64 << 10 };
+enum {
+    LAZY_FROM = 64 << 10, /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */
+    POOLED_MOST = 4 << 20 /* up to here memory for lazy stages is kept for the next one */
+};
+
+/* How many stages more expect the message itself, since one has come whole and no RTS after it. */
+static _Atomic int whole_ones;
+enum { WHOLE_ONES = 64 };
+
+void tutti_stage_expect_rts(void)
+{
+    if (unlikely(atomic_load_explicit(&whole_ones, memory_order_relaxed) != 0))
+        atomic_store_explicit(&whole_ones, 0, memory_order_relaxed);
+}
 
 /* ---- shape of a buffer ---- */
 
@@ -192,6 +206,22 @@ static int shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutti_layo
     return 1;
 }
 
+/* What comes into memory that is not pinned is copied once more. For a long message that is cheaper than to pin memory
+ * which it may not need; for a short one it is not, once some have come whole. */
+static int is_lazy(const struct tutti_stage *stage)
+{
+    if (!(stage->way & TUTTI_STAGE_LAZY) || !(stage->packed || stage->prefix))
+        return 0;
+    if (stage->bytes > LAZY_FROM)
+        return 1;
+    if (stage->way & TUTTI_STAGE_LATER) /* for many messages */
+        return 0;
+    if (likely(atomic_load_explicit(&whole_ones, memory_order_relaxed) <= 0))
+        return 1;
+    atomic_fetch_sub_explicit(&whole_ones, 1, memory_order_relaxed);
+    return 0;
+}
+
 int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way)
 {
     memset(stage, 0, sizeof *stage);
@@ -221,8 +251,10 @@ int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count co
     stage->packed = stage->plan && way & TUTTI_STAGE_PACKED && tutti_layout_packed(layout, type, &stage->given) == 0;
     if (stage->packed)
         stage->bytes = (size_t)count * stage->size;
-    stage->lazy = way & TUTTI_STAGE_LAZY && stage->bytes > LAZY_FROM && (stage->packed || stage->prefix);
-    if (stage->lazy)
+    stage->lazy = is_lazy(stage);
+    if (stage->lazy && stage->bytes <= POOLED_MOST)
+        stage->memory = tutti_scratch_take_ordinary(&stage->scratch, stage->bytes);
+    else if (stage->lazy)
         stage->memory = tutti_overrun_map(stage->bytes);
     else if (stage->packed || !layout)
         stage->memory = tutti_scratch_take(&stage->scratch, stage->packed ? &stage->places : NULL, stage->bytes);
@@ -258,6 +290,7 @@ static int lazy_out(struct tutti_stage *stage, size_t bytes)
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes < most ? bytes : most);
     char *piece = bounce ? bounce->memory : NULL, *user = stage->user + stage->origin;
     int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    atomic_store_explicit(&whole_ones, WHOLE_ONES, memory_order_relaxed);
     for (size_t at = 0; at < bytes && status == TUTTI_OK; at += most) {
         size_t n = bytes - at < most ? bytes - at : most;
         memcpy(piece, stage->memory + at, n);
@@ -277,7 +310,7 @@ int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes)
     if ((stage->prefix || stage->packed) && bytes >= 0 && (size_t)bytes < n)
         n = (size_t)bytes;
     if (stage->lazy)
-        return lazy_out(stage, n);
+        return n ? lazy_out(stage, n) : TUTTI_OK;
     if (stage->packed)
         return tutti_packed_move(TUTTI_UNPACK, &stage->places, stage->plan, stage->count, stage->user + stage->origin,
                                  0, n, stage->memory);
@@ -301,7 +334,7 @@ void tutti_stage_close(struct tutti_stage *stage)
 {
     if (!stage->staged)
         return;
-    if (!stage->lazy)
+    if (!stage->lazy || stage->scratch.bounce)
         tutti_scratch_give(&stage->scratch);
     else
         tutti_overrun_unmap(stage->memory);

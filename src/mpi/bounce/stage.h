@@ -10,8 +10,8 @@
 
 /* PACKED: the MPI is told the type `given`, not the program's. LATER: the contents are copied by tutti_stage_in(), not
  * at once. */
-/* LAZY: the message is likely to be a short one in place of the real one: host memory that costs nothing until it is
- * touched. */
+/* LAZY: the message is likely to be a short one in place of the real one: host memory that is not pinned, and costs
+ * nothing until it is touched. */
 enum { TUTTI_STAGE_IN = 1, TUTTI_STAGE_OUT = 2, TUTTI_STAGE_PACKED = 4, TUTTI_STAGE_LATER = 8, TUTTI_STAGE_LAZY = 16 };
 
 struct tutti_stage {
@@ -83,6 +83,8 @@ int tutti_stage_in(struct tutti_stage *stage);
 int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
 /* From now on the first `count` elements alone are copied out. */
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
+/* An RTS has come in place of a message: the next lazy stages expect RTSs too. */
+void tutti_stage_expect_rts(void);
 /* Gives the host memory back. */
 void tutti_stage_close(struct tutti_stage *stage);
 

@@ -160,6 +160,7 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
     }
     if (!tutti_endpoint || !is_rts(recv, stage, status, bytes))
         return;
+    tutti_stage_expect_rts();
     recv->core.bytes = recv->core.rts.bytes;
     recv->core.far = NULL;
     recv->state = TUTTI_RECV_RNDV;

@@ -100,6 +100,9 @@ tutti_mpi_test(mpi-short-rts-packed PROGRAM mpi-short_rts RANKS 2 ENV ${stats} T
 # Receives that are older than the program's first device memory.
 program(early EVERYWHERE)
 tutti_mpi_test(mpi-early PROGRAM mpi-early RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
+# What windows of messages allocate.
+program(windows EVERYWHERE)
+tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
 # RTSs so long that the MPI does not send them eagerly: it reads them where they are when they are matched.
 program(uncarried)
 tutti_mpi_test(mpi-uncarried PROGRAM mpi-uncarried RANKS 2 TIMEOUT 60

@@ -1,0 +1,99 @@
+/* Windows of messages between two ranks: a window of receives is posted, then the peer's sends. No pinned memory is
+ * taken for receives of what their sender's rank fetches or shows, and later windows allocate nothing. Messages of host
+ * memory into such receives are right too. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+
+enum { WINDOW = 64, MOST = 80 << 10, ROUNDS = 6, TAG = 3 };
+static const int lengths[] = {8, 200, 4096, 64 << 10, MOST};
+
+static struct kit_buffer out, in, plain;
+static MPI_Request requests[WINDOW];
+static MPI_Status statuses[WINDOW];
+
+static unsigned char value(int rank, int round, int i, int b)
+{
+    return (unsigned char)(rank * 151 + round * 31 + i * 7 + b * (1 + i % 5) + b / 251);
+}
+
+static void fill(unsigned char *data, int rank, int round, int bytes)
+{
+    for (int i = 0; i < WINDOW; i++) {
+        for (int b = 0; b < bytes; b++)
+            data[(size_t)i * (size_t)bytes + (size_t)b] = value(rank, round, i, b);
+    }
+}
+
+/* Rank 0 sends a window from `from`, rank 1 receives it. */
+static void window(struct kit_buffer *from, int round, int bytes)
+{
+    static unsigned char data[(size_t)WINDOW * MOST];
+    const size_t all = (size_t)WINDOW * (size_t)bytes;
+    char go = 0;
+    if (kit_rank == 0) {
+        fill(data, 0, round, bytes);
+        char *at = kit_put(from, 0, data, all);
+        MPI_Recv(&go, 1, MPI_CHAR, 1, TAG + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int i = 0; i < WINDOW; i++)
+            MPI_Isend(at + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[i]);
+        MPI_Waitall(WINDOW, requests, statuses);
+        return;
+    }
+    char *at = kit_put(&in, 0, NULL, all);
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Irecv(at + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &requests[i]);
+    MPI_Send(&go, 1, MPI_CHAR, 0, TAG + 1, MPI_COMM_WORLD);
+    MPI_Waitall(WINDOW, requests, statuses);
+    fill(data, 0, round, bytes);
+    CHECK(memcmp(kit_get(&in, NULL), data, all) == 0, "a window of %d messages of %d bytes is wrong", WINDOW, bytes);
+}
+
+/* Until messages no longer go through the MPI. */
+static void open_endpoints(void)
+{
+    int there = 0;
+    for (int turn = 0; turn < 100 && !there; turn++) {
+        if (kit_rank == 0)
+            MPI_Send(kit_put(&out, 0, NULL, MOST), MOST, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+        else
+            MPI_Recv(kit_put(&in, 0, NULL, MOST), MOST, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        there = kit_rank == 0 && kit_counted("MPI_Send", "accelerated") > 4;
+        MPI_Bcast(&there, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    CHECK(there, "all messages go through the MPI");
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_plain || kit_size < 2)
+        kit_skip("windows", "needs two ranks, and the library in front");
+    kit_open(&out, KIT_DEVICE, (size_t)WINDOW * MOST);
+    kit_open(&in, KIT_DEVICE, (size_t)WINDOW * MOST);
+    kit_open(&plain, KIT_HOST, (size_t)WINDOW * MOST);
+    open_endpoints();
+    const unsigned long long pinned = kit_counted("bounce buffers", "pinned");
+    for (int l = 0; l < (int)(sizeof lengths / sizeof lengths[0]) && kit_rank < 2; l++) {
+        unsigned long long made = 0;
+        for (int round = 0; round < ROUNDS; round++) {
+            window(&out, round, lengths[l]);
+            if (round == 0)
+                made = kit_counted("bounce buffers", "allocated");
+        }
+        const unsigned long long now = kit_counted("bounce buffers", "allocated");
+        CHECK(now == made, "%d bytes: later windows allocate %llu buffers", lengths[l], now - made);
+    }
+    CHECK(kit_counted("bounce buffers", "pinned") == pinned, "%llu pinned buffers for receives",
+          (unsigned long long)kit_counted("bounce buffers", "pinned") - pinned);
+    for (int l = 0; l < (int)(sizeof lengths / sizeof lengths[0]) && kit_rank < 2; l++) {
+        window(&plain, 50 + l, lengths[l]);
+        window(&out, 60 + l, lengths[l]);
+    }
+    kit_close(&out);
+    kit_close(&in);
+    kit_close(&plain);
+    return kit_end("windows");
+}
