@@ -1,6 +1,7 @@
 #include "mpi/message/rndv_recv.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,13 +77,27 @@ void tutti_recv_close(struct tutti_recv_request *recv)
     recv->own_type = 0;
 }
 
+/* Those that have ended, for the next ones. */
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_recv_request *spare;
+
+static struct tutti_recv_request *take_spare(void)
+{
+    static struct tutti_reserve reserve;
+    pthread_mutex_lock(&spare_lock);
+    struct tutti_recv_request *recv = spare;
+    if (recv)
+        spare = recv->next;
+    pthread_mutex_unlock(&spare_lock);
+    return recv ? recv : tutti_reserve_take(&reserve, sizeof *recv);
+}
+
 struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
 {
     struct tutti_recv_request made, *recv;
     if (!tutti_recv_open(&made, buffer, count, type, comm, 1))
         return NULL;
-    static struct tutti_reserve reserve;
-    if (!(recv = tutti_reserve_take(&reserve, sizeof *recv))) {
+    if (!(recv = take_spare())) {
         tutti_error("out of memory: messages from ranks of this node may be lost (TUTTI_MESSAGES=mpi avoids this)");
         tutti_recv_close(&made);
         return NULL;
@@ -93,9 +108,13 @@ struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, M
 
 void tutti_recv_free(struct tutti_recv_request *recv)
 {
-    if (recv)
-        tutti_recv_close(recv);
-    free(recv);
+    if (!recv)
+        return;
+    tutti_recv_close(recv);
+    pthread_mutex_lock(&spare_lock);
+    recv->next = spare;
+    spare = recv;
+    pthread_mutex_unlock(&spare_lock);
 }
 
 /* ---- is it an RTS? ---- */

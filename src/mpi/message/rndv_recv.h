@@ -23,7 +23,8 @@ struct tutti_recv_request {
     int own_type;              /* `type` is held: it has no plan, and the program may free it */
     struct tutti_stage *stage; /* while it is fetched */
     enum tutti_recv_state state;
-    int code; /* FAILED */
+    int code;                        /* FAILED */
+    struct tutti_recv_request *next; /* among those that have ended */
 };
 
 /* 1 where an RTS has come, and its data have not. */

@@ -12,6 +12,7 @@ static const int lengths[] = {8, 200, 4096, 64 << 10, MOST};
 
 static struct kit_buffer out, in, plain;
 static MPI_Request requests[WINDOW];
+static MPI_Status statuses[WINDOW];
 
 static unsigned char value(int rank, int round, int i, int b)
 {
@@ -38,14 +39,14 @@ static void window(struct kit_buffer *from, int round, int bytes)
         MPI_Recv(&go, 1, MPI_CHAR, 1, TAG + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         for (int i = 0; i < WINDOW; i++)
             MPI_Isend(at + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &requests[i]);
-        MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(WINDOW, requests, statuses);
         return;
     }
     char *at = kit_put(&in, 0, NULL, all);
     for (int i = 0; i < WINDOW; i++)
         MPI_Irecv(at + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &requests[i]);
     MPI_Send(&go, 1, MPI_CHAR, 0, TAG + 1, MPI_COMM_WORLD);
-    MPI_Waitall(WINDOW, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(WINDOW, requests, statuses);
     fill(data, 0, round, bytes);
     CHECK(memcmp(kit_get(&in, NULL), data, all) == 0, "a window of %d messages of %d bytes is wrong", WINDOW, bytes);
 }
