@@ -48,7 +48,8 @@ struct tutti_channel_flags {
     uint32_t failed;  /* not zero: a launch has left early; what comes after leaves too */
     uint64_t begun;   /* epoch of the launch that was begun last */
     uint64_t running; /* kernels in C: the launch in stream order that is under way */
-    uint32_t pad2[26];
+    uint64_t asked;   /* when one of this GPU's threads has looked into host memory last, in ns of its clock */
+    uint32_t pad2[24];
 };
 
 /* Why a flow kernel has left early, or what it has done is not to be believed. */

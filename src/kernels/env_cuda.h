@@ -23,7 +23,8 @@
 #define TUTTI_WARP_FROM(data, lane) __shfl_sync(0xffffffffu, data, lane)
 
 enum {
-    TUTTI_SPINS_CHECK = 256,     /* between two looks at the clock and the abort word, which is in host memory */
+    TUTTI_SPINS_CHECK = 256,     /* between two looks at the clock */
+    TUTTI_ASK_NS = 20000,        /* between two looks of a GPU at the abort word, which is in host memory */
     TUTTI_LONG_WAIT_NS = 1000000 /* after this long a wait says where it stands */
 };
 
