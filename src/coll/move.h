@@ -1,5 +1,5 @@
 /* Collectives that move data among the ranks of one node: a call as blocks that this rank sends and receives, and
- * running it. Used by src/mpi/move/. */
+ * running it. Used by src/mpi/move/ and src/shmem/stream/. */
 #ifndef TUTTI_COLL_MOVE_H
 #define TUTTI_COLL_MOVE_H
 

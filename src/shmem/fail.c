@@ -171,7 +171,7 @@ static const char *name_of(uint32_t what)
 
 static void look_at_channels(struct tutti_shmem *space)
 {
-    static const char name[] = "a reduction or a barrier in a stream";
+    static const char name[] = "a collective in a stream";
     const int status = tutti_shmem_channels_look(&space->channels);
     if (status == TUTTI_OK)
         return;

@@ -63,14 +63,14 @@ said=$("$tutti" info --rules)
 holds "$said" '^  TUTTI_RULES +\(empty\)$' "no rules of the user"
 holds "$said" '^  measured +none for this device' "no measured rules"
 holds "$said" '^  defaults +allreduce: .*@' "default rules"
-holds "$said" 'shmem_stream: 0-4m@channel .*aware: ' "rules of every device"
+holds "$said" 'shmem_stream: 0-4m@channel .*shmem_move: 0-2m@channel .*aware: ' "rules of every device"
 holds "$said" '^  oneshot +[a-z]' "algorithms"
 
 # An old setting that is a rule now names the rule that does the same.
 for pair in "MESSAGE_LEAST=16384|message: 0-16383@staged message_far: 0-16383@staged" "AWARE_LEAST=0|aware: *@device" \
-    "AWARE_LEAST=4096|aware: 0-4095@host *@device" "SHMEM_STREAM_BYTES=0|shmem_stream: 0-4m@channel 0-0@block *@blocks" \
-    "SHMEM_CHANNEL_BYTES=0|shmem_stream: 0-8k@block *@blocks" "SHMEM_CHANNEL_BYTES=8|shmem_stream: 0-8@channel 0-8k@block *@blocks" \
-    "SHMEM_STREAM_BYTES=x|shmem_stream: 0-4m@channel 0-N@block *@blocks"; do
+    "AWARE_LEAST=4096|aware: 0-4095@host *@device" "SHMEM_STREAM_BYTES=0|shmem_stream: 0-4m@channel 0-0@block *@blocks shmem_move: 0-2m@channel 0-0@block *@blocks" \
+    "SHMEM_CHANNEL_BYTES=0|shmem_stream: 0-8k@block *@blocks shmem_move: 0-8k@block *@blocks" "SHMEM_CHANNEL_BYTES=8|shmem_stream: 0-8@channel 0-8k@block *@blocks" \
+    "SHMEM_STREAM_BYTES=x|shmem_stream: 0-4m@channel 0-N@block *@blocks shmem_move: 0-2m@channel 0-N@block *@blocks"; do
     rule=${pair#*|}
     expect 125 "tutti: TUTTI_${pair%%=*} is a rule now, not a setting: write TUTTI_RULES=\"$rule\"" env "TUTTI_${pair%%|*}" "$tutti" run true
     [[ $rule == *N@* ]] || expect 0 "$rule" env TUTTI_RULES="$rule" "$tutti" info --rules

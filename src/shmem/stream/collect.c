@@ -1,4 +1,5 @@
-/* Collectives in stream order that move data or none: one kernel, small ones of one block, large ones of several. */
+/* Collectives in stream order that move data or none. Those of a team that has a channel go through it (flow.h) up to
+ * the size of the rules' section shmem_move. Others are one kernel, small ones of one block, large ones of several. */
 #include "core/status.h"
 #include "shmem/here.h"
 #include "shmem/stream/flow.h"
@@ -33,9 +34,15 @@ static int put_in(struct tutti_shmem *space, struct tutti_shmem_streamed *call, 
         return TUTTI_ERR_ARGUMENT;
     if (call->args.n == 0) /* what address there is may be any */
         call->args.source = call->args.dest = NULL;
+    call->kind = TUTTI_STREAM_MOVES;
     int status = tutti_shmem_stream_begin(space, call, name, team, stream);
     if (status != TUTTI_OK)
         return status;
+    if (call->args.n > 0 && what != TUTTI_SHMEM_DO_ALLTOALLS && tutti_shmem_flow_takes(space, call, moved)) {
+        status = tutti_shmem_flow_put(space, call, what);
+        if (status != TUTTI_ERR_UNAVAILABLE)
+            return tutti_shmem_stream_end(space, call, status, 0);
+    }
     if (tutti_shmem_stream_small(space, call, moved))
         return tutti_shmem_stream_end(space, call, tutti_shmem_stream_launch(space, call, what, moved, 1), 1);
     return tutti_shmem_stream_end(
@@ -130,7 +137,7 @@ static int sync_on_stream(struct tutti_shmem *space, const char *name, tshmem_te
     const int status = tutti_shmem_stream_begin(space, &call, name, team, stream);
     if (status != TUTTI_OK)
         return status;
-    if (tutti_shmem_flow_takes(space, team, 0)) {
+    if (tutti_shmem_flow_takes(space, &call, 0)) {
         const int put = tutti_shmem_flow_put(space, &call, TUTTI_SHMEM_DO_SYNC);
         if (put != TUTTI_ERR_UNAVAILABLE)
             return tutti_shmem_stream_end(space, &call, put, 0);

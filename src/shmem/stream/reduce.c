@@ -91,7 +91,7 @@ static int reduce(struct tutti_shmem *space, const char *name, enum tutti_shmem_
         return status;
     if (n == 0)
         call.args.source = call.args.dest = call.args.state.heap;
-    else if (tutti_shmem_flow_takes(space, team, brought * size)) {
+    else if (tutti_shmem_flow_takes(space, &call, brought * size)) {
         status = tutti_shmem_flow_put(space, &call, what);
         if (status != TUTTI_ERR_UNAVAILABLE)
             return tutti_shmem_stream_end(space, &call, status, 0);

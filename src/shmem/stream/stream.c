@@ -80,7 +80,7 @@ int tutti_shmem_stream_begin(struct tutti_shmem *space, struct tutti_shmem_strea
 
 int tutti_shmem_stream_small(struct tutti_shmem *space, const struct tutti_shmem_streamed *call, size_t bytes)
 {
-    return call->one || tutti_shmem_stream_way(space->rules, bytes, 0) == TUTTI_STREAM_BLOCK;
+    return call->one || tutti_shmem_stream_way(space->rules, call->kind, bytes, 0) == TUTTI_STREAM_BLOCK;
 }
 
 unsigned tutti_shmem_stream_blocks(size_t bytes)

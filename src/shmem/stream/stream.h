@@ -10,7 +10,8 @@
 struct tutti_shmem_streamed {
     const char *name;
     struct tutti_stream *stream;
-    int one; /* of the team: it has far members */
+    int one;                     /* of the team: it has far members */
+    enum tutti_stream_kind kind; /* whose rules hold */
     struct tutti_shmem_args args;
 };
 

@@ -13,17 +13,17 @@ enum { SIGNAL, ANY, MISSING, TWICE, LARGE, WAYS };
 static const struct {
     int status;
     const char *said;
-} told[2][WAYS] = {{{TUTTI_ERR_TIMEOUT, "tshmem_signal_wait_until_on_stream: in a kernel of PE"},
-                    {TUTTI_ERR_TIMEOUT, "a wait or test in a stream: in a kernel of PE"},
-                    {TUTTI_ERR_BROKEN, "tshmem_sync_on_stream or tshmem_barrier_on_stream: PE"},
-                    {TUTTI_ERR_BROKEN, "another collective of the team was under way in another stream"},
-                    {TUTTI_ERR_BROKEN, "tshmem_fcollect_on_stream"}},
-                   {{TUTTI_ERR_TIMEOUT, "tshmem_signal_wait_until_on_stream: in a kernel of PE"},
-                    {TUTTI_ERR_TIMEOUT, "a wait or test in a stream: in a kernel of PE"},
-                    {TUTTI_ERR_TIMEOUT, "a reduction or a barrier in a stream: in a kernel of PE"},
-                    {TUTTI_ERR_BROKEN,
-                     "a reduction or a barrier in a stream: another collective of the team was under way in another"},
-                    {TUTTI_ERR_BROKEN, "tshmem_fcollect_on_stream"}}};
+} told[2][WAYS] = {
+    {{TUTTI_ERR_TIMEOUT, "tshmem_signal_wait_until_on_stream: in a kernel of PE"},
+     {TUTTI_ERR_TIMEOUT, "a wait or test in a stream: in a kernel of PE"},
+     {TUTTI_ERR_BROKEN, "tshmem_sync_on_stream or tshmem_barrier_on_stream: PE"},
+     {TUTTI_ERR_BROKEN, "another collective of the team was under way in another stream"},
+     {TUTTI_ERR_BROKEN, "tshmem_fcollect_on_stream"}},
+    {{TUTTI_ERR_TIMEOUT, "tshmem_signal_wait_until_on_stream: in a kernel of PE"},
+     {TUTTI_ERR_TIMEOUT, "a wait or test in a stream: in a kernel of PE"},
+     {TUTTI_ERR_TIMEOUT, "a collective in a stream: in a kernel of PE"},
+     {TUTTI_ERR_BROKEN, "a collective in a stream: another collective of the team was under way in another"},
+     {TUTTI_ERR_TIMEOUT, "a collective in a stream: in a kernel of PE"}}};
 
 static int way_of(struct tutti_transport *transport, void *arg)
 {
