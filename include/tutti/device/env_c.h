@@ -75,6 +75,11 @@ TUTTI_DEV int tutti_dev_host_finds(const void *address)
     return 1;
 }
 
+TUTTI_DEV void tutti_dev_keep(const void *object)
+{
+    (void)object;
+}
+
 /* A number that differs from thread to thread, mostly. */
 TUTTI_DEV uint32_t tutti_dev_spread(void)
 {

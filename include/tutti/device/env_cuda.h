@@ -114,6 +114,16 @@ TUTTI_DEV int tutti_dev_host_finds(const void *address)
     return is;
 }
 
+/* In relocatable code: the object is in memory from here on, and in no registers. */
+TUTTI_DEV void tutti_dev_keep(const void *object)
+{
+#ifdef __CUDACC_RDC__
+    asm volatile("" ::"l"(object) : "memory");
+#else
+    (void)object;
+#endif
+}
+
 /* A number that differs from thread to thread. */
 TUTTI_DEV uint32_t tutti_dev_spread(void)
 {

@@ -116,6 +116,7 @@ TUTTI_DEV uint64_t tutti_dev_ring_claim(const struct tshmem_ring_state *ring)
 TUTTI_DEV_APART uint64_t tutti_dev_ring_call(const struct tutti_dev_request *r)
 {
     const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;
+    tutti_dev_keep(r);
     const uint64_t completion = tutti_dev_ring_claim(ring);
     const uint32_t index = (uint32_t)completion & 0xffffff, tag = (uint32_t)(completion >> 24);
     struct tutti_dev_patience patience = {0, 0};
@@ -193,6 +194,7 @@ TUTTI_DEV void tutti_dev_ring_value(uint64_t offset, const void *value, size_t b
 {
     const tutti_dev_u8 *const from = (const tutti_dev_u8 *)value;
     uint64_t low = 0, high = 0;
+    TUTTI_DEV_UNROLL_1
     for (size_t i = 0; i < bytes; i++) {
         if (i < 8)
             low |= (uint64_t)from[i] << 8 * i;
@@ -209,6 +211,7 @@ TUTTI_DEV_APART void tutti_dev_ring_put(void *dest, const void *source, size_t b
     if (!tutti_dev_ring_offset(TSHMEM_KERNEL_PUT, dest, bytes, pe, &r.dest))
         return;
     if (bytes <= 16 || !tutti_dev_host_finds(source)) {
+        TUTTI_DEV_UNROLL_1
         for (size_t at = 0; at < bytes; at += 16)
             tutti_dev_ring_value(r.dest + at, (const char *)source + at, bytes - at < 16 ? bytes - at : 16, pe);
         return;
@@ -229,17 +232,20 @@ TUTTI_DEV_APART void tutti_dev_ring_get(void *dest, const void *source, size_t b
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
     if (!tutti_dev_ring_offset(TSHMEM_KERNEL_GET, source, bytes, pe, &r.source))
         return;
+    r.pe = pe;
     if (bytes <= 8 || !tutti_dev_host_finds(dest)) {
-        for (size_t at = 0; at < bytes; at += 8) {
-            const size_t part = bytes - at < 8 ? bytes - at : 8;
-            const uint64_t value = tutti_dev_ring_get_value(r.source + at, part, pe);
-            for (size_t i = 0; i < part; i++)
-                ((tutti_dev_u8 *)dest)[at + i] = (tutti_dev_u8)(value >> 8 * i);
+        r.operation = TSHMEM_RING_GET_VALUE;
+        TUTTI_DEV_UNROLL_1
+        for (size_t at = 0; at < bytes; at += 8, r.source += 8) {
+            r.bytes = bytes - at < 8 ? bytes - at : 8;
+            uint64_t value = tutti_dev_ring_call(&r);
+            TUTTI_DEV_UNROLL_1
+            for (size_t i = at; i < at + 8 && i < bytes; i++, value >>= 8)
+                ((tutti_dev_u8 *)dest)[i] = (tutti_dev_u8)value;
         }
         return;
     }
     r.operation = TSHMEM_RING_GET;
-    r.pe = pe;
     r.dest = (uint64_t)(uintptr_t)dest;
     r.bytes = bytes;
     tutti_dev_fence(); /* what was stored into `dest` comes before */
@@ -259,6 +265,7 @@ TUTTI_DEV_APART void tutti_dev_ring_blocks(int get, void *dest, const void *sour
                                n * block * bytes, pe, get ? &r.source : &r.dest))
         return;
     if (!tutti_dev_host_finds(own)) {
+        TUTTI_DEV_UNROLL_1
         for (size_t i = 0; i < n * block; i++) {
             const ptrdiff_t number = (ptrdiff_t)(i / block), in = (ptrdiff_t)(i % block), step = (ptrdiff_t)bytes;
             char *const to = (char *)dest + (number * dst + in) * step;
@@ -270,7 +277,10 @@ TUTTI_DEV_APART void tutti_dev_ring_blocks(int get, void *dest, const void *sour
         }
         return;
     }
-    *(get ? &r.dest : &r.source) = (uint64_t)(uintptr_t)own;
+    if (get)
+        r.dest = (uint64_t)(uintptr_t)own;
+    else
+        r.source = (uint64_t)(uintptr_t)own;
     r.operation = get ? TSHMEM_RING_GET_BLOCKS : TSHMEM_RING_PUT_BLOCKS;
     r.pe = pe;
     r.bytes = n;

@@ -19,6 +19,17 @@ __global__ void edge_two(float *dest, const float *source, int n, int row, int p
     }
 }
 
+/* A block's row with its signal. */
+__global__ void signal_two(float *dest, const float *source, size_t n, uint64_t *signal, int pe)
+{
+    nvshmemx_float_put_signal_nbi_block(dest, source, n, signal, 1, NVSHMEM_SIGNAL_ADD, pe);
+}
+
+__global__ void row_two(float *dest, const float *source, size_t n, int pe)
+{
+    nvshmemx_float_put_nbi_block(dest, source, n, pe);
+}
+
 __global__ void one(float *dest, const float *source, size_t n, uint64_t *signal, int pe)
 {
     nvshmem_float_put(dest, source, n, pe);
