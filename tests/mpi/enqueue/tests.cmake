@@ -1,4 +1,4 @@
-# Reductions in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
+# Calls in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
 foreach(name enqueue enqueue_move enqueue_errors enqueue_graph residency stream_failure)
   tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
   foreach(mpi IN LISTS builders)
@@ -22,9 +22,9 @@ tutti_mpi_test(mpi-enqueue-absent PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent
 tutti_mpi_test(mpi-enqueue-none PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent ENV TUTTI_TEST_PLAIN=1 TUTTI_DEVICE=none)
 
 # Messages in stream order.
-tutti_mpi_program(mpi-stream_messages SOURCES enqueue/stream_messages.c enqueue/stream_messages_programs.c kit/queue.c LIBRARIES tutti-core
+tutti_mpi_program(mpi-stream_messages SOURCES enqueue/stream_messages.c enqueue/stream_messages_programs.c kit/queue.c kit/queue_move.c LIBRARIES tutti-core
                   MPIS ${TUTTI_MPIS})
-tutti_mpi_program(mpi-stream_messages_graph SOURCES enqueue/stream_messages_graph.c enqueue/stream_messages_programs.c kit/queue.c
+tutti_mpi_program(mpi-stream_messages_graph SOURCES enqueue/stream_messages_graph.c enqueue/stream_messages_programs.c kit/queue.c kit/queue_move.c
                   LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
 foreach(mpi IN LISTS builders)
   target_link_libraries(mpi-stream_messages.${mpi} PRIVATE mpi-kit.${mpi})
