@@ -280,6 +280,7 @@ static void fill_team(struct opening *o)
     team->words = &tutti_node_control(team->node)->words[o->resources->words];
     team->epoch = 0;
     team->finished = 0;
+    team->noticed = 0; /* as its word is now: a team that is opened again had another one */
     team->mail = (struct tutti_mail_box){.sequence = (uint32_t)TUTTI_FIRST};
     tutti_membership(team)->resources = o->resources;
     tutti_membership(team)->kernel_epoch = 0;
