@@ -281,6 +281,7 @@ gpu_test(gpus-one mpi-gpus 2 ARGS 10 20 ENV TUTTI_TEST_CARDS=1 TUTTI_TEST_SEED=8
 if(TUTTI_GPU_COUNT GREATER 1)
   gpu_test(gpus-reset mpi-gpus 2 ARGS 10 20 ENV TUTTI_TEST_CARDS=2 TUTTI_TEST_SEED=9 TUTTI_ENDPOINT_MB=1)
   gpu_test(gpus-reset-reductions mpi-reset_reductions 2)
+  gpu_test(gpus-reset-packets mpi-reset_reductions 2 ENV "TUTTI_RULES=allreduce:*@ll allgather:*@pipeline *@fetch")
 endif()
 gpu_test(gpus-reset-shared mpi-reset_reductions 2 ARGS shared)
 gpu_test(standstill mpi-standstill 3)

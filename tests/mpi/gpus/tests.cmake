@@ -40,6 +40,8 @@ foreach(mpi IN LISTS gpus_builders)
 endforeach()
 tutti_mpi_test(mpi-gpus-reset-reductions PROGRAM mpi-reset_reductions RANKS 2 LABELS gpus TIMEOUT 60
                ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all)
+tutti_mpi_test(mpi-gpus-reset-packets PROGRAM mpi-reset_reductions RANKS 2 LABELS gpus TIMEOUT 60
+               ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all "TUTTI_RULES=allreduce:*@ll allgather:*@pipeline *@fetch")
 tutti_mpi_test(mpi-gpus-reset-shared PROGRAM mpi-reset_reductions RANKS 3 ARGS shared LABELS gpus TIMEOUT 60
                ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all)
 
