@@ -18,7 +18,7 @@ static struct access *access_of(const struct tutti_request *entry)
 static int access_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     struct access *access = access_of(entry);
-    if (entry->delivered) /* an access cannot be cancelled; Open MPI 4.1 leaves that part of the status undefined */
+    if (entry->delivered) /* an access cannot be cancelled, and an MPI may leave that part of the status undefined */
         return MPI_SUCCESS;
     const int code = tutti_access_out(access->call, &access->stage, status);
     if (code != MPI_SUCCESS)
