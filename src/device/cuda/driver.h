@@ -21,7 +21,7 @@ struct tutti_cuda_driver {
 #undef TUTTI_CUDA_ENTRY
 };
 
-/* The driver of this process; valid where tutti_cuda_active() or tutti_cuda_load() said so. */
+/* The driver of this process. Valid after tutti_cuda_active() has returned 1 or tutti_cuda_load() TUTTI_OK. */
 extern struct tutti_cuda_driver tutti_cuda;
 
 /* Local, any thread: 1 where libcuda is in this process, all its entry points are known and this is not a child of the
