@@ -69,7 +69,7 @@ struct tutti_offer {
 /* Sequences and votes of a new team begin here, so that every long run passes the wrap. */
 enum { TUTTI_FIRST = -256, TUTTI_RECORDS = 16 };
 
-/* One rank's side of one team, written by its owner alone except for the member `told`; a slot serves another team only
+/* One rank's side of one team, written by its owner alone except for one member; a slot serves another team only
  * when all peers have left the one before. The arrival of sequence s lies in record[s % TUTTI_RECORDS], its shares in
  * shares[s & 1]. */
 struct tutti_slot {

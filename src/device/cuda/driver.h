@@ -28,7 +28,7 @@ extern struct tutti_cuda_driver tutti_cuda;
  * process that used it. Two or three loads while no object has been loaded since the last call; loads and initialises
  * nothing. */
 int tutti_cuda_active(void);
-/* Local: loads libcuda where it is not there yet. TUTTI_OK, or TUTTI_ERR_UNAVAILABLE with the reason in `why`. */
+/* Local: loads libcuda if it is not loaded. TUTTI_OK, or TUTTI_ERR_UNAVAILABLE with the reason in `why`. */
 int tutti_cuda_load(char *why, size_t size);
 /* 1 where libcuda is known and this is not a forked child; does not look for it. */
 int tutti_cuda_ready(void);

@@ -11,11 +11,11 @@
 /* Local. Pinned memory that this MPI may receive into. */
 const struct tutti_bounce_kind *tutti_overrun_kind(void);
 
-/* Local. Memory of which this MPI may be told types with gaps: ordinary host memory where pinned memory counts as a
+/* Local. Memory that this MPI may get with types that have gaps: ordinary host memory if it takes pinned memory for a
  * device's. */
 const struct tutti_bounce_kind *tutti_image_kind(void);
 
-/* Local. Zeroed host memory in whole pages of its own, not pinned, touched by nobody yet; NULL without memory. */
+/* Local. Zeroed host memory in whole pages of its own, not pinned, untouched; NULL without memory. */
 void *tutti_overrun_map(size_t bytes);
 /* memory: from tutti_overrun_map(), or NULL. */
 void tutti_overrun_unmap(void *memory);
