@@ -26,7 +26,7 @@ enum tutti_phase tutti_phase_slow(enum tutti_phase phase);
 void tutti_phase_end_slow(void);
 
 /* Local, safe from any thread. A call begins, in TUTTI_PHASE_ARRIVAL; `call` is a static text. Within another call of
- * the same thread it counts as a part of that one. */
+ * the same thread it counts as a part of the outer call. */
 static inline void tutti_phase_begin(const char *call)
 {
     if (TUTTI_PHASES_WATCHED)

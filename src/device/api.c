@@ -1,4 +1,4 @@
-/* The public calls of tutti.h, over whatever device is in use. */
+/* The public calls of tutti.h, over the device in use. */
 #include "tutti/tutti.h"
 
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ const char *tutti_device_name(void)
     return device ? device->name : "none";
 }
 
-/* The device, opened; NULL where there is none, with *status saying why. */
+/* Opens the device. NULL: there is no device, and *status holds the reason. */
 static const struct tutti_device *opened(int *status)
 {
     const struct tutti_device *device = tutti_device();

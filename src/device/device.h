@@ -105,7 +105,7 @@ struct tutti_device {
     const char *stream_type; /* of its streams, by the key "type" of MPIX_Stream_create() */
     const char *rules;       /* its default rules, in the grammar of TUTTI_RULES */
     enum tutti_gpu_interface interface;
-    int simulates;       /* 1: there is no such hardware: for those who ask for it by name */
+    int simulates;       /* 1: simulated: taken only if the user asks for it by name */
     int graphs;          /* 1: what is put into a stream may be captured in a graph, which is launched later */
     unsigned channel_mb; /* scratch of a communicator where TUTTI_CHANNEL_MB does not say, in MiB */
     int lingers;         /* 1: kernels run beside the thread that launches them, and see what it writes meanwhile */
@@ -200,9 +200,10 @@ struct tutti_device {
         int (*create)(int gpu, struct tutti_stream **out);
         int (*destroy)(struct tutti_stream *stream);
         /* A stream that the program made itself: `handle` is what the device's own interface calls a stream (CUDA: a
-         * cudaStream_t or CUstream by value, also NULL and the two special ones; host: what tutti_stream_create()
-         * gave). stream.destroy() frees *out alone. gpu: that of the stream; -1: whichever it is. TUTTI_ERR_ARGUMENT
-         * (not reported) where it is none of this GPU. What is put into it is never done on the calling thread. */
+         * cudaStream_t or CUstream by value, also NULL and the two special ones; host: a result of
+         * tutti_stream_create()). stream.destroy() frees *out alone. gpu: the stream's; -1: any.
+         * TUTTI_ERR_ARGUMENT (not reported) if it is no stream of this GPU. Its work never runs on the calling thread.
+         */
         int (*wrap)(int gpu, void *handle, struct tutti_stream **out);
         /* The stream's GPU (-1: none in particular) and its handle, as stream_wrap takes it. */
         int (*identity)(const struct tutti_stream *stream, int *gpu, void **handle);
@@ -269,7 +270,7 @@ struct tutti_device {
 #include "tutti/devices.def"
 #undef TUTTI_DEVICE
 
-/* How often the program has freed memory by Tutti's own calls. Of other frees of a device's memory nothing is heard. */
+/* How often the program has freed memory by Tutti's own calls. Tutti cannot observe other frees of device memory. */
 extern _Atomic uint64_t tutti_device_frees;
 
 /* The device of this process, by TUTTI_DEVICE; NULL with TUTTI_DEVICE=none. Chosen once, opens nothing. */

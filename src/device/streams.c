@@ -87,7 +87,7 @@ int tutti_stream_destroy(void *stream)
     return status != TUTTI_OK ? status : wrapped != TUTTI_OK ? wrapped : made;
 }
 
-/* NULL where it is none of tutti_stream_create(). */
+/* NULL if `stream` was not made by tutti_stream_create(). */
 static struct tutti_stream *find(void *handle)
 {
     pthread_mutex_lock(&lock);

@@ -53,10 +53,10 @@ struct tutti_plan {
 
 /* Local. Builds, or finds, the plan of one element; the caller has one reference more. Equal layouts (the same bytes in
  * the same order, lower bound and extent) have one plan, however they were described, where they are of 256 blocks at
- * most, loops around such a part, told block by block, structs of lists of 262144 blocks at most, or progressions in
- * any number of dimensions; of other ones descriptions that differ may give plans that differ, which say the same.
- * TUTTI_ERR_UNAVAILABLE where a form is beyond what plans can say (62 bits, 65536 segments, types 512 deep),
- * TUTTI_ERR_ARGUMENT where an array's numbers contradict each other, TUTTI_ERR_MEMORY; *out stays as it was. */
+ * most, loops around such a part, described block by block, structs of lists of 262144 blocks at most, or progressions
+ * in any number of dimensions; other layouts may get several plans, one for each description. TUTTI_ERR_UNAVAILABLE
+ * where a form exceeds a plan's limits (62 bits, 65536 segments, types 512 deep), TUTTI_ERR_ARGUMENT where an array's
+ * numbers contradict each other, TUTTI_ERR_MEMORY; *out stays as it was. */
 int tutti_plan_build(const struct tutti_description *what, const struct tutti_plan **out);
 const struct tutti_plan *tutti_plan_hold(const struct tutti_plan *plan);
 /* The last one frees it, and what devices keep of it. */

@@ -27,7 +27,7 @@ enum tutti_shape {
     TUTTI_SHAPE_SEGMENTS, /* every rank gets its segment (reduce-scatter) */
     TUTTI_SHAPE_THROUGH,  /* rank r gets ranks 0 to r combined (scan) */
     TUTTI_SHAPE_BEFORE,   /* rank r gets ranks 0 to r - 1 combined (exscan) */
-    TUTTI_SHAPE_NOTHING   /* nobody gets anything: a barrier */
+    TUTTI_SHAPE_NOTHING   /* no rank gets data: a barrier */
 };
 
 /* The start of a channel, in device memory of its owner. Flags hold the epoch that the writer has reached and only grow
@@ -42,7 +42,7 @@ struct tutti_channel_flags {
     uint64_t ticks; /* launches so far, times TUTTI_TICKS; see flow.inc */
     uint64_t pad1[15];
     uint64_t token[TUTTI_MAX_GPUS][16]; /* [peer][0]: epoch that the peer has begun */
-    /* epoch << 24 | chunks that have come; what one block looks at lies in a line of its own */
+    /* epoch << 24 | chunks that have arrived; the words that one block polls lie in a line of their own */
     uint64_t mark[TUTTI_MAX_BLOCKS][TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS];
     uint32_t ended;   /* blocks that have ended in launches that report, modulo their number */
     uint32_t failed;  /* not zero: a launch has left early; what comes after leaves too */
@@ -65,8 +65,8 @@ enum tutti_left {
 enum tutti_notice {
     TUTTI_NOTICE_EPOCH = 1, /* stores the low half of its epoch in *noticed: the arguments are the same in every such
                                launch, and the word is another one than before */
-    TUTTI_NOTICE_NEAR = 2   /* the result lies in memory of this GPU, where whoever is told finds it without the GPU's
-                               making sure that all processors see it */
+    TUTTI_NOTICE_NEAR = 2   /* the result lies in memory of this GPU: later work finds it without a fence over the
+                               system */
 };
 
 struct tutti_kernel_args {
@@ -148,7 +148,7 @@ struct tutti_flow_args {
     uint32_t blocks;        /* as launched */
     uint32_t launch_number; /* not zero: the last block stores it in *done when all is stored */
     uint32_t notice;        /* of enum tutti_notice */
-    uint32_t tells;         /* 1: tells its peers by a token that it has begun, whatever its shape */
+    uint32_t tells;         /* 1: stores tokens at its peers when it begins, in every shape */
     uint32_t early;  /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:
                         when this launch needs none any more that others keep, see flow.inc */
     uint32_t over;   /* 1: the result lies over contributions: all of a block's are read before it stores any */
@@ -212,7 +212,7 @@ struct tutti_amo_args {
     uint64_t value, expected;
     uint32_t what;           /* enum tutti_amo_what */
     uint32_t launch_number;  /* stored in *done when the atomic is done */
-    volatile uint64_t *was;  /* mapped host memory: gets the word as it was before; NULL: nobody wants it */
+    volatile uint64_t *was;  /* mapped host memory: gets the old value of the word; NULL: not wanted */
     volatile uint32_t *done; /* mapped host memory; NULL: the stream is waited for instead */
 };
 

@@ -44,7 +44,7 @@ enum {
 
 #include "kernels/common.inc"
 
-/* Between a look that told this block to go on and what it does then; tests alone ask for it. */
+/* A pause between this block's last poll and its next step; only tests ask for it. */
 TUTTI_FN void tutti_pace(void)
 {
     if (tutti_kernel_dice)
@@ -62,7 +62,8 @@ TUTTI_FN void tutti_spread(unsigned char *const to[], unsigned n, const unsigned
     }
 }
 
-/* Tells every peer that this block has reached `phase` of the launch; its stores before are visible to whoever sees it.
+/* Tells every peer that this block has reached `phase` of the launch; its stores before are visible to a reader of the
+ * phase.
  */
 TUTTI_FN void tutti_signal(const struct tutti_kernel_args *args, unsigned phase, unsigned block)
 {

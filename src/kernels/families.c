@@ -52,7 +52,7 @@ struct tutti_served tutti_kernel_served(int type, int op)
     out.family = ops[op].name;
     if (ops[op].reversed)
         out.sense.flip = ops[op].family == LOGIC  ? 1
-                         : ops[op].family == BITS ? UINT64_MAX /* of whole words, whatever lies in them */
+                         : ops[op].family == BITS ? UINT64_MAX /* of whole words of any content */
                                                   : types[type].reverses;
     if (ops[op].family == ORDER)
         out.sense.flip ^= types[type].sign;

@@ -1,4 +1,4 @@
-/* Which family of operators serves a pair, see families.def, and what it is told at the launch. */
+/* The family of operators that serves a pair, see families.def, and its parameter at the launch. */
 #ifndef TUTTI_KERNELS_FAMILIES_H
 #define TUTTI_KERNELS_FAMILIES_H
 

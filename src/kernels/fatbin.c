@@ -21,7 +21,7 @@ static const struct {
     const unsigned char *begin, *end;
 } images[TUTTI_FATBINS] = {IMAGE(0), IMAGE(1), IMAGE(2), IMAGE(3), IMAGE(4), IMAGE(5), IMAGE(6)};
 
-/* Signed integers have none: the unsigned ones serve them. */
+/* Signed integers have no family: the unsigned ones serve them. */
 static const struct {
     const char *id;
     int image;

@@ -102,7 +102,7 @@ TUTTI_FN int tutti_flow_tired(const struct tutti_flow_args *args, struct tutti_p
     p->start = p->start ? p->start : now;
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
     const int late = args->timeout_ns && now - p->start > args->timeout_ns;
-    if (__atomic_load_n(&own->failed, __ATOMIC_RELAXED)) /* why is said */
+    if (__atomic_load_n(&own->failed, __ATOMIC_RELAXED)) /* the reason is stored */
         return 1;
     if (!__atomic_load_n(args->abort, __ATOMIC_RELAXED) && !late &&
         !(args->host_wait && args->host_wait(args->host_wait_with)))

@@ -11,7 +11,7 @@ void tutti_pack_host(const struct tutti_pack_args *args, uint32_t block);
 
 /* A compressed fat binary as in kernels/fatbin.h. In it, by the most bytes of struct tutti_pack_args that they take as
  * their one parameter: tutti_pack_few, tutti_pack_some and, made by nvcc 13 or later, tutti_pack_many. Launch:
- * TUTTI_PACK_THREADS threads a block, args.head.blocks blocks, no dynamic shared memory; blocks wait for nobody. */
+ * TUTTI_PACK_THREADS threads a block, args.head.blocks blocks, no dynamic shared memory; blocks do not wait. */
 const void *tutti_pack_fatbin(void);
 
 #endif

@@ -42,7 +42,7 @@ struct tutti_pack_dim {
     uint32_t shift;
     uint32_t pad;
 };
-/* What dimensions take: nobody divides by the count of the slowest one, which is left out but in transposes. */
+/* The size of dimensions: no code divides by the count of the slowest one, which is left out except in transposes. */
 #define TUTTI_PACK_DIMS_BYTES(way, dims) ((dims)*32u - ((dims) > 0 && (way) != TUTTI_PACK_TRANSPOSE ? 16u : 0))
 
 enum {

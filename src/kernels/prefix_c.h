@@ -1,5 +1,5 @@
 /* TUTTI_PREFIX in C: to[r] = from[0] op ... op from[r] (before: up to from[r - 1], and nothing for rank 0), n elements.
- * to[r] may be from[r], or NULL where nobody wants it. */
+ * to[r] may be from[r], or NULL if it is not wanted. */
 #ifndef TUTTI_KERNELS_PREFIX_C_H
 #define TUTTI_KERNELS_PREFIX_C_H
 

@@ -28,7 +28,7 @@ enum tutti_shmem_what {
     TUTTI_SHMEM_DO_INSCAN,
     TUTTI_SHMEM_DO_EXSCAN,
     /* Local. */
-    TUTTI_SHMEM_DO_SIGNAL_WAIT, /* the same as WAIT, which is told apart where it fails */
+    TUTTI_SHMEM_DO_SIGNAL_WAIT, /* the same as WAIT, with a name of its own in error messages */
     TUTTI_SHMEM_DO_WAIT, /* for words, or a test of them, as `op` says: n words of `type` at source, but those whose
                             STATUS is not 0, that compare with `value`, or each with its own of VALUES; what was
                             found goes to ANSWER and INDICES */
@@ -40,7 +40,7 @@ enum tutti_shmem_what {
     TUTTI_SHMEM_DO_GET_BLOCKS, /* the same: of source at `pe` to BLOCKS */
     TUTTI_SHMEM_DO_ASK,        /* puts `asked` into the ring; part 1: waits until it is done */
     TUTTI_SHMEM_DO_QUIET,      /* waits for all that is in the ring; part 1: once `asked` is done */
-    TUTTI_SHMEM_DO_FENCE       /* the same, which is told apart where it fails */
+    TUTTI_SHMEM_DO_FENCE       /* the same, with a name of its own in error messages */
 };
 
 /* What of this GPU's memory a call is given besides symmetric objects. */
@@ -49,7 +49,7 @@ enum tutti_shmem_own {
     TUTTI_SHMEM_OWN_STATUS,  /* int */
     TUTTI_SHMEM_OWN_VALUES,  /* of the type of the words */
     TUTTI_SHMEM_OWN_INDICES, /* size_t */
-    TUTTI_SHMEM_OWN_ANSWER,  /* of as many bytes as are said: 4 or 8 */
+    TUTTI_SHMEM_OWN_ANSWER,  /* of 4 or 8 bytes, as args says */
     TUTTI_SHMEM_OWNS
 };
 

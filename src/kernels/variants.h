@@ -32,7 +32,8 @@ void tutti_kernel_pause(void);
 
 /* The i-th variant that was built and that this processor runs, the widest first; NULL past the last. */
 const struct tutti_c_variant *tutti_kernels_c(int i);
-/* The row of `variant` that serves (type, op). Stops the program where there is none: callers ask tutti_has_kernel().
+/* The row of `variant` that serves (type, op). Aborts the program if no row does: callers ask tutti_has_kernel()
+ * before.
  */
 const struct tutti_c_pair *tutti_kernels_c_pair(const struct tutti_c_variant *variant, int type, int op);
 

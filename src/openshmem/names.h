@@ -1,7 +1,7 @@
 /* libtutti-openshmem: OpenSHMEM's names as functions, for programs compiled with <shmem.h>, for configure scripts,
  * dlsym and bindings. Each is strong as pshmem_NAME, and weak as shmem_NAME, so that a tool for profiling can take its
- * place. The library is apart from libtutti-core: under an MPI program, which has that one too, no name of another
- * OpenSHMEM changes its meaning. */
+ * place. The library is apart from libtutti-core, so that in an MPI program no name of another OpenSHMEM changes
+ * its meaning. */
 #ifndef OPENSHMEM_NAMES_H
 #define OPENSHMEM_NAMES_H
 

@@ -186,8 +186,8 @@ void pshmem_wait_until(long *word, int comparison, long value)
 
 struct active {
     int start, stride, size, mine; /* mine: number of this PE in the set */
-    long *sync;                    /* [0]: at the first PE: how many have come; [1]: go on; [2]: a count for all */
-    long rest; /* what sync holds between calls: of the <shmem.h> that the program was compiled with */
+    long *sync; /* [0]: at the first PE: the number of PEs that have arrived; [1]: continue; [2]: a count for all */
+    long rest;  /* what sync holds between calls: of the <shmem.h> that the program was compiled with */
 };
 
 static struct active active_of(int start, int log_stride, int size, long *sync, const char *call)
@@ -213,7 +213,7 @@ static int active_pe(const struct active *set, int number)
     return set->start + number * set->stride;
 }
 
-/* All members have come, and what they have put is there. */
+/* All members have arrived, and their puts are complete. */
 static void active_meet(const struct active *set)
 {
     tshmem_quiet();
@@ -323,8 +323,8 @@ SIZE(32)
 SIZE(64)
 #undef SIZE
 
-/* Reductions: results are made aside, since dest may be source, and stored when nobody reads sources any more. Members
- * are combined in order, so that all get the same bits. */
+/* Reductions: results are made aside, since dest may be source, and stored after all members have read the sources.
+ * Members are combined in order, so that all get the same bits. */
 #define REDUCE(name, type, op, combined)                                                                               \
     void pshmem_##name##_##op##_to_all(type *dest, const type *source, int n, int start, int log_stride, int size,     \
                                        type *work, long *sync)                                                         \

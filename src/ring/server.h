@@ -21,7 +21,7 @@ struct tutti_ring_user {
     void *user; /* of poll() and of the operations' begin() */
 };
 
-/* What the server needs of who makes it. */
+/* What the server needs of its owner. */
 struct tutti_ring_owner {
     const char *name; /* whose kernels make the requests, in messages: "PE 3" */
     uint32_t *abort;  /* kernels leave their waits when it is not 0; the server stores 1 when the ring ends */

@@ -262,7 +262,7 @@ static void list_out(struct tutti_sched *sched)
         *at = sched->next;
 }
 
-/* Without a callback whoever waits may free it at once; with one nobody else does. */
+/* Without a callback the waiting thread may free it at once; with a callback the callback alone frees it. */
 static void leave(struct tutti_sched *sched)
 {
     list_out(sched);

@@ -26,7 +26,7 @@ enum tutti_task_answer {
 };
 
 /* None of these may wait, nor start, release or end a schedule. A task that works on the host works on a piece of
- * bounded size, since other schedules stand still meanwhile. */
+ * bounded size, since other schedules make no progress meanwhile. */
 struct tutti_task_ops {
     const char *name; /* what it does, for reports */
     /* A run starts: called once for each task, in the order in which the tasks were added. NULL: nothing to do. */
@@ -55,8 +55,8 @@ int tutti_sched_add(struct tutti_sched *sched, const struct tutti_task_ops *ops,
 int tutti_sched_after(struct tutti_sched *sched, int task, int before, enum tutti_task_after what);
 /* `task` has a trigger: in each run it waits for tutti_sched_release() too. A status. */
 int tutti_sched_hold(struct tutti_sched *sched, int task);
-/* Instead of waiting: called once in every run, when it has ended, by the thread that found out. It may start or free
- * the schedule; nobody else may free it then. It may not wait. */
+/* Instead of waiting: called once in every run, after its end, by the thread that noticed the end. The callback may
+ * start or free the schedule; no other thread may free it then. It may not wait. */
 void tutti_sched_then(struct tutti_sched *sched, void (*ended)(void *with, int status), void *with);
 
 /* Local. Posts what can be posted; the engine does the rest. Of one that does not run. */
@@ -72,7 +72,7 @@ int tutti_sched_done(const struct tutti_sched *sched);
 int tutti_sched_status(const struct tutti_sched *sched);
 /* Ends the run with `status`, which is negative; nothing where it does not run any more. */
 void tutti_sched_cancel(struct tutti_sched *sched, int status);
-/* Brings everything on until it has ended. what: see struct tutti_wait; watched: a death in the node ends the wait, and
+/* Polls all steps until the run has ended. what: see struct tutti_wait; watched: a death in the node ends the wait, and
  * the run. Its status. */
 int tutti_sched_wait(struct tutti_sched *sched, const char *what, int watched);
 

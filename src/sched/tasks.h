@@ -2,7 +2,7 @@
  * description that its user fills in and keeps as long as the schedule. The task reads it when it is posted.
  *
  * tutti_task_x() adds the task and returns its place, or TUTTI_ERR_MEMORY. `number` is for reports and for the user's
- * functions, so that one description can serve several tasks of which one runs at a time. */
+ * functions, so that a description can serve several tasks if at most one of them runs at a time. */
 #ifndef TUTTI_SCHED_TASKS_H
 #define TUTTI_SCHED_TASKS_H
 

@@ -61,7 +61,7 @@ static void run_jobs(void *with)
     }
 }
 
-/* The lock is held. Makes a fiber where the first job may run and there is none. */
+/* The lock is held. Makes a fiber if the first job may run and no fiber exists. */
 static int run_first(struct tutti_worker *worker)
 {
     if (worker->running || !worker->first || job_state(worker->first) != TUTTI_JOB_READY)

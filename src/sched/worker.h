@@ -32,7 +32,7 @@ void tutti_worker_reserve(struct tutti_worker *worker, struct tutti_job *job);
 int tutti_worker_ready(struct tutti_worker *worker, struct tutti_job *job);
 /* Both. */
 int tutti_worker_give(struct tutti_worker *worker, struct tutti_job *job);
-/* Local, any thread: the job gives its place up and is new again, where it has not begun. 0: it runs or has run. */
+/* Local, any thread: takes a job out that has not begun. The job is new again: 1. 0: it runs or has run. */
 int tutti_worker_skip(struct tutti_worker *worker, struct tutti_job *job);
 /* Local. Waits for jobs that are ready or run, which are bounded themselves, and frees the worker. No job is reserved.
  * Takes NULL. */

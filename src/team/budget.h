@@ -1,13 +1,13 @@
-/* Room for kernels that wait. A block of such a kernel may keep a multiprocessor for as long as it waits, so all blocks
- * of all of them that are under way on a GPU at once must have one each: one that found none would wait behind another
- * call, whose peers may wait behind this one. Each process counts the blocks that it has given away on each of its
- * GPUs: shares   of communicators with a stream, for as long as they live: their graphs may be launched at any time
- *   calls    blocking and nonblocking ones, from when they are about to launch until they have ended
- * A call takes blocks in one of two ways. While one thread alone makes reductions, it takes them when it arrives, since
- * nobody else can want them, and says in its arrival how many: the ranks use the least of them. Once there are several
- * threads, a call that waits for late ranks must not keep the others out. Then blocks are taken when all have arrived,
- * without waiting for any, the ranks vote, and where one has got none all give theirs back and try again; whoever has
- * got some on all ranks launches, ends and gives them back. So nobody waits while it keeps others waiting. */
+/* Room for kernels that wait. A block of such a kernel may occupy a multiprocessor for as long as it waits. So every
+ * block of all kernels that run on a GPU at once needs its own multiprocessor. Without one, a kernel could queue behind
+ * another call whose peers queue behind this one: a deadlock. Each process counts the blocks that it has given away on
+ * each of its GPUs: shares   of communicators with a stream, for as long as they live: their graphs may be launched at
+ * any time calls    blocking and nonblocking ones, from when they are about to launch until they have ended A call
+ * takes blocks in one of two ways. If one thread alone makes reductions, the thread takes the blocks when it arrives
+ * and writes their number into its arrival: the ranks use the least number. With several threads, a call that waits for
+ * late ranks must not block other calls. Then the ranks take blocks after all ranks have arrived, without waiting, and
+ * vote. If one rank got no block, all ranks return theirs and try again. If all ranks got blocks, the call launches,
+ * completes and returns them. So no call waits while it holds blocks. */
 #ifndef TUTTI_TEAM_BUDGET_H
 #define TUTTI_TEAM_BUDGET_H
 
@@ -31,13 +31,13 @@ struct tutti_budget {
 void tutti_budget_open(struct tutti_team *team);
 /* When a call arrives: up to `want` blocks, kept in team->held; 0 where other threads make reductions too. */
 unsigned tutti_budget_alone(struct tutti_team *team, unsigned want);
-/* When all have arrived: up to `want` blocks, added to team->held; 0 where there are none, or, for a patient one, less
- * than half of what could be had if no other call were under way. */
+/* After all ranks have arrived: up to `want` blocks, added to team->held. 0 if no block is free, or, for a patient
+ * call, if less than half of the blocks is free that an idle GPU would have. */
 unsigned tutti_budget_try(struct tutti_team *team, unsigned want, int patient);
 /* Gives back what the call has beyond `keep` blocks. */
 void tutti_budget_give(struct tutti_team *team, unsigned keep);
-/* A share for a communicator's stream: of at most `most` blocks three quarters for the first on a GPU, half of what is
- * left for others; at least one. 0: none is left, or, for a patient one, calls under way have too many of them. */
+/* A share for a communicator's stream, of at most `most` blocks: three quarters for the first on a GPU, half of the
+ * rest for others; at least one. 0: no block is left, or, for a patient caller, running calls hold too many blocks. */
 unsigned tutti_budget_share(struct tutti_team *team, unsigned most, int patient);
 /* 1 where there is room for one more share once the calls under way have ended. */
 int tutti_budget_ends(const struct tutti_team *team);

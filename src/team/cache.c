@@ -12,8 +12,8 @@
 
 enum { CHAINS_LEAST = 64, EXPORT_CHAINS = 512 };
 
-/* The name of an allocation of this rank. Names are never evicted: peers may have mapped what was named, and must be
- * told when it is freed. */
+/* The name of an allocation of this rank. Names are never evicted: a peer may have mapped the allocation, and needs
+ * a notice when it is freed. */
 struct export_entry {
     struct export_entry *next; /* in its chain */
     uint64_t id;
@@ -132,7 +132,7 @@ static void refer(struct tutti_cache *cache, struct tutti_mapping *m)
 {
     if (m->refs++ == 0 && m->channel)
         cache->count--;
-    m->doomed = 0; /* whoever asks for it knows better */
+    m->doomed = 0; /* the asking rank has newer knowledge */
     unlink_use(m);
     link_newest(cache, m);
 }
@@ -262,7 +262,7 @@ static int make_export(struct tutti_cache *cache, const struct tutti_device *dev
     *entry = (struct export_entry){.id = id, .pointer = pointer};
     const int status = entry->status = device->share.export(pointer, &entry->what, &fd);
     if (status == TUTTI_OK && fd >= 0)
-        close(fd); /* whoever needs one is sent a fresh one */
+        close(fd); /* a rank that needs a descriptor gets a new one */
     if (status == TUTTI_OK)
         *out = entry->what;
     cache->named++;

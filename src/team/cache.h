@@ -21,7 +21,7 @@ struct tutti_mapping {
     unsigned refs;
     int channel; /* of an open team: not counted among the entries while in use */
     void *base;
-    _Atomic int doomed; /* its owner has freed it: goes when nobody uses it */
+    _Atomic int doomed; /* its owner has freed it: unmapped after its last use */
 };
 
 /* At most `entries` mappings, those of open teams' channels apart. NULL: no memory. */

@@ -19,7 +19,7 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     __atomic_store_n(&membership->caller, pthread_self(), __ATOMIC_RELAXED);
     if (membership->held)
         tutti_share_release(membership);
-    /* Keeps `done` near the sequence, also where nobody waits for it. */
+    /* Keeps `done` near the sequence, also if no rank waits for it. */
     atomic_store_explicit(&slot->done, team->sequence, memory_order_release);
     uint32_t sequence = ++team->sequence;
     membership->seen[team->rank] = *mine;
@@ -77,7 +77,7 @@ struct arrival {
     int r;
 };
 
-/* 1 where it has come: its record is in membership->seen[r] then, and stays there. */
+/* 1: the rank has arrived; its record is in membership->seen[r] and stays there. */
 static int has_arrived(void *with)
 {
     const struct arrival *arrival = with;
@@ -137,7 +137,7 @@ int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
     return compare_arrivals(team, all);
 }
 
-/* What is asked for has not come yet: one look after the peers. */
+/* Some arrivals are missing: one look at the peers. */
 static int ask_again(struct tutti_team *team, enum tutti_waiting_for what)
 {
     struct tutti_waiting *test = &tutti_membership(team)->test;
@@ -190,7 +190,7 @@ int tutti_team_vote_among(struct tutti_team *team, enum tutti_waiting_for what, 
         if (!(of >> r & 1))
             continue;
         const int status = is_reached(&goal) ? TUTTI_OK : tutti_await(&w, is_reached, &goal);
-        if (status != TUTTI_OK && !is_reached(&goal)) /* who has voted may have given up since */
+        if (status != TUTTI_OK && !is_reached(&goal)) /* a rank may give up after its vote */
             return status;
         uint32_t vote = atomic_load_explicit(&slot->vote[votes & 1], memory_order_relaxed);
         least = vote < least ? vote : least;

@@ -27,7 +27,7 @@ static uint64_t inode_of(int fd)
     return fstat(fd, &stat) == 0 ? (uint64_t)stat.st_ino : 0;
 }
 
-/* More pages than there is room for are mapped once more by those who share them. */
+/* Pages above the limit are mapped once more by each rank that shares them. */
 static void put_down(struct tutti_page *page, int fd)
 {
     for (int i = 0; i < OWN_PAGES; i++) {

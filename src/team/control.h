@@ -40,9 +40,10 @@ struct tutti_arrival {
 };
 
 /* The same in shared memory, each word written whole. A rank with host memory never waits and may run any number of
- * calls ahead, over records that a peer still wants. So `head` goes first and `ready` last: a reader that finds another
- * sequence in either knows that the record is gone. What memory its owner had brought is then told by device[] of the
- * slot: a rank's second call with device memory after this one does not begin before all have arrived at the first. */
+ * calls ahead, over records that a peer still wants. So `head` is written first and `ready` last: a reader that finds
+ * another sequence in either knows that the record was overwritten. Then device[] of the slot holds the kind of memory
+ * that the owner passed: a rank's second call with device memory after this one starts only after all have arrived at
+ * the first. */
 struct tutti_record {
     _Atomic uint64_t head; /* low half: sequence; high half: bytes of kind, collective, type, op */
     _Atomic uint64_t count, detail;
@@ -70,9 +71,9 @@ struct tutti_offer {
 /* Sequences and votes of a new team begin here, so that every long run passes the wrap. */
 enum { TUTTI_FIRST = -256, TUTTI_RECORDS = 16 };
 
-/* One rank's side of one team, written by its owner alone but for `told`; a slot serves another team only when all
- * peers have left the one before. The arrival of sequence s lies in record[s % TUTTI_RECORDS], its shares in shares[s &
- * 1]. */
+/* One rank's side of one team, written by its owner alone except for one member; a slot serves another team only
+ * when all peers have left the one before. The arrival of sequence s lies in record[s % TUTTI_RECORDS], its shares in
+ * shares[s & 1]. */
 struct tutti_slot {
     _Alignas(128) _Atomic uint32_t sequence; /* of the last arrival, written after the record */
     _Atomic uint32_t done;                   /* sequence of the last call that this rank has finished */
@@ -129,7 +130,7 @@ struct tutti_words {
     uint32_t pad0[31];
     uint32_t done; /* epoch of the last launch that has ended */
     uint32_t where;
-    uint32_t noticed; /* low half of the epoch of the last flow launch that has ended and says so */
+    uint32_t noticed; /* low half of the epoch of the last flow launch that reported its end */
     uint32_t failed;  /* enum tutti_left: a flow launch has left early, and so do those after it */
     uint32_t pad1[28];
     struct tutti_mail mail; /* for a kernel that stays; the host alone writes it */
@@ -145,7 +146,7 @@ enum { TUTTI_SLOTS = 2048, TUTTI_WORDS = 64 };
 enum { TUTTI_GONE = 128 };
 struct tutti_gone {
     _Alignas(
-        128) _Atomic uint32_t notices; /* not 0: a peer has told something; written by peers, cleared by the owner */
+        128) _Atomic uint32_t notices; /* not 0: a peer has sent a notice; written by peers, cleared by the owner */
     uint32_t pad[31];
     _Atomic uint32_t count;
     _Atomic uint64_t id[TUTTI_GONE]; /* of the n-th in [n % TUTTI_GONE] */

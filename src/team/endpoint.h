@@ -55,16 +55,16 @@ int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int g
  * scratch, or has found that it cannot. To be polled; end: no more. */
 int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, int n, int gpu);
 void tutti_endpoint_connected(struct tutti_endpoint *endpoint);
-/* TUTTI_ERR_PEER where the process of a rank of the node has died, said once; looks every few milliseconds.
- * TUTTI_ERR_BROKEN where there is no such rank. */
+/* TUTTI_ERR_PEER if the process of a rank of the node has died, reported once; looks every few milliseconds.
+ * TUTTI_ERR_BROKEN if the node has no such rank. */
 int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer);
 
 /* ---- sender ---- */
 
 enum { TUTTI_NO_GPU = -2 };
 
-/* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: it is to have no bytes), to be filled and posted;
- * NULL where there is none. It is this caller's until tutti_endpoint_let_go(), and freed when it is DONE besides. */
+/* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: for no bytes), to be filled and posted. NULL: all are
+ * in use. The caller owns it until tutti_endpoint_let_go(); it is freed when it is DONE as well. */
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* The RTS of a new rendezvous is to be short. */
@@ -76,10 +76,10 @@ void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tut
 int tutti_endpoint_urged(const struct tutti_endpoint *endpoint);
 /* The sender looks at the rendezvous no more. */
 void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
-/* A rendezvous that no peer has been told of. */
+/* Frees a rendezvous that was not announced to any peer. */
 void tutti_endpoint_withdraw(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
 /* Scratch for a rendezvous of `bytes` bytes, freed with it: slots for its pieces, as many as there is room for;
- * `whole`: for all of them. NULL where there is no room, or where the peer has not mapped the scratch. */
+ * `whole`: for all of them. NULL if there is no room, or if the peer has not mapped the scratch. */
 void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint64_t bytes, int whole);
 /* How another pointer into the same allocation was named, a moment ago: the driver is asked once. `of` NULL: not yet.
  */
@@ -105,16 +105,17 @@ static inline uint64_t tutti_pieces(uint64_t bytes, uint64_t piece)
 /* Whether kernels of a GPU can reach memory of a peer. LATER: a descriptor or a piece is on its way. */
 enum tutti_reaching { TUTTI_REACHED, TUTTI_REACH_LATER, TUTTI_REACH_NOT };
 
-/* The rendezvous that a peer has announced; NULL where there is none of that sequence, or its data have been taken: the
- * RTS is old, or has come before. */
+/* The rendezvous that a peer has announced. NULL if no rendezvous has this sequence, or its data have been taken: the
+ * RTS is old or a duplicate. */
 struct tutti_rndv *tutti_endpoint_find(struct tutti_endpoint *endpoint, int peer, int number, uint64_t sequence);
-/* Rendezvous `number` of a rank of the node; NULL where there is none, or none for this rank. */
+/* Rendezvous `number` of a rank of the node. NULL if it is not open, or not for this rank. */
 struct tutti_rndv *tutti_endpoint_at(struct tutti_endpoint *endpoint, int peer, int number);
 /* 1 where a rendezvous for this rank from `peer` has this tag: a message that has not been received yet. */
 int tutti_endpoint_announces(const struct tutti_endpoint *endpoint, int peer, int tag);
 /* A message with this tag from `peer` is about to be taken out of the MPI by a probe, which is no receive: its
- * rendezvous, whichever it is, is held, so that a synchronous sender goes on waiting. unhold: it was rendezvous `but`
- * of this sequence; none with TUTTI_RNDVS. received: that one is held no more. One call of the first two at a time. */
+ * rendezvous is held, so that a synchronous sender continues to wait. unhold: the message was rendezvous `but`
+ * of this sequence; TUTTI_RNDVS: of no rendezvous. received: ends the hold of a rendezvous. One call of the first two
+ * at a time. */
 void tutti_endpoint_hold(struct tutti_endpoint *endpoint, int peer, int tag);
 void tutti_endpoint_unhold(struct tutti_endpoint *endpoint, int peer, int but, uint64_t sequence);
 void tutti_endpoint_received(struct tutti_endpoint *endpoint, int peer, int number, uint64_t sequence);

@@ -30,7 +30,7 @@ void tutti_gone_look(struct tutti_node *node, const struct tutti_device *device,
     pthread_mutex_unlock(&node->gone);
 }
 
-/* A peer that was told more than the list holds lets go of all: they are only kept because they may be of use. */
+/* A peer that missed notices because the list is full releases all mappings: it keeps them only for later use. */
 static void hear(struct tutti_node *node, const struct tutti_device *device, int r)
 {
     struct tutti_gone *theirs = &node->peer[r].page->control->gone;
@@ -38,7 +38,7 @@ static void hear(struct tutti_node *node, const struct tutti_device *device, int
     for (uint32_t at = seen; at != count && count - seen <= TUTTI_GONE; at++)
         tutti_cache_forget(node->cache, device, r,
                            atomic_load_explicit(&theirs->id[at % TUTTI_GONE], memory_order_acquire));
-    /* The entry behind the last may be half written. Whoever read a newer one there sees the count before it. */
+    /* The entry behind the last may be half written. A reader of a newer entry reads the count before it. */
     if (atomic_load_explicit(&theirs->count, memory_order_relaxed) - seen >= TUTTI_GONE)
         tutti_cache_forget(node->cache, device, r, 0);
     node->peer[r].gone_seen = count;

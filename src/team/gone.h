@@ -8,7 +8,7 @@
 
 /* Owner: looks which of the allocations that it has named are gone: at all of them, or at the next `few`. */
 void tutti_gone_look(struct tutti_node *node, const struct tutti_device *device, unsigned few);
-/* Peer: unmaps what others have told of. */
+/* Peer: unmaps the allocations named in notices. */
 void tutti_gone_hear(struct tutti_node *node, const struct tutti_device *device);
 
 /* Both, where there is something: two loads otherwise. */

@@ -12,7 +12,7 @@ struct request {
     const struct tutti_share *share[2];
     struct tutti_mapping *mapping[2];
     int fd[2];   /* -1: has not come */
-    int came[2]; /* a note for it has come */
+    int came[2]; /* a note for it has arrived */
     int asked;
 };
 
@@ -31,7 +31,7 @@ static int look_up(struct tutti_team *team, int r, struct request *q)
     return missing;
 }
 
-/* What rank r has sent so far; 1 when all has come. */
+/* Reads the descriptors that rank r has sent so far; 1: all have arrived. */
 static int collect(struct tutti_team *team, int r, struct request *q)
 {
     struct tutti_membership *membership = tutti_membership(team);
@@ -150,7 +150,7 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reac
     uint32_t all = 0;
     if (status == TUTTI_OK)
         status = tutti_team_vote(team, (uint32_t)fine, &all);
-    memset(membership->served, 0, sizeof membership->served); /* nobody wants anything after the vote */
+    memset(membership->served, 0, sizeof membership->served); /* after the vote no rank asks for descriptors */
     if (status != TUTTI_OK)
         return status;
     for (int r = 0; r < team->size; r++) {

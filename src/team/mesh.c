@@ -13,7 +13,7 @@
 #include "team/socket.h"
 
 static const uint64_t hello_magic = 0x5455545448454c4f;
-enum { GUESTS = 64 }; /* connections that have not said who they are */
+enum { GUESTS = 64 }; /* connections that have not sent their rank yet */
 
 /* First message of both sides, with the descriptor of the sender's page. */
 struct hello {
@@ -22,7 +22,7 @@ struct hello {
     cpu_set_t cpus;
 };
 
-/* The system chooses a name that is free: nobody can have taken it before. */
+/* The system chooses a free name, so no other process can have taken it before. */
 int tutti_socket_listen(const struct tutti_node *node, int *listener, struct tutti_socket_name *name)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -49,7 +49,7 @@ struct mesh {
     int listener, page_fd;
     int met; /* peers whose page is mapped */
     int guests;
-    int guest[GUESTS]; /* accepted, have not said who they are */
+    int guest[GUESTS]; /* accepted, have not sent their rank yet */
     int *said;         /* [size] 1: our hello has been sent */
     int *calls;        /* [size] connections under way to lower ranks */
     cpu_set_t cpus;
@@ -89,7 +89,7 @@ static int meet(struct mesh *mesh, int fd, const struct hello *hello, int page_f
     return TUTTI_OK;
 }
 
-/* It has hung up before it was answered: whoever it was, the peer may still come. */
+/* The connection was closed before it was answered. The peer may still connect. */
 static void part_from(struct mesh *mesh, int rank)
 {
     struct tutti_peer *peer = &mesh->node->peer[rank];
@@ -150,7 +150,7 @@ static int accept_guests(struct mesh *mesh)
         }
         mesh->guest[mesh->guests++] = fd;
     }
-    /* Without descriptors nobody can be let in: said now, not when all have waited in vain. */
+    /* Without free descriptors no connection can be accepted: reported now, not after the time limit. */
     return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? TUTTI_ERR_SYSTEM : TUTTI_OK;
 }
 

@@ -25,7 +25,7 @@ struct tutti_peer {
     uint32_t gone_seen; /* of its allocations that are gone, see gone.h; under the node's `gone` */
 };
 
-/* A descriptor that has come for a team of this rank, see socket.h. */
+/* A descriptor that has arrived for a team of this rank, see socket.h. */
 struct tutti_received;
 /* One that could not be kept. */
 enum { TUTTI_LOST = 16 };
@@ -80,9 +80,9 @@ struct tutti_membership {
     struct tutti_arrival seen[TUTTI_MAX_RANKS]; /* records of the current call, of the ranks in `come` */
     uint64_t come;                              /* this rank and those whose records have been read */
     uint64_t late;                              /* of these: records that were gone, so that only the kind is known */
-    struct tutti_waiting test;                  /* of who asks for arrivals or votes; team NULL: nobody has yet */
-    unsigned device_calls;                      /* arrivals with device memory so far */
-    int offered;                                /* 1: the shares of the next call have been filled */
+    struct tutti_waiting test; /* of the thread that asks for arrivals or votes; team NULL: no thread has asked yet */
+    unsigned device_calls;     /* arrivals with device memory so far */
+    int offered;               /* 1: the shares of the next call have been filled */
     /* See tutti_team_on_release(). */
     void (*release)(void *with, struct tutti_team *team, const struct tutti_arrival *call, uint64_t in_mpi);
     void *release_with;
@@ -122,7 +122,7 @@ struct tutti_node {
     struct tutti_cache *cache;
     pthread_mutex_t gone;                        /* see gone.h */
     _Atomic uint64_t frees;                      /* that this rank has looked after */
-    _Atomic uint32_t heard;                      /* times that peers were heard */
+    _Atomic uint32_t heard;                      /* counts the notices of peers */
     struct tutti_budget room[TUTTI_BUDGET_GPUS]; /* by GPU of this process */
     atomic_int streams;                          /* communicators with a stream */
     struct tutti_discarded *discarded;           /* see discard.h; under `lock` */
@@ -139,7 +139,7 @@ static inline struct tutti_membership *tutti_membership(const struct tutti_team 
     return team->private_;
 }
 
-/* The record of `sequence` in a slot: 1 and *out, 0 where it has not come yet, -1 where it is gone again. */
+/* The record of `sequence` in a slot: 1 and *out; 0: not written yet; -1: overwritten by a later record. */
 static inline int tutti_record_read(const struct tutti_slot *slot, uint32_t sequence, struct tutti_arrival *out)
 {
     const struct tutti_record *record = &slot->record[sequence % TUTTI_RECORDS];
@@ -161,7 +161,7 @@ static inline int tutti_record_read(const struct tutti_slot *slot, uint32_t sequ
                                   .streams = blocks >> 31};
     return 1;
 }
-/* The status behind a word that a peer has written: TUTTI_OK or a negative status, whatever it holds. */
+/* The status in a word that a peer has written: TUTTI_OK or a negative status, for any value of the word. */
 static inline int tutti_status_told(uint32_t word)
 {
     return word == 0 ? TUTTI_OK : word <= (uint32_t)-TUTTI_ERR_NOT_EXPORTABLE ? -(int)word : TUTTI_ERR_BROKEN;

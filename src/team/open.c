@@ -119,11 +119,11 @@ static int group(struct opening *o)
     return 1;
 }
 
-/* 1 where rank `who` maps the channel of rank `of`: leaders' are mapped by all, others' by their leader. */
-static int maps(const struct tutti_team *team, int who, int of)
+/* 1 if rank `mapper` maps the channel of rank `of`: all ranks map leaders' channels, a leader maps its own ranks'. */
+static int maps(const struct tutti_team *team, int mapper, int of)
 {
     int leader = team->leader_of[team->gpu_of[of]];
-    return who != of && (leader == of || leader == who);
+    return mapper != of && (leader == of || leader == mapper);
 }
 
 /* Ranks that this one has still to send its descriptor to; those whose are expected are the place's. */
@@ -149,7 +149,7 @@ static int is_exchanged(void *with)
     return !e->unsent && !membership->expected;
 }
 
-/* Sends this rank's descriptor to those who map it, takes theirs. A rank that has failed takes part all the same. */
+/* Sends this rank's descriptor to the ranks that map it, and receives theirs. A rank that has failed takes part too. */
 static int exchange(struct opening *o)
 {
     struct tutti_team *team = o->team;

@@ -25,8 +25,8 @@ static void dismantle(struct tutti_node *node, struct tutti_resources *resources
     free(resources);
 }
 
-/* A pooled channel of this GPU: the smallest of at least `want` bytes, where `most` says that these are enough,
- * otherwise the largest. NULL: there is none. The lock is held. */
+/* A pooled channel of this GPU: the smallest of at least `want` bytes if `most` permits it, otherwise the largest.
+ * NULL: the pool holds no channel of this GPU. The lock is held. */
 static struct tutti_resources *find_free(struct tutti_node *node, int gpu, size_t most, size_t want)
 {
     struct tutti_resources *found = NULL;
@@ -142,8 +142,8 @@ static struct tutti_resources *build(struct tutti_node *node, int gpu, size_t en
     return resources;
 }
 
-/* Fresh flags: whatever launches of an earlier communicator left in them would be taken for this one's. Of its packets
- * tutti_resources_begin() takes care. */
+/* Fresh flags: flags that an earlier communicator's launches left would be taken for this one's.
+ * tutti_resources_begin() clears its packets. */
 static int clear(struct tutti_node *node, struct tutti_resources *resources)
 {
     struct tutti_words *words = &tutti_node_control(node)->words[resources->words];

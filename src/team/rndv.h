@@ -24,10 +24,10 @@ enum {
     TUTTI_ENDPOINT_GPUS = 16    /* GPUs of a process whose memory its messages may lie in */
 };
 
-/* An allocation of a peer that this rank keeps mapped. Whoever offers a rendezvous in it takes a lease before, which
- * lasts until nobody will fetch from there any more: meanwhile the mapping stays, so that an offered rendezvous can be
- * fetched whatever its sender does. The owner of the entry changes it when it has closed it, which it can when nobody
- * leases.
+/* An allocation of a peer that this rank keeps mapped. Before a sender offers a rendezvous in it, the sender takes a
+ * lease, which lasts until the last fetch from the allocation. While a lease is held the mapping stays, so that an
+ * offered rendezvous can be fetched at any time. The owner of the entry closes it when it has no lease, and
+ * changes it only then.
  */
 enum { TUTTI_KNOWN_CLOSED = 1 << 30 };
 struct tutti_known {

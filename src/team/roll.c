@@ -46,7 +46,7 @@ static void set_name(struct tutti_roll *roll, const char *job)
     roll->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* One try to lead, or else to be seated by who leads. 1, 0: again, or a status. */
+/* One attempt to become the leader, or to register with the leader. 1: done; 0: try again; or a status. */
 static int take_seat(void *with)
 {
     struct tutti_roll *roll = with;
@@ -110,7 +110,7 @@ static int all_seated(void *with)
     return roll->come == roll->size;
 }
 
-/* 1 where all who are seated have told their rank; a status where one has gone. */
+/* 1 if all registered processes have sent their rank; a status if one has ended. */
 static int all_told(void *with)
 {
     struct tutti_roll *roll = with;

@@ -16,10 +16,10 @@ struct tutti_roll;
 int tutti_roll_enter(const char *job, int size, struct tutti_roll **out);
 /* 1 on the rank that leads. */
 int tutti_roll_leads(const struct tutti_roll *roll);
-/* After MPI_Init. The others tell the leader their rank in the world. The leader gets all ranks, its own first, into
- * ranks[size], and returns how many have come: fewer than `size` where some have no Tutti. Others return 0. */
+/* After MPI_Init. The others send the leader their rank in the world. The leader gets all ranks, its own first, into
+ * ranks[size], and returns their number: fewer than `size` if some ranks have no Tutti. Others return 0. */
 int tutti_roll_call(struct tutti_roll *roll, int rank, int ranks[]);
-/* Then: the leader hands its decision to the others, who return it; 0 where the leader has gone. */
+/* Then: the leader sends its decision to the others, which return it; 0 if the leader has ended. */
 int tutti_roll_decide(struct tutti_roll *roll, int decision);
 void tutti_roll_leave(struct tutti_roll *roll);
 

@@ -1,5 +1,5 @@
-/* Sharing buffers: names of this rank's, descriptors for the peers that ask for them. A rank says whose descriptors it
- * needs (`want`); the others send them out of their waits, so that no order of asking can stand still. */
+/* Sharing buffers: names of this rank's, descriptors for the peers that ask for them. A rank publishes whose
+ * descriptors it needs (`want`). The others send them while they wait, so that no order of requests can deadlock. */
 #include "team/share.h"
 
 #include <unistd.h>

@@ -5,10 +5,10 @@
 #include "team/node.h"
 #include "team/socket.h"
 
-/* The shares of a record that need a descriptor: none, one or two (NULL: not this one), `out` only where it is another
- * allocation; 0 where there is none. */
+/* The shares of a record that need a descriptor: none, one or two (NULL: not needed), `out` only if it is another
+ * allocation than `in`. Returns their number. */
 int tutti_share_needed(const struct tutti_shares *record, const struct tutti_export *what[2]);
-/* Sends descriptors of the current call's buffers to peers that want them and have none yet. Never blocks. */
+/* Sends descriptors of the current call's buffers to peers that need them and lack them. Never blocks. */
 void tutti_share_serve(struct tutti_team *team);
 /* Sends the descriptor of the allocation `what` (of this rank) to rank r for the current call. 1 sent, 0 try again. */
 int tutti_share_send_rank(struct tutti_team *team, int r, const struct tutti_export *what);

@@ -90,7 +90,7 @@ int tutti_socket_receive(int fd, void *bytes, size_t size, int *passed)
 
 enum { RECEIVED = 1024 }; /* of one peer: more are no honest peer's */
 
-/* What has come and was not asked for yet. */
+/* Notes that have arrived before they were asked for. */
 struct tutti_received {
     struct tutti_received *next;
     struct tutti_note note;
@@ -104,7 +104,7 @@ int tutti_socket_give(struct tutti_node *node, int peer, const struct tutti_note
     pthread_mutex_lock(&node->post);
     int sent = tutti_socket_send(node->peer[peer].socket, &marked, sizeof marked, fd);
     pthread_mutex_unlock(&node->post);
-    return sent != 0; /* a peer that has gone is noticed by whoever waits for it */
+    return sent != 0; /* the rank that waits for the peer notices its end */
 }
 
 /* Puts a note among the received; the descriptor is theirs. 0: there is no room for it. */
@@ -147,12 +147,12 @@ static void collect(struct tutti_node *node, int peer)
             continue;
         if (fd >= 0)
             close(fd);
-        if (ours) /* whoever waits for it is told that there is none */
+        if (ours) /* the waiting rank gets a note without a descriptor */
             node->lost[node->losses++ % TUTTI_LOST] = (struct tutti_lost){peer, note.slot, note.sequence, note.id};
     }
 }
 
-/* 1 where a note has come and could not be kept; it is forgotten then. */
+/* 1 if a note has arrived and there was no memory to keep it; the mark is cleared. */
 static int was_lost(struct tutti_node *node, int peer, int slot, uint32_t sequence, uint64_t id)
 {
     for (unsigned i = 0; i < TUTTI_LOST && i < node->losses; i++) {

@@ -1,6 +1,6 @@
-/* Unix sockets between the ranks of a node: abstract names, nothing on disk. Names can be read by everybody on the
- * machine, and taken by whoever comes first: so the system chooses them, they say nothing, and the ranks tell each
- * other over the MPI. They carry descriptors, and their hang-up says that a peer has gone. Private to team/. */
+/* Unix sockets between the ranks of a node: abstract names, nothing on disk. Every process of the machine can read
+ * the names and can take a free one. So the system chooses them, they carry no meaning, and the ranks exchange them
+ * over the MPI. Sockets carry descriptors; a closed connection means that the peer has ended. Private to team/. */
 #ifndef TUTTI_TEAM_SOCKET_H
 #define TUTTI_TEAM_SOCKET_H
 
@@ -42,7 +42,7 @@ struct tutti_note {
 int tutti_socket_give(struct tutti_node *node, int peer, const struct tutti_note *note, int fd);
 /* Takes what `peer` has sent for (slot, sequence, id): 1 and *fd (-1: refused; the caller closes it), 0 not yet. */
 int tutti_socket_take(struct tutti_node *node, int peer, int slot, uint32_t sequence, uint64_t id, int *fd);
-/* Closes what has come for a slot and was not taken; slot -2: for all. */
+/* Closes descriptors that have arrived for a slot and were not taken; slot -2: for all slots. */
 void tutti_socket_purge(struct tutti_node *node, int slot);
 
 #endif

@@ -6,7 +6,7 @@
 #include "team/team.h"
 
 /* Collective over the ranks with device memory, which have all found that the calls do not match. gone: ranks of whose
- * call only the kind of memory is known. Returns at once where nobody is in the MPI. */
+ * call only the kind of memory is known. Returns at once if no rank is in the MPI. */
 void tutti_stranded_release(struct tutti_team *team, const struct tutti_arrival *const all[], uint64_t gone);
 
 #endif

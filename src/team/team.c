@@ -99,7 +99,7 @@ static void free_parts(struct tutti_team *team[BOTH])
     }
 }
 
-/* 0 where there is no memory; what there is goes to free_parts(). */
+/* 0: out of memory; free_parts() frees the parts that were made. */
 static int new_parts(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team *team[BOTH])
 {
     for (int i = 0; i < BOTH; i++) {
@@ -183,7 +183,7 @@ void tutti_team_join(struct tutti_team *team, const void *exchanges)
 
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out)
 {
-    /* No memory is asked for here: who had none would leave the others in the exchange. */
+    /* Allocates nothing: a rank without memory would leave the others waiting in the exchange. */
     char mine[TUTTI_EXCHANGE_BYTES], all[TUTTI_EXCHANGE_BYTES * TUTTI_MAX_RANKS];
     struct tutti_team *team = NULL;
     int begun = tutti_team_begin(node, transport, mine, &team), status = TUTTI_OK;

@@ -88,14 +88,14 @@ struct tutti_team {
     uint32_t epoch;                    /* of the last launch, alike on all ranks */
     uint32_t finished;                 /* blocks of this GPU's launches so far */
     uint32_t noticed;                  /* what the last launch that was waited for left in its word */
-    int lines;                         /* 1: all GPUs see peers' 128-byte stores whole, or TUTTI_LINES says so */
+    int lines;                         /* 1: all GPUs see peers' 128-byte stores whole, or TUTTI_LINES is set so */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
     unsigned held;                     /* blocks that this rank has taken for it, see budget.h */
     unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
     _Atomic int fault;                 /* what the watcher has found, a status; see watcher.h */
     /* The kernel that may still stay after its call and take mail, see mail.h. */
     struct tutti_mail_box {
-        uint32_t launch_number; /* of its launch; 0: there is none. The caller sets it after a launch */
+        uint32_t launch_number; /* of its launch; 0: nothing launched. The caller sets it after a launch */
         uint32_t sequence;      /* of the last command */
     } mail;
     /* Room for the state of the room above that runs calls on the team: zero in a new team, and not looked at here.
@@ -112,10 +112,10 @@ struct tutti_team *tutti_team_apart(struct tutti_node *node, struct tutti_transp
  * on all ranks.
  */
 int tutti_team_create(struct tutti_node *node, struct tutti_transport *transport, struct tutti_team **out);
-/* The same in two parts, for those who exchange the records (TUTTI_EXCHANGE_BYTES of each rank, in order of rank)
- * without waiting for it. In between `team` is not whole and waits for nobody, but tutti_team_announce() may be called
- * on the nonblocking team where nonblocking->slot[rank] is not NULL. A rank that fails to begin hands its record round
- * all the same: then no rank's team is whole. Local; join cannot fail. Teams of more than TUTTI_MAX_RANKS need no
+/* The same in two parts, for a caller that exchanges the records (TUTTI_EXCHANGE_BYTES of each rank, in order of rank)
+ * without waiting for it. In between `team` is not whole and waits for no rank, but tutti_team_announce() may be called
+ * on the nonblocking team where nonblocking->slot[rank] is not NULL. A rank that fails to begin passes on its
+ * record too: then no rank's team is whole. Local; join cannot fail. Teams of more than TUTTI_MAX_RANKS need no
  * records. abandon: instead of join, where the exchange failed. */
 enum { TUTTI_EXCHANGE_BYTES = 64 };
 int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport, void *exchange,
@@ -149,7 +149,7 @@ static inline struct tutti_shares *tutti_team_shares(const struct tutti_team *te
 }
 
 /* Local. The shares of this rank's next call, to be filled before it arrives there: peers read them after
- * tutti_team_await(), without a vote. Those that nobody asks for so are empty when the rank arrives. */
+ * tutti_team_await(), without a vote. Shares that are not filled so are empty when the rank arrives. */
 struct tutti_shares *tutti_team_offer(struct tutti_team *team);
 
 /* Numbers of the rendezvous of rank r, by receiver, in the current call: filled by their owner before a vote, read by
@@ -170,18 +170,18 @@ int tutti_team_is_here(const struct tutti_team *team, int r);
  * detail differ; TUTTI_ERR_PEER where a rank has died. On failure the team is broken. */
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[]);
 /* Local. Where the calls do not match and the ranks of the mask are in the MPI with `call`, all alike, release() makes
- * that call with them, after tutti_team_release(), so that they come back and find that they were told. Without it
- * nobody does. A team that is not whole needs none. */
+ * that call with them, after tutti_team_release(), so that they return and read the report. Without release() they are
+ * not released. A team that is not whole needs no release(). */
 void tutti_team_on_release(struct tutti_team *team,
                            void (*release)(void *with, struct tutti_team *team, const struct tutti_arrival *call,
                                            uint64_t in_mpi),
                            void *with);
-/* The same, never waiting, for who asks again and again: *come is 1, and all[] is set, where all ranks have arrived; 0:
- * not yet. Bounded and reporting as the wait is, by the time in which it is asked. Only a mismatch may take a while,
- * until ranks in the MPI are told of it. May be followed by tutti_team_await(). */
+/* The same without waiting, for a caller that polls: *come is 1, and all[] is set, when all ranks have arrived; 0: not
+ * yet. Its time limit and its reports are those of the wait, counted over the calls. Only a mismatch may take a while,
+ * until the ranks in the MPI have been released. May be followed by tutti_team_await(). */
 int tutti_team_test(struct tutti_team *team, const struct tutti_arrival *all[], int *come);
-/* Collective over the ranks that are not in the mask, from within release(): agrees that all are able to make the
- * call of those that are. 1: they are told, and the call is to be made; 0: it is not. */
+/* Collective over the ranks that are not in the mask, from within release(): agrees that all are able to make the call
+ * of the ranks in the mask. 1: those ranks have the report, and the call must be made; 0: it must not. */
 int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able);
 /* 1 where peers have found while this rank was in the MPI that its call does not match theirs. A load. */
 static inline int tutti_team_is_told(const struct tutti_team *team)

@@ -10,7 +10,7 @@
 
 enum {
     SPINS_ALONE = 128, /* between looks where the node has a core for each thread */
-    SPINS_SHARED = 16, /* where it has not */
+    SPINS_SHARED = 16, /* if it has not */
     NAP_MOST_US = 1000,
     CHECK_NS = 5000000,      /* between looks after peers */
     STEP_MOST_NS = 500000000 /* a longer step means that this process was stopped: it does not count as waiting */
@@ -35,7 +35,7 @@ static unsigned spins(const struct tutti_team *team)
 
 struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of)
 {
-    tutti_fiber_moved(); /* it has come so far */
+    tutti_fiber_moved(); /* reaching a wait counts as progress */
     return (struct tutti_waiting){.team = team, .what = what, .of = of};
 }
 
@@ -89,7 +89,7 @@ int tutti_await(struct tutti_waiting *w, int (*done)(void *with), void *with)
 {
     return tutti_progress_wait(&(const struct tutti_wait){.done = done,
                                                           .with = with,
-                                                          .quiet = 1, /* the transport brings on what may be */
+                                                          .quiet = 1, /* the transport makes progress */
                                                           .spins = spins(w->team),
                                                           .crowded = crowded(w->team),
                                                           .look = look,

@@ -28,7 +28,7 @@ struct tutti_waiting {
     struct tutti_team *team;
     enum tutti_waiting_for what;
     uint64_t of;      /* ranks waited for */
-    int reported;     /* the stall has been said */
+    int reported;     /* the stall has been reported */
     uint64_t last;    /* time of the last look; 0: none yet */
     uint64_t waited;  /* time waited so far; a stop of this process does not count */
     uint64_t checked; /* `waited` when peers were last looked after */
@@ -41,8 +41,8 @@ struct tutti_waiting {
 struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of);
 /* Until done() says 1; see struct tutti_wait. Logs failures, breaks nothing. */
 int tutti_await(struct tutti_waiting *waiting, int (*done)(void *with), void *with);
-/* One look after peers, without a pause, for who asks again and again instead of waiting: as tutti_await() does between
- * its looks at done(). TUTTI_OK: go on asking. Time between two calls counts as waiting. */
+/* One look at the peers, without a pause, for a caller that polls instead of waiting: as tutti_await() does between its
+ * calls of done(). TUTTI_OK: continue to poll. Time between two calls counts as waiting. */
 int tutti_wait_test(struct tutti_waiting *waiting);
 /* One look and one pause, for kernels that run on this thread and wait. TUTTI_OK: go on waiting. */
 int tutti_wait_look(struct tutti_waiting *waiting);

@@ -1,14 +1,14 @@
-/* The watcher: a thread of the process that looks after calls in stream order, where no thread of the program waits. It
- * sleeps, and wakes a few times a second while there are communicators with a stream. Where a peer has died or given
- * up, or a kernel has left because its time was up, it says so, tells the kernels of this rank to leave and this rank's
- * peers that it has given up, and leaves the failure in team->fault for the next call. A kernel that waits long is
- * reported once. It calls neither the device nor the MPI. */
+/* The watcher: a thread of the process that watches calls in stream order, for which no thread of the program waits. It
+ * wakes a few times a second while there are communicators with a stream. If a peer has died or given up, or a kernel
+ * has left after its time limit, the watcher reports it, sets this rank's abort word, marks this rank as given up for
+ * its peers, and stores the failure in team->fault for the next call. A kernel that waits long is reported once. The
+ * watcher calls neither the device nor the MPI. */
 #ifndef TUTTI_TEAM_WATCHER_H
 #define TUTTI_TEAM_WATCHER_H
 
 #include "team/team.h"
 
-/* Local. From now on the open team is watched; starts the thread where there is none. */
+/* Local. From now on the open team is watched. Starts the thread if it is not running. */
 int tutti_watcher_add(struct tutti_team *team);
 /* Local. No longer; on return the watcher does not know the team. Also of a team that is not watched. */
 void tutti_watcher_remove(struct tutti_team *team);

@@ -11,7 +11,8 @@ import re
 import sys
 
 KINDS = ("documents", "headers", "messages", "comments")
-ROOMS = ("core", "progress", "bounce", "rules", "dtype")  # a room is added when its comments have been rewritten
+ROOMS = ("core", "progress", "bounce", "rules", "dtype", "device", "team", "sched", "ring", "kernels", "openshmem", "mpi/comm", "mpi/real",
+         "mpi/request", "mpi/call", "mpi/type", "mpi/front", "mpi/bounce")  # a room is added when its comments have been rewritten
 GENERATED = re.compile(r"words_(push|pop)\.h$")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 STRING = re.compile(r'"((?:\\.|[^"\\])*)"')

@@ -21,14 +21,14 @@ struct tutti_cuda_driver {
 #undef TUTTI_CUDA_ENTRY
 };
 
-/* The driver of this process; valid where tutti_cuda_active() or tutti_cuda_load() said so. */
+/* The driver of this process. Valid after tutti_cuda_active() has returned 1 or tutti_cuda_load() TUTTI_OK. */
 extern struct tutti_cuda_driver tutti_cuda;
 
 /* Local, any thread: 1 where libcuda is in this process, all its entry points are known and this is not a child of the
  * process that used it. Two or three loads while no object has been loaded since the last call; loads and initialises
  * nothing. */
 int tutti_cuda_active(void);
-/* Local: loads libcuda where it is not there yet. TUTTI_OK, or TUTTI_ERR_UNAVAILABLE with the reason in `why`. */
+/* Local: loads libcuda if it is not loaded. TUTTI_OK, or TUTTI_ERR_UNAVAILABLE with the reason in `why`. */
 int tutti_cuda_load(char *why, size_t size);
 /* 1 where libcuda is known and this is not a forked child; does not look for it. */
 int tutti_cuda_ready(void);

@@ -23,7 +23,7 @@ void tutti_cuda_waiting_end(void)
     pthread_rwlock_unlock(&gate);
 }
 
-/* Fibers share a thread, which may be a reader for another one of them: that one must go on. */
+/* Fibers share a thread. A fiber of this thread may hold the gate as a reader, and must be able to continue. */
 static int is_shut(void *unused)
 {
     (void)unused;

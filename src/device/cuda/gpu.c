@@ -45,8 +45,8 @@ static int starts_early(int gpu)
            major >= 9;
 }
 
-/* 1 where `handle` is the GPU's primary context, which Tutti now keeps alive too. Who made it may give it up while
- * others work in it: Intel MPI does in MPI_Finalize, and destroys its streams afterwards. */
+/* 1 where `handle` is the GPU's primary context, which Tutti now keeps alive too. Another
+ * library may release it while its own streams exist: Intel MPI does so in MPI_Finalize. */
 static int retain_primary(int gpu, CUcontext handle)
 {
     CUdevice device;

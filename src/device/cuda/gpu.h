@@ -52,7 +52,7 @@ int tutti_cuda_has_context(int gpu);
 /* Learns of resets: the context of a GPU is not the one that was chosen. Of all GPUs, since pinned host memory goes
  * with the context that it was taken in. */
 void tutti_cuda_look(void);
-/* The program has memory in this context: it becomes the one of `gpu` where there is none. */
+/* The program has memory in this context. If `gpu` has no context yet, this one becomes its context. */
 void tutti_cuda_adopt(int gpu, CUcontext handle);
 /* Number of GPUs; 0 where the driver is not initialised. */
 int tutti_cuda_count(void);
@@ -62,12 +62,12 @@ int tutti_cuda_current(void);
 int tutti_cuda_any(void);
 
 /* 1 where the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
- * capability. Where it cannot tell, that is said once, at info level. */
+ * capability. If the library cannot answer, one message at info level reports it. */
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16]);
 
 /* Turns the result of `what` in `context` into a status, reports failures and notices a context that has gone. */
 int tutti_cuda_check(CUresult result, const char *what, struct tutti_cuda_context *context);
-/* The same for calls that free: nothing is said where the context has gone, TUTTI_OK. */
+/* The same for calls that free. TUTTI_OK without a message if the context no longer exists. */
 int tutti_cuda_check_free(CUresult result, const char *what, struct tutti_cuda_context *context);
 
 /* Until unrelax the calling thread may allocate, load, free and ask for events though some thread of the program

@@ -72,7 +72,7 @@ int tutti_cuda_alloc(int gpu, size_t bytes, void **device)
     return status;
 }
 
-/* Memory of a context that has gone went with it. A forked child has none: it is the parent's. */
+/* The driver frees a context's memory with the context. In a forked child the memory belongs to the parent. */
 int tutti_cuda_free(void *device)
 {
     struct tutti_memory memory;

@@ -1,6 +1,6 @@
-/* Copies outside any stream, done on return. Plain copies are part of the legacy default stream. While a stream that
- * waits for that one is captured, nobody can use it, and whoever tries makes the capture invalid; so it is asked first,
- * which does no harm. */
+/* Copies outside any stream, done on return. Plain copies are part of the legacy default stream. While the program
+ * captures a stream that waits for the legacy stream, a plain copy would make the capture invalid. A query of the
+ * capture does no harm and comes first. */
 #include <string.h>
 
 #include "core/status.h"

@@ -1,5 +1,5 @@
-/* Ranges: addresses reserved by the driver, on which pieces of memory are mapped one behind the other. The driver takes
- * such a range for one; what its pieces are is known here, so that each is an allocation to those who share memory. */
+/* Ranges: addresses reserved by the driver, on which pieces of memory are mapped one behind the other. The driver
+ * treats a range as one allocation. This file finds its pieces, so that each piece is shared as an allocation. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ int tutti_cuda_range_open(int gpu, size_t bytes, void **base)
     return TUTTI_OK;
 }
 
-/* The range in whose addresses that one lies, or NULL. Under the lock. */
+/* The range that contains the address, or NULL. Under the lock. */
 static struct range *range_of(CUdeviceptr at)
 {
     struct range *range = ranges;

@@ -287,7 +287,7 @@ static CUresult import_vmm(const struct tutti_export *what, CUdevice device, int
     return result;
 }
 
-/* Every import of pool memory opens the pool anew; it lives as long as the memory is mapped. */
+/* Each import of pool memory opens the pool again. The pool stays open as long as the memory is mapped. */
 struct opened_pool {
     struct opened_pool *next;
     CUdeviceptr base;

@@ -4,7 +4,7 @@
 #include "core/status.h"
 #include "device/cuda/stream.h"
 
-/* An event of a context that has gone is dropped, and made anew in the GPU's next context at its next use. */
+/* An event of a context that no longer exists is dropped. Its next use creates it in the GPU's next context. */
 struct tutti_event {
     int gpu;
     struct tutti_cuda_context *context;
@@ -81,7 +81,7 @@ int tutti_cuda_stream_destroy(struct tutti_stream *stream)
     return status;
 }
 
-/* Waiting for a stream whose context has gone would wait for work that nobody does any more. */
+/* A stream whose context no longer exists has no work that could complete: there is nothing to wait for. */
 int tutti_cuda_stream_sync(struct tutti_stream *stream)
 {
     struct tutti_cuda_scope scope;

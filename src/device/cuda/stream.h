@@ -4,8 +4,8 @@
 
 #include "device/cuda/gpu.h"
 
-/* One of Tutti's own, in a context that has gone, is dropped, and made anew in the GPU's next context at its next use.
- * One of the program's (wrapped) goes with its context. */
+/* A stream of Tutti's in a context that no longer exists is dropped, and its next use creates it in the GPU's next
+ * context. A stream of the program (wrapped) ends with its context. */
 struct tutti_stream {
     int gpu;
     int wrapped;

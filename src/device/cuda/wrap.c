@@ -5,7 +5,7 @@
 #include "core/status.h"
 #include "device/cuda/stream.h"
 
-/* The default streams, which belong to whatever context is current. */
+/* The default streams, which belong to the current context. */
 static int is_default(CUstream handle)
 {
     return handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
@@ -115,7 +115,7 @@ CUstreamCaptureMode tutti_cuda_relax(void)
     return tutti_cuda.ThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS ? mode : CU_STREAM_CAPTURE_MODE_GLOBAL;
 }
 
-/* Setting a mode fails only where there is no driver any more. */
+/* Setting a mode fails only after the driver has shut down. */
 void tutti_cuda_unrelax(CUstreamCaptureMode mode)
 {
     tutti_cuda.ThreadExchangeStreamCaptureMode(&mode);

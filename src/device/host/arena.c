@@ -25,8 +25,8 @@ static int kept_n;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The child shares the memory but has none of the threads: it may not use the device, as with a GPU. The lock may have
- * been held: it is never taken there. */
+/* A forked child shares the memory but has no worker threads, so it may not use the device, as with a GPU. The lock may
+ * have been held at the fork: the child never takes it. */
 static void forget(void)
 {
     atomic_store(&forked, 1);

@@ -15,7 +15,7 @@ struct tutti_host_region {
     uint64_t id;
     char *base;   /* in the first range */
     size_t bytes; /* as asked for */
-    size_t span;  /* whole pages, with a page behind that belongs to nobody */
+    size_t span;  /* whole pages, followed by an inaccessible page */
     int fd;       /* of the memory; -1: imported */
     int own;      /* 1: allocated here, 0: imported, TUTTI_HOST_RANGE, TUTTI_HOST_IDLE */
     int shared;   /* exported: peers may have it mapped for a while after it was freed */
@@ -29,17 +29,17 @@ int tutti_host_arena_open(void);
 int tutti_host_forked(void);
 /* 1 where a region exists and this is not a child after fork. One load. */
 int tutti_host_arena_active(void);
-/* Bytes that one region may have. */
+/* Most bytes of one region. */
 size_t tutti_host_arena_most(void);
 /* Maps `fd` (whose memory is there) as a new region and gives it an id; fd is kept where own, otherwise stays the
  * caller's. out->gpu and out->program are what the caller has put there. */
 int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_region *out);
-/* Without strictness small regions are kept when they are unmapped. Gives the last one of this size again, with another
- * id and cleared: 1, or 0 where there is none. */
+/* Without strictness small regions are kept when they are unmapped. Returns the last kept region of this size, with
+ * another id and cleared. 1, or 0 if no region of this size is kept. */
 int tutti_host_region_again(size_t bytes, struct tutti_host_region *out);
 /* Lets go of what is kept. 1 where that was any. */
 int tutti_host_arena_trim(void);
-/* The region is exported: it is not kept when it is unmapped. 0 where it is no more. */
+/* The region is exported: it is not kept when it is unmapped. 0 if the region no longer exists. */
 int tutti_host_region_share(const struct tutti_host_region *region);
 /* Unmaps the region that starts at `base`; own as it was mapped. TUTTI_ERR_ARGUMENT where none does. */
 int tutti_host_region_unmap(const void *base, int own);

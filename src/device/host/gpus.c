@@ -175,7 +175,7 @@ void tutti_host_violation(int gpu, const char *format, ...)
     va_end(list);
     tutti_error("host device: %s", text);
     void *callers[CALLERS];
-    if (tutti_settings()->log == TUTTI_SET_LOG_DEBUG) /* who does it */
+    if (tutti_settings()->log == TUTTI_SET_LOG_DEBUG) /* the process that accesses it */
         backtrace_symbols_fd(callers, backtrace(callers, CALLERS), STDERR_FILENO);
 }
 

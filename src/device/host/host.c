@@ -79,7 +79,7 @@ static void read_boot(void)
     boot[n > 0 ? n : 0] = '\0';
 }
 
-/* Equal on one machine until it is started anew: the boot's number, hashed with that of the card. */
+/* Equal on one machine until it reboots: the boot's number, hashed with the card's. */
 static void card_uuid(int card, unsigned char uuid[16])
 {
     char text[96];
@@ -142,8 +142,8 @@ static void host_close(void)
 {
 }
 
-/* Calls that a GPU's driver may hold back while kernels wait. Here nothing would happen; that a thread makes one all
- * the same is said, so that it shows without a GPU. */
+/* Calls that a GPU's driver may block while kernels wait. The host device would not block; it reports a thread that
+ * makes one, so that tests find the mistake without a GPU. */
 static __thread int waiting;
 
 static void count_waiting(int more)

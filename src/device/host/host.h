@@ -1,4 +1,4 @@
-/* Operations of the host device, private to its room; what each does is said in device/device.h. */
+/* Operations of the host device, private to its room. device/device.h describes each. */
 #ifndef TUTTI_DEVICE_HOST_HOST_H
 #define TUTTI_DEVICE_HOST_HOST_H
 

@@ -18,7 +18,7 @@
 
 enum { POISON = 0xa5, ALIGNMENT = 4096, LOOK = 64 << 20, CARD_AT = 16 /* in the token: card of an export's GPU */ };
 
-/* Memory that can still be had, in bytes; fallocate would go on until the machine has none. */
+/* Free memory in bytes. fallocate would continue until the machine has no memory left. */
 static size_t available(void)
 {
     FILE *file = fopen("/proc/meminfo", "re");

@@ -25,7 +25,7 @@ struct tutti_stream {
     struct tutti_stream *next; /* of those alive */
     int gpu;
     unsigned life; /* of the GPU's context in which it was made */
-    int users;     /* who made it, and who wrapped it; under streams_lock */
+    int users;     /* its creator and its wrappers; under streams_lock */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;

@@ -202,8 +202,8 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     return status;
 }
 
-/* Addresses of the own heap are moved with it. How much of a heap is there is known to those who launch. The control
- * page is host memory. */
+/* Addresses of the PE's own heap move with the heap. The launching side knows the heap's size. The control page is host
+ * memory. */
 int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_args *args)
 {
     struct tutti_shmem_args *made = &work->shmem;

@@ -1,5 +1,5 @@
 /* Staging of buffers that are several blocks: what a collective sends to or receives from each rank. The blocks lie
- * packed behind each other in one piece of pinned or device memory, moved by one launch; the MPI is told types without
+ * packed behind each other in one piece of pinned or device memory, moved by one launch. The MPI gets types without
  * gaps. */
 #ifndef TUTTI_MPI_BLOCKS_H
 #define TUTTI_MPI_BLOCKS_H
@@ -14,7 +14,7 @@ struct tutti_side {
     int way;          /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT */
     const int *peers; /* [n], or NULL: of MPI_PROC_NULL nothing comes, and its block stays as it is */
     int only;         /* the one block that goes in, besides `way`; -1: none */
-    int as_bytes;     /* blocks of equal counts: the MPI is told bytes, so many of them as `times` says */
+    int as_bytes;     /* blocks of equal counts: the MPI gets MPI_BYTE, `times` bytes for each element */
 };
 
 struct tutti_block {

@@ -18,7 +18,7 @@ const struct tutti_bounce_kind *tutti_ordinary_kind(void);
  * device's. */
 const struct tutti_bounce_kind *tutti_image_kind(void);
 
-/* Local. Zeroed host memory in whole pages of its own, not pinned, touched by nobody yet; NULL without memory. */
+/* Local. Zeroed host memory in whole pages of its own, not pinned, untouched; NULL without memory. */
 void *tutti_overrun_map(size_t bytes);
 /* memory: from tutti_overrun_map(), or NULL. */
 void tutti_overrun_unmap(void *memory);

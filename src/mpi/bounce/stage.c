@@ -176,7 +176,7 @@ static int copy_in(struct tutti_stage *stage)
 
 /* ---- stages ---- */
 
-/* What is known of the type; 0 where the MPI will refuse the call. */
+/* Reads the type; 0 if the MPI will refuse the call. */
 static int shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutti_layout **layout)
 {
     MPI_Count lb, extent, true_lb, true_extent, size;
@@ -258,7 +258,7 @@ int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count co
         stage->memory = tutti_overrun_map(stage->bytes);
     else if (stage->packed || !layout)
         stage->memory = tutti_scratch_take(&stage->scratch, stage->packed ? &stage->places : NULL, stage->bytes);
-    else /* of the program's derived type, which an MPI may take for one with gaps though it has none */
+    else /* of the program's derived type, which an MPI may take for a type with gaps even if it has no gaps */
         stage->memory = tutti_scratch_take_image(&stage->scratch, stage->bytes);
     stage->host = stage->packed ? stage->memory : stage->memory - lowest;
     stage->staged = 1;

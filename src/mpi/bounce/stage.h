@@ -8,7 +8,7 @@
 #include "mpi/bounce/scratch.h"
 #include "mpi/real/handles.h"
 
-/* PACKED: the MPI is told the type `given`, not the program's. LATER: the contents are copied by tutti_stage_in(), not
+/* PACKED: the MPI gets the type `given`, not the program's. LATER: the contents are copied by tutti_stage_in(), not
  * at once. */
 /* LAZY: the message is likely to be a short one in place of the real one: host memory that is not pinned, and costs
  * nothing until it is touched. */

@@ -1,7 +1,7 @@
-/* The key mpi_assert_memory_alloc_kinds of a communicator's info (MPI 4.1): what the program has said of its buffers
- * there, by MPI_Comm_set_info or MPI_Comm_dup_with_info, is told by MPI_Comm_get_info, as far as such memory is taken
- * at all. MPIs that do not know the key forget it. Kept in an attribute, which goes with the communicator and is not
- * copied: duplicates have no hints of the old one. */
+/* The key mpi_assert_memory_alloc_kinds of a communicator's info (MPI 4.1): MPI_Comm_get_info returns the kinds that
+ * the program has set by MPI_Comm_set_info or MPI_Comm_dup_with_info, as far as Tutti supports them. MPIs that do not
+ * know the key forget it. Kept in an attribute, which goes with the communicator and is not copied: duplicates have no
+ * hints of the old one. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

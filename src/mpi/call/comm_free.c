@@ -7,7 +7,8 @@
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
 
-/* What has failed in the communicator's stream is said while its error handler is there; it is freed all the same. */
+/* A failure in the communicator's stream is reported while its error handler exists. The communicator is freed anyway.
+ */
 static int before_free(MPI_Comm *comm)
 {
     int status = TUTTI_OK;

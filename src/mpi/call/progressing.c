@@ -1,8 +1,9 @@
-/* Blocking calls that go to the MPI while something of Tutti's is open, which may need this thread: nothing may stand
- * still inside the MPI. A send or a receive is made by its nonblocking form and waited for by the engine. A collective
- * must be made in the same form on all ranks, which cannot know of each other what is open: it is begun when all ranks
- * have arrived at it, so that it ends without any help, and when it is known who makes the nonblocking calls that were
- * started before it on the communicator, which it must not overtake. */
+/* Blocking calls that go to the MPI while steps of Tutti's are open, which may need this thread: a wait inside the MPI
+ * could deadlock. A send or a receive is made by its nonblocking form and awaited by the engine. A collective must be
+ * made in the same form on all ranks, and a rank does not know which steps its peers have open. So the collective
+ * starts when all ranks have arrived at it, since it completes without help then. It also waits until the nonblocking
+ * calls that were started before it on the communicator were given to the team or to the MPI, since it must not
+ * overtake them. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static inline int swept(int code)
 
 /* ---- collectives ---- */
 
-/* 1 where it can be seen who has arrived. */
+/* 1 if this rank can see which ranks have arrived. */
 static int seen(const struct tutti_team *team)
 {
     return team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN;
@@ -142,7 +143,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         TUTTI_HOOKED(!meet(comm));                                                                                     \
         return swept(just_##name arguments);                                                                           \
     }
-/* Nothing is known of who comes to it. */
+/* This rank cannot see which ranks arrive. */
 #define STANDS(name, parameters, arguments)                                                                            \
     static int(*just_##name) parameters;                                                                               \
     static int progressing_##name parameters                                                                           \
@@ -196,7 +197,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
 #define EXCHANGES(name, parameters, arguments)            EXCHANGES_AS(SUFFIX_##name, name, parameters, arguments)
 #define SUFFIX_MPI_Sendrecv
 #define SUFFIX_MPI_Sendrecv_c _c
-/* Where the MPI does not pack from MPI_BOTTOM: the same elements, told from some other address. */
+/* For an MPI that does not pack from MPI_BOTTOM: the same elements, described from another address. */
 static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, int bytes, int *position, MPI_Comm comm)
 {
     if (buf || !tutti_quirks.pack_lacks_bottom)

@@ -1,5 +1,5 @@
-/* Calls of newer standards that the MPI lacks, made of those that it has: programs find the stub's by name, so they are
- * to work (law 9 of the design). What cannot be made so is said to be lacking by large.c. */
+/* Calls of newer standards that the MPI lacks, made of those that it has. Programs find them by name in the stub, so
+ * they must work (law 9 of the design). For a call that cannot be made so, large.c reports that the MPI lacks it. */
 #include "mpi/call/calls.h"
 #include "mpi/message/requests.h"
 #include "mpi/real/door.h"
@@ -93,7 +93,7 @@ static int some_of(int count, const MPI_Request requests[], int *outcount, int i
     return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
 }
 
-/* A reduction of one byte that nobody looks at. */
+/* A reduction of one byte whose result is not read. */
 static int barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     static char mine, all;

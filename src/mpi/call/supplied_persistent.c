@@ -77,8 +77,7 @@ static int supplied_alias_is_refused(const struct tutti_collective_args *args, c
            args->in.buffer && args->in.buffer == args->out.buffer;
 }
 
-/* What is wrong with the arguments, as far as it can be told on this rank; the MPI says the rest when the request is
- * started. An MPI code. */
+/* Checks the arguments as far as this rank can; the MPI checks the rest when the request is started. An MPI code. */
 static int supplied_check(const struct tutti_collective_args *args, const struct tutti_pattern *pattern)
 {
     if (tutti_pattern_has_neighbours(args->collective) && pattern->neighbours.kind == MPI_UNDEFINED)
@@ -239,7 +238,7 @@ static int supplied_supply(const struct tutti_collective_args *args, MPI_Request
     int inter;
     if (!tutti_door.on)
         return tutti_fail_comm(args->comm, tutti_lacking(args->name));
-    int code = tutti_next.MPI_Comm_test_inter(args->comm, &inter); /* which raises that it is none */
+    int code = tutti_next.MPI_Comm_test_inter(args->comm, &inter); /* which raises the error for an invalid handle */
     if (code != MPI_SUCCESS)
         return code;
     TUTTI_INSIDE();
@@ -271,7 +270,7 @@ void tutti_calls_supply_persistent(void)
 {
     const int instead = tutti_quirks_row()->persistent_read_once;
 #define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place)                                          \
-    own_##call = tutti_next.call##_init; /* NULL: the MPI has none */                                                  \
+    own_##call = tutti_next.call##_init; /* NULL: the MPI lacks the call */                                            \
     if (!tutti_next.call##_init || instead)                                                                            \
         tutti_next.call##_init = supplied_##call;
 #include "tutti/collectives.def"

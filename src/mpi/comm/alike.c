@@ -5,7 +5,7 @@
 #include "mpi/comm/neighbours.h"
 #include "mpi/real/errors.h"
 
-enum { KEEP_RANKS = 0 }; /* no reordering: a rank is who it is in `comm` */
+enum { KEEP_RANKS = 0 }; /* no reordering: a rank keeps its number of `comm` */
 
 static int no_memory(MPI_Comm comm)
 {

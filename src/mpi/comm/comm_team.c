@@ -1,4 +1,5 @@
-/* The team of a communicator: made at once, or begun without waiting and ended when the records of all ranks have come.
+/* The team of a communicator: made at once, or begun without waiting and completed when all ranks' records have
+ * arrived.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,8 +13,8 @@
 
 static pthread_mutex_t opening_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Ranks on several nodes do not have to meet: who has started a nonblocking call may be inside a blocking one of the
- * MPI before the others have started it. */
+/* Ranks on several nodes do not have to meet: a rank that has started a nonblocking call may be inside a blocking call
+ * of the MPI before the others have started theirs. */
 static void team_apart(struct tutti_comm *comm)
 {
     comm->team = tutti_team_apart(tutti_door.node, &comm->transport.base, "ranks on several nodes");
@@ -42,8 +43,8 @@ static void make_team(struct tutti_comm *comm)
     }
 }
 
-/* Room for the exchange of one communicator at a time, where there is no memory: who stayed away would leave the others
- * in it. */
+/* Room for the exchange of one communicator at a time, used if there is no memory: a rank that stays away would leave
+ * the others waiting in the exchange. */
 static struct tutti_comm_opening reserve;
 static char reserve_records[TUTTI_EXCHANGE_BYTES * TUTTI_MAX_RANKS];
 static atomic_int reserved;

@@ -20,7 +20,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_comm *all;
 static int keyval, closing;
 static struct tutti_comm_users told;
-static struct tutti_reserve states; /* who had none would not take part in the making of a team */
+static struct tutti_reserve states; /* a rank without it could not take part in making a team */
 
 static void put(struct tutti_comm_table *table, uint64_t key, struct tutti_comm *comm)
 {
@@ -245,7 +245,7 @@ void tutti_comms_close(void)
     tutti_next.MPI_Comm_free_keyval(&keyval);
 }
 
-/* After fork: nothing of it may be used or told to anybody. */
+/* After fork: the child may not use it, nor notify peers. */
 void tutti_comms_forget(void)
 {
     atomic_store(&tutti_comm_table, NULL);

@@ -1,4 +1,4 @@
-/* Communicators: what is known of each, their teams, and the transport over one. */
+/* Communicators: the record of each, its team, and the transport over it. */
 #ifndef TUTTI_MPI_COMMS_H
 #define TUTTI_MPI_COMMS_H
 
@@ -82,18 +82,18 @@ static inline struct tutti_comm *tutti_comm_find(MPI_Comm comm)
 }
 /* Collective over the communicator at its first reduction; NULL where the handle is not valid (nothing was done). */
 struct tutti_comm *tutti_comm_make(MPI_Comm handle);
-/* comm_team.c: gives a new one its team, or says why it has none; without `wait`, the ranks' records may be on their
- * way then. */
+/* comm_team.c: gives a new one its team, or the reason for having no team. Without `wait` it may return before the
+ * ranks' records have arrived. */
 void tutti_comm_team(struct tutti_comm *comm, int wait);
 /* As tutti_comm_make(), without waiting: where it is collective, `opening` is set on return. */
 struct tutti_comm *tutti_comm_begin(MPI_Comm handle);
-/* Local: ends the making of a team whose records have come; with `wait`, waits for them. 1 where `opening` is NULL on
- * return. Safe from several threads. */
+/* Local: completes a team whose records have arrived; with `wait`, waits for them. 1 if `opening` is NULL on return.
+ * Safe from several threads. */
 int tutti_comm_ready(struct tutti_comm *comm, int wait);
-/* Local: the team of a communicator whose records are on their way; NULL: there is none, or it is ready now. */
+/* Local: the team of a communicator whose records have not all arrived. NULL: no such team, or it is complete now. */
 struct tutti_team *tutti_comm_early(struct tutti_comm *comm);
-/* Local: nobody ends the making of the team in between; where its ranks share no memory, the end takes the nonblocking
- * team away.
+/* Local: no thread completes the team in between. If its ranks share no memory, the completion frees the nonblocking
+ * team.
  */
 void tutti_comm_hold(struct tutti_comm *comm);
 void tutti_comm_let_go(struct tutti_comm *comm);
@@ -108,8 +108,8 @@ void tutti_comm_hierarchy_begin(struct tutti_comm *comm);
 struct tutti_hierarchy *tutti_comm_hierarchy(struct tutti_comm *comm);
 /* The communicator goes. */
 void tutti_comm_hierarchy_end(struct tutti_comm *comm);
-/* Contexts for the transports of hierarchies, over a communicator of the world's ranks; NULL: there is none. Set where
- * that communicator is made, freed by tutti_comms_close(). */
+/* Contexts for the transports of hierarchies, over a communicator of the world's ranks; NULL: not made. Set when that
+ * communicator is made, freed by tutti_comms_close(). */
 extern struct tutti_contexts *tutti_comm_contexts;
 struct tutti_comm_opening {
     struct tutti_team *team;
@@ -123,9 +123,10 @@ int *tutti_world_ranks(MPI_Comm comm, int *n);
  * even have Tutti in front. The node must be known. */
 enum tutti_whose { TUTTI_OURS, TUTTI_OF_NODES, TUTTI_OF_OTHERS };
 enum tutti_whose tutti_whose(MPI_Comm comm);
-/* Who has something on a communicator that leaves. */
+/* Users of a communicator, which are called before it is freed. */
 struct tutti_comm_users {
-    void (*leave)(struct tutti_comm *comm); /* waits until it is known who makes each of its nonblocking calls */
+    void (*leave)(
+        struct tutti_comm *comm); /* waits until each of its nonblocking calls was given to the team or to the MPI */
     int (*close_stream)(struct tutti_comm *comm, int closing); /* see tutti_comm_stream_close() */
     void (*connect)(struct tutti_team *team, int gpu);         /* see tutti_endpoints_connect() */
 };

@@ -1,4 +1,4 @@
-/* Who the ranks of a communicator are. */
+/* The ranks of a communicator: their numbers in the world. */
 #include <stdlib.h>
 
 #include "mpi/comm/comms.h"

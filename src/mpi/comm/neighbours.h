@@ -6,7 +6,7 @@
 
 struct tutti_neighbours {
     int kind;                  /* MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH; MPI_UNDEFINED: no topology */
-    int *from, *to, ins, outs; /* ranks; MPI_PROC_NULL: nobody */
+    int *from, *to, ins, outs; /* ranks, or MPI_PROC_NULL */
     void *own;
 };
 

@@ -1,5 +1,5 @@
-/* Ranks that are in the MPI with a reduction that nobody else makes (team/stranded.h): it is made with them, of zeros.
- */
+/* Ranks that wait in the MPI in a reduction that no other rank calls (team/stranded.h): this rank calls it too, with
+ * zeros. */
 #include <limits.h>
 #include <stdlib.h>
 

@@ -26,7 +26,7 @@ static MPI_Request request_of(const uintptr_t *handle)
     return request;
 }
 
-/* The bytes of a message that has come; negative where the MPI does not know. */
+/* The bytes of a message that has arrived; negative if the MPI does not know. */
 static int fill(struct tutti_came *came, const MPI_Status *status)
 {
     MPI_Count bytes = -1;
@@ -121,7 +121,8 @@ int tutti_transport_cancel(struct tutti_transport *transport, struct tutti_trans
     *cancelled = 0;
     if (tutti_next.MPI_Cancel(&request) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
-    /* Where it has no message it ends at once; where it has one that may need its sender, so it is not waited for. */
+    /* A receive without a message ends at once. A receive with a message may need its sender, so no wait for it here.
+     */
     if (tutti_next.MPI_Request_get_status(request, &ended, &status) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     if (!ended || tutti_next.MPI_Test_cancelled(&status, cancelled) != MPI_SUCCESS || !*cancelled)

@@ -44,10 +44,10 @@ static int ended(void *with)
     return flag || e->code != MPI_SUCCESS;
 }
 
-/* Ends a nonblocking call. A plain MPI waits for ever for a process that has died: here the wait ends with
- * TUTTI_ERR_PEER. The request is lost then and the MPI may still use its buffers. A stall is said once, without the
- * rank that is missing, which nobody can know before the ranks have met. No time limit: the MPI's own call, in whose
- * place this is waited, has none either, and a program on host memory must not fail for it. */
+/* Completes a nonblocking call. A plain MPI waits for ever for a process that has died; here the wait ends with
+ * TUTTI_ERR_PEER. Then the request is lost, and the MPI may still use its buffers. A stall is reported once, without
+ * the missing rank, which is unknown before the ranks have met. There is no time limit, as in the MPI's own call: a
+ * program on host memory must not fail for it. */
 static int await(struct tutti_transport *transport, int code, MPI_Request *request)
 {
     char what[160];
@@ -67,7 +67,7 @@ static int watched(struct tutti_transport *transport, const void *in, size_t in_
     size_t size = (size_t)transport->size, out_bytes = bytes * size;
     char *room = malloc(in_bytes + out_bytes + 1);
     MPI_Request request = tutti_handles.no_request;
-    const void *from = room ? room : in; /* who stayed away would leave the others in the exchange */
+    const void *from = room ? room : in; /* a rank that stays away would leave the others waiting in the exchange */
     void *to = room ? room + in_bytes : out;
     if (room)
         memcpy(room, in, in_bytes);
@@ -206,7 +206,7 @@ static void progress(struct tutti_transport *transport)
         return;
     TUTTI_INSIDE();
     tutti_own_progress();
-    if (!tutti_waiting_now()) /* all have come then; before, a peer may be waiting for something of this rank's */
+    if (!tutti_waiting_now()) /* then all have arrived; before, a peer may need progress of this rank */
         tutti_progress_poll();
 }
 

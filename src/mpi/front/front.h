@@ -26,7 +26,7 @@ int tutti_life_all_here(void);
 void tutti_sessions_world(void);
 /* 1 where the door stands over a communicator of a session, so that it outlives MPI_Finalize. */
 int tutti_sessions_carry(void);
-/* All ranks have come to MPI_Finalize; it has been called. */
+/* All ranks have entered MPI_Finalize. */
 void tutti_sessions_world_ends(void);
 void tutti_sessions_world_over(void);
 

@@ -1,16 +1,16 @@
 /* Do all ranks of the job have Tutti in front? A rank may have been started without it (another program of the job, a
  * wrapper that clears LD_PRELOAD, TUTTI_DEVICE=none). Such a rank makes none of Tutti's own collectives: the messages
- * of these would meet its next collective. Nor may it be asked by a message, which its next receive could take. So
- * nothing is sent through the MPI before it is known that all ranks have Tutti:
+ * of these would meet its next collective. Nor may another rank send it a question, which its next receive could take.
+ * So nothing is sent through the MPI before all ranks are known to have Tutti:
  *
  * - The ranks of a machine meet at a Unix socket (team/roll.h) whose name follows from what the launcher has put into
  *   their environment: the job, and how many of its ranks are here.
  * - The machines of a job meet in the launcher's name service (MPI_Publish_name and MPI_Lookup_name), which the leaders
  *   of the machines alone ask, and other ranks do not see.
  *
- * In both the ranks with Tutti come to one decision, whatever the time that they take: one rank decides, and who has
- * told it of itself waits for its word. Where the launcher says neither, or has no name service, all ranks count as
- * having Tutti, as before. */
+ * In both cases all ranks with Tutti reach one decision, independent of their timing: one rank decides, and each rank
+ * that has registered with it waits for its decision. If the launcher sets no such environment, or has no name service,
+ * all ranks count as having Tutti. */
 #include "mpi/front/job.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ static int number(const char *const names[])
     return -1;
 }
 
-/* Who has made the socket over which a rank talks to the launcher's process of this machine; 0: that is not known. */
+/* The process that made the socket between a rank and the launcher's process of this machine; 0: unknown. */
 static int launcher_process(void)
 {
     struct ucred peer = {.pid = 0};

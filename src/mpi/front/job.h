@@ -5,8 +5,8 @@
 /* Local, before the MPI's own MPI_Init: lets the other ranks of this machine know that this rank has Tutti. */
 void tutti_job_enter(void);
 /* After it; collective over the ranks that have Tutti, which all get the same answer. 1: all ranks of the job have
- * Tutti, or the launcher does not say enough to find out. 0: some have none; a warning has named them. Calls nothing of
- * the MPI that another rank could notice. */
+ * Tutti, or the launcher's environment does not suffice to find out. 0: some ranks do not; a warning has named them.
+ * Makes no call of the MPI that another rank could notice. */
 int tutti_job_whole(void);
 
 /* job_nodes.c: the same over the machines of the job, on the rank that leads on each. `job`: the same text on all ranks

@@ -171,7 +171,7 @@ void tutti_life_open(int multiple)
         tutti_hook_open();
     tutti_endpoints_open();
     tutti_landing_open();
-    tutti_comm_make(tutti_handles.world); /* so that its first call, if it is a nonblocking one, waits for nobody */
+    tutti_comm_make(tutti_handles.world); /* so that a nonblocking first call waits for no rank */
     hear_of_forks();
     tutti_door.on = 1;
     tutti_front->table(TUTTI_TABLE_DOOR);

@@ -1,4 +1,4 @@
-/* The global address space over a communicator of the MPI: who begins it, and what becomes of it in MPI_Finalize. */
+/* The global address space over a communicator of the MPI: its beginning, and its end in MPI_Finalize. */
 #include "shmem/shmem.h"
 
 #include <dlfcn.h>
@@ -101,7 +101,8 @@ static int begin(void)
     if (over)
         return refuse("tshmem_init", "MPI_Finalize has been called");
     tutti_next.MPI_Initialized(&there);
-    if (!there) { /* whatever the program asks for: with it a thread of Tutti's serves PEs of other nodes at any time */
+    if (!there) { /* independent of the program's wish: with it a thread of Tutti's serves PEs of other nodes at any
+                     time */
         if (tutti_door_MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &given) != MPI_SUCCESS)
             return refuse("tshmem_init", "MPI_Init failed");
         began = 1;

@@ -5,8 +5,8 @@
  * - The library has an undefined symbol PMPI_x. The loader binds that symbol to the stub, the first definition in the
  *   search order. The stub's MPI_x entry jumps to the library, and the library's PMPI_x call comes to Tutti. The
  * library sees each call of the program with the program's arguments.
- * - The library has none, because it asks dlsym(RTLD_NEXT, "PMPI_x"), which finds the MPI's. A jump to the library
- * would bypass Tutti. So Tutti comes first, and calls the library wherever it would call the MPI's x.
+ * - The library has no such symbol, because it asks dlsym(RTLD_NEXT, "PMPI_x"), which finds the MPI's. A jump to the
+ * library would bypass Tutti. So Tutti comes first, and calls the library wherever it would call the MPI's x.
  *
  * A library that defines PMPI_x itself is called in the MPI's place too.
  *

@@ -18,7 +18,7 @@
 #include "mpi/real/calls.inc"
 
 struct tutti_door {
-    const struct tutti_device *device; /* NULL: this process has none */
+    const struct tutti_device *device; /* NULL in a process without it */
     struct tutti_node *node;           /* NULL: no ranks can share memory, or none was agreed */
     int on;                            /* between MPI_Init and MPI_Finalize, where a device is possible */
     int aware;                         /* the MPI takes device pointers itself */

@@ -1,11 +1,11 @@
-/* Progress hooks of the MPI: its own progress brings on what is open here while this thread stands in a blocking call
- * that is the MPI's. That is for collectives over several nodes: whether the other ranks have arrived cannot be seen
- * from here (progressing.c), so the call must be made, and some rank of this node may need a step of this one first. */
+/* Progress hooks of the MPI: the MPI's progress polls Tutti's open steps while this thread waits in a blocking call of
+ * the MPI. Collectives over several nodes need this: Tutti cannot see whether ranks of other nodes have arrived
+ * (progressing.c), so the call must be made, and a rank of this node may need a step of this rank first. */
 #ifndef TUTTI_MPI_HOOK_H
 #define TUTTI_MPI_HOOK_H
 
-/* Local, in MPI_Init and MPI_Finalize; closing one that is not open does nothing. Opened without MPI_THREAD_MULTIPLE
- * alone: there the helper brings on what is open. */
+/* Local, in MPI_Init and MPI_Finalize; closing a hook that is not open does nothing. Opened only without
+ * MPI_THREAD_MULTIPLE: with it the helper thread polls the open steps. */
 void tutti_hook_open(void);
 void tutti_hook_close(void);
 /* 1 where the MPI has taken the hook. */

@@ -150,8 +150,8 @@ int tutti_own_request(int persistent, MPI_Request *request, int *tag)
     return -1;
 }
 
-/* A test of what has not come: an MPI looks everywhere before it says so. A probe may find an old message and do no
- * more, and one of this process alone need not look at others at all. */
+/* A test of a request that is not complete: an MPI polls all its networks before it returns false. A probe may find an
+ * old message and poll nothing; a probe within this process alone need not poll others. */
 void tutti_own_progress(void)
 {
     int flag;
@@ -182,7 +182,7 @@ static void end_pulse(void)
 
 void tutti_own_complete(int tag)
 {
-    MPI_Request request; /* not by a call that brings others on: locks may be held */
+    MPI_Request request; /* not by a call that makes progress of others: locks may be held */
     TUTTI_INSIDE();
     if (tutti_next.MPI_Isend(NULL, 0, tutti_handles.byte, 0, tag, self, &request) == MPI_SUCCESS)
         tutti_next.MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -11,10 +11,10 @@ void tutti_own_open(void);
 int tutti_own_last_tag(void);
 /* Local. 0, or -1 where there are no more. A persistent one is started as any. */
 int tutti_own_request(int persistent, MPI_Request *request, int *tag);
-/* Makes the MPI bring its own calls on, whatever messages have come that nobody has asked for. Never waits. */
+/* Makes the MPI progress its own calls, also if messages have arrived that match no receive. Never waits. */
 void tutti_own_progress(void);
-/* The active request of this tag completes. Made while the step is still open, so that nobody is inside MPI_Wait for
- * it: a thread that waits may not see what another one has sent to its own process (quirks.h). */
+/* The active request of this tag completes. Made while the step is still open, so that no thread is inside MPI_Wait for
+ * it: a waiting thread may not see what another thread has sent to its own process (quirks.h). */
 void tutti_own_complete(int tag);
 /* Gives the MPI a message from this process to itself, which it has matched on return. The text stays until `sending`
  * is complete. One call at a time. 0, or -1. */
@@ -34,8 +34,8 @@ void tutti_own_end(int persistent, MPI_Request *request);
 MPI_Comm tutti_own_stand_in(MPI_Comm comm);
 /* The communicator of this process alone, which returns its errors: for questions that may be errors. */
 MPI_Comm tutti_own_quiet(void);
-/* 1 where the MPI takes the type for messages: it has it, and it is committed. No call says so: the MPI is asked by a
- * broadcast from this process to nobody, which moves nothing. */
+/* 1 if the MPI takes the type for messages: it exists and is committed. No call of the MPI returns this; a broadcast on
+ * MPI_COMM_SELF, which moves nothing, fails if not. */
 int tutti_own_asks(MPI_Datatype type);
 /* Before MPI_Finalize; idle: none is open. */
 void tutti_own_close(int idle);

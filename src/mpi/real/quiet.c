@@ -9,7 +9,7 @@ atomic_int tutti_errors_return;
 
 /* MPI_COMM_WORLD and MPI_COMM_SELF, where errors of calls without a communicator are raised. */
 enum { WORLD, SELF, COMMS };
-static int is_set[COMMS] = {[WORLD] = 1}; /* MPI_COMM_SELF, to which nobody has set one, has that of MPI_COMM_WORLD */
+static int is_set[COMMS] = {[WORLD] = 1}; /* MPI_COMM_SELF without a handler of its own has that of MPI_COMM_WORLD */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* handlers are not the program's while it is held */
 
 static MPI_Comm comm_of(int place)

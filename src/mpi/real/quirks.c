@@ -111,7 +111,7 @@ static const struct row {
       .packs_plainly = ASK}},
 };
 
-/* NUMBER() of the first "4.1" in the text; 0: there is none. */
+/* NUMBER() of the first version such as "4.1" in the text; 0: the text has no version. */
 static long number_in(const char *text)
 {
     char *end;

@@ -1,10 +1,10 @@
-/* What MPIs do otherwise than the standard says, or than each other: the one place that knows MPIs by name. One row an
- * MPI is chosen at MPI_Init by what it says of its version; whoever depends on such a thing asks a field. Versions are
- * those in which it was seen. Knows no mpi.h, so that a test may choose rows too.
+/* Where MPIs differ from the standard or from each other: the one place that knows MPIs by name. MPI_Init chooses a row
+ * by the text of the MPI's version; code that depends on a difference reads a field. Versions are those in which the
+ * difference was seen. Knows no mpi.h, so that a test may choose rows too.
  *
  * Done under every MPI, because of one, and asked of no field:
  * - A receive from MPI_PROC_NULL is never made by MPI_Irecv in place of MPI_Recv: MPICH 4.0 gives it no status.
- * - A receive is completed before it is freed: MPICH 4.0 forgets that one is posted (own.h).
+ * - A receive is completed before it is freed: MPICH 4.0 forgets a posted receive (own.h).
  * - A request of Tutti's own completes while its step is open: a thread of MPICH 4.0 that waits does not see what
  *   another one sends to its own process (own.h).
  * - A send to its own process may be done later than its data have left (rndv_progress.c): in MPICH when it is
@@ -18,8 +18,8 @@
  * - True bounds are not compared: Open MPI's are wrong for a stride of minus one byte, MPICH counts parts of no bytes
  *   (datatypes.c).
  * - Questions that may be errors are asked on a communicator of Tutti's own (own.h), and no handler of the program's is
- *   set for them but where raises_on_world: MPICH makes a difference between a handler that nobody has set and the same
- *   one set. */
+ *   set for them but where raises_on_world: MPICH treats a default handler and the same handler after it was set
+ *   differently. */
 #ifndef TUTTI_MPI_QUIRKS_H
 #define TUTTI_MPI_QUIRKS_H
 
@@ -43,15 +43,15 @@ struct tutti_quirks {
 
     /* ---- errors ---- */
 
-    /* An error ends the program, whatever its handler: Intel MPI 2021 by the standard ABI. Nothing may be asked of it
-     * that is an error. */
+    /* An error ends the program with every handler: Intel MPI 2021 by the standard ABI. Tutti makes no call
+     * that may be an error. */
     int ends_on_errors;
-    /* Some errors are raised on MPI_COMM_WORLD, whatever the communicator: Open MPI 4.1 to 5.0. */
+    /* Some errors are raised on MPI_COMM_WORLD instead of the call's communicator: Open MPI 4.1 to 5.0. */
     int raises_on_world;
     /* MPI_Request_get_status returns the error that a receive has ended with, and raises it each time, on
      * MPI_COMM_WORLD or MPI_COMM_SELF: MPICH 4.0 to 5.0, Intel MPI 2021. */
     int looks_raise;
-    /* The completion of one nonblocking receive raises its error on MPI_COMM_WORLD, whatever the communicator: MPICH
+    /* The completion of one nonblocking receive raises its error on MPI_COMM_WORLD instead of its communicator: MPICH
      * 4.0, Intel MPI 2021. */
     int waits_raise_on_world;
 

@@ -19,8 +19,9 @@ struct tutti_stub {
     const char *const *name; /* of each call */
     void *const *lacking;    /* of each call: where the entry goes if this MPI has no such call */
     /* Of each call: the MPI_ function of a profiling library that lies between Tutti and the MPI in the search order;
-     * NULL: there is none. `wraps`: it calls PMPI_x by name, which leads to the stub, so the MPI_ entry always jumps to
-     * it. `beneath`: it finds PMPI_x by dlsym(RTLD_NEXT), which skips Tutti, so Tutti calls it in place of the MPI. */
+     * NULL: no such library. `wraps`: it calls PMPI_x by name, which leads to the stub, so the MPI_ entry always jumps
+     * to it. `beneath`: it finds PMPI_x by dlsym(RTLD_NEXT), which skips Tutti, so Tutti calls it in place of the MPI.
+     */
     void *const *wraps;
     void *const *beneath;
 };
@@ -31,8 +32,8 @@ typedef int tutti_front_open_fn(const struct tutti_stub *stub, char *why, size_t
 /* Exported as tutti_front_mpix_type: the MPI's handle for a half precision type into *handle (`size` bytes); 0 or -1.
  */
 typedef int tutti_front_mpix_type_fn(int which, void *handle, size_t size);
-/* Exported as tutti_front_mpix_call: the function of mpix.h of that name, for a program whose handles have `size`
- * bytes; NULL where there is none. */
+/* Exported as tutti_front_mpix_call: the function `name` of mpix.h, for a program whose handles have `size` bytes. NULL
+ * if mpix.h has no such function. */
 typedef void *tutti_front_mpix_call_fn(const char *name, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* What has come for several requests of one kind: it is fetched together, in one launch, by the kind. */
+/* Messages that have arrived for several requests of one kind: the kind fetches them together, in one launch. */
 #ifndef TUTTI_MPI_REQUEST_BATCH_H
 #define TUTTI_MPI_REQUEST_BATCH_H
 

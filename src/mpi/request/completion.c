@@ -91,7 +91,7 @@ static int no_memory(int n)
     return tutti_fail_self(MPI_ERR_NO_MEM);
 }
 
-/* Of a call whose requests are not under watch: what the program has freed may have come with what it has completed. */
+/* Of a call whose requests are not under watch: messages of freed requests may have arrived with those it completed. */
 static int swept(int code)
 {
     tutti_requests_sweep(0);
@@ -153,7 +153,7 @@ static int settle_some(struct list *list, const MPI_Request *requests, const int
     return result == MPI_ERR_IN_STATUS && !wrong ? MPI_SUCCESS : result;
 }
 
-/* After a call that completes one of several: that one, if any. */
+/* After a call that completes one of several: the completed request, if any. */
 static int settle_any(struct list *list, const MPI_Request *requests, int i, int code)
 {
     return i >= 0 && i < list->n ? settle(list, i, code, 0, requests[i], list->status) : code;

@@ -14,7 +14,7 @@ static void started(struct tutti_request *entry)
     }
 }
 
-/* What is active is refused by who starts it: the MPI, or an entry under those that are prepared. */
+/* Starting an active request is an error: the MPI reports it, or the entry below those that are prepared. */
 static int start(struct tutti_request *top, MPI_Request *request)
 {
     struct tutti_request *entry = top;

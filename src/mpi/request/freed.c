@@ -30,7 +30,7 @@ void tutti_request_orphan(struct tutti_request *entry)
     tutti_step_open(&step);
 }
 
-/* 1 where nothing of it is left for the program, and the MPI has it no more. An error is nobody's. */
+/* 1 if the request has completed and the MPI has freed it. No caller gets its error. */
 static int complete(struct tutti_request *entry)
 {
     int flag = 0, code = MPI_SUCCESS;

@@ -1,8 +1,8 @@
-/* Requests that stand for something of Tutti's: a side table from the MPI's own requests to entries, each of a kind,
- * which is one table of operations. What completes, cancels, frees or starts requests knows entries and no kinds.
+/* Requests that stand for operations of Tutti's: a side table from the MPI's own requests to entries, each of a kind,
+ * which is one table of operations. Code that completes, cancels, frees or starts requests knows entries and no kinds.
  *
- * Several entries of one request are a chain: each stands on the next, `under` it, which is asked first wherever what
- * has come is handed on. Entries come from a list of their own; a kind's data lie in the entry. */
+ * Several entries of one request are a chain: each lies on the next one, `under` it, whose operation runs first where
+ * data move. Entries are taken from a list of their own; a kind's data lie in the entry. */
 #ifndef TUTTI_MPI_REQUEST_REQUEST_H
 #define TUTTI_MPI_REQUEST_REQUEST_H
 
@@ -42,9 +42,9 @@ struct tutti_request_kind {
 
     /* 1 where waiting for it needs this thread. */
     int (*listens)(const struct tutti_request *entry);
-    /* Looks whether something has come and brings it on, without waiting; `request` may be of the null handle. Sets
-     * entry->coming. What can be fetched with others in one launch goes into the batch. batch NULL: no call is at the
-     * entry; nothing is fetched, and entry->coming stays. */
+    /* Makes progress without waiting; `request` may be of the null handle. Sets entry->coming. Messages that can be
+     * fetched with others in one launch go into the batch. batch NULL: no completion call looks at the entry; nothing
+     * is fetched, and entry->coming stays. */
     void (*progress)(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch);
     /* The MPI has completed it with this status, or will when asked; it was not cancelled. 1 where its data are still
      * to be fetched; they go into the batch, where that is not NULL. */
@@ -97,7 +97,7 @@ struct tutti_request {
 
 extern atomic_int tutti_requests_open;
 
-/* 1 where no request is under watch: all that a program pays that has none. */
+/* 1 if no request is under watch: the only cost for programs without such requests. */
 static inline int tutti_requests_none(void)
 {
     return likely(atomic_load_explicit(&tutti_requests_open, memory_order_relaxed) == 0);
@@ -107,7 +107,7 @@ static inline int tutti_requests_none(void)
 struct tutti_request *tutti_request_new(const struct tutti_request_kind *kind, MPI_Request handle, MPI_Comm comm);
 /* One entry that is in no table and has nothing any more. */
 void tutti_request_give(struct tutti_request *entry);
-/* Takes the chain out; NULL where there is none. It is put back, dropped or freed. */
+/* Takes the request's chain out; NULL: no chain. The caller puts it back, drops it or frees it. */
 struct tutti_request *tutti_request_take(MPI_Request request);
 /* Looks at the chain, which stays. */
 struct tutti_request *tutti_request_see(MPI_Request request);
@@ -131,8 +131,8 @@ static inline int tutti_request_begun(struct tutti_request *entry, MPI_Request r
     entry->handle = request;
     return tutti_request_put(entry);
 }
-/* No entry could be had for a request that is under way: says so. What its call uses must live until it completes, so
- * it is lost rather than reused too early. An MPI code. */
+/* There was no memory for the entry of an active request: reports it. The memory that its call uses must live until it
+ * completes, so that memory is leaked rather than reused too early. An MPI code. */
 int tutti_request_lost(MPI_Comm comm);
 /* 1 where the request outlives its completion. */
 int tutti_request_lives(const struct tutti_request *entry);
@@ -153,7 +153,7 @@ static inline int tutti_is_coming(const struct tutti_request *entry)
     return 0;
 }
 
-/* Brings on what has come of these, without waiting for others. The entries were taken out; NULL ones are passed over.
+/* Makes progress of these without waiting for others. The entries were taken out; NULL ones are skipped.
  */
 void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n);
 /* The same for requests that have completed with these statuses, all together, before they are delivered; statuses[k]

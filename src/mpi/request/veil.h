@@ -1,5 +1,5 @@
-/* Lists of requests for the MPI without those whose data are still on their way: the MPI would complete them, and
- * whoever only looks would have to wait for the data. */
+/* Lists of requests for the MPI without those whose data have not arrived: the MPI would complete them, and a call that
+ * must not wait would have to wait for the data. */
 #ifndef TUTTI_MPI_REQUEST_VEIL_H
 #define TUTTI_MPI_REQUEST_VEIL_H
 

@@ -13,7 +13,7 @@ struct tutti_mine {
 };
 extern const struct tutti_mine tutti_nobody;
 
-/* Brings on all that is open, and what these requests wait for. */
+/* Polls all open steps, and the operations that these requests wait for. */
 void tutti_mine_poll(const struct tutti_mine *mine);
 
 /* The MPI's own calls, patiently. MPI codes. */

@@ -11,7 +11,7 @@
 #include "mpi/real/door.h"
 
 struct tutti_layout {
-    const struct tutti_plan *plan; /* NULL: there is none, for this reason: */
+    const struct tutti_plan *plan; /* NULL: no plan, for this reason: */
     const char *why;
     MPI_Count size, extent, true_lower, true_extent; /* as the MPI says, or the plan where it is narrower */
     unsigned basic;                                  /* as in struct tutti_reading */
@@ -24,8 +24,8 @@ struct tutti_layout {
     MPI_Datatype handle; /* of a predefined type */
 };
 
-/* Local, any thread. The layout of a valid type, made where there was none yet; NULL without memory. Valid as long as
- * the type: who needs the plan for longer holds it. */
+/* Local, any thread. The layout of a valid type, made at its first use; NULL without memory. Valid as long as the type:
+ * a caller that needs the plan for longer holds a reference. */
 struct tutti_layout *tutti_layout_of(MPI_Datatype type);
 /* 1 where the MPI takes the type for messages: it has been committed. `layout` is that of `type`. */
 int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type);

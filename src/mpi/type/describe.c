@@ -151,8 +151,8 @@ static int scaled(struct tutti_reading *reading, const int64_t *from, size_t n, 
     return TUTTI_OK;
 }
 
-/* Lengths and displacements are numbered from `lengths` (0: there are none) and from `places` on. They stay where the
- * MPI has put them. */
+/* Lengths and displacements are numbered from `lengths` (0: no lengths) and from `places` on. They stay in the MPI's
+ * arrays. */
 static int lists(struct tutti_reading *reading, const struct tutti_contents *what, struct tutti_description *made,
                  size_t lengths, size_t places, MPI_Count scale)
 {

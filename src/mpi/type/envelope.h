@@ -40,7 +40,7 @@ static inline int64_t tutti_contents_number(const struct tutti_contents *what, s
         return what->count[i];
     return i < what->integers ? what->integer[i] : what->address[i - what->integers];
 }
-/* The numbers from the i-th on, as they were told: NULL, or not. */
+/* The numbers from the i-th on, as the envelope has them; may be NULL. */
 static inline const int *tutti_contents_short(const struct tutti_contents *what, size_t i)
 {
     return !what->large && i < what->integers ? what->integer + i : NULL;

@@ -71,7 +71,7 @@ static int joined(const struct signature *part, size_t n, struct signature *out)
     return status;
 }
 
-/* The value of a pair that has an int behind it. No type: it is none of those. */
+/* The type of the value of a pair whose second member is an int. No type: `type` is no such pair. */
 static MPI_Datatype value_of(MPI_Datatype pair)
 {
     const MPI_Datatype pairs[][2] = {{MPI_FLOAT_INT, MPI_FLOAT}, {MPI_DOUBLE_INT, MPI_DOUBLE},

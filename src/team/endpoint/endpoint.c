@@ -12,7 +12,7 @@
 
 enum { WATCH_NS = 5000000 };
 
-/* At most half of the cache is kept for what is known, so that collectives always find room in it. */
+/* Known allocations keep at most half of the cache, so that collectives always find room in it. */
 static int known_of_a_peer(int ranks)
 {
     const int entries = (int)tutti_settings()->cache_entries / 2, each = ranks > 1 ? entries / (ranks - 1) : 0;
@@ -178,7 +178,7 @@ static void begin_life(struct tutti_endpoint *endpoint, int index)
     reset_maps(endpoint);
 }
 
-/* Place of the GPU, in whatever life; -1: it has none. */
+/* Place of the GPU, in any of its lives; -1: it has no place. */
 static int place_of(const struct tutti_endpoint *endpoint, int gpu)
 {
     int index = atomic_load(&endpoint->gpus) - 1;

@@ -50,7 +50,7 @@ static int is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id
     return 0;
 }
 
-/* Keeps a mapping in place of one that nobody leases, and tells its owner. Takes over the reference. */
+/* Keeps a mapping in place of one without a lease, and sends its owner a notice. Takes over the reference. */
 static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_mapping *held)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
@@ -224,7 +224,7 @@ uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, 
     return __atomic_load_n(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].scratch.offset, __ATOMIC_RELAXED);
 }
 
-/* ---- what is known; the lock is held ---- */
+/* ---- known allocations; the lock is held ---- */
 
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
 {

@@ -53,14 +53,14 @@ struct tutti_endpoint {
     int connecting;    /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
     int connected;     /* 1: there has been one: what messages of its ranks need is mapped */
     uint64_t sequence;
-    uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held: by who sends */
+    uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
     _Atomic int rndvs;                                       /* in use */
-    struct tutti_step *step;                                 /* open once for each of them; NULL: there is none */
+    struct tutti_step *step;                                 /* open once for each of them; NULL: not open */
     unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */
     _Atomic int asking;               /* peers that were asked for a descriptor */
-    _Atomic uint64_t again;           /* when scratches that could not be mapped are tried next; 0: there are none */
-    _Atomic uint32_t heard;           /* of the node's, as far as it has been followed */
-    int most;                         /* known of one peer */
+    _Atomic uint64_t again; /* time of the next attempt to map scratches that could not be mapped; 0: all are mapped */
+    _Atomic uint32_t heard; /* of the node's, as far as it has been followed */
+    int most;               /* known of one peer */
     struct tutti_endpoint_piece {
         uint64_t at, bytes; /* of the scratch of `gpu`; bytes 0: none */
         int to, gpu;        /* as the rendezvous says, which others can write */
@@ -100,12 +100,12 @@ static inline struct tutti_endpoints *tutti_endpoint_theirs(const struct tutti_e
 
 /* The lock is held. The rendezvous is free again. */
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
-/* The lock is held, here and below. Nobody will take a rendezvous of this rank from its buffer any more. */
+/* The lock is held, here and below. No rank will fetch a rendezvous of this rank from its buffer any more. */
 void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Sends what peers have asked for. */
 void tutti_endpoint_serve(struct tutti_endpoint *endpoint);
-/* This rank's scratch on its GPU `index`, taken and offered to the peers where it is not yet; NULL where there is none,
- * or none can be taken now. */
+/* This rank's scratch on its GPU `index`, allocated and offered to the peers at its first use. NULL if it cannot be
+ * allocated now. */
 char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index);
 /* 1 where nothing may be allocated or mapped now: kernels in stream order may be waiting for this process. */
 int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint);
@@ -121,11 +121,11 @@ void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping *
 uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index);
 /* 1 where the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id);
-/* Lets go of what is known and gone, see gone.h. */
+/* Releases known allocations that their owners have freed, see gone.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
 /* Tries once more to map the peers' scratches that could not be mapped: the reason may have gone. */
 void tutti_endpoint_try_again(struct tutti_endpoint *endpoint);
-/* Maps what this rank has asked for and has come. */
+/* Maps the descriptors that this rank has asked for and received. */
 void tutti_endpoint_settle(struct tutti_endpoint *endpoint);
 
 #endif

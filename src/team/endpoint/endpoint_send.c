@@ -72,7 +72,7 @@ void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutt
     endpoint->lease[i] = 0;
 }
 
-/* The lock is held. Number of a rendezvous that is free, taken; -1: there is none. */
+/* The lock is held. Takes a free rendezvous and returns its number; -1: all are in use. */
 static int take(struct tutti_endpoint *endpoint)
 {
     for (int w = 0; w < TUTTI_RNDVS / 64; w++) {

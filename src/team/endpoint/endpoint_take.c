@@ -91,7 +91,7 @@ static void refuse(const struct tutti_endpoint *endpoint, int peer, const char *
                 tutti_node_world(endpoint->node, peer), what);
 }
 
-/* The scratch of the rendezvous' GPU at its owner, checked: 0 where there is no such GPU. */
+/* The scratch of the rendezvous' GPU at its owner, checked; 0 if the owner has no such GPU. */
 static int gpu_of(const struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, unsigned *out)
 {
     *out = ONCE(rndv->gpu);
