@@ -42,7 +42,7 @@ struct tutti_channel_flags {
     uint64_t ticks; /* launches so far, times TUTTI_TICKS; see flow.inc */
     uint64_t pad1[15];
     uint64_t token[TUTTI_MAX_GPUS][16]; /* [peer][0]: epoch that the peer has begun */
-    /* epoch << 24 | chunks that have arrived; the words that one block polls lie in a line of their own */
+    /* epoch << 24 | chunks that have arrived; the words that a block polls lie in a line of their own */
     uint64_t mark[TUTTI_MAX_BLOCKS][TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS];
     uint32_t ended;   /* blocks that have ended in launches that report, modulo their number */
     uint32_t failed;  /* not zero: a launch has left early; what comes after leaves too */
@@ -55,9 +55,9 @@ struct tutti_channel_flags {
 /* Why a flow kernel has left early, or what it has done is not to be believed. */
 enum tutti_left {
     TUTTI_LEFT_NOT,
-    TUTTI_LEFT_TOLD, /* the abort word */
-    TUTTI_LEFT_LATE,  /* its time was up */
-    TUTTI_LEFT_TWICE, /* another launch of the channel ran at the same time, in another stream */
+    TUTTI_LEFT_TOLD,     /* the abort word */
+    TUTTI_LEFT_LATE,     /* its time was up */
+    TUTTI_LEFT_TWICE,    /* another launch of the channel ran at the same time, in another stream */
     TUTTI_LEFT_TRUNCATED /* a message in stream order was longer than the receive */
 };
 
@@ -166,7 +166,7 @@ struct tutti_flow_args {
     uint64_t chunk;                   /* elements that a block moves at once, where it works in chunks */
     uint64_t depth;                   /* chunks under way in a block, or lane. Kernels that move data: blocks that
                                          a run is cut for at most */
-    uint64_t packets, packets_stride; /* region and stride of LL packets, whatever the kernel */
+    uint64_t packets, packets_stride; /* region and stride of LL packets, of every kernel */
     uint64_t timeout_ns;
     const volatile uint32_t *abort;
     volatile uint32_t *where;

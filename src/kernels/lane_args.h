@@ -16,7 +16,7 @@ enum {
     TUTTI_LANE_STRIPES = 8,        /* parts of a message that blocks take chunks of independently */
     TUTTI_LANE_EAGER = 512,        /* operations that may be open at once: of calls that were not captured, */
     TUTTI_LANE_OPS = 1024,         /* and these with those of captures */
-    TUTTI_LANE_AWAITED = 32,       /* operations that one launch waits for, at most */
+    TUTTI_LANE_AWAITED = 32,       /* most operations that a launch waits for */
     TUTTI_LANE_SLOTS = 352,        /* slots of all lanes of a pair, see tutti_lane_slot() */
     TUTTI_LANE_BYTES = 5504 << 10, /* data of all lanes of a pair */
     TUTTI_LANE_THREADS = 512       /* of a block */

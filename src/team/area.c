@@ -27,7 +27,7 @@ static int take(struct tutti_team *team, size_t bytes, void **memory, struct tut
     return status;
 }
 
-/* This rank's host memory: a descriptor, -1 where there is no memory. */
+/* This rank's host memory: a descriptor; -1: out of memory. */
 static int take_host(void **memory)
 {
     int fd = memfd_create("tutti-area", MFD_CLOEXEC);

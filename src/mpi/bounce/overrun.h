@@ -14,7 +14,7 @@ const struct tutti_bounce_kind *tutti_overrun_kind(void);
 /* Local. The same of ordinary memory, of which only pages that a message has reached are there. */
 const struct tutti_bounce_kind *tutti_ordinary_kind(void);
 
-/* Local. Memory of which this MPI may be told types with gaps: ordinary host memory where pinned memory counts as a
+/* Local. Memory that this MPI may get with types that have gaps: ordinary host memory if it takes pinned memory for a
  * device's. */
 const struct tutti_bounce_kind *tutti_image_kind(void);
 

@@ -15,7 +15,7 @@ enum {
     POOLED_MOST = 4 << 20 /* up to here memory for lazy stages is kept for the next one */
 };
 
-/* How many stages more expect the message itself, since one has come whole and no RTS after it. */
+/* How many stages more expect the message itself, since a message has arrived whole and no RTS after it. */
 static _Atomic int whole_ones;
 enum { WHOLE_ONES = 64 };
 
@@ -207,7 +207,7 @@ static int shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutti_layo
 }
 
 /* What comes into memory that is not pinned is copied once more. For a long message that is cheaper than to pin memory
- * which it may not need; for a short one it is not, once some have come whole. */
+ * which it may not need; for a short one it is not, once some have arrived whole. */
 static int is_lazy(const struct tutti_stage *stage)
 {
     if (!(stage->way & TUTTI_STAGE_LAZY) || !(stage->packed || stage->prefix))

@@ -83,7 +83,7 @@ int tutti_stage_in(struct tutti_stage *stage);
 int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
 /* From now on the first `count` elements alone are copied out. */
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
-/* An RTS has come in place of a message: the next lazy stages expect RTSs too. */
+/* An RTS has arrived in place of a message: the next lazy stages expect RTSs too. */
 void tutti_stage_expect_rts(void);
 /* Gives the host memory back. */
 void tutti_stage_close(struct tutti_stage *stage);

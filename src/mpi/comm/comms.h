@@ -40,7 +40,7 @@ struct tutti_comm {
     struct tutti_hierarchy_opening *hierarchy_opening; /* not NULL: it is being made */
     struct tutti_hierarchy *hierarchy;
     struct tutti_worker *worker;      /* of nonblocking calls; NULL before the first */
-    atomic_int queued;                /* nonblocking calls of which it is not known yet who makes them */
+    atomic_int queued;                /* nonblocking calls that are not yet given to the team or to the MPI */
     struct tutti_open_queue calls;    /* these, see nonblocking_progress.c */
     struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank */
     struct tutti_lanes *lanes;        /* of messages in its stream; NULL: there can be none, for this reason: */

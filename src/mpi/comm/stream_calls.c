@@ -12,7 +12,7 @@ const struct tutti_comm *tutti_stream_comm(const char *name, MPI_Comm comm, int 
     if (likely(state && state->stream))
         return state;
     tutti_error("%s: the communicator has no stream: make it by MPIX_Stream_comm_create", name);
-    /* A handle that is none cannot be asked for its error handler. */
+    /* An invalid handle has no error handler. */
     *code = comm == tutti_handles.no_comm ? tutti_fail_self(MPI_ERR_COMM) : tutti_fail_comm(comm, MPI_ERR_COMM);
     return NULL;
 }

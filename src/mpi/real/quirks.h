@@ -102,8 +102,8 @@ struct tutti_quirks {
     int allgather_init_drops_types;
     /* [nonblocking][grid][MPI_Neighbor_alltoall, _alltoallv, _alltoallw]: enum tutti_neighbour_order. A grid of
      * dimensions that are one or two ranks wide, or a graph with repeated edges, has several blocks between two ranks;
-     * MPIs differ in which is received where. Asked when endpoints are opened; TUTTI_QUIRK_ASK stays if the answer is
-     * none of the orders. */
+     * MPIs differ in which is received where. Asked when endpoints are opened; TUTTI_QUIRK_ASK stays if the answer
+     * matches no known order. */
     signed char neighbour_order[2][2][3];
 
     /* ---- datatypes ---- */

@@ -122,7 +122,7 @@ int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tu
     return (int)(rndv - tutti_endpoint_mine(endpoint)->rndv);
 }
 
-/* Before the rendezvous is posted: whoever receives its RTS finds it counted. */
+/* Before the rendezvous is posted: the receiver of its RTS finds it counted. */
 void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
 {
     struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
