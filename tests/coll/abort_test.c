@@ -190,7 +190,7 @@ static void one_stops(struct rank *me, int i, int who, unsigned after_us)
 static int can(const struct rank *me, int i)
 {
     const struct tutti_call call = call_of(me, i, LARGE);
-    return algorithm->can(me->team, &call);
+    return tutti_algorithm_can(algorithm, me->team, &call);
 }
 
 static int all_cases(struct rank *me)
