@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kit.h"
 
@@ -378,9 +379,10 @@ int main(int argc, char **argv)
     const int programs = argc > 1 ? atoi(argv[1]) : 20;
     char text[2][96];
     const char *name[2] = {text[0], text[1]};
+    int process = (int)getpid(); /* other jobs have files too */
+    MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < 2; i++)
-        snprintf(text[i], sizeof text[i], "/tmp/files-%llu-%d", (unsigned long long)random_mix(kit_seed + (uint64_t)i),
-                 kit_size);
+        snprintf(text[i], sizeof text[i], "/tmp/files-%d-%d", process, i);
     kit_open(&device, KIT_DEVICE, MOST + 4096);
     kit_open(&host, KIT_HOST, MOST + 4096);
     for (int number = 0; number < programs; number++)
