@@ -6,16 +6,6 @@
 #include "mpi/request/request.h"
 
 #define ON_FILE(file) tutti_fail_file(file, code)
-#define ON_COMM(comm)
-#define ON_WIN(win)
-#define ON_SELF
-#define NO_BUFFER
-#define FILLED1(...)
-#define FILLED2(...)
-#define BUFFERS1(...)
-#define BUFFERS2(...)
-#define BUFFERS3(...)
-#define TO(...)
 
 /* ---- blocking ---- */
 

@@ -24,15 +24,15 @@ static uint64_t draw_alike(uint64_t n)
 
 /* ---- calls ---- */
 
+/* clang-format off */
 #define CALLS(X)                                                                                                       \
-    X(read)                                                                                                            \
-    X(write)                                                                                                           \
-    X(read_at)                                                                                                         \
-    X(write_at)                                                                                                        \
-    X(read_all) X(write_all) X(read_at_all) X(write_at_all) X(read_shared) X(write_shared) X(read_ordered)             \
-        X(write_ordered) X(iread) X(iwrite) X(iread_at) X(iwrite_at) X(iread_shared) X(iwrite_shared) X(iread_all)     \
-            X(iwrite_all) X(iread_at_all) X(iwrite_at_all) X(read_all_begin) X(write_all_begin) X(read_at_all_begin)   \
-                X(write_at_all_begin) X(read_ordered_begin) X(write_ordered_begin)
+    X(read) X(write) X(read_at) X(write_at) X(read_all) X(write_all) X(read_at_all) X(write_at_all) X(read_shared)     \
+    X(write_shared) X(read_ordered) X(write_ordered)                                                                   \
+    X(iread) X(iwrite) X(iread_at) X(iwrite_at) X(iread_shared) X(iwrite_shared) X(iread_all) X(iwrite_all)            \
+    X(iread_at_all) X(iwrite_at_all)                                                                                   \
+    X(read_all_begin) X(write_all_begin) X(read_at_all_begin) X(write_at_all_begin) X(read_ordered_begin)              \
+    X(write_ordered_begin)
+/* clang-format on */
 enum call {
 #define X(name) CALL_##name,
     CALLS(X)
