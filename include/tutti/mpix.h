@@ -350,20 +350,20 @@ TUTTI_MPIX_CALL(MPIX_Alltoallv_enqueue_c,
 TUTTI_MPIX_CALL(MPIX_Barrier_enqueue, (MPI_Comm comm), (comm))
 #define MPIX_Barrier_enqueue tutti_MPIX_Barrier_enqueue
 
-/* Messages in stream order, with MPICH's parameters, on a communicator of MPIX_Stream_comm_create(). A call returns when
- * its kernels are in this rank's stream, and waits for no peer. Messages are matched by source, tag and communicator, in
- * the order of the calls, and match these calls alone, not MPI_Send or MPI_Recv. Buffers, captures and later failures
- * are as for the calls above; ranks need not make the same calls in the same order.
+/* Messages in stream order, with MPICH's parameters, on a communicator of MPIX_Stream_comm_create(). A call returns
+ * when its kernels are in this rank's stream, and waits for no peer. Messages are matched by source, tag and
+ * communicator, in the order of the calls, and match these calls alone, not MPI_Send or MPI_Recv. Buffers, captures and
+ * later failures are as for the calls above; ranks need not make the same calls in the same order.
  *
  * Source and tag are named: there is no MPI_ANY_SOURCE and no MPI_ANY_TAG. An ordered pair of ranks uses at most 64
  * tags on a communicator; the first one is the fastest with long messages, then the next three. Statuses are
  * MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE (of sends, others are left as they are), since the message arrives after the
  * call. A datatype's elements lie side by side. MPI_PROC_NULL does nothing.
  *
- * Errors are found locally, before anything is put into the stream, and raised on `comm`: those above, and MPI_ERR_RANK,
- * MPI_ERR_TAG, MPI_ERR_TYPE (gaps), MPI_ERR_ARG (a status), MPI_ERR_UNSUPPORTED_OPERATION (too many tags, more than 511
- * open requests, a communicator of one rank, or a GPU without room for such kernels; the text says which). A message that is
- * longer than its receive is reported as a failure of the communicator. */
+ * Errors are found locally, before anything is put into the stream, and raised on `comm`: those above, and
+ * MPI_ERR_RANK, MPI_ERR_TAG, MPI_ERR_TYPE (gaps), MPI_ERR_ARG (a status), MPI_ERR_UNSUPPORTED_OPERATION (too many tags,
+ * more than 511 open requests, a communicator of one rank, or a GPU without room for such kernels; the text says
+ * which). A message that is longer than its receive is reported as a failure of the communicator. */
 /* Later work of the stream starts when the buffer may be used again: for a short message, before the receive has
  * started. */
 TUTTI_MPIX_CALL(MPIX_Send_enqueue,
@@ -385,8 +385,8 @@ TUTTI_MPIX_CALL(MPIX_Recv_enqueue_c,
 #define MPIX_Recv_enqueue   tutti_MPIX_Recv_enqueue
 #define MPIX_Recv_enqueue_c tutti_MPIX_Recv_enqueue_c
 /* Start a message behind the stream's earlier work. Later work does not wait for it, and the message makes progress
- * beside any later work of the stream. The request is for MPIX_Wait_enqueue and MPIX_Waitall_enqueue alone, which the program
- * calls before it frees the communicator. */
+ * beside any later work of the stream. The request is for MPIX_Wait_enqueue and MPIX_Waitall_enqueue alone, which the
+ * program calls before it frees the communicator. */
 TUTTI_MPIX_CALL(MPIX_Isend_enqueue,
                 (const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                  MPI_Request *request),
@@ -406,8 +406,9 @@ TUTTI_MPIX_CALL(MPIX_Irecv_enqueue_c,
 #define MPIX_Isend_enqueue_c tutti_MPIX_Isend_enqueue_c
 #define MPIX_Irecv_enqueue   tutti_MPIX_Irecv_enqueue
 #define MPIX_Irecv_enqueue_c tutti_MPIX_Irecv_enqueue_c
-/* Later work of the stream starts when the messages are complete. The requests become MPI_REQUEST_NULL at once. A request
- * that was made while the stream was captured is waited for in the same capture. MPI_ERR_REQUEST for other requests. */
+/* Later work of the stream starts when the messages are complete. The requests become MPI_REQUEST_NULL at once. A
+ * request that was made while the stream was captured is waited for in the same capture. MPI_ERR_REQUEST for other
+ * requests. */
 TUTTI_MPIX_CALL(MPIX_Wait_enqueue, (MPI_Request * request, MPI_Status *status), (request, status))
 TUTTI_MPIX_CALL(MPIX_Waitall_enqueue, (int count, MPI_Request requests[], MPI_Status *statuses),
                 (count, requests, statuses))

@@ -193,8 +193,8 @@ int tutti_comm_stream_settle(MPI_Comm handle)
         return TUTTI_OK;
     if (tutti_door.device->stream.capturing(comm->stream->stream) != 0) /* said when it is closed */
         return TUTTI_OK;
-    const int status = finished(comm), settled = comm->lanes && status == TUTTI_OK ? tutti_lanes_settle(comm->lanes)
-                                                                                   : TUTTI_ERR_UNAVAILABLE;
+    const int status = finished(comm),
+              settled = comm->lanes && status == TUTTI_OK ? tutti_lanes_settle(comm->lanes) : TUTTI_ERR_UNAVAILABLE;
     comm->lanes_settled = settled == TUTTI_OK;
     return comm->lanes && status == TUTTI_OK ? settled : status;
 }

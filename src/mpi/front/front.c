@@ -5,12 +5,12 @@
 #include "core/settings.h"
 #include "mpi/call/calls.h"
 #include "mpi/front/front.h"
+#include "mpi/message/enqueue.h"
 #include "mpi/message/held.h"
 #include "mpi/move/mover_enqueue.h"
 #include "mpi/real/door.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/stub.h"
-#include "mpi/message/enqueue.h"
 #include "mpi/reduce/enqueue.h"
 #include "mpi/reduce/later.h"
 
