@@ -32,8 +32,9 @@ static void access_close(struct tutti_request *entry)
     tutti_stage_close(&access_of(entry)->stage);
 }
 
+/* stays: an MPI may end the access when it is asked for its status, and fail when it is completed later. */
 static const struct tutti_request_kind kind = {
-    .name = "staged file access", .deliver = access_deliver, .close = access_close};
+    .name = "staged file access", .stays = 1, .deliver = access_deliver, .close = access_close};
 
 struct tutti_request *tutti_file_entry(MPI_File file, const char *call, const struct tutti_stage *stage)
 {

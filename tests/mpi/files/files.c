@@ -238,8 +238,9 @@ static void both(const struct access *a, MPI_File files[2])
     }
     code[0] = access_make(a, files[0], kit_put(&device, offset, data, room), &status[0], how);
     code[1] = access_make(a, files[1], kit_put(&host, offset, data, room), &status[1], how);
-    CHECK(kit_class(code[0]) == kit_class(code[1]), "%s, %d elements: error class %d, of host memory %d",
-          names[a->call], a->count, kit_class(code[0]), kit_class(code[1]));
+    CHECK(kit_class(code[0]) == kit_class(code[1]),
+          "%s, %d elements, completed in way %d: error class %d, of host memory %d", names[a->call], a->count, (int)how,
+          kit_class(code[0]), kit_class(code[1]));
     if (code[0] == MPI_SUCCESS && code[1] == MPI_SUCCESS && a->count > 0)
         CHECK(bytes_of(&status[0]) == bytes_of(&status[1]),
               "%s, %d elements: %lld bytes in the status, of host memory %lld", names[a->call], a->count,

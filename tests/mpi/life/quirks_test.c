@@ -96,8 +96,8 @@ static void test_asked(void **state)
         assert_int_equal(asked, strstr(row->mpi, "Intel") == NULL);
         assert_int_equal(row->get_status_ends_persistent, TUTTI_QUIRK_ASK);
         assert_int_equal(row->packs_plainly, TUTTI_QUIRK_ASK);
-        for (int call = 0; call < 6; call++)
-            assert_int_equal(row->neighbour_order[call / 3][call % 3], TUTTI_QUIRK_ASK);
+        for (int call = 0; call < 12; call++)
+            assert_int_equal(row->neighbour_order[call / 6][call / 3 % 2][call % 3], TUTTI_QUIRK_ASK);
     }
 }
 
