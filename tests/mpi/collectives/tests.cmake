@@ -5,7 +5,7 @@ program(neighbours EVERYWHERE)
 tutti_mpi_test(mpi-neighbours PROGRAM mpi-neighbours RANKS 3 RANKS_MPICH 3 ENV ${stats} EVERYWHERE)
 tutti_mpi_test(mpi-neighbours-mpi PROGRAM mpi-neighbours RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi)
 program(moves_open EVERYWHERE)
-tutti_mpi_test(mpi-moves-open PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 45 EVERYWHERE)
+tutti_mpi_test(mpi-moves-open PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 45 MPIS openmpi mpich openmpi5 mpich5 mpiabi)
 tutti_mpi_test(mpi-moves-open-few PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2
                ENV ${stats} TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1 TUTTI_CACHE_ENTRIES=4 TIMEOUT 45)
 set(by "0-100@ll 0-4k@ll128 *@pipeline *@fetch")
