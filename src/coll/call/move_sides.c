@@ -56,7 +56,7 @@ static int sides_own(struct sides *x, const struct tutti_elements *from, const s
         sides_unpack(x, to, tutti_elements_run(from));
     } else if (to->whole) {
         sides_pack(x, from, tutti_elements_run(to));
-    } else if (x->team->size == 1) { /* whose scratch nobody would free */
+    } else if (x->team->size == 1) { /* its scratch would never be freed */
         x->pack[x->packs++] = (struct tutti_pack_job){.direction = TUTTI_RELAYOUT,
                                                       .plan = from->plan,
                                                       .count = (uint64_t)from->count,

@@ -226,7 +226,17 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti
     }
     tutti_waiting_begin(team);
     tutti_flow_number(team);
-    int status = put(team, call, team->stream, 0, TUTTI_NOTICE_EPOCH | (call->near ? TUTTI_NOTICE_NEAR : 0), shape);
+    return tutti_flow_finish(team, put(team, call, team->stream, 0, tutti_flow_notice(call), shape));
+}
+
+uint32_t tutti_flow_notice(const struct tutti_call *call)
+{
+    return TUTTI_NOTICE_EPOCH | (call->near ? TUTTI_NOTICE_NEAR : 0);
+}
+
+int tutti_flow_finish(struct tutti_team *team, int launched)
+{
+    int status = launched;
     tutti_phase(TUTTI_PHASE_KERNEL);
     if (status == TUTTI_OK)
         status = tutti_team_await_notice(team);

@@ -42,6 +42,10 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, str
 int tutti_flow_early(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early);
 /* For the next launch on the team's stream that is waited for. */
 uint32_t tutti_flow_number(struct tutti_team *team);
+/* The notice that the last block of such a launch of `call` gives. */
+uint32_t tutti_flow_notice(const struct tutti_call *call);
+/* After such a launch, which returned `launched`: waits for its notice and ends what tutti_waiting_begin() began. */
+int tutti_flow_finish(struct tutti_team *team, int launched);
 /* Bytes of a slot of `ll`. Whatever uses its region must lay it out so: two launches in a row share it. */
 size_t tutti_ll_room(const struct tutti_team *team);
 /* A barrier of kernels behind what is in the team's stream, which stores the number of the launch. type, op: of a pair

@@ -125,13 +125,5 @@ int tutti_runs_run(struct tutti_team *team, const struct tutti_call *call, tutti
     tutti_waiting_begin(team);
     tutti_phase(TUTTI_PHASE_LAUNCH);
     tutti_flow_number(team);
-    int status =
-        runs_launch(team, call, team->stream, TUTTI_NOTICE_EPOCH | (call->near ? TUTTI_NOTICE_NEAR : 0), shape);
-    tutti_phase(TUTTI_PHASE_KERNEL);
-    if (status == TUTTI_OK)
-        status = tutti_team_await_notice(team);
-    tutti_waiting_end(team);
-    if (status == TUTTI_OK)
-        tutti_launch_cache_fill(team);
-    return status;
+    return tutti_flow_finish(team, runs_launch(team, call, team->stream, tutti_flow_notice(call), shape));
 }

@@ -193,15 +193,15 @@ static int enqueue(const struct args *args, MPI_Request *request, const MPI_Stat
     if (status != MPI_STATUS_IGNORE)
         return refuse(args, MPI_ERR_ARG,
                       "a status in stream order: give MPI_STATUS_IGNORE, since the message comes after the call");
-    const int nobody = args->peer == MPI_PROC_NULL;
-    const char *wrong = nobody ? NULL : check_peer(args, comm->team, &code);
-    if (!wrong && !nobody)
+    const int to_null = args->peer == MPI_PROC_NULL;
+    const char *wrong = to_null ? NULL : check_peer(args, comm->team, &code);
+    if (!wrong && !to_null)
         wrong = read_buffer(args, comm->stream->gpu, &message, &code);
     if (wrong)
         return refuse(args, code, wrong);
     if (request && (started = entry_new(comm, args->send)) == NULL)
         return refuse(args, MPI_ERR_NO_MEM, "no memory for a request");
-    code = nobody ? MPI_SUCCESS : put(args, comm, &message, started);
+    code = to_null ? MPI_SUCCESS : put(args, comm, &message, started);
     if (started && code == MPI_SUCCESS)
         *request = started->handle;
     else if (started)

@@ -1,7 +1,8 @@
-/* Open nonblocking collectives, brought on by whoever calls the library. Of a communicator it is found out in order of
- * start who makes each: its calls are read in this order, the worker ends them in this order, and one that the MPI
- * makes waits for those before. So of each communicator the first call is looked at, and the first that has not been
- * read. What the MPI has, some at a time: thousands may be open. */
+/* Open nonblocking collectives: any call of the library makes their progress. The ranks decide for the calls of a
+ * communicator in order of start whether the team or the MPI makes each. They read the calls in this order, the worker
+ * ends them in this order, and a call that the MPI makes waits for the calls before it. So each look visits the first
+ * call of a communicator, the first call that has not been read, and some of the MPI's calls, since thousands may be
+ * open. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
