@@ -152,15 +152,18 @@ counted() {
 sends='MPI_([ISBR]|I[sbr])?[Ss]end(_init)?|MPI_I?[Ss]endrecv(_replace)?|MPI_Start(all)?'
 
 # staged_or_not CALLS: appends to $says how many of these calls on device memory were staged, with the most frequent reason.
+# Status 1: some were. A rank's first message may reach a peer that has passed no device memory yet: one a rank is allowed.
 staged_or_not() {
-    local staged why
+    local staged why early
     staged=$(counted staged "$1")
     says="$says, $(counted accelerated "$1") calls accelerated, $staged staged"
     [ "$staged" -eq 0 ] && return
     why=$(awk -v calls="^($1)(_c)?$" '$1 == "tutti:" && $2 ~ calls && $3 == "staged" && $4 > most { most = $4; $1 = $2 = $3 = $4 = ""; why = $0 }
         END { sub(/^ +/, "", why); print why }' "$log")
     says="$says (most: $why)"
-    return 1
+    early=$(grep -E 'the receiver has passed no memory of a GPU yet$' "$log" | awk -v calls="^($1)(_c)?$" \
+        '$2 ~ calls && $3 == "staged" { n += $4 } END { print n + 0 }')
+    [ "$staged" -le "$early" ] && [ "$early" -le "$ranks" ]
 }
 
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (a > 0 && b > 0) printf "%.2f", a / b; else printf "?" }'; }
