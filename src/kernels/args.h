@@ -40,7 +40,8 @@ struct tutti_channel_flags {
     uint32_t pad[62];
     /* Flow kernels. */
     uint64_t ticks; /* launches so far, times TUTTI_TICKS; see flow.inc */
-    uint64_t pad1[15];
+    uint64_t owed;  /* epoch of the last launch that ended without the knowledge that all peers had begun it */
+    uint64_t pad1[14];
     uint64_t token[TUTTI_MAX_GPUS][16]; /* [peer][0]: epoch that the peer has begun */
     /* epoch << 24 | chunks that have arrived; the words that a block polls lie in a line of their own */
     uint64_t mark[TUTTI_MAX_BLOCKS][TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS];

@@ -67,20 +67,6 @@ TUTTI_FN int tutti_flow_alone(const struct tutti_flow_args *args, unsigned block
     return 0;
 }
 
-TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
-{
-    const uint64_t epoch = tutti_flow_count(args, block);
-    if (!tutti_flow_alone(args, block, 0))
-        return 0;
-    return __atomic_load_n(&tutti_flow_channel(args, args->rank)->failed, __ATOMIC_RELAXED) ? 0 : epoch;
-}
-
-TUTTI_FN uint64_t tutti_flow_next(const struct tutti_flow_args *args, unsigned block, uint64_t epoch)
-{
-    (void)epoch; /* counted in the channel */
-    return tutti_flow_count(args, block);
-}
-
 struct tutti_patience {
     unsigned spins;
     uint64_t start;
@@ -123,10 +109,43 @@ TUTTI_FN int tutti_flow_wait_word(const struct tutti_flow_args *args, const uint
     return 1;
 }
 
+/* Until all peers have begun the launch that is owed; 0 where the launch must be left. */
+TUTTI_FN int tutti_flow_settle(const struct tutti_flow_args *args)
+{
+    const struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    const uint64_t owed = __atomic_load_n(&own->owed, __ATOMIC_RELAXED);
+    int ok = 1;
+    for (unsigned i = 0; ok && i + 1 < args->ranks; i++) {
+        const unsigned peer = tutti_flow_peer(args, i);
+        ok = tutti_flow_wait_word(args, &own->token[peer][0], owed, 9, peer);
+    }
+    return ok;
+}
+
+TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned block)
+{
+    const uint64_t epoch = tutti_flow_count(args, block);
+    if (!tutti_flow_alone(args, block, 0))
+        return 0;
+    if (__atomic_load_n(&tutti_flow_channel(args, args->rank)->failed, __ATOMIC_RELAXED))
+        return 0;
+    return tutti_flow_settle(args) ? epoch : 0;
+}
+
+TUTTI_FN uint64_t tutti_flow_next(const struct tutti_flow_args *args, unsigned block, uint64_t epoch)
+{
+    (void)epoch; /* counted in the channel */
+    const uint64_t next = tutti_flow_count(args, block);
+    return tutti_flow_settle(args) ? next : 0;
+}
+
 TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int ok, int tokens)
 {
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
-    for (unsigned i = 0; ok && tokens && block == 0 && i + 1 < args->ranks; i++) {
+    const int barrier = args->shape == TUTTI_SHAPE_NOTHING;
+    if (tokens && !barrier && block + 1 == args->blocks)
+        __atomic_store_n(&own->owed, epoch, __ATOMIC_RELAXED);
+    for (unsigned i = 0; ok && tokens && barrier && block == 0 && i + 1 < args->ranks; i++) {
         const unsigned peer = tutti_flow_peer(args, i);
         ok = tutti_flow_wait_word(args, &own->token[peer][0], epoch, 9, peer);
     }

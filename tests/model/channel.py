@@ -60,7 +60,10 @@ class Sequence:
         self.ranks, self.forms, self.events = ranks, sequence, []
         self.words = collections.defaultdict(list)  # (owner, word): [(value, event)]
         self.data = {}  # (owner, name): (event, place, flag)
-        runs = [[self.launch(layout, form, epoch, rank) for rank in range(ranks)]
+        owes = [0]  # before each launch: the last one whose end does not tell that all have begun it
+        for epoch, (_, shape, _, _) in enumerate(sequence, 1):
+            owes.append(owes[-1] if shape in ("all", "first", "nothing") else epoch)
+        runs = [[self.launch(layout, form, epoch, rank, owes[epoch - 1]) for rank in range(ranks)]
                 for epoch, form in enumerate(sequence, 1)]
         self.meet()
         for rank in range(ranks):
@@ -79,12 +82,12 @@ class Sequence:
         self.events.append(Event(*args))
         return len(self.events) - 1
 
-    def launch(self, layout, form, epoch, rank):
+    def launch(self, layout, form, epoch, rank, owed):
         """Makes the events of a rank's part in a launch: of its begin, of its blocks' steps, of its end."""
         begin, blocks = self.add("begin", rank, epoch, "begins"), []
         for number in range(blocks_of(form)):
             steps = []
-            for step in Block(layout, self.ranks, form, epoch, rank, number).steps:
+            for step in Block(layout, self.ranks, form, epoch, rank, number, owed).steps:
                 event = None
                 if step[0] == "store":
                     event = self.add("word", rank, epoch, f"{step[5]} comes to rank {step[1]}")
@@ -306,7 +309,8 @@ FAULTY = [  # what, layout, pairs of kinds, of which each must show the fault
     ("old layout", Old(), [CHUNKS, ("pipeline", "pipeline"), LINES, ("twoshot", "chain_ll128")], "overwritten"),
     ("pipeline pushes into the ring without the peer's word", New(ring_waits=False), [CHUNKS], "overwritten"),
     ("halves and openings do not take turns", New(alternates=False), [("ll", "ll"), LINES, CHUNKS], "overwritten"),
-    ("a launch ends before all are known to have begun", New(ends_late=False), [("ll", "ll"), LINES], "overwritten"),
+    ("a launch pushes before all are known to have begun the last", New(begins_late=False), [("ll", "ll"), LINES],
+     "overwritten"),
     ("chain pushes without the token", New(chain_waits=False), [CHUNKS, ("chain", "chain")], "overwritten"),
     ("lines of all rounds have one flag", New(round_flags=False), [("chain_ll128", "chain_ll128")], "stale"),
     ("a mark may come before what it tells of", New(releases=False), [CHUNKS], "stale"),

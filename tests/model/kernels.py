@@ -31,7 +31,7 @@ class Block:
     ("read", place, name, flag)                 waits for the flag, if any, and begins to read
     ("end",)                                    all that has begun to be read has been read to the end"""
 
-    def __init__(self, layout, ranks, form, epoch, rank, block):
+    def __init__(self, layout, ranks, form, epoch, rank, block, owed=0):
         self.kind, self.shape, self.root, self.size = form
         self.layout, self.ranks, self.epoch, self.rank, self.block = layout, ranks, epoch, rank, block
         self.blocks = blocks_of(form)
@@ -41,8 +41,10 @@ class Block:
         if block == 0 and (layout.all_tell or not self.all):
             for peer in self.peers:
                 self.steps.append(("store", peer, ("token", rank), (epoch, 0), False, "token"))
+        for peer in self.peers if owed and layout.begins_late else []:
+            self.steps.append(("wait", ("token", peer), (owed, 0)))
         getattr(self, "run_" + self.kind)()
-        if block == 0 and not self.all and layout.ends_late:
+        if block == 0 and not self.all and (layout.ends_late or self.shape == "nothing"):
             for peer in self.peers:
                 self.begun(peer)
 
@@ -208,6 +210,7 @@ class Old:
     more = 2  # rounds of a launch beyond its depth
     all_tell = False  # an allreduce too stores tokens
     ends_late = True  # a launch ends when all peers are known to have begun it
+    begins_late = False  # or else the next one pushes only then
     chain_waits = True  # `chain` waits for the next rank's token before it pushes
     ring_waits = False  # `pipeline` waits for a peer's token before it pushes into its ring
     alternates = True  # halves, or openings, take turns
@@ -255,7 +258,8 @@ class New(Old):
     """Two halves for packets and for lines, of fixed size. Chunks: [opening 0 | ring | opening 1]; the opening of an
     epoch and the ring lie side by side."""
 
-    all_tell = ring_waits = True
+    all_tell = ring_waits = begins_late = True
+    ends_late = False
 
     def packets_base(self, block, bytes_of_set):
         return self.turn(block) * CELLS[REGION[block.kind]] // 2
