@@ -136,6 +136,26 @@
 #define REDUCTION_OF_SEGMENTS(n, list) list(recvcounts),
 #define REDUCTION_ROOT_ALL
 #define REDUCTION_ROOT_ROOT            root,
+#define REDUCTION_PASSED_ON(of, to)    REDUCTION_ARGUMENTS(MOVER_AS_IT_IS, MOVER_AS_IT_IS, of, to)
+
+/* ---- reductions: those parameters as a struct tutti_reduction_args, and that struct as arguments beside two buffers ---- */
+
+#define REDUCTION_CALL(ID, called, of, to)                                                                             \
+    (const struct tutti_reduction_args){.collective = TUTTI_COLLECTIVE_##ID, .name = called, .comm = comm,             \
+                                        .large = MOVER_IS_WIDE(COUNT), .sendbuf = sendbuf, .recvbuf = recvbuf,         \
+                                        .REDUCTION_HELD_##of, .root = REDUCTION_ROOT_OF_##to, .datatype = datatype,    \
+                                        .op = op}
+#define REDUCTION_HELD_ELEMENTS count = count
+#define REDUCTION_HELD_SEGMENTS recvcounts = recvcounts
+#define REDUCTION_ROOT_OF_ALL   0
+#define REDUCTION_ROOT_OF_ROOT  root
+
+#define REDUCTION_FIELDS(of, to)                                                                                       \
+    sendbuf, recvbuf, REDUCTION_FIELD_##of args->datatype, args->op, REDUCTION_ROOT_FIELD_##to args->comm
+#define REDUCTION_FIELD_ELEMENTS  (COUNT)args->count,
+#define REDUCTION_FIELD_SEGMENTS  args->recvcounts,
+#define REDUCTION_ROOT_FIELD_ALL
+#define REDUCTION_ROOT_FIELD_ROOT args->root,
 /* clang-format on */
 
 #endif

@@ -170,28 +170,5 @@ int tutti_door_MPIX_Barrier_enqueue(MPI_Comm comm)
     return enqueue(&args);
 }
 
-#define ASKED(id, call, ...)                                                                                           \
-    const struct tutti_reduction_args args = {.collective = TUTTI_COLLECTIVE_##id,                                     \
-                                              .large = sizeof(COUNT) > sizeof(int),                                    \
-                                              .name = TEXT(call),                                                      \
-                                              .sendbuf = sendbuf,                                                      \
-                                              .recvbuf = recvbuf,                                                      \
-                                              .datatype = datatype,                                                    \
-                                              .op = op,                                                                \
-                                              .comm = comm,                                                            \
-                                              __VA_ARGS__};                                                            \
-    return enqueue(&args)
-
-#define ASKED_LOCAL(call)                                                                                              \
-    const struct tutti_reduction_args args = {.large = sizeof(COUNT) > sizeof(int),                                    \
-                                              .name = TEXT(call),                                                      \
-                                              .sendbuf = inbuf,                                                        \
-                                              .recvbuf = inoutbuf,                                                     \
-                                              .count = count,                                                          \
-                                              .datatype = datatype,                                                    \
-                                              .op = op,                                                                \
-                                              .comm = comm};                                                           \
-    return enqueue_local(&args)
-
 #define WIDTHS_OF "mpi/reduce/enqueue.inc"
 #include "mpi/real/widths.inc"

@@ -5,6 +5,7 @@
 
 #include "core/log.h"
 #include "mpi/comm/comms.h"
+#include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 
@@ -67,7 +68,7 @@ static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Reque
 {
     struct tutti_read read;
     if (args->comm == tutti_handles.no_comm || !request || unlikely(tutti_alias_of_call_is_refused(args)))
-        return tutti_nonblocking_real(args, args->sendbuf, args->recvbuf, request);
+        return tutti_ireduction_real(args, args->sendbuf, args->recvbuf, request);
     tutti_progress_poll();
     enum tutti_reading reading = tutti_read_nonblocking(args, &read);
     if (reading == TUTTI_READ_FAILED) {
@@ -83,7 +84,7 @@ static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Reque
         }
         tutti_read_end(&read);
         TUTTI_INSIDE();
-        return tutti_nonblocking_real(args, args->sendbuf, args->recvbuf, request);
+        return tutti_ireduction_real(args, args->sendbuf, args->recvbuf, request);
     }
     tutti_read_end(&read);
     struct tutti_open *open = tutti_open_new(args, 0);

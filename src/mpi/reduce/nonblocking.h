@@ -86,9 +86,6 @@ void tutti_open_start(struct tutti_open *open);
  * lock of nonblocking_progress.c. */
 void tutti_open_read(struct tutti_open *open);
 void tutti_open_step(struct tutti_open *open);
-/* The MPI's own nonblocking call with these buffers. Returns its code. */
-int tutti_nonblocking_real(const struct tutti_reduction_args *args, const void *sendbuf, void *recvbuf,
-                           MPI_Request *request);
 
 /* open_request.c: puts the request of an entry under watch. A status. */
 int tutti_open_put(MPI_Request request, struct tutti_open *open, int persistent);

@@ -130,7 +130,7 @@ static void give_to_mpi(struct tutti_open *open)
         return;
     }
     tutti_staging_count(&open->staging, open->args.name, open->read.why);
-    int code = tutti_nonblocking_real(&open->args, open->staging.sendbuf, open->staging.recvbuf, &open->real);
+    int code = tutti_ireduction_real(&open->args, open->staging.sendbuf, open->staging.recvbuf, &open->real);
     open->phase = TUTTI_OPEN_REAL;
     if (code != MPI_SUCCESS) {
         tutti_staging_close(&open->staging, code);

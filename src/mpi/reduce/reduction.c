@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "mpi/comm/comms.h"
+#include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 
@@ -185,34 +186,6 @@ void tutti_read_end(struct tutti_read *read)
     read->many = NULL;
 }
 
-/* ---- the MPI ---- */
-
-/* Gives the call to the MPI, blocking, with these buffers; does not raise tutti_inside. Returns the MPI's code. */
-static int call_real(const struct tutti_reduction_args *a, const void *sendbuf, void *recvbuf)
-{
-#define REAL(call, count, ...)                                                                                         \
-    (a->large ? tutti_next.call##_c(sendbuf, recvbuf, count, __VA_ARGS__)                                              \
-              : tutti_next.call(sendbuf, recvbuf, (int)(count), __VA_ARGS__))
-    switch (a->collective) {
-    case TUTTI_COLLECTIVE_ALLREDUCE:
-        return REAL(MPI_Allreduce, a->count, a->datatype, a->op, a->comm);
-    case TUTTI_COLLECTIVE_REDUCE:
-        return REAL(MPI_Reduce, a->count, a->datatype, a->op, a->root, a->comm);
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
-        return a->large ? tutti_next.MPI_Reduce_scatter_c(sendbuf, recvbuf, a->recvcounts, a->datatype, a->op, a->comm)
-                        : tutti_next.MPI_Reduce_scatter(sendbuf, recvbuf, a->recvcounts, a->datatype, a->op, a->comm);
-    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
-        return REAL(MPI_Reduce_scatter_block, a->count, a->datatype, a->op, a->comm);
-    case TUTTI_COLLECTIVE_SCAN:
-        return REAL(MPI_Scan, a->count, a->datatype, a->op, a->comm);
-    case TUTTI_COLLECTIVE_EXSCAN:
-        return REAL(MPI_Exscan, a->count, a->datatype, a->op, a->comm);
-    default:
-        return MPI_ERR_INTERN;
-    }
-#undef REAL
-}
-
 /* ---- staging ---- */
 
 /* Elements that the MPI reads and writes on this rank. 0 where the communicator cannot be args. */
@@ -319,7 +292,7 @@ static int staged(const struct tutti_reduction_args *args, const char *why)
     tutti_staging_count(&staging, args->name, why);
     {
         TUTTI_INSIDE();
-        code = call_real(args, staging.sendbuf, staging.recvbuf);
+        code = tutti_reduction_real(args, staging.sendbuf, staging.recvbuf);
     }
     status = tutti_staging_close(&staging, code);
     return likely(status == TUTTI_OK) ? code : staging_failed(args, status);
@@ -327,9 +300,9 @@ static int staged(const struct tutti_reduction_args *args, const char *why)
 
 /* ---- blocking calls ---- */
 
-/* The MPI has let this rank go alone because the others have made its call with it: they have found that it does not
- * match theirs. */
-static int told(const struct tutti_reduction_args *args, struct tutti_team *team)
+/* The peers have found that this rank's call does not match theirs, and have released it by making its call of the MPI
+ * once. Reports this. */
+static int report_mismatch(const struct tutti_reduction_args *args, struct tutti_team *team)
 {
     const int status = tutti_team_take_told(team);
     tutti_error("%s on %s has no result: the others have found that the ranks' calls do not match", args->name,
@@ -339,15 +312,15 @@ static int told(const struct tutti_reduction_args *args, struct tutti_team *team
 }
 
 /* After the MPI has made the call, with this code. */
-static inline int made(struct tutti_team *team, const char *name, MPI_Comm comm, int code)
+static inline int after_mpi(struct tutti_team *team, const char *name, MPI_Comm comm, int code)
 {
     if (likely(!tutti_team_is_told(team)))
         return code;
     const struct tutti_reduction_args args = {.name = name, .comm = comm};
-    return told(&args, team);
+    return report_mismatch(&args, team);
 }
 
-static int reduced(const struct tutti_reduction_args *args, struct tutti_read *read)
+static int run_on_team(const struct tutti_reduction_args *args, struct tutti_read *read)
 {
     enum tutti_taken taken;
     const char *why;
@@ -360,7 +333,7 @@ static int reduced(const struct tutti_reduction_args *args, struct tutti_read *r
         return tutti_fail_comm(args->comm, tutti_error_code(status));
     }
     if (taken == TUTTI_PASSED)
-        return made(read->team, args->name, args->comm, staged(args, why));
+        return after_mpi(read->team, args->name, args->comm, staged(args, why));
     tutti_count_made(args->name, why, read->call.count * tutti_type_size(read->call.type));
     return MPI_SUCCESS;
 }
@@ -379,11 +352,11 @@ static int reduce_early(const struct tutti_reduction_args *args, struct tutti_re
     tutti_count(args->name, TUTTI_OUTCOME_PASSED, "host memory");
     {
         TUTTI_INSIDE();
-        code = call_real(args, args->sendbuf, args->recvbuf);
+        code = tutti_reduction_real(args, args->sendbuf, args->recvbuf);
     }
     if (code == MPI_SUCCESS)
         tutti_comm_ready(state, 1);
-    return state->team ? made(state->team, args->name, args->comm, code) : code;
+    return state->team ? after_mpi(state->team, args->name, args->comm, code) : code;
 }
 
 /* The whole call, from reading to the error handler. Returns the code for the program. */
@@ -396,17 +369,17 @@ static int reduce_blocking(const struct tutti_reduction_args *args)
     case TUTTI_READ_FAILED:
         return tutti_fail_comm(args->comm, tutti_error_code(read.status));
     case TUTTI_READ_TEAM:
-        return unlikely(read.early) ? reduce_early(args, &read) : reduced(args, &read);
+        return unlikely(read.early) ? reduce_early(args, &read) : run_on_team(args, &read);
     default:
-        return call_real(args, args->sendbuf, args->recvbuf);
+        return tutti_reduction_real(args, args->sendbuf, args->recvbuf);
     }
 }
 
-/* ---- the short way ---- */
+/* ---- the path of host memory ---- */
 
-/* What reduce_blocking() does for a rank with host memory, in short: a program without device memory is to notice
- * nothing. NULL: the long way. */
-static inline struct tutti_team *short_way(MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, int *type, int *operation)
+/* What reduce_blocking() does on a rank with host memory, in short: a program without device memory shall not become
+ * slower. Returns the team that the call is announced to; NULL if the call must take the long path. */
+static inline struct tutti_team *host_team(MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, int *type, int *operation)
 {
     const struct tutti_type_row *row = tutti_type_find(datatype);
     const struct tutti_comm *state = tutti_comm_find(comm);
@@ -421,23 +394,43 @@ static inline struct tutti_team *short_way(MPI_Datatype datatype, MPI_Op op, MPI
                : team;
 }
 
-/* One rank has nobody to tell. */
-static inline void announce(struct tutti_team *team, enum tutti_collective collective, int type, int operation,
-                            uint64_t count, uint64_t detail)
+/* The elements of a rank's contribution, and what else the ranks compare. */
+struct announced {
+    uint64_t count, detail;
+};
+
+/* 1 if the arguments show none of the errors that the MPI finds by itself; then *announced is filled in. */
+static inline int host_elements_fine(enum tutti_collective collective, const struct tutti_team *team,
+                                     const void *sendbuf, const void *recvbuf, MPI_Count count, int root,
+                                     struct announced *announced)
 {
-    if (team->size > 1)
-        tutti_team_announce(team, collective, type, operation, count, detail);
+    const int to_root = collective == TUTTI_COLLECTIVE_REDUCE;
+    const int segments = collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK ? team->size : 1;
+    if (unlikely(to_root && (unsigned)root >= (unsigned)team->size))
+        return 0;
+    announced->count = (uint64_t)count * (unsigned)segments;
+    announced->detail = (uint64_t)root;
+    const int gets = to_root ? root == team->rank : collective != TUTTI_COLLECTIVE_EXSCAN || team->rank > 0;
+    return tutti_buffers_fine(collective, sendbuf, recvbuf, count, gets);
 }
 
-/* The call by the MPI, and whether it was one that did not match; errors of the program are raised afterwards. */
-#define MADE(name, call)                                                                                               \
+/* A single rank has no peers that read it. */
+static inline void announce(struct tutti_team *team, enum tutti_collective collective, int type, int operation,
+                            const struct announced *announced)
+{
+    if (team->size > 1)
+        tutti_team_announce(team, collective, type, operation, announced->count, announced->detail);
+}
+
+/* Makes the call by the MPI, and reports a mismatch that peers have found; the program's errors are raised afterwards. */
+#define BY_MPI(name, call)                                                                                             \
     (__extension__({                                                                                                   \
         int code_;                                                                                                     \
         {                                                                                                              \
             TUTTI_INSIDE();                                                                                            \
             code_ = call;                                                                                              \
         }                                                                                                              \
-        made(team, name, comm, code_);                                                                                 \
+        after_mpi(team, name, comm, code_);                                                                            \
     }))
 #define WIDTHS_OF "mpi/reduce/reduction.inc"
 #include "mpi/real/widths.inc"

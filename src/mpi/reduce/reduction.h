@@ -62,6 +62,12 @@ int tutti_staging_close(struct tutti_staging *staging, int code);
  * Call it before the staging is closed. */
 void tutti_staging_count(const struct tutti_staging *staging, const char *name, const char *why);
 
+/* reduction_calls.c: the MPI's own call, blocking and nonblocking, with these buffers; does not raise tutti_inside.
+ * Returns the MPI's code. */
+int tutti_reduction_real(const struct tutti_reduction_args *args, const void *sendbuf, void *recvbuf);
+int tutti_ireduction_real(const struct tutti_reduction_args *args, const void *sendbuf, void *recvbuf,
+                          MPI_Request *request);
+
 /* 1 while this process cannot have memory of the device. */
 static inline int tutti_host_only(void)
 {
