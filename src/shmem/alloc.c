@@ -1,5 +1,6 @@
-/* tshmem_malloc and its kin: every PE keeps the same books, and all compare before anything is done. Each is a barrier
- * too: what any PE has put before is complete when a place is given away. */
+/* tshmem_malloc and related calls. All PEs make the same calls, keep the same books, and compare the arguments
+ * before anything changes. Each call is also a barrier: what any PE has put before is complete when an object is
+ * freed. */
 #include "shmem/here.h"
 #include "shmem/meet.h"
 
@@ -11,21 +12,21 @@
 #include "shmem/far.h"
 
 static const uint64_t nowhere = UINT64_MAX;
-enum { SURPLUS = 64 << 20 }; /* by so much heaps grow at least, but by no more than they began with */
+enum { SURPLUS = 64 << 20 }; /* the least growth of a heap, but at most its size at the start */
 
 static void *address_of(struct tutti_shmem *space, uint64_t offset)
 {
     return space->state.heap + space->first + offset;
 }
 
-/* Where the object begins, as the books count; nowhere: it is none. */
+/* Offset of the object in the books; nowhere: there is no object. */
 static uint64_t offset_of(struct tutti_shmem *space, const void *address)
 {
     const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)space->state.heap) - space->first;
     return address && space->state.pes > 0 && tutti_heap_size(&space->heap, at) > 0 ? at : nowhere;
 }
 
-/* 1 where all PEs have found the same room. */
+/* 1 if all PEs have found the same place. */
 static int is_same_room(struct tutti_shmem *space, struct tutti_shmem_call *call)
 {
     for (int i = 0; i < call->team->size; i++) {
@@ -37,7 +38,7 @@ static int is_same_room(struct tutti_shmem *space, struct tutti_shmem_call *call
 
 /* ---- growing ---- */
 
-/* One more meeting, for one word: *least is the least that any PE brings. */
+/* One more meeting, for one word: *least becomes the least value of all PEs. */
 static int agree(struct tutti_shmem *space, struct tutti_shmem_call *call, uint64_t mine, uint64_t *least)
 {
     call->word[0] = mine;
@@ -50,7 +51,7 @@ static int agree(struct tutti_shmem *space, struct tutti_shmem_call *call, uint6
     return status;
 }
 
-/* All heaps by so many bytes, or none: *grown. The status of the meetings. */
+/* Grows all heaps by `bytes` bytes, or none; *grown says which. Returns the status of the meetings. */
 static int grow_by(struct tutti_shmem *space, struct tutti_shmem_call *call, uint64_t bytes, uint64_t *grown,
                    char why[TUTTI_SHMEM_WHY])
 {
@@ -77,8 +78,8 @@ static int grow_by(struct tutti_shmem *space, struct tutti_shmem_call *call, uin
     return status;
 }
 
-/* All PEs have found no room for the object. By somewhat more than that lacks, so that heaps are made of few pieces;
- * where that is not to be had, by what it lacks. *grown is alike on all PEs. */
+/* The object fits on no PE. Grows the heaps by more than is missing, so that they have few pieces; if that fails, by
+ * what is missing. *grown is the same on all PEs. */
 static int grow(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t bytes, size_t align, uint64_t *grown)
 {
     const uint64_t unit = TUTTI_SHMEM_ALIGN_MOST, mapped = tutti_shmem_mapped(space);
@@ -86,7 +87,7 @@ static int grow(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t
     const uint64_t missing = tutti_heap_missing(&space->heap, bytes, align);
     char why[TUTTI_SHMEM_WHY] = "";
     *grown = 0;
-    if (missing == 0 || missing > room) /* 0: it was memory for the books */
+    if (missing == 0 || missing > room) /* 0: there was no memory for the books */
         return TUTTI_OK;
     const uint64_t least = (missing + unit - 1) / unit * unit, first = space->began;
     uint64_t more = first < SURPLUS ? first : SURPLUS;
@@ -119,8 +120,8 @@ static int no_room(struct tutti_shmem *space, const struct tutti_shmem_call *cal
                               (unsigned long long)((most - space->first) >> 20), bytes);
 }
 
-/* Takes room after all have brought the same size, and lets the heaps grow where there is none; of a failure here (no
- * memory for the books) all hear. */
+/* Takes a place after all PEs have compared sizes; grows the heaps if none exists. A failure on this PE (no memory
+ * for the books) is published to all. */
 static int take(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t bytes, size_t align, uint64_t *out)
 {
     uint64_t grown = 0;
@@ -147,7 +148,7 @@ static int take(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t
     return no_room(space, call, bytes);
 }
 
-/* A new object; CALLOC: of zeros. Of no bytes none, and no PE is waited for. */
+/* Allocates an object; CALLOC: of zeros. For 0 bytes there is no object, and the call waits for no PE. */
 static void *allocate(struct tutti_shmem *space, unsigned kind, size_t bytes, size_t align)
 {
     uint64_t offset = 0;
@@ -185,7 +186,7 @@ void *tshmem_calloc(size_t count, size_t bytes)
     struct tutti_shmem *const space = tutti_shmem_here();
     size_t all;
     if (__builtin_mul_overflow(count, bytes, &all))
-        all = SIZE_MAX; /* more than any heap has */
+        all = SIZE_MAX; /* more than any heap can have */
     return allocate(space, TUTTI_SHMEM_CALLOC, all, 1);
 }
 
@@ -195,7 +196,7 @@ void *tshmem_align(size_t alignment, size_t bytes)
     return allocate(space, TUTTI_SHMEM_ALIGN, bytes, alignment);
 }
 
-/* Not an object of the heap: an error, and the call is made all the same, so that no PE waits. */
+/* The pointer is no object of the heap: an error. The PE still meets the others, so that they do not wait. */
 static int is_object(struct tutti_shmem *space, uint64_t offset)
 {
     return offset != nowhere || space->state.pes == 0;
@@ -230,7 +231,7 @@ void *tshmem_realloc(void *address, size_t bytes)
     }
     const uint64_t old = offset_of(space, address);
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_REALLOC, .word = {bytes, old}};
-    if (!is_object(space, old)) /* NULL tells it */
+    if (!is_object(space, old)) /* the NULL result reports it */
         call.refused = tutti_shmem_answer(space, TUTTI_ERR_ARGUMENT, "tshmem_realloc", NO_OBJECT, address);
     tshmem_quiet();
     if (tutti_shmem_begin(space, &call, TSHMEM_TEAM_WORLD) != TUTTI_OK)

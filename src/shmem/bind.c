@@ -1,4 +1,4 @@
-/* Modules of kernels that want to know the state: told when there is one, and when it ends. */
+/* Modules of kernels that read the state: they are notified when the state exists and when it ends. */
 #include <pthread.h>
 
 #include "shmem/here.h"
@@ -10,8 +10,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int (*modules[MODULES])(const struct tshmem_state *state);
 static int count;
 
-/* A module takes the state on the GPU that is current: that of the heap, also where the program has chosen none so far.
- * Then it stays the current one, so that what the program launches without a choice of its own runs there. */
+/* Binds a module to the state on the GPU of the heap, also if the program has chosen no GPU yet. That GPU becomes
+ * the current one, so that launches without a choice of their own run there. */
 static int take_on_gpu(struct tutti_shmem *space, int (*take)(const struct tshmem_state *state),
                        const struct tshmem_state *state)
 {

@@ -1,6 +1,6 @@
-/* Contexts: which there are, and the PEs that they count. What is done later in one has a number of its own, of which
- * the kind of the heaps keeps what is under way. Kernels find in the own control page which there are, and complete
- * what they begin themselves. */
+/* Contexts: which exist, and the PEs of their teams. Each context has a number; nonblocking operations are counted
+ * by it in the kind of the heaps. Kernels read this PE's control page to find the contexts, and complete what they
+ * begin themselves. */
 #include "shmem/far.h"
 #include "shmem/here.h"
 #include "shmem/meet.h"
@@ -8,12 +8,12 @@
 enum { NUMBER_BITS = TSHMEM_CONTEXT_BITS };
 
 struct context {
-    /* As in its handle above the number: 0: never made; even: not there now. Only grows, so that handles of what has
-     * ended are found out. */
+    /* The turn of a context, as in its handle above the number. 0: never made; even: ended. Turns only grow, so a
+     * handle of an ended context is recognised. */
     _Atomic uint32_t turn;
     tshmem_team_t team;
 };
-/* [0]: the default one, which is always there. Outlives the address space, for the turns. */
+/* [0]: the default context, which always exists. The array outlives the address space because turns must. */
 static struct context contexts[TSHMEM_CONTEXTS_MAX];
 
 static tshmem_ctx_t handle_of(uint32_t turn, int number)
@@ -21,7 +21,7 @@ static tshmem_ctx_t handle_of(uint32_t turn, int number)
     return (tshmem_ctx_t)((uintptr_t)turn << NUMBER_BITS | (uintptr_t)(number + 1));
 }
 
-/* What kernels read of it: turn and team, from when it can be used; 0: that it has ended. */
+/* Published to kernels: turn and team while the context can be used; 0 once it has ended. */
 static void tell(struct tutti_shmem *space, int number, uint64_t turn, tshmem_team_t team)
 {
     uint64_t *const word = &tutti_shmem_told(space)->context[number];
@@ -29,7 +29,7 @@ static void tell(struct tutti_shmem *space, int number, uint64_t turn, tshmem_te
     tutti_shmem_tell(space, word, sizeof *word);
 }
 
-/* Number of a context; -1, and it is said why, where it is none. */
+/* The number of a context. -1, after an error message, if there is no such context. */
 static int number_of(struct tutti_shmem *space, tshmem_ctx_t ctx, const char *call)
 {
     const uintptr_t bits = (uintptr_t)ctx;
@@ -81,7 +81,7 @@ int tshmem_team_create_ctx(tshmem_team_t team, long options, tshmem_ctx_t *ctx)
     *ctx = TSHMEM_CTX_INVALID;
     if (space->state.pes == 0)
         return tutti_shmem_down(space, call);
-    if (team == TSHMEM_TEAM_INVALID) /* asking is no error of the program */
+    if (team == TSHMEM_TEAM_INVALID) /* an unknown handle is no error of the program here */
         return TUTTI_ERR_ARGUMENT;
     if (!tutti_shmem_team(space, team))
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "%d is no team of this PE", team);
@@ -109,7 +109,7 @@ int tshmem_ctx_create(long options, tshmem_ctx_t *ctx)
     return tshmem_team_create_ctx(TSHMEM_TEAM_WORLD, options, ctx);
 }
 
-/* Kernels do not find it any more before its number may be another one's. */
+/* Kernels must not find the context once its number can be given to another one. */
 static void forget(struct tutti_shmem *space, int number)
 {
     tell(space, number, 0, 0);
@@ -159,7 +159,7 @@ int tshmem_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team)
     struct tutti_shmem *const space = tutti_shmem_here();
     *team = TSHMEM_TEAM_INVALID;
     if (ctx == TSHMEM_CTX_INVALID)
-        return TUTTI_ERR_ARGUMENT; /* asking is no error of the program */
+        return TUTTI_ERR_ARGUMENT; /* an unknown handle is no error of the program here */
     const int number = number_of(space, ctx, "tshmem_ctx_get_team");
     if (number < 0)
         return TUTTI_ERR_ARGUMENT;
@@ -169,7 +169,7 @@ int tshmem_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team)
 
 /* ---- order ---- */
 
-/* A fence completes too inside the node, as that of the default context. */
+/* A fence also completes operations inside the node, as that of the default context does. */
 static void order(struct tutti_shmem *space, tshmem_ctx_t ctx, int (*far)(struct tutti_shmem *space, int pe),
                   const char *call)
 {
@@ -190,7 +190,7 @@ void tshmem_ctx_quiet(tshmem_ctx_t ctx)
     order(space, ctx, tutti_shmem_far_quiet, "tshmem_ctx_quiet");
 }
 
-/* Sessions are hints: what they say of the calls to come is checked, and has no effect. */
+/* Sessions are hints about the calls to come: their arguments are checked and have no effect. */
 void tshmem_ctx_session_start(tshmem_ctx_t ctx, long options, const tshmem_ctx_session_config_t *config, long mask)
 {
     struct tutti_shmem *const space = tutti_shmem_here();

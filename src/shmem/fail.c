@@ -1,4 +1,4 @@
-/* What is said of errors, and what is kept of them. */
+/* Reports of errors, and the state that is kept of them. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "shmem/here.h"
 #include "shmem/local/failure.h"
 
-enum { SAID_MOST = 50 }; /* a loop of wrong calls fills no disk */
+enum { SAID_MOST = 50 }; /* a loop of wrong calls must not fill a disk */
 
 /* ---- why there is no address space ---- */
 
@@ -39,7 +39,7 @@ int tutti_shmem_down(struct tutti_shmem *space, const char *call)
                             space->errors.was_up ? "has ended" : "is not up: call tshmem_init first");
 }
 
-/* ---- saying it ---- */
+/* ---- reporting ---- */
 
 static void say(struct tutti_shmem *space, int status, const char *call, const char *format, va_list list,
                 const char *besides)
@@ -93,7 +93,7 @@ void *tutti_shmem_refuse(struct tutti_shmem *space, const void *address, size_t 
     const struct tshmem_state *state = &space->state;
     if (state->pes == 0)
         tutti_shmem_down(space, call);
-    else if (pe == TSHMEM_NO_PE) /* that was said */
+    else if (pe == TSHMEM_NO_PE) /* already reported */
         return NULL;
     else if (pe < 0 || pe >= state->pes)
         tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "there is no PE %d, but 0 to %d", pe, state->pes - 1);
@@ -138,7 +138,7 @@ int tshmem_pe_accessible(int pe)
     return pe >= 0 && pe < space->state.pes;
 }
 
-/* ---- what kernels in streams have told ---- */
+/* ---- errors published by kernels in streams ---- */
 
 static const char *name_of(uint32_t what)
 {
@@ -218,7 +218,8 @@ static int has_own_record(void *with)
     return (int)__atomic_load_n(&space->control[space->state.me]->failure.ready, __ATOMIC_ACQUIRE);
 }
 
-/* PE whose record is there, from the own one on; -1: none. A kernel of this PE that has just given up fills its one. */
+/* The first PE, from this one on, with a record; -1: none exists. A kernel of this PE that has just given up may
+ * still fill its record. */
 static int find_record(struct tutti_shmem *space, uint32_t word, struct tshmem_failure *out)
 {
     const struct tutti_wait wait = {.done = has_own_record, .with = space, .seconds = 1, .spins = 1000};
@@ -256,7 +257,7 @@ static void say_record(struct tutti_shmem *space, const struct tshmem_failure *r
     tutti_shmem_fail(space, own ? status : TUTTI_ERR_BROKEN, where, "%s", text);
 }
 
-/* What has no record: the kernel did not stop for it. */
+/* The kernel stopped for a reason that has no record. */
 static void say_word(struct tutti_shmem *space, uint32_t word)
 {
     static const char where[] = "in a kernel";
@@ -273,7 +274,7 @@ static void say_word(struct tutti_shmem *space, uint32_t word)
         tutti_shmem_fail(space, TUTTI_ERR_BROKEN, where, "PE %d gave up, and has not said why", me);
 }
 
-/* Once. */
+/* Reports once. */
 static void look_at_kernels(struct tutti_shmem *space)
 {
     struct tshmem_failure record;
@@ -287,7 +288,7 @@ static void look_at_kernels(struct tutti_shmem *space)
         say_word(space, word);
     else
         say_record(space, &record, pe);
-    tutti_shmem_leave_all(space); /* the others may wait */
+    tutti_shmem_leave_all(space); /* peers may wait */
 }
 
 void tutti_shmem_stream_look(struct tutti_shmem *space)

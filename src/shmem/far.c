@@ -1,4 +1,4 @@
-/* PEs of other nodes. Whatever waits in Tutti brings the wire on: it is a step of the progress engine. */
+/* PEs of other nodes. The wire is polled by every wait of Tutti: it is a step of the progress engine. */
 #include "shmem/far.h"
 
 #include <pthread.h>
@@ -9,9 +9,9 @@
 #include "shmem/meet.h"
 #include "shmem/wire/wire.h"
 
-/* That a PE has come to a meeting: what it brings of some members, `first` and those before it. */
+/* Says that a PE has arrived at a meeting: contributions of `first` and of members before it. */
 struct arrival {
-    uint32_t team, hop; /* hop: of small teams the member */
+    uint32_t team, hop; /* in small teams the member */
     uint64_t sequence;
     uint32_t first, count;
     struct tutti_shmem_said said[];
@@ -26,7 +26,7 @@ static struct tutti_wire *wire(struct tutti_shmem *space)
     return __atomic_load_n(&space->wire, __ATOMIC_ACQUIRE);
 }
 
-/* Held by those who come by the engine, on any thread, while they use the wire. */
+/* Threads that poll the wire through the engine hold this while they use it. */
 static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER;
 
 void tutti_shmem_far_poll(struct tutti_shmem *space)
@@ -47,9 +47,9 @@ void tutti_shmem_far_where(struct tutti_shmem *space, char *text, size_t size)
     pthread_mutex_unlock(&in_use);
 }
 
-/* ---- what the wire tells ---- */
+/* ---- callbacks of the wire ---- */
 
-/* What comes from another process is looked at before it is believed. */
+/* The content of a message from another process is checked first. */
 static void hear(void *with, int from, const void *note, size_t bytes)
 {
     struct tutti_shmem *const space = with;
@@ -104,7 +104,7 @@ int tutti_shmem_far_open(struct tutti_shmem *space)
     struct tutti_wire *made = NULL;
     const struct tutti_wire_users users = {.notice = hear, .ended = end, .with = space};
     unsigned char *const is_far = space->is_far = calloc((size_t)pes, sizeof *is_far);
-    for (int pe = 0; pe < pes && is_far; pe++) /* in meetings of large teams near ones get messages, too */
+    for (int pe = 0; pe < pes && is_far; pe++) /* in meetings of large teams near members also get messages */
         is_far[pe] = pe != space->state.me && (pes > TUTTI_SHMEM_FLAT || space->control[pe] == NULL);
     int status = is_far ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
@@ -231,8 +231,8 @@ static void say_operation(struct tutti_shmem *space, void *with, char *text, siz
 
 /* ---- operations ---- */
 
-/* later: it is under way on return, and the wire keeps what it needs. Where a wait fails, all have been told that the
- * address space ends: then nothing refers to `op` any more. */
+/* nonblocking: the operation is under way on return, and the wire keeps a copy. A failed wait aborts the address
+ * space, so nothing refers to `op` afterwards. */
 static int run(struct tutti_shmem *space, struct tutti_wire_op *op, int later)
 {
     const int status = later ? tutti_wire_post(wire(space), op) : tutti_wire_begin(wire(space), op);
@@ -357,7 +357,7 @@ static void free_note(struct tutti_wire_op *op, int status)
     free(op->ended_with);
 }
 
-/* What has come of the members up to this one, to the hop's. */
+/* What has arrived of the members up to this one, to the hop's target. */
 static int tell(struct tutti_shmem *space, const struct tshmem_team_state *team, uint64_t sequence,
                 const struct tutti_shmem_hop *hop)
 {

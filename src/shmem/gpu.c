@@ -1,4 +1,4 @@
-/* Copies, atomics and looks on heaps in memory of GPUs. */
+/* Copies, atomics and tests of words, on heaps in memory of GPUs. */
 #include "shmem/gpu.h"
 
 #include <stdatomic.h>
@@ -109,7 +109,7 @@ int tutti_shmem_gpu_clear(struct tutti_shmem *space, void *at, size_t bytes)
                 : TUTTI_ERR_BROKEN;
 }
 
-/* A look is a copy into the lane's host memory, or into some of the wait's own where that is too little. */
+/* A test copies words into the lane's host memory, or into memory of the wait if the lane's is too small. */
 static int begin_look(struct tutti_shmem *space, struct tutti_shmem_peek *peek, const void *words, size_t bytes)
 {
     if (bytes > sizeof peek->few && !peek->room) {
@@ -119,13 +119,13 @@ static int begin_look(struct tutti_shmem *space, struct tutti_shmem_peek *peek, 
     }
     struct tutti_shmem_lane *lane = tutti_shmem_lane_try(space);
     if (!lane)
-        return TUTTI_OK; /* all are at work: the next look */
+        return TUTTI_OK; /* all lanes are busy: test again later */
     peek->lane = lane;
     return device(space)->stream.copy(lane->stream, bytes > TUTTI_SHMEM_ROOM ? peek->room : lane->line->room, words,
                                       bytes);
 }
 
-/* The lane is this wait's no longer than the copy takes: what others wait for may need it. */
+/* The wait has the lane only while the copy runs: operations that others wait for may need it. */
 int tutti_shmem_gpu_peek(struct tutti_shmem *space, struct tutti_shmem_peek *peek, const void *words, size_t bytes)
 {
     struct tutti_shmem_lane *lane = peek->lane;
@@ -144,8 +144,8 @@ int tutti_shmem_gpu_peek(struct tutti_shmem *space, struct tutti_shmem_peek *pee
     return 1;
 }
 
-/* A look that is under way when a wait is given up may still store: the address space has ended, and lane and room
- * stay. */
+/* If the wait gives up, a copy that is under way may still store. The address space has ended, and lane and memory
+ * are kept. */
 void tutti_shmem_gpu_forget(struct tutti_shmem *space, struct tutti_shmem_peek *peek)
 {
     (void)space;

@@ -1,4 +1,4 @@
-/* What the host does on heaps in memory of GPUs, as in struct tutti_shmem_kind: gpu.c, gpu_reduce.c. */
+/* Operations of the host on heaps in memory of GPUs, as in struct tutti_shmem_kind: gpu.c, gpu_reduce.c. */
 #ifndef TUTTI_SHMEM_GPU_H
 #define TUTTI_SHMEM_GPU_H
 
@@ -18,8 +18,8 @@ int tutti_shmem_gpu_open_context(struct tutti_shmem *space, int context);
 int tutti_shmem_gpu_move(struct tutti_shmem *space, const struct tutti_shmem_part *parts, size_t n);
 int tutti_shmem_gpu_clear(struct tutti_shmem *space, void *at, size_t bytes);
 int tutti_shmem_gpu_reduce(struct tutti_shmem *space, const struct tutti_shmem_job *job);
-/* Into any stream of the GPU, and loads nothing: the program's kernels may be waiting for what comes after this call.
- * Not long double. */
+/* Usable in any stream of the GPU. Loads nothing, because kernels of the program may be waiting for work that
+ * follows this call. Not for long double. */
 struct tutti_stream;
 int tutti_shmem_gpu_launch(struct tutti_shmem *space, struct tutti_stream *stream, const struct tutti_shmem_job *job);
 int tutti_shmem_gpu_peek(struct tutti_shmem *space, struct tutti_shmem_peek *peek, const void *words, size_t bytes);

@@ -1,5 +1,5 @@
-/* What the agent of this PE does for far ones, on a heap in memory of a GPU: copies and the kernel `amo`, in one stream
- * that waits for no other. The agent is asked within polls: nothing here waits, allocates on the GPU or loads. */
+/* The agent of this PE on a heap in memory of a GPU: copies and the kernel `amo` for far PEs, in one stream that
+ * waits for no other. It runs inside polls: nothing here waits, allocates on the GPU or loads. */
 #include <stdlib.h>
 
 #include "core/status.h"
@@ -15,7 +15,7 @@ static struct tutti_shmem_gpu *own(const struct tutti_shmem *space)
     return space->gpu;
 }
 
-/* Pinned, so that no copy waits for the host, and seen by kernels, which leave there what an atomic fetches. */
+/* Pinned memory, so that no copy waits for the host. Kernels also store the old value of an atomic there. */
 static int room(void *space, size_t bytes, void **out)
 {
     struct tutti_shmem_gpu *gpu = own(space);
@@ -68,7 +68,7 @@ const struct tutti_wire_local tutti_shmem_gpu_agent = {
 
 /* ---- room for reductions ---- */
 
-/* Kept, since memory of a GPU is freed only when its kernels have ended. */
+/* Kept, since freeing memory of a GPU waits for its kernels. */
 void *tutti_shmem_gpu_room(struct tutti_shmem *space, size_t bytes)
 {
     struct tutti_shmem_gpu *gpu = own(space);

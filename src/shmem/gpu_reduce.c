@@ -1,5 +1,5 @@
-/* Reductions of elements in memory of GPUs: the kernel of the algorithm `direct` on this PE's slice, over all members'
- * mapped heaps. Long double, for which there is no kernel, is brought to the host. */
+/* Reductions of elements in memory of GPUs: the kernel of the algorithm `direct` runs on this PE's slice, over all
+ * members' mapped heaps. There is no kernel for long double: it is copied to the host. */
 #include <stdlib.h>
 
 #include "core/status.h"
@@ -35,7 +35,7 @@ int tutti_shmem_gpu_launch(struct tutti_shmem *space, struct tutti_stream *strea
     return gpu->device->launch.kernel(stream, &what);
 }
 
-/* Elements [at, at + n) of all contributions to the host, and of the results back. */
+/* Copies elements [at, at + n) of all contributions to the host, and results back. */
 static int long_double(struct tutti_shmem *space, struct tutti_shmem_lane *lane, const struct tutti_shmem_job *job,
                        size_t at, size_t n, long double *room)
 {

@@ -1,4 +1,4 @@
-/* Heaps in memory of GPUs: each PE allocates its own, and maps those of its peers. The host copies and launches. */
+/* Heaps in memory of GPUs: each PE allocates its heap and maps those of its peers. The host copies and launches. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static int refuse(struct tutti_shmem *space, int status, const char *what)
                               what);
 }
 
-/* The GPU that is current, as for a communicator; without one the PEs of a node take theirs in turn. */
+/* The current GPU, as for a communicator. If none exists, the PEs of a node take GPUs in turn. */
 static int choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
 {
     char why[160] = "";
@@ -39,7 +39,7 @@ static int choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
                                             : refuse(space, TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
 }
 
-/* Kernels read teams, contexts and the abort word of the control page where the host has them. */
+/* Kernels read teams, contexts and the abort word in the host's control page. */
 static int register_control(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
 {
     struct tutti_shmem_control *control = space->control[space->state.me];
@@ -69,10 +69,10 @@ static int open_gpu(struct tutti_shmem *space)
     return status == TUTTI_OK ? tutti_shmem_lanes_open(space, gpu) : status;
 }
 
-/* ---- heaps that grow: ranges of the device ---- */
+/* ---- heaps that grow: reserved ranges of the device ---- */
 
-/* Heaps begin where the program's part comes to lie on a multiple of the alignment: behind so many bytes of the first
- * piece, alike on all PEs. */
+/* The program's part of a heap begins at a multiple of the alignment. The bytes before it in the first piece are
+ * skipped, as many on all PEs. */
 static size_t skip_of(const struct tutti_shmem *space)
 {
     return -space->first & (TUTTI_SHMEM_ALIGN_MOST - 1);
@@ -117,8 +117,7 @@ static void unreserve(struct tutti_shmem *space)
         leave_range(space, pe);
 }
 
-/* Where a piece begins in the heap of a PE as it is mapped here, and how long it is: the first one with what is
- * skipped. */
+/* Start and length of a piece in the heap of a PE, as mapped here; the first piece includes the skipped bytes. */
 static char *place_of(const struct tutti_shmem *space, const struct tutti_shmem_piece *piece, int pe, size_t *bytes)
 {
     const size_t skip = piece->at == 0 ? skip_of(space) : 0;
@@ -130,7 +129,7 @@ static char *place_of(const struct tutti_shmem *space, const struct tutti_shmem_
 static int add_piece(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
 {
     const struct tutti_device *device = space->gpu->device;
-    struct tutti_shmem_lane *lane = &space->gpu->lane[0]; /* nobody has it yet when the first piece is made */
+    struct tutti_shmem_lane *lane = &space->gpu->lane[0]; /* the first piece is made before any PE uses it */
     size_t bytes;
     char *const at = place_of(space, piece, space->state.me, &bytes);
     int status = device->range.add(space->gpu->gpu, at, bytes);
@@ -155,11 +154,11 @@ static int import_piece(struct tutti_shmem *space, struct tutti_shmem_piece *pie
 static void drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
 {
     size_t bytes;
-    for (int i = 0; i < space->near->count; i++) /* not all may have been mapped */
+    for (int i = 0; i < space->near->count; i++) /* some pieces may not have been mapped */
         space->gpu->device->range.cut(space->gpu->gpu, place_of(space, piece, space->near->pe[i], &bytes));
 }
 
-/* ---- pieces; of a heap that does not grow there is one, an allocation ---- */
+/* ---- pieces; a heap that does not grow has one, an allocation ---- */
 
 static int no_memory(const struct tutti_shmem_gpu *gpu, struct tutti_shmem_piece *piece, int status)
 {
@@ -173,7 +172,7 @@ static int allocate(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
     struct tutti_shmem_gpu *gpu = space->gpu;
     const struct tutti_device *device = gpu->device;
     const size_t align = TUTTI_SHMEM_ALIGN_MOST, bytes = piece->bytes + align;
-    struct tutti_shmem_lane *lane = &gpu->lane[0]; /* nobody has it yet */
+    struct tutti_shmem_lane *lane = &gpu->lane[0]; /* no PE uses it yet */
     int status = (device->memory.alloc_cleared ? device->memory.alloc_cleared : device->memory.alloc)(gpu->gpu, bytes,
                                                                                                       &gpu->heap);
     if (status == TUTTI_OK && !device->memory.alloc_cleared) {

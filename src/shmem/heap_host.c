@@ -83,7 +83,7 @@ static int copy(struct tutti_shmem *space, void *to, const void *from, size_t by
 {
     (void)space;
     (void)later;
-    memmove(to, from, bytes); /* to this very PE they may overlap */
+    memmove(to, from, bytes); /* source and target may overlap on this PE */
     return TUTTI_OK;
 }
 
@@ -125,14 +125,14 @@ static int put_signal(struct tutti_shmem *space, void *to, const void *from, siz
     (void)later;
     if (bytes > 0)
         memmove(to, from, bytes);
-    if (operation == TSHMEM_SIGNAL_ADD) /* a release: the data are seen before it */
+    if (operation == TSHMEM_SIGNAL_ADD) /* a release: the data are visible before it */
         __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
     else
         __atomic_store_n(at, value, __ATOMIC_RELEASE);
     return TUTTI_OK;
 }
 
-/* What was stored before is seen by everybody before what is stored later. */
+/* Earlier stores become visible to all PEs before later ones. */
 static int quiet(struct tutti_shmem *space, int context)
 {
     (void)space;

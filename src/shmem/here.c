@@ -2,7 +2,7 @@
 
 struct tutti_shmem tutti_shmem_process;
 
-static __thread const char *called_as; /* what the thread's calls are made for; NULL: themselves */
+static __thread const char *called_as; /* the name that errors give to this thread's calls; NULL: the call's own name */
 
 void tutti_shmem_as(const char *call)
 {

@@ -1,4 +1,4 @@
-/* What the host does on words and elements that it loads and stores. */
+/* Operations on words and elements that the host loads and stores. */
 #ifndef TUTTI_SHMEM_HOST_H
 #define TUTTI_SHMEM_HOST_H
 

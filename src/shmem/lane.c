@@ -200,7 +200,7 @@ int tutti_shmem_lane_amo(struct tutti_shmem *space, struct tutti_stream *stream,
     return tutti_shmem_amo_launch(space, stream, operation, bytes, &args);
 }
 
-/* The word says it first; seldom the stream is asked whether the kernel has failed. */
+/* The word is read first; the stream is seldom asked whether the kernel has failed. */
 static int is_fetched(struct tutti_shmem *space, void *with)
 {
     struct tutti_shmem_lane *lane = with;
@@ -225,7 +225,7 @@ uint64_t tutti_shmem_lane_fetch(struct tutti_shmem *space, struct tutti_shmem_la
     return was;
 }
 
-/* ---- what is done later ---- */
+/* ---- nonblocking operations ---- */
 
 int tutti_shmem_later(struct tutti_shmem *space, int context, int status)
 {
@@ -241,7 +241,8 @@ static int is_settled(struct tutti_shmem *space, void *with)
     return own(space)->device->stream.query(later->stream);
 }
 
-/* All that is counted was put in before; whoever has put in more counts it after this look, and looks by himself. */
+/* The count was taken after all counted operations were put into the stream. A thread that puts in more counts them
+ * after this test, and tests itself. */
 int tutti_shmem_later_end(struct tutti_shmem *space, int context)
 {
     struct tutti_shmem_later *later = &own(space)->later[context];

@@ -30,7 +30,7 @@ static uint32_t read_state(struct tutti_shmem *space, struct lock *lock)
     return change(space, TSHMEM_AMO_FETCH, &lock->state, 0, 0, space->state.me);
 }
 
-/* The lock at that address; NULL, after an error message, if there is none. */
+/* The lock at that address; NULL, after an error message, if none exists. */
 static struct lock *find_lock(struct tutti_shmem *space, long *lock, const char *call)
 {
     if ((uintptr_t)lock % sizeof(long) != 0)

@@ -17,7 +17,7 @@ const char *tutti_shmem_call_name(const struct tutti_shmem_call *call)
     return tutti_shmem_said_name(call->kind, call->word);
 }
 
-/* ---- what kernels look up ---- */
+/* ---- tables for kernels ---- */
 
 struct tutti_shmem_told *tutti_shmem_told(struct tutti_shmem *space)
 {
@@ -53,7 +53,7 @@ struct awaiting {
     int told;
 };
 
-/* Says once what a wait that takes long is for. */
+/* Reports once the reason of a long wait. */
 static int look(void *with, uint64_t *waited)
 {
     struct awaiting *a = with;
@@ -99,7 +99,7 @@ int tutti_shmem_await(struct tutti_shmem *space, int (*done)(struct tutti_shmem 
     if (status == TUTTI_OK)
         return TUTTI_OK;
     space->ends->with_others(space);
-    tutti_shmem_stream_look(space); /* a kernel may know better */
+    tutti_shmem_stream_look(space); /* a kernel may have left a better reason */
     tutti_shmem_leave_all(space);
     where(space, with, text, sizeof text);
     return tutti_shmem_fail(space, status, "the address space ends", "PE %d waited %s: %s", space->state.me, text,
@@ -110,7 +110,7 @@ int tutti_shmem_await(struct tutti_shmem *space, int (*done)(struct tutti_shmem 
 
 struct meeting {
     const struct tutti_shmem_call *call;
-    int next; /* members before this one have come */
+    int next; /* members before this one have arrived */
 };
 
 static int has_come(const struct tutti_shmem_place *place, int member)
@@ -118,10 +118,10 @@ static int has_come(const struct tutti_shmem_place *place, int member)
     return atomic_load_explicit(&place->arrived[member], memory_order_acquire) >> 8 >= place->sequence;
 }
 
-/* 1 where that PE waits in tshmem_finalize for this one, which is in another call, so that neither would go on. */
+/* 1 if that PE waits in tshmem_finalize for this one, which is in another call: neither could go on. */
 static int is_finalizing(struct tutti_shmem *space, int pe)
 {
-    if (tutti_shmem_is_large(&tutti_shmem_told(space)->team[TSHMEM_TEAM_WORLD])) /* arrivals are not of members */
+    if (tutti_shmem_is_large(&tutti_shmem_told(space)->team[TSHMEM_TEAM_WORLD])) /* its arrivals are of hops */
         return 0;
     const struct tutti_shmem_place *all = &space->control[space->state.me]->place[TSHMEM_TEAM_WORLD];
     const uint64_t arrival = atomic_load_explicit(&all->arrived[pe], memory_order_acquire);
@@ -140,7 +140,7 @@ static int all_here(struct tutti_shmem *space, void *with)
         return TUTTI_ERR_BROKEN;
     if (!is_finalizing(space, tutti_shmem_pe_of(space, team, m->next)))
         return 0;
-    /* It may have come, and gone on to its end, since that was looked at. */
+    /* It may have arrived, and finalized, since the test above. */
     return has_come(m->call->place, m->next) ? 0 : TUTTI_ERR_MISMATCH;
 }
 
@@ -180,7 +180,7 @@ static int meet(struct tutti_shmem *space, struct tutti_shmem_call *call)
     return status == TUTTI_OK ? tutti_shmem_await(space, all_here, say_missing, &m) : status;
 }
 
-/* Begins a call, before its first meeting: one at a time on a team. */
+/* Begins a call, before its first meeting: one call at a time on a team. */
 static int enter(struct tutti_shmem *space, struct tutti_shmem_call *call, tshmem_team_t team)
 {
     const char *name = tutti_shmem_call_name(call);
@@ -189,7 +189,7 @@ static int enter(struct tutti_shmem *space, struct tutti_shmem_call *call, tshme
         return tutti_shmem_down(space, name);
     if (!call->team)
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
-    tutti_shmem_far_serve(space); /* who has given up may have said so */
+    tutti_shmem_far_serve(space); /* a far PE that gave up may have sent its reason */
     tutti_shmem_stream_look(space);
     if (__atomic_load_n(space->state.abort, __ATOMIC_RELAXED)) {
         space->ends->with_others(space);
@@ -217,7 +217,7 @@ const struct tutti_shmem_said *tutti_shmem_said(struct tutti_shmem *space, const
                                                   : tutti_shmem_far_said(space, team, member, sequence);
 }
 
-/* The first member that did not bring what this one did; none: as many as there are. */
+/* The first member whose contribution differs from this PE's; none: the number of members. */
 static int find_other(struct tutti_shmem *space, const struct tutti_shmem_call *call)
 {
     const struct tutti_shmem_said *mine = tutti_shmem_said(space, call, call->team->me);
@@ -231,8 +231,8 @@ static int find_other(struct tutti_shmem *space, const struct tutti_shmem_call *
     return i;
 }
 
-/* The same of the calls alone, as the arrivals say them: they are in own memory, and have just been read. A member that
- * has gone on to its next meeting has overwritten its own. */
+/* The same for the calls alone, from the arrivals: they are in this PE's memory and have just been read. A member
+ * that is at its next meeting has overwritten its arrival. */
 static int find_other_call(struct tutti_shmem *space, const struct tutti_shmem_call *call)
 {
     const uint64_t sequence = call->place->sequence, mine = tutti_shmem_arrival(sequence, call->kind);
@@ -248,13 +248,13 @@ static int find_other_call(struct tutti_shmem *space, const struct tutti_shmem_c
     return i;
 }
 
-/* An error where there is such a member. */
+/* Reports an error if there is such a member. */
 static int compare(struct tutti_shmem *space, const struct tutti_shmem_call *call, int member)
 {
     char text[240];
     if (member == call->team->size)
         return TUTTI_OK;
-    if (call->refused != TUTTI_OK) /* said */
+    if (call->refused != TUTTI_OK) /* reported */
         return call->refused;
     tutti_shmem_differ(tutti_shmem_said(space, call, call->team->me), tutti_shmem_said(space, call, member),
                        tutti_shmem_pe_of(space, call->team, member), space->first, text, sizeof text);
@@ -281,7 +281,7 @@ int tutti_shmem_again(struct tutti_shmem *space, struct tutti_shmem_call *call)
 
 int tutti_shmem_end(struct tutti_shmem *space, struct tutti_shmem_call *call, int status)
 {
-    if (status == TUTTI_OK && space->wire) /* what was put into far heaps */
+    if (status == TUTTI_OK && space->wire) /* complete what was put into far heaps */
         status = tutti_shmem_far_quiet(space, -1);
     if (status == TUTTI_OK)
         status = meet(space, call);

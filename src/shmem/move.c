@@ -1,4 +1,4 @@
-/* Collectives that move data: every PE stores its part into the others' objects, between two meetings. */
+/* Collectives that move data: each PE stores its part into the others' objects, between two meetings. */
 #include "shmem/move.h"
 #include "shmem/here.h"
 
@@ -42,10 +42,10 @@ size_t tutti_shmem_product(struct tutti_shmem *space, struct tutti_shmem_call *c
 int tutti_shmem_members(struct tutti_shmem *space, tshmem_team_t team)
 {
     const struct tshmem_team_state *state = tutti_shmem_team(space, team);
-    return state ? state->size : 1; /* none: the call itself says so */
+    return state ? state->size : 1; /* none: the call itself reports it */
 }
 
-/* Stores own bytes at `offset` into the objects at `dest` of all members, beginning with the next one. */
+/* Stores this PE's bytes at `offset` into the objects at `dest` of all members, beginning with the next member. */
 static int push(struct tutti_shmem *space, const struct tutti_shmem_call *call, uint64_t dest, const void *source,
                 size_t bytes)
 {
@@ -82,7 +82,7 @@ int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, si
     return tutti_shmem_end(space, &call, status);
 }
 
-/* Where the object is in the heap, of which so far only the beginning is known; nowhere: it is not there. */
+/* The offset of an object in the heap, of which only the beginning is known; nowhere: it is not in the heap. */
 static const uint64_t nowhere = UINT64_MAX;
 static uint64_t begin_of(struct tutti_shmem *space, const void *address)
 {
@@ -90,7 +90,8 @@ static uint64_t begin_of(struct tutti_shmem *space, const void *address)
     return space->state.pes > 0 && at >= space->first && at < tutti_shmem_mapped(space) ? at : nowhere;
 }
 
-/* Bytes that all bring, and those before this PE's: of none, dest may be anything. All PEs find the same. */
+/* Bytes of all contributions, and of those before this PE's. If none exist, dest may be anything. All PEs find
+ * the same. */
 enum { MINE = TUTTI_SHMEM_ALIKE, DEST };
 static int add_up(struct tutti_shmem *space, const struct tutti_shmem_call *call, uint64_t *before, uint64_t *all)
 {
@@ -130,7 +131,7 @@ int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size
     if (status != TUTTI_OK)
         return status;
     status = add_up(space, &call, &before, &all);
-    if (status == TUTTI_OK) /* otherwise all have seen that: there is no last meeting */
+    if (status == TUTTI_OK) /* otherwise all have seen the error: there is no last meeting */
         status = push(space, &call, call.word[DEST] + before, source, mine);
     return tutti_shmem_end(space, &call, status);
 }
@@ -152,7 +153,7 @@ int tutti_shmem_fcollect(tshmem_team_t team, void *dest, const void *source, siz
     return status;
 }
 
-/* Bytes that `n` elements reach over, `stride` elements apart. */
+/* Bytes from the first to the last of `n` elements, `stride` elements apart. */
 static size_t reach(struct tutti_shmem *space, struct tutti_shmem_call *call, ptrdiff_t stride, size_t n, size_t bytes)
 {
     if (stride < 1) {

@@ -10,11 +10,11 @@ static struct tutti_shmem_near *near_of(struct tutti_transport *transport)
     return (struct tutti_shmem_near *)transport;
 }
 
-/* All PEs gather, and each looks at its node's. */
+/* All PEs gather; each reads the entries of its node. */
 static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     struct tutti_shmem_near *near = near_of(transport);
-    /* Who has no memory would leave the others in the exchange: mostly it is there. */
+    /* A PE without memory would leave the others in the exchange, so the memory is taken first. */
     char *all = bytes <= TUTTI_EXCHANGE_BYTES ? NULL : calloc((size_t)near->all->size + 1, bytes);
     char *room = bytes <= TUTTI_EXCHANGE_BYTES ? near->room : all;
     int status = TUTTI_ERR_MEMORY;
@@ -46,7 +46,7 @@ static const struct tutti_transport_ops ops = {
 
 int tutti_shmem_near_find(struct tutti_shmem *space, struct tutti_transport *all, const struct tutti_node *node)
 {
-    uint64_t mine[2] = {0, 0}; /* without a node: the team says that it is none */
+    uint64_t mine[2] = {0, 0}; /* without a node: the team reports that */
     struct tutti_shmem_near *near = calloc(1, sizeof *near);
     if (near)
         near->room = calloc((size_t)all->size + 1, TUTTI_EXCHANGE_BYTES);

@@ -7,16 +7,16 @@
 
 struct tutti_node;
 
-/* A transport of the near PEs alone, for making their team: each of its calls is made by all PEs. */
+/* A transport of the near PEs alone, for making their team: all PEs make each of its calls. */
 struct tutti_shmem_near {
     struct tutti_transport base;
     struct tutti_transport *all;
-    int count, me;           /* me: of this PE among them */
+    int count, me;           /* number of this PE among them */
     int pe[TSHMEM_NEAR_MAX]; /* in increasing order */
     char *room;              /* of all PEs, for an exchange */
 };
 
-/* Collective over `all`: space->near. A status, which is said where it is not memory. */
+/* Collective over `all`: sets space->near. A status, after an error message if it is not TUTTI_ERR_MEMORY. */
 int tutti_shmem_near_find(struct tutti_shmem *space, struct tutti_transport *all, const struct tutti_node *node);
 void tutti_shmem_near_free(struct tutti_shmem_near *near);
 

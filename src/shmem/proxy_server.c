@@ -1,4 +1,4 @@
-/* The proxy server of the address space: whether there is a ring, its memory, its poller. */
+/* The proxy server of the address space: decides whether there is a ring, and owns its memory and poller. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static int all_reached(struct tutti_shmem *space)
     return 1;
 }
 
-/* 1 where there is to be a ring; its thresholds. */
+/* 1 if there must be a ring; sets its thresholds. */
 static int is_wanted(struct tutti_shmem *space, struct tshmem_ring_state *out)
 {
     const int setting = tutti_settings()->shmem_ring;
@@ -46,12 +46,12 @@ static int is_wanted(struct tutti_shmem *space, struct tshmem_ring_state *out)
         for (int i = 0; i < TSHMEM_CUTS * TSHMEM_GROUPS; i++)
             out->cutover[i / TSHMEM_GROUPS][i % TSHMEM_GROUPS] = 1;
     }
-    /* One agent does all atomics on a heap: where some PEs need it, all PEs use it. */
+    /* One agent must do all atomics on a heap: if some PEs need it, all PEs use it. */
     out->atomics = out->elements || !all_reached(space);
     return out->atomics || tutti_cutovers(out->cutover);
 }
 
-/* ---- what the ring needs of the address space; on the poller's thread ---- */
+/* ---- callbacks of the ring; on the poller's thread ---- */
 
 static int find_dead(void *owner)
 {
@@ -81,7 +81,7 @@ static int open_ring(struct tutti_shmem *space, struct tutti_proxy_server *serve
         .name = server->name, .abort = space->state.abort, .dead = find_dead, .ended = end_space, .owner = space};
     if (!space->gpu)
         return tutti_ring_server_open(&server->ring, NULL, -1, NULL, slots);
-    struct tutti_shmem_lane *const lane = tutti_shmem_lane_try(space); /* all are free yet */
+    struct tutti_shmem_lane *const lane = tutti_shmem_lane_try(space); /* all slots are free yet */
     const int status = tutti_ring_server_open(&server->ring, space->gpu->device, space->gpu->gpu, lane->stream, slots);
     tutti_shmem_lane_give(lane);
     return status;
@@ -158,7 +158,7 @@ void tutti_shmem_proxy_close(struct tutti_shmem *space)
 
 /* ---- quiet ---- */
 
-/* with: the number of the first request that is not waited for. */
+/* with: the number of the first request that the wait does not cover. */
 static int is_quiet(struct tutti_shmem *space, void *with)
 {
     if (__atomic_load_n(space->state.abort, __ATOMIC_RELAXED))

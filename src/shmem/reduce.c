@@ -21,7 +21,7 @@ static void slice(size_t count, int type, int members, int me, size_t *begin, si
     *n = count - *begin < each ? count - *begin : each;
 }
 
-/* Refuses what there is no reduction of. */
+/* Refuses types and operators without a reduction. */
 static void check(struct tutti_shmem *space, struct tutti_shmem_call *call, int type, int op)
 {
     if (type >= 0 && type < TSHMEM_TYPES && op >= 0 && op < TSHMEM_OPS &&
@@ -46,14 +46,14 @@ static struct tutti_shmem_call describe(struct tutti_shmem *space, unsigned kind
 size_t tutti_shmem_slices(struct tutti_shmem *space, struct tutti_shmem_job *job, const struct tshmem_team_state *team,
                           uint64_t dest, uint64_t source, size_t n, void **zero)
 {
-    char *const *base = space->base; /* also of far ones */
+    char *const *base = space->base; /* also contributions of far members */
     size_t begin;
     slice(n, job->type, team->size, team->me, &begin, &job->count);
     const size_t size = tutti_shmem_type_size(job->type), at = begin * size;
     job->ranks = job->outs = team->size;
     *zero = NULL;
     for (int i = 0; i < team->size && job->count > 0; i++) {
-        /* a reduction stores into its own result first; results of a scan are of one PE each */
+        /* a reduction stores into this PE's result first; the results of a scan belong to one PE each */
         const int to = job->shape == TUTTI_SHAPE_ALL ? (team->me + i) % team->size : i;
         job->in[i] = base[tutti_shmem_pe_of(space, team, i)] + source + at;
         job->out[i] = base[tutti_shmem_pe_of(space, team, to)] + dest + at;
@@ -67,7 +67,7 @@ size_t tutti_shmem_slices(struct tutti_shmem *space, struct tutti_shmem_job *job
 
 /* ---- teams of more members than a kernel takes ---- */
 
-/* Room for the addresses of all members; 0: there is no memory, which is said. */
+/* Memory for the addresses of all members; 0, after an error message: none exists. */
 static int large_open(struct tutti_shmem *space, struct tutti_shmem_large_job *job, int members)
 {
     job->ranks = job->outs = members;
@@ -84,7 +84,7 @@ static void large_close(struct tutti_shmem_large_job *job)
     free(job->out);
 }
 
-/* As below. The first result of a scan that leaves the own contribution out is zero. */
+/* As below. The first result of an exclusive scan is zero. */
 static int reduce_large(struct tutti_shmem *space, const struct tutti_shmem_call *call, size_t n, int type, int op,
                         enum tutti_shape shape)
 {
@@ -127,7 +127,7 @@ static int reducescatter_large(struct tutti_shmem *space, const struct tutti_shm
     return status;
 }
 
-/* Slices of all sources, from this PE's on, into all results. */
+/* Combines slices of all sources, from this PE's on, into all results. */
 static int reduce_slices(struct tutti_shmem *space, struct tutti_shmem_call *call, tshmem_team_t team, size_t n,
                          int type, int op, enum tutti_shape shape)
 {
@@ -168,7 +168,7 @@ int tutti_shmem_reducescatter(tshmem_team_t team, void *dest, const void *source
     const int members = tutti_shmem_members(space, team);
     size_t all;
     if (__builtin_mul_overflow(n, (size_t)members, &all))
-        all = SIZE_MAX; /* refused as too much */
+        all = SIZE_MAX; /* refused as too large */
     struct tutti_shmem_call call = describe(space, TUTTI_SHMEM_REDUCESCATTER, dest, n, source, all, type, op);
     int status = tutti_shmem_begin(space, &call, team);
     if (status != TUTTI_OK)

@@ -1,8 +1,8 @@
-/* Put, get, atomics, signals and order: what the arguments mean; the kind of the heaps does it. */
+/* Put, get, atomics, signals and order: checks the arguments and calls the kind of the heap. */
 #include "shmem/far.h"
 #include "shmem/here.h"
 
-/* The C API's own calls of these are inlined: they are short. */
+/* Inlined: the functions of the C API are short. */
 static inline void put(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
                        const char *call)
 {
@@ -72,7 +72,8 @@ void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe)
         space->kind_of[pe]->element(space, value, from, bytes);
 }
 
-/* Bytes that n blocks reach over on the heap's side; 0 where that is more than any heap, or not forwards. */
+/* Bytes from the first to the last of n blocks in the heap; 0 if that is more than any heap has, or the stride is
+ * not positive. */
 static size_t reach(ptrdiff_t stride, size_t block, size_t n, size_t bytes)
 {
     size_t last, elements, all;
@@ -215,7 +216,7 @@ uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value
     return amo(space, operation, dest, bytes, value, compare, pe);
 }
 
-/* ---- order: what was stored before is seen by everybody before what is stored later ---- */
+/* ---- order: earlier stores become visible to all PEs before later ones ---- */
 
 void tutti_shmem_complete(struct tutti_shmem *space, int context, int (*far)(struct tutti_shmem *space, int pe), int pe)
 {

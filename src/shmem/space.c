@@ -1,4 +1,4 @@
-/* Making and ending the address space. */
+/* Begins and ends the address space. */
 #include "shmem/meet.h"
 
 #include <stdlib.h>
@@ -16,12 +16,12 @@
 #include "shmem/proxy/proxy.h"
 #include "team/team.h"
 
-/* Heaps may grow, to so many times what they begin with, where no setting says; those of GPUs to so many bytes at
- * least: it costs addresses alone. */
+/* If no setting says otherwise, heaps may grow to this multiple of their first size; on GPUs to at least so many
+ * bytes. Growth reserves addresses alone. */
 enum { GROWS = 16 };
 static const int64_t GPU_GROWS = INT64_C(64) << 30;
 
-/* Where the heaps lie, by TUTTI_SHMEM_HEAP: on the GPU where there are such, in host memory where one is simulated. */
+/* The place of the heaps, by TUTTI_SHMEM_HEAP: real GPUs, or host memory if the GPU is simulated. */
 static const struct tutti_shmem_kind *kind_of_heaps(void)
 {
     const struct tutti_device *device = tutti_device();
@@ -33,7 +33,7 @@ static const struct tutti_shmem_kind *kind_of_heaps(void)
     return setting == TUTTI_SET_SHMEM_HEAP_DEVICE ? &tutti_shmem_device : &tutti_shmem_host;
 }
 
-/* 1 where the PEs of every node can share memory. */
+/* 1 if the PEs of every node can share memory. */
 static int are_whole(struct tutti_shmem *space)
 {
     int64_t whole = space->team->whole;
@@ -45,7 +45,7 @@ static int are_whole(struct tutti_shmem *space)
     return 0;
 }
 
-/* Messages to those of other nodes, if there are any. */
+/* Opens the wire to PEs of other nodes, if there are any. */
 static int open_far(struct tutti_shmem *space)
 {
     const int far = space->near->count < space->transport->size;
@@ -58,7 +58,7 @@ static int open_far(struct tutti_shmem *space)
                                                    tutti_status_text(status));
 }
 
-/* The channel of all PEs, or where some are on other nodes that of those of this one: see stream/flow.c. */
+/* The channel of all PEs; if some are on other nodes, of those of this node: see stream/flow.c. */
 static int open_channel(struct tutti_shmem *space)
 {
     const int number = space->near->count == space->transport->size ? TSHMEM_TEAM_WORLD : TSHMEM_TEAM_SHARED;
@@ -101,7 +101,7 @@ static int make(struct tutti_shmem *space)
                                   "rules of the section shmem_stream are not the same on all ranks");
     space->kind = kind_of_heaps();
     if (!tutti_shmem_alike(space->transport, space->kind->host_reaches)) {
-        space->kind = &tutti_shmem_host; /* nothing is made yet */
+        space->kind = &tutti_shmem_host; /* no mapping exists yet */
         return tutti_shmem_answer(space, TUTTI_ERR_SETTING, "tshmem_init",
                                   "TUTTI_SHMEM_HEAP or TUTTI_DEVICE is not the same on all ranks");
     }
@@ -113,7 +113,7 @@ static int make(struct tutti_shmem *space)
     if (status != TUTTI_OK)
         return tutti_shmem_answer(space, status, "tshmem_init", "no memory that all PEs share");
     status = tutti_heap_open(&space->heap, heap_bytes);
-    if (!tutti_shmem_alike(space->transport, status)) /* some have no memory: then all give up */
+    if (!tutti_shmem_alike(space->transport, status)) /* some PEs have no memory: all give up */
         status = TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK)
         return tutti_shmem_answer(space, status, "tshmem_init", "%s", tutti_status_text(status));
@@ -154,7 +154,7 @@ static int make_rooms(struct tutti_shmem *space, int pes)
     space->heaps = calloc((size_t)pes, sizeof *space->heaps);
     space->control = calloc((size_t)pes, sizeof *space->control);
     int fine = space->kind_of && space->base && space->heaps && space->control;
-    for (int i = 0; i < TSHMEM_TEAMS_MAX && fine; i++) { /* what no team has touched takes no memory */
+    for (int i = 0; i < TSHMEM_TEAMS_MAX && fine; i++) { /* pages that no team has touched take no memory */
         space->world[i] = calloc((size_t)pes, sizeof *space->world[i]);
         fine = space->world[i] != NULL;
     }
@@ -204,7 +204,7 @@ int tutti_shmem_space_open(struct tutti_shmem *space, struct tutti_transport *tr
                                   "%d processes: an address space has %d PEs at most", transport->size, TSHMEM_PES_MAX);
     space->state.me = transport->rank;
     int status = make_rooms(space, transport->size) ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    if (!tutti_shmem_alike(transport, status)) /* then all give up */
+    if (!tutti_shmem_alike(transport, status)) /* all give up */
         status = TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
         status = tutti_shmem_near_find(space, transport, node);
@@ -214,7 +214,7 @@ int tutti_shmem_space_open(struct tutti_shmem *space, struct tutti_transport *tr
         tutti_shmem_answer(space, status, "tshmem_init", "%s", tutti_status_text(status));
     else
         status = make(space);
-    /* Nobody uses a peer's memory before that has laid it out. */
+    /* No PE uses a peer's memory before the peer has laid it out. */
     if (status == TUTTI_OK)
         status = transport->ops->barrier(transport);
     if (status != TUTTI_OK) {
@@ -234,8 +234,8 @@ int tutti_shmem_space_open(struct tutti_shmem *space, struct tutti_transport *tr
     return TUTTI_OK;
 }
 
-/* Memory of a GPU is freed when no peer has it mapped any more. What is in host memory lives as long as somebody maps
- * it. Messages come to their end after the last meeting. */
+/* Memory of a GPU is freed once no peer maps it any more. Host memory lives as long as a process maps it. Messages
+ * end after the last meeting. */
 static void let_go(struct tutti_shmem *space)
 {
     if ((space->kind->host_reaches && !space->wire) || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))

@@ -1,5 +1,6 @@
-/* Collectives of members on several nodes: what is far is got piece by piece into room of this PE's own, or put from
- * there; in between the same functions work on it as on near heaps, in order of PE: the same bits. */
+/* Collectives of members on several nodes. Parts of far heaps are fetched piece by piece into memory of this PE, or
+ * put from there. In between the same functions work as on near heaps, in order of PE: the results have the same
+ * bits. */
 #include "shmem/spread.h"
 
 #include "shmem/far.h"
@@ -34,7 +35,7 @@ int tutti_shmem_clear_all(struct tutti_shmem *space, void *at, size_t bytes)
 
 /* ---- reductions ---- */
 
-/* One piece of a job: elements [begin, begin + count) of all that it names, the far ones in `room`. */
+/* One piece of a job: elements [begin, begin + count) of all its sources and targets, the far ones in `room`. */
 struct piece {
     const struct tutti_shmem_job *job;
     size_t size, begin, count;
@@ -104,18 +105,18 @@ int tutti_shmem_reduce_all(struct tutti_shmem *space, const struct tutti_shmem_j
     return status;
 }
 
-/* ---- reductions of large teams: some members after the others, each time with what those before them make ---- */
+/* ---- reductions of large teams: a group of members after the other, each with the sum of those before it ---- */
 
 enum { MEMBERS = 30 };
 
 struct large {
     const struct tutti_shmem_large_job *job;
-    size_t size, at, count; /* at, count: of this piece; at in bytes */
-    char *sum, *prefix;     /* sum: of the members before; prefix: room for results of scans */
+    size_t size, at, count; /* position of this piece; `at` in bytes */
+    char *sum, *prefix;     /* sum: of the members before; prefix: memory for results of scans */
     char *fetched;
 };
 
-/* The sources of members [begin, begin + n) behind `here->ranks` others. */
+/* The sources of members [begin, begin + n), behind `here->ranks` others. */
 static int fetch(struct tutti_shmem *space, const struct large *l, int begin, int n, struct tutti_shmem_job *here)
 {
     int status = TUTTI_OK;
@@ -131,7 +132,7 @@ static int fetch(struct tutti_shmem *space, const struct large *l, int begin, in
     return status == TUTTI_OK ? tutti_shmem_far_quiet(space, -1) : status;
 }
 
-/* Results of a scan, of those members; their sources are in the job, behind the sum of all before. */
+/* Results of a scan, for those members; their sources are in the job, behind the sum of all before. */
 static int scan(struct tutti_shmem *space, const struct large *l, int begin, int n, const struct tutti_shmem_job *with)
 {
     struct tutti_shmem_job here = *with;
@@ -153,7 +154,7 @@ static int scan(struct tutti_shmem *space, const struct large *l, int begin, int
     return status == TUTTI_OK ? tutti_shmem_far_fence(space, -1) : status;
 }
 
-/* Members [begin, begin + n): the sum becomes that of all up to them. */
+/* Members [begin, begin + n): the sum becomes that of all members up to them. */
 static int combine(struct tutti_shmem *space, struct large *l, int begin, int n)
 {
     struct tutti_shmem_job here = {.type = l->job->type, .op = l->job->op, .outs = 1, .count = l->count};
@@ -162,7 +163,7 @@ static int combine(struct tutti_shmem *space, struct large *l, int begin, int n)
         here.in[here.ranks++] = l->sum;
     int status = fetch(space, l, begin, n, &here);
     here.shape = TUTTI_SHAPE_ALL;
-    here.out[0] = next; /* a scan still needs the one before */
+    here.out[0] = next; /* a scan still needs the sum before */
     if (status == TUTTI_OK)
         status = space->kind->reduce(space, &here);
     if (status == TUTTI_OK && l->job->shape != TUTTI_SHAPE_ALL)
@@ -171,7 +172,7 @@ static int combine(struct tutti_shmem *space, struct large *l, int begin, int n)
     return status;
 }
 
-/* The sum of all to every result. */
+/* Stores the sum of all into every result. */
 static int hand_out(struct tutti_shmem *space, const struct large *l)
 {
     struct tutti_shmem_part part[TUTTI_SHMEM_PARTS];

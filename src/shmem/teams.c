@@ -1,4 +1,4 @@
-/* Teams: who is in them, splitting and destroying. Teams of PEs that have none in common may have the same number. */
+/* Teams: members, split and destroy. Teams without a common PE may have the same number. */
 #include "shmem/teams.h"
 #include "shmem/here.h"
 
@@ -15,7 +15,7 @@
 /* num_contexts that each team was made with, by its number. */
 static int contexts[TSHMEM_TEAMS_MAX];
 
-/* What kernels look members up in, where the team is not even steps of PEs. */
+/* The table in which kernels look members up, if the team is not even steps of PEs. */
 static int tell_list(struct tutti_shmem *space, struct tshmem_team_state *team, const int32_t *world)
 {
     const size_t bytes = (size_t)team->size * sizeof *world;
@@ -73,7 +73,7 @@ int tutti_shmem_teams_open(struct tutti_shmem *space)
     return status;
 }
 
-/* Of calls in kernels, and of those in streams. */
+/* Calls in kernels, and calls in streams. */
 static int clear_areas(struct tutti_shmem *space, unsigned number)
 {
     const struct tshmem_state *state = &space->state;
@@ -105,7 +105,7 @@ int tutti_shmem_team_open(struct tutti_shmem *space, tshmem_team_t team)
     tutti_shmem_channel_begin(&space->channels, space->team->node, space->transport, team, state->me, state->size,
                               space->control[space->state.me]->record[team]);
     int status = tutti_shmem_pass(space, team, TUTTI_SHMEM_SPLIT);
-    memset(records, 0, sizeof records); /* where that failed, all give up */
+    memset(records, 0, sizeof records); /* if that failed, all give up */
     for (int i = 0; i < state->size && status == TUTTI_OK; i++)
         memcpy(records[i], space->control[tutti_shmem_pe_of(space, state, i)]->record[team], TUTTI_SHMEM_RECORD);
     const int opened = tutti_shmem_channel_open(&space->channels, team, records, space->gpu->gpu);
@@ -123,7 +123,7 @@ void tutti_shmem_team_unmake(struct tutti_shmem *space, tshmem_team_t team)
     tutti_shmem_number_release((unsigned)team);
 }
 
-/* What a call's PEs say of numbers, behind the words that are alike. */
+/* The contribution of a PE about numbers, behind the words that must agree. */
 enum { TAKEN = TUTTI_SHMEM_ALIKE, REFUSED };
 
 static uint64_t any(struct tutti_shmem *space, const struct tutti_shmem_call *call, int word)
@@ -164,7 +164,7 @@ static int agree(struct tutti_shmem *space, struct tutti_shmem_call *call, int m
                                     number);
 }
 
-/* Makes `size` PEs of the parent, `stride` apart, a team of a number that is claimed. */
+/* Makes a team of `size` PEs of the parent, `stride` apart, with a claimed number. */
 static int make(struct tutti_shmem *space, struct tutti_shmem_call *call, int start, int stride, int size,
                 unsigned number, int wanted, tshmem_team_t *made)
 {
@@ -185,7 +185,7 @@ static int is_member(int me, int start, int stride, int size)
     return 0;
 }
 
-/* Contexts that a configuration wants; a call that wants too many is refused. */
+/* Contexts that a configuration asks for; refuses the call if there are too many. */
 static int wanted_by(struct tutti_shmem *space, struct tutti_shmem_call *call, const tshmem_team_config_t *config,
                      long mask)
 {
@@ -212,7 +212,7 @@ int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int s
     const int64_t last = start + (int64_t)stride * ((int64_t)size - 1);
     const int wanted = wanted_by(space, &call, config, mask);
     *made = TSHMEM_TEAM_INVALID;
-    if (parent == TSHMEM_TEAM_INVALID) /* asking is no error of the program */
+    if (parent == TSHMEM_TEAM_INVALID) /* an unknown handle is no error of the program here */
         return TUTTI_ERR_ARGUMENT;
     if (from &&
         (size < 1 || start < 0 || start >= from->size || last < 0 || last >= from->size || (stride == 0 && size > 1)))
@@ -304,7 +304,7 @@ int tshmem_team_n_pes(tshmem_team_t team)
 int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *config)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    if (team == TSHMEM_TEAM_INVALID) /* asking is no error of the program */
+    if (team == TSHMEM_TEAM_INVALID) /* an unknown handle is no error of the program here */
         return TUTTI_ERR_ARGUMENT;
     if (!tutti_shmem_team(space, team))
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, "tshmem_team_get_config", "%d is no team of this PE", team);

@@ -1,4 +1,5 @@
-/* A team of the processes of any communicator. They agree over its transport: no team has just them. */
+/* A team of the processes of any communicator. They agree over its transport, because no team has exactly these
+ * members. */
 #include "shmem/teams_over.h"
 
 #include "progress/transport.h"
@@ -8,7 +9,7 @@
 
 static const char name[] = "tshmem_team_from_comm";
 
-/* What a process says. */
+/* The contribution of a process. */
 struct said {
     int64_t status;
     struct tutti_shmem_numbers words;
@@ -34,7 +35,7 @@ static int meet(void *with, struct tutti_shmem_numbers *words)
     return status;
 }
 
-/* What this process has against it; said. */
+/* The reason for which this process refuses; reported. */
 static int refuse(struct tutti_shmem *space, struct tutti_transport *over, const int32_t *pe, int wanted)
 {
     if (space->state.pes == 0)
@@ -56,7 +57,7 @@ int tutti_shmem_team_over(struct tutti_transport *over, const int32_t *pe, const
                           long mask, tshmem_team_t *made)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    struct said all[TSHMEM_PES_MAX]; /* who has no memory would leave the others in the exchange */
+    struct said all[TSHMEM_PES_MAX]; /* a process without memory would leave the others in the exchange */
     const int wanted = config && mask & TSHMEM_TEAM_NUM_CONTEXTS ? config->num_contexts : 0;
     struct meeting m = {over, refuse(space, over, pe, wanted), all};
     struct tutti_shmem_numbers words = {.taken = tutti_shmem_numbers_taken()};
@@ -74,7 +75,7 @@ int tutti_shmem_team_over(struct tutti_transport *over, const int32_t *pe, const
         return tutti_shmem_answer(space, TUTTI_ERR_MEMORY, name, "more than %d teams of one PE at a time",
                                   TSHMEM_TEAMS_MAX);
     m.status = tutti_shmem_team_make(space, number, pe, over->size, wanted);
-    status = meet(&m, &words); /* nobody uses it before all have made it */
+    status = meet(&m, &words); /* no member uses it before all have made it */
     if (status == TUTTI_OK) {
         *made = (tshmem_team_t)number;
         return tutti_shmem_team_open(space, *made);

@@ -1,4 +1,4 @@
-/* Waits for own words that peers change, and tests of them: one, all, any, some. */
+/* Waits for words of this PE that peers change, and tests of them: one, all, any, some. */
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ struct words {
     size_t n, *indices;
     const int *status;
     size_t result;
-    uint64_t seen; /* the word that was looked at last */
+    uint64_t seen; /* the word that was tested last */
     struct tutti_shmem_peek peek;
     const char *name;
 };
@@ -61,8 +61,8 @@ static int holds(struct words *w, size_t i)
     return compare(w->type, w->comparison, w->seen, load(w->type, w->values, value, 0));
 }
 
-/* One look at all of them: 1 where that is enough. Of any, those past the last one that was found come first: none of
- * several that hold is kept waiting. */
+/* One test of all words: 1 if enough of them hold. `any` starts behind the last word that it found: so each word
+ * that holds is found in turn. */
 static int look(struct words *w)
 {
     static _Atomic size_t past;
@@ -93,7 +93,7 @@ static int look(struct words *w)
     return wanted == 0 || (how == TSHMEM_WAIT_ALL ? wanted == found : found > 0);
 }
 
-/* 1 where the words are there to be looked at. */
+/* 1 if the words are in the heap. */
 static int are_seen(struct tutti_shmem *space, void *with)
 {
     struct words *w = with;

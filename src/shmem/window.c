@@ -1,7 +1,6 @@
-/* The memory of all PEs: control pages in host memory, then the heaps, of whatever kind. Each is made and mapped in two
- * phases: every rank makes its own; where all could, they hand the descriptors round and map; then all agree once more.
- * A heap is a row of addresses that is reserved whole, of which pieces are mapped from the beginning on.
- */
+/* The memory of all PEs: control pages in host memory, then the heaps, of any kind. Each is made and mapped in two
+ * phases: every rank makes its own; if all succeed, they exchange descriptors and map; then all agree. The addresses
+ * of a heap are reserved as a whole, and pieces are mapped from the beginning on. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,15 +22,15 @@ static size_t whole_pages(size_t bytes)
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-/* 1 where all ranks say 1. */
+/* 1 if all ranks pass 1. */
 static int all_can(struct tutti_transport *transport, int mine)
 {
     int64_t word = mine;
     return transport->ops->allreduce(transport, &word, 1, TUTTI_COMBINE_MIN) == TUTTI_OK && word == 1;
 }
 
-/* The second phase of a piece, after all have made theirs: hands descriptors round and maps. 1 where all are mapped
- * here; otherwise piece->why says of which PE that is not so. */
+/* The second phase of a piece, after all have made theirs: exchanges descriptors and maps. 1 if all are mapped here;
+ * otherwise piece->why names the PE. */
 static int map_all(struct tutti_shmem *space, int own, struct tutti_shmem_piece *piece,
                    int (*map_one)(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe, int fd))
 {
@@ -98,7 +97,7 @@ void tutti_shmem_piece_drop(struct tutti_shmem *space, const struct tutti_shmem_
     space->kind->drop(space, piece);
 }
 
-/* Addresses for what heaps may grow to, where all can have them; otherwise for what they begin with. */
+/* Reserves addresses for the largest size if all PEs can, otherwise for the first size. */
 static int reserve(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t most)
 {
     const uint64_t whole = (*heap_bytes + TUTTI_SHMEM_ALIGN_MOST - 1) / TUTTI_SHMEM_ALIGN_MOST * TUTTI_SHMEM_ALIGN_MOST;
@@ -163,8 +162,7 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
     const size_t behind = pes > TSHMEM_NEAR_MAX ? 3 * pes * sizeof(uint64_t) : 0;
     const size_t area_bytes = (sizeof(struct tshmem_area) + behind + 255) / 256 * 256;
     struct tshmem_state *state = &space->state;
-    /* Areas of calls in kernels; of a device's heaps also those of calls in streams, and on GPUs what kernels look up.
-     */
+    /* Areas of calls in kernels; for heaps of a device also of calls in streams, and on GPUs the tables for kernels. */
     const int apart = !space->kind->host_reaches && !tutti_device()->simulates;
     const uint64_t areas = area_bytes * TSHMEM_TEAMS_MAX * (space->kind->host_reaches ? 1 : 2);
     const uint64_t told = apart ? sizeof(struct tutti_shmem_told) : 0;

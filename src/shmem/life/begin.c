@@ -11,7 +11,7 @@
 
 int tutti_shmem_load_front(void)
 {
-    static const char name[] = "libtutti.so"; /* in this library, whose folder is looked for */
+    static const char name[] = "libtutti.so"; /* in this library: the program looks for its folder */
     char path[PATH_MAX];
     Dl_info own;
     if (dlsym(RTLD_DEFAULT, "MPI_Init") || !dladdr((const void *)&name, &own) || !own.dli_fname)

@@ -1,11 +1,11 @@
-/* Teams by an id: the members find each other in memory of the PE that made the id, then make the team as over any
- * communicator. */
+/* Teams by an id: the members find each other in memory of the PE that made the id. Then they make the team as over
+ * any communicator. */
 #include "core/settings.h"
 #include "progress/engine.h"
 #include "shmem/here.h"
 #include "tutti/shmem_begin.h"
 
-/* Ids of one PE whose teams may be in the making at the same time. */
+/* Ids of one PE whose teams may be made at the same time. */
 enum { IDS = 64 };
 
 static const char name[] = "nvshmemx_team_init";

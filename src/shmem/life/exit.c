@@ -1,10 +1,10 @@
-/* The end of the program: by tshmem_global_exit() and by errors that end it, on all PEs, and by exit() where
- * start_pes() has begun it.
+/* The end of the program on all PEs: by tshmem_global_exit(), by errors that end it, and by exit() if start_pes() began
+ * it.
  *
- * The PE that ends the program tells the others, calls exit(), so that handlers run and streams of stdio are written,
- * and then has the launcher end all processes. PEs that wait in a call of Tutti's read it there, and call exit() too;
- * they do not return to the program. Those that compute are ended by the launcher. A thread ends the process where a
- * handler stands still. */
+ * The PE that ends the program publishes it and calls exit(), so that exit handlers run and streams of stdio are
+ * written. Then it asks the launcher to end all processes. PEs that wait in a call of Tutti read it there and call
+ * exit() too; they do not return to the program. PEs that compute are ended by the launcher. A thread ends the
+ * process if an exit handler hangs. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,11 +20,11 @@
 
 enum { NOBODY, LEADS, FOLLOWS };
 enum {
-    HANDLERS_S = 3,  /* for what exit() runs */
-    FOLLOWERS_S = 3, /* that a PE which follows waits for its end */
-    PIPES_MS = 30,   /* for launchers to read what was written: Hydra forgets it at the abort */
-    NOTICE_MS = 100, /* within which others that wait read it */
-    OTHERS_MS = 2000 /* for what their exit() runs */
+    HANDLERS_S = 3,  /* time for handlers and exit() */
+    FOLLOWERS_S = 3, /* time for which a PE that follows waits for its end */
+    PIPES_MS = 30,   /* time in which launchers read what was written: Hydra forgets it at the abort */
+    NOTICE_MS = 100, /* time in which waiting PEs read the notice */
+    OTHERS_MS = 2000 /* time for their exit() */
 };
 enum { READ = 1, DONE }; /* struct tutti_shmem_control, ended */
 
@@ -68,7 +68,7 @@ static void tell_others(struct tutti_shmem *space)
     tutti_shmem_far_exit(space, code);
 }
 
-/* 1 where nobody of this node who has read it is still in its exit(), and all have had the time to read it. */
+/* 1 if no PE of this node that has read the notice is still in exit(), and all have had the time to read it. */
 struct farewell {
     const struct tutti_shmem *space;
     uint64_t start;
@@ -88,7 +88,7 @@ static int have_ended(void *with)
     return all;
 }
 
-/* Meanwhile far PEs are told, by messages. */
+/* Meanwhile messages tell far PEs. */
 static void wait_for_others(const struct tutti_shmem *space)
 {
     struct farewell farewell = {space, tutti_now_ns()};
@@ -98,7 +98,7 @@ static void wait_for_others(const struct tutti_shmem *space)
 
 /* ---- this one ---- */
 
-/* Past the handlers that the program has registered. */
+/* Skips the handlers that the program has registered. */
 static void __attribute__((noreturn)) finish(struct tutti_shmem *space)
 {
     fflush(NULL);
@@ -106,7 +106,7 @@ static void __attribute__((noreturn)) finish(struct tutti_shmem *space)
         __atomic_store_n(&own(space)->ended, DONE, __ATOMIC_RELEASE);
     if (atomic_load(&role) == LEADS)
         wait_for_others(space);
-    else if (tutti_shmem_server(space)) /* the launcher ends it before, with the same status */
+    else if (tutti_shmem_server(space)) /* the launcher usually ends it before, with the same status */
         tutti_progress_wait(&(const struct tutti_wait){.done = never, .seconds = FOLLOWERS_S});
     leave(space);
 }
@@ -116,7 +116,7 @@ static void *leave_now(void *space)
     leave(space);
 }
 
-/* Ends the process where exit() does not; where the MPI does not either, without it. */
+/* Ends the process if exit() does not; if the MPI's abort does not end it either, directly. */
 static void *watch(void *space)
 {
     pthread_t thread;
@@ -144,7 +144,7 @@ static void __attribute__((noreturn)) end(struct tutti_shmem *space, int mine, i
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (is_ending())
         leave(space);
-    pthread_mutex_lock(&lock); /* another thread of this process that comes here waits for its end */
+    pthread_mutex_lock(&lock); /* another thread of this process that calls this waits for its end */
     ender = pthread_self();
     code = status;
     atomic_store(&role, mine);

@@ -1,4 +1,4 @@
-/* tshmem_init and tshmem_finalize, and what a PE can ask of itself. */
+/* tshmem_init and tshmem_finalize, and queries of a PE about itself. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ void tutti_shmem_serve(const struct tutti_shmem_host *host)
     server = host;
 }
 
-/* What stands in front of the MPI comes with the program's first call of it: here it is asked to come before. */
+/* The stub is loaded with the program's first call of the MPI; this asks for it earlier. */
 static void wake_server(void)
 {
     union {
@@ -51,7 +51,7 @@ void tshmem_query_initialized(int *initialized)
     *initialized = space->state.pes > 0;
 }
 
-/* Said: what is missing between the program and the MPI. */
+/* Reports what is missing between the program and the MPI. */
 int tutti_shmem_no_front(const char *call)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
@@ -117,7 +117,7 @@ int tshmem_finalize(void)
     const struct tutti_shmem_host *host = space->host;
     tutti_shmem_complete(space, 0, tutti_shmem_far_quiet, -1);
     const int status = tutti_shmem_pass(space, TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE);
-    if (status == TUTTI_ERR_MISMATCH) /* PEs that are in another call will not meet this one any more */
+    if (status == TUTTI_ERR_MISMATCH) /* PEs that are in another call will not meet this one */
         tutti_shmem_leave_all(space);
     if (--space->users > 0)
         return status;

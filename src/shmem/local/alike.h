@@ -5,7 +5,7 @@
 
 struct tutti_transport;
 
-/* Collective: 1 where all PEs bring the same number. */
+/* Collective: 1 if all PEs pass the same number. */
 int tutti_shmem_alike(struct tutti_transport *all, int64_t mine);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "shmem/host.h"
 
-/* Replaces the word by what `made` makes of it, `was`, until nobody came in between. There is no such instruction that
- * also tells the value before; and gcc 12 with sanitizers drops the operand of its own loop for __atomic_fetch_and().
- */
+/* Replaces the word by the result of `made` on its value, `was`, until no other thread has changed it meanwhile.
+ * There is no such instruction that also returns the old value; and gcc 12 with sanitizers drops the operand of its
+ * own loop for __atomic_fetch_and(). */
 #define REPLACE(at, was, made)                                                                                         \
     do {                                                                                                               \
         (was) = __atomic_load_n(at, __ATOMIC_RELAXED);                                                                 \
@@ -33,7 +33,7 @@
             return value;                                                                                              \
         case TSHMEM_AMO_SWAP:                                                                                          \
             return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);                                                   \
-        case TSHMEM_AMO_COMPARE_SWAP: /* `was` is what is expected */                                                  \
+        case TSHMEM_AMO_COMPARE_SWAP: /* the expected value is in `was` */                                             \
             __atomic_compare_exchange_n(at, &was, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                       \
             return was;                                                                                                \
         case TSHMEM_AMO_ADD:                                                                                           \

@@ -10,11 +10,11 @@
 #include "team/team.h"
 #include "team/watcher.h"
 
-/* Of a channel: MPI's communicators have the rest of the room that there is, and of the multiprocessors; kernels that
- * meet, of which each may keep one, find some left whatever is in the channels. */
+/* The share of channels in memory and multiprocessors: MPI's communicators have the rest. Kernels that meet may each
+ * keep one multiprocessor, so some must stay free however much the channels use. */
 enum { BYTES_FIRST = 64 << 20, BYTES_OTHERS = 16 << 20, BLOCKS_FIRST = 64, BLOCKS_OTHERS = 12 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of threads that look at all, and those that add and close */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table of channels */
 
 static struct tutti_shmem_channel *find(const struct tutti_shmem_channels *channels, int owner)
 {
@@ -45,7 +45,7 @@ static void give(struct tutti_shmem_channel *channel)
     tutti_team_free(made);
 }
 
-/* The channel has the team when that is open. */
+/* The channel gets the team when that is open. */
 static int open_on(struct tutti_shmem_channel *channel, struct tutti_team *team, int gpu)
 {
     team->channel_most = channel->made ? BYTES_OTHERS : BYTES_FIRST;
@@ -69,7 +69,7 @@ int tutti_shmem_channels_room(struct tutti_shmem_channels *channels, struct tutt
     struct tutti_team *team[TUTTI_SHMEM_CHANNELS - 1] = {NULL};
     int status = TUTTI_OK;
     channels->room = find(channels, 0) != &channels->one[0];
-    for (int i = 0; i < TUTTI_SHMEM_CHANNELS - 1; i++) { /* all are made by all, whatever becomes of one */
+    for (int i = 0; i < TUTTI_SHMEM_CHANNELS - 1; i++) { /* all PEs make all of them, also after a failure */
         int made = tutti_team_create(node, near, &team[i]);
         if (made == TUTTI_OK && channels->room) {
             team[i]->channel_most = BYTES_OTHERS;
@@ -106,7 +106,7 @@ void tutti_shmem_channel_begin(struct tutti_shmem_channels *channels, struct tut
                                struct tutti_transport *all, int number, int me, int size, void *record)
 {
     struct tutti_shmem_channel *channel = take(channels, number);
-    memset(record, 0, TUTTI_EXCHANGE_BYTES); /* of one that is not connected */
+    memset(record, 0, TUTTI_EXCHANGE_BYTES); /* of a team that is not connected */
     if (!channel)
         return;
     channel->members.base = (struct tutti_transport){.ops = &ops, .rank = me, .size = size};

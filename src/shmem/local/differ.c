@@ -1,4 +1,5 @@
-/* What members of a team bring to a collective, as texts: names of calls, and in what two of them differ. */
+/* Texts about the contributions of a team's members to a collective: names of calls, and the difference between two
+ * contributions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -113,7 +114,7 @@ static void show(enum shown how, uint64_t word, uint64_t first, char *text, size
     }
 }
 
-/* The first field that differs. Counts of elements are told as such where both have elements of one size. */
+/* The first field that differs. Counts are reported in elements if both have elements of one size. */
 static void differ_in(const struct row *row, const struct tutti_shmem_said *mine, const struct tutti_shmem_said *theirs,
                       int pe, uint64_t first, char *text, size_t size)
 {

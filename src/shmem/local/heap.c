@@ -35,7 +35,7 @@ void tutti_heap_close(struct tutti_heap *heap)
     }
 }
 
-/* Puts a free block of the last `bytes` bytes of `block` behind it; 0 where there is no memory. */
+/* Splits off the last `bytes` bytes of `block` as a free block behind it; 0 if there is no memory. */
 static int cut(struct tutti_heap_block *block, uint64_t bytes)
 {
     struct tutti_heap_block *rest = new_block(block->offset + block->bytes - bytes, bytes);
@@ -50,7 +50,7 @@ static int cut(struct tutti_heap_block *block, uint64_t bytes)
     return 1;
 }
 
-/* Makes one block of `block` and the free one behind it. */
+/* Joins `block` and the free block behind it. */
 static void join(struct tutti_heap_block *block)
 {
     struct tutti_heap_block *gone = block->next;
@@ -71,7 +71,7 @@ int tutti_heap_take(struct tutti_heap *heap, uint64_t bytes, uint64_t align, uin
         const uint64_t skip = -block->offset & (align - 1);
         if (block->taken || skip > block->bytes || bytes > block->bytes - skip)
             continue;
-        if (skip > 0) { /* what lies before it stays free */
+        if (skip > 0) { /* the bytes before it stay free */
             if (!cut(block, block->bytes - skip))
                 return TUTTI_ERR_MEMORY;
             block = block->next;

@@ -12,8 +12,8 @@
 
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
-/* All pages are taken now: a full machine must fail here, not with SIGBUS at a later store. What it cannot have at all
- * is not even asked for, since some systems end a process for that. */
+/* All pages are allocated now: a full machine must fail here, not with SIGBUS at a later store. A size that the
+ * machine cannot have is not requested, since some systems end a process for that. */
 int tutti_shmem_memfd(size_t bytes, uint64_t all, int pes, char why[TUTTI_SHMEM_WHY])
 {
     const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -37,7 +37,7 @@ int tutti_shmem_memfd(size_t bytes, uint64_t all, int pes, char why[TUTTI_SHMEM_
     return -1;
 }
 
-/* The descriptor comes from another process: nothing about it is believed. */
+/* The descriptor comes from another process: size and seals are checked. */
 void *tutti_shmem_memfd_map(int fd, size_t bytes, void *at)
 {
     struct stat stat;
@@ -54,7 +54,7 @@ static void *reserve_at(void *at, size_t bytes)
     return room == MAP_FAILED ? NULL : room;
 }
 
-/* Room is reserved for the worst case, and what is left over of it goes back. */
+/* Address space is reserved for the worst case; the unused rest is freed. */
 void *tutti_shmem_reserve(size_t bytes, size_t before, size_t align)
 {
     char *room = reserve_at(NULL, bytes + align);

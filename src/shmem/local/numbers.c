@@ -24,8 +24,8 @@ uint64_t tutti_shmem_numbers_taken(void)
     return atomic_load(&numbers);
 }
 
-/* One that is in none of `taken`; TSHMEM_TEAMS_MAX: there is none. try 0: the least; then it depends on the seed too,
- * so that those who made way for each other do not meet again. */
+/* A number that is not in `taken`; TSHMEM_TEAMS_MAX: none exists. try 0: the least. Later tries also depend on the
+ * seed, so that groups that made way for each other do not collide again. */
 static unsigned free_number(uint64_t taken, unsigned seed, unsigned try)
 {
     const unsigned first = try == 0 ? 0 : (seed * 7 + try * 11) % TSHMEM_TEAMS_MAX;
@@ -37,7 +37,7 @@ static unsigned free_number(uint64_t taken, unsigned seed, unsigned try)
     return TSHMEM_TEAMS_MAX;
 }
 
-/* 0: another thread was first. */
+/* 0: another thread took it. */
 static int claim(unsigned number)
 {
     return !(atomic_fetch_or(&numbers, bit(number)) & bit(number));
@@ -57,7 +57,7 @@ int tutti_shmem_number_agree(tutti_shmem_numbers_meet *meet, void *with, struct 
         const unsigned n = free_number(words.taken | besides, seed, try);
         if (n == TSHMEM_TEAMS_MAX)
             break;
-        words.taken = tutti_shmem_numbers_taken(); /* for the next try: without this one's number */
+        words.taken = tutti_shmem_numbers_taken(); /* for the next try: without this PE's number */
         const int claimed = member && claim(n);
         words.refused = member && !claimed;
         status = meet(with, &words);

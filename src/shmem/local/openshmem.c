@@ -11,7 +11,7 @@
 #include "tutti/shmem_begin.h"
 #include "tutti/tutti.h"
 
-static int named, loading; /* outlive the address space: the program stays what it is */
+static int named, loading; /* kept after the address space ends: the program does not change */
 static int host_heaps;
 static int64_t asked_mib; /* by tutti_shmem_heap_from(); 0: none */
 
@@ -51,8 +51,8 @@ char *tutti_shmem_own_names(char *text)
 
 /* ---- SHMEM_SYMMETRIC_SIZE ---- */
 
-/* Digits, of which those past a point count less and less; where they end. Not strtod(): it knows points by the locale,
- * and numbers that are none here. */
+/* Reads digits; those past a point count less and less. Returns the end. strtod() is not used: its point depends on
+ * the locale, and it accepts other forms of numbers. */
 static const char *read_number(const char *at, long double *number, int *digits)
 {
     long double place = 1;
@@ -67,7 +67,7 @@ static const char *read_number(const char *at, long double *number, int *digits)
     return at;
 }
 
-/* MiB of a size as the standard has it, at least one; -1: it is none. What follows a unit does not count. */
+/* MiB of a size in the standard's notation, at least one; -1: not a size. Characters after a unit are ignored. */
 static int64_t read_mib(const char *text)
 {
     static const char units[] = "kmgt";
@@ -86,7 +86,7 @@ static int64_t read_mib(const char *text)
     return mib < 1 ? 1 : mib;
 }
 
-/* A variable of OpenSHMEM's, or where it is not set the one that it had before version 1.4; empty: neither is. */
+/* The variable with that name, or of its name before version 1.4 if it is not set; empty: neither is set. */
 static const char *either(const char *setting, const char *old)
 {
     const char *value = *setting ? setting : secure_getenv(old);
@@ -131,7 +131,7 @@ int tutti_shmem_heap_from(const char *variable)
     return TUTTI_OK;
 }
 
-/* ---- what it asks to be told ---- */
+/* ---- SHMEM_VERSION, SHMEM_INFO, SHMEM_DEBUG ---- */
 
 static void print_settings(void)
 {

@@ -1,5 +1,5 @@
-/* Reductions of elements that the host loads and stores: the kernel of the algorithm `direct`, on this thread. Long
- * double, for which there is none, is done here. */
+/* Reductions of elements that the host loads and stores: the kernel of the algorithm `direct` runs on this thread.
+ * There is no kernel for long double, which is reduced here. */
 #include <string.h>
 
 #include "core/status.h"
@@ -23,7 +23,7 @@ size_t tutti_shmem_type_size(int type)
     return type == TSHMEM_ID_LONGDOUBLE ? sizeof(long double) : tutti_type_size(type);
 }
 
-/* As the kernels do it: a NaN stays; of equal values the lowest PE's. */
+/* As in kernels: a NaN stays; of equal values the lowest PE's is taken. */
 static long double combine(int op, long double a, long double b)
 {
     switch (op) {
@@ -38,9 +38,7 @@ static long double combine(int op, long double a, long double b)
     }
 }
 
-/* Elements are copied in parts of as many bytes as they have: the last ones of a long double hold nothing, and are
- * zero.
- */
+/* Elements are copied in parts of their size: the last bytes of a long double hold nothing, and are zero. */
 static void store(void *to, size_t i, long double value)
 {
     long double padded;

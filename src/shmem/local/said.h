@@ -1,6 +1,5 @@
-/* What the members of a team bring to a collective on the host, and as texts: names of calls, in what two of them
- * differ.
- */
+/* Contributions of a team's members to a collective on the host, and texts about them: names of calls, differences
+ * between two members. */
 #ifndef TUTTI_SHMEM_SAID_H
 #define TUTTI_SHMEM_SAID_H
 
@@ -38,26 +37,27 @@ enum tutti_shmem_calls {
         TUTTI_SHMEM_CALL_COUNT
 };
 
-/* What a PE brings to a meeting: the call, and words of which the first are the same on all PEs. */
+/* The contribution of a PE to a meeting: the call, and words of which the first must be the same on all PEs. */
 enum { TUTTI_SHMEM_ALIKE = 4, TUTTI_SHMEM_WORDS = 7, TUTTI_SHMEM_RECORD = 64 };
 struct tutti_shmem_said {
     uint64_t call; /* enum tutti_shmem_calls; 0: its arguments are wrong */
     uint64_t word[TUTTI_SHMEM_WORDS];
 };
-/* That a PE has come to a meeting: its sequence, and the call in the low byte. */
+/* The arrival of a PE at a meeting: its sequence, and the call in the low byte. */
 static inline uint64_t tutti_shmem_arrival(uint64_t sequence, uint64_t call)
 {
     return sequence << 8 | (call & 0xff);
 }
 
-/* Behind the words that are the same: bytes of an element, in calls that count those; not of reductions. */
+/* The word behind the words that must agree: bytes of an element, for calls that count elements; not for reductions. */
 enum { TUTTI_SHMEM_ELEMENT = TUTTI_SHMEM_WORDS - 1 };
 
-/* The same word of SYNC and BARRIER: as which of its names the call was made. */
+/* The same word of SYNC and BARRIER: the name that the program called. */
 enum { TUTTI_SHMEM_OF_TEAM, TUTTI_SHMEM_OF_ALL, TUTTI_SHMEM_NAMED_TEAM };
-/* The name of a call by what is brought to it, as programs write it; valid until the calling thread asks again. */
+/* The name of a contribution's call, as programs write it; valid until the calling thread asks again. */
 const char *tutti_shmem_said_name(unsigned kind, const uint64_t word[TUTTI_SHMEM_WORDS]);
-/* In what two members differ whose calls do: "count 5 here, 6 on PE 1". first: where the objects of heaps begin. */
+/* The difference between two members with the same call: "count 5 here, 6 on PE 1". first: offset of the first
+ * object of a heap. */
 void tutti_shmem_differ(const struct tutti_shmem_said *mine, const struct tutti_shmem_said *theirs, int pe,
                         uint64_t first, char *text, size_t size);
 

@@ -1,7 +1,6 @@
-/* Static variables as symmetric objects: the program's own writable segment, of the same program on all PEs, gets a
- * block of the heap under it. What is stored in it lies in the heap then, and an address in it is one in the block.
- * Of what the program only reads (constants, also those that the loader has relocated) the block has copies behind it,
- * which peers read; the program reads its own. */
+/* Static variables as symmetric objects. A block of the heap is mapped over the program's writable segment, so the
+ * variables lie in the heap; the program must be the same on all PEs. Constants, also those that the loader has
+ * relocated, are copied behind the segment in the block. Peers read the copies, the program reads the originals. */
 #include "shmem/local/statics.h"
 
 #include <elf.h>
@@ -16,7 +15,7 @@
 #include "core/status.h"
 #include "shmem/heap.h"
 
-/* What must be the same on all PEs for two of them to be of one program; the segment and the constants. */
+/* Equal on two PEs if they run the same program: the segment and the constants. */
 struct program {
     uint64_t id;
     struct tutti_shmem_statics found;
@@ -33,7 +32,7 @@ static void add_constants(struct tutti_shmem_statics *found, uintptr_t from, uin
         found->constant[found->constants++] = (struct tutti_shmem_constants){(const char *)from, to - from, 0};
 }
 
-/* 1 where constants lie beside code. */
+/* 1 if constants lie beside code. */
 static int is_mixed(const struct dl_phdr_info *info)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -43,14 +42,14 @@ static int is_mixed(const struct dl_phdr_info *info)
     return 1;
 }
 
-/* The first object is the program. Pages that become read-only when it starts hold constants alone. */
+/* The first object is the program. Pages that become read-only at the start hold constants alone. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *with)
 {
     struct program *program = with;
     struct tutti_shmem_statics *found = &program->found;
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const int mixed = is_mixed(info);
-    uintptr_t relocated = 0; /* up to where that is */
+    uintptr_t relocated = 0; /* end of those pages */
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -124,13 +123,13 @@ const char *tutti_shmem_constant(const struct tutti_shmem_statics *statics, cons
     return NULL;
 }
 
-/* Asked of the kernel itself: hooks of some MPIs (UCX) stand in front of mremap() and know no fifth argument. */
+/* The kernel is called directly: hooks of some MPIs (UCX) wrap mremap() and do not know its fifth argument. */
 static int map_to(char *at, void *memory, uint64_t bytes, uint64_t moved)
 {
     return syscall(SYS_mremap, memory, moved, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) == (long)(intptr_t)at;
 }
 
-/* Two mappings of one memory: a mapping of no length, "moved", stays. */
+/* Maps the same memory twice: a mapping of no length is "moved", and the original stays. */
 static int put_under(const struct tutti_shmem_statics *statics, char *block)
 {
     for (int i = 0; i < statics->constants; i++)
@@ -162,7 +161,7 @@ void tutti_shmem_statics_close(struct tutti_shmem_statics *statics)
         return;
     void *own = mmap(NULL, statics->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (own == MAP_FAILED)
-        return; /* the variables stay where they are: the heap's memory lives as long as somebody maps it */
+        return; /* the variables stay where they are: the heap's memory lives as long as a process maps it */
     memcpy(own, statics->from, statics->bytes);
     if (map_to(statics->from, own, statics->bytes, statics->bytes))
         statics->block = NULL;

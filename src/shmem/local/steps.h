@@ -1,5 +1,5 @@
-/* Where kernels find the heaps of the PEs of their node among very many (tutti/shmem_state.h), and in which order PEs
- * tell each other something. Plain arithmetic. */
+/* How kernels find the heaps of their node's PEs among very many PEs (tutti/shmem_state.h), and in which order PEs
+ * send messages to each other. Plain arithmetic. */
 #ifndef TUTTI_SHMEM_LOCAL_STEPS_H
 #define TUTTI_SHMEM_LOCAL_STEPS_H
 
@@ -17,10 +17,10 @@ static inline void tutti_shmem_steps(int first, int step, struct tshmem_state *s
     state->near_shift = shift;
 }
 
-/* All members of a team tell all others what they bring, after Bruck and others, "Efficient algorithms for all-to-all
- * communications in multiport message-passing systems" (1997): in round r, with span = TUTTI_SHMEM_RADIX^r, a member
- * sends what it has of itself and the span - 1 members before it to the members span, 2 * span ... behind it. So nobody
- * sends more than some messages, however many members there are. */
+/* An exchange of contributions among all members of a team, after Bruck and others, "Efficient algorithms for
+ * all-to-all communications in multiport message-passing systems" (1997). In round r, with span =
+ * TUTTI_SHMEM_RADIX^r, a member sends its contribution and those of the span - 1 members before it to the members
+ * span, 2 * span ... behind it. So each member sends few messages, however many members there are. */
 enum { TUTTI_SHMEM_RADIX = 8, TUTTI_SHMEM_ROUNDS = 4, TUTTI_SHMEM_HOPS = TUTTI_SHMEM_ROUNDS * (TUTTI_SHMEM_RADIX - 1) };
 _Static_assert(1 << 3 * TUTTI_SHMEM_ROUNDS >= (int)TSHMEM_PES_MAX && TUTTI_SHMEM_RADIX == 1 << 3, "enough rounds");
 
@@ -30,7 +30,7 @@ struct tutti_shmem_hop {
     int count;    /* of contributions: the sender's and those of the members before it */
 };
 
-/* Hop j, from 1 on, of the round; 0: there is none. */
+/* Hop j, from 1 on, of the round; 0: there is no such hop. */
 static inline int tutti_shmem_hop(int size, int me, int round, int j, struct tutti_shmem_hop *hop)
 {
     const int span = 1 << 3 * round, distance = j * span;

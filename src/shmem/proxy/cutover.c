@@ -1,11 +1,11 @@
-/* From which size on a transfer of a kernel goes to a copy engine, by the rules: from the least one past which they
- * name it for every size. */
+/* The size from which a kernel's transfer goes to a copy engine: the least size from which the rules name the copy
+ * engine for every larger one. */
 #include <string.h>
 
 #include "rules/rules.h"
 #include "shmem/proxy/proxy.h"
 
-enum { MOST = 40 }; /* sizes are looked at up to 1 << MOST */
+enum { MOST = 40 }; /* sizes up to 1 << MOST are tested */
 
 /* Ways of kernels' puts and gets by groups of so many threads. */
 enum { WAY_DIRECT, WAY_COPY_ENGINE };
@@ -42,7 +42,7 @@ static uint64_t threshold(int section)
     uint64_t yes = UINT64_C(1) << MOST, no = yes;
     if (!is_engine(section, yes))
         return 0;
-    while (no > 0 && is_engine(section, no)) { /* a rule's end lies anywhere: both ends of every doubling */
+    while (no > 0 && is_engine(section, no)) { /* a rule may end at any size: both ends of every doubling are tested */
         yes = no;
         no = no > 1 && !is_engine(section, no - 1) ? no - 1 : no / 2;
     }

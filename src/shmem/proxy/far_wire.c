@@ -1,5 +1,5 @@
-/* Requests for PEs of other nodes: by the wire (wire/wire.h). They end on whatever thread brings the wire on, and are
- * told to the ring by the proxy's. */
+/* Requests for PEs of other nodes, over the wire (wire/wire.h). They may complete on any thread that polls the wire;
+ * the proxy's thread reports them to the ring. */
 #include <stdlib.h>
 
 #include "core/status.h"
@@ -15,7 +15,7 @@ struct far_operation {
 };
 struct far {
     _Atomic(struct far_operation *) ended;
-    struct far_operation *quiet; /* those that wait until nothing is under way */
+    struct far_operation *quiet; /* requests that wait until all others are complete */
     struct far_operation operation[];
 };
 
@@ -30,7 +30,7 @@ static int open_far(struct tutti_proxy *proxy)
     return proxy->far_with ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-/* The wire has ended before, and every operation with it. */
+/* The wire has ended before, and with it every operation. */
 static void close_far(struct tutti_proxy *proxy)
 {
     free(proxy->far_with);
@@ -90,7 +90,7 @@ static void change(struct tutti_wire_op *op, int amo, uint64_t word, uint32_t by
     op->compare = compare;
 }
 
-/* It is done by poll(). */
+/* Completed by poll(). */
 static int begin_quiet(struct far *far, struct far_operation *mine)
 {
     mine->next = far->quiet;
@@ -149,7 +149,7 @@ static int end_quiet(struct tutti_proxy *proxy)
     return quiet < 0 ? quiet : ended;
 }
 
-/* As many as have ended, or the status of one that has failed. */
+/* The number of completed requests, or the status of a failed one. */
 static int poll(struct tutti_proxy *proxy)
 {
     if (proxy->wire_by_any)

@@ -1,6 +1,6 @@
-/* Requests for heaps in memory of GPUs: copies, mostly by copy engines, in streams that wait for no other, so that a
- * kernel which spins for the answer keeps none of them back. An atomic is a kernel of one warp, which needs room on the
- * GPU: kernels ask for one by the ring only where they cannot make it themselves. */
+/* Requests for heaps in memory of GPUs: copies, mostly by copy engines, in streams that wait for no other. So a
+ * kernel that spins for the answer blocks none of them. An atomic is a kernel of one warp, which needs room on the
+ * GPU; kernels ask for one only if they cannot do the atomic themselves. */
 #include <stdlib.h>
 
 #include "core/status.h"
@@ -11,7 +11,7 @@
 
 enum { STREAMS = 4, DEPTH = 32 };
 
-/* What is open in a stream, in its order: `ended` to `begun`. */
+/* Open requests of a stream, in order: `ended` to `begun`. */
 struct queue {
     struct tutti_stream *stream;
     struct tutti_event *event[DEPTH];

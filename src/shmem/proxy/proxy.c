@@ -28,7 +28,7 @@ static int is_in_heap(const struct tutti_proxy *proxy, uint64_t offset, uint64_t
     return offset <= all && bytes <= all - offset;
 }
 
-/* By the path to the PE, which exists. at: offset of the symmetric side. */
+/* Chooses the path to the PE, which exists. at: offset of the symmetric side. */
 static int begin_by_path(struct tutti_proxy *proxy, struct tutti_ring_request *r, uint64_t at)
 {
     char *const heap = tutti_proxy_heap(proxy, r->pe);
@@ -42,7 +42,7 @@ static int begin_by_path(struct tutti_proxy *proxy, struct tutti_ring_request *r
     return status < 0 ? refuse(proxy, r, status, tutti_status_text(status)) : status;
 }
 
-/* bytes: what the request touches in the heap of its PE; 0: nothing that a request may. */
+/* bytes: size of the access to the heap of its PE; 0: out of range. */
 static int begin_in_heap(struct tutti_proxy *proxy, struct tutti_ring_request *r, uint64_t at, uint64_t bytes)
 {
     if (r->pe >= proxy->state->pes || bytes == 0 || !is_in_heap(proxy, at, bytes))
@@ -89,7 +89,7 @@ static int begin_amo(void *proxy, struct tutti_ring_request *r)
     return begin_in_heap(proxy, r, r->dest, sound ? r->size : 0);
 }
 
-/* Bytes from the first to the last one of all blocks; 0: more than any heap has. */
+/* Bytes from the first to the last of all blocks; 0: more than any heap has. */
 static uint64_t span_of_blocks(const struct tutti_ring_request *r, int64_t stride)
 {
     uint64_t last, elements, bytes;
@@ -116,7 +116,7 @@ static int begin_get_blocks(void *proxy, struct tutti_ring_request *r)
     return begin_blocks(proxy, r, r->source, r->value[1]);
 }
 
-/* Of a near PE nothing is waited for. */
+/* Operations on a near PE are complete already. */
 static int begin_quiet(void *with, struct tutti_ring_request *r)
 {
     struct tutti_proxy *const proxy = with;

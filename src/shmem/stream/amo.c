@@ -1,4 +1,4 @@
-/* Atomics in stream order: a kernel of which one thread does it, or asks the ring. */
+/* Atomics in stream order: one thread of a kernel does it, or asks the ring. */
 #include "shmem/here.h"
 #include "shmem/stream/stream.h"
 

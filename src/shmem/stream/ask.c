@@ -1,11 +1,11 @@
-/* PEs of other nodes in stream order: a kernel of one thread puts a request into the ring of the kernels and, where the
- * stream is to wait, looks until it is done. So it is a part of graphs too. */
+/* PEs of other nodes in stream order: a kernel of one thread puts a request into the ring of the kernels. If the
+ * stream must wait, the kernel polls until the request is complete. So it can be captured in graphs. */
 #include "core/log.h"
 #include "core/status.h"
 #include "progress/transport.h"
 #include "shmem/stream/stream.h"
 
-/* Where threads of Tutti's may not call the MPI a program that waits for its stream by itself would stand still. */
+/* If threads of Tutti may not call the MPI, a program that waits for its stream by itself would hang. */
 static void warn(struct tutti_shmem *space, const char *name)
 {
     static atomic_int said;
@@ -19,7 +19,7 @@ static void warn(struct tutti_shmem *space, const char *name)
 
 int tutti_shmem_stream_reaches_far(struct tutti_shmem *space, const char *name)
 {
-    if (!space->gpu) /* that is said later */
+    if (!space->gpu) /* reported later */
         return 1;
     if (space->state.ring.slots == 0) {
         tutti_shmem_fail(space, TUTTI_ERR_UNAVAILABLE, name,

@@ -1,10 +1,11 @@
-/* Collectives in stream order that move data or none. Those of a team that has a channel go through it (flow.h) up to
- * the size of the rules' section shmem_move. Others are one kernel, small ones of one block, large ones of several. */
+/* Collectives in stream order that move data, or nothing. If the team has a channel, they go through it (flow.h) up
+ * to the size of the rules' section shmem_move. Otherwise they are one kernel: of one block for small ones, of
+ * several for large ones. */
 #include "core/status.h"
 #include "shmem/here.h"
 #include "shmem/stream/flow.h"
 
-/* 1 where `bytes` bytes at the address are all in the heap, or there are none. */
+/* 1 if all `bytes` bytes at the address are in the heap, or none exist. */
 static int is_symmetric(struct tutti_shmem *space, const void *address, size_t bytes, const char *name)
 {
     return bytes == 0 || tutti_shmem_at(space, address, bytes, space->state.me, name) != NULL;
@@ -13,18 +14,18 @@ static int is_symmetric(struct tutti_shmem *space, const void *address, size_t b
 static int members_of(struct tutti_shmem *space, tshmem_team_t team)
 {
     const struct tshmem_team_state *state = tutti_shmem_team(space, team);
-    return state ? state->size : 1; /* none: the call says so */
+    return state ? state->size : 1; /* none: the call reports it */
 }
 
-/* Refuses what is more than any heap has. */
+/* Refuses more bytes than any heap has. */
 static size_t times(size_t n, int members)
 {
     size_t all;
     return __builtin_mul_overflow(n, (size_t)members, &all) ? SIZE_MAX : all;
 }
 
-/* args: dest and source with the bytes that the call reaches there, n, and what the kernel takes besides. moved: bytes
- * that this PE stores. */
+/* args: dest and source with the bytes that the call reaches there, n, and the other arguments of the kernel. moved:
+ * bytes that this PE stores. */
 static int put_in(struct tutti_shmem *space, struct tutti_shmem_streamed *call, const char *name,
                   enum tutti_shmem_what what, tshmem_team_t team, size_t dest_bytes, size_t source_bytes, size_t moved,
                   void *stream)
@@ -32,7 +33,7 @@ static int put_in(struct tutti_shmem *space, struct tutti_shmem_streamed *call, 
     if (!is_symmetric(space, call->args.dest, dest_bytes, name) ||
         !is_symmetric(space, call->args.source, source_bytes, name))
         return TUTTI_ERR_ARGUMENT;
-    if (call->args.n == 0) /* what address there is may be any */
+    if (call->args.n == 0) /* any address is fine */
         call->args.source = call->args.dest = NULL;
     call->kind = TUTTI_STREAM_MOVES;
     int status = tutti_shmem_stream_begin(space, call, name, team, stream);
@@ -108,7 +109,7 @@ int tutti_shmem_alltoalls_on_stream(tshmem_team_t team, void *dest, const void *
                   times(all, (int)bytes), stream);
 }
 
-/* PEs bring different counts, by which they would not agree on how: always one block. */
+/* PEs have different counts, so they could not agree by size: always one block. */
 int tshmem_collectmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
@@ -121,7 +122,7 @@ int tshmem_collectmem_on_stream(tshmem_team_t team, void *dest, const void *sour
         return status;
     if (bytes == 0)
         call.args.source = call.args.state.heap;
-    if (!dest) /* where others bring something, it has no room here */
+    if (!dest) /* others contribute, but there is no room here */
         call.args.dest = call.args.state.heap + call.args.state.heap_bytes;
     return tutti_shmem_stream_end(
         space, &call,

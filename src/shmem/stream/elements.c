@@ -1,5 +1,5 @@
-/* Single elements and strided ones in stream order: by a kernel where it reaches the memory on both sides, otherwise
- * copies of the copy engine; of PEs of other nodes by the ring. */
+/* Single and strided elements in stream order: a kernel if it reaches the memory on both sides, otherwise copies of
+ * the copy engine; PEs of other nodes by the ring. */
 #include "core/status.h"
 #include "shmem/here.h"
 #include "shmem/stream/stream.h"
@@ -40,7 +40,7 @@ struct blocks {
     int pe;
 };
 
-/* From the first to the last byte; 0 where that is more than any memory, or not forwards. */
+/* Bytes from the first to the last; 0 if that is more than any memory, or the stride is not positive. */
 static size_t reach(const struct blocks *b, ptrdiff_t stride)
 {
     size_t last, elements, all;

@@ -1,5 +1,5 @@
-/* Reductions, scans, barriers and moves in stream order by the flow kernels of src/coll/: a team that has a channel
- * sends packets through it that carry their flags, so that nobody meets before it stores. */
+/* Reductions, scans, barriers and moves in stream order by the flow kernels of src/coll/. A team that has a channel
+ * sends packets through it that carry their flags, so no meeting is needed before a store. */
 #include "shmem/stream/flow.h"
 
 #include "coll/coll.h"
@@ -37,7 +37,7 @@ static enum tutti_collective collective_of(enum tutti_shmem_what what)
     }
 }
 
-/* Where GPUs see lines of 128 bytes whole. Of a broadcast the root alone sends, to itself too. */
+/* GPUs must see lines of 128 bytes whole. In a broadcast only the root sends, to itself too. */
 static int flow_move(struct tutti_team *team, const struct tutti_shmem_streamed *call, enum tutti_shmem_what what)
 {
     const struct tutti_shmem_args *args = &call->args;
@@ -79,7 +79,7 @@ int tutti_shmem_flow_put(struct tutti_shmem *space, const struct tutti_shmem_str
         reduce.count = what == TUTTI_SHMEM_DO_REDUCESCATTER ? args->n * (size_t)team->size : args->n;
     }
     const int status = tutti_enqueue(team, &reduce, call->stream, &why);
-    /* MPI leaves the first result of an exclusive scan as it is, here it is zero. */
+    /* MPI leaves the first result of an exclusive scan unchanged; here it is zero. */
     if (status == TUTTI_OK && what == TUTTI_SHMEM_DO_EXSCAN && team->rank == 0)
         return space->gpu->device->stream.fill(call->stream, args->dest, 0, args->n * tutti_type_size(args->type));
     return status;

@@ -4,11 +4,11 @@
 
 #include "shmem/stream/stream.h"
 
-/* 1 where the call, of which a PE has so many bytes, goes through its team's channel, alike on all members. */
+/* 1 if a call of so many bytes a PE goes through its team's channel; the same on all members. */
 int tutti_shmem_flow_takes(struct tutti_shmem *space, const struct tutti_shmem_streamed *call, size_t bytes);
-/* Puts it into the stream: REDUCE, REDUCESCATTER, INSCAN, EXSCAN, SYNC, BROADCAST, FCOLLECT or ALLTOALL, with what
- * call->args says; moves of no bytes do not go this way. A status;
- * TUTTI_ERR_UNAVAILABLE, on all members, where it is to go another way. */
+/* Puts it into the stream: REDUCE, REDUCESCATTER, INSCAN, EXSCAN, SYNC, BROADCAST, FCOLLECT or ALLTOALL, with the
+ * arguments in call->args; not for moves of no bytes. A status; TUTTI_ERR_UNAVAILABLE, on all members, if it must
+ * take another way. */
 int tutti_shmem_flow_put(struct tutti_shmem *space, const struct tutti_shmem_streamed *call,
                          enum tutti_shmem_what what);
 

@@ -1,11 +1,12 @@
-/* Order and completion in a stream: what comes later in it begins when what came before is in order, or complete. */
+/* Order and completion in a stream: later work of the stream starts once earlier operations are ordered, or
+ * complete. */
 #include "core/status.h"
 #include "progress/transport.h"
 #include "shmem/far.h"
 #include "shmem/here.h"
 #include "shmem/stream/stream.h"
 
-/* What is under way by the host's nbi calls comes before the stream's later work. */
+/* The host's nonblocking operations that are under way precede the stream's later work. */
 static int after_later(struct tutti_shmem *space, struct tutti_stream *stream)
 {
     const struct tutti_device *device = space->gpu->device;
@@ -26,7 +27,7 @@ static int after_later(struct tutti_shmem *space, struct tutti_stream *stream)
     return status;
 }
 
-/* The first PE of another node; -1: there is none. */
+/* The first PE of another node; -1: none exists. */
 static int some_far(struct tutti_shmem *space)
 {
     for (int pe = 0; pe < space->state.pes; pe++) {
@@ -36,7 +37,7 @@ static int some_far(struct tutti_shmem *space)
     return -1;
 }
 
-/* What is in the ring. */
+/* Waits for the requests in the ring. */
 static int after_ring(struct tutti_shmem *space, enum tutti_shmem_what what, int part, const char *name, void *stream)
 {
     struct tutti_shmem_streamed call = {.args = {.part = (uint32_t)part, .asked = {.operation = TSHMEM_RING_QUIET}}};
@@ -44,8 +45,8 @@ static int after_ring(struct tutti_shmem *space, enum tutti_shmem_what what, int
     return space->state.ring.slots > 0 ? tutti_shmem_stream_one(space, &call, what, 0, name, stream) : TUTTI_OK;
 }
 
-/* What is in the ring, and what the host has begun to PEs of other nodes. Where no thread of Tutti's may bring that on
- * while the program waits for the stream, the host waits for the latter here. */
+/* Waits for the requests in the ring, and for the host's operations to PEs of other nodes. If no thread of Tutti may
+ * poll the wire while the program waits for the stream, the host waits for the latter here. */
 static int after_far(struct tutti_shmem *space, const char *name, void *stream)
 {
     const int by_ring = space->state.ring.slots > 0 && space->transport->any_thread;
@@ -64,7 +65,7 @@ static int after_near(struct tutti_shmem *space, const char *name, void *stream)
                    : tutti_shmem_stream_refused(space);
 }
 
-/* 1 where requests to near PEs go by the ring, which keeps no order between them. */
+/* 1 if requests to near PEs go by the ring, which does not order them. */
 static int has_near_requests(struct tutti_shmem *space)
 {
     const struct tshmem_ring_state *ring = &space->state.ring;
@@ -74,7 +75,8 @@ static int has_near_requests(struct tutti_shmem *space)
     return any;
 }
 
-/* What the stream itself has done is done; what is begun to a far PE takes effect there in that order. */
+/* Operations of the stream itself are complete; operations to a far PE take effect there in the order of their
+ * start. */
 int tshmem_fence_on_stream(void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
@@ -92,7 +94,7 @@ int tshmem_quiet_on_stream(void *stream)
     return status == TUTTI_OK ? after_far(space, name, stream) : status;
 }
 
-/* A near PE needs nothing of the wire; of far ones all are waited for. */
+/* Near PEs do not use the wire; the flush covers all far ones. */
 int tshmem_pe_quiet_on_stream(int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();

@@ -1,6 +1,6 @@
-/* Reductions and scans in stream order. Those of a team that has a channel go through it (flow.h). Otherwise small ones
- * are one kernel of one block, larger ones one of several; the largest are the kernel of the algorithm `direct` on this
- * PE's slice of all members' sources, between two kernels that meet. */
+/* Reductions and scans in stream order. If the team has a channel, they go through it (flow.h). Otherwise small ones
+ * are one kernel of one block, larger ones one of several. The largest are the kernel of the algorithm `direct` on
+ * this PE's slice of all members' sources, between two kernels that meet. */
 #include "core/status.h"
 #include "core/types.h"
 #include "shmem/gpu.h"
@@ -9,9 +9,9 @@
 #include "shmem/move.h"
 #include "shmem/stream/flow.h"
 
-enum { SPREAD_BYTES = 2 << 20 }; /* of a slice: from 4 MiB on `direct` takes as long, then less */
+enum { SPREAD_BYTES = 2 << 20 }; /* bytes of a slice: from 4 MiB on `direct` takes as long, then less */
 
-/* As an element of a type that kernels have; 0, and it is said, where there is none. */
+/* The kernels' type for an element; 0, after an error message, if none exists. */
 static size_t size_of(struct tutti_shmem *space, int type, int op, const char *name)
 {
     if (type >= 0 && type < TSHMEM_ID_LONGDOUBLE && op >= 0 && op < TSHMEM_OPS &&
@@ -63,7 +63,7 @@ static int block(struct tutti_shmem *space, struct tutti_shmem_streamed *call)
     return tutti_shmem_gpu_launch(space, call->stream, &job);
 }
 
-/* In place the first PE's block of all sources is stored over, once that PE has read it. */
+/* In place, the first PE's result overwrites its block of all sources, once that PE has read it. */
 static int blocks(struct tutti_shmem *space, struct tutti_shmem_streamed *call)
 {
     const int first = tutti_shmem_team(space, call->args.team)->me == 0;
@@ -98,7 +98,7 @@ static int reduce(struct tutti_shmem *space, const char *name, enum tutti_shmem_
     }
     if (tutti_shmem_stream_small(space, &call, brought * size))
         return tutti_shmem_stream_end(space, &call, tutti_shmem_stream_launch(space, &call, what, n * size, 1), 1);
-    /* In place a block of a reduce-scatter is stored over while others still read it. */
+    /* In place, a block of a reduce-scatter is overwritten while others still read it. */
     const int scatters = what == TUTTI_SHMEM_DO_REDUCESCATTER;
     const size_t slice = scatters ? n * size : n * size / (size_t)members->size + size;
     if (slice <= SPREAD_BYTES && !(scatters && dest == source))

@@ -1,10 +1,10 @@
-/* Puts, gets and signals in the order of a stream of the program: put into it, and nothing waited for here. Near PEs:
- * by the copy engine, and a kernel for the signal; PEs of other nodes: by the ring. */
+/* Puts, gets and signals in the order of a stream of the program. The host puts them into the stream and does not
+ * wait. Near PEs: by the copy engine, and a kernel for the signal; PEs of other nodes: by the ring. */
 #include "core/status.h"
 #include "shmem/here.h"
 #include "shmem/stream/stream.h"
 
-/* Into or out of a near heap, as mapped here. */
+/* A copy into or out of a near heap, as mapped here. */
 static int copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, void *handle, const char *name)
 {
     struct tutti_stream *stream = tutti_shmem_stream_wrap(space, handle, name);
@@ -14,7 +14,7 @@ static int copy(struct tutti_shmem *space, void *to, const void *from, size_t by
         space, stream, to == from ? TUTTI_OK : space->gpu->device->stream.copy(stream, to, from, bytes), name);
 }
 
-/* later: the stream goes on at once, where that is faster. */
+/* later: the stream continues at once, if that is faster. */
 static int put(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later, void *stream,
                const char *name)
 {

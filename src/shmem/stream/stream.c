@@ -39,7 +39,7 @@ int tutti_shmem_stream_leave(struct tutti_shmem *space, struct tutti_stream *str
     return tutti_shmem_fail(space, status, name, "it could not be put into the stream: %s", tutti_status_text(status));
 }
 
-/* 1 where all members are on this node. */
+/* 1 if all members are on this node. */
 static int is_near(struct tutti_shmem *space, const struct tshmem_team_state *team)
 {
     for (int i = 0; i < team->size; i++) {
@@ -130,7 +130,7 @@ int tutti_shmem_stream_reaches(struct tutti_shmem *space, const void *address)
 
 int tutti_shmem_stream_takes(struct tutti_shmem *space, const void *address, const char *what, const char *name)
 {
-    if (!space->gpu || tutti_shmem_stream_reaches(space, address)) /* no GPU: that is said later */
+    if (!space->gpu || tutti_shmem_stream_reaches(space, address)) /* no GPU: reported later */
         return 1;
     tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name,
                      "%s, at %p, is for a kernel to reach: it must be memory of GPU %d, as tshmem_malloc gives it",

@@ -1,4 +1,4 @@
-/* Waits in stream order for own words that peers change, and tests of them: a kernel that looks at them. */
+/* Waits in stream order for words of this PE that peers change, and tests of them: a kernel polls the words. */
 #include <string.h>
 
 #include "shmem/here.h"
@@ -25,7 +25,7 @@ static int look(struct tutti_shmem *space, const char *name, enum tutti_shmem_wh
     if (args->n > 0 && (uintptr_t)args->source % size != 0)
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "%p is not aligned to %zu bytes", args->source, size);
     if (args->n == 0)
-        args->source = NULL; /* what address there is may be any */
+        args->source = NULL; /* any address is fine */
     return tutti_shmem_stream_one(space, call, what, 0, name, stream);
 }
 
@@ -41,7 +41,7 @@ int tshmem_signal_wait_until_on_stream(uint64_t *signal, int comparison, uint64_
     return look(space, "tshmem_signal_wait_until_on_stream", TUTTI_SHMEM_DO_SIGNAL_WAIT, &call, stream);
 }
 
-/* What the kernel reads and writes besides the words. 0, and it is said, where it does not reach it. */
+/* Memory that the kernel reads and writes besides the words. 0, after an error message, if kernels do not reach it. */
 static int take(struct tutti_shmem *space, const struct tutti_shmem_args *args, const char *name)
 {
     const struct {

@@ -1,5 +1,5 @@
-/* What comes: the agent, which does what other PEs ask of this heap, and their answers. Nothing that a message says is
- * believed. */
+/* Received messages: the agent, which executes operations of other PEs on this heap, and answers to this PE's
+ * questions. The content of a message is checked before use. */
 #include <string.h>
 
 #include "core/log.h"
@@ -20,7 +20,7 @@ static int is_inside(const struct tutti_wire *wire, uint64_t at, uint64_t bytes)
     return at <= all && bytes <= all - at;
 }
 
-/* 1 where the blocks are bytes of the heap, and all together a piece at most. */
+/* 1 if the blocks lie in the heap, and have at most a piece's bytes together. */
 static int are_there(const struct tutti_wire *wire, const struct head *head)
 {
     const uint64_t step = head->step < 0 ? UINT64_MAX : (uint64_t)head->step;
@@ -47,7 +47,7 @@ static int change(struct tutti_wire *wire, const struct head *head, uint64_t *wa
                             head->compare, was);
 }
 
-/* ---- one function a kind of message: begins the local work; a status ---- */
+/* ---- one function per kind of message: begins the local work; a status ---- */
 
 static int take_put(struct tutti_wire *wire, struct message *message)
 {
@@ -108,7 +108,7 @@ static int take_nothing(struct tutti_wire *wire, struct message *message)
     return TUTTI_OK;
 }
 
-/* ---- and when that has ended ---- */
+/* ---- once the local work has ended ---- */
 
 static void applied(struct tutti_wire *wire, struct message *message)
 {
@@ -173,7 +173,7 @@ static const struct {
     [ABORT] = {take_nothing, end_abort},  [BYE] = {take_nothing, end_bye},
 };
 
-/* The head of what has come is right: number, credit, size, and what it says of this PE's own messages. */
+/* Checks the head of a message: number, credit, size, and acknowledgements of this PE's own messages. */
 static int check(struct tutti_wire *wire, struct message *message, const struct tutti_came *came)
 {
     const struct head *head = message->head;
@@ -208,7 +208,7 @@ void tutti_wire_finish_receive(struct tutti_wire *wire, struct message *message)
         tutti_wire_fail(wire, -1, status);
 }
 
-/* The oldest receive first: messages of one PE are taken in their order. 1: there was one. */
+/* Takes the oldest receive first: messages of one PE are handled in order. 1: there was one. */
 static int take_one(struct tutti_wire *wire)
 {
     struct message *message = &wire->receive[(wire->head + wire->taken) % RECEIVES];

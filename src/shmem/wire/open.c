@@ -1,4 +1,4 @@
-/* Beginning and end of a wire: its buffers and receives, and the farewell. */
+/* Beginning and end of a wire: its buffers, its receives, the last messages. */
 #include <stdlib.h>
 
 #include "shmem/wire/own.h"
@@ -86,7 +86,7 @@ int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far,
     return TUTTI_OK;
 }
 
-/* Takes the receives back; 1 where the transport has none of the buffers any more. */
+/* Cancels the receives; 1 once the transport has released all buffers. */
 static int take_back(struct tutti_wire *wire)
 {
     int free_to_go = !wire->sending && !wire->begun;

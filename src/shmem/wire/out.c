@@ -1,4 +1,4 @@
-/* What leaves: own operations in pieces, and answers. */
+/* Sent messages: this PE's operations in pieces, and answers. */
 #include <string.h>
 
 #include "shmem/wire/own.h"
@@ -49,7 +49,7 @@ static struct piece next_piece(const struct tutti_wire_op *op)
     return piece;
 }
 
-/* 1 where it was the last one. */
+/* 1 if it was the last one. */
 static int pass_piece(struct tutti_wire_op *op, const struct piece *piece)
 {
     const size_t block = op->block * op->bytes;
@@ -100,7 +100,7 @@ static void ask(struct peer *peer, struct tutti_wire_op *op, const struct piece 
     op->asked++;
 }
 
-/* The operation has been sent: from now on it is known by its last message. */
+/* The operation has been sent: from now on its last message identifies it. */
 static void sent(struct peer *peer, struct tutti_wire_op *op, struct message *message)
 {
     peer->first = op->next;
@@ -199,7 +199,7 @@ static void answer(struct tutti_wire *wire, struct peer *peer, struct message *m
     tutti_wire_batch(wire, message, status);
 }
 
-/* One message of each PE in turn, as long as any may send: none waits for another one's large operation. */
+/* Sends one message of each PE in turn, as long as any PE may send: no PE waits for the large operation of another. */
 void tutti_wire_push(struct tutti_wire *wire)
 {
     const int size = wire->peers;

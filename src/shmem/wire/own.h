@@ -10,13 +10,13 @@
 
 enum { RECEIVES = 32, REQUESTS = 48, REPLIES = 16 };
 
-/* Of messages. Those up to NOTICE take a credit, and are numbered. */
+/* Kinds of messages. Those up to NOTICE take a credit, and are numbered. */
 enum what { PUT, GET, AMO, NOTICE, REPLY, ACK, ABORT, BYE, WHATS };
 
 struct head {
     uint32_t what, data;   /* data: bytes behind the head */
-    uint64_t number;       /* of those that take a credit: from 1 on; REPLY: of the question */
-    uint64_t applied;      /* messages of the receiver's that the sender has applied */
+    uint64_t number;       /* number, from 1 on, of messages that take a credit; REPLY: of the question */
+    uint64_t applied;      /* messages of the receiver that the sender has applied */
     uint64_t at, n, block; /* as in struct tutti_wire_op */
     int64_t step;
     uint32_t bytes, changes, amo, word_bytes, fetches, unused;
@@ -33,11 +33,11 @@ struct message {
     int pe;
     int under_way; /* the transport has it */
     struct tutti_transfer transfer;
-    struct tutti_wire_op *op; /* send: that leaves with it; receive: that it answers */
+    struct tutti_wire_op *op; /* send: complete once this has left; receive: answered by this */
     struct message **home;    /* send: the pool that it goes back to */
 };
 
-/* A question that was asked, in order: what of the operation it is for. */
+/* A question that was sent, in order: the part of the operation that it asks for. */
 struct ask {
     struct tutti_wire_op *op;
     char *to; /* GET */
@@ -54,12 +54,12 @@ struct control {
 
 struct peer {
     int pe;
-    struct tutti_wire_op *first, **end; /* to be sent, in order */
+    struct tutti_wire_op *first, **end; /* operations to be sent, in order */
     struct tutti_wire_op *unconfirmed, **unconfirmed_end;
-    uint64_t sent, acked;                    /* messages with a credit; those of them that are applied there */
-    uint64_t applied, told;                  /* of the peer's; what it was told of that */
-    uint64_t came;                           /* number of the last one that has come */
-    uint64_t asked, answered, taken_answers; /* questions of this PE; answers that have landed, that have come */
+    uint64_t sent, acked;   /* messages with a credit that were sent; those of them that were applied there */
+    uint64_t applied, told; /* the peer's messages applied here; how many of them the peer knows of */
+    uint64_t came;          /* number of the last message received */
+    uint64_t asked, answered, taken_answers; /* questions of this PE; answers that were stored, that arrived */
     struct ask ask[TUTTI_WIRE_CREDITS];
     uint64_t owed_in, owed_out; /* the peer's questions, to be answered in order */
     struct head owed[TUTTI_WIRE_CREDITS];
@@ -75,27 +75,27 @@ struct tutti_wire {
     struct tutti_wire_users users;
     char *heap;
     _Atomic uint64_t heap_bytes;
-    int status; /* not TUTTI_OK: nothing moves any more */
+    int status; /* not TUTTI_OK: the wire has failed */
     void *room; /* of all buffers */
     struct message receive[RECEIVES];
     unsigned head;  /* the receive that was posted first */
-    unsigned taken; /* those from it on that have come, and are in the batch */
+    unsigned taken; /* receives from it on that have arrived, and are in the batch */
     struct message request[REQUESTS], reply[REPLIES];
     struct message *free_requests, *free_replies;
     struct message *sending, **sending_end;
-    /* Messages whose local work was begun and has not ended, in order; no more is begun until it has. */
+    /* Messages whose local work has begun and not ended, in order. No more is begun before it has ended. */
     struct message *batch, **batch_end;
     int begun; /* some of them have such work */
     int turn;  /* the peer that is first to send */
     struct tutti_wire_op *spare;
     const unsigned char *far; /* [size]: 1 where that PE is reached by messages */
-    /* Those that a message was for, or came from: others take no memory, and no time of a poll. */
+    /* Peers with messages in either direction; others take no memory, and no time of a poll. */
     struct peer **peer;  /* [size], by PE; NULL: none */
-    struct peer **known; /* [peers], in the order in which they came to be */
+    struct peer **known; /* [peers], in order of their first message */
     int peers;
 };
 
-/* wire.c. A far PE's, made with the first message; NULL: there is no memory. */
+/* wire.c. The state of a far PE, made with the first message; NULL: there is no memory. */
 struct peer *tutti_wire_peer(struct tutti_wire *wire, int pe);
 void tutti_wire_fail(struct tutti_wire *wire, int from, int status);
 void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int status);
@@ -106,11 +106,11 @@ int tutti_wire_give_message(struct tutti_wire *wire, struct message *message);
 int tutti_wire_give_control(struct tutti_wire *wire, struct peer *peer, struct control *control, enum what what,
                             uint64_t value);
 struct message *tutti_wire_take_message(struct message **pool);
-/* out.c: sends what may be sent; the answers that are owed. finish: its local work has ended. */
+/* out.c: sends what may be sent; sends the answers that are due. finish: its local work has ended. */
 void tutti_wire_push(struct tutti_wire *wire);
 void tutti_wire_finish_send(struct tutti_wire *wire, struct message *message);
 void tutti_wire_confirm(struct tutti_wire *wire, struct peer *peer);
-/* in.c: takes what has come. */
+/* in.c: handles received messages. */
 void tutti_wire_take(struct tutti_wire *wire);
 void tutti_wire_finish_receive(struct tutti_wire *wire, struct message *message);
 int tutti_wire_post_receive(struct tutti_wire *wire, struct message *message);

@@ -31,7 +31,7 @@ void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int st
     const int kept = op->kept;
     op->next = NULL;
     atomic_store_explicit(&op->state, status == TUTTI_OK ? TUTTI_WIRE_DONE : status, memory_order_release);
-    /* not ours any more, unless kept */
+    /* the user may free it from here on, unless it is kept */
     if (ended)
         ended(op, status);
     if (kept) {
@@ -49,8 +49,8 @@ static void end_list(struct tutti_wire *wire, struct tutti_wire_op *op, int stat
     }
 }
 
-/* Operations are ended once each: one that is still to be sent, or to be confirmed, is in a list; else the last thing
- * that is known of it is a question or a message. */
+/* Ends each operation once: an operation that must still be sent or confirmed is in a list; otherwise a question or
+ * message refers to it last. */
 static void end_peer(struct tutti_wire *wire, struct peer *peer, int status)
 {
     struct tutti_wire_op *last = NULL;
@@ -74,7 +74,7 @@ void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
     const int told = status, exits = status > 0;
     status = exits ? TUTTI_ERR_BROKEN : status;
     wire->status = status;
-    if (exits) /* whoever waits for an operation reads it behind its end */
+    if (exits) /* threads that wait for an operation read the status after its end */
         wire->users.ended(wire->users.with, from, told);
     for (struct message *message = wire->batch; message; message = message->next) {
         if (message->home && message->op)
@@ -112,7 +112,7 @@ struct message *tutti_wire_take_message(struct message **pool)
     return message;
 }
 
-/* What the peer is to know whatever else the message says. */
+/* Acknowledgements, which every message carries. */
 static void sign(struct peer *peer, struct head *head)
 {
     head->applied = peer->told = peer->applied;
@@ -141,7 +141,7 @@ int tutti_wire_give_control(struct tutti_wire *wire, struct peer *peer, struct c
     return status;
 }
 
-/* 1 where the transport has it no more. */
+/* 1 once the transport has released it. */
 static int has_gone(struct tutti_wire *wire, struct tutti_transfer *transfer, int *under_way)
 {
     int done = 1;
@@ -178,7 +178,7 @@ static void look_after_sends(struct tutti_wire *wire)
     }
 }
 
-/* Tells those who have not heard how much of theirs is applied. */
+/* Acknowledges messages to peers that do not know yet. */
 static void acknowledge(struct tutti_wire *wire)
 {
     for (int i = 0; i < wire->peers && wire->status == TUTTI_OK; i++) {
@@ -215,7 +215,7 @@ void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int stat
     wire->begun = 1;
 }
 
-/* 1 where no local work is under way: all in the batch have been finished. */
+/* 1 if no local work is under way: all messages in the batch have been finished. */
 static int settle(struct tutti_wire *wire)
 {
     if (!wire->begun)
@@ -276,7 +276,7 @@ static int begin(struct tutti_wire *wire, struct tutti_wire_op *op)
     return TUTTI_OK;
 }
 
-/* As far as may be now. The lock is held. */
+/* Sends what may be sent now. The lock is held. */
 static void send_off(struct tutti_wire *wire)
 {
     if (wire->status == TUTTI_OK && settle(wire))
