@@ -1,5 +1,4 @@
-/* Reductions in stream order: everything is checked on this rank, then the kernels go into the communicator's stream.
- */
+/* Reductions in stream order. This rank checks everything, then puts the kernels into the communicator's stream. */
 #include <stdlib.h>
 
 #include "core/log.h"
@@ -14,7 +13,8 @@ static int refuse(const struct tutti_reduction_args *args, int code, const char 
     return tutti_stream_refuse(args->name, args->comm, code, why);
 }
 
-/* Elements of this rank's contribution and result, and the counts of a reduce-scatter. What is wrong, or NULL. */
+/* Reads the elements of this rank's contribution and result, and the counts of a reduce-scatter. Returns the error,
+ * or NULL. */
 static const char *read_counts(const struct tutti_reduction_args *args, const struct tutti_team *team, size_t size,
                                size_t counts[], struct tutti_call *call)
 {
@@ -44,7 +44,7 @@ static const char *read_counts(const struct tutti_reduction_args *args, const st
     return NULL;
 }
 
-/* Buffers of the call; what is wrong, or NULL. */
+/* Reads the buffers of the call. Returns the error, or NULL. */
 static const char *read_buffers(const struct tutti_reduction_args *args, const struct tutti_comm *state,
                                 struct tutti_call *call)
 {
@@ -65,7 +65,7 @@ static const char *read_buffers(const struct tutti_reduction_args *args, const s
     return NULL;
 }
 
-/* The contribution of a single rank is the result, or there is none. */
+/* With a single rank the contribution is the result, or there is no result. */
 static int enqueue_alone(const struct tutti_call *call, struct tutti_stream *stream, const char **why)
 {
     *why = "copy";
@@ -117,7 +117,7 @@ static int enqueue(const struct tutti_reduction_args *args)
     call.type = type->type;
     call.op = operation;
     call.host_ok = type->host_ok;
-    size_t counts[TUTTI_MAX_RANKS]; /* a team that is open has no more */
+    size_t counts[TUTTI_MAX_RANKS]; /* an open team has no more ranks */
     const char *wrong = read_counts(args, team, tutti_type_size(type->type), counts, &call);
     if (wrong)
         return refuse(args, MPI_ERR_COUNT, wrong);
@@ -127,7 +127,7 @@ static int enqueue(const struct tutti_reduction_args *args)
     return wrong ? refuse(args, MPI_ERR_BUFFER, wrong) : put(args, state, &call);
 }
 
-/* Needs no other rank. */
+/* Local: needs no other rank. */
 static int enqueue_local(const struct tutti_reduction_args *args)
 {
     int code;

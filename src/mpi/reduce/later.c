@@ -13,7 +13,7 @@
 
 __thread int tutti_later_starting;
 
-/* 1 where a nonblocking reduction of the communicator, or what came after it, has not been given to the MPI yet. */
+/* 1 if a nonblocking reduction of the communicator, or a call after it, has not been given to the MPI yet. */
 static int later_must_wait(MPI_Comm comm)
 {
     if (tutti_later_starting)
@@ -101,7 +101,7 @@ static int later_put_mover(const struct tutti_collective_args *args, MPI_Request
 
 /* ---- other calls ---- */
 
-/* Each argument into its field, and out again. */
+/* Copies each argument into its field, and passes the fields as arguments. */
 #define EACH_1(DO, a)              DO(a)
 #define EACH_2(DO, a, ...)         DO(a) EACH_1(DO, __VA_ARGS__)
 #define EACH_3(DO, a, ...)         DO(a) EACH_2(DO, __VA_ARGS__)

@@ -1,5 +1,6 @@
-/* Nonblocking collectives that must not overtake a nonblocking reduction of their communicator: while it is not known
- * who makes that, they are written down, get a request of Tutti's own, and are started when their turn comes. */
+/* Deferred calls: nonblocking collectives that must not overtake a nonblocking reduction of their communicator.
+ * While it is not known whether Tutti or the MPI makes that reduction, they are recorded, get a request of Tutti's
+ * own, and start in their turn. */
 #ifndef TUTTI_MPI_LATER_H
 #define TUTTI_MPI_LATER_H
 
@@ -11,45 +12,46 @@ struct tutti_mover_job;
 struct tutti_exchange;
 enum { TUTTI_LATER_LISTS = 6 };
 
-/* A call that moves data is described by `args`. Of the others `args` names none, and the last arguments are theirs. */
+/* A deferred call. A call that moves data is described by `args`; for other calls args.collective is NONE, and the
+ * last arguments hold theirs. */
 struct tutti_later {
     int (*start)(struct tutti_later *later); /* makes the call; an MPI code */
-    /* The MPI's own call has ended with this code. A status. NULL: nothing is to be done. */
+    /* Called with the code of the MPI's own call when it has ended. A status. NULL: there is nothing to do. */
     int (*finish)(struct tutti_later *later, int code);
-    void (*end)(struct tutti_later *later); /* gives it back */
+    void (*end)(struct tutti_later *later); /* frees the call */
     const char *name;
     MPI_Request *request;
     struct tutti_collective_args args;
     MPI_Comm comm, *newcomm;
     MPI_Info info;
-    /* What it holds: types are held, lists and the info are copies. */
+    /* Objects that the call holds: types are held, lists and the info are copied. */
     int holds, own_info, sendtypes_held, recvtypes_held, lists;
     void *list[TUTTI_LATER_LISTS];
-    /* Of a call that the communicator's worker may make (moves.c); work NULL: it is the MPI's. */
+    /* For a call that the communicator's worker may make (moves.c); work NULL: the MPI makes it. */
     const struct tutti_open_work *work;
     struct tutti_mover_job *job;     /* NULL: not described yet */
-    enum tutti_reason reason;        /* why the MPI has it */
-    struct tutti_exchange *exchange; /* what is staged, while the MPI is at it */
+    enum tutti_reason reason;        /* why the MPI makes it */
+    struct tutti_exchange *exchange; /* the staged buffers, while the MPI's call is under way */
 };
 
-/* A call that holds nothing yet; NULL without memory. free: with all that it holds. */
+/* new: a call that holds nothing yet; NULL without memory. free: with everything that it holds. */
 struct tutti_later *tutti_later_new(const char *name, int (*start)(struct tutti_later *later));
 void tutti_later_free(struct tutti_later *later);
 /* A request of Tutti's over it, to be started; NULL without memory. */
 struct tutti_open *tutti_later_open(struct tutti_later *later, MPI_Comm comm, int persistent);
-/* Not 0 while this thread gives the MPI a call whose turn has come: one form of it may be made of another (large.c). */
+/* Not 0 while this thread gives a deferred call to the MPI: one form of a call may be made of another (large.c). */
 extern __thread int tutti_later_starting;
 
-/* later_held.c: the program may free types and info, and write into the lists, as soon as the call has returned. 0: no
- * memory; let go of it then too. */
+/* later_held.c: copies and holds, since the program may free types and info, and change the lists, once the call has
+ * returned. 0: no memory; let_go is needed all the same. */
 int tutti_later_hold(struct tutti_later *later);
 void tutti_later_let_go(struct tutti_later *later);
 
-/* A persistent request over `later`, whose start() is called at each MPI_Start and whose end() with the request's.
- * `own` is a communicator of this request alone, which goes with it; errors are raised on `comm`. Local. 0: no memory,
- * and nothing was taken. */
+/* Makes a persistent request over `later`: its start() is called at each MPI_Start, its end() with the request's
+ * end. `own` is a communicator of this request alone, freed with it; errors are raised on `comm`. Local. 0: no
+ * memory, and nothing was taken over. */
 int tutti_later_persistent(struct tutti_later *later, MPI_Comm own, MPI_Comm comm, MPI_Request *request);
-/* Replaces the MPI's calls by those that look whose turn it is. */
+/* Replaces the MPI's calls by those that may be deferred. */
 void tutti_calls_later(void);
 
 #endif

@@ -1,5 +1,6 @@
-/* What a call that is made later names: types, an info, and lists of counts, displacements and types. The MPI reads
- * them when its own call is made, which would be at once without Tutti, and lists of types until the call has ended. */
+/* Objects that a deferred call names: types, an info, and lists of counts, displacements and types. Without Tutti
+ * the MPI would read them at once. With a deferred call it reads them later, and lists of types until the call has
+ * ended. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "mpi/real/lent.h"
 #include "mpi/reduce/later.h"
 
-/* Puts a copy in place of the program's list. 0: no memory. */
+/* Replaces the program's list by a copy. 0: no memory. */
 static int copy(struct tutti_later *later, const void **list, int n, size_t each)
 {
     if (!*list || n == 0)
@@ -21,7 +22,7 @@ static int copy(struct tutti_later *later, const void **list, int n, size_t each
     return 1;
 }
 
-/* The same of a list of types, each of which is held. */
+/* The same for a list of types; each type is held. */
 static int copy_types(struct tutti_later *later, const MPI_Datatype **list, int n, int *held)
 {
     const void *types = *list;
@@ -35,7 +36,7 @@ static int copy_types(struct tutti_later *later, const MPI_Datatype **list, int 
     return *held == n;
 }
 
-/* The lists of one buffer, of n entries: of none where the MPI does not read them here. 0: no memory. */
+/* Copies the lists of one buffer, of n entries; none if the MPI does not read them on this rank. 0: no memory. */
 static int copy_buffer(struct tutti_later *later, struct tutti_buffer *buffer, int n, int *held)
 {
     const size_t count = buffer->large_counts ? sizeof(MPI_Count) : sizeof(int);

@@ -1,6 +1,6 @@
-/* Nonblocking and persistent collectives that move data, where the ranks of a node may make them without the MPI: jobs
- * of the communicator's worker, in one order with its nonblocking reductions. Every rank announces every such call to
- * the nonblocking team, so that all know whether all can take part; where one cannot, the MPI has the call on all
+/* Nonblocking and persistent collectives that move data, if the ranks of a node can make them without the MPI: jobs
+ * of the communicator's worker, in one order with its nonblocking reductions. Every rank announces every such call
+ * to the nonblocking team, so all ranks know whether all can take part. If one cannot, the MPI makes the call on all
  * ranks. */
 #include <stdatomic.h>
 
@@ -17,10 +17,10 @@
 
 /* ---- in the list of open calls ---- */
 
-/* Given to the MPI, staged. */
+/* Gives the call to the MPI, staged. */
 static int moves_start(struct tutti_later *later)
 {
-    const int depth = tutti_inside; /* staging leaves alone what the MPI itself calls */
+    const int depth = tutti_inside; /* staging ignores calls that the MPI itself makes */
     tutti_later_starting++;
     tutti_inside = 0;
     const int code = tutti_collective_staged(&later->args, later->reason, later->request, &later->exchange);
@@ -29,7 +29,7 @@ static int moves_start(struct tutti_later *later)
     return code;
 }
 
-/* The MPI is through with it. */
+/* The MPI's call has ended. */
 static int moves_finish(struct tutti_later *later, int code)
 {
     struct tutti_exchange *exchange = later->exchange;
@@ -59,7 +59,7 @@ static enum tutti_open_phase moves_read(struct tutti_open *open, int *status)
     struct tutti_later *later = open->later;
     struct tutti_team *team = open->state ? tutti_mover_team_nonblocking(open->state) : TUTTI_NONE(COMM);
     if (open->persistent) {
-        tutti_mover_job_close(later->job); /* of the start before */
+        tutti_mover_job_close(later->job); /* of the previous start */
         later->job = NULL;
     }
     *status = TUTTI_OK;
@@ -83,7 +83,7 @@ static enum tutti_open_phase moves_ended(struct tutti_open *open, int *code)
 
 static const struct tutti_open_work moves_work = {.read = moves_read, .done = moves_done, .ended = moves_ended};
 
-/* NULL without memory. It holds all that the call names. */
+/* NULL without memory. The call holds all objects that it names. */
 static struct tutti_later *moves_later(const struct tutti_collective_args *args)
 {
     struct tutti_later *later = tutti_later_new(args->name, moves_start);
@@ -101,7 +101,8 @@ static struct tutti_later *moves_later(const struct tutti_collective_args *args)
 
 /* ---- nonblocking calls ---- */
 
-/* 1 where nothing of the communicator is before the call: `*team` is where it meets then, or NULL, and why. */
+/* 1 if no call of the communicator is open before this one: then `*team` is the team in which its ranks meet, or
+ * NULL with the reason. */
 static int moves_is_first(const struct tutti_comm *state, struct tutti_team **team)
 {
     *team = NULL;
@@ -119,8 +120,8 @@ static void moves_announce(struct tutti_team *team, enum tutti_collective collec
         tutti_team_announce(team, collective, 0, 0, 0, (uint64_t)(unsigned)root);
 }
 
-/* Of a rank that has no device memory. 1: the call is announced where it has to be, and the MPI has it; 0: it has to
- * wait for its turn. */
+/* For a rank that has no device memory. 1: the call is announced if peers read it, and goes to the MPI; 0: the call
+ * must wait for its turn. */
 static int moves_pass_new(enum tutti_collective collective, int root, MPI_Comm comm)
 {
     struct tutti_comm *state = tutti_comm_find(comm);
@@ -162,7 +163,7 @@ static int moves_no_memory(const struct tutti_collective_args *args)
     return tutti_fail_comm(args->comm, MPI_ERR_NO_MEM);
 }
 
-/* Into the list of open calls; job: where the call is described already. */
+/* Puts the call into the list of open calls; job: if the call is described already. */
 static int moves_put(const struct tutti_collective_args *args, struct tutti_mover_job *job, MPI_Request *request)
 {
     struct tutti_open *open = NULL;
@@ -177,7 +178,7 @@ static int moves_put(const struct tutti_collective_args *args, struct tutti_move
     }
     if (later)
         moves_end(later);
-    if (!job) /* it is behind others, and cannot be announced now */
+    if (!job) /* other calls are before it, so it cannot be announced now */
         return moves_no_memory(args);
     tutti_mover_job_decline(job);
     tutti_mover_job_close(job);
@@ -216,11 +217,11 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
 
 /* ---- persistent calls ----
  *
- * The buffers of a persistent call stay the same, so that its ranks agree once, when it is made, who makes it. Where
- * all can take part, the request has a communicator of its own, over which every start makes the nonblocking call:
- * requests of one communicator may be started in any order. */
+ * The buffers of a persistent call stay the same. So its ranks agree once, when it is made, whether Tutti or the MPI
+ * makes it. If all ranks can take part, the request has a communicator of its own, over which every start makes the
+ * nonblocking call: requests of one communicator may be started in any order. */
 
-/* 1 where all ranks can take part; 0: the reason is set. */
+/* 1 if all ranks can take part; 0: the reason is set. */
 static int moves_agree(const struct tutti_collective_args *args, int *code)
 {
     uint32_t able = 0;

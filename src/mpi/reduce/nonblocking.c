@@ -20,7 +20,7 @@ static void announce(const struct tutti_read *read)
                         tutti_detail(call->collective, call->root, call->counts, nonblocking->size));
 }
 
-/* Tells the peers that this rank gives the call to the MPI. */
+/* Announces to the peers that this rank gives the call to the MPI. */
 static void announce_host(const struct tutti_reduction_args *args, const struct tutti_read *read)
 {
     struct tutti_comm *state = tutti_comm_find(args->comm);
@@ -32,8 +32,8 @@ static void announce_host(const struct tutti_reduction_args *args, const struct 
         tutti_comm_let_go(state);
 }
 
-/* 1 where the call is the MPI's and nothing else: no device memory here, and no earlier call of the communicator that
- * may still have to be given to the MPI. */
+/* 1 if the MPI can make the call at once: this rank has no device memory in it, and the communicator has no earlier
+ * call that may still go to the MPI. */
 static int simple(const struct tutti_reduction_args *args, struct tutti_read *read, enum tutti_reading reading)
 {
     const struct tutti_comm *state = tutti_comm_find(args->comm);
@@ -48,7 +48,7 @@ static int simple(const struct tutti_reduction_args *args, struct tutti_read *re
     case TUTTI_READ_TEAM:
         if (read->call.kind != TUTTI_ARRIVAL_HOST || !read->call.host_ok)
             return 0;
-        /* One of two buffers may be in device memory. */
+        /* Either buffer may be in device memory. */
         return tutti_host_only() ||
                (!tutti_must_stage(read->call.in) && !(read->call.out && tutti_must_stage(read->call.out)));
     default:
@@ -56,7 +56,7 @@ static int simple(const struct tutti_reduction_args *args, struct tutti_read *re
     }
 }
 
-/* Of a call that makes a persistent request. */
+/* For a call that makes a persistent request. */
 static int tutti_init_is_refused(const struct tutti_reduction_args *args)
 {
     return unlikely(tutti_alias_of_call_is_refused(args)) ||

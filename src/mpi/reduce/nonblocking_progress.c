@@ -1,8 +1,8 @@
-/* Open nonblocking collectives: any call of the library makes their progress. The ranks decide for the calls of a
- * communicator in order of start whether the team or the MPI makes each. They read the calls in this order, the worker
- * ends them in this order, and a call that the MPI makes waits for the calls before it. So each look visits the first
- * call of a communicator, the first call that has not been read, and some of the MPI's calls, since thousands may be
- * open. */
+/* Open nonblocking collectives: every call of the library advances them. The ranks decide in order of start, for
+ * each call of a communicator, whether the team or the MPI makes it. They read the calls in this order, the worker
+ * ends them in this order, and a call that the MPI makes waits for the calls before it. Thousands may be open, so
+ * each poll visits the first call of a communicator, the first call that has not been read, and some of the MPI's
+ * calls. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,11 +25,12 @@ static void bring_on(void);
 static void where(char *text, size_t size);
 struct tutti_step tutti_nonblocking_step = {.name = "nonblocking collectives", .poll = bring_on, .where = where};
 
-enum { LOOKS = 64 }; /* in a poll, at calls that the MPI has */
+enum { LOOKS = 64 }; /* MPI calls visited by a poll */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects everything below */
 static struct tutti_comm *queues;                        /* those with calls in their queue */
-/* Calls that the MPI has, or whose communicator is not known: the one not looked at for the longest time first. */
+/* Calls that the MPI makes, or whose communicator is not known; the call that was not visited for the longest time
+ * is first. */
 static struct tutti_open_queue others;
 static int other_count;
 
@@ -37,7 +38,7 @@ static void unlock(pthread_mutex_t **held)
 {
     pthread_mutex_unlock(*held);
 }
-/* Until the end of the block, also when an exception of an error handler leaves it. */
+/* Holds the lock to the end of the block, also when an exception of an error handler leaves it. */
 #define LOCKED()                                                                                                       \
     __attribute__((cleanup(unlock), unused)) pthread_mutex_t *locked = &lock;                                          \
     pthread_mutex_lock(&lock)
@@ -83,10 +84,10 @@ struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int p
     return open;
 }
 
-/* The lock is held; the entry is in no list and nothing will come for its tag. */
+/* The lock is held; the entry is in no list, and no message with its tag will arrive. */
 static void destroy(struct tutti_open *open)
 {
-    tutti_sweeps_off++; /* what is freed below would sweep, and end requests of this kind */
+    tutti_sweeps_off++; /* the frees below may sweep, and end requests of this kind */
     if (open->freed)
         tutti_own_end(open->persistent, &open->request);
     tutti_own_release(open->tag);
@@ -131,7 +132,7 @@ static void enter_queue(struct tutti_comm *state, struct tutti_open *open)
     atomic_fetch_add_explicit(&state->queued, 1, memory_order_relaxed);
 }
 
-/* Nobody waits for this entry's turn any more. 0: it was the last of its communicator, whose state may go now. */
+/* The entry leaves its queue. 0: it was the last of its communicator, whose state may be freed now. */
 static int leave_queue(struct tutti_open *open)
 {
     struct tutti_comm *state = open->state;
@@ -151,7 +152,7 @@ static int leave_queue(struct tutti_open *open)
 
 /* ---- all ---- */
 
-/* In no list: it is done, or comes among the others. */
+/* The entry is in no list: it is done, or is put among the others. */
 static void sort_in(struct tutti_open *open)
 {
     if (open->phase != TUTTI_OPEN_DONE) {
@@ -159,13 +160,13 @@ static void sort_in(struct tutti_open *open)
         other_count++;
         return;
     }
-    tutti_own_complete(open->tag); /* before nothing is open: see own.h */
+    tutti_own_complete(open->tag); /* before the list is empty: see own.h */
     tutti_step_close(&tutti_nonblocking_step);
     if (open->freed)
         destroy(open);
 }
 
-/* Who makes the call is known, or it has ended. */
+/* The call has ended, or it is known whether Tutti or the MPI makes it. */
 static int is_through(const struct tutti_open *open)
 {
     return open->phase == TUTTI_OPEN_REAL || open->phase == TUTTI_OPEN_DONE;
@@ -219,14 +220,14 @@ static void poll_locked(void)
 
 static void bring_on(void)
 {
-    if (pthread_mutex_trylock(&lock) != 0) /* another thread is at it, or this one, below an error handler */
+    if (pthread_mutex_trylock(&lock) != 0) /* another thread polls, or this one, below an error handler */
         return;
     __attribute__((cleanup(unlock), unused)) pthread_mutex_t *locked = &lock;
     TUTTI_INSIDE();
     poll_locked();
 }
 
-/* Of one that was started first. */
+/* Visits a call that was started first. */
 static void where(char *text, size_t size)
 {
     static const char *const at[] = {
@@ -332,8 +333,8 @@ static int none_at_work(void *with)
     return !found;
 }
 
-/* Not left to the delete callback: an MPI may call that from within another call, when the last request has ended, or
- * not look after its requests at all. */
+/* Not left to the delete callback: an MPI may call it within another call, when the last request has ended, or may
+ * never check its requests. */
 void tutti_nonblocking_before_free(MPI_Comm comm)
 {
     struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);

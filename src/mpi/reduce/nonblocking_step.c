@@ -37,7 +37,7 @@ static void after_job(struct tutti_open *open)
     }
 }
 
-/* A call of a team: to the worker, or done at once where there is nobody to wait for. */
+/* A call of a team: goes to the worker, or is done at once if the team has one rank. */
 static void give(struct tutti_open *open)
 {
     struct tutti_team *team = open->read.team;
@@ -45,7 +45,7 @@ static void give(struct tutti_open *open)
     int gpu;
     open->job.call = call;
     if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && tutti_door.device->gpu.current(&gpu) == TUTTI_OK)
-        call->gpu = gpu; /* of this thread, not of the worker */
+        call->gpu = gpu; /* the counter of this thread, not of the worker */
     if (team->size == 1) {
         open->job.job.status = tutti_collective(team, call, &open->job.taken, &open->job.why);
         after_job(open);
@@ -120,7 +120,7 @@ static void give_to_mpi(struct tutti_open *open)
         start_later(open);
         return;
     }
-    int depth = tutti_inside; /* staging leaves alone what the MPI itself calls */
+    int depth = tutti_inside; /* staging ignores calls that the MPI itself makes */
     tutti_inside = 0;
     int status = tutti_staging_open(&open->staging, &open->args);
     tutti_inside = depth;

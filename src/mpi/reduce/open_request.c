@@ -1,4 +1,4 @@
-/* A call in Tutti's own list of open calls, under a request of Tutti's own. */
+/* Puts a call into Tutti's list of open calls, under a request of Tutti's own. */
 #include "core/log.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/nonblocking.h"

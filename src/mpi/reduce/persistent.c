@@ -1,6 +1,6 @@
-/* Persistent reductions, whatever the MPI has: each request has a communicator of its own, over which every start makes
- * the nonblocking call. So requests of one communicator may be started in any order, another on each rank, as MPI has
- * it. Making it takes all ranks, which the MPI allows to the calls that make persistent collectives. */
+/* Persistent reductions, with every MPI: each request has a communicator of its own, over which every start makes
+ * the nonblocking call. So the requests of a communicator may be started in any order, which may differ between
+ * ranks. Making the request is collective, as MPI allows. */
 #include "core/log.h"
 #include "mpi/comm/alike.h"
 #include "mpi/comm/comms.h"

@@ -1,5 +1,5 @@
-/* MPI_Reduce_local: memory that kernels reach is reduced by them, the rest by the MPI, device memory through the host.
- * Half precision, which the MPI cannot reduce, is always Tutti's own. */
+/* MPI_Reduce_local: kernels reduce memory that they reach, the MPI reduces the rest, staged if it is device memory.
+ * Tutti always reduces half precision, which the MPI cannot. */
 #include "core/log.h"
 #include "kernels/reduce.h"
 #include "mpi/real/errors.h"
@@ -18,7 +18,7 @@ static int real_local(const struct tutti_reduction_args *args, const void *in, v
                        : tutti_next.MPI_Reduce_local(in, inout, (int)args->count, args->datatype, args->op);
 }
 
-/* On host memory: the MPI, or Tutti for what the MPI does not know (`type` and `operation` tell). */
+/* On host memory: the MPI reduces, or Tutti if the MPI does not know the type (`type` and `operation`). */
 static int on_host(const struct tutti_reduction_args *args, const struct tutti_type_row *type, int operation,
                    const void *in, void *inout)
 {

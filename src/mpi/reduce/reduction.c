@@ -1,4 +1,4 @@
-/* Reductions: what Tutti can reduce goes to coll/, the rest to the MPI. */
+/* Reductions: Tutti's go to coll/, all others to the MPI. */
 #include "mpi/reduce/reduction.h"
 
 #include <stdatomic.h>
@@ -41,7 +41,7 @@ static MPI_Count total_of(const struct tutti_reduction_args *args, int ranks)
     return total;
 }
 
-/* Elements that this rank gets. */
+/* Elements of this rank's result. */
 static MPI_Count results_of(const struct tutti_reduction_args *args, int rank)
 {
     switch (args->collective) {
@@ -61,7 +61,7 @@ static int reachable(const struct tutti_memory *memory)
     return memory->kind == TUTTI_MEMORY_DEVICE || memory->kind == TUTTI_MEMORY_MANAGED;
 }
 
-/* What this rank brings. Managed memory counts as device memory: kernels reach it. */
+/* Sets the kind of this rank's memory. Managed memory counts as device memory: kernels reach it. */
 static void look_at_buffers(struct tutti_call *call)
 {
     struct tutti_memory in, out;
@@ -138,14 +138,14 @@ static enum tutti_reading read_team(const struct tutti_reduction_args *args, str
     return TUTTI_READ_TEAM;
 }
 
-/* 1 where no rank returns before all have called. */
+/* 1 if no rank returns before all have called. */
 static int meets(enum tutti_collective collective)
 {
     return collective == TUTTI_COLLECTIVE_ALLREDUCE || collective == TUTTI_COLLECTIVE_REDUCE_SCATTER ||
            collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK;
 }
 
-/* nonblocking: nor does a blocking call of host memory wait for the team of a new communicator. */
+/* nonblocking: does not wait for the team of a new communicator, nor does a blocking call of host memory. */
 static enum tutti_reading read_call(const struct tutti_reduction_args *args, struct tutti_read *out, int nonblocking)
 {
     out->many = NULL;
@@ -188,7 +188,7 @@ void tutti_read_end(struct tutti_read *read)
 
 /* ---- staging ---- */
 
-/* Elements that the MPI reads and writes on this rank. 0 where the communicator cannot be args. */
+/* Elements that the MPI reads and writes on this rank. 0 if the communicator is invalid. */
 static int sizes_of(const struct tutti_reduction_args *args, MPI_Count *in, MPI_Count *out)
 {
     int inter = 0, rank = 0, ranks = 0;
@@ -219,7 +219,7 @@ int tutti_staging_open(struct tutti_staging *s, const struct tutti_reduction_arg
     s->results = out;
     const void *sendbuf = args->sendbuf;
     int reduce = args->collective == TUTTI_COLLECTIVE_REDUCE, in_place = sendbuf == MPI_IN_PLACE;
-    if (tutti_quirks.reduce_in_place_crashes && reduce && out > 0 && in_place && /* two buffers, then */
+    if (tutti_quirks.reduce_in_place_crashes && reduce && out > 0 && in_place && /* then there are two buffers */
         tutti_needs_staging(args->recvbuf, args->datatype)) {
         sendbuf = args->recvbuf;
         in_place = 0;
@@ -276,7 +276,7 @@ void tutti_staging_count(const struct tutti_staging *s, const char *name, const 
         tutti_count(name, TUTTI_OUTCOME_PASSED, why);
 }
 
-/* Says so, and raises it on the communicator of the call; returns the code. */
+/* Reports the failure, and raises it on the communicator of the call; returns the code. */
 static int staging_failed(const struct tutti_reduction_args *args, int status)
 {
     tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
@@ -311,7 +311,7 @@ static int report_mismatch(const struct tutti_reduction_args *args, struct tutti
     return tutti_fail_comm(args->comm, tutti_error_code(status));
 }
 
-/* After the MPI has made the call, with this code. */
+/* Called with the code of the MPI's call. */
 static inline int after_mpi(struct tutti_team *team, const char *name, MPI_Comm comm, int code)
 {
     if (likely(!tutti_team_is_told(team)))
@@ -324,7 +324,7 @@ static int run_on_team(const struct tutti_reduction_args *args, struct tutti_rea
 {
     enum tutti_taken taken;
     const char *why;
-    tutti_inside++; /* nothing below leaves by an exception: errors of the program are raised afterwards */
+    tutti_inside++; /* no exception leaves the code below: errors of the program are raised afterwards */
     int status = tutti_collective(read->team, &read->call, &taken, &why);
     tutti_inside--;
     tutti_read_end(read);
@@ -338,8 +338,9 @@ static int run_on_team(const struct tutti_reduction_args *args, struct tutti_rea
     return MPI_SUCCESS;
 }
 
-/* The first call of host memory on a communicator. This rank announces it and goes to the MPI while the ranks' records
- * are under way. When the MPI has made the call all ranks have sent theirs, and the wait for them is short. */
+/* The first call of host memory on a communicator. This rank announces it and goes to the MPI while the ranks'
+ * records are under way. Once the MPI has made the call, all ranks have sent their records, and the wait for them is
+ * short. */
 static int reduce_early(const struct tutti_reduction_args *args, struct tutti_read *read)
 {
     struct tutti_comm *state = tutti_comm_find(args->comm);
@@ -422,7 +423,8 @@ static inline void announce(struct tutti_team *team, enum tutti_collective colle
         tutti_team_announce(team, collective, type, operation, announced->count, announced->detail);
 }
 
-/* Makes the call by the MPI, and reports a mismatch that peers have found; the program's errors are raised afterwards. */
+/* Makes the call by the MPI, and reports a mismatch that peers have found; the program's errors are raised afterwards.
+ */
 #define BY_MPI(name, call)                                                                                             \
     (__extension__({                                                                                                   \
         int code_;                                                                                                     \

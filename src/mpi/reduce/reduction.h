@@ -1,5 +1,5 @@
-/* The family of reductions as programs call it: both widths of counts, blocking or not. A call is written down as it
- * came, then read: untouched, staged, or a call of the communicator's team. */
+/* Reductions as programs call them: both widths of counts, blocking or not. The arguments are recorded, then read:
+ * the call is untouched, staged, or goes to the communicator's team. */
 #ifndef TUTTI_MPI_REDUCTION_H
 #define TUTTI_MPI_REDUCTION_H
 
@@ -7,7 +7,7 @@
 #include "mpi/bounce/stage.h"
 #include "mpi/real/handles.h"
 
-/* What the program asks for; nothing of it is checked. */
+/* The arguments of the program, unchecked. */
 struct tutti_reduction_args {
     enum tutti_collective collective;
     int large;        /* 1: the _c form */
@@ -22,44 +22,44 @@ struct tutti_reduction_args {
     MPI_Comm comm;
 };
 
-/* What is to become of a call. */
+/* The outcome of reading a call. */
 enum tutti_reading {
-    TUTTI_READ_UNTOUCHED, /* goes to the MPI as it is: nothing to do, or an error that the MPI finds by itself */
-    TUTTI_READ_STAGED,    /* goes to the MPI, device buffers through host memory; `why` says the reason */
+    TUTTI_READ_UNTOUCHED, /* goes to the MPI as it is: there is nothing to do, or an error that the MPI finds */
+    TUTTI_READ_STAGED,    /* goes to the MPI, device buffers staged in host memory; `why`: the reason */
     TUTTI_READ_FAILED,    /* the communicator has failed with `status` */
     TUTTI_READ_TEAM       /* `call` is for tutti_collective() over `team` */
 };
-/* Not to be copied: call.counts may point into it. */
+/* Must not be copied: call.counts may point into it. */
 struct tutti_read {
     const char *why;
     int status;
     struct tutti_team *team;
-    int early; /* 1: it was being made still */
+    int early; /* 1: the team was still being made */
     struct tutti_call call;
     size_t *many, few[TUTTI_MAX_RANKS]; /* REDUCE_SCATTER: counts */
 };
-/* Local: reads a nonblocking call. The team may be one that is not whole yet. tutti_read_end() frees what it took. */
+/* Local: reads a nonblocking call. The team may still be in the making. tutti_read_end() frees what it took. */
 enum tutti_reading tutti_read_nonblocking(const struct tutti_reduction_args *args, struct tutti_read *out);
 void tutti_read_end(struct tutti_read *read);
 
-/* Why kernels cannot reduce the pair; static text. type: NULL where the type has none. */
+/* The reason for which kernels cannot reduce the pair; static text. type: NULL for a type that Tutti does not know. */
 const char *tutti_not_reducible(const struct tutti_type_row *type, int operation);
 
-/* The buffers of a call that the MPI reduces: those in device memory are replaced by host memory. Buffers that are not
- * significant on this rank are not looked at. */
+/* The buffers of a call that the MPI reduces: device memory is replaced by host memory. Buffers that the call does
+ * not use on this rank are not read. */
 struct tutti_staging {
     const void *sendbuf; /* for the MPI */
     void *recvbuf;
-    int staged; /* 0: both are the program's own */
+    int staged; /* 0: both are the program's */
     MPI_Count results;
     struct tutti_stage in, out;
 };
 /* Local. Copies in; returns a status of Tutti, and holds nothing after a failure. */
 int tutti_staging_open(struct tutti_staging *staging, const struct tutti_reduction_args *args);
-/* Local. Where `code` is MPI_SUCCESS copies the results out; gives the host memory back. Returns a status of Tutti. */
+/* Local. Copies the results out if `code` is MPI_SUCCESS; frees the host memory. Returns a status of Tutti. */
 int tutti_staging_close(struct tutti_staging *staging, int code);
-/* Counts a call that the MPI makes with what is staged, or with the program's buffers. why: a text of tutti_reasons.
- * Call it before the staging is closed. */
+/* Counts a call that the MPI makes with staged buffers, or with the program's. why: a text of tutti_reasons. Called
+ * before the staging is closed. */
 void tutti_staging_count(const struct tutti_staging *staging, const char *name, const char *why);
 
 /* reduction_calls.c: the MPI's own call, blocking and nonblocking, with these buffers; does not raise tutti_inside.
@@ -74,17 +74,17 @@ static inline int tutti_host_only(void)
     return !tutti_door.device || !tutti_door.device->active();
 }
 
-/* 1 where the MPI refuses to reduce from a buffer into the same one. */
+/* 1 if the MPI refuses to reduce from a buffer into the same one. */
 static inline int tutti_alias_is_refused(enum tutti_collective collective, MPI_Count count)
 {
     return tutti_quirks.refuses_alias || (tutti_quirks.refuses_alias_reduce && collective == TUTTI_COLLECTIVE_REDUCE) ||
            (tutti_quirks.refuses_alias_allreduce && collective == TUTTI_COLLECTIVE_ALLREDUCE && count > 1);
 }
-/* The same of a whole call on this rank: the MPI may have its buffers as they are. */
+/* The same for a whole call on this rank, before the MPI gets the program's buffers. */
 int tutti_alias_of_call_is_refused(const struct tutti_reduction_args *args);
 
-/* 1 where the buffers show none of the errors that the MPI finds by itself, before it talks to anybody. `gets`: this
- * rank has a result. */
+/* 1 if the buffers show none of the errors that the MPI finds by itself, before it talks to peers. `gets`: this rank
+ * has a result. */
 static inline int tutti_buffers_fine(enum tutti_collective collective, const void *sendbuf, const void *recvbuf,
                                      MPI_Count count, int gets)
 {
