@@ -12,8 +12,8 @@ struct tutti_mover_job;
 struct tutti_exchange;
 enum { TUTTI_LATER_LISTS = 6 };
 
-/* A deferred call. A call that moves data is described by `args`; for other calls args.collective is NONE, and the
- * last arguments hold theirs. */
+/* A deferred call. A call that moves data is described by `args`; for other calls args.collective is
+ * TUTTI_COLLECTIVE_NONE, and the last fields hold their arguments. */
 struct tutti_later {
     int (*start)(struct tutti_later *later); /* makes the call; an MPI code */
     /* Called with the code of the MPI's own call when it has ended. A status. NULL: there is nothing to do. */
