@@ -1,4 +1,4 @@
-/* Reads what the command wants measured, and hands it to the room that measures it. */
+/* Reads the arguments of the command, and calls the room that measures. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The programs that `tutti bench` starts as ranks, one for each MPI interface, all from these sources. They measure;
- * the command prints. What they have to say goes to standard output of rank 0, a line a record: "@tutti KIND ...". */
+ * the command shows. Rank 0 writes records to standard output, one per line: "@tutti KIND ...". */
 #ifndef TUTTI_BENCH_BENCH_H
 #define TUTTI_BENCH_BENCH_H
 
@@ -31,13 +31,13 @@ struct bench_mpi {
     int (*Recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
     int (*Neighbor_alltoallw)(const void *, const int *, const MPI_Aint *, const MPI_Datatype *, void *, const int *,
                               const MPI_Aint *, const MPI_Datatype *, MPI_Comm);
-    int (*Query_cuda_support)(void); /* NULL where the MPI has none */
+    int (*Query_cuda_support)(void); /* NULL if the MPI lacks it */
     int preloaded;                   /* 1: MPI_Allreduce is the library's in front */
 };
 extern struct bench_mpi bench_mpi;
-/* Finds them in the MPI that is loaded; ends the program where there is none. */
+/* Finds them in the MPI that is loaded; ends the program if there is no MPI. */
 void bench_mpi_find(void);
-/* Another function of that MPI; NULL where it has none of that name. */
+/* Another function of that MPI; NULL if the MPI lacks it. */
 void *bench_mpi_symbol(const char *name);
 
 struct bench_plan {
@@ -46,14 +46,14 @@ struct bench_plan {
     size_t sizes[BENCH_SIZES], most; /* bytes of one rank's contribution */
     int n_sizes;
     long iterations, warm_up; /* 0 and -1: by size */
-    double seconds;           /* most that one way may take at one size, about; 0: no limit */
-    unsigned types, ops;      /* masks: every pair of them that is legal; where there is one pair alone: */
+    double seconds;           /* approximate limit of the time of one way at one size; 0: no limit */
+    unsigned types, ops;      /* masks: all legal pairs of them; for a single pair: */
     int type, op;             /* enum tutti_type, enum tutti_op */
     int pairs;                /* 1: pairs are compared with the sum of float */
     int root;                 /* of a reduce; BENCH_ALL_ROOTS: each in turn */
     unsigned ways;            /* mask of the ways that are wanted */
     int in_place, check, phases;
-    const char *algorithm; /* the only one that is to be measured; "": any */
+    const char *algorithm; /* the only algorithm to be measured; "": any */
     uint64_t seed;
     int rank, size; /* in MPI_COMM_WORLD */
     int node_rank, nodes;
@@ -61,9 +61,9 @@ struct bench_plan {
 
 /* Writes a record on rank 0. */
 void bench_say(const struct bench_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Says why it cannot go on, on whichever rank finds out, and ends all ranks with status 1. */
+/* Reports on any rank why it cannot continue, and ends all ranks with status 1. */
 void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* Fails where `status` of the library is negative. */
+/* Fails if `status` of the library is negative. */
 void bench_must(int status, const char *what);
 /* Ordinary memory, page-aligned, touched. Freed with free(). */
 void *bench_ordinary(size_t bytes);

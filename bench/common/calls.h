@@ -18,9 +18,9 @@ struct bench_calls {
     BENCH_CALLS(BENCH_CALL_FIELD)
 #undef BENCH_CALL_FIELD
 };
-/* As the program is linked: those of the library where that is preloaded. */
+/* As the program is linked: the library's, if it is preloaded. */
 void bench_calls_linked(struct bench_calls *out);
-/* Those of the MPI itself; ends the program where it lacks one. */
+/* The MPI's own; ends the program if one is missing. */
 void bench_calls_own(struct bench_calls *out);
 
 #endif

@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
-/* A single call may have met something else: where it says that there is no time, two more are asked. */
+/* A single call may have met a disturbance: if it suggests that there is no time, two more are measured. */
 static void limit(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_column *column,
                   int number)
 {
     const long least = column->checked > BENCH_TURNS ? column->checked : BENCH_TURNS;
     double most = 0;
     timed->prepare(timed->with, number, 0, 0);
-    timed->call(timed->with, number, 0); /* the first may be longer than others */
+    timed->call(timed->with, number, 0); /* the first call may be longer than others */
     for (int try = 0; try < 3 && most < (double)column->iterations; try++) {
         timed->prepare(timed->with, number, 0, 0);
         double fits = plan->seconds * 1e6 / bench_longest(timed->call(timed->with, number, 0));

@@ -1,5 +1,5 @@
-/* Columns: what is timed in turns, A B C A B C ..., so that what drifts on the machine meets all alike. A call is timed
- * by itself; the last ones of each column get new data and are checked. */
+/* Columns: ways that are timed in turns, A B C A B C ..., so that drift of the machine affects all alike. A call is
+ * timed by itself; the last calls of each column get new data and are checked. */
 #ifndef TUTTI_BENCH_COLUMNS_H
 #define TUTTI_BENCH_COLUMNS_H
 
@@ -8,13 +8,13 @@
 enum { BENCH_TURNS = 4 };
 
 struct bench_column {
-    const char *name; /* as the progress line has it; NULL: the column is not there */
+    const char *name; /* name in the progress line; NULL: the column is missing */
     long iterations, warm_up, checked;
-    double scale;    /* samples are so many times what a call took */
+    double scale;    /* samples divided by this give the time of a call */
     double *samples; /* microseconds, one a call */
 };
 
-/* How the calls of columns are made. */
+/* Functions that make the calls of columns. */
 struct bench_timed {
     const char *what; /* for the progress line */
     size_t bytes;
@@ -23,19 +23,19 @@ struct bench_timed {
     void (*prepare)(void *with, int column, long i, int new_data);
     /* Microseconds. i: the call's number; negative while warming up. */
     double (*call)(void *with, int column, long i);
-    /* Collective. 1 where the result is right, otherwise 0 (said). */
+    /* Collective. 1 if the result is right, otherwise 0 after a report. */
     int (*check)(void *with, int column, long i);
 };
 
-/* How many calls there are, by size and by the plan's limit of time; the same on all ranks. `checked`: of the last. */
+/* The number of calls, by size and by the plan's limit of time; the same on all ranks. `checked`: the last ones. */
 void bench_column_plan(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_column *column,
                        int number, long checked);
-/* Collective. 1 where all checked results were right. */
+/* Collective. 1 if all checked results were right. */
 int bench_columns_run(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_column columns[],
                       int n);
 void bench_columns_free(struct bench_column columns[], int n);
 
-/* Sorts, and returns the value in the middle. */
+/* Sorts, and returns the median. */
 double bench_median(double *values, long n);
 
 /* Records of the ranks that all benchmarks have. */
@@ -44,12 +44,12 @@ struct bench_figures {
     long iterations;
     int extrapolated;
 };
-/* part: what of the way was timed; unpacking is part 1 of packing. */
+/* part: the part of the way that was timed; unpacking is part 1 of packing. */
 void bench_say_time(const struct bench_plan *plan, const char *way, int part, const struct bench_figures *figures);
 /* Collective: of each call the time of the rank that takes longest. */
 void bench_say_longest(const struct bench_plan *plan, const struct bench_column *column);
-/* Collective. Average, least and most are those of the ranks' averages, as the OSU benchmarks have them; the median is
- * that over calls, of the average over ranks. */
+/* Collective. Average, least and most are taken over the ranks' averages, as in the OSU benchmarks; the median over
+ * calls, of the average over ranks. */
 void bench_say_average(const struct bench_plan *plan, const struct bench_column *column, int part);
 void bench_say_progress(const struct bench_plan *plan, const char *way, const char *what, int part, int parts);
 /* Of n times; sorts them. */

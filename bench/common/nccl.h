@@ -1,4 +1,4 @@
-/* NCCL as a peer, opened at run time where it is. */
+/* NCCL as a peer, opened at run time if it is installed. */
 #ifndef TUTTI_BENCH_COMMON_NCCL_H
 #define TUTTI_BENCH_COMMON_NCCL_H
 
@@ -52,15 +52,15 @@ struct bench_nccl {
 };
 const struct bench_nccl *bench_nccl(enum bench_nccl_copy copy);
 
-/* Collective over all ranks. 1 on all of them where NCCL can run: CUDA, a GPU for each rank. Otherwise 0, with the
- * reason in `why`. Turns multicast (NVLS) off unless the environment says otherwise. */
+/* Collective over all ranks. 1 on all of them if NCCL can run: CUDA, a GPU for each rank. Otherwise 0, with the
+ * reason in `why`. Turns multicast (NVLS) off unless the environment sets it. */
 int bench_nccl_open(const struct bench_plan *plan, char *why, size_t size);
 /* Collective. Two buffers of these bytes in symmetric memory, registered with all communicators of the mask `wanted`
- * (1 << copy), which are opened. A mask of those that can use them, alike on all ranks; why others cannot is in `why`.
- */
+ * (1 << copy), which are opened. Returns a mask of those that can use them, the same on all ranks; `why`: the reason
+ * for the others. */
 unsigned bench_nccl_symmetric(const struct bench_plan *plan, unsigned wanted, const size_t bytes[2], void **in,
                               void **out, char *why, size_t size);
-/* Fails where `error` is one. */
+/* Fails if `error` is an error. */
 void bench_nccl_must(int error, const char *call);
 void bench_nccl_close(void);
 /* "2.28.9" */

@@ -9,7 +9,7 @@
 #include "bench/common/bench.h"
 
 struct bench_ordered_column {
-    const char *name;                   /* as the progress line has it; NULL: the column is not there */
+    const char *name;                   /* name in the progress line; NULL: the column is missing */
     int in_graph;                       /* 1: captured; 0: enqueued call by call */
     int calls, replays, rounds;         /* calls of one replay, replays of a round */
     struct bench_graph *graph, *single; /* single: of one call, for the check */
@@ -21,18 +21,18 @@ struct bench_ordered {
     const struct bench_plan *plan;
     const char *what; /* for the progress line */
     size_t bytes;
-    int single; /* 1: what many calls in a row leave cannot be foretold: one more is made for the check */
+    int single; /* 1: the result of many calls in a row is not predictable: one more is made for the check */
     void *with;
     /* Before a round, not timed. round -1: before the first call. */
     void (*prepare)(void *with, int column, int round, int checked);
     void (*enqueue)(void *with, int column, int i);
-    /* Before the call that is made for the check alone; NULL: nothing. */
+    /* Before the call that is made only for the check; may be NULL. */
     void (*restore)(void *with, int column);
-    /* Collective. last: number of the call whose result it is. 1 where it is right, otherwise 0 (said). */
+    /* Collective. last: number of the call whose result is checked. 1 if it is right, otherwise 0 after a report. */
     int (*check)(void *with, int column, int round, int last);
 };
 
-/* Collective; 1 where all checked results were right. Leaves times in the columns. */
+/* Collective; 1 if all checked results were right. Stores times in the columns. */
 int bench_ordered_run(const struct bench_ordered *ordered, struct bench_ordered_column columns[], int n);
 void bench_ordered_say(const struct bench_plan *plan, struct bench_ordered_column *column);
 /* Collective. The median over rounds of one column, without checks. */

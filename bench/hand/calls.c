@@ -98,7 +98,7 @@ static int sendrecv(const struct hand *h, int way, const struct hand_buffers *b)
                MPI_STATUS_IGNORE);
 }
 
-/* Many messages from rank 0 to rank 1, and a word back. */
+/* Many messages from rank 0 to rank 1, and an acknowledgement. */
 static int window(const struct hand *h, int way, const struct hand_buffers *b)
 {
     MPI_Request requests[HAND_WINDOW_MESSAGES];

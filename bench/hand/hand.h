@@ -1,6 +1,5 @@
-/* Every call beside the same by hand. A call is a row: what it reads and writes on this rank, and how it is made, over
- * a table of MPI functions: those of the library in front for device memory, the MPI's own for what was copied by hand.
- */
+/* Every call beside the same by hand. A call is a row: what it reads and writes on this rank, and how it is made,
+ * over a table of MPI functions: the library's for device memory, the MPI's own for data copied by hand. */
 #ifndef TUTTI_BENCH_HAND_H
 #define TUTTI_BENCH_HAND_H
 
@@ -38,7 +37,7 @@ struct hand_row {
     size_t (*in)(const struct hand *);                                     /* bytes that this rank sends */
     size_t (*out)(const struct hand *);                                    /* bytes that it receives */
     int (*run)(const struct hand *, int way, const struct hand_buffers *); /* an MPI code */
-    void (*open)(struct hand *, int way, const struct hand_buffers *);     /* before the first call; NULL: nothing */
+    void (*open)(struct hand *, int way, const struct hand_buffers *);     /* before the first call; may be NULL */
     void (*close)(struct hand *, int way);
     int copies;   /* 1: run() copies by hand what it sends and receives */
     double share; /* a time is this part of a call's; 0: all of it */

@@ -1,7 +1,7 @@
-/* shmem-bench: calls in kernels, measured between two PEs. Rows and checks (rows.c, measure.c) know nothing of where
- * kernels run; that is said by a machine: one or two GPUs (cuda.cu), or threads of this process (host.c). The kernels
- * (calls.inc) are compiled once for each PE of a GPU, so that each has its state in constant memory, as a program's do.
- */
+/* shmem-bench: calls in kernels, measured between two PEs. Rows and checks (rows.c, measure.c) do not know where
+ * kernels run; a machine does: one or two GPUs (cuda.cu), or threads of this process (host.c). The kernels
+ * (calls.inc) are compiled once for each PE of a GPU, so that each has its state in constant memory, as a program's
+ * do. */
 #ifndef TUTTI_BENCH_KERNELS_H
 #define TUTTI_BENCH_KERNELS_H
 
@@ -47,7 +47,7 @@ struct bench_call {
     size_t bytes;
     struct bench_heap *heap;
     uint64_t *begin, *end; /* [block]: in ns of the kernels' clock, once the first tenth of the rounds is over */
-    unsigned *wrong;       /* counted: what a call has done wrong, as far as the kernel sees it */
+    unsigned *wrong;       /* counted by the kernel: wrong results of a call */
 };
 
 struct bench_machine {
@@ -83,9 +83,9 @@ double bench_seconds(void);
 /* The state of a PE, of which heaps, areas, teams and abort words are given. */
 void bench_state(const struct bench_machine *machine, int pe, struct tshmem_team_state *teams);
 
-/* measure.c. Nanoseconds of a round of at most `rounds`: the best of five launches, which is what the hardware can do;
- * the worst says how far they lie apart. Every launch has new data, which are looked at. 0: failed, which was said.
- * bench_until: of bench_seconds(); past it the first launch is enough. */
+/* measure.c. Nanoseconds of a round of at most `rounds`: the best of five launches shows what the hardware can do,
+ * the worst their spread. Every launch has new data, which are checked. 0: failed, after a report. bench_until: of
+ * bench_seconds(); after it the first launch is enough. */
 extern double bench_until;
 double bench_measure(const struct bench_machine *machine, int operation, int group, unsigned blocks, unsigned threads,
                      size_t bytes, unsigned rounds, double *worst);

@@ -1,5 +1,5 @@
-/* shmem-bench [--seconds N] [row...]: the rows, in the order in which they matter: latencies and the ring, then what
- * two PEs do together, then bandwidths, then the cutover. When the time is up, what is left is left out, and said. */
+/* shmem-bench [--seconds N] [row...]: the rows, in order of importance: latencies and the ring, then operations of
+ * two PEs, then bandwidths, then the cutover. When the time is up, the remaining rows are left out, and named. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Who does what is asked for: near_gpu.c, over the CUDA runtime; host.c. */
+/* Executes the requests: near_gpu.c, over the CUDA runtime; host.c. */
 struct tutti_proxy;
 typedef void bench_near(struct tutti_proxy *proxy);
 bench_near bench_near_gpu;

@@ -15,8 +15,8 @@ struct exchange_plan {
 struct exchange {
     char name[64];
     size_t bytes;            /* that a rank sends */
-    const char *counted;     /* call that says which way the library takes: "_Send" */
-    const char *sending;     /* call that says so of messages */
+    const char *counted;     /* call whose counter shows the way of the library: "_Send" */
+    const char *sending;     /* call whose counter shows it for messages */
     int typed;               /* way whose messages have types: what the BY ones repeat under rules of their own */
     double share;            /* of the time: a half of a round trip */
     int used[EXCHANGE_WAYS]; /* the same on all ranks */
@@ -24,16 +24,16 @@ struct exchange {
     /* Collective, not timed: new data where `way` reads it, and nothing right where it writes. */
     void (*prepare)(void *with, int way, uint64_t seed);
     void (*call)(void *with, int way);
-    /* Local. 1 where all is right here; otherwise 0 with a text. */
+    /* Local. 1 if all is right here; otherwise 0 with a text. */
     int (*check)(void *with, int way, uint64_t seed, char *text, size_t size);
 };
-/* Collective. 1 where all results were right. */
+/* Collective. 1 if all results were right. */
 int exchange_run(const struct bench_plan *plan, const struct exchange *exchange);
-/* Whether a way is wanted, and can be, for ways that every benchmark has. */
+/* Whether a way is wanted and possible, for ways that every benchmark has. */
 int exchange_has(const struct exchange_plan *what, int way);
-/* 1 where any of the BY ways is used. */
+/* 1 if any of the BY ways is used. */
 int exchange_has_rules(const struct exchange *exchange);
-/* Collective: 1 where no two ranks are of one node. */
+/* Collective: 1 if no two ranks are on one node. */
 int exchange_apart(const struct bench_plan *plan);
 void exchange_mpi(int error, const char *call);
 

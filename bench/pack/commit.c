@@ -1,5 +1,5 @@
-/* The time of MPI_Type_commit. Each type is made anew and freed, so that nothing of an earlier one is there. MPIs do
- * much of their work when a type is made and freed, so all three are timed together too. */
+/* The time of MPI_Type_commit. Each type is made and freed again, so that nothing of an earlier one remains. MPIs do
+ * much of their work when a type is made and freed, so all three are also timed together. */
 #include "bench/common/columns.h"
 
 #include "bench/pack/pack.h"
@@ -48,7 +48,7 @@ static struct once once(const struct pack_layout *layout, const char *descriptio
     return took;
 }
 
-/* What the first use of a type costs more than the second one. */
+/* The cost of the first use of a type above that of the second one. */
 static double first_use(const struct pack_layout *layout, const char *description)
 {
     double took[2];
@@ -80,7 +80,7 @@ void pack_commit_measure(const struct bench_plan *plan, const struct pack_layout
     once(layout, description, 0);
     while (n < MOST && (n < LEAST || since(start) < plan->seconds * 1e6)) {
         samples[4][n] = used ? first_use(layout, description) : 0;
-        once(layout, description, 1); /* caches are as after one, whatever was before */
+        once(layout, description, 1); /* caches are as after a first use, in any case */
         const struct once plain = once(layout, description, 1), ours = once(layout, description, 0);
         samples[0][n] = ours.commit;
         samples[1][n] = plain.commit;

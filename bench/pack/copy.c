@@ -1,4 +1,4 @@
-/* Copies that the driver makes: through libcuda, opened at run time, in the bench's stream. */
+/* Copies by the driver: through libcuda, opened at run time, in the bench's stream. */
 #include <dlfcn.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Memory of layouts and what has to be in it. */
+/* Memory of layouts and its expected contents. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ void pack_set_free(struct pack_set *set)
     free(set->message);
 }
 
-/* The message that packing n blocks has to make. Returns its bytes. */
+/* The message that packing n blocks must produce. Returns its bytes. */
 static size_t gather(const struct pack_set *set, const struct pack_layout *layout, size_t n)
 {
     size_t at = 0;
@@ -110,7 +110,7 @@ void pack_set_spoil(struct pack_set *set, const struct pack_layout *layout, size
     copy(set, set->out, set->message, bytes);
 }
 
-/* The first of the bytes that differ, which do. */
+/* The first byte that differs; a difference exists. */
 static size_t first_wrong(const char *got, const char *right)
 {
     size_t i = 0;

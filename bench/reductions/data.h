@@ -1,5 +1,5 @@
-/* Input data that nobody has to send: every element follows from a seed, so that each rank can work out everybody's and
- * with it the right result. Written apart from the library's kernels on purpose. */
+/* Input data that need not be sent: every element follows from a seed, so each rank can compute the input of all
+ * ranks and from it the right result. Deliberately written apart from the library's kernels. */
 #ifndef TUTTI_BENCH_DATA_H
 #define TUTTI_BENCH_DATA_H
 

@@ -1,5 +1,6 @@
-/* What tutti bench shmem calls inside kernels, and who makes it: the kernels of this library on a GPU (a library of its
- * own, made by nvcc) or on the host device, and those of NVSHMEM. Known to all of them; knows no MPI. */
+/* The calls that tutti bench shmem makes inside kernels, and the sides that make them: kernels of this library on a
+ * GPU (a library of its own, made by nvcc) or on the host device, and kernels of NVSHMEM. All of them include this
+ * header; it knows no MPI. */
 #ifndef TUTTI_BENCH_GAS_H
 #define TUTTI_BENCH_GAS_H
 
@@ -51,29 +52,29 @@ struct gas_call {
     double *part;   /* symmetric: GAS_BLOCKS numbers; the first is the signal of a ping-pong, zero before */
     void *work;     /* symmetric, of tutti_grid_work_bytes() */
     size_t work_bytes;
-    uint64_t *begin, *end;            /* [block]: ns; given by who launches */
+    uint64_t *begin, *end;            /* [block]: ns; allocated by the caller of the launch */
     const struct tshmem_state *state; /* host memory: what kernels of this library find; others do not look */
 };
 
 struct gas_side {
     const char *name;
-    int groups; /* 1: a launch has as many blocks and threads as it is told; 0: one thread */
-    /* Of PE 0 alone, before open: fills `unique`, of unique_bytes, which all PEs are then given; NULL: there is none.
-     * 0, or another number where it failed. */
+    int groups; /* 1: a launch has the given blocks and threads; 0: one thread */
+    /* On PE 0 alone, before open: fills `unique`, of unique_bytes, which all PEs then get; may be NULL. 0, or
+     * another number on failure. */
     size_t unique_bytes;
     int (*first)(void *unique);
-    /* Collective over all PEs, once; bytes: of the heap. 0, or another number where it failed, which was said. */
+    /* Collective over all PEs, once; bytes: of the heap. 0, or another number on failure, after a report. */
     int (*open)(const void *unique, int pe, int pes, int gpu, size_t bytes);
     void *(*alloc)(size_t bytes); /* collective; symmetric */
     /* Local. Between host memory and the own part of the heap. */
     int (*fill)(void *to, const void *from, size_t bytes);
     int (*fetch)(void *to, const void *from, size_t bytes);
-    /* Collective over all PEs: the team of the first so many; -1 where this PE is none of them, or an error. */
+    /* Collective over all PEs: the team of the first so many; -1 if this PE is not in it, or on an error. */
     int (*team)(int pes);
-    /* Local. Launches, waits at most `seconds`; nanoseconds of a round. Negative: failed, said. */
+    /* Local. Launches, waits at most `seconds`; nanoseconds of a round. Negative: failed, reported. */
     double (*run)(const struct gas_call *call, unsigned blocks, unsigned threads, double seconds);
     /* Local. Puts the collective `operation` into a stream of the GPU (a cudaStream_t), which may be captured. 0, or
-     * another number where it failed. */
+     * another number on failure. */
     int (*enqueue)(const struct gas_call *call, void *stream);
     void (*close)(void); /* collective */
 };

@@ -19,7 +19,7 @@ struct gas_memory {
 enum { GAS_SIDE_TUTTI, GAS_SIDE_NVSHMEM, GAS_SIDES };
 
 struct gas_bench {
-    struct bench_plan *plan;         /* ways that cannot be had are taken out */
+    struct bench_plan *plan;         /* impossible ways are removed */
     struct gas_cuts cuts;            /* of the rules */
     struct gas_side side[GAS_SIDES]; /* name NULL: not there */
     struct gas_memory memory[GAS_SIDES];
@@ -42,16 +42,15 @@ struct gas_row {
     unsigned ways; /* mask */
 };
 
-/* Collective over all ranks. Times, checks and says a row; 0 where a result was wrong, which was said. */
+/* Collective over all ranks. Times, checks and reports a row; 0 after a wrong result, which is reported. */
 int gas_measure(struct gas_bench *bench, const struct gas_row *row);
 #define GAS_WAY_BIT(id) (1u << GAS_##id)
 
-/* The rows of some figures, latency.c. alone: PEs share GPUs, so that no kernel can wait for another PE's. */
+/* The rows of some figures, latency.c. alone: PEs share GPUs, so a kernel cannot wait for another PE's. */
 void gas_latency(struct gas_bench *bench, int alone);
 void gas_bandwidth(struct gas_bench *bench);
 void gas_ring_figure(struct gas_bench *bench);
-/* In the order of a stream, order.c. Collective over all ranks: which of the two figures cannot be had, which is said.
- */
+/* In the order of a stream, order.c. Collective over all ranks: reports which of the two figures is impossible. */
 unsigned gas_ordered_missing(const struct gas_bench *bench, unsigned figures);
 /* Figure GRAPH or STREAM. */
 void gas_ordered(struct gas_bench *bench, enum gas_figure figure);
@@ -66,7 +65,7 @@ void gas_sizes(struct gas_bench *bench, struct gas_row row, size_t unit);
 size_t gas_in_bytes(int pes, size_t bytes);
 /* Collective over all ranks: new data of the row on a side, `in` emptied. 0, or another number where it failed. */
 int gas_fill(struct gas_bench *bench, const struct gas_row *row, int which, uint64_t seed);
-/* Collective over all ranks. 1 where `in` is right here, after so many rounds. */
+/* Collective over all ranks. 1 if `in` is right here, after so many rounds. */
 int gas_check(struct gas_bench *bench, const struct gas_row *row, int which, uint64_t seed, unsigned rounds);
 /* What words are put and added. */
 uint64_t gas_value(uint64_t seed);
@@ -76,7 +75,7 @@ struct gas_call gas_call_of(const struct gas_bench *bench, const struct gas_row 
 int gas_side_of(int way);
 const char *gas_way_name(int way);
 void gas_say_row(const struct gas_bench *bench, const struct gas_row *row);
-/* Says that a result was wrong; 0. */
+/* Reports a wrong result; 0. */
 int gas_say_wrong(struct gas_bench *bench, const struct gas_row *row, int way);
 
 #endif

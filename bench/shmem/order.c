@@ -79,7 +79,7 @@ static double run(const struct column *column)
     return bench_longest(took / ((double)column->batch.calls * column->batch.replays));
 }
 
-/* 1 where all PEs have captured the calls. The peer that cannot is told to, and goes on without. */
+/* 1 if all PEs have captured the calls. A peer that cannot capture makes all go on without a graph. */
 static int capture(struct column *column)
 {
     int fine = 1;

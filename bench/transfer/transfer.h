@@ -54,7 +54,7 @@ struct transfer_row {
     /* An MPI code. */
     int (*run)(const struct transfer *, int way, const struct transfer_buffers *);
     int (*start)(const struct transfer *, int way, const struct transfer_buffers *, MPI_Request *);
-    /* The library's call in stream order (MPIX_..._enqueue), found at run time; NULL: there is none. */
+    /* The library's call in stream order (MPIX_..._enqueue), found at run time; NULL: no such call. */
     int (*enqueue)(const struct transfer *, const struct transfer_buffers *);
     /* NCCL's counterpart, put into the stream. Messages: waits for the stream itself. */
     void (*nccl)(const struct transfer *, enum bench_nccl_copy, const struct transfer_buffers *);
@@ -65,7 +65,7 @@ struct transfer_row {
 };
 extern const struct transfer_row transfer_rows[TRANSFERS];
 
-/* MPIX_CALL_enqueue of the library; ends the program where there is none. */
+/* MPIX_CALL_enqueue of the library; ends the program if the library lacks it. */
 void *transfer_enqueue_symbol(const char *call);
 
 void transfer_nccl_latency(const struct transfer *, enum bench_nccl_copy, const struct transfer_buffers *);
@@ -96,7 +96,7 @@ struct transfer_buffers transfer_buffers_of(const struct transfer_memory *memory
 /* Puts this rank's data of that seed where `way` reads it. spoil: no right result is left where it writes. Not timed.
  */
 void transfer_fill(const struct transfer *t, struct transfer_memory *memory, int way, uint64_t seed, int spoil);
-/* Collective. 1 where all that all ranks have received is right; otherwise says what is wrong. */
+/* Collective. 1 if all data that all ranks have received are right; otherwise reports the error. */
 int transfer_check(const struct transfer *t, const struct transfer_memory *memory, int way, uint64_t seed);
 
 const char *transfer_way_name(int way);

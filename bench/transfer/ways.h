@@ -4,8 +4,8 @@
 
 #include "bench/transfer/transfer.h"
 
-/* Collective. Decides which ways there are, and says why others are not. t: plan, what and row are set; both zero
- * otherwise. */
+/* Collective. Decides which ways exist, and reports why others do not. t: plan, what and row are set; the rest is
+ * zero. */
 void transfer_open(struct transfer *t, struct transfer_memory *memory, int used[TRANSFER_WAYS]);
 void transfer_close(struct transfer *t, struct transfer_memory *memory);
 /* The next size. */

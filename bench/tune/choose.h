@@ -1,4 +1,4 @@
-/* What `tutti tune` makes of its measurements: which algorithm, or way of messages, for which sizes. No MPI and no
+/* Chooses the algorithm, or way of messages, for each size from the measurements of `tutti tune`. No MPI and no
  * clock in here, so that it can be tested alone. */
 #ifndef TUTTI_BENCH_TUNE_CHOOSE_H
 #define TUTTI_BENCH_TUNE_CHOOSE_H
@@ -42,13 +42,14 @@ struct tune_curve {
     int n, whole;
 };
 
-/* The point of this size, in its place among the others; NULL where there is no room. */
+/* The point of this size, in its place among the others; NULL if there is no room. */
 struct tune_point *tune_point_add(struct tune_curve *curve, size_t bytes);
 /* Chooses for every point. Costs are the logarithms of the times, and leaving the neighbour's algorithm costs as much
  * as being slower by `win` (0.03) does: the cheapest way through all points. The first point's neighbour is its
  * default. */
 void tune_choose(struct tune_curve *curve, double win);
-/* A size between two neighbours that choose differently and lie more than 1.5 times apart; 0 where there is none. */
+/* A size between two neighbours that choose differently and lie more than 1.5 times apart; 0 if there is no such
+ * pair. */
 size_t tune_between(const struct tune_curve *curve);
 /* The verdict on n pairs of times, of the default and of the tuned rules in the same round, and the median of the
  * ratios: lost where that is above 1 + win and at least three of four rounds were slower, or where it is above 1 + 4

@@ -1,5 +1,4 @@
-/* The messages of `tutti tune`: which way they go is said by the rules in force when they are sent, and asked of the
- * library's counters afterwards. */
+/* The messages of `tutti tune`: the rules in force decide their way, and the library's counters show it afterwards. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +123,7 @@ static int visit(const struct tune *tune, int blocks, int compare)
     return 1;
 }
 
-/* One message each way, each with new data, compared where it comes to. */
+/* One message each way, each with new data, compared at its receiver. */
 static int checked_trip(struct tune *tune, int section)
 {
     int right = 1;
@@ -155,8 +154,8 @@ static int way_of(const char *outcome)
     return strncmp(outcome, "mpi: ", 5) == 0 ? TUNE_way_staged : TUNE_DEFAULT;
 }
 
-/* Collective: the way that all ranks' messages took; TUNE_DEFAULT where they differ. A rank without a partner has none.
- */
+/* Collective: the way that all ranks' messages took; TUNE_DEFAULT if they differ. A rank without a partner sends no
+ * message. */
 static int agreed_way(const struct tune *tune, int section, int way)
 {
     int mine[2] = {way, -way}, all[2];

@@ -14,7 +14,7 @@
 #include "device/device.h"
 #include "tutti/tutti.h"
 
-enum { LEAST_ROUNDS = 5, ENDLESS = 16 << 20 }; /* what is the fastest from here on is so for all larger sizes */
+enum { LEAST_ROUNDS = 5, ENDLESS = 16 << 20 }; /* the fastest way from this size on is taken for all larger sizes */
 
 /* Algorithms that calls of the order can take. */
 #define TUTTI_ALGORITHM_HOST   0
@@ -162,7 +162,8 @@ static size_t size_at(const struct tune *tune, int i)
     return bytes < tune->most ? bytes : i > 0 && (size_t)8 << 2 * (i - 1) < tune->most ? tune->most : 0;
 }
 
-/* The section's size beside size_at(i); 0 where it has none. Messages begin with the least that goes past the MPI. */
+/* The section's size beside size_at(i); 0 if it lacks this size. Messages begin with the least size that goes past
+ * the MPI. */
 static size_t section_size_at(const struct tune *tune, int section, int i)
 {
     const size_t bytes = size_at(tune, i), next = size_at(tune, i + 1), least = tune_message_least(section);
@@ -177,7 +178,7 @@ static size_t section_size_at(const struct tune *tune, int section, int i)
     return tune_bytes(tune, section, bytes) <= bytes ? bytes : 0;
 }
 
-/* All collectives together, from small sizes to large ones, so that whenever it ends all have come as far. */
+/* All collectives together, from small sizes to large ones: whenever the run ends, all have reached the same size. */
 static void measure_all(struct tune *tune, double until)
 {
     int left = 0;
@@ -202,7 +203,7 @@ static void measure_all(struct tune *tune, double until)
     }
 }
 
-/* Closer looks at where the fastest changes. */
+/* Further sizes where the fastest way changes. */
 static void refine(struct tune *tune, double until)
 {
     int more = 1;

@@ -1,5 +1,5 @@
-/* The ranks of `tutti tune`: one start measures every algorithm and every way of messages, by the rules in force when
- * they are called. */
+/* The ranks of `tutti tune`: one start measures every algorithm and every way of messages, by the rules in force at
+ * the call. */
 #ifndef TUTTI_BENCH_TUNE_H
 #define TUTTI_BENCH_TUNE_H
 
@@ -48,8 +48,7 @@ enum { TUNE_CHECKED = 64 << 10 };
 double tune_now(void);
 /* 1 where the user wants this rank to end. */
 int tune_interrupted(void);
-/* 1 where there is no time left. With a number of rounds all the time that they take is there, until the user wants it
- * to end. */
+/* 1 if no time is left. With a number of rounds there is no limit, until the user ends the run. */
 static inline int tune_is_late(const struct tune *tune, double now, double until)
 {
     return (tune->rounds == 0 || tune->interrupted) && now > until;
@@ -59,9 +58,9 @@ static inline int tune_is_late(const struct tune *tune, double now, double until
  * part of a GPU. Fails where calls on it are not accelerated. */
 void tune_comm_open(struct tune *tune);
 void tune_comm_close(struct tune *tune);
-/* From now on these rules (and then the defaults) are in force. */
+/* Puts these rules (and then the defaults) in force. */
 void tune_rules_take(const char *rules);
-/* Puts the stream there that orders other than HOST need; fails where there is none. */
+/* Makes the stream that orders other than HOST need; fails if it cannot. */
 void tune_stream_open(const struct tune *tune);
 void tune_stream_close(void);
 
@@ -84,8 +83,8 @@ size_t tune_bytes(const struct tune *tune, int section, size_t bytes);
 void tune_call(const struct tune *tune, int section, size_t bytes);
 /* Microseconds of one call of this rank, over column->calls. */
 double tune_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
-/* Says which algorithm the column takes, by one call; the result of small calls is compared with the right one, which
- * the column `keep` leaves. 1 where it is right. */
+/* Finds which algorithm the column takes, by one call; the result of small calls is compared with the right one,
+ * which the column `keep` stores. 1 if it is right. */
 int tune_try(struct tune *tune, struct tune_column *column, int section, size_t bytes, int keep);
 /* Names the algorithms of columns of a data mover by how their calls were counted, once all have been tried. */
 void tune_name_moves(struct tune *tune, struct tune_column *columns, int n, int section);

@@ -3,7 +3,7 @@
 usage: idioms.py SOURCE-FOLDER LIST [write]
 LIST has a line for each idiom: its counts in documents, public headers, messages and comments, then a regular expression. Documents
 are README.md, CONTRIBUTING.md and docs/*.md; headers are the comments and texts of include/; messages are the string literals of src/, tools/ and bench/ (also
-the texts of settings and of --help); comments are those of the rooms in ROOMS and the heads of tests. A count above the stored one is a breach, printed with
+the texts of settings and of --help); comments are those of the rooms in ROOMS, of tools/ and bench/, and the heads of tests. A count above the stored one is a breach, printed with
 its places. A count below is one too, until `write` has stored it, so that it cannot rise again. `write` raises no count. Status 1 if there is a breach."""
 import glob
 import os
@@ -44,6 +44,7 @@ def texts(root, kind):
         paths = sources(root, ["src", "tools", "bench"], ("c", "h", "inc", "def"))
     else:
         paths = list(sources(root, [os.path.join("src", room) for room in ROOMS], ("c", "h", "inc", "def")))
+        paths += sources(root, ["tools", "bench"], ("c", "h", "inc", "def"))
         paths += sources(root, ["tests"], ("c", "sh", "py"))
     for path in sorted(path for path in paths if os.path.exists(path) and not GENERATED.match(os.path.basename(path))):
         with open(path, encoding="utf-8") as file:

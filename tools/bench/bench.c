@@ -1,4 +1,5 @@
-/* tutti bench: the table of benchmarks. One starts the ranks, which measure, and shows what they print. */
+/* tutti bench: the table of benchmarks. A benchmark starts the ranks, which measure, and shows the records that they
+ * print. */
 #include "tools/bench/bench.h"
 
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static const struct bench *const benches[] = {
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
 
-/* What takes the records of the ranks and what writes files: of a description of columns, or the benchmark's own. */
+/* The functions that read the records of the ranks and write files: from a description of columns, or the
+ * benchmark's own. */
 struct bench_ends {
     void *table;
     struct bench_report *report;

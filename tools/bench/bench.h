@@ -1,5 +1,5 @@
-/* tutti bench: what its parts share. The ranks are programs of their own (bench/ in the sources), which measure and say
- * so line by line; everything that is shown or written is made here. */
+/* tutti bench: shared by its parts. The ranks are programs of their own (bench/ in the sources): they measure, and
+ * print records line by line. The command shows and writes the results. */
 #ifndef TUTTI_TOOLS_BENCH_H
 #define TUTTI_TOOLS_BENCH_H
 
@@ -34,18 +34,18 @@ struct bench_options {
     int order, root, phases;
     unsigned ways; /* mask of those that are wanted */
     double limit;  /* overhead: percent; negative: none */
-    int timeout;   /* seconds without a word from the ranks */
+    int timeout;   /* seconds without a line from the ranks */
     uint64_t seed;
-    /* Ctrl-C: NULL: the ranks are ended. Otherwise it does not reach them: this is called, as part of a signal handler;
-     * a second one ends them. */
+    /* Called on Ctrl-C, as part of a signal handler, in place of the end of the ranks; a second Ctrl-C ends them.
+     * NULL: the first one does. */
     void (*interrupt)(void);
 };
 
 /* Options on a command line: those that all benchmarks share, and a benchmark's own. */
 struct bench_spec {
-    const char *without;                  /* shared options that it does not have: "plot warmup"; NULL: it has all */
+    const char *without;                  /* shared options that the benchmark lacks: "plot warmup"; NULL: it has all */
     const struct argp_option *own;        /* NULL: none. One with the key of a shared option takes its place */
-    int (*take)(int key, char *argument); /* an own option: 1 taken, 0 none of its own. NULL: none */
+    int (*take)(int key, char *argument); /* an own option: 1: accepted, 0: unknown. NULL: there are no own options */
     const char *doc;
     char *(*explain)(int key, const char *text, void *input); /* filter of --help, or NULL */
 };
@@ -64,32 +64,33 @@ enum {
 };
 /* What every benchmark begins with. */
 struct bench_options bench_options_usual(void);
-/* Reads the command line into *options; refuses what is not valid in the name of argv[0], "tutti bench pack". */
+/* Reads the command line into *options; refuses invalid options in the name of argv[0], "tutti bench pack". */
 void bench_options_read(const struct bench_spec *spec, struct bench_options *options, int argc, char **argv);
 
-/* A benchmark: its options, what the ranks are told, the columns of its table, its files. Functions that are NULL have
- * nothing to do; each works on the benchmark's own options and table. */
+/* A benchmark: its options, the arguments of its ranks, the columns of its table, its files. Functions may be NULL;
+ * each works on the benchmark's own options and table. */
 struct bench_place;
 struct bench_sheet;
 struct bench {
-    const char *name, *text; /* of the command line, and of the list of benchmarks */
+    const char *name, *text; /* on the command line, and in the list of benchmarks */
     const char *does;        /* of the ranks: BENCH_DOES_... */
     const struct bench_kind *kind;
     struct bench_spec spec;
     struct bench_options *options;
-    /* Its table, by a description of columns. NULL: `table`, `report`, `record`, `json` and `plot` are its own. */
+    /* Its table, by a description of columns. NULL: `table`, `report`, `record`, `json` and `plot` are its own
+     * functions. */
     struct bench_sheet *sheet;
     void *table; /* its own kind, and in it the report */
     struct bench_report *report;
-    void (*begin)(const struct bench *bench);    /* its defaults, where they differ from the usual ones */
-    void (*check)(void);                         /* refuses what does not go together; fills what was left open */
+    void (*begin)(const struct bench *bench);    /* sets its defaults, if they differ from the usual ones */
+    void (*check)(void);                         /* refuses contradictions; fills in open options */
     void (*prepare)(void);                       /* before the ranks start: kernels, environment */
     void (*tell)(struct tool_words *words);      /* arguments of the ranks, behind the shared ones */
-    void (*record)(void *table, char *text);     /* takes a record of the ranks */
-    int (*close)(void *table, int status);       /* what is shown behind all rows; 1: the command fails */
+    void (*record)(void *table, char *text);     /* handles a record of the ranks */
+    int (*close)(void *table, int status);       /* prints the lines below the table; 1: the command fails */
     int (*json)(const void *table);              /* 0, or 1: not written (reported) */
     int (*plot)(const void *table);              /* likewise */
-    int (*run)(const struct bench_place *place); /* in place of all from `prepare` on: the exit status */
+    int (*run)(const struct bench_place *place); /* in place of all functions from `prepare` on: the exit status */
 };
 /* A function that writes JSON, in a build that can. */
 #ifdef TUTTI_JANSSON
@@ -101,7 +102,7 @@ extern const struct bench bench_allreduce, bench_reduce, bench_reduce_scatter, b
     bench_exscan, bench_pack, bench_halo, bench_pingpong, bench_shmem, bench_hand, bench_overhead,
     bench_transfers[]; /* in the order of bench/words/transfers.def */
 
-/* Parts of options. `option` is named where something is refused. */
+/* Parsers of options. `option` is the name in an error. */
 void bench_sizes_read(const char *text, struct bench_options *out);
 /* "sum,max" or "all" as a mask. */
 unsigned bench_some_of(const char *option, const char *words, const char *const names[], int n);
@@ -119,12 +120,13 @@ struct bench_place {
 };
 void bench_place_find(const struct bench_options *options, struct bench_place *out);
 
-/* Starts the ranks with `arguments` and hands each record to `record` ("row 8 2 1000 oneshot"), other lines to standard
- * output. Returns the launcher's exit status, or 1 where it said nothing for options->timeout seconds and was ended. */
+/* Starts the ranks with `arguments` and passes each record to `record` ("row 8 2 1000 oneshot"), other lines to
+ * standard output. Returns the launcher's exit status, or 1 if it printed nothing for options->timeout seconds and
+ * was ended. */
 int bench_start(const struct bench_options *options, const struct bench_place *place, char **arguments, int preload,
                 void (*record)(void *with, char *text), void *with);
 
-/* What is shown of the phases of a call: those of the recorder, and between them what the bench works out. */
+/* The phases of a call in the table: those of the recorder, and some that the bench computes between them. */
 struct bench_part {
     const char *name;
     double us;
@@ -138,7 +140,7 @@ struct bench_row {
     long iterations;
     char algorithm[96];
     struct bench_time time[BENCH_WAYS];
-    double whole, ordered; /* --phases: the blocking call; the call in stream order, negative where that cannot be */
+    double whole, ordered; /* --phases: the blocking call; the call in stream order, negative if it cannot be made */
     double phase[TUTTI_PHASES];
 };
 struct bench_table {
@@ -151,28 +153,28 @@ struct bench_table {
     int rows;
 };
 const char *bench_way_title(int way);
-/* Takes a record of the ranks; prints what is complete. */
+/* Handles a record of the ranks; prints rows that are complete. */
 void bench_table_record(void *table, char *text);
-/* The best of the other ways of a row, or -1; *ratio is its time in units of Tutti's. */
+/* The best of the other ways of a row, or -1; *ratio is its time divided by Tutti's. */
 int bench_row_best(const struct bench_table *table, const struct bench_row *row, double *ratio);
-/* --phases: the parts of a row, in the order of time. Without a time in stream order the notice is part of the kernel
- * and its own time is negative. */
+/* --phases: the parts of a row, in the order of time. Without a time in stream order the notice belongs to the
+ * kernel, and its own time is negative. */
 void bench_row_parts(const struct bench_row *row, struct bench_part out[BENCH_PARTS]);
-/* What was called, as heads of tables and plots have it: "MPI_Reduce", "MPIX_Reduce_enqueue in a graph" */
+/* The call's name for heads of tables and plots: "MPI_Reduce", "MPIX_Reduce_enqueue in a graph" */
 char *bench_what(const struct bench_options *options);
 
-/* Refuses, before anything starts, a file that cannot be written, and JSON where this build has none. */
+/* Refuses, before anything starts, a file that cannot be written, and JSON in a build without it. */
 void bench_files_check(const struct bench_options *options);
-/* Writes the files that were asked for. 0, or 1 where it failed (said). */
+/* Writes the requested files. 0, or 1 after an error message. */
 int bench_json_write(const void *table);
 int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
                         const double *with, int pairs, double ratio);
 int bench_plot_write(const void *table);
-/* Refuses a name whose ending is none of a picture that can be made. NULL: there is none. */
+/* Refuses the name of a picture whose ending gnuplot cannot write. NULL is allowed. */
 void bench_plot_check(const char *plot);
 /* For gnuplot, in its double quotes; an underscore would lower what follows. */
 void bench_plot_text(FILE *to, const char *text, int underscores);
-/* Plots `table` to the file by gnuplot; the data goes to PLOT.dat where that is not installed. 0, or 1 (said). */
+/* Plots `table` to the file by gnuplot; without gnuplot the data go to PLOT.dat. 0, or 1 after an error message. */
 int bench_gnuplot(const char *plot, void (*script)(FILE *to, const void *table),
                   void (*data)(FILE *to, const void *table), const void *table);
 

@@ -74,7 +74,7 @@ static int read_root(const char *text)
     return strcmp(text, "all") == 0 ? BENCH_ALL_ROOTS : (int)tool_number("--root", text, 0, 65535);
 }
 
-/* The ways between the library itself and its reference, which are not for choice. */
+/* Ways between the library and its reference, which cannot be chosen. */
 static unsigned read_ways(const char *text)
 {
     if (strcmp(text, "none") == 0)
@@ -142,7 +142,7 @@ static const char collective_doc[] =
     "checked: Tutti's bit by bit against contributions combined in rank order; above 4 MiB at 64 places. The exit "
     "status is 1 where a result is wrong, 2 where an option, a setting or a rule is.";
 
-/* What does not go together. */
+/* Refuses contradictions. */
 static void check_together(const struct bench_options *o)
 {
     if (o->root != 0 && strcmp(o->kind->name, "reduce") != 0)
@@ -169,7 +169,7 @@ static void collective_check(void)
     if (o->pairs) {
         o->types = o->types ? o->types : 1u << o->type;
         o->ops = o->ops ? o->ops : 1u << o->op;
-        o->type = TUTTI_TYPE_F32; /* what the ranks open with */
+        o->type = TUTTI_TYPE_F32; /* the first arguments of the ranks */
         o->op = TUTTI_OP_SUM;
     }
     if (o->n_sizes == 0)

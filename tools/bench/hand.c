@@ -12,7 +12,7 @@ static struct {
     struct bench_options bench;
     unsigned long long calls; /* mask of enum hand_call_id */
     double tolerance;         /* percent by which a call may take longer than by hand */
-    int fails;                /* 1: exit status 1 where one takes longer */
+    int fails;                /* 1: exit status 1 if a call takes longer */
 } options;
 
 static const struct argp_option hand_own[] = {
@@ -41,7 +41,7 @@ static const struct {
 };
 static const char *const groups[HAND_GROUPS] = {HAND_GROUP_NAMES};
 
-/* Of one word: a group, or a call with or without its MPI_. */
+/* The mask of one word: a group, or a call with or without its MPI_. */
 static unsigned long long calls_of(const char *word)
 {
     const char *names[HAND_GROUPS + HAND_CALLS];
@@ -173,7 +173,7 @@ static const struct bench_columns hand_columns = {
 };
 static struct bench_sheet sheet = {.columns = &hand_columns, .options = &options.bench, .name = BENCH_DOES_HAND};
 
-/* Behind the last row: which rows are behind. Their number. */
+/* Below the last row: lists the rows that are behind. Returns their number. */
 static int hand_print_end(void)
 {
     const int behind = hand_behind();
@@ -222,7 +222,7 @@ static void hand_tell(struct tool_words *words)
     bench_word_add(words, "calls", (long long)options.calls);
 }
 
-/* Which rows are behind; with --limit the command fails then. */
+/* Lists the rows that are behind; with --limit the command fails then. */
 static int hand_close(void *unused, int status)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* What the JSON files of the bench share; there where the build found Jansson. */
+/* Shared by the JSON files of the bench; compiled if the build found Jansson. */
 #ifndef TUTTI_TOOLS_BENCH_JSON_H
 #define TUTTI_TOOLS_BENCH_JSON_H
 
@@ -7,15 +7,15 @@
 
 #include "tools/bench/bench.h"
 
-/* A string; null where it is empty. */
+/* A string; null for an empty one. */
 json_t *bench_json_text(const char *value);
 /* Version, date, host, MPI. */
 json_t *bench_json_about(const struct bench_options *options, const struct bench_place *place);
-/* Adds what holds for all rows: library, nodes, device, GPUs, seed, whether results were looked at and were right. */
+/* Adds the facts about all rows: library, nodes, device, GPUs, seed, whether results were checked and right. */
 void bench_json_report(json_t *all, const struct bench_options *options, const struct bench_report *report);
-/* A time, and where it is another than `own` the ratio of the two. */
+/* A time and, if it is not `own`, the ratio of the two. */
 json_t *bench_json_time(const struct bench_time *time, const struct bench_time *own);
-/* Takes `all`. 0, or 1 where it failed (said). */
+/* Frees `all`. 0, or 1 after an error message. */
 int bench_json_dump(json_t *all, const char *path);
 #endif
 

@@ -1,4 +1,4 @@
-/* The options that benchmarks share, and what their ranks are told of them. */
+/* The options that benchmarks share, and the arguments of their ranks. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static const struct argp_option shared[] = {
 };
 enum { SHARED = sizeof shared / sizeof shared[0], OPTIONS = 64 };
 
-/* 1 where `name` is one of the words of `list`. */
+/* 1 if `name` is one of the words of `list`. */
 static int is_listed(const char *list, const char *name)
 {
     const size_t length = strlen(name);
@@ -50,7 +50,7 @@ static int has_own(const struct bench_spec *spec, int key)
     return 0;
 }
 
-/* The shared options that it has and its own, as argp takes them; seconds: the default of --seconds. */
+/* The shared options of the benchmark and its own, for argp; seconds: the default of --seconds. */
 static void fill_options(const struct bench_spec *spec, double seconds, struct argp_option out[OPTIONS])
 {
     int n = 0;
@@ -69,7 +69,7 @@ static void fill_options(const struct bench_spec *spec, double seconds, struct a
     out[n] = (struct argp_option){.name = NULL};
 }
 
-/* 1 where the option is a shared one and was taken. Ends the program where its value is not valid. */
+/* 1 if the option is a shared one and was accepted. Ends the program if its value is invalid. */
 static int take_shared(int key, char *argument, struct bench_options *options)
 {
     char *end;
@@ -121,7 +121,7 @@ static int take_shared(int key, char *argument, struct bench_options *options)
     return 1;
 }
 
-/* What argp hands to the parser. */
+/* The parser's state. */
 struct reading {
     const struct bench_spec *spec;
     struct bench_options *options;

@@ -46,7 +46,7 @@ static void take(void *with, char *text)
     sscanf(text, "overhead %lf %d", &run->seconds, &run->preloaded);
 }
 
-/* The exit status that the command ends with where it is not 0. */
+/* The exit status of the command on a failure. */
 static int measure(const struct bench_options *o, const struct bench_place *place, int preload, double *seconds)
 {
     char iterations[48], warm_up[48], name[] = BENCH_DOES_OVERHEAD, *arguments[] = {name, iterations, warm_up, NULL};
@@ -90,7 +90,7 @@ static int overhead_run(const struct bench_place *place)
     double *without = tool_alloc(n * sizeof *without), *with = tool_alloc(n * sizeof *with);
     double *ratios = tool_alloc(n * sizeof *ratios);
     for (int i = 0; i < o->pairs; i++) {
-        /* Which of the two comes first changes from pair to pair: drift meets both alike. */
+        /* The order of the two changes from pair to pair: drift affects both alike. */
         int first = i % 2;
         int status = measure(o, place, first, first ? &with[i] : &without[i]);
         if (status == 0)

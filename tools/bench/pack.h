@@ -31,17 +31,17 @@ struct pack_table {
     int rows, started;
     int extrapolated;     /* 1: some time is */
     double worst[2];      /* the widest spread so far: slowest by fastest description */
-    char worst_at[2][64]; /* its layout */
+    char worst_at[2][64]; /* layout of that spread */
     int spread_from;      /* first row of the current layout */
 };
 const char *pack_way_title(int way);
 void pack_table_record(void *table, char *text);
-/* After the last record: what holds for all rows. */
+/* After the last record: lines about all rows. */
 void pack_table_end(struct pack_table *table);
-/* Slowest by fastest description of the layout that row `from` begins; *next: the row behind it. 0 where there is one
- * description alone. */
+/* Ratio of the slowest to the fastest description of the layout that begins at row `from`; *next: the row behind it.
+ * 0 if there is only one description. */
 double pack_spread(const struct pack_table *table, int from, int unpack, int *next);
-/* Write the files that were asked for. 0, or 1 where that failed (said). */
+/* Write the requested files. 0, or 1 after an error message. */
 int pack_json_write(const void *table);
 int pack_plot_write(const void *table);
 

@@ -1,5 +1,5 @@
-/* Plots of tutti bench pack: over sizes, or over layouts. Of the descriptions of a layout Tutti's slowest counts, and
- * the fastest of the others. */
+/* Plots of tutti bench pack: over sizes, or over layouts. Among the descriptions of a layout, Tutti's slowest is
+ * plotted, and the fastest of the other ways. */
 #include <stdlib.h>
 
 #include "tools/bench/pack.h"
@@ -20,7 +20,7 @@ static double time_of(const struct pack_table *t, int from, int next, int way, i
     return us;
 }
 
-/* Columns: the layout, or bytes; then of every way pack and unpack. What is not known is "-". */
+/* Columns: the layout, or bytes; then pack and unpack of every way. "-" is an unknown time. */
 static void write_data(FILE *to, const struct pack_table *t)
 {
     if (t->options->kind == PACK_COMMIT) {

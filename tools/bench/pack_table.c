@@ -17,7 +17,8 @@ const char *pack_way_title(int way)
     return ways[way];
 }
 
-/* Rows of one layout follow each other, each with another description; the same one again begins it anew. */
+/* Rows of one layout follow each other, each with another description; a repeated description begins the next
+ * layout. */
 static int same_layout(const struct pack_row *first, const struct pack_row *row)
 {
     return strcmp(first->layout, row->layout) == 0 && first->bytes == row->bytes &&
@@ -58,7 +59,7 @@ static void print_head(struct pack_table *t)
     fflush(stdout);
 }
 
-/* The columns follow the ways that the first row has: on one machine all rows have them but copy3d. */
+/* The columns are the ways of the first row: on one machine all rows have them, except copy3d. */
 static int shown(const struct pack_table *t, int way)
 {
     return t->row[0].time[way][0].known ||
@@ -97,7 +98,7 @@ static void print_call(struct pack_table *t, const struct pack_row *row, int unp
     putchar('\n');
 }
 
-/* What the descriptions of the layout that has just ended differ by. */
+/* The spread of the descriptions of the layout that has just ended. */
 static void end_layout(struct pack_table *t)
 {
     int next;

@@ -1,5 +1,5 @@
-/* Plots by gnuplot; where that is not installed the data is written instead. Latencies are lines over sizes, pairs of
- * type and operator are boxes, phases are stacked. */
+/* Plots by gnuplot; without gnuplot the data are written. Latencies are lines over sizes, pairs of type and operator
+ * are boxes, phases are stacked. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -168,7 +168,7 @@ int bench_gnuplot(const char *plot, void (*script)(FILE *to, const void *table),
 {
     char path[PATH_MAX];
     if (!tool_program_find("gnuplot", path)) {
-        unlink(plot); /* made when it was checked that it can be written */
+        unlink(plot); /* created when the command checked that it can be written */
         return write_instead(plot, data, table);
     }
     FILE *to = popen("gnuplot", "w");

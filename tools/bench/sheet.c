@@ -137,7 +137,7 @@ static void sheet_print_titles(const struct bench_sheet *sheet)
     putchar('\n');
 }
 
-/* The figure that stands for another way, and how many times the library's time is what it is. */
+/* The figure of another way, and its ratio to the library's time. */
 static void sheet_print_way(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
     const struct bench_time *time = line->time[way];
@@ -185,7 +185,7 @@ static struct bench_line *sheet_last(struct bench_sheet *sheet)
     return sheet->report.open ? &sheet->line[sheet->lines - 1] : NULL;
 }
 
-/* The next word of the record, or (last) its rest; 0 where nothing is left. */
+/* The next word of the record, or (last) its rest; 0 at the end. */
 static int sheet_take_field(const struct bench_field *field, struct bench_line *line, int at, const char **text,
                             int last)
 {

@@ -1,5 +1,5 @@
 /* The table of a benchmark by a description of its columns: reads the records of the ranks, prints rows, and writes
- * JSON and plots. A benchmark says what is in its rows; nothing here knows which benchmark it is. */
+ * JSON and plots. The description says what rows contain; this file knows no benchmark. */
 #ifndef TUTTI_TOOLS_BENCH_SHEET_H
 #define TUTTI_TOOLS_BENCH_SHEET_H
 
@@ -7,8 +7,8 @@
 
 enum { SHEET_FIELDS = 8, SHEET_WAYS = 16, SHEET_PARTS = 3, SHEET_TEXT = 112, SHEET_FACTS = 4 };
 
-/* What a row is about: a number or a word of the record `row`, which has the numbers first, each in the order of the
- * fields; or (own) the text of a record of its own. */
+/* A field that identifies a row: a number or a word of the record `row`, which has the numbers first, each in the
+ * order of the fields; or (own) the text of a record of its own. */
 struct bench_field {
     const char *key;   /* in JSON */
     const char *title; /* of the column; NULL: it is not shown */
@@ -26,7 +26,7 @@ struct bench_line {
 };
 
 struct bench_sheet;
-/* A figure that follows from the times of a way, beside its median or in its place. */
+/* A figure computed from the times of a way, printed beside its median or in its place. */
 struct bench_shown {
     const char *title, *key; /* of the column, in JSON */
     double (*of)(const struct bench_sheet *sheet, const struct bench_line *line, int way);
@@ -46,14 +46,14 @@ struct bench_columns {
     const char *const *parts;         /* names of the second and the third time of a way, in JSON; NULL: one alone */
     const char *const *facts;         /* words of records about all rows, and their names in JSON; NULL at the end */
     int best;                         /* 1: the best of the other ways has a column */
-    int went;                         /* width of what is shown behind a way's time, where it has such a record */
+    int went;                         /* width of the text behind a way's time, if it has such a record */
     int marks;                        /* 1: rows for which `behind` holds are marked */
     /* The way whose time another one's is compared with; NULL: the first. */
     int (*base)(int way);
     int (*behind)(const struct bench_sheet *sheet, const struct bench_line *line);
-    /* What was called, for heads and plots; freed by the caller. */
+    /* The call's name, for heads and plots; freed by the caller. */
     char *(*title)(void);
-    /* Lines of comments behind those of the head. */
+    /* Prints lines of comments below those of the head. */
     void (*about)(const struct bench_sheet *sheet);
     /* Adds numbers of the options to the JSON: key by key, until it returns NULL. */
     const char *(*option)(int i, double *value);
@@ -65,15 +65,15 @@ struct bench_sheet {
     const char *name; /* of the benchmark */
     struct bench_report report;
     char fact[SHEET_FACTS][32];
-    int has[SHEET_WAYS]; /* 1: a row has it, or a record said that there is such a way */
+    int has[SHEET_WAYS]; /* 1: a row has it, or a record has announced the way */
     struct bench_line *line;
     int lines, room;
 };
-/* Takes a record of the ranks; prints what is complete. */
+/* Handles a record of the ranks; prints rows that are complete. */
 void bench_sheet_record(void *sheet, char *text);
-/* The best of the other ways of a row, or -1; *ratio is its time in units of the library's. */
+/* The best of the other ways of a row, or -1; *ratio is its time divided by the library's. */
 int bench_sheet_best(const struct bench_sheet *sheet, const struct bench_line *line, double *ratio);
-/* A way's time in units of what it is compared with. */
+/* A way's time divided by the one that it is compared with. */
 double bench_sheet_ratio(const struct bench_sheet *sheet, const struct bench_line *line, int way);
 int bench_sheet_json(const void *sheet);
 int bench_sheet_plot(const void *sheet);

@@ -125,7 +125,7 @@ static void shmem_check(void)
         take_usual(&options);
 }
 
-/* What lies in the heap: bench/shmem/shmem.c. */
+/* The contents of the heap: bench/shmem/shmem.c. */
 static void set_heap(const struct bench_options *o)
 {
     size_t most = 1 << 12;
@@ -136,7 +136,7 @@ static void set_heap(const struct bench_options *o)
     free(text);
 }
 
-/* Kernels of a GPU are a file of their own, which a build without nvcc has not. */
+/* Kernels of a GPU are a library of their own, which a build without nvcc lacks. */
 static void check_kernels(unsigned figures)
 {
     if (tutti_device()->simulates || !(figures & ~(unsigned)GAS_IN_STREAMS))
@@ -153,7 +153,7 @@ static void shmem_prepare(void)
 {
     check_kernels(options.figures);
     set_heap(&options.bench);
-    setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* a kernel that is loaded late would wait for those that wait for it */
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* loading a kernel late would wait for kernels that wait for it */
 }
 
 static void shmem_tell(struct tool_words *words)

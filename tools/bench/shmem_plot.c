@@ -44,7 +44,7 @@ static void write_data(FILE *to, const void *table)
     }
 }
 
-/* The title in the key: what tells this series from the others. */
+/* The title in the key: the values in which this series differs from the others. */
 static void write_title(FILE *to, const struct shmem_row *row, int way)
 {
     fprintf(to, "%s", row->name);

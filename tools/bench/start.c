@@ -50,7 +50,7 @@ void bench_place_find(const struct bench_options *options, struct bench_place *o
         }
     }
     if (out->mpis.n == 0)
-        tool_mpi_choose(&out->mpis, &none, NULL, &guessed); /* says what is missing */
+        tool_mpi_choose(&out->mpis, &none, NULL, &guessed); /* reports what is missing */
     tool_refuse(
         "the programs of the bench for the MPIs found here are not in this build; they are made where the compiler of "
         "an MPI is found (mpicc)");

@@ -205,7 +205,7 @@ static pid_t start(char *const argv[], int output)
     pid_t child = fork();
     if (child != 0)
         return child;
-    setpgid(0, 0); /* so that whatever it starts can be ended with it */
+    setpgid(0, 0); /* so that all processes that it starts can be ended with it */
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);

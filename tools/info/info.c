@@ -1,4 +1,4 @@
-/* tutti info: what is here, what is on, and why the rest is not. */
+/* tutti info: what was found, what is on, and why the rest is off. */
 #include "tools/info/info.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What `tutti info` found, before it is written as text or as JSON. */
+/* The results of `tutti info`, before they are written as text or as JSON. */
 #ifndef TUTTI_TOOLS_INFO_H
 #define TUTTI_TOOLS_INFO_H
 
@@ -49,19 +49,19 @@ struct info {
     char wrong[4096]; /* settings and rules that are not valid, a line each */
 };
 
-/* What makes an accelerated call impossible here, one line each; calls `say` for every one. */
+/* The reasons for which no call can be accelerated here; calls `say` with a line for each. */
 void info_obstacles(const struct info *info, void (*say)(void *with, const char *line), void *with);
 /* The front end that serves an MPI of these interfaces; NULL where none is built. */
 const struct info_front *info_front_of(const struct info *info, int abi);
 
-/* What is wrong with the file goes to info->wrong. */
+/* An error in the file goes to info->wrong. */
 void info_rules_read(struct info *info);
 /* Each writes one view on standard output. */
 void info_screen_print(const struct info *info);
 void info_machine_print(const struct info *info);
 void info_settings_print(const struct info *info);
 void info_rules_print(const struct info *info);
-/* Writes it as JSON on standard output; refuses where this build has no JSON. */
+/* Writes JSON on standard output; refuses in a build without it. */
 void info_json(const struct info *info);
 
 #endif

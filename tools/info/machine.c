@@ -55,7 +55,7 @@ static void print_reach(const struct info_device *device)
     }
 }
 
-/* Many GPUs that are all alike, as the host device has, in a few lines. */
+/* Prints many equal GPUs, as the host device has, in a few lines. */
 static void print_gpus(const struct info_device *device)
 {
     int shown = device->gpus > 16 ? 2 : device->gpus, all = 1;

@@ -1,5 +1,5 @@
-/* Looks for an MPI inside a program: for the symbols that it defines, and where those were stripped for texts that each
- * MPI has. */
+/* Searches for an MPI inside a program: for the symbols that it defines, and, in stripped programs, for texts that
+ * each MPI contains. */
 #include <elf.h>
 #include <stdint.h>
 #include <string.h>
@@ -64,8 +64,7 @@ int tool_program_inside(const char *bytes, size_t size)
         symbols = 1;
         read_names(&image, table, strings, &marks);
     }
-    if (!symbols) { /* parts of what each call prints before MPI_Init: a program that is linked statically has them all
-                     */
+    if (!symbols) { /* parts of messages before MPI_Init: a program with a static MPI contains all of them */
         marks.openmpi = has(&image, "function was called before MPI_INIT was invoked");
         marks.mpich = has(&image, "before initializing or after finalizing MPICH");
         marks.init = marks.openmpi || marks.mpich;

@@ -25,7 +25,7 @@ static struct sigaction before[SIGNALS];
 static void say(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
-    (void)written; /* there is nowhere else to say it */
+    (void)written; /* there is no other place to report it */
 }
 
 static void handle(int signal_, siginfo_t *info, void *context)
@@ -65,7 +65,7 @@ static void become(char *const argv[], const int ends[2], pid_t parent)
     _exit(ends ? 1 : TOOL_RUN_FAILED);
 }
 
-/* Waits until the launcher has ended, or so many seconds; 1 where it has. Other children there are none. */
+/* Waits until the launcher has ended, at most so many seconds; 1 if it has. The command has no other children. */
 static int ended(pid_t launcher, const sigset_t *child, int seconds, int *status)
 {
     const struct timespec while_ = {.tv_nsec = 100000000};
@@ -79,8 +79,8 @@ static int ended(pid_t launcher, const sigset_t *child, int seconds, int *status
     }
 }
 
-/* A process between the command and the launcher. It hears of the command's end, also by SIGKILL, and ends the whole
- * process group of the launcher: some launchers are scripts, which end alone. */
+/* A process between the command and the launcher. It notices the command's end, also by SIGKILL, and ends the whole
+ * process group of the launcher: some launchers are scripts, which would end alone. */
 static void supervise(char *const argv[], const int ends[2], pid_t parent)
 {
     sigset_t heard, child;

@@ -15,7 +15,7 @@ static const struct {
     [TOOL_IMPI] = {"impi", "Intel MPI"},
 };
 
-/* Names under which launchers are installed; distributions add the family's so that several can be there. */
+/* Names of installed launchers; distributions add the family's name so that several can be installed. */
 static const char *const launchers[] = {"mpirun",         "mpiexec",         "mpiexec.hydra",
                                         "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich",
                                         "mpiexec.mpich",  "orterun",         "mpirun.hydra"};
@@ -75,8 +75,8 @@ static int family_offers(enum tool_family family, int abi)
     return family == TOOL_OPENMPI ? (abi & TOOL_ABI_OPENMPI) : (abi & (TOOL_ABI_MPICH | TOOL_ABI_STANDARD));
 }
 
-/* Interfaces of the libraries of `family` in the folder. Distributions put several MPIs into one folder: libmpich.so.12
- * then is MPICH's, and libmpi.so.12 not Open MPI's. */
+/* Interfaces of the libraries of `family` in the folder. Distributions put several MPIs into one folder: then
+ * libmpich.so.12 is MPICH's, and libmpi.so.12 is not Open MPI's. */
 static int folder_offers(enum tool_family family, const char *folder)
 {
     static const char *const names[] = {"libmpi.so.40", "libmpich.so.12", "libmpi.so.12", "libmpi_abi.so.1",
@@ -111,7 +111,7 @@ static void find_libraries(struct tool_mpi *mpi)
     }
 }
 
-/* Describes the launcher; 0 where it is none. */
+/* Describes the launcher; 0 if the file is not a launcher. */
 static int read_launcher(const char *path, struct tool_mpi *out)
 {
     *out = (struct tool_mpi){.abi = 0};
@@ -139,7 +139,7 @@ static void add_folder(struct tool_mpis *out, const char *folder, int listed)
     int seen[TOOL_FAMILIES] = {0};
     for (int i = 0; i < out->n; i++) {
         if (strcmp(out->mpi[i].prefix, prefix) == 0)
-            return; /* looked at already, perhaps under another name, as /bin and /usr/bin */
+            return; /* found already, perhaps under another name, as /bin and /usr/bin */
     }
     for (int i = 0; i < LAUNCHERS && out->n < TOOL_MPIS; i++) {
         char path[PATH_MAX + 32];
@@ -167,7 +167,7 @@ void tool_mpis_find(struct tool_mpis *out)
     }
 }
 
-/* The MPI whose library the program is bound to lies in FOLDER/..: its launcher may be there without being in PATH. */
+/* The program's MPI library lies in FOLDER/..: its launcher may be there without being in PATH. */
 static void add_beside(struct tool_mpis *mpis, const char *library)
 {
     char real[PATH_MAX];
@@ -189,7 +189,7 @@ static int same_folder(const char *library, const char *folder)
 
 static int serves(const struct tool_mpi *mpi, const struct tool_program *program)
 {
-    if (program->inside) /* its libraries do not matter */
+    if (program->inside) /* its libraries are not needed */
         return program->inside == TOOL_ABI_UNKNOWN || family_offers(mpi->family, program->inside);
     if (!program->abi)
         return 1;
@@ -257,7 +257,7 @@ static const struct tool_mpi *choose_path(struct tool_mpis *mpis, const struct t
     return NULL;
 }
 
-/* A script or interpreter of a virtual environment is started by the MPI of that environment, where it has one. */
+/* A script or interpreter of a virtual environment is started by the MPI of that environment, if there is one. */
 static const struct tool_mpi *environment_mpi(struct tool_mpis *mpis, const struct tool_program *program)
 {
     char path[PATH_MAX];

@@ -14,7 +14,7 @@ struct tool_mpi {
     char version[32];
     char launcher[PATH_MAX];
     char prefix[PATH_MAX];    /* the launcher lies in prefix/bin */
-    char libraries[PATH_MAX]; /* folder of its libraries; empty where none was found beside the launcher */
+    char libraries[PATH_MAX]; /* folder of its libraries; empty: none was found beside the launcher */
     int abi;                  /* interfaces that its libraries offer, bits of enum tool_abi */
     int listed;               /* 1: found through PATH; 0: named by the user or found beside the program's library */
 };
@@ -36,8 +36,8 @@ const char *tool_abi_title(int abi);
 /* All MPIs whose launchers are in PATH, in its order. Starts each launcher once, for its version. */
 void tool_mpis_find(struct tool_mpis *out);
 /* The MPI to start `program` with. `wanted`: a family's name, a launcher, a folder, or NULL for the program's own.
- * Refuses what does not fit. Points into *mpis, which it may extend. `guessed` is set to 1 where nothing but the order
- * of PATH decided. */
+ * Refuses an MPI that does not fit. Points into *mpis, which it may extend. `guessed` becomes 1 if only the order of
+ * PATH decided. */
 const struct tool_mpi *tool_mpi_choose(struct tool_mpis *mpis, const struct tool_program *program, const char *wanted,
                                        int *guessed);
 

@@ -92,8 +92,8 @@ static void read_dynamic(const struct image *image, const Elf64_Ehdr *elf, const
     }
 }
 
-/* Asks the program's own loader where it finds its libraries: "libmpi.so.40 => /path (0x...)". Nothing of the program
- * runs. Libraries of libraries are listed too, as for Fortran programs that name only the MPI's Fortran part. */
+/* Runs the program's own loader to find its libraries: "libmpi.so.40 => /path (0x...)". The program itself does not
+ * run. Libraries of libraries are listed too, as for Fortran programs that name only the MPI's Fortran part. */
 static void resolve(const char *loader, struct tool_program *out)
 {
     enum { ROOM = 1 << 16 };

@@ -81,7 +81,7 @@ static int cores(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* 1 where all ranks run on this machine, as far as the command line and the environment say. */
+/* 1 if all ranks run on this machine, as far as the command line and the environment tell. */
 static int local(const struct tool_start *start)
 {
     static const char *const managers[] = {"SLURM_JOB_ID",         "PBS_NODEFILE", "LSB_JOBID",
@@ -104,20 +104,20 @@ static int local(const struct tool_start *start)
 
 static void standard(const char *name, const char *value)
 {
-    setenv(name, value, 0); /* the user's own choice stays */
+    setenv(name, value, 0); /* the user's choice stays */
 }
 
-/* Then programs may pass memory of a GPU, and some ask by the variable of Cray's MPICH. That MPI itself also obeys it,
- * by a library that may not be there. */
+/* Then programs may pass memory of a GPU, and some read Cray MPICH's variable. That MPI itself obeys it too, through
+ * a library that may be missing. */
 static int takes_gpu_memory(void)
 {
     const struct tutti_device *device = tutti_device();
     return device && !device->simulates;
 }
 
-/* Libraries of the user's LD_PRELOAD come before ours: a profiling library then sees the program's calls, and a
- * sanitizer's must be the first of all. An MPI that is among them comes behind ours, which would be behind its calls
- * otherwise. */
+/* Libraries of the user's LD_PRELOAD precede ours: so a profiling library sees the program's calls, and a
+ * sanitizer's library is the first of all. An MPI among them follows ours; otherwise ours would not be in front of
+ * it. */
 static char *in_order(const char *sanitizer, const char *users, const char *library)
 {
     char *words = tool_print("%s", users ? users : ""), *rest = NULL;
@@ -165,7 +165,7 @@ static void openmpi_line(const struct tool_start *start, struct tool_words *line
         standard("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     }
     if (here) {
-        /* A permission, not an order: ranks beyond the number of cores are refused otherwise. */
+        /* A permission: without it, more ranks than cores are refused. */
         standard("OMPI_MCA_rmaps_base_oversubscribe", "1");
         standard("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
         if (start->ranks > cores())
@@ -188,7 +188,7 @@ static void hydra_line(const struct tool_start *start, struct tool_words *line, 
 {
     const struct tool_mpi *mpi = start->mpi;
     if (mpi->family == TOOL_MPICH && local(start))
-        standard("HYDRA_LAUNCHER", "fork"); /* no ssh is needed to stay on this machine */
+        standard("HYDRA_LAUNCHER", "fork"); /* all ranks are on this machine, so no ssh is needed */
     if (mpi->family == TOOL_IMPI) {
         standard("I_MPI_ROOT", mpi->prefix);
         char *provider = tool_print("%s/libshm-fi.so", mpi->libraries);
@@ -218,8 +218,8 @@ static void path_first(const char *first)
     free(all);
 }
 
-/* Where the loader finds the MPI now: the launcher and the library must be of one MPI, whatever paths are built into
- * the program. */
+/* Where the loader finds the MPI now: launcher and library must be of one MPI, for any paths that are built into the
+ * program. */
 static void check_library(const struct tool_start *start)
 {
     static struct tool_program now;
@@ -232,7 +232,7 @@ static void check_library(const struct tool_start *start)
         ok = strcmp(dirname(folder), want) == 0;
     }
     char *names = ok ? NULL : tool_installed_library("tutti/names");
-    if (names && now.resolved[0]) { /* a name of ours leads to the other name, which lies in the MPI's folder */
+    if (names && now.resolved[0]) { /* our link leads to the other name, which lies in the MPI's folder */
         snprintf(folder, sizeof folder, "%s", now.resolved);
         ok = strcmp(dirname(folder), names) == 0 && now.other[0] && realpath(now.other, found) &&
              realpath(start->mpi->libraries, want) && strcmp(dirname(found), want) == 0;
@@ -260,8 +260,8 @@ static void find_libraries(const struct tool_start *start)
     free(own);
     if (same)
         return;
-    /* libmpich.so.12 and libmpi.so.12 are two names of one interface: a library of the missing name that only leads to
-     * the other one is installed beside ours. */
+    /* libmpich.so.12 and libmpi.so.12 are two names of one interface: if one is missing, a library with that name
+     * that leads to the other one is installed beside ours. */
     char *names = renamed ? tool_installed_library("tutti/names") : NULL;
     if (renamed && !names)
         tool_refuse(
@@ -275,7 +275,7 @@ static void find_libraries(const struct tool_start *start)
     check_library(start);
 }
 
-/* 1 where the folder leads to the library of the launcher's MPI. */
+/* 1 if the folder leads to the library of the launcher's MPI. */
 static int leads_to(const struct tool_mpi *mpi, const char *link)
 {
     char to[PATH_MAX], real[PATH_MAX], want[PATH_MAX];
@@ -286,8 +286,8 @@ static int leads_to(const struct tool_mpi *mpi, const char *link)
     return (mpi->abi & tool_abi_of(basename(to))) && strcmp(dirname(real), want) == 0;
 }
 
-/* A program that is linked to no MPI may open one, and take its calls from the handle: then it must find the library of
- * that name in lib/tutti/, see tools/CMakeLists.txt. It has to open the launcher's MPI anyway. */
+/* A program that is linked to no MPI may open one, and take its calls from the handle. Then it must find the library
+ * with that name in lib/tutti/, see tools/CMakeLists.txt. It has to open the launcher's MPI in any case. */
 static void stand_in_place(const struct tool_start *start)
 {
     char *folders = start->preload ? tool_installed_library("tutti") : NULL;
@@ -313,7 +313,7 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     tool_words_take(line, tool_print("%d", start->ranks));
     find_libraries(start);
     stand_in_place(start);
-    /* Streams that share one of the GPU's few queues wait behind each other's kernels, whatever those wait for. */
+    /* Streams that share one of the GPU's few queues wait behind each other's kernels. */
     standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
     char *preload = start->preload ? preload_value(start) : NULL;
     if (preload && takes_gpu_memory() && !getenv("CRAY_MPICH_DIR") && !getenv("CRAY_MPICH_VERSION"))
@@ -325,7 +325,7 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     free(preload);
     if (start->arguments && tool_words_split(line, start->arguments) != 0)
         tool_refuse("--mpi-args '%s': a quote is not closed", start->arguments);
-    /* The file that was looked at: a launcher may put folders of its own first in the PATH of the ranks. */
+    /* The file that was read: a launcher may put folders of its own first in the PATH of the ranks. */
     tool_words_add(line, strchr(start->command[0], '/') ? start->command[0] : start->program->path);
     for (char **word = start->command + 1; *word; word++)
         tool_words_add(line, *word);

@@ -1,4 +1,4 @@
-/* How ranks are started: the launcher's command line and its environment. */
+/* Starts ranks: the launcher's command line and its environment. */
 #ifndef TUTTI_TOOLS_START_H
 #define TUTTI_TOOLS_START_H
 
@@ -13,15 +13,15 @@ struct tool_start {
     char **command;        /* program and its arguments, NULL at the end */
 };
 
-/* A file of this installation, relative to the command itself: "lib/libtutti.so". Works in the build folder too. NULL
- * where it is not there; otherwise the caller frees it. */
+/* A file of this installation, relative to the command: "lib/libtutti.so". Works in the build folder too. NULL if it
+ * does not exist; otherwise freed by the caller. */
 char *tool_installed_library(const char *name);
 char *tool_installed_helper(const char *name);
 
-/* What an option --device says: refuses what is no device, and sets TUTTI_DEVICE. */
+/* The option --device: refuses an unknown device, and sets TUTTI_DEVICE. */
 void tool_device(const char *word);
 
-/* Refuses settings and rules in the environment that are not valid. */
+/* Refuses invalid settings and rules in the environment. */
 void tool_check_settings(void);
 
 /* Sets the environment of this process for the launcher and fills `line` with the command line to execute. */

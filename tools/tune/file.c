@@ -14,13 +14,13 @@
 
 static const char head[] = "device:";
 
-/* Makes the folders above the file, as far as they are missing. */
+/* Makes the missing folders above the file. */
 static void make_folders(const char *path)
 {
     char *copy = tool_print("%s", path);
     for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
         *at = '\0';
-        mkdir(copy, 0777); /* what fails here fails again, and is said, when the file is made */
+        mkdir(copy, 0777); /* if this fails, making the file fails too and reports it */
         *at = '/';
     }
     free(copy);
@@ -74,8 +74,7 @@ void tune_file_check(struct tune_run *run)
     unlink(name);
 }
 
-/* The rules of one section out of those of the file, each of which may be spread over several places: " 0-8k@ll ...".
- */
+/* The rules of one section in the file, which may be spread over several places: " 0-8k@ll ...". */
 static char *rules_of(const char *rules, const char *section)
 {
     char *out = tool_alloc(strlen(rules) + 1), *copy = tool_print("%s", rules), *rest = copy, *word;
@@ -110,7 +109,7 @@ char *tune_file_entry(const struct tune_run *run)
     time_t now = time(NULL);
     struct tm utc;
     rules[0] = '\0';
-    tutti_rules_load(run->path, run->entry, rules, sizeof rules, wrong, sizeof wrong); /* was looked at before */
+    tutti_rules_load(run->path, run->entry, rules, sizeof rules, wrong, sizeof wrong); /* handled before */
     strftime(day, sizeof day, "%Y-%m-%d", gmtime_r(&now, &utc));
     char *out = tool_print("%s %s\n# tutti tune, %s: %d ranks, %s, %s%s\n", head, run->entry, day, start->ranks,
                            tool_family_title(run->place->mpi->family), orders[start->order],
@@ -139,7 +138,7 @@ char *tune_file_entry(const struct tune_run *run)
     return out;
 }
 
-/* 1 where the line is "device: <entry>". */
+/* 1 if the line is "device: <entry>". */
 static int begins(const char *line, size_t length, const char *entry, int *any)
 {
     size_t at = strspn(line, " \t");
@@ -154,7 +153,7 @@ static int begins(const char *line, size_t length, const char *entry, int *any)
     return end - at == strlen(entry) && strncmp(line + at, entry, end - at) == 0;
 }
 
-/* The file as it is, without the entries of this device. */
+/* The contents of the file without the entries of this device. */
 static char *others(const char *path, const char *entry)
 {
     char *text = tool_alloc(TUTTI_RULES_BYTES + 1), *out = text;

@@ -61,7 +61,7 @@ static void show_progress(struct tune_run *run, const char *text)
                         : strcmp(what, TUNE_DOES_REFINE) == 0 ? "looking closer"
                         : strcmp(what, TUNE_DOES_OPEN) == 0   ? "opening"
                                                               : "measuring";
-    if (!isatty(STDERR_FILENO)) { /* a line where it does something new */
+    if (!isatty(STDERR_FILENO)) { /* a line when a new step begins */
         if (strcmp(doing, run->doing) != 0)
             fprintf(stderr, "tutti: %s\n", doing);
         snprintf(run->doing, sizeof run->doing, "%s", doing);
@@ -166,7 +166,7 @@ static const char *remark(int verdict)
     return "";
 }
 
-/* What the kept rules are worth: the geometric mean of their ratios. */
+/* The gain of the kept rules: the geometric mean of their ratios. */
 static void print_sum(const struct tune_run *run)
 {
     int kept = 0, lost = 0, same = 0;

@@ -125,20 +125,20 @@ static void tune_options_read(int argc, char **argv)
     }
 }
 
-/* One communicator for each algorithm is open at a time, and each has a channel. */
+/* One communicator for each algorithm is open, and each has a channel. */
 static void make_room(void)
 {
     enum { COMMUNICATORS = 24 };
     const struct tutti_settings *settings = tutti_settings();
     long each = settings->channel_mb ? settings->channel_mb : (long)tutti_device()->channel_mb;
-    if (settings->window_mb >= 2 * COMMUNICATORS * each) /* the second half is given out in small pieces */
+    if (settings->window_mb >= 2 * COMMUNICATORS * each) /* the second half is given out in small parts */
         return;
     char *room = tool_print("%d", (int)(2 * COMMUNICATORS * each));
     setenv("TUTTI_WINDOW_MB", room, 1);
     free(room);
 }
 
-/* Files, texts: after the ranks have ended well. */
+/* Writes files and texts, after the ranks have ended without an error. */
 static int keep(const struct tune_run *run)
 {
     char *entry = tune_file_entry(run);

@@ -1,5 +1,5 @@
-/* tutti tune: what its parts share. The ranks (bench/tune/) measure and choose; what is shown and written is made
- * here. */
+/* tutti tune: shared by its parts. The ranks (bench/tune/) measure and choose; the command shows and writes the
+ * results. */
 #ifndef TUTTI_TOOLS_TUNE_H
 #define TUTTI_TOOLS_TUNE_H
 
@@ -64,7 +64,7 @@ char *tune_file_entry(const struct tune_run *run);
 /* Writes the file, with the entries of other devices as they are, in one step. 0, or 1 where it failed (said). */
 int tune_file_write(const struct tune_run *run, const char *entry);
 
-/* Refuses JSON where this build has none, and a file that cannot be written. */
+/* Refuses JSON in a build without it, and a file that cannot be written. */
 void tune_json_check(const struct tune_options *options);
 /* 0, or 1 where it failed (said). */
 int tune_json_write(const struct tune_run *run);
