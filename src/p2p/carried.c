@@ -1,6 +1,6 @@
-/* Protocol `carried`: no memory of the sender's can be mapped by the receiver, or the receiver stays away and there is
- * no scratch. The transport carries the packed message through pinned memory, part after part, with the rendezvous's
- * number as tag. No rule names it: packed falls back to it. */
+/* Protocol `carried`: the receiver can map no memory of the sender, or the receiver is absent and there is no
+ * scratch. The transport carries the packed message through pinned memory, part after part, with the rendezvous's
+ * number as tag. No rule names it: it is the fallback of `packed`. */
 #include <stdlib.h>
 
 #include "bounce/bounce.h"
@@ -8,7 +8,7 @@
 #include "p2p/own.h"
 #include "team/node.h"
 
-/* Parts under way at a time, and one more each time that none has gone for so long. */
+/* Parts under way at a time, and the time without progress after which one more is sent. */
 enum { PARTS = 2, MORE_NS = 5000000 };
 
 /* ---- sender ---- */
@@ -73,9 +73,9 @@ static int send_part(struct tutti_p2p_worker *worker, struct tutti_p2p_send *sen
     return TUTTI_OK;
 }
 
-/* Packs into pinned memory, part after part, which the transport carries. A receiver that takes none gets them all the
- * same, in time: the program's buffer is not to wait for it. Without memory it is tried again. What else fails ends the
- * message: the receiver waits for the rest of it until this process has gone. */
+/* Packs part after part into pinned memory, for the transport to carry. After a while a receiver that takes no parts
+ * gets all of them, so that the program's buffer does not wait for it. A lack of memory is tried again. Any other
+ * failure ends the message: the receiver waits for the rest until this process has ended. */
 void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     struct tutti_rndv *rndv = send->rndv;
@@ -87,7 +87,7 @@ void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
     while (send->carried < send->bytes && status == TUTTI_OK &&
            (send->part_count < PARTS || tutti_now_ns() - send->carried_at > MORE_NS))
         status = send_part(worker, send);
-    if (begins) /* the receiver may still come for what has not begun to leave */
+    if (begins) /* the receiver may still fetch the rest */
         tutti_rndv_set(rndv, send->carried > 0 ? TUTTI_RNDV_AM : TUTTI_RNDV_GET);
     tutti_send_note(send, status, send->carried > 0);
 }
@@ -103,7 +103,7 @@ static void carried_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send 
 
 /* ---- receiver ---- */
 
-/* A part that is coming. */
+/* A part that is being received. */
 struct tutti_part {
     struct tutti_transfer transfer;
     struct tutti_bounce *packed; /* pinned */
@@ -122,7 +122,8 @@ static uint64_t part_bytes(const struct tutti_p2p_recv *recv)
     return left < TUTTI_CARRY_BYTES ? left : TUTTI_CARRY_BYTES;
 }
 
-/* Without memory it is tried again: what the sender has sent would be taken for the next message of this rendezvous. */
+/* A lack of memory is tried again: otherwise the parts already sent would be taken for the next message of this
+ * rendezvous. */
 static int part_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv)
 {
     struct tutti_transport *transport = worker->transport;
@@ -140,7 +141,7 @@ static int part_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *re
     return TUTTI_ERR_TRANSPORT;
 }
 
-/* 1: a part has come, into recv->part; 0: not yet; negative: a status. */
+/* 1: a part has arrived, in recv->part; 0: not yet; negative: a status. */
 static int part_receive(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv)
 {
     struct tutti_transport *transport = worker->transport;
@@ -150,8 +151,8 @@ static int part_receive(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *
     return transport->ops->test(transport, &recv->part->transfer, NULL, &done) == TUTTI_OK ? done : TUTTI_ERR_TRANSPORT;
 }
 
-/* Takes the parts that the transport has brought; keep: into the buffer. 1: all have come; 0: not yet; negative: a
- * status. */
+/* Takes the parts that the transport has brought; keep: into the buffer. 1: all have arrived; 0: not yet; negative:
+ * a status. */
 static int parts_take(struct tutti_p2p_fetch *f, int keep)
 {
     struct tutti_p2p_recv *recv = f->recv;

@@ -1,7 +1,7 @@
-/* Which protocol a message takes. */
+/* Chooses the protocol of a message. */
 #include "p2p/p2p.h"
 
-/* NULL: there is none. Row 0 is the MPI's, which past the last rule has the message too. */
+/* NULL: no row. Row 0 is the MPI's, which also has the message past the last rule. */
 static const struct tutti_protocol_row *row_of(int way)
 {
     return way >= 0 && way < TUTTI_PROTOCOLS ? &tutti_protocols[way] : NULL;
@@ -18,7 +18,7 @@ const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rul
     return NULL;
 }
 
-/* Posts by the row, or by the one that stands in for it where that needs less. A row that is READY is not compared. */
+/* Posts by the row, or by its substitute if that needs less. A row that is READY is not compared. */
 static const struct tutti_protocol_row *post_cheapest(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
                                                       const struct tutti_protocol_row *row, struct tutti_pack_job *job)
 {
@@ -26,7 +26,7 @@ static const struct tutti_protocol_row *post_cheapest(struct tutti_p2p_worker *w
     enum tutti_protocol_cost cost = row->ops->cost(worker, send);
     if (cost == TUTTI_COST_READY && row->ops->post(worker, send, job))
         return row;
-    if (cost == TUTTI_COST_READY) /* and yet it could not */
+    if (cost == TUTTI_COST_READY) /* it could not after all */
         cost = TUTTI_COST_NEVER;
     if (other && other->ops->cost(worker, send) < cost && other->ops->post(worker, send, job))
         return other;

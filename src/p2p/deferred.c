@@ -9,7 +9,7 @@
 #include "progress/engine.h"
 #include "progress/fiber.h"
 
-/* A transfer that a fiber has asked for. It is the list's until `done`, and the fiber's afterwards. */
+/* A transfer that a fiber has requested. It belongs to the list until `done`, then to the fiber. */
 struct errand {
     struct errand *next;
     struct tutti_transport *over;
@@ -26,10 +26,10 @@ struct errand {
 static void errands_poll(void);
 static struct tutti_step errands_step = {.name = "parts of collectives that the MPI carries", .poll = errands_poll};
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list, held while the MPI is called */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the list; held while the MPI is called */
 static struct errand *first, **last = &first;
 
-/* 1 where it has ended. */
+/* 1 if it has ended. */
 static int errand_step(struct errand *errand)
 {
     const struct tutti_transport_ops *ops = errand->over->ops;

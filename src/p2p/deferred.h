@@ -1,6 +1,6 @@
-/* A transport for fibers of the engine's thread, which does not call the MPI. Sends, receives and tests alone: a thread
- * of the program makes the transfer wherever it polls the engine's steps. So what a fiber has to leave to the MPI moves
- * while the program completes a request, waits, or makes another call of the library. */
+/* A transport for fibers of the engine's thread, which does not call the MPI. It has sends, receives and tests only:
+ * a thread of the program makes the transfer when it polls the engine's steps. So a fiber's transfers through the
+ * MPI advance while the program completes a request, waits, or makes another call of the library. */
 #ifndef TUTTI_P2P_DEFERRED_H
 #define TUTTI_P2P_DEFERRED_H
 
@@ -10,7 +10,7 @@ struct tutti_deferred {
     struct tutti_transport base; /* for fibers */
     struct tutti_transport *over;
 };
-/* Local. `over` is that of the program's threads, and outlives what is under way. */
+/* Local. `over` is the transport of the program's threads, and outlives all transfers. */
 void tutti_deferred_over(struct tutti_deferred *deferred, struct tutti_transport *over);
 
 #endif

@@ -1,16 +1,16 @@
-/* Protocol `direct`: a rendezvous get. The message stays in the sender's buffer, and the receiver's kernel fetches it
- * from there, in the sender's layout. A message from an allocation that the receiver has mapped is fetched at once.
- * Another one is offered: the receiver maps what it can, or asks for it to be packed. */
+/* Protocol `direct`: a rendezvous get. The message stays in the sender's buffer, and the receiver's kernel fetches
+ * it from there, in the sender's layout. If the receiver has mapped the allocation, it fetches at once. Otherwise
+ * the message is offered: the receiver maps the allocation if it can, or asks for the message to be packed. */
 #include "core/clock.h"
 #include "dtype/wire.h"
 #include "p2p/own.h"
 
-/* How long the receiver may come first: about what a packing kernel takes; and a nanosecond more for so many bytes. */
+/* Time in which the receiver may fetch: about that of a packing kernel, and a nanosecond more for so many bytes. */
 enum { GRACE_NS = 20000, GRACE_BYTES = 100 };
 
 /* ---- sender ---- */
 
-/* 1 where the receiver's kernels can read the message as it lies: the rendezvous says how. */
+/* 1 if the receiver's kernels can read the message in place; the rendezvous describes how. */
 static int describe(struct tutti_p2p_send *send)
 {
     const struct tutti_elements *elements = &send->elements;
@@ -60,7 +60,7 @@ static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     return 1;
 }
 
-/* Offered, and not fetched in time. */
+/* The offer was not fetched in time. */
 static void direct_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                         uint64_t now)
 {

@@ -1,11 +1,11 @@
-/* Receiving messages whose RTSs have come, many at a time. */
+/* Receives messages whose RTSs have arrived, many at a time. */
 #include <stdatomic.h>
 
 #include "core/log.h"
 #include "p2p/own.h"
 #include "progress/engine.h"
 
-/* The message is too long for the buffer: its sender is let go. 0: later. */
+/* The message is too long for the buffer: releases its sender. 0: later. */
 static int fetch_drop(struct tutti_p2p_fetch *f, uint32_t state)
 {
     if (!f->ops || !f->ops->drop(f) || !tutti_rndv_move(f->rndv, (enum tutti_rndv_state)state, TUTTI_RNDV_ATS))
@@ -39,7 +39,7 @@ static int fetch_begin(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     return f->ops->fetch(f, job);
 }
 
-/* One launch for each GPU. Returns how many are not at their end. */
+/* One launch for each GPU. Returns how many are not complete. */
 static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
 {
     unsigned left = 0;
@@ -68,7 +68,7 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
     return left;
 }
 
-/* Fetches what can be fetched now of ranks of the node. 1: nothing is left. */
+/* Fetches what can be fetched now of ranks of the node. 1: all are complete. */
 static int fetch_node(void *with)
 {
     struct tutti_p2p_fetch fetches[TUTTI_BATCH];

@@ -13,7 +13,7 @@ struct tutti_fragments {
     struct tutti_fragment *idle;
     int idles;
     struct tutti_stream *streams[GPUS][2]; /* of each direction */
-    unsigned lives[GPUS][2];               /* of the GPUs that they belong to */
+    unsigned lives[GPUS][2];               /* of the fragments' GPUs */
 };
 
 struct tutti_fragments *tutti_fragments_new(void)
@@ -93,7 +93,7 @@ void tutti_fragment_give(struct tutti_fragments *fragments, struct tutti_fragmen
         destroy(fragment, 1);
 }
 
-/* All have the usual length at least, so that a message uses what others have given back. */
+/* All have the usual length at least, so that other messages can use them again. */
 struct tutti_fragment *tutti_fragment_take(struct tutti_fragments *fragments, size_t bytes, int gpu)
 {
     const size_t usual = (size_t)tutti_settings()->message_chunk;

@@ -9,7 +9,7 @@
 #include "p2p/lanes_own.h"
 #include "progress/engine.h"
 
-/* Blocks of launches beside the stream: one of a call that was not captured and one of a graph may run at once. */
+/* Blocks of launches beside the stream: one of an uncaptured call and one of a graph may run at once. */
 enum { BESIDE_BLOCKS = 2, SHARE_LEAST = BESIDE_BLOCKS + 1 };
 
 /* A stream in which nothing runs on the calling thread. */
@@ -45,7 +45,7 @@ int tutti_lanes_open(struct tutti_team *team, struct tutti_lanes **out, const ch
     *out = NULL;
     *why = "the GPU has no room for messages in stream order beside other communicators: free some of them first";
     const int counted = team->device->gpu.resident && team->device->gpu.resident(team->gpu) > 0;
-    if (counted && team->share < SHARE_LEAST) { /* alike on all ranks */
+    if (counted && team->share < SHARE_LEAST) { /* the same on all ranks */
         free(lanes);
         return TUTTI_ERR_UNAVAILABLE;
     }
@@ -63,7 +63,7 @@ int tutti_lanes_open(struct tutti_team *team, struct tutti_lanes **out, const ch
         tutti_lanes_close(lanes, 1, 1);
         return status;
     }
-    lanes->used[0] = 1; /* operation 0 is that of blocking calls */
+    lanes->used[0] = 1; /* operation 0 is for blocking calls */
     if (counted)
         team->blocks = team->share - BESIDE_BLOCKS;
     *out = lanes;

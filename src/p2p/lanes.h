@@ -1,6 +1,6 @@
-/* Messages in stream order: sends and receives that kernels of both ranks do, with nothing of the host but the launch.
- * See kernels/lane_args.h for lanes. A lane belongs to one tag; the rank that uses a tag first claims the lane, in a
- * table in shared memory. So nothing is matched on the GPU, and the order of tags does not matter. */
+/* Messages in stream order: kernels of both ranks send and receive; the host only launches them. kernels/lane_args.h
+ * explains lanes. A lane belongs to one tag; the rank that uses a tag first claims the lane, in a table in shared
+ * memory. So nothing is matched on the GPU, and tags may be used in any order. */
 #ifndef TUTTI_P2P_LANES_H
 #define TUTTI_P2P_LANES_H
 
@@ -13,27 +13,27 @@ struct tutti_lanes;
 struct tutti_lane_message {
     int send; /* 1: a send; 0: a receive */
     int peer, tag;
-    void *buffer; /* `bytes` bytes in one piece, that kernels of the team's GPU reach */
+    void *buffer; /* `bytes` bytes in one piece, reached by kernels of the team's GPU */
     size_t bytes;
 };
 
 /* Collective over the ranks of a team that tutti_enqueue_open() has opened; blocking. All ranks succeed or none:
  * TUTTI_ERR_UNAVAILABLE, with the reason in *why. Takes memory, and some of the team's multiprocessors. */
 int tutti_lanes_open(struct tutti_team *team, struct tutti_lanes **out, const char **why);
-/* Collective, blocking: waits until nothing that was started runs beside the stream any more, on any rank. A status. */
+/* Collective, blocking: waits until no started operation runs beside the stream on any rank. A status. */
 int tutti_lanes_settle(struct tutti_lanes *lanes);
 /* Local. `alive`: the device may be called; `settled`: tutti_lanes_settle() has succeeded. */
 void tutti_lanes_close(struct tutti_lanes *lanes, int alive, int settled);
 
-/* All local; they return when the kernels are in the stream, and wait for no peer. A status; TUTTI_ERR_UNAVAILABLE with
- * the reason in *why. `stream` is of the team's GPU, the same in all calls. */
+/* Local; they return when the kernels are in the stream, and do not wait for a peer. A status; TUTTI_ERR_UNAVAILABLE
+ * with the reason in *why. `stream` is of the team's GPU, the same in all calls. */
 int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                    const char **why);
-/* Starts the message in the stream; what comes later in the stream does not wait for it. *op names it until
+/* Starts the message in the stream; later work of the stream does not wait for it. *op identifies it until
  * tutti_lanes_wait(). */
 int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                       int *op, const char **why);
-/* What comes later in the stream waits for these operations. On success they are gone. */
+/* Later work of the stream waits for these operations. On success their numbers are free again. */
 int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], const char **why);
 
 #endif

@@ -1,10 +1,11 @@
 /* Launches of the lane kernel.
  *
- * A blocking call is one launch. A call that starts a message posts it in the stream, so that the order of messages is
- * that of the stream, and forks a launch beside the stream that serves it in the meanwhile: the peer's receive may end
- * whatever this rank's stream does next. Out of a capture each such launch leaves when nothing is open, and the next
- * one runs behind it. In a capture one launch serves all that are started until a wait stops it; it is joined there,
- * and forked again where operations are still open, so that captures end with all their branches joined. */
+ * A blocking call is one launch. A call that starts a message posts it in the stream, so that messages keep the
+ * order of the stream. It also forks a launch beside the stream that serves the message: the peer's receive may then
+ * end independent of later work in this rank's stream. Outside of a capture such a launch leaves when no operation
+ * is open, and the next one runs behind it. In a capture one launch serves all started messages until a wait stops
+ * it. The wait joins it, and forks another one if operations are still open, so captures end with all their branches
+ * joined. */
 #include <string.h>
 
 #include "core/log.h"
@@ -58,7 +59,7 @@ static int launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const 
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
 }
 
-/* 0 where the team has failed, or 1 and the args of a launch that posts the message. */
+/* 0 if the team has failed, otherwise 1 and the args of a launch that posts the message. */
 static int describe(struct tutti_lanes *lanes, const struct tutti_lane_message *message, struct tutti_lane_args *args,
                     int *status, const char **why)
 {
@@ -95,7 +96,7 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
     return launch(lanes, stream, &args);
 }
 
-/* An operation that is free, of those for captures or of the others; 0: none is. */
+/* A free operation, for captures or for other calls; 0: there is no free one. */
 static int take_op(struct tutti_lanes *lanes, int captured)
 {
     const int from = captured ? TUTTI_LANE_EAGER : 0, end = captured ? TUTTI_LANE_OPS : TUTTI_LANE_EAGER;
@@ -114,7 +115,7 @@ static void give_op(struct tutti_lanes *lanes, int op)
     lanes->used[op / 64] &= ~(UINT64_C(1) << op % 64);
 }
 
-/* The launch beside the stream, behind what the stream holds. */
+/* The launch beside the stream, behind the current work of the stream. */
 static int fork_beside(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured)
 {
     const struct tutti_device *device = lanes->team->device;
@@ -130,7 +131,7 @@ static int fork_beside(struct tutti_lanes *lanes, struct tutti_stream *stream, i
     return launch(lanes, lanes->beside, &args);
 }
 
-/* The wait before has stopped the launch beside the stream. */
+/* The previous wait has stopped the launch beside the stream. */
 static int join_beside(struct tutti_lanes *lanes, struct tutti_stream *stream)
 {
     const struct tutti_device *device = lanes->team->device;
@@ -141,7 +142,7 @@ static int join_beside(struct tutti_lanes *lanes, struct tutti_stream *stream)
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
 }
 
-/* Whether the stream is captured. What a capture left behind that was given up is forgotten. */
+/* Whether the stream is being captured. Forgets the state of a capture that was abandoned. */
 static int look_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
 {
     const int captured = lanes->team->device->stream.capturing(stream);

@@ -7,7 +7,7 @@
 #include "core/status.h"
 #include "p2p/p2p.h"
 
-enum { TUTTI_CARRY_BYTES = 4 << 20 }; /* of a part that the transport carries: both sides count in these */
+enum { TUTTI_CARRY_BYTES = 4 << 20 }; /* bytes of a part that the transport carries: both sides count in these */
 enum { TUTTI_BATCH = 64 };            /* jobs of one launch */
 
 /* ---- sender ---- */
@@ -25,26 +25,26 @@ static inline enum tutti_must tutti_send_asked(const struct tutti_p2p_send *send
     return (enum tutti_must)atomic_load_explicit(&send->rndv->must, memory_order_acquire);
 }
 
-/* A failure ends the send if the receiver has no other way to the data: a part has gone, or it has asked for them. A
- * lack of memory may end: it is tried again. */
+/* A failure ends the send if the receiver has no other way to the data: a part was sent, or it has asked for them. A
+ * lack of memory is tried again. */
 static inline void tutti_send_note(struct tutti_p2p_send *send, int status, int begun)
 {
     if (status != TUTTI_OK && status != TUTTI_ERR_MEMORY && (begun || tutti_send_asked(send) != TUTTI_MUST_NOT))
         send->failed = status;
 }
 
-/* The receiver does not come, or has asked for it: the message is packed into scratch, or carried. waited: ns. */
+/* The receiver does not fetch, or has asked for it: the message is packed into scratch, or carried. waited: ns. */
 void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                        uint64_t waited);
 /* Those pieces are packed. */
 void tutti_packed_add(struct tutti_p2p_send *send, uint64_t pieces);
-/* Gives the transport what has not left yet, as far as there is room. */
+/* Gives the transport the remaining parts, as far as there is room. */
 void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-/* Lets go of the parts that have gone. */
+/* Frees the parts that have been sent. */
 void tutti_carried_sweep(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-/* direct.c: names the buffer in the rendezvous: send->shown. */
+/* direct.c: describes the buffer in the rendezvous: send->shown. */
 void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-/* Of both direct and packed. */
+/* Shared by direct and packed. */
 void tutti_rndv_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 
 /* ---- receiver ---- */
@@ -56,30 +56,30 @@ struct tutti_p2p_fetch {
     struct tutti_rndv *rndv;
     struct tutti_mapping *held;
     const struct tutti_protocol_ops *ops;
-    enum tutti_rndv_state state;          /* that it is moved on from: GETTING, BOUNCE, AM */
-    int gpu;                              /* whose kernels fetch it */
+    enum tutti_rndv_state state;          /* state from which it is moved on: GETTING, BOUNCE, AM */
+    int gpu;                              /* GPU whose kernels fetch it */
     const struct tutti_plan *from;        /* of the sender; held */
-    uint64_t pieces;                      /* that the job takes */
-    int gpus[TUTTI_ENDPOINT_GPUS + 1], n; /* that may fetch it, the best first */
+    uint64_t pieces;                      /* pieces that the job takes */
+    int gpus[TUTTI_ENDPOINT_GPUS + 1], n; /* candidates, the best first */
 };
 
-/* store.c. Lets go of what was held for a job. */
+/* store.c. Releases what was held for a job. */
 void tutti_fetch_let_go(struct tutti_p2p_fetch *fetch);
 /* The GPUs to fetch by, the best first: fetch->gpus. */
 void tutti_fetch_gpus(struct tutti_p2p_fetch *fetch);
 /* The message has ended with this status. */
 void tutti_recv_end(struct tutti_p2p_recv *recv, int status);
-/* All of the message is there, or has failed. The rendezvous leaves its state once: its owner may use it again at once.
- */
+/* The whole message has arrived, or failed. The rendezvous leaves its state once: its owner may use it again at
+ * once. */
 void tutti_fetch_end(struct tutti_p2p_fetch *fetch, int status);
-/* Lets the sender of a message go that is too long for the buffer. 0: the rendezvous has moved on: later. */
+/* Releases the sender of a message that is too long for the buffer. 0: the rendezvous has moved on: later. */
 int tutti_fetch_drop(struct tutti_p2p_fetch *fetch);
-/* Bytes [first, first + bytes) of the message, at `data` in the layout that `layout` describes where that has a plan,
- * otherwise packed. 1: `job` is to be run; TUTTI_OK: the bytes are there; negative: a status. */
+/* Stores bytes [first, first + bytes) of the message, at `data` in the layout that `layout` describes if it has a
+ * plan, otherwise packed. 1: `job` must be run; TUTTI_OK: the bytes are stored; negative: a status. */
 int tutti_fetch_move(struct tutti_p2p_fetch *fetch, const struct tutti_endpoint_layout *layout, char *data,
                      uint64_t first, uint64_t bytes, struct tutti_pack_job *job);
-/* Packed bytes on the host, into the program's buffer. Of elements without a plan they are collected, and unpacked with
- * the last of them. A status. */
+/* Stores packed bytes of the host into the program's buffer. Elements without a plan are collected, and unpacked
+ * with the last of them. A status. */
 int tutti_recv_store(struct tutti_p2p_recv *recv, char *packed, uint64_t first, uint64_t bytes);
 
 #endif

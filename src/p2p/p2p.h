@@ -1,12 +1,12 @@
-/* Messages of device memory, as the door uses them: it matches, this room moves the data. An RTS goes in the message's
- * place, by whatever matches messages, and the protocols (protocols.h) do the rest.
+/* Messages of device memory, as the door uses them: the MPI matches, this room moves the data. An RTS takes the
+ * message's place in the MPI, and the protocols (protocols.h) do the rest.
  *
- * Among ranks of a node the RTS names a rendezvous (team/rndv.h). The receiver may fetch an offered message from where
- * it lies. If the receiver does not come soon, or cannot, the message is packed into scratch, piece after piece; where
- * the receiver can map no memory of the sender's, the transport carries it through pinned memory, part after part. So a
- * send is done when the data have left the program's buffer. That takes the receiver only where the scratch has no room
- * for the whole message: then it is asked to look at its receives wherever it waits, and if it does not come for long,
- * the message goes into pinned memory whole. To other nodes messages go in fragments (pipelined.h). */
+ * Among ranks of a node the RTS names a rendezvous (team/rndv.h). The receiver may fetch an offered message from the
+ * sender's buffer. If the receiver does not fetch soon, or cannot, the message is packed into scratch, piece after
+ * piece. If the receiver can map no memory of the sender, the transport carries it through pinned memory, part after
+ * part. So a send is done when the data have left the program's buffer. The receiver is needed only if the scratch
+ * has no room for the whole message. Then it is asked to look at its receives in every wait; if it does not for a
+ * long time, the whole message goes into pinned memory. Messages to other nodes go in fragments (pipelined.h). */
 #ifndef TUTTI_P2P_P2P_H
 #define TUTTI_P2P_P2P_H
 
@@ -17,48 +17,48 @@
 #include "progress/transport.h"
 #include "team/endpoint.h"
 
-/* What a rank's protocols work with. All of it belongs to the caller. */
+/* State of a rank's protocols. All of it belongs to the caller. */
 struct tutti_p2p_worker {
     struct tutti_endpoint *endpoint;   /* to ranks of the node; NULL: none */
     struct tutti_node *node;           /* of the transport's ranks */
     struct tutti_transport *transport; /* tags below TUTTI_RNDVS are this room's */
     struct tutti_pipelined *pipelined; /* to ranks of other nodes; NULL: none */
-    struct tutti_p2p_send *sends;      /* that are listed; NULL at first */
+    struct tutti_p2p_send *sends;      /* list of posted sends; NULL at first */
 };
 
-/* Rules, as messages ask them. */
+/* Rules of messages. */
 struct tutti_protocol_rules {
-    /* Number of the row that the next rule names for a message of so many bytes; -1 past the last. far: of messages to
-     * other nodes. *from: 0 at first. */
+    /* Number of the row that the next rule names for a message of so many bytes; -1 past the last rule. far: of
+     * messages to other nodes. *from: 0 at first. */
     int (*next)(int far, size_t bytes, int *from);
-    /* Why a message is staged by the rule that next() returned last. */
+    /* The reason for which the rule that next() returned last stages a message. */
     enum tutti_reason (*why)(int from);
 };
 
-/* Those of the sections `message` and `message_far`. The sender decides. */
+/* The rules of the sections `message` and `message_far`. The sender decides. */
 extern const struct tutti_protocol_rules tutti_rules_of_messages;
 
 /* ---- sender ---- */
 
 struct tutti_carried;                /* a part that the transport has */
 enum tutti_shown {                   /* how the rendezvous names the buffer */
-                   TUTTI_SHOWN_NOT,  /* not at all */
-                   TUTTI_SHOWN,      /* as one that the receiver may have to map */
-                   TUTTI_SHOWN_KNOWN /* as one that it has mapped and keeps so */
+                   TUTTI_SHOWN_NOT,  /* it does not */
+                   TUTTI_SHOWN,      /* as an allocation that the receiver may have to map */
+                   TUTTI_SHOWN_KNOWN /* as an allocation that the receiver keeps mapped */
 };
 
-/* One message at its sender. The caller fills the first members, zero is fine for those that it does not know, and
- * keeps the memory until tutti_p2p_data_out() and tutti_p2p_send_done() have returned 1. */
+/* One message at its sender. The caller fills the first members, zero for unknown ones, and keeps the memory until
+ * tutti_p2p_data_out() and tutti_p2p_send_done() have returned 1. */
 struct tutti_p2p_send {
-    struct tutti_elements elements; /* somebody else holds the plan */
+    struct tutti_elements elements; /* another owner holds the plan */
     uint64_t bytes;                 /* of the packed message */
     int gpu;                        /* whose kernels reach the elements */
     uint64_t since, patience;       /* since: when it was posted; ns more than usual that the receiver may take */
-    int now;                        /* 1: the data must leave the buffer before the receiver comes */
-    int agreed; /* 1: a block of a collective: it cannot be left to the MPI, and its receiver comes for every piece */
+    int now;                        /* 1: the data must leave the buffer before the receiver fetches */
+    int agreed; /* 1: a block of a collective: the MPI cannot carry it, and its receiver fetches every piece */
     /* Ranks of the node: */
-    struct tutti_rndv *rndv;          /* free, and afterwards NULL: it needs no care any more */
-    const char *lowest;               /* byte of the elements; NULL: they are not in one allocation */
+    struct tutti_rndv *rndv;          /* NULL once the rendezvous is free again */
+    const char *lowest;               /* lowest byte of the elements; NULL: they are not in one allocation */
     struct tutti_endpoint_memo *memo; /* NULL: none */
     /* Other nodes: */
     int to;            /* rank of the transport */
@@ -71,44 +71,43 @@ struct tutti_p2p_send {
     uint64_t packed;             /* pieces that are packed */
     struct tutti_carried *parts; /* that the transport has */
     unsigned part_count;
-    uint64_t carried,
-        carried_at; /* bytes that have been given to it so far; when the last part was given, or had gone */
-    int failed;     /* a status: what keeps the message from leaving whole */
-    struct tutti_p2p_send *next, **at; /* of the list */
+    uint64_t carried, carried_at;      /* bytes given to it so far; when the last part was given, or sent */
+    int failed;                        /* a status: why the message cannot be sent completely */
+    struct tutti_p2p_send *next, **at; /* links of the list */
 };
 
-/* The row that the first rule names for a message of so many bytes, to ranks of the node or (far) of others. NULL: the
- * message is left to the MPI; among ranks of the node the reason is set (core/reasons.h). */
+/* The row that the first rule names for a message of so many bytes, to ranks of the node or (far) of others. NULL:
+ * the MPI has the message; among ranks of the node the reason is set (core/reasons.h). */
 const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes);
-/* THE choice among ranks of the node: by the rules, the first whose protocol can carry the message; of that row and the
- * one that may stand in for it, what needs less. Posts the message, and returns the row; NULL: no protocol can, and the
- * reason is set. job: see tutti_protocol_ops. */
+/* THE choice among ranks of the node: the first rule whose protocol can carry the message; of that row and its
+ * substitute, the one that needs less. Posts the message, and returns the row; NULL: no protocol can, and the reason
+ * is set. job: see tutti_protocol_ops. */
 const struct tutti_protocol_row *tutti_p2p_choose(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
                                                   const struct tutti_protocol_rules *rules, struct tutti_pack_job *job);
 
 /* The caller serialises the calls below, of one worker. */
 
-/* The rendezvous has been posted: it is looked after from now on. */
+/* The rendezvous has been posted: it is polled from now on. */
 void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-/* Packs what has not been fetched in time, and further pieces of what is under way: one launch for each GPU. */
+/* Packs messages that were not fetched in time, and further pieces of messages under way: one launch for each GPU. */
 void tutti_p2p_poll(struct tutti_p2p_worker *worker);
-/* 1 where the data are out of the program's buffer: the rendezvous is let go. *status: TUTTI_OK, or why they never will
- * be received. */
+/* 1 if the data are out of the program's buffer: the rendezvous is released. *status: TUTTI_OK, or why they will
+ * never be received. */
 int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, int *status);
-/* 1 where the transport holds nothing of it. */
+/* 1 if the transport holds no part of it. */
 int tutti_p2p_send_done(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-/* TUTTI_OK as long as the receiver may come for it. */
+/* TUTTI_OK as long as the receiver may fetch it. */
 int tutti_p2p_alive(struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
 
 /* ---- receiver ---- */
 
-/* What an RTS of a rank of the node says. Plain bytes. */
+/* The content of an RTS of a rank of the node. Plain bytes. */
 struct tutti_rts_head {
     uint64_t key[2], sequence, bytes;
     int32_t number, rank; /* of the rendezvous; node rank of the sender */
 };
 
-/* One message at its receiver, whose RTS has come. */
+/* One message at its receiver, whose RTS has arrived. */
 struct tutti_p2p_recv {
     struct tutti_elements elements;       /* the plan is held by the owner */
     uint64_t capacity;                    /* packed bytes that fit */
@@ -120,28 +119,27 @@ struct tutti_p2p_recv {
     int (*unpack)(struct tutti_p2p_recv *recv, char *packed);
     /* The result: */
     int ended;     /* 1: it is complete, or has failed */
-    int status;    /* then */
+    int status;    /* the status, once it is complete */
     int truncated; /* 1: it is longer than `capacity`, and nothing was stored */
     /* The protocols' own: */
-    int demanded;            /* 1: the sender is asked to pack: its buffer is not tried any more */
+    int demanded;            /* 1: the sender was asked to pack: its buffer is not tried any more */
     uint64_t taken;          /* pieces of a rendezvous that have been taken */
     uint64_t came;           /* bytes that the transport has carried */
-    struct tutti_part *part; /* not NULL: a part is coming by the transport */
+    struct tutti_part *part; /* not NULL: a part that the transport is receiving */
     char *assembly;          /* not NULL: the packed message, of elements without a plan */
     int begun;               /* 1: fragments were asked for */
     struct tutti_incoming *in;
 };
 
-/* Messages that are fetched together. at(): number i of n; NULL: there is nothing to fetch of it. */
+/* Messages that are fetched together. at(): number i of n; NULL: it is not to be fetched. */
 struct tutti_p2p_fetching {
     struct tutti_p2p_worker *worker;
     struct tutti_p2p_recv *(*at)(const struct tutti_p2p_fetching *fetching, int i);
     int n;
 };
-/* Fetches their data, all at once as far as they can be fetched now, in one launch for each GPU; with `wait` all of
- * them. */
+/* Fetches as much as can be fetched now, in one launch for each GPU; with `wait` all of them. */
 void tutti_p2p_fetch_all(struct tutti_p2p_fetching *fetching, int wait);
-/* Asks for the fragments of a message of another node; again does nothing. */
+/* Asks for the fragments of a message of another node; repeated calls do nothing. */
 void tutti_p2p_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv);
 
 #endif

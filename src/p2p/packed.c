@@ -1,19 +1,19 @@
-/* Protocol `packed`: the sender packs the message into its scratch, from where the receiver's kernel fetches it. A
- * message for which the scratch is too small passes through it piece after piece. */
+/* Protocol `packed`: the sender packs the message into its scratch, and the receiver's kernel fetches it from there.
+ * A message larger than the scratch passes through it piece after piece. */
 #include "core/clock.h"
 #include "core/log.h"
 #include "p2p/own.h"
 #include "team/node.h"
 
 enum {
-    GRACE_BYTES = 100,           /* bytes for each of which the receiver may take a nanosecond more */
-    GRACE_ROOM_NS = 5000000,     /* how long scratch may have no room for a message that its receiver has asked for */
-    GRACE_CARRIED_NS = 100000000 /* how long the receiver may stay away where the data must go through host memory */
+    GRACE_BYTES = 100,           /* the receiver gets a nanosecond more for so many bytes */
+    GRACE_ROOM_NS = 5000000,     /* how long scratch may be full for a message that its receiver has asked for */
+    GRACE_CARRIED_NS = 100000000 /* how long the receiver may be absent before the data go through host memory */
 };
 
 /* ---- sender ---- */
 
-/* The next pieces that there is room for. 0: none. */
+/* Takes the next free pieces. 0: there is no room. */
 static unsigned packed_next(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send,
                             struct tutti_pack_job *job)
 {
@@ -33,7 +33,7 @@ void tutti_packed_add(struct tutti_p2p_send *send, uint64_t pieces)
     atomic_store_explicit(&send->rndv->packed, send->packed, memory_order_release);
 }
 
-/* The receiver of a collective learns of the allocation on the way. */
+/* The receiver of a collective learns of the allocation this way. */
 static int packed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     if (send->agreed)
@@ -41,9 +41,7 @@ static int packed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *se
     return 1;
 }
 
-/* Room for all of the message, so that the rest needs this rank alone; a receiver that comes for every piece needs
- * less.
- */
+/* Room for the whole message needs no other rank; if the receiver fetches every piece, less is enough. */
 static enum tutti_protocol_cost packed_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, !send->agreed);
@@ -69,8 +67,8 @@ static int packed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     return 1;
 }
 
-/* Piece after piece only if the receiver has asked for it, which then comes for each; otherwise whole. Where the
- * receiver has not mapped the scratch, or has no use for it, the message is carried. */
+/* Piece after piece only if the receiver has asked for it and so fetches each; otherwise whole. If the receiver has
+ * not mapped the scratch, or cannot use it, the message is carried. */
 void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                        uint64_t waited)
 {
@@ -90,7 +88,7 @@ void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     batch->of[batch->n++] = send;
 }
 
-/* Further pieces of a message in scratch; the receiver is to take some where there is no room. */
+/* Packs further pieces of a message in scratch; asks the receiver to take some if there is no room. */
 static void packed_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                         uint64_t now)
 {
@@ -106,7 +104,7 @@ static void packed_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
 
 /* ---- receiver ---- */
 
-/* Those pieces are taken. 1: they were the last. */
+/* Those pieces have been taken. 1: they were the last. */
 static int packed_fetched(struct tutti_p2p_fetch *f)
 {
     f->recv->taken += f->pieces;
@@ -114,8 +112,8 @@ static int packed_fetched(struct tutti_p2p_fetch *f)
     return f->recv->taken == tutti_pieces(f->recv->bytes, f->rndv->piece);
 }
 
-/* Where the pieces are, for the first of these GPUs that reaches them. One has the scratch mapped. The sender may have
- * gone on to what it does not send descriptors from. */
+/* The address of the pieces, for the first of these GPUs that reaches them. One GPU has the scratch mapped. The
+ * sender may be in a call in which it does not send descriptors. */
 static enum tutti_reaching find_pieces(struct tutti_p2p_fetch *f, const int *gpus, int n,
                                        struct tutti_endpoint_run *run)
 {
@@ -130,8 +128,8 @@ static enum tutti_reaching find_pieces(struct tutti_p2p_fetch *f, const int *gpu
     return there != TUTTI_REACHED && later ? TUTTI_REACH_LATER : there;
 }
 
-/* The sender has packed them when this process had mapped its scratch, for a GPU that the program has reset since: that
- * one is worked on once more, since nobody else has the data. */
+/* The sender has packed them when this process had mapped its scratch, for a GPU that the program has since reset.
+ * That GPU is used once more, since the data exist only there. */
 static enum tutti_reaching find_after_reset(struct tutti_p2p_fetch *f, struct tutti_endpoint_run *run)
 {
     int gpus[TUTTI_ENDPOINT_GPUS];

@@ -1,4 +1,4 @@
-/* What both sides of the protocol share: tags, keys, lengths of fragments. */
+/* Shared by both sides of the protocol: tags, keys, lengths of fragments. */
 #include "p2p/pipelined.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { WORD = 64 };
 
-/* A tag of a sender is used again when its last message has been received, so what follows under it is newer. */
+/* A sender uses a tag again when its last message has been received, so a later RTS with it is newer. */
 struct tutti_heard {
     uint64_t of; /* rank << 32 | tag */
     uint64_t sequence;
@@ -68,7 +68,7 @@ int tutti_pipelined_knows(const struct tutti_pipelined *pipelined, const struct 
     return memcmp(rts->key, pipelined->key, sizeof rts->key) == 0;
 }
 
-/* A short message has shorter ones, so that there is something to do at the same time, a very long one longer ones. */
+/* A short message has shorter fragments, so that packing and sending overlap; a very long one has longer ones. */
 uint64_t tutti_pipelined_fragment(uint64_t bytes)
 {
     const uint64_t usual = (uint64_t)tutti_settings()->message_chunk;

@@ -1,6 +1,5 @@
-/* The receiver: fragments come into pinned memory, from where a kernel puts them where they belong; where the program's
- * buffer is host memory, straight there if the elements are one run of bytes. Each fragment is received, and then
- * stored unless it is received where it belongs. */
+/* The receiver. Fragments arrive in pinned memory, from where a kernel stores them in the buffer. If the buffer is
+ * host memory and the elements are one run of bytes, they are received in place. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -68,7 +67,7 @@ static int receive_ready(void *with, uint64_t i)
     return 1;
 }
 
-/* What the transport or the device may still use is lost. */
+/* Memory that the transport or the device may still use is lost. */
 static void receive_ended(void *with, uint64_t i, enum tutti_task_end how)
 {
     struct tutti_incoming *in = with;
@@ -151,7 +150,7 @@ static enum way way_of(struct tutti_incoming *in, uint64_t capacity)
         return DROPPED;
     if (!e->plan)
         return AS_A_WHOLE;
-    if (!device || !device->active()) { /* so nothing lies there */
+    if (!device || !device->active()) { /* so no element lies there */
         e->places = (struct tutti_places){.gpu = -1};
         e->placed = 1;
     }
@@ -160,7 +159,7 @@ static enum way way_of(struct tutti_incoming *in, uint64_t capacity)
     return e->whole ? STRAIGHT : BY_HOST;
 }
 
-/* Host memory, and where pinned memory is needed one piece, so that there is a way to the end. */
+/* Takes host memory, and one piece of pinned memory if it is needed, so that the message can always be finished. */
 static int equip(struct tutti_incoming *in)
 {
     const uint64_t few = in->n < DEPTH ? in->n : DEPTH;
@@ -176,7 +175,7 @@ static int equip(struct tutti_incoming *in)
     return in->memory != NULL;
 }
 
-/* What the sender's side of this protocol writes, and nothing else: the numbers are used as they are. */
+/* Accepts only what the sender's side of this protocol writes: the numbers are used without further checks. */
 static int is_sound(const struct tutti_pipelined *p, const struct tutti_pipelined_rts *rts)
 {
     return rts->bytes > 0 && rts->fragment > 0 && rts->fragment <= rts->bytes && rts->fragment <= TUTTI_TRANSFER_MOST &&

@@ -9,8 +9,8 @@
 
 enum {
     AHEAD = 4,          /* fragments that are being packed at a time */
-    DEPTH = 8,          /* where the receiver is waited for: packed and on their way */
-    GRACE_NS = 3000000, /* how long it may take none before more memory is taken */
+    DEPTH = 8,          /* with a grant to wait for: packed and under way */
+    GRACE_NS = 3000000, /* time without a fragment taken after which more memory is taken */
     SPARES = 8,
     SPARE_FRAGMENTS = 256 /* of those that are kept */
 };
@@ -24,7 +24,7 @@ struct tutti_outgoing {
     int gpu, to, tag, status;
     atomic_int holders;                        /* the call that carries it; the schedule */
     atomic_int ended;                          /* the schedule has */
-    _Atomic uint64_t begun, sent, gone, limit; /* fragments: being packed from begun on ...; most that are in memory */
+    _Atomic uint64_t begun, sent, gone, limit; /* fragments: being packed, from begun on ...; the limit in memory */
     struct sent {
         struct tutti_fragment *fragment;
         struct tutti_copy_task pack;
@@ -44,7 +44,7 @@ static void count(_Atomic uint64_t *counter)
     atomic_fetch_add_explicit(counter, 1, memory_order_release);
 }
 
-/* 1 where the fragment may be packed: not more are in memory than the limit says. */
+/* 1 if the fragment may be packed: the number in memory is limited. */
 static int pack_ready(void *with, uint64_t i)
 {
     struct tutti_outgoing *out = with;
@@ -66,7 +66,7 @@ static void pack_begun(void *with, uint64_t i)
     count(&((struct tutti_outgoing *)with)->begun);
 }
 
-/* A fragment that the device or the transport may still use when the schedule has failed is kept. */
+/* A fragment that the device or the transport may still use after a failure is kept. */
 static void lose_fragment(struct tutti_outgoing *out, uint64_t i)
 {
     out->part[i].fragment = NULL;
@@ -129,7 +129,7 @@ void tutti_outgoing_spare(struct tutti_pipelined *p)
     p->spares = 0;
 }
 
-/* The lock is held. Which one is to go instead; NULL: none. */
+/* The lock is held. The spare one to be replaced; NULL: there is no spare one. */
 static struct tutti_outgoing *keep(struct tutti_pipelined *p, struct tutti_outgoing *out)
 {
     struct tutti_outgoing **last = &p->spare, *old = NULL;
@@ -274,10 +274,10 @@ struct carry {
     struct tutti_outgoing *out;
     int (*granted)(void *with);
     void *with;
-    uint64_t since, moves; /* since when nothing has moved */
+    uint64_t since, moves; /* time of the last progress */
 };
 
-/* 1 where the transport has all fragments. */
+/* 1 if the transport has all fragments. */
 static int carried(void *with)
 {
     struct carry *c = with;

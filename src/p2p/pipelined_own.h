@@ -13,8 +13,8 @@ struct tutti_pipelined {
     struct tutti_step *step;
     uint64_t key[2];
     int first_tag, tags;
-    pthread_mutex_t fetching; /* of the receives' begun and in */
-    pthread_mutex_t lock;     /* of all below */
+    pthread_mutex_t fetching; /* protects the receives' begun and in */
+    pthread_mutex_t lock;     /* protects everything below */
     uint64_t sequence, *used;
     struct tutti_heard *heard;    /* RTSs that were taken: the last of each sender and tag */
     struct tutti_outgoing *spare; /* with schedules that can be started again */
@@ -29,9 +29,9 @@ static inline uint64_t tutti_fragment_bytes(uint64_t bytes, uint64_t fragment, u
 
 enum { TUTTI_FRAGMENTS_MOST = 65536 }; /* of a message */
 
-/* pipelined.c. Writes down that the RTS is taken: see tutti_incoming_start(). */
+/* pipelined.c. Records that the RTS is taken: see tutti_incoming_start(). */
 int tutti_pipelined_hear(struct tutti_pipelined *p, const struct tutti_pipelined_rts *rts);
-/* The lock is held. A tag, the least that is free, so that receivers remember few; or -1. */
+/* The lock is held. The least free tag, so that receivers remember few; or -1. */
 int tutti_pipelined_take_tag(struct tutti_pipelined *p);
 void tutti_pipelined_give_tag(struct tutti_pipelined *p, int tag);
 /* pipelined_out.c: frees the spare ones. */

@@ -1,4 +1,4 @@
-/* The row of the protocol `pipelined`: its operations, made of what both sides of it offer (pipelined.h). */
+/* The row of the protocol `pipelined`: its operations, made of the functions of both sides (pipelined.h). */
 #include "core/log.h"
 #include "core/status.h"
 #include "p2p/own.h"
@@ -78,7 +78,7 @@ static void pipelined_end(struct tutti_p2p_recv *recv, struct tutti_incoming *in
     tutti_recv_end(recv, status);
 }
 
-/* Several calls may look at one message: one of them asks for the fragments, one ends it. */
+/* Several calls may poll one message: one of them asks for the fragments, one ends it. */
 static int pipelined_fetch(struct tutti_p2p_fetch *fetch, struct tutti_pack_job *job)
 {
     struct tutti_p2p_recv *recv = fetch->recv;

@@ -4,7 +4,7 @@
 
 #include "team/rndv.h"
 
-/* The MPI carries what is staged. A message that cannot be left to the MPI is shown to its receiver instead. */
+/* The MPI carries staged messages. A message that the MPI cannot have is offered to its receiver instead. */
 static const struct tutti_protocol_ops tutti_staged_ops = {.instead = TUTTI_PROTOCOL_direct};
 
 const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS] = {

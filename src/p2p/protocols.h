@@ -1,6 +1,5 @@
-/* The protocols of messages: one row each, made from tutti/protocols.def, with the operations of its file. The rules
- * name rows; a message takes the one that tutti_p2p_choose() (p2p.h) chooses. No code outside of a row's own file knows
- * which protocol it deals with. */
+/* The protocols of messages: one row each, made from tutti/protocols.def, with the operations of its file. Rules
+ * name rows; tutti_p2p_choose() (p2p.h) chooses one for a message. Only a row's own file knows which protocol it is. */
 #ifndef TUTTI_P2P_PROTOCOLS_H
 #define TUTTI_P2P_PROTOCOLS_H
 
@@ -21,61 +20,61 @@ enum tutti_protocol {
     TUTTI_PROTOCOLS
 };
 
-/* What a protocol still needs before the message can go. The least is best. */
+/* What a protocol still needs before the message can be sent. The least is best. */
 enum tutti_protocol_cost {
     TUTTI_COST_READY,
-    TUTTI_COST_MAP,  /* the receiver has to map memory of the sender first, or to ask for something else */
-    TUTTI_COST_NEVER /* the message cannot go by this protocol now */
+    TUTTI_COST_MAP,  /* the receiver must first map memory of the sender, or ask for another protocol */
+    TUTTI_COST_NEVER /* this protocol cannot carry the message now */
 };
 
-/* All of them are local and never wait. NULL: the protocol has nothing to do there. */
+/* All operations are local and never wait. NULL: nothing to do. */
 struct tutti_protocol_ops {
     /* -- sender -- */
-    /* 1 where the protocol can carry this message at all. */
+    /* 1 if the protocol can carry this message at all. */
     int (*can)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-    /* What it needs for this message, which it can carry. May take what post() uses. */
+    /* What it needs for this message, which it can carry. May take resources that post() uses. */
     enum tutti_protocol_cost (*cost)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-    /* Makes the message ready for its receiver, so that the RTS can be sent. 0: it is not, and nothing has changed.
-     * job: NULL: packs what it has to; otherwise the packing is left to the caller where job->bytes > 0 afterwards.
-     * NULL: the MPI carries the message. */
+    /* Makes the message ready for its receiver, so that the RTS can be sent. 0: not possible, and nothing has
+     * changed. job: NULL: packs what is necessary; otherwise the caller packs if job->bytes > 0 afterwards. NULL:
+     * the MPI carries the message. */
     int (*post)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_pack_job *job);
-    /* A posted message, at the time `now`: the next piece, or another way where the receiver does not come. Packing
-     * jobs are added to the batch. */
+    /* Advances a posted message, at the time `now`: the next piece, or another way if the receiver does not fetch.
+     * Packing jobs are added to the batch. */
     void (*poll)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                  uint64_t now);
     /* No RTS of the posted message was sent. */
     void (*cancel)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
     /* -- receiver -- */
-    /* Takes the message as far as it can be taken now. 1: *job is to be run on fetch->gpu, many in one launch, and
-     * fetched() called then; 0: later; -1: the message is complete, or has failed. */
+    /* Fetches as much of the message as possible now. 1: *job must be run on fetch->gpu, many in one launch, and
+     * then fetched() called; 0: later; -1: the message is complete, or has failed. */
     int (*fetch)(struct tutti_p2p_fetch *fetch, struct tutti_pack_job *job);
     /* The job has been run. 1: the message is complete. */
     int (*fetched)(struct tutti_p2p_fetch *fetch);
-    /* The message is too long for the buffer. 1: its sender may be let go; 0: later. */
+    /* The message is too long for the buffer. 1: its sender may be released; 0: later. */
     int (*drop)(struct tutti_p2p_fetch *fetch);
     /* -- both -- */
-    enum tutti_protocol instead; /* of the same message, where this one is not READY; TUTTI_PROTOCOLS: none */
+    enum tutti_protocol instead; /* the substitute, if this row is not READY; TUTTI_PROTOCOLS: there is no substitute */
 };
 
 struct tutti_protocol_row {
     const char *name;
     int reaches[2];             /* ranks of the node; of other nodes */
-    enum tutti_outcome outcome; /* of messages that go by it, for counters */
+    enum tutti_outcome outcome; /* its outcome in the counters */
     const char *reason;
     const char *text;
     const struct tutti_protocol_ops *ops;
 };
 extern const struct tutti_protocol_row tutti_protocols[TUTTI_PROTOCOLS];
 
-/* The operations that serve a rendezvous in this state (enum tutti_rndv_state): post and fetch may differ in protocol,
- * as the sender packs what the receiver does not fetch in time. NULL: it needs nothing now. */
+/* The operations for a rendezvous in this state (enum tutti_rndv_state). They may be another protocol's than the
+ * posting one, as the sender packs what the receiver does not fetch in time. NULL: nothing to do now. */
 const struct tutti_protocol_ops *tutti_protocol_at(uint32_t state);
 
-/* direct.c, packed.c, carried.c, pipelined.c. carried: what packed becomes where the receiver can map nothing of the
- * sender's; the rules do not name it. */
+/* direct.c, packed.c, carried.c, pipelined.c. carried: the fallback of packed if the receiver can map nothing of the
+ * sender; the rules do not name it. */
 extern const struct tutti_protocol_ops tutti_direct_ops, tutti_packed_ops, tutti_carried_ops, tutti_pipelined_ops;
 
-/* What rules of messages to ranks of the node name. */
+/* The names in rules of messages to ranks of the node. */
 extern const struct tutti_names tutti_protocol_names;
 
 #endif

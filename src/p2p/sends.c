@@ -1,4 +1,4 @@
-/* Sends to ranks of the node that have been posted: bringing them on until their data have left. */
+/* Polls posted sends to ranks of the node until their data have left. */
 #include <stdatomic.h>
 
 #include "core/clock.h"
@@ -23,7 +23,7 @@ static void send_unlist(struct tutti_p2p_send *send)
     send->at = NULL;
 }
 
-/* 1 where the data are out of the program's buffer, or are wanted no more. */
+/* 1 if the data are out of the program's buffer, or are not wanted any more. */
 static int is_out(const struct tutti_p2p_send *send)
 {
     switch (atomic_load_explicit(&send->rndv->state, memory_order_acquire)) {

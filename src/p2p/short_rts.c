@@ -36,8 +36,8 @@ void tutti_short_rts_write(struct tutti_p2p_worker *worker, const struct tutti_r
     memset(text + n, 0, bytes - n);
 }
 
-/* 1 where `text` is the RTS of this rendezvous. The state is read before the sequence: of a rendezvous that is used
- * again meanwhile that is another one then. */
+/* 1 if `text` is the RTS of this rendezvous. The state is read before the sequence: if the rendezvous is used again
+ * meanwhile, the sequence differs. */
 static int is_of(const struct tutti_node *node, const struct tutti_rndv *rndv, int tag, const unsigned char *text,
                  size_t bytes, uint64_t *sequence)
 {

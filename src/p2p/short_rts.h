@@ -18,7 +18,7 @@ enum { TUTTI_SHORT_RTS_LEAST = 8 }; /* bytes */
 /* Local. Writes the RTS of a rendezvous of this rank that has its tag and its bytes, TUTTI_SHORT_RTS_LEAST or more:
  * as many. */
 void tutti_short_rts_write(struct tutti_p2p_worker *worker, const struct tutti_rndv *rndv, unsigned char *text);
-/* Local. 1 where `text`, a message with this tag of so many bytes, is an RTS for this rank: *out. */
+/* Local. 1 if `text`, a message with this tag of so many bytes, is an RTS for this rank: *out. */
 int tutti_short_rts_read(struct tutti_p2p_worker *worker, int tag, const unsigned char *text, size_t bytes,
                          struct tutti_rts_head *out);
 

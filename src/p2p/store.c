@@ -1,6 +1,6 @@
-/* What the receivers of messages of the node share: putting bytes into the program's buffer, and the end of a message.
- * Kernels of the GPU that holds the buffer store them. Where that GPU reaches nothing of the sender's, or the buffer is
- * on the host, another GPU that the program has used takes them into pinned memory. */
+/* Shared by receivers of messages of the node: storing bytes in the program's buffer, and the end of a message.
+ * Kernels of the buffer's GPU store them. If that GPU reaches no memory of the sender, or the buffer is on the host,
+ * another GPU that the program has used copies them into pinned memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ void tutti_fetch_gpus(struct tutti_p2p_fetch *f)
     f->n = n;
 }
 
-/* 1 where the receiver's buffer lies on f->gpu. Kernels reach pinned memory too, but copy engines fill it faster. */
+/* 1 if the receiver's buffer lies on f->gpu. Kernels reach pinned memory too, but copy engines fill it faster. */
 static int is_direct(const struct tutti_p2p_fetch *f)
 {
     const struct tutti_places *places = &f->recv->elements.places;
@@ -78,15 +78,15 @@ static int is_direct(const struct tutti_p2p_fetch *f)
            (places->gpu < 0 || places->gpu == f->gpu);
 }
 
-/* 1 where a copy engine can store packed bytes into the receiver's buffer as they come. */
+/* 1 if a copy engine can store packed bytes directly into the receiver's buffer. */
 static int is_copied(const struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout)
 {
     const struct tutti_places *places = &f->recv->elements.places;
     return f->recv->elements.plan && f->recv->elements.whole && !layout->plan && !places->host && !places->spread;
 }
 
-/* `job` reads bytes [first, first + bytes) of the message, in the layout of `layout` where that has a plan, otherwise
- * packed, from `data` on; it stores them into the buffer. */
+/* `job` reads bytes [first, first + bytes) of the message from `data` on, in the layout of `layout` if it has a
+ * plan, otherwise packed; it stores them in the buffer. */
 static void fill_job(const struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout, char *data,
                      uint64_t first, uint64_t bytes, struct tutti_pack_job *job)
 {
@@ -115,7 +115,7 @@ static void fill_job(const struct tutti_p2p_fetch *f, const struct tutti_endpoin
     }
 }
 
-/* The same by way of pinned memory, at once. */
+/* The same through pinned memory, at once. */
 static int through_host(struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout, char *data,
                         uint64_t first, uint64_t bytes)
 {
