@@ -7,7 +7,7 @@
 #include "mpi/real/errors.h"
 #include "mpi/request/waits.h"
 
-/* The end of a staged call that receives into `stage`: copies back what came, gives the memory back. */
+/* The end of a staged call that receives into `stage`: copies the received elements out, and frees the memory. */
 static int tutti_stage_end(const char *call, MPI_Comm comm, int code, int done, struct tutti_stage *stage,
                            const MPI_Status *status)
 {

@@ -2,7 +2,7 @@
 
 #include "mpi/real/errors.h"
 
-/* Why the message was not fetched, as far as its receiver knows. */
+/* The reason for which the message was not fetched, as far as its receiver knows it. */
 static enum tutti_reason reason_of(MPI_Comm comm, const MPI_Status *status, MPI_Count bytes)
 {
     if (!tutti_endpoint && !tutti_far_on)
@@ -39,7 +39,7 @@ void tutti_count_receive(const char *call, const struct tutti_recv_request *recv
                              far ? "pipelined from another node" : "fetched from the sender", NULL, recv->core.bytes);
     } else {
         const MPI_Count bytes = tutti_received(status);
-        if (bytes > 0 && (uint64_t)bytes > stage->bytes) { /* it has come into memory of its own (landing.h) */
+        if (bytes > 0 && (uint64_t)bytes > stage->bytes) { /* it was received into memory of its own (landing.h) */
             count_failure(call, MPI_ERR_TRUNCATE);
             return;
         }

@@ -1,11 +1,11 @@
-/* Counting messages: sends when they begin, receives when they have ended, at each start of persistent ones. */
+/* Counts messages: sends at their start, receives at their end, persistent ones at each start. */
 #ifndef TUTTI_MPI_COUNTED_H
 #define TUTTI_MPI_COUNTED_H
 
 #include "mpi/bounce/stage.h"
 #include "mpi/message/rndv_recv.h"
 
-/* Nothing goes to, or comes from, MPI_PROC_NULL: the MPI gets the program's own buffer, which it does not touch. */
+/* The peer is MPI_PROC_NULL: the MPI gets the program's own buffer, which it does not touch. */
 static inline int tutti_is_nobody(const char *call, int peer)
 {
     if (likely(peer != MPI_PROC_NULL))
@@ -14,16 +14,16 @@ static inline int tutti_is_nobody(const char *call, int peer)
     return 1;
 }
 
-/* A send that the MPI makes, from what has been staged; nothing where the stage is the program's buffer. reason: as
- * tutti_why_take() gives it. */
+/* A send that the MPI makes from staged memory; nothing if the stage is the program's buffer. reason: that of
+ * tutti_why_take(). */
 static inline void tutti_count_send(const char *call, const struct tutti_stage *stage, enum tutti_reason reason)
 {
     if (stage->staged)
         tutti_count_staged(call, reason, tutti_stage_how(stage), tutti_stage_bytes(stage));
 }
 
-/* A receive that has ended with this code. recv: NULL where it could not be an RTS. Nothing where it was a message from
- * host memory into host memory. Local; call it before the stage is closed. */
+/* A receive that has ended with this code. recv: NULL if it could not be an RTS. Nothing for a message from host
+ * memory into host memory. Local; called before the stage is closed. */
 void tutti_count_receive(const char *call, const struct tutti_recv_request *recv, const struct tutti_stage *stage,
                          MPI_Comm comm, const MPI_Status *status, int code);
 

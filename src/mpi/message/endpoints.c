@@ -23,7 +23,7 @@ int tutti_endpoint_everywhere;
 atomic_int tutti_endpoint_blinded;
 static MPI_Comm tutti_endpoint_box; /* over MPI_COMM_WORLD: the transport of messages */
 
-/* Ranks in MPI_COMM_WORLD of the ranks of communicators that messages are sent over; -1: not of it. */
+/* Rank in MPI_COMM_WORLD of each rank of the communicators that messages are sent over; -1: not in it. */
 static struct peers {
     MPI_Comm comm;
     int n, *world; /* NULL: free */
@@ -46,7 +46,7 @@ static int has_come(void *with)
     return own->code != MPI_SUCCESS || flag;
 }
 
-/* Asked of the MPI itself, with a message to this rank. */
+/* Asks the MPI itself, with a message to this rank. */
 static int get_status_ends_persistent(void)
 {
     struct own_message own = {.code = MPI_SUCCESS};
@@ -61,7 +61,7 @@ static int get_status_ends_persistent(void)
     tutti_progress_wait(&(const struct tutti_wait){.done = has_come, .with = &own});
     tutti_next.MPI_Wait(&own.request, &status);
     tutti_next.MPI_Request_free(&own.request);
-    return own.code != MPI_SUCCESS || status.MPI_SOURCE != self; /* the second look says it */
+    return own.code != MPI_SUCCESS || status.MPI_SOURCE != self; /* the second query returns it */
 }
 
 static void poll_offers(void)
@@ -82,7 +82,7 @@ void tutti_endpoints_open(void)
         scratch = (size_t)(tutti_door.device->channel_mb / 2) << 20;
     if (tutti_door.device && !tutti_door.aware)
         tutti_endpoint_declare(tutti_door.node);
-    /* On all ranks, whatever their devices, and whether or not their MPI takes device memory. */
+    /* On all ranks, with any device, also if their MPI takes device memory. */
     if (tutti_next.MPI_Comm_dup(tutti_handles.world, &tutti_endpoint_box) != MPI_SUCCESS) {
         tutti_endpoint_box = tutti_handles.no_comm;
         return;
@@ -92,7 +92,7 @@ void tutti_endpoints_open(void)
     tutti_transport_over(&transport, tutti_endpoint_box);
     const int last = tutti_own_last_tag();
     transport.base.tags = last < INT_MAX ? last + 1 : last;
-    tutti_transport_tags(&transport.base, TUTTI_RNDVS); /* the first range: the number of a rendezvous is its tag */
+    tutti_transport_tags(&transport.base, TUTTI_RNDVS); /* the first range: a rendezvous's number is its tag */
     if (!tutti_door.aware)
         tutti_endpoint = tutti_endpoint_new(tutti_door.node, tutti_door.device, scratch);
     tutti_p2p =

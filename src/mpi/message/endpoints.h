@@ -1,6 +1,6 @@
 /* Messages between ranks of a node, and from a rank to itself, that the MPI matches and does not carry
- * (team/endpoint.h). In place of the message the MPI takes a short one, an RTS, which names a rendezvous. Whoever
- * receives looks at RTSs of their length and fetches the data; statuses and probes tell the length of the message. */
+ * (team/endpoint.h). In place of the message the MPI takes a short one, an RTS, which names a rendezvous. Receives
+ * recognise RTSs by their length and fetch the data; statuses and probes report the length of the message. */
 #ifndef TUTTI_MPI_ENDPOINTS_H
 #define TUTTI_MPI_ENDPOINTS_H
 
@@ -13,16 +13,16 @@
 #include "p2p/short_rts.h"
 #include "team/endpoint.h"
 
-/* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. Messages of programs that
- * are as long are known by the key. */
+/* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. The key tells RTSs
+ * from messages of the program that are as long. */
 enum { TUTTI_RTS_BYTES = 480 };
-/* The bytes of the shortest message that a rendezvous may stand for: an RTS is not longer than a message, and below
- * TUTTI_RTS_BYTES as long (p2p/short_rts.h). */
+/* The length of the shortest message that a rendezvous may stand for. An RTS is not longer than its message, and as
+ * long as a message below TUTTI_RTS_BYTES (p2p/short_rts.h). */
 enum { TUTTI_MESSAGE_SHORTEST = TUTTI_SHORT_RTS_LEAST };
-/* From so many bytes on each receive looks for RTSs, also before the program has met a GPU. */
+/* From this length on each receive looks for RTSs, also before the program has met a GPU. */
 enum { TUTTI_MESSAGE_LOOKED = 512 };
 
-/* REPLACED: as TUTTI_SEND, into a buffer that is received into: the data leave it before the call returns. */
+/* REPLACED: as TUTTI_SEND, from a buffer that is received into: the data leave it before the call returns. */
 enum tutti_send_mode { TUTTI_SEND, TUTTI_SEND_SYNCHRONOUS, TUTTI_SEND_BUFFERED, TUTTI_SEND_READY, TUTTI_SEND_REPLACED };
 
 /* Arguments of a send. */
@@ -36,8 +36,8 @@ struct tutti_message {
     enum tutti_send_mode mode;
 };
 
-extern struct tutti_endpoint *tutti_endpoint; /* NULL: messages are the MPI's alone */
-extern struct tutti_p2p_worker tutti_p2p;     /* what the protocols work with, over tutti_endpoint_box */
+extern struct tutti_endpoint *tutti_endpoint; /* NULL: the MPI carries all messages */
+extern struct tutti_p2p_worker tutti_p2p;     /* state of the protocols, over tutti_endpoint_box */
 extern int tutti_far_on;                      /* 1: messages to other nodes may be pipelined, see far.h */
 extern int tutti_endpoint_everywhere;         /* 1: on all ranks of the node; the same on all of them */
 
@@ -56,7 +56,8 @@ static inline struct tutti_elements tutti_message_elements(const void *buffer, M
                                    .whole = layout->in_order && (layout->solid || count == 1)};
 }
 
-/* Why this process has no endpoint to this rank of the communicator (no_comm: to any), where tutti_endpoint is NULL. */
+/* The reason for which this process has no endpoint to this rank of the communicator (no_comm: to any), if
+ * tutti_endpoint is NULL. */
 enum tutti_reason tutti_endpoints_why(MPI_Comm comm, int rank);
 
 /* Node rank of a rank of the communicator (of the other group of an intercommunicator), which may be this process; -1:
@@ -64,24 +65,24 @@ enum tutti_reason tutti_endpoints_why(MPI_Comm comm, int rank);
 int tutti_endpoints_peer(MPI_Comm comm, int rank);
 /* The same in MPI_COMM_WORLD, this process too. */
 int tutti_endpoints_world(MPI_Comm comm, int rank);
-/* tutti_endpoint_poll(); of a buffer on a GPU this rank takes rendezvous from now on. */
+/* Calls tutti_endpoint_poll(); for a buffer on a GPU this rank takes rendezvous from now on. */
 void tutti_endpoints_poll(const void *buffer);
-/* Collective over the team, quietly: its communicator gets a stream on `gpu`. Messages between its ranks need no memory
- * to be mapped afterwards. */
+/* Collective over the team, quiet: its communicator gets a stream on `gpu`. Afterwards messages between its ranks
+ * need no memory to be mapped. */
 void tutti_endpoints_connect(struct tutti_team *team, int gpu);
-/* A communicator's handle may be given to another one from now on. */
+/* Another communicator may get this handle from now on. */
 void tutti_endpoints_comm_freed(void);
 
-/* 1 where receives of all lengths look for RTSs: the program has met a GPU. */
+/* 1 if receives of all lengths look for RTSs: the program has met a GPU. */
 static inline int tutti_endpoint_short(void)
 {
     return tutti_endpoint && (tutti_endpoint_listens(tutti_endpoint) || tutti_door.device->active());
 }
-extern atomic_int tutti_endpoint_blinded; /* 1: receives may be open that know no short RTSs */
-/* A receive that looks for no short RTS may be open from now on while the program meets a GPU. 1: it has met one
- * meanwhile, so the receive has to look. */
+extern atomic_int tutti_endpoint_blinded; /* 1: open receives may ignore short RTSs */
+/* A receive that ignores short RTSs may be open from now on, also when the program meets a GPU. 1: it has met one
+ * meanwhile, so the receive must look. */
 int tutti_endpoints_blind(void);
-/* 1 where a message of so many elements may be an RTS. Cheap. */
+/* 1 if a message of so many elements may be an RTS. Cheap. */
 static inline int tutti_endpoint_may(MPI_Count count, MPI_Datatype type)
 {
     if (likely(!tutti_endpoint && !tutti_far_on) || count <= 0 || tutti_inside)
@@ -91,7 +92,7 @@ static inline int tutti_endpoint_may(MPI_Count count, MPI_Datatype type)
     return unlikely(tutti_endpoint && !atomic_load_explicit(&tutti_endpoint_blinded, memory_order_relaxed)) &&
            tutti_endpoints_blind();
 }
-/* The same of a blocking call: without other threads the program meets no GPU meanwhile. */
+/* The same for a blocking call: without other threads the program meets no GPU meanwhile. */
 static inline int tutti_endpoint_may_now(MPI_Count count, MPI_Datatype type)
 {
     if (tutti_door.multiple)

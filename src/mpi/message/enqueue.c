@@ -1,5 +1,5 @@
-/* Messages in stream order: everything is checked on this rank, then the kernels go into the communicator's stream. A
- * request is a generalized request of the MPI, so that its handle is one that no other call gives out. */
+/* Messages in stream order. This rank checks everything, then puts the kernels into the communicator's stream. A
+ * request is a generalized request of the MPI, so no other call returns its handle. */
 #include "mpi/message/enqueue.h"
 
 #include <limits.h>
@@ -62,10 +62,10 @@ static int cancel(void *with, int complete)
     return MPI_SUCCESS;
 }
 
-/* NULL where the MPI has no request, or there is no memory. */
+/* NULL if the MPI makes no request, or there is no memory. */
 static struct entry *entry_new(struct tutti_comm *comm, int send)
 {
-    struct entry *entry = calloc(1, sizeof *entry); /* the handle's bytes are a key: no gap is left as it was */
+    struct entry *entry = calloc(1, sizeof *entry); /* the handle's bytes are a key: padding is zero */
     if (!entry)
         return NULL;
     tutti_inside++;
@@ -119,7 +119,7 @@ static const char *check_peer(const struct args *args, const struct tutti_team *
     return args->tag < 0 || args->tag == INT_MAX ? "not a tag" : NULL;
 }
 
-/* The buffer as one run of bytes. What is wrong, or NULL. */
+/* The buffer as one run of bytes. Returns the error, or NULL. */
 static const char *read_buffer(const struct args *args, int gpu, struct tutti_lane_message *message, int *code)
 {
     size_t bytes;
@@ -148,7 +148,7 @@ static const char *read_buffer(const struct args *args, int gpu, struct tutti_la
     return NULL;
 }
 
-/* The communicator's state, where it has a stream and lanes; NULL, and *code, otherwise. */
+/* The communicator's state, if it has a stream and lanes; otherwise NULL, and *code. */
 static struct tutti_comm *find_comm(const struct args *args, int *code)
 {
     struct tutti_comm *comm = args->comm == tutti_handles.no_comm ? NULL : tutti_comm_find(args->comm);
@@ -211,7 +211,7 @@ static int enqueue(const struct args *args, MPI_Request *request, const MPI_Stat
 
 /* ---- waiting ---- */
 
-/* The requests from `at` on that are of one communicator with the first of them. */
+/* The number of requests from `at` on that belong to the same communicator. */
 static int wait_some(const char *name, int count, MPI_Request requests[], struct entry *of[], int ops[], int at)
 {
     struct tutti_comm *const comm = of[at]->comm;

@@ -21,7 +21,7 @@ void tutti_far_open(struct tutti_transport *transport)
     uint64_t drawn[2];
     int size = 1;
     tutti_next.MPI_Comm_size(tutti_handles.world, &size);
-    if (tutti_node_size(tutti_door.node) == size) /* so it is for all */
+    if (tutti_node_size(tutti_door.node) == size) /* all ranks find the same */
         return;
     tutti_node_key(tutti_door.node, drawn);
     if (tutti_door.rank == 0) {
@@ -59,7 +59,7 @@ int tutti_far_is_rts(const struct tutti_pipelined_rts *rts)
     return 1;
 }
 
-/* This rank may be sent as much as it sends. The fragments themselves are brought on by their schedules. */
+/* The peers may send this rank as much as it sends. Schedules advance the fragments. */
 static void look(void)
 {
     static atomic_uint turns;

@@ -1,5 +1,5 @@
-/* Sending to other nodes. Nothing of a message stays behind when a call returns: other calls of the program need not
- * know of it for the receiver to get it all. */
+/* Sends to other nodes. A message is complete when a call returns: the receiver needs no further calls of this
+ * program to get all of it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +18,9 @@ struct tutti_far_rts {
     unsigned char text[TUTTI_FAR_RTS_BYTES];
 };
 
-/* ---- may it, and what of it ---- */
+/* ---- whether and what to send ---- */
 
-/* 1 where the message goes in fragments. The caller lets go of the plan then. */
+/* 1 if the message goes in fragments. Then the caller releases the plan. */
 static int look(const struct tutti_message *message, struct tutti_far_rts *rts)
 {
     if (likely(!tutti_far_on) || tutti_inside || message->mode == TUTTI_SEND_BUFFERED || message->count <= 0 ||
@@ -55,7 +55,7 @@ void tutti_far_let_go(struct tutti_far_rts *rts)
 
 /* ---- RTSs ---- */
 
-/* NULL: there is no memory, or no tag, now. */
+/* NULL: there is no memory, or no free tag, now. */
 static struct tutti_outgoing *offer(struct tutti_far_rts *rts)
 {
     if (!rts->row->ops->post(&tutti_p2p, &rts->core, NULL))
@@ -64,7 +64,7 @@ static struct tutti_outgoing *offer(struct tutti_far_rts *rts)
     return rts->core.out;
 }
 
-/* The RTS is on its way then. NULL: *code says why, or (MPI_SUCCESS) the message is left to the MPI. */
+/* Sends the RTS. NULL: *code is the error, or MPI_SUCCESS: the MPI takes the message. */
 static struct tutti_outgoing *begin(struct tutti_far_rts *rts, MPI_Request *request, int *code)
 {
     const struct tutti_message *m = &rts->message;
@@ -116,8 +116,8 @@ static struct tutti_far_rts *new_rts(const struct tutti_message *message)
     return made;
 }
 
-/* The message could not be carried. The MPI may still be sending the RTS, which therefore lives until its request has
- * completed; *request is null afterwards. An MPI code. */
+/* The message could not be carried. The MPI may still be sending the RTS, which is kept until its request has
+ * completed; *request becomes null. An MPI code. */
 static int abandon(struct tutti_far_rts *rts, MPI_Request *request, int status)
 {
     const struct tutti_message message = rts->message;
@@ -126,7 +126,7 @@ static int abandon(struct tutti_far_rts *rts, MPI_Request *request, int status)
     else
         tutti_pipelined_abandon(*request, message.comm, rts);
     *request = tutti_handles.no_request;
-    return failed(&message, status); /* last: an error handler may not return */
+    return failed(&message, status); /* last, since an error handler may not return */
 }
 
 int tutti_far_send(const struct tutti_message *message, int *code)

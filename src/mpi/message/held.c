@@ -12,17 +12,17 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/own.h"
 
-enum form { PLAIN, RTS, FAR_RTS }; /* what it may be; after it was read: what it is */
+enum form { PLAIN, RTS, FAR_RTS }; /* what it may be; once it was read: what it is */
 
 struct tutti_held {
     struct tutti_held *next;
     MPI_Comm comm;
     MPI_Message message;
-    MPI_Status status; /* as the program is to see it */
+    MPI_Status status; /* status for the program */
     enum form form;
     enum { WHOLE, READING, READ } state;
     MPI_Request request; /* READING: the receive; READ: of the message to this process */
-    int claimed;         /* a receive is at it, on some thread */
+    int claimed;         /* a receive is using it, on some thread */
     int peer, number;    /* READ, an RTS: node rank of its sender, and its rendezvous */
     uint64_t sequence;
     unsigned char text[]; /* not of PLAIN */
@@ -31,16 +31,16 @@ struct tutti_held {
 atomic_int tutti_held_count, tutti_held_guards;
 int (*tutti_held_imrecv)(void *buf, int count, MPI_Datatype type, MPI_Message *message, MPI_Request *request);
 
-/* Taken as a reader by who receives, as a writer by who probes; only where the program has several threads. */
+/* Receives hold it as readers, probes as writers; only if the program has several threads. */
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the lists */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the lists */
 static struct tutti_held *list, *given, *orphans;
 
 int tutti_held_may(void)
 {
     if (likely(!tutti_endpoint && !tutti_far_on) || tutti_inside)
         return 0;
-    /* While one thread is inside MPI_Probe another one may open a endpoint. */
+    /* While one thread is inside MPI_Probe another one may open an endpoint. */
     return tutti_far_on || tutti_held_on() || tutti_door.multiple || tutti_endpoint_listens(tutti_endpoint);
 }
 
@@ -131,7 +131,7 @@ void tutti_held_unclaim(struct tutti_held *held)
 
 /* ---- reading ---- */
 
-/* What a message may be that a probe has found. */
+/* What the message may be that a probe has found. */
 static enum form form_of(MPI_Comm comm, const MPI_Status *status)
 {
     const MPI_Count bytes = tutti_received(status);
@@ -151,7 +151,7 @@ static int text_bytes(enum form form)
     return form == RTS ? TUTTI_RTS_BYTES : form == FAR_RTS ? TUTTI_FAR_RTS_BYTES : 0;
 }
 
-/* Of a message that a matched probe has found. NULL without memory. */
+/* For a message that a matched probe has found. NULL without memory. */
 static struct tutti_held *new_held(MPI_Comm comm, MPI_Message message, const MPI_Status *status)
 {
     const enum form form = form_of(comm, status);
@@ -166,7 +166,7 @@ static struct tutti_held *new_held(MPI_Comm comm, MPI_Message message, const MPI
     return held;
 }
 
-/* The text is there. */
+/* The text has been received. */
 static void interpret(struct tutti_held *held)
 {
     struct tutti_rts_head rts;
@@ -188,7 +188,7 @@ static void interpret(struct tutti_held *held)
         tutti_next.MPI_Status_set_elements_x(&held->status, tutti_handles.byte, (MPI_Count)bytes);
 }
 
-/* Brings the reading of what may be an RTS on, with `wait` to its end. 1: it is known what it is; 0: not yet; negative:
+/* Advances the reading of a possible RTS, with `wait` to its end. 1: it is known what it is; 0: not yet; negative:
  * the message is lost. */
 static int read_on(struct tutti_held *held, int wait)
 {
@@ -225,7 +225,7 @@ static int lost(MPI_Comm comm)
     return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
 }
 
-/* Takes out of the MPI what the source has sent, up to the message with this tag. An MPI code. */
+/* Takes the messages of the source out of the MPI, up to the one with this tag. An MPI code. */
 static int take_out(int source, int tag, MPI_Comm comm)
 {
     MPI_Message message;
@@ -243,7 +243,7 @@ static int take_out(int source, int tag, MPI_Comm comm)
     return MPI_SUCCESS;
 }
 
-/* MPI_ERROR is the program's. */
+/* The program owns MPI_ERROR. */
 static void show(const MPI_Status *from, MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)
@@ -253,7 +253,7 @@ static void show(const MPI_Status *from, MPI_Status *status)
     status->MPI_ERROR = error;
 }
 
-/* A message of the list for a probe. */
+/* Returns a message of the list to a probe. */
 static int found(struct tutti_held *held, int *flag, MPI_Message *message, MPI_Status *status)
 {
     const int known = read_on(held, 0);
@@ -280,7 +280,7 @@ static int probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
 {
     for (;;) {
         pthread_mutex_lock(&lock);
-        struct tutti_held *held = find(source, tag, comm); /* none is claimed: the gate is shut */
+        struct tutti_held *held = find(source, tag, comm); /* none can be claimed: the gate is shut */
         pthread_mutex_unlock(&lock);
         MPI_Status there;
         if (held)
@@ -360,7 +360,7 @@ int tutti_held_end(struct tutti_held *held, MPI_Status *status, int code)
 {
     tutti_held_show(held, status);
     TUTTI_INSIDE();
-    tutti_next.MPI_Wait(&held->request, MPI_STATUS_IGNORE); /* of a message to this process that has been received */
+    tutti_next.MPI_Wait(&held->request, MPI_STATUS_IGNORE); /* for a received message to this process */
     if (code != MPI_SUCCESS)
         code = tutti_fail_comm(held->comm, code);
     free(held);
@@ -369,7 +369,7 @@ int tutti_held_end(struct tutti_held *held, MPI_Status *status, int code)
 
 /* ---- */
 
-/* Messages that nobody has received are lost with the communicator; to receive them would hide that. */
+/* Messages that were not received are lost with the communicator; receiving them would hide the program's error. */
 void tutti_held_forget(MPI_Comm comm)
 {
     pthread_mutex_lock(&lock);

@@ -1,4 +1,4 @@
-/* Receives of the MPI, where messages may wait in the list of those that probes have taken out. */
+/* Receives of the MPI, if messages may wait in the list of those that probes have taken out. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ int tutti_held_receive(struct tutti_held *held, void *buf, MPI_Count count, MPI_
                            : just_MPI_Imrecv(buf, (int)count, type, message, request);
 }
 
-/* A receive has begun, or not. */
+/* A receive has begun, or has failed to. */
 static int begun(int code, const MPI_Request *request, struct tutti_held *held, struct tutti_landing *landing)
 {
     if (code != MPI_SUCCESS) {

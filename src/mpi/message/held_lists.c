@@ -1,4 +1,4 @@
-/* Completion calls on lists of requests, where some are marked (held_marks.c). */
+/* Completion calls on lists of requests, if some are marked (held_marks.c). */
 #include <stdlib.h>
 
 #include "core/log.h"
@@ -18,14 +18,14 @@ struct marked {
     int n;
     MPI_Request *program, *shown; /* the program's list, and what the MPI sees */
     struct tutti_mark **mark;
-    MPI_Status *statuses, *own; /* of the call; own: where the program wants none */
+    MPI_Status *statuses, *own; /* the statuses of the call; own: if the program passes none */
     MPI_Request few[FEW];
     struct tutti_mark *few_marks[FEW];
     MPI_Status few_statuses[FEW];
 };
 
-/* UNMARKED: no request needs care. NO_MEMORY: the real call must not be made, since what it completes could not be
- * handed on. The statuses of the call are `statuses` (NULL: it has one alone). */
+/* UNMARKED: no request is marked. NO_MEMORY: the real call must not be made, since its results could not be passed
+ * on. The statuses of the call are `statuses` (NULL: it has one alone). */
 enum { UNMARKED, MARKED, NO_MEMORY };
 static int open_marked(struct marked *m, int n, MPI_Request requests[], MPI_Status *statuses, int lists)
 {
@@ -72,8 +72,8 @@ static void close_marked(struct marked *m)
     free(m->own);
 }
 
-/* What the MPI has made of the list goes to the program's, but for persistent requests, which stay. Before marks end.
- */
+/* Copies the MPI's changes of the list to the program's list, except for persistent requests, which stay. Called
+ * before marks end. */
 static void give_back(struct marked *m)
 {
     for (int i = 0; i < m->n; i++) {
@@ -92,8 +92,8 @@ static int end_one(struct marked *m, int i, MPI_Status *status, int code)
     return code;
 }
 
-/* The same in a call that gives several statuses: request which[k], or k where `which` is NULL, for status k of n. Of
- * an error that was none for the MPI all statuses tell. */
+/* The same for a call that returns several statuses: request which[k], or k if `which` is NULL, for status k of n.
+ * After an error that the MPI has not seen all statuses hold an error code. */
 static int end_of_list(struct marked *m, int n, const int which[], int code)
 {
     int failed = code == MPI_ERR_IN_STATUS;

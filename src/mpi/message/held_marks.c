@@ -1,6 +1,6 @@
-/* Requests whose receives are not what the program asked for. Some got messages that a probe had taken out: what was
- * read comes from this process, and the status is stamped with the true source and tag. Some have a landing. Some are
- * persistent, and another receive stands in. The calls on single requests. */
+/* Marked requests: their receives differ from those that the program has asked for. Some got messages that a probe
+ * had taken out: the MPI received them from this process, and the status gets the true source and tag. Some have a
+ * landing. Some are persistent, and another receive replaces them. The calls on single requests. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int (*just_MPI_Cancel)(MPI_Request *);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_mark *marks;
-static struct tutti_mark anchor; /* in the table for good: uthash frees and allocates one that is empty */
+static struct tutti_mark anchor; /* stays in the table: uthash frees and allocates an empty one */
 atomic_int tutti_marks_open;
 static atomic_int persistent_marks;
 
@@ -118,7 +118,7 @@ int tutti_mark_end(struct tutti_mark *mark, MPI_Status *status, int code)
     return landing ? tutti_landing_end(landing, status, code) : code;
 }
 
-/* ---- requests that the program has freed: their landings wait for what comes ---- */
+/* ---- requests that the program has freed: their landings wait for the message ---- */
 
 static void sweep(void);
 static struct tutti_step freed_step = {.name = "freed receives", .poll = sweep};
@@ -204,7 +204,7 @@ static int held_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Statu
         return code;
     if (mark->held)
         tutti_held_show(mark->held, where);
-    if (mark->landing) /* what does not fit is an error of the call that completes it */
+    if (mark->landing) /* a message that does not fit is an error of the call that completes it */
         tutti_landing_move(mark->landing, where);
     return code;
 }
@@ -223,7 +223,7 @@ static int held_MPI_Request_free(MPI_Request *request)
         let_go(mark);
         return MPI_SUCCESS;
     }
-    if (mark) { /* the handle may be given anew as soon as it is free */
+    if (mark) { /* another request may get the handle once it is free */
         if (!mark->persistent || mark->instead != tutti_handles.no_request)
             atomic_fetch_sub(&tutti_marks_open, 1);
         if (mark->held)
@@ -237,7 +237,7 @@ static int held_MPI_Request_free(MPI_Request *request)
     return just_MPI_Request_free(request);
 }
 
-/* A message that has come is received, whatever is cancelled. */
+/* A message that has arrived is received, also after a cancel. */
 static int held_MPI_Cancel(MPI_Request *request)
 {
     const struct tutti_mark *mark = tutti_mark_none() || !request ? NULL : tutti_mark_see(*request);
@@ -246,7 +246,7 @@ static int held_MPI_Cancel(MPI_Request *request)
 
 /* ---- life ---- */
 
-/* 1 where an error may be raised on it. */
+/* 1 if an error may be raised on it. */
 static int leave_all(MPI_Comm comm, MPI_Comm instead)
 {
     int named = 0;

@@ -1,5 +1,5 @@
-/* Persistent receives. They cannot get a message that a probe has taken out: when one is started, a receive of its own
- * stands in for it until it is complete. */
+/* Persistent receives. They cannot get a message that a probe has taken out: at the start, another receive replaces
+ * them until it is complete. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ static int (*just_MPI_Recv_init_c)(void *, MPI_Count, MPI_Datatype, int, int, MP
 static int (*just_MPI_Start)(MPI_Request *);
 static int (*just_MPI_Startall)(int, MPI_Request[]);
 
-/* A persistent receive was made. Where it cannot be noted it is freed. */
+/* A persistent receive was made. If it cannot be recorded it is freed. */
 static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                 MPI_Request *request)
 {

@@ -13,7 +13,7 @@
 
 atomic_int tutti_landing_on;
 
-/* Derived types are left alone: what they describe is seldom as short. */
+/* Only predefined types: derived ones seldom describe such short messages. */
 struct tutti_landing *tutti_landing_new(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
 {
     int size = 0;
@@ -31,7 +31,7 @@ struct tutti_landing *tutti_landing_new(void *buffer, MPI_Count count, MPI_Datat
     return landing;
 }
 
-/* Lets the sender of an RTS go: its message is too long. */
+/* Releases the sender of an RTS: its message is too long. */
 static void drop(struct tutti_landing *landing, const MPI_Status *status)
 {
     static struct tutti_stage none;
@@ -99,7 +99,7 @@ int tutti_door_MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
     return code;
 }
 
-/* Of MPI-1, the same. */
+/* MPI-1's form. */
 int tutti_door_MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler)
 {
     return tutti_door_MPI_Comm_set_errhandler(comm, errhandler);

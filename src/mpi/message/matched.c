@@ -7,7 +7,7 @@
 struct matched {
     MPI_Message message;
     MPI_Comm comm;
-    struct matched *next; /* among those that are not in use */
+    struct matched *next; /* in the list of free entries */
     UT_hash_handle hh;
 };
 
@@ -24,7 +24,7 @@ static struct matched *find(MPI_Message message)
 void tutti_matched_put(MPI_Message message, MPI_Comm comm)
 {
     pthread_mutex_lock(&lock);
-    struct matched *it = find(message); /* of one that was received where nobody has looked */
+    struct matched *it = find(message); /* of one that was received without a look */
     if (!it && (it = unused) != NULL)
         unused = it->next;
     else if (!it)

@@ -1,13 +1,13 @@
-/* The communicators of messages that matched probes have found: errors of receiving them belong there. */
+/* The communicators of messages that matched probes have found: errors of receiving them are raised there. */
 #ifndef TUTTI_MPI_MATCHED_H
 #define TUTTI_MPI_MATCHED_H
 
 #include "mpi/real/door.h"
 
 void tutti_matched_put(MPI_Message message, MPI_Comm comm);
-/* Of a message that is about to be received; MPI_COMM_WORLD where it is not known. */
+/* For a message that is about to be received; MPI_COMM_WORLD if it is not known. */
 MPI_Comm tutti_matched_take(const MPI_Message *message);
-/* The same of one that stays. */
+/* The same for one that stays. */
 MPI_Comm tutti_matched_see(MPI_Message message);
 
 #endif

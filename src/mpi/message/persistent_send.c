@@ -31,7 +31,7 @@ static void drop_type(struct persistent_send *send)
         tutti_type_let_go(send->message.type);
 }
 
-/* A staged message, looked after like a rendezvous. NULL: *code says why not. */
+/* A staged message, polled like a rendezvous. NULL: *code is the reason. */
 static struct tutti_send_request *send_staged(struct persistent_send *send, int *code)
 {
     const struct tutti_message *m = &send->message;
@@ -84,7 +84,7 @@ static int start(struct tutti_request *entry, MPI_Request *request)
     return code;
 }
 
-/* As good as gone: it completes as sent. */
+/* Cannot be cancelled any more: it completes as sent. */
 static int cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)entry;
@@ -144,7 +144,7 @@ int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_
     struct persistent_send *send = of(entry);
     send->message = *message;
     send->stage = *stage;
-    send->held = tutti_type_hold(message->type); /* and with it the packed form that the MPI is told */
+    send->held = tutti_type_hold(message->type); /* and with it the packed form in the MPI's call */
     if (!send->held || tutti_own_request(1, &entry->handle, &send->tag) != 0) {
         drop_type(send);
         tutti_request_give(entry);

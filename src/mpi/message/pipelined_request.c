@@ -1,4 +1,4 @@
-/* The RTS of a send to another node, which the MPI sends; its chunks go by themselves. */
+/* The RTS of a send to another node, which the MPI sends; the schedule sends its fragments. */
 #include "mpi/message/far.h"
 #include "mpi/message/requests.h"
 #include "mpi/request/request.h"
@@ -17,7 +17,7 @@ static int start(struct tutti_request *entry, MPI_Request *request)
     return tutti_far_start(of(entry)->rts, request);
 }
 
-/* As good as gone: it completes as sent. */
+/* Cannot be cancelled any more: it completes as sent. */
 static int cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)entry;
@@ -47,7 +47,7 @@ void tutti_pipelined_abandon(MPI_Request request, MPI_Comm comm, struct tutti_fa
 {
     struct tutti_request *entry = tutti_request_new(&pipelined, request, comm);
     if (!entry)
-        return; /* the RTS is lost rather than reused while the MPI sends it. cppcheck-suppress memleak */
+        return; /* the RTS is lost, since it must not be reused while the MPI sends it. cppcheck-suppress memleak */
     of(entry)->rts = rts;
     tutti_request_orphan(entry);
 }

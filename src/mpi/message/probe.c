@@ -1,11 +1,11 @@
-/* Probes: what is found may be an RTS, and then the message is longer. */
+/* Probes: a message that is found may be an RTS, which is shorter than its message. */
 #include "mpi/message/endpoints.h"
 #include "mpi/message/held.h"
 #include "mpi/message/matched.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"
 
-/* 1 where the MPI may wait by itself. */
+/* 1 if the MPI may wait by itself. */
 static inline int waits_alone(int source)
 {
     return likely(!tutti_held_may() && !tutti_progress_busy()) || tutti_inside || source == MPI_PROC_NULL;
@@ -17,14 +17,14 @@ static void matched(MPI_Message message, MPI_Comm comm)
         tutti_matched_put(message, comm);
 }
 
-/* Who only looks brings on all that is open too: it may do nothing else until somebody else has come on. */
+/* A probe polls all open steps too: the program may call nothing else until a peer has made progress. */
 static inline void poll(void)
 {
     if (tutti_progress_busy() && !tutti_inside)
         tutti_progress_poll();
 }
 
-/* What has been found may tell that a receive which the program has freed is complete. */
+/* A found message may show that a receive which the program has freed is complete. */
 static inline int swept(int code)
 {
     tutti_requests_sweep(0);

@@ -15,7 +15,7 @@ struct receive {
     int open; /* 1: counted among the steps */
 };
 
-/* A peer's send may wait for a receive of this rank, whatever this rank waits for. */
+/* A peer's send may wait for a receive of this rank, in any wait of this rank. */
 static void look(void)
 {
     if (tutti_endpoint && tutti_endpoint_urged(tutti_endpoint))
@@ -23,7 +23,7 @@ static void look(void)
 }
 static struct tutti_step receives = {.name = "receives of device memory", .poll = look};
 
-/* Under way from now on. Nobody sends rendezvous to a rank that has passed no memory of a GPU. */
+/* Open from now on. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
 static void begin(struct receive *receive)
 {
     if (receive->open || !tutti_endpoint || !tutti_endpoint_listens(tutti_endpoint))
@@ -57,14 +57,14 @@ static int prepare(struct tutti_request *entry)
     return code;
 }
 
-/* Nobody sends RTSs to who does not listen. */
+/* Peers send RTSs only to ranks that take them. */
 static int listens(const struct tutti_request *entry)
 {
     (void)entry;
     return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears();
 }
 
-/* Until one may, the MPI alone says when a receive has completed. */
+/* Until one may arrive, the MPI alone decides when a receive has completed. */
 static int may_be_an_rts(void)
 {
     return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_on;
@@ -134,7 +134,7 @@ static void count(struct tutti_request *entry, const MPI_Status *status, int cod
     receive->counted = 1;
 }
 
-/* Of an RTS the status is to be put right each time. */
+/* The status of an RTS is corrected each time. */
 static int deliver(struct tutti_request *entry, MPI_Status *status)
 {
     struct receive *receive = of(entry);

@@ -1,6 +1,6 @@
-/* The kinds of requests that stand for messages, one file each, and what puts a request of each under watch. All local;
- * MPI codes unless said otherwise. `persistent`: the request is, and has not been started. An entry is made before the
- * MPI's call (NULL: no memory), and takes over what it is given with tutti_request_begun(). */
+/* The kinds of requests that stand for messages, one file each, and the functions that put a request of each under
+ * watch. All local; MPI codes unless said otherwise. `persistent`: the request is, and has not been started. An
+ * entry is made before the MPI's call (NULL: no memory), and takes over its arguments with tutti_request_begun(). */
 #ifndef TUTTI_MPI_MESSAGE_REQUESTS_H
 #define TUTTI_MPI_MESSAGE_REQUESTS_H
 
@@ -12,12 +12,12 @@ struct tutti_send_request;
 struct tutti_stage;
 struct tutti_recv_request;
 
-/* staged_request.c: a message by way of host memory, counted under the name `call`. Takes over `stage`. because: why it
- * goes that way, where it is sent. */
+/* staged_request.c: a staged message, counted under the name `call`. Takes over `stage`. because: the reason, if it
+ * is sent. */
 struct tutti_request *tutti_staged_entry(MPI_Comm comm, const char *call, const struct tutti_stage *stage,
                                          int persistent);
 void tutti_staged_because(struct tutti_request *entry, enum tutti_reason reason);
-/* What came with this status goes to the program's memory; and, of a persistent one, what is sent into the stage. */
+/* Copies the message received with this status to the program's memory; for a persistent send, fills the stage. */
 int tutti_staged_out(struct tutti_stage *stage, MPI_Comm comm, const MPI_Status *status);
 int tutti_staged_in(struct tutti_stage *stage, MPI_Comm comm);
 
@@ -27,20 +27,20 @@ struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const
                                           struct tutti_recv_request *recv, int persistent);
 void tutti_receive_begun(struct tutti_request *entry);
 
-/* send_request.c: a send by rendezvous, of which the request is Tutti's own. Takes over `sent`. */
+/* send_request.c: a send by rendezvous, whose request is Tutti's own. Takes over `sent`. */
 int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent);
 
 /* pipelined_request.c: the RTS of a send to another node. Takes over `rts`. */
 int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts, int persistent);
-/* The program has no request for this RTS, which the MPI is still sending: `rts` is let go when it has been sent. */
+/* The program has no request for this RTS, which the MPI is still sending: `rts` is freed when it has been sent. */
 void tutti_pipelined_abandon(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts);
 
 /* persistent_send.c: a persistent send to a rank of the node. The request is Tutti's own, and every start sends by a
- * rendezvous where it can, otherwise as a staged message. 1 where the message is one for a rendezvous some day:
- * *request and *code; takes over `stage`, which is to be filled at each start. 0: the MPI makes the request. */
+ * rendezvous if possible, otherwise as a staged message. 1 if the message may go by a rendezvous at some start:
+ * *request and *code; takes over `stage`, which each start must fill. 0: the MPI makes the request. */
 int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request,
                               int *code);
 
-extern int tutti_lacks_sendrecv; /* 1: the MPI has no MPI_Isendrecv */
+extern int tutti_lacks_sendrecv; /* 1: the MPI lacks MPI_Isendrecv */
 
 #endif

@@ -1,4 +1,4 @@
-/* Bringing sends by rendezvous on. */
+/* Progress of sends by rendezvous. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static int has_left(struct tutti_send_request *sent)
     return left;
 }
 
-/* 1 where a synchronous message will not be received any more. */
+/* 1 if a synchronous message will not be received any more. */
 static int in_vain(struct tutti_send_request *sent)
 {
     const int status = tutti_p2p_alive(&tutti_p2p, &sent->core);
@@ -61,7 +61,7 @@ static int in_vain(struct tutti_send_request *sent)
     return status != TUTTI_OK;
 }
 
-/* A probe of the receiver has taken the RTS out, which is not to receive it. */
+/* A probe of the receiver has taken the RTS out, and must not count as a receive of it. */
 static int is_held(const struct tutti_send_request *sent)
 {
     return sent->core.rndv && atomic_load_explicit(&sent->core.rndv->held, memory_order_acquire) != TUTTI_HELD_NOT;
@@ -75,8 +75,8 @@ static int complete(MPI_Request *request)
     return flag;
 }
 
-/* 1 where the entry leaves the list. The RTS may go later than the data: of one to itself, an MPI may say that it has
- * gone when it is received. */
+/* 1 if the entry leaves the list. The RTS may leave after the data: an MPI may report one to itself as sent only
+ * when it is received. */
 static int step(struct tutti_send_request *sent)
 {
     const int gone = complete(&sent->rts), carried = tutti_p2p_send_done(&tutti_p2p, &sent->core);
@@ -85,7 +85,7 @@ static int step(struct tutti_send_request *sent)
     if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
         sent->state = TUTTI_SEND_LEFT;
         if (sent->tag >= 0)
-            tutti_own_complete(sent->tag); /* before nothing is open: see own.h */
+            tutti_own_complete(sent->tag); /* before the list is empty: see own.h */
         tutti_step_close(&sends);
     }
     return sent->state == TUTTI_SEND_LEFT && gone && carried;
@@ -141,7 +141,7 @@ static int has_left_now(void *with)
     return left;
 }
 
-/* A receiver that stands in another call, in a send of its own perhaps, fetches the message meanwhile. */
+/* A receiver that waits in another call, perhaps in a send of its own, fetches the message meanwhile. */
 void tutti_send_await(struct tutti_send_request *sent)
 {
     pthread_mutex_lock(&lock);
@@ -151,7 +151,8 @@ void tutti_send_await(struct tutti_send_request *sent)
     tutti_progress_wait(&(const struct tutti_wait){.done = has_left_now, .with = sent});
 }
 
-/* In MPI_Finalize. When all ranks are there nobody receives any more: what has not gone soon after that never will. */
+/* In MPI_Finalize. Once all ranks are there no rank receives any more: a message that does not leave soon after that
+ * never will. */
 struct ending {
     MPI_Request here; /* all ranks are */
     uint64_t since;   /* when they were; 0: not yet */

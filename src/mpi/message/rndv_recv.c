@@ -13,7 +13,7 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
 
-/* The message is packed, on the host; its type has no plan, so that the MPI alone can unpack it. */
+/* The message is packed, on the host; its type has no plan, so only the MPI can unpack it. */
 static int recv_unpack(struct tutti_p2p_recv *core, char *packed)
 {
     struct tutti_recv_request *recv =
@@ -32,7 +32,7 @@ static int recv_unpack(struct tutti_p2p_recv *core, char *packed)
     return stage->staged ? tutti_stage_out(stage, (MPI_Count)bytes) : TUTTI_OK;
 }
 
-/* 1 where a buffer of so many bytes may get an RTS. */
+/* 1 if a buffer of so many bytes may get an RTS. */
 static int is_long_enough(uint64_t capacity, int stays)
 {
     if (capacity >= TUTTI_MESSAGE_LOOKED)
@@ -77,7 +77,7 @@ void tutti_recv_close(struct tutti_recv_request *recv)
     recv->own_type = 0;
 }
 
-/* Those that have ended, for the next ones. */
+/* Entries that have ended, for reuse. */
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_recv_request *spare;
 
@@ -119,7 +119,7 @@ void tutti_recv_free(struct tutti_recv_request *recv)
 
 /* ---- is it an RTS? ---- */
 
-/* The first bytes of what the MPI has received. */
+/* The first bytes that the MPI has received. */
 static int first_bytes(const struct tutti_recv_request *recv, const struct tutti_stage *stage, unsigned char *out,
                        size_t n)
 {
@@ -145,7 +145,7 @@ static int first_bytes(const struct tutti_recv_request *recv, const struct tutti
     return fine;
 }
 
-/* 1 where `bytes` bytes are the RTS of a rendezvous in the node: recv->core.rts. */
+/* 1 if `bytes` bytes are the RTS of a rendezvous in the node: recv->core.rts. */
 static int is_rts(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status,
                   MPI_Count bytes)
 {
@@ -222,7 +222,7 @@ void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_sta
 
 /* ---- the end ---- */
 
-/* After FETCHED or FAILED: puts the length of the message into the status. An MPI code. */
+/* After FETCHED or FAILED: sets the length of the message in the status. An MPI code. */
 static int end_of(const struct tutti_recv_request *recv, MPI_Status *status)
 {
     TUTTI_INSIDE();

@@ -1,4 +1,4 @@
-/* Receiving what may be an RTS: the buffer that the program gave, and fetching the data of the rendezvous into it. */
+/* Receives that may get an RTS: the program's buffer, and fetching the data of the rendezvous into it. */
 #ifndef TUTTI_MPI_RNDV_RECV_H
 #define TUTTI_MPI_RNDV_RECV_H
 
@@ -8,10 +8,10 @@
 
 enum tutti_recv_state {
     TUTTI_RECV_WAITING,
-    TUTTI_RECV_PLAIN,   /* no RTS: the message itself has come */
-    TUTTI_RECV_RNDV,    /* an RTS whose data are not here yet */
+    TUTTI_RECV_PLAIN,   /* no RTS: the message itself has arrived */
+    TUTTI_RECV_RNDV,    /* an RTS whose data have not been fetched yet */
     TUTTI_RECV_FAR,     /* the same from another node */
-    TUTTI_RECV_FETCHED, /* they are */
+    TUTTI_RECV_FETCHED, /* they have been fetched */
     TUTTI_RECV_FAILED
 };
 
@@ -21,30 +21,30 @@ struct tutti_recv_request {
     MPI_Comm comm;
     MPI_Count size, extent;    /* of an element */
     int own_type;              /* `type` is held: it has no plan, and the program may free it */
-    struct tutti_stage *stage; /* while it is fetched */
+    struct tutti_stage *stage; /* while it is being fetched */
     enum tutti_recv_state state;
     int code;                        /* FAILED */
-    struct tutti_recv_request *next; /* among those that have ended */
+    struct tutti_recv_request *next; /* in the list of ended ones */
 };
 
-/* 1 where an RTS has come, and its data have not. */
+/* 1 if an RTS has arrived, and its data have not. */
 static inline int tutti_recv_is_open(const struct tutti_recv_request *recv)
 {
     return recv->state == TUTTI_RECV_RNDV || recv->state == TUTTI_RECV_FAR;
 }
 
-/* How the MPI's memory for a watched receive is taken: RTSs are likely where any peer sends rendezvous here. */
+/* How the MPI's memory for a watched receive is taken: RTSs are likely if any peer sends rendezvous here. */
 static inline int tutti_lazily(void)
 {
     return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears() ? TUTTI_STAGE_LAZY : 0;
 }
 
-/* 1 where a message for this buffer may be an RTS: the receive is to be closed. stays: the program may meet its first
- * GPU while the receive is open. */
+/* 1 if a message for this buffer may be an RTS: then the receive must be closed. stays: the program may meet its
+ * first GPU while the receive is open. */
 int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Count count, MPI_Datatype type,
                     MPI_Comm comm, int stays);
 void tutti_recv_close(struct tutti_recv_request *recv);
-/* The same, allocated; NULL where none is needed. free: takes NULL. */
+/* The same, allocated; NULL if it is not needed. free: takes NULL. */
 struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
 void tutti_recv_free(struct tutti_recv_request *recv);
 /* A persistent receive is started again. */
@@ -56,17 +56,14 @@ static inline void tutti_recv_again(struct tutti_recv_request *recv)
     recv->core.begun = recv->core.ended = recv->core.truncated = 0;
 }
 
-/* The message of `status` lies where the MPI was told: in the stage where that is staged, otherwise in the buffer. Says
- * what it is. */
+/* The message of `status` lies in the MPI's buffer: in the stage, or in the program's buffer. Returns what it is. */
 void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status);
-/* Fetches the data, all at once as far as they can be fetched now, in one launch; with
- * `wait` all of them. stages[i] belongs to recvs[i]. */
+/* Fetches as much as can be fetched now, in one launch; with `wait` all of it. stages[i] belongs to recvs[i]. */
 void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait);
 /* The same by another worker than the process's. */
 void tutti_recv_fetch_by(struct tutti_p2p_worker *p2p, struct tutti_recv_request *const recvs[],
                          struct tutti_stage *const stages[], int n, int wait);
-/* The whole of it for a receive that is complete: 1 where it was an RTS, and *code; 0: it is as it was without Tutti.
- */
+/* All of it for a receive that is complete. 1 if it was an RTS, and *code; 0: it is an ordinary message. */
 int tutti_recv_finish(struct tutti_recv_request *recv, struct tutti_stage *stage, MPI_Status *status, int *code);
 
 #endif

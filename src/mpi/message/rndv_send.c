@@ -1,4 +1,4 @@
-/* Making rendezvous, and the calls that send by them. */
+/* Makes rendezvous; the calls that send by them. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -31,7 +31,8 @@ int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, c
     return TUTTI_PLACE_SOME;
 }
 
-/* 1 where the data must not wait for the receiver in the program's buffer, or would in vain: it is this thread. */
+/* 1 if the data must not wait for the receiver in the program's buffer, or would wait in vain: the receiver is this
+ * thread. */
 static int at_once(const struct tutti_send_request *sent, int peer, int blocking)
 {
     const enum tutti_send_mode mode = sent->message.mode;
@@ -73,7 +74,7 @@ static void write_rts(struct tutti_send_request *sent)
     memcpy(sent->text, &head, sizeof head);
 }
 
-/* NULL: the message is left to the MPI. Blocking calls have no request, nor have persistent sends one of their own. */
+/* NULL: the MPI takes the message. Blocking calls have no request, and persistent sends none of their own. */
 static struct tutti_send_request *new_send(const struct tutti_message *message, int with_request, int blocking)
 {
     int peer = tutti_endpoint && !tutti_inside ? tutti_endpoints_peer(message->comm, message->dest) : -1;
@@ -106,7 +107,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     tutti_plan_hold(layout->plan);
     struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
     const int place = tutti_send_place(sent, &seen, &lowest);
-    /* The GPU is met by this message, whoever carries it. */
+    /* The program meets the GPU with this message, also if the MPI carries it. */
     enum tutti_reason reason = place == TUTTI_PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;
     if (reason == TUTTI_REASON_NONE && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
         reason = TUTTI_REASON_OTHER_GPU;
@@ -143,7 +144,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     return give_up(sent);
 }
 
-/* Sends the RTS. On failure nothing is left of the rendezvous. */
+/* Sends the RTS. On failure the rendezvous is withdrawn. */
 static int rts(struct tutti_send_request *sent)
 {
     const struct tutti_message *m = &sent->message;

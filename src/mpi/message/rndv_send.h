@@ -15,7 +15,7 @@ struct tutti_send_request {
     struct tutti_send_request *next;
     struct tutti_message message;
     struct tutti_p2p_send core;           /* its plan is held; NULL: a staged message, without a rendezvous */
-    const struct tutti_protocol_row *row; /* by which it was posted */
+    const struct tutti_protocol_row *row; /* row that posted it */
     MPI_Request rts;                      /* of the MPI: the short message */
     MPI_Request request;                  /* the program's, where `tag` is not -1 */
     int tag, borrowed;                    /* borrowed: of a persistent request */
@@ -25,21 +25,21 @@ struct tutti_send_request {
     unsigned char text[TUTTI_RTS_BYTES];
 };
 
-/* Finds the GPU that holds the elements, sent->core.gpu, and the lowest byte. */
+/* Finds the GPU that holds the elements, sent->core.gpu, and their lowest byte. */
 enum { TUTTI_PLACE_NONE, TUTTI_PLACE_SOME, TUTTI_PLACE_ONE }; /* not on one GPU; in several allocations; in one */
 int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest);
-/* rndv_blocks.c. A rendezvous of a collective, without an RTS, for a rank of the node; NULL: there is no way. layout:
- * NULL where there are no bytes. job->bytes > 0: it is to be run on core.gpu before the rendezvous is shown. To be
+/* rndv_blocks.c. A rendezvous of a collective, without an RTS, for a rank of the node; NULL: not possible. layout:
+ * NULL if there are no bytes. job->bytes > 0: the job must run on core.gpu before the rendezvous is shown. Must be
  * listed then, or withdrawn. */
 struct tutti_send_request *tutti_send_block(const struct tutti_message *message, int peer,
                                             const struct tutti_layout *layout, struct tutti_seen *seen,
                                             struct tutti_pack_job *job);
 void tutti_send_withdraw(struct tutti_send_request *sent);
 
-/* rndv_send.c: sends the RTS of a new rendezvous, to be listed; NULL where there is no rendezvous, or it cannot be sent
- * (*code says why then). blocking: this thread does nothing else until the data have left. */
+/* rndv_send.c: sends the RTS of a new rendezvous, which must be listed; NULL if there is no rendezvous, or the RTS
+ * cannot be sent (*code is the error then). blocking: this thread does nothing else until the data have left. */
 struct tutti_send_request *tutti_send_begin(const struct tutti_message *message, int blocking, int *code);
-/* rndv_progress.c: from here on polling looks after it, until the program is through with it too. */
+/* rndv_progress.c: polls it from now on, until the program does not use it any more either. */
 void tutti_send_list(struct tutti_send_request *sent);
 /* Waits until the data have left the program's buffer, and a synchronous message is received. */
 void tutti_send_await(struct tutti_send_request *sent);

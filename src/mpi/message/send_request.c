@@ -12,7 +12,7 @@ static struct by_rndv *of(const struct tutti_request *entry)
     return TUTTI_REQUEST_OF(struct by_rndv, entry);
 }
 
-/* As good as gone: it completes as sent. */
+/* Cannot be cancelled any more: it completes as sent. */
 static int cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)entry;

@@ -66,7 +66,7 @@ static void poll(void)
         }
         *at = pair->next;
         pair->done = 1;
-        tutti_own_complete(pair->tag); /* before nothing is open: see own.h */
+        tutti_own_complete(pair->tag); /* before the list is empty: see own.h */
         tutti_step_close(&step);
         if (pair->freed)
             destroy(pair);
@@ -137,7 +137,7 @@ static int new_pair(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *
     struct pair *pair = tutti_reserve_take(&reserve, sizeof *pair);
     struct tutti_request *entry = tutti_request_new(&kind, tutti_handles.no_request, comm);
     if (!pair || !entry || tutti_own_request(0, &pair->request, &pair->tag) != 0) {
-        free(pair); /* the two calls go on by themselves, over memory that must stay */
+        free(pair); /* the two calls continue by themselves, over memory that must be kept */
         if (entry)
             tutti_request_give(entry);
         tutti_error("out of memory: a nonblocking call has no request");
@@ -159,8 +159,8 @@ static int new_pair(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *
     return code;
 }
 
-/* A packed copy of what is sent, since the buffer is received into; as many elements of *given. NULL where it cannot be
- * made. */
+/* A packed copy of the sent elements, since the buffer is received into; as many elements of *given. NULL if it
+ * cannot be made. */
 static void *copy_of(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Datatype *given)
 {
     struct tutti_layout *layout = tutti_layout_of(type);

@@ -1,4 +1,4 @@
-/* A message of device memory by way of host memory. */
+/* A staged message of device memory. */
 #include "mpi/bounce/stage.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/requests.h"

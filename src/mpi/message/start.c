@@ -7,7 +7,7 @@
 #include "mpi/message/rndv_recv.h"
 #include "mpi/real/errors.h"
 
-/* What the MPI is told in place of the buffer, and the entry of the request, where it needs one. A status; on failure
+/* The MPI's argument in place of the buffer, and the entry of the request, if it needs one. A status; on failure
  * nothing is left, `recv` neither. */
 static int open_call(struct tutti_stage *stage, struct tutti_recv_request *recv, struct tutti_request **entry,
                      const struct tutti_message *m, int way, int persistent)
@@ -27,7 +27,7 @@ static int open_call(struct tutti_stage *stage, struct tutti_recv_request *recv,
     return status;
 }
 
-/* A call that the MPI has started, or made of a persistent one, whose contents go in at each start. */
+/* A call that the MPI has started, or a persistent one, whose elements are copied in at each start. */
 static int begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
                  struct tutti_recv_request *recv, struct tutti_request *entry)
 {
@@ -47,7 +47,7 @@ static int begun(const char *call, int code, const MPI_Request *request, struct 
     return code;
 }
 
-/* A persistent send that need not be the MPI's, which has made one and so found nothing wrong with it. */
+/* A persistent send that the MPI need not make. The MPI has made one, so the arguments are right. */
 static int is_not_the_mpis(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request,
                            int *code)
 {

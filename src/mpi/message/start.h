@@ -1,4 +1,4 @@
-/* Starting nonblocking messages on behalf of another call, under whose name they are counted: MPI_Isend and MPI_Irecv
+/* Starts nonblocking messages on behalf of another call, under whose name they are counted: MPI_Isend and MPI_Irecv
  * as the program would call them. */
 #ifndef TUTTI_MPI_START_H
 #define TUTTI_MPI_START_H
