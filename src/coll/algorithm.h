@@ -20,40 +20,39 @@ enum tutti_algorithm_id {
 /* A set of kernels. */
 #define TUTTI_LAUNCHES(kernel) (UINT32_C(1) << TUTTI_KERNEL_##kernel)
 
-/* One algorithm: the row at the end of its file. What callers must know of an algorithm is a column: no other file
- * compares names (tests/laws/laws.sh). The functions get the same facts on all ranks and so decide alike. */
+/* One algorithm: the row at the end of its file. Facts about an algorithm that callers need are columns: no other
+ * file compares names (tests/laws/laws.sh). The functions get the same facts on all ranks and so decide alike. */
 struct tutti_algorithm {
-    const char *name;     /* as in algorithms.def */
-    uint32_t collectives; /* that it runs: TUTTI_ON() of each */
-    uint32_t kernels;     /* that it may launch: TUTTI_LAUNCHES() of each; leaders launch */
+    const char *name;     /* its name in algorithms.def */
+    uint32_t collectives; /* collectives that it runs: TUTTI_ON() of each */
+    uint32_t kernels;     /* kernels that it may launch: TUTTI_LAUNCHES() of each; leaders launch */
     int maps_buffers;     /* 1: it reads or writes peers' buffers in place, so ranks offer theirs when they arrive */
     int waits_for_peers;  /* 1: its kernels wait for peers' kernels, so all must be resident at once */
-    int stands_in;        /* 1: it takes a call for which a row that waits for peers got too few multiprocessors */
-    int last_resort; /* 1: through host memory and the transport, for any team, open or not. One row is it. Of moves:
-                        the one that is taken where no rule fits */
-    int any_length;  /* of a move in stream order: ranks need not know the lengths of others' runs, which may have
-                        any. One row is it */
-    /* 1 where the open team can run the call, which is of `collectives`. NULL: always. */
+    int stands_in;        /* 1: it takes a call if a row that waits for peers got too few multiprocessors */
+    int last_resort; /* 1: through host memory and the transport, for any team, open or not. One row has it. Of moves:
+                        the row if no rule fits */
+    int any_length; /* of a move in stream order: ranks need not know the lengths of others' runs, which may be any. One
+                       row has it */
+    /* 1 if the open team can run the call, which is in `collectives`. NULL: always. */
     int (*can)(const struct tutti_team *team, const struct tutti_call *call);
-    /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) where it found out that it cannot after all.
-     */
+    /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) if it found out that it cannot after all. */
     int (*run)(struct tutti_team *team, const struct tutti_call *call, int *fits);
     /* Puts the call into `stream`; see tutti_enqueue(). NULL: not in stream order. */
     int (*enqueue)(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream);
     const char *how; /* of a move: how the data went, for the statistics; static text */
 };
 
-/* Collective over the team's ranks: opens the team, agrees on thread blocks and rules. Local failures make it
- * unavailable on all ranks, which is no error. */
+/* Collective over the team's ranks: opens the team, agrees on thread blocks and rules. After a local failure the
+ * team is unavailable on all ranks, which is no error. */
 int tutti_open(struct tutti_team *team, int gpu);
 /* A team that could not be opened is tried again: memory may be free by now, or the program may use other GPUs. All
- * ranks have brought device memory to the same calls, so all count alike; each failure doubles the calls until the next
- * try. */
+ * ranks have passed device memory to the same calls, so all count alike; each failure doubles the number of calls
+ * until the next try. */
 void tutti_open_again(struct tutti_team *team);
-/* Local. Makes the kernels ready that the rules may choose for the call, before anybody waits for this rank: a kernel
- * that is loaded at its first launch may wait for other threads' kernels. Each takes the driver about a millisecond, so
- * no others are loaded. A failure shows again at the launch, where all ranks are told. Nothing where the team is not
- * open, or this rank launches nothing. */
+/* Local. Prepares the kernels that the rules may choose for the call, before peers wait for this rank: loading a
+ * kernel at its first launch may wait for other threads' kernels. Loading takes the driver about a millisecond a
+ * kernel, so no others are loaded. A failure occurs again at the launch, which reports it to all ranks. Does nothing
+ * if the team is not open, or this rank launches nothing. */
 void tutti_prepare(struct tutti_team *team, const struct tutti_call *call);
 
 #define TUTTI_ALGORITHM(name, order, text) extern const struct tutti_algorithm tutti_reduce_##name;
@@ -61,16 +60,16 @@ void tutti_prepare(struct tutti_team *team, const struct tutti_call *call);
 #undef TUTTI_ALGORITHM
 extern const struct tutti_algorithm *const tutti_algorithms[TUTTI_ALGORITHMS];
 
-/* 1 where the row runs the call's collective and can run it on this team. */
+/* 1 if the row runs the call's collective and can run it on this team. */
 int tutti_algorithm_can(const struct tutti_algorithm *row, const struct tutti_team *team,
                         const struct tutti_call *call);
-/* The last resort. */
+/* The row that runs every call. */
 const struct tutti_algorithm *tutti_algorithm_last(void);
-/* The row that stands in for one that waits for peers; NULL where none can run the call. */
+/* The row that replaces one that waits for peers; NULL if none can run the call. */
 const struct tutti_algorithm *tutti_algorithm_instead(const struct tutti_team *team, const struct tutti_call *call);
 
-/* Numbers of the sections of rules for a collective: the one that counts for all calls, and that of calls in stream
- * order alone, which look there first. -1: it has no rules. */
+/* Numbers of the sections of rules for a collective: the one for all calls, and the one for calls in stream order,
+ * which is searched first. -1: it has no rules. */
 int tutti_rules_section(enum tutti_collective collective);
 int tutti_rules_section_enqueue(enum tutti_collective collective);
 
@@ -83,34 +82,34 @@ struct tutti_locals {
     void *out[TUTTI_MAX_RANKS];
 };
 
-/* Collective over the leaders (others do not call): the whole call through windows, in pieces that fit them. On return
- * the results are stored. */
+/* Collective over the leaders (others do not call): the whole call through windows, in pieces that fit them. On
+ * return the results are stored. */
 int tutti_oneshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
 int tutti_twoshot_locals(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
 
-/* What a kernel does for a call. */
+/* The arguments of a kernel for a call. */
 enum tutti_shape tutti_shape_of(const struct tutti_call *call);
 
-/* One launch, by every leader: reduces this GPU's share straight from all ranks' buffers into the results; on return it
- * is stored. Pointers are mapped device pointers, one a rank; out[r] where rank r gets something. Results may lie where
- * the same elements of the contribution do. */
+/* One launch, by every leader: reduces this GPU's share straight from all ranks' buffers into the results; on return
+ * it is stored. Pointers are mapped device pointers, one a rank; out[r] if rank r has a result. Results may overlap
+ * the same elements of the contribution. */
 int tutti_direct_mapped(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[]);
-/* Collective, after tutti_map_buffers() by the leaders, with what it said: tutti_direct_mapped(), or by way of the
- * channels where results lie over contributions, until all results are stored. */
+/* Collective, after tutti_map_buffers() by the leaders, with its answer: tutti_direct_mapped(), or through the
+ * channels if results overlap contributions, until all results are stored. */
 int tutti_direct_shared(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[],
                         int mapped);
 
 /* Starts filling args for the next launch: epoch, team, words. */
 void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args);
-/* The buffers of these ranks, from byte `at` on, become the launch's. */
+/* Sets the buffers of these ranks, from byte `at` on, as the launch's. */
 void tutti_launch_locals(struct tutti_kernel_args *args, const struct tutti_locals *locals, size_t at);
 /* Launches on the team's stream; a failure breaks the team. */
 int tutti_launch_end(struct tutti_team *team, struct tutti_kernel_args *args, enum tutti_kernel kernel, int type,
                      int op, unsigned blocks);
-/* Around the launches of kernels that wait for each other; see the device's contract. */
+/* Called around the launches of kernels that wait for each other; see the device's contract. */
 void tutti_waiting_begin(const struct tutti_team *team);
 void tutti_waiting_end(const struct tutti_team *team);
-/* Thread blocks for `bytes` that one GPU moves: alike on all ranks. waits: of a kernel that waits for other GPUs. */
+/* Thread blocks of a GPU that moves `bytes`: the same on all ranks. waits: of a kernel that waits for other GPUs. */
 unsigned tutti_launch_blocks(const struct tutti_team *team, size_t bytes, int waits);
 /* Regions of a channel, in bytes from its start. */
 enum tutti_region_id { TUTTI_REGION_LL, TUTTI_REGION_LINES, TUTTI_REGION_CHUNKS, TUTTI_REGION_HALVES };
@@ -124,17 +123,16 @@ struct tutti_region tutti_channel_region(const struct tutti_team *team, enum tut
 size_t tutti_channel_half(const struct tutti_team *team);
 size_t tutti_channel_data(const struct tutti_team *team, uint32_t epoch);
 
-/* Local, before this rank arrives at the call, on all ranks or none: shares its buffers, which spares
- * tutti_map_buffers() a vote. */
+/* Local, before this rank arrives at the call, on all ranks or none: shares its buffers, so that tutti_map_buffers()
+ * needs no vote. */
 void tutti_offer_buffers(struct tutti_team *team, const struct tutti_call *call);
-/* Shares this rank's buffers with its peers and maps those of the ranks in the mask `of` (the caller's own pointers are
- * put in where it is among them). Collective over the team. *mapped says whether all ranks could. The result's
- * buffer does not count on ranks that get nothing. */
+/* Shares this rank's buffers with its peers and maps those of the ranks in the mask `of` (the caller's own pointers
+ * are used if it is among them). Collective over the team. *mapped: 1 if all ranks succeeded. The result's buffer
+ * does not count on ranks without a result. */
 enum {
     TUTTI_NOT_MAPPED,
     TUTTI_MAPPED,
-    TUTTI_MAPPED_OVER /* and of a reduce-scatter some
-rank's result lies over its contribution */
+    TUTTI_MAPPED_OVER /* and in a reduce-scatter some rank's result overlaps its contribution */
 };
 int tutti_map_buffers(struct tutti_team *team, const struct tutti_call *call, uint64_t of, const void *in[],
                       void *out[], int *mapped);

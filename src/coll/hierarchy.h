@@ -1,5 +1,6 @@
-/* Hierarchy: the nodes of a communicator over several nodes. Who is on which node is known without communication. The
- * team of the node and the transports need one exchange, which never waits. Used by collectives over nodes. */
+/* Hierarchy: the nodes of a communicator over several nodes. All ranks know without communication which node each
+ * rank is on. The team of the node and the transports need one exchange, which never waits. Used by collectives over
+ * nodes. */
 #ifndef TUTTI_COLL_HIERARCHY_H
 #define TUTTI_COLL_HIERARCHY_H
 
@@ -16,25 +17,25 @@ struct tutti_hierarchy {
     struct tutti_team *team;         /* of this node's ranks, whole; its transport is `here` */
     struct tutti_transport *here;    /* of this node's ranks; rank r is member[r] */
     struct tutti_transport *leaders; /* rank n is leader[n]; NULL on ranks that do not lead */
-    struct tutti_contexts *contexts; /* and those that it has, -1: none */
+    struct tutti_contexts *contexts; /* and its own ones, -1: none */
     int context[2];
 };
 
 struct tutti_hierarchy_opening;
 
-/* Collective over `transport`, the communicator's, at a point that all its ranks agree on and at which its collectives
- * are in order: inside a collective call of the program. Never waits. world_ranks: of each rank of the communicator, in
- * the world of the node, which is also the transport of the contexts. transport, node and contexts stay. In two phases:
- * each rank tries, then all agree; where one could not, none has a hierarchy. A status; after a failure this rank takes
- * no part, and the others never come to an end. */
+/* Collective over `transport`, the communicator's, at a point that all its ranks agree on and at which its
+ * collectives are in order: inside a collective call of the program. Never waits. world_ranks: rank of each rank of
+ * the communicator in the world of the node, which is also the transport of the contexts. transport, node and
+ * contexts must outlive the hierarchy. In two phases: each rank tries, then all agree; if one could not, no rank has
+ * a hierarchy. A status; after a failure this rank takes no part, and the others never finish. */
 int tutti_hierarchy_begin(struct tutti_node *node, struct tutti_contexts *contexts, struct tutti_transport *transport,
                           const int world_ranks[], struct tutti_hierarchy_opening **out);
-/* Local, for threads that may call the transport; never waits. 0: not yet. 1: it has ended, the opening is gone, and
- * *out is the hierarchy, or NULL on all ranks. A status: the transport failed, the opening is gone. */
+/* Local, for threads that may call the transport; never waits. 0: not yet. 1: it has ended, the opening is freed,
+ * and *out is the hierarchy, or NULL on all ranks. A status: the transport failed, the opening is freed. */
 int tutti_hierarchy_poll(struct tutti_hierarchy_opening *opening, struct tutti_hierarchy **out);
-/* Local. The communicator goes before that. What the transport may still write into is lost. Takes NULL. */
+/* Local. For a communicator that ends before. Memory that the transport may still write into is lost. Takes NULL. */
 void tutti_hierarchy_abandon(struct tutti_hierarchy_opening *opening);
-/* Local. Nothing of it is under way. Takes NULL. */
+/* Local. No call of it is under way. Takes NULL. */
 void tutti_hierarchy_free(struct tutti_hierarchy *hierarchy);
 
 #endif

@@ -1,5 +1,5 @@
-/* Reductions and moves as jobs: a worker runs those of one team in order, so that they progress while the program does
- * something else (sched/worker.h). */
+/* Reductions and moves as jobs: a worker runs those of one team in order, so that they progress while the program
+ * does something else (sched/worker.h). */
 #ifndef TUTTI_COLL_JOB_H
 #define TUTTI_COLL_JOB_H
 
@@ -9,9 +9,9 @@
 
 /* One call. The worker's from give() until tutti_job_done(), and its caller's otherwise. */
 struct tutti_reduce_job {
-    struct tutti_job job; /* job.status: what tutti_collective() has returned */
+    struct tutti_job job; /* job.status: result of tutti_collective() */
     struct tutti_team *team;
-    const struct tutti_call *call; /* stays as it is until the job is done */
+    const struct tutti_call *call; /* must not change until the job is done */
     const char *why;               /* outputs of tutti_collective() */
     enum tutti_taken taken;
 };
@@ -21,13 +21,13 @@ struct tutti_reduce_job {
  */
 int tutti_reduce_give(struct tutti_worker *worker, struct tutti_reduce_job *job);
 
-/* The same of one move. The ops of its blocks are called on the worker's fiber. */
+/* The same for one move. The ops of its blocks are called on the worker's fiber. */
 struct tutti_move_job {
-    struct tutti_job job; /* job.status: what tutti_move_run_rows() has returned */
+    struct tutti_job job; /* job.status: result of tutti_move_run_rows() */
     struct tutti_team *team;
     const struct tutti_call *call;
-    /* looked: 1: `able` is what tutti_move_able() has said, since no other call of the team was under way; 0: it is
-     * asked when the job's turn has come. */
+    /* looked: 1: `able` is the result of tutti_move_able(), since no other call of the team was under way; 0: the
+     * job calls it in its turn. */
     int looked;
     uint32_t able;
     enum tutti_reason reason; /* why not; an input where call->move is NULL or `able` is 0 */

@@ -1,4 +1,4 @@
-/* What coll/ keeps of a team, in the room that the team has for it (team.h, `attached`). Private to coll/. */
+/* coll/'s state of a team, in the space that the team has for it (team.h, `attached`). Private to coll/. */
 #ifndef TUTTI_COLL_STATE_H
 #define TUTTI_COLL_STATE_H
 
@@ -9,7 +9,7 @@ struct tutti_plan; /* dtype/plan.h */
 enum { TUTTI_SPARES = 64, TUTTI_CACHED_LAUNCHES = 16 };
 
 struct tutti_coll_state {
-    /* Waits for what the program has put into its own stream of the communicator; see tutti_coll_settle_by(). */
+    /* Waits for the program's work in its own stream of the communicator; see tutti_coll_settle_by(). */
     int (*settle)(void *with);
     void *settle_with;
     /* Team UNAVAILABLE: calls since, and until it is tried again. */
@@ -17,9 +17,9 @@ struct tutti_coll_state {
     /* Team open on other GPUs than a call's: calls that are still staged until it is opened on theirs, how many after
      * the last opening, and calls done since. */
     unsigned other_left, other_patience, served;
-    int rules;                                 /* first of the rules that count: all ranks have them */
-    uint16_t prepared[TUTTI_TYPES][TUTTI_OPS]; /* bit k: this rank has made kernel k ready */
-    /* The last call for which that was looked at. */
+    int rules;                                 /* first of the rules in force: all ranks have the same */
+    uint16_t prepared[TUTTI_TYPES][TUTTI_OPS]; /* bit k: this rank has prepared kernel k */
+    /* The last call whose kernels were prepared. */
     struct {
         uint64_t count;
         uint8_t collective, type, op;
@@ -27,35 +27,35 @@ struct tutti_coll_state {
 
     /* Of the call under way: */
     int offered;        /* 1: all ranks have filled their shares before they arrived */
-    unsigned granted;   /* blocks of a kernel that waits, alike on all ranks; 0: not agreed */
+    unsigned granted;   /* blocks of a kernel that waits, the same on all ranks; 0: not agreed */
     int beside_streams; /* 1: some rank has communicators with a stream */
 
-    int moves_prepared; /* 1: this rank has made the kernels that move data ready */
-    int early;          /* 1: the last launch in stream order let the next one come at once */
-    /* Device scratch: each is at least twice as large as the one before, and all are freed with the team, since work in
-     * streams and graphs may still use them. */
+    int moves_prepared; /* 1: this rank has prepared the kernels that move data */
+    int early;          /* 1: the last launch in stream order let the next one start at once */
+    /* Device scratch: each is at least twice as large as the previous one, and all are freed with the team, since
+     * work in streams and graphs may still use them. */
     void *spare[TUTTI_SPARES];
     int spares;
     size_t spare_bytes; /* of the last one */
-    /* Plans of what calls in stream order pack and unpack; held until the team is freed, for the same reason. */
+    /* Plans of calls in stream order that pack and unpack; held until the team is freed, for the same reason. */
     const struct tutti_plan **plan;
     size_t plans;
 
-    /* Launches of the team's stream that came more than once, kept ready by the device. */
+    /* Launches of the team's stream that repeat, kept ready by the device. */
     struct tutti_cached_launch {
         struct tutti_prepared *prepared; /* NULL: seen, but not made yet */
         struct tutti_launch launch;
         struct tutti_flow_args flow;
         uint32_t calls;
     } * launch_cache;
-    uint32_t launch_lookups;                /* calls that looked for one */
-    struct tutti_cached_launch *cache_next; /* to be made when the call under way has ended */
+    uint32_t launch_lookups;                /* calls that have searched for one */
+    struct tutti_cached_launch *cache_next; /* to be prepared after the call under way */
     struct tutti_prepared *cache_stale;     /* to be dropped then */
     int cache_off;                          /* 1: the device could not keep one */
 
-    /* The kernel that may still stay after its call, see kernels/linger.inc. */
+    /* The kernel that may stay after its call, see kernels/linger.inc. */
     struct tutti_linger {
-        uint32_t us;  /* how long kernels stay, alike on all ranks; 0: they do not */
+        uint32_t us;  /* how long kernels stay, the same on all ranks; 0: they do not */
         int type, op; /* that it serves */
         uint64_t launches, served;
     } linger;
@@ -66,21 +66,21 @@ static inline struct tutti_coll_state *tutti_coll_of(const struct tutti_team *te
 {
     return (struct tutti_coll_state *)(uintptr_t)team->attached;
 }
-/* Local. Makes the last spare one of `bytes` bytes at least; gpu: that of the team, also of one that is not open. A
- * status. */
+/* Local. Makes the last spare one of at least `bytes` bytes; gpu: the team's, also if it is not open. A status. */
 int tutti_coll_spare(struct tutti_team *team, int gpu, size_t bytes);
 /* Local. The plan lives as long as the team. A status. */
 int tutti_coll_hold_plan(struct tutti_team *team, const struct tutti_plan *plan);
 
-/* Blocks that a kernel may have in the call under way. Team open. */
+/* Blocks of a kernel in the call under way. Team open. */
 static inline unsigned tutti_coll_blocks(const struct tutti_team *team)
 {
     const unsigned granted = tutti_coll_of(team)->granted, most = granted ? granted : team->blocks;
     return most < TUTTI_MAX_BLOCKS ? most : TUTTI_MAX_BLOCKS;
 }
-/* Local. The state has something to be freed with the team from now on. */
+/* Local. From now on the state has resources to be freed with the team. */
 void tutti_coll_keeps(struct tutti_team *team);
-/* Local, before the team is closed: ends what the state has on the GPU. Owner's hooks and counts of tries stay. */
+/* Local, before the team is closed: frees the state's resources on the GPU. The owner's hooks and the counts of
+ * tries stay. */
 void tutti_coll_renew(struct tutti_team *team);
 
 #endif

@@ -1,5 +1,5 @@
-/* The rules of reductions: their sections, and what is chosen by them. Of a section the first rule that fits and can
- * run is taken; calls in stream order look into the section with _enqueue first. */
+/* The rules of reductions: their sections, and the choice by them. The first rule of a section that fits and can run
+ * is taken; calls in stream order search the section with _enqueue first. */
 #include <string.h>
 
 #include "coll/algorithm.h"

@@ -1,4 +1,4 @@
-/* Calls in stream order: the same rules, of algorithms whose kernels need nothing of the host but the launch. */
+/* Calls in stream order: the same rules, for algorithms whose kernels need the host only for the launch. */
 #include "coll/algorithm.h"
 #include "coll/call/residency.h"
 #include "coll/move/runs.h"
@@ -17,7 +17,7 @@ static const struct tutti_algorithm *can(const struct tutti_team *team, const st
     return row->enqueue && tutti_algorithm_can(row, team, call) ? row : NULL;
 }
 
-/* The row that runs the call, the same on all ranks; NULL where none can. */
+/* The row that runs the call, the same on all ranks; NULL if no row can. */
 static const struct tutti_algorithm *choose(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_algorithm *row = NULL;
@@ -71,14 +71,14 @@ static int prepare(struct tutti_team *team)
     }
     int status = tutti_runs_prepare(team);
     if (status == TUTTI_OK)
-        status = tutti_pack_prepare(team->gpu, NULL); /* of moves whose types have gaps */
+        status = tutti_pack_prepare(team->gpu, NULL); /* for moves whose types have gaps */
     if (status != TUTTI_OK)
         return status;
     tutti_debug("kernels of GPU %d ready in %.1f ms", team->gpu, (double)(tutti_now_ns() - start) / 1e6);
     return TUTTI_OK;
 }
 
-/* Kernels that are loaded, somebody who looks after what is put into the stream, and multiprocessors. */
+/* Loads the kernels, starts the watcher of the stream, and takes multiprocessors. */
 static int take_place(struct tutti_team *team)
 {
     uint32_t all;
@@ -112,9 +112,9 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu)
     if (team->state != TUTTI_TEAM_OPEN)
         return TUTTI_ERR_UNAVAILABLE;
     tutti_coll_of(team)->linger.us =
-        0; /* a kernel that stays in another stream would count epochs beside those of this one */
+        0; /* a kernel that stays in another stream would count the same epochs as this one */
     status = tutti_team_vote(team, (gpu < 0 || gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu),
-                             &fine); /* calls before may have opened it elsewhere */
+                             &fine); /* earlier calls may have opened it elsewhere */
     if (status != TUTTI_OK)
         return status;
     if (!fine)

@@ -9,7 +9,7 @@ static int run_reduction(void *with)
     return tutti_collective(job->team, job->call, &job->taken, &job->why);
 }
 
-/* The reason that a thread has set last is one for all fibers: it is read where none of them has run in between. */
+/* The reason is one for all fibers of the thread: it is read before another fiber runs. */
 static int run_move(void *with)
 {
     struct tutti_move_job *job = with;
@@ -18,7 +18,7 @@ static int run_move(void *with)
     if (tutti_team_is_told(job->team))
         return tutti_team_take_told(job->team);
     tutti_why_set(job->reason);
-    if (!job->looked) /* calls before it may have opened the team, or opened it again */
+    if (!job->looked) /* earlier calls may have opened the team, or opened it again */
         job->able = tutti_move_able(job->team, job->call);
     const int status = tutti_move_run_rows(job->team, job->call, job->able, &job->how);
     job->reason = tutti_why_take(TUTTI_REASON_OTHER);

@@ -55,7 +55,7 @@ int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int typ
     char why[160];
     if (!device || !device->launch.kernel || !device->stream.create || !device->stream.sync)
         return TUTTI_ERR_UNAVAILABLE;
-    if (device->open(why, sizeof why) != TUTTI_OK) /* said by those who allocate */
+    if (device->open(why, sizeof why) != TUTTI_OK) /* reported by the allocator */
         return TUTTI_ERR_UNAVAILABLE;
     if (gpu < 0 && (device->gpu.current(&gpu) != TUTTI_OK || gpu < 0))
         gpu = 0;

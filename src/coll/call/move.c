@@ -1,15 +1,15 @@
-/* A collective that moves data, over a team: announce, see what the others can, run the first algorithm that all can.
- * What ranks know differs: a rank sees the lengths of its own blocks alone. So each one says in its arrival which rows
- * it can run, and a row is taken where all can. */
+/* A collective that moves data, over a team: announce, read what the peers can do, run the first algorithm that all
+ * can. Ranks know different facts: each sees only the lengths of its own blocks. So each publishes in its arrival
+ * which rows it can run, and a row is taken if all can. */
 #include "coll/move/runs.h"
 
 #include "coll/call/residency.h"
 #include "coll/state.h"
 #include "core/status.h"
 
-/* What an arrival at a move says in `blocks`, besides the kind DEVICE: rows that the rank can run; multiprocessors that
- * it has for their kernels, 0: it takes them later; whether it found out which rows before the team was open; and a sum
- * over what it sends and receives, by which all find out whether the lengths of all runs are alike on both sides. */
+/* The field `blocks` of an arrival at a move, besides the kind DEVICE: rows that the rank can run; multiprocessors
+ * that it has for their kernels, 0: it takes them later; whether it chose the rows before the team was open; and a
+ * sum over its sent and received lengths, which shows all ranks whether both sides of each run have one length. */
 enum { ROWS_BITS = 6, HELD_BITS = 9, BEFORE_BITS = 1, SUM_BITS = 15 };
 _Static_assert((int)TUTTI_MOVES <= (int)ROWS_BITS &&
                    (int)ROWS_BITS + (int)HELD_BITS + (int)BEFORE_BITS + (int)SUM_BITS <= 31,
@@ -37,21 +37,21 @@ static size_t move_largest(const struct tutti_move *move)
     return (size_t)most;
 }
 
-/* ---- what this rank can ---- */
+/* ---- what this rank can run ---- */
 
-/* move->runs, where the blocks are runs of bytes in memory of the team's GPU, or of any where the team is not open. */
+/* move->runs, if the blocks are runs of bytes in memory of the team's GPU; any GPU if the team is not open. */
 static void move_flatten(const struct tutti_team *team, struct tutti_move *move)
 {
     struct tutti_move_runs *runs = &move->runs;
     runs->before = team->state != TUTTI_TEAM_OPEN;
     runs->are = tutti_move_flatten(team, move, &runs->flow, &runs->gpu, &runs->near);
     if (runs->before)
-        runs->are &= move_largest(move) > 0; /* or it would not be known which GPU to open the team on */
+        runs->are &= move_largest(move) > 0; /* or the GPU on which to open the team would not be known */
     else
         runs->are &= (runs->gpu < 0 || runs->gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu);
 }
 
-/* The call with all that algorithms are given. */
+/* The call with all arguments of algorithms. */
 static struct tutti_call move_call(const struct tutti_call *call)
 {
     struct tutti_call mine = *call;
@@ -66,7 +66,7 @@ static struct tutti_call move_call(const struct tutti_call *call)
     return mine;
 }
 
-/* Makes their kernels ready, before anybody waits for this rank. */
+/* Prepares their kernels, before peers wait for this rank. */
 uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call *call)
 {
     uint32_t able = 0;
@@ -87,9 +87,9 @@ uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call 
     return able;
 }
 
-/* ---- what all can ---- */
+/* ---- what all ranks can run ---- */
 
-/* Of a run from rank `from` to rank `to`: the sum of all ranks' is zero where each run is as long on both sides. */
+/* For a run from rank `from` to rank `to`: the sum over all ranks is zero if both sides of each run have one length. */
 static uint32_t move_sum_of(int from, int to, uint64_t bytes)
 {
     const uint64_t mixed = (bytes * 64 + (uint64_t)from) * 64 + (uint64_t)to;
@@ -116,8 +116,8 @@ void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call)
     tutti_why_set((enum tutti_reason)mine.blocks);
 }
 
-/* *able: rows that all ranks can run, from this rank's own. Where none is left, the reason is set. *before: 1, on all
- * ranks, where some found out before the team was open. */
+/* *able: rows that all ranks can run, starting from this rank's own. If none is left, the reason is set. *before: 1,
+ * on all ranks, if some rank chose its rows before the team was open. */
 static int move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able, uint32_t *before)
 {
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
@@ -152,14 +152,13 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, ui
                                                                            : TUTTI_REASON_HOST_SOME);
     }
     tutti_residency_agreed(team, held, (int)streams);
-    if (sum != 0) /* an error of the program, which fetch finds and reports */
+    if (sum != 0) /* an error of the program, which fetch reports */
         *able &= ~move_rows_of_teams();
     return status;
 }
 
-/* Where some rank did not know the open team, and some row needs it: opens it where it is not open yet; of a team that
- * cannot be opened, and of ranks that cannot take part after all, those rows are taken out of *able. All ranks do the
- * same. */
+/* Called if some rank did not know the open team, and some row needs it: opens it if it is not open yet. If the team
+ * cannot be opened, or ranks cannot take part after all, removes those rows from *able. The same on all ranks. */
 static int move_open(struct tutti_team *team, const struct tutti_call *call, uint32_t *able)
 {
     int status = TUTTI_OK;

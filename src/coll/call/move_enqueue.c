@@ -1,12 +1,12 @@
-/* Moves in stream order: the same rules, of algorithms whose kernels need nothing of the host but the launch. No rank
- * hears from another one here, so a row is chosen by what all know: of calls whose blocks all ranks know by their
- * length, of others it is the row that takes any. */
+/* Moves in stream order: the same rules, for algorithms whose kernels need the host only for the launch. Ranks
+ * exchange nothing here, so a row is chosen by shared facts: by the length of the blocks if all ranks know it,
+ * otherwise the row that takes any length. */
 #include "coll/move/runs.h"
 
 #include "coll/state.h"
 #include "core/status.h"
 
-/* 1 where all ranks know the length of the longest run. */
+/* 1 if all ranks know the length of the longest run. */
 static int move_is_known(enum tutti_collective collective)
 {
     const uint32_t known = TUTTI_ON(BCAST) | TUTTI_ON(GATHER) | TUTTI_ON(SCATTER) | TUTTI_ON(ALLGATHER) |

@@ -1,5 +1,5 @@
-/* Moves in stream order of elements that are no runs of bytes: packed before the move, and unpacked behind it, by
- * kernels in the same stream. What a rank sends to itself is moved here where one of the two layouts is no run. */
+/* Moves in stream order of elements that are not runs of bytes: packed before the move, and unpacked after it, by
+ * kernels in the same stream. What a rank sends to itself is moved here if one of the two layouts is not a run. */
 #include "coll/move_sides.h"
 #include "coll/state.h"
 #include "core/status.h"
@@ -10,7 +10,7 @@ struct sides {
     struct tutti_team *team;
     struct tutti_stream *stream;
     int gpu;
-    char *scratch; /* NULL while it is only counted */
+    char *scratch; /* NULL while runs are only counted */
     uint64_t used;
     struct tutti_move_flow flow;
     struct tutti_pack_job pack[TUTTI_MAX_GPUS + 1], unpack[TUTTI_MAX_GPUS];
@@ -44,7 +44,7 @@ static void sides_unpack(struct sides *x, const struct tutti_elements *elements,
     x->unpack[x->unpacks++] = tutti_elements_job(TUTTI_UNPACK, elements, 0, sides_bytes(elements), from);
 }
 
-/* 1: what this rank sends to itself has been dealt with. */
+/* 1: what this rank sends to itself is done. */
 static int sides_own(struct sides *x, const struct tutti_elements *from, const struct tutti_elements *to)
 {
     const uint64_t bytes = sides_bytes(from);
@@ -73,7 +73,7 @@ static int sides_own(struct sides *x, const struct tutti_elements *from, const s
     return 1;
 }
 
-/* Runs and jobs of all blocks. Elements that go to several ranks are packed once. */
+/* Runs and jobs of all blocks. Elements for several ranks are packed once. */
 static void sides_fill(struct sides *x, const struct tutti_move_sides *sides)
 {
     const int ranks = x->team->size, rank = x->team->rank;
@@ -126,7 +126,7 @@ static int sides_launch(const struct sides *x, const struct tutti_pack_job *jobs
     return n > 0 ? tutti_pack_enqueue(x->stream, x->gpu, jobs, n) : TUTTI_OK;
 }
 
-/* What is left for the kernels of all ranks; of a single rank, a copy. */
+/* The rest, by the kernels of all ranks; for a single rank, a copy. */
 static int sides_move(struct sides *x, const struct tutti_call *call, const char **why)
 {
     struct tutti_call moved = *call;

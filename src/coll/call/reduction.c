@@ -1,4 +1,4 @@
-/* A reduction over a team: announce, see what the others bring, choose by rule, run. */
+/* A reduction over a team: announce, read the peers' arrivals, choose by rule, run. */
 #include "core/log.h"
 #include "core/phases.h"
 #include "core/reasons.h"
@@ -11,7 +11,7 @@
 #include "coll/launch/linger.h"
 #include "coll/state.h"
 
-/* Ranks that read other rules would choose other algorithms and wait for each other for ever. */
+/* Ranks with different rules would choose different algorithms and wait for each other for ever. */
 static int agree_on_rules(struct tutti_team *team)
 {
     int begin, defaults;
@@ -46,7 +46,7 @@ int tutti_open(struct tutti_team *team, int gpu)
     return status == TUTTI_OK ? agree_on_rules(team) : status;
 }
 
-/* The first algorithm that the rules name and that can run; it may still find out that it does not fit. */
+/* The first algorithm that the rules name and that can run; it may still find that it does not fit. */
 static const struct tutti_algorithm *first_choice(const struct tutti_team *team, const struct tutti_call *call)
 {
     const int section = tutti_rules_section(call->collective);
@@ -65,7 +65,7 @@ static int pass(enum tutti_taken *taken, const char **why, const char *reason)
     return TUTTI_OK;
 }
 
-/* Nonblocking calls run where the MPI cannot be called: through the transport goes the MPI itself. */
+/* Nonblocking calls run where the MPI cannot be called; the transport is the MPI. */
 static int staged(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
 {
     if (team->is_nonblocking)
@@ -108,7 +108,7 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, e
     return staged(team, call, taken, why);
 }
 
-/* What this rank announces. */
+/* The arrival of this rank. */
 static enum tutti_arrival_kind arrival_kind(const struct tutti_team *team, const struct tutti_call *call)
 {
     if (call->kind == TUTTI_ARRIVAL_HOST || team->state != TUTTI_TEAM_OPEN)
@@ -171,7 +171,7 @@ static int alone(struct tutti_team *team, const struct tutti_call *call, enum tu
     return tutti_move(team, call->out, call->in, count * tutti_type_size(call->type));
 }
 
-/* Nothing that may wait for other threads' kernels comes between the last agreement and the launch. */
+/* Between the last agreement and the launch nothing may wait for other threads' kernels. */
 static int open_for(struct tutti_team *team, const struct tutti_call *call, int gpu)
 {
     uint32_t all;
@@ -198,11 +198,10 @@ void tutti_open_again(struct tutti_team *team)
     team->state = TUTTI_TEAM_CLOSED;
 }
 
-/* What the ranks of an open team have brought, alike on all of them: NULL where all have memory of the GPUs on which it
- * is open. Otherwise the reason why the call goes to the MPI, or *again is 1 where the team is to be opened anew: at
- * once after a reset, of these ranks' GPUs. If memory of other GPUs comes and goes, more and more calls are staged
- * before the next opening.
- */
+/* The memory of the ranks of an open team, the same on all: NULL if all have memory of the GPUs on which it is open.
+ * Otherwise the reason for which the call goes to the MPI, or *again is 1 if the team must be opened again on these
+ * ranks' GPUs: at once after a reset. If memory of other GPUs alternates, more and more calls are staged before the
+ * next opening. */
 static const char *brought(struct tutti_team *team, const struct tutti_arrival *const all[], int *again,
                            uint64_t *resets)
 {
@@ -236,7 +235,7 @@ static const char *brought(struct tutti_team *team, const struct tutti_arrival *
     return NULL;
 }
 
-/* The team gives up what it has on its GPUs, and can be opened on those of the call. */
+/* The team gives up its resources on its GPUs, and can be opened on those of the call. */
 static int close_for_now(struct tutti_team *team, uint64_t resets)
 {
     tutti_info("%s is opened again: %s", team->transport->label,

@@ -13,9 +13,9 @@
 #include "team/discard.h"
 
 enum {
-    BYTES_LEAST = 1024,       /* of a contribution that a block of any kernel moves, where there is so much */
+    BYTES_LEAST = 1024,       /* of a contribution, for each block of any kernel, if it is long enough */
     NARROW_LEAST = 256 << 10, /* bytes from which on few blocks cost much time */
-    PATIENT = 64,             /* rounds in which half of the blocks are waited for */
+    PATIENT = 64,             /* rounds in which the rank waits for half of the blocks */
     PAUSE_FIRST_US = 5,
     PAUSE_MOST_US = 500
 };
@@ -25,7 +25,7 @@ static size_t bytes_of(const struct tutti_call *call)
     return call->count * tutti_type_size(call->type);
 }
 
-/* Blocks that any algorithm has use for, or a few more. */
+/* Blocks that any algorithm can use, or a few more. */
 static unsigned wanted(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t blocks = bytes_of(call) / BYTES_LEAST + (size_t)team->size;
@@ -57,15 +57,15 @@ void tutti_residency_agreed(struct tutti_team *team, unsigned least, int streams
     tutti_coll_of(team)->beside_streams = streams;
 }
 
-/* Rounds in which all ranks try and vote, until all have got some in one. */
+/* Rounds in which all ranks try and vote, until all have got some in one round. */
 struct rounds {
     struct tutti_team *team;
     unsigned want, round;
-    uint64_t next;  /* when the next one begins */
-    uint64_t until; /* of a share: no longer than this for calls under way */
+    uint64_t next;  /* start of the next round */
+    uint64_t until; /* for a share: at most this long for calls under way */
 };
 
-/* Longer from round to round, and another one on each rank: calls that keep each other out come apart. */
+/* Grows from round to round, and differs between ranks, so that calls that block each other separate. */
 static void put_off(struct rounds *r)
 {
     uint64_t us = (uint64_t)PAUSE_FIRST_US << (r->round < 7 ? r->round : 7);
@@ -103,7 +103,7 @@ int tutti_residency_take(struct tutti_team *team, const struct tutti_call *call)
     char what[160];
     if (tutti_coll_of(team)->granted > 0)
         return TUTTI_OK;
-    tutti_budget_give(team, 0); /* what this rank had alone: another one had nothing */
+    tutti_budget_give(team, 0); /* frees what this rank alone has taken: another rank had nothing */
     int status = have_blocks(&r);
     if (status != 0)
         return status > 0 ? TUTTI_OK : status;
@@ -122,7 +122,8 @@ int tutti_residency_take(struct tutti_team *team, const struct tutti_call *call)
     return tutti_team_break(team, TUTTI_ERR_TIMEOUT);
 }
 
-/* A vote for a share: none, as other shares have all or this rank has waited too long; none yet; or so many and one. */
+/* A vote for a share: no share, as other shares have all or this rank has waited too long; none yet; or the number
+ * plus one. */
 enum { SHARE_NONE, SHARE_LATER };
 
 static int have_share(void *with)

@@ -7,9 +7,9 @@
 #include "core/status.h"
 
 enum { HERE, LEADERS };
-enum { LAST_TESTS = 64 }; /* of an exchange that is given up: most have ended by then */
+enum { LAST_TESTS = 64 }; /* after the exchange is given up: most have ended by then */
 
-/* What each rank tells the others. */
+/* The record of a rank. */
 struct record {
     char exchange[TUTTI_EXCHANGE_BYTES]; /* of the node's team */
     int32_t context[2];
@@ -28,7 +28,7 @@ static struct tutti_reserve openings; /* a rank without one would leave the othe
 
 /* ---- facts ---- */
 
-/* Numbers the nodes. lowest: of each rank of the world, the lowest rank of its node there. number: [world], all 0. */
+/* Numbers the nodes. lowest: for each rank of the world, the lowest rank of its node. number: [world], all 0. */
 static void number_nodes(struct tutti_hierarchy *h, int ranks, const int world_ranks[], const int lowest[],
                          int number[])
 {
@@ -64,7 +64,7 @@ static int find_facts(struct tutti_hierarchy *h, const struct tutti_node *node, 
     return status;
 }
 
-/* ---- what this rank can make alone ---- */
+/* ---- this rank's own part ---- */
 
 static struct tutti_hierarchy *new_hierarchy(struct tutti_contexts *contexts, int ranks)
 {
@@ -82,7 +82,7 @@ static struct tutti_hierarchy *new_hierarchy(struct tutti_contexts *contexts, in
     return NULL;
 }
 
-/* Of ranks[0 to size) of the communicator, with a context of this rank's. */
+/* Of ranks[0 to size) of the communicator, with a context of this rank. */
 static int make_subset(struct tutti_hierarchy *h, int which, int rank, int size, const int ranks[],
                        const int world_ranks[], const char *label, struct tutti_transport **out)
 {
@@ -160,7 +160,7 @@ int tutti_hierarchy_begin(struct tutti_node *node, struct tutti_contexts *contex
     return TUTTI_OK;
 }
 
-/* ---- what all have told ---- */
+/* ---- after all records have arrived ---- */
 
 static void join_parts(struct tutti_hierarchy_opening *opening)
 {

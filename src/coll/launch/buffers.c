@@ -1,4 +1,4 @@
-/* Buffers of a call: sharing them with peers, how results and contributions lie, copies. */
+/* Buffers of a call: sharing them with peers, overlap of results and contributions, copies. */
 #include <string.h>
 
 #include "coll/algorithm.h"
@@ -10,12 +10,12 @@
 static void share(struct tutti_team *team, const struct tutti_call *call, struct tutti_shares *mine)
 {
     tutti_team_share(team, call->in, &mine->in);
-    /* A result that this rank does not get may lie anywhere, or nowhere: nobody stores through it. */
+    /* The result buffer of a rank without a result may be any address, or NULL: no kernel stores through it. */
     if (call->in == call->out || tutti_result_of(call, team->rank, team->size).count == 0)
         mine->out = mine->in;
     else
         tutti_team_share(team, call->out, &mine->out);
-    if (!mine->out.shared) /* one word tells */
+    if (!mine->out.shared) /* one word has the answer */
         mine->in.shared = 0;
 }
 
@@ -25,7 +25,7 @@ void tutti_offer_buffers(struct tutti_team *team, const struct tutti_call *call)
     tutti_coll_of(team)->offered = 1;
 }
 
-/* Shares the buffers unless that has been done; *shared = 1 where all ranks could. */
+/* Shares the buffers unless that was done; *shared = 1 if all ranks succeeded. */
 static int share_all(struct tutti_team *team, const struct tutti_call *call, uint32_t *shared)
 {
     struct tutti_shares *mine = tutti_team_shares(team, team->rank);
@@ -39,7 +39,7 @@ static int share_all(struct tutti_team *team, const struct tutti_call *call, uin
     return TUTTI_OK;
 }
 
-/* 1, on all ranks, where some rank's result of a reduce-scatter lies over its contribution. */
+/* 1, on all ranks, if some rank's result of a reduce-scatter overlaps its contribution. */
 static int overlap(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t size = tutti_type_size(call->type);
@@ -66,7 +66,7 @@ int tutti_map_buffers(struct tutti_team *team, const struct tutti_call *call, ui
     *mapped = 0;
     if (status != TUTTI_OK || !shared)
         return status;
-    /* Before the vote there: a rank that has passed it may be at its next call but one before another looks. */
+    /* Read before the vote there: a rank that has passed it may be one call further before another rank reads. */
     int over = tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS && overlap(team, call);
     status = tutti_team_map(team, of, reach, in, out, mapped);
     if (*mapped && over)

@@ -1,6 +1,6 @@
-/* Programs call a reduction on the same buffers again and again, and a launch that the driver has prepared starts in a
- * third of the time of a fresh one (docs/performance.md). A launch is kept when it has come for the second time, so
- * that what comes once costs a few comparisons. */
+/* Programs often repeat a reduction on the same buffers, and a launch that the driver has prepared starts in a third
+ * of the time of a fresh one (docs/performance.md). A launch is kept when it occurs for the second time, so a single
+ * launch costs a few comparisons. */
 #include "coll/launch/cache.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int same(const struct tutti_cached_launch *entry, const struct tutti_laun
            memcmp(&entry->flow, flow, sizeof *flow) == 0;
 }
 
-/* The place of this launch: its own, or that of another one which gives way. */
+/* The place of this launch: its own, or the one that it replaces. */
 static struct tutti_cached_launch *place_of(struct tutti_coll_state *state, const struct tutti_launch *launch)
 {
     struct tutti_cached_launch *spare = NULL;
@@ -34,8 +34,8 @@ static struct tutti_cached_launch *place_of(struct tutti_coll_state *state, cons
         if (entry->calls == 0 && !spare)
             spare = entry;
     }
-    /* Whoever is in use is not driven out by launches that come once: all grow older, and the first to be as new as a
-     * launch that has just come gives way. */
+    /* Single launches do not replace launches that repeat: all entries grow older, and the first one that is as new
+     * as a launch that has just occurred is replaced. */
     for (int i = 0; i < TUTTI_CACHED_LAUNCHES && !spare; i++) {
         struct tutti_cached_launch *entry =
             &state->launch_cache[(state->launch_lookups + (unsigned)i) % TUTTI_CACHED_LAUNCHES];
@@ -54,7 +54,7 @@ static struct tutti_cached_launch *place_of(struct tutti_coll_state *state, cons
 int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *launch)
 {
     struct tutti_coll_state *state = tutti_coll_of(team);
-    /* To make one ready may wait for what runs, as kernels in stream order may for long: see team/discard.h. */
+    /* Preparing a launch may wait for running kernels, for a long time in stream order: see team/discard.h. */
     if (!team->device->launch.keep || state->cache_off || tutti_discard_held(team->node))
         return team->device->launch.kernel(team->stream, launch);
     if (!state->launch_cache) {
@@ -93,6 +93,6 @@ void tutti_launch_cache_fill(struct tutti_team *team)
     if (status == TUTTI_OK)
         return;
     entry->prepared = NULL;
-    state->cache_off = 1; /* calls go on as they did */
+    state->cache_off = 1; /* calls continue without it */
     tutti_info("launches cannot be kept ready: %s", tutti_status_text(status));
 }

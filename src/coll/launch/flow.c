@@ -55,7 +55,7 @@ size_t tutti_ll_room(const struct tutti_team *team)
     return tutti_channel_region(team, TUTTI_REGION_LL).each / (size_t)team->size / 1024 * 1024;
 }
 
-/* What all launches of a call share. */
+/* Shared by all launches of a call. */
 void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, struct tutti_flow_args *args)
 {
     const struct tutti_region packets = tutti_channel_region(team, TUTTI_REGION_LL);
@@ -103,12 +103,12 @@ static void piece(const struct tutti_team *team, const struct tutti_call *call, 
         args->n[r] = left < n ? left : n;
         begins += count;
     }
-    if (args->n[team->rank] == 0) /* its segment has ended: no place behind the end */
+    if (args->n[team->rank] == 0) /* its segment has ended: no address behind the end */
         args->out = call->out;
 }
 
-/* In place a reduce-scatter's result lies over contributions; where the segments are as long as the first one each
- * block overwrites what it has sent itself. */
+/* In place, a reduce-scatter's result overlaps contributions; if all segments are as long as the first one, each
+ * block overwrites elements that it has sent itself. */
 static int overlaps(const struct tutti_team *team, const struct tutti_call *call)
 {
     return call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && call->in == call->out && team->rank > 0 &&
@@ -179,7 +179,7 @@ void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call)
         (void)take_spare(team, call->count * tutti_type_size(call->type));
 }
 
-/* A result that overlaps contributions is made beside them, and copied. */
+/* A result that overlaps contributions is stored in scratch, and copied. */
 static int launch_apart(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                         uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
@@ -219,7 +219,7 @@ uint32_t tutti_flow_number(struct tutti_team *team)
 
 int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape)
 {
-    if (overlaps(team, call)) { /* before waiting_begin: it keeps allocations back, this thread's too */
+    if (overlaps(team, call)) { /* before waiting_begin, which blocks allocations, this thread's too */
         int taken = take_spare(team, call->count * tutti_type_size(call->type));
         if (taken != TUTTI_OK)
             return tutti_team_break(team, taken);

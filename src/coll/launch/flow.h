@@ -1,4 +1,4 @@
-/* Launching flow kernels: what the algorithms in stream order share. Private to coll/. */
+/* Launches of flow kernels: shared by the algorithms in stream order. Private to coll/. */
 #ifndef TUTTI_COLL_FLOW_H
 #define TUTTI_COLL_FLOW_H
 
@@ -8,54 +8,52 @@
 struct tutti_flow {
     enum tutti_kernel kernel;
     enum tutti_region_id region;
-    size_t most;      /* elements of the contribution (SEGMENTS: of each segment) that one launch can take */
+    size_t most;      /* the most elements of the contribution (SEGMENTS: of each segment) of a launch */
     unsigned blocks;  /* for `elements` */
     unsigned threads; /* of a block; 0: the kernels' own */
-    int tells;        /* 1: ranks wait for each other's beginning within the launch */
-    size_t slice;     /* args of that name */
+    int tells;        /* 1: ranks wait for each other's start within the launch */
+    size_t slice;     /* the same fields of the kernel's args */
     size_t room, chunk, depth;
 };
 
 /* Sets *flow for a launch over `elements` of the call, at most flow->most of an earlier answer (0 asks for `most`
- * alone). For reduce-scatters `elements` are those of the longest segment. Decides by facts that all ranks share. */
+ * alone). For reduce-scatters `elements` are those of the longest segment. Uses only facts that all ranks share. */
 typedef void tutti_flow_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                               struct tutti_flow *flow);
 
-/* 1 where flow kernels can run on this team: one rank a GPU. */
+/* 1 if flow kernels can run on this team: one rank a GPU. */
 int tutti_flow_can(const struct tutti_team *team);
-/* 1 for the collectives whose ranks get segments. */
+/* 1 for the collectives with segments. */
 int tutti_flow_segments(const struct tutti_call *call);
-/* The call by one launch after the other into `stream`. launch_number: stored in the team's done word by the last one;
- * 0: none.
- */
+/* The call as a sequence of launches into `stream`. launch_number: stored in the team's done word by the last one;
+ * 0: not stored. */
 int tutti_flow_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                    uint32_t launch_number, tutti_flow_shape *shape);
 /* The same on the team's stream, waiting for the end. */
 int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape);
-/* Local, before this rank arrives at the call: takes the scratch that the call may need, since the device may have to
- * wait for other threads' kernels, and those for this rank once it has arrived. A failure shows again in the run. */
+/* Local, before this rank arrives at the call: takes the scratch that the call may need. Later the device may have
+ * to wait for other threads' kernels, and those for this rank. A failure occurs again in the run. */
 void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call);
 /* What all launches of a call share. */
 void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, struct tutti_flow_args *args);
-/* In stream order a launch of at most half of the communicator's blocks lets the next one come at once (*early), and
- * one that needs more than the other half does not come behind it before it has ended: 0 then, 1 for all others. */
+/* In stream order a launch of at most half of the communicator's blocks lets the next one start at once (*early).
+ * One that needs more than the other half must not start before it has ended: 0 then, 1 for all others. */
 int tutti_flow_early(struct tutti_team *team, const struct tutti_stream *stream, unsigned blocks, uint32_t *early);
 /* For the next launch on the team's stream that is waited for. */
 uint32_t tutti_flow_number(struct tutti_team *team);
-/* The notice that the last block of such a launch of `call` gives. */
+/* The notice of the last block of such a launch of `call`. */
 uint32_t tutti_flow_notice(const struct tutti_call *call);
 /* After such a launch, which returned `launched`: waits for its notice and ends what tutti_waiting_begin() began. */
 int tutti_flow_finish(struct tutti_team *team, int launched);
-/* Bytes of a slot of `ll`. Whatever uses its region must lay it out so: two launches in a row share it. */
+/* Bytes of a slot of `ll`. All users of its region must use this layout: two consecutive launches share it. */
 size_t tutti_ll_room(const struct tutti_team *team);
-/* A barrier of kernels behind what is in the team's stream, which stores the number of the launch. type, op: of a pair
- * that is ready.
- */
+/* A barrier of kernels after the work of the team's stream, which stores the number of the launch. type, op: a
+ * prepared pair. */
 int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_number);
 /* Blocks for `units` of work of `each` a block, within what the team may have. */
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
 
-/* `blocks`, or fewer where `bytes` have no room for `pieces` pieces of `least` bytes for each of them. */
+/* `blocks`, or fewer if `bytes` have no room for `pieces` pieces of `least` bytes for each of them. */
 unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks);
 
 /* name_run() and name_enqueue() of a row that is nothing but its name_shape(). */

@@ -1,4 +1,4 @@
-/* What the kernel algorithms share: arguments, grid, channel layout, buffers. */
+/* Shared by the kernel algorithms: arguments, grid, channel layout, buffers. */
 #include <string.h>
 
 #include "coll/algorithm.h"
@@ -9,13 +9,12 @@
 
 enum {
     ALIGNMENT = 256,
-    BLOCK_BYTES = 16 * 512 /* what a block of 512 threads moves in one round of 16-byte accesses */
+    BLOCK_BYTES = 16 * 512 /* bytes that a block of 512 threads moves in one round of 16-byte accesses */
 };
 
-/* A channel: flags, then the regions, in 32nds of the rest; of a channel of more than 64 MiB in 32nds of so much, and
- * of what is left a seventh is for lines, where it lets messages of 9 MiB go in one launch, and the rest for chunks.
- * Each region has one layout of packets for ever: what was data in another one could be taken for a flag. How launches
- * share a region: kernels/flow.inc. */
+/* A channel: flags, then the regions. The first 64 MiB are divided in 32nds. A seventh of the remainder goes to lines,
+ * so that messages of 9 MiB take one launch, and the rest to chunks. Each region always has one layout of packets: data
+ * of another layout could be taken for flags. How launches share a region: kernels/flow.inc. */
 enum { PARTS = 32, PARTED = 64 << 20, LINES_OF_REST = 7 };
 static const struct {
     unsigned begin, end;
@@ -78,7 +77,7 @@ void tutti_launch_begin(struct tutti_team *team, struct tutti_kernel_args *args)
         .host_wait = tutti_team_host_wait,
         .host_wait_with = team,
     };
-    if (++team->epoch == 0) /* zero is what fresh flags hold */
+    if (++team->epoch == 0) /* zero is the value of fresh flags */
         team->epoch = 2;
     args->epoch = team->epoch;
     memcpy(args->window, team->window, sizeof args->window);

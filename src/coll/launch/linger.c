@@ -30,7 +30,7 @@ static void shape(const struct tutti_team *team, const struct tutti_call *call, 
     flow->blocks = 1;
 }
 
-/* *served: 0 where nothing has been done yet. */
+/* *served: 0 if nothing was done yet. */
 static int by_mail(struct tutti_team *team, const struct tutti_call *call, uint32_t launch_number, int *served)
 {
     struct tutti_linger *linger = &tutti_coll_of(team)->linger;

@@ -6,12 +6,12 @@
 
 /* Collective over the open team's ranks: how long their kernels stay. */
 int tutti_linger_agree(struct tutti_team *team);
-/* 1 where the call is done so: by facts that all ranks share, as its packets are those of `ll`. */
+/* 1 if the call takes this way: by facts that all ranks share, as its packets are those of `ll`. */
 int tutti_linger_can(const struct tutti_team *team, const struct tutti_call *call);
-/* The call, by mail where a kernel stays and by a launch otherwise, waiting for the end. Ranks need not do the same. */
+/* The call, by the mailbox if a kernel stays and by a launch otherwise, waiting for the end. Ranks may differ. */
 int tutti_linger_run(struct tutti_team *team, const struct tutti_call *call);
 
-/* TUTTI_FLOW_ROW where small calls are done so. */
+/* TUTTI_FLOW_ROW for small calls that may take this way. */
 #define TUTTI_FLOW_ROW_SMALL(name)                                                                                     \
     TUTTI_FLOW_RUN(name, tutti_linger_can(team, call) ? tutti_linger_run(team, call)                                   \
                                                       : tutti_flow_run(team, call, name##_shape))                      \

@@ -1,4 +1,4 @@
-/* What a call gives to whom: facts of the call alone, which every algorithm asks for. */
+/* Results of a call by rank: facts of the call alone, which every algorithm needs. */
 #include "coll/algorithm.h"
 
 struct tutti_result tutti_result_of(const struct tutti_call *call, int rank, int ranks)

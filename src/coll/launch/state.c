@@ -1,4 +1,4 @@
-/* The end of what coll/ keeps of a team, and hooks of its owner. */
+/* The end of coll/'s state of a team, and hooks of its owner. */
 #include "coll/state.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ int tutti_coll_hold_plan(struct tutti_team *team, const struct tutti_plan *plan)
         if (state->plan[i] == plan)
             return TUTTI_OK;
     }
-    if ((state->plans & (state->plans + 1)) == 0) { /* full: rooms of 1, 3, 7 ... */
+    if ((state->plans & (state->plans + 1)) == 0) { /* full: sizes of 1, 3, 7 ... */
         const struct tutti_plan **more = realloc(state->plan, 2 * (state->plans + 1) * sizeof *more);
         if (!more)
             return TUTTI_ERR_MEMORY;

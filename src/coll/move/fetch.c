@@ -1,5 +1,5 @@
-/* fetch: each rank shows its peers rendezvous (team/rndv.h) of what it sends them, and fetches all that it receives in
- * one launch, out of their memory or their scratch. */
+/* fetch: each rank publishes rendezvous (team/rndv.h) of its blocks to their receivers, and fetches all blocks that
+ * it receives in one launch, from the senders' buffers or their scratch. */
 #include <stdlib.h>
 
 #include "coll/move/moves.h"
@@ -27,7 +27,7 @@ static int fetch_reaches_all(struct tutti_move *move, struct tutti_move_block *b
     return 1;
 }
 
-/* Whether a peer has a GPU that it can use is found out when all have arrived. */
+/* Whether a peer has a usable GPU is known after all have arrived. */
 static int fetch_peers_reach(const struct tutti_team *team, const struct tutti_move *move)
 {
     for (int i = 0; i < move->sends; i++) {
@@ -107,7 +107,7 @@ static void fetch_find(const struct tutti_team *team, const struct tutti_move *m
 
 /* ---- the call ---- */
 
-/* What this rank posts, and finds posted. */
+/* Blocks that this rank posts, and those that it finds posted. */
 struct fetch_parts {
     struct tutti_p2p_send **sent;
     struct tutti_move_arrival *from;

@@ -1,4 +1,4 @@
-/* Where the blocks of a move lie, and moves whose blocks are runs of bytes. */
+/* Places of the blocks of a move, and moves whose blocks are runs of bytes. */
 #include "coll/move/moves.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 
 enum { UNIT = 16, WARP = 32, GRAIN = 512, WORTH = 2048, THREADS_MOST = 128, WARPS_MOST = 8, BLOCKS_MOST = 128 };
 
-/* A block has all peers' parts at once: the more there are, the less of each. */
+/* A block handles all peers' parts at once: the more peers, the less of each. */
 static void ll_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
 {
     const unsigned peers = team->size > 1 ? (unsigned)team->size - 1 : 1,

@@ -12,27 +12,26 @@ enum {
     TUTTI_MOVES
 };
 
-/* A row's can() is local: it looks at this rank's blocks alone, and sets the reason where they do not fit. All ranks
- * tell each other which rows they can run. run() is collective; with *fits = 0 nothing was done and the reason is set.
- */
+/* A row's can() is local: it sees only this rank's blocks, and sets the reason if they do not fit. All ranks
+ * exchange which rows they can run. run() is collective; with *fits = 0 nothing was done and the reason is set. */
 #define TUTTI_MOVE(name, order, text) extern const struct tutti_algorithm tutti_move_##name;
 #include "tutti/moves.def"
 #undef TUTTI_MOVE
 extern const struct tutti_algorithm *const tutti_moves[TUTTI_MOVES];
 
-/* Local. 1 where kernels of one GPU reach all of the block, which has bytes: block->gpu, set here. */
+/* Local. 1 if kernels of one GPU reach all of the block, which has bytes: block->gpu, set here. */
 int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block);
-/* Local. 1 and *flow where every block of the move is one run of bytes, at most one to and one from each rank, and all
- * lie where kernels of one GPU reach them: *gpu, -1 where there are no bytes or any GPU will do. *near: 1 where what is
- * received lies in that GPU's own memory. */
+/* Local. 1 and *flow if every block of the move is one run of bytes, at most one to and one from each rank, and
+ * kernels of one GPU reach all of them: *gpu, -1 if there are no bytes or any GPU will do. *near: 1 if received
+ * blocks lie in that GPU's own memory. */
 int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move, struct tutti_move_flow *flow, int *gpu,
                        int *near);
 
-/* Local. Rows that this rank's rules name for a call whose largest block here has so many bytes, bit i of row i: those
- * before a rule that names `mpi`. fetch alone where no rule fits. Ranks may have different rules: what all permit is
- * taken. */
+/* Local. Rows that this rank's rules name for a call whose largest block here has so many bytes, bit i of row i:
+ * those before a rule that names `mpi`. fetch alone if no rule fits. Ranks may have different rules: a row that all
+ * permit is taken. */
 uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes);
-/* Row of the first of the rules from `*from` on that fits and names one; -1 past the last. In stream order. */
+/* The row of the first rule from `*from` on that fits and names one; -1 past the last. In stream order. */
 int tutti_moves_next(enum tutti_collective collective, size_t bytes, int *from);
 
 #endif

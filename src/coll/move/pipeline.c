@@ -7,7 +7,7 @@ static void pipeline_shape(const struct tutti_team *team, uint64_t longest, stru
 {
     const size_t set = tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride; /* bytes of each of the sets of slots */
     const size_t peers = team->size > 1 ? (size_t)team->size - 1 : 1;
-    (void)longest; /* what both sides of a run do must not depend on other runs */
+    (void)longest; /* both sides of a run must act alike, independent of other runs */
     *runs = (struct tutti_runs){.kernel = TUTTI_KERNEL_MOVE_PIPELINE,
                                 .region = TUTTI_REGION_CHUNKS,
                                 .most = UINT64_MAX,

@@ -48,8 +48,8 @@ int tutti_runs_prepare(const struct tutti_team *team)
     return TUTTI_OK;
 }
 
-/* Between ranks that all hear from each other by data, none needs to tell that it has begun: of these collectives all
- * runs are alike. */
+/* If every rank receives data from every other one, these data show that the peers have begun, and no tokens are
+ * needed: in these collectives all runs have one length. */
 static int runs_meet(const struct tutti_call *call, uint64_t longest)
 {
     return longest > 0 &&
@@ -79,7 +79,7 @@ static void runs_args(struct tutti_team *team, const struct tutti_call *call, co
     }
 }
 
-/* The own run is copied by the blocks that there are for others; by more where it is longer than theirs. */
+/* This rank's own run is copied by the blocks for peers; by more if it is longer than theirs. */
 static unsigned runs_blocks(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_runs *runs,
                             uint64_t longest)
 {

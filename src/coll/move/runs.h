@@ -1,28 +1,28 @@
-/* Rows whose kernels hand runs of bytes from rank to rank through the channels: what they share. Private to coll/. */
+/* Shared by rows whose kernels pass runs of bytes from rank to rank through the channels. Private to coll/. */
 #ifndef TUTTI_COLL_RUNS_H
 #define TUTTI_COLL_RUNS_H
 
 #include "coll/launch/flow.h"
 #include "coll/move/moves.h"
 
-/* How a row launches its kernel. All but `threads` follows from facts that all ranks share, as both sides of a run cut
- * it alike. */
+/* How a row launches its kernel. All but `threads` follows from facts that all ranks share, as both sides cut a run
+ * alike. */
 struct tutti_runs {
     enum tutti_kernel kernel;
     enum tutti_region_id region;
     uint64_t most;    /* bytes of the longest run */
     uint64_t room;    /* bytes of a slot in the channel */
-    uint64_t worth;   /* bytes of a run that are worth a block */
-    unsigned blocks;  /* that a run is cut for, at most */
+    uint64_t worth;   /* the least bytes of a run for a block */
+    unsigned blocks;  /* the most parts that a run is cut into */
     unsigned threads; /* of a block; 0: the kernels' own */
-    int tells;        /* 1: ranks wait for each other's beginning within the launch */
+    int tells;        /* 1: ranks wait for each other's start within the launch */
 };
 
 /* Sets *runs for a launch whose longest run on this rank, of those to and from peers, has `longest` bytes. Team open.
  */
 typedef void tutti_runs_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs);
 
-/* 1 where the row can move call->flow; of a team that is not open, as far as is known. Local. */
+/* 1 if the row can move call->flow; for a team that is not open, as far as known. Local. */
 int tutti_runs_can(const struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape);
 /* Collective over the open team's ranks: the launch on the team's stream, waiting for the end. */
 int tutti_runs_run(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape);
@@ -31,10 +31,10 @@ int tutti_runs_put(struct tutti_team *team, const struct tutti_call *call, struc
                    tutti_runs_shape *shape);
 /* Bytes of the longest run to or from a peer. */
 uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_move_flow *flow);
-/* Local. Makes the kernels ready, as tutti_prepare() does. */
+/* Local. Prepares the kernels, as tutti_prepare() does. */
 int tutti_runs_prepare(const struct tutti_team *team);
 
-/* The columns of a row that is nothing but its name_shape(). */
+/* The columns of a row that consists of its name_shape(). */
 #define TUTTI_RUNS_ROW(name)                                                                                           \
     static int name##_can(const struct tutti_team *team, const struct tutti_call *call)                                \
     {                                                                                                                  \

@@ -1,4 +1,4 @@
-/* chain: a large reduction to one rank, handed from rank to rank. */
+/* chain: a large reduction to one rank, passed from rank to rank. */
 #include <stdint.h>
 
 #include "coll/launch/flow.h"
@@ -9,7 +9,7 @@ enum { PART_LEAST = 2048, CHUNK_LEAST = 32 << 10, CHUNK_MOST = 64 << 10, ROUNDS 
 static int chain_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     return tutti_flow_can(team) && team->size > 1 && call->type != TUTTI_TYPE_F16 &&
-           call->type != TUTTI_TYPE_BF16; /* rounded once: not at every rank */
+           call->type != TUTTI_TYPE_BF16; /* rounded once, not at every rank */
 }
 
 static void chain_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
@@ -21,7 +21,7 @@ static void chain_shape(const struct tutti_team *team, const struct tutti_call *
     flow->blocks = tutti_flow_blocks(team, elements * size, PART_LEAST, BLOCKS_MOST);
     flow->blocks = tutti_flow_blocks_in(bytes, flow->depth * 2, PART_LEAST, flow->blocks);
     flow->room = bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
-    /* Each rank starts a chunk later than the one before: few large chunks are slow to get going. */
+    /* Each rank starts a chunk later than its predecessor: with few large chunks the start takes long. */
     size_t wanted = elements * size / flow->blocks / ROUNDS / 256 * 256;
     wanted = wanted < CHUNK_LEAST ? CHUNK_LEAST : wanted > CHUNK_MOST ? CHUNK_MOST : wanted;
     if (flow->room > wanted)

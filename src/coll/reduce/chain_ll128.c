@@ -1,4 +1,4 @@
-/* chain_ll128: a reduction to one rank, handed from rank to rank in lines of 128 bytes that carry their flags. */
+/* chain_ll128: a reduction to one rank, passed from rank to rank in lines of 128 bytes that carry their flags. */
 #include <stdint.h>
 
 #include "coll/launch/flow.h"
@@ -28,7 +28,7 @@ static void chain_ll128_shape(const struct tutti_team *team, const struct tutti_
     flow->most = SIZE_MAX / 2;
     flow->depth = DEPTH;
     flow->blocks = tutti_flow_blocks(team, elements / grain, THREADS / 32, BLOCKS_MOST);
-    if (flow->blocks > BLOCKS_FEWER && flow->blocks < BLOCKS_MOST) /* in between is slower than either */
+    if (flow->blocks > BLOCKS_FEWER && flow->blocks < BLOCKS_MOST) /* values in between are slower than either */
         flow->blocks = BLOCKS_FEWER;
     flow->blocks = tutti_flow_blocks_in(bytes, (size_t)DEPTH * 2, GROUP * LINE, flow->blocks);
     flow->room = bytes / (flow->blocks * DEPTH * 2) / (GROUP * LINE);

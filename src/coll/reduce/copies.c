@@ -11,7 +11,8 @@ static int copies_can(const struct tutti_team *team, const struct tutti_call *ca
     return team->size > 1 && tutti_reduce_pipeline.can(team, call);
 }
 
-/* What a peer's slice of this rank's contribution is, it has combined before it copies over it, also in place. */
+/* Before a peer's slice of this rank's contribution is overwritten by a copy, the peer has combined it, also in
+ * place. */
 static int carry(struct tutti_team *team, const struct tutti_call *call, void *out[], size_t begin, size_t n)
 {
     size_t size = tutti_type_size(call->type);
@@ -37,7 +38,7 @@ static int launch(struct tutti_team *team, const struct tutti_call *call, void *
     struct tutti_call half = *call;
     half.collective = TUTTI_COLLECTIVE_REDUCE_SCATTER;
     half.counts = counts;
-    half.out = counts[team->rank] ? (char *)call->out + begin * size : call->out; /* no place behind the end */
+    half.out = counts[team->rank] ? (char *)call->out + begin * size : call->out; /* no address behind the end */
     int status = tutti_reduce_pipeline.enqueue(team, &half, team->stream);
     return status == TUTTI_OK ? carry(team, call, out, begin, counts[team->rank]) : status;
 }
@@ -52,7 +53,7 @@ static int copies_run(struct tutti_team *team, const struct tutti_call *call, in
         return status;
     tutti_waiting_begin(team);
     status = launch(team, call, out);
-    if (status == TUTTI_OK) { /* behind the copies of all: a barrier of kernels, which says when it is over */
+    if (status == TUTTI_OK) { /* after the copies of all: a barrier of kernels, which reports the end */
         uint32_t launch_number = tutti_flow_number(team);
         status = tutti_ll_barrier(team, call->type, call->op, launch_number);
         tutti_phase(TUTTI_PHASE_KERNEL);

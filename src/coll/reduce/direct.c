@@ -1,6 +1,5 @@
-/* direct: all buffers are mapped by all GPUs; each reduces its share straight out of them and stores it into the
- * results. All have arrived when it starts, so contributions are valid; a rank returns when all have stored their
- * shares. */
+/* direct: all GPUs map all buffers; each reduces its share straight from them and stores it into the results. All
+ * ranks have arrived when it starts, so contributions are valid; a rank returns when all have stored their shares. */
 #include "coll/algorithm.h"
 #include "core/phases.h"
 #include "core/status.h"
@@ -12,7 +11,7 @@ static int direct_can(const struct tutti_team *team, const struct tutti_call *ca
     return team->gpus == team->size;
 }
 
-/* Elements at whose multiples slices begin. */
+/* Slices begin at multiples of so many elements. */
 static size_t grain(const struct tutti_call *call)
 {
     return 256 / tutti_type_size(call->type);
@@ -34,7 +33,7 @@ static void add_piece(struct tutti_kernel_args *args, size_t begin, size_t n, vo
     args->slice += n;
 }
 
-/* 1 where a reduce-scatter is shared out fairly when every GPU reduces the segments of its own ranks. */
+/* 1 if the work of a reduce-scatter is shared fairly when every GPU reduces the segments of its own ranks. */
 static int fair(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t of[TUTTI_MAX_GPUS] = {0}, most = 0;
@@ -45,7 +44,7 @@ static int fair(const struct tutti_team *team, const struct tutti_call *call)
     return most <= call->count / (size_t)team->gpus / 4 * 5 + grain(call);
 }
 
-/* Segments of the ranks of this GPU, or where they are too unequal what of any segment lies in this GPU's slice. */
+/* Segments of the ranks of this GPU; if they are too unequal, the parts of all segments in this GPU's slice. */
 static void share_out(const struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args,
                       void *const out[])
 {
@@ -149,11 +148,11 @@ static int copy_round(struct tutti_team *team, const struct tutti_call *call, vo
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
-/* Collective, for reduce-scatters whose results lie over contributions (in place): results are made in the channels and
- * copied when all have been read. Ranks that do not lead give no buffers.
+/* Collective, for reduce-scatters whose results overlap contributions (in place): results are stored in the channels
+ * and copied when all contributions have been read. Ranks that do not lead give no buffers.
  *
- * A round takes as many elements of every segment. What it stores at element i of a result lies over element i of a
- * contribution, which is in some segment at i or before: this round or one before has read it. */
+ * A round takes as many elements of every segment. Element i of a result overlaps element i of a contribution, which
+ * is in some segment at i or before: this round or an earlier one has read it. */
 static int apart(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[])
 {
     size_t end_at = longest(team, call), most = round_of(team, call);

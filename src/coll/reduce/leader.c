@@ -1,14 +1,14 @@
-/* leader: of the ranks that share a GPU one launches, over all their buffers; contexts of several processes on one GPU
- * take turns, and two kernels that wait for each other there would stand still. With several GPUs the leaders go on
- * among themselves: as in `direct` over everybody's mapped buffers, or, for allreduce, through their windows as in
- * `oneshot` and `twoshot`. Contributions are all ranks' in every case, so the order of ranks stays. Memory that cannot
- * be mapped goes through its rank's own channel in pieces. */
+/* leader: of the ranks that share a GPU one launches, over all their buffers. Contexts of several processes on one
+ * GPU take turns, so two kernels there that wait for each other would hang. With several GPUs the leaders continue
+ * among themselves: as in `direct` over all mapped buffers, or, for allreduce, through their windows as in `oneshot`
+ * and `twoshot`. Contributions are all ranks' in every case, so the order of ranks stays. Memory that cannot be
+ * mapped passes through its rank's own channel in pieces. */
 #include "coll/algorithm.h"
 #include "core/phases.h"
 #include "core/status.h"
 #include "core/types.h"
 
-/* What leaders of several GPUs do with the contributions of one GPU. */
+/* Functions of leaders of several GPUs on the contributions of one GPU. */
 typedef int locals_run(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
 
 static int leader_can(const struct tutti_team *team, const struct tutti_call *call)
@@ -47,8 +47,8 @@ static int lead(struct tutti_team *team, const struct tutti_call *call, const vo
     return run(team, &locals, call->count, call->type, call->op);
 }
 
-/* Elements [at, at + count) of the contribution as a call of its own. *from: where its part of rank's result begins in
- * the whole result. */
+/* Elements [at, at + count) of the contribution as a call of its own. *from: position of its part of rank's result
+ * in the whole result. */
 struct cut {
     struct tutti_call call;
     size_t counts[TUTTI_MAX_RANKS];
@@ -75,8 +75,8 @@ static void cut_out(const struct tutti_team *team, const struct tutti_call *call
     }
 }
 
-/* Everybody copies a piece into its own channel, the leader works there, everybody copies its part of the result out.
- * The leader's own buffers are used as they are: on a single GPU it is rank 0, whose part of a reduce-scatter lies
+/* Each rank copies a piece into its own channel, the leader works there, each rank copies its part of the result
+ * out. The leader's own buffers are used in place: on a single GPU it is rank 0, whose part of a reduce-scatter lies
  * where it was read, also in place. */
 static int by_pieces(struct tutti_team *team, const struct tutti_call *call, locals_run *run)
 {

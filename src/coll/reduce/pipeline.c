@@ -1,5 +1,5 @@
-/* pipeline: pushes chunks through the windows, combines and hands on while the next ones come; any size in one launch.
- */
+/* pipeline: pushes chunks through the windows, combines them and passes them on while the next ones arrive; any size
+ * in one launch. */
 #include <stdint.h>
 
 #include "coll/launch/flow.h"
@@ -37,8 +37,8 @@ static void pipeline_shape(const struct tutti_team *team, const struct tutti_cal
     flow->room = set / slots / 256 * 256;
     if (flow->room > CHUNK_MOST)
         flow->room = CHUNK_MOST;
-    /* Chunks alike. A rank's segment is combined while the next chunk comes; an allreduce has the second half of its
-     * way for that. */
+    /* Chunks of equal size. A rank's segment is combined while the next chunk arrives; an allreduce has the second
+     * half of its way for that. */
     size_t part = ((flow->slice * size + 255) / 256 + flow->blocks - 1) / flow->blocks * 256, most = flow->room;
     if (tutti_flow_segments(call) && part <= PART_SMALL && most > CHUNK_SMALL)
         most = CHUNK_SMALL;

@@ -1,6 +1,6 @@
-/* staged: through host memory and the transport, for what kernels or windows cannot serve. Small pieces: everybody
- * gathers all contributions; larger ones: everybody reduces a slice, and it goes to whom it belongs. Combined in rank
- * order, as the kernels do. */
+/* staged: through host memory and the transport, for calls that kernels or windows cannot serve. Small pieces: each
+ * rank gathers all contributions; larger ones: each rank reduces a slice and sends it to the ranks that need it.
+ * Combined in rank order, as in kernels. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ struct staging {
     struct tutti_team *team;
     const struct tutti_call *call;
     size_t size;     /* of an element */
-    size_t ranks;    /* of the team, which may be more than kernels take */
+    size_t ranks;    /* ranks of the team, which may be more than kernels take */
     char *mine;      /* this rank's piece, padded to whole slices */
     char *theirs;    /* contributions of all ranks: of the whole piece or of this rank's slice */
     const void **in; /* a pointer a rank */
@@ -41,9 +41,8 @@ static void combine(const struct staging *s, size_t depth, size_t bytes, void *o
     tutti_reduce_host(s->call->type, s->call->op, (int)depth, s->in, out, count);
 }
 
-/* Puts in place of every rank's slice in `theirs` what that rank gets of a scan. Half precision is rounded once, so
- * that one rank's result is no part of the next one's: from the last rank down, as its contribution is needed by those
- * above alone. */
+/* Replaces every rank's slice in `theirs` by that rank's result of a scan. Half precision is rounded once, so a
+ * result cannot be a term of the next one: from the last rank down, as only ranks above need its contribution. */
 static void scan_slices(const struct staging *s, size_t count)
 {
     size_t bytes = count * s->size;
@@ -61,7 +60,7 @@ static void scan_slices(const struct staging *s, size_t count)
         memmove(s->theirs + bytes, s->theirs, (s->ranks - 1) * bytes);
 }
 
-/* `count` elements of the contribution, which are in `mine`; on return this rank's result of them is there. */
+/* `count` elements of the contribution, in `mine`; on return this rank's result of them is there. */
 static int piece(const struct staging *s, size_t count)
 {
     size_t bytes = count * s->size, depth = (size_t)tutti_result_depth(s->call, s->team->rank, s->team->size);
@@ -121,8 +120,8 @@ static int send_segments(const struct staging *s, size_t at, size_t most)
     return status == TUTTI_OK ? alltoall(s, s->mine, s->theirs, block) : status;
 }
 
-/* In place, what a round stores has been read by then: element i of a result lies over element i of the contribution,
- * which is in some segment at i or before. */
+/* In place, all elements that a round overwrites have been read: element i of a result overlaps element i of the
+ * contribution, which is in some segment at i or before. */
 static int segments(const struct staging *s, size_t longest, size_t most)
 {
     struct tutti_result part = tutti_result_of(s->call, s->team->rank, s->team->size);
@@ -138,8 +137,8 @@ static int segments(const struct staging *s, size_t longest, size_t most)
     return status;
 }
 
-/* Who has no memory for it must not leave the others in the exchange: all hear of it, and none begins. Agreed by the
- * team where it is one, otherwise by the MPI. */
+/* A rank without memory must not leave the others in the exchange: all ranks learn of it, and none begins. They
+ * agree through the team if it is open, otherwise through the MPI. */
 static int agree(struct tutti_team *team, int status)
 {
     uint32_t fine = status == TUTTI_OK;
@@ -158,7 +157,7 @@ static int staged_run(struct tutti_team *team, const struct tutti_call *call, in
 {
     struct staging s = {.team = team, .call = call, .size = tutti_type_size(call->type), .ranks = (size_t)team->size};
     int scatters = tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
-    tutti_phase(TUTTI_PHASE_MPI); /* but for copies, see tutti_move() */
+    tutti_phase(TUTTI_PHASE_MPI); /* except for copies, see tutti_move() */
     size_t longest = call->count, most = ((size_t)tutti_settings()->staging_mb << 20) / s.size;
     if (scatters) {
         longest = 0;

@@ -1,4 +1,4 @@
-/* twoshot: every GPU reduces a slice, which the others push into its window, and hands the result to all windows. */
+/* twoshot: every GPU reduces a slice, which the others push into its window, and pushes the result into all windows. */
 #include "coll/algorithm.h"
 #include "core/status.h"
 #include "core/types.h"

@@ -1,4 +1,4 @@
-/* twoshot_ll128: every rank combines a slice and hands it on, both in lines of 128 bytes that carry their flags. */
+/* twoshot_ll128: every rank combines a slice and passes it on, both in lines of 128 bytes that carry their flags. */
 #include "coll/launch/flow.h"
 #include "core/types.h"
 
