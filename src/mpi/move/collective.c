@@ -13,8 +13,8 @@ static int collective_failed(const struct tutti_exchange *exchange, int status)
     return tutti_stage_failed(exchange->name, exchange->comm, status);
 }
 
-/* Where the program gave one buffer twice the MPI is given one memory twice, so that it finds that too. `own`: this
- * rank's block, of a side that has several. */
+/* If the program gives one buffer twice, the MPI gets one memory twice, so that it finds that error too. `own`: this
+ * rank's block, of a buffer that has several. */
 static void collective_keep_alias(struct tutti_exchange *exchange, const struct tutti_side *sent,
                                   const struct tutti_side *received, int own)
 {
@@ -34,8 +34,8 @@ static void collective_keep_alias(struct tutti_exchange *exchange, const struct 
     }
 }
 
-/* Stages what is in device memory. Of a persistent call too what goes in is there at once, and again at each start: an
- * MPI may look at it when the request is made (quirks.h). A status; collective_close() in any case. */
+/* Stages the buffers in device memory. A persistent call's input is copied now, and again at each start: an MPI may
+ * read it when the request is made (quirks.h). A status; collective_close() in any case. */
 static int collective_open(struct tutti_exchange *exchange, const struct tutti_collective_args *args)
 {
     struct tutti_pattern pattern;
@@ -59,7 +59,7 @@ static void collective_close(struct tutti_exchange *exchange)
     tutti_blocks_close(&exchange->out);
 }
 
-/* What the MPI is given in place of the program's. */
+/* The MPI's arguments in place of the program's. */
 static void collective_replace(struct tutti_buffer *buffer, const struct tutti_blocks *blocks)
 {
     buffer->buffer = blocks->buffer;
@@ -101,7 +101,7 @@ int tutti_collective_blocking(const struct tutti_collective_args *args)
     return status == TUTTI_OK ? code : collective_failed(&exchange, status);
 }
 
-/* What is staged stays until the request is through: collective_request.c. */
+/* Staged memory is kept until the request has completed: collective_request.c. */
 static int collective_start(const struct tutti_collective_args *args, enum tutti_collective_form form, MPI_Info info,
                             MPI_Request *request)
 {

@@ -1,5 +1,5 @@
-/* Collectives that move data without reducing it: a call as the program made it, and the three ways that one goes, by
- * its form. The wrapped calls (collective_calls.inc) are made from the rows of collectives.def. */
+/* Collectives that move data without reducing it: the arguments of a call, and the three ways of calls by form. The
+ * wrapped calls (collective_calls.inc) are made from the rows of collectives.def. */
 #ifndef TUTTI_MPI_COLLECTIVE_H
 #define TUTTI_MPI_COLLECTIVE_H
 
@@ -9,34 +9,34 @@
 
 struct tutti_exchange;
 
-/* A call as the program made it, or as the MPI is given it. A broadcast's buffer is both. */
+/* The arguments of the program's call, or of the MPI's. A broadcast's buffer is both `in` and `out`. */
 struct tutti_collective_args {
     enum tutti_collective collective;
     const char *name; /* of this form and width */
     int large;        /* counts are MPI_Count, displacements MPI_Aint */
     MPI_Comm comm;
-    int root;                    /* 0 where there is none */
-    struct tutti_buffer in, out; /* what is sent, and what is received */
+    int root;                    /* 0 if the call has no root */
+    struct tutti_buffer in, out; /* the send buffer and the receive buffer */
 };
 
 enum tutti_collective_form { TUTTI_BLOCKING, TUTTI_NONBLOCKING, TUTTI_PERSISTENT };
 
 /* Each returns the code for the program; errors have gone to the communicator's handler. For processes that may have
- * device memory; what is in host memory goes on to the MPI. */
+ * device memory; calls with host memory go on to the MPI. */
 int tutti_collective_blocking(const struct tutti_collective_args *args);
 int tutti_collective_nonblocking(const struct tutti_collective_args *args, MPI_Request *request);
 int tutti_collective_persistent(const struct tutti_collective_args *args, MPI_Info info, MPI_Request *request);
-/* Makes the MPI's own nonblocking call of a call that waited for its turn, staged for this reason. An MPI code; errors
- * are raised by the caller. *exchange: to be ended when the request has completed; NULL on failure. end: `code` is what
- * the request has completed with; takes NULL. A status. */
+/* Makes the MPI's own nonblocking call of a deferred call, staged for this reason. An MPI code; the caller raises
+ * errors. *exchange: must be ended when the request has completed; NULL on failure. end: `code` is the request's
+ * result; takes NULL. A status. */
 int tutti_collective_staged(const struct tutti_collective_args *args, enum tutti_reason reason, MPI_Request *request,
                             struct tutti_exchange **exchange);
 int tutti_collective_staged_end(struct tutti_exchange *exchange, int code);
 /* contiguous.c: the blocking form of MPI_Bcast, MPI_Allgather and MPI_Alltoall, staged. */
 int tutti_collective_contiguous(const struct tutti_collective_args *args);
 
-/* collective_calls.c: the MPI's own call, with these very arguments. info: of a persistent one; request: not of a
- * blocking one. */
+/* collective_calls.c: the MPI's own call, with exactly these arguments. info: for a persistent call; request: not
+ * for a blocking one. */
 int tutti_collective_real(const struct tutti_collective_args *args, enum tutti_collective_form form, MPI_Info info,
                           MPI_Request *request);
 

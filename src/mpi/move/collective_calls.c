@@ -1,10 +1,10 @@
-/* Collectives that move data, as MPI has them: the wrapped blocking calls, of which each describes itself, and the
- * MPI's own. The other forms: reduce/moves.c. */
+/* Collectives that move data, as MPI has them: the wrapped blocking calls, and the MPI's own. The other forms:
+ * reduce/moves.c. */
 #include "mpi/move/collective.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/collective_args.h"
 
-/* The columns of each row give MPI's own parameters. */
+/* The columns of each row yield MPI's own parameters. */
 #define HAS_PARAMETERS(call)                                                                                           \
     _Static_assert(__builtin_types_compatible_p(__typeof__(&call), __typeof__(tutti_next.call)), #call);
 #define TUTTI_REDUCTION(ID, call, nonblocking, ...) HAS_PARAMETERS(call) HAS_PARAMETERS(nonblocking)

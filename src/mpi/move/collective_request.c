@@ -1,4 +1,4 @@
-/* A collective of device memory by way of host memory. */
+/* A staged collective of device memory. */
 #include <stdlib.h>
 
 #include "mpi/bounce/blocks.h"

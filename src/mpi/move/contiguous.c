@@ -10,7 +10,7 @@ static int contiguous_call(const struct tutti_collective_args *args)
     return tutti_collective_real(args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
 }
 
-/* Opens a stage of the buffer's blocks, which the MPI is given in place of the buffer. A status. */
+/* Opens a stage of the buffer's blocks, which replaces the buffer in the MPI's call. A status. */
 static int contiguous_stage(struct tutti_stage *stage, struct tutti_buffer *buffer,
                             const struct tutti_pattern_side *side, int way)
 {
@@ -21,7 +21,7 @@ static int contiguous_stage(struct tutti_stage *stage, struct tutti_buffer *buff
     return status;
 }
 
-/* After the real call, or where there was none (status): copies back what came. The stages are closed. */
+/* After the real call, or without one (status): copies the received blocks out. The stages are closed. */
 static int contiguous_end(const struct tutti_collective_args *args, enum tutti_reason reason, int code, int status,
                           struct tutti_stage *in, struct tutti_stage *out)
 {
@@ -54,7 +54,7 @@ static int contiguous_staged(const struct tutti_collective_args *args, enum tutt
             given.out = given.in;
         if (tutti_quirks.refuses_alias && in.staged && out.staged && args->in.buffer == args->out.buffer &&
             args->in.type == args->out.type)
-            given.in.buffer = given.out.buffer; /* so that the MPI finds them equal, too */
+            given.in.buffer = given.out.buffer; /* so that the MPI also finds them equal */
         code = contiguous_call(&given);
     }
     return contiguous_end(args, reason, code, status, &in, &out);
@@ -66,7 +66,7 @@ int tutti_collective_contiguous(const struct tutti_collective_args *args)
     struct tutti_pattern pattern;
     if (!tutti_needs_staging(args->in.buffer, args->in.type) && !tutti_needs_staging(args->out.buffer, args->out.type))
         return contiguous_call(args);
-    int status = tutti_pattern_open(&pattern, args); /* which fails of calls with neighbours alone */
+    int status = tutti_pattern_open(&pattern, args); /* fails only for calls with neighbours */
     int code = status == TUTTI_OK ? contiguous_staged(args, reason, &pattern)
                                   : tutti_stage_failed(args->name, args->comm, status);
     tutti_pattern_close(&pattern);

@@ -11,7 +11,7 @@
 
 /* ---- blocks as elements ---- */
 
-/* Blocks of one side. 0 where a type has no plan. */
+/* Blocks of one side. 0 if a type has no plan. */
 static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from, int n, struct tutti_move_block *to)
 {
     const char *counted = NULL;
@@ -37,7 +37,7 @@ static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from,
     return 1;
 }
 
-/* 0 where this rank cannot take part, and why. */
+/* 0 if this rank cannot take part, and the reason. */
 static int mover_describe(struct tutti_mover *x)
 {
     if (!tutti_door.device || !tutti_door.device->active())
@@ -90,7 +90,7 @@ int tutti_mover_describe(struct tutti_mover *mover, const struct tutti_move_ops 
     if (!mover_describe(mover))
         return 0;
     if (mover->nonblocking && tutti_door.device->gpu.current(&current) == TUTTI_OK)
-        mover->move.current = current; /* of this thread, not of the worker */
+        mover->move.current = current; /* the counter of this thread, not of the worker */
     return 1;
 }
 
@@ -114,7 +114,7 @@ struct tutti_team *tutti_mover_team(const struct tutti_comm *state)
     return NULL;
 }
 
-/* The same of a communicator whose team may have to be made. */
+/* The same for a communicator whose team may have to be made. */
 static struct tutti_team *mover_team(MPI_Comm comm)
 {
     struct tutti_comm *state = tutti_comm_find(comm);

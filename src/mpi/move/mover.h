@@ -1,6 +1,6 @@
-/* Blocking collectives that move data among the ranks of one node, past the MPI: the algorithms of src/coll/move/.
- * Every rank announces every such call to its team, so that all know whether all bring device memory; where one does
- * not, or cannot, the MPI has the call on all ranks. */
+/* Blocking collectives that move data among the ranks of one node without the MPI: the algorithms of src/coll/move/.
+ * Every rank announces every such call to its team, so all ranks know whether all have device memory. If one has
+ * not, or cannot take part, the MPI makes the call on all ranks. */
 #ifndef TUTTI_MPI_MOVER_H
 #define TUTTI_MPI_MOVER_H
 
@@ -14,13 +14,14 @@ static inline int tutti_nothing_on_device(void)
     return likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside;
 }
 
-/* 1: the call is done, and *code is what it returns. 0: it is the MPI's. Collective over the communicator at its first
- * call. */
+/* 1: the call is done, and *code is its result. 0: the MPI must make it. Collective over the communicator at its
+ * first call. */
 int tutti_mover_run(const struct tutti_collective_args *call, int *code);
-/* Agrees with all ranks who makes a persistent call, which is collective too: *able is not 0 where all ranks of the
- * communicator can take part in its moves, with these buffers; otherwise the reason is set. A status. */
+/* Agrees with all ranks whether Tutti or the MPI makes a persistent call, which is collective too: *able is not 0 if
+ * all ranks of the communicator can take part in its moves, with these buffers; otherwise the reason is set. A status.
+ */
 int tutti_mover_agree(const struct tutti_collective_args *call, uint32_t *able);
-/* Announces a call of a rank that cannot have device memory; out of line where the communicator is new. */
+/* Announces a call of a rank that cannot have device memory; not inline for a new communicator. */
 void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm comm);
 static inline void tutti_mover_pass(enum tutti_collective collective, int root, MPI_Comm comm)
 {

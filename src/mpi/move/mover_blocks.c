@@ -18,7 +18,7 @@ static int mover_blocks_repeat(const int *ranks, int n)
     return 0;
 }
 
-/* *order: of several blocks from one rank, if there are any. 0 where the MPI has to do the call. */
+/* *order: matching order of several blocks from one rank, if there are any. 0 if the MPI must make the call. */
 static int mover_blocks_order(const struct tutti_neighbours *all, enum tutti_collective collective, int nonblocking,
                               enum tutti_neighbour_order *order)
 {
@@ -34,7 +34,7 @@ static int mover_blocks_order(const struct tutti_neighbours *all, enum tutti_col
 
 /* ---- blocks ---- */
 
-/* Block i of a buffer. 0 where the arguments are wrong. */
+/* Block i of a buffer. 0 if the arguments are wrong. */
 static int mover_block_of(const struct tutti_buffer *buffer, int i, struct tutti_mover_block *out)
 {
     MPI_Count lower, extent = 1;
@@ -49,14 +49,14 @@ static int mover_block_of(const struct tutti_buffer *buffer, int i, struct tutti
     return 1;
 }
 
-/* The n neighbours of one side of this rank; those of one rank are taken in `order`. */
+/* The n neighbours of one side of this rank; repeated ones are taken in `order`. */
 struct side {
     const int *ranks;
     int n;
     enum tutti_neighbour_order order;
 };
 
-/* A block for each peer; none for this rank where its own stays. Returns their number, or -1. */
+/* A block for each peer; none for this rank if its own block stays. Returns their number, or -1. */
 static int mover_blocks_fill(const struct tutti_pattern *pattern, const struct tutti_pattern_side *with, int root,
                              const struct tutti_buffer *buffer, const struct side *side, struct tutti_mover_block *out)
 {
@@ -78,7 +78,7 @@ static int mover_blocks_fill(const struct tutti_pattern *pattern, const struct t
     return used;
 }
 
-/* In place, an allgather sends this rank's part of the receive buffer. 0 where the arguments are wrong. */
+/* In place, an allgather sends this rank's part of the receive buffer. 0 if the arguments are wrong. */
 static int mover_blocks_own_part(const struct tutti_pattern *pattern, const struct tutti_buffer *buffer,
                                  struct tutti_buffer *out)
 {

@@ -1,18 +1,18 @@
-/* Collectives that move data, as what this rank sends to and receives from each other rank. */
+/* A collective that moves data as blocks that this rank sends to and receives from each other rank. */
 #ifndef TUTTI_MPI_MOVER_BLOCKS_H
 #define TUTTI_MPI_MOVER_BLOCKS_H
 
 #include "coll/coll.h"
 #include "mpi/move/collective.h"
 
-/* What goes to one rank, or comes from it. Those of one rank are in the order in which they meet. */
+/* A block for one rank, or from it. Several blocks of one rank are in matching order. */
 struct tutti_mover_block {
     char *at;
     MPI_Count count;
     MPI_Datatype type;
-    struct tutti_layout *layout; /* of the type; NULL where there are no elements. Set by who describes them */
+    struct tutti_layout *layout; /* of the type; NULL: no elements. Set by the caller that describes them */
     int rank;
-    int gpu; /* that holds the block; set by who looks where it lies */
+    int gpu; /* GPU that holds the block; set by the caller that classifies it */
 };
 
 struct tutti_mover_blocks {
@@ -21,8 +21,8 @@ struct tutti_mover_blocks {
     void *own;
 };
 
-/* Local. 1 and what is to be freed by tutti_mover_blocks_close(); 0 where the call is one that the MPI has to do: wrong
- * arguments, in place among all. nonblocking: MPIs have an order of repeated neighbours of its own for such calls. */
+/* Local. 1, and the result must be freed by tutti_mover_blocks_close(); 0 if the MPI must make the call: wrong
+ * arguments, in place among all. nonblocking: MPIs match repeated neighbours in another order in such calls. */
 int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutti_collective_args *call,
                             int nonblocking, int rank, int ranks);
 void tutti_mover_blocks_close(struct tutti_mover_blocks *blocks);

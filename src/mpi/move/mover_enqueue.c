@@ -1,5 +1,5 @@
-/* Collectives that move data, in stream order: everything is checked on this rank, then its buffers are given to
- * coll/move.h as elements for each rank and from each. */
+/* Collectives that move data, in stream order. This rank checks everything, then passes its buffers to coll/move.h
+ * as elements for each rank and from each. */
 #include "mpi/move/mover_enqueue.h"
 
 #include "coll/move_sides.h"
@@ -14,8 +14,8 @@ struct mover_enqueue {
     const struct tutti_comm *state;
     struct tutti_pattern pattern;
     struct tutti_move_sides sides;
-    uint64_t bytes; /* of all blocks; one that goes to several ranks counts once */
-    int code;       /* what is wrong, and why */
+    uint64_t bytes; /* of all blocks; a block for several ranks counts once */
+    int code;       /* the error, and its reason */
     const char *why;
 };
 
@@ -26,14 +26,14 @@ static int mover_wrong(struct mover_enqueue *x, int code, const char *why)
     return 0;
 }
 
-/* 1 for calls that take lists of counts and displacements where they have a block for each rank. */
+/* 1 for calls that have lists of counts and displacements for the side with a block for each rank. */
 static int mover_has_lists(enum tutti_collective collective)
 {
     return collective == TUTTI_COLLECTIVE_GATHERV || collective == TUTTI_COLLECTIVE_SCATTERV ||
            collective == TUTTI_COLLECTIVE_ALLGATHERV || collective == TUTTI_COLLECTIVE_ALLTOALLV;
 }
 
-/* The layout of a buffer's elements, of which there may be none. */
+/* The layout of a buffer's elements; the buffer may be empty. */
 static const struct tutti_layout *mover_layout_of(struct mover_enqueue *x, MPI_Datatype type)
 {
     struct tutti_layout *layout = NULL;
@@ -60,13 +60,13 @@ static int mover_is_reached(const struct mover_enqueue *x, struct tutti_elements
     return tutti_places_reached(places) && (gpu < 0 || places->gpu < 0 || places->gpu == gpu);
 }
 
-/* One side of the call as it is to be read: which buffer, and the elements that it becomes. */
+/* One side of the call to be read: the buffer, and the elements made of it. */
 struct mover_side {
     const struct tutti_pattern_side *pattern;
     const struct tutti_buffer *buffer;
     struct tutti_elements *to; /* by rank */
     int each;                  /* a block for each rank */
-    int only;                  /* -1, or the one block that is meant for all */
+    int only;                  /* -1, or the one block that goes to all */
     const char *unreached;
 };
 
@@ -88,7 +88,7 @@ static int mover_block(struct mover_enqueue *x, const struct mover_side *side, c
     return 1;
 }
 
-/* The blocks of one side. Of those that are runs of bytes the first one shows where the buffer lies. */
+/* The blocks of one side. Of blocks that are runs of bytes only the first one is classified. */
 static int mover_fill(struct mover_enqueue *x, const struct mover_side *side)
 {
     const struct tutti_pattern *pattern = &x->pattern;
@@ -122,7 +122,7 @@ static int mover_fill(struct mover_enqueue *x, const struct mover_side *side)
     return 1;
 }
 
-/* MPI_IN_PLACE stands in the buffer that has it, on ranks that have both. */
+/* MPI_IN_PLACE is the argument of this buffer, on ranks that have both. */
 static int mover_places(struct mover_enqueue *x)
 {
     const struct tutti_pattern *pattern = &x->pattern;
@@ -140,14 +140,14 @@ static int mover_places(struct mover_enqueue *x)
     return 1;
 }
 
-/* What the call asks of this rank, as elements. 0 where something is wrong. */
+/* The elements that the call sends and receives on this rank. 0 after an error. */
 static int mover_read(struct mover_enqueue *x)
 {
     TUTTI_INSIDE();
     const struct tutti_collective_args *call = x->call;
     const struct tutti_team *team = x->state->team;
     const struct tutti_pattern *pattern = &x->pattern;
-    (void)tutti_pattern_open_as(&x->pattern, call, team->rank, team->size); /* fails with neighbours alone */
+    (void)tutti_pattern_open_as(&x->pattern, call, team->rank, team->size); /* fails only with neighbours */
     if (pattern->rooted && (call->root < 0 || call->root >= team->size))
         return mover_wrong(x, MPI_ERR_ROOT, "the root is no rank of the communicator");
     if (!mover_places(x))

@@ -12,7 +12,7 @@ struct tutti_mover_job {
     struct tutti_move_job job;
     struct tutti_call call;
     struct tutti_mover mover;
-    struct tutti_p2p_worker p2p; /* its sends are polled by the fiber alone */
+    struct tutti_p2p_worker p2p; /* only the fiber polls its sends */
     struct tutti_deferred transport;
 };
 

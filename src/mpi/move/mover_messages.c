@@ -1,5 +1,5 @@
-/* The messages of collectives that move data: what this rank sends is posted as rendezvous, and what it receives is
- * fetched from those of its peers. */
+/* The messages of collectives that move data: posts this rank's blocks as rendezvous, and fetches those of its
+ * peers. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static void mover_expect(struct tutti_mover *x, int i, const struct tutti_move_a
         recv->core.elements = tutti_message_elements(block->at, block->count, layout);
         tutti_plan_hold(layout->plan);
         recv->core.capacity = what->bytes;
-        recv->core.elements.placed = 1; /* the algorithm has looked */
+        recv->core.elements.placed = 1; /* the algorithm has checked it */
         recv->core.elements.places = (struct tutti_places){.device = 1, .gpu = what->gpu};
     }
     if (!rndv) {
@@ -84,7 +84,7 @@ static void mover_expect(struct tutti_mover *x, int i, const struct tutti_move_a
     }
 }
 
-/* What is received, while it is fetched. */
+/* The received blocks, while they are fetched. */
 struct mover_coming {
     struct tutti_mover *mover;
     struct tutti_recv_request **recvs;
@@ -138,8 +138,8 @@ const struct tutti_move_ops tutti_mover_polled = {
 
 /* ---- in a fiber ----
  *
- * Waits of a fiber poll no steps, since steps call the MPI. Peers need two things of this rank meanwhile: what it sends
- * may have to be packed, and they may ask for descriptors of its memory. Both are done here between two looks. Where
+ * Waits of a fiber poll no steps, since steps call the MPI. Peers need two things of this rank meanwhile: its blocks
+ * may have to be packed, and they may ask for descriptors of its memory. Both are done here between two tests. If
  * the data must go through the MPI after all, a thread of the program carries them (p2p/deferred.h). */
 
 static void mover_serve(struct tutti_mover *x)
@@ -160,7 +160,7 @@ struct mover_leaving {
     int status;
 };
 
-/* 1 where the data are out. What the transport has of a message to a process that has died stays with it. */
+/* 1 once the data are out. Parts of a message to a dead process stay with the transport. */
 static int mover_is_out(void *with)
 {
     struct mover_leaving *leaving = with;

@@ -6,34 +6,34 @@
 #include "mpi/message/rndv_recv.h"
 #include "mpi/move/mover.h"
 
-enum { TUTTI_MOVER_FEW = 8 }; /* blocks for which nothing is allocated */
+enum { TUTTI_MOVER_FEW = 8 }; /* blocks that fit without an allocation */
 
 struct tutti_mover {
     const struct tutti_collective_args *call;
-    struct tutti_team *team; /* that the call meets in */
-    int nonblocking;         /* a nonblocking or persistent call */
+    struct tutti_team *team; /* team in which the call meets */
+    int nonblocking;         /* 1: a nonblocking or persistent call */
     struct tutti_mover_blocks blocks;
     struct tutti_move move;          /* the same blocks as elements: in as send, out as receive */
     struct tutti_recv_request *recv; /* of blocks.out */
-    struct tutti_p2p_worker *p2p;    /* the process's, or of this call alone, in a fiber */
-    uint64_t bytes;                  /* of all blocks; one that goes to several ranks counts once */
+    struct tutti_p2p_worker *p2p;    /* the process's; of this call alone in a fiber */
+    uint64_t bytes;                  /* of all blocks; a block for several ranks counts once */
     int code;                        /* the first failure of a message */
     struct tutti_move_block few[TUTTI_MOVER_FEW];
     struct tutti_recv_request few_recv[TUTTI_MOVER_FEW];
 };
 
-/* mover.c. Local, on a thread of the program. begin: an empty mover. describe: 0 where this rank cannot take part, and
- * why. close: in any case. */
+/* mover.c. Local, on a thread of the program. begin: an empty mover. describe: 0, with the reason, if this rank
+ * cannot take part. close: in any case. */
 void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_args *call, struct tutti_team *team,
                        int nonblocking);
 int tutti_mover_describe(struct tutti_mover *mover, const struct tutti_move_ops *ops, struct tutti_p2p_worker *p2p);
 void tutti_mover_close(struct tutti_mover *mover);
-/* The team of a communicator whose ranks meet in moves, which is made; NULL where its calls are simply the MPI's, and
- * why. */
+/* Makes and returns the team of a communicator whose ranks meet in moves; NULL, with the reason, if the MPI makes
+ * its calls. */
 struct tutti_team *tutti_mover_team(const struct tutti_comm *state);
 
-/* mover_messages.c. `with` is the mover. polled: the sends are those of the process, which every wait polls. alone: in
- * a fiber, whose waits poll nothing but its own. */
+/* mover_messages.c. `with` is the mover. polled: the sends are those of the process, which every wait polls. alone:
+ * in a fiber, whose waits poll only its own sends. */
 extern const struct tutti_move_ops tutti_mover_polled, tutti_mover_alone;
 
 #endif

@@ -26,7 +26,7 @@ int tutti_pattern_is_contiguous(enum tutti_collective collective)
     return row->send == SHARED || (all && row->send <= BLOCKS && row->receive <= BLOCKS);
 }
 
-/* Who this rank is. */
+/* The place of this rank. */
 static void pattern_ask(struct tutti_pattern *pattern, MPI_Comm comm, int root)
 {
     if (comm == tutti_handles.no_comm || tutti_next.MPI_Comm_test_inter(comm, &pattern->inter) != MPI_SUCCESS)
@@ -41,7 +41,8 @@ static void pattern_ask(struct tutti_pattern *pattern, MPI_Comm comm, int root)
     }
 }
 
-/* Which buffers this rank uses. The root of another group has no block of its own, nor have the ranks beside it. */
+/* The buffers that this rank uses. The root of another group has no block of its own, nor have the other ranks of
+ * its group. */
 static void pattern_use(struct tutti_pattern *pattern, const struct pattern_row *row)
 {
     const int has_block = pattern->root == 0 || (pattern->root == 1 && !pattern->inter);
@@ -68,7 +69,7 @@ static enum tutti_in_place pattern_in_place(const struct tutti_pattern *pattern,
     return row->send == BLOCK ? TUTTI_OWN_BLOCK_SENT : TUTTI_ALL_BLOCKS_SENT;
 }
 
-/* A list of counts without displacements is for the MPI to find. */
+/* The MPI reports a list of counts without displacements. */
 static void pattern_count(struct tutti_pattern_side *side, const struct tutti_buffer *buffer, int neighbours, int ranks)
 {
     const int peers = side->peers == TUTTI_PEERS_NEIGHBOURS ? neighbours : side->peers == TUTTI_PEERS_ALL ? ranks : 1;
@@ -76,7 +77,7 @@ static void pattern_count(struct tutti_pattern_side *side, const struct tutti_bu
         side->n = side->each ? peers : peers > 0;
 }
 
-/* The rest, once it is known who this rank is. */
+/* The rest, once the place of this rank is known. */
 static int pattern_fill(struct tutti_pattern *pattern, const struct tutti_collective_args *call)
 {
     const struct pattern_row *row = &pattern_rows[call->collective];

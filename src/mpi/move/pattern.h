@@ -10,13 +10,13 @@ enum tutti_peers { TUTTI_PEERS_ROOT, TUTTI_PEERS_ALL, TUTTI_PEERS_NEIGHBOURS };
 
 /* The send buffer, or the receive buffer. */
 struct tutti_pattern_side {
-    int used; /* this rank sends, or receives; otherwise the MPI does not look at the buffer */
+    int used; /* this rank sends, or receives; otherwise the MPI ignores the buffer */
     enum tutti_peers peers;
-    int each; /* a block for each peer; otherwise one block for all of them */
-    int n;    /* blocks of the buffer; 0 of MPI_IN_PLACE, and of counts without displacements */
+    int each; /* 1: a block for each peer; 0: one block for all of them */
+    int n;    /* blocks of the buffer; 0 for MPI_IN_PLACE, and for counts without displacements */
 };
 
-/* What MPI_IN_PLACE means. Not where the call allows none: the MPI will refuse that. */
+/* The meaning of MPI_IN_PLACE; not set if the call does not allow it: the MPI refuses it. */
 enum tutti_in_place {
     TUTTI_NOT_IN_PLACE,
     TUTTI_OWN_BLOCK_SENT,  /* this rank sends its own block of the receive buffer */
@@ -26,9 +26,9 @@ enum tutti_in_place {
 
 struct tutti_pattern {
     int inter, rank;
-    int ranks;  /* of the communicator, or of the other group of an intercommunicator; 0 of calls with neighbours */
+    int ranks;  /* of the communicator, or of the other group of an intercommunicator; 0 for calls with neighbours */
     int rooted; /* the call has a root */
-    int root;   /* 1: this rank is the root; 0: it is with the root; -1: it stands beside the root in its group */
+    int root;   /* 1: this rank is the root; 0: the root is its peer; -1: another rank of the root's group */
     int shared; /* one buffer: to send at the root, to receive elsewhere */
     struct tutti_pattern_side send, recv;
     enum tutti_in_place in_place;
@@ -37,13 +37,13 @@ struct tutti_pattern {
 
 /* Local. A status; tutti_pattern_close() in any case. */
 int tutti_pattern_open(struct tutti_pattern *pattern, const struct tutti_collective_args *call);
-/* The same of an intracommunicator whose size and rank are known. */
+/* The same for an intracommunicator whose size and rank are known. */
 int tutti_pattern_open_as(struct tutti_pattern *pattern, const struct tutti_collective_args *call, int rank, int ranks);
 void tutti_pattern_close(struct tutti_pattern *pattern);
 
-/* 1 where the call is with neighbours. */
+/* 1 for calls with neighbours. */
 int tutti_pattern_has_neighbours(enum tutti_collective collective);
-/* 1 where each buffer is one run of elements on all ranks that use it: contiguous.c. */
+/* 1 if each buffer is one run of elements on all ranks that use it: contiguous.c. */
 int tutti_pattern_is_contiguous(enum tutti_collective collective);
 
 #endif

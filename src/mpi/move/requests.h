@@ -5,8 +5,8 @@
 #include "mpi/request/request.h"
 
 struct tutti_exchange;
-/* Local, before the MPI's call is made. Takes over `exchange`, which was allocated, with tutti_request_begun(). NULL:
- * no memory. */
+/* Local, before the MPI's call is made. Takes over `exchange`, an allocation, with tutti_request_begun(). NULL: no
+ * memory. */
 struct tutti_request *tutti_collective_entry(struct tutti_exchange *exchange, int persistent);
 
 #endif

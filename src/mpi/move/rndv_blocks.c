@@ -1,12 +1,12 @@
-/* Rendezvous of collectives: what is sent, where nobody has to match it. */
+/* Rendezvous of collectives, which need no matching. */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "core/clock.h"
 #include "mpi/message/rndv_send.h"
 
-/* In the program's buffer, or in scratch when `job` has run. The receiver comes at once, and asks for what it cannot
- * reach. */
+/* The block stays in the program's buffer, or is in scratch when `job` has run. The receiver fetches at once, and
+ * asks if it cannot reach the memory. */
 static const struct tutti_protocol_row *post_block(struct tutti_send_request *sent, const char *lowest,
                                                    struct tutti_seen *seen, struct tutti_pack_job *job)
 {
@@ -42,7 +42,7 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
         tutti_send_destroy(sent);
         return NULL;
     }
-    sent->core.rndv->tag = INT32_MIN; /* no message's: probes do not see it */
+    sent->core.rndv->tag = INT32_MIN; /* no message: probes do not see it */
     sent->core.rndv->next = TUTTI_RNDVS;
     sent->core.rndv->bytes = sent->core.bytes;
     if (sent->core.bytes == 0)

@@ -1,6 +1,6 @@
 #include "mpi/move/sides.h"
 
-/* A buffer that is not used goes to the MPI as the program gave it. */
+/* The MPI gets an unused buffer as the program gave it. */
 static struct tutti_side side_of(const struct tutti_pattern_side *pattern, const struct tutti_buffer *buffer, int way)
 {
     struct tutti_side side = {.given = *buffer, .only = -1};
@@ -11,7 +11,7 @@ static struct tutti_side side_of(const struct tutti_pattern_side *pattern, const
     return side;
 }
 
-/* Blocks that lie one after another become one block. */
+/* Consecutive blocks become one block. */
 static void side_join(struct tutti_side *side)
 {
     if (side->given.counts || side->n == 0)
@@ -21,7 +21,7 @@ static void side_join(struct tutti_side *side)
     side->n = 1;
 }
 
-/* 1 where no neighbour is MPI_PROC_NULL. */
+/* 1 if no neighbour is MPI_PROC_NULL. */
 static int side_has_all(const struct tutti_neighbours *neighbours)
 {
     for (int i = 0; i < neighbours->ins; i++) {

@@ -1,4 +1,4 @@
-/* What this rank sends and receives in a collective, as buffers to be staged. */
+/* The send side and the receive side of a collective on this rank, as buffers to be staged. */
 #ifndef TUTTI_MPI_SIDES_H
 #define TUTTI_MPI_SIDES_H
 
