@@ -48,17 +48,18 @@ void tutti_coll_settle_by(struct tutti_team *team, int (*settle)(void *with), vo
 int tutti_coll_settle(const struct tutti_team *team);
 
 /* The outcome of a call. */
-enum tutti_taken {
-    TUTTI_TAKEN,  /* done: the result is in `out` */
-    TUTTI_PASSED, /* nothing was done: the MPI must make the call, with staged device buffers; the same on all ranks
-                     with device buffers */
+enum tutti_reduce_outcome {
+    TUTTI_REDUCE_DONE,     /* done: the result is in `out` */
+    TUTTI_REDUCE_DECLINED, /* nothing was done: the MPI must make the call, with staged device buffers; the same on all
+                     ranks with device buffers */
 };
 
 /* Collective over the team's ranks; blocking. Device buffers must be ready (the program has synchronised, as for any
  * blocking MPI call); on return the result is visible to all later work. Returns a status; *taken and *why (static
- * text) are set on success alone. A rank with host buffers returns TUTTI_PASSED at once if host_ok. `why`: the
+ * text) are set on success alone. A rank with host buffers returns TUTTI_REDUCE_DECLINED at once if host_ok. `why`: the
  * algorithm or the reason. */
-int tutti_collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why);
+int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                     const char **why);
 
 /* Collective over the team's ranks, in stream order: returns when the kernels have been put into `stream` (of the
  * team's GPU), in which the buffers will be ready. All ranks have memory that kernels reach; the team is open. May

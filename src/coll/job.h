@@ -9,11 +9,11 @@
 
 /* One call. The worker's from give() until tutti_job_done(), and its caller's otherwise. */
 struct tutti_reduce_job {
-    struct tutti_job job; /* job.status: result of tutti_collective() */
+    struct tutti_job job; /* job.status: result of tutti_reduce_run() */
     struct tutti_team *team;
     const struct tutti_call *call; /* must not change until the job is done */
-    const char *why;               /* outputs of tutti_collective() */
-    enum tutti_taken taken;
+    const char *why;               /* outputs of tutti_reduce_run() */
+    enum tutti_reduce_outcome taken;
 };
 
 /* Local; returns at once. job->team and job->call are set. Jobs of the worker run in the order in which they were

@@ -30,7 +30,7 @@ static uint64_t offset_of(struct tutti_shmem *space, const void *address)
 static int is_same_room(struct tutti_shmem *space, struct tutti_shmem_call *call)
 {
     for (int i = 0; i < call->team->size; i++) {
-        if (tutti_shmem_said(space, call, i)->word[0] != call->word[0])
+        if (tutti_shmem_contribution(space, call, i)->word[0] != call->word[0])
             return 0;
     }
     return 1;
@@ -45,7 +45,7 @@ static int agree(struct tutti_shmem *space, struct tutti_shmem_call *call, uint6
     const int status = tutti_shmem_again(space, call);
     *least = mine;
     for (int i = 0; i < call->team->size && status == TUTTI_OK; i++) {
-        const uint64_t theirs = tutti_shmem_said(space, call, i)->word[0];
+        const uint64_t theirs = tutti_shmem_contribution(space, call, i)->word[0];
         *least = theirs < *least ? theirs : *least;
     }
     return status;

@@ -24,9 +24,9 @@ static tshmem_ctx_t handle_of(uint32_t turn, int number)
 /* Published to kernels: turn and team while the context can be used; 0 once it has ended. */
 static void tell(struct tutti_shmem *space, int number, uint64_t turn, tshmem_team_t team)
 {
-    uint64_t *const word = &tutti_shmem_told(space)->context[number];
+    uint64_t *const word = &tutti_shmem_kernel_view(space)->context[number];
     __atomic_store_n(word, turn << 32 | (uint32_t)team, __ATOMIC_RELEASE);
-    tutti_shmem_tell(space, word, sizeof *word);
+    tutti_shmem_publish(space, word, sizeof *word);
 }
 
 /* The number of a context. -1, after an error message, if there is no such context. */
@@ -58,7 +58,7 @@ static int pe_of(struct tutti_shmem *space, int number, int pe, const char *call
         return TSHMEM_NO_PE;
     if (team == TSHMEM_TEAM_WORLD)
         return pe;
-    const struct tshmem_team_state *state = &tutti_shmem_told(space)->team[team];
+    const struct tshmem_team_state *state = &tutti_shmem_kernel_view(space)->team[team];
     if (pe >= 0 && pe < state->size)
         return tutti_shmem_pe_of(space, state, pe);
     tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "there is no PE %d in the context's team of %d", pe, state->size);

@@ -236,7 +236,7 @@ static int find_record(struct tutti_shmem *space, uint32_t word, struct tshmem_f
 static int pe_of(void *with, int32_t team, int member)
 {
     struct tutti_shmem *const space = with;
-    const struct tshmem_team_state *state = &tutti_shmem_told(space)->team[team];
+    const struct tshmem_team_state *state = &tutti_shmem_kernel_view(space)->team[team];
     return team >= 0 && team < TSHMEM_TEAMS_MAX && state->used && member < state->size
                ? tutti_shmem_pe_of(space, state, member)
                : -1;

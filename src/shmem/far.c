@@ -14,10 +14,11 @@ struct arrival {
     uint32_t team, hop; /* in small teams the member */
     uint64_t sequence;
     uint32_t first, count;
-    struct tutti_shmem_said said[];
+    struct tutti_shmem_contribution said[];
 };
-_Static_assert(sizeof(struct arrival) + sizeof(struct tutti_shmem_said) <= TUTTI_WIRE_NOTE, "an arrival is a note");
-_Static_assert(sizeof(struct arrival) + (1 << 3 * (TUTTI_SHMEM_ROUNDS - 1)) * sizeof(struct tutti_shmem_said) <=
+_Static_assert(sizeof(struct arrival) + sizeof(struct tutti_shmem_contribution) <= TUTTI_WIRE_NOTE,
+               "an arrival is a note");
+_Static_assert(sizeof(struct arrival) + (1 << 3 * (TUTTI_SHMEM_ROUNDS - 1)) * sizeof(struct tutti_shmem_contribution) <=
                    TUTTI_WIRE_PIECE,
                "and that of many");
 
@@ -336,7 +337,7 @@ int tutti_shmem_far_team(struct tutti_shmem *space, unsigned number, int size)
 }
 
 int tutti_shmem_far_arrive(struct tutti_shmem *space, const struct tshmem_team_state *team, int pe, uint64_t sequence,
-                           const struct tutti_shmem_said *said)
+                           const struct tutti_shmem_contribution *said)
 {
     const struct arrival arrival = {team->number, (uint32_t)team->me, sequence, (uint32_t)team->me, 1};
     struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE, .pe = pe, .note_bytes = sizeof arrival + sizeof *said};
@@ -345,8 +346,8 @@ int tutti_shmem_far_arrive(struct tutti_shmem *space, const struct tshmem_team_s
     return run(space, &op, 1);
 }
 
-const struct tutti_shmem_said *tutti_shmem_far_said(struct tutti_shmem *space, const struct tshmem_team_state *team,
-                                                    int member, uint64_t sequence)
+const struct tutti_shmem_contribution *
+tutti_shmem_far_said(struct tutti_shmem *space, const struct tshmem_team_state *team, int member, uint64_t sequence)
 {
     return &space->far_room[team->number].said[member][sequence & 1];
 }
@@ -362,7 +363,7 @@ static int tell(struct tutti_shmem *space, const struct tshmem_team_state *team,
                 const struct tutti_shmem_hop *hop)
 {
     const struct tutti_shmem_far_room *const room = &space->far_room[team->number];
-    const size_t bytes = sizeof(struct arrival) + (size_t)hop->count * sizeof(struct tutti_shmem_said);
+    const size_t bytes = sizeof(struct arrival) + (size_t)hop->count * sizeof(struct tutti_shmem_contribution);
     struct arrival *const arrival = malloc(bytes);
     struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE,
                                .pe = tutti_shmem_pe_of(space, team, hop->to),
@@ -420,7 +421,7 @@ static void say_round(struct tutti_shmem *space, void *with, char *text, size_t 
 }
 
 int tutti_shmem_far_meet(struct tutti_shmem *space, const struct tshmem_team_state *team, uint64_t sequence,
-                         const struct tutti_shmem_said *said, const char *name)
+                         const struct tutti_shmem_contribution *said, const char *name)
 {
     struct large_meeting m = {team, &space->control[space->state.me]->place[team->number], sequence, name, 0};
     struct tutti_shmem_hop hop;

@@ -14,19 +14,19 @@ enum { SPINS_ALONE = 1000, SPINS_CROWDED = 16, LOOKS = 64 };
 
 const char *tutti_shmem_call_name(const struct tutti_shmem_call *call)
 {
-    return tutti_shmem_said_name(call->kind, call->word);
+    return tutti_shmem_contribution_name(call->kind, call->word);
 }
 
 /* ---- tables for kernels ---- */
 
-struct tutti_shmem_told *tutti_shmem_told(struct tutti_shmem *space)
+struct tutti_shmem_kernel_view *tutti_shmem_kernel_view(struct tutti_shmem *space)
 {
     return &space->control[space->state.me]->told;
 }
 
-int tutti_shmem_tell(struct tutti_shmem *space, const void *changed, size_t bytes)
+int tutti_shmem_publish(struct tutti_shmem *space, const void *changed, size_t bytes)
 {
-    const size_t at = (size_t)((const char *)changed - (const char *)tutti_shmem_told(space));
+    const size_t at = (size_t)((const char *)changed - (const char *)tutti_shmem_kernel_view(space));
     char *const there = (char *)space->told + at;
     if (there == changed || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return TUTTI_OK;
@@ -37,7 +37,7 @@ const struct tshmem_team_state *tutti_shmem_team(struct tutti_shmem *space, tshm
 {
     if (space->state.pes == 0 || team < 0 || team >= TSHMEM_TEAMS_MAX)
         return NULL;
-    const struct tshmem_team_state *found = &tutti_shmem_told(space)->team[team];
+    const struct tshmem_team_state *found = &tutti_shmem_kernel_view(space)->team[team];
     return found->used ? found : NULL;
 }
 
@@ -121,7 +121,7 @@ static int has_come(const struct tutti_shmem_place *place, int member)
 /* 1 if that PE waits in tshmem_finalize for this one, which is in another call: neither could go on. */
 static int is_finalizing(struct tutti_shmem *space, int pe)
 {
-    if (tutti_shmem_is_large(&tutti_shmem_told(space)->team[TSHMEM_TEAM_WORLD])) /* its arrivals are of hops */
+    if (tutti_shmem_is_large(&tutti_shmem_kernel_view(space)->team[TSHMEM_TEAM_WORLD])) /* its arrivals are of hops */
         return 0;
     const struct tutti_shmem_place *all = &space->control[space->state.me]->place[TSHMEM_TEAM_WORLD];
     const uint64_t arrival = atomic_load_explicit(&all->arrived[pe], memory_order_acquire);
@@ -162,7 +162,7 @@ static int meet(struct tutti_shmem *space, struct tutti_shmem_call *call)
     const struct tshmem_team_state *team = call->team;
     struct tutti_shmem_place *place = call->place;
     const uint64_t sequence = ++place->sequence;
-    struct tutti_shmem_said *said = &place->said[sequence & 1];
+    struct tutti_shmem_contribution *said = &place->said[sequence & 1];
     said->call = call->refused != TUTTI_OK ? TUTTI_SHMEM_WRONG : call->kind;
     memcpy(said->word, call->word, sizeof said->word);
     const uint64_t arrival = tutti_shmem_arrival(sequence, said->call);
@@ -207,8 +207,8 @@ static void leave(struct tutti_shmem_call *call)
     atomic_store_explicit(&call->place->busy, 0, memory_order_release);
 }
 
-const struct tutti_shmem_said *tutti_shmem_said(struct tutti_shmem *space, const struct tutti_shmem_call *call,
-                                                int member)
+const struct tutti_shmem_contribution *tutti_shmem_contribution(struct tutti_shmem *space,
+                                                                const struct tutti_shmem_call *call, int member)
 {
     const struct tshmem_team_state *team = call->team;
     const struct tutti_shmem_control *control = space->control[tutti_shmem_pe_of(space, team, member)];
@@ -220,10 +220,10 @@ const struct tutti_shmem_said *tutti_shmem_said(struct tutti_shmem *space, const
 /* The first member whose contribution differs from this PE's; none: the number of members. */
 static int find_other(struct tutti_shmem *space, const struct tutti_shmem_call *call)
 {
-    const struct tutti_shmem_said *mine = tutti_shmem_said(space, call, call->team->me);
+    const struct tutti_shmem_contribution *mine = tutti_shmem_contribution(space, call, call->team->me);
     int i = 0;
     for (; i < call->team->size; i++) {
-        const struct tutti_shmem_said *theirs = tutti_shmem_said(space, call, i);
+        const struct tutti_shmem_contribution *theirs = tutti_shmem_contribution(space, call, i);
         if (theirs->call != mine->call || mine->call == TUTTI_SHMEM_WRONG ||
             memcmp(theirs->word, mine->word, TUTTI_SHMEM_ALIKE * sizeof *mine->word) != 0)
             break;
@@ -238,11 +238,11 @@ static int find_other_call(struct tutti_shmem *space, const struct tutti_shmem_c
     const uint64_t sequence = call->place->sequence, mine = tutti_shmem_arrival(sequence, call->kind);
     int i = 0;
     while (tutti_shmem_is_large(call->team) && i < call->team->size &&
-           tutti_shmem_said(space, call, i)->call == call->kind)
+           tutti_shmem_contribution(space, call, i)->call == call->kind)
         i++;
     for (; i < call->team->size && !tutti_shmem_is_large(call->team); i++) {
         const uint64_t theirs = atomic_load_explicit(&call->place->arrived[i], memory_order_relaxed);
-        if (theirs != mine && (theirs >> 8 == sequence || tutti_shmem_said(space, call, i)->call != call->kind))
+        if (theirs != mine && (theirs >> 8 == sequence || tutti_shmem_contribution(space, call, i)->call != call->kind))
             break;
     }
     return i;
@@ -256,8 +256,9 @@ static int compare(struct tutti_shmem *space, const struct tutti_shmem_call *cal
         return TUTTI_OK;
     if (call->refused != TUTTI_OK) /* reported */
         return call->refused;
-    tutti_shmem_differ(tutti_shmem_said(space, call, call->team->me), tutti_shmem_said(space, call, member),
-                       tutti_shmem_pe_of(space, call->team, member), space->first, text, sizeof text);
+    tutti_shmem_differ(tutti_shmem_contribution(space, call, call->team->me),
+                       tutti_shmem_contribution(space, call, member), tutti_shmem_pe_of(space, call->team, member),
+                       space->first, text, sizeof text);
     return tutti_shmem_fail(space, TUTTI_ERR_MISMATCH, tutti_shmem_call_name(call), "%s; nothing is done", text);
 }
 

@@ -18,7 +18,7 @@ struct tutti_shmem_call {
     struct tutti_shmem_place *place;
 };
 
-/* Its name, see tutti_shmem_said_name(). */
+/* Its name, see tutti_shmem_contribution_name(). */
 const char *tutti_shmem_call_name(const struct tutti_shmem_call *call);
 /* A team of this PE, or NULL. */
 const struct tshmem_team_state *tutti_shmem_team(struct tutti_shmem *space, tshmem_team_t team);
@@ -26,8 +26,8 @@ const struct tshmem_team_state *tutti_shmem_team(struct tutti_shmem *space, tshm
  * differ, or if one PE has refused its arguments; then the call is over. */
 int tutti_shmem_begin(struct tutti_shmem *space, struct tutti_shmem_call *call, tshmem_team_t team);
 /* The contribution of a member to the last meeting; valid until the next one. */
-const struct tutti_shmem_said *tutti_shmem_said(struct tutti_shmem *space, const struct tutti_shmem_call *call,
-                                                int member);
+const struct tutti_shmem_contribution *tutti_shmem_contribution(struct tutti_shmem *space,
+                                                                const struct tutti_shmem_call *call, int member);
 /* One more meeting, with the current words. */
 int tutti_shmem_again(struct tutti_shmem *space, struct tutti_shmem_call *call);
 /* The last meeting, if status is TUTTI_OK, and the end of the call; the status. */

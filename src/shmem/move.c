@@ -99,7 +99,7 @@ static int add_up(struct tutti_shmem *space, const struct tutti_shmem_call *call
     int other = -1;
     *before = *all = 0;
     for (int i = 0; i < call->team->size; i++) {
-        const struct tutti_shmem_said *theirs = tutti_shmem_said(space, call, i);
+        const struct tutti_shmem_contribution *theirs = tutti_shmem_contribution(space, call, i);
         *before += i < call->team->me ? theirs->word[MINE] : 0;
         *all += theirs->word[MINE];
         if (theirs->word[DEST] != call->word[DEST])

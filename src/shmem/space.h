@@ -12,8 +12,8 @@
 #include "shmem/heap.h"
 #include "shmem/kind.h"
 #include "shmem/local/channels.h"
+#include "shmem/local/contribution.h"
 #include "shmem/local/openshmem.h"
-#include "shmem/local/said.h"
 #include "shmem/local/statics.h"
 #include "shmem/shmem.h"
 #include "tutti/shmem.h"
@@ -26,14 +26,14 @@ struct tutti_shmem_place {
     _Alignas(128) _Atomic uint64_t arrived[TSHMEM_NEAR_MAX];
     /* The owner's contribution to the meeting of sequence s: said[s & 1]. No member arrives at s + 2 before all have
      * read it. */
-    _Alignas(128) struct tutti_shmem_said said[2];
+    _Alignas(128) struct tutti_shmem_contribution said[2];
     uint64_t sequence; /* used by the owner alone */
     atomic_int busy;   /* a collective of the team is under way on this PE */
 };
 
 /* Tables for kernels of a PE. If the heap is memory of a GPU, a copy lies in front of the heap: host memory is far
  * from kernels. */
-struct tutti_shmem_told {
+struct tutti_shmem_kernel_view {
     struct tshmem_team_state team[TSHMEM_TEAMS_MAX];
     uint64_t context[TSHMEM_CONTEXTS_MAX];
 };
@@ -48,7 +48,7 @@ struct tutti_shmem_control {
     uint32_t ending; /* TUTTI_SHMEM_ENDING and a status: a PE ends the program; peers store it, then `abort` */
     uint32_t ended;  /* progress of this PE's end */
     struct tutti_shmem_offer offer;
-    struct tutti_shmem_told told;
+    struct tutti_shmem_kernel_view told;
     struct tutti_shmem_place place[TSHMEM_TEAMS_MAX];  /* by number of the team */
     char record[TSHMEM_TEAMS_MAX][TUTTI_SHMEM_RECORD]; /* the same: members that are about to open its channel */
 };
@@ -74,7 +74,7 @@ struct tutti_shmem_errors {
 
 /* Contributions of the members of a team with far ones to its last two meetings: [member][2]. far.c */
 struct tutti_shmem_far_room {
-    struct tutti_shmem_said (*said)[2];
+    struct tutti_shmem_contribution (*said)[2];
     int size;
 };
 
@@ -97,7 +97,7 @@ struct tutti_shmem {
     uint64_t first;                       /* offset of the first byte of the heap that programs get */
     _Atomic uint64_t mapped;              /* see tutti_shmem_mapped() */
     const struct tutti_shmem_kind *kind;  /* of this PE's heap and all near heaps */
-    struct tutti_shmem_told *told;        /* the address of `state` for kernels */
+    struct tutti_shmem_kernel_view *told; /* the address of `state` for kernels */
     struct tutti_heap heap;               /* offsets from `first` on */
     struct tutti_shmem_statics statics;
     struct tutti_shmem_channels channels; /* for teams whose members are near */
@@ -239,8 +239,8 @@ int tutti_shmem_wait_word(struct tutti_shmem *space, const uint32_t *word, int c
 
 /* meet.c: this PE's tables, which the host reads and writes. publish copies a change to where kernels read it; it
  * does nothing once the address space has ended. */
-struct tutti_shmem_told *tutti_shmem_told(struct tutti_shmem *space);
-int tutti_shmem_tell(struct tutti_shmem *space, const void *changed, size_t bytes);
+struct tutti_shmem_kernel_view *tutti_shmem_kernel_view(struct tutti_shmem *space);
+int tutti_shmem_publish(struct tutti_shmem *space, const void *changed, size_t bytes);
 /* ctx.c: completes and ends the contexts of that team; of all teams. */
 void tutti_shmem_contexts_leave(struct tutti_shmem *space, tshmem_team_t team);
 void tutti_shmem_contexts_close(struct tutti_shmem *space);

@@ -52,12 +52,12 @@ static int fill(struct tutti_shmem *space, struct tshmem_team_state *team, unsig
     if (status != TUTTI_OK)
         return status;
     __atomic_store_n(&team->used, 1, __ATOMIC_RELEASE);
-    return tutti_shmem_tell(space, team, sizeof *team);
+    return tutti_shmem_publish(space, team, sizeof *team);
 }
 
 int tutti_shmem_teams_open(struct tutti_shmem *space)
 {
-    struct tshmem_team_state *const team = tutti_shmem_told(space)->team;
+    struct tshmem_team_state *const team = tutti_shmem_kernel_view(space)->team;
     int status = TUTTI_OK;
     const struct tutti_shmem_near *near = space->near;
     const int all = space->transport->size;
@@ -86,7 +86,7 @@ static int clear_areas(struct tutti_shmem *space, unsigned number)
 
 int tutti_shmem_team_make(struct tutti_shmem *space, unsigned number, const int32_t *pe, int size, int wanted)
 {
-    struct tshmem_team_state *team = &tutti_shmem_told(space)->team[number];
+    struct tshmem_team_state *team = &tutti_shmem_kernel_view(space)->team[number];
     memset(team, 0, sizeof *team);
     memcpy(space->world[number], pe, (size_t)size * sizeof *pe);
     memset(&space->control[space->state.me]->place[number], 0, sizeof(struct tutti_shmem_place));
@@ -117,9 +117,9 @@ int tutti_shmem_team_open(struct tutti_shmem *space, tshmem_team_t team)
 void tutti_shmem_team_unmake(struct tutti_shmem *space, tshmem_team_t team)
 {
     tutti_shmem_channel_close(&space->channels, team);
-    uint32_t *const used = (uint32_t *)&tutti_shmem_told(space)->team[team].used;
+    uint32_t *const used = (uint32_t *)&tutti_shmem_kernel_view(space)->team[team].used;
     __atomic_store_n(used, 0, __ATOMIC_RELEASE);
-    tutti_shmem_tell(space, used, sizeof *used);
+    tutti_shmem_publish(space, used, sizeof *used);
     tutti_shmem_number_release((unsigned)team);
 }
 
@@ -130,7 +130,7 @@ static uint64_t any(struct tutti_shmem *space, const struct tutti_shmem_call *ca
 {
     uint64_t bits = 0;
     for (int i = 0; i < call->team->size; i++)
-        bits |= tutti_shmem_said(space, call, i)->word[word];
+        bits |= tutti_shmem_contribution(space, call, i)->word[word];
     return bits;
 }
 

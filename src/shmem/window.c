@@ -165,7 +165,7 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
     /* Areas of calls in kernels; for heaps of a device also of calls in streams, and on GPUs the tables for kernels. */
     const int apart = !space->kind->host_reaches && !tutti_device()->simulates;
     const uint64_t areas = area_bytes * TSHMEM_TEAMS_MAX * (space->kind->host_reaches ? 1 : 2);
-    const uint64_t told = apart ? sizeof(struct tutti_shmem_told) : 0;
+    const uint64_t told = apart ? sizeof(struct tutti_shmem_kernel_view) : 0;
     const uint64_t lists = apart && pes > TSHMEM_NEAR_MAX ? TSHMEM_TEAMS_MAX * pes * sizeof(int32_t) : 0;
     space->first = whole_pages(areas + told + lists);
     if (!map_controls(space) ||

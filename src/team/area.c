@@ -7,7 +7,7 @@
 
 #include "core/log.h"
 #include "team/cache.h"
-#include "team/discard.h"
+#include "team/deferred_free.h"
 #include "team/node.h"
 
 /* This rank's device memory, cleared, and its name. */
@@ -129,6 +129,6 @@ void tutti_area_close(struct tutti_team *team, struct tutti_area *area, int aliv
             munmap(area->host[r], TUTTI_AREA_HOST_BYTES);
     }
     if (area->device[team->rank] && alive && !keep)
-        tutti_discard_memory(team->node, area->device[team->rank]);
+        tutti_deferred_free_memory(team->node, area->device[team->rank]);
     memset(area, 0, sizeof *area);
 }

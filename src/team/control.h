@@ -34,7 +34,7 @@ struct tutti_arrival {
     uint32_t kind;       /* enum tutti_arrival_kind */
     uint64_t count;      /* elements */
     uint64_t detail;     /* what else must be alike on all ranks: tutti_detail() */
-    uint32_t blocks;     /* DEVICE: that this rank has for the call, see budget.h; 0: it takes them later. HOST, of a
+    uint32_t blocks;     /* DEVICE: that this rank has for the call, see sm_budget.h; 0: it takes them later. HOST, of a
                             data mover: enum tutti_reason why; 0: host memory */
     uint32_t streams;    /* DEVICE: 1 where communicators with a stream live in its process */
 };
@@ -144,7 +144,7 @@ enum { TUTTI_SLOTS = 2048, TUTTI_WORDS = 64 };
 
 /* Allocations of the owner that were freed: the last ones of `count`. */
 enum { TUTTI_GONE = 128 };
-struct tutti_gone {
+struct tutti_invalidations {
     _Alignas(
         128) _Atomic uint32_t notices; /* not 0: a peer has sent a notice; written by peers, cleared by the owner */
     uint32_t pad[31];
@@ -161,7 +161,7 @@ struct tutti_control {
     struct tutti_words words[TUTTI_WORDS]; /* page-aligned end, so that a device can map this part alone */
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
     struct tutti_endpoints endpoints;
-    struct tutti_gone gone;
+    struct tutti_invalidations gone;
 };
 _Static_assert(sizeof(struct tutti_control) < 4 << 20, "every rank maps the page of every rank of its node");
 

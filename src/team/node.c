@@ -10,7 +10,7 @@
 #include "core/settings.h"
 #include "progress/engine.h"
 #include "team/cache.h"
-#include "team/discard.h"
+#include "team/deferred_free.h"
 #include "team/resources.h"
 #include "team/socket.h"
 #include "team/watch.h"
@@ -229,7 +229,7 @@ void tutti_node_close(struct tutti_node *node)
         tutti_socket_purge(node, -2);
     }
     int alive = !node->forgotten && node->device && node->device->active();
-    tutti_discard_end(node, alive);
+    tutti_deferred_free_end(node, alive);
     if (alive)
         tutti_cache_empty(node->cache, node->device);
     tutti_seats_free(node, alive);

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "progress/fiber.h"
-#include "team/budget.h"
+#include "team/sm_budget.h"
 #include "team/team.h"
 #include "team/wait.h"
 
@@ -22,7 +22,7 @@ struct tutti_peer {
     int pid;    /* as this process sees it */
     struct tutti_page *page;
     atomic_int gone;    /* its socket has been seen closed */
-    uint32_t gone_seen; /* of its allocations that are gone, see gone.h; under the node's `gone` */
+    uint32_t gone_seen; /* of its allocations that are gone, see invalidation.h; under the node's `gone` */
 };
 
 /* A descriptor that has arrived for a team of this rank, see socket.h. */
@@ -120,13 +120,13 @@ struct tutti_node {
     unsigned losses;
 
     struct tutti_cache *cache;
-    pthread_mutex_t gone;                        /* see gone.h */
-    _Atomic uint64_t frees;                      /* that this rank has looked after */
-    _Atomic uint32_t heard;                      /* counts the notices of peers */
-    struct tutti_budget room[TUTTI_BUDGET_GPUS]; /* by GPU of this process */
-    atomic_int streams;                          /* communicators with a stream */
-    struct tutti_discarded *discarded;           /* see discard.h; under `lock` */
-    struct tutti_watcher *watcher;               /* see watcher.h; under `lock` */
+    pthread_mutex_t gone;                           /* see invalidation.h */
+    _Atomic uint64_t frees;                         /* that this rank has looked after */
+    _Atomic uint32_t heard;                         /* counts the notices of peers */
+    struct tutti_sm_budget room[TUTTI_BUDGET_GPUS]; /* by GPU of this process */
+    atomic_int streams;                             /* communicators with a stream */
+    struct tutti_deferred_free *discarded;          /* see deferred_free.h; under `lock` */
+    struct tutti_watcher *watcher;                  /* see watcher.h; under `lock` */
 };
 
 static inline struct tutti_control *tutti_node_control(const struct tutti_node *node)

@@ -284,7 +284,7 @@ static void fill_team(struct opening *o)
     team->mail = (struct tutti_mail_box){.sequence = (uint32_t)TUTTI_FIRST};
     tutti_membership(team)->resources = o->resources;
     tutti_membership(team)->kernel_epoch = 0;
-    tutti_budget_open(team);
+    tutti_sm_budget_open(team);
     team->state = TUTTI_TEAM_OPEN;
 }
 

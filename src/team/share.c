@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "team/cache.h"
-#include "team/gone.h"
+#include "team/invalidation.h"
 
 enum { FEW = 16 };
 
@@ -14,7 +14,7 @@ void tutti_share_fill(struct tutti_node *node, const struct tutti_device *device
 {
     struct tutti_memory memory;
     out->shared = 0;
-    tutti_gone_poll(node, device);
+    tutti_invalidation_poll(node, device);
     device->memory.classify(pointer, &memory);
     const uint64_t named = tutti_cache_named(node->cache);
     if (memory.kind != TUTTI_MEMORY_DEVICE ||
@@ -22,7 +22,7 @@ void tutti_share_fill(struct tutti_node *node, const struct tutti_device *device
         return;
     if (tutti_cache_named(node->cache) !=
         named) /* another allocation: some of the others may have been freed unheard */
-        tutti_gone_look(node, device, FEW);
+        tutti_invalidation_look(node, device, FEW);
     out->offset = (uint64_t)(uintptr_t)pointer - out->what.base;
     out->shared = 1;
 }

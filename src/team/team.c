@@ -6,7 +6,7 @@
 
 #include "core/log.h"
 #include "core/reasons.h"
-#include "team/discard.h"
+#include "team/deferred_free.h"
 #include "team/node.h"
 #include "team/resources.h"
 #include "team/share.h"
@@ -212,8 +212,8 @@ void tutti_team_unshare(struct tutti_team *team)
 {
     if (team->share && !team->node->forgotten) {
         tutti_watcher_remove(team);
-        tutti_budget_unshare(team, team->share);
-        tutti_discard_release(team->node);
+        tutti_sm_budget_unshare(team, team->share);
+        tutti_deferred_free_release(team->node);
     }
     team->share = 0;
 }

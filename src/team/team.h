@@ -90,7 +90,7 @@ struct tutti_team {
     uint32_t noticed;                  /* what the last launch that was waited for left in its word */
     int lines;                         /* 1: all GPUs see peers' 128-byte stores whole, or TUTTI_LINES is set so */
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
-    unsigned held;                     /* blocks that this rank has taken for it, see budget.h */
+    unsigned held;                     /* blocks that this rank has taken for it, see sm_budget.h */
     unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
     _Atomic int fault;                 /* what the watcher has found, a status; see watcher.h */
     /* The kernel that may still stay after its call and take mail, see mail.h. */

@@ -60,7 +60,7 @@ static void reduce(struct tutti_team *team, struct seen *mine, int call)
 {
     int *in = NULL, *out = NULL, host[COUNT];
     const char *why = "?";
-    enum tutti_taken taken = TUTTI_PASSED;
+    enum tutti_reduce_outcome taken = TUTTI_REDUCE_DECLINED;
     for (int i = 0; i < COUNT; i++)
         host[i] = i * (call + 1) + team->rank;
     CHECK(tutti_alloc(sizeof host, (void **)&in) == 0 && tutti_alloc(sizeof host, (void **)&out) == 0 &&
@@ -75,10 +75,10 @@ static void reduce(struct tutti_team *team, struct seen *mine, int call)
                                      .kind = TUTTI_ARRIVAL_DEVICE,
                                      .gpu = -1};
     counting = team->rank == VICTIM;
-    mine->status[call] = tutti_collective(team, &asked, &taken, &why);
+    mine->status[call] = tutti_reduce_run(team, &asked, &taken, &why);
     counting = 0;
-    mine->taken[call] = taken == TUTTI_TAKEN;
-    if (mine->status[call] == TUTTI_OK && taken == TUTTI_TAKEN) {
+    mine->taken[call] = taken == TUTTI_REDUCE_DONE;
+    if (mine->status[call] == TUTTI_OK && taken == TUTTI_REDUCE_DONE) {
         tutti_copy(host, out, sizeof host);
         for (int i = 0; i < COUNT; i++)
             mine->wrong[call] += host[i] != RANKS * i * (call + 1) + RANKS * (RANKS - 1) / 2;

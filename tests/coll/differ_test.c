@@ -35,9 +35,9 @@ static int sum(struct tutti_team *team, const char *algorithm)
                               .op = TUTTI_OP_SUM,
                               .kind = TUTTI_ARRIVAL_DEVICE,
                               .gpu = -1};
-    enum tutti_taken taken;
+    enum tutti_reduce_outcome taken;
     const char *why = "?";
-    int status = tutti_collective(team, &call, &taken, &why);
+    int status = tutti_reduce_run(team, &call, &taken, &why);
     CHECK(status == TUTTI_OK && strcmp(why, algorithm) == 0, "rank %d: %s by %s, expected %s", team->rank,
           tutti_status_text(status), why, algorithm);
     CHECK(tutti_copy(host, buffer, sizeof host) == 0, "copy");

@@ -146,17 +146,17 @@ static void expect(struct rank *me, const struct plan *plan, unsigned char *at)
 static int run(struct rank *me, const struct tutti_call *call, const char **why)
 {
     struct tutti_team *team = me->team;
-    enum tutti_taken taken = TUTTI_TAKEN;
+    enum tutti_reduce_outcome taken = TUTTI_REDUCE_DONE;
     int status;
     if (enqueues) {
         status = tutti_enqueue(team, call, me->stream, why);
         if (status == TUTTI_OK)
             status = team->device->stream.sync(me->stream);
     } else {
-        status = tutti_collective(team, call, &taken, why);
+        status = tutti_reduce_run(team, call, &taken, why);
     }
     CHECK(status == TUTTI_OK, "rank %d: %s", team->rank, tutti_status_text(status));
-    CHECK(status != TUTTI_OK || taken == TUTTI_TAKEN, "rank %d: passed: %s", team->rank, *why);
+    CHECK(status != TUTTI_OK || taken == TUTTI_REDUCE_DONE, "rank %d: passed: %s", team->rank, *why);
     return status;
 }
 

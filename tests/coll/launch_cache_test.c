@@ -47,9 +47,9 @@ static int once_of(struct tutti_team *team, enum tutti_collective collective, in
                               .op = TUTTI_OP_SUM,
                               .kind = TUTTI_ARRIVAL_DEVICE,
                               .gpu = -1};
-    enum tutti_taken taken;
+    enum tutti_reduce_outcome taken;
     const char *why = "?";
-    int status = tutti_collective(team, &call, &taken, &why);
+    int status = tutti_reduce_run(team, &call, &taken, &why);
     CHECK(status == TUTTI_OK && strcmp(why, "ll") == 0, "%s by %s", tutti_status_text(status), why);
     CHECK(tutti_copy(host, out, (size_t)count * sizeof *host) == 0, "copy");
     for (int i = 0; i < count; i++)

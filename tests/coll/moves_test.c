@@ -203,13 +203,13 @@ static void sum(struct rank *me, const struct plan *plan)
                                     .op = TUTTI_OP_SUM,
                                     .kind = TUTTI_ARRIVAL_DEVICE,
                                     .gpu = -1};
-    enum tutti_taken taken = TUTTI_TAKEN;
+    enum tutti_reduce_outcome taken = TUTTI_REDUCE_DONE;
     const char *why;
     for (size_t i = 0; i < count; i++)
         me->host[i] = (unsigned char)(i + (size_t)me->team->rank);
     CHECK(tutti_copy(me->in, me->host, count) == 0, "copy in");
     int status =
-        enqueues ? tutti_enqueue(me->team, &call, me->stream, &why) : tutti_collective(me->team, &call, &taken, &why);
+        enqueues ? tutti_enqueue(me->team, &call, me->stream, &why) : tutti_reduce_run(me->team, &call, &taken, &why);
     if (enqueues && status == TUTTI_OK)
         status = me->team->device->stream.sync(me->stream);
     CHECK(status == TUTTI_OK && tutti_copy(me->host, me->in, count) == 0, "sum");

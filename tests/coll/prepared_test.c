@@ -46,10 +46,10 @@ static void call(struct tutti_team *team, enum tutti_collective collective, int 
                             .op = op,
                             .kind = TUTTI_ARRIVAL_DEVICE,
                             .gpu = -1};
-    enum tutti_taken taken;
+    enum tutti_reduce_outcome taken;
     const char *why = "?";
-    const int status = tutti_collective(team, &it, &taken, &why);
-    CHECK(status == TUTTI_OK && taken == TUTTI_TAKEN, "collective %d of %zu: %s, %s", (int)collective, count,
+    const int status = tutti_reduce_run(team, &it, &taken, &why);
+    CHECK(status == TUTTI_OK && taken == TUTTI_REDUCE_DONE, "collective %d of %zu: %s, %s", (int)collective, count,
           tutti_status_text(status), why);
 }
 

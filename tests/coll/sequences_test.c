@@ -153,7 +153,7 @@ static void make_call(struct seq_rank *me, const struct sequence *s, int i, int 
     struct seq_place *p = &me->place[i];
     const struct seq_live *live = &me->live[c->team];
     struct tutti_call call = c->call;
-    enum tutti_taken taken = TUTTI_TAKEN;
+    enum tutti_reduce_outcome taken = TUTTI_REDUCE_DONE;
     const char *why = "?";
     if (!live->team)
         return;
@@ -167,9 +167,9 @@ static void make_call(struct seq_rank *me, const struct sequence *s, int i, int 
         seq_put(me, s, i);
     const int enqueued = c->how == SEQ_ENQUEUED && live->stream;
     int status = enqueued ? tutti_enqueue(live->team, &call, live->stream, &why)
-                          : tutti_collective(live->team, &call, &taken, &why);
+                          : tutti_reduce_run(live->team, &call, &taken, &why);
     p->done = fine(me, s, i, enqueued ? "enqueued" : "blocking", status);
-    if (p->done && taken != TUTTI_TAKEN) {
+    if (p->done && taken != TUTTI_REDUCE_DONE) {
         p->done = 0;
         seq_fault(me, s, i, "passed");
     }

@@ -36,7 +36,7 @@ static const char *sum(struct tutti_team *team)
 {
     static int host[COUNT];
     const char *why = "?";
-    enum tutti_taken taken = TUTTI_PASSED;
+    enum tutti_reduce_outcome taken = TUTTI_REDUCE_DECLINED;
     int *in = NULL, *out = NULL, wrong = 0;
     CHECK(tutti_alloc(sizeof host, (void **)&in) == 0 && tutti_alloc(sizeof host, (void **)&out) == 0, "memory");
     for (int i = 0; i < COUNT; i++)
@@ -50,7 +50,7 @@ static const char *sum(struct tutti_team *team)
                                     .op = TUTTI_OP_SUM,
                                     .kind = TUTTI_ARRIVAL_DEVICE,
                                     .gpu = -1};
-    CHECK(tutti_collective(team, &call, &taken, &why) == TUTTI_OK && taken == TUTTI_TAKEN, "a call by %s", why);
+    CHECK(tutti_reduce_run(team, &call, &taken, &why) == TUTTI_OK && taken == TUTTI_REDUCE_DONE, "a call by %s", why);
     CHECK(tutti_copy(host, out, sizeof host) == 0, "copy");
     for (int i = 0; i < COUNT; i++)
         wrong += host[i] != RANKS * i + RANKS * (RANKS - 1) / 2;

@@ -17,7 +17,7 @@
 
 enum { RANKS = 2, SHARES = 16, HOLD_MS = 400 };
 
-static struct tutti_budget *room_of(const struct tutti_team *team)
+static struct tutti_sm_budget *room_of(const struct tutti_team *team)
 {
     return &team->node->room[team->gpu];
 }
@@ -25,7 +25,7 @@ static struct tutti_budget *room_of(const struct tutti_team *team)
 /* Calls that end after a while. */
 static void *end_calls(void *with)
 {
-    struct tutti_budget *room = with;
+    struct tutti_sm_budget *room = with;
     nanosleep(&(const struct timespec){0, HOLD_MS * 1000000L}, NULL);
     atomic_fetch_sub(&room->word, atomic_load(&room->all));
     return NULL;
@@ -34,7 +34,7 @@ static void *end_calls(void *with)
 static void wait_for_calls(struct tutti_team *team, int mine)
 {
     pthread_t thread;
-    struct tutti_budget *room = room_of(team);
+    struct tutti_sm_budget *room = room_of(team);
     if (mine) {
         atomic_fetch_add(&room->word, atomic_load(&room->all));
         CHECK(pthread_create(&thread, NULL, end_calls, room) == 0, "a thread");
@@ -48,7 +48,7 @@ static void wait_for_calls(struct tutti_team *team, int mine)
 
 static void refuse_for_streams(struct tutti_team *team)
 {
-    struct tutti_budget *room = room_of(team);
+    struct tutti_sm_budget *room = room_of(team);
     const uint64_t others = team->rank == 0 ? (uint64_t)(atomic_load(&room->all) - 1) << SHARES : 0;
     atomic_fetch_add(&room->word, others);
     const int status = tutti_enqueue_open(team, -1);

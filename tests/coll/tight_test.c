@@ -55,10 +55,10 @@ static void once(struct tutti_team *team, enum tutti_collective collective, size
     CHECK(tutti_copy(in, values, bytes) == 0, "copy");
     call.in = in;
     call.out = in_place ? in : out;
-    enum tutti_taken taken = TUTTI_PASSED;
+    enum tutti_reduce_outcome taken = TUTTI_REDUCE_DECLINED;
     const char *why = "?";
-    const int status = tutti_collective(team, &call, &taken, &why);
-    CHECK(status == TUTTI_OK && taken == TUTTI_TAKEN, "collective %d of %zu by %s%s: %s", (int)collective, n, by,
+    const int status = tutti_reduce_run(team, &call, &taken, &why);
+    CHECK(status == TUTTI_OK && taken == TUTTI_REDUCE_DONE, "collective %d of %zu by %s%s: %s", (int)collective, n, by,
           in_place ? ", in place" : "", tutti_status_text(status));
     if (mine.count)
         CHECK(tutti_copy(values, call.out, mine.count * sizeof(int)) == 0, "copy");

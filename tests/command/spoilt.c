@@ -30,12 +30,13 @@ static void *own(const char *name)
 }
 #define OWN(name, ...) ((__typeof__(name) *)own(#name))(__VA_ARGS__)
 
-int tutti_collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
+int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                     const char **why)
 {
     const int status = OWN(tutti_collective, team, call, taken, why);
     const size_t size = tutti_type_size(call->type), n = tutti_result_of(call, team->rank, team->size).count;
     unsigned char last;
-    if (status != 0 || *taken != TUTTI_TAKEN || team->rank != 0 || n == 0 || (!spoils("calls") && !spoils(*why)))
+    if (status != 0 || *taken != TUTTI_REDUCE_DONE || team->rank != 0 || n == 0 || (!spoils("calls") && !spoils(*why)))
         return status;
     char *at = (char *)call->out + (n - 1) * size;
     tutti_copy(&last, at, 1);

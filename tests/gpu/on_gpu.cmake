@@ -211,7 +211,7 @@ gpu_test(endpoints-threads mpi-endpoints_threads 2 ENV "TUTTI_RULES=message:*@di
 gpu_test(short-rts mpi-short_rts 2)
 gpu_test(short-rts-packed mpi-short_rts 2 ENV TUTTI_RULES=message:*@packed)
 gpu_test(windows mpi-windows 2)
-gpu_test(cut-direct mpi-cut 2 ARGS 600)
+gpu_test(truncation-direct mpi-truncation 2 ARGS 600)
 gpu_test(endpoints-packed mpi-endpoints 2 ENV TUTTI_RULES=message:*@packed)
 # Nonblocking and persistent moves of data.
 gpu_test(moves-open mpi-moves_open ${gpu_ranks})
@@ -284,9 +284,9 @@ if(TUTTI_GPU_COUNT GREATER 1)
   gpu_test(gpus-reset-packets mpi-reset_reductions 2 ENV "TUTTI_RULES=allreduce:*@ll allgather:*@pipeline *@fetch")
 endif()
 gpu_test(gpus-reset-shared mpi-reset_reductions 2 ARGS shared)
-gpu_test(standstill mpi-standstill 3)
-gpu_test(standstill-calls mpi-standstill 3 ARGS calls)
-gpu_test(standstill-nodes mpi-standstill 3 ENV TUTTI_NODE_RANKS=2)
+gpu_test(deadlocks mpi-deadlocks 3)
+gpu_test(deadlocks-calls mpi-deadlocks 3 ARGS calls)
+gpu_test(deadlocks-nodes mpi-deadlocks 3 ENV TUTTI_NODE_RANKS=2)
 
 # The global address space: heaps in memory of the GPUs, which ranks take in turn and so may share.
 function(gpu_shmem name program)

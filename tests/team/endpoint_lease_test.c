@@ -15,7 +15,7 @@
 #include "counted.h"
 #include "kit.h"
 #include "team/endpoint.h"
-#include "team/gone.h"
+#include "team/invalidation.h"
 
 enum { SENDER, RECEIVER, RANKS, KNOWN = TUTTI_ENDPOINT_KNOWN, SCRATCH = 1 << 20, BYTES = 64 };
 
@@ -155,7 +155,7 @@ static void leased_stays_mapped(int freed)
         if (freed && i == 0)
             counted_free(id);
         if (freed)
-            tutti_gone_look(node[SENDER], &counted_device, 0);
+            tutti_invalidation_look(node[SENDER], &counted_device, 0);
         poll_both();
         others(3 * KNOWN);
         CHECK(counted_is_mapped(id), "with %d leases the allocation is unmapped", 3 - i);

@@ -12,7 +12,7 @@
 #include "kit.h"
 #include "support/random.h"
 #include "team/cache.h"
-#include "team/gone.h"
+#include "team/invalidation.h"
 #include "team/share.h"
 
 enum { OWNER, PEER, RANKS, STRESS = 2000 };
@@ -61,7 +61,7 @@ static void free_some(const struct side *s, uint64_t first, uint64_t n)
     for (uint64_t id = first; id < first + n && s->is_owner; id++)
         counted_free(id);
     for (uint64_t told = 0; told <= n && s->is_owner; told += TUTTI_GONE)
-        tutti_gone_look(s->node, &counted_device, 0);
+        tutti_invalidation_look(s->node, &counted_device, 0);
 }
 
 static uint64_t fresh(const struct side *s, uint64_t n)
@@ -88,7 +88,7 @@ static void round_of(const struct side *s, uint64_t n, uint64_t kept)
     if (!s->is_owner) {
         CHECK(atomic_load(&tutti_node_control(s->node)->gone.notices) != 0, "there is a notice of %llu",
               (unsigned long long)n);
-        tutti_gone_poll(s->node, &counted_device);
+        tutti_invalidation_poll(s->node, &counted_device);
         CHECK(atomic_load(&tutti_node_control(s->node)->gone.notices) == 0, "the notice is read");
     }
     meet(s);
@@ -101,7 +101,7 @@ static void round_of(const struct side *s, uint64_t n, uint64_t kept)
     free_some(s, first + n, kept);
     meet(s);
     if (!s->is_owner)
-        tutti_gone_poll(s->node, &counted_device);
+        tutti_invalidation_poll(s->node, &counted_device);
     CHECK(counted_mapped() == 0 || s->is_owner, "%d stay mapped", counted_mapped());
     meet(s);
 }
@@ -117,7 +117,7 @@ static void in_use(const struct side *s, uint64_t n)
     free_some(s, first, n);
     meet(s);
     if (!s->is_owner) {
-        tutti_gone_poll(s->node, &counted_device);
+        tutti_invalidation_poll(s->node, &counted_device);
         CHECK(counted_mapped() == (int)n, "%d of %llu in use are mapped", counted_mapped(), (unsigned long long)n);
         for (uint64_t i = 0; i < n; i++)
             tutti_cache_release(s->node->cache, &counted_device, held[i]);
@@ -146,12 +146,12 @@ static void half_written(const struct side *s)
     meet(s);
     free_some(s, first, n);
     if (s->is_owner) {
-        struct tutti_gone *list = &tutti_node_control(s->node)->gone;
+        struct tutti_invalidations *list = &tutti_node_control(s->node)->gone;
         atomic_store(&list->id[atomic_load(&list->count) % TUTTI_GONE], first + n);
     }
     meet(s);
     if (!s->is_owner)
-        tutti_gone_poll(s->node, &counted_device);
+        tutti_invalidation_poll(s->node, &counted_device);
     CHECK(s->is_owner || counted_mapped() == 0, "%d stay mapped", counted_mapped());
     meet(s);
 }
@@ -171,12 +171,12 @@ static void both_at_once(const struct side *s)
             free_some(s, at + done, n);
         }
         for (int looks = 0; looks < 50 && !s->is_owner; looks++) {
-            tutti_gone_poll(s->node, &counted_device);
+            tutti_invalidation_poll(s->node, &counted_device);
             sched_yield();
         }
         meet(s);
         if (!s->is_owner)
-            tutti_gone_poll(s->node, &counted_device);
+            tutti_invalidation_poll(s->node, &counted_device);
         CHECK(s->is_owner || counted_mapped() == 0, "%d stay mapped", counted_mapped());
         meet(s);
     }

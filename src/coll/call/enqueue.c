@@ -1,6 +1,6 @@
 /* Calls in stream order: the same rules, for algorithms whose kernels need the host only for the launch. */
 #include "coll/algorithm.h"
-#include "coll/call/residency.h"
+#include "coll/call/reservation.h"
 #include "coll/move/runs.h"
 #include "coll/state.h"
 #include "core/clock.h"
@@ -8,7 +8,7 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "dtype/pack.h"
-#include "team/discard.h"
+#include "team/deferred_free.h"
 #include "team/watcher.h"
 
 static const struct tutti_algorithm *can(const struct tutti_team *team, const struct tutti_call *call, int algorithm)
@@ -82,18 +82,18 @@ static int prepare(struct tutti_team *team)
 static int take_place(struct tutti_team *team)
 {
     uint32_t all;
-    tutti_discard_hold(team->node);
+    tutti_deferred_free_hold(team->node);
     int ready = prepare(team) == TUTTI_OK && tutti_watcher_add(team) == TUTTI_OK;
     int status = tutti_team_vote(team, (uint32_t)ready, &all);
     team->why = "a rank could not load the kernels, or has no memory or thread to look after them";
     if (status == TUTTI_OK && all) {
-        status = tutti_residency_share(team);
+        status = tutti_reservation_share(team);
         team->why = "a GPU has no room for the kernels of one more communicator: free others first";
     }
     if (status == TUTTI_OK && all)
         return TUTTI_OK;
     tutti_watcher_remove(team);
-    tutti_discard_release(team->node);
+    tutti_deferred_free_release(team->node);
     return status != TUTTI_OK ? status : TUTTI_ERR_UNAVAILABLE;
 }
 

@@ -6,7 +6,7 @@
 static int run_reduction(void *with)
 {
     struct tutti_reduce_job *job = with;
-    return tutti_collective(job->team, job->call, &job->taken, &job->why);
+    return tutti_reduce_run(job->team, job->call, &job->taken, &job->why);
 }
 
 /* The reason is one for all fibers of the thread: it is read before another fiber runs. */

@@ -3,7 +3,7 @@
  * which rows it can run, and a row is taken if all can. */
 #include "coll/move/runs.h"
 
-#include "coll/call/residency.h"
+#include "coll/call/reservation.h"
 #include "coll/state.h"
 #include "core/status.h"
 
@@ -130,7 +130,7 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, ui
         return TUTTI_OK;
     }
     if (*able & move_rows_of_teams()) {
-        tutti_residency_arrive(team, call, &mine);
+        tutti_reservation_arrive(team, call, &mine);
         mine.blocks = mine.blocks < HELD_MASK ? mine.blocks : HELD_MASK;
         mine.blocks |= (uint32_t)call->move->runs.before << (BEFORE_AT - HELD_AT);
     }
@@ -151,7 +151,7 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, ui
         tutti_why_set(all[r]->blocks > 0 && all[r]->blocks < TUTTI_REASONS ? (enum tutti_reason)all[r]->blocks
                                                                            : TUTTI_REASON_HOST_SOME);
     }
-    tutti_residency_agreed(team, held, (int)streams);
+    tutti_reservation_agreed(team, held, (int)streams);
     if (sum != 0) /* an error of the program, which fetch reports */
         *able &= ~move_rows_of_teams();
     return status;
@@ -193,7 +193,7 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
         if (!(able >> i & 1))
             continue;
         if (tutti_moves[i]->waits_for_peers)
-            status = tutti_residency_take(team, call);
+            status = tutti_reservation_take(team, call);
         if (status == TUTTI_OK)
             status = tutti_moves[i]->run(team, call, &fits);
         *how = fits ? tutti_moves[i]->how : NULL;
@@ -207,7 +207,7 @@ int tutti_move_agree(struct tutti_team *team, const struct tutti_call *call, uin
     *able = tutti_move_able(team, call);
     const struct tutti_call mine = move_call(call);
     const int status = move_agree(team, &mine, able, &before);
-    tutti_residency_end(team);
+    tutti_reservation_end(team);
     return status;
 }
 
@@ -225,7 +225,7 @@ int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, 
         status = move_open(team, &mine, &able);
     if (status == TUTTI_OK && able)
         status = move_run(team, &mine, able, how);
-    tutti_residency_end(team);
+    tutti_reservation_end(team);
     return status;
 }
 

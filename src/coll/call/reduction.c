@@ -6,7 +6,7 @@
 #include "core/status.h"
 #include "core/types.h"
 
-#include "coll/call/residency.h"
+#include "coll/call/reservation.h"
 #include "coll/launch/flow.h"
 #include "coll/launch/linger.h"
 #include "coll/state.h"
@@ -58,26 +58,27 @@ static const struct tutti_algorithm *first_choice(const struct tutti_team *team,
     return algorithm >= 0 ? tutti_algorithms[algorithm] : tutti_algorithm_last();
 }
 
-static int pass(enum tutti_taken *taken, const char **why, const char *reason)
+static int pass(enum tutti_reduce_outcome *taken, const char **why, const char *reason)
 {
-    *taken = TUTTI_PASSED;
+    *taken = TUTTI_REDUCE_DECLINED;
     *why = reason;
     return TUTTI_OK;
 }
 
 /* Nonblocking calls run where the MPI cannot be called; the transport is the MPI. */
-static int staged(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
+static int staged(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                  const char **why)
 {
     if (team->is_nonblocking)
         return pass(taken, why, TUTTI_REASON_TEXT(NONBLOCKING_NONE));
     const struct tutti_algorithm *row = tutti_algorithm_last();
     int fits, status = row->run(team, call, &fits);
-    *taken = TUTTI_TAKEN;
+    *taken = TUTTI_REDUCE_DONE;
     *why = row->name;
     return status;
 }
 
-static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken,
+static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
                        const char **why)
 {
     size_t bytes = call->count * tutti_type_size(call->type);
@@ -88,8 +89,8 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, e
             break;
         if (!tutti_algorithm_can(row, team, call))
             continue;
-        int fits = 0, status = row->waits_for_peers ? tutti_residency_take(team, call) : TUTTI_OK;
-        if (status == TUTTI_OK && row->waits_for_peers && !tried && tutti_residency_narrow(team, call))
+        int fits = 0, status = row->waits_for_peers ? tutti_reservation_take(team, call) : TUTTI_OK;
+        if (status == TUTTI_OK && row->waits_for_peers && !tried && tutti_reservation_narrow(team, call))
             instead = tutti_algorithm_instead(team, call); /* it may have all multiprocessors that are free */
         if (instead) {
             tried = 1;
@@ -131,7 +132,7 @@ static uint32_t kernels_for(const struct tutti_team *team, const struct tutti_ca
             break;
         if (!tutti_algorithm_can(row, team, call))
             continue;
-        if (row->waits_for_peers && tutti_residency_may_narrow(call))
+        if (row->waits_for_peers && tutti_reservation_may_narrow(call))
             instead = tutti_algorithm_instead(team, call);
         kernels |= row->kernels | (instead ? instead->kernels : 0);
         if (!row->maps_buffers) /* the others always fit */
@@ -159,11 +160,12 @@ void tutti_prepare(struct tutti_team *team, const struct tutti_call *call)
     *prepared |= (uint16_t)missing;
 }
 
-static int alone(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
+static int alone(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                 const char **why)
 {
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
-    *taken = TUTTI_TAKEN;
+    *taken = TUTTI_REDUCE_DONE;
     *why = "copy";
     size_t count = tutti_result_of(call, 0, 1).count;
     if (call->in == call->out || count == 0)
@@ -241,12 +243,13 @@ static int close_for_now(struct tutti_team *team, uint64_t resets)
     tutti_info("%s is opened again: %s", team->transport->label,
                team->life != tutti_gpu_life(team->gpu) ? "its GPU has been reset"
                                                        : "a rank has another GPU, or has reset its own");
-    tutti_residency_end(team);
+    tutti_reservation_end(team);
     tutti_coll_renew(team);
     return tutti_team_close(team, resets);
 }
 
-static int collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
+static int collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                      const char **why)
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
@@ -279,7 +282,7 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
     tutti_coll_of(team)->offered = 0;
     if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && first_choice(team, call)->maps_buffers)
         tutti_offer_buffers(team, call);
-    tutti_residency_arrive(team, call, &mine);
+    tutti_reservation_arrive(team, call, &mine);
     tutti_team_arrive(team, &mine);
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
         return pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
@@ -294,7 +297,7 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
     if (reason)
         return call->host_ok ? pass(taken, why, reason) : staged(team, call, taken, why);
     tutti_open_again(team);
-    tutti_residency_agree(team, all);
+    tutti_reservation_agree(team, all);
     if (again) {
         gpu = gpu < 0 ? team->gpu : gpu;
         if ((status = close_for_now(team, resets)) != TUTTI_OK)
@@ -305,11 +308,12 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
         return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);
-    *taken = TUTTI_TAKEN;
+    *taken = TUTTI_REDUCE_DONE;
     return run_by_rule(team, call, taken, why);
 }
 
-int tutti_collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
+int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                     const char **why)
 {
     static const char *const names[TUTTI_COLLECTIVES] = {
 #define TUTTI_COLLECTIVE(id, name) name,
@@ -318,7 +322,7 @@ int tutti_collective(struct tutti_team *team, const struct tutti_call *call, enu
     };
     tutti_phase_begin(names[call->collective]);
     int status = collective(team, call, taken, why);
-    tutti_residency_end(team);
+    tutti_reservation_end(team);
     tutti_phase_end();
     return status;
 }

@@ -9,7 +9,7 @@
 #include "coll/state.h"
 #include "core/log.h"
 #include "core/status.h"
-#include "team/discard.h"
+#include "team/deferred_free.h"
 
 enum { SEEN_ENOUGH = 2 };
 
@@ -54,8 +54,8 @@ static struct tutti_cached_launch *place_of(struct tutti_coll_state *state, cons
 int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *launch)
 {
     struct tutti_coll_state *state = tutti_coll_of(team);
-    /* Preparing a launch may wait for running kernels, for a long time in stream order: see team/discard.h. */
-    if (!team->device->launch.keep || state->cache_off || tutti_discard_held(team->node))
+    /* Preparing a launch may wait for running kernels, for a long time in stream order: see team/deferred_free.h. */
+    if (!team->device->launch.keep || state->cache_off || tutti_deferred_free_held(team->node))
         return team->device->launch.kernel(team->stream, launch);
     if (!state->launch_cache) {
         state->launch_cache = calloc(TUTTI_CACHED_LAUNCHES, sizeof *state->launch_cache);
@@ -83,10 +83,10 @@ void tutti_launch_cache_fill(struct tutti_team *team)
 {
     struct tutti_coll_state *state = tutti_coll_of(team);
     struct tutti_cached_launch *entry = state->cache_next;
-    tutti_discard_launch(team->node, state->cache_stale);
+    tutti_deferred_free_launch(team->node, state->cache_stale);
     state->cache_stale = NULL;
     state->cache_next = NULL;
-    if (!entry || tutti_discard_held(team->node))
+    if (!entry || tutti_deferred_free_held(team->node))
         return;
     entry->launch.flow = &entry->flow;
     int status = team->device->launch.keep(team->stream, &entry->launch, &entry->prepared);

@@ -7,7 +7,7 @@
 #include "core/log.h"
 #include "core/status.h"
 #include "dtype/plan.h"
-#include "team/discard.h"
+#include "team/deferred_free.h"
 
 static void coll_state_end(struct tutti_team *team, int alive)
 {
@@ -18,10 +18,10 @@ static void coll_state_end(struct tutti_team *team, int alive)
     if (alive) {
         const int lives = state->spares && team->device->active() && team->life == tutti_gpu_life(team->gpu);
         for (int i = 0; i < state->spares && lives; i++)
-            tutti_discard_memory(team->node, state->spare[i]);
+            tutti_deferred_free_memory(team->node, state->spare[i]);
         for (int i = 0; i < (state->launch_cache ? TUTTI_CACHED_LAUNCHES : 0); i++)
-            tutti_discard_launch(team->node, state->launch_cache[i].prepared);
-        tutti_discard_launch(team->node, state->cache_stale);
+            tutti_deferred_free_launch(team->node, state->launch_cache[i].prepared);
+        tutti_deferred_free_launch(team->node, state->cache_stale);
     }
     free(state->launch_cache);
     for (size_t i = 0; i < state->plans; i++)

@@ -6,7 +6,7 @@
 
 #include "core/log.h"
 #include "mpi/real/lent.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 
 /* ---- what the program gave ---- */
 
@@ -174,7 +174,7 @@ static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
         if (block->count < 0 || type == tutti_handles.no_type)
             return REFUSED;
         if (type != last && !(layout = tutti_layout_of(type)))
-            return tutti_own_asks(type) ? NO_MEMORY : REFUSED;
+            return tutti_self_asks(type) ? NO_MEMORY : REFUSED;
         if (type != last && !tutti_layout_committed(layout, type))
             return REFUSED;
         last = type;

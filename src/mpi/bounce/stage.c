@@ -8,7 +8,7 @@
 #include "core/settings.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 
 enum {
     LAZY_FROM = 64 << 10, /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */
@@ -32,7 +32,7 @@ int tutti_type_is_fine(MPI_Datatype type)
     if (type == tutti_handles.no_type)
         return 0;
     struct tutti_layout *layout = tutti_layout_of(type);
-    return layout ? tutti_layout_committed(layout, type) : tutti_own_asks(type); /* no memory for it, or no type */
+    return layout ? tutti_layout_committed(layout, type) : tutti_self_asks(type); /* no memory for it, or no type */
 }
 
 int tutti_elements_on_device(const void *buffer, MPI_Datatype type)

@@ -9,8 +9,8 @@
 #include "mpi/call/calls.h"
 #include "mpi/real/attached.h"
 #include "mpi/real/hook.h"
-#include "mpi/real/own.h"
 #include "mpi/real/rows.h"
+#include "mpi/real/self.h"
 #include "progress/engine.h"
 
 static int needs_no_help(void)
@@ -46,7 +46,7 @@ struct room {
 static int is_free(void *with)
 {
     struct room *room = with;
-    room->taken = tutti_own_room_takes(room->from, room->bytes);
+    room->taken = tutti_self_room_takes(room->from, room->bytes);
     return room->taken || !tutti_progress_busy();
 }
 
@@ -62,9 +62,9 @@ static void await_room(void)
     struct room room = {.bytes = all < 0 ? 0 : (int)all};
     room.from = calloc(1, (size_t)room.bytes + 1);
     room.to = malloc((size_t)room.bytes + 1);
-    if (room.from && room.to && tutti_own_room_open(room.to, room.bytes, &receive) == 0) {
+    if (room.from && room.to && tutti_self_room_open(room.to, room.bytes, &receive) == 0) {
         tutti_progress_wait(&(const struct tutti_wait){.done = is_free, .with = &room});
-        tutti_own_room_close(room.taken, &receive);
+        tutti_self_room_close(room.taken, &receive);
     }
     free(room.from);
     free(room.to);

@@ -4,7 +4,7 @@
 #include "mpi/move/mover.h"
 #include "mpi/real/door.h"
 #include "mpi/real/errors.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 #include "progress/engine.h"
 
 #define ON_COMM(comm) tutti_fail_comm(comm, MPI_ERR_BUFFER)
@@ -31,7 +31,7 @@ static void poll_steps(void)
     if (likely(!tutti_progress_busy()) || tutti_inside)
         return;
     tutti_progress_poll();
-    tutti_own_progress();
+    tutti_self_progress();
 }
 #define POLLS_LOOKS   poll_steps()
 #define POLLS_LOCAL   (void)0

@@ -8,14 +8,14 @@
 #include "core/log.h"
 #include "mpi/bounce/stage.h"
 #include "mpi/call/calls.h"
-#include "mpi/comm/alike.h"
+#include "mpi/comm/clone.h"
 #include "mpi/move/mover.h"
 #include "mpi/move/pattern.h"
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/quirks.h"
-#include "mpi/reduce/later.h"
+#include "mpi/reduce/deferred_call.h"
 
 struct copies {
     int *counts;
@@ -26,7 +26,7 @@ struct copies {
 };
 
 struct supplied {
-    struct tutti_later later; /* first: it is what the open call knows */
+    struct tutti_deferred_call later; /* first: it is what the open call knows */
     struct copies in, out;
 };
 
@@ -162,17 +162,17 @@ static void supplied_drop(struct copies *own)
 
 /* ---- the request ---- */
 
-static struct supplied *supplied_of(struct tutti_later *later)
+static struct supplied *supplied_of(struct tutti_deferred_call *later)
 {
     return (struct supplied *)(void *)later;
 }
 
-static int supplied_start(struct tutti_later *later)
+static int supplied_start(struct tutti_deferred_call *later)
 {
     return tutti_collective_real(&later->args, TUTTI_NONBLOCKING, tutti_handles.no_info, later->request);
 }
 
-static void supplied_end(struct tutti_later *later)
+static void supplied_end(struct tutti_deferred_call *later)
 {
     struct supplied *supplied = supplied_of(later);
     supplied_drop(&supplied->in);
@@ -215,10 +215,10 @@ static int supplied_make(const struct tutti_collective_args *args, const struct 
     MPI_Comm own;
     struct supplied *supplied = supplied_new(args, pattern);
     supplied_announce(args->comm);
-    int code = tutti_comm_alike(args->comm, tutti_pattern_has_neighbours(args->collective), &own);
+    int code = tutti_comm_clone(args->comm, tutti_pattern_has_neighbours(args->collective), &own);
     if (code == MPI_SUCCESS) {
         tutti_next.MPI_Comm_set_errhandler(own, tutti_handles.errors_return);
-        if (supplied && tutti_later_persistent(&supplied->later, own, args->comm, request)) {
+        if (supplied && tutti_deferred_call_persistent(&supplied->later, own, args->comm, request)) {
             supplied->later.args.comm = own;
             return MPI_SUCCESS;
         }

@@ -20,10 +20,10 @@ void tutti_comm_release(void *with, struct tutti_team *team, const struct tutti_
 
 /* comms.c: state of communicators. */
 struct tutti_mpix_stream;
-struct tutti_open; /* of reduce/ */
+struct tutti_open_call; /* of reduce/ */
 struct tutti_open_queue {
-    struct tutti_open *first, *last; /* in order of start */
-    struct tutti_open *unread;       /* the first that has not been read; all behind it have not either */
+    struct tutti_open_call *first, *last; /* in order of start */
+    struct tutti_open_call *unread;       /* the first that has not been read; all behind it have not either */
     struct tutti_comm *before, *behind;
 };
 struct tutti_lanes;

@@ -11,7 +11,7 @@
 #include "mpi/comm/comms.h"
 #include "mpi/comm/transfers.h"
 #include "mpi/real/door.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 #include "progress/engine.h"
 #include "progress/fiber.h"
 
@@ -205,7 +205,7 @@ static void progress(struct tutti_transport *transport)
     if ((!tutti_door.multiple && !tutti_inside) || tutti_fiber_here())
         return;
     TUTTI_INSIDE();
-    tutti_own_progress();
+    tutti_self_progress();
     if (!tutti_waiting_now()) /* then all have arrived; before, a peer may need progress of this rank */
         tutti_progress_poll();
 }

@@ -11,8 +11,8 @@
 #include "mpi/real/door.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/stub.h"
+#include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/enqueue.h"
-#include "mpi/reduce/later.h"
 
 static struct tutti_stub stub;
 static int enabled; /* TUTTI_DEVICE is not none */
@@ -61,7 +61,7 @@ static void (*const passes[])(void) = {
     tutti_calls_held,              /* receives look among the messages that probes have taken out */
     tutti_calls_progressing,       /* blocking calls that wait for other ranks poll the steps that are open */
     tutti_calls_detach,            /* the same of calls that wait for buffered messages */
-    tutti_calls_later,             /* nonblocking collectives wait for their turn */
+    tutti_calls_deferred,          /* nonblocking collectives wait for their turn */
 };
 
 static const struct tutti_front front = {point_table, tutti_shmem_front_close, tutti_shmem_front_up};

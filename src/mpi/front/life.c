@@ -20,7 +20,7 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/hook.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
 #include "mpi/type/datatypes.h"
@@ -162,9 +162,9 @@ void tutti_life_open(int multiple)
     if (tutti_node_open(&world.base, &tutti_door.node) != TUTTI_OK)
         tutti_door.node = NULL;
     tutti_log_first(first_of_machine());
-    tutti_own_open();
+    tutti_self_open();
     tutti_progress_watch(dead_process);
-    tutti_progress_mpi(tutti_own_progress);
+    tutti_progress_mpi(tutti_self_progress);
     if (tutti_door.multiple)
         tutti_helper_begin(poll_inside);
     else

@@ -11,7 +11,7 @@
 #include "mpi/comm/neighbour_order.h"
 #include "mpi/message/far.h"
 #include "mpi/message/landing.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 #include "progress/engine.h"
 
 enum { COMMS = 64, CONTEXTS = 1024 };
@@ -90,7 +90,7 @@ void tutti_endpoints_open(void)
     tutti_next.MPI_Comm_set_errhandler(tutti_endpoint_box, tutti_handles.errors_return);
     tutti_quirks.get_status_ends_persistent = get_status_ends_persistent();
     tutti_transport_over(&transport, tutti_endpoint_box);
-    const int last = tutti_own_last_tag();
+    const int last = tutti_self_last_tag();
     transport.base.tags = last < INT_MAX ? last + 1 : last;
     tutti_transport_tags(&transport.base, TUTTI_RNDVS); /* the first range: a rendezvous's number is its tag */
     if (!tutti_door.aware)

@@ -10,7 +10,7 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/message/far.h"
 #include "mpi/real/errors.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 
 enum form { PLAIN, RTS, FAR_RTS }; /* what it may be; once it was read: what it is */
 
@@ -211,7 +211,7 @@ static int read_on(struct tutti_held *held, int wait)
     if (!flag)
         return 0;
     interpret(held);
-    if (tutti_own_inject(held->text, text_bytes(held->form), &held->message, &held->request) != 0)
+    if (tutti_self_inject(held->text, text_bytes(held->form), &held->message, &held->request) != 0)
         return -1;
     held->state = READ;
     return 1;

@@ -10,8 +10,8 @@
 #include "mpi/message/held_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
-#include "mpi/real/own.h"
 #include "mpi/real/quiet.h"
+#include "mpi/real/self.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"
 
@@ -270,7 +270,7 @@ void tutti_marks_leave(MPI_Comm comm)
     if (tutti_mark_none() && likely(atomic_load_explicit(&persistent_marks, memory_order_relaxed) == 0))
         return;
     if (leave_all(comm, comm))
-        leave_all(comm, tutti_own_stand_in(comm));
+        leave_all(comm, tutti_self_stand_in(comm));
 }
 
 void tutti_calls_marked(void)

@@ -7,7 +7,7 @@
 #include "mpi/message/held_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 
 static int (*just_MPI_Recv_init)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
 static int (*just_MPI_Recv_init_c)(void *, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
@@ -42,7 +42,7 @@ static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, in
                                           MPI_Comm comm, MPI_Request *request)                                         \
     {                                                                                                                  \
         const int code = just_MPI_Recv_init##suffix(buf, count, type, source, tag, comm, request);                     \
-        if (code != MPI_SUCCESS || likely(!tutti_endpoint && !tutti_far_on) || comm == tutti_own_quiet() ||            \
+        if (code != MPI_SUCCESS || likely(!tutti_endpoint && !tutti_far_on) || comm == tutti_self_quiet() ||           \
             source == MPI_PROC_NULL)                                                                                   \
             return code;                                                                                               \
         return note(buf, count, type, source, tag, comm, request);                                                     \

@@ -10,7 +10,7 @@
 #include "mpi/message/rndv_send.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 #include "mpi/request/request.h"
 
 struct persistent_send {
@@ -114,7 +114,7 @@ static MPI_Comm *comm_at(struct tutti_request *entry)
 static void close(struct tutti_request *entry)
 {
     settle(entry);
-    tutti_own_release(of(entry)->tag);
+    tutti_self_release(of(entry)->tag);
     tutti_stage_close(&of(entry)->stage);
     drop_type(of(entry));
 }
@@ -145,7 +145,7 @@ int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_
     send->message = *message;
     send->stage = *stage;
     send->held = tutti_type_hold(message->type); /* and with it the packed form in the MPI's call */
-    if (!send->held || tutti_own_request(1, &entry->handle, &send->tag) != 0) {
+    if (!send->held || tutti_self_request(1, &entry->handle, &send->tag) != 0) {
         drop_type(send);
         tutti_request_give(entry);
         return 0;

@@ -10,7 +10,7 @@
 #include "mpi/comm/comms.h"
 #include "mpi/message/rndv_send.h"
 #include "mpi/real/errors.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 
 enum { ENDING_NS = 1000000000 };
 
@@ -22,9 +22,9 @@ static struct tutti_send_request *all; /* with an RTS or data on the way, or not
 void tutti_send_destroy(struct tutti_send_request *sent)
 {
     if (sent->given_up)
-        tutti_own_end(0, &sent->request);
+        tutti_self_end(0, &sent->request);
     if (sent->tag >= 0 && !sent->borrowed)
-        tutti_own_release(sent->tag);
+        tutti_self_release(sent->tag);
     if (sent->core.elements.plan)
         tutti_plan_drop(sent->core.elements.plan);
     free(sent);
@@ -85,7 +85,7 @@ static int step(struct tutti_send_request *sent)
     if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
         sent->state = TUTTI_SEND_LEFT;
         if (sent->tag >= 0)
-            tutti_own_complete(sent->tag); /* before the list is empty: see own.h */
+            tutti_self_complete(sent->tag); /* before the list is empty: see self.h */
         tutti_step_close(&sends);
     }
     return sent->state == TUTTI_SEND_LEFT && gone && carried;

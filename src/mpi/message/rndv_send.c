@@ -11,7 +11,7 @@
 #include "mpi/message/rndv_send.h"
 #include "mpi/real/attached.h"
 #include "mpi/real/errors.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 
 /* ---- making ---- */
 
@@ -129,7 +129,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     sent->core.rndv->tag = message->tag;
     sent->core.rndv->bytes = bytes;
     sent->core.rndv->share.shared = 0;
-    if (with_request && tutti_own_request(0, &sent->request, &sent->tag) != 0) {
+    if (with_request && tutti_self_request(0, &sent->request, &sent->tag) != 0) {
         sent->tag = -1;
         return give_up(sent);
     }
@@ -138,7 +138,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     if ((sent->row = tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, NULL)) != NULL)
         return sent;
     if (with_request) { /* the receive that nothing completed */
-        tutti_own_complete(sent->tag);
+        tutti_self_complete(sent->tag);
         tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
     }
     return give_up(sent);
@@ -194,7 +194,7 @@ int tutti_rndv_isend(const struct tutti_message *message, MPI_Request *request, 
         return 0;
     *code = rts(sent);
     if (*code != MPI_SUCCESS) {
-        tutti_own_complete(sent->tag);
+        tutti_self_complete(sent->tag);
         tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
         give_up(sent);
         return 1;

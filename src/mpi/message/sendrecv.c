@@ -11,7 +11,7 @@
 #include "mpi/message/rndv.h"
 #include "mpi/message/start.h"
 #include "mpi/real/errors.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"
 
@@ -44,8 +44,8 @@ static int test(MPI_Request *request, MPI_Status *status, int *code)
 static void destroy(struct pair *pair)
 {
     if (pair->given_up)
-        tutti_own_end(0, &pair->request);
-    tutti_own_release(pair->tag);
+        tutti_self_end(0, &pair->request);
+    tutti_self_release(pair->tag);
     free(pair->memory);
     free(pair);
 }
@@ -66,7 +66,7 @@ static void poll(void)
         }
         *at = pair->next;
         pair->done = 1;
-        tutti_own_complete(pair->tag); /* before the list is empty: see own.h */
+        tutti_self_complete(pair->tag); /* before the list is empty: see self.h */
         tutti_step_close(&step);
         if (pair->freed)
             destroy(pair);
@@ -136,7 +136,7 @@ static int new_pair(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *
     static struct tutti_reserve reserve; /* both calls have started */
     struct pair *pair = tutti_reserve_take(&reserve, sizeof *pair);
     struct tutti_request *entry = tutti_request_new(&kind, tutti_handles.no_request, comm);
-    if (!pair || !entry || tutti_own_request(0, &pair->request, &pair->tag) != 0) {
+    if (!pair || !entry || tutti_self_request(0, &pair->request, &pair->tag) != 0) {
         free(pair); /* the two calls continue by themselves, over memory that must be kept */
         if (entry)
             tutti_request_give(entry);

@@ -5,7 +5,7 @@
 
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 #include "mpi/real/stub.h"
 
 struct tutti_type_row tutti_type_table[TUTTI_TYPE_SLOTS];
@@ -45,7 +45,7 @@ static size_t size_of(MPI_Datatype type)
         tutti_mpi_version() < 401)
         return 0;
 #endif
-    if (!type || type == tutti_handles.no_type || !tutti_own_asks(type) ||
+    if (!type || type == tutti_handles.no_type || !tutti_self_asks(type) ||
         tutti_next.MPI_Type_size(type, &size) != MPI_SUCCESS || size < 0)
         return 0;
     return (size_t)size;
@@ -55,7 +55,7 @@ static size_t size_of(MPI_Datatype type)
 static void ask_ops(MPI_Datatype type)
 {
     const struct tutti_type_row *found = tutti_type_find(type);
-    MPI_Comm quiet = tutti_own_quiet();
+    MPI_Comm quiet = tutti_self_quiet();
     if (!found)
         return;
     struct tutti_type_row *row = &tutti_type_table[found - tutti_type_table];

@@ -4,9 +4,9 @@
  *
  * Done under every MPI, because of one, and asked of no field:
  * - A receive from MPI_PROC_NULL is never made by MPI_Irecv in place of MPI_Recv: MPICH 4.0 gives it no status.
- * - A receive is completed before it is freed: MPICH 4.0 forgets a posted receive (own.h).
+ * - A receive is completed before it is freed: MPICH 4.0 forgets a posted receive (self.h).
  * - A request of Tutti's own completes while its step is open: a thread of MPICH 4.0 that waits does not see what
- *   another one sends to its own process (own.h).
+ *   another one sends to its own process (self.h).
  * - A send to its own process may be done later than its data have left (rndv_progress.c): in MPICH when it is
  *   received.
  * - No message ends within a basic element of its receiver's type: an internal error of MPICH since 4.0 (endpoints.h).
@@ -17,8 +17,8 @@
  * - Texts of errors: MPICH until 4.1 keeps them in classes of the program alone, which are tried (errors.c).
  * - True bounds are not compared: Open MPI's are wrong for a stride of minus one byte, MPICH counts parts of no bytes
  *   (datatypes.c).
- * - Questions that may be errors are asked on a communicator of Tutti's own (own.h), and no handler of the program's is
- *   set for them but where raises_on_world: MPICH treats a default handler and the same handler after it was set
+ * - Questions that may be errors are asked on a communicator of Tutti's own (self.h), and no handler of the program's
+ * is set for them but where raises_on_world: MPICH treats a default handler and the same handler after it was set
  *   differently. */
 #ifndef TUTTI_MPI_QUIRKS_H
 #define TUTTI_MPI_QUIRKS_H

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "core/log.h"
-#include "mpi/real/own.h"
 #include "mpi/real/quirks.h"
+#include "mpi/real/self.h"
 
 /* Whether the MPI refuses equal send and receive buffers of so many elements. Without MPI_COMM_WORLD, where it raises
  * the error, it is not asked: what it refuses in one version is taken for refused. */
@@ -19,7 +19,7 @@ static int refuses_alias(int count)
         tutti_next.MPI_Comm_get_errhandler(tutti_handles.world, &before);
         tutti_next.MPI_Comm_set_errhandler(tutti_handles.world, tutti_handles.errors_return);
     }
-    int code = tutti_next.MPI_Allreduce(words, words, count, MPI_INT, tutti_handles.sum, tutti_own_quiet());
+    int code = tutti_next.MPI_Allreduce(words, words, count, MPI_INT, tutti_handles.sum, tutti_self_quiet());
     if (world_too) {
         tutti_next.MPI_Comm_set_errhandler(tutti_handles.world, before);
         tutti_next.MPI_Errhandler_free(&before);

@@ -6,44 +6,44 @@
 
 #include "coll/move.h"
 #include "core/log.h"
-#include "mpi/comm/alike.h"
+#include "mpi/comm/clone.h"
 #include "mpi/move/mover.h"
 #include "mpi/move/mover_job.h"
 #include "mpi/move/pattern.h"
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
-#include "mpi/reduce/later.h"
+#include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/nonblocking.h"
 
 /* ---- in the list of open calls ---- */
 
 /* Gives the call to the MPI, staged. */
-static int moves_start(struct tutti_later *later)
+static int moves_start(struct tutti_deferred_call *later)
 {
     const int depth = tutti_inside; /* staging ignores calls that the MPI itself makes */
-    tutti_later_starting++;
+    tutti_deferred_call_starting++;
     tutti_inside = 0;
     const int code = tutti_collective_staged(&later->args, later->reason, later->request, &later->exchange);
     tutti_inside = depth;
-    tutti_later_starting--;
+    tutti_deferred_call_starting--;
     return code;
 }
 
 /* The MPI's call has ended. */
-static int moves_finish(struct tutti_later *later, int code)
+static int moves_finish(struct tutti_deferred_call *later, int code)
 {
     struct tutti_exchange *exchange = later->exchange;
     later->exchange = NULL;
     return tutti_collective_staged_end(exchange, code);
 }
 
-static void moves_end(struct tutti_later *later)
+static void moves_end(struct tutti_deferred_call *later)
 {
     tutti_mover_job_close(later->job);
-    tutti_later_free(later);
+    tutti_deferred_call_free(later);
 }
 
-static int moves_give(struct tutti_comm *state, struct tutti_later *later, struct tutti_team *team)
+static int moves_give(struct tutti_comm *state, struct tutti_deferred_call *later, struct tutti_team *team)
 {
     if (!later->job)
         later->job = tutti_mover_job_open(&later->args, team);
@@ -54,9 +54,9 @@ static int moves_give(struct tutti_comm *state, struct tutti_later *later, struc
     return tutti_mover_job_give(later->job, state->worker);
 }
 
-static enum tutti_open_phase moves_read(struct tutti_open *open, int *status)
+static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *status)
 {
-    struct tutti_later *later = open->later;
+    struct tutti_deferred_call *later = open->later;
     struct tutti_team *team = open->state ? tutti_mover_team_nonblocking(open->state) : TUTTI_NONE(COMM);
     if (open->persistent) {
         tutti_mover_job_close(later->job); /* of the previous start */
@@ -71,29 +71,29 @@ static enum tutti_open_phase moves_read(struct tutti_open *open, int *status)
     return TUTTI_OPEN_WORKING;
 }
 
-static int moves_done(const struct tutti_open *open)
+static int moves_done(const struct tutti_open_call *open)
 {
     return tutti_mover_job_done(open->later->job);
 }
 
-static enum tutti_open_phase moves_ended(struct tutti_open *open, int *code)
+static enum tutti_open_call_phase moves_ended(struct tutti_open_call *open, int *code)
 {
     return tutti_mover_job_result(open->later->job, code, &open->later->reason) ? TUTTI_OPEN_DONE : TUTTI_OPEN_PASSED;
 }
 
-static const struct tutti_open_work moves_work = {.read = moves_read, .done = moves_done, .ended = moves_ended};
+static const struct tutti_open_call_work moves_work = {.read = moves_read, .done = moves_done, .ended = moves_ended};
 
 /* NULL without memory. The call holds all objects that it names. */
-static struct tutti_later *moves_later(const struct tutti_collective_args *args)
+static struct tutti_deferred_call *moves_later(const struct tutti_collective_args *args)
 {
-    struct tutti_later *later = tutti_later_new(args->name, moves_start);
+    struct tutti_deferred_call *later = tutti_deferred_call_new(args->name, moves_start);
     if (!later)
         return NULL;
     later->args = *args;
     later->end = moves_end;
     later->finish = moves_finish;
     later->work = &moves_work;
-    if (tutti_later_hold(later))
+    if (tutti_deferred_call_hold(later))
         return later;
     moves_end(later);
     return NULL;
@@ -166,14 +166,14 @@ static int moves_no_memory(const struct tutti_collective_args *args)
 /* Puts the call into the list of open calls; job: if the call is described already. */
 static int moves_put(const struct tutti_collective_args *args, struct tutti_mover_job *job, MPI_Request *request)
 {
-    struct tutti_open *open = NULL;
-    struct tutti_later *later = moves_later(args);
-    if (later && (open = tutti_later_open(later, args->comm, 0)) != NULL) {
+    struct tutti_open_call *open = NULL;
+    struct tutti_deferred_call *later = moves_later(args);
+    if (later && (open = tutti_deferred_call_open(later, args->comm, 0)) != NULL) {
         later->job = job;
         if (job)
             tutti_mover_job_moved(job, &later->args);
         *request = open->request;
-        tutti_open_start(open);
+        tutti_open_call_start(open);
         return MPI_SUCCESS;
     }
     if (later)
@@ -233,12 +233,12 @@ static int moves_agree(const struct tutti_collective_args *args, int *code)
 static int moves_make(const struct tutti_collective_args *args, MPI_Request *request)
 {
     MPI_Comm own;
-    struct tutti_later *later = moves_later(args);
-    int code = tutti_comm_alike(args->comm, tutti_pattern_has_neighbours(args->collective), &own);
+    struct tutti_deferred_call *later = moves_later(args);
+    int code = tutti_comm_clone(args->comm, tutti_pattern_has_neighbours(args->collective), &own);
     if (code == MPI_SUCCESS) {
         tutti_next.MPI_Comm_set_errhandler(own, tutti_handles.errors_return);
         tutti_comm_make(own);
-        if (later && tutti_later_persistent(later, own, args->comm, request)) {
+        if (later && tutti_deferred_call_persistent(later, own, args->comm, request)) {
             later->args.comm = own;
             return MPI_SUCCESS;
         }

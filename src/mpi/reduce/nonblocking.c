@@ -87,13 +87,13 @@ static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Reque
         return tutti_ireduction_real(args, args->sendbuf, args->recvbuf, request);
     }
     tutti_read_end(&read);
-    struct tutti_open *open = tutti_open_new(args, 0);
+    struct tutti_open_call *open = tutti_open_call_new(args, 0);
     if (!open) {
         tutti_error("%s: out of memory", args->name);
         return tutti_fail_comm(args->comm, MPI_ERR_NO_MEM);
     }
     *request = open->request;
-    tutti_open_start(open);
+    tutti_open_call_start(open);
     return MPI_SUCCESS;
 }
 

@@ -13,7 +13,7 @@
 #include "mpi/reduce/reduction.h"
 #include "progress/engine.h"
 
-enum tutti_open_phase {
+enum tutti_open_call_phase {
     TUTTI_OPEN_IDLE,    /* persistent: not started */
     TUTTI_OPEN_NEW,     /* not read yet */
     TUTTI_OPEN_WORKING, /* a job of the communicator's worker */
@@ -22,13 +22,13 @@ enum tutti_open_phase {
     TUTTI_OPEN_DONE     /* ended with `code`; the message that completes the request is on its way */
 };
 
-struct tutti_open {
-    struct tutti_open *next, *previous; /* in its list */
-    enum tutti_open_phase phase;
+struct tutti_open_call {
+    struct tutti_open_call *next, *previous; /* in its list */
+    enum tutti_open_call_phase phase;
     struct tutti_reduction_args args;
-    void *counts;              /* copy of args.recvcounts, or NULL: the program may change its own array */
-    struct tutti_later *later; /* not NULL: not a reduction */
-    struct tutti_comm *state;  /* NULL: Tutti does not know the communicator, or it was freed */
+    void *counts;                      /* copy of args.recvcounts, or NULL: the program may change its own array */
+    struct tutti_deferred_call *later; /* not NULL: not a reduction */
+    struct tutti_comm *state;          /* NULL: Tutti does not know the communicator, or it was freed */
     struct tutti_read read;
     struct tutti_reduce_job job;
     struct tutti_staging staging;
@@ -45,14 +45,14 @@ struct tutti_open {
 
 /* Functions of a `later` call that the communicator's worker may make. The list of open calls calls them, one at a
  * time. */
-struct tutti_open_work {
+struct tutti_open_call_work {
     /* The communicator's team is known: gives the call to the worker. Returns the call's next phase, and a failure
      * in *status. */
-    enum tutti_open_phase (*read)(struct tutti_open *open, int *status);
+    enum tutti_open_call_phase (*read)(struct tutti_open_call *open, int *status);
     /* 1 once the worker has ended the call. */
-    int (*done)(const struct tutti_open *open);
+    int (*done)(const struct tutti_open_call *open);
     /* Afterwards: DONE with *code, or PASSED. */
-    enum tutti_open_phase (*ended)(struct tutti_open *open, int *code);
+    enum tutti_open_call_phase (*ended)(struct tutti_open_call *open, int *code);
 };
 
 /* Calls that are open and not DONE. */
@@ -70,26 +70,26 @@ void tutti_nonblocking_before_free(MPI_Comm comm);
 void tutti_nonblocking_end(void);
 
 /* An entry whose request has completed: raises the error of the call on its communicator. Returns the code. */
-int tutti_open_deliver(const struct tutti_open *open);
+int tutti_open_call_deliver(const struct tutti_open_call *open);
 /* A persistent entry has completed: it is idle. */
-void tutti_open_settle(struct tutti_open *open);
+void tutti_open_call_settle(struct tutti_open_call *open);
 /* Frees an entry whose request is gone and whose call has ended. */
-void tutti_open_close(struct tutti_open *open);
+void tutti_open_call_close(struct tutti_open_call *open);
 /* MPI_Request_free of an entry, in any phase. */
-int tutti_open_free(struct tutti_open *open, MPI_Request *request);
+int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request);
 
 /* For persistent requests: a new entry with a request (a persistent receive if `persistent`), under watch; NULL
  * without memory. start: for an idle entry. */
-struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int persistent);
-void tutti_open_start(struct tutti_open *open);
+struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *args, int persistent);
+void tutti_open_call_start(struct tutti_open_call *open);
 /* nonblocking_step.c. read: reads an entry that is NEW, and gives it to the worker if the team makes it; it stays
  * NEW while the team is being made. step: advances an entry without waiting; a PASSED entry goes to the MPI. Under
  * the lock of nonblocking_progress.c. */
-void tutti_open_read(struct tutti_open *open);
-void tutti_open_step(struct tutti_open *open);
+void tutti_open_call_read(struct tutti_open_call *open);
+void tutti_open_call_step(struct tutti_open_call *open);
 
 /* open_request.c: puts the request of an entry under watch. A status. */
-int tutti_open_put(MPI_Request request, struct tutti_open *open, int persistent);
+int tutti_open_call_put(MPI_Request request, struct tutti_open_call *open, int persistent);
 
 /* The _init calls: collective. */
 int tutti_persistent(const struct tutti_reduction_args *args, MPI_Request *request);

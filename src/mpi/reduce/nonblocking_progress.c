@@ -16,8 +16,8 @@
 #include "mpi/comm/streams.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
-#include "mpi/real/own.h"
-#include "mpi/reduce/later.h"
+#include "mpi/real/self.h"
+#include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
 
@@ -46,7 +46,7 @@ static void unlock(pthread_mutex_t **held)
 /* ---- requests ---- */
 
 /* 0: no memory. */
-static int copy_counts(struct tutti_open *open)
+static int copy_counts(struct tutti_open_call *open)
 {
     struct tutti_reduction_args *args = &open->args;
     size_t each = args->large ? sizeof(MPI_Count) : sizeof(int);
@@ -61,10 +61,10 @@ static int copy_counts(struct tutti_open *open)
     return 1;
 }
 
-struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int persistent)
+struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *args, int persistent)
 {
     static struct tutti_reserve reserve;
-    struct tutti_open *open = tutti_reserve_take(&reserve, sizeof *open);
+    struct tutti_open_call *open = tutti_reserve_take(&reserve, sizeof *open);
     if (!open)
         return NULL;
     open->args = *args;
@@ -72,9 +72,9 @@ struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int p
     open->persistent = persistent;
     open->real = tutti_handles.no_request;
     TUTTI_INSIDE();
-    int made = copy_counts(open) && tutti_own_request(persistent, &open->request, &open->tag) == 0;
+    int made = copy_counts(open) && tutti_self_request(persistent, &open->request, &open->tag) == 0;
     int held = made && tutti_handles_hold(args->datatype, args->op);
-    if (!held || tutti_open_put(open->request, open, persistent) != TUTTI_OK) {
+    if (!held || tutti_open_call_put(open->request, open, persistent) != TUTTI_OK) {
         if (held)
             tutti_handles_let_go(args->datatype, args->op);
         free(open->counts);
@@ -85,12 +85,12 @@ struct tutti_open *tutti_open_new(const struct tutti_reduction_args *args, int p
 }
 
 /* The lock is held; the entry is in no list, and no message with its tag will arrive. */
-static void destroy(struct tutti_open *open)
+static void destroy(struct tutti_open_call *open)
 {
     tutti_sweeps_off++; /* the frees below may sweep, and end requests of this kind */
     if (open->freed)
-        tutti_own_end(open->persistent, &open->request);
-    tutti_own_release(open->tag);
+        tutti_self_end(open->persistent, &open->request);
+    tutti_self_release(open->tag);
     if (open->persistent && open->args.comm != tutti_handles.no_comm)
         tutti_next.MPI_Comm_free(&open->args.comm);
     tutti_handles_let_go(open->args.datatype, open->args.op);
@@ -103,7 +103,7 @@ static void destroy(struct tutti_open *open)
 
 /* ---- lists ---- */
 
-static void append(struct tutti_open_queue *queue, struct tutti_open *open)
+static void append(struct tutti_open_queue *queue, struct tutti_open_call *open)
 {
     open->next = NULL;
     open->previous = queue->last;
@@ -111,13 +111,13 @@ static void append(struct tutti_open_queue *queue, struct tutti_open *open)
     queue->last = open;
 }
 
-static void take_out(struct tutti_open_queue *queue, struct tutti_open *open)
+static void take_out(struct tutti_open_queue *queue, struct tutti_open_call *open)
 {
     *(open->previous ? &open->previous->next : &queue->first) = open->next;
     *(open->next ? &open->next->previous : &queue->last) = open->previous;
 }
 
-static void enter_queue(struct tutti_comm *state, struct tutti_open *open)
+static void enter_queue(struct tutti_comm *state, struct tutti_open_call *open)
 {
     struct tutti_open_queue *calls = &state->calls;
     if (!calls->first) {
@@ -133,7 +133,7 @@ static void enter_queue(struct tutti_comm *state, struct tutti_open *open)
 }
 
 /* The entry leaves its queue. 0: it was the last of its communicator, whose state may be freed now. */
-static int leave_queue(struct tutti_open *open)
+static int leave_queue(struct tutti_open_call *open)
 {
     struct tutti_comm *state = open->state;
     struct tutti_open_queue *calls = &state->calls;
@@ -153,30 +153,30 @@ static int leave_queue(struct tutti_open *open)
 /* ---- all ---- */
 
 /* The entry is in no list: it is done, or is put among the others. */
-static void sort_in(struct tutti_open *open)
+static void sort_in(struct tutti_open_call *open)
 {
     if (open->phase != TUTTI_OPEN_DONE) {
         append(&others, open);
         other_count++;
         return;
     }
-    tutti_own_complete(open->tag); /* before the list is empty: see own.h */
+    tutti_self_complete(open->tag); /* before the list is empty: see self.h */
     tutti_step_close(&tutti_nonblocking_step);
     if (open->freed)
         destroy(open);
 }
 
 /* The call has ended, or it is known whether Tutti or the MPI makes it. */
-static int is_through(const struct tutti_open *open)
+static int is_through(const struct tutti_open_call *open)
 {
     return open->phase == TUTTI_OPEN_REAL || open->phase == TUTTI_OPEN_DONE;
 }
 
 static void step_queue(struct tutti_comm *state)
 {
-    struct tutti_open *open;
+    struct tutti_open_call *open;
     while ((open = state->calls.unread) != NULL) {
-        tutti_open_read(open);
+        tutti_open_call_read(open);
         if (open->phase == TUTTI_OPEN_NEW)
             break;
         state->calls.unread = open->next;
@@ -188,7 +188,7 @@ static void step_queue(struct tutti_comm *state)
     }
     for (int more = 1; more;) {
         open = state->calls.first;
-        tutti_open_step(open);
+        tutti_open_call_step(open);
         if (!is_through(open))
             return;
         more = leave_queue(open);
@@ -196,13 +196,13 @@ static void step_queue(struct tutti_comm *state)
     }
 }
 
-static void step_other(struct tutti_open *open)
+static void step_other(struct tutti_open_call *open)
 {
     take_out(&others, open);
     other_count--;
     if (open->phase == TUTTI_OPEN_NEW)
-        tutti_open_read(open);
-    tutti_open_step(open);
+        tutti_open_call_read(open);
+    tutti_open_call_step(open);
     if (is_through(open))
         tutti_read_end(&open->read);
     sort_in(open);
@@ -240,13 +240,13 @@ static void where(char *text, size_t size)
     };
     if (pthread_mutex_trylock(&lock) != 0)
         return;
-    const struct tutti_open *first = queues ? queues->calls.first : others.first;
+    const struct tutti_open_call *first = queues ? queues->calls.first : others.first;
     if (first)
         snprintf(text, size, "%s (%s)", first->args.name, at[first->phase]);
     pthread_mutex_unlock(&lock);
 }
 
-void tutti_open_start(struct tutti_open *open)
+void tutti_open_call_start(struct tutti_open_call *open)
 {
     LOCKED();
     TUTTI_INSIDE();
@@ -263,14 +263,14 @@ void tutti_open_start(struct tutti_open *open)
     poll_locked();
 }
 
-int tutti_open_deliver(const struct tutti_open *open)
+int tutti_open_call_deliver(const struct tutti_open_call *open)
 {
     if (open->phase != TUTTI_OPEN_DONE || open->code == MPI_SUCCESS)
         return MPI_SUCCESS;
     return tutti_fail_comm(open->comm, open->code);
 }
 
-void tutti_open_settle(struct tutti_open *open)
+void tutti_open_call_settle(struct tutti_open_call *open)
 {
     TUTTI_INSIDE();
     LOCKED();
@@ -278,14 +278,14 @@ void tutti_open_settle(struct tutti_open *open)
         open->phase = TUTTI_OPEN_IDLE;
 }
 
-void tutti_open_close(struct tutti_open *open)
+void tutti_open_call_close(struct tutti_open_call *open)
 {
     TUTTI_INSIDE();
     LOCKED();
     destroy(open);
 }
 
-int tutti_open_free(struct tutti_open *open, MPI_Request *request)
+int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request)
 {
     TUTTI_INSIDE();
     LOCKED();
@@ -325,10 +325,10 @@ static int none_at_work(void *with)
     int found = 0;
     LOCKED();
     for (const struct tutti_comm *state = queues; state; state = state->calls.behind) {
-        for (const struct tutti_open *open = state->calls.first; open; open = open->next)
+        for (const struct tutti_open_call *open = state->calls.first; open; open = open->next)
             found |= open->args.comm == comm;
     }
-    for (const struct tutti_open *open = others.first; open; open = open->next)
+    for (const struct tutti_open_call *open = others.first; open; open = open->next)
         found |= open->args.comm == comm;
     return !found;
 }
@@ -357,5 +357,5 @@ void tutti_nonblocking_end(void)
                                                    .what = "in MPI_Finalize, for nonblocking calls that have not ended",
                                                    .seconds = tutti_settings()->timeout_seconds});
     LOCKED();
-    tutti_own_close(!queues && !others.first);
+    tutti_self_close(!queues && !others.first);
 }

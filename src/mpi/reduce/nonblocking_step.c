@@ -2,32 +2,32 @@
 #include "core/log.h"
 #include "mpi/comm/comms.h"
 #include "mpi/real/errors.h"
-#include "mpi/reduce/later.h"
+#include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
 
-static void end_with(struct tutti_open *open, int code, int status)
+static void end_with(struct tutti_open_call *open, int code, int status)
 {
     open->code = code;
     open->status = status;
     open->phase = TUTTI_OPEN_DONE;
 }
 
-static void fail(struct tutti_open *open, int status)
+static void fail(struct tutti_open_call *open, int status)
 {
     tutti_count(open->args.name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
     end_with(open, tutti_error_code(status), status);
 }
 
-static void after_job(struct tutti_open *open)
+static void after_job(struct tutti_open_call *open)
 {
     const struct tutti_reduce_job *job = &open->job;
     if (job->job.status != TUTTI_OK) {
         fail(open, job->job.status);
-    } else if (job->taken == TUTTI_PASSED && !open->read.call.host_ok) {
+    } else if (job->taken == TUTTI_REDUCE_DECLINED && !open->read.call.host_ok) {
         tutti_error("%s: %s, and the MPI has no such element type: use the blocking call", open->args.name, job->why);
         fail(open, TUTTI_ERR_UNAVAILABLE);
-    } else if (job->taken == TUTTI_PASSED) {
+    } else if (job->taken == TUTTI_REDUCE_DECLINED) {
         open->read.why = job->why;
         open->phase = TUTTI_OPEN_PASSED;
     } else {
@@ -38,7 +38,7 @@ static void after_job(struct tutti_open *open)
 }
 
 /* A call of a team: goes to the worker, or is done at once if the team has one rank. */
-static void give(struct tutti_open *open)
+static void give(struct tutti_open_call *open)
 {
     struct tutti_team *team = open->read.team;
     struct tutti_call *call = &open->read.call;
@@ -47,13 +47,13 @@ static void give(struct tutti_open *open)
     if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu < 0 && tutti_door.device->gpu.current(&gpu) == TUTTI_OK)
         call->gpu = gpu; /* the counter of this thread, not of the worker */
     if (team->size == 1) {
-        open->job.job.status = tutti_collective(team, call, &open->job.taken, &open->job.why);
+        open->job.job.status = tutti_reduce_run(team, call, &open->job.taken, &open->job.why);
         after_job(open);
         return;
     }
     if (!team->nonblocking) {
         open->job.job.status = TUTTI_OK;
-        open->job.taken = TUTTI_PASSED;
+        open->job.taken = TUTTI_REDUCE_DECLINED;
         open->job.why = team->why;
         after_job(open);
         return;
@@ -70,7 +70,7 @@ static void give(struct tutti_open *open)
         fail(open, status);
 }
 
-static void read_later(struct tutti_open *open)
+static void read_later(struct tutti_open_call *open)
 {
     int status = TUTTI_OK;
     open->phase = open->later->work ? open->later->work->read(open, &status) : TUTTI_OPEN_PASSED;
@@ -78,7 +78,7 @@ static void read_later(struct tutti_open *open)
         fail(open, status);
 }
 
-void tutti_open_read(struct tutti_open *open)
+void tutti_open_call_read(struct tutti_open_call *open)
 {
     if ((!open->later || open->later->work) && open->state && open->state->opening && !tutti_comm_ready(open->state, 0))
         return;
@@ -103,9 +103,9 @@ void tutti_open_read(struct tutti_open *open)
     }
 }
 
-static void start_later(struct tutti_open *open)
+static void start_later(struct tutti_open_call *open)
 {
-    struct tutti_later *later = open->later;
+    struct tutti_deferred_call *later = open->later;
     open->lists = !open->persistent;
     open->phase = TUTTI_OPEN_REAL;
     later->request = &open->real;
@@ -114,7 +114,7 @@ static void start_later(struct tutti_open *open)
         end_with(open, code, TUTTI_OK);
 }
 
-static void give_to_mpi(struct tutti_open *open)
+static void give_to_mpi(struct tutti_open_call *open)
 {
     if (open->later) {
         start_later(open);
@@ -138,7 +138,7 @@ static void give_to_mpi(struct tutti_open *open)
     }
 }
 
-static void look_at_real(struct tutti_open *open)
+static void look_at_real(struct tutti_open_call *open)
 {
     int flag = 0;
     int listed = open->lists || (open->args.large && open->args.collective == TUTTI_COLLECTIVE_REDUCE_SCATTER);
@@ -161,7 +161,7 @@ static void look_at_real(struct tutti_open *open)
     fail(open, status);
 }
 
-static void look_at_job(struct tutti_open *open)
+static void look_at_job(struct tutti_open_call *open)
 {
     if (open->later && open->later->work->done(open))
         open->phase = open->later->work->ended(open, &open->code);
@@ -169,7 +169,7 @@ static void look_at_job(struct tutti_open *open)
         after_job(open);
 }
 
-void tutti_open_step(struct tutti_open *open)
+void tutti_open_call_step(struct tutti_open_call *open)
 {
     if (open->phase == TUTTI_OPEN_WORKING)
         look_at_job(open);

@@ -5,17 +5,17 @@
 #include "mpi/request/request.h"
 
 struct of_open {
-    struct tutti_open *open;
+    struct tutti_open_call *open;
 };
 
-static struct tutti_open *of(const struct tutti_request *entry)
+static struct tutti_open_call *of(const struct tutti_request *entry)
 {
     return TUTTI_REQUEST_OF(struct of_open, entry)->open;
 }
 
 static int start(struct tutti_request *entry, MPI_Request *unused)
 {
-    struct tutti_open *open = of(entry);
+    struct tutti_open_call *open = of(entry);
     (void)unused;
     if (open->phase != TUTTI_OPEN_IDLE || !open->persistent) {
         tutti_error("%s: MPI_Start of a request that is active", open->args.name);
@@ -28,7 +28,7 @@ static int start(struct tutti_request *entry, MPI_Request *unused)
         if (code != MPI_SUCCESS)
             return code;
     }
-    tutti_open_start(open);
+    tutti_open_call_start(open);
     return MPI_SUCCESS;
 }
 
@@ -41,7 +41,7 @@ static int cancel(struct tutti_request *entry, MPI_Request *request)
 
 static int free_request(struct tutti_request *entry, MPI_Request *request)
 {
-    return tutti_open_free(of(entry), request);
+    return tutti_open_call_free(of(entry), request);
 }
 
 static MPI_Comm *comm_at(struct tutti_request *entry)
@@ -52,17 +52,17 @@ static MPI_Comm *comm_at(struct tutti_request *entry)
 static int deliver(struct tutti_request *entry, MPI_Status *status)
 {
     (void)status;
-    return tutti_open_deliver(of(entry));
+    return tutti_open_call_deliver(of(entry));
 }
 
 static void settle(struct tutti_request *entry)
 {
-    tutti_open_settle(of(entry));
+    tutti_open_call_settle(of(entry));
 }
 
 static void close(struct tutti_request *entry)
 {
-    tutti_open_close(of(entry));
+    tutti_open_call_close(of(entry));
 }
 
 static const struct tutti_request_kind kind = {.name = "open call",
@@ -75,7 +75,7 @@ static const struct tutti_request_kind kind = {.name = "open call",
                                                .settle = settle,
                                                .close = close};
 
-int tutti_open_put(MPI_Request request, struct tutti_open *open, int persistent)
+int tutti_open_call_put(MPI_Request request, struct tutti_open_call *open, int persistent)
 {
     struct tutti_request *entry = tutti_request_new(&kind, request, tutti_handles.world);
     if (!entry)

@@ -322,17 +322,17 @@ static inline int after_mpi(struct tutti_team *team, const char *name, MPI_Comm 
 
 static int run_on_team(const struct tutti_reduction_args *args, struct tutti_read *read)
 {
-    enum tutti_taken taken;
+    enum tutti_reduce_outcome taken;
     const char *why;
     tutti_inside++; /* no exception leaves the code below: errors of the program are raised afterwards */
-    int status = tutti_collective(read->team, &read->call, &taken, &why);
+    int status = tutti_reduce_run(read->team, &read->call, &taken, &why);
     tutti_inside--;
     tutti_read_end(read);
     if (unlikely(status != TUTTI_OK)) {
         tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
         return tutti_fail_comm(args->comm, tutti_error_code(status));
     }
-    if (taken == TUTTI_PASSED)
+    if (taken == TUTTI_REDUCE_DECLINED)
         return after_mpi(read->team, args->name, args->comm, staged(args, why));
     tutti_count_made(args->name, why, read->call.count * tutti_type_size(read->call.type));
     return MPI_SUCCESS;

@@ -27,7 +27,7 @@ enum tutti_reading {
     TUTTI_READ_UNTOUCHED, /* goes to the MPI as it is: there is nothing to do, or an error that the MPI finds */
     TUTTI_READ_STAGED,    /* goes to the MPI, device buffers staged in host memory; `why`: the reason */
     TUTTI_READ_FAILED,    /* the communicator has failed with `status` */
-    TUTTI_READ_TEAM       /* `call` is for tutti_collective() over `team` */
+    TUTTI_READ_TEAM       /* `call` is for tutti_reduce_run() over `team` */
 };
 /* Must not be copied: call.counts may point into it. */
 struct tutti_read {

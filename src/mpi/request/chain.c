@@ -1,8 +1,8 @@
 /* Chains of entries: what each operation does to all entries of a request. */
 #include "core/log.h"
 #include "mpi/real/errors.h"
-#include "mpi/real/own.h"
 #include "mpi/real/quiet.h"
+#include "mpi/real/self.h"
 #include "mpi/request/batch.h"
 #include "mpi/request/request.h"
 
@@ -185,7 +185,7 @@ void tutti_requests_leave(MPI_Comm comm)
     tutti_requests_each(leave, NULL, &leaving);
     if (!leaving.named)
         return;
-    leaving.instead = tutti_own_stand_in(comm);
+    leaving.instead = tutti_self_stand_in(comm);
     leaving.change = 1;
     tutti_requests_each(leave, NULL, &leaving);
 }

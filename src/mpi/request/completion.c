@@ -222,7 +222,7 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
         return swept(tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
     }
     tutti_mine_poll(&list.mine);
-    int code = tutti_veiled_testall(list.entry, count, array_of_requests, flag, list.status);
+    int code = tutti_filtered_testall(list.entry, count, array_of_requests, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
         code = settle_some(&list, array_of_requests, NULL, count, code);
     return list_close(&list, code);
@@ -259,7 +259,7 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
     }
     *indx = MPI_UNDEFINED;
     tutti_mine_poll(&list.mine);
-    int code = tutti_veiled_testany(list.entry, count, array_of_requests, indx, flag, list.status);
+    int code = tutti_filtered_testany(list.entry, count, array_of_requests, indx, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
         code = settle_any(&list, array_of_requests, *indx, code);
     return list_close(&list, code);
@@ -340,7 +340,7 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
                                           MPI_Status *status)
 {
     struct list list;
-    struct tutti_veil veil;
+    struct tutti_filter filter;
     if (nothing_open())
         return tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
@@ -353,11 +353,11 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
     }
     tutti_mine_poll(&list.mine);
     *indx = MPI_UNDEFINED;
-    tutti_veil_open(&veil, list.entry, array_of_requests, count);
+    tutti_filter_open(&filter, list.entry, array_of_requests, count);
     int code = tutti_next.MPI_Request_get_status_any(count, veil.shown, indx, flag, list.status);
     if (code == MPI_SUCCESS && veil.hidden && *indx == MPI_UNDEFINED)
         *flag = 0;
-    tutti_veil_close(&veil, NULL);
+    tutti_filter_close(&filter, NULL);
     if (code != MPI_SUCCESS || *flag)
         code = settle_any(&list, array_of_requests, *indx, code);
     return list_close(&list, code);
@@ -367,7 +367,7 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
                                            int array_of_indices[], MPI_Status *array_of_statuses)
 {
     struct list list;
-    struct tutti_veil veil;
+    struct tutti_filter filter;
     if (nothing_open())
         return tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);
@@ -382,11 +382,11 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
     }
     tutti_mine_poll(&list.mine);
     *outcount = 0;
-    tutti_veil_open(&veil, list.entry, array_of_requests, incount);
+    tutti_filter_open(&filter, list.entry, array_of_requests, incount);
     int code = tutti_next.MPI_Request_get_status_some(incount, veil.shown, outcount, array_of_indices, list.status);
     if (veil.hidden && *outcount == MPI_UNDEFINED)
         *outcount = 0;
-    tutti_veil_close(&veil, NULL);
+    tutti_filter_close(&filter, NULL);
     if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))
         code = settle_some(&list, array_of_requests, array_of_indices, *outcount, code);
     return list_close(&list, code);

@@ -95,7 +95,7 @@ static int wait_one(struct patient *call)
 static int test_all(struct patient *call)
 {
     int flag = 0;
-    call->code = tutti_veiled_testall(call->mine->entries, call->count, call->requests, &flag, call->statuses);
+    call->code = tutti_filtered_testall(call->mine->entries, call->count, call->requests, &flag, call->statuses);
     return flag;
 }
 
@@ -108,7 +108,7 @@ static int test_any(struct patient *call)
 {
     int flag = 0;
     call->code =
-        tutti_veiled_testany(call->mine->entries, call->count, call->requests, call->which, &flag, call->statuses);
+        tutti_filtered_testany(call->mine->entries, call->count, call->requests, call->which, &flag, call->statuses);
     return flag;
 }
 
@@ -119,8 +119,8 @@ static int wait_any(struct patient *call)
 
 static int test_some(struct patient *call)
 {
-    call->code =
-        tutti_veiled_testsome(call->mine->entries, call->count, call->requests, call->out, call->which, call->statuses);
+    call->code = tutti_filtered_testsome(call->mine->entries, call->count, call->requests, call->out, call->which,
+                                         call->statuses);
     return *call->out != 0;
 }
 
@@ -170,7 +170,7 @@ int tutti_patient_testsome(const struct tutti_mine *mine, int count, MPI_Request
                            MPI_Status *statuses)
 {
     tutti_mine_poll(mine);
-    return tutti_veiled_testsome(mine->entries, count, requests, out, which, statuses);
+    return tutti_filtered_testsome(mine->entries, count, requests, out, which, statuses);
 }
 
 /* ---- one, whose error is raised on its communicator ---- */

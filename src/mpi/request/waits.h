@@ -3,7 +3,7 @@
 #ifndef TUTTI_MPI_REQUEST_WAITS_H
 #define TUTTI_MPI_REQUEST_WAITS_H
 
-#include "mpi/request/veil.h"
+#include "mpi/request/filter.h"
 
 /* Requests of a call, and the entries that were taken out for it (NULL: none). */
 struct tutti_mine {

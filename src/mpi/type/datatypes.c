@@ -8,8 +8,8 @@
 #include "core/log.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
-#include "mpi/real/own.h"
 #include "mpi/real/quirks.h"
+#include "mpi/real/self.h"
 #include "mpi/type/describe.h"
 #include "mpi/type/signature.h"
 
@@ -226,7 +226,7 @@ int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type)
 {
     if (!layout->derived || atomic_load_explicit(&layout->committed, memory_order_relaxed))
         return 1;
-    const int fine = tutti_own_asks(type);
+    const int fine = tutti_self_asks(type);
     atomic_store_explicit(&layout->committed, fine, memory_order_relaxed);
     return fine;
 }

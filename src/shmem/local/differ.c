@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shmem/local/said.h"
+#include "shmem/local/contribution.h"
 #include "tutti/shmem.h"
 
 static const char *const operations[TSHMEM_OPS] = {
@@ -76,7 +76,7 @@ static unsigned operation_of(const uint64_t *word)
     return (uint32_t)word[3];
 }
 
-const char *tutti_shmem_said_name(unsigned kind, const uint64_t word[TUTTI_SHMEM_WORDS])
+const char *tutti_shmem_contribution_name(unsigned kind, const uint64_t word[TUTTI_SHMEM_WORDS])
 {
     static const char *const waits[2][3] = {{"tshmem_sync", "tshmem_sync_all", "tshmem_team_sync"},
                                             {"tshmem_barrier", "tshmem_barrier_all", "tshmem_barrier"}};
@@ -115,8 +115,8 @@ static void show(enum shown how, uint64_t word, uint64_t first, char *text, size
 }
 
 /* The first field that differs. Counts are reported in elements if both have elements of one size. */
-static void differ_in(const struct row *row, const struct tutti_shmem_said *mine, const struct tutti_shmem_said *theirs,
-                      int pe, uint64_t first, char *text, size_t size)
+static void differ_in(const struct row *row, const struct tutti_shmem_contribution *mine,
+                      const struct tutti_shmem_contribution *theirs, int pe, uint64_t first, char *text, size_t size)
 {
     for (size_t i = 0; i < sizeof row->field / sizeof *row->field; i++) {
         const struct field *field = &row->field[i];
@@ -138,13 +138,13 @@ static void differ_in(const struct row *row, const struct tutti_shmem_said *mine
     snprintf(text, size, "other arguments here than on PE %d", pe);
 }
 
-void tutti_shmem_differ(const struct tutti_shmem_said *mine, const struct tutti_shmem_said *theirs, int pe,
-                        uint64_t first, char *text, size_t size)
+void tutti_shmem_differ(const struct tutti_shmem_contribution *mine, const struct tutti_shmem_contribution *theirs,
+                        int pe, uint64_t first, char *text, size_t size)
 {
     const unsigned kind = (unsigned)mine->call, other = (unsigned)theirs->call;
     char name[40];
-    snprintf(name, sizeof name, "%s", tutti_shmem_said_name(kind, mine->word));
-    const char *const its = tutti_shmem_said_name(other, theirs->word);
+    snprintf(name, sizeof name, "%s", tutti_shmem_contribution_name(kind, mine->word));
+    const char *const its = tutti_shmem_contribution_name(other, theirs->word);
     if (other == TUTTI_SHMEM_WRONG)
         snprintf(text, size, "PE %d has refused its arguments, as it says itself", pe);
     else if (kind != other || strcmp(name, its) != 0)

@@ -6,8 +6,8 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "progress/engine.h"
-#include "team/discard.h"
-#include "team/gone.h"
+#include "team/deferred_free.h"
+#include "team/invalidation.h"
 #include "team/share.h"
 
 enum { WATCH_NS = 5000000 };
@@ -249,7 +249,7 @@ int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[])
 
 int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint)
 {
-    return endpoint->connected && !endpoint->connecting && tutti_discard_held(endpoint->node);
+    return endpoint->connected && !endpoint->connecting && tutti_deferred_free_held(endpoint->node);
 }
 
 /* 1 where the peers may map it. The lock is held. */
@@ -369,7 +369,7 @@ static int is_due(const struct tutti_endpoint *endpoint)
 
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
 {
-    tutti_gone_poll(endpoint->node, endpoint->device);
+    tutti_invalidation_poll(endpoint->node, endpoint->device);
     int work = (atomic_load_explicit(&endpoint->node->heard, memory_order_relaxed) != endpoint->heard) |
                atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed) |
                atomic_load_explicit(&endpoint->asking, memory_order_relaxed) |

@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "team/cache.h"
-#include "team/discard.h"
+#include "team/deferred_free.h"
 #include "team/socket.h"
 
 /* ---- mapping; the lock is held ---- */

@@ -121,7 +121,7 @@ void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping *
 uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index);
 /* 1 where the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id);
-/* Releases known allocations that their owners have freed, see gone.h. */
+/* Releases known allocations that their owners have freed, see invalidation.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
 /* Tries once more to map the peers' scratches that could not be mapped: the reason may have gone. */
 void tutti_endpoint_try_again(struct tutti_endpoint *endpoint);

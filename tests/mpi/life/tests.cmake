@@ -5,22 +5,22 @@ tutti_mpi_test(mpi-wrong-args-far PROGRAM mpi-wrong_args RANKS 2
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined TIMEOUT 40)
 program(progress)
 tutti_mpi_test(mpi-progress PROGRAM mpi-progress RANKS 2)
-program(standstill EVERYWHERE WITH life/standstill_calls.c)
-tutti_mpi_test(mpi-standstill PROGRAM mpi-standstill RANKS 3 RANKS_MPICH 2)
-tutti_mpi_test(mpi-standstill-moves PROGRAM mpi-standstill RANKS 3 RANKS_MPICH 2 ARGS moves ENV TUTTI_RULES=message:*@direct)
-tutti_mpi_test(mpi-standstill-moves-calls PROGRAM mpi-standstill RANKS 3 ARGS moves calls ENV TUTTI_RULES=message:*@direct
+program(deadlocks EVERYWHERE WITH life/deadlocks_calls.c)
+tutti_mpi_test(mpi-deadlocks PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2)
+tutti_mpi_test(mpi-deadlocks-moves PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2 ARGS moves ENV TUTTI_RULES=message:*@direct)
+tutti_mpi_test(mpi-deadlocks-moves-calls PROGRAM mpi-deadlocks RANKS 3 ARGS moves calls ENV TUTTI_RULES=message:*@direct
                MPIS openmpi openmpi5)
-tutti_mpi_test(mpi-standstill-nodes-1 PROGRAM mpi-standstill RANKS 3 ENV TUTTI_NODE_RANKS=1 MPIS openmpi)
+tutti_mpi_test(mpi-deadlocks-nodes-1 PROGRAM mpi-deadlocks RANKS 3 ENV TUTTI_NODE_RANKS=1 MPIS openmpi)
 # Where the MPI has progress hooks.
-tutti_mpi_test(mpi-standstill-nodes-2 PROGRAM mpi-standstill RANKS 3 ENV TUTTI_NODE_RANKS=2 MPIS openmpi openmpi5 mpich5)
-tutti_mpi_test(mpi-standstill-calls PROGRAM mpi-standstill RANKS 3 ARGS calls MPIS openmpi openmpi5)
-tutti_mpi_test(mpi-standstill-calls PROGRAM mpi-standstill RANKS 3 ARGS calls no-pairs MPIS mpich5)
+tutti_mpi_test(mpi-deadlocks-nodes-2 PROGRAM mpi-deadlocks RANKS 3 ENV TUTTI_NODE_RANKS=2 MPIS openmpi openmpi5 mpich5)
+tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ARGS calls MPIS openmpi openmpi5)
+tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ARGS calls no-pairs MPIS mpich5)
 # Or a thread. Not under MPICH 4.0, which now and then fails by itself with several.
-tutti_mpi_test(mpi-standstill-thread PROGRAM mpi-standstill RANKS 2 ARGS calls ENV TUTTI_ASYNC_PROGRESS=1 MPIS openmpi impi)
-tutti_mpi_test(mpi-standstill-thread PROGRAM mpi-standstill RANKS 2 ARGS calls no-pairs ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich5)
-tutti_mpi_test(mpi-standstill-nodes-thread PROGRAM mpi-standstill RANKS 3 ENV TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=2
+tutti_mpi_test(mpi-deadlocks-thread PROGRAM mpi-deadlocks RANKS 2 ARGS calls ENV TUTTI_ASYNC_PROGRESS=1 MPIS openmpi impi)
+tutti_mpi_test(mpi-deadlocks-thread PROGRAM mpi-deadlocks RANKS 2 ARGS calls no-pairs ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich5)
+tutti_mpi_test(mpi-deadlocks-nodes-thread PROGRAM mpi-deadlocks RANKS 3 ENV TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=2
                MPIS mpich5 impi)
-tutti_mpi_test(mpi-standstill-nodes-1 PROGRAM mpi-standstill RANKS 2 ENV TUTTI_NODE_RANKS=1 MPIS mpich)
+tutti_mpi_test(mpi-deadlocks-nodes-1 PROGRAM mpi-deadlocks RANKS 2 ENV TUTTI_NODE_RANKS=1 MPIS mpich)
 program(at_end EVERYWHERE)
 tutti_mpi_test(mpi-at-end PROGRAM mpi-at_end RANKS 2 EVERYWHERE)
 # Sessions: MPI 4. Not what an MPI does not do by itself: begin again when all has ended (MPICH 5 alone does), MPI_Init
@@ -34,22 +34,22 @@ tutti_mpi_test(mpi-sessions-small PROGRAM mpi-sessions RANKS 4 RANKS_MPICH 4 ARG
 tutti_mpi_test(mpi-sessions-before PROGRAM mpi-sessions RANKS 2 ARGS before MPIS mpich openmpi5 mpich5 mpiabi)
 tutti_mpi_test(mpi-sessions-again PROGRAM mpi-sessions RANKS 2 ARGS again MPIS mpich5 mpiabi)
 tutti_mpi_test(mpi-sessions-async PROGRAM mpi-sessions RANKS 2 ARGS one ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich openmpi5 mpich5)
-program(scarce)
+program(alloc_failures)
 foreach(what messages types reductions blocking enqueue)
-  tutti_mpi_test(mpi-scarce-${what} PROGRAM mpi-scarce RANKS 2 ARGS ${what} ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
+  tutti_mpi_test(mpi-alloc-failures-${what} PROGRAM mpi-alloc_failures RANKS 2 ARGS ${what} ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
   if(what STREQUAL "messages" OR what STREQUAL "types")
-    tutti_mpi_test(mpi-scarce-${what}-packed PROGRAM mpi-scarce RANKS 2 ARGS ${what}
+    tutti_mpi_test(mpi-alloc-failures-${what}-packed PROGRAM mpi-alloc_failures RANKS 2 ARGS ${what}
                    ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_RULES=message:*@packed TIMEOUT 60)
-    tutti_mpi_test(mpi-scarce-${what}-direct PROGRAM mpi-scarce RANKS 2 ARGS ${what}
+    tutti_mpi_test(mpi-alloc-failures-${what}-direct PROGRAM mpi-alloc_failures RANKS 2 ARGS ${what}
                    ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_RULES=message:*@direct TIMEOUT 60)
-    tutti_mpi_test(mpi-scarce-${what}-nodes PROGRAM mpi-scarce RANKS 2 ARGS ${what}
+    tutti_mpi_test(mpi-alloc-failures-${what}-nodes PROGRAM mpi-alloc_failures RANKS 2 ARGS ${what}
                    ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_NODE_RANKS=1 TIMEOUT 60)
   endif()
 endforeach()
-tutti_mpi_test(mpi-scarce-many PROGRAM mpi-scarce RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
-tutti_mpi_test(mpi-scarce-types-staged PROGRAM mpi-scarce RANKS 2 ARGS types ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_MESSAGES=mpi
+tutti_mpi_test(mpi-alloc-failures-many PROGRAM mpi-alloc_failures RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
+tutti_mpi_test(mpi-alloc-failures-types-staged PROGRAM mpi-alloc_failures RANKS 2 ARGS types ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_MESSAGES=mpi
                TIMEOUT 60)
-tutti_mpi_test(mpi-scarce-many-staged PROGRAM mpi-scarce RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_MESSAGES=mpi
+tutti_mpi_test(mpi-alloc-failures-many-staged PROGRAM mpi-alloc_failures RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_MESSAGES=mpi
                TIMEOUT 60)
 program(aware EVERYWHERE)
 tutti_mpi_test(mpi-aware PROGRAM mpi-aware RANKS 2 ARGS tutti:device 0 EVERYWHERE)
@@ -59,15 +59,15 @@ tutti_mpi_test(mpi-refused PROGRAM mpi-refused RANKS 2 ENV ${stats} EVERYWHERE)
 # Open MPI without a component that makes windows of memory of the program.
 tutti_mpi_test(mpi-refused-no-windows PROGRAM mpi-refused RANKS 2 ENV ${stats} OMPI_MCA_osc=sm MPIS openmpi)
 # What a process holds stays the same over many rounds of everything, in every way that messages can take. Long runs by
-# hand: mpi-flat 10000.
-tutti_mpi_program(mpi-flat SOURCES life/flat.c kit/queue.c kit/queue_move.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPI_SYSTEM})
+# hand: mpi-leaks 10000.
+tutti_mpi_program(mpi-leaks SOURCES life/leaks.c kit/queue.c kit/queue_move.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPI_SYSTEM})
 foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
-  target_link_libraries(mpi-flat.${mpi} PRIVATE mpi-kit.${mpi})
+  target_link_libraries(mpi-leaks.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()
 foreach(way direct packed staged)
-  tutti_mpi_test(mpi-flat-${way} PROGRAM mpi-flat RANKS 2 MANY 100 ENV TUTTI_RULES=message:*@${way} TIMEOUT 60)
+  tutti_mpi_test(mpi-leaks-${way} PROGRAM mpi-leaks RANKS 2 MANY 100 ENV TUTTI_RULES=message:*@${way} TIMEOUT 60)
 endforeach()
-tutti_mpi_test(mpi-flat-few PROGRAM mpi-flat RANKS 2 MANY 100 ENV TUTTI_CACHE_ENTRIES=10 TUTTI_RULES=message:*@direct
+tutti_mpi_test(mpi-leaks-few PROGRAM mpi-leaks RANKS 2 MANY 100 ENV TUTTI_CACHE_ENTRIES=10 TUTTI_RULES=message:*@direct
                TIMEOUT 60)
 
 # ---- watchfulness and unusual lives ----

@@ -33,8 +33,8 @@ program(endpoints_launches EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-launches PROGRAM mpi-endpoints_launches RANKS 2 ENV ${stats} EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-launches-self PROGRAM mpi-endpoints_launches RANKS 1 ENV ${stats} EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-launches-packed PROGRAM mpi-endpoints_launches RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed)
-program(looks)
-tutti_mpi_test(mpi-looks PROGRAM mpi-looks RANKS 2 ENV TUTTI_ENDPOINT_MB=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+program(never_blocks)
+tutti_mpi_test(mpi-never-blocks PROGRAM mpi-never_blocks RANKS 2 ENV TUTTI_ENDPOINT_MB=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
                TIMEOUT 45)
 program(probed EVERYWHERE)
 tutti_mpi_test(mpi-probed PROGRAM mpi-probed RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
@@ -64,12 +64,12 @@ tutti_mpi_test(mpi-persistent-sends-direct PROGRAM mpi-persistent_sends RANKS 2 
                ENV ${stats} TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-persistent-sends-far PROGRAM mpi-persistent_sends RANKS 2 TIMEOUT 60
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
-program(settled EVERYWHERE)
-tutti_mpi_test(mpi-settled PROGRAM mpi-settled RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
-tutti_mpi_test(mpi-settled-direct PROGRAM mpi-settled RANKS 2 TIMEOUT 60
+program(request_semantics EVERYWHERE)
+tutti_mpi_test(mpi-request-semantics PROGRAM mpi-request_semantics RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-request-semantics-direct PROGRAM mpi-request_semantics RANKS 2 TIMEOUT 60
                ENV ${stats} TUTTI_RULES=message:*@direct)
-tutti_mpi_test(mpi-settled-staged PROGRAM mpi-settled RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
-tutti_mpi_test(mpi-settled-far PROGRAM mpi-settled RANKS 2 ENV ${far} TIMEOUT 60)
+tutti_mpi_test(mpi-request-semantics-staged PROGRAM mpi-request_semantics RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
+tutti_mpi_test(mpi-request-semantics-far PROGRAM mpi-request_semantics RANKS 2 ENV ${far} TIMEOUT 60)
 program(truncated)
 tutti_mpi_test(mpi-truncated PROGRAM mpi-truncated RANKS 2 ENV ${stats} TIMEOUT 60)
 tutti_mpi_test(mpi-truncated-direct PROGRAM mpi-truncated RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
@@ -88,11 +88,11 @@ program(overrun EVERYWHERE)
 tutti_mpi_test(mpi-overrun PROGRAM mpi-overrun RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60
                MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
 # RTSs that are old or come again. Not Intel MPI by the standard ABI: it ends the program though errors return.
-program(replayed EVERYWHERE)
-tutti_mpi_test(mpi-replayed PROGRAM mpi-replayed RANKS 2 ENV ${stats} TIMEOUT 80
+program(stale_rts EVERYWHERE)
+tutti_mpi_test(mpi-stale-rts PROGRAM mpi-stale_rts RANKS 2 ENV ${stats} TIMEOUT 80
                MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
-tutti_mpi_test(mpi-replayed-packed PROGRAM mpi-replayed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 80)
-tutti_mpi_test(mpi-replayed-far PROGRAM mpi-replayed RANKS 2 ENV ${far} TIMEOUT 80)
+tutti_mpi_test(mpi-stale-rts-packed PROGRAM mpi-stale_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 80)
+tutti_mpi_test(mpi-stale-rts-far PROGRAM mpi-stale_rts RANKS 2 ENV ${far} TIMEOUT 80)
 # RTSs as short as their messages, and what looks like one.
 program(short_rts EVERYWHERE)
 tutti_mpi_test(mpi-short-rts PROGRAM mpi-short_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 80)
@@ -108,11 +108,11 @@ program(uncarried)
 tutti_mpi_test(mpi-uncarried PROGRAM mpi-uncarried RANKS 2 TIMEOUT 60
                ENV ${far} OMPI_MCA_btl_vader_eager_limit=1024 OMPI_MCA_btl_self_eager_limit=1024
                    UCX_RNDV_THRESH=1024)
-program(cut)
-tutti_mpi_test(mpi-cut PROGRAM mpi-cut RANKS 2 ARGS 600 ENV ${stats} TIMEOUT 60)
-tutti_mpi_test(mpi-cut-direct PROGRAM mpi-cut RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
-tutti_mpi_test(mpi-cut-packed PROGRAM mpi-cut RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 60)
-tutti_mpi_test(mpi-cut-far PROGRAM mpi-cut RANKS 2 ARGS 200 ENV ${stats} TUTTI_NODE_RANKS=1
+program(truncation)
+tutti_mpi_test(mpi-truncation PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TIMEOUT 60)
+tutti_mpi_test(mpi-truncation-direct PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
+tutti_mpi_test(mpi-truncation-packed PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 60)
+tutti_mpi_test(mpi-truncation-far PROGRAM mpi-truncation RANKS 2 ARGS 200 ENV ${stats} TUTTI_NODE_RANKS=1
                TUTTI_RULES=message_far:*@pipelined TIMEOUT 60)
 # Bounce buffers are used again: those of staged calls, of fragments, and those of device memory.
 program(bounced)

@@ -78,7 +78,8 @@ static void *core(const char *name)
 }
 #define CORE(name, ...) ((__typeof__(name) *)core(#name))(__VA_ARGS__)
 
-int tutti_collective(struct tutti_team *of, const struct tutti_call *call, enum tutti_taken *taken, const char **why)
+int tutti_reduce_run(struct tutti_team *of, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                     const char **why)
 {
     if (!atomic_load(&pretending))
         return CORE(tutti_collective, of, call, taken, why);
@@ -86,7 +87,7 @@ int tutti_collective(struct tutti_team *of, const struct tutti_call *call, enum 
     for (int r = 0; call->counts && r < of->size && r < RANKS; r++)
         asked.counts[r] = call->counts[r];
     atomic_fetch_add(&asked.calls, 1);
-    *taken = TUTTI_TAKEN;
+    *taken = TUTTI_REDUCE_DONE;
     *why = "pretended";
     return 0;
 }

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "deadlocks.h"
 #include "kit.h"
-#include "standstill.h"
 
 enum { COUNT = 700, LONG = 1 << 20, SECONDS = 15, LATE_US = 10000, RANKS_MOST = 8 };
 static int moves; /* 1: an allgather is open in place of the allreduce */
@@ -394,12 +394,12 @@ int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size < 2)
-        kit_skip("standstill", "needs two ranks");
+        kit_skip("deadlocks", "needs two ranks");
     signal(SIGALRM, too_long);
     const int calls = has_argument(argc, argv, "calls");
     moves = has_argument(argc, argv, "moves");
     if (kit_size > RANKS_MOST)
-        kit_skip("standstill", "has room for eight ranks");
+        kit_skip("deadlocks", "has room for eight ranks");
     text = malloc(LONG);
     kit_open(&in, KIT_DEVICE, COUNT * sizeof(int));
     kit_open(&out, KIT_DEVICE, RANKS_MOST * COUNT * sizeof(int));
@@ -423,5 +423,5 @@ int main(int argc, char **argv)
     kit_close(&out);
     kit_close(&box);
     free(text);
-    return kit_end("standstill");
+    return kit_end("deadlocks");
 }

@@ -6,7 +6,7 @@
 #include "mpi/request/request.h"
 
 enum { TUTTI_VEIL_FEW = 32 };
-struct tutti_veil {
+struct tutti_filter {
     MPI_Request *shown; /* the program's list, or a copy */
     int n, hidden;      /* requests; of them those that are not shown */
     struct tutti_request *const *entries;
@@ -17,17 +17,17 @@ struct tutti_veil {
 int tutti_any_is_coming(struct tutti_request *const entries[], int n);
 
 /* entries: of the requests, as tutti_requests_progress() has left them; NULL: none. */
-void tutti_veil_open(struct tutti_veil *veil, struct tutti_request *const entries[], const MPI_Request requests[],
-                     int n);
+void tutti_filter_open(struct tutti_filter *filter, struct tutti_request *const entries[], const MPI_Request requests[],
+                       int n);
 /* requests: the list itself, which gets what the MPI has made of those that were shown; NULL: it stays as it is. */
-void tutti_veil_close(struct tutti_veil *veil, MPI_Request requests[]);
+void tutti_filter_close(struct tutti_filter *filter, MPI_Request requests[]);
 
 /* MPI_Testall, Testany and Testsome, after tutti_requests_progress(): what is still coming has not come. */
-int tutti_veiled_testall(struct tutti_request *const entries[], int count, MPI_Request requests[], int *flag,
-                         MPI_Status *statuses);
-int tutti_veiled_testany(struct tutti_request *const entries[], int count, MPI_Request requests[], int *which,
-                         int *flag, MPI_Status *status);
-int tutti_veiled_testsome(struct tutti_request *const entries[], int count, MPI_Request requests[], int *out,
-                          int which[], MPI_Status *statuses);
+int tutti_filtered_testall(struct tutti_request *const entries[], int count, MPI_Request requests[], int *flag,
+                           MPI_Status *statuses);
+int tutti_filtered_testany(struct tutti_request *const entries[], int count, MPI_Request requests[], int *which,
+                           int *flag, MPI_Status *status);
+int tutti_filtered_testsome(struct tutti_request *const entries[], int count, MPI_Request requests[], int *out,
+                            int which[], MPI_Status *statuses);
 
 #endif

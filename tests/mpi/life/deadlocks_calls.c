@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "deadlocks.h"
 #include "kit.h"
-#include "standstill.h"
 
 enum { TAG = 6 };
 static MPI_Win win;
@@ -24,7 +24,7 @@ static int asked(const char *name, int error, MPI_Win *made)
 {
     int fine = error == MPI_SUCCESS && PMPI_Win_free(made) == MPI_SUCCESS;
     if (!fine && kit_rank == 0)
-        printf("standstill: %s is left out: the MPI answers with class %d\n", name, kit_class(error));
+        printf("deadlocks: %s is left out: the MPI answers with class %d\n", name, kit_class(error));
     return fine;
 }
 
@@ -45,7 +45,7 @@ void still_calls_open(void)
     MPI_Group world;
     MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
     const char *folder = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/tutti-standstill.%d", folder && folder[0] ? folder : "/tmp", pid);
+    snprintf(path, sizeof path, "%s/tutti-deadlocks.%d", folder && folder[0] ? folder : "/tmp", pid);
     MPI_Win_allocate((MPI_Aint)kit_size * (MPI_Aint)sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &shared,
                      &win);
     snprintf(path_of_open, sizeof path_of_open, "%s.open", path);

@@ -420,5 +420,5 @@ int main(int argc, char **argv)
     }
     if (kit_rank == VICTIM)
         printf("%s: %ld things refused one by one, %ld calls failed and said so\n", what, done, refusals);
-    return kit_end("scarce");
+    return kit_end("alloc_failures");
 }

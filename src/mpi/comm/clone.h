@@ -1,6 +1,6 @@
 /* Communicators of Tutti's own over the ranks of one of the program's. */
-#ifndef TUTTI_MPI_ALIKE_H
-#define TUTTI_MPI_ALIKE_H
+#ifndef TUTTI_MPI_CLONE_H
+#define TUTTI_MPI_CLONE_H
 
 #include "mpi/real/door.h"
 
@@ -8,6 +8,6 @@
  * one; with the same neighbours, where `neighbours` says 1 and there are some. Not a duplicate: attributes of the
  * program stay with its communicator. An MPI code; errors have gone to the error handler of `comm`. The caller frees
  * *own. */
-int tutti_comm_alike(MPI_Comm comm, int neighbours, MPI_Comm *own);
+int tutti_comm_clone(MPI_Comm comm, int neighbours, MPI_Comm *own);
 
 #endif

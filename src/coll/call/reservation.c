@@ -1,4 +1,4 @@
-#include "coll/call/residency.h"
+#include "coll/call/reservation.h"
 
 #include <stdio.h>
 
@@ -9,8 +9,8 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "progress/engine.h"
-#include "team/budget.h"
-#include "team/discard.h"
+#include "team/deferred_free.h"
+#include "team/sm_budget.h"
 
 enum {
     BYTES_LEAST = 1024,       /* of a contribution, for each block of any kernel, if it is long enough */
@@ -32,26 +32,26 @@ static unsigned wanted(const struct tutti_team *team, const struct tutti_call *c
     return blocks < team->blocks ? (unsigned)blocks : team->blocks;
 }
 
-void tutti_residency_arrive(struct tutti_team *team, const struct tutti_call *call, struct tutti_arrival *mine)
+void tutti_reservation_arrive(struct tutti_team *team, const struct tutti_call *call, struct tutti_arrival *mine)
 {
     tutti_coll_of(team)->granted = 0;
     if (mine->kind != TUTTI_ARRIVAL_DEVICE || team->state != TUTTI_TEAM_OPEN)
         return;
-    mine->blocks = team->share ? team->blocks : tutti_budget_alone(team, wanted(team, call));
-    mine->streams = (uint32_t)tutti_discard_held(team->node);
+    mine->blocks = team->share ? team->blocks : tutti_sm_budget_alone(team, wanted(team, call));
+    mine->streams = (uint32_t)tutti_deferred_free_held(team->node);
 }
 
-void tutti_residency_agree(struct tutti_team *team, const struct tutti_arrival *const all[])
+void tutti_reservation_agree(struct tutti_team *team, const struct tutti_arrival *const all[])
 {
     uint32_t least = UINT32_MAX, streams = 0;
     for (int r = 0; r < team->size; r++) {
         least = all[r]->blocks < least ? all[r]->blocks : least;
         streams |= all[r]->streams;
     }
-    tutti_residency_agreed(team, least, (int)streams);
+    tutti_reservation_agreed(team, least, (int)streams);
 }
 
-void tutti_residency_agreed(struct tutti_team *team, unsigned least, int streams)
+void tutti_reservation_agreed(struct tutti_team *team, unsigned least, int streams)
 {
     tutti_coll_of(team)->granted = least;
     tutti_coll_of(team)->beside_streams = streams;
@@ -87,23 +87,23 @@ static int have_blocks(void *with)
     uint32_t all;
     if (is_put_off(r))
         return 0;
-    const unsigned mine = team->share ? team->blocks : tutti_budget_try(team, r->want, r->round < PATIENT);
+    const unsigned mine = team->share ? team->blocks : tutti_sm_budget_try(team, r->want, r->round < PATIENT);
     const int status = tutti_team_vote(team, mine, &all);
     if (status != TUTTI_OK)
         return status;
-    tutti_budget_give(team, all);
+    tutti_sm_budget_give(team, all);
     tutti_coll_of(team)->granted = all;
     put_off(r);
     return all > 0;
 }
 
-int tutti_residency_take(struct tutti_team *team, const struct tutti_call *call)
+int tutti_reservation_take(struct tutti_team *team, const struct tutti_call *call)
 {
     struct rounds r = {.team = team, .want = wanted(team, call)};
     char what[160];
     if (tutti_coll_of(team)->granted > 0)
         return TUTTI_OK;
-    tutti_budget_give(team, 0); /* frees what this rank alone has taken: another rank had nothing */
+    tutti_sm_budget_give(team, 0); /* frees what this rank alone has taken: another rank had nothing */
     int status = have_blocks(&r);
     if (status != 0)
         return status > 0 ? TUTTI_OK : status;
@@ -133,15 +133,15 @@ static int have_share(void *with)
     uint32_t all;
     if (is_put_off(r))
         return 0;
-    const int later = tutti_budget_ends(team) && tutti_now_ns() < r->until;
-    team->share = tutti_budget_share(team, r->want, r->round < PATIENT);
+    const int later = tutti_sm_budget_ends(team) && tutti_now_ns() < r->until;
+    team->share = tutti_sm_budget_share(team, r->want, r->round < PATIENT);
     const int status = tutti_team_vote(team,
                                        team->share ? team->share + SHARE_LATER
                                        : later     ? SHARE_LATER
                                                    : SHARE_NONE,
                                        &all);
     const unsigned mine = status == TUTTI_OK && all > SHARE_LATER ? all - SHARE_LATER : 0;
-    tutti_budget_unshare(team, team->share - mine);
+    tutti_sm_budget_unshare(team, team->share - mine);
     team->share = mine;
     if (status != TUTTI_OK)
         return status;
@@ -151,7 +151,7 @@ static int have_share(void *with)
     return mine > 0;
 }
 
-int tutti_residency_share(struct tutti_team *team)
+int tutti_reservation_share(struct tutti_team *team)
 {
     const uint64_t most = (uint64_t)(tutti_settings()->timeout_seconds * 1e9);
     struct rounds r = {.team = team, .want = team->blocks, .until = tutti_now_ns() + most};
@@ -162,19 +162,19 @@ int tutti_residency_share(struct tutti_team *team)
     return status;
 }
 
-int tutti_residency_may_narrow(const struct tutti_call *call)
+int tutti_reservation_may_narrow(const struct tutti_call *call)
 {
     return bytes_of(call) >= NARROW_LEAST;
 }
 
-int tutti_residency_narrow(const struct tutti_team *team, const struct tutti_call *call)
+int tutti_reservation_narrow(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_coll_state *state = tutti_coll_of(team);
-    return !state->beside_streams && tutti_residency_may_narrow(call) && state->granted < wanted(team, call) / 2;
+    return !state->beside_streams && tutti_reservation_may_narrow(call) && state->granted < wanted(team, call) / 2;
 }
 
-void tutti_residency_end(struct tutti_team *team)
+void tutti_reservation_end(struct tutti_team *team)
 {
-    tutti_budget_give(team, 0);
+    tutti_sm_budget_give(team, 0);
     tutti_coll_of(team)->granted = 0;
 }

@@ -410,7 +410,7 @@ int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size != 2)
-        kit_skip("settled", "it takes 2 ranks");
+        kit_skip("request_semantics", "it takes 2 ranks");
     for (int k = 0; k < KINDS; k++) {
         for (enum call call = 0; call < CALLS; call++) {
             if (!is_here(&kinds[k], call))
@@ -425,5 +425,5 @@ int main(int argc, char **argv)
                   call_names[call], text[0], text[1]);
         }
     }
-    return kit_end("settled");
+    return kit_end("request_semantics");
 }

@@ -1,11 +1,11 @@
-#include "team/discard.h"
+#include "team/deferred_free.h"
 
 #include <stdlib.h>
 
 #include "team/node.h"
 
-struct tutti_discarded {
-    struct tutti_discarded *next;
+struct tutti_deferred_free {
+    struct tutti_deferred_free *next;
     void *memory;
     struct tutti_prepared *kept;
 };
@@ -20,10 +20,10 @@ static void end(struct tutti_node *node, void *memory, struct tutti_prepared *ke
 
 static void discard(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
 {
-    struct tutti_discarded *aside = NULL;
+    struct tutti_deferred_free *aside = NULL;
     tutti_fiber_lock(&node->lock);
     if (atomic_load(&node->streams) > 0 && (aside = malloc(sizeof *aside)) != NULL) {
-        *aside = (struct tutti_discarded){node->discarded, memory, kept};
+        *aside = (struct tutti_deferred_free){node->discarded, memory, kept};
         node->discarded = aside;
     }
     pthread_mutex_unlock(&node->lock);
@@ -31,42 +31,42 @@ static void discard(struct tutti_node *node, void *memory, struct tutti_prepared
         end(node, memory, kept);
 }
 
-void tutti_discard_memory(struct tutti_node *node, void *device_memory)
+void tutti_deferred_free_memory(struct tutti_node *node, void *device_memory)
 {
     if (device_memory)
         discard(node, device_memory, NULL);
 }
 
-void tutti_discard_launch(struct tutti_node *node, struct tutti_prepared *kept)
+void tutti_deferred_free_launch(struct tutti_node *node, struct tutti_prepared *kept)
 {
     if (kept)
         discard(node, NULL, kept);
 }
 
-void tutti_discard_hold(struct tutti_node *node)
+void tutti_deferred_free_hold(struct tutti_node *node)
 {
     atomic_fetch_add(&node->streams, 1);
 }
 
-void tutti_discard_release(struct tutti_node *node)
+void tutti_deferred_free_release(struct tutti_node *node)
 {
     if (atomic_fetch_sub(&node->streams, 1) == 1 && node->device && node->device->active())
-        tutti_discard_end(node, 1);
+        tutti_deferred_free_end(node, 1);
 }
 
-int tutti_discard_held(const struct tutti_node *node)
+int tutti_deferred_free_held(const struct tutti_node *node)
 {
     return atomic_load_explicit(&node->streams, memory_order_relaxed) > 0;
 }
 
-void tutti_discard_end(struct tutti_node *node, int alive)
+void tutti_deferred_free_end(struct tutti_node *node, int alive)
 {
     tutti_fiber_lock(&node->lock);
-    struct tutti_discarded *all = node->discarded;
+    struct tutti_deferred_free *all = node->discarded;
     node->discarded = NULL;
     pthread_mutex_unlock(&node->lock);
     while (all) {
-        struct tutti_discarded *next = all->next;
+        struct tutti_deferred_free *next = all->next;
         if (alive)
             end(node, all->memory, all->kept);
         free(all);

@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     kit_open(&out, KIT_DEVICE, LONG);
     kit_open(&in, KIT_DEVICE, LONG);
     if (!kit_errors_returned())
-        kit_skip("cut", "this MPI ends the program on its own errors");
+        kit_skip("truncation", "this MPI ends the program on its own errors");
     if (kit_rank < 2) {
         for (int i = 0; i < 4; i++)
             whole(i, LONG);
@@ -132,5 +132,5 @@ int main(int argc, char **argv)
     }
     kit_close(&out);
     kit_close(&in);
-    return kit_end("cut");
+    return kit_end("truncation");
 }

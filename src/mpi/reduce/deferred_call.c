@@ -1,4 +1,4 @@
-#include "mpi/reduce/later.h"
+#include "mpi/reduce/deferred_call.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "mpi/real/rows.h"
 #include "mpi/reduce/nonblocking.h"
 
-__thread int tutti_later_starting;
+__thread int tutti_deferred_call_starting;
 
 /* 1 if a nonblocking reduction of the communicator, or a call after it, has not been given to the MPI yet. */
-static int later_must_wait(MPI_Comm comm)
+static int deferred_must_wait(MPI_Comm comm)
 {
-    if (tutti_later_starting)
+    if (tutti_deferred_call_starting)
         return 0;
     if (likely(!tutti_nonblocking_busy()) || comm == tutti_handles.no_comm)
         return 0;
@@ -24,38 +24,38 @@ static int later_must_wait(MPI_Comm comm)
     return state && atomic_load_explicit(&state->queued, memory_order_acquire) > 0;
 }
 
-void tutti_later_free(struct tutti_later *later)
+void tutti_deferred_call_free(struct tutti_deferred_call *later)
 {
-    tutti_later_let_go(later);
+    tutti_deferred_call_let_go(later);
     free(later);
 }
 
-struct tutti_later *tutti_later_new(const char *name, int (*start)(struct tutti_later *later))
+struct tutti_deferred_call *tutti_deferred_call_new(const char *name, int (*start)(struct tutti_deferred_call *later))
 {
-    struct tutti_later *later = calloc(1, sizeof *later);
+    struct tutti_deferred_call *later = calloc(1, sizeof *later);
     if (!later)
         return NULL;
     later->name = name;
     later->start = start;
-    later->end = tutti_later_free;
+    later->end = tutti_deferred_call_free;
     later->args.in.type = later->args.out.type = tutti_handles.no_type;
     later->info = tutti_handles.no_info;
     return later;
 }
 
-struct tutti_open *tutti_later_open(struct tutti_later *later, MPI_Comm comm, int persistent)
+struct tutti_open_call *tutti_deferred_call_open(struct tutti_deferred_call *later, MPI_Comm comm, int persistent)
 {
     const struct tutti_reduction_args args = {
         .name = later->name, .comm = comm, .datatype = tutti_handles.byte, .op = tutti_handles.sum};
-    struct tutti_open *open = tutti_open_new(&args, persistent);
+    struct tutti_open_call *open = tutti_open_call_new(&args, persistent);
     if (open)
         open->later = later;
     return open;
 }
 
-int tutti_later_persistent(struct tutti_later *later, MPI_Comm own, MPI_Comm comm, MPI_Request *request)
+int tutti_deferred_call_persistent(struct tutti_deferred_call *later, MPI_Comm own, MPI_Comm comm, MPI_Request *request)
 {
-    struct tutti_open *open = tutti_later_open(later, own, 1);
+    struct tutti_open_call *open = tutti_deferred_call_open(later, own, 1);
     if (!open)
         return 0;
     open->comm = comm;
@@ -63,40 +63,40 @@ int tutti_later_persistent(struct tutti_later *later, MPI_Comm own, MPI_Comm com
     return 1;
 }
 
-static int later_put(struct tutti_later *later, MPI_Comm comm, MPI_Request *request)
+static int deferred_put(struct tutti_deferred_call *later, MPI_Comm comm, MPI_Request *request)
 {
-    struct tutti_open *open = NULL;
+    struct tutti_open_call *open = NULL;
     TUTTI_INSIDE();
-    if (later && tutti_later_hold(later) && (open = tutti_later_open(later, comm, 0))) {
+    if (later && tutti_deferred_call_hold(later) && (open = tutti_deferred_call_open(later, comm, 0))) {
         *request = open->request;
-        tutti_open_start(open);
+        tutti_open_call_start(open);
         return MPI_SUCCESS;
     }
     if (later)
-        tutti_later_free(later);
+        tutti_deferred_call_free(later);
     tutti_error("out of memory for a nonblocking collective that has to wait for its turn");
     return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
 }
 
 /* ---- calls that move data ---- */
 
-static int later_start_mover(struct tutti_later *later)
+static int deferred_start_mover(struct tutti_deferred_call *later)
 {
-    tutti_later_starting++;
+    tutti_deferred_call_starting++;
     const int code = tutti_collective_real(&later->args, TUTTI_NONBLOCKING, tutti_handles.no_info, later->request);
-    tutti_later_starting--;
+    tutti_deferred_call_starting--;
     return code;
 }
 
-static int later_put_mover(const struct tutti_collective_args *args, MPI_Request *request)
+static int deferred_put_mover(const struct tutti_collective_args *args, MPI_Request *request)
 {
-    struct tutti_later *later = tutti_later_new(args->name, later_start_mover);
+    struct tutti_deferred_call *later = tutti_deferred_call_new(args->name, deferred_start_mover);
     if (later)
         later->args = *args;
-    return later_put(later, args->comm, request);
+    return deferred_put(later, args->comm, request);
 }
 
-#define WIDTHS_OF "mpi/reduce/later.inc"
+#define WIDTHS_OF "mpi/reduce/deferred_call.inc"
 #include "mpi/real/widths.inc"
 
 /* ---- other calls ---- */
@@ -120,22 +120,22 @@ static int later_put_mover(const struct tutti_collective_args *args, MPI_Request
 
 #define MADE(how, form, name, parameters, arguments)                                                                   \
     static int(*just_##name) parameters;                                                                               \
-    static int start_##name(struct tutti_later *later)                                                                 \
+    static int start_##name(struct tutti_deferred_call *later)                                                         \
     {                                                                                                                  \
-        tutti_later_starting++;                                                                                        \
+        tutti_deferred_call_starting++;                                                                                \
         const int code = just_##name(OUT_OF arguments);                                                                \
-        tutti_later_starting--;                                                                                        \
+        tutti_deferred_call_starting--;                                                                                \
         return code;                                                                                                   \
     }                                                                                                                  \
-    static int later_##name parameters                                                                                 \
+    static int deferred_##name parameters                                                                              \
     {                                                                                                                  \
-        if (likely(!later_must_wait(comm)))                                                                            \
+        if (likely(!deferred_must_wait(comm)))                                                                         \
             return just_##name arguments;                                                                              \
-        struct tutti_later *later = tutti_later_new(#name, start_##name);                                              \
+        struct tutti_deferred_call *later = tutti_deferred_call_new(#name, start_##name);                              \
         if (later) {                                                                                                   \
             KEEP_ALL arguments                                                                                         \
         }                                                                                                              \
-        return later_put(later, comm, request);                                                                        \
+        return deferred_put(later, comm, request);                                                                     \
     }
 #define OTHER_SEE(waits, name, parameters, arguments)    ROW(HOW_##waits, name, parameters, arguments)
 #define OTHER_PASS(waits, name, parameters, arguments)   ROW(HOW_##waits, name, parameters, arguments)
@@ -150,9 +150,9 @@ static int later_put_mover(const struct tutti_collective_args *args, MPI_Request
 #undef MADE
 #define MADE(how, form, name, parameters, arguments)                                                                   \
     just_##name = tutti_next.name;                                                                                     \
-    tutti_next.name = later_##name;
+    tutti_next.name = deferred_##name;
 
-void tutti_calls_later(void)
+void tutti_calls_deferred(void)
 {
     tutti_door_wrap_movers();
     tutti_door_wrap_movers_c();

@@ -1,4 +1,4 @@
-#include "mpi/comm/alike.h"
+#include "mpi/comm/clone.h"
 
 #include <stdlib.h>
 
@@ -74,7 +74,7 @@ static int ring_alike(MPI_Comm comm, MPI_Comm *own)
     return code;
 }
 
-int tutti_comm_alike(MPI_Comm comm, int neighbours, MPI_Comm *own)
+int tutti_comm_clone(MPI_Comm comm, int neighbours, MPI_Comm *own)
 {
     int rank, kind = MPI_UNDEFINED;
     TUTTI_INSIDE();

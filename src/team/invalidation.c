@@ -1,10 +1,10 @@
-#include "team/gone.h"
+#include "team/invalidation.h"
 
 #include "team/cache.h"
 
 static void tell(struct tutti_node *node, const uint64_t ids[], unsigned n)
 {
-    struct tutti_gone *own = &tutti_node_control(node)->gone;
+    struct tutti_invalidations *own = &tutti_node_control(node)->gone;
     uint32_t count = atomic_load_explicit(&own->count, memory_order_relaxed);
     for (unsigned i = 0; i < n; i++) {
         atomic_store_explicit(&own->id[count % TUTTI_GONE], ids[i], memory_order_release);
@@ -16,7 +16,7 @@ static void tell(struct tutti_node *node, const uint64_t ids[], unsigned n)
     }
 }
 
-void tutti_gone_look(struct tutti_node *node, const struct tutti_device *device, unsigned few)
+void tutti_invalidation_look(struct tutti_node *node, const struct tutti_device *device, unsigned few)
 {
     uint64_t ids[TUTTI_GONE];
     if (pthread_mutex_trylock(&node->gone) != 0)
@@ -33,7 +33,7 @@ void tutti_gone_look(struct tutti_node *node, const struct tutti_device *device,
 /* A peer that missed notices because the list is full releases all mappings: it keeps them only for later use. */
 static void hear(struct tutti_node *node, const struct tutti_device *device, int r)
 {
-    struct tutti_gone *theirs = &node->peer[r].page->control->gone;
+    struct tutti_invalidations *theirs = &node->peer[r].page->control->gone;
     const uint32_t count = atomic_load_explicit(&theirs->count, memory_order_acquire), seen = node->peer[r].gone_seen;
     for (uint32_t at = seen; at != count && count - seen <= TUTTI_GONE; at++)
         tutti_cache_forget(node->cache, device, r,
@@ -44,7 +44,7 @@ static void hear(struct tutti_node *node, const struct tutti_device *device, int
     node->peer[r].gone_seen = count;
 }
 
-void tutti_gone_hear(struct tutti_node *node, const struct tutti_device *device)
+void tutti_invalidation_hear(struct tutti_node *node, const struct tutti_device *device)
 {
     if (pthread_mutex_trylock(&node->gone) != 0)
         return;

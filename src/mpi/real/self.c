@@ -1,4 +1,4 @@
-#include "mpi/real/own.h"
+#include "mpi/real/self.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static struct stand_in {
 } * stand_ins;            /* one for each handler */
 static MPI_Request pulse; /* a receive of what is sent at the end */
 
-int tutti_own_last_tag(void)
+int tutti_self_last_tag(void)
 {
     int *most = NULL, flag = 0;
     int code = tutti_next.MPI_Comm_get_attr(tutti_handles.world, MPI_TAG_UB, &most, &flag);
@@ -37,12 +37,12 @@ static int make_self(void)
 {
     if (!made && tutti_next.MPI_Comm_split(tutti_handles.self, 0, 0, &self) == MPI_SUCCESS) {
         made = tutti_next.MPI_Comm_set_errhandler(self, tutti_handles.errors_return) == MPI_SUCCESS;
-        last_tag = tutti_own_last_tag();
+        last_tag = tutti_self_last_tag();
     }
     return made;
 }
 
-MPI_Comm tutti_own_quiet(void)
+MPI_Comm tutti_self_quiet(void)
 {
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);
@@ -78,10 +78,10 @@ static MPI_Comm new_stand_in(MPI_Errhandler handler, MPI_Comm quiet)
     return stand_in->comm;
 }
 
-MPI_Comm tutti_own_stand_in(MPI_Comm comm)
+MPI_Comm tutti_self_stand_in(MPI_Comm comm)
 {
     MPI_Errhandler handler;
-    MPI_Comm quiet = tutti_own_quiet();
+    MPI_Comm quiet = tutti_self_quiet();
     TUTTI_INSIDE();
     if (tutti_next.MPI_Comm_get_errhandler(comm, &handler) != MPI_SUCCESS)
         return quiet;
@@ -102,10 +102,10 @@ static void free_stand_ins(void)
     }
 }
 
-int tutti_own_asks(MPI_Datatype type)
+int tutti_self_asks(MPI_Datatype type)
 {
     char nothing;
-    MPI_Comm quiet = tutti_own_quiet();
+    MPI_Comm quiet = tutti_self_quiet();
     TUTTI_INSIDE();
     return tutti_next.MPI_Bcast(&nothing, 1, type, 0, quiet) == MPI_SUCCESS;
 }
@@ -134,7 +134,7 @@ static int take_tag(void)
     return tags_used <= last_tag - FIRST_TAG && grow() ? FIRST_TAG + tags_used++ : -1;
 }
 
-int tutti_own_request(int persistent, MPI_Request *request, int *tag)
+int tutti_self_request(int persistent, MPI_Request *request, int *tag)
 {
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);
@@ -146,13 +146,13 @@ int tutti_own_request(int persistent, MPI_Request *request, int *tag)
                           : tutti_next.MPI_Irecv(NULL, 0, tutti_handles.byte, 0, *tag, self, request);
     if (code == MPI_SUCCESS)
         return 0;
-    tutti_own_release(*tag);
+    tutti_self_release(*tag);
     return -1;
 }
 
 /* A test of a request that is not complete: an MPI polls all its networks before it returns false. A probe may find an
  * old message and poll nothing; a probe within this process alone need not poll others. */
-void tutti_own_progress(void)
+void tutti_self_progress(void)
 {
     int flag;
     TUTTI_INSIDE();
@@ -163,7 +163,7 @@ void tutti_own_progress(void)
     pthread_mutex_unlock(&pulse_lock);
 }
 
-void tutti_own_open(void)
+void tutti_self_open(void)
 {
     pulse = tutti_handles.no_request;
     pthread_mutex_lock(&lock);
@@ -176,11 +176,11 @@ static void end_pulse(void)
 {
     if (pulse == tutti_handles.no_request)
         return;
-    tutti_own_complete(PULSE_TAG);
+    tutti_self_complete(PULSE_TAG);
     tutti_next.MPI_Wait(&pulse, MPI_STATUS_IGNORE);
 }
 
-void tutti_own_complete(int tag)
+void tutti_self_complete(int tag)
 {
     MPI_Request request; /* not by a call that makes progress of others: locks may be held */
     TUTTI_INSIDE();
@@ -188,10 +188,10 @@ void tutti_own_complete(int tag)
         tutti_next.MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-int tutti_own_inject(const void *text, int bytes, MPI_Message *message, MPI_Request *sending)
+int tutti_self_inject(const void *text, int bytes, MPI_Message *message, MPI_Request *sending)
 {
     int flag = 0, code;
-    MPI_Comm quiet = tutti_own_quiet();
+    MPI_Comm quiet = tutti_self_quiet();
     TUTTI_INSIDE();
     if (quiet == tutti_handles.self ||
         tutti_next.MPI_Isend(text, bytes, tutti_handles.byte, 0, INJECT_TAG, quiet, sending) != MPI_SUCCESS)
@@ -202,9 +202,9 @@ int tutti_own_inject(const void *text, int bytes, MPI_Message *message, MPI_Requ
     return code == MPI_SUCCESS ? 0 : -1;
 }
 
-int tutti_own_room_open(void *to, int bytes, MPI_Request *receive)
+int tutti_self_room_open(void *to, int bytes, MPI_Request *receive)
 {
-    MPI_Comm quiet = tutti_own_quiet();
+    MPI_Comm quiet = tutti_self_quiet();
     TUTTI_INSIDE();
     return quiet != tutti_handles.self &&
                    tutti_next.MPI_Irecv(to, bytes, tutti_handles.byte, 0, ROOM_TAG, quiet, receive) == MPI_SUCCESS
@@ -212,21 +212,21 @@ int tutti_own_room_open(void *to, int bytes, MPI_Request *receive)
                : -1;
 }
 
-int tutti_own_room_takes(const void *from, int bytes)
+int tutti_self_room_takes(const void *from, int bytes)
 {
     TUTTI_INSIDE();
     return tutti_next.MPI_Bsend(from, bytes, tutti_handles.byte, 0, ROOM_TAG, self) == MPI_SUCCESS;
 }
 
-void tutti_own_room_close(int taken, MPI_Request *receive)
+void tutti_self_room_close(int taken, MPI_Request *receive)
 {
     TUTTI_INSIDE();
     if (!taken)
-        tutti_own_complete(ROOM_TAG);
+        tutti_self_complete(ROOM_TAG);
     tutti_next.MPI_Wait(receive, MPI_STATUS_IGNORE);
 }
 
-void tutti_own_end(int persistent, MPI_Request *request)
+void tutti_self_end(int persistent, MPI_Request *request)
 {
     TUTTI_INSIDE();
     tutti_next.MPI_Wait(request, MPI_STATUS_IGNORE);
@@ -234,14 +234,14 @@ void tutti_own_end(int persistent, MPI_Request *request)
         tutti_next.MPI_Request_free(request);
 }
 
-void tutti_own_release(int tag)
+void tutti_self_release(int tag)
 {
     pthread_mutex_lock(&lock);
     free_tags[tags_free++] = tag;
     pthread_mutex_unlock(&lock);
 }
 
-void tutti_own_close(int idle)
+void tutti_self_close(int idle)
 {
     end_pulse();
     free_stand_ins();

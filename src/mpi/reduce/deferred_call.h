@@ -1,24 +1,24 @@
 /* Deferred calls: nonblocking collectives that must not overtake a nonblocking reduction of their communicator.
  * While it is not known whether Tutti or the MPI makes that reduction, they are recorded, get a request of Tutti's
  * own, and start in their turn. */
-#ifndef TUTTI_MPI_LATER_H
-#define TUTTI_MPI_LATER_H
+#ifndef TUTTI_MPI_DEFERRED_CALL_H
+#define TUTTI_MPI_DEFERRED_CALL_H
 
 #include "mpi/move/collective.h"
 
-struct tutti_open;
-struct tutti_open_work;
+struct tutti_open_call;
+struct tutti_open_call_work;
 struct tutti_mover_job;
 struct tutti_exchange;
-enum { TUTTI_LATER_LISTS = 6 };
+enum { TUTTI_DEFERRED_CALL_LISTS = 6 };
 
 /* A deferred call. A call that moves data is described by `args`; for other calls args.collective is
  * TUTTI_COLLECTIVE_NONE, and the last fields hold their arguments. */
-struct tutti_later {
-    int (*start)(struct tutti_later *later); /* makes the call; an MPI code */
+struct tutti_deferred_call {
+    int (*start)(struct tutti_deferred_call *later); /* makes the call; an MPI code */
     /* Called with the code of the MPI's own call when it has ended. A status. NULL: there is nothing to do. */
-    int (*finish)(struct tutti_later *later, int code);
-    void (*end)(struct tutti_later *later); /* frees the call */
+    int (*finish)(struct tutti_deferred_call *later, int code);
+    void (*end)(struct tutti_deferred_call *later); /* frees the call */
     const char *name;
     MPI_Request *request;
     struct tutti_collective_args args;
@@ -26,32 +26,33 @@ struct tutti_later {
     MPI_Info info;
     /* Objects that the call holds: types are held, lists and the info are copied. */
     int holds, own_info, sendtypes_held, recvtypes_held, lists;
-    void *list[TUTTI_LATER_LISTS];
+    void *list[TUTTI_DEFERRED_CALL_LISTS];
     /* For a call that the communicator's worker may make (moves.c); work NULL: the MPI makes it. */
-    const struct tutti_open_work *work;
+    const struct tutti_open_call_work *work;
     struct tutti_mover_job *job;     /* NULL: not described yet */
     enum tutti_reason reason;        /* why the MPI makes it */
     struct tutti_exchange *exchange; /* the staged buffers, while the MPI's call is under way */
 };
 
 /* new: a call that holds nothing yet; NULL without memory. free: with everything that it holds. */
-struct tutti_later *tutti_later_new(const char *name, int (*start)(struct tutti_later *later));
-void tutti_later_free(struct tutti_later *later);
+struct tutti_deferred_call *tutti_deferred_call_new(const char *name, int (*start)(struct tutti_deferred_call *later));
+void tutti_deferred_call_free(struct tutti_deferred_call *later);
 /* A request of Tutti's over it, to be started; NULL without memory. */
-struct tutti_open *tutti_later_open(struct tutti_later *later, MPI_Comm comm, int persistent);
+struct tutti_open_call *tutti_deferred_call_open(struct tutti_deferred_call *later, MPI_Comm comm, int persistent);
 /* Not 0 while this thread gives a deferred call to the MPI: one form of a call may be made of another (large.c). */
-extern __thread int tutti_later_starting;
+extern __thread int tutti_deferred_call_starting;
 
-/* later_held.c: copies and holds, since the program may free types and info, and change the lists, once the call has
- * returned. 0: no memory; let_go is needed all the same. */
-int tutti_later_hold(struct tutti_later *later);
-void tutti_later_let_go(struct tutti_later *later);
+/* deferred_call_held.c: copies and holds, since the program may free types and info, and change the lists, once the
+ * call has returned. 0: no memory; let_go is needed all the same. */
+int tutti_deferred_call_hold(struct tutti_deferred_call *later);
+void tutti_deferred_call_let_go(struct tutti_deferred_call *later);
 
 /* Makes a persistent request over `later`: its start() is called at each MPI_Start, its end() with the request's
  * end. `own` is a communicator of this request alone, freed with it; errors are raised on `comm`. Local. 0: no
  * memory, and nothing was taken over. */
-int tutti_later_persistent(struct tutti_later *later, MPI_Comm own, MPI_Comm comm, MPI_Request *request);
+int tutti_deferred_call_persistent(struct tutti_deferred_call *later, MPI_Comm own, MPI_Comm comm,
+                                   MPI_Request *request);
 /* Replaces the MPI's calls by those that may be deferred. */
-void tutti_calls_later(void);
+void tutti_calls_deferred(void);
 
 #endif

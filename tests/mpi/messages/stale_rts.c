@@ -157,7 +157,7 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     const int rounds = argc > 1 ? atoi(argv[1]) : 3;
     if (kit_plain || kit_size < 2)
-        kit_skip("replayed", "needs two ranks, and the library in front");
+        kit_skip("stale_rts", "needs two ranks, and the library in front");
     alarm(SECONDS); /* a receive that believes an old RTS waits for ever */
     kit_open(&in, KIT_DEVICE, sizeof mine);
     kit_open(&out, KIT_DEVICE, sizeof mine);
@@ -168,5 +168,5 @@ int main(int argc, char **argv)
     }
     kit_close(&in);
     kit_close(&out);
-    return kit_end("replayed");
+    return kit_end("stale_rts");
 }

@@ -215,7 +215,7 @@ int main(int argc, char **argv)
     const int rounds = argc > 1 ? atoi(argv[1]) : 300, warm = rounds / 3 < 200 ? rounds / 3 : 200;
     const char *which = argc > 2 ? argv[2] : "mhcndtps";
     if (kit_size != 2)
-        kit_skip("flat", "it is for two ranks");
+        kit_skip("leaks", "it is for two ranks");
     peer = 1 - kit_rank;
     kind = check_setting("TUTTI_TEST_HOST", 0) ? KIT_HOST : KIT_DEVICE;
     kit_open(&to, kind, BYTES);
@@ -229,5 +229,5 @@ int main(int argc, char **argv)
     CHECK(after.kilobytes - before.kilobytes <= 2048 + (rounds - warm) / 2, "resident: %ld KiB, %ld before",
           after.kilobytes, before.kilobytes);
     kit_close(&to);
-    return kit_end("flat");
+    return kit_end("leaks");
 }

@@ -7,14 +7,14 @@
 #include "team/team.h"
 
 /* Local, the device alive. Device memory, or a launch that was kept ready; NULL is fine. */
-void tutti_discard_memory(struct tutti_node *node, void *device_memory);
-void tutti_discard_launch(struct tutti_node *node, struct tutti_prepared *kept);
+void tutti_deferred_free_memory(struct tutti_node *node, void *device_memory);
+void tutti_deferred_free_launch(struct tutti_node *node, struct tutti_prepared *kept);
 /* Local. One more communicator with a stream, or one less. */
-void tutti_discard_hold(struct tutti_node *node);
-void tutti_discard_release(struct tutti_node *node);
+void tutti_deferred_free_hold(struct tutti_node *node);
+void tutti_deferred_free_release(struct tutti_node *node);
 /* Local. 1 where communicators with a stream live. */
-int tutti_discard_held(const struct tutti_node *node);
+int tutti_deferred_free_held(const struct tutti_node *node);
 /* Local. At the node's end; alive: the device may be called. */
-void tutti_discard_end(struct tutti_node *node, int alive);
+void tutti_deferred_free_end(struct tutti_node *node, int alive);
 
 #endif

@@ -1,4 +1,4 @@
-#include "team/budget.h"
+#include "team/sm_budget.h"
 
 #include "progress/fiber.h"
 #include "team/node.h"
@@ -24,23 +24,23 @@ static unsigned reserved(unsigned all)
 }
 
 /* NULL where nothing is counted. */
-static struct tutti_budget *room_of(const struct tutti_team *team, unsigned *all)
+static struct tutti_sm_budget *room_of(const struct tutti_team *team, unsigned *all)
 {
     if (team->gpu < 0 || team->gpu >= TUTTI_BUDGET_GPUS)
         return NULL;
-    struct tutti_budget *room = &team->node->room[team->gpu];
+    struct tutti_sm_budget *room = &team->node->room[team->gpu];
     *all = atomic_load_explicit(&room->all, memory_order_relaxed);
     return *all ? room : NULL;
 }
 
-void tutti_budget_open(struct tutti_team *team)
+void tutti_sm_budget_open(struct tutti_team *team)
 {
     if (team->gpu >= 0 && team->gpu < TUTTI_BUDGET_GPUS && team->device->gpu.resident)
         atomic_store(&team->node->room[team->gpu].all, team->device->gpu.resident(team->gpu));
 }
 
 /* 1 where no other thread has made a reduction on this GPU. */
-static int only_thread(const struct tutti_team *team, struct tutti_budget *room)
+static int only_thread(const struct tutti_team *team, struct tutti_sm_budget *room)
 {
     static _Thread_local char here;
     /* The engine's fibers take turns, as threads do: one for each team. */
@@ -55,10 +55,10 @@ static int only_thread(const struct tutti_team *team, struct tutti_budget *room)
     return 0;
 }
 
-unsigned tutti_budget_alone(struct tutti_team *team, unsigned want)
+unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want)
 {
     unsigned all;
-    struct tutti_budget *room = room_of(team, &all);
+    struct tutti_sm_budget *room = room_of(team, &all);
     if (!room)
         return want;
     if (!only_thread(team, room))
@@ -76,10 +76,10 @@ unsigned tutti_budget_alone(struct tutti_team *team, unsigned want)
     }
 }
 
-unsigned tutti_budget_try(struct tutti_team *team, unsigned want, int patient)
+unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int patient)
 {
     unsigned all;
-    struct tutti_budget *room = room_of(team, &all);
+    struct tutti_sm_budget *room = room_of(team, &all);
     if (!room)
         return want;
     uint64_t word = atomic_load(&room->word);
@@ -95,7 +95,7 @@ unsigned tutti_budget_try(struct tutti_team *team, unsigned want, int patient)
     }
 }
 
-void tutti_budget_give(struct tutti_team *team, unsigned keep)
+void tutti_sm_budget_give(struct tutti_team *team, unsigned keep)
 {
     if (team->held <= keep)
         return;
@@ -113,10 +113,10 @@ static unsigned share_of(uint64_t word, unsigned all, unsigned most)
     return blocks < most ? blocks : most;
 }
 
-unsigned tutti_budget_share(struct tutti_team *team, unsigned most, int patient)
+unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patient)
 {
     unsigned all;
-    struct tutti_budget *room = room_of(team, &all);
+    struct tutti_sm_budget *room = room_of(team, &all);
     if (!room)
         return most;
     uint64_t word = atomic_load(&room->word);
@@ -131,17 +131,17 @@ unsigned tutti_budget_share(struct tutti_team *team, unsigned most, int patient)
     }
 }
 
-int tutti_budget_ends(const struct tutti_team *team)
+int tutti_sm_budget_ends(const struct tutti_team *team)
 {
     unsigned all;
-    struct tutti_budget *room = room_of(team, &all);
+    struct tutti_sm_budget *room = room_of(team, &all);
     return !room || shares_of(atomic_load(&room->word)) + 1 < all;
 }
 
-void tutti_budget_unshare(struct tutti_team *team, unsigned blocks)
+void tutti_sm_budget_unshare(struct tutti_team *team, unsigned blocks)
 {
     unsigned all;
-    struct tutti_budget *room = room_of(team, &all);
+    struct tutti_sm_budget *room = room_of(team, &all);
     if (room)
         atomic_fetch_sub(&room->word, (uint64_t)blocks << SHARES);
 }

@@ -6,10 +6,10 @@
 
 #include "mpi/move/pattern.h"
 #include "mpi/real/lent.h"
-#include "mpi/reduce/later.h"
+#include "mpi/reduce/deferred_call.h"
 
 /* Replaces the program's list by a copy. 0: no memory. */
-static int copy(struct tutti_later *later, const void **list, int n, size_t each)
+static int copy(struct tutti_deferred_call *later, const void **list, int n, size_t each)
 {
     if (!*list || n == 0)
         return 1;
@@ -23,7 +23,7 @@ static int copy(struct tutti_later *later, const void **list, int n, size_t each
 }
 
 /* The same for a list of types; each type is held. */
-static int copy_types(struct tutti_later *later, const MPI_Datatype **list, int n, int *held)
+static int copy_types(struct tutti_deferred_call *later, const MPI_Datatype **list, int n, int *held)
 {
     const void *types = *list;
     if (!types || n == 0)
@@ -37,7 +37,7 @@ static int copy_types(struct tutti_later *later, const MPI_Datatype **list, int 
 }
 
 /* Copies the lists of one buffer, of n entries; none if the MPI does not read them on this rank. 0: no memory. */
-static int copy_buffer(struct tutti_later *later, struct tutti_buffer *buffer, int n, int *held)
+static int copy_buffer(struct tutti_deferred_call *later, struct tutti_buffer *buffer, int n, int *held)
 {
     const size_t count = buffer->large_counts ? sizeof(MPI_Count) : sizeof(int);
     const size_t displ = buffer->large_displs ? sizeof(MPI_Aint) : sizeof(int);
@@ -45,7 +45,7 @@ static int copy_buffer(struct tutti_later *later, struct tutti_buffer *buffer, i
            copy_types(later, &buffer->types, n, held);
 }
 
-static int copy_lists(struct tutti_later *later)
+static int copy_lists(struct tutti_deferred_call *later)
 {
     struct tutti_collective_args *args = &later->args;
     struct tutti_pattern pattern;
@@ -59,12 +59,12 @@ static int copy_lists(struct tutti_later *later)
 }
 
 /* In this order. */
-static MPI_Datatype type_at(const struct tutti_later *later, int i)
+static MPI_Datatype type_at(const struct tutti_deferred_call *later, int i)
 {
     return i == 0 ? later->args.in.type : later->args.out.type;
 }
 
-int tutti_later_hold(struct tutti_later *later)
+int tutti_deferred_call_hold(struct tutti_deferred_call *later)
 {
     enum { TYPES = 2 };
     while (later->holds < TYPES && tutti_type_hold(type_at(later, later->holds)))
@@ -76,7 +76,7 @@ int tutti_later_hold(struct tutti_later *later)
     return later->info == tutti_handles.no_info || later->own_info;
 }
 
-void tutti_later_let_go(struct tutti_later *later)
+void tutti_deferred_call_let_go(struct tutti_deferred_call *later)
 {
     while (later->holds > 0)
         tutti_type_let_go(type_at(later, --later->holds));

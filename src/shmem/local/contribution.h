@@ -39,7 +39,7 @@ enum tutti_shmem_calls {
 
 /* The contribution of a PE to a meeting: the call, and words of which the first must be the same on all PEs. */
 enum { TUTTI_SHMEM_ALIKE = 4, TUTTI_SHMEM_WORDS = 7, TUTTI_SHMEM_RECORD = 64 };
-struct tutti_shmem_said {
+struct tutti_shmem_contribution {
     uint64_t call; /* enum tutti_shmem_calls; 0: its arguments are wrong */
     uint64_t word[TUTTI_SHMEM_WORDS];
 };
@@ -55,10 +55,10 @@ enum { TUTTI_SHMEM_ELEMENT = TUTTI_SHMEM_WORDS - 1 };
 /* The same word of SYNC and BARRIER: the name that the program called. */
 enum { TUTTI_SHMEM_OF_TEAM, TUTTI_SHMEM_OF_ALL, TUTTI_SHMEM_NAMED_TEAM };
 /* The name of a contribution's call, as programs write it; valid until the calling thread asks again. */
-const char *tutti_shmem_said_name(unsigned kind, const uint64_t word[TUTTI_SHMEM_WORDS]);
+const char *tutti_shmem_contribution_name(unsigned kind, const uint64_t word[TUTTI_SHMEM_WORDS]);
 /* The difference between two members with the same call: "count 5 here, 6 on PE 1". first: offset of the first
  * object of a heap. */
-void tutti_shmem_differ(const struct tutti_shmem_said *mine, const struct tutti_shmem_said *theirs, int pe,
-                        uint64_t first, char *text, size_t size);
+void tutti_shmem_differ(const struct tutti_shmem_contribution *mine, const struct tutti_shmem_contribution *theirs,
+                        int pe, uint64_t first, char *text, size_t size);
 
 #endif
