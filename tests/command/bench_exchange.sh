@@ -1,24 +1,17 @@
 #!/bin/bash
 # tutti bench halo and pingpong under one MPI on the host device: bench_exchange.sh TUTTI MPI
 # [short]. short: what depends on the MPI.
-. "$(dirname "$0")/check.sh"
-tutti=$1 mpi=$2 short=${3:-}
-unset TUTTI_RULES
-export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-number='[0-9]+\.[0-9]{2}'
+# shellcheck source=tests/command/on_host.sh
+. "$(dirname "$0")/on_host.sh"
+short=${3:-}
 went='(staged|packed|direct)( [0-9]+, staged [0-9]+)?'
-has_json=1
-"$tutti" bench halo --mpi "$mpi" -n 1 --edges 4 -i 4 --ways none --json "$folder/probe.json" 2>&1 | grep -q Jansson && has_json=0
 
 # Neighbours that are oneself, the other rank several times, and three ranks in a row.
 sizes="1 2 3"
 [ -z "$short" ] || sizes=3
 for ranks in $sizes; do
-    files=(--plot "$folder/halo.png")
-    [ $has_json -eq 1 ] && files+=(--json "$folder/halo.json")
-    said=$("$tutti" bench halo --mpi "$mpi" -n "$ranks" --edges 4,9 --quantities 2 -i 6 -x 1 "${files[@]}" 2>&1)
+    json_to halo.json
+    said=$("$tutti" bench halo --mpi "$mpi" -n "$ranks" --edges 4,9 --quantities 2 -i 6 -x 1 --plot "$folder/halo.png" "${json[@]}" 2>&1)
     holds "$said" "^# Tutti .* halo exchange: $ranks ranks, host device, " "head, $ranks ranks"
     by=' +by_staged +x +went +by_packed +x +went +by_direct +x +went' values="(( +$number){2}  $went +){3}"
     holds "$said" "^# Layout +Bytes +Median +Min +Max +Iterations +Algorithm +isend +x$by +fused +x +each +x +plain +x\$" "columns"

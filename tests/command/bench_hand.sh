@@ -1,14 +1,8 @@
 #!/bin/bash
 # tutti bench never-slower under one MPI on the host device: bench_hand.sh TUTTI MPI [short]. short: what depends on the MPI.
-. "$(dirname "$0")/check.sh"
-tutti=$1 mpi=$2 short=${3:-}
-unset TUTTI_RULES
-export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-number='[0-9]+\.[0-9]{2}'
-has_json=1
-"$tutti" bench never-slower --mpi "$mpi" -n 1 --calls Allreduce -m 8,8 -i 2 --json "$folder/probe.json" 2>&1 | grep -q Jansson && has_json=0
+# shellcheck source=tests/command/on_host.sh
+. "$(dirname "$0")/on_host.sh"
+short=${3:-}
 
 # in_step SAID: the last lines name as many rows as are marked.
 in_step() {
@@ -24,10 +18,9 @@ in_step() {
     fi
 }
 
-files=()
-[ $has_json -eq 1 ] && files+=(--json "$folder/all.json")
+json_to all.json
 checks=$((checks + 1))
-said=$("$tutti" bench never-slower --mpi "$mpi" -m 8,3k -i 3 -x 1 --seconds 100 --seed 7 "${files[@]}" 2>&1) || fail "every call: $said"
+said=$("$tutti" bench never-slower --mpi "$mpi" -m 8,3k -i 3 -x 1 --seconds 100 --seed 7 "${json[@]}" 2>&1) || fail "every call: $said"
 holds "$said" '^# Tutti .*, every call beside the same by hand: 2 ranks, host device, ' "head"
 holds "$said" '^# by_hand: a copy to (pinned|ordinary) host memory, the MPI.s own call, a copy back' "what by_hand is"
 holds "$said" '^# Call +Bytes +Median +Min +Max +Iterations +by_hand +x +how$' "columns"

@@ -1,18 +1,12 @@
 #!/bin/bash
 # tutti bench shmem under one MPI on the host device: bench_shmem.sh TUTTI MPI
-. "$(dirname "$0")/check.sh"
-tutti=$1 mpi=$2
-unset TUTTI_RULES TUTTI_SHMEM_HEAP_MB
-export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-number='[0-9]+\.[0-9]{2}'
-files=(--plot "$folder/shmem.png")
-"$tutti" bench shmem --mpi "$mpi" -n 1 --figures access -m 8,16 -i 1 --json "$folder/probe.json" 2>&1 | grep -q Jansson ||
-    files+=(--json "$folder/shmem.json")
+# shellcheck source=tests/command/on_host.sh
+. "$(dirname "$0")/on_host.sh"
+unset TUTTI_SHMEM_HEAP_MB
+json_to shmem.json
 
 # Every figure, every row with a time, all data looked at.
-said=$("$tutti" bench shmem --mpi "$mpi" -n 3 -m 24,4k -i 2 --seconds 0.0005 --seed 7 "${files[@]}" 2>&1)
+said=$("$tutti" bench shmem --mpi "$mpi" -n 3 -m 24,4k -i 2 --seconds 0.0005 --seed 7 --plot "$folder/shmem.png" "${json[@]}" 2>&1)
 times="( +$number){3}"
 holds "$said" '^# Tutti .* global address space in kernels: 3 PEs, host device, ' "head"
 holds "$said" '^# cutover is left out: no rules say from which size on' "no rules"

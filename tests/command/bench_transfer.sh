@@ -1,22 +1,16 @@
 #!/bin/bash
 # tutti bench latency, bw ... neighbor_alltoall under one MPI on the host device: bench_transfer.sh TUTTI MPI [short].
 # short: what depends on the MPI.
-. "$(dirname "$0")/check.sh"
-tutti=$1 mpi=$2 short=${3:-}
-unset TUTTI_RULES
-export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-number='[0-9]+\.[0-9]{2}'
-has_json=1
-"$tutti" bench bcast --mpi "$mpi" -n 1 -m 8,8 -i 2 --ways none --json "$folder/probe.json" 2>&1 | grep -q Jansson && has_json=0
+# shellcheck source=tests/command/on_host.sh
+. "$(dirname "$0")/on_host.sh"
+short=${3:-}
 
 # measured NAME COLUMNS VALUES OPTION...: a row of each of two sizes, and the same in the JSON file.
 measured() {
-    local name=$1 columns=$2 values=$3 files=()
+    local name=$1 columns=$2 values=$3
     shift 3
-    [ $has_json -eq 1 ] && files=(--json "$folder/$name.json")
-    said=$("$tutti" bench "$name" --mpi "$mpi" -m 8,20k -i 4 -x 1 --seconds 100 --seed 9 "${files[@]}" "$@" 2>&1)
+    json_to "$name.json"
+    said=$("$tutti" bench "$name" --mpi "$mpi" -m 8,20k -i 4 -x 1 --seconds 100 --seed 9 "${json[@]}" "$@" 2>&1)
     status=$?
     checks=$((checks + 1))
     [ $status -eq 0 ] || fail "status $status: $name $*: $said"

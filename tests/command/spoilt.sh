@@ -1,12 +1,10 @@
 #!/bin/bash
 # A bench with a wrong result reports it, shows no figures of it and ends with 1: spoilt.sh TUTTI MPI SPOILER [short].
 # short: what depends on the MPI.
-. "$(dirname "$0")/check.sh"
-tutti=$1 mpi=$2 spoiler=$3 short=${4:-}
-unset TUTTI_RULES SPOIL
-export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+# shellcheck source=tests/command/on_host.sh
+. "$(dirname "$0")/on_host.sh"
+spoiler=$3 short=${4:-}
+unset SPOIL
 
 # spoilt WHOSE ROW WHAT...: without the spoiler `tutti WHAT...` shows a line that matches ROW and ends with 0; with it not.
 spoilt() {

@@ -1,14 +1,11 @@
 #!/bin/bash
 # tutti tune under one MPI on the host device: tune.sh TUTTI MPI [short]. short: what depends on the MPI.
-. "$(dirname "$0")/check.sh"
-tutti=$1 mpi=$2 short=${3:-}
-unset TUTTI_RULES
-export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_CHANNEL_MB=2
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+# shellcheck source=tests/command/on_host.sh
+. "$(dirname "$0")/on_host.sh"
+short=${3:-}
+export TUTTI_CHANNEL_MB=2
 export TUTTI_RULES_FILE=$folder/rules
 quick=("$tutti" tune -n 2 --mpi "$mpi" --rounds 3 --largest 32k) # the same work, however busy the machine is
-number='[0-9]+\.[0-9]{2}'
 entry=$("$tutti" info --rules | sed -nE 's/^ +\(.*, for (host, .*)\)$/\1/p')
 
 if [ -z "$short" ]; then

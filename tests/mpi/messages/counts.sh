@@ -2,21 +2,9 @@
 # The table of TUTTI_STATS=1 for a program of short messages, compared as printed; and the line at MPI_Finalize: once for a
 # job whose messages are staged for a reason that can be changed, and in no other case.
 # counts.sh LAUNCHER OPTIONS... -- PROGRAM
-set -u
-launch=()
-while [ "$1" != -- ]; do
-    launch+=("$1")
-    shift
-done
-program=$2
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/mpi/launched.sh
+. "$(dirname "$0")/../launched.sh"
 cd "$scratch" || exit 1
-failed=0
-fail() {
-    echo "counts: $*"
-    failed=$((failed + 1))
-}
 try() { # name, settings... -- arguments
     local name=$1 settings=()
     shift
@@ -26,7 +14,7 @@ try() { # name, settings... -- arguments
     done
     shift
     timeout -k 2 60 "${launch[@]}" env "${settings[@]}" "$program" "$@" >"$name.out" 2>"$name.err" ||
-        fail "$name: exit status $?: $(cat "$name.out" "$name.err")"
+        say "$name: exit status $?: $(cat "$name.out" "$name.err")"
 }
 
 try table TUTTI_STATS=1 -- table
@@ -45,21 +33,21 @@ tutti: MPI_Send_init staged 3 18 message below 8 bytes
 tutti: MPI_Sendrecv staged 4 24 message below 8 bytes
 tutti: MPI_Sendrecv_replace staged 4 24 message below 8 bytes
 END
-diff -u table.expected table.got || fail "the table is another one"
-grep -q '^tutti: call  *outcome  *count  *bytes  how or why$' table.err || fail "no heading: $(cat table.err)"
+diff -u table.expected table.got || say "the table is another one"
+grep -q '^tutti: call  *outcome  *count  *bytes  how or why$' table.err || say "no heading: $(cat table.err)"
 
 hint='of the device memory in MPI calls went through host memory'
 hints() { # name, how many
     local n
     n=$(grep -c "$hint" "$1.err")
-    [ "$n" = "$2" ] || fail "$1: $n lines of advice, not $2: $(cat "$1.err")"
+    [ "$n" = "$2" ] || say "$1: $n lines of advice, not $2: $(cat "$1.err")"
 }
 try rules TUTTI_RULES='message:*@staged' -- hint 1000000
 hints rules 1
-grep -q 'rules choose staging\. Take the protocol staged out' rules.err || fail "what to change: $(cat rules.err)"
+grep -q 'rules choose staging\. Take the protocol staged out' rules.err || say "what to change: $(cat rules.err)"
 try off TUTTI_MESSAGES=mpi -- hint 1000000
 hints off 1
-grep -q 'Unset TUTTI_MESSAGES' off.err || fail "what to change: $(cat off.err)"
+grep -q 'Unset TUTTI_MESSAGES' off.err || say "what to change: $(cat off.err)"
 try quiet TUTTI_MESSAGES=mpi TUTTI_LOG=error -- hint 1000000
 hints quiet 0
 try little TUTTI_MESSAGES=mpi -- hint 100000
