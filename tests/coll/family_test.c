@@ -8,29 +8,17 @@
 #include <unistd.h>
 
 #include "coll/algorithm.h"
+#include "coll/frame.h"
 #include "core/status.h"
-#include "support/check.h"
 #include "support/oracle.h"
-#include "support/random.h"
-#include "support/threads.h"
 #include "tutti/tutti.h"
 
-enum { GUARD = 64, LEFT = 0x5e };
-
-static uint64_t seed;
 static const char *algorithm;
-static int borrowed, enqueues, rounds = 200;
-static size_t most = 300000, room; /* bytes of the longest contribution, and of a buffer */
+static int borrowed, enqueues;
 
 /* What a rank holds. */
 struct rank {
-    struct tutti_team *team;
-    struct tutti_stream *stream; /* enqueue */
-    uint64_t dice;               /* of this rank alone */
-    char *in, *out;              /* device */
-    unsigned char *host;
-    unsigned char *kept;     /* what `in` was given */
-    unsigned char *expected; /* what must be in the result's room */
+    struct frame frame;
     unsigned char *theirs[TUTTI_MAX_RANKS];
     int by_rule; /* calls that the algorithm itself has run */
 };
@@ -85,14 +73,14 @@ static void make_plan(struct plan *plan, int round, int ranks)
         TUTTI_COLLECTIVE_ALLREDUCE,      TUTTI_COLLECTIVE_REDUCE, TUTTI_COLLECTIVE_REDUCE_SCATTER,
         TUTTI_COLLECTIVE_REDUCE_SCATTER, TUTTI_COLLECTIVE_SCAN,   TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK,
         TUTTI_COLLECTIVE_EXSCAN};
-    uint64_t dice = random_mix(seed ^ random_mix((uint64_t)(unsigned)round));
+    uint64_t dice = random_mix(frame_seed ^ random_mix((uint64_t)(unsigned)round));
     *plan = (struct plan){.host = 0};
     choose_pair(&dice, &plan->what);
     plan->size = tutti_type_size(plan->what.type);
     plan->call.collective = collectives[random_next(&dice) % (sizeof collectives / sizeof collectives[0])];
     plan->call.count = counts[random_next(&dice) % (sizeof counts / sizeof counts[0])];
     if (plan->call.count == 0)
-        plan->call.count = most / 16 - 64;
+        plan->call.count = frame_most / 16 - 64;
     plan->call.root = (int)(random_next(&dice) % (uint64_t)ranks);
     plan->call.type = plan->what.type;
     plan->call.op = plan->what.op;
@@ -135,8 +123,8 @@ static size_t wanted(const struct plan *plan, int rank, int ranks, size_t *begin
 static void expect(struct rank *me, const struct plan *plan, unsigned char *at)
 {
     size_t begin;
-    int depth, ranks = me->team->size;
-    size_t count = wanted(plan, me->team->rank, ranks, &begin, &depth);
+    int depth, ranks = me->frame.team->size;
+    size_t count = wanted(plan, me->frame.team->rank, ranks, &begin, &depth);
     for (int r = 0; count > 0 && r < depth; r++)
         oracle_fill(me->theirs[r], &plan->what, r, begin, count);
     if (count > 0)
@@ -145,13 +133,13 @@ static void expect(struct rank *me, const struct plan *plan, unsigned char *at)
 
 static int run(struct rank *me, const struct tutti_call *call, const char **why)
 {
-    struct tutti_team *team = me->team;
+    struct tutti_team *team = me->frame.team;
     enum tutti_reduce_outcome taken = TUTTI_REDUCE_DONE;
     int status;
     if (enqueues) {
-        status = tutti_enqueue(team, call, me->stream, why);
+        status = tutti_enqueue(team, call, me->frame.stream, why);
         if (status == TUTTI_OK)
-            status = team->device->stream.sync(me->stream);
+            status = team->device->stream.sync(me->frame.stream);
     } else {
         status = tutti_reduce_run(team, call, &taken, why);
     }
@@ -163,62 +151,59 @@ static int run(struct rank *me, const struct tutti_call *call, const char **why)
 static void compare(const struct rank *me, const struct plan *plan, const char *what, const char *why, int round,
                     size_t offset, const char *device, const unsigned char *expected)
 {
-    CHECK(tutti_copy(me->host, device, room) == 0, "copy out");
-    if (memcmp(me->host, expected, room) == 0)
-        return;
-    size_t at = 0;
-    while (me->host[at] == expected[at])
-        at++;
-    CHECK(0,
+    const size_t at = frame_differs(&me->frame, device, expected);
+    CHECK(at == me->frame.room,
           "rank %d round %d seed %llu: collective %d, %s of %zu %s, root %d, in place %d, by %s: %s at offset %zu: "
           "byte %td is %02x, expected %02x",
-          me->team->rank, round, (unsigned long long)seed, (int)plan->call.collective, tutti_op_name(plan->what.op),
-          plan->call.count, tutti_type_name(plan->what.type), plan->call.root, plan->in_place, why, what, offset,
-          (ptrdiff_t)at - (ptrdiff_t)offset, me->host[at], expected[at]);
+          me->frame.team->rank, round, (unsigned long long)frame_seed, (int)plan->call.collective,
+          tutti_op_name(plan->what.op), plan->call.count, tutti_type_name(plan->what.type), plan->call.root,
+          plan->in_place, why, what, offset, (ptrdiff_t)at - (ptrdiff_t)offset, me->frame.host[at % me->frame.room],
+          expected[at % me->frame.room]);
 }
 
 static void round_of(struct rank *me, int round)
 {
     static const size_t shifts[] = {0, 0, 1, 2, 4, 8, 24};
     struct plan plan;
-    int rank = me->team->rank, ranks = me->team->size, depth;
+    int rank = me->frame.team->rank, ranks = me->frame.team->size, depth;
     size_t begin;
     make_plan(&plan, round, ranks);
     size_t count = wanted(&plan, rank, ranks, &begin, &depth);
-    int in_place = plan.in_place == 1 || (plan.in_place == 2 && random_next(&me->dice) % 2);
+    int in_place = plan.in_place == 1 || (plan.in_place == 2 && random_next(&me->frame.dice) % 2);
     if (plan.call.collective == TUTTI_COLLECTIVE_REDUCE && rank != plan.call.root)
         in_place = 0;
-    size_t in_at = GUARD + shifts[random_next(&me->dice) % 7], out_at = GUARD + shifts[random_next(&me->dice) % 7];
+    size_t in_at = FRAME_GUARD + shifts[random_next(&me->frame.dice) % 7],
+           out_at = FRAME_GUARD + shifts[random_next(&me->frame.dice) % 7];
     if (in_place)
         out_at = in_at;
 
-    memset(me->kept, LEFT, room);
-    oracle_fill(me->kept + in_at, &plan.what, rank, 0, plan.call.count);
-    memset(me->expected, LEFT, room);
+    memset(me->frame.kept, FRAME_LEFT, me->frame.room);
+    oracle_fill(me->frame.kept + in_at, &plan.what, rank, 0, plan.call.count);
+    memset(me->frame.expected, FRAME_LEFT, me->frame.room);
     if (in_place)
-        memcpy(me->expected, me->kept, room);
-    CHECK(tutti_copy(me->in, me->kept, room) == 0 && tutti_copy(me->out, me->expected, room) == 0, "copy in");
+        memcpy(me->frame.expected, me->frame.kept, me->frame.room);
+    frame_fill(&me->frame, me->frame.kept, me->frame.expected);
     struct tutti_call call = plan.call;
     call.counts = plan.call.counts ? plan.counts : NULL;
-    call.in = (in_place ? me->out : me->in) + in_at;
-    call.out = me->out + out_at;
+    call.in = (in_place ? me->frame.out : me->frame.in) + in_at;
+    call.out = me->frame.out + out_at;
     call.kind = plan.host && rank == 0 ? TUTTI_ARRIVAL_HOST : TUTTI_ARRIVAL_DEVICE;
-    if (count == 0 && !in_place && random_next(&me->dice) % 2) /* not looked at where nothing is got */
-        call.out = random_next(&me->dice) % 2 ? NULL : (void *)me->host;
-    expect(me, &plan, me->expected + out_at);
+    if (count == 0 && !in_place && random_next(&me->frame.dice) % 2) /* not looked at where nothing is got */
+        call.out = random_next(&me->frame.dice) % 2 ? NULL : (void *)me->frame.host;
+    expect(me, &plan, me->frame.expected + out_at);
 
     const char *why = "?";
     if (run(me, &call, &why) != TUTTI_OK)
         return;
-    compare(me, &plan, "result", why, round, out_at, me->out, me->expected);
+    compare(me, &plan, "result", why, round, out_at, me->frame.out, me->frame.expected);
     if (!in_place)
-        compare(me, &plan, "contribution", why, round, in_at, me->in, me->kept);
+        compare(me, &plan, "contribution", why, round, in_at, me->frame.in, me->frame.kept);
     if (strcmp(why, algorithm) == 0)
         me->by_rule++;
     int row = 0;
     while (strcmp(tutti_algorithms[row]->name, algorithm) != 0)
         row++;
-    if (ranks > 1 && !plan.host && !borrowed && tutti_algorithm_can(tutti_algorithms[row], me->team, &call))
+    if (ranks > 1 && !plan.host && !borrowed && tutti_algorithm_can(tutti_algorithms[row], me->frame.team, &call))
         CHECK(strcmp(why, algorithm) == 0, "rank %d round %d: collective %d by %s, though %s can", rank, round,
               (int)call.collective, why, algorithm);
 }
@@ -235,61 +220,38 @@ static char *borrow(char *own)
     return base;
 }
 
-static void open_stream(struct rank *me)
-{
-    int status = tutti_enqueue_open(me->team, -1);
-    CHECK(status == TUTTI_OK, "enqueue_open: %s: %s", tutti_status_text(status), me->team->why ? me->team->why : "?");
-    if (status == TUTTI_OK)
-        CHECK(me->team->device->stream.create(me->team->gpu, &me->stream) == TUTTI_OK, "stream");
-}
-
 static void all_rounds(struct rank *me)
 {
     if (enqueues)
-        open_stream(me);
-    for (int round = 0; round < rounds && !check_failed(); round++)
+        frame_stream(&me->frame);
+    for (int round = 0; round < frame_rounds && !check_failed(); round++)
         round_of(me, round);
-    if (me->stream)
-        me->team->device->stream.destroy(me->stream);
-    if (me->team->size > 1)
-        CHECK(me->team->state == TUTTI_TEAM_OPEN, "the team never opened: %s", me->team->why ? me->team->why : "?");
-    if (me->team->size > 1 && !borrowed)
+    if (me->frame.team->size > 1)
+        CHECK(me->frame.team->state == TUTTI_TEAM_OPEN, "the team never opened: %s",
+              me->frame.team->why ? me->frame.team->why : "?");
+    if (me->frame.team->size > 1 && !borrowed)
         CHECK(me->by_rule > 0, "%s has run nothing", algorithm);
 }
 
 static int rank_main(struct tutti_transport *transport, void *unused)
 {
     (void)unused;
-    struct tutti_node *node;
-    struct rank me = {.dice = random_mix(seed + (uint64_t)(unsigned)transport->rank)};
-    int status = tutti_node_open(transport, &node);
-    CHECK(status == TUTTI_OK && node, "node: %s", tutti_status_text(status));
-    if (!node)
+    struct rank me = {.by_rule = 0};
+    if (!frame_open(&me.frame, transport, frame_most + (size_t)4 * FRAME_GUARD))
         return 1;
-    status = tutti_team_create(node, transport, &me.team);
-    CHECK(status == TUTTI_OK, "team: %s", tutti_status_text(status));
-    me.host = malloc(room);
-    me.kept = malloc(room);
-    me.expected = malloc(room);
     for (int r = 0; r < transport->size; r++)
-        me.theirs[r] = malloc(room);
-    CHECK(tutti_alloc(room, (void **)&me.in) == 0 && tutti_alloc(room, (void **)&me.out) == 0, "alloc");
-    char *own_in = me.in, *own_out = me.out;
+        me.theirs[r] = malloc(me.frame.room);
+    char *own_in = me.frame.in, *own_out = me.frame.out;
     if (borrowed) {
-        me.in = borrow(own_in);
-        me.out = borrow(own_out);
+        me.frame.in = borrow(own_in);
+        me.frame.out = borrow(own_out);
     }
     all_rounds(&me);
-    transport->ops->barrier(transport);
-    tutti_team_free(me.team);
-    tutti_free(own_in);
-    tutti_free(own_out);
+    me.frame.in = own_in;
+    me.frame.out = own_out;
+    frame_close(&me.frame, transport);
     for (int r = 0; r < transport->size; r++)
         free(me.theirs[r]);
-    free(me.host);
-    free(me.kept);
-    free(me.expected);
-    tutti_node_close(node);
     return 0;
 }
 
@@ -299,20 +261,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: family_test RANKS ALGORITHM [borrowed|enqueue]\n");
         return 2;
     }
-    seed = check_seed();
-    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", rounds);
-    most = (size_t)check_setting("TUTTI_TEST_BYTES", (long)most);
-    room = most + (size_t)4 * GUARD;
+    frame_rounds = 200;
+    frame_most = 300000;
     algorithm = argv[2];
     borrowed = argc == 4 && strcmp(argv[3], "borrowed") == 0;
     enqueues = argc == 4 && strcmp(argv[3], "enqueue") == 0;
     char rules[256];
     snprintf(rules, sizeof rules, "allreduce: *@%s reduce: *@%s reduce_scatter: *@%s scan: *@%s", algorithm, algorithm,
              algorithm, algorithm);
-    setenv("TUTTI_RULES", rules, 1);
-    setenv("TUTTI_RULES_FILE", "/dev/null", 1);
-    printf("seed %llu, %s ranks, %s\n", (unsigned long long)seed, argv[1], algorithm);
-    fflush(stdout);
-    int status = tutti_threads_run(atoi(argv[1]), rank_main, NULL);
-    return status != 0 || check_failed() != 0;
+    return frame_main(argv[1], algorithm, rules, rank_main);
 }

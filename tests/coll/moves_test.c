@@ -5,22 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/frame.h"
 #include "coll/move.h"
 #include "coll/move/moves.h"
 #include "core/status.h"
 #include "dtype/describe.h"
 #include "dtype/plan.h"
-#include "support/check.h"
-#include "support/random.h"
-#include "support/threads.h"
 #include "tutti/tutti.h"
 
-enum { GUARD = 64, LEFT = 0x5e, PIECES = 2 * TUTTI_MAX_GPUS };
+enum { PIECES = 2 * TUTTI_MAX_GPUS };
 
-static uint64_t seed;
 static const char *row_name;
-static int enqueues, rounds = 150;
-static size_t most = 40000; /* bytes of the longest run */
+static int enqueues;
 
 /* One call, the same on all ranks but for where its runs lie. */
 struct plan {
@@ -31,13 +27,8 @@ struct plan {
 };
 
 struct rank {
-    struct tutti_team *team;
-    struct tutti_stream *stream;
+    struct frame frame;
     const struct tutti_plan *byte;
-    uint64_t dice; /* of this rank alone */
-    size_t room;
-    char *in, *out; /* device */
-    unsigned char *host, *kept, *expected;
     int by_rule;
 };
 
@@ -47,9 +38,9 @@ static size_t draw_bytes(uint64_t *dice)
                                   120, 121, 479, 480, 481, 511, 512, 513, 1000, 4097, 9001};
     const uint64_t which = random_next(dice) % 32;
     return which < sizeof some / sizeof *some ? some[which]
-           : which == 31                      ? most
+           : which == 31                      ? frame_most
            : which == 30                      ? 0
-                                              : random_next(dice) % most;
+                                              : random_next(dice) % frame_most;
 }
 
 static void make_plan(struct plan *plan, int round, int ranks)
@@ -58,7 +49,7 @@ static void make_plan(struct plan *plan, int round, int ranks)
         TUTTI_COLLECTIVE_BCAST,      TUTTI_COLLECTIVE_GATHER,   TUTTI_COLLECTIVE_GATHERV,
         TUTTI_COLLECTIVE_SCATTER,    TUTTI_COLLECTIVE_SCATTERV, TUTTI_COLLECTIVE_ALLGATHER,
         TUTTI_COLLECTIVE_ALLGATHERV, TUTTI_COLLECTIVE_ALLTOALL, TUTTI_COLLECTIVE_ALLTOALLV};
-    uint64_t dice = random_mix(seed ^ random_mix((uint64_t)(unsigned)round));
+    uint64_t dice = random_mix(frame_seed ^ random_mix((uint64_t)(unsigned)round));
     *plan = (struct plan){.key = random_next(&dice)};
     plan->collective = collectives[random_next(&dice) % (sizeof collectives / sizeof *collectives)];
     plan->root = (int)(random_next(&dice) % (uint64_t)ranks);
@@ -112,51 +103,51 @@ static unsigned char byte_of(const struct plan *plan, int from, int to, size_t i
 /* Lays this rank's runs out, at any addresses, and writes what is there before and after. */
 static void lay_out(struct rank *me, const struct plan *plan, struct tutti_move_flow *flow)
 {
-    const int rank = me->team->rank, ranks = me->team->size;
+    const int rank = me->frame.team->rank, ranks = me->frame.team->size;
     const int one = plan->collective == TUTTI_COLLECTIVE_BCAST || plan->collective == TUTTI_COLLECTIVE_ALLGATHER ||
                     plan->collective == TUTTI_COLLECTIVE_ALLGATHERV;
-    size_t in = GUARD, out = GUARD, sent = 0, shared = 0;
+    size_t in = FRAME_GUARD, out = FRAME_GUARD, sent = 0, shared = 0;
     memset(flow, 0, sizeof *flow);
-    memset(me->kept, LEFT, me->room);
-    memset(me->expected, LEFT, me->room);
-    memset(me->host, LEFT, me->room);
+    memset(me->frame.kept, FRAME_LEFT, me->frame.room);
+    memset(me->frame.expected, FRAME_LEFT, me->frame.room);
+    memset(me->frame.host, FRAME_LEFT, me->frame.room);
     for (int r = 0; r < ranks; r++) {
         const size_t bytes = plan->bytes[rank][r];
         if (bytes > 0 && (!one || sent == 0)) {
-            in += random_next(&me->dice) % 20;
+            in += random_next(&me->frame.dice) % 20;
             for (size_t i = 0; i < bytes; i++)
-                me->kept[in + i] = byte_of(plan, rank, r, i);
+                me->frame.kept[in + i] = byte_of(plan, rank, r, i);
             sent = bytes;
             shared = in;
             in += bytes;
         }
-        flow->send[r] = (struct tutti_move_send){bytes ? me->in + shared : NULL, bytes};
+        flow->send[r] = (struct tutti_move_send){bytes ? me->frame.in + shared : NULL, bytes};
     }
     for (int r = 0; r < ranks; r++) {
         const size_t bytes = plan->bytes[r][rank];
-        out += random_next(&me->dice) % 20;
+        out += random_next(&me->frame.dice) % 20;
         for (size_t i = 0; i < bytes; i++)
-            me->expected[out + i] = byte_of(plan, r, rank, i);
-        flow->receive[r] = (struct tutti_move_receive){bytes ? me->out + out : NULL, bytes};
+            me->frame.expected[out + i] = byte_of(plan, r, rank, i);
+        flow->receive[r] = (struct tutti_move_receive){bytes ? me->frame.out + out : NULL, bytes};
         if (r == rank && plan->in_place && bytes > 0) { /* the own run is in its place, and may be sent from there */
-            memcpy(me->host + out, me->expected + out, bytes);
-            flow->send[r].at = me->out + out;
+            memcpy(me->frame.host + out, me->frame.expected + out, bytes);
+            flow->send[r].at = me->frame.out + out;
             for (int to = 0; one && to < ranks; to++)
-                flow->send[to].at = flow->send[to].bytes ? me->out + out : NULL;
-            if (random_next(&me->dice) % 2)
+                flow->send[to].at = flow->send[to].bytes ? me->frame.out + out : NULL;
+            if (random_next(&me->frame.dice) % 2)
                 flow->send[r].bytes = flow->receive[r].bytes = 0;
         }
         out += bytes;
     }
-    CHECK(in + GUARD <= me->room && out + GUARD <= me->room, "room");
-    CHECK(tutti_copy(me->in, me->kept, me->room) == 0 && tutti_copy(me->out, me->host, me->room) == 0, "copy in");
+    CHECK(in + FRAME_GUARD <= me->frame.room && out + FRAME_GUARD <= me->frame.room, "room");
+    frame_fill(&me->frame, me->frame.kept, me->frame.host);
 }
 
 /* The same as blocks of the blocking call. */
 static void make_blocks(const struct rank *me, const struct tutti_move_flow *flow,
                         struct tutti_move_block blocks[PIECES], struct tutti_move *move)
 {
-    const int ranks = me->team->size;
+    const int ranks = me->frame.team->size;
     *move = (struct tutti_move){
         .send = blocks, .receive = blocks + ranks, .sends = ranks, .receives = ranks, .current = -1};
     for (int i = 0; i < 2 * ranks; i++) {
@@ -172,16 +163,16 @@ static void make_blocks(const struct rank *me, const struct tutti_move_flow *flo
 
 static int run(struct rank *me, const struct plan *plan, const struct tutti_move_flow *flow, const char **why)
 {
-    struct tutti_team *team = me->team;
+    struct tutti_team *team = me->frame.team;
     struct tutti_move_block blocks[PIECES];
     struct tutti_move move;
     struct tutti_call call = {.collective = plan->collective, .root = plan->root};
     int status;
     if (enqueues) {
         call.flow = flow;
-        status = tutti_move_enqueue(team, &call, me->stream, why);
-        if (status == TUTTI_OK && random_next(&me->dice) % 2)
-            status = team->device->stream.sync(me->stream);
+        status = tutti_move_enqueue(team, &call, me->frame.stream, why);
+        if (status == TUTTI_OK && random_next(&me->frame.dice) % 2)
+            status = team->device->stream.sync(me->frame.stream);
         return status;
     }
     make_blocks(me, flow, blocks, &move);
@@ -196,8 +187,8 @@ static void sum(struct rank *me, const struct plan *plan)
 {
     const size_t count = 1 + plan->key % 3000;
     const struct tutti_call call = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                                    .in = me->in,
-                                    .out = me->in,
+                                    .in = me->frame.in,
+                                    .out = me->frame.in,
                                     .count = count,
                                     .type = TUTTI_TYPE_U8,
                                     .op = TUTTI_OP_SUM,
@@ -206,16 +197,16 @@ static void sum(struct rank *me, const struct plan *plan)
     enum tutti_reduce_outcome taken = TUTTI_REDUCE_DONE;
     const char *why;
     for (size_t i = 0; i < count; i++)
-        me->host[i] = (unsigned char)(i + (size_t)me->team->rank);
-    CHECK(tutti_copy(me->in, me->host, count) == 0, "copy in");
-    int status =
-        enqueues ? tutti_enqueue(me->team, &call, me->stream, &why) : tutti_reduce_run(me->team, &call, &taken, &why);
+        me->frame.host[i] = (unsigned char)(i + (size_t)me->frame.team->rank);
+    CHECK(tutti_copy(me->frame.in, me->frame.host, count) == 0, "copy in");
+    int status = enqueues ? tutti_enqueue(me->frame.team, &call, me->frame.stream, &why)
+                          : tutti_reduce_run(me->frame.team, &call, &taken, &why);
     if (enqueues && status == TUTTI_OK)
-        status = me->team->device->stream.sync(me->stream);
-    CHECK(status == TUTTI_OK && tutti_copy(me->host, me->in, count) == 0, "sum");
-    const size_t ranks = (size_t)me->team->size, more = ranks * (ranks - 1) / 2;
+        status = me->frame.team->device->stream.sync(me->frame.stream);
+    CHECK(status == TUTTI_OK && tutti_copy(me->frame.host, me->frame.in, count) == 0, "sum");
+    const size_t ranks = (size_t)me->frame.team->size, more = ranks * (ranks - 1) / 2;
     for (size_t i = 0; i < count; i++) {
-        if (!CHECK(me->host[i] == (unsigned char)(i * ranks + more), "rank %d: sum %zu", me->team->rank, i))
+        if (!CHECK(me->frame.host[i] == (unsigned char)(i * ranks + more), "rank %d: sum %zu", me->frame.team->rank, i))
             break;
     }
 }
@@ -223,41 +214,37 @@ static void sum(struct rank *me, const struct plan *plan)
 static void compare(struct rank *me, const struct plan *plan, const char *device, const unsigned char *expected,
                     const char *what, int round)
 {
-    size_t at = 0;
-    CHECK(tutti_copy(me->host, device, me->room) == 0, "copy out");
-    if (memcmp(me->host, expected, me->room) == 0)
-        return;
-    while (me->host[at] == expected[at])
-        at++;
-    CHECK(0, "rank %d round %d seed %llu: collective %d, root %d, in place %d: %s: byte %zu is %02x, expected %02x",
-          me->team->rank, round, (unsigned long long)seed, (int)plan->collective, plan->root, plan->in_place, what, at,
-          me->host[at], expected[at]);
+    const size_t at = frame_differs(&me->frame, device, expected);
+    CHECK(at == me->frame.room,
+          "rank %d round %d seed %llu: collective %d, root %d, in place %d: %s: byte %zu is %02x, expected %02x",
+          me->frame.team->rank, round, (unsigned long long)frame_seed, (int)plan->collective, plan->root,
+          plan->in_place, what, at, me->frame.host[at % me->frame.room], expected[at % me->frame.room]);
 }
 
 static void all_rounds(struct rank *me)
 {
-    for (int round = 0; round < rounds && !check_failed(); round++) {
+    for (int round = 0; round < frame_rounds && !check_failed(); round++) {
         struct tutti_move_flow flow;
         struct plan plan;
         const char *why = NULL;
-        make_plan(&plan, round, me->team->size);
+        make_plan(&plan, round, me->frame.team->size);
         if (plan.sums)
             sum(me, &plan);
         lay_out(me, &plan, &flow);
         const int status = run(me, &plan, &flow, &why);
-        if (!CHECK(status == TUTTI_OK, "rank %d round %d seed %llu: %s", me->team->rank, round,
-                   (unsigned long long)seed, tutti_status_text(status)))
+        if (!CHECK(status == TUTTI_OK, "rank %d round %d seed %llu: %s", me->frame.team->rank, round,
+                   (unsigned long long)frame_seed, tutti_status_text(status)))
             return;
         memset(&flow, 0xff, sizeof flow); /* it was copied */
         if (enqueues)
-            CHECK(me->team->device->stream.sync(me->stream) == TUTTI_OK, "sync");
-        compare(me, &plan, me->out, me->expected, "what was received", round);
-        compare(me, &plan, me->in, me->kept, "what was sent", round);
+            CHECK(me->frame.team->device->stream.sync(me->frame.stream) == TUTTI_OK, "sync");
+        compare(me, &plan, me->frame.out, me->frame.expected, "what was received", round);
+        compare(me, &plan, me->frame.in, me->frame.kept, "what was sent", round);
         for (int i = 0; why && i < TUTTI_MOVES; i++)
             me->by_rule += strcmp(tutti_moves[i]->name, row_name) == 0 &&
                            strcmp(why, enqueues ? tutti_moves[i]->name : tutti_moves[i]->how) == 0;
     }
-    CHECK(check_failed() || me->by_rule > rounds / 8, "%s has run %d of %d", row_name, me->by_rule, rounds);
+    CHECK(check_failed() || me->by_rule > frame_rounds / 8, "%s has run %d of %d", row_name, me->by_rule, frame_rounds);
 }
 
 /* An error of the program: a run that is shorter on one side. No kernel may wait for what does not come, nor a rank for
@@ -269,49 +256,30 @@ static void mismatch(struct rank *me)
     struct tutti_move move;
     struct plan plan;
     const char *why = "?";
-    make_plan(&plan, 0, me->team->size);
+    make_plan(&plan, 0, me->frame.team->size);
     lay_out(me, &plan, &flow);
-    if (me->team->rank == 0)
+    if (me->frame.team->rank == 0)
         flow.send[1].bytes--;
     make_blocks(me, &flow, blocks, &move);
     const struct tutti_call call = {.collective = plan.collective, .move = &move};
-    const int status = tutti_move_run(me->team, &call, &why);
-    CHECK(status == TUTTI_OK && !why, "rank %d: a run of two lengths: %s, by %s", me->team->rank,
+    const int status = tutti_move_run(me->frame.team, &call, &why);
+    CHECK(status == TUTTI_OK && !why, "rank %d: a run of two lengths: %s, by %s", me->frame.team->rank,
           tutti_status_text(status), why ? why : "nothing");
 }
 
 static int rank_main(struct tutti_transport *transport, void *unused)
 {
     const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 1};
-    struct tutti_node *node = NULL;
-    struct rank me = {.dice = random_mix(seed + (uint64_t)(unsigned)transport->rank)};
+    struct rank me = {.by_rule = 0};
     (void)unused;
-    me.room = (size_t)transport->size * (most + 20) + 2 * GUARD;
-    if (!CHECK(tutti_node_open(transport, &node) == TUTTI_OK && node, "node") ||
-        !CHECK(tutti_team_create(node, transport, &me.team) == TUTTI_OK, "team") ||
-        !CHECK(tutti_plan_build(&byte, &me.byte) == TUTTI_OK, "plan"))
-        return 1;
-    me.host = malloc(me.room);
-    me.kept = malloc(me.room);
-    me.expected = malloc(me.room);
-    CHECK(tutti_alloc(me.room, (void **)&me.in) == 0 && tutti_alloc(me.room, (void **)&me.out) == 0, "alloc");
-    if (enqueues && (!CHECK(tutti_enqueue_open(me.team, -1) == TUTTI_OK, "enqueue_open") ||
-                     !CHECK(me.team->device->stream.create(me.team->gpu, &me.stream) == TUTTI_OK, "stream")))
+    if (!frame_open(&me.frame, transport, (size_t)transport->size * (frame_most + 20) + 2 * FRAME_GUARD) ||
+        !CHECK(tutti_plan_build(&byte, &me.byte) == TUTTI_OK, "plan") || (enqueues && !frame_stream(&me.frame)))
         return 1;
     all_rounds(&me);
     if (!enqueues && !check_failed())
         mismatch(&me);
-    transport->ops->barrier(transport);
-    if (me.stream)
-        me.team->device->stream.destroy(me.stream);
-    tutti_team_free(me.team);
-    tutti_free(me.in);
-    tutti_free(me.out);
+    frame_close(&me.frame, transport);
     tutti_plan_drop(me.byte);
-    free(me.host);
-    free(me.kept);
-    free(me.expected);
-    tutti_node_close(node);
     return 0;
 }
 
@@ -321,9 +289,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: moves_test RANKS ROW [enqueue]\n");
         return 2;
     }
-    seed = check_seed();
-    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", rounds);
-    most = (size_t)check_setting("TUTTI_TEST_BYTES", (long)most);
+    frame_rounds = 150;
+    frame_most = 40000;
     row_name = argv[2];
     enqueues = argc == 4;
     char rules[400];
@@ -331,10 +298,5 @@ int main(int argc, char **argv)
              "allreduce: 0-1k@ll *@pipeline bcast: *@%s *@pipeline gather: *@%s *@pipeline scatter: *@%s *@pipeline "
              "allgather: *@%s *@pipeline alltoall: *@%s *@pipeline",
              row_name, row_name, row_name, row_name, row_name);
-    setenv("TUTTI_RULES", rules, 1);
-    setenv("TUTTI_RULES_FILE", "/dev/null", 1);
-    printf("seed %llu, %s ranks, %s\n", (unsigned long long)seed, argv[1], row_name);
-    fflush(stdout);
-    const int status = tutti_threads_run(atoi(argv[1]), rank_main, NULL);
-    return status != 0 || check_failed() != 0;
+    return frame_main(argv[1], row_name, rules, rank_main);
 }
