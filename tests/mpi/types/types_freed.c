@@ -7,6 +7,7 @@
 
 #include "kit.h"
 #include "persistent.h"
+#include "type_attribute.h"
 
 enum {
     LEVELS = 210,
@@ -19,25 +20,8 @@ enum {
 };
 
 static struct kit_buffer in, out;
-static int attribute, copied, deleted;
 static MPI_Datatype others[OTHERS];
 static int others_made;
-
-static int on_copy(MPI_Datatype type, int key, void *extra, void *from, void *to, int *flag)
-{
-    (void)type, (void)key, (void)extra;
-    *(void **)to = from;
-    *flag = 1;
-    copied++;
-    return MPI_SUCCESS;
-}
-
-static int on_delete(MPI_Datatype type, int key, void *value, void *extra)
-{
-    (void)type, (void)key, (void)value, (void)extra;
-    deleted++;
-    return MPI_SUCCESS;
-}
 
 /* Integers at even places. */
 static MPI_Datatype even_ones(int deep)
@@ -152,7 +136,7 @@ static void try(const struct call *call, int deep, enum kit_kind memory)
     MPI_Datatype type = even_ones(deep);
     kit_open(&in, memory, INTS * sizeof(int));
     kit_open(&out, memory, INTS * sizeof(int));
-    copied = deleted = 0;
+    attributes_copied = attributes_deleted = 0;
     fill(mine, 1);
     memset(before, 0x55, sizeof before);
     fill(want, 0);
@@ -184,8 +168,9 @@ static void try(const struct call *call, int deep, enum kit_kind memory)
     CHECK(error == MPI_SUCCESS && wrong == INTS, "%s%s, %s memory: class %d, integer %zu is %x, not %x", call->name,
           deep ? ", no plan" : "", memory == KIT_HOST ? "host" : "device", kit_class(error), wrong,
           wrong < INTS ? (unsigned)got[wrong] : 0, wrong < INTS ? (unsigned)want[wrong] : 0);
-    CHECK(copied == 0 && deleted == 1, "%s%s, %s memory: the attribute of the type was copied %d times, deleted %d",
-          call->name, deep ? ", no plan" : "", memory == KIT_HOST ? "host" : "device", copied, deleted);
+    CHECK(attributes_copied == 0 && attributes_deleted == 1,
+          "%s%s, %s memory: the attribute of the type was copied %d times, deleted %d", call->name,
+          deep ? ", no plan" : "", memory == KIT_HOST ? "host" : "device", attributes_copied, attributes_deleted);
     tidy();
     kit_close(&in);
     kit_close(&out);
@@ -204,7 +189,7 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size > RANKS || kit_size % 2)
         kit_skip("types_freed", "needs an even number of ranks, eight at most");
-    MPI_Type_create_keyval(on_copy, on_delete, &attribute, NULL);
+    attribute_open();
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
     MPI_Get_library_version(library, &length);
@@ -217,6 +202,6 @@ int main(int argc, char **argv)
                 try(&calls[i], deep, KIT_HOST);
         }
     }
-    MPI_Type_free_keyval(&attribute);
+    attribute_close();
     return kit_end("types_freed");
 }

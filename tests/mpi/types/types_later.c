@@ -7,27 +7,12 @@
 #include <string.h>
 
 #include "kit.h"
+#include "type_attribute.h"
 
 enum { RANKS = 2, EACH = 500, STEP = 2, BLOCK = EACH * STEP, INTS = RANKS * BLOCK, GO = 5, OTHERS = 40, SUM = 3000 };
 
 static struct kit_buffer in, out, sum_in, sum_out;
-static int attribute, copied, deleted, made;
-
-static int on_copy(MPI_Datatype type, int key, void *extra, void *from, void *to, int *flag)
-{
-    (void)type, (void)key, (void)extra;
-    *(void **)to = from;
-    *flag = 1;
-    copied++;
-    return MPI_SUCCESS;
-}
-
-static int on_delete(MPI_Datatype type, int key, void *value, void *extra)
-{
-    (void)type, (void)key, (void)value, (void)extra;
-    deleted++;
-    return MPI_SUCCESS;
-}
+static int made;
 
 /* EACH integers at even places. */
 static MPI_Datatype even_ones(void)
@@ -196,7 +181,7 @@ static void try(const struct call *call, enum kit_kind memory, int late)
     void *to = kit_put(&out, 0, data, sizeof data);
     for (int i = 0; i < SUM; i++)
         sums[i] = i + kit_rank;
-    copied = deleted = made = 0;
+    attributes_copied = attributes_deleted = made = 0;
     fill_lists();
     if (kit_rank == late)
         MPI_Recv(&go, 1, MPI_CHAR, 1 - late, GO, MPI_COMM_WORLD, &status);
@@ -218,8 +203,9 @@ static void try(const struct call *call, enum kit_kind memory, int late)
         wrong++;
     CHECK(error == MPI_SUCCESS && wrong == INTS, "%s, %s memory, rank %d late: class %d, integer %d is %d", call->name,
           memory == KIT_HOST ? "host" : "device", late, kit_class(error), wrong, wrong < INTS ? got[wrong] : 0);
-    CHECK(copied == 0 && deleted == made, "%s, %s memory: of %d attributes %d were copied and %d deleted", call->name,
-          memory == KIT_HOST ? "host" : "device", made, copied, deleted);
+    CHECK(attributes_copied == 0 && attributes_deleted == made,
+          "%s, %s memory: of %d attributes %d were copied and %d deleted", call->name,
+          memory == KIT_HOST ? "host" : "device", made, attributes_copied, attributes_deleted);
     for (int i = 0; i < OTHERS; i++)
         MPI_Type_free(&others[i]);
     kit_close(&in);
@@ -232,7 +218,7 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size != RANKS)
         kit_skip("types_later", "it takes 2 ranks");
-    MPI_Type_create_keyval(on_copy, on_delete, &attribute, NULL);
+    attribute_open();
     kit_open(&sum_in, KIT_DEVICE, SUM * sizeof(int));
     kit_open(&sum_out, KIT_DEVICE, SUM * sizeof(int));
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
@@ -243,6 +229,6 @@ int main(int argc, char **argv)
     }
     kit_close(&sum_in);
     kit_close(&sum_out);
-    MPI_Type_free_keyval(&attribute);
+    attribute_close();
     return kit_end("types_later");
 }
