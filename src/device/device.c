@@ -2,6 +2,7 @@
 #include "device/device.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,8 +20,9 @@
 static const struct {
     const char *name;
     const struct tutti_device *device; /* NULL: this build left it out */
+    const char *nodes;                 /* texts one after the other; an empty one ends them */
 } devices[] = {
-#define TUTTI_DEVICE(name_, text) {#name_, BUILT_##name_},
+#define TUTTI_DEVICE(name_, text, nodes) {#name_, BUILT_##name_, nodes},
 #include "tutti/devices.def"
 #undef TUTTI_DEVICE
 };
@@ -31,14 +33,18 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 int tutti_device_present(const char *name)
 {
-    static const char *const nodes[] = {"/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg"};
-    if (strcmp(name, "cuda") != 0)
-        return strcmp(name, "host") == 0;
-    for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
-        if (access(nodes[i], F_OK) == 0)
+    char path[64];
+    int i = 0;
+    while (i < DEVICES && strcmp(devices[i].name, name) != 0)
+        i++;
+    if (i == DEVICES)
+        return 0;
+    for (const char *node = devices[i].nodes; node && *node; node += strlen(node) + 1) {
+        snprintf(path, sizeof path, "/dev/%s", node);
+        if (access(path, F_OK) == 0)
             return 1;
     }
-    return 0;
+    return !devices[i].nodes;
 }
 
 static const struct tutti_device *by_name(const char *name)

@@ -266,7 +266,7 @@ struct tutti_device {
     } launch;
 };
 
-#define TUTTI_DEVICE(name_, text) extern const struct tutti_device tutti_device_##name_;
+#define TUTTI_DEVICE(name_, ...) extern const struct tutti_device tutti_device_##name_;
 #include "tutti/devices.def"
 #undef TUTTI_DEVICE
 

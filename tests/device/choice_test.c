@@ -59,7 +59,7 @@ static void test_list(void **state)
 {
     (void)state;
     static const char *const names[] = {
-#define TUTTI_DEVICE(name, text) #name,
+#define TUTTI_DEVICE(name, ...) #name,
 #include "tutti/devices.def"
 #undef TUTTI_DEVICE
     };

@@ -45,7 +45,7 @@ static const struct argp argp = {
 static const struct {
     const char *name, *text;
 } device_list[] = {
-#define TUTTI_DEVICE(name_, text_) {#name_, text_},
+#define TUTTI_DEVICE(name_, text_, nodes) {#name_, text_},
 #include "tutti/devices.def"
 #undef TUTTI_DEVICE
 };

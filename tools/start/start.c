@@ -67,7 +67,7 @@ void tool_check_settings(void)
 void tool_device(const char *word)
 {
     static const char *const names[] = {"auto",
-#define TUTTI_DEVICE(name, text) #name,
+#define TUTTI_DEVICE(name, ...) #name,
 #include "tutti/devices.def"
 #undef TUTTI_DEVICE
                                         "none"};
