@@ -33,7 +33,7 @@ static void *own(const char *name)
 int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
                      const char **why)
 {
-    const int status = OWN(tutti_collective, team, call, taken, why);
+    const int status = OWN(tutti_reduce_run, team, call, taken, why);
     const size_t size = tutti_type_size(call->type), n = tutti_result_of(call, team->rank, team->size).count;
     unsigned char last;
     if (status != 0 || *taken != TUTTI_REDUCE_DONE || team->rank != 0 || n == 0 || (!spoils("calls") && !spoils(*why)))

@@ -354,8 +354,8 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
     tutti_mine_poll(&list.mine);
     *indx = MPI_UNDEFINED;
     tutti_filter_open(&filter, list.entry, array_of_requests, count);
-    int code = tutti_next.MPI_Request_get_status_any(count, veil.shown, indx, flag, list.status);
-    if (code == MPI_SUCCESS && veil.hidden && *indx == MPI_UNDEFINED)
+    int code = tutti_next.MPI_Request_get_status_any(count, filter.shown, indx, flag, list.status);
+    if (code == MPI_SUCCESS && filter.hidden && *indx == MPI_UNDEFINED)
         *flag = 0;
     tutti_filter_close(&filter, NULL);
     if (code != MPI_SUCCESS || *flag)
@@ -383,8 +383,8 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
     tutti_mine_poll(&list.mine);
     *outcount = 0;
     tutti_filter_open(&filter, list.entry, array_of_requests, incount);
-    int code = tutti_next.MPI_Request_get_status_some(incount, veil.shown, outcount, array_of_indices, list.status);
-    if (veil.hidden && *outcount == MPI_UNDEFINED)
+    int code = tutti_next.MPI_Request_get_status_some(incount, filter.shown, outcount, array_of_indices, list.status);
+    if (filter.hidden && *outcount == MPI_UNDEFINED)
         *outcount = 0;
     tutti_filter_close(&filter, NULL);
     if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))

@@ -55,8 +55,8 @@ int tutti_filtered_testany(struct tutti_request *const entries[], int count, MPI
 {
     struct tutti_filter filter;
     tutti_filter_open(&filter, entries, requests, count);
-    int code = tutti_next.MPI_Testany(count, veil.shown, which, flag, status);
-    if (code == MPI_SUCCESS && veil.hidden && *which == MPI_UNDEFINED)
+    int code = tutti_next.MPI_Testany(count, filter.shown, which, flag, status);
+    if (code == MPI_SUCCESS && filter.hidden && *which == MPI_UNDEFINED)
         *flag = 0;
     tutti_filter_close(&filter, requests);
     return code;
@@ -67,8 +67,8 @@ int tutti_filtered_testsome(struct tutti_request *const entries[], int count, MP
 {
     struct tutti_filter filter;
     tutti_filter_open(&filter, entries, requests, count);
-    int code = tutti_next.MPI_Testsome(count, veil.shown, out, which, statuses);
-    if (veil.hidden && *out == MPI_UNDEFINED)
+    int code = tutti_next.MPI_Testsome(count, filter.shown, out, which, statuses);
+    if (filter.hidden && *out == MPI_UNDEFINED)
         *out = 0;
     tutti_filter_close(&filter, requests);
     return code;

@@ -82,7 +82,7 @@ int tutti_reduce_run(struct tutti_team *of, const struct tutti_call *call, enum 
                      const char **why)
 {
     if (!atomic_load(&pretending))
-        return CORE(tutti_collective, of, call, taken, why);
+        return CORE(tutti_reduce_run, of, call, taken, why);
     asked.reduce = *call;
     for (int r = 0; call->counts && r < of->size && r < RANKS; r++)
         asked.counts[r] = call->counts[r];
