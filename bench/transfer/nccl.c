@@ -14,7 +14,8 @@ void transfer_nccl_latency(const struct transfer *t, enum bench_nccl_copy copy, 
             MUST(Send, b->in, BYTES, t->peer, TO);
         else
             MUST(Recv, b->out, BYTES, t->peer, TO);
-        bench_gpu_sync();
+        if (t->plan->order == BENCH_HOST)
+            bench_gpu_sync();
     }
 }
 

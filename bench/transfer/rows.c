@@ -181,6 +181,28 @@ void *transfer_enqueue_symbol(const char *call)
     return symbol;
 }
 
+/* There and back in stream order. */
+static int transfer_latency_enqueue(const struct transfer *t, const struct transfer_buffers *b)
+{
+    static union {
+        void *symbol;
+        int (*call)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+    } sends;
+    static union {
+        void *symbol;
+        int (*call)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
+    } receives;
+    int error = MPI_SUCCESS;
+    if (!sends.symbol) {
+        sends.symbol = transfer_enqueue_symbol("Send");
+        receives.symbol = transfer_enqueue_symbol("Recv");
+    }
+    for (int turn = 0; t->peer >= 0 && turn < 2 && error == MPI_SUCCESS; turn++)
+        error = t->rank == turn ? sends.call(b->in, t->count, MPI_BYTE, t->peer, 0, t->ordered)
+                                : receives.call(b->out, t->count, MPI_BYTE, t->peer, 0, t->ordered, MPI_STATUS_IGNORE);
+    return error;
+}
+
 #define BLOCK  t->count, MPI_BYTE
 #define BLOCKS t->counts, t->displs, MPI_BYTE
 #define MOVER(name, Name, Iname, ...)                                                                                  \
@@ -226,7 +248,7 @@ MOVER(neighbor_alltoall, Neighbor_alltoall, Ineighbor_alltoall, b->in, BLOCK, b-
     .in = transfer_##in_, .out = transfer_##out_, .from = transfer_##from_, .run = transfer_##run_, \
     .start = transfer_i##run_, .nccl = transfer_nccl_##nccl_
 #define IN_ORDER(run_) .enqueue = transfer_##run_##_enqueue
-#define ROW_LATENCY           MESSAGE(of_pair, of_pair, latency, latency), .pair = 1
+#define ROW_LATENCY           MESSAGE(of_pair, of_pair, latency, latency), IN_ORDER(latency), .pair = 1
 #define ROW_BW                MESSAGE(window_out, window_in, window, window), .pair = 1
 #define ROW_BIBW              MESSAGE(window_both, window_both, two_windows, window), .pair = 1
 #define ROW_MBW_MR            MESSAGE(window_out, window_in, window, window)

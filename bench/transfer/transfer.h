@@ -56,7 +56,8 @@ struct transfer_row {
     int (*start)(const struct transfer *, int way, const struct transfer_buffers *, MPI_Request *);
     /* The library's call in stream order (MPIX_..._enqueue), found at run time; NULL: no such call. */
     int (*enqueue)(const struct transfer *, const struct transfer_buffers *);
-    /* NCCL's counterpart, put into the stream. Messages: waits for the stream itself. */
+    /* NCCL's counterpart, put into the stream. Messages: waits for the stream itself, but in stream
+     * order. */
     void (*nccl)(const struct transfer *, enum bench_nccl_copy, const struct transfer_buffers *);
     int pair;    /* 1: ranks 0 and 1 alone */
     int ring;    /* 1: on a graph of neighbours */

@@ -415,6 +415,9 @@ TUTTI_MPIX_CALL(MPIX_Waitall_enqueue, (int count, MPI_Request requests[], MPI_St
 #define MPIX_Wait_enqueue    tutti_MPIX_Wait_enqueue
 #define MPIX_Waitall_enqueue tutti_MPIX_Waitall_enqueue
 
+/* Persistent messages that are matched once and started in streams. */
+#include <tutti/mpix_queue.h>
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,7 +20,7 @@ TUTTI_DEV int tutti_lane_rest(const struct tutti_lane_args *args, unsigned looks
 
 #include "kernels/lane.inc"
 
-extern "C" __global__ void __launch_bounds__(TUTTI_LANE_THREADS)
+extern "C" __global__ void __launch_bounds__(TUTTI_LANE_THREADS, 1)
     tutti_lane_kernel(const __grid_constant__ struct tutti_lane_args args)
 {
     tutti_lane_block(&args, blockIdx.x);

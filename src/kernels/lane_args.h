@@ -17,6 +17,7 @@ enum {
     TUTTI_LANE_EAGER = 512,        /* operations that may be open at once: of calls that were not captured, */
     TUTTI_LANE_OPS = 1024,         /* and these with those of captures */
     TUTTI_LANE_AWAITED = 32,       /* most operations that a launch waits for */
+    TUTTI_LANE_MATCHES = 16,       /* most matched messages that a launch starts */
     TUTTI_LANE_SLOTS = 352,        /* slots of all lanes of a pair, see tutti_lane_slot() */
     TUTTI_LANE_BYTES = 5504 << 10, /* data of all lanes of a pair */
     TUTTI_LANE_THREADS = 512       /* of a block */
@@ -36,21 +37,43 @@ struct tutti_lane_head {
     uint64_t bytes; /* of the whole message; in its first chunk */
 };
 
+/* One side of a pair of matched requests, in the memory of its rank. A matched message uses no lane: the sender's
+ * kernels store it into the receiver's memory, which both sides know. Messages of a pair are numbered from 1 by the
+ * starts of each side. The receiver stores n in the sender's port when its buffer is free for message n, the sender
+ * stores n in the receiver's port when message n has arrived. */
+struct tutti_lane_port {
+    uint64_t flag; /* by the peer's kernels alone */
+    uint64_t pad0[15];
+    uint64_t starts; /* by this rank's kernels alone */
+    uint64_t pad1[15];
+};
+
+/* One start of a matched request. */
+struct tutti_lane_match {
+    uint32_t op, send, peer, pad; /* peer: for reports */
+    struct tutti_lane_port *own, *far;
+    void *from, *to; /* a send: the message here, and its place in the receiver's memory */
+    uint64_t bytes;
+};
+
 /* One send or receive. Only kernels of the rank that makes it use it. */
 struct tutti_lane_op {
     uint64_t posted; /* number of the launch that posted it; published last */
     uint64_t done;   /* the same number when the operation is complete */
     uint32_t users;  /* blocks that look at it though their launch does not wait for it */
     uint32_t state;  /* enum tutti_lane_state */
-    uint32_t send, peer, lane, pad;
+    uint32_t send, peer, lane;
+    uint32_t matched; /* 1: by the ports below, and no lane */
     unsigned char *buffer;
     uint64_t bytes;  /* of the buffer */
-    uint64_t number; /* of the message in the lane */
+    uint64_t number; /* of the message in the lane, or of the matched one */
     uint64_t first;  /* READY: its first chunk */
     uint64_t chunks;
     uint64_t length;                    /* bytes of the message */
     uint64_t moved;                     /* chunks that have been moved */
     uint64_t claim[TUTTI_LANE_STRIPES]; /* the next chunk of each stripe that no block has taken */
+    struct tutti_lane_port *own, *far;  /* matched */
+    unsigned char *to;                  /* matched sends */
 };
 enum tutti_lane_state {
     TUTTI_LANE_POSTED,  /* a receive whose message is not known yet */
@@ -108,6 +131,8 @@ struct tutti_lane_args {
     volatile uint32_t *failed; /* mapped host memory: enum tutti_left */
     uint64_t timeout_ns;
     uint16_t await[TUTTI_LANE_AWAITED];
+    uint32_t matches; /* POST: not 0: starts these instead of `op` */
+    struct tutti_lane_match match[TUTTI_LANE_MATCHES];
     /* Host device alone. */
     int (*host_wait)(void *host_wait_with);
     void *host_wait_with;

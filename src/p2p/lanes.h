@@ -1,11 +1,15 @@
 /* Messages in stream order: kernels of both ranks send and receive; the host only launches them. kernels/lane_args.h
  * explains lanes. A lane belongs to one tag; the rank that uses a tag first claims the lane, in a table in shared
- * memory. So nothing is matched on the GPU, and tags may be used in any order. */
+ * memory. So nothing is matched on the GPU, and tags may be used in any order.
+ *
+ * Matched messages use no lane: their requests know each other, and the sender's kernels store into the receiver's
+ * memory. Operations, launches and waits are the same. */
 #ifndef TUTTI_P2P_LANES_H
 #define TUTTI_P2P_LANES_H
 
 #include <stddef.h>
 
+#include "kernels/lane_args.h"
 #include "team/team.h"
 
 struct tutti_lanes;
@@ -22,6 +26,9 @@ struct tutti_lane_message {
 int tutti_lanes_open(struct tutti_team *team, struct tutti_lanes **out, const char **why);
 /* Collective, blocking: waits until no started operation runs beside the stream on any rank. A status. */
 int tutti_lanes_settle(struct tutti_lanes *lanes);
+/* Local: lanes of matched messages alone, of a closed team of this rank alone, which is opened on `gpu`. Takes memory
+ * and some of the GPU's multiprocessors. */
+int tutti_lanes_open_alone(struct tutti_team *team, int gpu, struct tutti_lanes **out, const char **why);
 /* Local. `alive`: the device may be called; `settled`: tutti_lanes_settle() has succeeded. */
 void tutti_lanes_close(struct tutti_lanes *lanes, int alive, int settled);
 
@@ -33,6 +40,9 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
  * tutti_lanes_wait(). */
 int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                       int *op, const char **why);
+/* Starts matched messages, `op` of which is not set: ops[i] is that of the i-th, until tutti_lanes_wait(). */
+int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *stream, int n,
+                              const struct tutti_lane_match matches[], int ops[], const char **why);
 /* Later work of the stream waits for these operations. On success their numbers are free again. */
 int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], const char **why);
 

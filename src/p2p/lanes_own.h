@@ -21,4 +21,22 @@ struct tutti_lanes {
 /* Local, never waits. The lane of the message's tag; -1 if other tags have claimed all lanes. */
 int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message);
 
+/* lanes_put.c. All local. */
+
+/* What all launches have in common: one block that does nothing. */
+void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *args);
+/* Blocks for so many bytes through this lane: a chunk each, at most. */
+size_t tutti_lanes_blocks(size_t bytes, int lane);
+/* As many of them as a launch may have. */
+unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted);
+int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args);
+/* Whether the stream is captured. What a capture left behind that was given up is forgotten. */
+int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream);
+/* An operation that is free, of those for captures or of the others; 0: none is. */
+int tutti_lanes_take_op(struct tutti_lanes *lanes, int captured);
+void tutti_lanes_give_op(struct tutti_lanes *lanes, int op);
+extern const char tutti_lanes_why_open[]; /* no operation is free */
+/* A launch beside the stream, behind what the stream holds. */
+int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured);
+
 #endif

@@ -18,12 +18,13 @@ enum { BLOCKS_MOST = 32 };
 static const char why_tags[] =
     "this rank and its peer have used 64 tags in stream order on the communicator, and there "
     "are no more: use fewer tags, or another communicator for some of them";
-static const char why_open[] = "511 messages in stream order are under way on the communicator: wait for some of them "
-                               "by MPIX_Waitall_enqueue";
+const char tutti_lanes_why_open[] =
+    "511 messages in stream order are under way on the communicator: wait for some of them "
+    "by MPIX_Waitall_enqueue";
 static const char why_capture[] = "the request was made by a call that was captured and is waited for by one that is "
                                   "not, or the other way round: make both in one capture";
 
-static void fill(const struct tutti_lanes *lanes, struct tutti_lane_args *args)
+void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *args)
 {
     const struct tutti_team *team = lanes->team;
     *args = (struct tutti_lane_args){
@@ -40,20 +41,19 @@ static void fill(const struct tutti_lanes *lanes, struct tutti_lane_args *args)
     memcpy(args->area, lanes->area.device, sizeof args->area);
 }
 
-/* Blocks for so many bytes through this lane: a chunk each, at most. */
-static size_t blocks_of(size_t bytes, int lane)
+size_t tutti_lanes_blocks(size_t bytes, int lane)
 {
     const size_t chunk = lane < 4 ? 32 << 10 : 8 << 10;
     return bytes == 0 ? 1 : (bytes + chunk - 1) / chunk;
 }
 
-static unsigned blocks_in(const struct tutti_lanes *lanes, size_t wanted)
+unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted)
 {
     const unsigned most = lanes->team->blocks < BLOCKS_MOST ? lanes->team->blocks : BLOCKS_MOST;
     return wanted < most ? (unsigned)wanted : most;
 }
 
-static int launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args)
+int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args)
 {
     const int status = lanes->team->device->launch.lane(stream, args);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
@@ -74,7 +74,7 @@ static int describe(struct tutti_lanes *lanes, const struct tutti_lane_message *
         *status = TUTTI_ERR_UNAVAILABLE;
         return 0;
     }
-    fill(lanes, args);
+    tutti_lanes_fill(lanes, args);
     args->send = (uint32_t)message->send;
     args->peer = (uint32_t)message->peer;
     args->lane = (uint32_t)lane;
@@ -92,12 +92,11 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
     if (!describe(lanes, message, &args, &status, why))
         return status;
     args.what = TUTTI_LANE_DO;
-    args.blocks = blocks_in(lanes, blocks_of(message->bytes, (int)args.lane));
-    return launch(lanes, stream, &args);
+    args.blocks = tutti_lanes_blocks_most(lanes, tutti_lanes_blocks(message->bytes, (int)args.lane));
+    return tutti_lanes_launch(lanes, stream, &args);
 }
 
-/* A free operation, for captures or for other calls; 0: there is no free one. */
-static int take_op(struct tutti_lanes *lanes, int captured)
+int tutti_lanes_take_op(struct tutti_lanes *lanes, int captured)
 {
     const int from = captured ? TUTTI_LANE_EAGER : 0, end = captured ? TUTTI_LANE_OPS : TUTTI_LANE_EAGER;
     for (int word = from / 64; word < end / 64; word++) {
@@ -110,17 +109,16 @@ static int take_op(struct tutti_lanes *lanes, int captured)
     return 0;
 }
 
-static void give_op(struct tutti_lanes *lanes, int op)
+void tutti_lanes_give_op(struct tutti_lanes *lanes, int op)
 {
     lanes->used[op / 64] &= ~(UINT64_C(1) << op % 64);
 }
 
-/* The launch beside the stream, behind the current work of the stream. */
-static int fork_beside(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured)
+int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured)
 {
     const struct tutti_device *device = lanes->team->device;
     struct tutti_lane_args args;
-    fill(lanes, &args);
+    tutti_lanes_fill(lanes, &args);
     args.what = captured ? TUTTI_LANE_BESIDE_GRAPH : TUTTI_LANE_BESIDE;
     int status = device->event.record(lanes->fork, stream);
     if (status == TUTTI_OK)
@@ -128,7 +126,7 @@ static int fork_beside(struct tutti_lanes *lanes, struct tutti_stream *stream, i
     if (status != TUTTI_OK)
         return tutti_team_break(lanes->team, status);
     lanes->forked = captured;
-    return launch(lanes, lanes->beside, &args);
+    return tutti_lanes_launch(lanes, lanes->beside, &args);
 }
 
 /* The previous wait has stopped the launch beside the stream. */
@@ -142,8 +140,7 @@ static int join_beside(struct tutti_lanes *lanes, struct tutti_stream *stream)
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
 }
 
-/* Whether the stream is being captured. Forgets the state of a capture that was abandoned. */
-static int look_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
+int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
 {
     const int captured = lanes->team->device->stream.capturing(stream);
     if (captured == 0 && (lanes->forked || lanes->captured)) {
@@ -157,14 +154,14 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
                       int *op, const char **why)
 {
     struct tutti_lane_args args;
-    int status, captured = look_capture(lanes, stream);
+    int status, captured = tutti_lanes_capture(lanes, stream);
     if (captured < 0)
         return captured;
     if (!describe(lanes, message, &args, &status, why))
         return status;
-    *op = take_op(lanes, captured);
+    *op = tutti_lanes_take_op(lanes, captured);
     if (*op == 0) {
-        *why = why_open;
+        *why = tutti_lanes_why_open;
         return TUTTI_ERR_UNAVAILABLE;
     }
     lanes->captured += captured;
@@ -173,13 +170,13 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
     args.what = TUTTI_LANE_POST;
     args.op = (uint32_t)*op;
     args.await[0] = (uint16_t)*op;
-    status = launch(lanes, stream, &args);
-    return status == TUTTI_OK && !lanes->forked ? fork_beside(lanes, stream, captured) : status;
+    status = tutti_lanes_launch(lanes, stream, &args);
+    return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }
 
 int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], const char **why)
 {
-    int captured = look_capture(lanes, stream), status = captured < 0 ? captured : tutti_team_fault(lanes->team);
+    int captured = tutti_lanes_capture(lanes, stream), status = captured < 0 ? captured : tutti_team_fault(lanes->team);
     struct tutti_lane_args args;
     for (int i = 0; i < n && status == TUTTI_OK; i++) {
         if ((ops[i] >= TUTTI_LANE_EAGER) != captured) {
@@ -189,23 +186,23 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
     }
     for (int at = 0; at < n && status == TUTTI_OK; at += TUTTI_LANE_AWAITED) {
         size_t wanted = 0;
-        fill(lanes, &args);
+        tutti_lanes_fill(lanes, &args);
         args.what = TUTTI_LANE_WAIT;
         for (int i = at; i < n && i < at + TUTTI_LANE_AWAITED; i++) {
             args.await[args.awaited++] = (uint16_t)ops[i];
-            wanted += blocks_of(lanes->bytes[ops[i]], lanes->lane[ops[i]]);
+            wanted += tutti_lanes_blocks(lanes->bytes[ops[i]], lanes->lane[ops[i]]);
         }
-        args.blocks = blocks_in(lanes, wanted);
+        args.blocks = tutti_lanes_blocks_most(lanes, wanted);
         args.stops = lanes->forked && n - at <= TUTTI_LANE_AWAITED;
-        status = launch(lanes, stream, &args);
+        status = tutti_lanes_launch(lanes, stream, &args);
     }
     if (status != TUTTI_OK)
         return status;
     for (int i = 0; i < n; i++)
-        give_op(lanes, ops[i]);
+        tutti_lanes_give_op(lanes, ops[i]);
     lanes->captured -= captured ? n : 0;
     if (!lanes->forked)
         return TUTTI_OK;
     status = join_beside(lanes, stream);
-    return status == TUTTI_OK && lanes->captured > 0 ? fork_beside(lanes, stream, captured) : status;
+    return status == TUTTI_OK && lanes->captured > 0 ? tutti_lanes_fork(lanes, stream, captured) : status;
 }

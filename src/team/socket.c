@@ -141,7 +141,7 @@ static void collect(struct tutti_node *node, int peer)
             return;
         const int ours =
             note.magic == note_magic &&
-            (note.slot == (uint32_t)TUTTI_NOTE_ENDPOINT ||
+            (note.slot == (uint32_t)TUTTI_NOTE_ENDPOINT || note.slot == (uint32_t)TUTTI_NOTE_PAIR ||
              (note.slot < TUTTI_SLOTS && atomic_load(&control->slot[note.slot].generation) == note.generation));
         if (ours && keep(node, peer, &note, fd))
             continue;

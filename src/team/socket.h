@@ -27,7 +27,8 @@ int tutti_socket_receive(int fd, void *bytes, size_t size, int *passed);
 /* TUTTI_OK where the process at the other end has this user id; *pid is its number, 0 where it cannot be seen. */
 int tutti_socket_trusts(int fd, unsigned uid, int *pid);
 
-enum { TUTTI_NOTE_ENDPOINT = -1 }; /* slot of notes for endpoints, whose sequence is 0 */
+/* Slots of notes for no team, whose sequence is 0: of endpoints, and of team/pair.h. */
+enum { TUTTI_NOTE_ENDPOINT = -1, TUTTI_NOTE_PAIR = -3 };
 /* A descriptor for one team of the receiver. */
 struct tutti_note {
     uint64_t magic;

@@ -124,6 +124,10 @@ foreach(ranks IN LISTS stream_ranks)
     foreach(part replay events)
       gpu_test(stream-messages-${part}-${ranks} mpi-stream_messages_graph ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
     endforeach()
+    foreach(part programs replay matches errors)
+      gpu_test(stream-queues-${part}-${ranks} mpi-stream_queues ${ranks} ARGS ${part}
+               ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=300)
+    endforeach()
   endif()
 endforeach()
 # Many kernels that wait at the same time. A call that stands still ends by itself.

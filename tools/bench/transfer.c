@@ -38,6 +38,13 @@ static const char *const ways[TRANSFER_WAYS] = {
         "ways", KEY_WAYS, "LIST", 0, "Other ways to measure, with commas: all (default), none, or of the list below",  \
             3                                                                                                          \
     }
+#define ORDER_OPTION                                                                                                   \
+    {                                                                                                                  \
+        "order", KEY_ORDER, "ORDER", 0,                                                                                \
+            "host (default): each call timed by itself. stream: MPIX_..._enqueue, back to back on a stream. graph: "   \
+            "the same, captured in a CUDA graph that is replayed",                                                     \
+            2                                                                                                          \
+    }
 static const struct argp_option messages_own[] = {
     {"message-size", 'm', "SIZES", 0, "Bytes of a message: [MIN:]MAX, doubling from MIN (1) to MAX (4m), or a list", 2},
     {"window", KEY_WINDOW, "N", 0, "Messages of a window (64)", 2},
@@ -46,6 +53,7 @@ static const struct argp_option messages_own[] = {
 };
 static const struct argp_option latency_own[] = {
     {"message-size", 'm', "SIZES", 0, "Bytes of a message: [MIN:]MAX, doubling from MIN (1) to MAX (4m), or a list", 2},
+    ORDER_OPTION,
     WAYS_OPTION,
     {.name = NULL},
 };
@@ -55,10 +63,7 @@ static const struct argp_option movers_own[] = {
     {"nonblocking", KEY_NONBLOCKING, NULL, 0,
      "The nonblocking call: its time, the same with a computation that takes as long, and the overlap", 2},
     {"tests", KEY_TESTS, "N", 0, "MPI_Test calls inside that computation (0)", 2},
-    {"order", KEY_ORDER, "ORDER", 0,
-     "host (default): each call timed by itself. stream: MPIX_..._enqueue, back to back on a stream. graph: the same, "
-     "captured in a CUDA graph that is replayed",
-     2},
+    ORDER_OPTION,
     WAYS_OPTION,
     {.name = NULL},
 };
@@ -111,7 +116,8 @@ static int transfer_take(int key, char *argument)
 static const char messages_doc[] =
     "Measures messages between device memory of ranks, as the OSU benchmarks define it, and in the same run the other "
     "ways to move them.\v"
-    "latency: half a round trip of MPI_Send and MPI_Recv, of many round trips in a row. bw: rank 0 sends a window of "
+    "latency: half a round trip of MPI_Send and MPI_Recv, of many round trips in a row; with --order stream or graph "
+    "of MPIX_Send_enqueue and MPIX_Recv_enqueue, beside ncclSend and ncclRecv in a graph. bw: rank 0 sends a window of "
     "messages by MPI_Isend, each from and into memory of its own, and rank 1 answers with one word. bibw: both send a "
     "window at once. mbw_mr: the ranks of the first half send windows to those of the second; all pairs together. "
     "Times are those of the sender that takes longest, medians in microseconds; GB/s are 10^9 bytes a second, of "
@@ -198,6 +204,9 @@ static const struct bench_shown overlap_shown[] = {{"Overall", "overall_us", tra
 static char *transfer_title(void)
 {
     const struct transfer_kind *kind = &kinds[options.id];
+    if (options.id == TRANSFER_LATENCY && options.bench.order != BENCH_HOST)
+        return tool_print("MPIX_Send_enqueue and MPIX_Recv_enqueue %s latency, half a round trip",
+                          options.bench.order == BENCH_GRAPH ? "in a graph" : "back to back");
     if (kind->group == TRANSFER_MESSAGES)
         return kind->figure == TRANSFER_TIME
                    ? tool_print("latency of messages, half a round trip")

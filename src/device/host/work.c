@@ -225,6 +225,23 @@ int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_
     return status;
 }
 
+static int reach_match(int gpu, struct tutti_lane_match *match)
+{
+    void *at[4] = {match->own, match->far, match->from, match->to};
+    const size_t bytes[4] = {sizeof *match->own, sizeof *match->far, match->send ? match->bytes : 0,
+                             match->send ? match->bytes : 0};
+    for (int i = 0; i < 4; i++) {
+        const int status = reach(gpu, "matched message in stream order", at[i], bytes[i], &at[i]);
+        if (status != TUTTI_OK)
+            return status;
+    }
+    match->own = at[0];
+    match->far = at[1];
+    match->from = at[2];
+    match->to = at[3];
+    return TUTTI_OK;
+}
+
 int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_args *args)
 {
     struct tutti_lane_args *made = &work->lane;
@@ -234,7 +251,7 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
     work->gpu = gpu;
     work->blocks = args->blocks;
     work->dice = 0;
-    if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED)
+    if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED || args->matches > TUTTI_LANE_MATCHES)
         return TUTTI_ERR_ARGUMENT;
     *made = *args;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
@@ -245,6 +262,8 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
         status = reach(gpu, "message in stream order", args->buffer, args->bytes, &at);
         made->buffer = at;
     }
+    for (uint32_t i = 0; i < args->matches && status == TUTTI_OK; i++)
+        status = reach_match(gpu, &made->match[i]);
     return status;
 }
 

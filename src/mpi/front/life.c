@@ -17,6 +17,7 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/message/held.h"
 #include "mpi/message/rndv.h"
+#include "mpi/queue/queue.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/hook.h"
@@ -265,6 +266,7 @@ void tutti_life_shut(int all, int last)
     tutti_front->table(TUTTI_TABLE_MPI);
     tutti_held_close();
     tutti_marks_close();
+    tutti_queues_close(tutti_door.device && tutti_door.device->active());
     tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
     tutti_comms_close();
     tutti_fibers_end();

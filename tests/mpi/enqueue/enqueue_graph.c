@@ -1,11 +1,9 @@
 /* Stream order on a CUDA GPU: graphs captured and replayed, mixed with eager calls; captures beside blocking calls;
- * several streams at once while kernels of the program fill the GPU. Nothing of CUDA is linked or included: the driver
- * is opened. Status 77 on other devices.
+ * several streams at once while kernels of the program fill the GPU. Status 77 on other devices.
  *
  *   enqueue_graph replay | beside | full | types | orders
  *
  * TUTTI_TEST_REPLAYS: how many graph launches (5000). */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,53 +11,13 @@
 
 #include "capture.h"
 #include "core/clock.h"
+#include "cuda_graph.h"
 #include "device/device.h"
 #include "gpu_filler.h"
 #include "queue.h"
 #include "tutti/tutti.h"
 
-/* As cuda.h has them. */
-typedef int CUresult;
-typedef struct CUgraph_st *CUgraph;
-typedef struct CUgraphExec_st *CUgraphExec;
-typedef void *CUstream;
-static struct {
-    CUresult (*BeginCapture)(CUstream, int mode);
-    CUresult (*EndCapture)(CUstream, CUgraph *);
-    CUresult (*Instantiate)(CUgraphExec *, CUgraph, unsigned long long flags);
-    CUresult (*Launch)(CUgraphExec, CUstream);
-    CUresult (*ExecDestroy)(CUgraphExec);
-    CUresult (*GraphDestroy)(CUgraph);
-    CUresult (*GetNodes)(CUgraph, void **nodes, size_t *n);
-    CUresult (*StreamCreate)(CUstream *, unsigned flags);
-    CUresult (*StreamDestroy)(CUstream);
-} cu;
-enum { GLOBAL = 0, THREAD = 1, RELAXED = 2, SECONDS = 200 };
-
-static int find_driver(void)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-    int all = driver != NULL;
-#define FIND(field, name) all = all && (*(void **)(void *)&cu.field = dlsym(driver, name)) != NULL
-    FIND(BeginCapture, "cuStreamBeginCapture_v2");
-    FIND(EndCapture, "cuStreamEndCapture");
-    FIND(Instantiate, "cuGraphInstantiateWithFlags");
-    FIND(Launch, "cuGraphLaunch");
-    FIND(ExecDestroy, "cuGraphExecDestroy");
-    FIND(GraphDestroy, "cuGraphDestroy");
-    FIND(GetNodes, "cuGraphGetNodes");
-    FIND(StreamCreate, "cuStreamCreate");
-    FIND(StreamDestroy, "cuStreamDestroy_v2");
-#undef FIND
-    return all;
-}
-
-#define CU(call)                                                                                                       \
-    do {                                                                                                               \
-        CUresult result_ = (call);                                                                                     \
-        if (!CHECK(result_ == 0, "%s: CUDA error %d", #call, result_))                                                 \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                                              \
-    } while (0)
+enum { SECONDS = 200 };
 
 /* A captured chain: its steps, and the memory that its first one copies from. */
 enum { CHAIN = 18 };
@@ -81,7 +39,6 @@ static void capture(struct queue *queue, struct chain *chain, int mode)
                                      QUEUE_REDUCE,    QUEUE_REDUCE_SCATTER_BLOCK,
                                      QUEUE_GATHERV,   QUEUE_SCATTER,
                                      QUEUE_ALLTOALLV, QUEUE_REDUCE_LOCAL};
-    CUgraph graph = NULL;
     void *from = NULL;
     CHECK(tutti_device()->memory.alloc_pinned(queue->elements * 16, &from) == 0, "pinned memory");
     chain->from = from;
@@ -90,10 +47,7 @@ static void capture(struct queue *queue, struct chain *chain, int mode)
     CU(cu.BeginCapture(queue->stream, mode));
     for (int i = 0; i < CHAIN; i++)
         queue_put(queue, &chain->step[i], chain->from);
-    CU(cu.EndCapture(queue->stream, &graph));
-    CU(cu.GetNodes(graph, NULL, &chain->nodes));
-    CU(cu.Instantiate(&chain->exec, graph, 0));
-    CU(cu.GraphDestroy(graph));
+    chain->exec = kit_cuda_captured(queue->stream, &chain->nodes);
     CHECK(chain->nodes >= 2, "a graph of %zu nodes", chain->nodes);
 }
 
@@ -124,8 +78,8 @@ static void replay(void)
     struct chain chain[2];
     queue_open(&queue, MPI_COMM_WORLD, "cudaStream_t", 257, kit_seed);
     queue_set(&queue, kit_handle_of(TUTTI_TYPE_U32));
-    capture(&queue, &chain[0], GLOBAL);
-    capture(&queue, &chain[1], RELAXED);
+    capture(&queue, &chain[0], CAPTURE_GLOBAL);
+    capture(&queue, &chain[1], CAPTURE_RELAXED);
     while (done < replays) {
         int burst = 1 + (int)(random_next(&queue.random) % 8), fine;
         refresh(&queue, &chain[0]);
@@ -157,7 +111,7 @@ static void beside(void)
     CUgraph graph = NULL;
     CUgraphExec exec = NULL;
     queue_open(&queue, MPI_COMM_WORLD, "tutti_stream", 300, kit_seed + 7);
-    for (int mode = GLOBAL; mode <= RELAXED; mode++) {
+    for (int mode = CAPTURE_GLOBAL; mode <= CAPTURE_RELAXED; mode++) {
         MPI_Comm other;
         int wrong = 0;
         MPI_Comm_dup(MPI_COMM_WORLD, &other);
@@ -200,7 +154,7 @@ static void copies(void)
     int *memory = NULL, there[64], back[64];
     CHECK(tutti_alloc(sizeof there, (void **)&memory) == 0, "memory");
     for (unsigned flags = 0; flags < 2; flags++) {
-        for (int mode = GLOBAL; mode <= RELAXED; mode++) {
+        for (int mode = CAPTURE_GLOBAL; mode <= CAPTURE_RELAXED; mode++) {
             CUstream stream = NULL;
             CUgraph graph = NULL;
             for (int i = 0; i < 64; i++)
@@ -230,7 +184,7 @@ static void full(void)
     for (int l = 0; l < QUEUES; l++) {
         queue_open(&queue[l], MPI_COMM_WORLD, NULL, l == 0 ? 16000 : 2000, kit_seed + (unsigned)l);
         queue_set(&queue[l], kit_handle_of(l % 2 ? TUTTI_TYPE_F32 : TUTTI_TYPE_I64));
-        capture(&queue[l], &chain[l], THREAD);
+        capture(&queue[l], &chain[l], CAPTURE_THREAD);
     }
     CHECK(gpu_filler_open(), "a kernel");
     for (int i = 0; i < 2; i++)
@@ -278,7 +232,7 @@ static void types(void)
     for (int i = 0; i < kit_handle_count; i++) {
         struct chain chain;
         queue_set(&queue, &kit_handles[i]);
-        capture(&queue, &chain, GLOBAL);
+        capture(&queue, &chain, CAPTURE_GLOBAL);
         refresh(&queue, &chain);
         launch(&queue, &chain);
         queue_check(&queue, "the first calls of a type, captured");
@@ -340,7 +294,7 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "replay";
     alarm(SECONDS);
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
-    if (kit_plain || strcmp(tutti_device_name(), "cuda") != 0 || !queue_possible() || !find_driver())
+    if (kit_plain || !queue_possible() || !kit_cuda_open())
         kit_skip("enqueue_graph", "needs a CUDA GPU");
     if (strcmp(what, "replay") == 0)
         replay();

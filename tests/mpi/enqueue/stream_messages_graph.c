@@ -1,61 +1,17 @@
 /* Messages in stream order on CUDA GPUs: in graphs that are replayed, mixed with calls that are not captured, and
- * events behind calls. Nothing of CUDA is linked or included: the driver is opened. Status 77 on other devices.
+ * events behind calls. Status 77 on other devices.
  *
  *   stream_messages_graph replay   TUTTI_TEST_REPLAYS: how many graph launches (5000)
  *   stream_messages_graph events   pmodels/mpich 7612: an event behind a call, which another stream waits for
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_graph.h"
 #include "device/device.h"
 #include "stream_messages.h"
 #include "tutti/tutti.h"
-
-/* As cuda.h has them. */
-typedef int CUresult;
-typedef struct CUgraph_st *CUgraph;
-typedef struct CUgraphExec_st *CUgraphExec;
-typedef void *CUstream, *CUevent;
-static struct {
-    CUresult (*BeginCapture)(CUstream, int mode);
-    CUresult (*EndCapture)(CUstream, CUgraph *);
-    CUresult (*Instantiate)(CUgraphExec *, CUgraph, unsigned long long flags);
-    CUresult (*Launch)(CUgraphExec, CUstream);
-    CUresult (*StreamCreate)(CUstream *, unsigned flags);
-    CUresult (*EventCreate)(CUevent *, unsigned flags);
-    CUresult (*EventRecord)(CUevent, CUstream);
-    CUresult (*StreamWaitEvent)(CUstream, CUevent, unsigned flags);
-    CUresult (*StreamSynchronize)(CUstream);
-    CUresult (*MemcpyAsync)(unsigned long long to, unsigned long long from, size_t bytes, CUstream);
-} cu;
-
-static int find_driver(void)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-    int all = driver != NULL;
-#define FIND(field, name) all = all && (*(void **)(void *)&cu.field = dlsym(driver, name)) != NULL
-    FIND(BeginCapture, "cuStreamBeginCapture_v2");
-    FIND(EndCapture, "cuStreamEndCapture");
-    FIND(Instantiate, "cuGraphInstantiateWithFlags");
-    FIND(Launch, "cuGraphLaunch");
-    FIND(StreamCreate, "cuStreamCreate");
-    FIND(EventCreate, "cuEventCreate");
-    FIND(EventRecord, "cuEventRecord");
-    FIND(StreamWaitEvent, "cuStreamWaitEvent");
-    FIND(StreamSynchronize, "cuStreamSynchronize");
-    FIND(MemcpyAsync, "cuMemcpyAsync");
-#undef FIND
-    return all;
-}
-
-#define CU(call)                                                                                                       \
-    do {                                                                                                               \
-        CUresult result_ = (call);                                                                                     \
-        if (!CHECK(result_ == 0, "%s: CUDA error %d", #call, result_))                                                 \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                                              \
-    } while (0)
 
 enum { SMALL = 64, LARGE = 3 << 20, LARGES = 4 << 20 };
 
@@ -82,16 +38,13 @@ static void replay(struct messages *m)
     char *const first[2] = {m->memory, m->memory + 65536};
     char *const second[2] = {m->memory + LARGES * 2, m->memory + LARGES * 2 + 65536};
     unsigned char *host = malloc(LARGE);
-    CUgraph graph;
-    CUgraphExec exec;
     long shifts = 0;
     memset(host, 10 + kit_rank, LARGE);
     CHECK(tutti_copy(first[0], host, SMALL) == 0 && tutti_copy(first[1], host, LARGE) == 0, "contents");
-    CU(cu.BeginCapture(m->stream, 0));
+    CU(cu.BeginCapture(m->stream, CAPTURE_GLOBAL));
     shift_all(m, first, second);
     shift_all(m, second, first);
-    CU(cu.EndCapture(m->stream, &graph));
-    CU(cu.Instantiate(&exec, graph, 0));
+    const CUgraphExec exec = kit_cuda_captured(m->stream, NULL);
     for (long i = 0; i < replays; i++) {
         CU(cu.Launch(exec, m->stream));
         shifts += 2;
@@ -146,7 +99,7 @@ int main(int argc, char **argv)
 {
     struct messages m;
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
-    if (!queue_possible() || kit_size < 2 || strcmp(tutti_device_name(), "cuda") != 0 || !find_driver())
+    if (!queue_possible() || kit_size < 2 || !kit_cuda_open())
         kit_skip("stream_messages_graph", "needs two CUDA GPUs, and the library in front");
     messages_open(&m);
     if (argc > 1 && strcmp(argv[1], "events") == 0)

@@ -1,6 +1,6 @@
 # Calls in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
 foreach(name enqueue enqueue_move enqueue_errors enqueue_graph residency stream_failure)
-  tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
+  tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
   foreach(mpi IN LISTS builders)
     target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
   endforeach()
@@ -24,7 +24,7 @@ tutti_mpi_test(mpi-enqueue-none PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent E
 # Messages in stream order.
 tutti_mpi_program(mpi-stream_messages SOURCES enqueue/stream_messages.c enqueue/stream_messages_programs.c kit/queue.c kit/queue_move.c LIBRARIES tutti-core
                   MPIS ${TUTTI_MPIS})
-tutti_mpi_program(mpi-stream_messages_graph SOURCES enqueue/stream_messages_graph.c enqueue/stream_messages_programs.c kit/queue.c kit/queue_move.c
+tutti_mpi_program(mpi-stream_messages_graph SOURCES enqueue/stream_messages_graph.c enqueue/stream_messages_programs.c kit/queue.c kit/queue_move.c kit/cuda_graph.c
                   LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
 foreach(mpi IN LISTS builders)
   target_link_libraries(mpi-stream_messages.${mpi} PRIVATE mpi-kit.${mpi})
@@ -41,6 +41,18 @@ tutti_mpi_test(mpi-stream-messages-programs-few PROGRAM mpi-stream_messages RANK
                ENV TUTTI_HOST_BLOCKS=5 TUTTI_TIMEOUT_SECONDS=60)
 tutti_mpi_test(mpi-stream-messages-errors PROGRAM mpi-stream_messages RANKS 2 ARGS errors)
 tutti_mpi_test(mpi-stream-messages-truncated PROGRAM mpi-stream_messages RANKS 3 RANKS_MPICH 2 ARGS truncated)
+
+# Persistent messages of queues, compared with plain MPI.
+tutti_mpi_program(mpi-stream_queues SOURCES enqueue/stream_queues.c enqueue/stream_queues_programs.c kit/cuda_graph.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
+foreach(mpi IN LISTS builders)
+  target_link_libraries(mpi-stream_queues.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+tutti_mpi_test(mpi-stream-queues-programs PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 2 ARGS programs TIMEOUT 120)
+tutti_mpi_test(mpi-stream-queues-programs-4 PROGRAM mpi-stream_queues RANKS 4 ARGS programs TIMEOUT 120 MPIS openmpi ENV TUTTI_HOST_STRICT=0)
+tutti_mpi_test(mpi-stream-queues-few PROGRAM mpi-stream_queues RANKS 2 ARGS programs TIMEOUT 120 MPIS openmpi
+               ENV TUTTI_HOST_BLOCKS=12 TUTTI_TIMEOUT_SECONDS=60)
+tutti_mpi_test(mpi-stream-queues-matches PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 2 ARGS matches EVERYWHERE)
+tutti_mpi_test(mpi-stream-queues-errors PROGRAM mpi-stream_queues RANKS 2 ARGS errors)
 
 # mpix.h from C++.
 include(CheckLanguage)

@@ -1,57 +1,14 @@
-/* CUDA's part of sequences: graphs, and kernels that keep a stream busy. Nothing of CUDA is linked or included: the
- * driver is opened. */
-#include <dlfcn.h>
-#include <string.h>
-
+/* CUDA's part of sequences: graphs, and kernels that keep a stream busy. */
+#include "cuda_graph.h"
 #include "gpu_filler.h"
 #include "sequences.h"
 #include "tutti/tutti.h"
-
-/* As cuda.h has them. */
-typedef int CUresult;
-typedef struct CUgraph_st *CUgraph;
-typedef struct CUgraphExec_st *CUgraphExec;
-typedef void *CUstream;
-static struct {
-    CUresult (*BeginCapture)(CUstream, int mode);
-    CUresult (*EndCapture)(CUstream, CUgraph *);
-    CUresult (*Instantiate)(CUgraphExec *, CUgraph, unsigned long long flags);
-    CUresult (*Upload)(CUgraphExec, CUstream);
-    CUresult (*Launch)(CUgraphExec, CUstream);
-    CUresult (*ExecDestroy)(CUgraphExec);
-    CUresult (*GraphDestroy)(CUgraph);
-} cu;
-
-#define CU(call)                                                                                                       \
-    do {                                                                                                               \
-        CUresult result_ = (call);                                                                                     \
-        if (!CHECK(result_ == 0, "%s: CUDA error %d", #call, result_))                                                 \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                                                              \
-    } while (0)
-
-static int find_driver(void)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-    int all = driver != NULL;
-#define FIND(field, name) all = all && (*(void **)(void *)&cu.field = dlsym(driver, name)) != NULL
-    FIND(BeginCapture, "cuStreamBeginCapture_v2");
-    FIND(EndCapture, "cuStreamEndCapture");
-    FIND(Instantiate, "cuGraphInstantiateWithFlags");
-    FIND(Upload, "cuGraphUpload");
-    FIND(Launch, "cuGraphLaunch");
-    FIND(ExecDestroy, "cuGraphExecDestroy");
-    FIND(GraphDestroy, "cuGraphDestroy");
-#undef FIND
-    return all;
-}
 
 int seq_graphs(void)
 {
     static int known = -1;
     if (known < 0) {
-        known = strcmp(tutti_device_name(), "cuda") == 0;
-        if (known && !CHECK(find_driver(), "the driver lacks a function"))
-            MPI_Abort(MPI_COMM_WORLD, 1);
+        known = kit_cuda_open();
         if (known && !CHECK(gpu_filler_open(), "the kernel of the program"))
             MPI_Abort(MPI_COMM_WORLD, 1);
         if (known)
@@ -67,11 +24,7 @@ void seq_capture_begin(void *stream, int mode)
 
 void *seq_capture_end(void *stream)
 {
-    CUgraph graph = NULL;
-    CUgraphExec exec = NULL;
-    CU(cu.EndCapture(stream, &graph));
-    CU(cu.Instantiate(&exec, graph, 0));
-    CU(cu.GraphDestroy(graph));
+    const CUgraphExec exec = kit_cuda_captured(stream, NULL);
     CU(cu.Upload(exec, stream)); /* here: the first launch would wait for it */
     return exec;
 }

@@ -3,7 +3,7 @@
 # a seed drawn from the clock. On GPUs tests/gpu/on_gpu.cmake runs the same program.
 tutti_mpi_program(mpi-sequences LIBRARIES tutti-core m MPIS ${TUTTI_MPI_SYSTEM}
                   SOURCES sequences/sequences.c sequences/sequences_draw.c sequences/sequences_data.c sequences/sequences_run.c sequences/sequences_move.c sequences/sequences_slots.c sequences/sequences_graph.c
-                          sequences/sequences_text.c kit/queue.c kit/queue_move.c kit/gpu_filler.c)
+                          sequences/sequences_text.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c)
 tutti_mpi_builders("${TUTTI_MPI_SYSTEM}" sequence_builders)
 foreach(mpi IN LISTS sequence_builders)
   target_link_libraries(mpi-sequences.${mpi} PRIVATE mpi-kit.${mpi})

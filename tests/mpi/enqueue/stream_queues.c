@@ -1,0 +1,202 @@
+/* Persistent messages of queues.
+ *
+ *   stream_queues programs   random programs, compared with plain MPI; TUTTI_TEST_PROGRAMS: how many (40)
+ *   stream_queues replay     the same in CUDA graphs; status 77 on other devices
+ *   stream_queues matches    ways to match, statuses, shorter messages, MPI_PROC_NULL, a ring without a wait of the
+ * host stream_queues errors     what is refused */
+#include "stream_queues.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_graph.h"
+#include "tutti/tutti.h"
+
+enum { BYTES = 1 << 20 };
+static void *stream;
+static char *memory;
+static MPIX_Queue queue;
+
+static void put_byte(char *at, int byte, size_t bytes)
+{
+    char *host = malloc(bytes);
+    memset(host, byte, bytes);
+    CHECK(tutti_copy(at, host, bytes) == 0, "contents");
+    free(host);
+}
+
+static int has_byte(const char *at, int byte, size_t bytes)
+{
+    unsigned char *host = malloc(bytes);
+    int right = tutti_copy(host, at, bytes) == 0;
+    for (size_t i = 0; i < bytes && right; i++)
+        right = host[i] == (unsigned char)byte;
+    free(host);
+    return right;
+}
+
+static void start_and_wait(int n, MPIX_Request requests[])
+{
+    FINE(MPIX_Enqueue_startall(queue, n, requests));
+    FINE(MPIX_Enqueue_waitall(queue));
+}
+
+/* Each rank hands its bytes on, 301 times: the send reads what the receive before has brought. */
+static void ring(void)
+{
+    enum { TURNS = 301, SOME = 5000 };
+    const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
+    MPIX_Request request[2][2];
+    put_byte(memory, 10 + kit_rank, SOME);
+    for (int i = 0; i < 2; i++) {
+        FINE(MPIX_Send_init(memory + i * SOME, SOME, MPI_BYTE, next, i, MPI_COMM_WORLD, MPI_INFO_NULL, &request[i][0]));
+        FINE(MPIX_Recv_init(memory + (1 - i) * SOME, SOME, MPI_BYTE, last, i, MPI_COMM_WORLD, MPI_INFO_NULL,
+                            &request[i][1]));
+    }
+    for (int i = 0; i < 2; i++)
+        FINE(MPIX_Matchall(2, request[i], MPI_STATUSES_IGNORE));
+    for (int i = 0; i < TURNS; i++)
+        start_and_wait(2, request[i % 2]);
+    FINE(MPIX_Queue_wait(queue));
+    CHECK(has_byte(memory + SOME, 10 + (kit_rank + kit_size * TURNS - TURNS) % kit_size, SOME), "the ring");
+    for (int i = 0; i < 2; i++)
+        FINE(MPIX_Request_freeall(2, request[i]));
+    CHECK(request[0][0] == MPIX_REQUEST_NULL, "a freed request");
+}
+
+/* A message that is shorter than the receive; both sides of a match begun before they are waited for. */
+static void shorter(void)
+{
+    const int other = kit_rank ^ 1;
+    MPIX_Request request[2], match[2];
+    MPI_Status status;
+    int flag = -1, count = -1;
+    if (other >= kit_size)
+        return;
+    put_byte(memory, 7, 100);
+    put_byte(memory + 1000, 9, 200);
+    FINE(MPIX_Recv_init(memory + 1000, 200, MPI_BYTE, other, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]));
+    FINE(MPIX_Rsend_init(memory, 100, MPI_BYTE, other, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &request[1]));
+    FINE(MPIX_Imatch(&request[0], &match[0]));
+    FINE(MPIX_Imatch(&request[1], &match[1]));
+    FINE(MPIX_Wait(&match[1], MPI_STATUS_IGNORE));
+    FINE(MPIX_Wait(&match[0], &status));
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    CHECK(count == 100 && status.MPI_SOURCE == other && status.MPI_TAG == 4, "a status: %d bytes of %d", count,
+          status.MPI_SOURCE);
+    FINE(MPIX_Is_matched(&request[0], &flag));
+    CHECK(flag == 1 && match[0] == MPIX_REQUEST_NULL, "matched");
+    start_and_wait(2, request);
+    FINE(MPIX_Queue_wait(queue));
+    CHECK(has_byte(memory + 1000, 7, 100) && has_byte(memory + 1100, 9, 100), "a shorter message");
+    FINE(MPIX_Request_freeall(2, request));
+}
+
+static void nobody(void)
+{
+    MPIX_Request request[2];
+    FINE(MPIX_Recv_init(memory, 200, MPI_BYTE, MPI_PROC_NULL, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]));
+    FINE(MPIX_Send_init(memory, 100, MPI_BYTE, MPI_PROC_NULL, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &request[1]));
+    FINE(MPIX_Queue_match(queue, &request[0], MPI_STATUS_IGNORE));
+    FINE(MPIX_Queue_match(queue, &request[1], MPI_STATUS_IGNORE));
+    start_and_wait(2, request);
+    FINE(MPIX_Enqueue_wait(queue, &request[0]));
+    FINE(MPIX_Request_freeall(2, request));
+}
+
+/* Many requests between two ranks, more than a launch starts, through one tag: they match in the order of the calls. */
+static void many(void)
+{
+    enum { N = 100 };
+    MPIX_Request request[2 * N];
+    const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
+    for (int i = 0; i < N; i++) {
+        put_byte(memory + i * 16, (i + kit_rank) & 127, 16);
+        FINE(MPIX_Send_init(memory + i * 16, 16, MPI_BYTE, next, 8, MPI_COMM_WORLD, MPI_INFO_NULL, &request[2 * i]));
+        FINE(MPIX_Recv_init(memory + 8192 + i * 16, 16, MPI_BYTE, last, 8, MPI_COMM_WORLD, MPI_INFO_NULL,
+                            &request[2 * i + 1]));
+    }
+    FINE(MPIX_Matchall(2 * N, request, MPI_STATUSES_IGNORE));
+    start_and_wait(2 * N, request);
+    FINE(MPIX_Queue_wait(queue));
+    for (int i = 0; i < N; i++)
+        CHECK(has_byte(memory + 8192 + i * 16, (i + last) & 127, 16), "message %d of many", i);
+    FINE(MPIX_Request_freeall(2 * N, request));
+}
+
+static int is(int error, int class)
+{
+    return error != MPI_SUCCESS && kit_class(error) == class;
+}
+
+static void errors(void)
+{
+    const int other = kit_rank ^ 1;
+    MPIX_Request request[2], match;
+    MPIX_Queue second = MPIX_QUEUE_NULL;
+    int host[4];
+    if (other >= kit_size)
+        return;
+    CHECK(
+        is(MPIX_Recv_init(memory, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, request), MPI_ERR_RANK),
+        "any source");
+    CHECK(is(MPIX_Recv_init(memory, 1, MPI_INT, 0, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_INFO_NULL, request), MPI_ERR_TAG),
+          "any tag");
+    CHECK(is(MPIX_Send_init(memory, 1, MPI_INT, kit_size, 0, MPI_COMM_WORLD, MPI_INFO_NULL, request), MPI_ERR_RANK),
+          "no rank");
+    CHECK(MPIX_Queue_init(&second, 0, &stream) != MPI_SUCCESS, "another type of queue");
+    FINE(MPIX_Send_init(memory, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]));
+    FINE(MPIX_Recv_init(memory + 64, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &request[1]));
+    CHECK(is(MPIX_Enqueue_start(queue, &request[0]), MPI_ERR_REQUEST), "not matched");
+    FINE(MPIX_Matchall(2, request, MPI_STATUSES_IGNORE));
+    CHECK(is(MPIX_Match(&request[0], MPI_STATUS_IGNORE), MPI_ERR_REQUEST), "matched twice");
+    CHECK(is(MPIX_Enqueue_wait(queue, &request[0]), MPI_ERR_REQUEST), "not started");
+    FINE(MPIX_Enqueue_startall(queue, 2, request));
+    CHECK(is(MPIX_Enqueue_start(queue, &request[0]), MPI_ERR_REQUEST), "started twice");
+    CHECK(is(MPIX_Request_free(&request[0]), MPI_ERR_REQUEST), "freed while it is started");
+    CHECK(is(MPIX_Queue_free(&queue), MPI_ERR_REQUEST), "a queue freed while requests are started");
+    FINE(MPIX_Enqueue_waitall(queue));
+    FINE(MPIX_Request_freeall(2, request));
+    /* Both ranks get an error: host memory here, a receive that is too short there. */
+    FINE(MPIX_Send_init(kit_rank == 0 ? (void *)host : memory, 4, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                        &request[0]));
+    FINE(MPIX_Recv_init(memory + 64, kit_rank == 0 ? 3 : 4, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                        &request[1]));
+    FINE(MPIX_Imatch(&request[1], &match));
+    const int sent = MPIX_Match(&request[0], MPI_STATUS_IGNORE), received = MPIX_Wait(&match, MPI_STATUS_IGNORE);
+    CHECK(is(sent, kit_rank == 0 ? MPI_ERR_BUFFER : MPI_ERR_TRUNCATE), "a send: %d", sent);
+    CHECK(is(received, kit_rank == 0 ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER), "a receive: %d", received);
+    FINE(MPIX_Request_freeall(2, request));
+}
+
+int main(int argc, char **argv)
+{
+    void *room = NULL;
+    const char *const what = argc > 1 ? argv[1] : "";
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    const int replays = strcmp(what, "replay") == 0;
+    if (tutti_stream_create(&stream) != 0 || (replays && !kit_cuda_open()))
+        kit_skip("stream_queues", "needs a device with streams, and the library in front; graphs need CUDA");
+    if (replays || strcmp(what, "programs") == 0) {
+        queues_programs(check_setting("TUTTI_TEST_PROGRAMS", replays ? 100 : 40), replays);
+        FINE(tutti_stream_destroy(stream));
+        return kit_end("stream_queues");
+    }
+    FINE(tutti_alloc(BYTES, &room));
+    memory = room;
+    FINE(MPIX_Queue_init(&queue, MPIX_QUEUE_GPU_MEM_OPS, &stream));
+    if (strcmp(what, "errors") == 0) {
+        errors();
+    } else {
+        ring();
+        shorter();
+        nobody();
+        many();
+    }
+    FINE(MPIX_Queue_free(&queue));
+    CHECK(queue == MPIX_QUEUE_NULL, "a freed queue");
+    FINE(tutti_free(memory));
+    FINE(tutti_stream_destroy(stream));
+    return kit_end("stream_queues");
+}
