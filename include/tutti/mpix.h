@@ -358,12 +358,15 @@ TUTTI_MPIX_CALL(MPIX_Barrier_enqueue, (MPI_Comm comm), (comm))
  * Source and tag are named: there is no MPI_ANY_SOURCE and no MPI_ANY_TAG. An ordered pair of ranks uses at most 64
  * tags on a communicator; the first one is the fastest with long messages, then the next three. Statuses are
  * MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE (of sends, others are left as they are), since the message arrives after the
- * call. A datatype's elements lie side by side. MPI_PROC_NULL does nothing.
+ * call. MPI_PROC_NULL does nothing. Elements with gaps are packed by a kernel before the message and unpacked behind it
+ * or behind its wait; the memory for that stays with the communicator. In a capture such a call uses memory that calls
+ * before the capture have left: make it once before.
  *
  * Errors are found locally, before anything is put into the stream, and raised on `comm`: those above, and
- * MPI_ERR_RANK, MPI_ERR_TAG, MPI_ERR_TYPE (gaps), MPI_ERR_ARG (a status), MPI_ERR_UNSUPPORTED_OPERATION (too many tags,
- * more than 511 open requests, a communicator of one rank, or a GPU without room for such kernels; the text says
- * which). A message that is longer than its receive is reported as a failure of the communicator. */
+ * MPI_ERR_RANK, MPI_ERR_TAG, MPI_ERR_TYPE (kernels cannot pack it), MPI_ERR_ARG (a status),
+ * MPI_ERR_UNSUPPORTED_OPERATION (too many tags, more than 511 open requests, a communicator of one rank, or a GPU
+ * without room for such kernels; the text says which). A message that is longer than its receive is reported as a
+ * failure of the communicator. */
 /* Later work of the stream starts when the buffer may be used again: for a short message, before the receive has
  * started. */
 TUTTI_MPIX_CALL(MPIX_Send_enqueue,

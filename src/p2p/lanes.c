@@ -91,6 +91,7 @@ void tutti_lanes_close(struct tutti_lanes *lanes, int alive, int settled)
     if (!lanes)
         return;
     const struct tutti_device *device = lanes->team->device;
+    tutti_lanes_scratch_close(lanes, alive && settled);
     tutti_area_close(lanes->team, &lanes->area, alive, !settled);
     if (alive && settled) {
         if (lanes->fork)

@@ -46,4 +46,17 @@ int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *st
 /* Later work of the stream waits for these operations. On success their numbers are free again. */
 int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], const char **why);
 
+/* Device memory for elements with gaps: one packed message. Local. Taken when a call is put into the stream, given back
+ * when its end is: later users come behind it in the stream. What captures take is used by captures alone from then on,
+ * since their graphs may run between calls that are not captured. TUTTI_ERR_UNAVAILABLE in a capture where none is
+ * free.
+ */
+struct tutti_lanes_scratch;
+int tutti_lanes_scratch_take(struct tutti_lanes *lanes, struct tutti_stream *stream, size_t bytes,
+                             struct tutti_lanes_scratch **out, void **memory);
+void tutti_lanes_scratch_give(struct tutti_lanes_scratch *scratch); /* NULL is fine */
+/* Local. The plan lives as long as the lanes, since the stream may still pack by it. A status. */
+struct tutti_plan;
+int tutti_lanes_hold_plan(struct tutti_lanes *lanes, const struct tutti_plan *plan);
+
 #endif

@@ -16,6 +16,9 @@ struct tutti_lanes {
     int captured;                       /* operations of the current capture that no wait has ended yet */
     size_t bytes[TUTTI_LANE_OPS];       /* of their buffers */
     int lane[TUTTI_LANE_OPS];
+    struct tutti_lanes_scratch *scratch; /* all of them */
+    const struct tutti_plan **plan;      /* that are held */
+    size_t plans;
 };
 
 /* Local, never waits. The lane of the message's tag; -1 if other tags have claimed all lanes. */
@@ -36,6 +39,9 @@ int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream);
 int tutti_lanes_take_op(struct tutti_lanes *lanes, int captured);
 void tutti_lanes_give_op(struct tutti_lanes *lanes, int op);
 extern const char tutti_lanes_why_open[]; /* no operation is free */
+/* lanes_scratch.c. A capture was given up: what it has taken is free. */
+void tutti_lanes_scratch_forget(struct tutti_lanes *lanes);
+void tutti_lanes_scratch_close(struct tutti_lanes *lanes, int alive);
 /* A launch beside the stream, behind what the stream holds. */
 int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured);
 

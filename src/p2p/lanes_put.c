@@ -145,6 +145,7 @@ int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
     const int captured = lanes->team->device->stream.capturing(stream);
     if (captured == 0 && (lanes->forked || lanes->captured)) {
         lanes->forked = lanes->captured = 0;
+        tutti_lanes_scratch_forget(lanes);
         memset(&lanes->used[TUTTI_LANE_EAGER / 64], 0, (TUTTI_LANE_OPS - TUTTI_LANE_EAGER) / 8);
     }
     return captured;

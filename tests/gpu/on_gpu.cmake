@@ -117,7 +117,7 @@ foreach(ranks IN LISTS stream_ranks)
   endforeach()
   gpu_test(enqueue-errors-${ranks} mpi-enqueue_errors ${ranks})
   if(ranks GREATER 1)
-    foreach(part basics progress programs errors truncated)
+    foreach(part basics types progress programs errors truncated)
       gpu_test(stream-messages-${part}-${ranks} mpi-stream_messages ${ranks} ARGS ${part}
                ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=1000)
     endforeach()

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "dtype/pack.h"
+#include "mpi/message/endpoints.h"
 #include "mpi/real/errors.h"
 #include "mpi/type/datatypes.h"
 #include "p2p/lanes.h"
@@ -23,11 +25,20 @@ struct args {
     MPI_Comm comm;
 };
 
+/* Elements with gaps, and memory for the packed message; scratch NULL: the message is one run of bytes. */
+struct packed {
+    struct tutti_elements elements;
+    struct tutti_lanes_scratch *scratch;
+    void *memory;
+    size_t bytes;
+};
+
 struct entry {
     MPI_Request handle;
     struct tutti_comm *comm;
     int op; /* 0: a message of MPI_PROC_NULL */
     int send;
+    struct packed packed;
     UT_hash_handle hh;
 };
 static struct entry *entries;
@@ -101,6 +112,7 @@ static void entry_end(struct entry *entry)
     tutti_next.MPI_Grequest_complete(entry->handle);
     tutti_next.MPI_Request_free(&entry->handle);
     tutti_inside--;
+    tutti_lanes_scratch_give(entry->packed.scratch);
     free(entry);
 }
 
@@ -119,8 +131,23 @@ static const char *check_peer(const struct args *args, const struct tutti_team *
     return args->tag < 0 || args->tag == INT_MAX ? "not a tag" : NULL;
 }
 
-/* The buffer as one run of bytes. Returns the error, or NULL. */
-static const char *read_buffer(const struct args *args, int gpu, struct tutti_lane_message *message, int *code)
+static int is_reached(const struct tutti_comm *comm, struct tutti_elements *elements)
+{
+    const int gpu = comm->stream->gpu;
+    struct tutti_memory memory;
+    if (elements->whole) {
+        const void *const at = tutti_elements_run(elements);
+        tutti_door.device->memory.classify(at, &memory);
+        return elements->buffer && memory.kind != TUTTI_MEMORY_HOST &&
+               (memory.kind != TUTTI_MEMORY_DEVICE || memory.gpu < 0 || gpu < 0 || memory.gpu == gpu);
+    }
+    const struct tutti_places *places = tutti_elements_places(elements);
+    return tutti_places_reached(places) && (gpu < 0 || places->gpu < 0 || places->gpu == gpu);
+}
+
+/* The buffer as elements, and where they are one run of bytes as that. Returns the error, or NULL. */
+static const char *read_buffer(const struct args *args, const struct tutti_comm *comm,
+                               struct tutti_lane_message *message, struct packed *packed, int *code)
 {
     size_t bytes;
     *code = MPI_ERR_COUNT;
@@ -130,22 +157,48 @@ static const char *read_buffer(const struct args *args, int gpu, struct tutti_la
     struct tutti_layout *layout = args->datatype == tutti_handles.no_type ? NULL : tutti_layout_of(args->datatype);
     if (!layout || !tutti_layout_committed(layout, args->datatype))
         return "not a datatype that has been committed";
-    if (!layout->solid && !(layout->in_order && args->count <= 1) && layout->size > 0)
-        return "a datatype with gaps in stream order: pack the elements into one run by a kernel of the program";
     *code = MPI_ERR_COUNT;
     if (__builtin_mul_overflow((size_t)args->count, (size_t)layout->size, &bytes) || bytes > PTRDIFF_MAX)
         return "more elements than any memory has";
-    message->bytes = bytes;
-    message->buffer = bytes == 0 ? NULL : (char *)args->buffer + layout->true_lower;
+    message->bytes = packed->bytes = bytes;
     if (bytes == 0)
         return NULL;
+    *code = MPI_ERR_TYPE;
+    if (!layout->plan)
+        return "kernels cannot pack this datatype: describe the elements by another one";
+    packed->elements = tutti_message_elements(args->buffer, args->count, layout);
+    if (packed->elements.whole)
+        message->buffer = (char *)args->buffer + layout->true_lower;
     *code = MPI_ERR_BUFFER;
-    struct tutti_memory memory;
-    tutti_door.device->memory.classify(message->buffer, &memory);
-    if (!args->buffer || memory.kind == TUTTI_MEMORY_HOST ||
-        (memory.kind == TUTTI_MEMORY_DEVICE && memory.gpu >= 0 && gpu >= 0 && memory.gpu != gpu))
-        return "the buffer is not memory that kernels of the stream's GPU reach (device, managed or pinned)";
-    return NULL;
+    return is_reached(comm, &packed->elements)
+               ? NULL
+               : "the buffer is not memory that kernels of the stream's GPU reach (device, managed or pinned)";
+}
+
+/* Packs the elements in the stream, or unpacks them. */
+static int move_packed(const struct tutti_comm *comm, enum tutti_direction direction, const struct packed *packed)
+{
+    const struct tutti_pack_job job =
+        tutti_elements_job(direction, &packed->elements, 0, packed->bytes, packed->memory);
+    return tutti_pack_enqueue(comm->stream->stream, comm->team->gpu, &job, 1);
+}
+
+/* Elements with gaps: gives the message memory of its own. A receive keeps there what the buffer holds, since a shorter
+ * message leaves the rest as it is. */
+static int pack(const struct tutti_comm *comm, struct tutti_lane_message *message, struct packed *packed,
+                const char **why)
+{
+    if (message->bytes == 0 || packed->elements.whole)
+        return TUTTI_OK;
+    *why = "elements with gaps in a capture: make such a call once before, with as many elements";
+    int status =
+        tutti_lanes_scratch_take(comm->lanes, comm->stream->stream, packed->bytes, &packed->scratch, &packed->memory);
+    if (status == TUTTI_OK)
+        status = tutti_lanes_hold_plan(comm->lanes, packed->elements.plan);
+    if (status == TUTTI_OK)
+        status = move_packed(comm, TUTTI_PACK, packed);
+    message->buffer = packed->memory;
+    return status;
 }
 
 /* The communicator's state, if it has a stream and lanes; otherwise NULL, and *code. */
@@ -165,15 +218,23 @@ static struct tutti_comm *find_comm(const struct args *args, int *code)
 }
 
 /* Puts the message into the stream; started: NULL for a call that the stream waits for. */
-static int put(const struct args *args, struct tutti_comm *comm, const struct tutti_lane_message *message,
-               struct entry *started)
+static int put(const struct args *args, struct tutti_comm *comm, struct tutti_lane_message *message,
+               struct packed *packed, struct entry *started)
 {
     const char *why = "";
     TUTTI_INSIDE();
-    const int status = started ? tutti_lanes_start(comm->lanes, comm->stream->stream, message, &started->op, &why)
-                               : tutti_lanes_do(comm->lanes, comm->stream->stream, message, &why);
+    int status = pack(comm, message, packed, &why);
+    if (status == TUTTI_OK)
+        status = started ? tutti_lanes_start(comm->lanes, comm->stream->stream, message, &started->op, &why)
+                         : tutti_lanes_do(comm->lanes, comm->stream->stream, message, &why);
+    if (status == TUTTI_OK && started)
+        started->packed = *packed; /* until the wait */
+    else if (status == TUTTI_OK && packed->scratch && !args->send)
+        status = move_packed(comm, TUTTI_UNPACK, packed);
+    if (status != TUTTI_OK || !started)
+        tutti_lanes_scratch_give(packed->scratch);
     if (status == TUTTI_OK) {
-        tutti_count_made(args->name, "lanes", message->bytes);
+        tutti_count_made(args->name, packed->scratch ? "lanes, packed" : "lanes", message->bytes);
         return MPI_SUCCESS;
     }
     return status == TUTTI_ERR_UNAVAILABLE ? refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, why)
@@ -184,6 +245,7 @@ static int enqueue(const struct args *args, MPI_Request *request, const MPI_Stat
 {
     struct tutti_lane_message message = {.send = args->send, .peer = args->peer, .tag = args->tag};
     struct entry *started = NULL;
+    struct packed packed = {.scratch = NULL};
     int code;
     if (unlikely(!tutti_door.on))
         return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -196,12 +258,12 @@ static int enqueue(const struct args *args, MPI_Request *request, const MPI_Stat
     const int to_null = args->peer == MPI_PROC_NULL;
     const char *wrong = to_null ? NULL : check_peer(args, comm->team, &code);
     if (!wrong && !to_null)
-        wrong = read_buffer(args, comm->stream->gpu, &message, &code);
+        wrong = read_buffer(args, comm, &message, &packed, &code);
     if (wrong)
         return refuse(args, code, wrong);
     if (request && (started = entry_new(comm, args->send)) == NULL)
         return refuse(args, MPI_ERR_NO_MEM, "no memory for a request");
-    code = to_null ? MPI_SUCCESS : put(args, comm, &message, started);
+    code = to_null ? MPI_SUCCESS : put(args, comm, &message, &packed, started);
     if (started && code == MPI_SUCCESS)
         *request = started->handle;
     else if (started)
@@ -222,7 +284,11 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
             ops[n++] = of[i]->op;
     }
     tutti_inside++;
-    const int status = n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, &why);
+    int status = n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, &why);
+    for (int i = at; i < count && status == TUTTI_OK; i++) {
+        if (of[i] && of[i]->comm == comm && of[i]->packed.scratch && !of[i]->send)
+            status = move_packed(comm, TUTTI_UNPACK, &of[i]->packed);
+    }
     tutti_inside--;
     if (status != TUTTI_OK) {
         const struct args args = {.name = name, .comm = comm->handle};

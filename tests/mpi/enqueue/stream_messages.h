@@ -24,5 +24,7 @@ void messages_open(struct messages *m);
 void messages_close(struct messages *m, int fails);
 /* Collective. So many random programs. */
 void messages_programs(struct messages *m, long programs);
+/* Collective. Elements with gaps. */
+void messages_types(struct messages *m);
 
 #endif
