@@ -418,6 +418,21 @@ TUTTI_MPIX_CALL(MPIX_Waitall_enqueue, (int count, MPI_Request requests[], MPI_St
 #define MPIX_Wait_enqueue    tutti_MPIX_Wait_enqueue
 #define MPIX_Waitall_enqueue tutti_MPIX_Waitall_enqueue
 
+/* Local. Calls of MPICH for streams whose messages a thread of the host brings on. Kernels bring them on here: nothing
+ * is done. */
+static inline int tutti_MPIX_Start_progress_thread(MPIX_Stream stream)
+{
+    (void)stream;
+    return MPI_SUCCESS;
+}
+static inline int tutti_MPIX_Stop_progress_thread(MPIX_Stream stream)
+{
+    (void)stream;
+    return MPI_SUCCESS;
+}
+#define MPIX_Start_progress_thread tutti_MPIX_Start_progress_thread
+#define MPIX_Stop_progress_thread  tutti_MPIX_Stop_progress_thread
+
 /* Persistent messages that are matched once and started in streams. */
 #include <tutti/mpix_queue.h>
 

@@ -40,7 +40,7 @@ ranks=$gpus
 [ "$ranks" -ge 2 ] || ranks=2
 # shellcheck source=tests/gpu/programs/common.sh
 . "$here/common.sh"
-for part in hpcg jacobi nvshmem torch halo heat cupy omb; do
+for part in hpcg jacobi nvshmem torch halo heat cupy omb triggering; do
     # shellcheck source=/dev/null
     . "$here/$part.sh"
 done
