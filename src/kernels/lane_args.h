@@ -5,7 +5,11 @@
  * receiver's memory. All messages of one tag use one lane, so that the order in a lane is the order that MPI
  * guarantees. The chunks of all messages of a lane are numbered without end from 0: chunk q uses slot q modulo the
  * number of slots. The sender stores q + 1 in the slot's head when the chunk has arrived; the receiver stores q + 1 in
- * the slot's credit, in the sender's memory, when it has read the chunk. */
+ * the slot's credit, in the sender's memory, when it has read the chunk.
+ *
+ * A message of up to TUTTI_LANE_PACKETS_MOST bytes is one chunk of packets: 8 bytes each, 4 of the message and a flag
+ * made of the chunk's number. The first packet holds the length. A packet arrives whole, so neither side waits for
+ * stores to arrive before it stores a flag. Packets have places of their own: other data could look like a flag. */
 #ifndef TUTTI_KERNELS_LANE_ARGS_H
 #define TUTTI_KERNELS_LANE_ARGS_H
 
@@ -19,9 +23,14 @@ enum {
     TUTTI_LANE_AWAITED = 32,       /* most operations that a launch waits for */
     TUTTI_LANE_MATCHES = 16,       /* most matched messages that a launch starts */
     TUTTI_LANE_SLOTS = 352,        /* slots of all lanes of a pair, see tutti_lane_slot() */
-    TUTTI_LANE_BYTES = 5504 << 10, /* data of all lanes of a pair */
+    TUTTI_LANE_RINGS = 5504 << 10, /* data of all lanes of a pair, */
+    TUTTI_LANE_BYTES = 6528 << 10, /* and its places for packets behind them */
+    TUTTI_LANE_PLACES = 4,         /* for packets, of each lane: chunk q uses place q modulo 4 */
+    TUTTI_LANE_PLACE = 4 << 10,    /* bytes of one */
     TUTTI_LANE_THREADS = 512       /* of a block */
 };
+
+enum { TUTTI_LANE_PACKETS_MOST = TUTTI_LANE_PLACE / 2 - 4 };
 
 /* The first lane, of the tag that comes first, has a large ring, the next three have medium ones. */
 struct tutti_lane_shape {
@@ -64,6 +73,8 @@ struct tutti_lane_op {
     uint32_t state;  /* enum tutti_lane_state */
     uint32_t send, peer, lane;
     uint32_t matched; /* 1: by the ports below, and no lane */
+    uint32_t packets; /* 1: one chunk of packets */
+    uint32_t pad;
     unsigned char *buffer;
     uint64_t bytes;  /* of the buffer */
     uint64_t number; /* of the message in the lane, or of the matched one */

@@ -158,8 +158,31 @@ static void to_itself(void)
     check_contents(m.memory + MESSAGES_MOST, 4, LONG, "to itself");
 }
 
+/* More short messages than a lane has places for, before the first is received. */
+static void burst(void)
+{
+    enum { MANY = 50, SOME = 900 };
+    const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
+    MPI_Request request[MANY];
+    for (int i = 0; i < MANY; i++) {
+        put_contents(m.memory + i * SOME, (unsigned)(i + kit_rank * 100), SOME);
+        FINE(MPIX_Isend_enqueue(m.memory + i * SOME, i * SOME / MANY, MPI_BYTE, next, 3, m.comm, &request[i]));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    usleep(20000);
+    for (int i = 0; i < MANY; i++)
+        FINE(MPIX_Recv_enqueue(m.memory + MESSAGES_MOST + i * SOME + i % 5, SOME, MPI_BYTE, last, 3, m.comm,
+                               MPI_STATUS_IGNORE));
+    FINE(MPIX_Waitall_enqueue(MANY, request, MPI_STATUSES_IGNORE));
+    sync_stream();
+    for (int i = 0; i < MANY; i++)
+        check_contents(m.memory + MESSAGES_MOST + i * SOME + i % 5, (unsigned)(i + last * 100),
+                       (size_t)(i * SOME / MANY), "a burst");
+}
+
 static void basics(void)
 {
+    burst();
     ping_pong();
     MPI_Barrier(MPI_COMM_WORLD);
     sizes();
