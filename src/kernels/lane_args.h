@@ -98,6 +98,7 @@ struct tutti_lane_side {
     uint64_t known;    /* receives: messages whose chunks are known */
     uint64_t next;     /* the first chunk of the next message */
     uint64_t pad;
+    uint64_t place[TUTTI_LANE_PLACES]; /* sends: the chunk that used it last, plus 1; 0: not used yet */
 };
 enum { TUTTI_LANE_RECV, TUTTI_LANE_SEND };
 
