@@ -3,8 +3,8 @@
 
 #include "core/status.h"
 #include "p2p/lanes_own.h"
-#include "team/budget.h"
-#include "team/discard.h"
+#include "team/sm_budget.h"
+#include "team/deferred_free.h"
 #include "team/watcher.h"
 
 /* BLOCKS: most of launches in the stream, and two beside it. CHANNEL: the team's own, which nothing uses. A start moves
@@ -21,13 +21,13 @@ int tutti_lanes_open_alone(struct tutti_team *team, int gpu, struct tutti_lanes 
         return status != TUTTI_OK ? status : TUTTI_ERR_UNAVAILABLE;
     if ((status = tutti_watcher_add(team)) != TUTTI_OK)
         return status;
-    tutti_discard_hold(team->node);
-    team->share = tutti_budget_share(team, team->blocks, 0);
+    tutti_deferred_free_hold(team->node);
+    team->share = tutti_sm_budget_share(team, team->blocks, 0);
     if (team->share == 0) {
         *why = "the GPU has no room for the kernels of one more queue: free other queues, or communicators with a "
                "stream";
         tutti_watcher_remove(team);
-        tutti_discard_release(team->node);
+        tutti_deferred_free_release(team->node);
         return TUTTI_ERR_UNAVAILABLE;
     }
     team->blocks = team->share;

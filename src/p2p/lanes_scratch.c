@@ -4,7 +4,7 @@
 #include "core/status.h"
 #include "dtype/plan.h"
 #include "p2p/lanes_own.h"
-#include "team/discard.h"
+#include "team/deferred_free.h"
 
 enum { GRAIN = 64 << 10 };
 
@@ -92,7 +92,7 @@ void tutti_lanes_scratch_close(struct tutti_lanes *lanes, int alive)
         struct tutti_lanes_scratch *one = lanes->scratch;
         lanes->scratch = one->next;
         if (alive)
-            tutti_discard_memory(lanes->team->node, one->memory);
+            tutti_deferred_free_memory(lanes->team->node, one->memory);
         free(one);
     }
     while (lanes->plans > 0)

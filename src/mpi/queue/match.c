@@ -13,7 +13,7 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/type/datatypes.h"
 #include "p2p/ports.h"
-#include "team/discard.h"
+#include "team/deferred_free.h"
 #include "team/pair.h"
 
 enum match_kind { MATCH_RECEIVE, MATCH_SEND, MATCH_ACK };
@@ -402,7 +402,7 @@ void tutti_match_end(struct tutti_mpix_request *request)
     for (int i = 0; i < 2; i++)
         tutti_pair_release(tutti_door.node, tutti_door.device, request->mapped[i]);
     tutti_ports_give(request->port);
-    tutti_discard_memory(tutti_door.node, request->bounce);
+    tutti_deferred_free_memory(tutti_door.node, request->bounce);
     if (request->elements.plan)
         tutti_plan_drop(request->elements.plan);
 }
