@@ -418,8 +418,8 @@ TUTTI_MPIX_CALL(MPIX_Waitall_enqueue, (int count, MPI_Request requests[], MPI_St
 #define MPIX_Wait_enqueue    tutti_MPIX_Wait_enqueue
 #define MPIX_Waitall_enqueue tutti_MPIX_Waitall_enqueue
 
-/* Local. Calls of MPICH for streams whose messages a thread of the host brings on. Kernels bring them on here: nothing
- * is done. */
+/* Local. In MPICH a thread of the host makes progress for a stream's messages. Here kernels do: these calls do nothing.
+ */
 static inline int tutti_MPIX_Start_progress_thread(MPIX_Stream stream)
 {
     (void)stream;
