@@ -3,8 +3,8 @@
 
 #include "core/status.h"
 #include "p2p/lanes_own.h"
-#include "team/sm_budget.h"
 #include "team/deferred_free.h"
+#include "team/sm_budget.h"
 #include "team/watcher.h"
 
 /* BLOCKS: most of launches in the stream, and two beside it. CHANNEL: the team's own, which nothing uses. A start moves

@@ -4,16 +4,8 @@
 
 #include "mpi/comm/streams.h"
 
-#define COUNT      int
-#define NAME(call) tutti_door_##call
-#include "mpi/message/enqueue_names.inc"
-#undef COUNT
-#undef NAME
-#define COUNT      MPI_Count
-#define NAME(call) tutti_door_##call##_c
-#include "mpi/message/enqueue_names.inc"
-#undef COUNT
-#undef NAME
+#define WIDTHS_OF "mpi/message/enqueue_names.inc"
+#include "mpi/real/widths.inc"
 int tutti_door_MPIX_Wait_enqueue(MPI_Request *request, MPI_Status *status);
 int tutti_door_MPIX_Waitall_enqueue(int count, MPI_Request requests[], MPI_Status *statuses);
 

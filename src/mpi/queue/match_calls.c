@@ -224,7 +224,7 @@ int tutti_door_MPIX_Match(struct tutti_mpix_request **handle, MPI_Status *status
     return tutti_door_MPIX_Queue_match(NULL, handle, status);
 }
 
-int tutti_door_MPIX_Matchall(int count, struct tutti_mpix_request *handles[], MPI_Status statuses[])
+int tutti_door_MPIX_Matchall(int count, struct tutti_mpix_request *handles[], MPI_Status *statuses)
 {
     static const char call[] = "MPIX_Matchall";
     int code = tutti_door.on ? MPI_SUCCESS : MPI_ERR_UNSUPPORTED_OPERATION, one;
@@ -290,7 +290,7 @@ int tutti_door_MPIX_Wait(struct tutti_mpix_request **handle, MPI_Status *status)
     return code;
 }
 
-int tutti_door_MPIX_Waitall(int count, struct tutti_mpix_request *handles[], MPI_Status statuses[])
+int tutti_door_MPIX_Waitall(int count, struct tutti_mpix_request *handles[], MPI_Status *statuses)
 {
     int code = tutti_door.on ? MPI_SUCCESS : MPI_ERR_UNSUPPORTED_OPERATION, one;
     for (int i = 0; i < count && tutti_door.on; i++) {

@@ -206,6 +206,7 @@ static void start_round(const struct program *p, struct part *part, int r, uint6
 static void plain_round(const struct program *p, const struct part *part, int r)
 {
     MPI_Request open[2 * MOST];
+    MPI_Status statuses[2 * MOST];
     int n = 0;
     for (int side = 2 * p->messages - 1; side >= 0; side--) {
         const struct one *one = &p->one[side / 2];
@@ -219,7 +220,7 @@ static void plain_round(const struct program *p, const struct part *part, int r)
             MPI_Isend(shadow(one->out), part->count[side], part->type[side], one->to, tag, world.plain[one->comm],
                       &open[n++]);
     }
-    MPI_Waitall(n, open, MPI_STATUSES_IGNORE);
+    MPI_Waitall(n, open, statuses);
 }
 
 static void wait_queues(const struct program *p, const struct part *part)

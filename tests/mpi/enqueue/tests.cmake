@@ -50,7 +50,7 @@ endforeach()
 tutti_mpi_test(mpi-stream-queues-programs PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 2 ARGS programs TIMEOUT 120)
 tutti_mpi_test(mpi-stream-queues-programs-4 PROGRAM mpi-stream_queues RANKS 4 ARGS programs TIMEOUT 120 MPIS openmpi ENV TUTTI_HOST_STRICT=0)
 tutti_mpi_test(mpi-stream-queues-few PROGRAM mpi-stream_queues RANKS 2 ARGS programs TIMEOUT 120 MPIS openmpi
-               ENV TUTTI_HOST_BLOCKS=12 TUTTI_TIMEOUT_SECONDS=60)
+               ENV TUTTI_HOST_BLOCKS=48 TUTTI_TIMEOUT_SECONDS=60)
 tutti_mpi_test(mpi-stream-queues-matches PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 2 ARGS matches EVERYWHERE)
 tutti_mpi_test(mpi-stream-queues-errors PROGRAM mpi-stream_queues RANKS 2 ARGS errors)
 
