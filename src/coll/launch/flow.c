@@ -281,7 +281,7 @@ int tutti_flow_run_locals(struct tutti_team *team, const struct tutti_call *call
 {
     tutti_waiting_begin(team);
     tutti_flow_number(team);
-    int status = launch_all(team, call, locals, team->stream, 0, TUTTI_NOTICE_EPOCH, shape);
+    int status = launch_all(team, call, locals, team->stream, 0, tutti_flow_notice(call), shape);
     return tutti_flow_finish(team, status == TUTTI_OK ? status : tutti_team_break(team, status));
 }
 

@@ -34,8 +34,8 @@ int tutti_flow_put(struct tutti_team *team, const struct tutti_call *call, struc
                    uint32_t launch_number, tutti_flow_shape *shape);
 /* The same on the team's stream, waiting for the end. */
 int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape);
-/* The same, by the leaders alone: an allreduce or a reduce with the contributions and results of their GPU's ranks. The
- * others' results are stored where they lie, so later work finds them only behind a fence over the system. */
+/* The same, by the leaders alone: an allreduce or a reduce with the contributions and results of their GPU's ranks, of
+ * which call->near holds for all. */
 int tutti_flow_run_locals(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
                           tutti_flow_shape *shape);
 /* Collective: the run of a row for leaders, whose kernel is launched as `shape` says. */

@@ -35,10 +35,27 @@ static uint64_t members(const struct tutti_team *team)
     return mask;
 }
 
-/* One GPU's work, over buffers that the leader can reach; in and out are indexed by rank. */
-static int lead(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[],
-                struct leader_way way)
+/* 1 where all results of this GPU are near (struct tutti_call); shared: ranks besides the leader get theirs where they
+ * have shared them, else in their channels, which are. */
+static int lead_near(const struct tutti_team *team, const struct tutti_call *call, int shared)
 {
+    int near = 1;
+    for (int r = 0; r < team->size; r++) {
+        if (team->gpu_of[r] != team->gpu_index || tutti_result_of(call, r, team->size).count == 0)
+            continue;
+        if (r == team->rank)
+            near &= call->near;
+        else if (shared)
+            near &= tutti_team_shares(team, r)->out.near == 1;
+    }
+    return near;
+}
+
+/* One GPU's work, over buffers that the leader can reach; in and out are indexed by rank. shared: see lead_near(). */
+static int lead(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[],
+                struct leader_way way, int shared)
+{
+    struct tutti_call by_flow = *call;
     if (!way.windows && !way.flow)
         return tutti_direct_mapped(team, call, in, out);
     struct tutti_locals locals = {.n = 0};
@@ -49,7 +66,8 @@ static int lead(struct tutti_team *team, const struct tutti_call *call, const vo
         locals.in[locals.n] = in[r];
         locals.out[locals.n++] = out[r];
     }
-    return way.flow ? tutti_flow_run_locals(team, call, &locals, way.flow)
+    by_flow.near = lead_near(team, call, shared);
+    return way.flow ? tutti_flow_run_locals(team, &by_flow, &locals, way.flow)
                     : way.windows(team, &locals, call->count, call->type, call->op);
 }
 
@@ -107,7 +125,7 @@ static int by_pieces(struct tutti_team *team, const struct tutti_call *call, str
                 in[r] = r == team->rank ? mine : (char *)team->scratch_of[r] + in_at;
                 out[r] = r == team->rank ? result : (char *)team->scratch_of[r] + out_at;
             }
-            status = lead(team, &cut.call, in, out, way);
+            status = lead(team, &cut.call, in, out, way, 0);
         }
         tutti_phase(team->leader ? TUTTI_PHASE_HANDOUT : TUTTI_PHASE_LEADER);
         if (status == TUTTI_OK)
@@ -144,7 +162,7 @@ static int leaders_run(struct tutti_team *team, const struct tutti_call *call, i
         tutti_phase(TUTTI_PHASE_LEADER);
         return tutti_team_await_done(team, UINT64_C(1) << team->leader_of[team->gpu_index]);
     }
-    status = lead(team, call, in, out, way);
+    status = lead(team, call, in, out, way, 1);
     tutti_team_done(team, status);
     return status;
 }
