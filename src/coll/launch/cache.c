@@ -59,8 +59,8 @@ static struct tutti_cached_launch *place_of(struct tutti_coll_state *state, cons
     return spare;
 }
 
-/* To make one ready, or to free one, may wait for what runs, as kernels in stream order may for long (team/deferred_free.h):
- * while communicators with a stream live, what is ready serves, and nothing changes. */
+/* To make one ready, or to free one, may wait for what runs, as kernels in stream order may for long
+ * (team/deferred_free.h): while communicators with a stream live, what is ready serves, and nothing changes. */
 static int launch_held(struct tutti_team *team, const struct tutti_launch *launch)
 {
     const struct tutti_cached_launch *entry = place_found(tutti_coll_of(team), launch);
