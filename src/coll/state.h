@@ -49,6 +49,7 @@ struct tutti_coll_state {
         uint32_t calls;
     } * launch_cache;
     uint32_t launch_lookups;                /* calls that have searched for one */
+    uint64_t launches_held;                 /* calls that have found one while communicators with a stream lived */
     struct tutti_cached_launch *cache_next; /* to be prepared after the call under way */
     struct tutti_prepared *cache_stale;     /* to be dropped then */
     int cache_off;                          /* 1: the device could not keep one */

@@ -135,10 +135,11 @@ struct tutti_answer {
     uint32_t left;    /* a command after `served` was not taken, and will not be */
 };
 
-/* What a flow kernel is given. Flow kernels have one participant for each rank, keep their epoch in device memory and
+/* What a flow kernel is given. Flow kernels have one participant for each GPU, keep their epoch in device memory and
  * need nothing of the host but the launch: they may be put into any stream and captured in a graph, as long as all
- * ranks launch the same ones in the same order, one after the other. Offsets are bytes from the channel's start, the
- * same in every window. */
+ * participants launch the same ones in the same order, one after the other. A participant is a rank (`ranks` of them),
+ * or, where ranks share GPUs, the leader of those on a GPU: it brings the contributions of all of them. Offsets are
+ * bytes from the channel's start, the same in every window. */
 struct tutti_flow_args {
     /* What a small call looks at lies together: parameters come in lines, too. */
     const void *in;
@@ -150,17 +151,22 @@ struct tutti_flow_args {
     uint32_t launch_number; /* not zero: the last block stores it in *done when all is stored */
     uint32_t notice;        /* of enum tutti_notice */
     uint32_t tells;         /* 1: stores tokens at its peers when it begins, in every shape */
-    uint32_t early;  /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:
-                        when this launch needs none any more that others keep, see flow.inc */
-    uint32_t over;   /* 1: the result lies over contributions: all of a block's are read before it stores any */
-    uint64_t region; /* where the region of the kernel's protocol begins */
-    uint64_t stride; /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
-    uint64_t room;   /* bytes of one slot */
+    uint32_t early; /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:
+                       when this launch needs none any more that others keep, see flow.inc */
+    uint32_t over;  /* 1: the result lies over contributions: all of a block's are read before it stores any */
+    uint32_t contributions; /* of the call, combined in their order: more than `ranks` where leaders take part */
+    uint32_t number;        /* of `in` among them */
+    uint32_t locals;        /* contributions of this participant: `in`, and from 1 on begin[] with the numbers n[] */
+    uint32_t outs;          /* results that it stores: `out`, and from 1 on result[] */
+    uint64_t region;        /* where the region of the kernel's protocol begins */
+    uint64_t stride;        /* bytes by which what a launch of odd epoch uses lies further on; see flow.inc */
+    uint64_t room;          /* bytes of one slot */
     volatile uint32_t *done;
     volatile uint32_t *noticed; /* mapped host memory */
     void *window[TUTTI_MAX_GPUS];
     uint64_t begin[TUTTI_MAX_GPUS]; /* SEGMENTS: first element of each rank's segment in `in`, and its elements. Kernels
-                                       that move data: address of what goes to each rank, and its bytes */
+                                       that move data: address of what goes to each rank, and its bytes. Leaders:
+                                       address and number of each contribution of theirs */
     uint64_t n[TUTTI_MAX_GPUS];
     uint64_t slice;                   /* elements of a rank's slice, where there are slices. Kernels that move data:
                                          bytes of a run that are worth a block */
@@ -180,7 +186,7 @@ struct tutti_flow_args {
     uint64_t bytes;
     int (*host_wait)(void *host_wait_with);
     void *host_wait_with;
-    /* Kernels that move data: address of what comes from each rank, and its bytes. */
+    /* Kernels that move data: address of what comes from each rank, and its bytes. Leaders: address of each result. */
     uint64_t result[TUTTI_MAX_GPUS];
     uint64_t result_n[TUTTI_MAX_GPUS];
 };

@@ -16,7 +16,8 @@
 #include "tutti/device/operators.h"
 #include "tutti/device/packet.h"
 
-#define TUTTI_FN static inline
+#define TUTTI_FN    static inline
+#define TUTTI_APART static inline
 #define TUTTI_BODY(name)                                                                                               \
     static void body_##name(const struct tutti_kernel_args *args, unsigned block, const struct tutti_c_pair *pair)
 #define TUTTI_SIZE pair->size

@@ -16,14 +16,20 @@
 #define TUTTI_FLOW_TAKE(name, call, block, epoch, segments)  TUTTI_FLOW_TAKE_(name, call, block, epoch, segments)
 #define TUTTI_FLOW_TAKE_(name, call, block, epoch, segments) step_##name(call, block, epoch, segments, pair)
 #define TUTTI_FLOW_PUSH(packets, part, epoch)                tutti_flow_push(args, packets, pair->size, part, epoch)
-#define TUTTI_FLOW_PUSH_EACH(packets, spans, epoch)          tutti_flow_push_each(args, packets, pair->size, spans, epoch)
+#define TUTTI_FLOW_PUSH_EACH(packets, spans, places, epoch)                                                            \
+    tutti_flow_push_each(packets, pair->size, spans, places, epoch)
 #define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
     tutti_flow_push_segments(args, packets, pair->size, grain, block, epoch)
-#define TUTTI_FLOW_PULL_EACH(packets, spans, epoch) tutti_flow_pull_each(args, packets, pair->size, spans, epoch)
-#define TUTTI_FLOW_RELAY(link)                      tutti_flow_relay(args, pair, link)
-#define TUTTI_FLOW_COMBINE(packets, sum)            tutti_flow_combine(args, packets, pair, sum)
+#define TUTTI_FLOW_PULL_EACH(packets, spans, outs, epoch)                                                              \
+    tutti_flow_pull_each(args, packets, pair->size, spans, outs, epoch)
+#define TUTTI_FLOW_RELAY(link)           tutti_flow_relay(args, pair, link)
+#define TUTTI_FLOW_COMBINE(packets, sum) tutti_flow_combine(args, packets, pair, sum)
 
-enum { TUTTI_FLOW_TILE = 240 * 16 /* bytes combined at once: whole units of both kinds of packets */ };
+enum {
+    TUTTI_FLOW_TILE = 240 * 16, /* bytes combined at once: whole units of both kinds of packets */
+    TUTTI_FLOW_PARTS =
+        TUTTI_MAX_RANKS / TUTTI_MAX_GPUS /* of a tile, one where there are more contributions than GPUs */
+};
 
 TUTTI_FN struct tutti_channel_flags *tutti_flow_channel(const struct tutti_flow_args *args, unsigned rank)
 {
@@ -291,20 +297,23 @@ TUTTI_FN int tutti_flow_unpack(const struct tutti_flow_args *args, enum tutti_pa
 TUTTI_FN void tutti_flow_push(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,
                               struct tutti_span part, uint64_t epoch)
 {
-    for (unsigned i = 0; i + 1 < args->ranks; i++) {
-        const unsigned peer = tutti_flow_peer(args, i);
-        if (tutti_flow_wanted(args, peer).n != 0)
-            tutti_flow_pack(packets, size,
-                            tutti_flow_slot(args, peer, epoch, args->rank) +
-                                tutti_flow_offset(packets, size, part.begin),
-                            (const unsigned char *)args->in + part.begin * size, part.n * size, epoch);
+    for (unsigned l = 0; l < args->locals; l++) {
+        const struct tutti_flow_local local = tutti_flow_local(args, l);
+        for (unsigned i = 0; i < tutti_flow_places(args, l); i++) {
+            const unsigned peer = tutti_flow_peer(args, i);
+            if (tutti_flow_wanted(args, peer).n != 0)
+                tutti_flow_pack(packets, size,
+                                tutti_flow_slot(args, peer, epoch, local.number) +
+                                    tutti_flow_offset(packets, size, part.begin),
+                                local.in + part.begin * size, part.n * size, epoch);
+        }
     }
 }
 
-TUTTI_FN void tutti_flow_push_each(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,
-                                   const struct tutti_flow_spans *spans, uint64_t epoch)
+TUTTI_FN void tutti_flow_push_each(enum tutti_packets packets, unsigned size, const struct tutti_flow_spans *spans,
+                                   unsigned places, uint64_t epoch)
 {
-    for (unsigned i = 0; i + 1 < args->ranks; i++)
+    for (unsigned i = 0; i < places; i++)
         tutti_flow_pack(packets, size, spans[i].packets, spans[i].plain, spans[i].bytes, epoch);
 }
 
@@ -322,12 +331,16 @@ TUTTI_FN void tutti_flow_push_segments(const struct tutti_flow_args *args, enum 
 }
 
 TUTTI_FN int tutti_flow_pull_each(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,
-                                  const struct tutti_flow_spans *spans, uint64_t epoch)
+                                  const struct tutti_flow_spans *spans, unsigned outs, uint64_t epoch)
 {
     int ok = 1;
-    for (unsigned i = 0; ok && i + 1 < args->ranks; i++)
+    for (unsigned i = 0; ok && i + 1 < args->ranks; i++) {
         ok = tutti_flow_unpack(args, packets, size, spans[i].plain, spans[i].packets, spans[i].bytes, epoch,
                                tutti_flow_peer(args, i));
+        for (unsigned o = 1; ok && o < outs && spans[i].bytes > 0; o++)
+            memcpy(tutti_flow_out(args, o) + (spans[i].plain - (unsigned char *)args->out), spans[i].plain,
+                   (size_t)spans[i].bytes);
+    }
     return ok;
 }
 
@@ -338,23 +351,27 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
 static int tutti_flow_combine(const struct tutti_flow_args *args, enum tutti_packets packets,
                               const struct tutti_c_pair *pair, const struct tutti_flow_sum *sum)
 {
-    unsigned char tile[TUTTI_MAX_GPUS][TUTTI_FLOW_TILE] __attribute__((aligned(64)));
+    unsigned char tiles[TUTTI_MAX_GPUS * TUTTI_FLOW_TILE] __attribute__((aligned(64)));
     const unsigned size = pair->size, unit = tutti_unit_data(packets, size);
-    const uint64_t most = TUTTI_FLOW_TILE / unit * unit, bytes = sum->n * size;
+    const uint64_t tile = TUTTI_FLOW_TILE / (args->contributions > TUTTI_MAX_GPUS ? TUTTI_FLOW_PARTS : 1);
+    const uint64_t most = tile / unit * unit, bytes = sum->n * size;
     for (uint64_t at = 0; at < bytes; at += most) {
         const uint64_t some = bytes - at < most ? bytes - at : most;
         const uint64_t wire = tutti_flow_offset(packets, size, at / size);
-        const void *from[TUTTI_MAX_GPUS];
-        void *to[1] = {sum->out ? sum->out + at : tile[args->rank]}; /* the own contribution is read in place */
+        const void *from[TUTTI_MAX_RANKS];
+        void *to[TUTTI_MAX_GPUS] = {tiles + args->number * tile}; /* the own contribution is read in place */
+        const unsigned outs = sum->out ? args->outs : 1;
+        for (unsigned o = 0; sum->out && o < outs; o++)
+            to[o] = tutti_flow_out(args, o) + (sum->out - (unsigned char *)args->out) + at;
         for (unsigned r = 0; r < sum->depth; r++) {
-            from[r] = tile[r];
-            if (r == args->rank)
+            from[r] = tiles + r * tile;
+            if (r == args->number)
                 from[r] = sum->own + at;
-            else if (!tutti_flow_unpack(args, packets, size, tile[r], sum->slots + r * args->room + wire, some,
+            else if (!tutti_flow_unpack(args, packets, size, tiles + r * tile, sum->slots + r * args->room + wire, some,
                                         sum->epoch, r))
                 return 0;
         }
-        reduce(pair, from, sum->depth, to, 1, some / size);
+        reduce(pair, from, sum->depth, to, outs, some / size);
         for (unsigned i = 0; i + 1 < args->ranks; i++) {
             const unsigned peer = tutti_flow_peer(args, i);
             if (sum->receivers == TUTTI_FLOW_PEERS || (sum->receivers == TUTTI_FLOW_ROOT && peer == args->root))

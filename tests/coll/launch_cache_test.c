@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "support/check.h"
 #include "support/threads.h"
+#include "team/deferred_free.h"
 #include "tutti/tutti.h"
 
 enum { RANKS = 3, BUFFERS = 3 * TUTTI_CACHED_LAUNCHES, COUNT = 700, ROUNDS = 600 };
@@ -86,6 +87,25 @@ static void by_turns(struct tutti_team *team, int *in, int *out)
     CHECK(prepared_for(team, out) == 2, "%d launches are kept of two scans in place", prepared_for(team, out));
 }
 
+/* While communicators with a stream live, launches that are kept serve, and others are made afresh. */
+static void held(struct tutti_node *node, struct tutti_team *team, int *kept, int *fresh, int *out)
+{
+    enum { TURNS = 5 };
+    const uint64_t before = tutti_coll_of(team)->launches_held;
+    once(team, kept, out, COUNT, 1);
+    once(team, kept, out, COUNT, 2);
+    const int was = prepared_for(team, fresh);
+    tutti_deferred_free_hold(node);
+    for (int round = 0; round < TURNS; round++) {
+        once(team, kept, out, COUNT, round);
+        once(team, fresh, out, COUNT - 1, round);
+    }
+    CHECK(tutti_coll_of(team)->launches_held == before + TURNS, "%llu of %d launches were kept ones",
+          (unsigned long long)(tutti_coll_of(team)->launches_held - before), TURNS);
+    CHECK(prepared_for(team, fresh) == was, "a launch was made ready while streams live");
+    tutti_deferred_free_release(node);
+}
+
 static int rank_main(struct tutti_transport *transport, void *with)
 {
     unsigned seed = *(unsigned *)with;
@@ -118,6 +138,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
         prepared += tutti_coll_of(team)->launch_cache[i].prepared != NULL;
     CHECK(prepared > 0, "none is kept at the end");
     by_turns(team, last, out);
+    held(node, team, buffer[0], buffer[1], out);
     transport->ops->barrier(transport);
     tutti_team_free(team);
     for (int b = 0; b < BUFFERS; b++)

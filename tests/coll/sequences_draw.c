@@ -49,30 +49,40 @@ static const struct {
     const char *section;
     int algorithms;
     const char *name[10];
+    int leaders; /* rows for ranks that share GPUs */
+    const char *leader[7];
 } choices[] = {
     {"allreduce",
      10,
      {"ll", "ll128", "twoshot_ll128", "pipeline", "copies", "direct", "oneshot", "twoshot", "pipeline",
-      "twoshot_ll128"}},
-    {"reduce", 7, {"ll", "ll128", "twoshot_ll128", "chain", "chain_ll128", "direct", "chain"}},
-    {"reduce_scatter", 5, {"ll", "ll128", "pipeline", "direct", "pipeline"}},
-    {"scan", 3, {"ll", "ll128", "direct"}},
+      "twoshot_ll128"},
+     7,
+     {"leader_ll", "leader_ll128", "leader_twoshot_ll128", "leader_pipeline", "leader", "leader_oneshot",
+      "leader_twoshot"}},
+    {"reduce",
+     7,
+     {"ll", "ll128", "twoshot_ll128", "chain", "chain_ll128", "direct", "chain"},
+     4,
+     {"leader_ll", "leader_ll128", "leader_twoshot_ll128", "leader"}},
+    {"reduce_scatter", 5, {"ll", "ll128", "pipeline", "direct", "pipeline"}, 1, {"leader"}},
+    {"scan", 3, {"ll", "ll128", "direct"}, 1, {"leader"}},
 };
 
-/* One section: an algorithm alone, or several by size. */
+/* One section: an algorithm alone, or several by size; each beside one for leaders, of which one can run. */
 static size_t draw_section(uint64_t *dice, int s, const char *suffix, char *text, size_t size)
 {
     unsigned least = 0, parts = below(dice, 2) ? 1 : 2 + below(dice, 3);
     size_t at = (size_t)snprintf(text, size, "%s%s:", choices[s].section, suffix);
     for (unsigned i = 0; i < parts; i++) {
         const char *name = choices[s].name[below(dice, (unsigned)choices[s].algorithms)];
+        const char *leader = choices[s].leader[below(dice, (unsigned)choices[s].leaders)];
         unsigned most = least + (1u << (5 + below(dice, 12)));
         if (below(dice, 64) == 0)
             name = "staged";
         if (i + 1 < parts)
-            at += (size_t)snprintf(text + at, size - at, " %u-%u@%s", least, most, name);
+            at += (size_t)snprintf(text + at, size - at, " %u-%u@%s %u-%u@%s", least, most, name, least, most, leader);
         else
-            at += (size_t)snprintf(text + at, size - at, " *@%s", name);
+            at += (size_t)snprintf(text + at, size - at, " *@%s *@%s", name, leader);
         least = most + 1;
     }
     at += (size_t)snprintf(text + at, size - at, " ");

@@ -49,6 +49,16 @@ if(TUTTI_GPU_COUNT EQUAL 1)
 endif()
 gpu_test(matrix-leader mpi-matrix ${shared} ARGS 3000
          ENV TUTTI_RULES=allreduce:*@leader TUTTI_TEST_EXPECT=accelerated|leader)
+if(TUTTI_GPU_COUNT GREATER 1)
+  foreach(algorithm leader_ll leader_ll128 leader_twoshot_ll128 leader_pipeline)
+    gpu_test(matrix-${algorithm} mpi-matrix ${shared} ARGS 1500
+             ENV TUTTI_RULES=allreduce:*@${algorithm} TUTTI_TEST_EXPECT=accelerated|${algorithm})
+  endforeach()
+  gpu_test(reductions-leaders mpi-reductions ${shared} ARGS 1500
+           ENV TUTTI_TEST_EXPECT=accelerated
+               "TUTTI_RULES=allreduce:0-4k@leader_ll128,*@leader_pipeline reduce:0-1k@leader_ll,1k-8k@leader_ll128,*@leader_twoshot_ll128")
+  gpu_test(bits-leaders mpi-bits ${shared})
+endif()
 gpu_test(matrix-default mpi-matrix ${gpu_ranks} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 foreach(ranks RANGE 1 ${TUTTI_GPU_COUNT})
   gpu_test(reductions-${ranks} mpi-reductions ${ranks} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)

@@ -19,6 +19,8 @@
 
 #include "kernels/families.inc"
 
+#include "kernels/words.inc"
+
 enum { RANKS = 5, MOST = 2000 };
 
 /* Half precision is accumulated in float. */
@@ -170,6 +172,81 @@ static void words_of_bits(void **state)
     assert_int_equal(pairs, 8 * 3);
 }
 
+#define WORDS(TYPE, FAMILY)                                                                                            \
+    static void words_##TYPE##_##FAMILY(const uint32_t in[], unsigned ranks, struct tutti_sense sense, uint32_t *out)  \
+    {                                                                                                                  \
+        const struct TUTTI_SENSE_##FAMILY told = TOLD(TUTTI_SENSE_##FAMILY, sense);                                    \
+        uint32_t a = tutti_word_enter_##TYPE##_##FAMILY(in[0], told);                                                  \
+        for (unsigned r = 1; r < ranks; r++)                                                                           \
+            a = tutti_word_fold_##TYPE##_##FAMILY(a, tutti_word_enter_##TYPE##_##FAMILY(in[r], told), told);           \
+        *out = tutti_word_leave_##TYPE##_##FAMILY(a, told);                                                            \
+    }
+TUTTI_WORDS(WORDS)
+
+static const struct {
+    int type;
+    const char *family;
+    void (*reduce)(const uint32_t in[], unsigned ranks, struct tutti_sense sense, uint32_t *out);
+} words[] = {
+#define WORDS_ROW(TYPE, FAMILY) {TUTTI_TYPE_##TYPE, #FAMILY, words_##TYPE##_##FAMILY},
+    TUTTI_WORDS(WORDS_ROW)};
+enum { WORDS = sizeof words / sizeof *words, VALUES = 1 << 16 };
+
+/* Two ranks with all pairs of bytes, in another place of the word each; then some with any values. */
+static void words_fill(uint64_t *random, int type, unsigned ranks, unsigned char values[RANKS][4 * VALUES])
+{
+    if (ranks > 2) {
+        for (unsigned r = 0; r < ranks; r++)
+            exact_fill(random, type, values[r], 4 * VALUES / tutti_type_size(type));
+        return;
+    }
+    for (size_t i = 0; i < VALUES; i++) {
+        for (size_t place = 0; place < 4; place++) {
+            const size_t pair = (i * 5 + place * 20011) % VALUES;
+            values[0][4 * i + place] = (unsigned char)pair;
+            values[1][4 * i + place] = (unsigned char)(pair >> 8);
+        }
+    }
+}
+
+static void words_of_small_integers(void **state)
+{
+    (void)state;
+    static unsigned char values[RANKS][4 * VALUES];
+    uint64_t random = exact_seed();
+    int pairs = 0;
+    for (int i = 0; i < TUTTI_TYPES * TUTTI_OPS * 2; i++) {
+        const int type = i / 2 / TUTTI_OPS, op = i / 2 % TUTTI_OPS;
+        const unsigned ranks = i % 2 ? RANKS : 2;
+        const struct tutti_served served = tutti_kernel_served(type, op);
+        int row = 0;
+        while (row < WORDS && (words[row].type != served.type || strcmp(words[row].family, served.family) != 0))
+            row++;
+        if (served.type == TUTTI_TYPE_NONE || row == WORDS)
+            continue;
+        pairs++;
+        words_fill(&random, type, ranks, values);
+        for (size_t w = 0; w < VALUES; w++) {
+            const size_t size = tutti_type_size(type);
+            unsigned char wanted[4];
+            uint32_t in[RANKS], got;
+            for (unsigned r = 0; r < ranks; r++)
+                memcpy(&in[r], values[r] + 4 * w, 4);
+            for (size_t e = 0; e < 4 / size; e++) {
+                const void *one[RANKS];
+                for (unsigned r = 0; r < ranks; r++)
+                    one[r] = values[r] + 4 * w + e * size;
+                exact_reduce(type, op, ranks, one, wanted + e * size);
+            }
+            words[row].reduce(in, ranks, served.sense, &got);
+            if (memcmp(&got, wanted, 4) != 0)
+                fail_msg("%s %s in words, %u ranks, is wrong in word %zu", tutti_type_name(type), tutti_op_name(op),
+                         ranks, w);
+        }
+    }
+    assert_int_equal(pairs, 2 * 4 * 7); /* 4 types, of which each has all operators but the bitwise ones */
+}
+
 /* Every type of a family goes into one image, the images follow each other from 0 on. */
 static void images(void **state)
 {
@@ -195,6 +272,6 @@ int main(void)
 {
     exact_seed();
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_pair), cmocka_unit_test(words_of_bits),
-                                       cmocka_unit_test(images)};
+                                       cmocka_unit_test(words_of_small_integers), cmocka_unit_test(images)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@ static void share(struct tutti_team *team, const struct tutti_call *call, struct
         mine->out = mine->in;
     else
         tutti_team_share(team, call->out, &mine->out);
+    mine->out.near = (uint32_t)call->near;
     if (!mine->out.shared) /* one word has the answer */
         mine->in.shared = 0;
 }

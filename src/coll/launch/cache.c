@@ -23,16 +23,24 @@ static int same(const struct tutti_cached_launch *entry, const struct tutti_laun
            memcmp(&entry->flow, flow, sizeof *flow) == 0;
 }
 
+static struct tutti_cached_launch *place_found(struct tutti_coll_state *state, const struct tutti_launch *launch)
+{
+    for (int i = 0; i < (state->launch_cache ? TUTTI_CACHED_LAUNCHES : 0); i++) {
+        if (same(&state->launch_cache[i], launch))
+            return &state->launch_cache[i];
+    }
+    return NULL;
+}
+
 /* The place of this launch: its own, or the one that it replaces. */
 static struct tutti_cached_launch *place_of(struct tutti_coll_state *state, const struct tutti_launch *launch)
 {
-    struct tutti_cached_launch *spare = NULL;
-    for (int i = 0; i < TUTTI_CACHED_LAUNCHES; i++) {
-        struct tutti_cached_launch *entry = &state->launch_cache[i];
-        if (same(entry, launch))
-            return entry;
-        if (entry->calls == 0 && !spare)
-            spare = entry;
+    struct tutti_cached_launch *spare = NULL, *const found = place_found(state, launch);
+    if (found)
+        return found;
+    for (int i = 0; i < TUTTI_CACHED_LAUNCHES && !spare; i++) {
+        if (state->launch_cache[i].calls == 0)
+            spare = &state->launch_cache[i];
     }
     /* Single launches do not replace launches that repeat: all entries grow older, and the first one that is as new
      * as a launch that has just occurred is replaced. */
@@ -51,12 +59,27 @@ static struct tutti_cached_launch *place_of(struct tutti_coll_state *state, cons
     return spare;
 }
 
+/* To make one ready, or to free one, may wait for what runs, as kernels in stream order may for long
+ * (team/deferred_free.h): while communicators with a stream live, what is ready serves, and nothing changes. */
+static int launch_held(struct tutti_team *team, const struct tutti_launch *launch)
+{
+    const struct tutti_cached_launch *entry = place_found(tutti_coll_of(team), launch);
+    const int status =
+        entry && entry->prepared ? team->device->launch.kept(team->stream, entry->prepared) : TUTTI_ERR_UNAVAILABLE;
+    if (status != TUTTI_ERR_UNAVAILABLE) {
+        tutti_coll_of(team)->launches_held++;
+        return status;
+    }
+    return team->device->launch.kernel(team->stream, launch);
+}
+
 int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *launch)
 {
     struct tutti_coll_state *state = tutti_coll_of(team);
-    /* Preparing a launch may wait for running kernels, for a long time in stream order: see team/deferred_free.h. */
-    if (!team->device->launch.keep || state->cache_off || tutti_deferred_free_held(team->node))
+    if (!team->device->launch.keep || state->cache_off)
         return team->device->launch.kernel(team->stream, launch);
+    if (tutti_deferred_free_held(team->node))
+        return launch_held(team, launch);
     if (!state->launch_cache) {
         state->launch_cache = calloc(TUTTI_CACHED_LAUNCHES, sizeof *state->launch_cache);
         tutti_coll_keeps(team);

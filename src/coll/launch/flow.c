@@ -15,6 +15,18 @@ int tutti_flow_can(const struct tutti_team *team)
     return team->gpus == team->size;
 }
 
+int tutti_flow_leaders_can(const struct tutti_team *team)
+{
+    int of[TUTTI_MAX_GPUS] = {0}, most = 0;
+    if (team->gpus < 2 || team->gpus == team->size)
+        return 0;
+    for (int r = 0; r < team->size; r++) {
+        const int n = ++of[team->gpu_of[r]];
+        most = n > most ? n : most;
+    }
+    return most <= TUTTI_MAX_GPUS;
+}
+
 int tutti_flow_segments(const struct tutti_call *call)
 {
     return tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS;
@@ -64,6 +76,10 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, str
         .rank = (uint32_t)team->rank,
         .root = (uint32_t)call->root,
         .over = call->in == call->out,
+        .contributions = (uint32_t)team->size,
+        .number = (uint32_t)team->rank,
+        .locals = 1,
+        .outs = 1,
         .shape = (uint32_t)tutti_shape_of(call),
         .bytes = team->channel_bytes,
         .packets = packets.begin,
@@ -84,11 +100,42 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, str
     memcpy(args->window, team->window, sizeof args->window);
 }
 
+/* The launch's part of a call of leaders, as piece(). */
+static void piece_of_locals(const struct tutti_team *team, const struct tutti_call *call,
+                            const struct tutti_locals *locals, struct tutti_flow_args *args, size_t at)
+{
+    const size_t offset = at * tutti_type_size(call->type);
+    args->ranks = (uint32_t)team->gpus;
+    args->rank = (uint32_t)team->gpu_index;
+    args->root = (uint32_t)team->gpu_of[call->root];
+    args->number = (uint32_t)locals->rank[0];
+    args->locals = (uint32_t)locals->n;
+    args->in = (const char *)locals->in[0] + offset;
+    args->out = NULL;
+    args->outs = 0;
+    for (int l = 0; l < locals->n; l++) {
+        args->begin[l] = (uint64_t)(uintptr_t)locals->in[l] + offset;
+        args->n[l] = (uint64_t)locals->rank[l];
+        if (args->shape == TUTTI_SHAPE_ROOT && locals->rank[l] != call->root)
+            continue;
+        if (args->outs == 0)
+            args->out = (char *)locals->out[l] + offset;
+        args->result[args->outs++] = (uint64_t)(uintptr_t)locals->out[l] + offset;
+    }
+    if (args->outs == 0) /* another GPU's rank gets the result */
+        args->outs = 1;
+}
+
 /* The launch's part of the call: `n` elements from `at` on, of the contribution or of every segment. */
-static void piece(const struct tutti_team *team, const struct tutti_call *call, struct tutti_flow_args *args, size_t at,
-                  size_t n)
+static void piece(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
+                  struct tutti_flow_args *args, size_t at, size_t n)
 {
     size_t size = tutti_type_size(call->type), begins = 0;
+    if (locals) {
+        args->count = n;
+        piece_of_locals(team, call, locals, args, at);
+        return;
+    }
     args->in = call->in;
     args->out = (char *)call->out + at * size;
     args->count = n;
@@ -126,8 +173,8 @@ int tutti_flow_early(struct tutti_team *team, const struct tutti_stream *stream,
     return may;
 }
 
-static int launch_all(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
-                      uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
+static int launch_all(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
+                      struct tutti_stream *stream, uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
     struct tutti_flow_args args;
     struct tutti_flow flow = {.most = 0};
@@ -140,7 +187,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, st
     const size_t most = flow.most;
     for (size_t at = 0; (at == 0 || at < longest) && status == TUTTI_OK; at += most) {
         size_t n = longest - at < most ? longest - at : most;
-        piece(team, call, &args, at, n);
+        piece(team, call, locals, &args, at, n);
         shape(team, call, n, &flow);
         args.slice = flow.slice;
         const struct tutti_region region = tutti_channel_region(team, flow.region);
@@ -191,7 +238,7 @@ static int launch_apart(struct tutti_team *team, const struct tutti_call *call, 
     void *const spare = tutti_coll_of(team)->spare[tutti_coll_of(team)->spares - 1];
     apart.in = spare;
     status = team->device->stream.copy(stream, spare, call->in, bytes);
-    return status == TUTTI_OK ? launch_all(team, &apart, stream, launch_number, notice, shape) : status;
+    return status == TUTTI_OK ? launch_all(team, &apart, NULL, stream, launch_number, notice, shape) : status;
 }
 
 static int put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
@@ -200,7 +247,7 @@ static int put(struct tutti_team *team, const struct tutti_call *call, struct tu
     if (stream == team->stream)
         tutti_team_mail_leave(team); /* or the launch would wait for it */
     int status = overlaps(team, call) ? launch_apart(team, call, stream, launch_number, notice, shape)
-                                      : launch_all(team, call, stream, launch_number, notice, shape);
+                                      : launch_all(team, call, NULL, stream, launch_number, notice, shape);
     return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
 }
 
@@ -227,6 +274,15 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti
     tutti_waiting_begin(team);
     tutti_flow_number(team);
     return tutti_flow_finish(team, put(team, call, team->stream, 0, tutti_flow_notice(call), shape));
+}
+
+int tutti_flow_run_locals(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
+                          tutti_flow_shape *shape)
+{
+    tutti_waiting_begin(team);
+    tutti_flow_number(team);
+    int status = launch_all(team, call, locals, team->stream, 0, tutti_flow_notice(call), shape);
+    return tutti_flow_finish(team, status == TUTTI_OK ? status : tutti_team_break(team, status));
 }
 
 uint32_t tutti_flow_notice(const struct tutti_call *call)

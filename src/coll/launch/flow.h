@@ -23,6 +23,9 @@ typedef void tutti_flow_shape(const struct tutti_team *team, const struct tutti_
 
 /* 1 if flow kernels can run on this team: one rank a GPU. */
 int tutti_flow_can(const struct tutti_team *team);
+/* 1 if leaders can take part in them for the ranks of their GPUs: several GPUs, one of them with two ranks or more,
+ * none with more than TUTTI_MAX_GPUS. */
+int tutti_flow_leaders_can(const struct tutti_team *team);
 /* 1 for the collectives with segments. */
 int tutti_flow_segments(const struct tutti_call *call);
 /* The call as a sequence of launches into `stream`. launch_number: stored in the team's done word by the last one;
@@ -31,6 +34,12 @@ int tutti_flow_put(struct tutti_team *team, const struct tutti_call *call, struc
                    uint32_t launch_number, tutti_flow_shape *shape);
 /* The same on the team's stream, waiting for the end. */
 int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape);
+/* The same, by the leaders alone: an allreduce or a reduce with the contributions and results of their GPU's ranks, of
+ * which call->near holds for all. */
+int tutti_flow_run_locals(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
+                          tutti_flow_shape *shape);
+/* Collective: the run of a row for leaders, whose kernel is launched as `shape` says. */
+int tutti_leader_flow(struct tutti_team *team, const struct tutti_call *call, int *fits, tutti_flow_shape *shape);
 /* Local, before this rank arrives at the call: takes the scratch that the call may need. Later the device may have
  * to wait for other threads' kernels, and those for this rank. A failure occurs again in the run. */
 void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call);
@@ -55,6 +64,27 @@ unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t e
 
 /* `blocks`, or fewer if `bytes` have no room for `pieces` pieces of `least` bytes for each of them. */
 unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks);
+
+/* The row leader_name of an algorithm that leaders run too; ready: the algorithm's own condition of a team. */
+#define TUTTI_LEADER_ROW(what, kernel, on, ready)                                                                      \
+    static int leader_##what##_can(const struct tutti_team *team, const struct tutti_call *call)                       \
+    {                                                                                                                  \
+        (void)call;                                                                                                    \
+        return tutti_flow_leaders_can(team) && (ready);                                                                \
+    }                                                                                                                  \
+    static int leader_##what##_run(struct tutti_team *team, const struct tutti_call *call, int *fits)                  \
+    {                                                                                                                  \
+        return tutti_leader_flow(team, call, fits, what##_shape);                                                      \
+    }                                                                                                                  \
+    const struct tutti_algorithm tutti_reduce_leader_##what = {                                                        \
+        .name = "leader_" #what,                                                                                       \
+        .collectives = (on),                                                                                           \
+        .kernels = TUTTI_LAUNCHES(kernel),                                                                             \
+        .maps_buffers = 1,                                                                                             \
+        .waits_for_peers = 1,                                                                                          \
+        .can = leader_##what##_can,                                                                                    \
+        .run = leader_##what##_run,                                                                                    \
+    };
 
 /* name_run() and name_enqueue() of a row that is nothing but its name_shape(). */
 #define TUTTI_FLOW_ROW(name)                                                                                           \

@@ -4,7 +4,24 @@
 #include "coll/launch/flow.h"
 #include "core/types.h"
 
-enum { PART_LEAST = 2048, CHUNK_LEAST = 32 << 10, CHUNK_MOST = 64 << 10, ROUNDS = 32, BLOCKS_MOST = 128 };
+enum {
+    PART_LEAST = 2048,
+    GRAIN = 4096,
+    CHUNK_LEAST = 32 << 10,
+    CHUNK_MOST = 192 << 10,
+    MARK_BYTES = 5600, /* what a block sends in the 2 us that a chunk's mark waits for acknowledgements */
+    BLOCKS_MOST = 128
+};
+
+/* The time for `part` bytes of a block: each chunk costs MARK_BYTES besides its own, and each rank but the first starts
+ * a chunk later than the one before. It is least where the square of a chunk is part * MARK_BYTES / (ranks - 1). */
+static size_t chain_chunk(size_t part, size_t later)
+{
+    size_t chunk = CHUNK_LEAST;
+    while (chunk < CHUNK_MOST && chunk * chunk * later < part * MARK_BYTES)
+        chunk += GRAIN;
+    return chunk;
+}
 
 static int chain_can(const struct tutti_team *team, const struct tutti_call *call)
 {
@@ -21,9 +38,7 @@ static void chain_shape(const struct tutti_team *team, const struct tutti_call *
     flow->blocks = tutti_flow_blocks(team, elements * size, PART_LEAST, BLOCKS_MOST);
     flow->blocks = tutti_flow_blocks_in(bytes, flow->depth * 2, PART_LEAST, flow->blocks);
     flow->room = bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
-    /* Each rank starts a chunk later than its predecessor: with few large chunks the start takes long. */
-    size_t wanted = elements * size / flow->blocks / ROUNDS / 256 * 256;
-    wanted = wanted < CHUNK_LEAST ? CHUNK_LEAST : wanted > CHUNK_MOST ? CHUNK_MOST : wanted;
+    const size_t wanted = chain_chunk(elements * size / flow->blocks, (size_t)team->size - 1);
     if (flow->room > wanted)
         flow->room = wanted;
     flow->chunk = flow->room / size;

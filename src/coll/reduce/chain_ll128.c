@@ -10,9 +10,9 @@ enum {
     THREADS = 512,
     BLOCKS_MOST = 128,
     BLOCKS_FEWER = 64,
-    DEPTH = 4,
-    ROUND = 2
-}; /* ROUND: groups a warp */
+    DEPTH = 2, /* a receiver returns the places of a round while the next one comes */
+    ROUND = 6  /* groups a warp: some microsecond is lost at the end of a round, in which the block's threads meet */
+};
 
 static int chain_ll128_can(const struct tutti_team *team, const struct tutti_call *call)
 {

@@ -1,15 +1,19 @@
 /* leader: of the ranks that share a GPU one launches, over all their buffers. Contexts of several processes on one
  * GPU take turns, so two kernels there that wait for each other would hang. With several GPUs the leaders continue
- * among themselves: as in `direct` over all mapped buffers, or, for allreduce, through their windows as in `oneshot`
- * and `twoshot`. Contributions are all ranks' in every case, so the order of ranks stays. Memory that cannot be
- * mapped passes through its rank's own channel in pieces. */
-#include "coll/algorithm.h"
+ * among themselves: as in `direct` over all mapped buffers, through their windows as in `oneshot` and `twoshot`, or by
+ * flow kernels (the rows that TUTTI_LEADER_ROW makes beside their algorithms). Contributions are all ranks' in every
+ * case, so the order of ranks stays. Memory that cannot be mapped passes through its rank's own channel in pieces. */
+#include "coll/launch/flow.h"
 #include "core/phases.h"
 #include "core/status.h"
 #include "core/types.h"
 
-/* Functions of leaders of several GPUs on the contributions of one GPU. */
-typedef int locals_run(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
+/* How leaders of several GPUs run a call over the contributions of one GPU each: by windows, or by flow kernels.
+ * Neither: there is one GPU. */
+struct leader_way {
+    int (*windows)(struct tutti_team *team, const struct tutti_locals *locals, size_t count, int type, int op);
+    tutti_flow_shape *flow;
+};
 
 static int leader_can(const struct tutti_team *team, const struct tutti_call *call)
 {
@@ -31,10 +35,28 @@ static uint64_t members(const struct tutti_team *team)
     return mask;
 }
 
-/* One GPU's work, over buffers that the leader can reach; in and out are indexed by rank. run NULL: the only GPU. */
-static int lead(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[], locals_run *run)
+/* 1 where all results of this GPU are near (struct tutti_call); shared: ranks besides the leader get theirs where they
+ * have shared them, else in their channels, which are. */
+static int lead_near(const struct tutti_team *team, const struct tutti_call *call, int shared)
 {
-    if (!run)
+    int near = 1;
+    for (int r = 0; r < team->size; r++) {
+        if (team->gpu_of[r] != team->gpu_index || tutti_result_of(call, r, team->size).count == 0)
+            continue;
+        if (r == team->rank)
+            near &= call->near;
+        else if (shared)
+            near &= tutti_team_shares(team, r)->out.near == 1;
+    }
+    return near;
+}
+
+/* One GPU's work, over buffers that the leader can reach; in and out are indexed by rank. shared: see lead_near(). */
+static int lead(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[],
+                struct leader_way way, int shared)
+{
+    struct tutti_call by_flow = *call;
+    if (!way.windows && !way.flow)
         return tutti_direct_mapped(team, call, in, out);
     struct tutti_locals locals = {.n = 0};
     for (int r = 0; r < team->size; r++) {
@@ -44,7 +66,9 @@ static int lead(struct tutti_team *team, const struct tutti_call *call, const vo
         locals.in[locals.n] = in[r];
         locals.out[locals.n++] = out[r];
     }
-    return run(team, &locals, call->count, call->type, call->op);
+    by_flow.near = lead_near(team, call, shared);
+    return way.flow ? tutti_flow_run_locals(team, &by_flow, &locals, way.flow)
+                    : way.windows(team, &locals, call->count, call->type, call->op);
 }
 
 /* Elements [at, at + count) of the contribution as a call of its own. *from: position of its part of rank's result
@@ -78,7 +102,7 @@ static void cut_out(const struct tutti_team *team, const struct tutti_call *call
 /* Each rank copies a piece into its own channel, the leader works there, each rank copies its part of the result
  * out. The leader's own buffers are used in place: on a single GPU it is rank 0, whose part of a reduce-scatter lies
  * where it was read, also in place. */
-static int by_pieces(struct tutti_team *team, const struct tutti_call *call, locals_run *run)
+static int by_pieces(struct tutti_team *team, const struct tutti_call *call, struct leader_way way)
 {
     size_t size = tutti_type_size(call->type), most = tutti_channel_half(team) / size;
     size_t in_at = tutti_channel_data(team, 0), out_at = tutti_channel_data(team, 1);
@@ -101,7 +125,7 @@ static int by_pieces(struct tutti_team *team, const struct tutti_call *call, loc
                 in[r] = r == team->rank ? mine : (char *)team->scratch_of[r] + in_at;
                 out[r] = r == team->rank ? result : (char *)team->scratch_of[r] + out_at;
             }
-            status = lead(team, &cut.call, in, out, run);
+            status = lead(team, &cut.call, in, out, way, 0);
         }
         tutti_phase(team->leader ? TUTTI_PHASE_HANDOUT : TUTTI_PHASE_LEADER);
         if (status == TUTTI_OK)
@@ -120,10 +144,11 @@ static int leader_run(struct tutti_team *team, const struct tutti_call *call, in
     *fits = mapped || team->gpus == 1;
     if (status != TUTTI_OK || !*fits)
         return status;
-    return mapped ? tutti_direct_shared(team, call, in, out, mapped) : by_pieces(team, call, NULL);
+    return mapped ? tutti_direct_shared(team, call, in, out, mapped)
+                  : by_pieces(team, call, (struct leader_way){.flow = NULL});
 }
 
-static int leader_windows_run(struct tutti_team *team, const struct tutti_call *call, int *fits, locals_run *run)
+static int leaders_run(struct tutti_team *team, const struct tutti_call *call, int *fits, struct leader_way way)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
@@ -132,24 +157,29 @@ static int leader_windows_run(struct tutti_team *team, const struct tutti_call *
     if (status != TUTTI_OK)
         return status;
     if (!mapped)
-        return by_pieces(team, call, run);
+        return by_pieces(team, call, way);
     if (!team->leader) {
         tutti_phase(TUTTI_PHASE_LEADER);
         return tutti_team_await_done(team, UINT64_C(1) << team->leader_of[team->gpu_index]);
     }
-    status = lead(team, call, in, out, run);
+    status = lead(team, call, in, out, way, 1);
     tutti_team_done(team, status);
     return status;
 }
 
 static int leader_oneshot_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
-    return leader_windows_run(team, call, fits, tutti_oneshot_locals);
+    return leaders_run(team, call, fits, (struct leader_way){.windows = tutti_oneshot_locals});
 }
 
 static int leader_twoshot_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
-    return leader_windows_run(team, call, fits, tutti_twoshot_locals);
+    return leaders_run(team, call, fits, (struct leader_way){.windows = tutti_twoshot_locals});
+}
+
+int tutti_leader_flow(struct tutti_team *team, const struct tutti_call *call, int *fits, tutti_flow_shape *shape)
+{
+    return leaders_run(team, call, fits, (struct leader_way){.flow = shape});
 }
 
 const struct tutti_algorithm tutti_reduce_leader = {

@@ -1,4 +1,5 @@
 /* ll: one exchange of packets that carry their flags; the least time from launch to end, twice the bytes. */
+#include "coll/launch/flow.h"
 #include "coll/launch/linger.h"
 #include "core/types.h"
 
@@ -25,13 +26,15 @@ static void ll_shape(const struct tutti_team *team, const struct tutti_call *cal
     flow->most = flow->room / 1024 * (512 / size);
     if (units < THREADS)
         flow->threads = units <= 32 ? 32 : (unsigned)(units + 31) / 32 * 32;
-    size_t peers = team->size > 1 ? (size_t)team->size - 1 : 1, warps = peers < WARPS_MOST ? peers : WARPS_MOST;
+    size_t peers = team->gpus > 1 ? (size_t)team->gpus - 1 : 1, warps = peers < WARPS_MOST ? peers : WARPS_MOST;
     if (tutti_flow_segments(call) && flow->threads < warps * 32) /* a warp for each peer: they are packed for at once */
         flow->threads = (unsigned)warps * 32;
     flow->blocks = tutti_flow_blocks(team, units, THREADS, BLOCKS_MOST);
 }
 
 TUTTI_FLOW_ROW_SMALL(ll)
+
+TUTTI_LEADER_ROW(ll, LL, TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE), 1)
 
 int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_number)
 {

@@ -1,4 +1,5 @@
 /* ll128: one exchange of lines of 128 bytes that carry their flags. */
+#include "coll/launch/flow.h"
 #include "coll/launch/linger.h"
 #include "core/types.h"
 
@@ -25,6 +26,8 @@ static void ll128_shape(const struct tutti_team *team, const struct tutti_call *
 }
 
 TUTTI_FLOW_ROW_SMALL(ll128)
+
+TUTTI_LEADER_ROW(ll128, LL128, TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE), team->lines)
 
 const struct tutti_algorithm tutti_reduce_ll128 = {
     .name = "ll128",

@@ -23,15 +23,15 @@ static int pipeline_can(const struct tutti_team *team, const struct tutti_call *
 static void pipeline_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                            struct tutti_flow *flow)
 {
-    size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, grain = 256 / size;
-    size_t slice = tutti_flow_segments(call) ? elements : (elements + ranks - 1) / ranks;
+    size_t size = tutti_type_size(call->type), gpus = (size_t)team->gpus, grain = 256 / size;
+    size_t slice = tutti_flow_segments(call) ? elements : (elements + gpus - 1) / gpus;
     const size_t set = tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride; /* bytes of each of the DEPTH sets */
     *flow = (struct tutti_flow){
         .kernel = TUTTI_KERNEL_PIPELINE, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2, .tells = 1};
     flow->slice = (slice + grain - 1) / grain * grain;
     flow->depth = DEPTH;
     flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
-    size_t slots = 2 * (ranks > 1 ? ranks - 1 : 1);
+    size_t slots = (size_t)team->size > gpus ? (size_t)team->size + gpus : 2 * (gpus > 1 ? gpus - 1 : 1);
     flow->blocks = tutti_flow_blocks_in(set, slots, CHUNK_LEAST, flow->blocks);
     slots *= flow->blocks;
     flow->room = set / slots / 256 * 256;
@@ -48,6 +48,8 @@ static void pipeline_shape(const struct tutti_team *team, const struct tutti_cal
 }
 
 TUTTI_FLOW_ROW(pipeline)
+
+TUTTI_LEADER_ROW(pipeline, PIPELINE, TUTTI_ON(ALLREDUCE), 1)
 
 const struct tutti_algorithm tutti_reduce_pipeline = {
     .name = "pipeline",

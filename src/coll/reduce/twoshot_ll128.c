@@ -13,18 +13,21 @@ static int twoshot_ll128_can(const struct tutti_team *team, const struct tutti_c
 static void twoshot_ll128_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                                 struct tutti_flow *flow)
 {
-    size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, data = size == 16 ? 112 : 120;
+    size_t size = tutti_type_size(call->type), gpus = (size_t)team->gpus, data = size == 16 ? 112 : 120;
     size_t grain = GROUP * data / size; /* elements of a warp's work */
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_TWOSHOT_LL128, .region = TUTTI_REGION_LINES, .threads = 128};
-    flow->room = tutti_channel_region(team, flow->region).each / 2 / ranks / (GROUP * LINE) * (GROUP * LINE);
-    flow->most = flow->room / (GROUP * LINE) * grain * ranks;
-    flow->slice = ((elements + ranks - 1) / ranks + grain - 1) / grain * grain;
+    flow->room =
+        tutti_channel_region(team, flow->region).each / ((size_t)team->size + gpus) / (GROUP * LINE) * (GROUP * LINE);
+    flow->most = flow->room / (GROUP * LINE) * grain * gpus;
+    flow->slice = ((elements + gpus - 1) / gpus + grain - 1) / grain * grain;
     if (flow->slice / grain > BLOCKS_FEW * 128 / 32)
         flow->threads = 512;
     flow->blocks = tutti_flow_blocks(team, flow->slice / grain, flow->threads / 32, BLOCKS_MOST);
 }
 
 TUTTI_FLOW_ROW(twoshot_ll128)
+
+TUTTI_LEADER_ROW(twoshot_ll128, TWOSHOT_LL128, TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE), team->lines)
 
 const struct tutti_algorithm tutti_reduce_twoshot_ll128 = {
     .name = "twoshot_ll128",

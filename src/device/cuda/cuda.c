@@ -202,18 +202,19 @@ static unsigned cuda_resident(int gpu)
     return blocks < 1 ? 1 : (unsigned)blocks;
 }
 
-/* Rows of leaders can run only where ranks share GPUs, the others only where they do not. */
+/* Rows of leaders can run only where ranks share GPUs, the others only where they do not: those come first, since every
+ * call reads the rules. */
 static const char cuda_rules[] =
     "allreduce:"
-    " 0-256k@leader_oneshot *@leader *@leader_twoshot"
-    " 0-6k@ll 6k-384k@ll128 384k-9m@twoshot_ll128 9m-192m@pipeline *@copies 9m-1024g@pipeline *@direct "
-    "*@pipeline *@staged; "
+    " 0-6k@ll 6k-384k@ll128 384k-9m@twoshot_ll128 9m-192m@pipeline *@copies 9m-1024g@pipeline *@direct *@pipeline"
+    " 0-4k@leader_ll 4k-128k@leader_ll128 128k-6m@leader_twoshot_ll128 *@leader_pipeline *@leader *@staged; "
     "reduce:"
-    " *@leader 0-32k@ll 32k-768k@ll128 768k-6m@twoshot_ll128 6m-256m@chain_ll128 *@chain *@direct *@staged; "
+    " 0-32k@ll 32k-768k@ll128 768k-6m@twoshot_ll128 6m-256m@chain_ll128 *@chain *@direct"
+    " 0-16k@leader_ll 16k-512k@leader_ll128 512k-6m@leader_twoshot_ll128 *@leader *@staged; "
     "reduce_scatter:"
-    " *@leader 0-12k@ll 12k-12m@ll128 *@pipeline *@direct *@staged; "
+    " 0-12k@ll 12k-12m@ll128 *@pipeline *@direct *@leader *@staged; "
     "scan:"
-    " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged; "
+    " 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@leader *@staged; "
     "message:"
     " *@direct *@packed; "
     "message_far:"

@@ -132,6 +132,16 @@ static int flow_buffers(struct tutti_flow_args *args, int gpu, const struct tutt
     if (status == TUTTI_OK && gets(args))
         status = reach(gpu, "kernel's result", args->out, (size_t)(out * size), &at);
     args->out = at;
+    for (uint32_t l = 1; l < args->locals && status == TUTTI_OK; l++) {
+        status = reach(gpu, "contribution of a rank that the kernel's leads", (const void *)(uintptr_t)args->begin[l],
+                       (size_t)(in * size), &at);
+        args->begin[l] = (uint64_t)(uintptr_t)at;
+    }
+    for (uint32_t o = 1; o < args->outs && status == TUTTI_OK; o++) {
+        status = reach(gpu, "result of a rank that the kernel's leads", (const void *)(uintptr_t)args->result[o],
+                       (size_t)(out * size), &at);
+        args->result[o] = (uint64_t)(uintptr_t)at;
+    }
     return status;
 }
 
@@ -139,7 +149,9 @@ static int flow_launch(struct tutti_work *work, int gpu, const struct tutti_laun
 {
     struct tutti_flow_args *args = &work->flow;
     void *at;
-    if (launch->flow->ranks > TUTTI_MAX_GPUS || launch->blocks < 1 || launch->blocks > TUTTI_MAX_BLOCKS)
+    if (launch->flow->ranks > TUTTI_MAX_GPUS || launch->flow->contributions > TUTTI_MAX_RANKS ||
+        launch->flow->locals > TUTTI_MAX_GPUS || launch->flow->outs > TUTTI_MAX_GPUS || launch->blocks < 1 ||
+        launch->blocks > TUTTI_MAX_BLOCKS)
         return TUTTI_ERR_ARGUMENT;
     *args = *launch->flow;
     int status = tutti_kernel_moves(launch->kernel) ? flow_runs(args, gpu) : flow_buffers(args, gpu, launch);

@@ -38,6 +38,9 @@ foreach(gpus 1 2)
   matrix(3-gpus-${gpus} 3 CELLS 250 leader ENV TUTTI_HOST_GPUS=${gpus} MPIS openmpi)
   matrix(4-gpus-${gpus} 4 CELLS 250 leader ENV TUTTI_HOST_GPUS=${gpus} MPIS openmpi)
 endforeach()
+set(flow_leaders leader_ll leader_ll128 leader_twoshot_ll128 leader_pipeline)
+matrix(4-leaders-2 4 CELLS 250 ${flow_leaders} ENV TUTTI_HOST_GPUS=2 TUTTI_LINES=1 MPIS openmpi)
+matrix(3-leaders-2 3 CELLS 250 ${flow_leaders} ENV TUTTI_HOST_GPUS=2 TUTTI_LINES=1 TUTTI_CHANNEL_MB=1 MPIS mpich)
 # Channels so small that vectors go in pieces.
 matrix(2-pieces 2 CELLS 250 oneshot twoshot ENV TUTTI_CHANNEL_MB=1 MPIS mpich)
 matrix(2-pieces 2 CELLS 250 oneshot twoshot 150 ${flow} ENV TUTTI_CHANNEL_MB=1 MPIS openmpi)
@@ -55,6 +58,10 @@ tutti_mpi_test(mpi-bits-flow PROGRAM mpi-bits RANKS 3 RANKS_MPICH 2 TIMEOUT 45
                ENV "TUTTI_RULES=allreduce:0-1k@ll,1k-16k@ll128,16k-64k@twoshot_ll128,64k-100k@pipeline,*@direct")
 tutti_mpi_test(mpi-bits-leader PROGRAM mpi-bits RANKS 3 RANKS_MPICH 3 MPIS openmpi TIMEOUT 45
                ENV TUTTI_HOST_GPUS=2 "TUTTI_RULES=allreduce:0-1k@leader,1k-4k@staged,*@leader")
+string(CONCAT leaders "allreduce:0-1k@leader_ll,1k-16k@leader_ll128,16k-64k@leader_twoshot_ll128,"
+                      "64k-100k@leader_pipeline,*@leader")
+tutti_mpi_test(mpi-bits-leaders PROGRAM mpi-bits RANKS 4 RANKS_MPICH 3 TIMEOUT 45
+               ENV TUTTI_HOST_GPUS=2 TUTTI_LINES=1 "TUTTI_RULES=${leaders}")
 
 include(${CMAKE_CURRENT_LIST_DIR}/blocking.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/nonblocking.cmake)
