@@ -28,6 +28,7 @@ struct tutti_algorithm {
     uint32_t kernels;     /* kernels that it may launch: TUTTI_LAUNCHES() of each; leaders launch */
     int maps_buffers;     /* 1: it reads or writes peers' buffers in place, so ranks offer theirs when they arrive */
     int waits_for_peers;  /* 1: its kernels wait for peers' kernels, so all must be resident at once */
+    int spares;           /* of a move: 1: it takes no multiprocessor */
     int stands_in;        /* 1: it takes a call if a row that waits for peers got too few multiprocessors */
     int last_resort; /* 1: through host memory and the transport, for any team, open or not. One row has it. Of moves:
                         the row if no rule fits */

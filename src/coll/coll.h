@@ -31,6 +31,8 @@ struct tutti_call {
     struct tutti_move *move; /* blocks of a move, which uses only `collective` and `root` besides. NULL: a reduction, or
                                 a move in which this rank cannot take part */
     const struct tutti_move_flow *flow; /* of a move in stream order: its runs of bytes */
+    int spare;                          /* of a move in stream order: 1: it is to take no multiprocessor, alike on all
+                                           ranks */
 };
 
 /* Position and number of elements of `rank`'s result in the reduced vector. EXSCAN: no elements on rank 0. */

@@ -62,6 +62,8 @@ struct tutti_move {
     struct tutti_seen seen; /* begins as memory of the host */
     const struct tutti_move_ops *ops;
     void *with;  /* of ops */
+    int engines; /* 1: copy engines store what is received, where it is a run of bytes; set by the algorithm */
+    int spare;   /* 1: the program asks for moves that take no multiprocessor */
     int current; /* GPU of the thread that makes the call, for blocks in memory that all GPUs reach; -1: unknown */
     /* The same blocks as runs of bytes, set by coll/ if possible: */
     struct tutti_move_runs {

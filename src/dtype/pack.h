@@ -37,8 +37,12 @@ int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_
  * taken to be what all of it is. */
 int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n);
 
-/* The same for jobs of several GPUs, gpus[i] of jobs[i]: one launch for each GPU. The arrays may be sorted by it. The
- * first failure; the jobs of further GPUs are not done then. */
+/* The same by copy engines, where every job is between runs of bytes; TUTTI_ERR_UNAVAILABLE, and nothing was done,
+ * where one is not. Jobs run one after the other, in this order. */
+int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n);
+
+/* The same as tutti_pack_now() for jobs of several GPUs, gpus[i] of jobs[i]: one launch for each GPU. The arrays may be
+ * sorted by it. The first failure; the jobs of further GPUs are not done then. */
 int tutti_pack_on(int gpus[], struct tutti_pack_job jobs[], unsigned n);
 
 #endif

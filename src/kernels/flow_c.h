@@ -22,6 +22,11 @@
     tutti_flow_push_segments(args, packets, pair->size, grain, block, epoch)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, outs, epoch)                                                              \
     tutti_flow_pull_each(args, packets, pair->size, spans, outs, epoch)
+#define TUTTI_FLOW_READY_EACH(packets, spans, places) (void)0
+#define TUTTI_FLOW_PUSH_READY(packets, spans, places, epoch)                                                           \
+    (tutti_flow_place_each(args, spans, epoch), TUTTI_FLOW_PUSH_EACH(packets, spans, places, epoch))
+#define TUTTI_FLOW_PULL_READY(packets, spans, epoch)                                                                   \
+    (tutti_flow_place_each(args, spans, epoch), TUTTI_FLOW_PULL_EACH(packets, spans, 1, epoch))
 #define TUTTI_FLOW_RELAY(link)           tutti_flow_relay(args, pair, link)
 #define TUTTI_FLOW_COMBINE(packets, sum) tutti_flow_combine(args, packets, pair, sum)
 
@@ -136,6 +141,32 @@ TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned 
     if (__atomic_load_n(&tutti_flow_channel(args, args->rank)->failed, __ATOMIC_RELAXED))
         return 0;
     return tutti_flow_settle(args) ? epoch : 0;
+}
+
+struct tutti_flow_seen {
+    int nothing;
+};
+
+TUTTI_FN struct tutti_flow_seen tutti_flow_look(const struct tutti_flow_args *args, unsigned block)
+{
+    const struct tutti_flow_seen seen = {0};
+    (void)args;
+    (void)block;
+    return seen;
+}
+
+TUTTI_FN uint64_t tutti_flow_begin_seen(const struct tutti_flow_args *args, unsigned block,
+                                        const struct tutti_flow_seen *seen)
+{
+    (void)seen;
+    return tutti_flow_begin(args, block);
+}
+
+/* Spans that know no epoch get theirs. */
+TUTTI_FN void tutti_flow_place_each(const struct tutti_flow_args *args, struct tutti_flow_spans *spans, uint64_t epoch)
+{
+    for (unsigned i = 0; i + 1 < args->ranks; i++)
+        spans[i].packets += tutti_flow_shift(args, epoch);
 }
 
 TUTTI_FN uint64_t tutti_flow_next(const struct tutti_flow_args *args, unsigned block, uint64_t epoch)

@@ -39,6 +39,12 @@ static int fetch_begin(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     return f->ops->fetch(f, job);
 }
 
+static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n)
+{
+    const int status = first->recv->engines ? tutti_pack_copies(first->gpu, jobs, n) : TUTTI_ERR_UNAVAILABLE;
+    return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_now(first->gpu, jobs, n) : status;
+}
+
 /* One launch for each GPU. Returns how many are not complete. */
 static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
 {
@@ -48,12 +54,13 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
         struct tutti_p2p_fetch *of[TUTTI_BATCH];
         unsigned used = 0;
         for (unsigned i = 0; i < n; i++) {
-            if (!fetches[i].recv || (used > 0 && fetches[i].gpu != of[0]->gpu))
+            if (!fetches[i].recv ||
+                (used > 0 && (fetches[i].gpu != of[0]->gpu || fetches[i].recv->engines != of[0]->recv->engines)))
                 continue;
             together[used] = jobs[i];
             of[used++] = &fetches[i];
         }
-        const int status = tutti_pack_now(of[0]->gpu, together, used);
+        const int status = fetch_jobs(of[0], together, used);
         for (unsigned k = 0; k < used; k++) {
             if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
                 tutti_fetch_let_go(of[k]);

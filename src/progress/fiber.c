@@ -29,6 +29,7 @@ enum {
     GUARD_BYTES = 4096,
     KEPT = 16,                /* stacks that wait for their next fiber */
     LINGER_NS = 20000,        /* after the last fiber, before the thread sleeps: calls come in bursts */
+    LINGER_MOST_NS = 200000,  /* the same where fibers start at least twice as often */
     YIELD_AFTER_NS = 50000,   /* without anything that moved: others may need the core */
     SLEEP_AFTER_NS = 5000000, /* then naps are short against the wait, and others may need the core very much */
     NAP_LEAST_US = 50,
@@ -269,12 +270,25 @@ static void run_all(struct fiber *first)
     }
 }
 
-/* A few microseconds of looking before the sleep, not where the program asked for sleep. */
-static void linger(void)
+/* How long the thread had nothing to do before new fibers came: an average of the last times, each at most twice
+ * LINGER_MOST_NS. */
+static uint64_t idle_ns = LINGER_NS;
+
+static void count_idle(uint64_t since)
+{
+    const uint64_t now = tutti_now_ns(), most = 2 * (uint64_t)LINGER_MOST_NS,
+                   gap = now - since < most ? now - since : most;
+    idle_ns = (3 * idle_ns + gap) / 4;
+}
+
+/* A while of looking before the sleep, not where the program asked for sleep. A thread that sleeps is late by the time
+ * that the machine takes to wake it, and the next call pays the system call. */
+static void linger(uint64_t since)
 {
     if (tutti_settings()->wait == TUTTI_SET_WAIT_SLEEP)
         return;
-    const uint64_t until = tutti_now_ns() + LINGER_NS;
+    const uint64_t usual = 2 * idle_ns <= LINGER_MOST_NS ? 2 * idle_ns : 0,
+                   until = since + (usual > LINGER_NS ? usual : LINGER_NS);
     while (atomic_load_explicit(&arrived, memory_order_relaxed) == 0 && tutti_now_ns() < until)
         sched_yield();
 }
@@ -286,19 +300,23 @@ static void *engine(void *unused)
     home.fiber = __tsan_get_current_fiber();
 #endif
     tutti_thread_roam();
+    uint64_t since = 0; /* when the last fiber ended */
     pthread_mutex_lock(&lock);
     for (;;) {
         while (!fresh && !ending)
             pthread_cond_wait(&wake, &lock);
         if (!fresh)
             break;
+        if (since)
+            count_idle(since);
         struct fiber *first = fresh;
         fresh = NULL;
         last_fresh = &fresh;
         atomic_store_explicit(&arrived, 0, memory_order_relaxed);
         pthread_mutex_unlock(&lock);
         run_all(first);
-        linger();
+        since = tutti_now_ns();
+        linger(since);
         pthread_mutex_lock(&lock);
     }
     pthread_mutex_unlock(&lock);

@@ -75,7 +75,7 @@ endforeach()
 
 # Data movers, by each of their rows.
 gpu_test(moves mpi-types_collectives ${gpu_ranks} ARGS 1500 device)
-foreach(row ll ll128 pipeline)
+foreach(row copies ll ll128 pipeline engines)
   set(by "*@${row} *@fetch")
   gpu_test(moves-${row} mpi-types_collectives ${gpu_ranks} ARGS 1500 device
            ENV "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
@@ -122,8 +122,13 @@ foreach(ranks IN LISTS stream_ranks)
   foreach(part IN LISTS graph_parts)
     gpu_test(enqueue-${part}-${ranks} mpi-enqueue_graph ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
   endforeach()
-  foreach(part types forest)
+  foreach(part types spared forest)
     gpu_test(enqueue-move-${part}-${ranks} mpi-enqueue_move ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
+  endforeach()
+  foreach(part IN LISTS graph_parts)
+    gpu_test(enqueue-${part}-engines-${ranks} mpi-enqueue_graph ${ranks} ARGS ${part}
+             ENV CUDA_DEVICE_MAX_CONNECTIONS=32
+                 "TUTTI_RULES=bcast:*@engines gather:*@engines scatter:*@engines allgather:*@engines alltoall:*@engines")
   endforeach()
   gpu_test(enqueue-errors-${ranks} mpi-enqueue_errors ${ranks})
   if(ranks GREATER 1)
@@ -234,6 +239,7 @@ gpu_test(moves-open-few mpi-moves_open ${gpu_ranks}
 gpu_test(moves-open-shared mpi-moves_open ${shared})
 gpu_test(moves-open-packets mpi-moves_open ${gpu_ranks}
          ENV "TUTTI_RULES=bcast:0-4k@ll,*@pipeline allgather:0-4k@ll128,*@pipeline alltoall:*@pipeline,*@fetch")
+gpu_test(moves-spared mpi-moves_spared ${gpu_ranks})
 gpu_test(types-collectives-moved mpi-types_collectives ${gpu_ranks} ARGS 900 device ENV TUTTI_RULES=message:*@direct)
 gpu_test(types-collectives-packed mpi-types_collectives ${gpu_ranks} ARGS 900 device ENV TUTTI_RULES=message:*@packed)
 gpu_test(types-collectives mpi-types_collectives ${gpu_ranks} ARGS 600)
@@ -270,6 +276,8 @@ gpu_programs(moved-pipeline ${moved},${around},dup,split,blocking 2 15 "TUTTI_RU
 string(REPLACE "device,host" "device" around_device ${around})
 gpu_programs(moved-device ${moved},${reduced},${around_device},dup,split,icoll,blocking 3 15 TUTTI_RULES=message:*@direct)
 gpu_programs(moved-device-packets ${moved},${reduced},${around_device},dup,icoll,pcoll 2 15 "TUTTI_RULES=bcast:0-4k@ll,*@pipeline gather:*@pipeline scatter:*@pipeline allgather:0-4k@ll128,*@pipeline alltoall:*@pipeline,*@fetch")
+gpu_programs(moved-device-copies ${moved},${reduced},${around_device},dup,icoll,pcoll 2 15 "TUTTI_RULES=bcast:*@copies gather:*@copies scatter:*@copies allgather:*@copies alltoall:*@copies neighbor:*@copies" TUTTI_CACHE_ENTRIES=4)
+gpu_programs(moved-device-split ${moved},${reduced},${around_device},dup,icoll,pcoll 4 15 "TUTTI_RULES=bcast:*@split,*@fetch")
 gpu_programs(moved-packed ${moved},${reduced},${around_device},icoll 2 15 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
 gpu_programs(persistent-device ${moved},${reduced},${around_device},${neighbours},icoll,pcoll 2 15)
 gpu_programs(together ${together} 3 20)
@@ -295,6 +303,7 @@ gpu_test(gpus-one mpi-gpus 2 ARGS 10 20 ENV TUTTI_TEST_CARDS=1 TUTTI_TEST_SEED=8
 if(TUTTI_GPU_COUNT GREATER 1)
   gpu_test(gpus-reset mpi-gpus 2 ARGS 10 20 ENV TUTTI_TEST_CARDS=2 TUTTI_TEST_SEED=9 TUTTI_ENDPOINT_MB=1)
   gpu_test(gpus-reset-reductions mpi-reset_reductions 2)
+  gpu_test(gpus-reset-moves mpi-reset_moves 2 ENV "TUTTI_RULES=allgather:*@ll *@fetch")
   gpu_test(gpus-reset-packets mpi-reset_reductions 2 ENV "TUTTI_RULES=allreduce:*@ll allgather:*@pipeline *@fetch")
 endif()
 gpu_test(gpus-reset-shared mpi-reset_reductions 2 ARGS shared)

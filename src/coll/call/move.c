@@ -3,6 +3,7 @@
  * which rows it can run, and a row is taken if all can. */
 #include "coll/move/runs.h"
 
+#include "coll/call/reopen.h"
 #include "coll/call/reservation.h"
 #include "coll/state.h"
 #include "core/status.h"
@@ -10,7 +11,7 @@
 /* The field `blocks` of an arrival at a move, besides the kind DEVICE: rows that the rank can run; multiprocessors
  * that it has for their kernels, 0: it takes them later; whether it chose the rows before the team was open; and a
  * sum over its sent and received lengths, which shows all ranks whether both sides of each run have one length. */
-enum { ROWS_BITS = 6, HELD_BITS = 9, BEFORE_BITS = 1, SUM_BITS = 15 };
+enum { ROWS_BITS = 7, HELD_BITS = 9, BEFORE_BITS = 1, SUM_BITS = 14 };
 _Static_assert((int)TUTTI_MOVES <= (int)ROWS_BITS &&
                    (int)ROWS_BITS + (int)HELD_BITS + (int)BEFORE_BITS + (int)SUM_BITS <= 31,
                "an arrival has room for so many");
@@ -39,16 +40,22 @@ static size_t move_largest(const struct tutti_move *move)
 
 /* ---- what this rank can run ---- */
 
+/* 1: the GPU has been reset since the team was opened on it. */
+static int move_is_reset(const struct tutti_team *team)
+{
+    return team->state == TUTTI_TEAM_OPEN && team->life != tutti_gpu_life(team->gpu);
+}
+
 /* move->runs, if the blocks are runs of bytes in memory of the team's GPU; any GPU if the team is not open. */
 static void move_flatten(const struct tutti_team *team, struct tutti_move *move)
 {
     struct tutti_move_runs *runs = &move->runs;
-    runs->before = team->state != TUTTI_TEAM_OPEN;
+    runs->before = team->state != TUTTI_TEAM_OPEN || move_is_reset(team);
     runs->are = tutti_move_flatten(team, move, &runs->flow, &runs->gpu, &runs->near);
-    if (runs->before)
+    if (team->state != TUTTI_TEAM_OPEN)
         runs->are &= move_largest(move) > 0; /* or the GPU on which to open the team would not be known */
-    else
-        runs->are &= (runs->gpu < 0 || runs->gpu == team->gpu) && team->life == tutti_gpu_life(team->gpu);
+    else if (!runs->before)
+        runs->are &= runs->gpu < 0 || runs->gpu == team->gpu;
 }
 
 /* The call with all arguments of algorithms. */
@@ -72,7 +79,8 @@ uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call 
     uint32_t able = 0;
     if (!call->move)
         return 0;
-    const uint32_t permitted = tutti_moves_permitted(call->collective, move_largest(call->move));
+    const uint32_t permitted =
+        tutti_moves_permitted(call->collective, move_largest(call->move), team->is_nonblocking, call->move->spare);
     if (!permitted)
         return (uint32_t)TUTTI_NO(RULES);
     if (permitted & move_rows_of_teams())
@@ -82,7 +90,7 @@ uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call 
         if (permitted >> i & 1)
             able |= (uint32_t)tutti_algorithm_can(tutti_moves[i], team, &mine) << i;
     }
-    if (able & move_rows_of_teams() && team->state == TUTTI_TEAM_OPEN && tutti_runs_prepare(team) != TUTTI_OK)
+    if (able & move_rows_of_teams() && !call->move->runs.before && tutti_runs_prepare(team) != TUTTI_OK)
         able &= ~move_rows_of_teams();
     return able;
 }
@@ -116,45 +124,68 @@ void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call)
     tutti_why_set((enum tutti_reason)mine.blocks);
 }
 
-/* *able: rows that all ranks can run, starting from this rank's own. If none is left, the reason is set. *before: 1,
- * on all ranks, if some rank chose its rows before the team was open. */
-static int move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able, uint32_t *before)
+/* What all ranks know of a call when all have arrived. */
+struct move_agreed {
+    uint32_t able;   /* rows that all ranks can run */
+    uint32_t before; /* 1: some rank found out before the team was open */
+    uint64_t resets; /* ranks whose GPUs have been reset since the team was opened */
+};
+
+/* agreed->able: at first this rank's own rows. Where none is left, the reason is set. */
+static int move_agree(struct tutti_team *team, const struct tutti_call *call, struct move_agreed *agreed)
 {
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
     struct tutti_arrival mine = {.collective = (uint32_t)call->collective,
                                  .kind = TUTTI_ARRIVAL_DEVICE,
                                  .detail = (uint64_t)(unsigned)call->root};
     uint32_t held = HELD_MASK, streams = 0, sum = 0;
-    if (!*able) {
+    if (!agreed->able) {
         tutti_move_decline(team, call);
         return TUTTI_OK;
     }
-    if (*able & move_rows_of_teams()) {
+    if (agreed->able & move_rows_of_teams()) {
+        mine.kind = move_is_reset(team) ? TUTTI_ARRIVAL_RESET : TUTTI_ARRIVAL_DEVICE;
         tutti_reservation_arrive(team, call, &mine);
         mine.blocks = mine.blocks < HELD_MASK ? mine.blocks : HELD_MASK;
         mine.blocks |= (uint32_t)call->move->runs.before << (BEFORE_AT - HELD_AT);
     }
-    mine.blocks = *able | mine.blocks << HELD_AT | move_sum(team, call->flow) << SUM_AT;
+    mine.blocks = agreed->able | mine.blocks << HELD_AT | move_sum(team, call->flow) << SUM_AT;
     tutti_team_arrive(team, &mine);
     const int status = tutti_team_await(team, all);
     for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
-        if (all[r]->kind == TUTTI_ARRIVAL_DEVICE) {
+        if (all[r]->kind != TUTTI_ARRIVAL_HOST) {
             const uint32_t theirs = all[r]->blocks >> HELD_AT & HELD_MASK;
-            *able &= all[r]->blocks & ROWS_MASK;
+            agreed->able &= all[r]->blocks & ROWS_MASK;
             held = theirs < held ? theirs : held;
-            *before |= all[r]->blocks >> BEFORE_AT & 1;
+            agreed->before |= all[r]->blocks >> BEFORE_AT & 1;
+            agreed->resets |= (uint64_t)(all[r]->kind == TUTTI_ARRIVAL_RESET) << r;
             sum ^= all[r]->blocks >> SUM_AT & SUM_MASK;
             streams |= all[r]->streams;
             continue;
         }
-        *able = 0;
+        agreed->able = 0;
         tutti_why_set(all[r]->blocks > 0 && all[r]->blocks < TUTTI_REASONS ? (enum tutti_reason)all[r]->blocks
                                                                            : TUTTI_REASON_HOST_SOME);
     }
     tutti_reservation_agreed(team, held, (int)streams);
     if (sum != 0) /* an error of the program, which fetch reports */
-        *able &= ~move_rows_of_teams();
+        agreed->able &= ~move_rows_of_teams();
     return status;
+}
+
+/* After resets of the GPUs of these ranks, where some row needs the team: gives up what it has there, so that it is
+ * opened again. A team that a stream uses stays as it is, and its rows are taken out of *able. */
+static int move_renew(struct tutti_team *team, struct tutti_call *call, uint64_t resets, uint32_t *able)
+{
+    if (!resets || !(*able & move_rows_of_teams()))
+        return TUTTI_OK;
+    if (team->share) {
+        *able &= ~move_rows_of_teams();
+        return TUTTI_OK;
+    }
+    call->gpu = call->gpu < 0 ? team->gpu : call->gpu;
+    const int status = tutti_reopen_close(team, resets);
+    return status == TUTTI_OK ? status : tutti_team_break(team, status);
 }
 
 /* Called if some rank did not know the open team, and some row needs it: opens it if it is not open yet. If the team
@@ -203,28 +234,30 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
 
 int tutti_move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able)
 {
-    uint32_t before = 0;
-    *able = tutti_move_able(team, call);
+    struct move_agreed agreed = {.able = tutti_move_able(team, call)};
     const struct tutti_call mine = move_call(call);
-    const int status = move_agree(team, &mine, able, &before);
+    const int status = move_agree(team, &mine, &agreed);
     tutti_reservation_end(team);
+    *able = agreed.able;
     return status;
 }
 
 int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, uint32_t able, const char **how)
 {
-    const struct tutti_call mine = move_call(call);
-    uint32_t before = 0;
+    struct tutti_call mine = move_call(call);
+    struct move_agreed agreed = {.able = able};
     int status = able ? tutti_coll_settle(team) : TUTTI_OK;
     *how = NULL;
     if (status != TUTTI_OK && status != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */
         tutti_team_break(team, status);
     if (status == TUTTI_OK)
-        status = move_agree(team, &mine, &able, &before);
-    if (status == TUTTI_OK && able && before)
-        status = move_open(team, &mine, &able);
-    if (status == TUTTI_OK && able)
-        status = move_run(team, &mine, able, how);
+        status = move_agree(team, &mine, &agreed);
+    if (status == TUTTI_OK)
+        status = move_renew(team, &mine, agreed.resets, &agreed.able);
+    if (status == TUTTI_OK && agreed.able && (agreed.before || agreed.resets))
+        status = move_open(team, &mine, &agreed.able);
+    if (status == TUTTI_OK && agreed.able)
+        status = move_run(team, &mine, agreed.able, how);
     tutti_reservation_end(team);
     return status;
 }

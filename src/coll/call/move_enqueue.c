@@ -6,14 +6,6 @@
 #include "coll/state.h"
 #include "core/status.h"
 
-/* 1 if all ranks know the length of the longest run. */
-static int move_is_known(enum tutti_collective collective)
-{
-    const uint32_t known = TUTTI_ON(BCAST) | TUTTI_ON(GATHER) | TUTTI_ON(SCATTER) | TUTTI_ON(ALLGATHER) |
-                           TUTTI_ON(ALLGATHERV) | TUTTI_ON(ALLTOALL);
-    return (int)(known >> collective & 1);
-}
-
 static int move_can(const struct tutti_algorithm *row, const struct tutti_team *team, const struct tutti_call *call)
 {
     return row->enqueue && tutti_algorithm_can(row, team, call);
@@ -22,8 +14,13 @@ static int move_can(const struct tutti_algorithm *row, const struct tutti_team *
 static const struct tutti_algorithm *move_choose(const struct tutti_team *team, const struct tutti_call *call)
 {
     const uint64_t longest = tutti_runs_longest(team, call->flow);
+    const int known = (int)(TUTTI_RUNS_KNOWN >> call->collective & 1);
     int from = tutti_rules_begin(tutti_coll_of(team)->rules), choice;
-    while (move_is_known(call->collective) && (choice = tutti_moves_next(call->collective, longest, &from)) >= 0) {
+    for (int i = 0; i < TUTTI_MOVES && known && call->spare; i++) {
+        if (tutti_moves[i]->spares && move_can(tutti_moves[i], team, call))
+            return tutti_moves[i];
+    }
+    while (known && (choice = tutti_moves_next(call->collective, longest, &from)) >= 0) {
         if (move_can(tutti_moves[choice], team, call))
             return tutti_moves[choice];
     }

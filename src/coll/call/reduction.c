@@ -6,6 +6,7 @@
 #include "core/status.h"
 #include "core/types.h"
 
+#include "coll/call/reopen.h"
 #include "coll/call/reservation.h"
 #include "coll/launch/flow.h"
 #include "coll/launch/linger.h"
@@ -109,16 +110,6 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, e
     return staged(team, call, taken, why);
 }
 
-/* The arrival of this rank. */
-static enum tutti_arrival_kind arrival_kind(const struct tutti_team *team, const struct tutti_call *call)
-{
-    if (call->kind == TUTTI_ARRIVAL_HOST || team->state != TUTTI_TEAM_OPEN)
-        return call->kind;
-    if (team->life != tutti_gpu_life(team->gpu))
-        return TUTTI_ARRIVAL_RESET;
-    return call->gpu < 0 || call->gpu == team->gpu ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_OTHER;
-}
-
 /* Kernels that the rules may choose for the call. */
 static uint32_t kernels_for(const struct tutti_team *team, const struct tutti_call *call)
 {
@@ -200,54 +191,6 @@ void tutti_open_again(struct tutti_team *team)
     team->state = TUTTI_TEAM_CLOSED;
 }
 
-/* The memory of the ranks of an open team, the same on all: NULL if all have memory of the GPUs on which it is open.
- * Otherwise the reason for which the call goes to the MPI, or *again is 1 if the team must be opened again on these
- * ranks' GPUs: at once after a reset. If memory of other GPUs alternates, more and more calls are staged before the
- * next opening. */
-static const char *brought(struct tutti_team *team, const struct tutti_arrival *const all[], int *again,
-                           uint64_t *resets)
-{
-    enum { SERVED_MANY = 64, MOST = 1 << 20 };
-    struct tutti_coll_state *state = tutti_coll_of(team);
-    int other = 0;
-    *again = 0;
-    *resets = 0;
-    for (int r = 0; r < team->size; r++) {
-        if (all[r]->kind == TUTTI_ARRIVAL_HOST)
-            return TUTTI_REASON_TEXT(HOST_SOME);
-        *resets |= (uint64_t)(all[r]->kind == TUTTI_ARRIVAL_RESET) << r;
-        other |= all[r]->kind == TUTTI_ARRIVAL_OTHER;
-    }
-    const int reset = *resets != 0;
-    state->served += state->served < SERVED_MANY;
-    if (!reset && !other)
-        return NULL;
-    if (team->share)
-        return reset ? TUTTI_REASON_TEXT(RESET) : TUTTI_REASON_TEXT(GPU_CHANGED);
-    if (!reset && state->other_left > 0) {
-        state->other_left--;
-        return TUTTI_REASON_TEXT(GPU_CHANGED);
-    }
-    if (!reset) {
-        const unsigned twice = state->other_patience < MOST / 2 ? state->other_patience * 2 : MOST;
-        state->other_patience = state->served >= SERVED_MANY || twice == 0 ? 1 : twice;
-        state->other_left = state->other_patience;
-    }
-    *again = 1;
-    return NULL;
-}
-
-/* The team gives up its resources on its GPUs, and can be opened on those of the call. */
-static int close_for_now(struct tutti_team *team, uint64_t resets)
-{
-    tutti_info("%s is opened again: %s", team->transport->label,
-               team->life != tutti_gpu_life(team->gpu) ? "its GPU has been reset"
-                                                       : "a rank has another GPU, or has reset its own");
-    tutti_reservation_end(team);
-    tutti_coll_renew(team);
-    return tutti_team_close(team, resets);
-}
-
 static int collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
                       const char **why)
 {
@@ -271,7 +214,7 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
         .collective = (uint32_t)call->collective,
         .type = call->type,
         .op = call->op,
-        .kind = arrival_kind(team, call),
+        .kind = tutti_reopen_kind(team, call),
         .count = call->count,
         .detail = tutti_detail(call->collective, call->root, call->counts, team->size),
     };
@@ -293,14 +236,14 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
         return status;
     int again, gpu = call->gpu;
     uint64_t resets;
-    const char *reason = brought(team, all, &again, &resets);
+    const char *reason = tutti_reopen_look(team, all, &again, &resets);
     if (reason)
         return call->host_ok ? pass(taken, why, reason) : staged(team, call, taken, why);
     tutti_open_again(team);
     tutti_reservation_agree(team, all);
     if (again) {
         gpu = gpu < 0 ? team->gpu : gpu;
-        if ((status = close_for_now(team, resets)) != TUTTI_OK)
+        if ((status = tutti_reopen_close(team, resets)) != TUTTI_OK)
             return tutti_team_break(team, status);
     }
     tutti_phase(team->state == TUTTI_TEAM_CLOSED ? TUTTI_PHASE_MAPPING : TUTTI_PHASE_LAUNCH);

@@ -37,17 +37,24 @@ enum moves_section {
     MOVES_ALLGATHER,
     MOVES_ALLTOALL,
     MOVES_NEIGHBOR,
+    MOVES_NONBLOCKING, /* of nonblocking and persistent calls, before that of the collective */
     MOVES_SECTIONS
 };
 
 static const struct tutti_section sections[MOVES_SECTIONS] = {
-    [MOVES_BCAST] = {"bcast", &moves},       [MOVES_GATHER] = {"gather", &moves},
-    [MOVES_SCATTER] = {"scatter", &moves},   [MOVES_ALLGATHER] = {"allgather", &moves},
-    [MOVES_ALLTOALL] = {"alltoall", &moves}, [MOVES_NEIGHBOR] = {"neighbor", &moves},
+    [MOVES_BCAST] = {"bcast", &moves},
+    [MOVES_GATHER] = {"gather", &moves},
+    [MOVES_SCATTER] = {"scatter", &moves},
+    [MOVES_ALLGATHER] = {"allgather", &moves},
+    [MOVES_ALLTOALL] = {"alltoall", &moves},
+    [MOVES_NEIGHBOR] = {"neighbor", &moves},
+    [MOVES_NONBLOCKING] = {"moves_nonblocking", &moves},
 };
 
-static struct tutti_rules_room room = {
-    .section = sections, .sections = MOVES_SECTIONS, .known = "bcast, gather, scatter, allgather, alltoall, neighbor"};
+static struct tutti_rules_room room = {.section = sections,
+                                       .sections = MOVES_SECTIONS,
+                                       .known =
+                                           "bcast, gather, scatter, allgather, alltoall, neighbor, moves_nonblocking"};
 
 __attribute__((constructor)) static void moves_register(void)
 {
@@ -78,20 +85,45 @@ static enum moves_section moves_section_of(enum tutti_collective collective)
     }
 }
 
-uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes)
+/* Rows that the rules of a section name before one that names `mpi`, or up to the last resort, which takes any call: so
+ * rules that end with it replace those behind them. *any: 1 where a rule fits. */
+static uint32_t moves_named(enum moves_section section, size_t bytes, int *any)
 {
-    const int section = room.first + (int)moves_section_of(collective);
-    int from = tutti_rules_in_force(), choice, any = 0;
+    int from = tutti_rules_in_force(), choice;
     uint32_t rows = 0;
-    while ((choice = tutti_rules_next(section, bytes, &from)) >= 0) {
-        any = 1;
+    *any = 0;
+    while ((choice = tutti_rules_next(room.first + (int)section, bytes, &from)) >= 0) {
+        *any = 1;
         if (choice == MOVES_MPI)
             break;
         rows |= UINT32_C(1) << choice;
+        if (tutti_moves[choice]->last_resort)
+            break;
     }
+    return rows;
+}
+
+/* Rows that take no multiprocessor, and the last resort. */
+static uint32_t moves_sparing(void)
+{
+    uint32_t rows = 0;
+    for (int i = 0; i < TUTTI_MOVES; i++)
+        rows |= (uint32_t)(tutti_moves[i]->spares || tutti_moves[i]->last_resort) << i;
+    return rows;
+}
+
+uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int nonblocking, int spare)
+{
+    int any;
+    uint32_t rows = moves_named(moves_section_of(collective), bytes, &any);
+    const int mpi = any && rows == 0;
     for (int i = 0; i < TUTTI_MOVES && !any; i++)
         rows |= (uint32_t)tutti_moves[i]->last_resort << i;
-    return rows;
+    if (mpi)
+        return 0;
+    if (nonblocking)
+        rows |= moves_named(MOVES_NONBLOCKING, bytes, &any);
+    return spare ? moves_sparing() : rows;
 }
 
 int tutti_moves_next(enum tutti_collective collective, size_t bytes, int *from)

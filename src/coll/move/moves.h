@@ -27,10 +27,11 @@ int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block);
 int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move, struct tutti_move_flow *flow, int *gpu,
                        int *near);
 
-/* Local. Rows that this rank's rules name for a call whose largest block here has so many bytes, bit i of row i:
- * those before a rule that names `mpi`. fetch alone if no rule fits. Ranks may have different rules: a row that all
- * permit is taken. */
-uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes);
+/* Local. Rows that this rank's rules name for a call whose largest block here has so many bytes, bit i of row i: those
+ * before a rule that names `mpi`, up to fetch. fetch alone if no rule fits. nonblocking: those of the section
+ * moves_nonblocking too. spare: those that take no multiprocessor instead, unless the rules name `mpi`. Ranks may have
+ * different rules: what all permit is taken. */
+uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int nonblocking, int spare);
 /* The row of the first rule from `*from` on that fits and names one; -1 past the last. In stream order. */
 int tutti_moves_next(enum tutti_collective collective, size_t bytes, int *from);
 

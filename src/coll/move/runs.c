@@ -17,6 +17,19 @@ uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_mo
     return longest;
 }
 
+void tutti_runs_in_chunks(const struct tutti_team *team, enum tutti_kernel kernel, struct tutti_runs *runs)
+{
+    enum { CHUNK_LEAST = 2048, CHUNK_MOST = 192 << 10, BLOCKS_MOST = 128, GRAIN = 256 };
+    const size_t set = tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride; /* bytes of each of the sets of slots */
+    const size_t peers = team->size > 1 ? (size_t)team->size - 1 : 1;
+    *runs = (struct tutti_runs){
+        .kernel = kernel, .region = TUTTI_REGION_CHUNKS, .most = UINT64_MAX, .worth = CHUNK_LEAST, .tells = 1};
+    runs->blocks = tutti_flow_blocks_in(set, peers, CHUNK_LEAST, tutti_flow_blocks(team, BLOCKS_MOST, 1, BLOCKS_MOST));
+    runs->room = set / (peers * runs->blocks) / GRAIN * GRAIN;
+    if (runs->room > CHUNK_MOST)
+        runs->room = CHUNK_MOST;
+}
+
 int tutti_runs_can(const struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
 {
     struct tutti_runs runs;
@@ -111,6 +124,35 @@ static int runs_launch(struct tutti_team *team, const struct tutti_call *call, s
                                   .early = tutti_flow_early(team, stream, args.blocks, &args.early),
                                   .flow = &args};
     const int status = notice ? tutti_launch_cached(team, &launch) : team->device->launch.kernel(stream, &launch);
+    return status == TUTTI_OK ? status : tutti_team_break(team, status);
+}
+
+int tutti_runs_barrier(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                       uint32_t notice)
+{
+    static const struct tutti_move_flow nothing;
+    const struct tutti_runs runs = {.kernel = TUTTI_KERNEL_MOVE_LL,
+                                    .region = TUTTI_REGION_LL,
+                                    .room = tutti_ll_room(team),
+                                    .worth = 1,
+                                    .blocks = 1};
+    const struct tutti_call empty = {.collective = call->collective, .root = call->root, .flow = &nothing};
+    struct tutti_flow_args args;
+    if (stream == team->stream)
+        tutti_team_mail_leave(team); /* or the launch would wait for it */
+    runs_args(team, &empty, &runs, 0, &args);
+    args.shape = TUTTI_SHAPE_NOTHING;
+    args.notice = notice;
+    args.blocks = 1;
+    struct tutti_launch launch = {.kernel = runs.kernel,
+                                  .type = TUTTI_MOVES_TYPE,
+                                  .op = TUTTI_MOVES_OP,
+                                  .blocks = 1,
+                                  .threads = 32,
+                                  .gpu = team->gpu,
+                                  .early = tutti_flow_early(team, stream, 1, &args.early),
+                                  .flow = &args};
+    const int status = team->device->launch.kernel(stream, &launch);
     return status == TUTTI_OK ? status : tutti_team_break(team, status);
 }
 

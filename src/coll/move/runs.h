@@ -18,9 +18,18 @@ struct tutti_runs {
     int tells;        /* 1: ranks wait for each other's start within the launch */
 };
 
+/* Collectives of which all ranks know the length of the longest run, without hearing from each other. */
+#define TUTTI_RUNS_KNOWN                                                                                               \
+    (TUTTI_ON(BCAST) | TUTTI_ON(GATHER) | TUTTI_ON(SCATTER) | TUTTI_ON(ALLGATHER) | TUTTI_ON(ALLGATHERV) |             \
+     TUTTI_ON(ALLTOALL))
+
 /* Sets *runs for a launch whose longest run on this rank, of those to and from peers, has `longest` bytes. Team open.
  */
 typedef void tutti_runs_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs);
+
+/* Sets *runs for a kernel that moves chunks through the slots of the region of chunks, of which every peer has one in
+ * each set: any length. Team open. */
+void tutti_runs_in_chunks(const struct tutti_team *team, enum tutti_kernel kernel, struct tutti_runs *runs);
 
 /* 1 if the row can move call->flow; for a team that is not open, as far as known. Local. */
 int tutti_runs_can(const struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape);
@@ -29,6 +38,10 @@ int tutti_runs_run(struct tutti_team *team, const struct tutti_call *call, tutti
 /* The same into `stream`. */
 int tutti_runs_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                    tutti_runs_shape *shape);
+/* Puts a barrier of kernels of one block each into `stream`: what is in the streams of all ranks before it has been
+ * done when it ends. notice: as tutti_flow_notice() has it; 0: none. */
+int tutti_runs_barrier(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                       uint32_t notice);
 /* Bytes of the longest run to or from a peer. */
 uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_move_flow *flow);
 /* Local. Prepares the kernels, as tutti_prepare() does. */

@@ -220,7 +220,7 @@ static const char cuda_rules[] =
     "message_far:"
     " 0-255k@staged *@pipelined; "
     "bcast:"
-    " 0-8k@ll 0-512k@ll128 *@fetch; "
+    " 0-8k@ll 0-512k@ll128 4m-1024g@split *@fetch; "
     "gather:"
     " 0-8k@ll 0-256k@ll128 *@fetch; "
     "scatter:"
@@ -230,7 +230,9 @@ static const char cuda_rules[] =
     "alltoall:"
     " 0-8k@ll 0-256k@ll128 *@fetch; "
     "neighbor:"
-    " 0-8k@ll 0-256k@ll128 *@fetch";
+    " 0-8k@ll 0-256k@ll128 *@fetch; "
+    "moves_nonblocking:"
+    " 1m-1024g@copies";
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mpi/call/calls.h"
+#include "mpi/comm/hints.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/handles.h"
 
@@ -49,6 +50,7 @@ void tutti_asserted_close(void)
     pthread_mutex_lock(&lock);
     made = 0;
     pthread_mutex_unlock(&lock);
+    tutti_comm_hints_close();
 }
 
 /* Without memory the hint is forgotten, as any may be. */
@@ -69,16 +71,20 @@ int tutti_door_MPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 {
     tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);
     const int code = tutti_next.MPI_Comm_set_info(comm, info);
-    if (code == MPI_SUCCESS && !tutti_inside)
+    if (code == MPI_SUCCESS && !tutti_inside) {
         note(comm, info);
+        tutti_comm_hints_note(comm, info);
+    }
     return code;
 }
 
 static int dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
 {
     const int code = just_dup_with_info(comm, info, newcomm);
-    if (code == MPI_SUCCESS && !tutti_inside && *newcomm != tutti_handles.no_comm)
+    if (code == MPI_SUCCESS && !tutti_inside && *newcomm != tutti_handles.no_comm) {
         note(*newcomm, info);
+        tutti_comm_hints_note(*newcomm, info);
+    }
     return code;
 }
 
@@ -105,6 +111,7 @@ void tutti_asserted_tell(MPI_Comm comm, MPI_Info info, const char *taken)
     char kinds[256], all[256] = "", *rest = NULL;
     void *value = NULL;
     int flag = 0;
+    tutti_comm_hints_tell(comm, info);
     if (!made || tutti_next.MPI_Comm_get_attr(comm, keyval, &value, &flag) != MPI_SUCCESS || !flag)
         return;
     strncpy(kinds, value, sizeof kinds - 1);

@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "mpi/comm/comms.h"
+#include "mpi/comm/hints.h"
 #include "mpi/move/mover_own.h"
 #include "mpi/real/errors.h"
 
@@ -86,6 +87,7 @@ int tutti_mover_describe(struct tutti_mover *mover, const struct tutti_move_ops 
                                       .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}},
                                       .ops = ops,
                                       .with = mover,
+                                      .spare = tutti_comm_spares(mover->call->comm, 0),
                                       .current = -1};
     if (!mover_describe(mover))
         return 0;

@@ -3,6 +3,7 @@
 #include "mpi/move/mover_enqueue.h"
 
 #include "coll/move_sides.h"
+#include "mpi/comm/hints.h"
 #include "mpi/comm/stream_calls.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/move/pattern.h"
@@ -186,7 +187,8 @@ static int mover_read(struct mover_enqueue *x)
 static int mover_put(const struct mover_enqueue *x, const char **how)
 {
     const struct tutti_mpix_stream *stream = x->state->stream;
-    const struct tutti_call call = {.collective = x->call->collective, .root = x->call->root};
+    const struct tutti_call call = {
+        .collective = x->call->collective, .root = x->call->root, .spare = tutti_comm_spares(x->call->comm, 1)};
     TUTTI_INSIDE();
     return tutti_move_enqueue_sides(x->state->team, stream->gpu, &call, &x->sides, stream->stream, how);
 }

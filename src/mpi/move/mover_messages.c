@@ -59,6 +59,7 @@ static void mover_expect(struct tutti_mover *x, int i, const struct tutti_move_a
     struct tutti_rndv *rndv = from->rndv;
     struct tutti_recv_request *recv = &x->recv[i];
     *recv = (struct tutti_recv_request){.type = block->type, .comm = x->call->comm};
+    recv->core.engines = x->move.engines;
     if (layout) {
         recv->size = layout->size;
         recv->extent = layout->extent;
@@ -96,12 +97,21 @@ static void mover_fetch_all(struct mover_coming *coming)
     tutti_recv_fetch(coming->recvs, coming->stages, coming->mover->blocks.outs, 1);
 }
 
+/* The first block from a rank behind this one: where copies follow each other, ranks begin with different peers. */
+static int mover_first(const struct tutti_mover *x)
+{
+    int first = 0;
+    while (first < x->blocks.outs && x->blocks.out[first].rank <= x->team->rank)
+        first++;
+    return first;
+}
+
 /* Fetches all blocks by `fetch_all`, which waits for them. */
 static void mover_fetch_by(struct tutti_mover *x, const struct tutti_move_arrival *from,
                            void (*fetch_all)(struct mover_coming *coming))
 {
     static struct tutti_stage as_it_is;
-    const int n = x->blocks.outs;
+    const int n = x->blocks.outs, first = mover_first(x);
     struct mover_coming coming = {x, calloc((size_t)n + 1, sizeof *coming.recvs),
                                   calloc((size_t)n + 1, sizeof *coming.stages)};
     const int room = coming.recvs && coming.stages;
@@ -109,7 +119,7 @@ static void mover_fetch_by(struct tutti_mover *x, const struct tutti_move_arriva
     for (int i = 0; i < n; i++) {
         mover_expect(x, i, &from[i]);
         if (room) {
-            coming.recvs[i] = &x->recv[i];
+            coming.recvs[(i + n - first) % n] = &x->recv[i];
             coming.stages[i] = &as_it_is;
         }
     }

@@ -7,6 +7,7 @@
 #include "coll/move.h"
 #include "core/log.h"
 #include "mpi/comm/clone.h"
+#include "mpi/comm/hints.h"
 #include "mpi/move/mover.h"
 #include "mpi/move/mover_job.h"
 #include "mpi/move/pattern.h"
@@ -237,6 +238,7 @@ static int moves_make(const struct tutti_collective_args *args, MPI_Request *req
     int code = tutti_comm_clone(args->comm, tutti_pattern_has_neighbours(args->collective), &own);
     if (code == MPI_SUCCESS) {
         tutti_next.MPI_Comm_set_errhandler(own, tutti_handles.errors_return);
+        tutti_comm_hints_copy(args->comm, own);
         tutti_comm_make(own);
         if (later && tutti_deferred_call_persistent(later, own, args->comm, request)) {
             later->args.comm = own;

@@ -200,7 +200,21 @@ static int look(const struct move *move, int number, const char *which, char *de
                  at < ROOM ? (unsigned)want[at] : 0);
 }
 
-static void types(void)
+/* The ranks set the hint one after the other: it counts when all have. */
+static void spare(MPI_Comm comm)
+{
+    MPI_Info info;
+    for (int r = 0; r < kit_size; r++) {
+        MPI_Info_create(&info);
+        if (r == kit_rank)
+            MPI_Info_set(info, "tutti_copy_engines", "true");
+        CHECK(MPI_Comm_set_info(comm, info) == MPI_SUCCESS, "MPI_Comm_set_info");
+        MPI_Info_free(&info);
+    }
+}
+
+/* spared: by copy engines. */
+static void types(int spared)
 {
     enum { BURST = 4 }; /* calls with nothing of the host in between */
     static int sent[BURST][ROOM], received[BURST][ROOM];
@@ -211,6 +225,8 @@ static void types(void)
     int wrong = 0;
     open_layouts();
     queue_open(&queue, MPI_COMM_WORLD, NULL, 100, kit_seed);
+    if (spared)
+        spare(queue.comm);
     CHECK(tutti_alloc(2 * sizeof sent, (void **)&device) == 0, "tutti_alloc");
     char *const second = device + sizeof sent;
     for (int first = 0; first < rounds && wrong < 5; first += BURST) {
@@ -234,6 +250,8 @@ static void types(void)
             wrong += !look(&move[i], first + i, "received", second + (size_t)i * sizeof sent[0], received[i]);
         }
     }
+    const uint64_t by_engines = kit_counted("MPIX_Allgather_enqueue", "engines");
+    CHECK(!spared || kit_plain || by_engines > 0, "no call left the multiprocessors alone");
     CHECK(tutti_free(device) == 0, "tutti_free");
     queue_close(&queue);
     close_layouts();
@@ -310,7 +328,9 @@ int main(int argc, char **argv)
     if (!queue_possible() || kit_size > RANKS)
         kit_skip("enqueue_move", "needs a device with streams, and the library in front");
     if (strcmp(what, "types") == 0)
-        types();
+        types(0);
+    else if (strcmp(what, "spared") == 0)
+        types(1);
     else if (strcmp(what, "forest") == 0)
         forest();
     return kit_end("enqueue_move");

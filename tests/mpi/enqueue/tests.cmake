@@ -10,11 +10,16 @@ tutti_mpi_test(mpi-enqueue-calls PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS 
 tutti_mpi_test(mpi-enqueue-chain PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS chain TIMEOUT 45)
 tutti_mpi_test(mpi-enqueue-chain-loose PROGRAM mpi-enqueue RANKS 2 ARGS chain TIMEOUT 45 ENV TUTTI_HOST_STRICT=0)
 tutti_mpi_test(mpi-enqueue-queues PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS queues TIMEOUT 45)
+tutti_mpi_test(mpi-enqueue-queues-split PROGRAM mpi-enqueue RANKS 3 ARGS queues TIMEOUT 45 MPIS openmpi ENV TUTTI_RULES=bcast:*@split)
+tutti_mpi_test(mpi-enqueue-queues-engines PROGRAM mpi-enqueue RANKS 3 ARGS queues TIMEOUT 45 MPIS openmpi
+               ENV TUTTI_CHANNEL_MB=1
+                   "TUTTI_RULES=bcast:*@engines gather:*@engines scatter:*@engines allgather:*@engines alltoall:*@engines")
 tutti_mpi_test(mpi-enqueue-queues-loose PROGRAM mpi-enqueue RANKS 2 ARGS queues TIMEOUT 45 ENV TUTTI_HOST_STRICT=0)
 tutti_mpi_test(mpi-enqueue-life PROGRAM mpi-enqueue RANKS 2 ARGS life EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-alone PROGRAM mpi-enqueue RANKS 2 ARGS alone)
 tutti_mpi_test(mpi-enqueue-behind PROGRAM mpi-enqueue RANKS 2 ARGS behind)
 tutti_mpi_test(mpi-enqueue-types PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS types TIMEOUT 45)
+tutti_mpi_test(mpi-enqueue-spared PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS spared TIMEOUT 45 ENV TUTTI_STATS=1)
 tutti_mpi_test(mpi-enqueue-forest PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS forest)
 tutti_mpi_test(mpi-enqueue-errors PROGRAM mpi-enqueue_errors RANKS 2 EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-shared PROGRAM mpi-enqueue_errors RANKS 2 ARGS shared ENV TUTTI_HOST_GPUS=1)

@@ -45,6 +45,13 @@ tutti_mpi_test(mpi-gpus-reset-packets PROGRAM mpi-reset_reductions RANKS 2 LABEL
 tutti_mpi_test(mpi-gpus-reset-shared PROGRAM mpi-reset_reductions RANKS 3 ARGS shared LABELS gpus TIMEOUT 60
                ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all)
 
+tutti_mpi_program(mpi-reset_moves LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/reset_moves.c gpus/gpu.c)
+foreach(mpi IN LISTS gpus_builders)
+  target_link_libraries(mpi-reset_moves.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+tutti_mpi_test(mpi-gpus-reset-moves PROGRAM mpi-reset_moves RANKS 2 LABELS gpus TIMEOUT 60
+               ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all "TUTTI_RULES=allgather:*@ll *@fetch")
+
 # What the programs expect, tried on the MPI alone.
 tutti_mpi_test(mpi-gpus-plain PROGRAM mpi-gpus RANKS 2 MANY 6 ARGS 15 NO_PRELOAD LABELS gpus TIMEOUT 60
                ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_CARDS=3 TUTTI_TEST_SEED=5)

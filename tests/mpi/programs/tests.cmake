@@ -45,6 +45,9 @@ programs(together-packets ${together} 26 30 ${packets})
 string(REPLACE "device,host" "device" around_device ${around})
 programs(moved-device ${moved},${reduced},${around_device},dup,split,icoll,blocking 52 30 TUTTI_RULES=message:*@direct)
 programs(moved-device-packets ${moved},${neighbours},${reduced},${around_device},dup,split,icoll 26 30 ${packets})
+set(engines TUTTI_CACHE_ENTRIES=4
+            "TUTTI_RULES=message:*@direct moves_nonblocking:*@copies bcast:0-1k@copies,*@split,*@fetch gather:*@copies,*@fetch scatter:*@copies allgather:*@copies,*@fetch alltoall:1k-1m@copies neighbor:*@copies")
+programs(moved-device-copies ${moved},${neighbours},${reduced},${around_device},dup,split,icoll 52 30 ${engines})
 programs(moved-packed ${moved},${reduced},${around_device},icoll 26 30 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
 
 # Collectives with neighbours, and between the groups of intercommunicators.
@@ -104,6 +107,9 @@ tutti_mpi_test(mpi-programs-persistent-device PROGRAM mpi-programs RANKS 3 RANKS
 tutti_mpi_test(mpi-programs-persistent-packets PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 26 ARGS 40 100k 20
                MPIS openmpi openmpi5 mpich5 LABELS programs
                ENV TUTTI_TEST_KINDS=${moved},${reduced},${around_device},${neighbours},icoll,pcoll ${packets})
+tutti_mpi_test(mpi-programs-persistent-copies PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 26 ARGS 40 100k 20
+               MPIS openmpi openmpi5 mpich5 LABELS programs
+               ENV TUTTI_TEST_KINDS=${moved},${reduced},${around_device},${neighbours},icoll,pcoll ${engines})
 # The library's, as Open MPI 4.1 lacks them, among all that a program does; but not while another communicator is made.
 string(REPLACE ",idup" "" persistent_together ${together},${neighbours},inter,pcoll)
 tutti_mpi_test(mpi-programs-persistent-together PROGRAM mpi-programs RANKS 3 MANY 26 ARGS 40 100k 20 MPIS openmpi

@@ -34,7 +34,7 @@ tutti_mpi_test(mpi-types-collectives-moved PROGRAM mpi-types_collectives RANKS 3
 tutti_mpi_test(mpi-types-collectives-packed PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 150 ARGS device
                ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 45)
 # By kernels of packets where blocks are runs of bytes, fetched where not.
-foreach(row ll ll128 pipeline)
+foreach(row copies ll ll128 pipeline engines)
   set(by "*@${row} *@fetch")
   tutti_mpi_test(mpi-types-collectives-${row} PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 150 ARGS device
                  ENV ${stats} TUTTI_LINES=1 TUTTI_CHANNEL_MB=4 TUTTI_TEST_ROW=${row}

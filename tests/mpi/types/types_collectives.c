@@ -292,10 +292,11 @@ static void open_topologies(void)
                                    MPI_INFO_NULL, 0, &around[1].comm);
 }
 
-/* Calls through the channels, in packets or chunks. */
+/* Calls through the channels, in packets or chunks, or by copy engines. */
 static uint64_t by_kernels(const char *name)
 {
-    return kit_counted(name, "packets") + kit_counted(name, "chunks through the windows");
+    return kit_counted(name, "packets") + kit_counted(name, "chunks through the windows") +
+           kit_counted(name, "by the copy engines");
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,40 @@
+/* split: a broadcast whose root sends each rank a slice, in chunks through the windows; the ranks hand their slices on
+ * to each other as they come. So each byte takes the root's link once, where all others fetch from the root otherwise.
+ */
+#include "coll/move/runs.h"
+
+enum { RANKS_LEAST = 3 }; /* two ranks have nothing to hand on */
+
+static void split_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
+{
+    (void)longest;
+    tutti_runs_in_chunks(team, TUTTI_KERNEL_MOVE_SPLIT, runs);
+}
+
+static int split_can(const struct tutti_team *team, const struct tutti_call *call)
+{
+    if (team->size < RANKS_LEAST)
+        return TUTTI_NO(RULES);
+    return tutti_runs_can(team, call, split_shape);
+}
+
+static int split_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
+{
+    *fits = 1;
+    return tutti_runs_run(team, call, split_shape);
+}
+
+static int split_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)
+{
+    return tutti_runs_put(team, call, stream, split_shape);
+}
+
+const struct tutti_algorithm tutti_move_split = {
+    .name = "split",
+    .collectives = TUTTI_ON(BCAST),
+    .waits_for_peers = 1,
+    .can = split_can,
+    .run = split_run,
+    .enqueue = split_enqueue,
+    .how = "slices handed on by their owners",
+};
