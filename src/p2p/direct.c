@@ -31,7 +31,7 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     send->shown = TUTTI_SHOWN_NOT;
     if (!send->lowest || !describe(send))
         return;
-    if (tutti_endpoint_share(worker->endpoint, rndv, send->lowest, send->memo))
+    if (tutti_endpoint_share(worker->endpoint, rndv, send->lowest, send->allocation, send->memo))
         send->shown = TUTTI_SHOWN_KNOWN;
     else if (rndv->share.shared)
         send->shown = TUTTI_SHOWN;

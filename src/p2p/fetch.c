@@ -47,13 +47,15 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
         struct tutti_pack_job together[TUTTI_BATCH];
         struct tutti_p2p_fetch *of[TUTTI_BATCH];
         unsigned used = 0;
+        int near = 1;
         for (unsigned i = 0; i < n; i++) {
             if (!fetches[i].recv || (used > 0 && fetches[i].gpu != of[0]->gpu))
                 continue;
             together[used] = jobs[i];
+            near &= tutti_fetch_is_near(&fetches[i]);
             of[used++] = &fetches[i];
         }
-        const int status = tutti_pack_now(of[0]->gpu, together, used);
+        const int status = tutti_pack_reached(of[0]->gpu, together, used, near);
         for (unsigned k = 0; k < used; k++) {
             if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
                 tutti_fetch_let_go(of[k]);

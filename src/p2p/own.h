@@ -67,6 +67,8 @@ struct tutti_p2p_fetch {
 void tutti_fetch_let_go(struct tutti_p2p_fetch *fetch);
 /* The GPUs to fetch by, the best first: fetch->gpus. */
 void tutti_fetch_gpus(struct tutti_p2p_fetch *fetch);
+/* 1 where all of a job's bytes are stored in one allocation of the GPU that fetches them. */
+int tutti_fetch_is_near(const struct tutti_p2p_fetch *fetch);
 /* The message has ended with this status. */
 void tutti_recv_end(struct tutti_p2p_recv *recv, int status);
 /* The whole message has arrived, or failed. The rendezvous leaves its state once: its owner may use it again at
@@ -75,7 +77,8 @@ void tutti_fetch_end(struct tutti_p2p_fetch *fetch, int status);
 /* Releases the sender of a message that is too long for the buffer. 0: the rendezvous has moved on: later. */
 int tutti_fetch_drop(struct tutti_p2p_fetch *fetch);
 /* Stores bytes [first, first + bytes) of the message, at `data` in the layout that `layout` describes if it has a
- * plan, otherwise packed. 1: `job` must be run; TUTTI_OK: the bytes are stored; negative: a status. */
+ * plan, otherwise packed. 1: `job` must be run by kernels of fetch->gpu, which reach all of it; TUTTI_OK: the bytes are
+ * stored; negative: a status. */
 int tutti_fetch_move(struct tutti_p2p_fetch *fetch, const struct tutti_endpoint_layout *layout, char *data,
                      uint64_t first, uint64_t bytes, struct tutti_pack_job *job);
 /* Stores packed bytes of the host into the program's buffer. Elements without a plan are collected, and unpacked

@@ -78,6 +78,12 @@ static int is_direct(const struct tutti_p2p_fetch *f)
            (places->gpu < 0 || places->gpu == f->gpu);
 }
 
+int tutti_fetch_is_near(const struct tutti_p2p_fetch *f)
+{
+    const struct tutti_places *places = &f->recv->elements.places;
+    return places->id != 0 && places->gpu == f->gpu;
+}
+
 /* 1 if a copy engine can store packed bytes directly into the receiver's buffer. */
 static int is_copied(const struct tutti_p2p_fetch *f, const struct tutti_endpoint_layout *layout)
 {

@@ -224,10 +224,19 @@ static int is_lazy(const struct tutti_stage *stage)
 
 int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way)
 {
+    struct tutti_there there = {.staged = 0};
+    if (count > 0 && type != tutti_handles.no_type && buffer != MPI_IN_PLACE)
+        tutti_needs_staging_at(buffer, type, &there);
+    return tutti_stage_open_at(stage, buffer, count, type, way, &there);
+}
+
+int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way,
+                        const struct tutti_there *there)
+{
     memset(stage, 0, sizeof *stage);
     stage->host = (void *)(uintptr_t)buffer;
     stage->given = type;
-    if (count <= 0 || type == tutti_handles.no_type || buffer == MPI_IN_PLACE || !tutti_needs_staging(buffer, type))
+    if (!there->staged || count <= 0 || type == tutti_handles.no_type || buffer == MPI_IN_PLACE)
         return TUTTI_OK;
     TUTTI_INSIDE();
     MPI_Count lowest;

@@ -68,7 +68,7 @@ static int start(struct tutti_request *entry, MPI_Request *request)
         tutti_error("%s: MPI_Start of a request that is active", send->message.name);
         return tutti_fail_comm(send->message.comm, MPI_ERR_REQUEST);
     }
-    struct tutti_send_request *sent = tutti_send_begin(&send->message, 0, &code);
+    struct tutti_send_request *sent = tutti_send_begin(&send->message, NULL, 0, &code);
     if (!sent && code == MPI_SUCCESS)
         sent = send_staged(send, &code);
     if (!sent)

@@ -251,7 +251,7 @@ unsigned tutti_endpoint_room(const struct tutti_endpoint *endpoint, const struct
     return (unsigned)(n < all - packed ? n : all - packed);
 }
 
-int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
+int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo)
 {
     struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
@@ -265,7 +265,10 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
         rndv->share = memo->share;
         rndv->share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
     } else {
-        tutti_share_fill(endpoint->node, endpoint->device, pointer, &rndv->share);
+        if (id)
+            tutti_share_name(endpoint->node, endpoint->device, pointer, id, &rndv->share);
+        else
+            tutti_share_fill(endpoint->node, endpoint->device, pointer, &rndv->share);
         if (memo)
             *memo = (struct tutti_endpoint_memo){.of = pointer, .share = rndv->share};
     }
