@@ -39,7 +39,13 @@ static int fetch_begin(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     return f->ops->fetch(f, job);
 }
 
-/* One launch for each GPU. Returns how many are not complete. */
+/* 1 if both are fetched together. */
+static int is_alike(const struct tutti_p2p_fetch *one, const struct tutti_p2p_fetch *other)
+{
+    return one->gpu == other->gpu && one->engines == other->engines;
+}
+
+/* One launch for each GPU, or copies by its engines. Returns how many are not complete. */
 static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
 {
     unsigned left = 0;
@@ -49,13 +55,14 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
         unsigned used = 0;
         int near = 1;
         for (unsigned i = 0; i < n; i++) {
-            if (!fetches[i].recv || (used > 0 && fetches[i].gpu != of[0]->gpu))
+            if (!fetches[i].recv || (used > 0 && !is_alike(&fetches[i], of[0])))
                 continue;
             together[used] = jobs[i];
             near &= tutti_fetch_is_near(&fetches[i]);
             of[used++] = &fetches[i];
         }
-        const int status = tutti_pack_reached(of[0]->gpu, together, used, near);
+        const int status = of[0]->engines ? tutti_engines_copy(of[0]->worker->node, of[0]->gpu, together, used)
+                                          : tutti_pack_reached(of[0]->gpu, together, used, near);
         for (unsigned k = 0; k < used; k++) {
             if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
                 tutti_fetch_let_go(of[k]);
@@ -90,6 +97,7 @@ static int fetch_node(void *with)
         fetches[used].held = NULL;
         fetches[used].from = NULL;
         fetches[used].pieces = 0;
+        fetches[used].engines = 0;
         const int what = fetch_begin(&fetches[used], &jobs[used]);
         used += what == 1;
         if (what == 0 && tutti_endpoint_watch(all->worker->endpoint, recv->rts.rank) != TUTTI_OK)

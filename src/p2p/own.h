@@ -60,9 +60,14 @@ struct tutti_p2p_fetch {
     int gpu;                              /* GPU whose kernels fetch it */
     const struct tutti_plan *from;        /* of the sender; held */
     uint64_t pieces;                      /* pieces that the job takes */
+    int engines;                          /* 1: the job is one run of bytes, for copy engines */
     int gpus[TUTTI_ENDPOINT_GPUS + 1], n; /* candidates, the best first */
 };
 
+/* engines.c. 1 if the sender asks for copy engines and both sides are one run of bytes on the GPU. */
+int tutti_engines_take(const struct tutti_p2p_fetch *fetch);
+/* Copies unpacking jobs of such fetches, all at once; done on return. A status. */
+int tutti_engines_copy(const struct tutti_node *node, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* store.c. Releases what was held for a job. */
 void tutti_fetch_let_go(struct tutti_p2p_fetch *fetch);
 /* The GPUs to fetch by, the best first: fetch->gpus. */

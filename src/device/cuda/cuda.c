@@ -215,7 +215,7 @@ static const char cuda_rules[] =
     "scan:"
     " *@leader 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@staged; "
     "message:"
-    " *@direct *@packed; "
+    " 16m-*@engines *@direct *@packed; "
     "message_far:"
     " 0-255k@staged *@pipelined; "
     "bcast:"
