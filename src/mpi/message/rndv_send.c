@@ -1,7 +1,6 @@
 /* Makes rendezvous; the calls that send by them. */
 #include <limits.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/clock.h"
@@ -97,15 +96,12 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     tutti_endpoint_poll(tutti_endpoint);
     if (!tutti_rts_fits(message, layout, bytes))
         return message->type == tutti_handles.packed ? TUTTI_NONE(TYPE_PACKED) : TUTTI_NONE(TYPE_UNEVEN);
-    struct tutti_send_request *sent = calloc(1, sizeof *sent);
+    struct tutti_send_request *sent = tutti_send_new(message);
     const char *lowest;
     if (!sent)
         return TUTTI_NONE(MEMORY);
-    *sent = (struct tutti_send_request){
-        .message = *message,
-        .core = {.elements = tutti_message_elements(message->buffer, message->count, layout), .bytes = bytes},
-        .rts = tutti_handles.no_request,
-        .tag = -1};
+    sent->core.elements = tutti_message_elements(message->buffer, message->count, layout);
+    sent->core.bytes = bytes;
     tutti_plan_hold(layout->plan);
     struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
     if (memory)
