@@ -15,9 +15,13 @@ enum { STREAMS = 4, SPINS = 16 };
 
 /* ---- sender ---- */
 
+/* An agreed message goes by this row though it has gaps: its buffer is shown, and the receiver fetches it as `direct`
+ * does. Other messages with gaps are not shown here: the next row does it, and takes the lease. */
 static int engines_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
-    return send->elements.whole && tutti_direct_ops.can(worker, send);
+    if (!send->elements.whole && !send->agreed)
+        return 0;
+    return tutti_direct_ops.can(worker, send) && send->elements.whole;
 }
 
 static enum tutti_protocol_cost engines_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
@@ -105,8 +109,8 @@ static struct engines *engines_find(int gpu)
     return found;
 }
 
-/* NULL: there are none, and none may be made now. Making a stream may wait for running kernels, and kernels in stream
- * order may wait for this process. */
+/* NULL: no set is idle, and no stream may be made now. Making a stream may wait for running kernels, and kernels in
+ * stream order may wait for this process. */
 static struct engines *engines_get(const struct tutti_node *node, int gpu)
 {
     struct engines *engines = engines_find(gpu);

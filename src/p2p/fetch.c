@@ -83,6 +83,7 @@ static int fetch_node(void *with)
     struct tutti_p2p_fetch fetches[TUTTI_BATCH];
     struct tutti_pack_job jobs[TUTTI_BATCH];
     const struct tutti_p2p_fetching *all = with;
+    int gpus[TUTTI_ENDPOINT_GPUS], uses = -1; /* asked for once: that looks for resets */
     unsigned used = 0, left = 0;
     for (int i = 0; i < all->n; i++) {
         struct tutti_p2p_recv *recv = all->at(all, i);
@@ -92,6 +93,10 @@ static int fetch_node(void *with)
             left++;
             continue;
         }
+        if (uses < 0)
+            uses = tutti_endpoint_gpus(all->worker->endpoint, gpus);
+        fetches[used].used = gpus;
+        fetches[used].uses = uses;
         fetches[used].worker = all->worker;
         fetches[used].recv = recv;
         fetches[used].held = NULL;

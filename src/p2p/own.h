@@ -56,11 +56,13 @@ struct tutti_p2p_fetch {
     struct tutti_rndv *rndv;
     struct tutti_mapping *held;
     const struct tutti_protocol_ops *ops;
-    enum tutti_rndv_state state;          /* state from which it is moved on: GETTING, BOUNCE, AM */
-    int gpu;                              /* GPU whose kernels fetch it */
-    const struct tutti_plan *from;        /* of the sender; held */
-    uint64_t pieces;                      /* pieces that the job takes */
-    int engines;                          /* 1: the job is one run of bytes, for copy engines */
+    enum tutti_rndv_state state;   /* state from which it is moved on: GETTING, BOUNCE, AM */
+    int gpu;                       /* GPU whose kernels fetch it */
+    const struct tutti_plan *from; /* of the sender; held */
+    uint64_t pieces;               /* pieces that the job takes */
+    int engines;                   /* 1: the job is one run of bytes, for copy engines */
+    const int *used;               /* the GPUs that the program has used, `uses` of them */
+    int uses;
     int gpus[TUTTI_ENDPOINT_GPUS + 1], n; /* candidates, the best first */
 };
 

@@ -104,9 +104,9 @@ static inline struct tutti_endpoints *tutti_endpoint_theirs(const struct tutti_e
 }
 
 /* endpoint_places.c, the lock is held. Takes so many bytes of the scratch of the rendezvous' GPU in place of those that
- * it has: piece->at, piece->bytes; 0, and it has none, where no gap is long enough. Searches go on where the last one
- * ended, so that messages that end in the order in which they began cost a step or two. give: takes also a rendezvous
- * that has none. */
+ * it has: piece->at, piece->bytes; 0, and it keeps no place, where no gap is long enough. Searches go on where the last
+ * one ended, so that messages that end in the order in which they began cost a step or two. give: does nothing for a
+ * rendezvous without a place. */
 int tutti_endpoint_place_take(struct tutti_endpoint *endpoint, int number, uint64_t bytes);
 void tutti_endpoint_place_give(struct tutti_endpoint *endpoint, int number);
 /* The lock is held. The rendezvous is free again. */

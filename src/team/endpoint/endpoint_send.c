@@ -147,9 +147,11 @@ int tutti_endpoint_urged(const struct tutti_endpoint *endpoint)
 
 void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    int i = tutti_endpoint_number(endpoint, rndv);
+    const int i = tutti_endpoint_number(endpoint, rndv);
     tutti_fiber_lock(&endpoint->lock);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
+    if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
+        tutti_endpoint_put_back(endpoint, &tutti_endpoint_mine(endpoint)->rndv[i]);
     pthread_mutex_unlock(&endpoint->lock);
 }
 
