@@ -8,11 +8,12 @@
 /* What the bytes of `count` elements at `buffer` lie in. A type with absolute addresses (buffer NULL) may reach
  * several. */
 struct tutti_places {
-    int device;  /* 1: some in memory that the host cannot reach */
-    int host;    /* 1: some in memory that kernels cannot reach */
-    int spread;  /* 1: in memory of several GPUs */
-    int gpu;     /* that owns the device memory; -1: none, or any */
-    uint64_t id; /* of the one allocation on `gpu` that holds all of them (struct tutti_memory); 0: there is none */
+    int device; /* 1: some in memory that the host cannot reach */
+    int host;   /* 1: some in memory that kernels cannot reach */
+    int spread; /* 1: in memory of several GPUs */
+    int gpu;    /* that owns the device memory; -1: none, or any */
+    uint64_t
+        id; /* of the one allocation on `gpu` that holds all of them (struct tutti_memory); 0: no allocation does */
 };
 void tutti_places_of(const struct tutti_plan *plan, int64_t count, const void *buffer, struct tutti_places *out);
 

@@ -297,6 +297,8 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
         stage->memory = tutti_scratch_take_ordinary(&stage->scratch, stage->bytes);
     else if (stage->lazy)
         stage->memory = tutti_overrun_map(stage->bytes);
+    else if (!layout && !(way & TUTTI_STAGE_OUT))
+        stage->memory = tutti_scratch_take_sent(&stage->scratch, stage->bytes);
     else if (stage->packed || !layout)
         stage->memory = tutti_scratch_take(&stage->scratch, stage->packed ? &stage->places : NULL, stage->bytes);
     else /* of the program's derived type, which an MPI may take for a type with gaps even if it has no gaps */
