@@ -106,9 +106,6 @@ tutti_mpi_test(mpi-early PROGRAM mpi-early RANKS 2 ENV ${stats} TUTTI_RULES=mess
 # What windows of messages allocate.
 program(windows EVERYWHERE)
 tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
-# What messages ask the GPU's driver.
-program(questions EVERYWHERE)
-tutti_mpi_test(mpi-questions PROGRAM mpi-questions RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-windows-engines PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 40)
 # RTSs so long that the MPI does not send them eagerly: it reads them where they are when they are matched.
 program(uncarried)

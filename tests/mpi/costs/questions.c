@@ -1,6 +1,6 @@
 /* What a message of device memory asks the GPU's driver, by the library's counters: once what the memory of its buffer
- * is, on either side, and a launch of the receiver for what has come. Nothing is allocated. Buffers of their own for
- * each message, so that none is known from the one before. Needs TUTTI_STATS=1. */
+ * is, on either side, and a launch of the receiver for the messages that are there. Nothing is allocated. Buffers of
+ * their own for each message, so that none is known from the one before. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <string.h>
 
