@@ -9,7 +9,17 @@
 #include "core/clock.h"
 #include "tutti/tutti.h"
 
-enum { BLOCK = 64, STRIDE = 128, PIECE = 64 << 10, PIECES = 64, FIRST_TRIES = 50, LEAST = 512, FAR_LEAST = 4096 };
+/* From SOLID on messages are contiguous, so that copy engines may carry them; shorter ones have gaps. */
+enum {
+    BLOCK = 64,
+    STRIDE = 128,
+    SOLID = 4 << 20,
+    PIECE = 64 << 10,
+    PIECES = 64,
+    FIRST_TRIES = 50,
+    LEAST = 512,
+    FAR_LEAST = 4096
+};
 
 size_t tune_message_bytes(size_t bytes)
 {
@@ -41,6 +51,11 @@ const char *tune_message_rules(int section, int way)
     return rules[section - TUNE_MESSAGE][way - TUNE_ALGORITHMS];
 }
 
+static size_t stride_of(size_t bytes)
+{
+    return bytes >= SOLID ? BLOCK : STRIDE;
+}
+
 /* -1: none. */
 static int partner(const struct tune *tune, int section)
 {
@@ -63,7 +78,8 @@ static void make_type(struct tune *tune, size_t bytes)
         return;
     if (message->type != MPI_DATATYPE_NULL)
         MPI_Type_free(&message->type);
-    pack_mpi(MPI_Type_vector((int)(bytes / BLOCK), BLOCK, STRIDE, MPI_BYTE, &message->type), "MPI_Type_vector");
+    pack_mpi(MPI_Type_vector((int)(bytes / BLOCK), BLOCK, (int)stride_of(bytes), MPI_BYTE, &message->type),
+             "MPI_Type_vector");
     pack_mpi(MPI_Type_commit(&message->type), "MPI_Type_commit");
     message->bytes = bytes;
 }
@@ -94,7 +110,7 @@ static void round_trip(const struct tune *tune, int section)
 static void picture(const struct tune *tune, size_t from, size_t n, int blocks, char *out)
 {
     memset(out, 0x5a, n);
-    for (size_t at = 0; blocks && at < n; at += STRIDE) {
+    for (size_t at = 0; blocks && at < n; at += stride_of(tune->message.bytes)) {
         for (size_t b = 0; b < BLOCK; b += sizeof(uint64_t)) {
             const uint64_t word = pack_mix(tune->message.seed + from + at + b);
             memcpy(out + at + b, &word, sizeof word);
@@ -106,7 +122,8 @@ static void picture(const struct tune *tune, size_t from, size_t n, int blocks, 
  * where it is the same. */
 static int visit(const struct tune *tune, int blocks, int compare)
 {
-    const size_t all = tune_message_room(tune->message.bytes), last = all > PIECE ? all - PIECE : 0;
+    const size_t all = tune->message.bytes / BLOCK * stride_of(tune->message.bytes),
+                 last = all > PIECE ? all - PIECE : 0;
     const size_t pieces = all <= (size_t)PIECE * PIECES ? (all + PIECE - 1) / PIECE : PIECES;
     char *right = tune->host, *got = tune->host + PIECE;
     for (size_t p = 0; p < pieces; p++) {
@@ -198,8 +215,11 @@ double tune_message_round(struct tune *tune, const struct tune_column *column, i
 static int can(struct tune *tune, int section, int way)
 {
     struct tune_column column = {.rules = tune_message_rules(section, way), .wanted = way};
-    for (int i = 0; i < FIRST_TRIES && column.algorithm != way; i++)
-        tune_message_try(tune, &column, section, tune_message_least(section));
+    const size_t sizes[] = {tune_message_least(section), SOLID};
+    for (int s = 0; s < 2 && column.algorithm != way && sizes[s] <= tune->most; s++) {
+        for (int i = 0; i < FIRST_TRIES && column.algorithm != way; i++)
+            tune_message_try(tune, &column, section, sizes[s]);
+    }
     return column.algorithm == way;
 }
 

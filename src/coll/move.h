@@ -13,7 +13,8 @@ struct tutti_move_block {
     struct tutti_elements elements; /* plan NULL: there are no elements */
     uint64_t bytes;                 /* of its packed form */
     int rank;
-    int gpu; /* that holds it; set by the algorithm, where bytes > 0 */
+    int gpu;             /* that holds it; set by the algorithm, where bytes > 0 */
+    uint64_t allocation; /* likewise: struct tutti_places.id */
 };
 
 /* The sender's rendezvous for block i of those to be received. */

@@ -29,6 +29,11 @@ static inline char *tutti_elements_run(const struct tutti_elements *elements)
 /* The lowest byte of the elements, and the end of the highest. They have a plan. */
 void tutti_elements_span(const struct tutti_elements *elements, const char **lowest, const char **end);
 
+/* The caller has just learned what the memory at some address is. Where it is an allocation of a GPU that holds all
+ * elements, they are placed, and the device is not asked again. Other memory may change while a message is open, since
+ * a program may unregister it: it is looked up when it is needed. They have a plan. */
+void tutti_elements_place(struct tutti_elements *elements, const struct tutti_memory *memory);
+
 /* Where they lie. The first call looks it up; the buffer must not move afterwards. They have a plan. */
 const struct tutti_places *tutti_elements_places(struct tutti_elements *elements);
 

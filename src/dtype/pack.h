@@ -36,6 +36,9 @@ int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_
  * that only kernels reach and memory that only the host does: TUTTI_ERR_ARGUMENT. What lies at a layout's first byte is
  * taken to be what all of it is. */
 int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n);
+/* The same by a launch, for a caller that knows that kernels of the GPU reach all memory of the jobs: the device is not
+ * asked what it is. near: all that is stored lies in memory of this GPU. */
+int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int near);
 
 /* The same by copy engines, where every job is between runs of bytes; TUTTI_ERR_UNAVAILABLE, and nothing was done,
  * where one is not. Jobs run one after the other, in this order. */

@@ -12,6 +12,8 @@ struct tutti_places {
     int host;   /* 1: some in memory that kernels cannot reach */
     int spread; /* 1: in memory of several GPUs */
     int gpu;    /* that owns the device memory; -1: none, or any */
+    uint64_t
+        id; /* of the one allocation on `gpu` that holds all of them (struct tutti_memory); 0: no allocation does */
 };
 void tutti_places_of(const struct tutti_plan *plan, int64_t count, const void *buffer, struct tutti_places *out);
 

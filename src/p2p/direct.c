@@ -31,7 +31,7 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     send->shown = TUTTI_SHOWN_NOT;
     if (!send->lowest || !describe(send))
         return;
-    if (tutti_endpoint_share(worker->endpoint, rndv, send->lowest, send->memo))
+    if (tutti_endpoint_share(worker->endpoint, rndv, send->lowest, send->allocation, send->memo))
         send->shown = TUTTI_SHOWN_KNOWN;
     else if (rndv->share.shared)
         send->shown = TUTTI_SHOWN;
@@ -104,6 +104,7 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     f->from = layout.plan;
     if (status == TUTTI_OK)
         status = tutti_fetch_move(f, &layout, data, 0, recv->bytes, job);
+    f->engines = status == 1 && tutti_engines_take(f);
     if (status == 1)
         return 1;
     tutti_fetch_end(f, status);

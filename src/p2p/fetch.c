@@ -39,13 +39,25 @@ static int fetch_begin(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     return f->ops->fetch(f, job);
 }
 
-static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n)
+/* 1 if both are fetched together. */
+static int is_alike(const struct tutti_p2p_fetch *one, const struct tutti_p2p_fetch *other)
 {
-    const int status = first->recv->engines ? tutti_pack_copies(first->gpu, jobs, n) : TUTTI_ERR_UNAVAILABLE;
-    return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_now(first->gpu, jobs, n) : status;
+    return one->gpu == other->gpu && one->engines == other->engines && one->recv->engines == other->recv->engines;
 }
 
-/* One launch for each GPU. Returns how many are not complete. */
+/* Copies of fetches that are alike: by the engines of the row `engines`, by those that the communicator asks for, or by a
+ * kernel. */
+static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n, int near)
+{
+    int status = TUTTI_ERR_UNAVAILABLE;
+    if (first->engines)
+        return tutti_engines_copy(first->worker->node, first->gpu, jobs, n);
+    if (first->recv->engines)
+        status = tutti_pack_copies(first->gpu, jobs, n);
+    return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, near) : status;
+}
+
+/* One launch for each GPU, or copies by its engines. Returns how many are not complete. */
 static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
 {
     unsigned left = 0;
@@ -53,14 +65,15 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
         struct tutti_pack_job together[TUTTI_BATCH];
         struct tutti_p2p_fetch *of[TUTTI_BATCH];
         unsigned used = 0;
+        int near = 1;
         for (unsigned i = 0; i < n; i++) {
-            if (!fetches[i].recv ||
-                (used > 0 && (fetches[i].gpu != of[0]->gpu || fetches[i].recv->engines != of[0]->recv->engines)))
+            if (!fetches[i].recv || (used > 0 && !is_alike(&fetches[i], of[0])))
                 continue;
             together[used] = jobs[i];
+            near &= tutti_fetch_is_near(&fetches[i]);
             of[used++] = &fetches[i];
         }
-        const int status = fetch_jobs(of[0], together, used);
+        const int status = fetch_jobs(of[0], together, used, near);
         for (unsigned k = 0; k < used; k++) {
             if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
                 tutti_fetch_let_go(of[k]);
@@ -81,6 +94,7 @@ static int fetch_node(void *with)
     struct tutti_p2p_fetch fetches[TUTTI_BATCH];
     struct tutti_pack_job jobs[TUTTI_BATCH];
     const struct tutti_p2p_fetching *all = with;
+    int gpus[TUTTI_ENDPOINT_GPUS], uses = -1; /* asked for once: that looks for resets */
     unsigned used = 0, left = 0;
     for (int i = 0; i < all->n; i++) {
         struct tutti_p2p_recv *recv = all->at(all, i);
@@ -90,11 +104,16 @@ static int fetch_node(void *with)
             left++;
             continue;
         }
+        if (uses < 0)
+            uses = tutti_endpoint_gpus(all->worker->endpoint, gpus);
+        fetches[used].used = gpus;
+        fetches[used].uses = uses;
         fetches[used].worker = all->worker;
         fetches[used].recv = recv;
         fetches[used].held = NULL;
         fetches[used].from = NULL;
         fetches[used].pieces = 0;
+        fetches[used].engines = 0;
         const int what = fetch_begin(&fetches[used], &jobs[used]);
         used += what == 1;
         if (what == 0 && tutti_endpoint_watch(all->worker->endpoint, recv->rts.rank) != TUTTI_OK)

@@ -56,17 +56,26 @@ struct tutti_p2p_fetch {
     struct tutti_rndv *rndv;
     struct tutti_mapping *held;
     const struct tutti_protocol_ops *ops;
-    enum tutti_rndv_state state;          /* state from which it is moved on: GETTING, BOUNCE, AM */
-    int gpu;                              /* GPU whose kernels fetch it */
-    const struct tutti_plan *from;        /* of the sender; held */
-    uint64_t pieces;                      /* pieces that the job takes */
+    enum tutti_rndv_state state;   /* state from which it is moved on: GETTING, BOUNCE, AM */
+    int gpu;                       /* GPU whose kernels fetch it */
+    const struct tutti_plan *from; /* of the sender; held */
+    uint64_t pieces;               /* pieces that the job takes */
+    int engines;                   /* 1: the job is one run of bytes, for copy engines */
+    const int *used;               /* the GPUs that the program has used, `uses` of them */
+    int uses;
     int gpus[TUTTI_ENDPOINT_GPUS + 1], n; /* candidates, the best first */
 };
 
+/* engines.c. 1 if the sender asks for copy engines and both sides are one run of bytes on the GPU. */
+int tutti_engines_take(const struct tutti_p2p_fetch *fetch);
+/* Copies unpacking jobs of such fetches, all at once; done on return. A status. */
+int tutti_engines_copy(const struct tutti_node *node, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* store.c. Releases what was held for a job. */
 void tutti_fetch_let_go(struct tutti_p2p_fetch *fetch);
 /* The GPUs to fetch by, the best first: fetch->gpus. */
 void tutti_fetch_gpus(struct tutti_p2p_fetch *fetch);
+/* 1 where all of a job's bytes are stored in one allocation of the GPU that fetches them. */
+int tutti_fetch_is_near(const struct tutti_p2p_fetch *fetch);
 /* The message has ended with this status. */
 void tutti_recv_end(struct tutti_p2p_recv *recv, int status);
 /* The whole message has arrived, or failed. The rendezvous leaves its state once: its owner may use it again at
@@ -75,7 +84,8 @@ void tutti_fetch_end(struct tutti_p2p_fetch *fetch, int status);
 /* Releases the sender of a message that is too long for the buffer. 0: the rendezvous has moved on: later. */
 int tutti_fetch_drop(struct tutti_p2p_fetch *fetch);
 /* Stores bytes [first, first + bytes) of the message, at `data` in the layout that `layout` describes if it has a
- * plan, otherwise packed. 1: `job` must be run; TUTTI_OK: the bytes are stored; negative: a status. */
+ * plan, otherwise packed. 1: `job` must be run by kernels of fetch->gpu, which reach all of it; TUTTI_OK: the bytes are
+ * stored; negative: a status. */
 int tutti_fetch_move(struct tutti_p2p_fetch *fetch, const struct tutti_endpoint_layout *layout, char *data,
                      uint64_t first, uint64_t bytes, struct tutti_pack_job *job);
 /* Stores packed bytes of the host into the program's buffer. Elements without a plan are collected, and unpacked

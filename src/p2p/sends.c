@@ -54,7 +54,7 @@ static void send_run(struct tutti_p2p_batch *all)
             jobs[n] = all->job[i];
             of[n++] = i;
         }
-        const int status = tutti_pack_now(gpu, jobs, n);
+        const int status = tutti_pack_reached(gpu, jobs, n, 1); /* into scratch on this GPU */
         for (unsigned k = 0; k < n; k++) {
             struct tutti_p2p_send *send = all->of[of[k]];
             all->of[of[k]] = NULL;

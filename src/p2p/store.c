@@ -57,15 +57,14 @@ void tutti_fetch_gpus(struct tutti_p2p_fetch *f)
 {
     struct tutti_endpoint *endpoint = f->worker->endpoint;
     const struct tutti_p2p_recv *recv = f->recv;
-    int all[TUTTI_ENDPOINT_GPUS], n = 0;
+    int n = 0;
     const struct tutti_places *places = &recv->elements.places;
     if (recv->elements.plan && places->device && tutti_places_reached(places) &&
         tutti_endpoint_use(endpoint, places->gpu) >= 0)
         f->gpus[n++] = places->gpu;
-    const int known = tutti_endpoint_gpus(endpoint, all);
-    for (int i = 0; i < known; i++) {
-        if (n == 0 || all[i] != f->gpus[0])
-            f->gpus[n++] = all[i];
+    for (int i = 0; i < f->uses; i++) {
+        if (n == 0 || f->used[i] != f->gpus[0])
+            f->gpus[n++] = f->used[i];
     }
     f->n = n;
 }
@@ -76,6 +75,12 @@ static int is_direct(const struct tutti_p2p_fetch *f)
     const struct tutti_places *places = &f->recv->elements.places;
     return f->recv->elements.plan && places->device && tutti_places_reached(places) &&
            (places->gpu < 0 || places->gpu == f->gpu);
+}
+
+int tutti_fetch_is_near(const struct tutti_p2p_fetch *f)
+{
+    const struct tutti_places *places = &f->recv->elements.places;
+    return places->id != 0 && places->gpu == f->gpu;
 }
 
 /* 1 if a copy engine can store packed bytes directly into the receiver's buffer. */

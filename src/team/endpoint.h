@@ -88,8 +88,8 @@ struct tutti_endpoint_memo {
     struct tutti_share share;
 };
 /* Names the allocation of `pointer` in the rendezvous. 1: the peer has it mapped, and keeps it so until the rendezvous
- * is taken or no longer offered. memo: may be NULL. */
-int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
+ * is taken or no longer offered. id: of the allocation; 0: the device is asked. memo: may be NULL. */
+int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo);
 /* Pieces that the sender may pack now, [*first, *first + n), in slots that follow each other from the first on: half of
  * the slots at most, so that the receiver takes some while others are packed. `packed` of them are packed already. */

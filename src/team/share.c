@@ -14,11 +14,18 @@ void tutti_share_fill(struct tutti_node *node, const struct tutti_device *device
 {
     struct tutti_memory memory;
     out->shared = 0;
-    tutti_invalidation_poll(node, device);
     device->memory.classify(pointer, &memory);
+    if (memory.kind == TUTTI_MEMORY_DEVICE)
+        tutti_share_name(node, device, pointer, memory.id, out);
+}
+
+void tutti_share_name(struct tutti_node *node, const struct tutti_device *device, const void *pointer, uint64_t id,
+                      struct tutti_share *out)
+{
+    out->shared = 0;
+    tutti_invalidation_poll(node, device);
     const uint64_t named = tutti_cache_named(node->cache);
-    if (memory.kind != TUTTI_MEMORY_DEVICE ||
-        tutti_cache_export(node->cache, device, pointer, memory.id, &out->what) != TUTTI_OK)
+    if (tutti_cache_export(node->cache, device, pointer, id, &out->what) != TUTTI_OK)
         return;
     if (tutti_cache_named(node->cache) !=
         named) /* another allocation: some of the others may have been freed unheard */

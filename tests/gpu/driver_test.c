@@ -102,8 +102,11 @@ static void test_classify(void **state)
     assert_ptr_equal(memory.base, plain);
     assert_int_equal(memory.bytes, 8192);
     id = memory.id;
+    const unsigned long calls = fake->calls, queries = fake->queries;
     device->memory.classify(plain, &memory);
     assert_true(memory.id == id && id != 0);
+    assert_int_equal(fake->queries - queries, 1); /* one question about memory, one about each GPU's context */
+    assert_true(fake->calls - calls <= 3);
     device->memory.classify(managed, &memory);
     assert_int_equal(memory.kind, TUTTI_MEMORY_MANAGED);
     device->memory.classify(pinned, &memory);

@@ -94,7 +94,7 @@ done < <(grep -rnE '^[[:space:]]*#.*TUTTI_FRONT_' src/mpi --include='*.[chS]' --
 # A protocol of messages is known by name in its own file and in the table of protocols alone (src/p2p).
 while read -r line; do
     case $line in
-    src/p2p/protocols.[ch]:* | src/p2p/direct.c:* | src/p2p/packed.c:* | src/p2p/carried.c:* | src/p2p/pipelined*.c:*) ;;
+    src/p2p/protocols.[ch]:* | src/p2p/direct.c:* | src/p2p/engines.c:* | src/p2p/packed.c:* | src/p2p/carried.c:* | src/p2p/pipelined*.c:*) ;;
     *) breach "a protocol by name, outside of its row: $line" ;;
     esac
 done < <(grep -rnE '\bTUTTI_PROTOCOL_[a-z]\w*\b' src --include='*.[ch]' --include='*.inc')
@@ -113,6 +113,7 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
 
 # A quiet wait polls nothing, so that whoever else makes the progress that it needs is known for each:
 #   dtype/pack/{channel,copies}.c, device/*    nobody: a kernel of this process, or another fiber of this thread
+#   p2p/engines.c                     nobody: copies of this process
 #   team/wait.c                       its own look, by the transport
 #   coll/call/reservation.c             the votes that it asks, by team/wait.c
 #   team/mesh.c, node.c, roll.c       all ranks are in MPI_Init or MPI_Finalize, and it is bounded
@@ -121,7 +122,7 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
 while read -r line; do
     case $line in
     src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/device/cuda/gate.c:*|src/device/host/host.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;
-    src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/comm/streams.c:*) ;;
+    src/p2p/engines.c:*|src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/comm/streams.c:*) ;;
     src/shmem/heap_*) ;; # tables of heaps: an operation of the address space
     *) breach "a quiet wait, in which a peer may need what this rank does not bring on: $line" ;;
     esac

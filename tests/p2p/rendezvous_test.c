@@ -50,10 +50,11 @@ struct side {
 /* In place of the rules: the protocol that the message takes, then `packed`. */
 static int rules_next(int far, size_t bytes, int *from)
 {
-    static const char *const names[] = {"direct", "packed"};
+    static const char *const names[] = {"engines", "direct", "packed"};
     (void)far;
-    (void)bytes;
-    return *from < 2 ? tutti_protocol_names.find(names[(*from)++]) : -1;
+    if (*from == 0 && bytes % 2 == 0) /* half of the messages */
+        ++*from;
+    return *from < 3 ? tutti_protocol_names.find(names[(*from)++]) : -1;
 }
 
 static enum tutti_reason rules_why(int from)

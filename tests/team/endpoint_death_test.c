@@ -52,7 +52,7 @@ static struct tutti_rndv *send(struct side *s, int rank, int to, enum tutti_rndv
     CHECK(s->device->memory.copy_now(s->memory, s->host, BYTES) == TUTTI_OK, "copy");
     rndv->bytes = BYTES;
     rndv->tag = 0;
-    int known = tutti_endpoint_share(s->endpoint, rndv, s->memory, NULL);
+    int known = tutti_endpoint_share(s->endpoint, rndv, s->memory, 0, NULL);
     if (state == TUTTI_RNDV_BOUNCE || !known) {
         void *scratch = tutti_endpoint_scratch(s->endpoint, rndv, BYTES, 1);
         CHECK(scratch && s->device->memory.copy_now(scratch, s->memory, BYTES) == TUTTI_OK, "packed");

@@ -88,7 +88,7 @@ static int send_one(struct side *s, int i, uint64_t *state)
     uint64_t sequence = atomic_load(&rndv->sequence);
     struct flight *f = &s->flight[i];
     *f = (struct flight){rndv, from, NULL, bytes, 1 + random_next(state) % 6, 0};
-    if (tutti_endpoint_share(s->endpoint, rndv, from, NULL)) {
+    if (tutti_endpoint_share(s->endpoint, rndv, from, 0, NULL)) {
         tutti_rndv_set(rndv, TUTTI_RNDV_GET);
         s->direct++;
     } else if ((f->scratch = tutti_endpoint_scratch(s->endpoint, rndv, bytes, random_next(state) % 2)) != NULL) {

@@ -211,7 +211,7 @@ static struct tutti_rndv *write_rndv(struct sides *s, uint64_t *bytes)
     rndv->tag = (int32_t)(random_next(&state) % 3);
     rndv->bytes = *bytes;
     rndv->next = TUTTI_RNDVS;
-    tutti_endpoint_share(s->liar, rndv, memory[random_next(&state) % 2] + random_next(&state) % 512, NULL);
+    tutti_endpoint_share(s->liar, rndv, memory[random_next(&state) % 2] + random_next(&state) % 512, 0, NULL);
     if (*bytes == count * s->plan->size) {
         rndv->count = count;
         rndv->lowest = s->plan->true_lower;

@@ -216,7 +216,7 @@ static const char cuda_rules[] =
     "scan:"
     " 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@leader *@staged; "
     "message:"
-    " *@direct *@packed; "
+    " 16m-*@engines *@direct *@packed; "
     "message_far:"
     " 0-255k@staged *@pipelined; "
     "bcast:"

@@ -1,23 +1,30 @@
 #include <stdlib.h>
 
+#include "core/counters.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "device/cuda/gpu.h"
 
+enum { KIND_ATTRIBUTES = 4, ALL_ATTRIBUTES = 6 };
+
 /* One call of the driver: it fills in zeros for pointers that it does not know, needs no current context and leaves no
- * error behind. */
-void tutti_cuda_kind(const void *pointer, struct tutti_memory *out)
+ * error behind. The first `attributes` of the list are asked for. */
+static void ask_driver(const void *pointer, unsigned attributes, struct tutti_memory *out)
 {
-    static CUpointer_attribute wanted[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                                           CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    static CUpointer_attribute wanted[ALL_ATTRIBUTES] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,       CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        CU_POINTER_ATTRIBUTE_BUFFER_ID,   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
     unsigned type = 0, managed = 0;
     int ordinal = -1;
     unsigned long long id = 0;
-    void *values[] = {&type, &managed, &ordinal, &id};
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+    void *values[ALL_ATTRIBUTES] = {&type, &managed, &ordinal, &id, &base, &bytes};
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
     if (!pointer || !tutti_cuda_ready())
         return;
-    if (tutti_cuda.PointerGetAttributes(4, wanted, values, (CUdeviceptr)pointer) != CUDA_SUCCESS || type == 0)
+    tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
+    if (tutti_cuda.PointerGetAttributes(attributes, wanted, values, (CUdeviceptr)pointer) != CUDA_SUCCESS || type == 0)
         return;
     out->id = id;
     if (managed || type == CU_MEMORYTYPE_UNIFIED) {
@@ -27,25 +34,24 @@ void tutti_cuda_kind(const void *pointer, struct tutti_memory *out)
         return;
     } else {
         out->kind = TUTTI_MEMORY_DEVICE;
+        out->base = (void *)base;
+        out->bytes = bytes;
     }
     out->gpu = ordinal >= 0 && ordinal < TUTTI_CUDA_GPUS ? ordinal : -1;
 }
 
+void tutti_cuda_kind(const void *pointer, struct tutti_memory *out)
+{
+    ask_driver(pointer, KIND_ATTRIBUTES, out);
+}
+
 void tutti_cuda_classify(const void *pointer, struct tutti_memory *out)
 {
-    tutti_cuda_kind(pointer, out);
+    ask_driver(pointer, ALL_ATTRIBUTES, out);
     if (out->kind == TUTTI_MEMORY_MANAGED)
         tutti_cuda_look();
     if (out->kind != TUTTI_MEMORY_DEVICE)
         return;
-    static CUpointer_attribute range[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-    CUdeviceptr base = 0;
-    size_t bytes = 0;
-    void *values[] = {&base, &bytes};
-    if (tutti_cuda.PointerGetAttributes(2, range, values, (CUdeviceptr)pointer) == CUDA_SUCCESS) {
-        out->base = (void *)base;
-        out->bytes = bytes;
-    }
     tutti_cuda_range_classify(pointer, out);
     tutti_cuda_look();
     if (out->gpu >= 0 && !tutti_cuda_has_context(out->gpu)) {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/counters.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -140,6 +141,7 @@ void tutti_host_classify(const void *pointer, struct tutti_memory *out)
 {
     struct tutti_host_region region;
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
+    tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
     if (!find(pointer, &region))
         return;
     out->kind = TUTTI_MEMORY_DEVICE;

@@ -10,6 +10,18 @@ void tutti_elements_span(const struct tutti_elements *elements, const char **low
     *end = (const char *)elements->buffer + plan->true_end + (reach > 0 ? reach : 0);
 }
 
+void tutti_elements_place(struct tutti_elements *elements, const struct tutti_memory *memory)
+{
+    const char *first, *end, *base = memory->base;
+    if (memory->kind != TUTTI_MEMORY_DEVICE || elements->count <= 0)
+        return;
+    tutti_elements_span(elements, &first, &end);
+    if (first < base || end > base + memory->bytes)
+        return;
+    elements->places = (struct tutti_places){.device = 1, .gpu = memory->gpu, .id = memory->id};
+    elements->placed = 1;
+}
+
 const struct tutti_places *tutti_elements_places(struct tutti_elements *elements)
 {
     if (!elements->placed)

@@ -287,27 +287,13 @@ static int by_host(const struct tutti_device *device, int gpu, const struct tutt
     return all & REACHED_BY_KERNELS ? 0 : TUTTI_ERR_ARGUMENT;
 }
 
-int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
+/* One launch, or as few as it takes, and the wait for it. */
+static int by_kernel(const struct tutti_device *device, int gpu, const struct tutti_pack_job *jobs, unsigned n,
+                     uint32_t near, struct seen *seen)
 {
-    const struct tutti_device *device;
     struct tutti_pack_channel *channel;
     size_t room;
-    int status = open_device(&gpu, &device);
-    if (status != TUTTI_OK)
-        return status;
-    struct seen seen = {.n = 0};
-    uint32_t near;
-    const int host = by_host(device, gpu, jobs, n, &near, &seen);
-    if (host < 0) {
-        tutti_error("packing between memory of GPU %d and host memory that it cannot reach: pin or register that", gpu);
-        return host;
-    }
-    if (host) {
-        for (unsigned i = 0; i < n; i++)
-            do_host(&jobs[i]);
-        return TUTTI_OK;
-    }
-    status = room_of(device, gpu, &room);
+    int status = room_of(device, gpu, &room);
     if (status == TUTTI_OK)
         status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)
@@ -323,7 +309,7 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
     parts->near = near;
     parts->done = channel->done_device;
     parts->ended = channel->ended;
-    status = add_jobs(parts, gpu, jobs, n, &seen);
+    status = add_jobs(parts, gpu, jobs, n, seen);
     const int some = parts->n > 0;
     status = tutti_parts_end(parts, status, &launches);
     if (status == TUTTI_OK && some)
@@ -332,6 +318,34 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
         channel->broken = device->stream.sync(channel->stream) != TUTTI_OK;
     tutti_pack_channel_give(channel);
     return status;
+}
+
+int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
+{
+    const struct tutti_device *device;
+    const int status = open_device(&gpu, &device);
+    if (status != TUTTI_OK)
+        return status;
+    struct seen seen = {.n = 0};
+    uint32_t near;
+    const int host = by_host(device, gpu, jobs, n, &near, &seen);
+    if (host < 0) {
+        tutti_error("packing between memory of GPU %d and host memory that it cannot reach: pin or register that", gpu);
+        return host;
+    }
+    if (!host)
+        return by_kernel(device, gpu, jobs, n, near, &seen);
+    for (unsigned i = 0; i < n; i++)
+        do_host(&jobs[i]);
+    return TUTTI_OK;
+}
+
+int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int near)
+{
+    const struct tutti_device *device;
+    struct seen seen = {.n = 0};
+    const int status = open_device(&gpu, &device);
+    return status == TUTTI_OK ? by_kernel(device, gpu, jobs, n, near != 0, &seen) : status;
 }
 
 int tutti_pack_on(int gpus[], struct tutti_pack_job jobs[], unsigned n)

@@ -92,6 +92,7 @@ void tutti_places_of(const struct tutti_plan *plan, int64_t count, const void *b
     if (memory.kind == TUTTI_MEMORY_DEVICE && first >= base && end <= base + memory.bytes) {
         out->device = 1;
         out->gpu = memory.gpu;
+        out->id = memory.id;
         return;
     }
     /* Memory of the host has no bounds that the device knows: its two ends stand for what lies between. */

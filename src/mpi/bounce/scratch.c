@@ -30,6 +30,12 @@ void *tutti_scratch_take_image(struct tutti_scratch *scratch, size_t bytes)
     return scratch->bounce ? scratch->bounce->memory : NULL;
 }
 
+void *tutti_scratch_take_sent(struct tutti_scratch *scratch, size_t bytes)
+{
+    *scratch = (struct tutti_scratch){.bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes)};
+    return scratch->bounce ? scratch->bounce->memory : NULL;
+}
+
 void *tutti_scratch_take_ordinary(struct tutti_scratch *scratch, size_t bytes)
 {
     *scratch = (struct tutti_scratch){.bounce = tutti_bounce_take(tutti_ordinary_kind(), -1, bytes)};

@@ -11,6 +11,7 @@
 #include "mpi/real/self.h"
 
 enum {
+    FEW = 7,              /* bytes that a kernel copies, of messages that are too short for an RTS */
     LAZY_FROM = 64 << 10, /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */
     POOLED_MOST = 4 << 20 /* up to here memory for lazy stages is kept for the next one */
 };
@@ -165,12 +166,41 @@ static int copy_packed(struct tutti_stage *stage, int out)
     return status;
 }
 
+/* Between the first bytes of the buffer and `host`, which is pinned: a few bytes by a kernel, where it is known which
+ * GPU they lie on. A copy would cost more than the launch. */
+static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, size_t bytes, int out)
+{
+    char *user = stage->user + at;
+    const struct tutti_layout *layout = stage->places.id ? tutti_layout_of(tutti_handles.byte) : NULL;
+    const struct tutti_pack_job job = {.direction = out ? TUTTI_UNPACK : TUTTI_PACK,
+                                       .plan = layout ? layout->plan : NULL,
+                                       .count = bytes,
+                                       .memory = user,
+                                       .packed = host,
+                                       .bytes = bytes};
+    if (job.plan && tutti_pack_reached(stage->places.gpu, &job, 1, out) == TUTTI_OK)
+        return TUTTI_OK;
+    return tutti_door.device->memory.copy_now(out ? user : host, out ? host : user, bytes);
+}
+
+/* A few bytes without gaps in one allocation of a GPU: copy_bytes(). Of a stage that is filled later the program may
+ * free the buffer meanwhile. */
+static void place_few(struct tutti_stage *stage, const struct tutti_there *there)
+{
+    const struct tutti_memory *memory = &there->memory;
+    const char *base = memory->base;
+    if (stage->plan || !stage->solid || stage->bytes > FEW || stage->way & TUTTI_STAGE_LATER ||
+        memory->kind != TUTTI_MEMORY_DEVICE || stage->user < base || stage->user + stage->bytes > base + memory->bytes)
+        return;
+    stage->places = (struct tutti_places){.device = 1, .gpu = memory->gpu, .id = memory->id};
+}
+
 static int copy_in(struct tutti_stage *stage)
 {
     /* One copy of all is as fast, unless most of it is gaps. */
     int dense = !stage->plan || stage->bytes / 4 < (size_t)stage->count * stage->plan->size;
     if (stage->solid || (dense && in_one(stage)))
-        return tutti_door.device->memory.copy_now(stage->memory, stage->user, stage->bytes);
+        return copy_bytes(stage, 0, stage->memory, stage->bytes, 0);
     return stage->plan ? copy_packed(stage, 0) : copy_runs(stage, 0);
 }
 
@@ -224,10 +254,19 @@ static int is_lazy(const struct tutti_stage *stage)
 
 int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way)
 {
+    struct tutti_there there = {.staged = 0};
+    if (count > 0 && type != tutti_handles.no_type && buffer != MPI_IN_PLACE)
+        tutti_needs_staging_at(buffer, type, &there);
+    return tutti_stage_open_at(stage, buffer, count, type, way, &there);
+}
+
+int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way,
+                        const struct tutti_there *there)
+{
     memset(stage, 0, sizeof *stage);
     stage->host = (void *)(uintptr_t)buffer;
     stage->given = type;
-    if (count <= 0 || type == tutti_handles.no_type || buffer == MPI_IN_PLACE || !tutti_needs_staging(buffer, type))
+    if (!there->staged || count <= 0 || type == tutti_handles.no_type || buffer == MPI_IN_PLACE)
         return TUTTI_OK;
     TUTTI_INSIDE();
     MPI_Count lowest;
@@ -248,6 +287,8 @@ int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count co
         if (!stage->own_type)
             return TUTTI_ERR_MEMORY;
     }
+    if (!layout)
+        place_few(stage, there);
     stage->packed = stage->plan && way & TUTTI_STAGE_PACKED && tutti_layout_packed(layout, type, &stage->given) == 0;
     if (stage->packed)
         stage->bytes = (size_t)count * stage->size;
@@ -256,6 +297,8 @@ int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count co
         stage->memory = tutti_scratch_take_ordinary(&stage->scratch, stage->bytes);
     else if (stage->lazy)
         stage->memory = tutti_overrun_map(stage->bytes);
+    else if (!layout && !(way & TUTTI_STAGE_OUT))
+        stage->memory = tutti_scratch_take_sent(&stage->scratch, stage->bytes);
     else if (stage->packed || !layout)
         stage->memory = tutti_scratch_take(&stage->scratch, stage->packed ? &stage->places : NULL, stage->bytes);
     else /* of the program's derived type, which an MPI may take for a type with gaps even if it has no gaps */
@@ -296,7 +339,7 @@ static int lazy_out(struct tutti_stage *stage, size_t bytes)
         memcpy(piece, stage->memory + at, n);
         status = stage->packed
                      ? tutti_packed_move(TUTTI_UNPACK, &stage->places, stage->plan, stage->count, user, at, n, piece)
-                     : tutti_door.device->memory.copy_now(stage->user + at, piece, n);
+                     : copy_bytes(stage, at, piece, n, 1);
     }
     tutti_bounce_give(bounce);
     return status;
@@ -316,7 +359,7 @@ int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes)
                                  0, n, stage->memory);
     if (!stage->solid)
         return stage->plan ? copy_packed(stage, 1) : copy_runs(stage, 1);
-    return n ? tutti_door.device->memory.copy_now(stage->user, stage->memory, n) : TUTTI_OK;
+    return n ? copy_bytes(stage, 0, stage->memory, n, 1) : TUTTI_OK;
 }
 
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count)

@@ -35,7 +35,7 @@ struct tutti_stage {
     MPI_Datatype type;
     int own_type;                  /* `type` is held: the program may free it during the call */
     const struct tutti_plan *plan; /* held; NULL: none is known, or none is needed */
-    struct tutti_places places;    /* of the buffer, where there is a plan */
+    struct tutti_places places;    /* of the buffer, where there is a plan, or of a few bytes (places.id not 0) */
 };
 
 /* How the elements were staged, for the counters; NULL: by copies. */
@@ -63,20 +63,36 @@ static inline int tutti_stage_by_kernel(const struct tutti_stage *stage)
 int tutti_elements_on_device(const void *buffer, MPI_Datatype type);
 /* 0 where the MPI refuses the type: derived, and not committed. */
 int tutti_type_is_fine(MPI_Datatype type);
-/* 1 where `buffer` must be staged. What the MPI refuses goes to it as it is. */
-static inline int tutti_needs_staging(const void *buffer, MPI_Datatype type)
+/* What a call has found out about its buffer, so that nothing below asks the device for it again. */
+struct tutti_there {
+    int staged;                 /* 1: the buffer must be staged */
+    struct tutti_memory memory; /* of the buffer's address; HOST where no device is active */
+};
+/* What the MPI refuses goes to it as it is. Returns there->staged. */
+static inline int tutti_needs_staging_at(const void *buffer, MPI_Datatype type, struct tutti_there *there)
 {
+    there->staged = 0;
+    there->memory.kind = TUTTI_MEMORY_HOST;
     if (likely(!tutti_door.device || !tutti_door.device->active()))
         return 0;
-    const int staged = tutti_must_stage(buffer);
-    if (likely(tutti_type_find(type) != NULL))
-        return staged;
-    return (staged || tutti_elements_on_device(buffer, type)) && tutti_type_is_fine(type);
+    there->staged = tutti_must_stage_at(buffer, &there->memory);
+    if (unlikely(tutti_type_find(type) == NULL))
+        there->staged = (there->staged || tutti_elements_on_device(buffer, type)) && tutti_type_is_fine(type);
+    return there->staged;
+}
+/* 1 where `buffer` must be staged. */
+static inline int tutti_needs_staging(const void *buffer, MPI_Datatype type)
+{
+    struct tutti_there there;
+    return tutti_needs_staging_at(buffer, type, &there);
 }
 
 /* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as
  * they are; otherwise takes host memory and, for TUTTI_STAGE_IN, copies the contents. Returns a status of Tutti. */
 int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way);
+/* The same for a caller that has asked whether the buffer must be staged. */
+int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way,
+                        const struct tutti_there *there);
 /* Copies the contents, once more too. */
 int tutti_stage_in(struct tutti_stage *stage);
 /* After the real call: copies what came to device memory; `bytes` of the message, or -1 for all. */

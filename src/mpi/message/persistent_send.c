@@ -1,6 +1,5 @@
 /* Persistent sends to ranks of the node. */
 #include <limits.h>
-#include <stdlib.h>
 
 #include "core/log.h"
 #include "mpi/bounce/stage.h"
@@ -35,14 +34,14 @@ static void drop_type(struct persistent_send *send)
 static struct tutti_send_request *send_staged(struct persistent_send *send, int *code)
 {
     const struct tutti_message *m = &send->message;
-    struct tutti_send_request *sent = calloc(1, sizeof *sent);
+    struct tutti_send_request *sent = tutti_send_new(m);
     int status = sent ? tutti_stage_in(&send->stage) : TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK) {
-        free(sent);
+        if (sent)
+            tutti_send_destroy(sent);
         *code = tutti_stage_failed(m->name, m->comm, status);
         return NULL;
     }
-    *sent = (struct tutti_send_request){.message = *m, .rts = tutti_handles.no_request, .tag = -1};
     TUTTI_INSIDE();
 #define SEND(call)                                                                                                     \
     (m->count > INT_MAX                                                                                                \
@@ -53,7 +52,7 @@ static struct tutti_send_request *send_staged(struct persistent_send *send, int 
                                               : SEND(MPI_Isend);
 #undef SEND
     if (*code != MPI_SUCCESS) {
-        free(sent);
+        tutti_send_destroy(sent);
         return NULL;
     }
     tutti_count_send(m->name, &send->stage, tutti_why_take(TUTTI_REASON_CALL));
@@ -68,7 +67,7 @@ static int start(struct tutti_request *entry, MPI_Request *request)
         tutti_error("%s: MPI_Start of a request that is active", send->message.name);
         return tutti_fail_comm(send->message.comm, MPI_ERR_REQUEST);
     }
-    struct tutti_send_request *sent = tutti_send_begin(&send->message, 0, &code);
+    struct tutti_send_request *sent = tutti_send_begin(&send->message, NULL, 0, &code);
     if (!sent && code == MPI_SUCCESS)
         sent = send_staged(send, &code);
     if (!sent)

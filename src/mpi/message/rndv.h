@@ -9,10 +9,11 @@
 struct tutti_send_request;
 
 /* 1 if the message is sent by a rendezvous; *code is the result of a blocking call, after the whole send. 0: the MPI
- * takes it. */
-int tutti_rndv_send(const struct tutti_message *message, int *code);
+ * takes it. memory: of the buffer's address, which the call has just asked the device for. */
+int tutti_rndv_send(const struct tutti_message *message, const struct tutti_memory *memory, int *code);
 /* The same for a nonblocking call: *request is the program's, under watch. */
-int tutti_rndv_isend(const struct tutti_message *message, MPI_Request *request, int *code);
+int tutti_rndv_isend(const struct tutti_message *message, const struct tutti_memory *memory, MPI_Request *request,
+                     int *code);
 
 /* 1 if the RTS of a message of `bytes` bytes ends between two basic elements of it: not every MPI takes a part of an
  * element (quirks.h). */

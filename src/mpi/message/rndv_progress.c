@@ -1,7 +1,9 @@
 /* Progress of sends by rendezvous. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/clock.h"
 #include "core/log.h"
@@ -19,6 +21,26 @@ static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_send_request *all; /* with an RTS or data on the way, or not left */
 
+/* Those that have ended, for the next ones. */
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_send_request *spare;
+
+struct tutti_send_request *tutti_send_new(const struct tutti_message *message)
+{
+    pthread_mutex_lock(&spare_lock);
+    struct tutti_send_request *sent = spare;
+    if (sent)
+        spare = sent->next;
+    pthread_mutex_unlock(&spare_lock);
+    if (!sent && !(sent = malloc(sizeof *sent)))
+        return NULL;
+    memset(sent, 0, offsetof(struct tutti_send_request, text));
+    sent->message = *message;
+    sent->rts = tutti_handles.no_request;
+    sent->tag = -1;
+    return sent;
+}
+
 void tutti_send_destroy(struct tutti_send_request *sent)
 {
     if (sent->given_up)
@@ -27,7 +49,10 @@ void tutti_send_destroy(struct tutti_send_request *sent)
         tutti_self_release(sent->tag);
     if (sent->core.elements.plan)
         tutti_plan_drop(sent->core.elements.plan);
-    free(sent);
+    pthread_mutex_lock(&spare_lock);
+    sent->next = spare;
+    spare = sent;
+    pthread_mutex_unlock(&spare_lock);
 }
 
 void tutti_send_list(struct tutti_send_request *sent)

@@ -43,6 +43,12 @@ static inline int tutti_lazily(void)
  * first GPU while the receive is open. */
 int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Count count, MPI_Datatype type,
                     MPI_Comm comm, int stays);
+/* The call has just asked what the memory at the buffer's address is. */
+static inline void tutti_recv_place(struct tutti_recv_request *recv, const struct tutti_there *there)
+{
+    if (there->staged && recv->core.elements.plan)
+        tutti_elements_place(&recv->core.elements, &there->memory);
+}
 void tutti_recv_close(struct tutti_recv_request *recv);
 /* The same, allocated; NULL if it is not needed. free: takes NULL. */
 struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm);

@@ -1,7 +1,6 @@
 /* Makes rendezvous; the calls that send by them. */
 #include <limits.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/clock.h"
@@ -22,6 +21,7 @@ int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, c
     *lowest = first;
     if (tutti_seen_holds(seen, first, end)) {
         sent->core.gpu = seen->memory.gpu;
+        sent->core.allocation = seen->memory.id;
         return TUTTI_PLACE_ONE;
     }
     const struct tutti_places *places = tutti_elements_places(&sent->core.elements);
@@ -75,7 +75,8 @@ static void write_rts(struct tutti_send_request *sent)
 }
 
 /* NULL: the MPI takes the message. Blocking calls have no request, and persistent sends none of their own. */
-static struct tutti_send_request *new_send(const struct tutti_message *message, int with_request, int blocking)
+static struct tutti_send_request *new_send(const struct tutti_message *message, const struct tutti_memory *memory,
+                                           int with_request, int blocking)
 {
     int peer = tutti_endpoint && !tutti_inside ? tutti_endpoints_peer(message->comm, message->dest) : -1;
     if (peer < 0 || message->count <= 0 || message->type == tutti_handles.no_type) {
@@ -95,17 +96,16 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     tutti_endpoint_poll(tutti_endpoint);
     if (!tutti_rts_fits(message, layout, bytes))
         return message->type == tutti_handles.packed ? TUTTI_NONE(TYPE_PACKED) : TUTTI_NONE(TYPE_UNEVEN);
-    struct tutti_send_request *sent = calloc(1, sizeof *sent);
+    struct tutti_send_request *sent = tutti_send_new(message);
     const char *lowest;
     if (!sent)
         return TUTTI_NONE(MEMORY);
-    *sent = (struct tutti_send_request){
-        .message = *message,
-        .core = {.elements = tutti_message_elements(message->buffer, message->count, layout), .bytes = bytes},
-        .rts = tutti_handles.no_request,
-        .tag = -1};
+    sent->core.elements = tutti_message_elements(message->buffer, message->count, layout);
+    sent->core.bytes = bytes;
     tutti_plan_hold(layout->plan);
     struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
+    if (memory)
+        seen.memory = *memory;
     const int place = tutti_send_place(sent, &seen, &lowest);
     /* The program meets the GPU with this message, also if the MPI carries it. */
     enum tutti_reason reason = place == TUTTI_PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;
@@ -163,9 +163,10 @@ static int rts(struct tutti_send_request *sent)
     return MPI_SUCCESS;
 }
 
-struct tutti_send_request *tutti_send_begin(const struct tutti_message *message, int blocking, int *code)
+struct tutti_send_request *tutti_send_begin(const struct tutti_message *message, const struct tutti_memory *memory,
+                                            int blocking, int *code)
 {
-    struct tutti_send_request *sent = new_send(message, 0, blocking);
+    struct tutti_send_request *sent = new_send(message, memory, 0, blocking);
     if (!sent)
         return NULL;
     *code = rts(sent);
@@ -174,10 +175,10 @@ struct tutti_send_request *tutti_send_begin(const struct tutti_message *message,
 
 /* ---- calls ---- */
 
-int tutti_rndv_send(const struct tutti_message *message, int *code)
+int tutti_rndv_send(const struct tutti_message *message, const struct tutti_memory *memory, int *code)
 {
     *code = MPI_SUCCESS;
-    struct tutti_send_request *sent = tutti_send_begin(message, 1, code);
+    struct tutti_send_request *sent = tutti_send_begin(message, memory, 1, code);
     if (!sent)
         return *code != MPI_SUCCESS;
     tutti_send_list(sent);
@@ -187,9 +188,10 @@ int tutti_rndv_send(const struct tutti_message *message, int *code)
     return 1;
 }
 
-int tutti_rndv_isend(const struct tutti_message *message, MPI_Request *request, int *code)
+int tutti_rndv_isend(const struct tutti_message *message, const struct tutti_memory *memory, MPI_Request *request,
+                     int *code)
 {
-    struct tutti_send_request *sent = new_send(message, 1, 0);
+    struct tutti_send_request *sent = new_send(message, memory, 1, 0);
     if (!sent)
         return 0;
     *code = rts(sent);

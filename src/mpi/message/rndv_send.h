@@ -21,10 +21,14 @@ struct tutti_send_request {
     int tag, borrowed;                    /* borrowed: of a persistent request */
     enum tutti_send_state state;
     int freed, code;
-    int given_up; /* the program has freed its request */
-    unsigned char text[TUTTI_RTS_BYTES];
+    int given_up;                        /* the program has freed its request */
+    unsigned char text[TUTTI_RTS_BYTES]; /* the last member: it is not cleared */
 };
 
+/* rndv_progress.c. A new request without a plan, from those that have ended, so that messages allocate nothing. NULL
+ * without memory. destroy: gives it back. */
+struct tutti_send_request *tutti_send_new(const struct tutti_message *message);
+void tutti_send_destroy(struct tutti_send_request *sent);
 /* Finds the GPU that holds the elements, sent->core.gpu, and their lowest byte. */
 enum { TUTTI_PLACE_NONE, TUTTI_PLACE_SOME, TUTTI_PLACE_ONE }; /* not on one GPU; in several allocations; in one */
 int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest);
@@ -37,12 +41,13 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
 void tutti_send_withdraw(struct tutti_send_request *sent);
 
 /* rndv_send.c: sends the RTS of a new rendezvous, which must be listed; NULL if there is no rendezvous, or the RTS
- * cannot be sent (*code is the error then). blocking: this thread does nothing else until the data have left. */
-struct tutti_send_request *tutti_send_begin(const struct tutti_message *message, int blocking, int *code);
+ * cannot be sent (*code is the error then). memory: of the buffer's address; NULL: not known. blocking: this thread
+ * does nothing else until the data have left. */
+struct tutti_send_request *tutti_send_begin(const struct tutti_message *message, const struct tutti_memory *memory,
+                                            int blocking, int *code);
 /* rndv_progress.c: polls it from now on, until the program does not use it any more either. */
 void tutti_send_list(struct tutti_send_request *sent);
 /* Waits until the data have left the program's buffer, and a synchronous message is received. */
 void tutti_send_await(struct tutti_send_request *sent);
-void tutti_send_destroy(struct tutti_send_request *sent);
 
 #endif

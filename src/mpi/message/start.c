@@ -10,9 +10,9 @@
 /* The MPI's argument in place of the buffer, and the entry of the request, if it needs one. A status; on failure
  * nothing is left, `recv` neither. */
 static int open_call(struct tutti_stage *stage, struct tutti_recv_request *recv, struct tutti_request **entry,
-                     const struct tutti_message *m, int way, int persistent)
+                     const struct tutti_message *m, int way, int persistent, const struct tutti_there *there)
 {
-    int status = tutti_stage_open(stage, m->buffer, m->count, m->type, way);
+    int status = tutti_stage_open_at(stage, m->buffer, m->count, m->type, way, there);
     *entry = NULL;
     if (status == TUTTI_OK && recv)
         *entry = tutti_receive_entry(m->comm, m->name, stage, recv, persistent);

@@ -1,17 +1,18 @@
 /* Starts nonblocking messages on behalf of another call, under whose name they are counted: MPI_Isend and MPI_Irecv
- * as the program would call them. */
+ * as the program would call them. there: what the call knows about the buffer. */
 #ifndef TUTTI_MPI_START_H
 #define TUTTI_MPI_START_H
 
+#include "mpi/bounce/stage.h"
 #include "mpi/real/mpi_api.h"
 
-int tutti_door_isend_as(const char *name, const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
-                        MPI_Comm comm, MPI_Request *request);
-int tutti_door_isend_as_c(const char *name, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
-                          MPI_Comm comm, MPI_Request *request);
-int tutti_door_irecv_as(const char *name, void *buf, int count, MPI_Datatype datatype, int source, int tag,
-                        MPI_Comm comm, MPI_Request *request);
-int tutti_door_irecv_as_c(const char *name, void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
-                          MPI_Comm comm, MPI_Request *request);
+int tutti_door_isend_as(const char *name, const struct tutti_there *there, const void *buf, int count,
+                        MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+int tutti_door_isend_as_c(const char *name, const struct tutti_there *there, const void *buf, MPI_Count count,
+                          MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request *request);
+int tutti_door_irecv_as(const char *name, const struct tutti_there *there, void *buf, int count, MPI_Datatype datatype,
+                        int source, int tag, MPI_Comm comm, MPI_Request *request);
+int tutti_door_irecv_as_c(const char *name, const struct tutti_there *there, void *buf, MPI_Count count,
+                          MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request *request);
 
 #endif

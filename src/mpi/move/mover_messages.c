@@ -67,7 +67,7 @@ static void mover_expect(struct tutti_mover *x, int i, const struct tutti_move_a
         tutti_plan_hold(layout->plan);
         recv->core.capacity = what->bytes;
         recv->core.elements.placed = 1; /* the algorithm has checked it */
-        recv->core.elements.places = (struct tutti_places){.device = 1, .gpu = what->gpu};
+        recv->core.elements.places = (struct tutti_places){.device = 1, .gpu = what->gpu, .id = what->allocation};
     }
     if (!rndv) {
         recv->state = TUTTI_RECV_FAILED;

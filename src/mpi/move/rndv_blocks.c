@@ -1,6 +1,5 @@
 /* Rendezvous of collectives, which need no matching. */
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "core/clock.h"
 #include "mpi/message/rndv_send.h"
@@ -20,16 +19,13 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
                                             const struct tutti_layout *layout, struct tutti_seen *seen,
                                             struct tutti_pack_job *job)
 {
-    struct tutti_send_request *sent = calloc(1, sizeof *sent);
+    struct tutti_send_request *sent = tutti_send_new(message);
     *job = (struct tutti_pack_job){.bytes = 0};
     if (!sent)
         return NULL;
-    *sent = (struct tutti_send_request){.message = *message,
-                                        .core = {.bytes = layout ? (uint64_t)message->count * layout->plan->size : 0,
-                                                 .gpu = TUTTI_NO_GPU,
-                                                 .since = tutti_now_ns()},
-                                        .rts = tutti_handles.no_request,
-                                        .tag = -1};
+    sent->core.bytes = layout ? (uint64_t)message->count * layout->plan->size : 0;
+    sent->core.gpu = TUTTI_NO_GPU;
+    sent->core.since = tutti_now_ns();
     const char *lowest = NULL;
     if (layout) {
         sent->core.elements = tutti_message_elements(message->buffer, message->count, layout);

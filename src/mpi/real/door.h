@@ -45,19 +45,29 @@ static inline void tutti_leave(int *unused)
 /* Until the end of the block, also when an exception leaves it. */
 #define TUTTI_INSIDE() __attribute__((cleanup(tutti_leave), unused)) int tutti_inside_mark = tutti_inside++
 
-/* 1 where `pointer` needs staging: memory that only the device can reach. */
-static inline int tutti_on_device(const void *pointer)
+/* 1 where `pointer` needs staging: memory that only the device can reach. *out: what it is, where a device is active;
+ * otherwise unchanged. */
+static inline int tutti_on_device_at(const void *pointer, struct tutti_memory *out)
 {
     if (!tutti_door.device || !tutti_door.device->active())
         return 0;
+    tutti_door.device->memory.classify(pointer, out);
+    return out->kind == TUTTI_MEMORY_DEVICE;
+}
+static inline int tutti_on_device(const void *pointer)
+{
     struct tutti_memory memory;
-    tutti_door.device->memory.classify(pointer, &memory);
-    return memory.kind == TUTTI_MEMORY_DEVICE;
+    return tutti_on_device_at(pointer, &memory);
 }
 /* 1 where a device pointer must not reach the MPI. Cheap for programs without device memory. */
+static inline int tutti_must_stage_at(const void *pointer, struct tutti_memory *out)
+{
+    return unlikely(tutti_on_device_at(pointer, out)) && !tutti_inside && !tutti_door.aware;
+}
 static inline int tutti_must_stage(const void *pointer)
 {
-    return unlikely(tutti_on_device(pointer)) && !tutti_inside && !tutti_door.aware;
+    struct tutti_memory memory;
+    return tutti_must_stage_at(pointer, &memory);
 }
 
 #endif

@@ -40,6 +40,10 @@ struct tutti_endpoint_gpu {
     _Atomic unsigned life; /* of that GPU; after a reset it is met again */
     char *scratch;
     unsigned asked, patience; /* without success so far; and how often before the next try */
+    /* Places of the scratch that are taken, by address, as numbers of rendezvous + 1; 0: none. latest: the one that was
+     * taken last, behind which the next search begins. */
+    uint16_t first, latest;
+    uint64_t steps; /* of all searches */
 };
 
 struct tutti_endpoint {
@@ -62,12 +66,13 @@ struct tutti_endpoint {
     _Atomic uint32_t heard; /* of the node's, as far as it has been followed */
     int most;               /* known of one peer */
     struct tutti_endpoint_piece {
-        uint64_t at, bytes; /* of the scratch of `gpu`; bytes 0: none */
-        int to, gpu;        /* as the rendezvous says, which others can write */
-        uint64_t each;      /* bytes of a piece */
-        const void *own;    /* to this rank itself: what is offered */
-        int short_rts;      /* 1: it is counted among the receiver's `shorts` */
-    } piece[TUTTI_RNDVS];   /* of each rendezvous */
+        uint64_t at, bytes;    /* of the scratch of `gpu`; bytes 0: none */
+        uint16_t next, before; /* that are taken, by address, as in struct tutti_endpoint_gpu */
+        int to, gpu;           /* as the rendezvous says, which others can write */
+        uint64_t each;         /* bytes of a piece */
+        const void *own;       /* to this rank itself: what is offered */
+        int short_rts;         /* 1: it is counted among the receiver's `shorts` */
+    } piece[TUTTI_RNDVS];      /* of each rendezvous */
     struct tutti_endpoint_from *from;
 };
 
@@ -98,6 +103,12 @@ static inline struct tutti_endpoints *tutti_endpoint_theirs(const struct tutti_e
     return &endpoint->node->peer[peer].page->control->endpoints;
 }
 
+/* endpoint_places.c, the lock is held. Takes so many bytes of the scratch of the rendezvous' GPU in place of those that
+ * it has: piece->at, piece->bytes; 0, and it keeps no place, where no gap is long enough. Searches go on where the last
+ * one ended, so that messages that end in the order in which they began cost a step or two. give: does nothing for a
+ * rendezvous without a place. */
+int tutti_endpoint_place_take(struct tutti_endpoint *endpoint, int number, uint64_t bytes);
+void tutti_endpoint_place_give(struct tutti_endpoint *endpoint, int number);
 /* The lock is held. The rendezvous is free again. */
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
 /* The lock is held, here and below. No rank will fetch a rendezvous of this rank from its buffer any more. */

@@ -16,7 +16,7 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     if (endpoint->piece[i].short_rts)
         atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)->shorts, 1);
     endpoint->piece[i].short_rts = 0;
-    endpoint->piece[i].bytes = 0;
+    tutti_endpoint_place_give(endpoint, i);
     endpoint->used[i / 64] &= ~(UINT64_C(1) << i % 64);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
     atomic_fetch_sub(&endpoint->rndvs, 1);
@@ -108,6 +108,7 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     atomic_store_explicit(&rndv->to, (uint32_t)peer, memory_order_relaxed);
     rndv->layout_bytes = 0;
     rndv->short_rts = 0;
+    rndv->engines = 0;
     rndv->share.shared = 0;
     rndv->gpu = (uint32_t)index;
     atomic_store_explicit(&rndv->must, TUTTI_MUST_NOT, memory_order_relaxed);
@@ -146,9 +147,11 @@ int tutti_endpoint_urged(const struct tutti_endpoint *endpoint)
 
 void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    int i = tutti_endpoint_number(endpoint, rndv);
+    const int i = tutti_endpoint_number(endpoint, rndv);
     tutti_fiber_lock(&endpoint->lock);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
+    if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
+        tutti_endpoint_put_back(endpoint, &tutti_endpoint_mine(endpoint)->rndv[i]);
     pthread_mutex_unlock(&endpoint->lock);
 }
 
@@ -157,31 +160,6 @@ void tutti_endpoint_withdraw(struct tutti_endpoint *endpoint, struct tutti_rndv 
     tutti_fiber_lock(&endpoint->lock);
     tutti_endpoint_put_back(endpoint, rndv);
     pthread_mutex_unlock(&endpoint->lock);
-}
-
-/* First place in the scratch of a GPU that is long enough; the pieces are few. */
-static int find_room(const struct tutti_endpoint *endpoint, int gpu, uint64_t bytes, uint64_t *out)
-{
-    uint64_t at = 0;
-    for (;;) {
-        uint64_t next = UINT64_MAX, past = 0;
-        for (int i = 0; i < TUTTI_RNDVS; i++) {
-            const struct tutti_endpoint_piece *piece = &endpoint->piece[i];
-            if (piece->bytes == 0 || piece->gpu != gpu || piece->at + piece->bytes <= at)
-                continue;
-            if (piece->at < next) {
-                next = piece->at;
-                past = piece->at + piece->bytes;
-            }
-        }
-        if (next == UINT64_MAX || next >= at + bytes) {
-            *out = at;
-            return at + bytes <= endpoint->bytes;
-        }
-        at = past;
-        if (at + bytes > endpoint->bytes)
-            return 0;
-    }
 }
 
 /* Long enough that a launch for each costs little beside the link, and an eighth of the scratch at most. */
@@ -195,18 +173,14 @@ static uint64_t piece_of(const struct tutti_endpoint *endpoint, uint64_t bytes)
 }
 
 /* Slots for as many pieces as there is room for: for all, for some that pass one after the other, for one. */
-static uint64_t take_slots(struct tutti_endpoint *endpoint, struct tutti_endpoint_piece *piece, uint64_t each,
-                           uint64_t pieces, int whole)
+static uint64_t take_slots(struct tutti_endpoint *endpoint, int number, uint64_t each, uint64_t pieces, int whole)
 {
     const uint64_t tries[] = {pieces, SLOTS, 2, 1};
     for (unsigned i = 0; i < (whole ? 1 : sizeof tries / sizeof *tries); i++) {
-        uint64_t at;
         if (tries[i] > pieces || tries[i] > endpoint->bytes / each ||
-            !find_room(endpoint, piece->gpu, tries[i] * each, &at))
+            !tutti_endpoint_place_take(endpoint, number, tries[i] * each))
             continue;
-        piece->at = at;
-        piece->bytes = tries[i] * each;
-        piece->each = each;
+        endpoint->piece[number].each = each;
         return tries[i];
     }
     return 0;
@@ -214,7 +188,8 @@ static uint64_t take_slots(struct tutti_endpoint *endpoint, struct tutti_endpoin
 
 void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint64_t bytes, int whole)
 {
-    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    const int number = tutti_endpoint_number(endpoint, rndv);
+    struct tutti_endpoint_piece *piece = &endpoint->piece[number];
     const uint64_t each = piece_of(endpoint, bytes), pieces = each ? tutti_pieces(bytes, each) : 0;
     if (pieces == 0)
         return TUTTI_NONE(NO_SCRATCH);
@@ -222,7 +197,7 @@ void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv 
         return TUTTI_NONE(FIRST);
     tutti_fiber_lock(&endpoint->lock);
     char *scratch = tutti_endpoint_own_scratch(endpoint, piece->gpu);
-    const uint64_t slots = scratch ? take_slots(endpoint, piece, each, pieces, whole) : 0;
+    const uint64_t slots = scratch ? take_slots(endpoint, number, each, pieces, whole) : 0;
     if (slots) {
         rndv->at = piece->at;
         rndv->piece = each;
@@ -251,7 +226,7 @@ unsigned tutti_endpoint_room(const struct tutti_endpoint *endpoint, const struct
     return (unsigned)(n < all - packed ? n : all - packed);
 }
 
-int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
+int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo)
 {
     struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
@@ -265,7 +240,10 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
         rndv->share = memo->share;
         rndv->share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
     } else {
-        tutti_share_fill(endpoint->node, endpoint->device, pointer, &rndv->share);
+        if (id)
+            tutti_share_name(endpoint->node, endpoint->device, pointer, id, &rndv->share);
+        else
+            tutti_share_fill(endpoint->node, endpoint->device, pointer, &rndv->share);
         if (memo)
             *memo = (struct tutti_endpoint_memo){.of = pointer, .share = rndv->share};
     }

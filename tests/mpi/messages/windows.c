@@ -86,6 +86,11 @@ int main(int argc, char **argv)
         const unsigned long long now = kit_counted("bounce buffers", "allocated");
         CHECK(now == made, "%d bytes: later windows allocate %llu buffers", lengths[l], now - made);
     }
+    const char *rules = getenv("TUTTI_RULES");
+    if (rules && strstr(rules, "engines") && kit_rank == 0)
+        CHECK(kit_counted("MPI_Isend", "copied by copy engines") > WINDOW, "no messages for copy engines");
+    if (rules && strstr(rules, "engines") && kit_rank == 1)
+        CHECK(kit_counted("copies of messages", "copy engines") > WINDOW, "copy engines carry no messages");
     CHECK(kit_counted("bounce buffers", "pinned") == pinned, "%llu pinned buffers for receives",
           (unsigned long long)kit_counted("bounce buffers", "pinned") - pinned);
     for (int l = 0; l < (int)(sizeof lengths / sizeof lengths[0]) && kit_rank < 2; l++) {

@@ -1,0 +1,99 @@
+/* What a message of device memory asks the GPU's driver, by the library's counters: once what the memory of its buffer
+ * is, on either side, and a launch of the receiver for the messages that are there. Nothing is allocated. Buffers of
+ * their own for each message, so that none is known from the one before. Needs TUTTI_STATS=1. */
+#include <stdio.h>
+#include <string.h>
+
+#include "kit.h"
+
+enum { WINDOW = 16, WARM = 8, ROUNDS = 12, TAG = 5, MOST = 1 << 20 };
+static const int lengths[] = {4, 8, 4096, 64 << 10, MOST};
+static struct kit_buffer out[WINDOW], in[WINDOW];
+static char *from[WINDOW], *to[WINDOW];
+static MPI_Request requests[2 * WINDOW];
+
+static struct counted {
+    uint64_t asked, launched, allocated;
+} before;
+
+static struct counted now(void)
+{
+    return (struct counted){kit_counted("GPU driver", "asked"), kit_counted("packing kernels", "launched"),
+                            kit_counted("bounce buffers", "allocated")};
+}
+
+/* Since the last call. */
+static struct counted since(void)
+{
+    const struct counted at = now(),
+                         d = {at.asked - before.asked, at.launched - before.launched, at.allocated - before.allocated};
+    before = at;
+    return d;
+}
+
+static void ping(int bytes)
+{
+    if (kit_rank == 0)
+        MPI_Send(from[0], bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    else
+        MPI_Recv(to[0], bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void exchange(int bytes)
+{
+    MPI_Sendrecv(from[1], bytes, MPI_BYTE, 1 - kit_rank, TAG, to[1], bytes, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+}
+
+static void window(int bytes)
+{
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Irecv(to[i], bytes, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < WINDOW; i++)
+        MPI_Isend(from[i], bytes, MPI_BYTE, 1 - kit_rank, TAG, MPI_COMM_WORLD, &requests[WINDOW + i]);
+    MPI_Waitall(2 * WINDOW, requests, MPI_STATUSES_IGNORE);
+}
+
+/* asked: of this rank, in one call of `move`; a batch asks for both sides of messages that follow each other in memory,
+ * once a launch. */
+static void check(const char *name, void (*move)(int), int bytes, int asked, int per_launch)
+{
+    for (int i = 0; i < WARM; i++)
+        move(bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    since();
+    for (int i = 0; i < ROUNDS; i++)
+        move(bytes);
+    const struct counted d = since();
+    CHECK(d.asked >= (uint64_t)asked * ROUNDS &&
+              d.asked <= (uint64_t)asked * ROUNDS + (uint64_t)per_launch * d.launched,
+          "%s of %d bytes: %llu questions about memory in %d rounds and %llu launches, not %d a round", name, bytes,
+          (unsigned long long)d.asked, ROUNDS, (unsigned long long)d.launched, asked);
+    CHECK(d.allocated == 0, "%s of %d bytes allocates %llu buffers", name, bytes, (unsigned long long)d.allocated);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_plain || kit_size != 2)
+        kit_skip("questions", "needs two ranks, and the library in front");
+    for (int i = 0; i < WINDOW; i++) {
+        kit_open(&out[i], KIT_DEVICE, MOST);
+        kit_open(&in[i], KIT_DEVICE, MOST);
+        from[i] = kit_put(&out[i], 0, NULL, MOST);
+        to[i] = kit_put(&in[i], 0, NULL, MOST);
+    }
+    for (int i = 0; i < WARM; i++) /* the ranks get to know each other's memory */
+        window(MOST);
+    for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
+        check("a message", ping, lengths[l], 1, 0);
+        check("MPI_Sendrecv", exchange, lengths[l], 2, 0);
+        check("a window", window, lengths[l], 2 * WINDOW, 2);
+    }
+    for (int i = 0; i < WINDOW; i++) {
+        kit_close(&out[i]);
+        kit_close(&in[i]);
+    }
+    return kit_end("questions");
+}

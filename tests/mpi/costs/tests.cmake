@@ -1,0 +1,5 @@
+# What messages cost: questions to the GPU's driver, and memory of many that are open at once.
+program(questions EVERYWHERE)
+tutti_mpi_test(mpi-questions PROGRAM mpi-questions RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 60)
+program(open_many EVERYWHERE)
+tutti_mpi_test(mpi-open-many PROGRAM mpi-open_many RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 90)
