@@ -5,8 +5,7 @@
 
 #include "mpi/bounce/stage.h"
 
-/* 1 where the elements of a call are staged. MPIs that take device memory in messages may not take it in files (MPICH
- * before 4.3, Open MPI 4.1). */
+/* 1 where the elements of a call are staged. An MPI that takes device memory in messages may not take it in files. */
 static inline int tutti_file_stages(const void *buffer, MPI_Datatype type)
 {
     if (likely(!tutti_door.device || !tutti_door.device->active()))

@@ -1,4 +1,4 @@
-/* Buffers in all kinds of memory. Managed memory is CUDA's; other devices have none, and give ordinary memory for it.
+/* Buffers in all kinds of memory. Managed memory is CUDA's; on other devices it is ordinary memory.
  */
 #include <dlfcn.h>
 #include <stdio.h>
