@@ -71,7 +71,7 @@ static void files_run(struct access *a, int way, int part)
         bench_must(tutti_copy(a->device, a->pinned, a->bytes), "copying to the device");
 }
 
-/* What is in the file, or has come from it. */
+/* Compares what is in the file, or what was read from it. */
 static int files_check(struct access *a, int way, int part, uint64_t seed)
 {
     (void)part;

@@ -119,19 +119,6 @@ static int access_right(void *with, int column, long i)
     return 0;
 }
 
-/* Collective: of each call the longest time of a rank; those that do no work have none. */
-static void access_say(const struct access *a, const struct bench_column *column, int part)
-{
-    const long n = column->iterations;
-    double *longest = calloc((size_t)n, sizeof *longest);
-    if (!longest)
-        bench_fail("out of memory");
-    bench_mpi.Allreduce(column->samples, longest, (int)n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    const struct bench_figures figures = bench_figures_of(longest, n);
-    bench_say_time(a->plan, column->name, part, &figures);
-    free(longest);
-}
-
 static int access_measure(struct access *a)
 {
     struct bench_column columns[ACCESS_COLUMNS] = {{0}};
@@ -156,7 +143,7 @@ static int access_measure(struct access *a)
         bench_say(a->plan, "row %zu", a->bytes);
         for (int c = 0; c < parts * ACCESS_WAYS; c++) {
             if (columns[c].name)
-                access_say(a, &columns[c], access_part(c));
+                bench_say_longest(a->plan, &columns[c], access_part(c));
         }
         bench_say(a->plan, "done");
     }

@@ -1,13 +1,9 @@
 #!/bin/bash
 # tutti bench file_write ... accumulate under one MPI on the host device: bench_access.sh TUTTI MPI [short].
 # short: what depends on the MPI.
-. "$(dirname "$0")/check.sh"
-tutti=$1 mpi=$2 short=${3:-}
-unset TUTTI_RULES
-export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-number='[0-9]+\.[0-9]{2}'
+# shellcheck source=tests/command/on_host.sh
+. "$(dirname "$0")/on_host.sh"
+short=${3:-}
 
 # measured NAME OPTION...: a row of each of two sizes.
 measured() {

@@ -202,7 +202,7 @@ int tutti_access_more(struct tutti_access *access, int code)
 {
     if (!access->elements) /* nothing was staged */
         return access_close(access);
-    access_settle(access); /* the next piece of a write has come, the last piece of a read has gone */
+    access_settle(access); /* the copy beside the MPI's call */
     if (access->way & TUTTI_STAGE_OUT)
         tutti_stage_close(access_other(access));
     access->raised = code != MPI_SUCCESS;

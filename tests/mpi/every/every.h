@@ -87,7 +87,7 @@ struct every_call {
 /* What a run left. */
 struct every_result {
     int code;
-    MPI_Count received; /* bytes in the status; -1: it has none */
+    MPI_Count received; /* bytes in the status; -1: no status */
     int source, tag;
     int64_t position;
     char *data[EVERY_BUFFERS], *window;
