@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/access/access.h"
 #include "bench/hand/hand.h"
 #include "bench/messages/exchange.h"
 #include "bench/pack/pack.h"
@@ -171,6 +172,25 @@ static void run_transfer(void)
     bench_transfer(&plan, &transfer);
 }
 
+static struct access_plan access_of;
+
+static void read_access(void)
+{
+    read_shared();
+    plan.ways = (unsigned)value_of("ways");
+    access_of.id = (int)value_of("access");
+    access_of.collective = (int)value_of("collective");
+    access_of.folder = text_of("folder");
+    access_of.sync = (int)value_of("sync");
+    access_of.window = (int)value_of("window");
+    access_of.exposed_host = (int)value_of("exposed_host");
+}
+
+static void run_access(void)
+{
+    bench_access(&plan, &access_of);
+}
+
 static void run_overhead(void)
 {
     bench_overhead(&plan);
@@ -204,6 +224,7 @@ static const struct {
     {BENCH_DOES_SHMEM, read_shmem, run_shmem},
     {BENCH_DOES_HAND, read_hand, run_hand},
     {BENCH_DOES_TRANSFER, read_transfer, run_transfer},
+    {BENCH_DOES_ACCESS, read_access, run_access},
     {BENCH_DOES_OVERHEAD, read_calls, run_overhead},
     {BENCH_DOES_TUNE, read_tune, run_tune},
 };

@@ -108,7 +108,7 @@ void bench_say_time(const struct bench_plan *plan, const char *way, int part, co
               figures->least, figures->most, figures->iterations, figures->extrapolated);
 }
 
-void bench_say_longest(const struct bench_plan *plan, const struct bench_column *column)
+void bench_say_longest(const struct bench_plan *plan, const struct bench_column *column, int part)
 {
     const long n = column->iterations;
     double *longest = calloc((size_t)n, sizeof *longest);
@@ -116,7 +116,7 @@ void bench_say_longest(const struct bench_plan *plan, const struct bench_column 
         bench_fail("out of memory");
     bench_mpi.Allreduce(column->samples, longest, (int)n, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     struct bench_figures figures = bench_figures_of(longest, n);
-    bench_say_time(plan, column->name, 0, &figures);
+    bench_say_time(plan, column->name, part, &figures);
     free(longest);
 }
 

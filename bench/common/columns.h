@@ -46,8 +46,8 @@ struct bench_figures {
 };
 /* part: the part of the way that was timed; unpacking is part 1 of packing. */
 void bench_say_time(const struct bench_plan *plan, const char *way, int part, const struct bench_figures *figures);
-/* Collective: of each call the time of the rank that takes longest. */
-void bench_say_longest(const struct bench_plan *plan, const struct bench_column *column);
+/* Collective: of each call the time of the rank that takes longest. part: as in bench_say_time(). */
+void bench_say_longest(const struct bench_plan *plan, const struct bench_column *column, int part);
 /* Collective. Average, least and most are taken over the ranks' averages, as in the OSU benchmarks; the median over
  * calls, of the average over ranks. */
 void bench_say_average(const struct bench_plan *plan, const struct bench_column *column, int part);

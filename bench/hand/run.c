@@ -239,7 +239,7 @@ static int measure(struct timing *t)
         bench_say(plan, "row %zu MPI_%s", t->hand->bytes, t->row->name);
         say_how(t);
         for (int way = 0; way < HAND_WAYS; way++)
-            bench_say_longest(plan, &columns[way]);
+            bench_say_longest(plan, &columns[way], 0);
         bench_say(plan, "done");
     }
     for (int way = 0; way < HAND_WAYS && t->row->close; way++)

@@ -172,7 +172,7 @@ int exchange_run(const struct bench_plan *plan, const struct exchange *exchange)
         say_ways(&timing);
         for (int way = 0; way < EXCHANGE_WAYS; way++) {
             if (columns[way].name)
-                bench_say_longest(plan, &columns[way]);
+                bench_say_longest(plan, &columns[way], 0);
         }
         bench_say(plan, "done");
     }

@@ -197,7 +197,7 @@ static void transfer_say_times(const struct transfer_run *run, const struct benc
         if (!columns[way].name)
             continue;
         if (t->row->group == TRANSFER_MESSAGES)
-            bench_say_longest(t->plan, &columns[way]);
+            bench_say_longest(t->plan, &columns[way], 0);
         else
             bench_say_average(t->plan, &columns[way], TRANSFER_PURE);
         if (!t->what->nonblocking)

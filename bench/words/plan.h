@@ -12,6 +12,7 @@
 #define BENCH_DOES_SHMEM      "shmem"
 #define BENCH_DOES_HAND       "never-slower"
 #define BENCH_DOES_TRANSFER   "transfer"
+#define BENCH_DOES_ACCESS     "access"
 
 /* HOST: blocking calls, each timed by itself. STREAM: calls in stream order, back to back. GRAPH: the same, captured
  * once and replayed. */

@@ -1,13 +1,14 @@
 #!/bin/bash
 # Measurements on the GPUs of this machine: bench.sh BUILD [RESULTS]. Tables, JSON and plots go to RESULTS (default
 # BUILD/gpu-results), with machine.txt beside them. What may be set:
-#   PLAN          parts, in this order: graph blocking messages movers types pairs phases shared pack halo never shmem overhead
+#   PLAN          parts, in this order: graph blocking messages movers files windows types pairs phases shared pack halo never shmem overhead
 #                 (default: all but the last)
 #   GPUS          numbers of GPUs for graph and blocking (default: all, then half of them, down to 2)
 #   SIZES         bytes (default: those of the project's tables, 8 to 512m)
 #   PACK_SIZES    bytes of plain strides (4k,64k,1m,8m,64m,256m; tiny and far blocks up to 8m)
 #   EDGES         of the halo exchange (64,128,256)
 #   MESSAGE_SIZES, MOVER_SIZES  bytes of messages and of what a rank moves to one other (8 to 64m)
+#   FILE_SIZES, FILE_FOLDER  bytes of a rank's part of a file (64k to 256m), and where the file lies (/tmp)
 #   NEVER_SIZES   bytes of the calls beside copying by hand (8,256,1k,8k,64k,1m,16m)
 #   POINT         seconds for one way at one size (0.25)
 #   BUDGET        seconds after which no further run is started (480)
@@ -19,7 +20,7 @@ build=${1:?build folder}
 results=${2:-$build/gpu-results}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 4)
-plan=" ${PLAN:-graph blocking messages movers types pairs phases shared pack halo never shmem} "
+plan=" ${PLAN:-graph blocking messages movers files windows types pairs phases shared pack halo never shmem} "
 sizes=${SIZES:-8,2k,8k,32k,128k,512k,2m,8m,32m,128m,512m}
 small=${SMALL_SIZES:-8,2k,8k,32k,64k,128k,512k,2m,16m}
 point=${POINT:-0.25}
@@ -121,6 +122,24 @@ if in_plan movers && [ -n "$most" ]; then
     done
     for name in bcast allgather alltoall; do
         bench "$name-$most-gpus-staged" $name "$most" -m 8,1k,8k,64k,1m --ways hand,staged --seconds 0.05
+    done
+fi
+# Files, beside the MPI on pinned host memory; one rank alone is measured too.
+if in_plan files; then
+    for n in 1 ${most:-}; do
+        for name in file_write file_read; do
+            bench "$name-$n" $name "$n" -m "${FILE_SIZES:-64k,1m,4m,16m,64m,256m}" --folder "${FILE_FOLDER:-/tmp}"
+            bench "$name-$n-all" $name "$n" -m "${FILE_SIZES:-64k,1m,4m,16m,64m,256m}" --folder "${FILE_FOLDER:-/tmp}" --collective
+        done
+    done
+fi
+# Operations on windows.
+if in_plan windows && [ -n "$most" ]; then
+    for name in put get accumulate; do
+        for sync in flush fence; do
+            bench "$name-$sync" $name 2 -m 8,1k,8k,64k,512k,4m --sync $sync --seconds 0.1
+        done
+        bench "$name-host-window" $name 2 -m 8,1k,8k,64k,512k,4m --host-window --seconds 0.1
     done
 fi
 if [ -n "$most" ]; then

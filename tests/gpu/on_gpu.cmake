@@ -249,6 +249,14 @@ gpu_test(types-collectives-moved mpi-types_collectives ${gpu_ranks} ARGS 900 dev
 gpu_test(types-collectives-packed mpi-types_collectives ${gpu_ranks} ARGS 900 device ENV TUTTI_RULES=message:*@packed)
 gpu_test(types-collectives mpi-types_collectives ${gpu_ranks} ARGS 600)
 gpu_test(types-pack mpi-types_pack 2 ENV TUTTI_STAGING_MB=1)
+# Files, and every call that names a buffer, in device, pinned and managed memory.
+gpu_test(files mpi-files 2 ARGS 9 ENV TUTTI_STAGING_MB=1)
+gpu_test(files-aware mpi-files 2 ARGS 3 ENV TUTTI_MPI_GPU_AWARE=1 TUTTI_TEST_SEED=79)
+gpu_test(views mpi-views ${gpu_ranks})
+gpu_test(views-pieces mpi-views 2 ENV TUTTI_STAGING_MB=1)
+gpu_test(every mpi-every 2 ARGS 4)
+gpu_test(every-all mpi-every ${gpu_ranks} ARGS 2 ENV TUTTI_TEST_SEED=5)
+gpu_test(every-shared mpi-every ${shared} ARGS 1 ENV TUTTI_TEST_SEED=6)
 
 # Packing kernels: the program of tests/kernels.
 if(TARGET kernels-pack)

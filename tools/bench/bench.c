@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/words/access.h"
 #include "bench/words/transfer.h"
 #include "tools/bench/sheet.h"
 #include "tools/common/commands.h"
@@ -15,6 +16,9 @@ static const struct bench *const benches[] = {
 #define TRANSFER(id, name, call, group, figure, text) &bench_transfers[TRANSFER_##id],
 #include "bench/words/transfers.def"
 #undef TRANSFER
+#define ACCESS(id, name, call, group, text) &bench_accesses[ACCESS_##id],
+#include "bench/words/accesses.def"
+#undef ACCESS
     &bench_pack,      &bench_halo,     &bench_pingpong,       &bench_shmem,
     &bench_hand,      &bench_overhead,
 };

@@ -99,8 +99,8 @@ struct bench {
 #define BENCH_JSON(write) NULL
 #endif
 extern const struct bench bench_allreduce, bench_reduce, bench_reduce_scatter, bench_reduce_scatter_block, bench_scan,
-    bench_exscan, bench_pack, bench_halo, bench_pingpong, bench_shmem, bench_hand, bench_overhead,
-    bench_transfers[]; /* in the order of bench/words/transfers.def */
+    bench_exscan, bench_pack, bench_halo, bench_pingpong, bench_shmem, bench_hand, bench_overhead, bench_transfers[],
+    bench_accesses[]; /* in the order of bench/words/transfers.def, accesses.def */
 
 /* Parsers of options. `option` is the name in an error. */
 void bench_sizes_read(const char *text, struct bench_options *out);

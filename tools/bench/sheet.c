@@ -93,18 +93,18 @@ static void sheet_print_own(const struct bench_sheet *sheet, const struct bench_
     const struct bench_columns *c = sheet->columns;
     const struct bench_time *own = line ? line->time[0] : NULL;
     for (const struct bench_shown *s = c->shown; s && s->title; s++) {
-        if (own)
+        if (own && own->known)
             printf(" %11.2f", s->of(sheet, line, 0));
         else
-            printf(" %11s", s->title);
+            printf(" %11s", own ? "-" : s->title);
     }
     for (int i = 0; i < SHEET_TIMES; i++) {
         const unsigned what = sheet_times[i].what;
         const int width = what == SHEET_ITERATIONS ? 10 : 11;
         if (!(c->times & what))
             continue;
-        if (!own)
-            printf(" %*s", width, sheet_times[i].title);
+        if (!own || !own->known)
+            printf(" %*s", width, own ? "-" : sheet_times[i].title);
         else if (what == SHEET_ITERATIONS)
             printf(" %*ld", width, own->iterations);
         else

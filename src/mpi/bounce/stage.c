@@ -36,22 +36,35 @@ int tutti_type_is_fine(MPI_Datatype type)
     return layout ? tutti_layout_committed(layout, type) : tutti_self_asks(type); /* no memory for it, or no type */
 }
 
-int tutti_elements_on_device(const void *buffer, MPI_Datatype type)
+static int stage_finds_device(const void *buffer, MPI_Datatype type, int aware)
 {
     if (tutti_inside || buffer == MPI_IN_PLACE || type == tutti_handles.no_type)
         return 0;
     const struct tutti_layout *layout = tutti_layout_of(type);
     if (!layout || !layout->derived || layout->size == 0)
         return 0;
-    if (tutti_door.aware && layout->solid) /* as good as bytes to the MPI */
+    if (aware && layout->solid) /* as good as bytes to the MPI */
         return 0;
-    if (tutti_door.aware && buffer != MPI_BOTTOM)
+    if (aware && buffer != MPI_BOTTOM)
         return tutti_on_device((const char *)buffer + layout->true_lower);
     if (buffer != MPI_BOTTOM || !layout->plan)
         return layout->true_lower != 0 && tutti_on_device((const char *)buffer + layout->true_lower);
     struct tutti_places places;
     tutti_places_of(layout->plan, 1, buffer, &places);
     return places.device;
+}
+
+int tutti_elements_on_device(const void *buffer, MPI_Datatype type)
+{
+    return stage_finds_device(buffer, type, tutti_door.aware);
+}
+
+int tutti_needs_host(const void *buffer, MPI_Datatype type)
+{
+    const int there = tutti_on_device(buffer) && !tutti_inside;
+    if (likely(tutti_type_find(type) != NULL))
+        return there;
+    return (there || stage_finds_device(buffer, type, 0)) && tutti_type_is_fine(type);
 }
 
 /* 1 where the whole stage lies in one allocation, gaps included. */
@@ -254,9 +267,13 @@ static int is_lazy(const struct tutti_stage *stage)
 
 int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way)
 {
-    struct tutti_there there = {.staged = 0};
-    if (count > 0 && type != tutti_handles.no_type && buffer != MPI_IN_PLACE)
-        tutti_needs_staging_at(buffer, type, &there);
+    struct tutti_there there = {.staged = 0, .memory = {.kind = TUTTI_MEMORY_HOST}};
+    if (count > 0 && type != tutti_handles.no_type && buffer != MPI_IN_PLACE) {
+        if (way & TUTTI_STAGE_HOST)
+            there.staged = tutti_needs_host(buffer, type);
+        else
+            tutti_needs_staging_at(buffer, type, &there);
+    }
     return tutti_stage_open_at(stage, buffer, count, type, way, &there);
 }
 
@@ -300,7 +317,8 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     else if (!layout && !(way & TUTTI_STAGE_OUT))
         stage->memory = tutti_scratch_take_sent(&stage->scratch, stage->bytes);
     else if (stage->packed || !layout)
-        stage->memory = tutti_scratch_take(&stage->scratch, stage->packed ? &stage->places : NULL, stage->bytes);
+        stage->memory = tutti_scratch_take(
+            &stage->scratch, stage->packed && !(way & TUTTI_STAGE_HOST) ? &stage->places : NULL, stage->bytes);
     else /* of the program's derived type, which an MPI may take for a type with gaps even if it has no gaps */
         stage->memory = tutti_scratch_take_image(&stage->scratch, stage->bytes);
     stage->host = stage->packed ? stage->memory : stage->memory - lowest;

@@ -11,8 +11,15 @@
 /* PACKED: the MPI gets the type `given`, not the program's. LATER: the contents are copied by tutti_stage_in(), not
  * at once. */
 /* LAZY: the message is likely to be a short one in place of the real one: host memory that is not pinned, and costs
- * nothing until it is touched. */
-enum { TUTTI_STAGE_IN = 1, TUTTI_STAGE_OUT = 2, TUTTI_STAGE_PACKED = 4, TUTTI_STAGE_LATER = 8, TUTTI_STAGE_LAZY = 16 };
+ * nothing until it is touched. HOST: the MPI gets host memory even if it takes device memory in other calls. */
+enum {
+    TUTTI_STAGE_IN = 1,
+    TUTTI_STAGE_OUT = 2,
+    TUTTI_STAGE_PACKED = 4,
+    TUTTI_STAGE_LATER = 8,
+    TUTTI_STAGE_LAZY = 16,
+    TUTTI_STAGE_HOST = 32
+};
 
 struct tutti_stage {
     void *host;                   /* what the MPI is given in place of the buffer */
@@ -87,6 +94,9 @@ static inline int tutti_needs_staging(const void *buffer, MPI_Datatype type)
     return tutti_needs_staging_at(buffer, type, &there);
 }
 
+/* The same of a call for which the MPI must get host memory in any case. */
+int tutti_needs_host(const void *buffer, MPI_Datatype type);
+
 /* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as
  * they are; otherwise takes host memory and, for TUTTI_STAGE_IN, copies the contents. Returns a status of Tutti. */
 int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count count, MPI_Datatype type, int way);
@@ -97,6 +107,12 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
 int tutti_stage_in(struct tutti_stage *stage);
 /* After the real call: copies what came to device memory; `bytes` of the message, or -1 for all. */
 int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
+/* 1 where the stage can be copied in a stream of *gpu: its elements are packed, or lie in one run. Then the two calls
+ * below begin the copy that tutti_stage_in() and tutti_stage_out() make; it is complete when the stream has reached it.
+ * Statuses of Tutti. */
+int tutti_stage_streams(const struct tutti_stage *stage, int *gpu);
+int tutti_stage_begin_in(struct tutti_stage *stage, struct tutti_stream *stream, int gpu);
+int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream, int gpu, MPI_Count bytes);
 /* From now on the first `count` elements alone are copied out. */
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
 /* An RTS has arrived in place of a message: the next lazy stages expect RTSs too. */

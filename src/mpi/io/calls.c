@@ -17,7 +17,7 @@
 /* move: sets the offset of a piece, where the call has one. */
 #define IO_BLOCKING(name, errors, arguments, direction, how, at, move)                                                 \
     {                                                                                                                  \
-        if (likely(!tutti_needs_staging(buf, datatype)))                                                               \
+        if (likely(!tutti_file_stages(buf, datatype)))                                                                 \
             return tutti_next.name arguments;                                                                          \
         struct tutti_access access = {.call = #name,                                                                   \
                                       .file = fh,                                                                      \
@@ -29,8 +29,8 @@
         tutti_access_begin(&access, how, at);                                                                          \
         int code;                                                                                                      \
         do {                                                                                                           \
-            buf = access.stage.host;                                                                                   \
-            datatype = access.stage.given;                                                                             \
+            buf = access.piece->host;                                                                                  \
+            datatype = access.piece->given;                                                                            \
             count = (__typeof__(count))access.elements;                                                                \
             status = &access.status;                                                                                   \
             move;                                                                                                      \
@@ -59,6 +59,7 @@
 static int access_open(struct tutti_stage *stage, const char *call, MPI_File file, const void *buffer, MPI_Count count,
                        MPI_Datatype type, int way)
 {
+    way |= TUTTI_STAGE_HOST;
     if (tutti_file_is_native(file, NULL))
         way |= TUTTI_STAGE_PACKED;
     const int status = tutti_stage_open(stage, buffer, count, type, way);
@@ -82,7 +83,7 @@ static void access_count(const char *call, const struct tutti_stage *stage)
 
 #define IO_NONBLOCKING(name, errors, arguments, direction)                                                             \
     {                                                                                                                  \
-        if (likely(!tutti_needs_staging(buf, datatype)))                                                               \
+        if (likely(!tutti_file_stages(buf, datatype)))                                                                 \
             return tutti_next.name arguments;                                                                          \
         struct tutti_stage stage;                                                                                      \
         struct tutti_request *entry = NULL;                                                                            \
@@ -110,7 +111,7 @@ static void access_count(const char *call, const struct tutti_stage *stage)
 
 #define IO_BEGINNING(name, errors, arguments, direction)                                                               \
     {                                                                                                                  \
-        if (likely(!tutti_needs_staging(buf, datatype)))                                                               \
+        if (likely(!tutti_file_stages(buf, datatype)))                                                                 \
             return tutti_next.name arguments;                                                                          \
         struct tutti_stage stage;                                                                                      \
         int code = access_open(&stage, #name, fh, buf, count, datatype, direction);                                    \

@@ -5,6 +5,14 @@
 
 #include "mpi/bounce/stage.h"
 
+/* 1 where the elements of a call are staged. An MPI that takes device memory in messages may not take it in files. */
+static inline int tutti_file_stages(const void *buffer, MPI_Datatype type)
+{
+    if (likely(!tutti_door.device || !tutti_door.device->active()))
+        return 0;
+    return tutti_needs_host(buffer, type);
+}
+
 /* ---- files.c: file handles ---- */
 
 /* The program has set a view with this elementary type and data representation. */
@@ -19,7 +27,21 @@ int tutti_file_joined(MPI_File file, struct tutti_stage *stage);
 /* The file is closed. */
 void tutti_file_forget(MPI_File file);
 
-/* ---- access.c: one blocking access, in pieces of TUTTI_STAGING_MB where it may be cut ---- */
+/* ---- stream.c: streams for copies beside file accesses ---- */
+
+struct tutti_file_stream;
+/* NULL: none can be had. */
+struct tutti_file_stream *tutti_file_stream_take(int gpu);
+/* Nothing is under way in it. Takes NULL. */
+void tutti_file_stream_give(struct tutti_file_stream *stream);
+/* Begin a copy; statuses of Tutti. */
+int tutti_file_stream_in(struct tutti_file_stream *stream, struct tutti_stage *stage);
+int tutti_file_stream_out(struct tutti_file_stream *stream, struct tutti_stage *stage, MPI_Count bytes);
+/* Waits for what has begun; polls the steps that are open. A status of Tutti, reported; on failure neither the stream
+ * nor the stage may be used again. */
+int tutti_file_stream_wait(struct tutti_file_stream *stream, const char *call);
+
+/* ---- access.c: one blocking access, in pieces where it may be cut ---- */
 
 enum tutti_access_cut {
     TUTTI_ACCESS_WHOLE,  /* collective, ordered, or of the shared pointer: one call */
@@ -39,15 +61,18 @@ struct tutti_access {
     MPI_Count size, etype; /* bytes of an element, and of an elementary type */
     MPI_Count extent, moved;
     MPI_Status *user, status;
-    struct tutti_stage stage; /* of the piece */
-    MPI_Count elements;       /* of the piece */
-    int code;                 /* MPI_SUCCESS, or what the access fails with */
-    int raised;               /* 1: the MPI has raised it */
+    struct tutti_stage stage[2], *piece; /* *piece: what the MPI gets */
+    MPI_Count elements;                  /* of *piece; 0: nothing could be staged */
+    MPI_Count ahead;                     /* a write: elements of the other stage, the next piece */
+    struct tutti_stage *moving;          /* its copy is under way in `stream`; NULL: none is */
+    struct tutti_file_stream *stream;    /* NULL: copies are made between the MPI's calls */
+    int code;                            /* MPI_SUCCESS, or what the access fails with */
+    int raised;                          /* 1: the MPI has raised it */
 };
 
-/* Begins an access of a buffer for which tutti_needs_staging() holds, and stages its first piece: the MPI is to be
- * given `elements` of stage.given at stage.host, with `status`. Out of memory: none, so that other ranks of a
- * collective access do not wait. */
+/* Begins an access of a buffer for which tutti_file_stages() holds, and stages its first piece: the MPI is to be given
+ * `elements` of piece->given at piece->host, with `status`. Out of memory: none, so that other ranks of a collective
+ * access do not wait. */
 void tutti_access_begin(struct tutti_access *access, enum tutti_access_cut cut, MPI_Offset offset);
 /* The MPI has returned `code` for the piece. 1: another piece is staged. */
 int tutti_access_more(struct tutti_access *access, int code);

@@ -1,0 +1,67 @@
+/* Copies of stages in streams, beside what the caller does meanwhile. */
+#include "dtype/pack.h"
+#include "mpi/bounce/stage.h"
+
+/* The bytes that a message of `bytes` bytes fills (-1: all). */
+static size_t stage_filled(const struct tutti_stage *stage, MPI_Count bytes)
+{
+    return bytes >= 0 && (size_t)bytes < stage->bytes ? (size_t)bytes : stage->bytes;
+}
+
+/* A GPU for memory that belongs to none in particular. */
+static int stage_gpu(int gpu)
+{
+    if (gpu < 0 && tutti_door.device->gpu.current(&gpu) != TUTTI_OK)
+        gpu = -1;
+    return gpu < 0 ? 0 : gpu;
+}
+
+int tutti_stage_streams(const struct tutti_stage *stage, int *gpu)
+{
+    struct tutti_memory memory;
+    if (!stage->staged || stage->lazy || stage->scratch.on_device)
+        return 0;
+    if (stage->packed) {
+        *gpu = stage_gpu(stage->places.gpu);
+        return tutti_places_reached(&stage->places);
+    }
+    if (!stage->prefix)
+        return 0;
+    tutti_door.device->memory.classify(stage->user, &memory);
+    const char *base = memory.base;
+    *gpu = stage_gpu(memory.gpu);
+    return memory.kind == TUTTI_MEMORY_DEVICE && stage->user + stage->bytes <= base + memory.bytes;
+}
+
+static int stage_pack(struct tutti_stage *stage, struct tutti_stream *stream, int gpu, enum tutti_direction direction,
+                      size_t bytes)
+{
+    const struct tutti_pack_job job = {.direction = direction,
+                                       .plan = stage->plan,
+                                       .count = (uint64_t)stage->count,
+                                       .memory = stage->user + stage->origin,
+                                       .packed = stage->memory,
+                                       .bytes = bytes};
+    return tutti_pack_enqueue(stream, gpu, &job, 1);
+}
+
+int tutti_stage_begin_in(struct tutti_stage *stage, struct tutti_stream *stream, int gpu)
+{
+    TUTTI_INSIDE();
+    if (!(stage->way & TUTTI_STAGE_IN))
+        return TUTTI_OK;
+    if (stage->packed)
+        return stage_pack(stage, stream, gpu, TUTTI_PACK, stage->bytes);
+    return tutti_door.device->stream.copy(stream, stage->memory, stage->user, stage->bytes);
+}
+
+int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream, int gpu, MPI_Count bytes)
+{
+    const size_t n = stage_filled(stage, bytes);
+    TUTTI_INSIDE();
+    if (!(stage->way & TUTTI_STAGE_OUT) || n == 0)
+        return TUTTI_OK;
+    if (stage->packed)
+        return stage_pack(stage, stream, gpu, TUTTI_UNPACK, n);
+    return tutti_door.device->stream.copy(stream, stage->user, stage->memory, n);
+}
