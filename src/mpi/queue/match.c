@@ -66,7 +66,8 @@ static int match_wrong(struct tutti_mpix_request *request, int code, const char 
     return code;
 }
 
-static int match_read(struct tutti_mpix_request *request, int gpu)
+/* *direct: 1 where the peer's kernels may store into the buffer itself, if it can be mapped. */
+static int match_read(struct tutti_mpix_request *request, int gpu, int *direct)
 {
     struct tutti_layout *layout = request->type == tutti_handles.no_type ? NULL : tutti_layout_of(request->type);
     MPI_Count bytes = 0;
@@ -94,6 +95,7 @@ static int match_read(struct tutti_mpix_request *request, int gpu)
                            "the buffer is not memory that kernels reach (device, managed or pinned)");
     if (memory.kind == TUTTI_MEMORY_DEVICE && memory.gpu >= 0)
         request->gpu = memory.gpu;
+    *direct = request->elements.whole && (request->send || memory.kind == TUTTI_MEMORY_DEVICE);
     if (request->elements.whole)
         request->start.from = at;
     return MPI_SUCCESS;
@@ -113,8 +115,8 @@ static int match_bounce(struct tutti_mpix_request *request)
 
 static int match_prepare(struct tutti_mpix_request *request, int gpu)
 {
-    int code = match_read(request, gpu);
-    if (code == MPI_SUCCESS && request->start.bytes > 0 && !request->elements.whole)
+    int direct = 0, code = match_read(request, gpu, &direct);
+    if (code == MPI_SUCCESS && request->start.bytes > 0 && !direct)
         code = match_bounce(request);
     if (code == MPI_SUCCESS && !(request->port = tutti_ports_take(request->gpu)))
         code = match_wrong(request, MPI_ERR_NO_MEM, why_memory);
