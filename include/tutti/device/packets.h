@@ -170,6 +170,42 @@ TUTTI_DEV void tutti_dev_packets_say(const struct tutti_dev_exchange *exchange, 
                              packet.a, packet.b);
 }
 
+/* Packets n, n + size ..., TUTTI_DEV_AHEAD of them, which whole words fill: all words are loaded before the first
+ * packet is stored. 0: the words are not aligned, and nothing is stored. */
+TUTTI_DEV int tutti_dev_packets_put(char *there, const char *from, unsigned n, unsigned size, uint32_t flag)
+{
+    const tutti_dev_u64 *const word = (const tutti_dev_u64 *)(const void *)from + n;
+    tutti_dev_u64 data[TUTTI_DEV_AHEAD];
+    if ((unsigned)(uintptr_t)from % 8 != 0)
+        return 0;
+    TUTTI_DEV_UNROLL
+    for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++)
+        data[b] = word[b * size];
+    TUTTI_DEV_UNROLL
+    for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++)
+        tutti_dev_packet_store(there + (n + b * size) * 16, tutti_dev_packet_of(data[b], flag));
+    return 1;
+}
+
+/* The same of packets that have arrived. 0: one of them has not, or the words are not aligned, and nothing is stored.
+ */
+TUTTI_DEV int tutti_dev_packets_take(char *to, const char *slot, unsigned n, unsigned size, uint32_t flag)
+{
+    tutti_dev_u64 *const word = (tutti_dev_u64 *)(void *)to + n;
+    struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
+    int there = (unsigned)(uintptr_t)to % 8 == 0;
+    TUTTI_DEV_UNROLL
+    for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++)
+        packet[b] = tutti_dev_packet_load(slot + (n + b * size) * 16);
+    TUTTI_DEV_UNROLL
+    for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++)
+        there &= tutti_dev_packet_there(&packet[b], flag);
+    TUTTI_DEV_UNROLL
+    for (unsigned b = 0; b < TUTTI_DEV_AHEAD && there; b++)
+        word[b * size] = tutti_dev_packet_data(&packet[b]);
+    return there;
+}
+
 /* `bytes` bytes from source + member * step on to each other member, behind `skip` packets; at least one packet. A
  * thread sends each size'th number to all of them. */
 TUTTI_DEV void tutti_dev_packets_send(const struct tutti_dev_exchange *exchange, int group, const void *source,
@@ -184,6 +220,9 @@ TUTTI_DEV void tutti_dev_packets_send(const struct tutti_dev_exchange *exchange,
         TUTTI_DEV_UNROLL_1
         for (unsigned n = (unsigned)tutti_dev_rank(group); n < each; n += TUTTI_DEV_AHEAD * size) {
             tutti_dev_u64 data[TUTTI_DEV_AHEAD];
+            if (n + (TUTTI_DEV_AHEAD - 1) * size < bytes / TUTTI_DEV_PACKET &&
+                tutti_dev_packets_put(there, from, n, size, exchange->flag))
+                continue;
             TUTTI_DEV_UNROLL
             for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++)
                 data[b] =
@@ -229,6 +268,9 @@ TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange,
         TUTTI_DEV_UNROLL_1
         for (unsigned n = (unsigned)tutti_dev_rank(meeting->group); n < each; n += TUTTI_DEV_AHEAD * size) {
             struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
+            if (n + (TUTTI_DEV_AHEAD - 1) * size < bytes / TUTTI_DEV_PACKET &&
+                tutti_dev_packets_take(to, slot, n, size, exchange->flag))
+                continue;
             TUTTI_DEV_UNROLL
             for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++)
                 tutti_dev_load_pair(slot + (n + b * size) * 16, &packet[b].a, &packet[b].b);

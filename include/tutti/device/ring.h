@@ -21,12 +21,12 @@ TUTTI_DEV int tutti_dev_group_size(int group)
                          : TSHMEM_GROUP_1024;
 }
 
-/* 1 where a transfer of so many bytes goes by the ring; `at`: where it would go by stores and loads, NULL: nowhere. */
-TUTTI_DEV int tutti_dev_by_ring(int group, int cut, const char *at, size_t bytes)
+/* 1 where a transfer of so many bytes, which loads and stores may do (near), goes by the ring all the same. */
+TUTTI_DEV int tutti_dev_by_ring(int group, int cut, int near, size_t bytes)
 {
-    if (!at)
-        return 1;
     const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;
+    if (!near)
+        return 1;
     return ring->slots != 0 && bytes > ring->cutover[cut][tutti_dev_group_size(group)] - 1;
 }
 

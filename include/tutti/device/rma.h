@@ -6,11 +6,15 @@
 #ifndef TUTTI_DEVICE_RMA_H
 #define TUTTI_DEVICE_RMA_H
 
-/* What this group's threads have stored, and asked for, is everywhere before what they do next. */
+/* What this group's threads have stored, and asked for, is everywhere before what they do next. One fence of the
+ * leader, past a wait for the others: fences of many warps that have stored one after the other wait for each other's
+ * stores. */
 TUTTI_DEV void tutti_dev_quiet(int group)
 {
     tutti_dev_drain(group);
-    tutti_dev_fence();
+    tutti_dev_join(group);
+    if (tutti_dev_rank(group) == 0)
+        tutti_dev_fence();
     tutti_dev_join(group);
 }
 
@@ -18,7 +22,9 @@ TUTTI_DEV void tutti_dev_quiet(int group)
 TUTTI_DEV void tutti_dev_order(int group)
 {
     tutti_dev_drain(group);
-    tutti_dev_fence_release();
+    tutti_dev_join(group);
+    if (tutti_dev_rank(group) == 0)
+        tutti_dev_fence_release();
     tutti_dev_join(group);
 }
 
@@ -41,12 +47,21 @@ TUTTI_DEV_APART void tutti_dev_own_copy(int group, void *dest, const void *sourc
 }
 #undef TUTTI_DEV_OWN_COPY
 
+/* A put's or get's copy. A thread behind the last byte has nothing to do, but the last one, which copies the end: of a
+ * large block most warps leave here. */
+TUTTI_DEV void tutti_dev_move(int group, void *dest, const void *source, size_t bytes)
+{
+    const size_t rank = tutti_dev_rank(group);
+    if (group == TUTTI_BY_THREAD || rank < bytes || rank == tutti_dev_size(group) - 1)
+        tutti_dev_copy(group, dest, source, bytes);
+}
+
 TUTTI_DEV void tutti_dev_put(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)
 {
     char *const to = tutti_dev_find(dest, pe);
     tutti_dev_join(group);
-    if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to, bytes))
-        tutti_dev_copy(group, to, source, bytes);
+    if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to != NULL, bytes))
+        tutti_dev_move(group, to, source, bytes);
     else if (tutti_dev_is_own(dest, pe))
         tutti_dev_own_copy(group, dest, source, bytes);
     else if (tutti_dev_rank(group) == 0)
@@ -57,10 +72,11 @@ TUTTI_DEV void tutti_dev_put(int group, void *dest, const void *source, size_t b
 
 TUTTI_DEV void tutti_dev_get(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)
 {
-    const char *const from = tutti_dev_find(source, pe);
+    char *from;
+    const int near = tutti_dev_reaches(source, pe, &from);
     tutti_dev_join(group);
-    if (!tutti_dev_by_ring(group, TSHMEM_CUT_GET, from, bytes))
-        tutti_dev_copy(group, dest, from, bytes);
+    if (!tutti_dev_by_ring(group, TSHMEM_CUT_GET, near, bytes))
+        tutti_dev_move(group, dest, from, bytes);
     else if (tutti_dev_is_own(source, pe))
         tutti_dev_own_copy(group, dest, source, bytes);
     else if (tutti_dev_rank(group) == 0)
@@ -237,7 +253,7 @@ TUTTI_DEV_APART void tutti_dev_own_put_signal(int group, void *dest, const void 
     tutti_dev_own_copy(group, dest, source, bytes);
     tutti_dev_near_join(group);
     if (tutti_dev_rank(group) == 0)
-        tutti_dev_signal_at(tutti_dev_near(signal, pe, 1), signal, value, operation, pe);
+        tutti_dev_signal(signal, value, operation, pe);
 }
 
 TUTTI_DEV void tutti_dev_put_signal(int group, void *dest, const void *source, size_t bytes, uint64_t *signal,
@@ -245,7 +261,7 @@ TUTTI_DEV void tutti_dev_put_signal(int group, void *dest, const void *source, s
 {
     char *const to = tutti_dev_find(dest, pe), *const at = tutti_dev_near(signal, pe, 1);
     tutti_dev_join(group);
-    if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to, bytes)) {
+    if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to != NULL, bytes)) {
         tutti_dev_copy(group, to, source, bytes);
         tutti_dev_join(group);
         if (tutti_dev_rank(group) == 0)

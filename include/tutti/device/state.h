@@ -120,6 +120,17 @@ TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
     return heap && offset < state->heap_bytes ? tutti_dev_global(heap + offset) : NULL;
 }
 
+/* 1 where loads and stores reach the symmetric `address` at that PE, which is then *at; else *at is of no use. The
+ * address is not chosen between two: fewer instructions than a look at what tutti_dev_find() returns. */
+TUTTI_DEV int tutti_dev_reaches(const void *address, int pe, char **at)
+{
+    const struct tshmem_state *const state = tutti_dev_state();
+    char *const heap = TUTTI_DEV_KNOWN(state) ? tutti_dev_peer(state, pe) : NULL;
+    const uint64_t offset = TUTTI_DEV_KNOWN(state) ? (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) : 0;
+    *at = tutti_dev_global((char *)((uintptr_t)heap + offset));
+    return heap && offset < state->heap_bytes;
+}
+
 /* The heap of a member of a team. One that loads and stores do not reach is a failure: all waits leave, and this PE's
  * own heap stands for it, so that nothing else is touched. */
 TUTTI_DEV char *tutti_dev_heap(int pe)

@@ -30,6 +30,11 @@ __global__ void row_two(float *dest, const float *source, size_t n, int pe)
     nvshmemx_float_put_nbi_block(dest, source, n, pe);
 }
 
+__global__ void fetch_three(float *dest, const float *source, size_t n, int pe)
+{
+    nvshmemx_float_get_block(dest, source, n, pe);
+}
+
 __global__ void one(float *dest, const float *source, size_t n, uint64_t *signal, int pe)
 {
     nvshmem_float_put(dest, source, n, pe);
