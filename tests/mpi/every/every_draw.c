@@ -23,7 +23,7 @@ static const struct collective {
 #define ROOTED_ROOT       1
 #define ROOTED_NEIGHBOURS 0
 #define TUTTI_COLLECTIVE(ID, name)
-#define TUTTI_REDUCTION(ID, call, nonblocking, of, to) {#call, #nonblocking, SEND, ROOTED_##to},
+#define TUTTI_REDUCTION(ID, call, nonblocking, enqueued, of, to) {#call, #nonblocking, SEND, ROOTED_##to},
 #define TUTTI_MOVER(ID, call, nonblocking, from, to, send, receive, in_place)                                          \
     {#call, #nonblocking, in_place, ROOTED_##from | ROOTED_##to},
 #include "tutti/collectives.def"
