@@ -361,6 +361,7 @@ foreach(what plain left kinds)
   gpu_shmem(${what} life RANKS 2 ARGS ${what})
 endforeach()
 gpu_shmem(full life RANKS 2 ARGS refused ENV TUTTI_SHMEM_HEAP_MB=1048576)
+gpu_test(rma mpi-rma ${gpu_ranks} ARGS 20)
 # Kernels that communicate: the examples.
 foreach(name sum heat histogram ring openshmem)
   foreach(ranks 2 4)

@@ -5,7 +5,6 @@
 #include "mpi/real/door.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
-#include "progress/engine.h"
 
 #define ON_COMM(comm) tutti_fail_comm(comm, MPI_ERR_BUFFER)
 #define ON_WIN(win)   tutti_fail_win(win, MPI_ERR_BUFFER)
@@ -19,31 +18,18 @@ static int any_bytes(MPI_Count count, MPI_Datatype type)
     return count != 0 && (!tutti_type_is_fine(type) || tutti_next.MPI_Type_size_x(type, &size) != MPI_SUCCESS || size);
 }
 
-#define NO_BUFFER         NULL
-#define BUFFERS1(a)       (tutti_must_stage(a) ? #a : NULL)
-#define BUFFERS2(a, b)    (tutti_must_stage(a) ? #a : BUFFERS1(b))
-#define BUFFERS3(a, b, c) (tutti_must_stage(a) ? #a : BUFFERS2(b, c))
+#define NO_BUFFER NULL
 
-/* Of PASS. A call that a program repeats until other ranks have done their part polls the steps that are open; not
- * every MPI makes progress in such a call itself. */
-static void poll_steps(void)
-{
-    if (likely(!tutti_progress_busy()) || tutti_inside)
-        return;
-    tutti_progress_poll();
-    tutti_self_progress();
-}
-#define POLLS_LOOKS   poll_steps()
+/* Of PASS. */
+#define POLLS_LOOKS   tutti_self_look()
 #define POLLS_LOCAL   (void)0
 #define POLLS_STANDS  (void)0
 #define POLLS_MEETS   (void)0
 #define POLLS_ORDERED (void)0
 
 /* NULL: the call reaches no device memory. */
-#define FILLED1(a, n, type)               (tutti_must_stage(a) && any_bytes(n, type) ? #a : NULL)
-#define FILLED2(a, n, type, b, m, b_type) (tutti_must_stage(a) && any_bytes(n, type) ? #a : FILLED1(b, m, b_type))
-#define READ(op, count)                   ((op) == MPI_NO_OP ? 0 : (MPI_Count)(count))
-#define TO(rank, buffers)                 ((rank) == MPI_PROC_NULL ? NULL : (buffers))
+#define FILLED1(a, n, type) (tutti_must_stage(a) && any_bytes(n, type) ? #a : NULL)
+#define TO(rank, buffers)   ((rank) == MPI_PROC_NULL ? NULL : (buffers))
 
 #define GENERATE_SEE(waits, name, errors, buffers, parameters, arguments)
 #define GENERATE_MEET(waits, name, errors, buffers, parameters, arguments)                                             \
@@ -65,6 +51,7 @@ static void poll_steps(void)
     }
 #define GENERATE_TAKE(waits, name, errors, buffers, parameters, arguments)
 #define GENERATE_IO(waits, name, errors, buffers, parameters, arguments)
+#define GENERATE_RMA(waits, name, errors, buffers, parameters, arguments)
 #define GENERATE_REFUSE(waits, name, errors, buffers, parameters, arguments)                                           \
     int tutti_door_##name parameters                                                                                   \
     {                                                                                                                  \

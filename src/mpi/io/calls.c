@@ -156,6 +156,7 @@ static void access_count(const char *call, const struct tutti_stage *stage)
 #define GENERATE_REFUSE(name, errors, buffers, parameters, arguments)
 #define GENERATE_MEET(name, errors, buffers, parameters, arguments)
 #define GENERATE_PASS(name, errors, buffers, parameters, arguments)
+#define GENERATE_RMA(name, errors, buffers, parameters, arguments)
 #define GENERATE_IO(name, errors, buffers, parameters, arguments)                                                      \
     int tutti_door_##name parameters IO_##buffers(name, errors, arguments)
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \

@@ -67,6 +67,7 @@ static const struct row {
      "MPICH Version:",
      NUMBER(4, 0),
      {.mpi = "MPICH until 4.0",
+      .rget_is_early = 1,
       .session_needs_world = 1,
       .looks_raise = 1,
       .waits_raise_on_world = 1,

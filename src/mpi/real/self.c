@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "progress/engine.h"
+
 enum {
     PULSE_TAG,
     INJECT_TAG,
@@ -161,6 +163,14 @@ void tutti_self_progress(void)
     if (pulse != tutti_handles.no_request)
         tutti_next.MPI_Test(&pulse, &flag, MPI_STATUS_IGNORE);
     pthread_mutex_unlock(&pulse_lock);
+}
+
+void tutti_self_look(void)
+{
+    if (likely(!tutti_progress_busy()) || tutti_inside)
+        return;
+    tutti_progress_poll();
+    tutti_self_progress();
 }
 
 void tutti_self_open(void)

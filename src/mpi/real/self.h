@@ -13,6 +13,9 @@ int tutti_self_last_tag(void);
 int tutti_self_request(int persistent, MPI_Request *request, int *tag);
 /* Makes the MPI progress its own calls, also if messages have arrived that match no receive. Never waits. */
 void tutti_self_progress(void);
+/* In a call that a program repeats until other ranks have done their part: polls the steps that are open, and makes the
+ * MPI progress its own, which not every MPI does in such a call. */
+void tutti_self_look(void);
 /* The active request of this tag completes. Made while the step is still open, so that no thread is inside MPI_Wait for
  * it: a waiting thread may not see what another thread has sent to its own process (quirks.h). */
 void tutti_self_complete(int tag);

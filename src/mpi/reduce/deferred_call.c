@@ -142,6 +142,7 @@ static int deferred_put_mover(const struct tutti_collective_args *args, MPI_Requ
 #define OTHER_MEET(waits, name, parameters, arguments)   ROW(HOW_##waits, name, parameters, arguments)
 #define OTHER_REFUSE(waits, name, parameters, arguments) ROW(HOW_##waits, name, parameters, arguments)
 #define OTHER_IO(waits, name, parameters, arguments)     ROW(HOW_##waits, name, parameters, arguments)
+#define OTHER_RMA(waits, name, parameters, arguments)    ROW(HOW_##waits, name, parameters, arguments)
 #define OTHER_TAKE(waits, name, parameters, arguments)   /* above */
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
     OTHER_##kind(waits, name, parameters, arguments)

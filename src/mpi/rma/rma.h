@@ -1,0 +1,38 @@
+/* One operation on a window: what it is, and its way. Local; MPI codes. */
+#ifndef TUTTI_MPI_RMA_RMA_H
+#define TUTTI_MPI_RMA_RMA_H
+
+#include "mpi/rma/windows.h"
+
+struct tutti_rma_buffer {
+    const void *memory;
+    MPI_Count count; /* 0: the operation does not use it */
+    MPI_Datatype type;
+};
+
+struct tutti_rma {
+    const char *call;
+    MPI_Win win;
+    int target;
+    int typed;         /* the MPI must know the basic type of the elements: types are not to be replaced */
+    MPI_Datatype gets; /* MPI_Get, MPI_Rget: the type at the target; others: not set */
+    struct tutti_rma_buffer buffer[TUTTI_RMA_BUFFERS];
+    struct tutti_unfinished *op;
+    struct tutti_request *entry; /* NULL: the window alone hands on the results */
+    int code;
+};
+
+/* 1 where no operation of this process can need Tutti. */
+static inline int tutti_rma_idle(void)
+{
+    return likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside || tutti_door.aware;
+}
+
+/* PASS: the MPI's call as the program gave it; STAGED: with the buffers of rma->op; FAILED: rma->code is to be
+ * raised. */
+enum tutti_rma_way { TUTTI_RMA_PASS, TUTTI_RMA_STAGED, TUTTI_RMA_FAILED };
+enum tutti_rma_way tutti_rma_open(struct tutti_rma *rma, int request);
+/* After the MPI's call of a STAGED one. request: NULL, or the program's. The code of the program's call. */
+int tutti_rma_close(struct tutti_rma *rma, int code, const MPI_Request *request);
+
+#endif

@@ -1,0 +1,187 @@
+/* The public copy, in host memory, of a window in device memory: MPI_WIN_SEPARATE of the standard. The real window is
+ * made of the public copy, so that the MPI does all operations. When the owner synchronises the two copies, bytes that
+ * have changed in one since the last time go to the other; `last` holds what both had then. So stores of the owner and
+ * operations of other ranks may go to different bytes of a window at the same time, and bytes that nobody has changed
+ * are never written. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dtype/places.h"
+#include "mpi/real/door.h"
+#include "mpi/rma/windows.h"
+
+enum {
+    BLOCK = 4096,  /* bytes that are compared at once */
+    RUNS = 4096,   /* runs of changed bytes that go to device memory at once */
+    BY_COPIES = 4, /* up to so many runs by a copy each */
+    WINDOW_ALIGN = 4096
+};
+
+struct run {
+    size_t at, bytes;
+};
+
+struct tutti_shadow {
+    char *device;
+    size_t bytes;
+    char *public;  /* the MPI reads and writes it at any time */
+    char *private; /* what device memory holds */
+    char *last;
+    int pinned;
+    struct run *run; /* that the public copy has changed */
+    size_t runs, changed;
+    pthread_mutex_t lock;
+};
+
+static char *copy_take(size_t bytes, int *pinned)
+{
+    void *memory = NULL;
+    if (*pinned && tutti_door.device->memory.alloc_pinned(bytes, &memory) == TUTTI_OK)
+        return memory;
+    *pinned = 0;
+    return posix_memalign(&memory, WINDOW_ALIGN, bytes) == 0 ? memory : NULL;
+}
+
+void tutti_shadow_close(struct tutti_shadow *shadow)
+{
+    if (!shadow)
+        return;
+    if (shadow->private && shadow->pinned)
+        tutti_door.device->memory.free_pinned(shadow->private);
+    else
+        free(shadow->private);
+    free(shadow->public);
+    free(shadow->last);
+    free(shadow->run);
+    pthread_mutex_destroy(&shadow->lock);
+    free(shadow);
+}
+
+int tutti_shadow_open(struct tutti_shadow **out, void *device, size_t bytes)
+{
+    struct tutti_shadow *shadow = calloc(1, sizeof *shadow);
+    int none = 0;
+    if (!shadow)
+        return TUTTI_ERR_MEMORY;
+    pthread_mutex_init(&shadow->lock, NULL);
+    shadow->device = device;
+    shadow->bytes = bytes;
+    shadow->pinned = 1;
+    shadow->private = copy_take(bytes, &shadow->pinned);
+    shadow->public = copy_take(bytes, &none);
+    shadow->last = copy_take(bytes, &none);
+    shadow->run = malloc(RUNS * sizeof *shadow->run);
+    int status = shadow->private && shadow->public && shadow->last && shadow->run ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK)
+        status = tutti_door.device->memory.copy_now(shadow->private, device, bytes);
+    if (status != TUTTI_OK) {
+        tutti_shadow_close(shadow);
+        return status;
+    }
+    memcpy(shadow->public, shadow->private, bytes);
+    memcpy(shadow->last, shadow->private, bytes);
+    *out = shadow;
+    return TUTTI_OK;
+}
+
+void *tutti_shadow_memory(const struct tutti_shadow *shadow)
+{
+    return shadow->public;
+}
+
+/* Many runs by one kernel: packed one behind the other, and unpacked by a type of their places. */
+static int runs_by_kernel(struct tutti_shadow *shadow)
+{
+    static const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 1};
+    static const struct tutti_description *const bytes = &byte;
+    uint64_t lengths[RUNS];
+    int64_t offsets[RUNS];
+    const struct tutti_plan *plan;
+    struct tutti_places places;
+    struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, shadow->changed);
+    size_t at = 0;
+    if (!bounce)
+        return TUTTI_ERR_MEMORY;
+    for (size_t i = 0; i < shadow->runs; i++) {
+        lengths[i] = shadow->run[i].bytes;
+        offsets[i] = (int64_t)shadow->run[i].at;
+        memcpy((char *)bounce->memory + at, shadow->last + shadow->run[i].at, shadow->run[i].bytes);
+        at += shadow->run[i].bytes;
+    }
+    const struct tutti_description what = {.form = TUTTI_FORM_INDEXED,
+                                           .children = 1,
+                                           .child = &bytes,
+                                           .count = shadow->runs,
+                                           .lengths = lengths,
+                                           .offsets = offsets};
+    int status = tutti_plan_build(&what, &plan);
+    if (status == TUTTI_OK) {
+        tutti_places_of(plan, 1, shadow->device, &places);
+        status = tutti_packed_move(TUTTI_UNPACK, &places, plan, 1, shadow->device, 0, at, bounce->memory);
+        tutti_plan_drop(plan);
+    }
+    tutti_bounce_give(bounce);
+    return status;
+}
+
+/* What the public copy has changed goes to device memory. */
+static int runs_out(struct tutti_shadow *shadow)
+{
+    int status = TUTTI_OK;
+    if (shadow->runs > BY_COPIES) {
+        status = runs_by_kernel(shadow);
+    } else {
+        for (size_t i = 0; i < shadow->runs && status == TUTTI_OK; i++)
+            status = tutti_door.device->memory.copy_now(shadow->device + shadow->run[i].at,
+                                                        shadow->last + shadow->run[i].at, shadow->run[i].bytes);
+    }
+    shadow->runs = shadow->changed = 0;
+    return status;
+}
+
+static int run_add(struct tutti_shadow *shadow, size_t at)
+{
+    int status = TUTTI_OK;
+    struct run *run = shadow->runs > 0 ? &shadow->run[shadow->runs - 1] : NULL;
+    if (run && run->at + run->bytes == at) {
+        run->bytes++;
+    } else {
+        if (shadow->runs == RUNS)
+            status = runs_out(shadow);
+        shadow->run[shadow->runs++] = (struct run){at, 1};
+    }
+    shadow->changed++;
+    return status;
+}
+
+/* The bytes of one block. `public` is read once: another rank's operation may change it meanwhile. */
+static int match_block(struct tutti_shadow *shadow, size_t first, size_t n)
+{
+    char now[BLOCK], *const public = shadow->public + first, *const last = shadow->last + first;
+    const char *const private = shadow->private + first;
+    int status = TUTTI_OK;
+    memcpy(now, public, n);
+    if (memcmp(now, last, n) == 0 && memcmp(private, last, n) == 0)
+        return TUTTI_OK;
+    for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
+        if (now[i] != last[i]) {
+            last[i] = now[i];
+            status = run_add(shadow, first + i);
+        } else if (private[i] != last[i]) {
+            last[i] = public[i] = private[i];
+        }
+    }
+    return status;
+}
+
+int tutti_shadow_match(struct tutti_shadow *shadow)
+{
+    pthread_mutex_lock(&shadow->lock);
+    int status = tutti_door.device->memory.copy_now(shadow->private, shadow->device, shadow->bytes);
+    for (size_t at = 0; at < shadow->bytes && status == TUTTI_OK; at += BLOCK)
+        status = match_block(shadow, at, shadow->bytes - at < BLOCK ? shadow->bytes - at : BLOCK);
+    if (status == TUTTI_OK && shadow->runs > 0)
+        status = runs_out(shadow);
+    pthread_mutex_unlock(&shadow->lock);
+    return status;
+}

@@ -1,0 +1,59 @@
+/* The list of windows. Few programs have many that Tutti keeps something of. */
+#include <stdlib.h>
+
+#include "mpi/rma/windows.h"
+
+atomic_int tutti_windows_open;
+static struct tutti_window *windows;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The lock is held. The place of the window in the list, or the list's end. */
+static struct tutti_window **window_place(MPI_Win handle)
+{
+    struct tutti_window **at = &windows;
+    while (*at && (*at)->handle != handle)
+        at = &(*at)->next;
+    return at;
+}
+
+struct tutti_window *tutti_window_find(MPI_Win handle)
+{
+    if (tutti_windows_none())
+        return NULL;
+    pthread_mutex_lock(&lock);
+    struct tutti_window *window = *window_place(handle);
+    pthread_mutex_unlock(&lock);
+    return window;
+}
+
+struct tutti_window *tutti_window_of(MPI_Win handle)
+{
+    pthread_mutex_lock(&lock);
+    struct tutti_window **at = window_place(handle);
+    if (!*at && (*at = calloc(1, sizeof **at)) != NULL) {
+        (*at)->handle = handle;
+        (*at)->last = &(*at)->first;
+        atomic_fetch_add(&tutti_windows_open, 1);
+    }
+    struct tutti_window *window = *at;
+    pthread_mutex_unlock(&lock);
+    return window;
+}
+
+void tutti_window_drop(struct tutti_window *window)
+{
+    pthread_mutex_lock(&lock);
+    struct tutti_window **at = &windows;
+    while (*at != window)
+        at = &(*at)->next;
+    *at = window->next;
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_sub(&tutti_windows_open, 1);
+    while (window->first) { /* an error of the program: it has not completed the operation */
+        struct tutti_unfinished *op = window->first;
+        window->first = op->next;
+        tutti_unfinished_drop(op);
+    }
+    tutti_shadow_close(window->shadow);
+    free(window);
+}

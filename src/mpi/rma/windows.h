@@ -1,0 +1,73 @@
+/* Windows of the program of which Tutti keeps something: buffers of the origin that are staged until an operation
+ * completes, or a copy in host memory of a window in device memory. All local unless said otherwise; MPI codes. */
+#ifndef TUTTI_MPI_RMA_WINDOWS_H
+#define TUTTI_MPI_RMA_WINDOWS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "mpi/bounce/stage.h"
+
+struct tutti_shadow;
+struct tutti_request;
+
+/* Buffers of one operation that are staged. The window keeps them until it completes the operation, a request of the
+ * program's too: the first of the two that completes hands on what came. */
+enum { TUTTI_RMA_ORIGIN, TUTTI_RMA_COMPARE, TUTTI_RMA_RESULT, TUTTI_RMA_BUFFERS };
+struct tutti_unfinished {
+    const char *call;
+    int target;
+    int users;     /* the window, a request; under the lock of unfinished.c */
+    int delivered; /* likewise */
+    struct tutti_stage stage[TUTTI_RMA_BUFFERS];
+    struct tutti_unfinished *next;
+};
+
+struct tutti_window {
+    MPI_Win handle;
+    int separate;                /* some rank's memory is device memory: public and private copies are two */
+    struct tutti_shadow *shadow; /* this rank's is: the public copy; NULL otherwise */
+    void *base;                  /* the program's, where there is a shadow */
+    struct tutti_unfinished *first, **last;
+    struct tutti_window *next;
+};
+
+/* ---- windows.c ---- */
+
+extern atomic_int tutti_windows_open;
+/* 1 while Tutti keeps nothing of any window: all that windows of host memory cost. */
+static inline int tutti_windows_none(void)
+{
+    return likely(atomic_load_explicit(&tutti_windows_open, memory_order_relaxed) == 0);
+}
+/* NULL: nothing is kept of it. What is found stays until the program frees the window. */
+struct tutti_window *tutti_window_find(MPI_Win handle);
+/* The same; begins to keep something. NULL without memory. */
+struct tutti_window *tutti_window_of(MPI_Win handle);
+/* The program has freed the window. */
+void tutti_window_drop(struct tutti_window *window);
+
+/* ---- unfinished.c ---- */
+
+/* NULL without memory. */
+struct tutti_unfinished *tutti_unfinished_new(const char *call, int target);
+/* The MPI has taken the operation: the window keeps its buffers until it completes it. */
+void tutti_unfinished_keep(struct tutti_window *window, struct tutti_unfinished *op);
+/* The MPI has refused it. */
+void tutti_unfinished_drop(struct tutti_unfinished *op);
+/* A request of the operation, before the MPI's call. NULL without memory. */
+struct tutti_request *tutti_unfinished_request(struct tutti_unfinished *op, MPI_Win win);
+/* The window has completed operations with this target, or with all. */
+enum { TUTTI_RMA_ALL = -1 };
+int tutti_unfinished_complete(struct tutti_window *window, int target);
+
+/* ---- shadow.c: the public copy of a window in device memory ---- */
+
+/* A public copy of `bytes` bytes of device memory, with what they hold. A status. */
+int tutti_shadow_open(struct tutti_shadow **out, void *device, size_t bytes);
+void *tutti_shadow_memory(const struct tutti_shadow *shadow);
+/* Brings each of the two copies up to date with what has changed in the other since the last time. A status. */
+int tutti_shadow_match(struct tutti_shadow *shadow);
+void tutti_shadow_close(struct tutti_shadow *shadow);
+
+#endif
