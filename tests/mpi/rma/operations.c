@@ -134,8 +134,10 @@ int operation_draw(struct op *o, int target, const int units[], int requests)
     const int single = o->call == CALL_Fetch_and_op || o->call == CALL_Compare_and_swap;
     const int swaps = o->call == CALL_Compare_and_swap;
     int which = (int)draw(moves ? 4 : swaps ? 2 : 3);
-    if (OLD_OPEN_MPI && which == 1 && (swaps || o->call == CALL_Get_accumulate || o->call == CALL_Rget_accumulate))
+    if (OLD_OPEN_MPI && swaps)
         which = 0;
+    if (OLD_OPEN_MPI && (o->call == CALL_Get_accumulate || o->call == CALL_Rget_accumulate))
+        which = 2;
     const int alone = moves || swaps || draw(3) > 0 || which > 1;
     const int plain = single || (!moves && OLD_OPEN_MPI);
     int n = single ? 1 : 1 + (int)draw(draw(4) ? 12 : 150);

@@ -17,9 +17,9 @@ enum {
     EPOCHS = 8
 };
 
-/* What is left out since it fails without Tutti too (TUTTI_TEST_PLAIN=1). Open MPI 4.1: MPI_Get_accumulate of elements
- * of 8 bytes and of derived types brings other bytes, MPI_Compare_and_swap of 8 bytes in the own window ends the
- * program. MPICH 4.0: a rank in MPI_Win_flush makes no progress for others, and both stand still. */
+/* What is left out since it fails without Tutti too (TUTTI_TEST_PLAIN=1). Open MPI 4.1: MPI_Get_accumulate of integers
+ * and of derived types brings other bytes, MPI_Compare_and_swap of 8 bytes in the own window ends the program. MPICH
+ * 4.0: a rank in MPI_Win_flush makes no progress for others, and both stand still. */
 #if defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION < 5
 enum { OLD_OPEN_MPI = 1 };
 #else
