@@ -216,11 +216,11 @@ static const char cuda_rules[] =
     "scan:"
     " 0-32k@ll 32k-1m@ll128 *@direct *@ll128 *@leader *@staged; "
     "message:"
-    " 16m-*@engines *@direct *@packed; "
+    " *@direct *@packed; "
     "message_far:"
     " 0-255k@staged *@pipelined; "
     "bcast:"
-    " 0-8k@ll 0-512k@ll128 4m-1024g@split *@fetch; "
+    " 0-8k@ll 0-512k@ll128 *@fetch; "
     "gather:"
     " 0-8k@ll 0-256k@ll128 *@fetch; "
     "scatter:"
@@ -230,9 +230,7 @@ static const char cuda_rules[] =
     "alltoall:"
     " 0-8k@ll 0-256k@ll128 *@fetch; "
     "neighbor:"
-    " 0-8k@ll 0-256k@ll128 *@fetch; "
-    "moves_nonblocking:"
-    " 1m-1024g@copies";
+    " 0-8k@ll 0-256k@ll128 *@fetch";
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",

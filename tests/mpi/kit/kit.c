@@ -126,6 +126,16 @@ void kit_skip(const char *name, const char *why)
     exit(CHECK_SKIP);
 }
 
+int kit_makes_windows(void)
+{
+    int word = 0;
+    MPI_Win win;
+    if (MPI_Win_create(&word, sizeof word, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win) != MPI_SUCCESS)
+        return 0;
+    MPI_Win_free(&win);
+    return 1;
+}
+
 /* ---- buffers ---- */
 
 static char guard_at(size_t i)

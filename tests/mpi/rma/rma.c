@@ -252,6 +252,8 @@ int main(int argc, char **argv)
     const int programs = argc > 1 ? atoi(argv[1]) : 20;
     if (kit_size > RANKS)
         kit_skip("rma", "too many ranks");
+    if (!kit_makes_windows())
+        kit_skip("rma", "this MPI makes no windows here");
     for (int w = 0; w < 2; w++) {
         kit_open(&arena[w][0], KIT_HOST, ARENA);
         kit_open(&arena[w][1], w == 0 ? KIT_DEVICE : KIT_HOST, ARENA);
