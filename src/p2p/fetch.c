@@ -45,8 +45,8 @@ static int is_alike(const struct tutti_p2p_fetch *one, const struct tutti_p2p_fe
     return one->gpu == other->gpu && one->engines == other->engines && one->recv->engines == other->recv->engines;
 }
 
-/* Copies of fetches that are alike: by the engines of the row `engines`, by those that the communicator asks for, or by a
- * kernel. */
+/* Copies of fetches that are alike: by the engines of the row `engines`, by those that the communicator asks for, or by
+ * a kernel. */
 static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n, int near)
 {
     int status = TUTTI_ERR_UNAVAILABLE;

@@ -57,3 +57,8 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
 {
     return spoils("packs") ? 0 : OWN(tutti_pack_now, gpu, jobs, n);
 }
+
+int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int near)
+{
+    return spoils("packs") ? 0 : OWN(tutti_pack_reached, gpu, jobs, n, near);
+}

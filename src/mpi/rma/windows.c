@@ -3,7 +3,7 @@
 
 #include "mpi/rma/windows.h"
 
-atomic_int tutti_windows_open;
+static atomic_int open_windows; /* of which Tutti keeps something */
 static struct tutti_window *windows;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -18,7 +18,8 @@ static struct tutti_window **window_place(MPI_Win handle)
 
 struct tutti_window *tutti_window_find(MPI_Win handle)
 {
-    if (tutti_windows_none())
+    if (likely(atomic_load_explicit(&open_windows, memory_order_relaxed) ==
+               0)) /* all that windows of host memory cost */
         return NULL;
     pthread_mutex_lock(&lock);
     struct tutti_window *window = *window_place(handle);
@@ -33,7 +34,7 @@ struct tutti_window *tutti_window_of(MPI_Win handle)
     if (!*at && (*at = calloc(1, sizeof **at)) != NULL) {
         (*at)->handle = handle;
         (*at)->last = &(*at)->first;
-        atomic_fetch_add(&tutti_windows_open, 1);
+        atomic_fetch_add(&open_windows, 1);
     }
     struct tutti_window *window = *at;
     pthread_mutex_unlock(&lock);
@@ -48,7 +49,7 @@ void tutti_window_drop(struct tutti_window *window)
         at = &(*at)->next;
     *at = window->next;
     pthread_mutex_unlock(&lock);
-    atomic_fetch_sub(&tutti_windows_open, 1);
+    atomic_fetch_sub(&open_windows, 1);
     while (window->first) { /* an error of the program: it has not completed the operation */
         struct tutti_unfinished *op = window->first;
         window->first = op->next;

@@ -34,12 +34,6 @@ struct tutti_window {
 
 /* ---- windows.c ---- */
 
-extern atomic_int tutti_windows_open;
-/* 1 while Tutti keeps nothing of any window: all that windows of host memory cost. */
-static inline int tutti_windows_none(void)
-{
-    return likely(atomic_load_explicit(&tutti_windows_open, memory_order_relaxed) == 0);
-}
 /* NULL: nothing is kept of it. What is found stays until the program frees the window. */
 struct tutti_window *tutti_window_find(MPI_Win handle);
 /* The same; begins to keep something. NULL without memory. */

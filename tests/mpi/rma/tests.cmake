@@ -1,4 +1,6 @@
 # One-sided communication with device memory, beside the same programs on host memory.
 program(rma EVERYWHERE WITH rma/operations.c)
-tutti_mpi_test(mpi-rma PROGRAM mpi-rma RANKS 2 ARGS 20 ENV ${stats} TIMEOUT 60 EVERYWHERE)
+# Not under Open MPI 5.0.11: program 5 of this seed leaves other bytes in a window of host memory there without Tutti too
+# (TUTTI_TEST_PLAIN=1).
+tutti_mpi_test(mpi-rma PROGRAM mpi-rma RANKS 2 ARGS 20 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5 mpiabi)
 tutti_mpi_test(mpi-rma-3 PROGRAM mpi-rma RANKS 3 RANKS_MPICH 2 ARGS 12 ENV ${stats} TUTTI_TEST_SEED=77 TIMEOUT 60)
