@@ -117,7 +117,8 @@ static void must_run(const struct timing *t, int way, const struct hand_buffers 
 {
     const int error = t->row->run(t->hand, way, buffers);
     if (error != MPI_SUCCESS)
-        bench_fail("MPI_%s (%s) failed with error %d", t->row->name, way_names[way], error);
+        bench_fail("MPI_%s (%s) failed with error %d", t->row->name,
+                   way < HAND_WAYS ? way_names[way] : "ordinary memory", error);
 }
 
 static void run_way(const struct timing *t, int way)

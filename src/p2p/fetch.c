@@ -73,6 +73,8 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
             near &= tutti_fetch_is_near(&fetches[i]);
             of[used++] = &fetches[i];
         }
+        if (used == 0)
+            break; /* none is left */
         const int status = fetch_jobs(of[0], together, used, near);
         for (unsigned k = 0; k < used; k++) {
             if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {

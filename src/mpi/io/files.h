@@ -33,13 +33,13 @@ struct tutti_file_stream;
 /* NULL: none can be had. */
 struct tutti_file_stream *tutti_file_stream_take(int gpu);
 /* Nothing is under way in it. Takes NULL. */
-void tutti_file_stream_give(struct tutti_file_stream *stream);
+void tutti_file_stream_give(struct tutti_file_stream *one);
 /* Begin a copy; statuses of Tutti. */
-int tutti_file_stream_in(struct tutti_file_stream *stream, struct tutti_stage *stage);
-int tutti_file_stream_out(struct tutti_file_stream *stream, struct tutti_stage *stage, MPI_Count bytes);
+int tutti_file_stream_in(struct tutti_file_stream *one, struct tutti_stage *stage);
+int tutti_file_stream_out(struct tutti_file_stream *one, struct tutti_stage *stage, MPI_Count bytes);
 /* Waits for what has begun; polls the steps that are open. A status of Tutti, reported; on failure neither the stream
  * nor the stage may be used again. */
-int tutti_file_stream_wait(struct tutti_file_stream *stream, const char *call);
+int tutti_file_stream_wait(struct tutti_file_stream *one, const char *call);
 
 /* ---- access.c: one blocking access, in pieces where it may be cut ---- */
 

@@ -27,10 +27,10 @@ int tutti_collective_blocking(const struct tutti_collective_args *args);
 int tutti_collective_nonblocking(const struct tutti_collective_args *args, MPI_Request *request);
 int tutti_collective_persistent(const struct tutti_collective_args *args, MPI_Info info, MPI_Request *request);
 /* Makes the MPI's own nonblocking call of a deferred call, staged for this reason. An MPI code; the caller raises
- * errors. *exchange: must be ended when the request has completed; NULL on failure. end: `code` is the request's
+ * errors. *out: must be ended when the request has completed; NULL on failure. end: `code` is the request's
  * result; takes NULL. A status. */
 int tutti_collective_staged(const struct tutti_collective_args *args, enum tutti_reason reason, MPI_Request *request,
-                            struct tutti_exchange **exchange);
+                            struct tutti_exchange **out);
 int tutti_collective_staged_end(struct tutti_exchange *exchange, int code);
 /* contiguous.c: the blocking form of MPI_Bcast, MPI_Allgather and MPI_Alltoall, staged. */
 int tutti_collective_contiguous(const struct tutti_collective_args *args);

@@ -20,7 +20,7 @@ int tutti_mover_run(const struct tutti_collective_args *call, int *code);
 /* Agrees with all ranks whether Tutti or the MPI makes a persistent call, which is collective too: *able is not 0 if
  * all ranks of the communicator can take part in its moves, with these buffers; otherwise the reason is set. A status.
  */
-int tutti_mover_agree(const struct tutti_collective_args *call, uint32_t *able);
+int tutti_mover_agree(const struct tutti_collective_args *args, uint32_t *able);
 /* Announces a call of a rank that cannot have device memory; not inline for a new communicator. */
 void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm comm);
 static inline void tutti_mover_pass(enum tutti_collective collective, int root, MPI_Comm comm)
