@@ -80,6 +80,7 @@ static int exchange(struct tutti_team *team, size_t bytes, const int mine[2], st
 {
     int theirs[TUTTI_MAX_RANKS];
     for (int part = 0; part < 2; part++) {
+        memset(theirs, 0xff, sizeof theirs); /* -1: none */
         int status = team->size > 1 ? tutti_team_pass(team, mine[part], theirs) : TUTTI_OK;
         for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
             if (r != team->rank &&

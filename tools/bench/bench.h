@@ -169,7 +169,7 @@ void bench_files_check(const struct bench_options *options);
 int bench_json_write(const void *table);
 int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
                         const double *with, int pairs, double ratio);
-int bench_plot_write(const void *table);
+int bench_plot_write(const void *written);
 /* Refuses the name of a picture whose ending gnuplot cannot write. NULL is allowed. */
 void bench_plot_check(const char *plot);
 /* For gnuplot, in its double quotes; an underscore would lower what follows. */

@@ -43,6 +43,6 @@ void pack_table_end(struct pack_table *table);
 double pack_spread(const struct pack_table *table, int from, int unpack, int *next);
 /* Write the requested files. 0, or 1 after an error message. */
 int pack_json_write(const void *table);
-int pack_plot_write(const void *table);
+int pack_plot_write(const void *written);
 
 #endif

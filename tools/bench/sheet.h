@@ -70,7 +70,7 @@ struct bench_sheet {
     int lines, room;
 };
 /* Handles a record of the ranks; prints rows that are complete. */
-void bench_sheet_record(void *sheet, char *text);
+void bench_sheet_record(void *table, char *text);
 /* The best of the other ways of a row, or -1; *ratio is its time divided by the library's. */
 int bench_sheet_best(const struct bench_sheet *sheet, const struct bench_line *line, double *ratio);
 /* A way's time divided by the one that it is compared with. */

@@ -32,6 +32,6 @@ double shmem_rate(const struct shmem_row *row, int way);
 
 void shmem_table_record(void *table, char *text);
 int shmem_json_write(const void *table);
-int shmem_plot_write(const void *table);
+int shmem_plot_write(const void *written);
 
 #endif

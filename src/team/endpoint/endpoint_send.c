@@ -218,7 +218,7 @@ unsigned tutti_endpoint_room(const struct tutti_endpoint *endpoint, const struct
     const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
     const uint64_t slots = piece->bytes / piece->each, all = tutti_pieces(bytes, piece->each);
     const uint64_t taken = atomic_load_explicit(&rndv->taken, memory_order_acquire);
-    if (taken > packed || packed - taken >= slots || packed >= all)
+    if (slots == 0 || taken > packed || packed - taken >= slots || packed >= all)
         return 0;
     uint64_t n = slots - (packed - taken), half = slots > 1 ? slots / 2 : 1;
     n = n < half ? n : half;
