@@ -112,13 +112,13 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
     src --include='*.[ch]' | grep -vE '^src/(kernels/|core/clock\.h:)')
 
 # A quiet wait polls nothing, so that whoever else makes the progress that it needs is known for each:
-#   dtype/pack/{channel,copies}.c, device/*    nobody: a kernel of this process, or another fiber of this thread
-#   p2p/engines.c                     nobody: copies of this process
+#   dtype/pack/{channel,copies}.c, device/*    no peer: a kernel of this process, or another fiber of this thread
+#   p2p/engines.c                     no peer: copies of this process
 #   team/wait.c                       its own look, by the transport
 #   coll/call/reservation.c             the votes that it asks, by team/wait.c
 #   team/mesh.c, node.c, roll.c       all ranks are in MPI_Init or MPI_Finalize, and it is bounded
-#   team/resources.c                  nobody: kernels that were told to end, and it is bounded
-#   mpi/comm/streams.c                nobody: its stream is idle where the program frees the communicator
+#   team/resources.c                  no peer: kernels that were told to end, and it is bounded
+#   mpi/comm/streams.c                no peer: its stream is idle where the program frees the communicator
 while read -r line; do
     case $line in
     src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/device/cuda/gate.c:*|src/device/host/host.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;

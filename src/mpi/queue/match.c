@@ -375,7 +375,7 @@ int tutti_match_begin(struct tutti_mpix_request *request, int gpu)
         return match_wrong(request, MPI_ERR_NO_MEM, why_memory);
     }
     request->code = MPI_SUCCESS;
-    (void)match_prepare(request, gpu); /* what is wrong is told to the peer too */
+    (void)match_prepare(request, gpu); /* the note tells the peer of an error */
     *m = (struct tutti_matching){.request = request, .group = group, .id = ++ids};
     m->sent[0] = m->sent[1] = tutti_handles.no_request;
     m->out = (struct match_note){

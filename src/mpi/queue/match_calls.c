@@ -112,7 +112,7 @@ int tutti_door_MPIX_Request_free(struct tutti_mpix_request **handle)
                                   request->active ? "the request is started: call MPIX_Enqueue_waitall first"
                                                   : "the request is being matched: complete that first");
     if (request->queue && tutti_door.device->stream.capturing(request->queue->stream) == 0)
-        (void)tutti_queue_drain(request->queue); /* its kernels use the port; a failure is said by calls on the queue */
+        (void)tutti_queue_drain(request->queue); /* its kernels use the port; later calls report failures */
     tutti_inside++;
     tutti_queue_request_free(request);
     tutti_inside--;

@@ -1,7 +1,7 @@
 /* The public copy, in host memory, of a window in device memory: MPI_WIN_SEPARATE of the standard. The real window is
  * made of the public copy, so that the MPI does all operations. When the owner synchronises the two copies, bytes that
  * have changed in one since the last time go to the other; `last` holds what both had then. So stores of the owner and
- * operations of other ranks may go to different bytes of a window at the same time, and bytes that nobody has changed
+ * operations of other ranks may go to different bytes of a window at the same time, and unchanged bytes
  * are never written. */
 #include <stdlib.h>
 #include <string.h>

@@ -92,7 +92,7 @@ static void shorter(void)
     FINE(MPIX_Request_freeall(2, request));
 }
 
-static void nobody(void)
+static void null_peers(void)
 {
     MPIX_Request request[2];
     FINE(MPIX_Recv_init(memory, 200, MPI_BYTE, MPI_PROC_NULL, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]));
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
     } else {
         ring();
         shorter();
-        nobody();
+        null_peers();
         many();
     }
     FINE(MPIX_Queue_free(&queue));
