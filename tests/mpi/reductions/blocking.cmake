@@ -33,3 +33,8 @@ program(user_ops EVERYWHERE)
 tutti_mpi_test(mpi-user-ops PROGRAM mpi-user_ops RANKS 3 RANKS_MPICH 2 ENV ${stats} EVERYWHERE)
 program(host_ahead)
 tutti_mpi_test(mpi-host-ahead PROGRAM mpi-host_ahead RANKS 3 RANKS_MPICH 2)
+
+program(host_only)
+foreach(rank 0 1)
+  tutti_mpi_test(mpi-host-only-${rank} PROGRAM mpi-host_only RANKS 3 RANKS_MPICH 2 ARGS ${rank})
+endforeach()
