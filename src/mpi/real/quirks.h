@@ -92,6 +92,10 @@ struct tutti_quirks {
 
     /* ---- collectives ---- */
 
+    /* MPI_Testall fails once a persistent collective in its list is active (MPI_ERR_IN_STATUS): MPICH 4.0 to 5.0,
+     * Intel MPI 2021. MPI_Test, Testsome and Waitall take them. */
+    int testall_lacks_collectives;
+
     /* MPI_Reduce in place crashes at a root other than 0: MPICH 3.4 and 4.0, not 4.1. */
     int reduce_in_place_crashes;
     /* Persistent collectives copy what is sent when they are made, and mix up their messages from the second start on:

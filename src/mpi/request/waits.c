@@ -32,6 +32,7 @@ struct patient {
     const struct tutti_mine *mine;
     uint64_t next; /* when they are looked at again; see is_done() */
     int count, code, *out, *which;
+    int at; /* one by one: requests that are complete */
     MPI_Request *requests;
     MPI_Status *statuses;
     int (*test)(struct patient *call);
@@ -54,7 +55,8 @@ static int look(struct patient *call)
         return 1;
     }
     if (call->mine->entries)
-        tutti_requests_progress(call->mine->entries, call->mine->requests, call->mine->n);
+        tutti_requests_progress(call->mine->entries + call->at, call->mine->requests + call->at,
+                                call->mine->n - call->at);
     return call->test(call) || call->code != MPI_SUCCESS;
 }
 
@@ -135,8 +137,66 @@ int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_
         &(struct patient){.mine = mine, .requests = request, .statuses = status, .test = test_one, .wait = wait_one});
 }
 
+/* Request `at`, if its data are not still coming. */
+static int test_next(struct patient *call, int *flag)
+{
+    MPI_Status *status = call->statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &call->statuses[call->at];
+    *flag = 0;
+    if (call->mine->entries && tutti_is_coming(call->mine->entries[call->at]))
+        return MPI_SUCCESS;
+    return tutti_next.MPI_Test(&call->requests[call->at], flag, status);
+}
+
+/* Request `at` has failed with this code. Those behind it that are not complete stay, as in MPI_Waitall. */
+static int fail_each(struct patient *call, int code)
+{
+    for (int i = 0; i < call->at && call->statuses != MPI_STATUSES_IGNORE; i++)
+        call->statuses[i].MPI_ERROR = MPI_SUCCESS;
+    for (int flag = 1;; code = test_next(call, &flag)) {
+        if (call->statuses != MPI_STATUSES_IGNORE)
+            call->statuses[call->at].MPI_ERROR = code == MPI_SUCCESS && !flag ? MPI_ERR_PENDING : code;
+        if (++call->at == call->count)
+            return MPI_ERR_IN_STATUS;
+    }
+}
+
+/* One after the other, for an MPI whose MPI_Testall fails where its MPI_Waitall does not. */
+static int test_each(struct patient *call)
+{
+    for (;;) {
+        int flag;
+        const int code = test_next(call, &flag);
+        if (code != MPI_SUCCESS) {
+            call->code = fail_each(call, code);
+            return 1;
+        }
+        if (!flag || ++call->at == call->count)
+            return flag;
+    }
+}
+
+static int wait_rest(struct patient *call)
+{
+    if (call->at == 0)
+        return wait_all(call);
+    do {
+        MPI_Status *status = call->statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &call->statuses[call->at];
+        const int code = tutti_next.MPI_Wait(&call->requests[call->at], status);
+        if (code != MPI_SUCCESS)
+            return fail_each(call, code);
+    } while (++call->at < call->count);
+    return MPI_SUCCESS;
+}
+
 int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request requests[], MPI_Status *statuses)
 {
+    if (tutti_quirks.testall_lacks_collectives && count > 0)
+        return patiently(&(struct patient){.mine = mine,
+                                           .count = count,
+                                           .requests = requests,
+                                           .statuses = statuses,
+                                           .test = test_each,
+                                           .wait = wait_rest});
     return patiently(&(struct patient){
         .mine = mine, .count = count, .requests = requests, .statuses = statuses, .test = test_all, .wait = wait_all});
 }

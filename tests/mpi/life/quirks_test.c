@@ -73,7 +73,8 @@ static void test_fields(void **state)
     assert_true(old->cuts_elements && newer->cuts_elements && old->reduce_in_place_crashes && old->pack_lacks_bottom &&
                 old->probe_keeps_cancelled);
     assert_false(openmpi->cuts_elements || newer->reduce_in_place_crashes || newer->pack_lacks_bottom);
-    assert_true(newer->probe_keeps_cancelled);
+    assert_true(newer->probe_keeps_cancelled && newer->testall_lacks_collectives && old->testall_lacks_collectives &&
+                intel->testall_lacks_collectives && !openmpi->testall_lacks_collectives);
     assert_false(old->overruns || old->opal_progress || old->raises_on_world || old->ends_on_errors);
     assert_true(intel->darray_is_own && intel->allgather_init_drops_types && intel->probe_keeps_cancelled);
     assert_false(intel->ends_on_errors || intel->pack_lacks_bottom || intel->overruns || intel->opal_progress);
