@@ -1,6 +1,7 @@
 /* "Is this MPI GPU-aware?" Programs ask by MPIX_Query_cuda_support and by MPIX_GPU_query_support, also before MPI_Init,
- * and by the keys mpi_memory_alloc_kinds and mpi_assert_memory_alloc_kinds (asserted.c) in a communicator's info (MPI
- * 4.1): with a device that works, what the MPI itself says is not all of it. */
+ * and by the keys mpi_memory_alloc_kinds and mpi_assert_memory_alloc_kinds (asserted.c) in the info of a communicator
+ * or a session (MPI 4.1): with a device that works, what the MPI itself says is not all of it. A session is asked
+ * before the door is open. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,21 +40,40 @@ int tutti_door_MPIX_GPU_query_support(int gpu_type, int *is_supported)
     return MPI_SUCCESS;
 }
 
-/* What MPI promises on top of the kinds that the MPI itself names. */
-int tutti_door_MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info)
+enum { KINDS = 512 }; /* bytes of all kinds */
+
+/* Adds Tutti's kinds to those that the MPI names in the info. all: the kinds then. */
+static void add_kinds(MPI_Info info, const char *kinds, char all[KINDS])
 {
     static const char key[] = "mpi_memory_alloc_kinds";
-    const char *kinds = tutti_inside ? NULL : own_kinds();
-    int code = tutti_next.MPI_Comm_get_info(comm, info), flag = 0;
-    char has[256] = "", all[512];
-    if (code != MPI_SUCCESS || !kinds)
-        return code;
-    if (tutti_next.MPI_Info_get(*info, key, (int)sizeof has - 1, has, &flag) != MPI_SUCCESS || !flag)
+    char has[KINDS / 2] = "";
+    int flag = 0;
+    if (tutti_next.MPI_Info_get(info, key, (int)sizeof has - 1, has, &flag) != MPI_SUCCESS || !flag)
         snprintf(has, sizeof has, "mpi,system");
     const int told = strstr(has, kinds) != NULL;
-    snprintf(all, sizeof all, "%s%s%s", has, told ? "" : ",", told ? "" : kinds);
+    snprintf(all, KINDS, "%s%s%s", has, told ? "" : ",", told ? "" : kinds);
     if (!told)
-        tutti_next.MPI_Info_set(*info, key, all);
+        tutti_next.MPI_Info_set(info, key, all);
+}
+
+int tutti_door_MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info)
+{
+    const char *kinds = tutti_inside ? NULL : own_kinds();
+    const int code = tutti_next.MPI_Comm_get_info(comm, info);
+    char all[KINDS];
+    if (code != MPI_SUCCESS || !kinds)
+        return code;
+    add_kinds(*info, kinds, all);
     tutti_asserted_tell(comm, *info, all);
+    return code;
+}
+
+int tutti_door_MPI_Session_get_info(MPI_Session session, MPI_Info *info)
+{
+    const char *kinds = tutti_inside ? NULL : own_kinds();
+    const int code = tutti_next.MPI_Session_get_info(session, info);
+    char all[KINDS];
+    if (code == MPI_SUCCESS && kinds)
+        add_kinds(*info, kinds, all);
     return code;
 }

@@ -43,8 +43,8 @@ static void point_table(enum tutti_table where)
         void *real = *rows[i].real;
         int always = enabled && (i == CALL_MPI_Init || i == CALL_MPI_Init_thread || i == CALL_MPI_Finalize ||
                                  i == CALL_MPI_Session_init || i == CALL_MPI_Session_finalize ||
-                                 i == CALL_MPI_Comm_create_from_group || i == CALL_MPIX_Query_cuda_support ||
-                                 i == CALL_MPIX_GPU_query_support);
+                                 i == CALL_MPI_Session_get_info || i == CALL_MPI_Comm_create_from_group ||
+                                 i == CALL_MPIX_Query_cuda_support || i == CALL_MPIX_GPU_query_support);
         int forked = where == TUTTI_TABLE_FORKED && i == CALL_MPI_Free_mem;
         stub.table[i] = where == TUTTI_TABLE_DOOR || always || forked ? rows[i].door : real;
         if (!stub.wraps[i])

@@ -38,6 +38,19 @@ static MPI_Session begin(const char *level)
     return session;
 }
 
+/* MPI 4.1: before there is a communicator the program asks its session what memory calls take. */
+static void asks_for_kinds(MPI_Session session)
+{
+    MPI_Info info;
+    char kinds[512] = "";
+    int flag = 0;
+    CHECK(MPI_Session_get_info(session, &info) == MPI_SUCCESS, "MPI_Session_get_info");
+    MPI_Info_get(info, "mpi_memory_alloc_kinds", (int)sizeof kinds - 1, kinds, &flag);
+    MPI_Info_free(&info);
+    const char *at = strstr(kinds, "tutti:device");
+    CHECK(kit_plain || (flag && at && !strstr(at + 1, "tutti:device")), "the kinds of a session are '%s'", kinds);
+}
+
 static void end(MPI_Session *session)
 {
     CHECK(MPI_Session_finalize(session) == MPI_SUCCESS && *session == MPI_SESSION_NULL, "MPI_Session_finalize");
@@ -153,6 +166,7 @@ static void name_rank(MPI_Comm comm)
 static void one(const char *level)
 {
     MPI_Session session = begin(level);
+    asks_for_kinds(session);
     MPI_Comm world = of_set(session, "mpi://WORLD", "all"), self, pair, dup;
     name_rank(world);
     use(world, "on all ranks");
