@@ -82,6 +82,8 @@ void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
     const int begins = tutti_rndv_is(rndv, TUTTI_RNDV_GET);
     if (begins && !tutti_rndv_win(rndv, TUTTI_RNDV_MOVING))
         return;
+    if (begins)
+        tutti_endpoint_distrust(worker->endpoint, rndv);
     int status = TUTTI_OK;
     tutti_carried_sweep(worker, send);
     while (send->carried < send->bytes && status == TUTTI_OK &&

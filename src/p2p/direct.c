@@ -51,10 +51,13 @@ static enum tutti_protocol_cost direct_cost(struct tutti_p2p_worker *worker, str
     return send->shown == TUTTI_SHOWN_KNOWN ? TUTTI_COST_READY : TUTTI_COST_MAP;
 }
 
+/* The first allocation that a peer meets is mapped instead of the scratch: one mapping, nothing to allocate or to pack
+ * before the first message has arrived. */
 static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_pack_job *job)
 {
     (void)job;
-    if (send->shown != TUTTI_SHOWN_KNOWN)
+    if (send->shown == TUTTI_SHOWN_NOT || send->agreed ||
+        (send->shown == TUTTI_SHOWN && tutti_endpoint_several(worker->endpoint, send->rndv)))
         tutti_endpoint_offer(worker->endpoint, send->gpu);
     tutti_rndv_set(send->rndv, TUTTI_RNDV_GET);
     return 1;

@@ -6,9 +6,13 @@
 #include "team/node.h"
 
 enum {
-    GRACE_BYTES = 100,           /* the receiver gets a nanosecond more for so many bytes */
-    GRACE_ROOM_NS = 5000000,     /* how long scratch may be full for a message that its receiver has asked for */
-    GRACE_CARRIED_NS = 100000000 /* how long the receiver may be absent before the data go through host memory */
+    GRACE_BYTES = 100,            /* the receiver gets a nanosecond more for so many bytes */
+    GRACE_ROOM_NS = 5000000,      /* how long scratch may be full for a message that its receiver has asked for */
+    GRACE_CARRIED_NS = 100000000, /* how long the receiver may be absent before the data go through host memory */
+    /* How long before scratch is taken for messages to it: where it has the allocation mapped, and where it may be
+     * mapping it now. */
+    SCRATCH_NS = 100000,
+    SCRATCH_MAPPING_NS = 20000000
 };
 
 /* ---- sender ---- */
@@ -76,6 +80,9 @@ void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     if (!send->scratch && must != TUTTI_MUST_CARRY)
         send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, must == TUTTI_MUST_NOT);
     if (!send->scratch) {
+        const uint64_t usual = send->shown == TUTTI_SHOWN_KNOWN ? SCRATCH_NS : SCRATCH_MAPPING_NS;
+        if (must == TUTTI_MUST_NOT && waited > usual + send->patience) /* the next one need not wait */
+            tutti_endpoint_offer(worker->endpoint, send->gpu);
         const uint64_t grace = must == TUTTI_MUST_NOT ? GRACE_CARRIED_NS : must == TUTTI_MUST_PACK ? GRACE_ROOM_NS : 0;
         tutti_endpoint_urge(worker->endpoint, send->rndv);
         if (grace == 0 || waited > grace + send->patience + send->bytes / GRACE_BYTES)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/counters.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "progress/fiber.h"
@@ -171,6 +172,7 @@ static int import(struct tutti_cache *cache, const struct tutti_device *device, 
     *chain = m;
     link_newest(cache, m);
     cache->count += !m->channel;
+    tutti_count("memory of other ranks", TUTTI_OUTCOME_MAPPED, m->channel ? "scratch and windows" : "of the program");
     return TUTTI_OK;
 }
 

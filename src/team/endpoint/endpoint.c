@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/clock.h"
+#include "core/counters.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "progress/engine.h"
@@ -171,6 +172,7 @@ static void begin_life(struct tutti_endpoint *endpoint, int index)
     own->asked = own->patience = 0;
     for (int r = 0; r < endpoint->node->size; r++) {
         atomic_store(&tutti_endpoint_theirs(endpoint, r)->maps[endpoint->node->rank][index], TUTTI_MAPS_NOT_YET);
+        atomic_store(&endpoint->from[r].named[index], 0);
         for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++)
             tutti_endpoint_drop(endpoint, &endpoint->from[r].scratch[i][index]);
     }
@@ -274,8 +276,10 @@ char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index)
         return own->scratch;
     if (endpoint->device->memory.alloc(own->gpu, endpoint->bytes, &scratch) == TUTTI_OK) {
         own->scratch = scratch;
-        if (show_scratch(endpoint, index))
+        if (show_scratch(endpoint, index)) {
+            tutti_count("scratch for messages", TUTTI_OUTCOME_ALLOCATED, NULL);
             return own->scratch;
+        }
         endpoint->device->memory.free(scratch);
         own->scratch = NULL;
     }

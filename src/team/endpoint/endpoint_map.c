@@ -156,6 +156,18 @@ enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer
     return TUTTI_REACH_NOT;
 }
 
+enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, int peer, int gpu,
+                                             const struct tutti_export *what, struct tutti_mapping **out)
+{
+    const enum tutti_reaching there = tutti_endpoint_map(endpoint, peer, gpu, what, 0, out);
+    struct tutti_mapping *more = NULL;
+    if (there == TUTTI_REACHED && endpoint->most > 0 && !is_known(endpoint, peer, what->id))
+        more = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
+    if (more)
+        make_known(endpoint, peer, more);
+    return there;
+}
+
 void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept)
 {
     struct tutti_mapping *before = *kept;
@@ -202,6 +214,15 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
     return there;
 }
 
+int tutti_endpoint_unmapped(const struct tutti_endpoint *endpoint, int peer, unsigned index)
+{
+    return atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].offered, memory_order_relaxed) ==
+               2 &&
+           atomic_load_explicit(&tutti_endpoint_mine(endpoint)->maps[peer][index], memory_order_relaxed) ==
+               TUTTI_MAPS_NOT_YET &&
+           !tutti_endpoint_is_own(endpoint, peer);
+}
+
 void tutti_endpoint_try_again(struct tutti_endpoint *endpoint)
 {
     const int gpus = atomic_load(&endpoint->gpus);
@@ -209,9 +230,12 @@ void tutti_endpoint_try_again(struct tutti_endpoint *endpoint)
     for (int r = 0; r < endpoint->node->size; r++) {
         for (unsigned i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
             const _Atomic uint8_t *state = &tutti_endpoint_mine(endpoint)->maps[r][i];
+            enum tutti_reaching there = TUTTI_REACH_NOT;
             struct tutti_mapping *mapping;
-            for (int slot = 0; slot < gpus && atomic_load(state) == TUTTI_MAPS_CANNOT; slot++)
-                tutti_endpoint_map_scratch(endpoint, r, i, endpoint->gpu[slot].gpu, &mapping);
+            for (int slot = 0; slot < gpus && there == TUTTI_REACH_NOT &&
+                               (atomic_load(state) == TUTTI_MAPS_CANNOT || tutti_endpoint_unmapped(endpoint, r, i));
+                 slot++)
+                there = tutti_endpoint_map_scratch(endpoint, r, i, endpoint->gpu[slot].gpu, &mapping);
             if (atomic_load(state) == TUTTI_MAPS_CANNOT)
                 again = tutti_now_ns() + TUTTI_ENDPOINT_AGAIN_NS;
         }

@@ -9,6 +9,9 @@
 
 enum { TUTTI_ENDPOINT_SIGHTED = 64, TUTTI_ENDPOINT_HOPELESS = 8 };
 
+/* No allocation has this id, see `named`. */
+#define TUTTI_ENDPOINT_SEVERAL UINT64_MAX
+
 /* Time between two tries to map what could not be mapped, of the first two and the longest. */
 #define TUTTI_ENDPOINT_AGAIN_NS      UINT64_C(1000000)
 #define TUTTI_ENDPOINT_AGAIN_MOST_NS UINT64_C(4000000000)
@@ -30,6 +33,9 @@ struct tutti_endpoint_from {
         uint64_t next, wait; /* when it is tried again; how long after the last try */
     } hopeless[TUTTI_ENDPOINT_HOPELESS];
     unsigned hopes;
+    /* As sender: the allocation of each GPU that messages to the peer have named so far; TUTTI_ENDPOINT_SEVERAL: others
+     * too, or the peer does not keep it mapped. */
+    _Atomic uint64_t named[TUTTI_ENDPOINT_GPUS];
     uint64_t sighted[TUTTI_ENDPOINT_SIGHTED]; /* allocations that messages have named and that are not known */
     unsigned sights;
 };
@@ -134,7 +140,12 @@ uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, 
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id);
 /* Releases known allocations that their owners have freed, see invalidation.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
-/* Tries once more to map the peers' scratches that could not be mapped: the reason may have gone. */
+/* As tutti_endpoint_map(), of an allocation; once it is mapped, its owner learns of it. */
+enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, int peer, int gpu,
+                                             const struct tutti_export *what, struct tutti_mapping **out);
+/* 1 where the peer offers a scratch that this rank has not tried to map. Any thread, without the lock. */
+int tutti_endpoint_unmapped(const struct tutti_endpoint *endpoint, int peer, unsigned index);
+/* Maps peers' scratches that are offered. Tries those once more that could not be mapped: the reason may have gone. */
 void tutti_endpoint_try_again(struct tutti_endpoint *endpoint);
 /* Maps the descriptors that this rank has asked for and received. */
 void tutti_endpoint_settle(struct tutti_endpoint *endpoint);

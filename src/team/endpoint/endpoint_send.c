@@ -226,6 +226,25 @@ unsigned tutti_endpoint_room(const struct tutti_endpoint *endpoint, const struct
     return (unsigned)(n < all - packed ? n : all - packed);
 }
 
+int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    const uint64_t id = rndv->share.what.id;
+    uint64_t before = 0;
+    if (atomic_compare_exchange_strong(&endpoint->from[piece->to].named[piece->gpu], &before, id) || before == id)
+        return 0;
+    tutti_endpoint_distrust(endpoint, rndv);
+    return 1;
+}
+
+void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    _Atomic uint64_t *named = &endpoint->from[piece->to].named[piece->gpu];
+    if (atomic_load_explicit(named, memory_order_relaxed) != TUTTI_ENDPOINT_SEVERAL)
+        atomic_store_explicit(named, TUTTI_ENDPOINT_SEVERAL, memory_order_relaxed);
+}
+
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo)
 {
@@ -252,6 +271,7 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
         if (lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i], rndv->share.what.id)) {
             endpoint->lease[tutti_endpoint_number(endpoint, rndv)] = (unsigned char)(i + 1);
+            tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
             return 1;
         }
     }

@@ -142,8 +142,10 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
     *held = tutti_cache_find(endpoint->node->cache, peer, gpu, &share.what);
     enum tutti_reaching there = *held ? TUTTI_REACHED : TUTTI_REACH_NOT;
     if (!*held && tutti_endpoint_worth(endpoint, peer, index, share.what.id))
-        there = tutti_endpoint_map(endpoint, peer, gpu, &share.what, 0, held);
+        there = tutti_endpoint_map_named(endpoint, peer, gpu, &share.what, held);
     pthread_mutex_unlock(&endpoint->lock);
+    if (there == TUTTI_REACHED && tutti_endpoint_unmapped(endpoint, peer, index)) /* for later: this one needs none */
+        atomic_store_explicit(&endpoint->again, 1, memory_order_relaxed);
     if (there == TUTTI_REACHED && !within(share.offset, ONCE(rndv->layout_bytes) ? 0 : bytes, (*held)->what.bytes)) {
         tutti_endpoint_release(endpoint, *held);
         *held = NULL;

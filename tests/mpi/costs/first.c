@@ -1,0 +1,127 @@
+/* What the first messages between two ranks take, by the library's counters.
+ *
+ * From one allocation: the receiver maps that allocation, once, and fetches; no scratch is allocated, nothing is
+ * packed. From another one: the sender takes scratch. And where the receiver is late at each message: the sender takes
+ * scratch, the receiver maps it, and from then on the sends return without the receiver. Needs TUTTI_STATS=1. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kit.h"
+
+#include "core/clock.h"
+
+enum { BYTES = 20000, TAG = 3, ROUNDS = 5, LATE_US = 4000, TRIES = 100 };
+static struct kit_buffer one, other;
+
+static struct counted {
+    uint64_t mapped, launched, scratch;
+} before;
+
+static struct counted since(void)
+{
+    const struct counted at = {kit_counted("memory of other ranks", "mapped"),
+                               kit_counted("packing kernels", "launched"),
+                               kit_counted("scratch for messages", "allocated")},
+                         d = {at.mapped - before.mapped, at.launched - before.launched, at.scratch - before.scratch};
+    before = at;
+    return d;
+}
+
+/* Rank 0 sends, rank 1 receives. Returns the time of the call in us. */
+static double message(struct kit_buffer *buffer, int number)
+{
+    static char data[BYTES];
+    for (int i = 0; i < BYTES && kit_rank == 0; i++)
+        data[i] = (char)(number * 31 + i);
+    char *at = kit_put(buffer, 0, kit_rank == 0 ? data : NULL, BYTES);
+    const uint64_t begun = tutti_now_ns();
+    int error;
+    if (kit_rank == 0)
+        error = MPI_Send(at, BYTES, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    else
+        error = MPI_Recv(at, BYTES, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    const double us = (double)(tutti_now_ns() - begun) / 1000;
+    const char *got = kit_get(buffer, NULL);
+    long wrong = 0;
+    for (int i = 0; i < BYTES; i++)
+        wrong += got[i] != (char)(number * 31 + i);
+    CHECK(error == MPI_SUCCESS && wrong == 0, "message %d: class %d, %ld bytes are wrong", number, kit_class(error),
+          wrong);
+    return us;
+}
+
+static void from_one(void)
+{
+    since();
+    message(&one, 0);
+    const struct counted first = since();
+    CHECK(first.scratch == 0, "the first message takes scratch");
+    CHECK(first.mapped == (uint64_t)(kit_rank == 1), "the first message maps %llu times",
+          (unsigned long long)first.mapped);
+    for (int i = 1; i <= ROUNDS; i++)
+        message(&one, i);
+    const struct counted rest = since();
+    CHECK(rest.scratch == 0 && rest.mapped == 0, "further messages take scratch or map");
+    if (kit_rank == 0)
+        CHECK(first.launched + rest.launched == 0, "the sender packs %llu times",
+              (unsigned long long)(first.launched + rest.launched));
+}
+
+/* The receiver comes LATE_US after the sender, until a send has returned long before. */
+static void late(void)
+{
+    int early = 0, done = 0;
+    for (int i = 0; i < TRIES && !done; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (kit_rank == 1)
+            usleep(LATE_US);
+        early += message(&one, 100 + i) < LATE_US / 2.0;
+        done = kit_rank == 0 && early >= 3;
+        MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    const struct counted d = since();
+    if (kit_rank == 0)
+        CHECK(done && d.scratch == 1 && d.launched > 0, "sends wait for the receiver: %d of %d returned before", early,
+              TRIES);
+}
+
+static void from_another(void)
+{
+    for (int i = 0; i < 2 * ROUNDS; i++)
+        message(i % 2 ? &one : &other, 200 + i);
+    const struct counted d = since();
+    CHECK(d.scratch == 0 && d.mapped <= 1, "two allocations: scratch again, or %llu mappings",
+          (unsigned long long)d.mapped);
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_plain || kit_size != 2)
+        kit_skip("first", "needs two ranks, and the library in front");
+    kit_open(&one, KIT_DEVICE, BYTES);
+    kit_open(&other, KIT_DEVICE, BYTES);
+    /* Both have met their GPU, and this message is the MPI's. */
+    char byte = 0, *at = kit_put(&one, 0, &byte, 1);
+    if (kit_rank == 0)
+        MPI_Send(at, 1, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    else
+        MPI_Recv(at, 1, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (argc > 1 && strcmp(argv[1], "several") == 0) {
+        since();
+        message(&one, 1);
+        message(&other, 2);
+        const struct counted d = since();
+        CHECK(d.scratch == (uint64_t)(kit_rank == 0), "messages from two allocations take scratch %llu times",
+              (unsigned long long)d.scratch);
+    } else {
+        from_one();
+        late();
+        from_another();
+    }
+    kit_close(&one);
+    kit_close(&other);
+    return kit_end("first");
+}
