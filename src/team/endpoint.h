@@ -92,8 +92,8 @@ struct tutti_endpoint_memo {
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo);
 /* 1 where the peer is to have this rank's scratch: the allocation that the rendezvous names is not the only one of its
- * GPU that messages to the peer have named, or the peer does not keep that one mapped. 0: the peer maps the allocation,
- * and needs no scratch. distrust: 1 from now on. */
+ * GPU that messages to the peer have named, or the peer does not keep it mapped. 0: the peer maps the allocation, and
+ * needs no scratch. distrust: 1 from now on. */
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Pieces that the sender may pack now, [*first, *first + n), in slots that follow each other from the first on: half of
