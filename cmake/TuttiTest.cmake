@@ -3,7 +3,8 @@
 # What may take long is started first (COST). Included once by the top CMakeLists.txt.
 #
 # Limits: about 15 times as long as the test takes on an idle machine, at least 30 s, so that one that stands still shows
-# soon, and none fails on a loaded machine. TUTTI_LIMIT: of most tests. Under a sanitizer four times as much.
+# soon, and none fails on a loaded machine. TUTTI_LIMIT: of most tests. Under a sanitizer four times as much,
+# under the thread sanitizer eight times.
 #
 # tutti_unit_program(NAME SOURCES files... [LIBRARIES ...] [APART])
 #   A cmocka program of one process over the MPI-free core. APART: all of its sources are compiled for it alone, with
@@ -64,6 +65,11 @@ if(TUTTI_SANITIZE)
   set(TUTTI_LIMIT 160)
   set(TUTTI_LIMIT_PACK 240)
   set(TUTTI_LIMIT_TIMES 4)
+endif()
+if(TUTTI_SANITIZE STREQUAL "thread")
+  set(TUTTI_LIMIT 320)
+  set(TUTTI_LIMIT_PACK 480)
+  set(TUTTI_LIMIT_TIMES 8)
 endif()
 # Where a test's own end has not come about: of CTest.
 math(EXPR TUTTI_BACKSTOP "${TUTTI_LIMIT} + 15")
