@@ -131,7 +131,7 @@ void tutti_endpoints_forget(void)
 enum tutti_reason tutti_endpoints_why(MPI_Comm comm, int rank)
 {
     if (comm != tutti_handles.no_comm && tutti_door.node && tutti_endpoints_peer(comm, rank) < 0)
-        return TUTTI_REASON_MACHINE;
+        return tutti_endpoints_world(comm, rank) < 0 ? TUTTI_REASON_OTHER_WORLD : TUTTI_REASON_MACHINE;
     if (tutti_settings()->messages == TUTTI_SET_MESSAGES_MPI)
         return TUTTI_REASON_MESSAGES_MPI;
     return tutti_door.aware ? TUTTI_REASON_TYPE_GAPS : TUTTI_REASON_APART;

@@ -131,7 +131,7 @@ int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_
                               int *code)
 {
     if (!tutti_endpoint || tutti_endpoints_peer(message->comm, message->dest) < 0) {
-        tutti_why_set(tutti_endpoint ? TUTTI_REASON_MACHINE : tutti_endpoints_why(message->comm, message->dest));
+        tutti_why_set(tutti_endpoints_why(message->comm, message->dest));
         return 0;
     }
     if (!stage->staged || message->mode == TUTTI_SEND_BUFFERED)

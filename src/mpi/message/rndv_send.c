@@ -80,7 +80,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
 {
     int peer = tutti_endpoint && !tutti_inside ? tutti_endpoints_peer(message->comm, message->dest) : -1;
     if (peer < 0 || message->count <= 0 || message->type == tutti_handles.no_type) {
-        tutti_why_set(tutti_endpoint ? TUTTI_REASON_MACHINE : tutti_endpoints_why(message->comm, message->dest));
+        tutti_why_set(peer < 0 ? tutti_endpoints_why(message->comm, message->dest) : TUTTI_REASON_MACHINE);
         return NULL;
     }
     const struct tutti_layout *layout = tutti_layout_of(message->type);

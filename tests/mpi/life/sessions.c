@@ -2,6 +2,7 @@
  *
  *   sessions one      one session: communicators of all ranks, of this one, of some; duplicates
  *   sessions small    communicators of this rank alone and of pairs come before that of all ranks
+ *   sessions crossing pairs first, then a communicator of ranks of two pairs: what it does is staged, and says why
  *   sessions two      two sessions, of which the first one to begin ends first
  *   sessions beside   MPI_Init first, then a session that outlives MPI_Finalize
  *   sessions before   a session first, then MPI_Init; the session ends first
@@ -205,6 +206,40 @@ static void small(void)
     end(&session);
 }
 
+/* Needs TUTTI_STATS=1. */
+static void crossing(void)
+{
+    static const char why[] = "outside a session";
+    MPI_Session session = begin(NULL);
+    MPI_Comm pair = of_pair(session), world;
+    MPI_Group all, middle;
+    int size, rank;
+    use(pair, "on a pair");
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+    MPI_Group_size(all, &size);
+    MPI_Group_rank(all, &rank);
+    if (size >= 4 && (rank == 1 || rank == 2)) {
+        MPI_Group_incl(all, 2, (const int[]){1, 2}, &middle);
+        MPI_Comm comm = of_group(middle, "middle");
+        use(comm, "on ranks of two pairs");
+        CHECK(kit_counted("MPI_Allreduce", why) > 0 && kit_counted("MPI_Send", why) > 0,
+              "%llu reductions and %llu messages of two pairs are counted",
+              (unsigned long long)kit_counted("MPI_Allreduce", why), (unsigned long long)kit_counted("MPI_Send", why));
+        MPI_Comm_free(&comm);
+        MPI_Group_free(&middle);
+    }
+    MPI_Group_free(&all);
+    world = of_set(session, "mpi://WORLD", "all");
+    name_rank(world);
+    const uint64_t before = kit_counted("MPI_Allreduce", why);
+    use(world, "on all ranks at last");
+    CHECK(kit_counted("MPI_Allreduce", why) == before, "a communicator of all ranks is staged");
+    MPI_Comm_free(&pair);
+    MPI_Comm_free(&world);
+    forget();
+    end(&session);
+}
+
 static void two(void)
 {
     MPI_Session first = begin(NULL), second = begin(NULL);
@@ -269,6 +304,8 @@ int main(int argc, char **argv)
         one("MPI_THREAD_MULTIPLE");
     else if (strcmp(mode, "small") == 0)
         small();
+    else if (strcmp(mode, "crossing") == 0)
+        crossing();
     else if (strcmp(mode, "two") == 0)
         two();
     else if (strcmp(mode, "beside") == 0)
