@@ -11,7 +11,7 @@
 
 #include "core/clock.h"
 
-enum { BYTES = 20000, TAG = 3, ROUNDS = 5, LATE_US = 4000, TRIES = 100 };
+enum { BYTES = 20000, TAG = 3, ROUNDS = 5, LATE_US = 4000, LONG_US = 15000, TRIES = 100 };
 static struct kit_buffer one, other;
 
 static struct counted {
@@ -20,7 +20,7 @@ static struct counted {
 
 static struct counted since(void)
 {
-    const struct counted at = {kit_counted("memory of other ranks", "mapped"),
+    const struct counted at = {kit_counted("memory of other ranks", "of the program"),
                                kit_counted("packing kernels", "launched"),
                                kit_counted("scratch for messages", "allocated")},
                          d = {at.mapped - before.mapped, at.launched - before.launched, at.scratch - before.scratch};
@@ -51,23 +51,27 @@ static double message(struct kit_buffer *buffer, int number)
     return us;
 }
 
+/* A receiver that is late for longer than mapping takes makes the sender take scratch: then nothing is known of the
+ * first message. */
 static void from_one(void)
 {
+    double us[ROUNDS + 1] = {0};
     since();
-    double us[ROUNDS + 1] = {message(&one, 0)};
+    us[0] = message(&one, 0);
     const struct counted first = since();
-    CHECK(first.scratch == 0, "the first message takes scratch");
-    CHECK(first.mapped == (uint64_t)(kit_rank == 1), "the first message maps %llu times",
-          (unsigned long long)first.mapped);
+    MPI_Bcast(us, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (us[0] < LONG_US) {
+        CHECK(first.scratch == 0, "the first message takes scratch");
+        CHECK(first.mapped == (uint64_t)(kit_rank == 1), "the first message maps %llu allocations",
+              (unsigned long long)first.mapped);
+        CHECK(first.launched == (uint64_t)(kit_rank == 1), "the first message takes %llu launches",
+              (unsigned long long)first.launched);
+    }
     for (int i = 1; i <= ROUNDS; i++)
         us[i] = message(&one, i);
-    const struct counted rest = since();
+    CHECK(us[0] >= LONG_US || since().mapped == 0, "further messages map the allocation again");
     if (kit_rank == 0)
         printf("first: the first sends of an allocation take %.0f, %.0f and %.0f us\n", us[0], us[1], us[2]);
-    CHECK(rest.scratch == 0 && rest.mapped == 0, "further messages take scratch or map");
-    if (kit_rank == 0)
-        CHECK(first.launched + rest.launched == 0, "the sender packs %llu times",
-              (unsigned long long)(first.launched + rest.launched));
 }
 
 /* The receiver comes LATE_US after the sender, until a send has returned long before. */
@@ -82,10 +86,9 @@ static void late(void)
         done = kit_rank == 0 && early >= 3;
         MPI_Bcast(&done, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    const struct counted d = since();
     if (kit_rank == 0)
-        CHECK(done && d.scratch == 1 && d.launched > 0, "sends wait for the receiver: %d of %d returned before", early,
-              TRIES);
+        CHECK(done && since().launched > 0, "sends wait for the receiver: %d of %d returned before", early, TRIES);
+    CHECK(kit_counted("scratch for messages", "allocated") == (uint64_t)(kit_rank == 0), "scratch of the sender alone");
 }
 
 static void from_another(void)
@@ -93,7 +96,7 @@ static void from_another(void)
     for (int i = 0; i < 2 * ROUNDS; i++)
         message(i % 2 ? &one : &other, 200 + i);
     const struct counted d = since();
-    CHECK(d.scratch == 0 && d.mapped <= 1, "two allocations: scratch again, or %llu mappings",
+    CHECK(d.scratch == 0 && d.mapped <= 2, "two allocations: scratch again, or %llu mappings",
           (unsigned long long)d.mapped);
 }
 
