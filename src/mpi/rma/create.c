@@ -52,7 +52,7 @@ static void quiet_end(struct creation *creation, MPI_Comm comm)
     tutti_next.MPI_Errhandler_free(&creation->handler);
 }
 
-/* After the MPI's call for a mapped window. Open MPI 4.1 makes no windows of the program's memory on some machines, but
+/* After the MPI's call for a mapped window. An MPI may make no windows of the program's memory on some machines, but
  * those that share memory on all. An MPI code. */
 static int mapped_handle(struct creation *creation, MPI_Comm comm, int code, MPI_Win *win)
 {

@@ -52,6 +52,7 @@ struct tutti_mapped {
     struct tutti_bounce *bounce;      /* pinned memory, of `words` */
     struct tutti_mapped_words *words; /* of mapped_update.c */
     unsigned jobs;                    /* puts and gets that the next completing call makes, in one launch */
+    int stores_far;                   /* one of them stores what is not near */
     struct tutti_pack_job job[TUTTI_MAPPED_JOBS];
     struct tutti_mapped_peer peer[];
 };
@@ -91,6 +92,7 @@ struct tutti_mapped_buffer {
     struct tutti_elements elements;
     uint64_t bytes;
     int reached; /* kernels of the window's GPU reach all of it */
+    int near;    /* all of it is memory of that GPU, which no other rank looks at */
 };
 /* *out from what the program gave; a type without a plan is TUTTI_ERR_UNAVAILABLE. */
 int tutti_mapped_buffer(const struct tutti_mapped *mapped, const void *memory, MPI_Count count, MPI_Datatype type,

@@ -24,6 +24,7 @@ int tutti_mapped_buffer(const struct tutti_mapped *mapped, const void *memory, M
     const char *lowest, *end;
     tutti_elements_span(&out->elements, &lowest, &end);
     out->reached = tutti_places_reached(places);
+    out->near = out->reached && places->device && places->gpu == mapped->gpu;
     if (out->reached && places->device && places->gpu != mapped->gpu)
         out->reached = places->gpu < 0 || mapped->gpu < 0 || !tutti_door.device->share.reach ||
                        tutti_door.device->share.reach(mapped->gpu, lowest) == TUTTI_OK;
@@ -75,7 +76,7 @@ int tutti_mapped_move(const struct tutti_mapped *mapped, struct tutti_mapped_buf
     if (to->bytes == 0)
         return TUTTI_OK;
     if (from->reached && to->reached)
-        status = tutti_pack_reached(mapped->gpu, &job, 1, 0);
+        status = tutti_pack_reached(mapped->gpu, &job, 1, to->near);
     return status == TUTTI_ERR_UNAVAILABLE ? move_pieces(mapped, from, to) : status;
 }
 
@@ -85,20 +86,21 @@ int tutti_mapped_move(const struct tutti_mapped *mapped, struct tutti_mapped_buf
 static int jobs_run(struct tutti_mapped *mapped)
 {
     const unsigned n = mapped->jobs;
-    int status = n > 0 ? tutti_pack_reached(mapped->gpu, mapped->job, n, 0) : TUTTI_OK;
+    int status = n > 0 ? tutti_pack_reached(mapped->gpu, mapped->job, n, !mapped->stores_far) : TUTTI_OK;
     const int singly = status == TUTTI_ERR_UNAVAILABLE;
     status = singly ? TUTTI_OK : status;
     for (unsigned i = 0; i < n; i++) {
         const struct tutti_pack_job *job = &mapped->job[i];
         struct tutti_mapped_buffer side[2] = {
-            {{.plan = job->plan, .count = (int64_t)job->count, .buffer = job->memory}, job->bytes, 1},
-            {{.plan = job->to_plan, .count = (int64_t)job->to_count, .buffer = job->to}, job->bytes, 1}};
+            {{.plan = job->plan, .count = (int64_t)job->count, .buffer = job->memory}, job->bytes, 1, 0},
+            {{.plan = job->to_plan, .count = (int64_t)job->to_count, .buffer = job->to}, job->bytes, 1, 0}};
         if (singly && status == TUTTI_OK)
             status = tutti_mapped_move(mapped, &side[0], &side[1]);
         tutti_plan_drop(job->plan);
         tutti_plan_drop(job->to_plan);
     }
     mapped->jobs = 0;
+    mapped->stores_far = 0;
     return status;
 }
 
@@ -112,6 +114,7 @@ int tutti_mapped_move_later(struct tutti_mapped *mapped, struct tutti_mapped_buf
     if (mapped->jobs == TUTTI_MAPPED_JOBS)
         status = jobs_run(mapped);
     mapped->job[mapped->jobs++] = job_of(from, to);
+    mapped->stores_far |= !to->near;
     tutti_plan_hold(from->elements.plan);
     tutti_plan_hold(to->elements.plan);
     pthread_mutex_unlock(&mapped->mutex);

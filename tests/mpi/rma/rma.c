@@ -1,7 +1,7 @@
 /* One-sided communication: random valid programs on a window whose memory, and whose origin and result buffers, are of
- * the host or of a device by chance (where it is a device's on all ranks, the ranks map it; a rank may have none),
- * beside the same program on a window of host memory. The MPI itself is the oracle: all windows, all that came back and
- * the bytes between the elements must be the same. usage: rma [PROGRAMS] */
+ * the host or of a device by chance, beside the same program on a window of host memory. Windows in device memory on
+ * all ranks are mapped; the window of a rank may be empty. The MPI itself is the oracle: all windows, all that came
+ * back and the bytes between the elements must be the same. usage: rma [PROGRAMS] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
