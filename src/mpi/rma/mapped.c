@@ -187,6 +187,8 @@ static int making_begin(struct making *m, MPI_Comm comm, MPI_Aint size, MPI_Aint
     pthread_mutex_init(&mapped->mutex, NULL);
     tutti_next.MPI_Comm_rank(comm, &mapped->rank);
     m->mine = (struct record){.bytes = (uint64_t)size, .unit = unit};
+    if (size < 0 || unit <= 0) /* the MPI's error */
+        return making_fails(m, "wrong arguments");
     mapped->grouped = tutti_next.MPI_Comm_group(comm, &mapped->group) == MPI_SUCCESS;
     if (!mapped->grouped)
         return making_fails(m, "no group");

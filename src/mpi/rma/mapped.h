@@ -34,6 +34,12 @@ struct tutti_mapped_peer {
 };
 enum tutti_mapped_lock { TUTTI_LOCK_NOT, TUTTI_LOCK_SHARED, TUTTI_LOCK_EXCLUSIVE, TUTTI_LOCK_UNCHECKED };
 
+/* Of a put or get whose buffer kernels do not reach: its packed elements in pinned memory. */
+struct tutti_mapped_pinned {
+    struct tutti_bounce *bounce;
+    struct tutti_elements to; /* of a get, whose plan is held; no plan: of a put */
+};
+
 enum { TUTTI_MAPPED_JOBS = 64 };
 struct tutti_mapped {
     MPI_Group group; /* of the window, where grouped */
@@ -51,9 +57,11 @@ struct tutti_mapped {
     struct tutti_stream *stream;      /* of updates of one word; NULL: none yet */
     struct tutti_bounce *bounce;      /* pinned memory, of `words` */
     struct tutti_mapped_words *words; /* of mapped_update.c */
-    unsigned jobs;                    /* puts and gets that the next completing call makes, in one launch */
-    int stores_far;                   /* one of them stores what is not near */
+    /* Puts and gets that the next completing call makes, in one launch. */
+    unsigned jobs;
+    int stores_far; /* one of them stores what is not near */
     struct tutti_pack_job job[TUTTI_MAPPED_JOBS];
+    struct tutti_mapped_pinned pinned[TUTTI_MAPPED_JOBS];
     struct tutti_mapped_peer peer[];
 };
 
@@ -103,7 +111,7 @@ int tutti_mapped_part(const struct tutti_mapped *mapped, enum tutti_direction di
 /* Bytes of `from` go to `to`, done on return. One of them is in a window, the other may be any memory. */
 int tutti_mapped_move(const struct tutti_mapped *mapped, struct tutti_mapped_buffer *from,
                       struct tutti_mapped_buffer *to);
-/* The same when the next completing call returns, where kernels reach all of it; plans are held until then. */
+/* The same when the next completing call returns; a large buffer that kernels do not reach is moved at once. */
 int tutti_mapped_move_later(struct tutti_mapped *mapped, struct tutti_mapped_buffer *from,
                             struct tutti_mapped_buffer *to);
 /* All operations of this rank are done. */

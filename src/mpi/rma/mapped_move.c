@@ -4,7 +4,7 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/rma/mapped.h"
 
-enum { PIECE = 4 << 20 };
+enum { PIECE = 4 << 20, PINNED_MOST = 64 << 10 };
 
 int tutti_mapped_buffer(const struct tutti_mapped *mapped, const void *memory, MPI_Count count, MPI_Datatype type,
                         struct tutti_mapped_buffer *out)
@@ -82,7 +82,37 @@ int tutti_mapped_move(const struct tutti_mapped *mapped, struct tutti_mapped_buf
 
 /* ---- in one launch ---- */
 
-/* The mutex is held. One by one where the jobs together are too irregular for a launch. */
+/* By itself, where all jobs together are too irregular for a launch. */
+static int job_run(struct tutti_mapped *mapped, const struct tutti_pack_job *job)
+{
+    if (job->direction != TUTTI_RELAYOUT)
+        return tutti_pack_reached(mapped->gpu, job, 1, 0);
+    struct tutti_mapped_buffer from = {
+        .elements = {.plan = job->plan, .count = (int64_t)job->count, .buffer = job->memory},
+        .bytes = job->bytes,
+        .reached = 1};
+    struct tutti_mapped_buffer to = {
+        .elements = {.plan = job->to_plan, .count = (int64_t)job->to_count, .buffer = job->to},
+        .bytes = job->bytes,
+        .reached = 1};
+    return tutti_mapped_move(mapped, &from, &to);
+}
+
+/* The job is done, or has failed. A status. */
+static int job_end(const struct tutti_pack_job *job, struct tutti_mapped_pinned *pinned, int status)
+{
+    if (status == TUTTI_OK && pinned->to.plan)
+        status = tutti_elements_move(TUTTI_UNPACK, &pinned->to, 0, job->bytes, pinned->bounce->memory);
+    tutti_bounce_give(pinned->bounce);
+    tutti_plan_drop(job->plan);
+    if (pinned->to.plan)
+        tutti_plan_drop(pinned->to.plan);
+    if (job->to_plan)
+        tutti_plan_drop(job->to_plan);
+    return status;
+}
+
+/* The mutex is held. */
 static int jobs_run(struct tutti_mapped *mapped)
 {
     const unsigned n = mapped->jobs;
@@ -90,33 +120,67 @@ static int jobs_run(struct tutti_mapped *mapped)
     const int singly = status == TUTTI_ERR_UNAVAILABLE;
     status = singly ? TUTTI_OK : status;
     for (unsigned i = 0; i < n; i++) {
-        const struct tutti_pack_job *job = &mapped->job[i];
-        struct tutti_mapped_buffer side[2] = {
-            {{.plan = job->plan, .count = (int64_t)job->count, .buffer = job->memory}, job->bytes, 1, 0},
-            {{.plan = job->to_plan, .count = (int64_t)job->to_count, .buffer = job->to}, job->bytes, 1, 0}};
         if (singly && status == TUTTI_OK)
-            status = tutti_mapped_move(mapped, &side[0], &side[1]);
-        tutti_plan_drop(job->plan);
-        tutti_plan_drop(job->to_plan);
+            status = job_run(mapped, &mapped->job[i]);
+        status = job_end(&mapped->job[i], &mapped->pinned[i], status);
     }
     mapped->jobs = 0;
     mapped->stores_far = 0;
     return status;
 }
 
+/* The mutex is held. Plans are held until the job has run. */
+static int job_add(struct tutti_mapped *mapped, const struct tutti_pack_job *job,
+                   const struct tutti_mapped_pinned *pinned, int near)
+{
+    const int status = mapped->jobs == TUTTI_MAPPED_JOBS ? jobs_run(mapped) : TUTTI_OK;
+    tutti_plan_hold(job->plan);
+    if (job->to_plan)
+        tutti_plan_hold(job->to_plan);
+    if (pinned->to.plan)
+        tutti_plan_hold(pinned->to.plan);
+    mapped->job[mapped->jobs] = *job;
+    mapped->pinned[mapped->jobs++] = *pinned;
+    mapped->stores_far |= !near;
+    return status;
+}
+
+/* One of the two is not reached. *pinned: memory for its packed elements; for a put with them. */
+static int job_of_pinned(struct tutti_mapped_buffer *from, struct tutti_mapped_buffer *to, struct tutti_pack_job *job,
+                         struct tutti_mapped_pinned *pinned)
+{
+    const struct tutti_elements *reached = from->reached ? &from->elements : &to->elements;
+    *pinned = (struct tutti_mapped_pinned){.bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, (size_t)to->bytes)};
+    if (!pinned->bounce)
+        return TUTTI_ERR_MEMORY;
+    *job = tutti_elements_job(from->reached ? TUTTI_PACK : TUTTI_UNPACK, reached, 0, to->bytes, pinned->bounce->memory);
+    if (from->reached) {
+        pinned->to = to->elements;
+        return TUTTI_OK;
+    }
+    const int status = tutti_elements_move(TUTTI_PACK, &from->elements, 0, to->bytes, pinned->bounce->memory);
+    if (status != TUTTI_OK)
+        tutti_bounce_give(pinned->bounce);
+    return status;
+}
+
 int tutti_mapped_move_later(struct tutti_mapped *mapped, struct tutti_mapped_buffer *from,
                             struct tutti_mapped_buffer *to)
 {
+    struct tutti_pack_job job = job_of(from, to);
+    struct tutti_mapped_pinned pinned = {.bounce = NULL};
     int status = TUTTI_OK;
-    if (to->bytes == 0 || !from->reached || !to->reached)
-        return tutti_mapped_move(mapped, from, to);
+    if (to->bytes == 0)
+        return TUTTI_OK;
+    if (!from->reached || !to->reached) {
+        if (to->bytes > PINNED_MOST)
+            return tutti_mapped_move(mapped, from, to);
+        status = job_of_pinned(from, to, &job, &pinned);
+        if (status != TUTTI_OK)
+            return status;
+    }
     pthread_mutex_lock(&mapped->mutex);
-    if (mapped->jobs == TUTTI_MAPPED_JOBS)
-        status = jobs_run(mapped);
-    mapped->job[mapped->jobs++] = job_of(from, to);
-    mapped->stores_far |= !to->near;
-    tutti_plan_hold(from->elements.plan);
-    tutti_plan_hold(to->elements.plan);
+    status = job_add(mapped, &job, &pinned, to->near);
     pthread_mutex_unlock(&mapped->mutex);
     return status;
 }

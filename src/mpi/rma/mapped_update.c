@@ -263,17 +263,39 @@ static int swap_by_host(struct update *u)
 
 /* ---- all elements ---- */
 
-/* 1 where the kernel of MPI_Reduce_local can read the origin and change the target. */
-static int kernel_can(const struct update *u)
+/* 1 where elements of this buffer lie one behind the other, as the kernel of MPI_Reduce_local takes them. */
+static int kernel_takes(const struct update *u, const struct tutti_mapped_buffer *buffer)
 {
-    const struct tutti_mapped_buffer *from = &u->buffer[TUTTI_RMA_ORIGIN];
-    if (!u->type || u->op == TUTTI_OP_NONE || !(u->type->legal >> u->op & 1) || !from->reached ||
-        !from->elements.whole || !u->target->elements.whole)
-        return 0;
-    const size_t size = tutti_type_size(u->type->type), align = size < 16 ? size : 16;
-    const uintptr_t places =
-        (uintptr_t)tutti_elements_run(&from->elements) | (uintptr_t)tutti_elements_run(&u->target->elements);
-    return (align & (align - 1)) == 0 && places % align == 0;
+    const size_t size = tutti_type_size(u->type->type);
+    return buffer->reached && buffer->elements.whole && (size & (size - 1)) == 0 &&
+           (uintptr_t)tutti_elements_run(&buffer->elements) % size == 0;
+}
+
+/* An origin that the kernel does not take is packed into pinned memory. TUTTI_ERR_UNAVAILABLE: nothing was done. */
+static int update_by_kernel(struct update *u)
+{
+    struct tutti_mapped_buffer *from = &u->buffer[TUTTI_RMA_ORIGIN];
+    if (!u->type || u->op == TUTTI_OP_NONE || !(u->type->legal >> u->op & 1) || !kernel_takes(u, u->target))
+        return TUTTI_ERR_UNAVAILABLE;
+    const uint64_t size = tutti_type_size(u->type->type), bytes = u->target->bytes;
+    char *to = tutti_elements_run(&u->target->elements);
+    if (kernel_takes(u, from))
+        return tutti_reduce_local(u->mapped->gpu, tutti_elements_run(&from->elements), to, (size_t)(bytes / size),
+                                  u->type->type, u->op);
+    const uint64_t piece = bytes < PIECE ? bytes : PIECE; /* whole elements: their sizes are powers of two */
+    struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, (size_t)piece);
+    int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (uint64_t done = 0; done < bytes && status == TUTTI_OK; done += piece) {
+        const uint64_t n = bytes - done < piece ? bytes - done : piece;
+        status = tutti_mapped_part(u->mapped, TUTTI_PACK, from, done, n, bounce->memory);
+        if (status == TUTTI_OK)
+            status =
+                tutti_reduce_local(u->mapped->gpu, bounce->memory, to + done, (size_t)(n / size), u->type->type, u->op);
+        if (status == TUTTI_ERR_UNAVAILABLE && done > 0) /* a part is done */
+            status = TUTTI_ERR_DEVICE;
+    }
+    tutti_bounce_give(bounce);
+    return status;
 }
 
 static int update_elements(struct update *u)
@@ -284,11 +306,7 @@ static int update_elements(struct update *u)
         return status;
     if (u->replaces)
         return tutti_mapped_move(u->mapped, from, u->target);
-    status = TUTTI_ERR_UNAVAILABLE;
-    if (kernel_can(u))
-        status = tutti_reduce_local(u->mapped->gpu, tutti_elements_run(&from->elements),
-                                    tutti_elements_run(&u->target->elements),
-                                    (size_t)(u->target->bytes / tutti_type_size(u->type->type)), u->type->type, u->op);
+    status = update_by_kernel(u);
     return status == TUTTI_ERR_UNAVAILABLE ? update_by_host(u) : status;
 }
 
