@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kit.h"
 #include "tutti/tutti.h"
@@ -16,7 +17,8 @@ static const char *const epochs[] = {"fence", "lock", "lock_all", "post and star
 static MPI_Win win;
 static MPI_Group next_group, previous_group;
 static int next;
-static uint64_t state;
+static uint64_t state, own_state; /* alike on all ranks; this rank's */
+static uint32_t zeros[MOST];
 
 /* n elements in blocks: all together, or with a gap behind each. */
 struct layout {
@@ -42,8 +44,20 @@ static uint32_t value_of(int rank, int round, int i)
     return (uint32_t)random_mix((uint64_t)rank * 1000003 + (uint64_t)round * 101 + (uint64_t)i);
 }
 
-static void epoch_begin(enum epoch kind)
+/* Bytes of the window, or of an origin, to and from the host. */
+static void copy(void *to, const void *from, size_t bytes)
 {
+    CHECK(tutti_copy(to, from, bytes) == 0, "tutti_copy");
+}
+
+/* Where the epoch begins for the target too, it uses its window until then: what comes earlier is lost. clears: bytes
+ * of zeros, or NULL. */
+static void epoch_begin(enum epoch kind, uint32_t *window, const uint32_t *clears)
+{
+    if (clears && (kind == FENCE || kind == POSTED)) {
+        usleep((useconds_t)(random_next(&own_state) % 3 * 1000));
+        copy(window, clears, MOST * sizeof *window);
+    }
     if (kind == FENCE)
         MPI_Win_fence(0, win);
     else if (kind == LOCK)
@@ -68,7 +82,8 @@ static void epoch_end(enum epoch kind)
         MPI_Win_complete(win);
         MPI_Win_wait(win);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    if (kind == LOCK || kind == LOCK_ALL)
+        MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* What lies in `memory`, by the layout, was made by this rank in this round. */
@@ -80,12 +95,6 @@ static void elements_check(const uint32_t *memory, const struct layout *layout, 
         i++;
     CHECK(i == layout->n, "%s of %d elements, gap %d, %s: element %d is wrong", what, layout->n, layout->gap,
           epochs[kind], i);
-}
-
-/* Bytes of the window, or of an origin, to and from the host. */
-static void copy(void *to, const void *from, size_t bytes)
-{
-    CHECK(tutti_copy(to, from, bytes) == 0, "tutti_copy");
 }
 
 static void round_run(uint32_t *window, uint32_t *device, uint32_t *host, uint32_t *scratch, int round)
@@ -102,13 +111,13 @@ static void round_run(uint32_t *window, uint32_t *device, uint32_t *host, uint32
         scratch[layout_at(&mine, i)] = value_of(kit_rank, round, i);
     copy(origin, scratch, MOST * sizeof *scratch);
     MPI_Barrier(MPI_COMM_WORLD);
-    epoch_begin(kind);
+    epoch_begin(kind, window, zeros);
     MPI_Put(origin, 1, mine.type, next, 4, 1, there.type, win);
     epoch_end(kind);
     copy(scratch, window, MOST * sizeof *scratch);
     elements_check(scratch + 4, &there, previous, round, "MPI_Put", kind);
     MPI_Barrier(MPI_COMM_WORLD);
-    epoch_begin(kind);
+    epoch_begin(kind, window, NULL);
     MPI_Get(origin, 1, mine.type, next, 4, 1, there.type, win);
     epoch_end(kind);
     copy(scratch, origin, MOST * sizeof *scratch);
@@ -129,6 +138,7 @@ int main(int argc, char **argv)
     const size_t bytes = MOST * sizeof(uint32_t);
     const int previous = (kit_rank + kit_size - 1) % kit_size;
     state = random_mix(kit_seed);
+    own_state = random_mix(kit_seed + (uint64_t)kit_rank + 1);
     next = (kit_rank + 1) % kit_size;
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Group_incl(all, 1, &next, &next_group);

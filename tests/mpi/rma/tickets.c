@@ -9,9 +9,10 @@
 #include "kit.h"
 #include "tutti/tutti.h"
 
-enum { TICKET, SWAPPED, GUARDED, SHORT_TICKET, SUMS, MANY = 100, WORDS = SUMS + MANY };
+enum { TICKET, SWAPPED, GUARDED, SHORT_TICKET, SUMS, MANY = 20000, SPREAD = SUMS + MANY, WORDS = SPREAD + 2 * MANY };
 
 static MPI_Win win;
+static MPI_Datatype spread; /* MANY words with gaps, which hosts add */
 static int rounds;
 
 /* ---- the operations ---- */
@@ -84,16 +85,20 @@ static void sums_check(struct kit_buffer *memory)
     CHECK(guards, "a guard has changed");
     CHECK(words[SWAPPED] == all, "compare and swap: %lld of %lld", (long long)words[SWAPPED], (long long)all);
     CHECK(words[GUARDED] == all, "exclusive locks: %lld of %lld", (long long)words[GUARDED], (long long)all);
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < MANY; i++) {
         CHECK(words[SUMS + i] == all * (i + 1), "sum %d: %lld of %lld", i, (long long)words[SUMS + i],
               (long long)(all * (i + 1)));
+        CHECK(words[SPREAD + 2 * i] == all * (i + 1), "sum %d, with gaps: %lld of %lld", i,
+              (long long)words[SPREAD + 2 * i], (long long)(all * (i + 1)));
+    }
 }
 
 int main(int argc, char **argv)
 {
     static const int64_t zeros[WORDS];
     struct kit_buffer memory;
-    int64_t parts[MANY], *device = NULL;
+    static int64_t parts[MANY];
+    int64_t *device = NULL;
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     rounds = argc > 1 ? atoi(argv[1]) : 100;
     if (kit_plain)
@@ -106,6 +111,8 @@ int main(int argc, char **argv)
     tutti_copy(device, parts, sizeof parts);
     void *base = kit_put(&memory, 0, zeros, sizeof zeros);
     CHECK(MPI_Win_create(base, sizeof zeros, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win) == MPI_SUCCESS, "MPI_Win_create");
+    MPI_Type_vector(MANY, 1, 2, MPI_INT64_T, &spread);
+    MPI_Type_commit(&spread);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < rounds; i++) {
         MPI_Win_lock_all(0, win);
@@ -113,6 +120,7 @@ int main(int argc, char **argv)
         drawn[1][i] = fetch_add(device + MANY, device + 2 * MANY, SHORT_TICKET, 1);
         swap_add();
         MPI_Accumulate(i % 2 ? device : parts, MANY, MPI_INT64_T, 0, SUMS, MANY, MPI_INT64_T, MPI_SUM, win);
+        MPI_Accumulate(i % 2 ? parts : device, MANY, MPI_INT64_T, 0, SPREAD, 1, spread, MPI_SUM, win);
         MPI_Win_unlock_all(win);
         guarded_add();
     }
@@ -124,6 +132,7 @@ int main(int argc, char **argv)
         sums_check(&memory);
     MPI_Win_unlock(kit_rank, win);
     CHECK(kit_counted("MPI_Fetch_and_op", "mapped window") > 0, "the window was not mapped");
+    MPI_Type_free(&spread);
     MPI_Win_free(&win);
     tutti_free(device);
     kit_close(&memory);
