@@ -136,6 +136,17 @@ static int windows_try(struct access *a, int way)
     return bench_all_agree(error == MPI_SUCCESS);
 }
 
+/* Whether the ranks reach the window's memory themselves: then there is one copy. */
+static void windows_say(const struct access *a)
+{
+    int *model = NULL, flag = 0;
+    if (!windows_on_device(a, ACCESS_WAY_TUTTI) || !a->used[ACCESS_WAY_TUTTI])
+        return;
+    MPI_Win_get_attr(a->win[ACCESS_WAY_TUTTI], MPI_WIN_MODEL, &model, &flag);
+    bench_say(a->plan, "note %s: the window %s", access_way_name(ACCESS_WAY_TUTTI),
+              flag && *model == MPI_WIN_UNIFIED ? "is mapped by the ranks" : "has a copy in host memory");
+}
+
 static void windows_open(struct access *a)
 {
     MPI_Group all;
@@ -156,6 +167,7 @@ static void windows_open(struct access *a)
             bench_say(a->plan, "note no %s: the window or an operation on it is refused%s", access_way_name(way),
                       windows_on_device(a, way) ? "; --host-window has windows in host memory" : "");
     }
+    windows_say(a);
 }
 
 static void windows_close(struct access *a)

@@ -1,5 +1,6 @@
 #include "team/pair.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "core/status.h"
@@ -60,6 +61,31 @@ void tutti_pair_poll(struct tutti_node *node, int peer)
     int none;
     if (peer != node->rank)
         (void)tutti_socket_take(node, peer, TUTTI_NOTE_PAIR, 1, 0, &none); /* no note has this sequence */
+}
+
+void tutti_pair_drop(struct tutti_node *node, int peer, const struct tutti_share *share)
+{
+    int fd = -1;
+    if (peer != node->rank && share->shared && share->what.needs_fd &&
+        tutti_socket_take(node, peer, TUTTI_NOTE_PAIR, 0, share->what.id, &fd) && fd >= 0)
+        close(fd);
+}
+
+uint64_t tutti_pair_name(void)
+{
+    static _Atomic uint64_t names;
+    return UINT64_C(1) << 63 | atomic_fetch_add(&names, 1); /* no allocation's: those count from one */
+}
+
+int tutti_pair_send(struct tutti_node *node, int peer, uint64_t name, int fd)
+{
+    const struct tutti_note note = {.id = name, .slot = (uint32_t)TUTTI_NOTE_PAIR, .refused = fd < 0};
+    return tutti_socket_give(node, peer, &note, fd);
+}
+
+int tutti_pair_take(struct tutti_node *node, int peer, uint64_t name, int *fd)
+{
+    return tutti_socket_take(node, peer, TUTTI_NOTE_PAIR, 0, name, fd);
 }
 
 void tutti_pair_release(struct tutti_node *node, const struct tutti_device *device, struct tutti_mapping *mapping)

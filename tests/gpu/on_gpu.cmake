@@ -401,6 +401,11 @@ foreach(what plain left kinds)
 endforeach()
 gpu_shmem(full life RANKS 2 ARGS refused ENV TUTTI_SHMEM_HEAP_MB=1048576)
 gpu_test(rma mpi-rma ${gpu_ranks} ARGS 20)
+# Windows that the ranks map. They need no window of host memory, which the MPI of some machines refuses.
+gpu_test(rma-mapped mpi-mapped ${gpu_ranks} ARGS 60)
+gpu_test(rma-mapped-shared mpi-mapped ${shared} ARGS 30)
+gpu_test(rma-tickets mpi-tickets ${gpu_ranks} ARGS 100)
+gpu_test(rma-tickets-shared mpi-tickets ${shared} ARGS 40)
 # Kernels that communicate: the examples.
 foreach(name sum heat histogram ring openshmem)
   foreach(ranks 2 4)

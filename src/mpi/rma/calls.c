@@ -11,21 +11,24 @@
 #define BY_RESULT      IS(RESULT, result_addr, result_count, result_datatype)
 
 /* Host memory in the place of the program's. */
-#define STAGE(which)    rma.op->stage[TUTTI_RMA_##which]
+#define STAGE(which)    rma.staged->stage[TUTTI_RMA_##which]
 #define HOST(which, at) at##_addr = STAGE(which).host
 #define TYPED(which, at)                                                                                               \
     at##_addr = STAGE(which).host;                                                                                     \
     at##_datatype = STAGE(which).given
 
 /* What an operation of each form is, and what takes the place of its buffers. */
-#define IS_PUT            BY_ORIGIN(origin_count)
-#define IS_GET            .gets = target_datatype, IS(RESULT, origin_addr, origin_count, origin_datatype)
-#define IS_ACCUMULATE     .typed = 1, BY_ORIGIN(READ(origin_count))
-#define IS_GET_ACCUMULATE .typed = 1, BY_ORIGIN(READ(origin_count)), BY_RESULT
-#define IS_FETCH_AND_OP   .typed = 1, IS(ORIGIN, origin_addr, READ(1), datatype), IS(RESULT, result_addr, 1, datatype)
+#define TO_TARGET         .to = {target_count, target_datatype}
+#define TO_ONE            .typed = 1, .to = {1, datatype}
+#define IS_PUT            TO_TARGET, BY_ORIGIN(origin_count)
+#define IS_GET            TO_TARGET, IS(RESULT, origin_addr, origin_count, origin_datatype)
+#define IS_ACCUMULATE     .typed = 1, .op = op, TO_TARGET, BY_ORIGIN(READ(origin_count))
+#define IS_GET_ACCUMULATE .typed = 1, .op = op, TO_TARGET, BY_ORIGIN(READ(origin_count)), BY_RESULT
+#define IS_FETCH_AND_OP                                                                                                \
+    TO_ONE, .op = op, IS(ORIGIN, origin_addr, READ(1), datatype), IS(RESULT, result_addr, 1, datatype)
 #define IS_COMPARE_AND_SWAP                                                                                            \
-    .typed = 1, IS(ORIGIN, origin_addr, 1, datatype), IS(COMPARE, compare_addr, 1, datatype),                          \
-    IS(RESULT, result_addr, 1, datatype)
+    TO_ONE, IS(ORIGIN, origin_addr, 1, datatype), IS(COMPARE, compare_addr, 1, datatype),                              \
+        IS(RESULT, result_addr, 1, datatype)
 #define HOST_PUT        TYPED(ORIGIN, origin)
 #define HOST_GET        TYPED(RESULT, origin)
 #define HOST_ACCUMULATE HOST(ORIGIN, origin)
@@ -42,10 +45,17 @@
     {                                                                                                                  \
         if (tutti_rma_idle())                                                                                          \
             return tutti_next.name arguments;                                                                          \
-        struct tutti_rma rma = {.call = #name, .win = win, .target = target_rank, IS_##form};                          \
-        switch (tutti_rma_open(&rma, with_request != NULL)) {                                                          \
+        struct tutti_rma rma = {.call = #name,                                                                         \
+                                .kind = TUTTI_RMA_##form,                                                              \
+                                .win = win,                                                                            \
+                                .target = target_rank,                                                                 \
+                                .disp = target_disp,                                                                   \
+                                IS_##form};                                                                            \
+        switch (tutti_rma_open(&rma, with_request)) {                                                                  \
         case TUTTI_RMA_PASS:                                                                                           \
             return tutti_next.name arguments;                                                                          \
+        case TUTTI_RMA_DONE:                                                                                           \
+            return rma.code;                                                                                           \
         case TUTTI_RMA_FAILED:                                                                                         \
             return errors;                                                                                             \
         case TUTTI_RMA_STAGED:                                                                                         \

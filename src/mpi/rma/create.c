@@ -1,13 +1,22 @@
-/* MPI_Win_create. All ranks agree whether any brings device memory; a window of host memory alone is the MPI's. A rank
- * with device memory gives the MPI a copy of it in host memory (shadow.c). */
+/* MPI_Win_create. All ranks agree whether any brings device memory; a window of host memory alone is the MPI's. Where
+ * all ranks can map each other's device memory, the MPI makes a window of no bytes. Otherwise a rank with device memory
+ * gives the MPI a copy of it in host memory (shadow.c). */
+#include <limits.h>
+
+#include "core/log.h"
+#include "mpi/comm/comms.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/errors.h"
-#include "mpi/rma/windows.h"
+#include "mpi/rma/mapped.h"
 
 struct creation {
     int device; /* on some rank */
+    struct tutti_mapped *mapped;
     struct tutti_shadow *shadow;
     void *base; /* what the MPI is given */
+    MPI_Aint size, unit;
+    MPI_Errhandler handler; /* of the communicator, while `quiet` */
+    int quiet;
 };
 
 /* Collective: the least of what the ranks say. An MPI code. */
@@ -27,12 +36,59 @@ static int ranks_ask(MPI_Comm comm)
            tutti_whose(comm) != TUTTI_OF_OTHERS;
 }
 
+/* The communicator's errors return while the MPI makes a window of no bytes. */
+static void quiet_begin(struct creation *creation, MPI_Comm comm)
+{
+    creation->quiet = tutti_next.MPI_Comm_get_errhandler(comm, &creation->handler) == MPI_SUCCESS;
+    if (creation->quiet)
+        tutti_next.MPI_Comm_set_errhandler(comm, tutti_handles.errors_return);
+}
+
+static void quiet_end(struct creation *creation, MPI_Comm comm)
+{
+    if (!creation->quiet)
+        return;
+    tutti_next.MPI_Comm_set_errhandler(comm, creation->handler);
+    tutti_next.MPI_Errhandler_free(&creation->handler);
+}
+
+/* After the MPI's call for a mapped window. An MPI may make no windows of the program's memory on some machines, but
+ * those that share memory on all. An MPI code. */
+static int mapped_handle(struct creation *creation, MPI_Comm comm, int code, MPI_Win *win)
+{
+    void *none = NULL;
+    TUTTI_INSIDE();
+    if (code != MPI_SUCCESS && creation->unit <= INT_MAX)
+        code = tutti_next.MPI_Win_allocate_shared(0, (int)creation->unit, tutti_handles.no_info, comm, &none, win);
+    quiet_end(creation, comm);
+    return code == MPI_SUCCESS ? code : tutti_fail_comm(comm, code);
+}
+
+/* Collective; all ranks take the same way. An MPI code. */
+static int mapped_begin(struct creation *creation, void *base, MPI_Aint size, MPI_Aint unit, MPI_Comm comm)
+{
+    const char *why = "ranks of several nodes";
+    int code = MPI_SUCCESS;
+    if (tutti_whose(comm) == TUTTI_OURS)
+        code = tutti_mapped_open(&creation->mapped, comm, base, size, unit, &why);
+    if (creation->mapped) {
+        creation->base = NULL;
+        creation->size = 0;
+        creation->unit = unit;
+        quiet_begin(creation, comm);
+    } else {
+        tutti_info("MPI_Win_create: the window has a copy in host memory: %s", why);
+    }
+    return code;
+}
+
 /* An MPI code, of an error that has been raised. */
-static int creation_begin(struct creation *creation, const char *call, void *base, MPI_Aint size, MPI_Comm comm)
+static int creation_begin(struct creation *creation, const char *call, void *base, MPI_Aint size, MPI_Aint unit,
+                          MPI_Comm comm)
 {
     const int device = size > 0 && tutti_must_stage(base);
     int least = 1, status = TUTTI_OK;
-    *creation = (struct creation){.base = base};
+    *creation = (struct creation){.base = base, .size = size};
     if (!ranks_ask(comm)) {
         if (!device)
             return MPI_SUCCESS;
@@ -43,6 +99,9 @@ static int creation_begin(struct creation *creation, const char *call, void *bas
     if (code != MPI_SUCCESS || least)
         return code;
     creation->device = 1;
+    code = mapped_begin(creation, base, size, unit, comm);
+    if (code != MPI_SUCCESS || creation->mapped)
+        return code;
     if (device && (status = tutti_shadow_open(&creation->shadow, base, (size_t)size)) == TUTTI_OK)
         creation->base = tutti_shadow_memory(creation->shadow);
     code = ranks_agree(comm, status == TUTTI_OK, &least);
@@ -58,17 +117,23 @@ static int creation_begin(struct creation *creation, const char *call, void *bas
 }
 
 /* After the MPI's call. */
-static int creation_end(struct creation *creation, const char *call, void *base, MPI_Comm comm, int code, MPI_Win *win)
+static int creation_end(struct creation *creation, const char *call, void *base, MPI_Aint size, MPI_Comm comm, int code,
+                        MPI_Win *win)
 {
     struct tutti_window *window = NULL;
     if (!creation->device)
         return code;
+    if (creation->mapped)
+        code = mapped_handle(creation, comm, code, win);
     if (code == MPI_SUCCESS && (window = tutti_window_of(*win)) != NULL) {
-        window->separate = 1;
+        window->separate = !creation->mapped;
         window->shadow = creation->shadow;
+        window->mapped = creation->mapped;
         window->base = base;
+        window->size = size;
         return MPI_SUCCESS;
     }
+    tutti_mapped_close(creation->mapped);
     tutti_shadow_close(creation->shadow);
     if (code != MPI_SUCCESS)
         return code;

@@ -1,7 +1,7 @@
 /* The list of windows. Few programs have many that Tutti keeps something of. */
 #include <stdlib.h>
 
-#include "mpi/rma/windows.h"
+#include "mpi/rma/mapped.h"
 
 static atomic_int open_windows; /* of which Tutti keeps something */
 static struct tutti_window *windows;
@@ -56,5 +56,6 @@ void tutti_window_drop(struct tutti_window *window)
         tutti_unfinished_drop(op);
     }
     tutti_shadow_close(window->shadow);
+    tutti_mapped_close(window->mapped);
     free(window);
 }

@@ -8,6 +8,7 @@
 
 #include "mpi/bounce/stage.h"
 
+struct tutti_mapped;
 struct tutti_shadow;
 struct tutti_request;
 
@@ -27,7 +28,9 @@ struct tutti_window {
     MPI_Win handle;
     int separate;                /* some rank's memory is device memory: public and private copies are two */
     struct tutti_shadow *shadow; /* this rank's is: the public copy; NULL otherwise */
-    void *base;                  /* the program's, where there is a shadow */
+    struct tutti_mapped *mapped; /* NULL: operations are the MPI's */
+    void *base;                  /* the program's, where there is a shadow, or the window is mapped */
+    MPI_Aint size;               /* likewise */
     struct tutti_unfinished *first, **last;
     struct tutti_window *next;
 };

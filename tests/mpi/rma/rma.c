@@ -1,6 +1,7 @@
 /* One-sided communication: random valid programs on a window whose memory, and whose origin and result buffers, are of
- * the host or of a device by chance, beside the same program on a window of host memory. The MPI itself is the oracle:
- * all windows, all that came back and the bytes between the elements must be the same. usage: rma [PROGRAMS] */
+ * the host or of a device by chance, beside the same program on a window of host memory. Windows in device memory on
+ * all ranks are mapped; the window of a rank may be empty. The MPI itself is the oracle: all windows, all that came
+ * back and the bytes between the elements must be the same. usage: rma [PROGRAMS] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 
 static struct kit_buffer memory[2]; /* of the window under test, and of the other */
 static char *window_base[2];
+static size_t window_bytes;
+static int empty; /* the rank whose window has no bytes; -1: none */
 
 /* ---- epochs ---- */
 
@@ -65,6 +68,8 @@ static void ops_make(const struct op *ops, int n, int w, MPI_Win win, int target
 static void store(int w, const char *bytes)
 {
     char *to = window_base[w] + OWN_AT;
+    if (window_bytes == 0)
+        return;
     if (memory[w].kind == KIT_HOST || kit_plain)
         memcpy(to, bytes, SHARED);
     else
@@ -165,7 +170,13 @@ static void fill(char *bytes, size_t n)
     }
 }
 
-static int step_run(MPI_Win win[2], int program, int step, const int units[], size_t window_bytes)
+static int draw_target(void)
+{
+    const int target = (int)draw((uint64_t)kit_size);
+    return target == empty ? (target + 1) % kit_size : target;
+}
+
+static int step_run(MPI_Win win[2], int program, int step, const int units[])
 {
     struct op ops[OPS];
     const enum epoch kind = (enum epoch)draw_alike(EPOCH_KINDS);
@@ -174,7 +185,7 @@ static int step_run(MPI_Win win[2], int program, int step, const int units[], si
     char *bytes = malloc(ARENA), own[SHARED];
     int n = 0, fine = 1;
     operations_begin();
-    while (n < most && operation_draw(&ops[n], (int)draw((uint64_t)kit_size), units, passive))
+    while (n < most && operation_draw(&ops[n], draw_target(), units, passive))
         n++;
     fill(own, sizeof own);
     for (int k = 0; k < 2; k++) {
@@ -220,23 +231,25 @@ static void program_run(int number)
     state = random_mix(shared_state + (uint64_t)kit_rank + 1);
     for (int r = 0; r < kit_size; r++)
         units[r] = 1 << draw_alike(4);
-    const int mixed = (int)draw_alike(4); /* 0: no window in device memory, 1: all, otherwise some */
-    const int device = mixed == 1 || (mixed > 1 && draw(2));
-    const size_t bytes = WINDOW;
-    char *contents = malloc(bytes);
-    fill(contents, bytes);
+    const int mixed = (int)draw_alike(5); /* 0: no window in device memory, 1, 2: all, otherwise some */
+    const int device = mixed == 1 || mixed == 2 || (mixed > 2 && draw(2));
+    char *contents = malloc(WINDOW);
+    fill(contents, WINDOW);
+    empty = kit_size > 1 && draw_alike(4) == 0 ? (int)draw_alike((uint64_t)kit_size) : -1;
+    const size_t bytes = window_bytes = empty == kit_rank ? 0 : WINDOW;
     for (int w = 0; w < 2; w++) {
-        kit_open(&memory[w], w == 0 && device ? KIT_DEVICE : KIT_HOST, bytes);
+        kit_open(&memory[w], w == 0 && device ? KIT_DEVICE : KIT_HOST, WINDOW);
         window_base[w] = kit_put(&memory[w], 0, contents, bytes);
         CHECK(MPI_Win_create(window_base[w], (MPI_Aint)bytes, units[kit_rank], MPI_INFO_NULL, MPI_COMM_WORLD,
                              &win[w]) == MPI_SUCCESS,
               "MPI_Win_create");
         MPI_Win_set_errhandler(win[w], MPI_ERRORS_RETURN);
-        attributes(win[w], window_base[w], bytes, units[kit_rank]);
+        if (bytes > 0)
+            attributes(win[w], window_base[w], bytes, units[kit_rank]);
     }
     int fine = 1;
     for (int step = 0; step < EPOCHS && fine; step++) {
-        int mine = step_run(win, number, step, units, bytes);
+        int mine = step_run(win, number, step, units);
         MPI_Allreduce(&mine, &fine, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
     for (int w = 0; w < 2; w++) {
@@ -254,12 +267,21 @@ int main(int argc, char **argv)
         kit_skip("rma", "too many ranks");
     if (!kit_makes_windows())
         kit_skip("rma", "this MPI makes no windows here");
+    /* With cards, origins lie on another GPU than the window. */
+    const int cards = kit_plain || !getenv("TUTTI_TEST_CARDS") ? 0 : atoi(getenv("TUTTI_TEST_CARDS"));
+    if (cards > 0)
+        tutti_gpu_set((kit_rank + 1) % cards);
     for (int w = 0; w < 2; w++) {
         kit_open(&arena[w][0], KIT_HOST, ARENA);
         kit_open(&arena[w][1], w == 0 ? KIT_DEVICE : KIT_HOST, ARENA);
     }
+    if (cards > 0)
+        tutti_gpu_set(kit_rank % cards);
     for (int number = 0; number < programs; number++)
         program_run(number);
+    if (!kit_plain)
+        CHECK(kit_counted("MPI_Put", "mapped window") > 0 && kit_counted("MPI_Get_accumulate", "mapped window") > 0,
+              "no window was mapped");
     if (!kit_plain)
         CHECK(kit_counted("MPI_Put", "staged") > 0 && kit_counted("MPI_", "refused") == 0,
               "puts are not counted as staged");

@@ -1,6 +1,13 @@
 # One-sided communication with device memory, beside the same programs on host memory.
 program(rma EVERYWHERE WITH rma/operations.c)
+program(tickets EVERYWHERE)
+program(mapped EVERYWHERE)
 # Not under Open MPI 5.0.11: program 5 of this seed leaves other bytes in a window of host memory there without Tutti too
 # (TUTTI_TEST_PLAIN=1).
 tutti_mpi_test(mpi-rma PROGRAM mpi-rma RANKS 2 ARGS 20 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich mpich5 mpiabi)
 tutti_mpi_test(mpi-rma-3 PROGRAM mpi-rma RANKS 3 RANKS_MPICH 2 ARGS 12 ENV ${stats} TUTTI_TEST_SEED=77 TIMEOUT 60)
+# Each rank has a window on one GPU and origins on another, which the first one reaches.
+tutti_mpi_test(mpi-rma-gpus PROGRAM mpi-rma RANKS 2 ARGS 12 TIMEOUT 60 MPIS openmpi mpich
+               ENV ${stats} TUTTI_TEST_SEED=4 TUTTI_HOST_GPUS=3 TUTTI_TEST_CARDS=3 TUTTI_HOST_LINKS=all)
+tutti_mpi_test(mpi-rma-tickets PROGRAM mpi-tickets RANKS 4 RANKS_MPICH 3 ARGS 60 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich)
+tutti_mpi_test(mpi-rma-mapped PROGRAM mpi-mapped RANKS 3 RANKS_MPICH 2 ARGS 30 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich)

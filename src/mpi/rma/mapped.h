@@ -1,0 +1,130 @@
+/* Windows in device memory whose ranks are all of one node and map each other's memory: nothing passes through the MPI
+ * or through host memory. Operations are kernels and copies of the origin on the memory of the target, epochs are words
+ * in host memory that the ranks share. The MPI has a window of no bytes, for the handle and what is kept with it. */
+#ifndef TUTTI_MPI_RMA_MAPPED_H
+#define TUTTI_MPI_RMA_MAPPED_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "dtype/elements.h"
+#include "mpi/rma/rma.h"
+
+struct tutti_mapping;
+struct tutti_bounce;
+struct tutti_mapped_words;
+
+/* What a rank has in the memory that all ranks of the window share. Only the owner writes `fences`. */
+struct tutti_mapped_line {
+    _Alignas(128) _Atomic uint32_t lock; /* of MPI_Win_lock: EXCLUSIVE, or how many ranks share it */
+    _Atomic uint32_t updater;            /* 1 + the rank that updates elements of this rank's window; 0: none */
+    _Atomic uint32_t fences;             /* fences that this rank has arrived at */
+};
+
+struct tutti_mapped_peer {
+    char *base; /* of its window, as kernels of this rank's GPU reach it */
+    uint64_t bytes;
+    int64_t unit;
+    int node; /* its node rank */
+    struct tutti_mapping *mapping;
+    int locked;                /* enum tutti_mapped_lock, by this rank */
+    int started;               /* by MPI_Win_start of this rank: 1 not yet posted, 2 posted */
+    int posted;                /* MPI_Win_post of this rank names it */
+    uint32_t posts, completes; /* of that rank that this rank has waited for */
+};
+enum tutti_mapped_lock { TUTTI_LOCK_NOT, TUTTI_LOCK_SHARED, TUTTI_LOCK_EXCLUSIVE, TUTTI_LOCK_UNCHECKED };
+
+/* Of a put or get whose buffer kernels do not reach: its packed elements in pinned memory. */
+struct tutti_mapped_pinned {
+    struct tutti_bounce *bounce;
+    struct tutti_elements to; /* of a get, whose plan is held; no plan: of a put */
+};
+
+enum { TUTTI_MAPPED_JOBS = 64 };
+struct tutti_mapped {
+    MPI_Group group; /* of the window, where grouped */
+    int grouped;
+    MPI_Op replace, no_op; /* the MPI's; finding them takes a while */
+    int n, rank;
+    int gpu;                             /* whose kernels work for this rank; -1: any */
+    uint64_t bytes;                      /* of this rank's window */
+    struct tutti_mapped_line *line;      /* [n] */
+    _Atomic uint32_t *posts, *completes; /* [n * n]: of the target for the origin; of the origin for the target */
+    size_t shared_bytes;
+    int fenced;                       /* a fence has opened an epoch */
+    int locked_all;                   /* 0, or 1 + the assertion */
+    pthread_mutex_t mutex;            /* of what follows */
+    struct tutti_stream *stream;      /* of updates of one word; NULL: none yet */
+    struct tutti_bounce *bounce;      /* pinned memory, of `words` */
+    struct tutti_mapped_words *words; /* of mapped_update.c */
+    /* Puts and gets that the next completing call makes, in one launch. */
+    unsigned jobs;
+    int stores_far; /* one of them stores what is not near */
+    struct tutti_pack_job job[TUTTI_MAPPED_JOBS];
+    struct tutti_mapped_pinned pinned[TUTTI_MAPPED_JOBS];
+    struct tutti_mapped_peer peer[];
+};
+
+/* ---- mapped.c ---- */
+
+/* Collective over `comm`, whose ranks are known to this rank; some of them have device memory. *out is NULL on all
+ * ranks where one of them cannot be mapped. *why: then the reason, on this rank. An MPI code. */
+int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, void *base, MPI_Aint size, MPI_Aint unit,
+                      const char **why);
+/* Local. No rank uses the window any more. */
+void tutti_mapped_close(struct tutti_mapped *mapped);
+
+/* ---- mapped_sync.c: epochs. Statuses of Tutti, TUTTI_ERR_ARGUMENT where no such epoch is open. ---- */
+
+int tutti_mapped_fence(struct tutti_mapped *mapped, int assert);
+int tutti_mapped_lock(struct tutti_mapped *mapped, int target, int exclusive, int assert);
+int tutti_mapped_unlock(struct tutti_mapped *mapped, int target);
+int tutti_mapped_lock_all(struct tutti_mapped *mapped, int assert);
+int tutti_mapped_unlock_all(struct tutti_mapped *mapped);
+int tutti_mapped_post(struct tutti_mapped *mapped, MPI_Group group);
+int tutti_mapped_start(struct tutti_mapped *mapped, MPI_Group group);
+int tutti_mapped_complete(struct tutti_mapped *mapped);
+int tutti_mapped_wait(struct tutti_mapped *mapped);
+/* *flag as MPI_Win_test. */
+int tutti_mapped_test(struct tutti_mapped *mapped, int *flag);
+/* Before an operation on the target: waits until its epoch has begun there. */
+int tutti_mapped_enter(struct tutti_mapped *mapped, int target);
+/* While this rank updates elements at the target, no other rank does. */
+int tutti_mapped_update_begin(struct tutti_mapped *mapped, int target);
+void tutti_mapped_update_end(struct tutti_mapped *mapped, int target);
+
+/* ---- mapped_move.c ---- */
+
+/* A buffer of the origin, or a part of the target's window. */
+struct tutti_mapped_buffer {
+    struct tutti_elements elements;
+    uint64_t bytes;
+    int reached; /* kernels of the window's GPU reach all of it */
+    int near;    /* all of it is memory of that GPU, which no other rank looks at */
+};
+/* *out from what the program gave; a type without a plan is TUTTI_ERR_UNAVAILABLE. */
+int tutti_mapped_buffer(const struct tutti_mapped *mapped, const void *memory, MPI_Count count, MPI_Datatype type,
+                        struct tutti_mapped_buffer *out);
+/* Bytes [first, first + bytes) of the buffer's packed elements, to or from pinned memory; done on return. */
+int tutti_mapped_part(const struct tutti_mapped *mapped, enum tutti_direction direction,
+                      struct tutti_mapped_buffer *buffer, uint64_t first, uint64_t bytes, void *pinned);
+/* Bytes of `from` go to `to`, done on return. One of them is in a window, the other may be any memory. */
+int tutti_mapped_move(const struct tutti_mapped *mapped, struct tutti_mapped_buffer *from,
+                      struct tutti_mapped_buffer *to);
+/* The same when the next completing call returns; a large buffer that kernels do not reach is moved at once. */
+int tutti_mapped_move_later(struct tutti_mapped *mapped, struct tutti_mapped_buffer *from,
+                            struct tutti_mapped_buffer *to);
+/* All operations of this rank are done. */
+int tutti_mapped_flush(struct tutti_mapped *mapped);
+
+/* ---- mapped_update.c ---- */
+
+/* The accumulating operations: `rma` on the part of the target's window that `target` is. */
+int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target);
+
+/* ---- mapped_run.c ---- */
+
+/* The operation, with an MPI request that is complete where `request` is not NULL. PASS: the MPI raises the error. */
+enum tutti_rma_way tutti_mapped_run(struct tutti_mapped *mapped, struct tutti_rma *rma, MPI_Request *request);
+
+#endif

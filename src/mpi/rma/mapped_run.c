@@ -1,0 +1,106 @@
+/* Operations on mapped windows, from their arguments to their way. */
+#include "core/counters.h"
+#include "mpi/message/endpoints.h"
+#include "mpi/real/errors.h"
+#include "mpi/rma/mapped.h"
+
+/* 1 where the MPI refuses the arguments, whose error is the program's. */
+static int is_wrong(const struct tutti_mapped *mapped, const struct tutti_rma *rma)
+{
+    if (rma->target < 0 || rma->target >= mapped->n || rma->to.count < 0 || rma->to.type == tutti_handles.no_type ||
+        !tutti_type_is_fine(rma->to.type))
+        return 1;
+    for (int i = 0; i < TUTTI_RMA_BUFFERS; i++) {
+        const struct tutti_rma_buffer *buffer = &rma->buffer[i];
+        if (buffer->count < 0 ||
+            (buffer->count > 0 && (buffer->type == tutti_handles.no_type || !tutti_type_is_fine(buffer->type))))
+            return 1;
+    }
+    return 0;
+}
+
+/* The part of the target's window: 0 where the operation leaves the window. */
+static int target_of(const struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *out)
+{
+    const struct tutti_mapped_peer *peer = &mapped->peer[rma->target];
+    const struct tutti_layout *layout = tutti_layout_of(rma->to.type);
+    int64_t at, reach, end;
+    if (!layout || !layout->plan)
+        return 1; /* said by the caller */
+    const struct tutti_plan *plan = layout->plan;
+    if (__builtin_mul_overflow((uint64_t)rma->to.count, plan->size, &out->bytes) || out->bytes == 0)
+        return out->bytes == 0;
+    if (__builtin_mul_overflow((int64_t)rma->disp, peer->unit, &at) ||
+        __builtin_mul_overflow((int64_t)rma->to.count - 1, plan->extent, &reach))
+        return 0;
+    const int64_t first = at + plan->true_lower + (reach < 0 ? reach : 0);
+    end = at + plan->true_end + (reach > 0 ? reach : 0);
+    if (first < 0 || (uint64_t)end > peer->bytes)
+        return 0;
+    out->elements = tutti_message_elements(peer->base + at, rma->to.count, layout);
+    out->elements.places = (struct tutti_places){.device = 1, .gpu = mapped->gpu};
+    out->elements.placed = 1;
+    out->reached = 1;
+    return 1;
+}
+
+static int move(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target, int now)
+{
+    const int put = rma->kind == TUTTI_RMA_PUT;
+    const struct tutti_rma_buffer *mine = &rma->buffer[put ? TUTTI_RMA_ORIGIN : TUTTI_RMA_RESULT];
+    struct tutti_mapped_buffer buffer = {.bytes = 0};
+    if (mine->count == 0 || target->bytes == 0)
+        return TUTTI_OK;
+    int status = tutti_mapped_buffer(mapped, mine->memory, mine->count, mine->type, &buffer);
+    if (status != TUTTI_OK)
+        return status;
+    if (buffer.bytes != target->bytes)
+        return TUTTI_ERR_ARGUMENT;
+    struct tutti_mapped_buffer *from = put ? &buffer : target, *to = put ? target : &buffer;
+    return now ? tutti_mapped_move(mapped, from, to) : tutti_mapped_move_later(mapped, from, to);
+}
+
+static enum tutti_rma_way failed(struct tutti_rma *rma, int code)
+{
+    rma->code = code;
+    return TUTTI_RMA_FAILED;
+}
+
+/* Something that is complete for the program's request to stand for. */
+static enum tutti_rma_way done(struct tutti_rma *rma, MPI_Request *request)
+{
+    TUTTI_INSIDE();
+    rma->code = request
+                    ? tutti_next.MPI_Irecv(NULL, 0, tutti_handles.byte, MPI_PROC_NULL, 0, tutti_handles.self, request)
+                    : MPI_SUCCESS;
+    return TUTTI_RMA_DONE;
+}
+
+enum tutti_rma_way tutti_mapped_run(struct tutti_mapped *mapped, struct tutti_rma *rma, MPI_Request *request)
+{
+    struct tutti_mapped_buffer target = {.bytes = 0};
+    if (rma->target == MPI_PROC_NULL)
+        return done(rma, request);
+    if (is_wrong(mapped, rma))
+        return TUTTI_RMA_PASS;
+    const struct tutti_layout *layout = tutti_layout_of(rma->to.type);
+    if (!layout || !layout->plan) {
+        const int status = layout ? TUTTI_ERR_UNAVAILABLE : TUTTI_ERR_MEMORY;
+        tutti_stage_report(rma->call, status);
+        return failed(rma, tutti_error_code(status));
+    }
+    if (!target_of(mapped, rma, &target))
+        return failed(rma, MPI_ERR_RMA_RANGE);
+    int status = tutti_mapped_enter(mapped, rma->target);
+    if (status == TUTTI_ERR_ARGUMENT)
+        return failed(rma, MPI_ERR_RMA_SYNC);
+    if (status == TUTTI_OK)
+        status = rma->kind == TUTTI_RMA_PUT || rma->kind == TUTTI_RMA_GET ? move(mapped, rma, &target, request != NULL)
+                                                                          : tutti_mapped_update(mapped, rma, &target);
+    if (status != TUTTI_OK) {
+        tutti_stage_report(rma->call, status);
+        return failed(rma, status == TUTTI_ERR_ARGUMENT ? MPI_ERR_TRUNCATE : tutti_error_code(status));
+    }
+    tutti_count_made(rma->call, "mapped window", target.bytes);
+    return done(rma, request);
+}

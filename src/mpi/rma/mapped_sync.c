@@ -1,0 +1,266 @@
+/* Epochs of mapped windows, by words in memory that the ranks share. An operation is done before the word that ends its
+ * epoch is written; whoever reads the word sees what the operation has stored. */
+#include <stdlib.h>
+
+#include "mpi/rma/mapped.h"
+#include "progress/engine.h"
+
+enum { EXCLUSIVE = 1 << 30 };
+
+static int mapped_wait(int (*done)(void *with), void *with, const char *what)
+{
+    return tutti_progress_wait(&(const struct tutti_wait){.done = done, .with = with, .what = what, .watched = 1});
+}
+
+/* ---- fences ---- */
+
+static int all_fenced(void *with)
+{
+    const struct tutti_mapped *mapped = with;
+    const uint32_t mine = atomic_load_explicit(&mapped->line[mapped->rank].fences, memory_order_relaxed);
+    for (int r = 0; r < mapped->n; r++) {
+        if ((int32_t)(atomic_load_explicit(&mapped->line[r].fences, memory_order_acquire) - mine) < 0)
+            return 0;
+    }
+    return 1;
+}
+
+int tutti_mapped_fence(struct tutti_mapped *mapped, int assert)
+{
+    int status = tutti_mapped_flush(mapped);
+    atomic_fetch_add(&mapped->line[mapped->rank].fences, 1);
+    const int waited = mapped_wait(all_fenced, mapped, "MPI_Win_fence");
+    mapped->fenced = !(assert &MPI_MODE_NOSUCCEED);
+    return status == TUTTI_OK ? waited : status;
+}
+
+/* ---- locks ---- */
+
+struct locking {
+    _Atomic uint32_t *lock;
+    int exclusive;
+};
+
+/* No rank that shares a lock waits for one that wants it alone: so none can wait for a rank that waits for it. */
+static int is_locked(void *with)
+{
+    const struct locking *l = with;
+    uint32_t is = atomic_load_explicit(l->lock, memory_order_relaxed);
+    if (l->exclusive ? is != 0 : (is & EXCLUSIVE) != 0)
+        return 0;
+    return atomic_compare_exchange_strong(l->lock, &is, l->exclusive ? (uint32_t)EXCLUSIVE : is + 1);
+}
+
+int tutti_mapped_lock(struct tutti_mapped *mapped, int target, int exclusive, int assert)
+{
+    struct tutti_mapped_peer *peer = &mapped->peer[target];
+    struct locking l = {.lock = &mapped->line[target].lock, .exclusive = exclusive};
+    int status = TUTTI_OK;
+    if (peer->locked)
+        return TUTTI_ERR_ARGUMENT;
+    if (!(assert &MPI_MODE_NOCHECK))
+        status = mapped_wait(is_locked, &l, "MPI_Win_lock");
+    if (status == TUTTI_OK)
+        peer->locked = assert &MPI_MODE_NOCHECK ? TUTTI_LOCK_UNCHECKED
+                       : exclusive              ? TUTTI_LOCK_EXCLUSIVE
+                                                : TUTTI_LOCK_SHARED;
+    return status;
+}
+
+static void lock_leave(struct tutti_mapped *mapped, int target)
+{
+    struct tutti_mapped_peer *peer = &mapped->peer[target];
+    _Atomic uint32_t *lock = &mapped->line[target].lock;
+    if (peer->locked == TUTTI_LOCK_EXCLUSIVE)
+        atomic_store(lock, 0);
+    else if (peer->locked == TUTTI_LOCK_SHARED)
+        atomic_fetch_sub(lock, 1);
+    peer->locked = TUTTI_LOCK_NOT;
+}
+
+int tutti_mapped_unlock(struct tutti_mapped *mapped, int target)
+{
+    if (!mapped->peer[target].locked || mapped->locked_all)
+        return TUTTI_ERR_ARGUMENT;
+    const int status = tutti_mapped_flush(mapped);
+    lock_leave(mapped, target);
+    return status;
+}
+
+/* The own window, whose memory the program may use, is locked at once, others before their first operation. */
+int tutti_mapped_lock_all(struct tutti_mapped *mapped, int assert)
+{
+    for (int r = 0; r < mapped->n; r++) {
+        if (mapped->peer[r].locked)
+            return TUTTI_ERR_ARGUMENT;
+    }
+    if (mapped->locked_all)
+        return TUTTI_ERR_ARGUMENT;
+    const int status = tutti_mapped_lock(mapped, mapped->rank, 0, assert);
+    mapped->locked_all = status == TUTTI_OK ? 1 + assert : 0;
+    return status;
+}
+
+int tutti_mapped_unlock_all(struct tutti_mapped *mapped)
+{
+    if (!mapped->locked_all)
+        return TUTTI_ERR_ARGUMENT;
+    const int status = tutti_mapped_flush(mapped);
+    for (int r = 0; r < mapped->n; r++)
+        lock_leave(mapped, r);
+    mapped->locked_all = 0;
+    return status;
+}
+
+/* ---- post, start, complete, wait ---- */
+
+static _Atomic uint32_t *word_of(_Atomic uint32_t *words, const struct tutti_mapped *mapped, int target, int origin)
+{
+    return &words[(size_t)target * (size_t)mapped->n + (size_t)origin];
+}
+
+/* The ranks of a group, as ranks of the window; NULL without memory, or where one is not in it. */
+static int *group_ranks(const struct tutti_mapped *mapped, MPI_Group group, int *n)
+{
+    *n = 0;
+    if (tutti_next.MPI_Group_size(group, n) != MPI_SUCCESS)
+        return NULL;
+    int *ranks = malloc((size_t)(*n + 1) * 2 * sizeof *ranks), *in = ranks + *n + 1, fine = ranks != NULL;
+    for (int i = 0; fine && i < *n; i++)
+        in[i] = i;
+    fine = fine && tutti_next.MPI_Group_translate_ranks(group, *n, in, mapped->group, ranks) == MPI_SUCCESS;
+    for (int i = 0; fine && i < *n; i++)
+        fine = ranks[i] >= 0 && ranks[i] < mapped->n;
+    if (fine)
+        return ranks;
+    free(ranks);
+    return NULL;
+}
+
+int tutti_mapped_post(struct tutti_mapped *mapped, MPI_Group group)
+{
+    int n, *ranks = group_ranks(mapped, group, &n);
+    if (!ranks)
+        return TUTTI_ERR_ARGUMENT;
+    for (int i = 0; i < n; i++) {
+        mapped->peer[ranks[i]].posted = 1;
+        atomic_fetch_add(word_of(mapped->posts, mapped, mapped->rank, ranks[i]), 1);
+    }
+    free(ranks);
+    return TUTTI_OK;
+}
+
+int tutti_mapped_start(struct tutti_mapped *mapped, MPI_Group group)
+{
+    int n, *ranks = group_ranks(mapped, group, &n);
+    if (!ranks)
+        return TUTTI_ERR_ARGUMENT;
+    for (int i = 0; i < n; i++)
+        mapped->peer[ranks[i]].started = 1;
+    free(ranks);
+    return TUTTI_OK;
+}
+
+struct posting {
+    const _Atomic uint32_t *word;
+    uint32_t seen;
+};
+
+static int is_further(void *with)
+{
+    const struct posting *p = with;
+    return (int32_t)(atomic_load_explicit(p->word, memory_order_acquire) - p->seen) > 0;
+}
+
+static int wait_posted(struct tutti_mapped *mapped, int target)
+{
+    struct tutti_mapped_peer *peer = &mapped->peer[target];
+    struct posting p = {.word = word_of(mapped->posts, mapped, target, mapped->rank), .seen = peer->posts};
+    const int status = mapped_wait(is_further, &p, "MPI_Win_post of a target");
+    if (status == TUTTI_OK) {
+        peer->posts++;
+        peer->started = 2;
+    }
+    return status;
+}
+
+int tutti_mapped_complete(struct tutti_mapped *mapped)
+{
+    int status = tutti_mapped_flush(mapped);
+    for (int r = 0; r < mapped->n; r++) {
+        struct tutti_mapped_peer *peer = &mapped->peer[r];
+        const int waited = peer->started == 1 ? wait_posted(mapped, r) : TUTTI_OK;
+        status = status == TUTTI_OK ? waited : status;
+        if (peer->started)
+            atomic_fetch_add(word_of(mapped->completes, mapped, mapped->rank, r), 1);
+        peer->started = 0;
+    }
+    return status;
+}
+
+/* 1 where all origins that this rank has posted for have completed. */
+static int are_complete(void *with)
+{
+    struct tutti_mapped *mapped = with;
+    int open = 0;
+    for (int r = 0; r < mapped->n; r++) {
+        struct tutti_mapped_peer *peer = &mapped->peer[r];
+        struct posting p = {.word = word_of(mapped->completes, mapped, r, mapped->rank), .seen = peer->completes};
+        if (peer->posted && is_further(&p)) {
+            peer->completes++;
+            peer->posted = 0;
+        }
+        open |= peer->posted;
+    }
+    return !open;
+}
+
+int tutti_mapped_wait(struct tutti_mapped *mapped)
+{
+    return mapped_wait(are_complete, mapped, "MPI_Win_complete of an origin");
+}
+
+int tutti_mapped_test(struct tutti_mapped *mapped, int *flag)
+{
+    *flag = are_complete(mapped);
+    if (!*flag)
+        tutti_progress_poll();
+    return TUTTI_OK;
+}
+
+/* ---- operations ---- */
+
+int tutti_mapped_enter(struct tutti_mapped *mapped, int target)
+{
+    const struct tutti_mapped_peer *peer = &mapped->peer[target];
+    if (peer->started)
+        return peer->started == 1 ? wait_posted(mapped, target) : TUTTI_OK;
+    if (peer->locked)
+        return TUTTI_OK;
+    if (mapped->locked_all)
+        return tutti_mapped_lock(mapped, target, 0, mapped->locked_all - 1);
+    return mapped->fenced ? TUTTI_OK : TUTTI_ERR_ARGUMENT;
+}
+
+struct updating {
+    _Atomic uint32_t *updater;
+    uint32_t mine;
+};
+
+static int is_updater(void *with)
+{
+    const struct updating *u = with;
+    uint32_t none = 0;
+    return atomic_compare_exchange_strong(u->updater, &none, u->mine);
+}
+
+int tutti_mapped_update_begin(struct tutti_mapped *mapped, int target)
+{
+    struct updating u = {.updater = &mapped->line[target].updater, .mine = (uint32_t)mapped->rank + 1};
+    return is_updater(&u) ? TUTTI_OK : mapped_wait(is_updater, &u, "an update of another rank");
+}
+
+void tutti_mapped_update_end(struct tutti_mapped *mapped, int target)
+{
+    atomic_store(&mapped->line[target].updater, 0);
+}

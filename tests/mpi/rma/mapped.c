@@ -1,0 +1,172 @@
+/* One-sided communication: windows that the ranks map, without another window beside them, so that an MPI which makes
+ * no windows of a program's memory does too. Each rank puts into the window of the next and gets from it: elements of 8
+ * bytes to megabytes, with gaps on either side or none, from and into memory of the host and of the device, in each
+ * kind of epoch. usage: mapped [ROUNDS] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kit.h"
+#include "tutti/tutti.h"
+
+enum { MOST = 1 << 20, GAP = 3 }; /* 32-bit elements of a window; elements between two blocks */
+enum epoch { FENCE, LOCK, LOCK_ALL, POSTED, EPOCHS };
+static const char *const epochs[] = {"fence", "lock", "lock_all", "post and start"};
+
+static MPI_Win win;
+static MPI_Group next_group, previous_group;
+static int next;
+static uint64_t state, own_state; /* alike on all ranks; this rank's */
+static uint32_t zeros[MOST];
+
+/* n elements in blocks: all together, or with a gap behind each. */
+struct layout {
+    MPI_Datatype type;
+    int block, gap, n;
+};
+
+static struct layout layout_make(int n, int gap)
+{
+    struct layout layout = {.block = n % 4 == 0 ? n / 4 : n, .gap = gap, .n = n};
+    MPI_Type_vector(n / layout.block, layout.block, layout.block + gap, MPI_UINT32_T, &layout.type);
+    MPI_Type_commit(&layout.type);
+    return layout;
+}
+
+static size_t layout_at(const struct layout *layout, int i)
+{
+    return (size_t)(i / layout->block) * (size_t)(layout->block + layout->gap) + (size_t)(i % layout->block);
+}
+
+static uint32_t value_of(int rank, int round, int i)
+{
+    return (uint32_t)random_mix((uint64_t)rank * 1000003 + (uint64_t)round * 101 + (uint64_t)i);
+}
+
+/* Bytes of the window, or of an origin, to and from the host. */
+static void copy(void *to, const void *from, size_t bytes)
+{
+    CHECK(tutti_copy(to, from, bytes) == 0, "tutti_copy");
+}
+
+/* Where the epoch begins for the target too, it uses its window until then: what comes earlier is lost. clears: bytes
+ * of zeros, or NULL. */
+static void epoch_begin(enum epoch kind, uint32_t *window, const uint32_t *clears)
+{
+    if (clears && (kind == FENCE || kind == POSTED)) {
+        usleep((useconds_t)(random_next(&own_state) % 3 * 1000));
+        copy(window, clears, MOST * sizeof *window);
+    }
+    if (kind == FENCE)
+        MPI_Win_fence(0, win);
+    else if (kind == LOCK)
+        MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    else if (kind == LOCK_ALL)
+        MPI_Win_lock_all(0, win);
+    else {
+        MPI_Win_post(previous_group, 0, win);
+        MPI_Win_start(next_group, 0, win);
+    }
+}
+
+static void epoch_end(enum epoch kind)
+{
+    if (kind == FENCE) {
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    } else if (kind == LOCK) {
+        MPI_Win_unlock(next, win);
+    } else if (kind == LOCK_ALL) {
+        MPI_Win_unlock_all(win);
+    } else {
+        MPI_Win_complete(win);
+        MPI_Win_wait(win);
+    }
+    if (kind == LOCK || kind == LOCK_ALL)
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* What lies in `memory`, by the layout, was made by this rank in this round. */
+static void elements_check(const uint32_t *memory, const struct layout *layout, int rank, int round, const char *what,
+                           enum epoch kind)
+{
+    int i = 0;
+    while (i < layout->n && memory[layout_at(layout, i)] == value_of(rank, round, i))
+        i++;
+    CHECK(i == layout->n, "%s of %d elements, gap %d, %s: element %d is wrong", what, layout->n, layout->gap,
+          epochs[kind], i);
+}
+
+static void round_run(uint32_t *window, uint32_t *device, uint32_t *host, uint32_t *scratch, int round)
+{
+    const int sizes[] = {2, 4, 100, 4096, 60000, MOST / 2};
+    const int n = sizes[random_next(&state) % 6], on_device = (int)(random_next(&state) % 2);
+    const enum epoch kind = (enum epoch)(random_next(&state) % EPOCHS);
+    struct layout mine = layout_make(n, random_next(&state) % 2 ? GAP : 0);
+    struct layout there = layout_make(n, random_next(&state) % 2 ? GAP : 0);
+    uint32_t *origin = on_device ? device : host;
+    const int previous = (kit_rank + kit_size - 1) % kit_size;
+    memset(scratch, 0, MOST * sizeof *scratch);
+    for (int i = 0; i < n; i++)
+        scratch[layout_at(&mine, i)] = value_of(kit_rank, round, i);
+    copy(origin, scratch, MOST * sizeof *scratch);
+    MPI_Barrier(MPI_COMM_WORLD);
+    epoch_begin(kind, window, zeros);
+    MPI_Put(origin, 1, mine.type, next, 4, 1, there.type, win);
+    epoch_end(kind);
+    copy(scratch, window, MOST * sizeof *scratch);
+    elements_check(scratch + 4, &there, previous, round, "MPI_Put", kind);
+    MPI_Barrier(MPI_COMM_WORLD);
+    epoch_begin(kind, window, NULL);
+    MPI_Get(origin, 1, mine.type, next, 4, 1, there.type, win);
+    epoch_end(kind);
+    copy(scratch, origin, MOST * sizeof *scratch);
+    elements_check(scratch, &mine, kit_rank, round, "MPI_Get", kind);
+    MPI_Type_free(&mine.type);
+    MPI_Type_free(&there.type);
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t *memory[2];
+    MPI_Group all;
+    int *model = NULL, flag = 0;
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    const int rounds = argc > 1 ? atoi(argv[1]) : 40;
+    if (kit_plain)
+        kit_skip("rma_mapped", "the library is not there");
+    const size_t bytes = MOST * sizeof(uint32_t);
+    const int previous = (kit_rank + kit_size - 1) % kit_size;
+    state = random_mix(kit_seed);
+    own_state = random_mix(kit_seed + (uint64_t)kit_rank + 1);
+    next = (kit_rank + 1) % kit_size;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &next, &next_group);
+    MPI_Group_incl(all, 1, &previous, &previous_group);
+    for (int i = 0; i < 2; i++)
+        CHECK(tutti_alloc(bytes, (void **)&memory[i]) == 0, "tutti_alloc");
+    uint32_t *host = malloc(bytes), *scratch = malloc(bytes);
+    CHECK(MPI_Win_create(memory[0], (MPI_Aint)bytes, sizeof(uint32_t), MPI_INFO_NULL, MPI_COMM_WORLD, &win) ==
+              MPI_SUCCESS,
+          "MPI_Win_create");
+    MPI_Win_get_attr(win, MPI_WIN_MODEL, &model, &flag);
+    CHECK(flag && *model == MPI_WIN_UNIFIED, "the window is not mapped");
+    for (int round = 0; round < rounds; round++)
+        round_run(memory[0], memory[1], host, scratch, round);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    CHECK(kit_class(MPI_Put(host, 1, MPI_UINT32_T, next, MOST, 1, MPI_UINT32_T, win)) == MPI_ERR_RMA_RANGE,
+          "a put behind the window");
+    MPI_Win_unlock(next, win);
+    CHECK(kit_class(MPI_Put(host, 1, MPI_UINT32_T, next, 0, 1, MPI_UINT32_T, win)) == MPI_ERR_RMA_SYNC,
+          "a put outside an epoch");
+    MPI_Win_free(&win);
+    for (int i = 0; i < 2; i++)
+        tutti_free(memory[i]);
+    free(host);
+    free(scratch);
+    MPI_Group_free(&all);
+    MPI_Group_free(&next_group);
+    MPI_Group_free(&previous_group);
+    return kit_end("rma_mapped");
+}
