@@ -9,7 +9,8 @@ enum {
     PACKING_MOST = 32 << 20 /* bytes of scratch: larger calls are fetched */
 };
 
-char *tutti_packing_take(struct tutti_packing *x, uint64_t bytes)
+/* Room of so many bytes in the scratch. */
+static char *packing_take(struct tutti_packing *x, uint64_t bytes)
 {
     char *at = x->scratch + x->used;
     x->used += (bytes + PACKING_ALIGN - 1) / PACKING_ALIGN * PACKING_ALIGN;
@@ -34,7 +35,7 @@ static int packing_same(const struct tutti_elements *a, const struct tutti_eleme
 const void *tutti_packing_sent(struct tutti_packing *x, const struct tutti_elements *elements)
 {
     if (!x->last || !packing_same(x->last, elements)) {
-        char *room = tutti_packing_take(x, tutti_packing_bytes(elements));
+        char *room = packing_take(x, tutti_packing_bytes(elements));
         packing_pack(x, elements, room);
         x->last = elements;
         x->last_run = room;
@@ -44,7 +45,7 @@ const void *tutti_packing_sent(struct tutti_packing *x, const struct tutti_eleme
 
 void *tutti_packing_received(struct tutti_packing *x, const struct tutti_elements *elements)
 {
-    char *room = tutti_packing_take(x, tutti_packing_bytes(elements));
+    char *room = packing_take(x, tutti_packing_bytes(elements));
     packing_unpack(x, elements, room);
     return room;
 }
@@ -67,7 +68,7 @@ void tutti_packing_own(struct tutti_packing *x, const struct tutti_elements *fro
                                                       .to = to->buffer,
                                                       .bytes = bytes};
     } else {
-        char *packed = tutti_packing_take(x, bytes);
+        char *packed = packing_take(x, bytes);
         packing_pack(x, from, packed);
         packing_unpack(x, to, packed);
     }
@@ -87,7 +88,7 @@ static const void *packing_source(struct tutti_packing *x, const struct tutti_mo
     if (!block->host)
         return elements->whole ? tutti_elements_run(elements) : tutti_packing_sent(x, elements);
     if (!x->last || !packing_same(x->last, elements)) {
-        char *room = tutti_packing_take(x, block->bytes);
+        char *room = packing_take(x, block->bytes);
         packing_copy(x->in, &x->ins, room, tutti_elements_run(elements), block->bytes);
         x->last = elements;
         x->last_run = room;
@@ -101,7 +102,7 @@ static void *packing_target(struct tutti_packing *x, const struct tutti_move_blo
     const struct tutti_elements *elements = &block->elements;
     if (!block->host)
         return elements->whole ? tutti_elements_run(elements) : tutti_packing_received(x, elements);
-    char *room = tutti_packing_take(x, block->bytes);
+    char *room = packing_take(x, block->bytes);
     packing_copy(x->out, &x->outs, tutti_elements_run(elements), room, block->bytes);
     return room;
 }
@@ -118,11 +119,11 @@ static int packing_own_block(struct tutti_packing *x, const struct tutti_move_bl
         packing_copy(x->in, &x->ins, tutti_elements_run(&to->elements), tutti_elements_run(&from->elements),
                      from->bytes);
     } else if (from->host) {
-        char *room = tutti_packing_take(x, from->bytes);
+        char *room = packing_take(x, from->bytes);
         packing_copy(x->in, &x->ins, room, tutti_elements_run(&from->elements), from->bytes);
         packing_unpack(x, &to->elements, room);
     } else {
-        char *room = tutti_packing_take(x, from->bytes);
+        char *room = packing_take(x, from->bytes);
         packing_pack(x, &from->elements, room);
         packing_copy(x->out, &x->outs, tutti_elements_run(&to->elements), room, from->bytes);
     }

@@ -38,8 +38,6 @@ static inline uint64_t tutti_packing_bytes(const struct tutti_elements *elements
 {
     return elements->plan && elements->count > 0 ? tutti_elements_bytes(elements) : 0;
 }
-/* Room of so many bytes in the scratch. */
-char *tutti_packing_take(struct tutti_packing *x, uint64_t bytes);
 /* A run of the elements, which have bytes, for the kernel to send. */
 const void *tutti_packing_sent(struct tutti_packing *x, const struct tutti_elements *elements);
 /* A run for the kernel to store into, which is unpacked afterwards. */
