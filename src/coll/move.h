@@ -15,6 +15,7 @@ struct tutti_move_block {
     int rank;
     int gpu;             /* that holds it; set by the algorithm, where bytes > 0 */
     uint64_t allocation; /* likewise: struct tutti_places.id */
+    int host;            /* likewise: 1: a run of bytes outside the GPU's own memory */
 };
 
 /* The sender's rendezvous for block i of those to be received. */
@@ -70,6 +71,7 @@ struct tutti_move {
     struct tutti_move_runs {
         int are, gpu, near; /* are: 1: they are runs; near: 1: received blocks lie in memory of that GPU alone */
         int before;         /* 1: the team was not open when these were set */
+        int packed;         /* 1: blocks with gaps or of the host, whose runs have no address yet (move/packing.h) */
         struct tutti_move_flow flow;
     } runs;
 };
@@ -94,7 +96,7 @@ int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const
  * is valid until the team's next call, which may open the team, also on another GPU. decline: local; announces a
  * call in which this rank cannot take part, for the reason that is set and stays set. run_rows: all of a call whose
  * rows are known. */
-uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call *call);
+uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call);
 void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call);
 int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, uint32_t able, const char **how);
 /* Collective over the team's ranks, blocking, and a call of its own: the rows that all ranks can run; 0: none, and

@@ -40,6 +40,7 @@ struct tutti_coll_state {
     /* Plans of calls in stream order that pack and unpack; held until the team is freed, for the same reason. */
     const struct tutti_plan **plan;
     size_t plans;
+    const struct tutti_plan *bytes; /* one of them: a byte; NULL: not needed yet */
 
     /* Launches of the team's stream that repeat, kept ready by the device. */
     struct tutti_cached_launch {

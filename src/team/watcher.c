@@ -9,11 +9,12 @@
 #include "team/node.h"
 #include "team/watch.h"
 
-enum { PERIOD_MS = 100, GRACE_MS = 1000 };
+enum { PERIOD_MS = 100, GRACE_MS = 1000, WORD = 64 };
 
 struct watched {
     struct watched *next;
     struct tutti_team *team;
+    uint64_t expected[TUTTI_ENDPOINT_PEERS / WORD]; /* ranks of the node, as bits: see tutti_watcher_expect() */
     uint64_t gone_since;  /* when a peer was first seen dead; its part may have been done before */
     uint64_t stuck_since; /* when a kernel was first seen to wait long */
     int said;             /* the stall has been reported */
@@ -35,6 +36,14 @@ static const char *label(const struct tutti_team *team)
 static int pid_of(const struct tutti_team *team, int r)
 {
     return team->node->peer[tutti_team_peer(team, r)].pid;
+}
+
+static int team_rank(const struct tutti_team *team, int node_rank)
+{
+    int r = 0;
+    while (r < team->size - 1 && tutti_team_peer(team, r) != node_rank)
+        r++;
+    return r;
 }
 
 void tutti_watcher_give_up(struct tutti_team *team, int status)
@@ -59,24 +68,43 @@ static int peer_gave_up(const struct tutti_team *team)
     return TUTTI_OK;
 }
 
+/* The rank in the node of a rank of the team that has died. -1: none. */
+static int member_died(const struct tutti_team *team)
+{
+    for (uint64_t rest = tutti_watch_gone(tutti_membership(team), UINT64_MAX); rest; rest &= rest - 1) {
+        const int peer = tutti_team_peer(team, __builtin_ctzll(rest));
+        if (!atomic_load(&team->node->peer[peer].page->control->closed)) /* not in good order */
+            return peer;
+    }
+    return -1;
+}
+
+static int expected_died(const struct watched *w)
+{
+    for (int i = 0; i < TUTTI_ENDPOINT_PEERS / WORD; i++) {
+        for (uint64_t rest = w->expected[i]; rest; rest &= rest - 1) {
+            const int peer = i * WORD + __builtin_ctzll(rest);
+            if (tutti_node_died(w->team->node, peer))
+                return peer;
+        }
+    }
+    return -1;
+}
+
 /* A peer that has died and whose part is missing: what can end without it has ended after a while. */
 static int peer_died(struct watched *w, uint64_t now)
 {
     const struct tutti_team *team = w->team;
-    uint64_t gone = tutti_watch_gone(tutti_membership(team), UINT64_MAX);
-    for (uint64_t rest = gone; rest; rest &= rest - 1) {
-        int r = __builtin_ctzll(rest);
-        if (atomic_load(&team->node->peer[tutti_team_peer(team, r)].page->control->closed)) /* in good order */
-            gone &= ~(UINT64_C(1) << r);
-    }
-    if (!gone)
+    const int member = member_died(team), gone = member >= 0 ? member : expected_died(w);
+    if (gone < 0)
         return TUTTI_OK;
     w->gone_since = w->gone_since ? w->gone_since : now;
     if (now - w->gone_since < GRACE_MS * UINT64_C(1000000))
         return TUTTI_OK;
-    int r = __builtin_ctzll(gone);
-    tutti_error("rank %d (process %d) has died; rank %d gives up calls in stream order on %s", r, pid_of(team, r),
-                team->rank, label(team));
+    const int world = member < 0; /* a queue's team is of this rank alone */
+    tutti_error("rank %d (process %d) has died; rank %d gives up calls in stream order on %s",
+                world ? tutti_node_world(team->node, gone) : team_rank(team, gone), team->node->peer[gone].pid,
+                world ? tutti_node_world(team->node, team->node->rank) : team->rank, label(team));
     return TUTTI_ERR_PEER;
 }
 
@@ -217,6 +245,19 @@ int tutti_watcher_add(struct tutti_team *team)
     pthread_cond_signal(&watcher->wake);
     pthread_mutex_unlock(&watcher->lock);
     return TUTTI_OK;
+}
+
+void tutti_watcher_expect(struct tutti_team *team, int node_rank)
+{
+    struct tutti_watcher *watcher = team->node->watcher;
+    if (!watcher || node_rank < 0 || node_rank >= TUTTI_ENDPOINT_PEERS)
+        return;
+    pthread_mutex_lock(&watcher->lock);
+    for (struct watched *w = watcher->first; w; w = w->next) {
+        if (w->team == team)
+            w->expected[node_rank / WORD] |= UINT64_C(1) << node_rank % WORD;
+    }
+    pthread_mutex_unlock(&watcher->lock);
 }
 
 void tutti_watcher_remove(struct tutti_team *team)

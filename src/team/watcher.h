@@ -10,6 +10,9 @@
 
 /* Local. From now on the open team is watched. Starts the thread if it is not running. */
 int tutti_watcher_add(struct tutti_team *team);
+/* Local. Kernels of the watched team wait for this rank of the node too, from now on, as if it were in the team: the
+ * peers of matched messages. */
+void tutti_watcher_expect(struct tutti_team *team, int node_rank);
 /* Local. No longer; on return the watcher does not know the team. Also of a team that is not watched. */
 void tutti_watcher_remove(struct tutti_team *team);
 /* Local, any thread. Everything of the team that is in flight on this rank leaves, and peers' watchers see that it has.

@@ -1,6 +1,6 @@
 /* Data movers over a team of threads, on the host device: every collective by one row, in stream order or blocking,
  * byte by byte; between reductions by kernels of the same channels.
- * usage: moves_test RANKS ROW [enqueue]   (TUTTI_RULES is set from it; TUTTI_HOST_GPUS by the caller) */
+ * usage: moves_test RANKS ROW [enqueue|shared]   (TUTTI_RULES is set from it; TUTTI_HOST_GPUS by the caller) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@ enum { PIECES = 2 * TUTTI_MAX_GPUS };
 static const char *row_name;
 static int only_bcast; /* the row is one of broadcasts alone */
 static int enqueues;
+static int shares; /* ranks share GPUs: runs lie one behind the other, as leaders need them */
 
 /* One call, the same on all ranks but for where its runs lie. */
 struct plan {
@@ -117,7 +118,7 @@ static void lay_out(struct rank *me, const struct plan *plan, struct tutti_move_
     for (int r = 0; r < ranks; r++) {
         const size_t bytes = plan->bytes[rank][r];
         if (bytes > 0 && (!one || sent == 0)) {
-            in += random_next(&me->frame.dice) % 20;
+            in += shares ? 0 : random_next(&me->frame.dice) % 20;
             for (size_t i = 0; i < bytes; i++)
                 me->frame.kept[in + i] = byte_of(plan, rank, r, i);
             sent = bytes;
@@ -128,7 +129,7 @@ static void lay_out(struct rank *me, const struct plan *plan, struct tutti_move_
     }
     for (int r = 0; r < ranks; r++) {
         const size_t bytes = plan->bytes[r][rank];
-        out += random_next(&me->frame.dice) % 20;
+        out += shares ? 0 : random_next(&me->frame.dice) % 20;
         for (size_t i = 0; i < bytes; i++)
             me->frame.expected[out + i] = byte_of(plan, r, rank, i);
         flow->receive[r] = (struct tutti_move_receive){bytes ? me->frame.out + out : NULL, bytes};
@@ -181,7 +182,7 @@ static int run(struct rank *me, const struct plan *plan, const struct tutti_move
     make_blocks(me, flow, blocks, &move);
     call.move = &move;
     status = tutti_move_run(team, &call, why);
-    CHECK(status != TUTTI_OK || *why, "rank %d: nothing was done", team->rank);
+    CHECK(status != TUTTI_OK || *why || shares, "rank %d: nothing was done", team->rank);
     return status;
 }
 
@@ -238,6 +239,8 @@ static void all_rounds(struct rank *me)
         if (!CHECK(status == TUTTI_OK, "rank %d round %d seed %llu: %s", me->frame.team->rank, round,
                    (unsigned long long)frame_seed, tutti_status_text(status)))
             return;
+        if (shares && !why) /* leaders do not run it: another row would */
+            continue;
         memset(&flow, 0xff, sizeof flow); /* it was copied */
         if (enqueues)
             CHECK(me->frame.team->device->stream.sync(me->frame.stream) == TUTTI_OK, "sync");
@@ -290,13 +293,14 @@ static int rank_main(struct tutti_transport *transport, void *unused)
 int main(int argc, char **argv)
 {
     if (argc != 3 && argc != 4) {
-        fprintf(stderr, "usage: moves_test RANKS ROW [enqueue]\n");
+        fprintf(stderr, "usage: moves_test RANKS ROW [enqueue|shared]\n");
         return 2;
     }
     frame_rounds = 150;
     frame_most = 40000;
     row_name = argv[2];
-    enqueues = argc == 4;
+    enqueues = argc == 4 && strcmp(argv[3], "enqueue") == 0;
+    shares = argc == 4 && strcmp(argv[3], "shared") == 0;
     for (int i = 0; i < TUTTI_MOVES; i++)
         only_bcast |= strcmp(tutti_moves[i]->name, row_name) == 0 && tutti_moves[i]->collectives == TUTTI_ON(BCAST);
     char rules[400];

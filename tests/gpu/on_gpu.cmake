@@ -81,6 +81,14 @@ foreach(row copies ll ll128 pipeline engines)
            ENV "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
 endforeach()
 gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
+# Types with gaps and, on one side of a rank, memory of the host, by kernels of runs; leaders of ranks that share GPUs.
+foreach(row ll ll128 pipeline)
+  set(by "*@${row} *@fetch")
+  set(by_row "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+  gpu_test(moves-gaps-${row} mpi-types_collectives ${gpu_ranks} ARGS 600 device ENV TUTTI_TEST_ALL_BY_ROW=1 ${by_row})
+  gpu_test(moves-sides-${row} mpi-types_collectives ${gpu_ranks} ARGS 600 sides ENV ${by_row})
+  gpu_test(moves-leaders-${row} mpi-moves_leaders ${shared} ARGS 600 ENV TUTTI_TEST_ROW=${row} ${by_row})
+endforeach()
 
 # Nonblocking and persistent calls.
 gpu_test(ireduce mpi-ireduce ${gpu_ranks} ENV TUTTI_TEST_EXPECT=accelerated)
@@ -202,7 +210,7 @@ if(TARGET mpi-watch.openmpi)
 endif()
 # The same, or a launch that fails, while others' kernels in stream order wait.
 if(TARGET mpi-stream_failure.openmpi AND TUTTI_GPU_COUNT GREATER 1)
-  foreach(mode kill graph launch)
+  foreach(mode kill queue graph launch)
     add_test(NAME gpu-stream-${mode}.openmpi
              COMMAND ${TUTTI_TIMEOUT} -k 5 80 ${PROJECT_SOURCE_DIR}/tests/mpi/enqueue/stream_failure.sh ${mode} ${gpu_ranks}
                      ${TUTTI_MPI_openmpi_RUN} --enable-recovery -n ${gpu_ranks} env LD_PRELOAD=${TUTTI_PRELOAD}

@@ -1,7 +1,8 @@
 /* A collective that moves data, over a team: announce, read what the peers can do, run the first algorithm that all
  * can. Ranks know different facts: each sees only the lengths of its own blocks. So each publishes in its arrival
  * which rows it can run, and a row is taken if all can. */
-#include "coll/move/runs.h"
+#include "coll/move/lead.h"
+#include "coll/move/packing.h"
 
 #include "coll/call/reopen.h"
 #include "coll/call/reservation.h"
@@ -51,9 +52,9 @@ static void move_flatten(const struct tutti_team *team, struct tutti_move *move)
 {
     struct tutti_move_runs *runs = &move->runs;
     runs->before = team->state != TUTTI_TEAM_OPEN || move_is_reset(team);
-    runs->are = tutti_move_flatten(team, move, &runs->flow, &runs->gpu, &runs->near);
+    runs->are = tutti_move_flatten(team, move);
     if (team->state != TUTTI_TEAM_OPEN)
-        runs->are &= move_largest(move) > 0; /* or the GPU on which to open the team would not be known */
+        runs->are &= move_largest(move) > 0 && (runs->gpu >= 0 || !runs->packed); /* or its GPU would not be known */
     else if (!runs->before)
         runs->are &= runs->gpu < 0 || runs->gpu == team->gpu;
 }
@@ -74,7 +75,7 @@ static struct tutti_call move_call(const struct tutti_call *call)
 }
 
 /* Prepares their kernels, before peers wait for this rank. */
-uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call *call)
+uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
 {
     uint32_t able = 0;
     if (!call->move)
@@ -90,7 +91,8 @@ uint32_t tutti_move_able(const struct tutti_team *team, const struct tutti_call 
         if (permitted >> i & 1)
             able |= (uint32_t)tutti_algorithm_can(tutti_moves[i], team, &mine) << i;
     }
-    if (able & move_rows_of_teams() && !call->move->runs.before && tutti_runs_prepare(team) != TUTTI_OK)
+    if (able & move_rows_of_teams() && !call->move->runs.before &&
+        (tutti_runs_prepare(team) != TUTTI_OK || !tutti_packing_prepare(team, call->move)))
         able &= ~move_rows_of_teams();
     return able;
 }
@@ -148,6 +150,8 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, st
         tutti_reservation_arrive(team, call, &mine);
         mine.blocks = mine.blocks < HELD_MASK ? mine.blocks : HELD_MASK;
         mine.blocks |= (uint32_t)call->move->runs.before << (BEFORE_AT - HELD_AT);
+        if (tutti_lead_is(team, call) && !call->move->runs.before)
+            tutti_lead_offer(team, call);
     }
     mine.blocks = agreed->able | mine.blocks << HELD_AT | move_sum(team, call->flow) << SUM_AT;
     tutti_team_arrive(team, &mine);
@@ -203,7 +207,8 @@ static int move_open(struct tutti_team *team, const struct tutti_call *call, uin
         *able &= ~move_rows_of_teams();
         return TUTTI_OK;
     }
-    const int ready = tutti_runs_prepare(team) == TUTTI_OK && (call->gpu < 0 || call->gpu == team->gpu);
+    const int ready = tutti_runs_prepare(team) == TUTTI_OK && (call->gpu < 0 || call->gpu == team->gpu) &&
+                      tutti_packing_prepare(team, call->move);
     for (int i = 0; i < TUTTI_MOVES && status == TUTTI_OK; i++) {
         uint32_t all = 1;
         if (*able & move_rows_of_teams() & UINT32_C(1) << i) {

@@ -88,9 +88,12 @@ static int engines_put(struct tutti_team *team, const struct tutti_call *call, s
     return status;
 }
 
-/* Calls of which all ranks know the longest run: they go through as many pieces. */
+/* Calls of which all ranks know the longest run: they go through as many pieces. What has to be packed takes kernels.
+ */
 static int engines_can(const struct tutti_team *team, const struct tutti_call *call)
 {
+    if (call->move && call->move->runs.packed)
+        return TUTTI_NO(TYPE);
     return tutti_runs_can(team, call, engines_shape);
 }
 

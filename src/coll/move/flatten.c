@@ -22,25 +22,39 @@ int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block)
     return 1;
 }
 
-/* A block that has bytes. */
-static int flatten_block(struct tutti_move *move, struct tutti_move_block *block, int *gpu)
+/* A block that has bytes. *packed: 1 if it is not a run in memory of the GPU, and has to become one. */
+static int flatten_block(struct tutti_move *move, struct tutti_move_block *block, int *gpu, int *packed)
 {
-    if (!block->elements.whole)
-        return TUTTI_NO(TYPE);
-    if (!tutti_move_reaches(move, block))
-        return 0;
+    if (!tutti_move_reaches(move, block)) {
+        const struct tutti_places *places = tutti_elements_places(&block->elements);
+        block->host = !places->device && !places->spread && block->elements.whole;
+        if (!block->host)
+            return 0; /* the reason is set */
+        *packed = 1;
+        return 1;
+    }
+    block->host = 0;
     if (*gpu >= 0 && block->gpu >= 0 && block->gpu != *gpu)
         return TUTTI_NO(TWO_GPUS);
     *gpu = block->gpu >= 0 ? block->gpu : *gpu;
+    *packed |= !block->elements.whole;
     return 1;
 }
 
-int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move, struct tutti_move_flow *flow, int *gpu,
-                       int *near)
+/* Where the run of a block begins; NULL: not known yet. */
+static void *flatten_run(const struct tutti_move_block *block)
+{
+    return block->elements.whole && !block->host ? tutti_elements_run(&block->elements) : NULL;
+}
+
+int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
 {
     uint64_t to = 0, from = 0;
-    *gpu = -1;
-    *near = 1;
+    struct tutti_move_runs *runs = &move->runs;
+    struct tutti_move_flow *flow = &runs->flow;
+    runs->gpu = -1;
+    runs->near = 1;
+    runs->packed = 0;
     if (team->size > TUTTI_MAX_GPUS)
         return TUTTI_NO(MANY_GPUS);
     memset(flow, 0, sizeof *flow);
@@ -51,9 +65,9 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move, s
         to |= UINT64_C(1) << block->rank;
         if (block->bytes == 0)
             continue;
-        if (!flatten_block(move, block, gpu))
+        if (!flatten_block(move, block, &runs->gpu, &runs->packed))
             return 0;
-        flow->send[block->rank].at = tutti_elements_run(&block->elements);
+        flow->send[block->rank].at = flatten_run(block);
         flow->send[block->rank].bytes = block->bytes;
     }
     for (int i = 0; i < move->receives; i++) {
@@ -63,10 +77,10 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move, s
         from |= UINT64_C(1) << block->rank;
         if (block->bytes == 0)
             continue;
-        if (!flatten_block(move, block, gpu))
+        if (!flatten_block(move, block, &runs->gpu, &runs->packed))
             return 0;
-        *near &= !block->elements.placed;
-        flow->receive[block->rank].at = tutti_elements_run(&block->elements);
+        runs->near &= !block->elements.placed;
+        flow->receive[block->rank].at = flatten_run(block);
         flow->receive[block->rank].bytes = block->bytes;
     }
     return flow->send[team->rank].bytes == flow->receive[team->rank].bytes || TUTTI_NO(OTHER);

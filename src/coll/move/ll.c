@@ -1,5 +1,5 @@
 /* ll: one exchange of packets of 16 bytes, half of them flags; the least time from launch to end, twice the bytes. */
-#include "coll/move/runs.h"
+#include "coll/move/lead.h"
 
 enum { UNIT = 16, WARP = 32, GRAIN = 512, WORTH = 2048, THREADS_MOST = 128, WARPS_MOST = 8, BLOCKS_MOST = 128 };
 

@@ -1,5 +1,5 @@
 /* ll128: one exchange of lines of 128 bytes that carry their flags. */
-#include "coll/move/runs.h"
+#include "coll/move/lead.h"
 
 enum { LINE = 128, DATA = 120, GROUP = 4, BLOCKS_MOST = 132, WARP = 32, WARPS_LEAST = 4, WARPS_MOST = 16 };
 

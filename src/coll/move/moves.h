@@ -21,11 +21,10 @@ extern const struct tutti_algorithm *const tutti_moves[TUTTI_MOVES];
 
 /* Local. 1 if kernels of one GPU reach all of the block, which has bytes: block->gpu, set here. */
 int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block);
-/* Local. 1 and *flow if every block of the move is one run of bytes, at most one to and one from each rank, and
- * kernels of one GPU reach all of them: *gpu, -1 if there are no bytes or any GPU will do. *near: 1 if received
- * blocks lie in that GPU's own memory. */
-int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move, struct tutti_move_flow *flow, int *gpu,
-                       int *near);
+/* Local. 1 and move->runs if every block of the move is one run of bytes, or can become one (runs.packed), with at
+ * most one to and one from each rank, and kernels of one GPU reach all but those of the host: runs.gpu, -1 if there are
+ * no bytes or any GPU will do. runs.near: 1: received runs lie in that GPU's own memory. */
+int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move);
 
 /* Local. Rows that this rank's rules name for a call whose largest block here has so many bytes, bit i of row i: those
  * before a rule that names `mpi`, up to fetch. fetch alone if no rule fits. nonblocking: those of the section

@@ -1,5 +1,5 @@
 /* pipeline: chunks through the windows, any size in one launch. Ranks need not know the lengths of others' runs. */
-#include "coll/move/runs.h"
+#include "coll/move/lead.h"
 
 static void pipeline_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
 {

@@ -1,20 +1,31 @@
 #include "coll/move/runs.h"
 
 #include "coll/launch/cache.h"
+#include "coll/move/packing.h"
 #include "coll/state.h"
 #include "core/phases.h"
 #include "core/status.h"
 
-uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_move_flow *flow)
+/* The participants of a kernel: ranks, or leaders. */
+struct runs_between {
+    int n, own;
+};
+
+static uint64_t runs_longest(const struct runs_between *between, const struct tutti_move_flow *flow)
 {
     uint64_t longest = 0;
-    for (int r = 0; r < team->size; r++) {
-        if (r == team->rank)
+    for (int r = 0; r < between->n; r++) {
+        if (r == between->own)
             continue;
         longest = flow->send[r].bytes > longest ? flow->send[r].bytes : longest;
         longest = flow->receive[r].bytes > longest ? flow->receive[r].bytes : longest;
     }
     return longest;
+}
+
+uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_move_flow *flow)
+{
+    return runs_longest(&(const struct runs_between){team->size, team->rank}, flow);
 }
 
 void tutti_runs_in_chunks(const struct tutti_team *team, enum tutti_kernel kernel, struct tutti_runs *runs)
@@ -69,11 +80,14 @@ static int runs_meet(const struct tutti_call *call, uint64_t longest)
            (call->collective == TUTTI_COLLECTIVE_ALLGATHER || call->collective == TUTTI_COLLECTIVE_ALLTOALL);
 }
 
-static void runs_args(struct tutti_team *team, const struct tutti_call *call, const struct tutti_runs *runs,
-                      uint64_t longest, struct tutti_flow_args *args)
+static void runs_args(struct tutti_team *team, const struct tutti_call *call, const struct runs_between *between,
+                      const struct tutti_runs *runs, uint64_t longest, struct tutti_flow_args *args)
 {
     const struct tutti_region region = tutti_channel_region(team, runs->region);
     tutti_flow_args(team, call, args);
+    args->ranks = (uint32_t)between->n;
+    args->rank = (uint32_t)between->own;
+    args->root = (uint32_t)(between->n < team->size ? team->gpu_of[call->root] : call->root);
     args->in = NULL;
     args->out = NULL;
     args->over = 0;
@@ -84,7 +98,7 @@ static void runs_args(struct tutti_team *team, const struct tutti_call *call, co
     args->room = runs->room;
     args->slice = runs->worth;
     args->depth = runs->blocks;
-    for (int r = 0; r < team->size; r++) {
+    for (int r = 0; r < between->n; r++) {
         args->begin[r] = (uint64_t)(uintptr_t)call->flow->send[r].at;
         args->n[r] = call->flow->send[r].bytes;
         args->result[r] = (uint64_t)(uintptr_t)call->flow->receive[r].at;
@@ -93,28 +107,29 @@ static void runs_args(struct tutti_team *team, const struct tutti_call *call, co
 }
 
 /* This rank's own run is copied by the blocks for peers; by more if it is longer than theirs. */
-static unsigned runs_blocks(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_runs *runs,
-                            uint64_t longest)
+static unsigned runs_blocks(const struct runs_between *between, const struct tutti_call *call,
+                            const struct tutti_runs *runs, uint64_t longest)
 {
-    const uint64_t own = call->flow->receive[team->rank].bytes, most = own > longest ? own : longest;
+    const uint64_t own = call->flow->receive[between->own].bytes, most = own > longest ? own : longest;
     const uint64_t blocks = (most + runs->worth - 1) / runs->worth;
     return blocks < 1 ? 1 : blocks > runs->blocks ? runs->blocks : (unsigned)blocks;
 }
 
-static int runs_launch(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
-                       uint32_t notice, tutti_runs_shape *shape)
+static int runs_launch_between(struct tutti_team *team, const struct tutti_call *call,
+                               const struct runs_between *between, struct tutti_stream *stream, uint32_t notice,
+                               tutti_runs_shape *shape)
 {
     struct tutti_flow_args args;
     struct tutti_runs runs;
-    const uint64_t longest = tutti_runs_longest(team, call->flow);
+    const uint64_t longest = runs_longest(between, call->flow);
     shape(team, longest, &runs);
     if (longest > runs.most)
         return TUTTI_ERR_UNAVAILABLE;
     if (stream == team->stream)
         tutti_team_mail_leave(team); /* or the launch would wait for it */
-    runs_args(team, call, &runs, longest, &args);
+    runs_args(team, call, between, &runs, longest, &args);
     args.notice = notice;
-    args.blocks = runs_blocks(team, call, &runs, longest);
+    args.blocks = runs_blocks(between, call, &runs, longest);
     struct tutti_launch launch = {.kernel = runs.kernel,
                                   .type = TUTTI_MOVES_TYPE,
                                   .op = TUTTI_MOVES_OP,
@@ -125,6 +140,12 @@ static int runs_launch(struct tutti_team *team, const struct tutti_call *call, s
                                   .flow = &args};
     const int status = notice ? tutti_launch_cached(team, &launch) : team->device->launch.kernel(stream, &launch);
     return status == TUTTI_OK ? status : tutti_team_break(team, status);
+}
+
+static int runs_launch(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                       uint32_t notice, tutti_runs_shape *shape)
+{
+    return runs_launch_between(team, call, &(const struct runs_between){team->size, team->rank}, stream, notice, shape);
 }
 
 int tutti_runs_barrier(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
@@ -140,7 +161,7 @@ int tutti_runs_barrier(struct tutti_team *team, const struct tutti_call *call, s
     struct tutti_flow_args args;
     if (stream == team->stream)
         tutti_team_mail_leave(team); /* or the launch would wait for it */
-    runs_args(team, &empty, &runs, 0, &args);
+    runs_args(team, &empty, &(const struct runs_between){team->size, team->rank}, &runs, 0, &args);
     args.shape = TUTTI_SHAPE_NOTHING;
     args.notice = notice;
     args.blocks = 1;
@@ -162,8 +183,63 @@ int tutti_runs_put(struct tutti_team *team, const struct tutti_call *call, struc
     return runs_launch(team, call, stream, 0, shape);
 }
 
+static int runs_copy(const struct tutti_team *team, const struct tutti_packing_copy *copies, unsigned n)
+{
+    int status = TUTTI_OK;
+    for (unsigned i = 0; i < n && status == TUTTI_OK; i++)
+        status = team->device->memory.copy_now(copies[i].to, copies[i].from, copies[i].bytes);
+    return status;
+}
+
+static int runs_pack(struct tutti_team *team, const struct tutti_pack_job *jobs, unsigned n)
+{
+    return n > 0 ? tutti_pack_enqueue(team->stream, team->gpu, jobs, n) : TUTTI_OK;
+}
+
+/* All launches follow each other in the team's stream. */
+static int runs_run_around(struct tutti_team *team, const struct tutti_call *call, const struct runs_between *between,
+                           const struct tutti_runs_around *around, tutti_runs_shape *shape)
+{
+    tutti_waiting_begin(team);
+    tutti_phase(TUTTI_PHASE_LAUNCH);
+    tutti_flow_number(team);
+    int status = runs_pack(team, around->before, around->befores);
+    if (status == TUTTI_OK)
+        status = runs_launch_between(team, call, between, team->stream, tutti_flow_notice(call), shape);
+    if (status == TUTTI_OK)
+        status = runs_pack(team, around->after, around->afters);
+    status = tutti_flow_finish(team, status);
+    if (status == TUTTI_OK && around->afters > 0) /* waits for this rank's own kernel alone */
+        status = team->device->stream.sync(team->stream);
+    return status == TUTTI_OK ? status : tutti_team_break(team, status);
+}
+
+int tutti_runs_lead(struct tutti_team *team, const struct tutti_call *call, const struct tutti_runs_around *around,
+                    tutti_runs_shape *shape)
+{
+    return runs_run_around(team, call, &(const struct runs_between){team->gpus, team->gpu_index}, around, shape);
+}
+
+/* With blocks that pass through scratch. */
+static int runs_run_packed(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
+{
+    struct tutti_packing x;
+    tutti_packing_of(team, call->move, &x);
+    tutti_team_mail_leave(team); /* or the launches would wait for it */
+    const struct tutti_runs_around around = {x.pack, x.unpack, x.packs, x.unpacks};
+    int status = runs_copy(team, x.in, x.ins);
+    if (status != TUTTI_OK)
+        return tutti_team_break(team, status); /* peers would wait for this rank's kernel */
+    status = runs_run_around(team, call, &(const struct runs_between){team->size, team->rank}, &around, shape);
+    if (status == TUTTI_OK && (status = runs_copy(team, x.out, x.outs)) != TUTTI_OK)
+        status = tutti_team_break(team, status);
+    return status;
+}
+
 int tutti_runs_run(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
 {
+    if (call->move && call->move->runs.packed)
+        return runs_run_packed(team, call, shape);
     tutti_waiting_begin(team);
     tutti_phase(TUTTI_PHASE_LAUNCH);
     tutti_flow_number(team);

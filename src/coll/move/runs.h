@@ -47,13 +47,25 @@ uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_mo
 /* Local. Prepares the kernels, as tutti_prepare() does. */
 int tutti_runs_prepare(const struct tutti_team *team);
 
-/* The columns of a row that consists of its name_shape(). */
+/* Packing launches before and after the kernel. */
+struct tutti_runs_around {
+    const struct tutti_pack_job *before, *after;
+    unsigned befores, afters;
+};
+/* Collective over the leaders of an open team whose ranks share GPUs: tutti_runs_run() of runs by GPU, between these
+ * launches. */
+int tutti_runs_lead(struct tutti_team *team, const struct tutti_call *call, const struct tutti_runs_around *around,
+                    tutti_runs_shape *shape);
+
+/* The columns of a row that consists of its name_shape(). The file includes coll/move/lead.h. */
 #define TUTTI_RUNS_ROW(name)                                                                                           \
     static int name##_can(const struct tutti_team *team, const struct tutti_call *call)                                \
     {                                                                                                                  \
-        return tutti_runs_can(team, call, name##_shape);                                                               \
+        return tutti_lead_is(team, call) ? tutti_lead_can(team, call, name##_shape)                                    \
+                                         : tutti_runs_can(team, call, name##_shape);                                   \
     }                                                                                                                  \
-    TUTTI_FLOW_RUN(name, tutti_runs_run(team, call, name##_shape))                                                     \
+    TUTTI_FLOW_RUN(name, tutti_lead_is(team, call) ? tutti_lead_run(team, call, fits, name##_shape)                    \
+                                                   : tutti_runs_run(team, call, name##_shape))                         \
     static int name##_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)     \
     {                                                                                                                  \
         return tutti_runs_put(team, call, stream, name##_shape);                                                       \

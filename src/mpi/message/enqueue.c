@@ -25,9 +25,11 @@ struct args {
     MPI_Comm comm;
 };
 
-/* Elements with gaps, and memory for the packed message; scratch NULL: the message is one run of bytes. */
+/* Elements with gaps, or a run in memory of the host, and memory for the packed message; scratch NULL: the message is
+ * one run of bytes that kernels reach. */
 struct packed {
     struct tutti_elements elements;
+    int host; /* 1: a run to be sent from memory of the host */
     struct tutti_lanes_scratch *scratch;
     void *memory;
     size_t bytes;
@@ -145,6 +147,16 @@ static int is_reached(const struct tutti_comm *comm, struct tutti_elements *elem
     return tutti_places_reached(places) && (gpu < 0 || places->gpu < 0 || places->gpu == gpu);
 }
 
+/* A receive would have to wait on the host for its message. */
+static int is_sent_from_host(const struct args *args, const struct tutti_elements *elements)
+{
+    struct tutti_memory memory;
+    if (!args->send || !elements->whole || !elements->buffer)
+        return 0;
+    tutti_door.device->memory.classify(tutti_elements_run(elements), &memory);
+    return memory.kind == TUTTI_MEMORY_HOST;
+}
+
 /* The buffer as elements, and where they are one run of bytes as that. Returns the error, or NULL. */
 static const char *read_buffer(const struct args *args, const struct tutti_comm *comm,
                                struct tutti_lane_message *message, struct packed *packed, int *code)
@@ -170,7 +182,8 @@ static const char *read_buffer(const struct args *args, const struct tutti_comm 
     if (packed->elements.whole)
         message->buffer = (char *)args->buffer + layout->true_lower;
     *code = MPI_ERR_BUFFER;
-    return is_reached(comm, &packed->elements)
+    packed->host = is_sent_from_host(args, &packed->elements);
+    return packed->host || is_reached(comm, &packed->elements)
                ? NULL
                : "the buffer is not memory that kernels of the stream's GPU reach (device, managed or pinned)";
 }
@@ -183,19 +196,20 @@ static int move_packed(const struct tutti_comm *comm, enum tutti_direction direc
     return tutti_pack_enqueue(comm->stream->stream, comm->team->gpu, &job, 1);
 }
 
-/* Elements with gaps: gives the message memory of its own. A receive keeps there what the buffer holds, since a shorter
- * message leaves the rest as it is. */
+/* Elements with gaps, or of the host: gives the message memory of its own. A receive keeps there what the buffer holds,
+ * since a shorter message leaves the rest as it is. */
 static int pack(const struct tutti_comm *comm, struct tutti_lane_message *message, struct packed *packed,
                 const char **why)
 {
-    if (message->bytes == 0 || packed->elements.whole)
+    if (message->bytes == 0 || (packed->elements.whole && !packed->host))
         return TUTTI_OK;
-    *why = "elements with gaps in a capture: make such a call once before, with as many elements";
+    *why = "elements with gaps, or in memory of the host, in a capture: make such a call once before, with as many "
+           "elements";
     int status =
         tutti_lanes_scratch_take(comm->lanes, comm->stream->stream, packed->bytes, &packed->scratch, &packed->memory);
-    if (status == TUTTI_OK)
-        status = tutti_lanes_hold_plan(comm->lanes, packed->elements.plan);
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK && packed->host)
+        status = tutti_door.device->stream.copy(comm->stream->stream, packed->memory, message->buffer, packed->bytes);
+    else if (status == TUTTI_OK && (status = tutti_lanes_hold_plan(comm->lanes, packed->elements.plan)) == TUTTI_OK)
         status = move_packed(comm, TUTTI_PACK, packed);
     message->buffer = packed->memory;
     return status;
@@ -234,7 +248,11 @@ static int put(const struct args *args, struct tutti_comm *comm, struct tutti_la
     if (status != TUTTI_OK || !started)
         tutti_lanes_scratch_give(packed->scratch);
     if (status == TUTTI_OK) {
-        tutti_count_made(args->name, packed->scratch ? "lanes, packed" : "lanes", message->bytes);
+        tutti_count_made(args->name,
+                         packed->host      ? "lanes, from memory of the host"
+                         : packed->scratch ? "lanes, packed"
+                                           : "lanes",
+                         message->bytes);
         return MPI_SUCCESS;
     }
     return status == TUTTI_ERR_UNAVAILABLE ? refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, why)

@@ -44,6 +44,7 @@ struct tutti_mpix_request {
     /* Of the queues. */
     struct tutti_mpix_queue *queue;     /* that started it last; NULL: none, or it is freed */
     int active, op;                     /* active: started, and no wait is in the stream */
+    int watched;                        /* 1: that queue gives up when the peer dies */
     struct tutti_mpix_request *started; /* the next one that the queue has to wait for */
 };
 

@@ -9,6 +9,7 @@
 #include "mpi/queue/queue_own.h"
 #include "mpi/real/errors.h"
 #include "progress/engine.h"
+#include "team/watcher.h"
 
 struct tutti_mpix_queue *tutti_queues;
 struct tutti_mpix_request *tutti_queue_requests;
@@ -230,6 +231,9 @@ static int queue_start(struct tutti_mpix_queue *queue, int count, struct tutti_m
     for (int i = 0; i < n && status == TUTTI_OK; i++) {
         work->of[i]->active = 1;
         work->of[i]->op = work->ops[i];
+        if (!work->of[i]->watched || work->of[i]->queue != queue)
+            tutti_watcher_expect(queue->team, work->of[i]->node_peer);
+        work->of[i]->watched = 1;
         work->of[i]->queue = queue;
         work->of[i]->started = NULL;
         *queue->end = work->of[i];

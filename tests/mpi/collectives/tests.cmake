@@ -15,6 +15,17 @@ tutti_mpi_test(mpi-moves-open-packets PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH
 program(moves_spared)
 tutti_mpi_test(mpi-moves-spared PROGRAM mpi-moves_spared RANKS 3 RANKS_MPICH 2
                ENV ${stats} "TUTTI_RULES=bcast:*@ll,*@fetch allgather:*@ll,*@fetch alltoall:*@ll,*@fetch" TIMEOUT 45)
+# Ranks that share GPUs.
+program(moves_leaders)
+foreach(row ll ll128 pipeline)
+  set(by "*@${row} *@fetch")
+  set(by_row ${stats} TUTTI_LINES=1 TUTTI_CHANNEL_MB=4 TUTTI_TEST_ROW=${row}
+             "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by}")
+  tutti_mpi_test(mpi-moves-leaders-${row}-1 PROGRAM mpi-moves_leaders RANKS 3 RANKS_MPICH 2 ENV ${by_row} TUTTI_HOST_GPUS=1
+                 TIMEOUT 45)
+  tutti_mpi_test(mpi-moves-leaders-${row}-2 PROGRAM mpi-moves_leaders RANKS 4 MPIS openmpi ENV ${by_row} TUTTI_HOST_GPUS=2
+                 TIMEOUT 45)
+endforeach()
 program(topologies EVERYWHERE)
 tutti_mpi_test(mpi-topologies PROGRAM mpi-topologies RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" EVERYWHERE)
 tutti_mpi_test(mpi-topologies-4 PROGRAM mpi-topologies RANKS 4 ARGS 3 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" MPIS openmpi mpich5)

@@ -3,6 +3,7 @@
  *   stream_failure kill     the last rank kills itself while the others' calls wait for it
  *   stream_failure graph    the same, and the calls are replays of a graph (CUDA)
  *   stream_failure launch   the last rank's launch fails; the others' do not
+ *   stream_failure queue    the last rank kills itself while matched receives of the others' queues wait for it
  *   stream_failure stopped  the last rank is stopped for three seconds: every result is right
  *
  * All but the last are for stream_failure.sh, which reads what is said.
@@ -200,6 +201,45 @@ static void killed(void)
     _exit(missing != 0);
 }
 
+/* Each rank that goes on has matched a receive from the last rank, and starts it after that rank has died. */
+static void queue_killed(void)
+{
+    MPIX_Queue queue;
+    MPIX_Request receive[2];
+    handle_errors();
+    if (kit_rank % 2 == 0) {
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    }
+    CHECK(MPIX_Queue_init(&queue, MPIX_QUEUE_GPU_MEM_OPS, &stream) == MPI_SUCCESS, "a queue");
+    for (int r = 0; r < kit_size - 1; r++) {
+        const int sends = is_victim();
+        if (!sends && r != kit_rank)
+            continue;
+        CHECK((sends ? MPIX_Send_init(in, COUNT, MPI_INT, r, 0, MPI_COMM_WORLD, MPI_INFO_NULL, receive)
+                     : MPIX_Recv_init(out, COUNT, MPI_INT, kit_size - 1, 0, MPI_COMM_WORLD, MPI_INFO_NULL, receive)) ==
+                      MPI_SUCCESS &&
+                  MPIX_Match(receive, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+              "a match");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (is_victim())
+        victim_dies();
+    double event = seconds() + VICTIM_MS * 1e-3, ends = event + ALL_SECONDS;
+    enter("putting a start into the stream", event + KERNELS_SECONDS);
+    CHECK(MPIX_Enqueue_startall(queue, 1, receive) == MPI_SUCCESS && MPIX_Enqueue_waitall(queue) == MPI_SUCCESS,
+          "a start before the other rank dies");
+    enter("a stream that waits for the rank that died", event + KERNELS_SECONDS);
+    (void)tutti_stream_sync(stream);
+    fprintf(stderr, "survivor %d: kernels left after %.1f s\n", kit_rank, seconds() - event);
+    MUST_FAIL("MPIX_Queue_wait", MPIX_Queue_wait(queue));
+    MUST_FAIL("MPIX_Enqueue_startall", MPIX_Enqueue_startall(queue, 1, receive));
+    enter("the end", ends);
+    if (missing == 0)
+        fprintf(stderr, "survivor %d told\n", kit_rank);
+    _exit(missing != 0);
+}
+
 /* As cuda.h has them. */
 static struct {
     int (*BeginCapture)(void *stream, int mode);
@@ -348,6 +388,8 @@ int main(int argc, char **argv)
     open_all();
     if (strcmp(mode, "kill") == 0)
         killed();
+    else if (strcmp(mode, "queue") == 0)
+        queue_killed();
     else if (strcmp(mode, "graph") == 0)
         graph();
     else if (strcmp(mode, "launch") == 0)

@@ -81,13 +81,16 @@ static void sizes(void)
         put_contents(out, 100 * (unsigned)kit_rank + i, n);
         put_contents(in, 7, n + 8);
         const int tag = i % 2 ? 7 : 8;
+        unsigned char *const host = malloc(n + 1); /* sends of memory of the host, too */
+        contents(100 * (unsigned)kit_rank + i, host, n);
         const int first = kit_size % 2 == 0 ? kit_rank % 2 == 0 : kit_rank > 0; /* somebody sends, somebody receives */
         if (first)
-            FINE(MPIX_Send_enqueue(out, (int)n, MPI_BYTE, to, tag, m.comm));
+            FINE(MPIX_Send_enqueue(i % 3 == 2 ? (char *)host : out, (int)n, MPI_BYTE, to, tag, m.comm));
         FINE(MPIX_Recv_enqueue(in, (int)n + 4, MPI_BYTE, from, tag, m.comm, MPI_STATUS_IGNORE));
         if (!first)
-            FINE(MPIX_Send_enqueue_c(out, (MPI_Count)n, MPI_BYTE, to, tag, m.comm));
+            FINE(MPIX_Send_enqueue_c(i % 3 == 0 ? (char *)host : out, (MPI_Count)n, MPI_BYTE, to, tag, m.comm));
         sync_stream();
+        free(host);
         check_contents(in, 100 * (unsigned)from + i, n, "sizes");
         unsigned char *want = malloc(n + 8), behind[8];
         contents(7, want, n + 8);
@@ -331,7 +334,7 @@ static void errors(void)
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, kit_size, 0, m.comm), MPI_ERR_RANK), "a rank");
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, 0, -5, m.comm), MPI_ERR_TAG), "a tag");
     CHECK(is(MPIX_Send_enqueue(m.memory, -1, MPI_INT, 0, 0, m.comm), MPI_ERR_COUNT), "a count");
-    CHECK(is(MPIX_Send_enqueue(host, 4, MPI_INT, 0, 0, m.comm), MPI_ERR_BUFFER), "host memory");
+    CHECK(is(MPIX_Recv_enqueue(host, 4, MPI_INT, 0, 0, m.comm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER), "host memory");
     CHECK(is(MPIX_Recv_enqueue(m.memory, 1, MPI_INT, 0, 0, m.comm, &status), MPI_ERR_ARG), "a status");
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_COMM), "no stream");
     MPI_Type_vector(3, 1, 2, MPI_INT, &gaps);

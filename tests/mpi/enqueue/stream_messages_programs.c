@@ -120,7 +120,8 @@ static void fill(unsigned content, unsigned char *out, size_t bytes)
         out[i] = (unsigned char)(content + i * 7 + (i >> 7));
 }
 
-static void run(struct messages *m, const struct program *p, unsigned *sums)
+/* host: the senders' memory once more, in memory of the host. Some new messages are sent from there. */
+static void run(struct messages *m, const struct program *p, const unsigned char *host, unsigned *sums)
 {
     MPI_Request open[ACTIONS];
     int n = 0;
@@ -128,7 +129,9 @@ static void run(struct messages *m, const struct program *p, unsigned *sums)
     for (int i = 0; i < p->actions; i++) {
         const struct action *action = &p->action[i];
         const struct message *one = &p->message[action->message];
-        const char *out = one->forwards < 0 ? m->memory + one->out : in + p->message[one->forwards].in;
+        const char *out = one->forwards >= 0      ? in + p->message[one->forwards].in
+                          : one->content % 4 == 0 ? (const char *)host + one->out
+                                                  : m->memory + one->out;
         const int bytes = (int)one->bytes;
         if (action->kind == SENDS && one->started[0])
             FINE(MPIX_Isend_enqueue(out, bytes, MPI_BYTE, one->to, one->tag, m->comm, &open[n++]));
@@ -196,7 +199,7 @@ void messages_programs(struct messages *m, long programs)
         CHECK(tutti_copy(m->memory, host, MESSAGES_MOST) == 0 && tutti_copy(sums, ones, sizeof ones) == 0 &&
                   tutti_copy(m->memory + MESSAGES_MOST, got, MESSAGES_MOST) == 0,
               "copies");
-        run(m, &p, sums);
+        run(m, &p, host, sums);
         CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
         CHECK(tutti_copy(got, m->memory + MESSAGES_MOST, MESSAGES_MOST) == 0, "a copy");
         wrong += !CHECK(check(&p, got, host), "program %ld: a byte is wrong", number);

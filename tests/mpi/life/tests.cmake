@@ -98,7 +98,7 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
          $<TARGET_FILE:mpi-watch.${mpi}> finalize)
   driver(mpi-killed-messages ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_messages.${mpi}>)
-  foreach(mode kill launch)
+  foreach(mode kill queue launch)
     if(mode STREQUAL "launch" OR mpi STREQUAL "openmpi") # Hydra may end all when one is killed
       driver(mpi-stream-${mode} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/enqueue/stream_failure.sh ${mode} 3 ${run} ${survive_${mpi}} -n 3
              ${preloaded} -- $<TARGET_FILE:mpi-stream_failure.${mpi}>)

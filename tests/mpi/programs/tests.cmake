@@ -40,6 +40,9 @@ set(by "0-100@ll 0-4k@ll128 *@pipeline *@fetch")
 set(packets TUTTI_LINES=1 TUTTI_CHANNEL_MB=2
             "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
 programs(moved-packets ${moved},${around},dup,split,icoll,blocking 52 30 ${packets})
+programs(moved-packets-shared ${moved},${around},dup,split,icoll,blocking 26 30 ${packets} TUTTI_HOST_GPUS=1)
+tutti_mpi_test(mpi-programs-moved-packets-leaders PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
+               ENV TUTTI_TEST_KINDS=${moved},${reduced},device,dup,split,icoll,blocking TUTTI_HOST_GPUS=2 ${packets} LABELS programs)
 programs(neighbours-packets ${neighbours},device,large,vector,types,dup,blocking 21 30 ${packets})
 programs(together-packets ${together} 26 30 ${packets})
 # All ranks on device memory, so that the ranks move the data themselves.

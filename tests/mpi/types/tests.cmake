@@ -33,13 +33,23 @@ tutti_mpi_test(mpi-types-collectives-moved PROGRAM mpi-types_collectives RANKS 3
                ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 45)
 tutti_mpi_test(mpi-types-collectives-packed PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 150 ARGS device
                ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 45)
-# By kernels of packets where blocks are runs of bytes, fetched where not.
+# By each row.
 foreach(row copies ll ll128 pipeline engines)
   set(by "*@${row} *@fetch")
   tutti_mpi_test(mpi-types-collectives-${row} PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 150 ARGS device
                  ENV ${stats} TUTTI_LINES=1 TUTTI_CHANNEL_MB=4 TUTTI_TEST_ROW=${row}
                      "TUTTI_RULES=message:*@direct bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}"
                  TIMEOUT 45)
+endforeach()
+# These rows pack what is not a run of bytes, and copy what is in host memory on one side of a rank.
+foreach(row ll ll128 pipeline)
+  set(by "*@${row} *@fetch")
+  set(by_row ${stats} TUTTI_LINES=1 TUTTI_CHANNEL_MB=4 TUTTI_TEST_ROW=${row}
+             "TUTTI_RULES=message:*@direct bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+  tutti_mpi_test(mpi-types-collectives-gaps-${row} PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 150 ARGS device
+                 ENV ${by_row} TUTTI_TEST_ALL_BY_ROW=1 TIMEOUT 45)
+  tutti_mpi_test(mpi-types-collectives-sides-${row} PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 150 ARGS sides
+                 ENV ${by_row} TIMEOUT 45)
 endforeach()
 tutti_mpi_test(mpi-types-collectives-4 PROGRAM mpi-types_collectives RANKS 4 MANY 210 MPIS openmpi TIMEOUT 45)
 type_program(types_aware)

@@ -1,7 +1,7 @@
 /* Collectives of random types: blocking, nonblocking and, where the MPI has them, persistent; in place; with host and
  * device memory mixed over ranks and sides; against the same call of the MPI on copies in host memory. Gaps between and
  * inside blocks stay as they are. Arguments: number of calls; "device": blocking calls on device memory alone, which go
- * past the MPI. */
+ * past the MPI; "sides": blocking calls with device memory on one side of each rank at least. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static struct {
     MPI_Comm comm;
     int n, from[EDGES], to[EDGES];
 } around[2];
-static int intel, device_only;
+static int intel, device_only, sides;
 
 struct shape {
     enum call call;
@@ -246,6 +246,8 @@ static void call_once(uint64_t *state, enum call call, enum form form)
     int kinds = (int)random_mix(s.seed + 99 + (uint64_t)kit_rank), to_host = kinds & 1, from_host = kinds >> 1 & 1;
     if (device_only)
         to_host = from_host = KIT_DEVICE;
+    if (sides && to_host != KIT_DEVICE && from_host != KIT_DEVICE)
+        *(kinds >> 2 & 1 ? &to_host : &from_host) = KIT_DEVICE;
     fill(send_copy, s.span_out, s.seed + (uint64_t)kit_rank);
     fill(receive_copy, s.span_in, s.seed * 3 + (uint64_t)kit_rank);
     size_t off = (size_t)(kinds >> 4 & 15), to = (size_t)(kinds >> 8 & 15);
@@ -310,7 +312,8 @@ int main(int argc, char **argv)
     MPI_Get_library_version(library, &length);
     intel = strstr(library, "Intel") != NULL;
     device_only = argc > 2 && strcmp(argv[2], "device") == 0;
-    int forms = device_only ? NONBLOCKING : persistent_there() ? FORMS : PERSISTENT;
+    sides = argc > 2 && strcmp(argv[2], "sides") == 0;
+    int forms = device_only || sides ? NONBLOCKING : persistent_there() ? FORMS : PERSISTENT;
     open_topologies();
     for (int kind = 0; kind < 2; kind++) {
         kit_open(&in[kind], (enum kit_kind)kind, ROOM);
@@ -332,12 +335,16 @@ int main(int argc, char **argv)
     const char *const row = getenv("TUTTI_TEST_ROW");
     uint64_t in_channels = 0;
     /* On a ring of two both neighbours are one rank. */
-    for (int call = 0; device_only && call < CALLS; call++) {
+    for (int call = 0; (device_only || sides) && call < CALLS; call++) {
         char name[64];
         snprintf(name, sizeof name, "MPI_%s", names[call]);
-        CHECK(kit_plain || kit_counted(name, "fetched from each other") + by_kernels(name) > 0,
+        CHECK(kit_plain || sides || kit_counted(name, "fetched from each other") + by_kernels(name) > 0,
               "%s never went past the MPI", name);
         in_channels += by_kernels(name);
+        /* Types with gaps too. */
+        CHECK(kit_plain || !getenv("TUTTI_TEST_ALL_BY_ROW") || call > ALLTOALL ||
+                  kit_counted(name, "fetched from each other") == 0,
+              "%s was fetched, not made by %s", name, row ? row : "a row");
     }
     CHECK(kit_plain || !row || in_channels > 0, "nothing went by %s", row);
     return kit_end("types_collectives");

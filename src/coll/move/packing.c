@@ -1,0 +1,185 @@
+#include "coll/move/packing.h"
+
+#include "coll/move/moves.h"
+#include "coll/state.h"
+#include "core/status.h"
+
+enum {
+    PACKING_ALIGN = 256,    /* of each run in the scratch */
+    PACKING_MOST = 32 << 20 /* bytes of scratch: larger calls are fetched */
+};
+
+/* Room of so many bytes in the scratch. */
+static char *packing_take(struct tutti_packing *x, uint64_t bytes)
+{
+    char *at = x->scratch + x->used;
+    x->used += (bytes + PACKING_ALIGN - 1) / PACKING_ALIGN * PACKING_ALIGN;
+    return at;
+}
+
+static void packing_pack(struct tutti_packing *x, const struct tutti_elements *elements, void *to)
+{
+    x->pack[x->packs++] = tutti_elements_job(TUTTI_PACK, elements, 0, tutti_packing_bytes(elements), to);
+}
+
+static void packing_unpack(struct tutti_packing *x, const struct tutti_elements *elements, void *from)
+{
+    x->unpack[x->unpacks++] = tutti_elements_job(TUTTI_UNPACK, elements, 0, tutti_packing_bytes(elements), from);
+}
+
+static int packing_same(const struct tutti_elements *a, const struct tutti_elements *b)
+{
+    return a->plan == b->plan && a->count == b->count && a->buffer == b->buffer;
+}
+
+const void *tutti_packing_sent(struct tutti_packing *x, const struct tutti_elements *elements)
+{
+    if (!x->last || !packing_same(x->last, elements)) {
+        char *room = packing_take(x, tutti_packing_bytes(elements));
+        packing_pack(x, elements, room);
+        x->last = elements;
+        x->last_run = room;
+    }
+    return x->last_run;
+}
+
+void *tutti_packing_received(struct tutti_packing *x, const struct tutti_elements *elements)
+{
+    char *room = packing_take(x, tutti_packing_bytes(elements));
+    packing_unpack(x, elements, room);
+    return room;
+}
+
+void tutti_packing_own(struct tutti_packing *x, const struct tutti_elements *from, const struct tutti_elements *to,
+                       int relayout)
+{
+    const uint64_t bytes = tutti_packing_bytes(from);
+    if (from->whole) {
+        packing_unpack(x, to, tutti_elements_run(from));
+    } else if (to->whole) {
+        packing_pack(x, from, tutti_elements_run(to));
+    } else if (relayout) {
+        x->pack[x->packs++] = (struct tutti_pack_job){.direction = TUTTI_RELAYOUT,
+                                                      .plan = from->plan,
+                                                      .count = (uint64_t)from->count,
+                                                      .memory = from->buffer,
+                                                      .to_plan = to->plan,
+                                                      .to_count = (uint64_t)to->count,
+                                                      .to = to->buffer,
+                                                      .bytes = bytes};
+    } else {
+        char *packed = packing_take(x, bytes);
+        packing_pack(x, from, packed);
+        packing_unpack(x, to, packed);
+    }
+}
+
+/* ---- the blocks of a blocking call ---- */
+
+static void packing_copy(struct tutti_packing_copy copies[], unsigned *n, void *to, const void *from, uint64_t bytes)
+{
+    copies[(*n)++] = (struct tutti_packing_copy){.to = to, .from = from, .bytes = bytes};
+}
+
+/* A run of the block in memory of the GPU, for the kernel to read. */
+static const void *packing_source(struct tutti_packing *x, const struct tutti_move_block *block)
+{
+    const struct tutti_elements *elements = &block->elements;
+    if (!block->host)
+        return elements->whole ? tutti_elements_run(elements) : tutti_packing_sent(x, elements);
+    if (!x->last || !packing_same(x->last, elements)) {
+        char *room = packing_take(x, block->bytes);
+        packing_copy(x->in, &x->ins, room, tutti_elements_run(elements), block->bytes);
+        x->last = elements;
+        x->last_run = room;
+    }
+    return x->last_run;
+}
+
+/* Likewise for the kernel to store into. */
+static void *packing_target(struct tutti_packing *x, const struct tutti_move_block *block)
+{
+    const struct tutti_elements *elements = &block->elements;
+    if (!block->host)
+        return elements->whole ? tutti_elements_run(elements) : tutti_packing_received(x, elements);
+    char *room = packing_take(x, block->bytes);
+    packing_copy(x->out, &x->outs, tutti_elements_run(elements), room, block->bytes);
+    return room;
+}
+
+/* What this rank sends to itself, unless the kernel can copy it. */
+static int packing_own_block(struct tutti_packing *x, const struct tutti_move_block *from,
+                             const struct tutti_move_block *to)
+{
+    if (!from->host && !to->host) {
+        if (from->elements.whole && to->elements.whole)
+            return 0;
+        tutti_packing_own(x, &from->elements, &to->elements, 0);
+    } else if (from->elements.whole && to->elements.whole) {
+        packing_copy(x->in, &x->ins, tutti_elements_run(&to->elements), tutti_elements_run(&from->elements),
+                     from->bytes);
+    } else if (from->host) {
+        char *room = packing_take(x, from->bytes);
+        packing_copy(x->in, &x->ins, room, tutti_elements_run(&from->elements), from->bytes);
+        packing_unpack(x, &to->elements, room);
+    } else {
+        char *room = packing_take(x, from->bytes);
+        packing_pack(x, &from->elements, room);
+        packing_copy(x->out, &x->outs, tutti_elements_run(&to->elements), room, from->bytes);
+    }
+    return 1;
+}
+
+static const struct tutti_move_block *packing_find(const struct tutti_move_block *blocks, int n, int rank)
+{
+    for (int i = 0; i < n; i++) {
+        if (blocks[i].rank == rank && blocks[i].bytes > 0)
+            return &blocks[i];
+    }
+    return NULL;
+}
+
+static void packing_fill(const struct tutti_team *team, const struct tutti_move *move, struct tutti_packing *x,
+                         struct tutti_move_flow *flow)
+{
+    const struct tutti_move_block *from = packing_find(move->send, move->sends, team->rank),
+                                  *to = packing_find(move->receive, move->receives, team->rank);
+    const int own_done = from && to && packing_own_block(x, from, to);
+    for (int i = 0; i < move->sends; i++) {
+        const struct tutti_move_block *block = &move->send[i];
+        if (block->bytes > 0 && !(own_done && block->rank == team->rank))
+            flow->send[block->rank].at = packing_source(x, block);
+    }
+    for (int i = 0; i < move->receives; i++) {
+        const struct tutti_move_block *block = &move->receive[i];
+        if (block->bytes > 0 && !(own_done && block->rank == team->rank))
+            flow->receive[block->rank].at = packing_target(x, block);
+    }
+    if (own_done)
+        flow->send[team->rank].bytes = flow->receive[team->rank].bytes = 0;
+}
+
+int tutti_packing_prepare(struct tutti_team *team, const struct tutti_move *move)
+{
+    struct tutti_packing x;
+    struct tutti_move_flow flow = move->runs.flow;
+    if (!move->runs.packed)
+        return 1;
+    tutti_packing_begin(&x, NULL);
+    packing_fill(team, move, &x, &flow);
+    if (x.used > PACKING_MOST || tutti_coll_spare(team, team->gpu, x.used) != TUTTI_OK)
+        return TUTTI_NO(TYPE);
+    int status = TUTTI_OK;
+    for (unsigned i = 0; i < x.packs && status == TUTTI_OK; i++)
+        status = tutti_pack_prepare(team->gpu, x.pack[i].plan);
+    for (unsigned i = 0; i < x.unpacks && status == TUTTI_OK; i++)
+        status = tutti_pack_prepare(team->gpu, x.unpack[i].plan);
+    return status == TUTTI_OK || TUTTI_NO(TYPE);
+}
+
+void tutti_packing_of(const struct tutti_team *team, struct tutti_move *move, struct tutti_packing *x)
+{
+    const struct tutti_coll_state *state = tutti_coll_of(team);
+    tutti_packing_begin(x, state->spares > 0 ? state->spare[state->spares - 1] : NULL);
+    packing_fill(team, move, x, &move->runs.flow);
+}
