@@ -1,5 +1,5 @@
 /* Accumulating operations of mapped windows. While a rank updates elements of a target no other rank does, so each
- * element is updated by one operation at a time, whatever their types and operators are. One word of 4 or 8 bytes is
+ * element is updated by one operation at a time, of any types and operators. One word of 4 or 8 bytes is
  * updated by the kernel of atomics, elements without gaps by the kernel of MPI_Reduce_local on the target's memory, all
  * others by the host, in pinned memory. */
 #include <stdlib.h>
