@@ -1,11 +1,11 @@
 /* "Is this MPI GPU-aware?" Programs ask by MPIX_Query_cuda_support and by MPIX_GPU_query_support, also before MPI_Init,
- * and by the keys mpi_memory_alloc_kinds and mpi_assert_memory_alloc_kinds (asserted.c) in a communicator's info (MPI
- * 4.1): with a device that works, what the MPI itself says is not all of it. */
+ * and by the keys mpi_memory_alloc_kinds and mpi_assert_memory_alloc_kinds (mpi/comm/hints.h) in a communicator's info
+ * (MPI 4.1): with a device that works, what the MPI itself says is not all of it. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/settings.h"
-#include "mpi/call/calls.h"
+#include "mpi/comm/hints.h"
 #include "mpi/real/door.h"
 
 /* The kinds of memory that calls take because of Tutti; NULL: none. */
@@ -54,6 +54,6 @@ int tutti_door_MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info)
     snprintf(all, sizeof all, "%s%s%s", has, told ? "" : ",", told ? "" : kinds);
     if (!told)
         tutti_next.MPI_Info_set(*info, key, all);
-    tutti_asserted_tell(comm, *info, all);
+    tutti_comm_hints_add(comm, *info, all);
     return code;
 }

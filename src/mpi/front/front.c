@@ -57,7 +57,7 @@ static void point_table(enum tutti_table where)
 static void (*const passes[])(void) = {
     tutti_calls_supply,            /* makes calls that the MPI lacks of other calls */
     tutti_calls_supply_persistent, /* the same of persistent collectives that move data */
-    tutti_calls_asserted,          /* remembers a hint that the MPI may not know */
+    tutti_calls_comm_info,         /* notes the hints of communicators, which the MPI may forget */
     tutti_calls_complete,          /* fills what is still missing: large counts from plain ones, the others fail */
     tutti_calls_held,              /* receives look among the messages that probes have taken out */
     tutti_calls_progressing,       /* blocking calls that wait for other ranks poll the steps that are open */

@@ -10,8 +10,8 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/bounce/stage.h"
-#include "mpi/call/calls.h"
 #include "mpi/comm/comms.h"
+#include "mpi/comm/hints.h"
 #include "mpi/comm/streams.h"
 #include "mpi/front/front.h"
 #include "mpi/message/endpoints.h"
@@ -278,6 +278,6 @@ void tutti_life_shut(int all, int last)
     tutti_bounce_close(tutti_door.device && tutti_door.device->active());
     tutti_types_close();
     tutti_errors_close();
-    tutti_asserted_close();
+    tutti_comm_hints_close();
     tutti_door.on = 0;
 }
