@@ -69,7 +69,7 @@ static int *position_of(struct narrow *narrow, MPI_Count *position)
     return &narrow->small;
 }
 
-static int end(struct narrow *narrow, int code)
+static int large_end(struct narrow *narrow, int code)
 {
     if (narrow->position && code == MPI_SUCCESS)
         *narrow->position = narrow->small;
@@ -121,7 +121,7 @@ int tutti_lacking(const char *call)
     {                                                                                                                  \
         struct narrow narrow = {.persistent = is_init(#name)};                                                         \
         int code = tutti_next.name arguments;                                                                          \
-        return end(&narrow, code);                                                                                     \
+        return large_end(&narrow, code);                                                                               \
     }
 #include "mpi/real/calls.inc"
 

@@ -60,7 +60,7 @@ static int64_t version_number(void)
 }
 
 /* One real allreduce: is a device possible anywhere, and do versions and settings match. */
-static int agree(void)
+static int life_agree(void)
 {
     enum { DEVICE, VERSION, VERSION_LEAST, SETTINGS, SETTINGS_LEAST, SILENT, WORDS };
     int64_t mine[WORDS], all[WORDS];
@@ -146,7 +146,7 @@ void tutti_life_open(int multiple)
     tutti_next.MPI_Comm_rank(tutti_handles.world, &tutti_door.rank);
     tutti_log_rank(tutti_door.rank);
     tutti_door.device = tutti_device();
-    if (!agree()) {
+    if (!life_agree()) {
         tutti_info("every call is passed on to the MPI");
         return;
     }
