@@ -10,7 +10,7 @@
 
 #include "mpi/call/calls.h"
 #include "mpi/comm/comms.h"
-#include "mpi/message/held.h"
+#include "mpi/message/unexpected.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/hook.h"
 #include "mpi/real/quiet.h"

@@ -15,8 +15,8 @@
 #include "mpi/comm/streams.h"
 #include "mpi/front/front.h"
 #include "mpi/message/endpoints.h"
-#include "mpi/message/held.h"
 #include "mpi/message/rndv.h"
+#include "mpi/message/unexpected.h"
 #include "mpi/queue/queue.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
@@ -171,7 +171,7 @@ void tutti_life_open(int multiple)
     else
         tutti_hook_open();
     tutti_endpoints_open();
-    tutti_landing_open();
+    tutti_short_recv_open();
     tutti_comm_make(tutti_handles.world); /* so that a nonblocking first call waits for no rank */
     hear_of_forks();
     tutti_door.on = 1;
@@ -264,8 +264,8 @@ void tutti_life_shut(int all, int last)
         print_hint();
     tutti_front->close_shmem();
     tutti_front->table(TUTTI_TABLE_MPI);
-    tutti_held_close();
-    tutti_marks_close();
+    tutti_unexpected_close();
+    tutti_stamped_close();
     tutti_queues_close(tutti_door.device && tutti_door.device->active());
     tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
     tutti_comms_close();

@@ -190,7 +190,7 @@ static struct seen one(const struct calls *c, enum way way, struct kit_buffer *b
 }
 
 /* The buffer is shorter than a message of the library's: it receives into memory of its own, and raises the error
- * itself (message/landing.h): once, on the communicator. MPICH 5 returns no error where a handler has returned. */
+ * itself (message/short_recv.h): once, on the communicator. MPICH 5 returns no error where a handler has returned. */
 static int is_fine(const struct seen *want, const struct seen *got, int short_later)
 {
     if (!short_later)
