@@ -1,4 +1,4 @@
-/* Marked requests: their receives differ from those that the program has asked for. Some got messages that a probe
+/* Stamped requests: their receives differ from those that the program has asked for. Some got messages that a probe
  * had taken out: the MPI received them from this process, and the status gets the true source and tag. Some have a
  * buffer of their own (short_recv.h). Some are persistent, and another receive replaces them. The calls on single
  * requests. */
