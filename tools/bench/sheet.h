@@ -14,6 +14,7 @@ struct bench_field {
     const char *title; /* of the column; NULL: it is not shown */
     int width;         /* negative: flush left */
     int text;          /* 1; 0: a whole number */
+    int positive;      /* of a number: 0 is shown as - */
     int own;           /* 1: between the library's times and the ways; 2: behind the ways */
     const char *word;  /* own: of the record */
 };
@@ -30,7 +31,8 @@ struct bench_sheet;
 struct bench_shown {
     const char *title, *key; /* of the column, in JSON */
     double (*of)(const struct bench_sheet *sheet, const struct bench_line *line, int way);
-    int peers; /* 1: the other ways show this one, in place of their median */
+    int peers;                                     /* 1: the other ways show this one, in place of their median */
+    int (*applies)(const struct bench_line *line); /* 0: rows like this one lack it. NULL: none lacks it */
 };
 
 /* Columns of the library's own times. */
@@ -53,6 +55,11 @@ struct bench_columns {
     int (*behind)(const struct bench_sheet *sheet, const struct bench_line *line);
     /* The call's name, for heads and plots; freed by the caller. */
     char *(*title)(void);
+    const char *members; /* what the ranks are called in the head; NULL: ranks */
+    const char *checked; /* when data are validated; NULL: in the timed loop */
+    /* Rows whose first field is alike follow each other, below a head of their own with this text. NULL: all rows have
+     * one head. */
+    const char *(*section)(const struct bench_line *line);
     /* Prints lines of comments below those of the head. */
     void (*about)(const struct bench_sheet *sheet);
     /* Adds numbers of the options to the JSON: key by key, until it returns NULL. */
@@ -65,7 +72,7 @@ struct bench_sheet {
     const char *name; /* of the benchmark */
     struct bench_report report;
     char fact[SHEET_FACTS][32];
-    int has[SHEET_WAYS]; /* 1: a row has it, or a record has announced the way */
+    int has[SHEET_WAYS]; /* 1: a row (of the last section) has it, or a record has announced the way */
     struct bench_line *line;
     int lines, room;
 };
@@ -73,6 +80,8 @@ struct bench_sheet {
 void bench_sheet_record(void *table, char *text);
 /* The best of the other ways of a row, or -1; *ratio is its time divided by the library's. */
 int bench_sheet_best(const struct bench_sheet *sheet, const struct bench_line *line, double *ratio);
+/* 1 if the line has the figure. */
+int bench_sheet_shows(const struct bench_shown *shown, const struct bench_line *line);
 /* A way's time divided by the one that it is compared with. */
 double bench_sheet_ratio(const struct bench_sheet *sheet, const struct bench_line *line, int way);
 int bench_sheet_json(const void *sheet);
