@@ -140,8 +140,8 @@ done < <(find src include tools tests examples cmake scripts bench \( -name '*.[
     -o -name '*.sh' -o -name '*.py' -o -name '*.cmake' \) -print0 2>/dev/null | xargs -0 wc -l)
 
 # The figures of today, not a history of them.
-lines=$(wc -l <docs/performance.md 2>/dev/null || echo 0)
-[ "$lines" -le 200 ] || breach "docs/performance.md has $lines lines: keep the newest figures (at most 200)"
+lines=$([ ! -f docs/performance.md ] || wc -l <docs/performance.md)
+[ "${lines:-0}" -le 200 ] || breach "docs/performance.md has $lines lines: keep the newest figures (at most 200)"
 
 [ $breaches -eq 0 ] && echo "the laws hold"
 [ $breaches -eq 0 ]

@@ -24,9 +24,10 @@ double bench_sheet_ratio(const struct bench_sheet *sheet, const struct bench_lin
     return bench_time_ratio(&line->time[way][0], sheet_base(sheet, line, way));
 }
 
-int bench_sheet_shows(const struct bench_shown *shown, const struct bench_line *line)
+int bench_sheet_shows(const struct bench_columns *columns, const struct bench_shown *shown,
+                      const struct bench_line *line)
 {
-    return !shown->applies || shown->applies(line);
+    return !columns->shows || columns->shows(line, (int)(shown - columns->shown));
 }
 
 int bench_sheet_best(const struct bench_sheet *sheet, const struct bench_line *line, double *ratio)
@@ -109,7 +110,7 @@ static void sheet_print_own(const struct bench_sheet *sheet, const struct bench_
     const struct bench_columns *c = sheet->columns;
     const struct bench_time *own = titles ? NULL : line->time[0];
     for (const struct bench_shown *s = c->shown; s && s->title; s++) {
-        if (!bench_sheet_shows(s, line))
+        if (!bench_sheet_shows(c, s, line))
             continue;
         if (own && own->known)
             printf(" %11.2f", s->of(sheet, line, 0));

@@ -31,8 +31,7 @@ struct bench_sheet;
 struct bench_shown {
     const char *title, *key; /* of the column, in JSON */
     double (*of)(const struct bench_sheet *sheet, const struct bench_line *line, int way);
-    int peers;                                     /* 1: the other ways show this one, in place of their median */
-    int (*applies)(const struct bench_line *line); /* 0: rows like this one lack it. NULL: none lacks it */
+    int peers; /* 1: the other ways show this one, in place of their median */
 };
 
 /* Columns of the library's own times. */
@@ -45,11 +44,13 @@ struct bench_columns {
     int size;                         /* the field of bytes, for plots */
     unsigned times;                   /* mask of SHEET_... */
     const struct bench_shown *shown;  /* the last one has no title; NULL: none */
-    const char *const *parts;         /* names of the second and the third time of a way, in JSON; NULL: one alone */
-    const char *const *facts;         /* words of records about all rows, and their names in JSON; NULL at the end */
-    int best;                         /* 1: the best of the other ways has a column */
-    int went;                         /* width of the text behind a way's time, if it has such a record */
-    int marks;                        /* 1: rows for which `behind` holds are marked */
+    /* 1 if rows like this one have the figure shown[i]. NULL: all rows have all. */
+    int (*shows)(const struct bench_line *line, int i);
+    const char *const *parts; /* names of the second and the third time of a way, in JSON; NULL: one alone */
+    const char *const *facts; /* words of records about all rows, and their names in JSON; NULL at the end */
+    int best;                 /* 1: the best of the other ways has a column */
+    int went;                 /* width of the text behind a way's time, if it has such a record */
+    int marks;                /* 1: rows for which `behind` holds are marked */
     /* The way whose time another one's is compared with; NULL: the first. */
     int (*base)(int way);
     int (*behind)(const struct bench_sheet *sheet, const struct bench_line *line);
@@ -80,8 +81,9 @@ struct bench_sheet {
 void bench_sheet_record(void *table, char *text);
 /* The best of the other ways of a row, or -1; *ratio is its time divided by the library's. */
 int bench_sheet_best(const struct bench_sheet *sheet, const struct bench_line *line, double *ratio);
-/* 1 if the line has the figure. */
-int bench_sheet_shows(const struct bench_shown *shown, const struct bench_line *line);
+/* 1 if the line has the figure, one of columns->shown. */
+int bench_sheet_shows(const struct bench_columns *columns, const struct bench_shown *shown,
+                      const struct bench_line *line);
 /* A way's time divided by the one that it is compared with. */
 double bench_sheet_ratio(const struct bench_sheet *sheet, const struct bench_line *line, int way);
 int bench_sheet_json(const void *sheet);

@@ -37,16 +37,6 @@ enum gas_rate shmem_rate(const struct bench_line *line)
     return rates[shmem_figure(line)];
 }
 
-static int shmem_has_bytes(const struct bench_line *line)
-{
-    return shmem_rate(line) == GAS_RATE_BYTES;
-}
-
-static int shmem_has_requests(const struct bench_line *line)
-{
-    return shmem_rate(line) == GAS_RATE_REQUESTS;
-}
-
 static double shmem_bytes(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
     const double us = line->time[way][0].median;
@@ -81,10 +71,14 @@ static const struct bench_field fields[] = {
     [SHMEM_PES] = {.key = "pes", .title = "PEs", .width = 4},
     [SHMEM_BYTES] = {.key = "bytes", .title = "Bytes", .width = 10},
     {.key = NULL}};
-static const struct bench_shown shown[] = {
-    {.title = "GB/s", .key = "gb_per_s", .of = shmem_bytes, .applies = shmem_has_bytes},
-    {.title = "M/s", .key = "requests_per_us", .of = shmem_requests, .applies = shmem_has_requests},
-    {.title = NULL}};
+static const struct bench_shown shown[] = {{.title = "GB/s", .key = "gb_per_s", .of = shmem_bytes},
+                                           {.title = "M/s", .key = "requests_per_us", .of = shmem_requests},
+                                           {.title = NULL}};
+
+static int shmem_shows(const struct bench_line *line, int i)
+{
+    return shmem_rate(line) == (i == 0 ? GAS_RATE_BYTES : GAS_RATE_REQUESTS);
+}
 
 const struct bench_columns shmem_columns = {
     .ways = shmem_ways,
@@ -93,6 +87,7 @@ const struct bench_columns shmem_columns = {
     .size = SHMEM_BYTES,
     .times = SHEET_MEDIAN | SHEET_MIN | SHEET_MAX,
     .shown = shown,
+    .shows = shmem_shows,
     .title = shmem_title,
     .section = shmem_section,
     .members = "PEs",

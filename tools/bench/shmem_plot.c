@@ -26,7 +26,7 @@ static int series_end(const struct bench_sheet *t, int from)
 static const struct bench_shown *rate_of(const struct bench_line *line)
 {
     const struct bench_shown *s = shmem_columns.shown;
-    while (s->title && !bench_sheet_shows(s, line))
+    while (s->title && !bench_sheet_shows(&shmem_columns, s, line))
         s++;
     return s->title ? s : NULL;
 }

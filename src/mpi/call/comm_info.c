@@ -1,4 +1,5 @@
-/* Calls that set the info of a communicator: Tutti notes the hints in it (mpi/comm/hints.h), which the MPI may forget. */
+/* Calls that set the info of a communicator: Tutti notes the hints in it (mpi/comm/hints.h), which the MPI may forget.
+ */
 #include "mpi/call/calls.h"
 #include "mpi/comm/hints.h"
 #include "mpi/move/mover.h"

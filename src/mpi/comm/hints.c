@@ -55,7 +55,7 @@ void tutti_comm_hints_close(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* NULL: the communicator has none. */
+/* NULL: the communicator has no hints. */
 static struct hints *hints_of(MPI_Comm comm)
 {
     void *value = NULL;
@@ -66,7 +66,7 @@ static struct hints *hints_of(MPI_Comm comm)
     return value;
 }
 
-/* Those of the communicator, made where it has none. NULL without memory. */
+/* Those of the communicator, which are made if it lacks them. NULL without memory. */
 static struct hints *hints_make(MPI_Comm comm)
 {
     struct hints *hints = hints_of(comm);
