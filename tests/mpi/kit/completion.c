@@ -1,5 +1,7 @@
 #include "completion.h"
 
+#include <stddef.h>
+
 #include "real_mpi.h"
 
 const char *const completion_names[COMPLETIONS] = {"MPI_Wait",
