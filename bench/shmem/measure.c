@@ -135,8 +135,8 @@ void gas_say_row(const struct gas_bench *bench, const struct gas_row *row)
                            : row->target < 0                                                    ? "team"
                            : row->target == bench->plan->rank                                   ? "same"
                                                                                                 : "peer";
-    bench_say(bench->plan, "row %zu %s %s %s %u %u %d", row->bytes, figure_names[row->figure], row->name, to,
-              row->blocks, row->threads, row->pes);
+    bench_say(bench->plan, "row %u %u %d %zu %s %s %s", row->blocks, row->threads, row->pes, row->bytes,
+              figure_names[row->figure], row->name, to);
 }
 
 int gas_say_wrong(struct gas_bench *bench, const struct gas_row *row, int way)

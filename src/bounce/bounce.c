@@ -65,7 +65,7 @@ static struct piece **bucket_of(const struct tutti_bounce_kind *kind, int gpu, s
     return &bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> 57];
 }
 
-static void keep(struct piece *piece)
+static void bounce_keep(struct piece *piece)
 {
     struct piece **first = bucket_of(piece->kind, piece->gpu, piece->base.room);
     piece->next = *first;
@@ -93,7 +93,7 @@ static void unkeep(struct piece *piece)
 }
 
 /* One of at least so many bytes, and at most twice as many. */
-static struct piece *find(const struct tutti_bounce_kind *kind, int gpu, size_t room)
+static struct piece *bounce_find(const struct tutti_bounce_kind *kind, int gpu, size_t room)
 {
     for (size_t c = room; c <= 2 * room; c = class_of(c + 1)) {
         struct piece *piece = *bucket_of(kind, gpu, c);
@@ -112,7 +112,7 @@ static int may_share(const struct tutti_bounce_kind *kind, size_t room)
 }
 
 /* Returns how many bytes are no longer held. After a reset of its GPU its memory has gone. */
-static size_t end(struct piece *piece, int alive)
+static size_t bounce_end(struct piece *piece, int alive)
 {
     struct slab *slab = piece->slab;
     void *memory = piece->base.memory;
@@ -141,7 +141,7 @@ static void end_oldest(int alive)
     struct piece *piece = oldest;
     unkeep(piece);
     pthread_mutex_unlock(&lock);
-    const size_t bytes = end(piece, alive);
+    const size_t bytes = bounce_end(piece, alive);
     pthread_mutex_lock(&lock);
     counts.held -= bytes;
 }
@@ -168,7 +168,7 @@ static size_t room_for(size_t bytes)
 
 /* Counts so many bytes more as held, where they may be; the lock is held. What would not fit beside what is taken, or
  * is larger than the limit by itself, does not drive out what is kept. */
-static int reserve(size_t room, int bounded)
+static int bounce_reserve(size_t room, int bounded)
 {
     if (bounded && counts.held - counts.kept + room > limit())
         return 0;
@@ -245,7 +245,7 @@ static struct piece *fill_pieces(struct piece *first, void *memory)
         at += piece->base.room;
         small += (unsigned)may_share(piece->kind, piece->base.room);
         if (piece != first)
-            keep(piece);
+            bounce_keep(piece);
     }
     first->next = NULL;
     pthread_mutex_unlock(&lock);
@@ -271,7 +271,7 @@ static struct piece *make_pieces(const struct tutti_bounce_kind *kind, int gpu, 
     return NULL;
 }
 
-static struct piece *make(const struct tutti_bounce_kind *kind, int gpu, size_t room)
+static struct piece *bounce_make(const struct tutti_bounce_kind *kind, int gpu, size_t room)
 {
     const unsigned n = share(kind, room);
     struct piece *piece = make_pieces(kind, gpu, room, n);
@@ -293,14 +293,14 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
         kind->look();
     pthread_mutex_lock(&lock);
     counts.takes++;
-    struct piece *piece = find(kind, gpu, room);
+    struct piece *piece = bounce_find(kind, gpu, room);
     if (piece)
         unkeep(piece);
     else
-        may = reserve(room, kind->bounded);
+        may = bounce_reserve(room, kind->bounded);
     pthread_mutex_unlock(&lock);
     if (!piece && may)
-        piece = make(kind, gpu, room);
+        piece = bounce_make(kind, gpu, room);
     return piece ? &piece->base : NULL;
 }
 
@@ -314,13 +314,13 @@ void tutti_bounce_give(struct tutti_bounce *bounce)
     pthread_mutex_lock(&lock);
     const int keeps = counts.held <= limit() && piece->life == tutti_gpu_life(piece->gpu);
     if (keeps)
-        keep(piece);
+        bounce_keep(piece);
     while (pieces > KEPT_MOST)
         end_oldest(1);
     pthread_mutex_unlock(&lock);
     if (keeps)
         return;
-    const size_t ended = end(piece, 1);
+    const size_t ended = bounce_end(piece, 1);
     pthread_mutex_lock(&lock);
     counts.held -= ended;
     pthread_mutex_unlock(&lock);

@@ -19,7 +19,7 @@ void tutti_counters_start(void)
     tutti_counting = tutti_settings()->stats;
 }
 
-static int find(struct tutti_counter *table, int n, int room, const char *text)
+static int counters_find(struct tutti_counter *table, int n, int room, const char *text)
 {
     for (int i = 0; i < n; i++) {
         if (strcmp(table[i].text, text) == 0)
@@ -48,7 +48,7 @@ void tutti_count_slow(const char *call, enum tutti_outcome outcome, const char *
     snprintf(text, sizeof text, "%s|%s|%s%s%s", call, tutti_outcome_name(outcome), why ? why : "", how ? ", " : "",
              how ? how : "");
     pthread_mutex_lock(&lock);
-    int i = find(rows, used, ROWS, text);
+    int i = counters_find(rows, used, ROWS, text);
     if (i >= 0) {
         rows[i].outcome = outcome;
         rows[i].count++;
@@ -71,7 +71,7 @@ int tutti_counters_read(struct tutti_counter *out, int room)
 int tutti_counters_merge(struct tutti_counter *into, int n, int room, const struct tutti_counter *from, int more)
 {
     for (int j = 0; j < more; j++) {
-        int i = find(into, n, room, from[j].text);
+        int i = counters_find(into, n, room, from[j].text);
         if (i < 0)
             break;
         into[i].outcome = from[j].outcome;

@@ -47,7 +47,7 @@ static void report(void)
         tutti_warn("where the time of %llu blocking reductions went, us each: %s", (unsigned long long)calls, text);
 }
 
-static int settle(void)
+static int phases_settle(void)
 {
     const struct tutti_settings *settings = tutti_settings();
     int unknown = -1;
@@ -88,7 +88,7 @@ static void add_until(uint64_t now)
 
 void tutti_phase_begin_slow(const char *call)
 {
-    if ((tutti_phases_on < 0 && !settle()) || mine.depth++ > 0)
+    if ((tutti_phases_on < 0 && !phases_settle()) || mine.depth++ > 0)
         return;
     range_push(call);
     range_push(rows[TUTTI_PHASE_ARRIVAL].name);
@@ -125,7 +125,7 @@ void tutti_phase_end_slow(void)
 
 void tutti_phases_switch(int on)
 {
-    int was = tutti_phases_on < 0 ? settle() : tutti_phases_on;
+    int was = tutti_phases_on < 0 ? phases_settle() : tutti_phases_on;
     tutti_phases_on = on ? was | RECORDING : was & ~RECORDING;
 }
 

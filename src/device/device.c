@@ -56,7 +56,7 @@ static const struct tutti_device *by_name(const char *name)
     return NULL;
 }
 
-static void choose(void)
+static void device_choose(void)
 {
     switch (tutti_settings()->device) {
     case TUTTI_SET_DEVICE_NONE:
@@ -82,7 +82,7 @@ static void choose(void)
 
 const struct tutti_device *tutti_device(void)
 {
-    pthread_once(&once, choose);
+    pthread_once(&once, device_choose);
     return chosen;
 }
 

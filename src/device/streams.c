@@ -24,7 +24,7 @@ static int can(const struct tutti_device *device)
     return 0;
 }
 
-static int make(const struct tutti_device *device, struct entry *entry)
+static int streams_make(const struct tutti_device *device, struct entry *entry)
 {
     int gpu = -1, status = device->gpu.meet ? device->gpu.meet(&gpu) : device->gpu.current(&gpu);
     if (status == TUTTI_OK)
@@ -53,7 +53,7 @@ int tutti_stream_create(void **stream)
     struct entry *entry = calloc(1, sizeof *entry);
     if (!entry)
         return TUTTI_ERR_MEMORY;
-    status = make(device, entry);
+    status = streams_make(device, entry);
     if (status != TUTTI_OK) {
         free(entry);
         return status;
@@ -88,7 +88,7 @@ int tutti_stream_destroy(void *stream)
 }
 
 /* NULL if `stream` was not made by tutti_stream_create(). */
-static struct tutti_stream *find(void *handle)
+static struct tutti_stream *streams_find(void *handle)
 {
     pthread_mutex_lock(&lock);
     struct entry *entry = entries;
@@ -101,13 +101,13 @@ static struct tutti_stream *find(void *handle)
 
 int tutti_stream_sync(void *stream)
 {
-    struct tutti_stream *found = find(stream);
+    struct tutti_stream *found = streams_find(stream);
     return found ? tutti_device()->stream.sync(found) : TUTTI_ERR_ARGUMENT;
 }
 
 int tutti_stream_copy(void *stream, void *to, const void *from, size_t bytes)
 {
-    struct tutti_stream *found = find(stream);
+    struct tutti_stream *found = streams_find(stream);
     if (!found || (bytes && (!to || !from)))
         return TUTTI_ERR_ARGUMENT;
     return tutti_device()->stream.copy(found, to, from, bytes);

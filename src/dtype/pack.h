@@ -40,9 +40,10 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n);
  * asked what it is. near: all that is stored lies in memory of this GPU. */
 int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int near);
 
-/* The same by copy engines, where every job is between runs of bytes; TUTTI_ERR_UNAVAILABLE, and nothing was done,
- * where one is not. Jobs run one after the other, in this order. */
-int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n);
+/* The same by copy engines, several jobs at once. TUTTI_ERR_UNAVAILABLE, and nothing was done, where a job is not
+ * between runs of bytes, or no streams are idle and may_make is 0. may_make: streams may be created. That may wait for
+ * running kernels, so a caller whose kernels in stream order may wait for this process passes 0. */
+int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make);
 
 /* The same as tutti_pack_now() for jobs of several GPUs, gpus[i] of jobs[i]: one launch for each GPU. The arrays may be
  * sorted by it. The first failure; the jobs of further GPUs are not done then. */

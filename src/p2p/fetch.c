@@ -1,10 +1,12 @@
 /* Receives messages whose RTSs have arrived, many at a time. */
 #include <stdatomic.h>
 
+#include "core/counters.h"
 #include "core/log.h"
 #include "core/trace.h"
 #include "p2p/own.h"
 #include "progress/engine.h"
+#include "team/deferred_free.h"
 
 /* The message is too long for the buffer: releases its sender. 0: later. */
 static int fetch_drop(struct tutti_p2p_fetch *f, uint32_t state)
@@ -51,10 +53,10 @@ static int is_alike(const struct tutti_p2p_fetch *one, const struct tutti_p2p_fe
 static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n, int near)
 {
     int status = TUTTI_ERR_UNAVAILABLE;
-    if (first->engines)
-        return tutti_engines_copy(first->worker->node, first->gpu, jobs, n);
-    if (first->recv->engines)
-        status = tutti_pack_copies(first->gpu, jobs, n);
+    if (first->engines || first->recv->engines)
+        status = tutti_pack_copies(first->gpu, jobs, n, !tutti_deferred_free_held(first->worker->node));
+    for (unsigned i = 0; i < n && first->engines && status == TUTTI_OK; i++)
+        tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines");
     return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, near) : status;
 }
 

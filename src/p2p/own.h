@@ -68,8 +68,6 @@ struct tutti_p2p_fetch {
 
 /* engines.c. 1 if the sender asks for copy engines and both sides are one run of bytes on the GPU. */
 int tutti_engines_take(const struct tutti_p2p_fetch *fetch);
-/* Copies unpacking jobs of such fetches, all at once; done on return. A status. */
-int tutti_engines_copy(const struct tutti_node *node, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* store.c. Releases what was held for a job. */
 void tutti_fetch_let_go(struct tutti_p2p_fetch *fetch);
 /* The GPUs to fetch by, the best first: fetch->gpus. */

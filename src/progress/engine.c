@@ -77,7 +77,7 @@ int tutti_progress_polling(void)
     return polling;
 }
 
-static void leave(const struct frame *frame)
+static void engine_leave(const struct frame *frame)
 {
     frames = frame->up;
     polling = 0;
@@ -95,7 +95,7 @@ void tutti_progress_poll(void)
 {
     if (polling || !tutti_progress_busy() || tutti_fiber_here()) /* steps call the MPI, the engine's thread does not */
         return;
-    __attribute__((cleanup(leave))) struct frame frame = {NULL, frames}; /* also when an exception leaves it */
+    __attribute__((cleanup(engine_leave))) struct frame frame = {NULL, frames}; /* also when an exception leaves it */
     polling = 1;
     if (!tutti_helper_here())
         atomic_store_explicit(&tutti_helper_others,
@@ -140,7 +140,7 @@ struct watch {
     int told;
 };
 
-static int look(const struct tutti_wait *wait, struct watch *watch)
+static int engine_look(const struct tutti_wait *wait, struct watch *watch)
 {
     const uint64_t now = tutti_now_ns();
     if (now < watch->next)
@@ -179,7 +179,7 @@ static int look_round(const struct tutti_wait *wait, struct watch *watch, unsign
     const int status = wait->look ? wait->look(wait->look_with, waited) : TUTTI_OK;
     if (status != TUTTI_OK || (round % LOOK_ROUNDS != 0 && !wait->every_us))
         return status;
-    return look(wait, watch);
+    return engine_look(wait, watch);
 }
 
 int tutti_progress_wait(const struct tutti_wait *wait)

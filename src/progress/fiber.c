@@ -324,7 +324,7 @@ static void *engine(void *unused)
 }
 
 /* The lock is held. Signals are the program's: none is delivered to this thread. */
-static int start(void)
+static int fiber_start(void)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -338,7 +338,7 @@ static int start(void)
 }
 
 /* After a fork the child lacks the threads: nothing is done there any more, and nothing is waited for. */
-static void forget(void)
+static void fiber_forget(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread of the parent may have held it */
     alive = 0;
@@ -350,7 +350,7 @@ static void forget(void)
 
 static void hear_of_forks(void)
 {
-    pthread_atfork(NULL, NULL, forget);
+    pthread_atfork(NULL, NULL, fiber_forget);
 }
 
 int tutti_fiber_start(void (*run)(void *with), void *with)
@@ -359,7 +359,7 @@ int tutti_fiber_start(void (*run)(void *with), void *with)
     pthread_once(&once, hear_of_forks);
     pthread_mutex_lock(&lock);
     struct fiber *fiber = take_fiber();
-    int status = !fiber ? TUTTI_ERR_MEMORY : alive ? TUTTI_OK : start();
+    int status = !fiber ? TUTTI_ERR_MEMORY : alive ? TUTTI_OK : fiber_start();
     if (status == TUTTI_OK) {
         fiber->run = run;
         fiber->with = with;

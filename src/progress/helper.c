@@ -91,7 +91,7 @@ static void *help(void *unused)
 
 /* The lock is held. Signals are the program's: none is delivered to this thread. If it cannot be made, the threads of
  * the program poll the steps while they wait, as under other levels. */
-static void start(void)
+static void helper_start(void)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -111,14 +111,14 @@ void tutti_helper_wake(void)
             atomic_store(&tutti_helper_state, TUTTI_HELPER_AWAKE);
             pthread_cond_signal(&wake);
         } else {
-            start();
+            helper_start();
         }
     }
     pthread_mutex_unlock(&lock);
 }
 
 /* After a fork the child lacks the threads. */
-static void forget(void)
+static void helper_forget(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* another thread of the parent may have held it */
     alive = 0;
@@ -127,7 +127,7 @@ static void forget(void)
 
 static void hear_of_forks(void)
 {
-    pthread_atfork(NULL, NULL, forget);
+    pthread_atfork(NULL, NULL, helper_forget);
 }
 
 void tutti_helper_begin(void (*poll)(void))

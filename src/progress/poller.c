@@ -30,7 +30,7 @@ static void pause_for(struct tutti_pauses *pauses, uint64_t still, int crowded)
         tutti_pause_by(pauses, still, crowded, NAP_US);
 }
 
-static void *run(void *argument)
+static void *poller_run(void *argument)
 {
     struct tutti_poller *const poller = argument;
     struct tutti_pauses pauses = {0};
@@ -67,7 +67,7 @@ struct tutti_poller *tutti_poller_start(int (*poll)(void *with), void *with, int
     poller->crowded = crowded;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int made = pthread_create(&poller->thread, NULL, run, poller) == 0;
+    const int made = pthread_create(&poller->thread, NULL, poller_run, poller) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (made)
         return poller;

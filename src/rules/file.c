@@ -44,7 +44,7 @@ int tutti_rules_device(char *text, size_t size)
     return length > 0 && (size_t)length < size ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
 }
 
-static int fail(char *wrong, size_t size, const char *what)
+static int file_fail(char *wrong, size_t size, const char *what)
 {
     if (size > 0)
         snprintf(wrong, size, "%s", what);
@@ -58,7 +58,7 @@ static int read_file(const char *path, char *text, size_t size, char *wrong, siz
     text[0] = '\0';
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return errno == ENOENT || errno == ENOTDIR ? TUTTI_OK : fail(wrong, wrong_size, strerror(errno));
+        return errno == ENOENT || errno == ENOTDIR ? TUTTI_OK : file_fail(wrong, wrong_size, strerror(errno));
     ssize_t n = 1;
     while (n > 0 && length < size) {
         n = read(fd, text + length, size - length);
@@ -70,12 +70,12 @@ static int read_file(const char *path, char *text, size_t size, char *wrong, siz
     int failed = n < 0 ? errno : 0;
     close(fd);
     if (failed)
-        return fail(wrong, wrong_size, strerror(failed));
+        return file_fail(wrong, wrong_size, strerror(failed));
     if (length == size)
-        return fail(wrong, wrong_size, "the file is larger than 64 KiB");
+        return file_fail(wrong, wrong_size, "the file is larger than 64 KiB");
     text[length] = '\0';
     if (strlen(text) != length)
-        return fail(wrong, wrong_size, "the file is no text");
+        return file_fail(wrong, wrong_size, "the file is no text");
     return TUTTI_OK;
 }
 
@@ -90,7 +90,7 @@ static char *trim(char *line)
 }
 
 /* Leaves in `text` the rules of `device` alone. */
-static int keep(char *text, const char *device, char *wrong, size_t wrong_size)
+static int file_keep(char *text, const char *device, char *wrong, size_t wrong_size)
 {
     char *to = text, *next = text;
     int begun = 0, ours = 0;
@@ -109,7 +109,7 @@ static int keep(char *text, const char *device, char *wrong, size_t wrong_size)
             continue;
         }
         if (!begun)
-            return fail(wrong, wrong_size, "it does not begin with a line 'device: ...'");
+            return file_fail(wrong, wrong_size, "it does not begin with a line 'device: ...'");
         if (!ours)
             continue;
         size_t length = strlen(line);
@@ -128,11 +128,11 @@ int tutti_rules_load(const char *path, const char *device, char *rules, size_t s
         return TUTTI_ERR_MEMORY;
     int status = read_file(path, text, TUTTI_RULES_BYTES, wrong, wrong_size);
     if (status == TUTTI_OK)
-        status = keep(text, device, wrong, wrong_size);
+        status = file_keep(text, device, wrong, wrong_size);
     if (status == TUTTI_OK)
         status = tutti_grammar_check(text, wrong, wrong_size);
     if (status == TUTTI_OK && strlen(text) >= size)
-        status = fail(wrong, wrong_size, "too many rules");
+        status = file_fail(wrong, wrong_size, "too many rules");
     if (status == TUTTI_OK)
         memcpy(rules, text, strlen(text) + 1);
     free(text);

@@ -263,7 +263,7 @@ static void list_out(struct tutti_sched *sched)
 }
 
 /* Without a callback the waiting thread may free it at once; with a callback the callback alone frees it. */
-static void leave(struct tutti_sched *sched)
+static void sched_leave(struct tutti_sched *sched)
 {
     list_out(sched);
     tutti_step_close(&step);
@@ -296,7 +296,7 @@ static void poll_all(void)
         if (!bring_on(sched))
             continue;
         const int calls = sched->then != NULL;
-        leave(sched);
+        sched_leave(sched);
         if (calls) {
             *end = sched;
             end = &sched->next;
@@ -334,7 +334,7 @@ void tutti_sched_start(struct tutti_sched *sched)
     tutti_step_open(&step);
     const int ended = bring_on(sched), calls = ended && sched->then;
     if (ended)
-        leave(sched);
+        sched_leave(sched);
     if (calls)
         sched->next = NULL;
     pthread_mutex_unlock(&lock);
@@ -363,7 +363,7 @@ void tutti_sched_cancel(struct tutti_sched *sched, int status)
         sched->status = status;
         cancel_tasks(sched);
         calls = sched->then != NULL;
-        leave(sched);
+        sched_leave(sched);
         if (calls)
             sched->next = NULL;
     }

@@ -11,7 +11,7 @@
 #include "team/node.h"
 
 /* This rank's device memory, cleared, and its name. */
-static int take(struct tutti_team *team, size_t bytes, void **memory, struct tutti_share *share, int *fd)
+static int area_take(struct tutti_team *team, size_t bytes, void **memory, struct tutti_share *share, int *fd)
 {
     const struct tutti_device *device = team->device;
     int status = device->memory.alloc_cleared ? device->memory.alloc_cleared(team->gpu, bytes, memory)
@@ -105,7 +105,7 @@ int tutti_area_open(struct tutti_team *team, size_t bytes, struct tutti_area *ar
     memset(area, 0, sizeof *area);
     if (team->gpus != team->size || team->size > TUTTI_MAX_GPUS)
         return TUTTI_ERR_UNAVAILABLE;
-    fine = take(team, bytes, &area->device[team->rank], &team->slot[team->rank]->offer.share, &fd[0]) == TUTTI_OK;
+    fine = area_take(team, bytes, &area->device[team->rank], &team->slot[team->rank]->offer.share, &fd[0]) == TUTTI_OK;
     fd[1] = take_host(&area->host[team->rank]);
     fine &= fd[1] >= 0;
     int status = tutti_team_vote(team, (uint32_t)fine, &all);

@@ -66,7 +66,7 @@ static struct tutti_mapping **chain_of(struct tutti_cache *cache, int peer, int 
     return &cache->chain[h & (cache->chains - 1)];
 }
 
-static int same(const struct tutti_mapping *m, int peer, int gpu, const struct tutti_export *what)
+static int cache_same(const struct tutti_mapping *m, int peer, int gpu, const struct tutti_export *what)
 {
     return m->what.id == what->id && m->peer == peer && m->gpu == gpu && m->life == tutti_gpu_life(gpu) &&
            m->what.bytes == what->bytes && m->what.kind == what->kind &&
@@ -88,7 +88,7 @@ static void link_newest(struct tutti_cache *cache, struct tutti_mapping *m)
 }
 
 /* Unmaps and forgets; the lock is held, the mapping unreferenced and counted. */
-static void drop(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m)
+static void cache_drop(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m)
 {
     struct tutti_mapping **at = chain_of(cache, m->peer, m->gpu, &m->what);
     while (*at != m)
@@ -110,7 +110,7 @@ static void make_room(struct tutti_cache *cache, const struct tutti_device *devi
     while (m != &cache->ends && cache->count + more > cache->entries) {
         struct tutti_mapping *next = m->newer;
         if (m->refs == 0)
-            drop(cache, device, m);
+            cache_drop(cache, device, m);
         m = next;
     }
 }
@@ -124,7 +124,7 @@ static void drop_stale(struct tutti_cache *cache, const struct tutti_device *dev
         struct tutti_mapping *next = m->newer;
         if (m->peer == peer && m->refs == 0 && m->what.id != what->id && m->what.base < what->base + what->bytes &&
             what->base < m->what.base + m->what.bytes)
-            drop(cache, device, m);
+            cache_drop(cache, device, m);
         m = next;
     }
 }
@@ -138,10 +138,10 @@ static void refer(struct tutti_cache *cache, struct tutti_mapping *m)
     link_newest(cache, m);
 }
 
-static struct tutti_mapping *find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
+static struct tutti_mapping *cache_find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
 {
     struct tutti_mapping *m = *chain_of(cache, peer, gpu, what);
-    while (m && !same(m, peer, gpu, what))
+    while (m && !cache_same(m, peer, gpu, what))
         m = m->next;
     if (m)
         refer(cache, m);
@@ -151,7 +151,7 @@ static struct tutti_mapping *find(struct tutti_cache *cache, int peer, int gpu, 
 struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
 {
     tutti_fiber_lock(&cache->lock);
-    struct tutti_mapping *m = find(cache, peer, gpu, what);
+    struct tutti_mapping *m = cache_find(cache, peer, gpu, what);
     pthread_mutex_unlock(&cache->lock);
     return m;
 }
@@ -180,7 +180,7 @@ int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device
                     const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out)
 {
     tutti_fiber_lock(&cache->lock);
-    struct tutti_mapping *m = find(cache, peer, gpu, what); /* another thread may have been faster */
+    struct tutti_mapping *m = cache_find(cache, peer, gpu, what); /* another thread may have been faster */
     int status = TUTTI_OK;
     if (!m) {
         m = calloc(1, sizeof *m);
@@ -203,7 +203,7 @@ void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *d
     if (--m->refs == 0 && m->channel)
         cache->count++;
     if (m->refs == 0 && m->doomed)
-        drop(cache, device, m);
+        cache_drop(cache, device, m);
     else if (m->refs == 0 && m->channel)
         make_room(cache, device, 0);
     pthread_mutex_unlock(&cache->lock);
@@ -225,7 +225,7 @@ void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *de
         if (m->peer != peer || (id ? m->what.id != id : m->channel))
             continue;
         if (m->refs == 0)
-            drop(cache, device, m);
+            cache_drop(cache, device, m);
         else
             m->doomed = !m->channel;
     }
@@ -338,7 +338,7 @@ void tutti_cache_empty(struct tutti_cache *cache, const struct tutti_device *dev
     while (cache->ends.newer != &cache->ends) {
         struct tutti_mapping *m = cache->ends.newer;
         cache->count += m->channel && m->refs > 0;
-        drop(cache, device, m);
+        cache_drop(cache, device, m);
     }
     pthread_mutex_unlock(&cache->lock);
 }

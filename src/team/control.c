@@ -176,7 +176,7 @@ int tutti_slot_take(struct tutti_node *node)
     return number;
 }
 
-static void drop(struct tutti_node *node, int number)
+static void control_drop(struct tutti_node *node, int number)
 {
     node->slots[number / 64] &= ~(UINT64_C(1) << number % 64);
 }
@@ -184,7 +184,7 @@ static void drop(struct tutti_node *node, int number)
 void tutti_slot_drop(struct tutti_node *node, int number)
 {
     tutti_fiber_lock(&node->lock);
-    drop(node, number);
+    control_drop(node, number);
     pthread_mutex_unlock(&node->lock);
 }
 
@@ -223,7 +223,7 @@ int tutti_membership_sweep(struct tutti_node *node)
             continue;
         }
         *at = membership->next;
-        drop(node, membership->number[membership->rank]);
+        control_drop(node, membership->number[membership->rank]);
         if (membership->resources && !membership->resources->stuck)
             membership->resources->used = 0;
         free(membership);

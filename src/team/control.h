@@ -32,7 +32,7 @@ struct tutti_arrival {
     uint32_t collective; /* enum tutti_collective */
     int32_t type, op;    /* element type, operator */
     uint32_t kind;       /* enum tutti_arrival_kind */
-    uint64_t count;      /* elements */
+    uint64_t count;      /* elements of a reduction; of a data mover, whose ranks may differ in it: its rows */
     uint64_t detail;     /* what else must be alike on all ranks: tutti_detail() */
     uint32_t blocks;     /* DEVICE: that this rank has for the call, see sm_budget.h; 0: it takes them later. HOST, of a
                             data mover: enum tutti_reason why; 0: host memory */

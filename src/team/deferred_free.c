@@ -10,7 +10,7 @@ struct tutti_deferred_free {
     struct tutti_prepared *kept;
 };
 
-static void end(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
+static void deferred_free_end(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
 {
     if (memory)
         node->device->memory.free(memory);
@@ -28,7 +28,7 @@ static void discard(struct tutti_node *node, void *memory, struct tutti_prepared
     }
     pthread_mutex_unlock(&node->lock);
     if (!aside)
-        end(node, memory, kept);
+        deferred_free_end(node, memory, kept);
 }
 
 void tutti_deferred_free_memory(struct tutti_node *node, void *device_memory)
@@ -68,7 +68,7 @@ void tutti_deferred_free_end(struct tutti_node *node, int alive)
     while (all) {
         struct tutti_deferred_free *next = all->next;
         if (alive)
-            end(node, all->memory, all->kept);
+            deferred_free_end(node, all->memory, all->kept);
         free(all);
         all = next;
     }

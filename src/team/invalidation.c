@@ -2,7 +2,7 @@
 
 #include "team/cache.h"
 
-static void tell(struct tutti_node *node, const uint64_t ids[], unsigned n)
+static void invalidation_tell(struct tutti_node *node, const uint64_t ids[], unsigned n)
 {
     struct tutti_invalidations *own = &tutti_node_control(node)->gone;
     uint32_t count = atomic_load_explicit(&own->count, memory_order_relaxed);
@@ -24,7 +24,7 @@ void tutti_invalidation_look(struct tutti_node *node, const struct tutti_device 
     const uint64_t frees = atomic_load(&tutti_device_frees);
     unsigned n = tutti_cache_gone(node->cache, device, few, ids, TUTTI_GONE);
     if (n)
-        tell(node, ids, n);
+        invalidation_tell(node, ids, n);
     if (n < TUTTI_GONE && !few) /* otherwise there may be more */
         atomic_store(&node->frees, frees);
     pthread_mutex_unlock(&node->gone);

@@ -69,7 +69,7 @@ static struct hello my_hello(const struct mesh *mesh)
 
 /* Takes the socket where the message at hand proves the other side to be peer `rank` (-1: any that may connect here).
  */
-static int meet(struct mesh *mesh, int fd, const struct hello *hello, int page_fd, int rank)
+static int mesh_meet(struct mesh *mesh, int fd, const struct hello *hello, int page_fd, int rank)
 {
     struct tutti_node *node = mesh->node;
     int pid, met = (int)hello->rank;
@@ -119,7 +119,7 @@ static void hear_guests(struct mesh *mesh)
         int got = tutti_socket_receive(fd, &hello, sizeof hello, &page_fd);
         if (got == 0)
             continue;
-        if (got > 0 && meet(mesh, fd, &hello, page_fd, -1) == TUTTI_OK) {
+        if (got > 0 && mesh_meet(mesh, fd, &hello, page_fd, -1) == TUTTI_OK) {
             answer(mesh, (int)hello.rank);
         } else {
             tutti_debug("a stranger at the socket was refused");
@@ -189,7 +189,7 @@ static int call_peer(struct mesh *mesh, int rank, int *fd)
     int page_fd, got = tutti_socket_receive(*fd, &hello, sizeof hello, &page_fd);
     if (got == 0)
         return TUTTI_OK;
-    int status = got < 0 ? TUTTI_ERR_PEER : meet(mesh, *fd, &hello, page_fd, rank);
+    int status = got < 0 ? TUTTI_ERR_PEER : mesh_meet(mesh, *fd, &hello, page_fd, rank);
     if (page_fd >= 0)
         close(page_fd);
     if (status == TUTTI_OK)

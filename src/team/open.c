@@ -60,7 +60,7 @@ static int complete(const struct tutti_device *device)
 }
 
 /* This rank's part of the first phase; returns the reason why it cannot, or NULL. */
-static const char *prepare(struct opening *o, int gpu, struct tutti_offer *mine)
+static const char *open_prepare(struct opening *o, int gpu, struct tutti_offer *mine)
 {
     struct tutti_team *team = o->team;
     const struct tutti_device *device = tutti_device();
@@ -300,7 +300,7 @@ int tutti_team_open(struct tutti_team *team, int gpu)
         o.fd[r] = -1;
     struct tutti_offer *mine = &team->slot[team->rank]->offer;
     *mine = (struct tutti_offer){.bytes = 0};
-    o.why = prepare(&o, gpu, mine);
+    o.why = open_prepare(&o, gpu, mine);
     if (o.why)
         strncpy(mine->why, o.why, sizeof mine->why - 1);
     uint32_t all;

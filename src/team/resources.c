@@ -104,7 +104,7 @@ static int make_channel(const struct tutti_device *device, struct tutti_resource
 }
 
 /* A new resources; the lock is held. */
-static struct tutti_resources *build(struct tutti_node *node, int gpu, size_t enough, const char **why)
+static struct tutti_resources *resources_build(struct tutti_node *node, int gpu, size_t enough, const char **why)
 {
     const struct tutti_settings *settings = tutti_settings();
     size_t bytes = channel_bytes(node, enough);
@@ -176,7 +176,7 @@ int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct t
     const size_t want = channel_bytes(node, most);
     struct tutti_resources *resources = find_free(node, gpu, most, want);
     if (!resources || resources->bytes < want) {
-        resources = build(node, gpu, most, why);
+        resources = resources_build(node, gpu, most, why);
         if (!resources) /* a smaller one does, if it is still there */
             resources = find_free(node, gpu, most, want);
     }

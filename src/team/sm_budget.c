@@ -4,7 +4,7 @@
 #include "team/node.h"
 
 /* Fields of the word: calls 0 to 15, shares 16 to 31. */
-enum { SHARES = 16, FIELD = 0xffff, RESERVED_OF = 33 };
+enum { CALLS = 0, SHARES = 16, FIELD = 0xffff, RESERVED_OF = 33 };
 static const uint64_t several = UINT64_C(1) << 32;
 
 static unsigned calls_of(uint64_t word)
@@ -55,6 +55,30 @@ static int only_thread(const struct tutti_team *team, struct tutti_sm_budget *ro
     return 0;
 }
 
+/* How many blocks of `all` a caller that wants so many gets, by the word now; 0: none. */
+typedef unsigned budget_rule(uint64_t word, unsigned all, unsigned want, int patient);
+
+/* Takes the blocks that the rule gives, in the field at this bit of the word. */
+static inline unsigned budget_take(struct tutti_sm_budget *room, unsigned all, unsigned want, int patient, int field,
+                                   budget_rule *rule)
+{
+    uint64_t word = atomic_load(&room->word);
+    for (;;) {
+        const unsigned blocks = rule(word, all, want, patient);
+        if (blocks == 0 || atomic_compare_exchange_weak(&room->word, &word, word + ((uint64_t)blocks << field)))
+            return blocks;
+    }
+}
+
+static unsigned budget_alone(uint64_t word, unsigned all, unsigned want, int patient)
+{
+    const unsigned given = calls_of(word) + shares_of(word) + reserved(all);
+    (void)patient;
+    if (word & several || given >= all)
+        return 0;
+    return all - given < want ? all - given : want;
+}
+
 unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want)
 {
     unsigned all;
@@ -63,17 +87,17 @@ unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want)
         return want;
     if (!only_thread(team, room))
         return 0;
-    uint64_t word = atomic_load_explicit(&room->word, memory_order_relaxed);
-    for (;;) {
-        unsigned given = calls_of(word) + shares_of(word) + reserved(all);
-        unsigned blocks = given >= all ? 0 : all - given < want ? all - given : want;
-        if (word & several || blocks == 0)
-            return 0;
-        if (atomic_compare_exchange_weak(&room->word, &word, word + blocks)) {
-            team->held += blocks;
-            return blocks;
-        }
-    }
+    const unsigned blocks = budget_take(room, all, want, 0, CALLS, budget_alone);
+    team->held += blocks;
+    return blocks;
+}
+
+/* patient: a caller that can wait takes no less than half of what it could get at best. */
+static unsigned budget_call(uint64_t word, unsigned all, unsigned want, int patient)
+{
+    const unsigned most = all - shares_of(word), left = calls_of(word) < most ? most - calls_of(word) : 0;
+    const unsigned blocks = left < want ? left : want, aim = most < want ? most : want;
+    return patient && blocks < (aim + 1) / 2 ? 0 : blocks;
 }
 
 unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int patient)
@@ -82,17 +106,9 @@ unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int patient
     struct tutti_sm_budget *room = room_of(team, &all);
     if (!room)
         return want;
-    uint64_t word = atomic_load(&room->word);
-    for (;;) {
-        unsigned most = all - shares_of(word), left = calls_of(word) < most ? most - calls_of(word) : 0;
-        unsigned blocks = left < want ? left : want, aim = most < want ? most : want;
-        if (blocks == 0 || (patient && blocks < (aim + 1) / 2))
-            return 0;
-        if (atomic_compare_exchange_weak(&room->word, &word, word + blocks)) {
-            team->held += blocks;
-            return blocks;
-        }
-    }
+    const unsigned blocks = budget_take(room, all, want, patient, CALLS, budget_call);
+    team->held += blocks;
+    return blocks;
 }
 
 void tutti_sm_budget_give(struct tutti_team *team, unsigned keep)
@@ -104,31 +120,24 @@ void tutti_sm_budget_give(struct tutti_team *team, unsigned keep)
 }
 
 /* Blocks of one more share: some are always left to calls. */
-static unsigned share_of(uint64_t word, unsigned all, unsigned most)
+static unsigned budget_share(uint64_t word, unsigned all, unsigned most, int patient)
 {
-    unsigned taken = shares_of(word), left = taken + 1 < all ? all - 1 - taken : 0;
+    const unsigned taken = shares_of(word), left = taken + 1 < all ? all - 1 - taken : 0;
+    const unsigned idle = all - calls_of(word) - taken;
     unsigned blocks = taken == 0 ? all / 4 * 3 : left / 2; /* large messages want many */
     blocks = blocks < 1 ? 1 : blocks;
     blocks = blocks < left ? blocks : left;
-    return blocks < most ? blocks : most;
+    blocks = blocks < most ? blocks : most;
+    if (blocks > idle) /* calls under way have them: some of what a single thread's leave will do */
+        blocks = patient || idle < 2 ? 0 : 1;
+    return blocks;
 }
 
 unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patient)
 {
     unsigned all;
     struct tutti_sm_budget *room = room_of(team, &all);
-    if (!room)
-        return most;
-    uint64_t word = atomic_load(&room->word);
-    for (;;) {
-        unsigned blocks = share_of(word, all, most), left = all - calls_of(word) - shares_of(word);
-        if (blocks > left) /* calls under way have them: some of what a single thread's leave will do */
-            blocks = patient || left < 2 ? 0 : 1;
-        if (blocks == 0)
-            return 0;
-        if (atomic_compare_exchange_weak(&room->word, &word, word + ((uint64_t)blocks << SHARES)))
-            return blocks;
-    }
+    return room ? budget_take(room, all, most, patient, SHARES, budget_share) : most;
 }
 
 int tutti_sm_budget_ends(const struct tutti_team *team)

@@ -108,7 +108,7 @@ int tutti_socket_give(struct tutti_node *node, int peer, const struct tutti_note
 }
 
 /* Puts a note among the received; the descriptor is theirs. 0: there is no room for it. */
-static int keep(struct tutti_node *node, int peer, const struct tutti_note *note, int fd)
+static int socket_keep(struct tutti_node *node, int peer, const struct tutti_note *note, int fd)
 {
     unsigned n = 0;
     for (struct tutti_received *received = node->received; received; received = received->next) {
@@ -143,7 +143,7 @@ static void collect(struct tutti_node *node, int peer)
             note.magic == note_magic &&
             (note.slot == (uint32_t)TUTTI_NOTE_ENDPOINT || note.slot == (uint32_t)TUTTI_NOTE_PAIR ||
              (note.slot < TUTTI_SLOTS && atomic_load(&control->slot[note.slot].generation) == note.generation));
-        if (ours && keep(node, peer, &note, fd))
+        if (ours && socket_keep(node, peer, &note, fd))
             continue;
         if (fd >= 0)
             close(fd);

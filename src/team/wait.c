@@ -55,7 +55,7 @@ static void look_at_steps(struct tutti_waiting *w)
     w->steps = steps;
 }
 
-static int look(void *with, uint64_t *waited)
+static int wait_look(void *with, uint64_t *waited)
 {
     struct tutti_waiting *w = with;
     struct tutti_transport *transport = w->team->transport;
@@ -92,20 +92,20 @@ int tutti_await(struct tutti_waiting *w, int (*done)(void *with), void *with)
                                                           .quiet = 1, /* the transport makes progress */
                                                           .spins = spins(w->team),
                                                           .crowded = crowded(w->team),
-                                                          .look = look,
+                                                          .look = wait_look,
                                                           .look_with = w});
 }
 
 int tutti_wait_test(struct tutti_waiting *w)
 {
     uint64_t waited;
-    return look(w, &waited);
+    return wait_look(w, &waited);
 }
 
 int tutti_wait_look(struct tutti_waiting *w)
 {
     uint64_t waited;
-    const int status = look(w, &waited);
+    const int status = wait_look(w, &waited);
     if (status == TUTTI_OK)
         tutti_pause_by(&w->pauses, waited, crowded(w->team), NAP_MOST_US);
     return status;

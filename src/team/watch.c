@@ -35,13 +35,18 @@ static void add(struct line *line, const char *format, ...)
         line->used = line->used + (size_t)n < sizeof line->text ? line->used + (size_t)n : sizeof line->text - 1;
 }
 
+static int is_reduction(uint32_t collective)
+{
+    return collective < TUTTI_COLLECTIVE_BCAST;
+}
+
 /* "MPI_Allreduce of 1024 float, sum" */
 static void write_call(const struct tutti_arrival *a, char *out, size_t size)
 {
     const char *name = a->collective < TUTTI_COLLECTIVES ? collective_names[a->collective] : "an unknown call";
     const char *type = a->type >= 0 && a->type < TUTTI_TYPES ? tutti_type_name(a->type) : "elements";
     const char *op = a->op >= 0 && a->op < TUTTI_OPS ? tutti_op_name(a->op) : "unknown operator";
-    if (a->collective >= TUTTI_COLLECTIVE_BCAST) { /* nothing is reduced */
+    if (!is_reduction(a->collective)) {
         int rooted = a->collective <= TUTTI_COLLECTIVE_SCATTERV;
         snprintf(out, size, rooted ? "%s, root %llu" : "%s", name, (unsigned long long)a->detail);
         return;
@@ -281,8 +286,8 @@ void tutti_watch_timeout(const struct tutti_waiting *w)
 
 int tutti_watch_alike(const struct tutti_arrival *a, const struct tutti_arrival *b)
 {
-    return a->collective == b->collective && a->type == b->type && a->op == b->op && a->count == b->count &&
-           a->detail == b->detail;
+    return a->collective == b->collective && a->type == b->type && a->op == b->op &&
+           (a->count == b->count || !is_reduction(a->collective)) && a->detail == b->detail;
 }
 
 void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arrival *const all[])

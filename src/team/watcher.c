@@ -153,7 +153,7 @@ static void look_at_stall(struct watched *w, uint64_t now)
         team->rank, label(team), (unsigned long long)seconds, where & 0xffff, where >> 16);
 }
 
-static void look(struct watched *w)
+static void watcher_look(struct watched *w)
 {
     struct tutti_team *team = w->team;
     if (atomic_load(&team->fault) != TUTTI_OK)
@@ -186,14 +186,14 @@ static void *watch(void *with)
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&watcher->wake, &watcher->lock, &until);
         for (struct watched *w = watcher->first; w; w = w->next)
-            look(w);
+            watcher_look(w);
     }
     pthread_mutex_unlock(&watcher->lock);
     return NULL;
 }
 
 /* Signals are the program's: none is delivered to this thread. */
-static int start(struct tutti_watcher *watcher)
+static int watcher_start(struct tutti_watcher *watcher)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -203,7 +203,7 @@ static int start(struct tutti_watcher *watcher)
     return failed ? TUTTI_ERR_SYSTEM : TUTTI_OK;
 }
 
-static struct tutti_watcher *make(void)
+static struct tutti_watcher *watcher_make(void)
 {
     pthread_condattr_t monotonic;
     struct tutti_watcher *watcher = calloc(1, sizeof *watcher);
@@ -214,7 +214,7 @@ static struct tutti_watcher *make(void)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&watcher->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    if (start(watcher) == TUTTI_OK)
+    if (watcher_start(watcher) == TUTTI_OK)
         return watcher;
     tutti_error("no thread could be made that looks after calls in stream order");
     pthread_mutex_destroy(&watcher->lock);
@@ -232,7 +232,7 @@ int tutti_watcher_add(struct tutti_team *team)
     w->team = team;
     tutti_fiber_lock(&node->lock);
     if (!node->watcher)
-        node->watcher = make();
+        node->watcher = watcher_make();
     struct tutti_watcher *watcher = node->watcher;
     pthread_mutex_unlock(&node->lock);
     if (!watcher) {

@@ -7,18 +7,8 @@ short=${3:-}
 
 # measured NAME OPTION...: a row of each of two sizes.
 measured() {
-    local name=$1
-    shift
-    said=$("$tutti" bench "$name" --mpi "$mpi" -m 8,20k -i 4 -x 1 --seconds 100 --seed 9 --timeout 60 "$@" 2>&1)
-    status=$?
-    checks=$((checks + 1))
-    [ $status -eq 0 ] || fail "status $status: $name $*: $said"
-    holds "$said" '^# data from seed 9, validated in the timed loop' "$name: seed"
-    holds "$said" '^# Size +GB/s +Median +Min +Iterations +hand +x +host +x +best +x$' "$name: columns"
-    for size in 8 20480; do
-        holds "$said" "^$size +($number|-) +($number|-) +($number|-) +([0-9]+|-)( +$number){4}  (hand|host) +$number\$" "$name of $size bytes"
-    done
-    lacks "$said" 'wrong|@tutti' "$name"
+    bench_rows "$1" ' +GB/s +Median +Min +Iterations +hand +x +host +x +best +x' \
+        " +($number|-) +($number|-) +($number|-) +([0-9]+|-)( +$number){4}  (hand|host) +$number" --timeout 60 "${@:2}"
 }
 measured file_write --folder "$folder"
 holds "$said" "^8( +$number){3} +[0-9]+" "file_write: times of the library"

@@ -13,42 +13,42 @@ holds "$said" '^# cutover is left out: no rules say from which size on' "no rule
 holds "$said" '^# graph and stream are left out: heaps in host memory have no stream' "no stream"
 holds "$said" '^# data from seed 7, validated after each launch; ' "seed"
 for call in p add fetch_add; do
-    holds "$said" "^latency +$call +peer +1 +1 +1 +8$times +-( +$number){2}\$" "latency of $call"
+    holds "$said" "^latency +$call +peer +1 +1 +1 +8$times( +$number){2}\$" "latency of $call"
 done
 for call in put get; do
-    holds "$said" "^latency +$call +peer +1 +1 +1 +4096$times +-( +$number){2}\$" "latency of $call"
+    holds "$said" "^latency +$call +peer +1 +1 +1 +4096$times( +$number){2}\$" "latency of $call"
     holds "$said" "^bandwidth +$call +peer +1 +1 +1 +4096$times +$number\$" "bandwidth of $call"
     for to in same peer; do
         holds "$said" "^rma +$call +$to +1 +1 +1 +4096$times +$number( +$number){4}\$" "rma $call $to"
     done
     holds "$said" "^groups +$call +peer +1 +1 +1 +24$times +$number( +$number){4}\$" "groups $call"
 done
-holds "$said" "^latency +pingpong +peer +1 +1 +2 +24$times +-( +-){2}\$" "ping-pong"
+holds "$said" "^latency +pingpong +peer +1 +1 +2 +24$times( +-){2}\$" "ping-pong"
 for call in barrier sync; do
-    holds "$said" "^latency +$call +team +1 +1 +3 +0$times +-( +-){2}\$" "latency of $call"
+    holds "$said" "^latency +$call +team +1 +1 +3 +0$times( +-){2}\$" "latency of $call"
 done
 for call in sum fcollect; do
-    holds "$said" "^latency +$call +team +1 +1 +3 +4096$times +-( +-){2}\$" "latency of $call"
+    holds "$said" "^latency +$call +team +1 +1 +3 +4096$times( +-){2}\$" "latency of $call"
 done
 for call in trip rate; do
     holds "$said" "^ring +$call +host +1 +1 +1 +0$times +$number\$" "$call of the ring"
 done
 for pes in 2 3; do
     for figure in fcollect broadcast; do
-        holds "$said" "^$figure +$figure +team +1 +1 +$pes +4096$times +-( +$number){2}\$" "$figure of $pes PEs"
+        holds "$said" "^$figure +$figure +team +1 +1 +$pes +4096$times( +$number){2}\$" "$figure of $pes PEs"
     done
 done
 for call in write write_2 read read_2; do
     holds "$said" "^access +$call +peer +1 +1 +1 +4096$times +$number\$" "access $call"
 done
 for figure in reduce allreduce; do
-    holds "$said" "^$figure +auto +team +1 +1 +3 +4096$times +-( +$number){2}\$" "$figure"
+    holds "$said" "^$figure +auto +team +1 +1 +3 +4096$times( +$number){2}\$" "$figure"
     for strategy in read gather allgather alltoall tree; do
-        holds "$said" "^$figure +$strategy +team +1 +1 +3 +24$times +-( +-){2}\$" "$figure by $strategy"
+        holds "$said" "^$figure +$strategy +team +1 +1 +3 +24$times( +-){2}\$" "$figure by $strategy"
     done
 done
 quotients "$said" '^(reduce|allreduce|sum) +auto ' "MPI in units of Tutti's" e1/8=e0
-holds "$said" "^sum +auto +team +1 +1 +3 +4096$times +-( +$number){2}\$" "sum"
+holds "$said" "^sum +auto +team +1 +1 +3 +4096$times( +$number){2}\$" "sum"
 checks=$((checks + 1))
 [ -s "$folder/shmem.png" ] || [ -s "$folder/shmem.png.dat" ] || fail "no plot and no data"
 if [ -e "$folder/shmem.json" ] && command -v python3 >/dev/null; then
@@ -74,25 +74,25 @@ fi
 said=$(TUTTI_SHMEM_HEAP=device "$tutti" bench shmem --mpi "$mpi" -n 2 --figures graph,stream -m 24,4k -i 3 --seconds 0.0005 2>&1)
 holds "$said" '^# graph is left out: this device has no graphs$' "no graphs"
 for call in barrier sync; do
-    holds "$said" "^stream +$call +team +- +- +2 +0$times +-\$" "$call in a stream"
+    holds "$said" "^stream +$call +team +- +- +2 +0$times\$" "$call in a stream"
 done
 for call in sum broadcast fcollect alltoall; do
-    holds "$said" "^stream +$call +team +- +- +2 +24$times +-\$" "$call of 24 bytes in a stream"
-    holds "$said" "^stream +$call +team +- +- +2 +4096$times +-\$" "$call of 4096 bytes in a stream"
+    holds "$said" "^stream +$call +team +- +- +2 +24$times\$" "$call of 24 bytes in a stream"
+    holds "$said" "^stream +$call +team +- +- +2 +4096$times\$" "$call of 4096 bytes in a stream"
 done
 lacks "$said" '^graph ' "what the device has not"
 
 # Each figure's own sizes.
 said=$("$tutti" bench shmem --mpi "$mpi" -n 1 --figures latency --ways tutti -i 1 --seconds 0.0001 2>&1)
 for size in 4 8 1024 16384; do
-    holds "$said" "^latency +sum +team +1 +1 +1 +$size$times +-\$" "own sizes: $size"
+    holds "$said" "^latency +sum +team +1 +1 +1 +$size$times\$" "own sizes: $size"
 done
 lacks "$said" '^latency +sum +team +1 +1 +1 +(64|4096|65536) ' "other sizes"
 
 # One figure, one way, one PE: nothing else is shown.
 said=$("$tutti" bench shmem --mpi "$mpi" -n 1 --figures rma,allreduce --ways tutti -m 64:64 -i 1 2>&1)
 holds "$said" "^rma +put +same +1 +1 +1 +64$times +$number\$" "one way"
-holds "$said" "^allreduce +tree +team +1 +1 +1 +64$times +-\$" "one PE"
+holds "$said" "^allreduce +tree +team +1 +1 +1 +64$times\$" "one PE"
 lacks "$said" 'peer|^(sum|access|reduce) |engine' "what was not asked for"
 
 # By the ring from the size on that the rules say.
@@ -104,7 +104,7 @@ said=$(TUTTI_SHMEM_RING=off "$tutti" bench shmem --mpi "$mpi" -n 1 --figures rma
 holds "$said" '^# ring and cutover are left out: there is no ring' "no ring"
 holds "$said" "^rma +put +same +1 +1 +1 +64$times +$number\$" "without a ring"
 said=$(TUTTI_SHMEM_RING=off "$tutti" bench shmem --mpi "$mpi" -n 1 --figures ring,latency --ways tutti -m 64:64 -i 1 2>&1)
-holds "$said" "^latency +put +same +1 +1 +1 +64$times +-\$" "a latency without a ring"
+holds "$said" "^latency +put +same +1 +1 +1 +64$times\$" "a latency without a ring"
 lacks "$said" '^ring ' "the figure of a ring that is not there"
 
 expect 2 "did you mean allreduce" "$tutti" bench shmem --figures allreduc

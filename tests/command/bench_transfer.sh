@@ -10,16 +10,8 @@ measured() {
     local name=$1 columns=$2 values=$3
     shift 3
     json_to "$name.json"
-    said=$("$tutti" bench "$name" --mpi "$mpi" -m 8,20k -i 4 -x 1 --seconds 100 --seed 9 "${json[@]}" "$@" 2>&1)
-    status=$?
-    checks=$((checks + 1))
-    [ $status -eq 0 ] || fail "status $status: $name $*: $said"
-    holds "$said" '^# data from seed 9, validated in the timed loop' "$name: seed"
-    holds "$said" "^# Size +$columns +Iterations +Algorithm +hand +x +staged +x +plain +x +best +x\$" "$name: columns"
-    for size in 8 20480; do
-        holds "$said" "^$size( +$number){$values} +[0-9]+  [a-z].*( +$number){6}  (hand|staged|plain) +$number\$" "$name of $size bytes"
-    done
-    lacks "$said" 'wrong|@tutti' "$name"
+    bench_rows "$name" " +$columns +Iterations +Algorithm +hand +x +staged +x +plain +x +best +x" \
+        "( +$number){$values} +[0-9]+  [a-z].*( +$number){6}  (hand|staged|plain) +$number" "${json[@]}" "$@"
     [ -e "$folder/$name.json" ] && command -v python3 >/dev/null || return
     checks=$((checks + 1))
     python3 - "$folder/$name.json" "$name" <<'END' || fail "$name: the JSON file"

@@ -15,3 +15,19 @@ has_json=1 json=()
 json_to() {
     [ $has_json -eq 0 ] || json=(--json "$folder/$1")
 }
+# bench_rows NAME COLUMNS ROW OPTION...: runs the benchmark with two sizes. COLUMNS are those behind the size, ROW is a row behind
+# it, as patterns. The output is in `said`.
+bench_rows() {
+    local name=$1 columns=$2 row=$3 status size
+    shift 3
+    said=$("$tutti" bench "$name" --mpi "$mpi" -m 8,20k -i 4 -x 1 --seconds 100 --seed 9 "$@" 2>&1)
+    status=$?
+    checks=$((checks + 1))
+    [ $status -eq 0 ] || fail "status $status: $name $*: $said"
+    holds "$said" '^# data from seed 9, validated in the timed loop' "$name: seed"
+    holds "$said" "^# Size$columns\$" "$name: columns"
+    for size in 8 20480; do
+        holds "$said" "^$size$row\$" "$name of $size bytes"
+    done
+    lacks "$said" 'wrong|@tutti' "$name"
+}

@@ -62,6 +62,8 @@ breach src/mpi/b.c '/* MPICH 4.0 does it */' 'an MPI by name, not by a field of 
 breach src/mpi/b.c 'int is = strstr(text, "Intel") != NULL;' 'an MPI by name, not by a field of quirks.h: src/mpi/b.c:1'
 breach src/mpi/b.h '# ifdef TUTTI_FRONT_OPENMPI' 'an interface of an MPI, not a field of quirks.h: src/mpi/b.h:1'
 breach src/team/b.c "$(yes '/* */' | head -n 450)" 'has 450 lines'
+mkdir "$tree/docs"
+breach docs/performance.md "$(yes 'a line' | head -n 201)" 'docs/performance.md has 201 lines'
 mkdir "$tree/src/mpi/room"
 touch "$tree"/src/mpi/room/{1..25}.c
 clean

@@ -77,8 +77,8 @@ struct bench {
     const struct bench_kind *kind;
     struct bench_spec spec;
     struct bench_options *options;
-    /* Its table, by a description of columns. NULL: `table`, `report`, `record`, `json` and `plot` are its own
-     * functions. */
+    /* Its table, by a description of columns; `plot` alone may be its own function then. NULL: `table`, `report`,
+     * `record`, `json` and `plot` are its own. */
     struct bench_sheet *sheet;
     void *table; /* its own kind, and in it the report */
     struct bench_report *report;

@@ -24,6 +24,12 @@ double bench_sheet_ratio(const struct bench_sheet *sheet, const struct bench_lin
     return bench_time_ratio(&line->time[way][0], sheet_base(sheet, line, way));
 }
 
+int bench_sheet_shows(const struct bench_columns *columns, const struct bench_shown *shown,
+                      const struct bench_line *line)
+{
+    return !columns->shows || columns->shows(line, (int)(shown - columns->shown));
+}
+
 int bench_sheet_best(const struct bench_sheet *sheet, const struct bench_line *line, double *ratio)
 {
     int best = -1;
@@ -36,6 +42,13 @@ int bench_sheet_best(const struct bench_sheet *sheet, const struct bench_line *l
     return best;
 }
 
+/* 1 if the last line begins a section. */
+static int sheet_begins_section(const struct bench_sheet *sheet)
+{
+    const struct bench_line *line = &sheet->line[sheet->lines - 1];
+    return sheet->lines == 1 || (sheet->columns->section && strcmp(line->text[0], line[-1].text[0]) != 0);
+}
+
 /* ---- what is shown ---- */
 
 static void sheet_print_head(const struct bench_sheet *sheet)
@@ -44,15 +57,18 @@ static void sheet_print_head(const struct bench_sheet *sheet)
     const struct bench_options *o = sheet->options;
     const struct bench_report *r = &sheet->report;
     char *what = c->title();
-    printf("# Tutti %s %s: %d ranks, %s device, %d GPU%s\n", tutti_version(), what, o->ranks, r->device, r->gpus,
-           r->gpus == 1 ? "" : "s");
+    printf("# Tutti %s %s: %d %s, %s device, %d GPU%s\n", tutti_version(), what, o->ranks,
+           c->members ? c->members : "ranks", r->device, r->gpus, r->gpus == 1 ? "" : "s");
     free(what);
     bench_report_print_place(r);
     fputs(r->notes, stdout);
     if (c->about)
         c->about(sheet);
-    printf("# data from seed %llu, %s; times in us; x: that way's median in units of Tutti's\n",
-           (unsigned long long)o->seed, o->check ? "validated in the timed loop" : "not validated");
+    printf("# data from seed %llu, %s%s; times in us; x: that way's median in units of Tutti's\n",
+           (unsigned long long)o->seed, o->check ? "validated " : "not validated",
+           !o->check    ? ""
+           : c->checked ? c->checked
+                        : "in the timed loop");
     fflush(stdout);
 }
 
@@ -60,10 +76,10 @@ static void sheet_print_field(const struct bench_field *field, const struct benc
 {
     if (field->text)
         printf("%*s", field->width, line ? line->text[at] : field->title);
-    else if (line)
+    else if (line && (line->number[at] != 0 || !field->positive))
         printf("%*lld", field->width, line->number[at]);
     else
-        printf("%*s", field->width, field->title);
+        printf("%*s", field->width, line ? "-" : field->title);
 }
 
 /* Fields before (own = 0), between, or behind (2) the times; line NULL: their titles. */
@@ -88,11 +104,14 @@ static const struct {
                    {SHEET_ITERATIONS, "Iterations"}};
 enum { SHEET_TIMES = sizeof sheet_times / sizeof sheet_times[0] };
 
-static void sheet_print_own(const struct bench_sheet *sheet, const struct bench_line *line)
+/* titles: of the columns that the line has, in place of its figures. */
+static void sheet_print_own(const struct bench_sheet *sheet, const struct bench_line *line, int titles)
 {
     const struct bench_columns *c = sheet->columns;
-    const struct bench_time *own = line ? line->time[0] : NULL;
+    const struct bench_time *own = titles ? NULL : line->time[0];
     for (const struct bench_shown *s = c->shown; s && s->title; s++) {
+        if (!bench_sheet_shows(c, s, line))
+            continue;
         if (own && own->known)
             printf(" %11.2f", s->of(sheet, line, 0));
         else
@@ -116,17 +135,20 @@ static void sheet_print_own(const struct bench_sheet *sheet, const struct bench_
     }
 }
 
-static void sheet_print_titles(const struct bench_sheet *sheet)
+/* Of the columns that the line has. */
+static void sheet_print_titles(const struct bench_sheet *sheet, const struct bench_line *line)
 {
     const struct bench_columns *c = sheet->columns;
+    if (c->section)
+        printf("# %s: %s\n", line->text[0], c->section(line));
     sheet_print_fields(c, NULL, 0);
-    sheet_print_own(sheet, NULL);
+    sheet_print_own(sheet, line, 1);
     sheet_print_fields(c, NULL, 1);
     for (int way = 1; way < c->n_ways; way++) {
         if (!sheet->has[way])
             continue;
         bench_time_print_title(c->ways[way]);
-        if (sheet->line[0].went[way][0])
+        if (line->went[way][0])
             printf("  %-*s", c->went, "went");
     }
     if (c->best)
@@ -158,10 +180,10 @@ static void sheet_print_line(struct bench_sheet *sheet)
     const struct bench_line *line = &sheet->line[sheet->lines - 1];
     double ratio;
     bench_report_clear(&sheet->report);
-    if (sheet->lines == 1)
-        sheet_print_titles(sheet);
+    if (sheet_begins_section(sheet))
+        sheet_print_titles(sheet, line);
     sheet_print_fields(c, line, 0);
-    sheet_print_own(sheet, line);
+    sheet_print_own(sheet, line, 0);
     sheet_print_fields(c, line, 1);
     for (int way = 1; way < c->n_ways; way++) {
         if (sheet->has[way])
@@ -221,6 +243,8 @@ static void sheet_begin(struct bench_sheet *sheet, const char *text)
     }
     sheet->line[sheet->lines++] = line;
     sheet->report.open = 1;
+    if (sheet->columns->section && sheet_begins_section(sheet))
+        memset(sheet->has, 0, sizeof sheet->has);
 }
 
 static void sheet_add_time(struct bench_sheet *sheet, const char *text)

@@ -14,6 +14,7 @@ struct bench_field {
     const char *title; /* of the column; NULL: it is not shown */
     int width;         /* negative: flush left */
     int text;          /* 1; 0: a whole number */
+    int positive;      /* of a number: 0 is shown as - */
     int own;           /* 1: between the library's times and the ways; 2: behind the ways */
     const char *word;  /* own: of the record */
 };
@@ -43,16 +44,23 @@ struct bench_columns {
     int size;                         /* the field of bytes, for plots */
     unsigned times;                   /* mask of SHEET_... */
     const struct bench_shown *shown;  /* the last one has no title; NULL: none */
-    const char *const *parts;         /* names of the second and the third time of a way, in JSON; NULL: one alone */
-    const char *const *facts;         /* words of records about all rows, and their names in JSON; NULL at the end */
-    int best;                         /* 1: the best of the other ways has a column */
-    int went;                         /* width of the text behind a way's time, if it has such a record */
-    int marks;                        /* 1: rows for which `behind` holds are marked */
+    /* 1 if rows like this one have the figure shown[i]. NULL: all rows have all. */
+    int (*shows)(const struct bench_line *line, int i);
+    const char *const *parts; /* names of the second and the third time of a way, in JSON; NULL: one alone */
+    const char *const *facts; /* words of records about all rows, and their names in JSON; NULL at the end */
+    int best;                 /* 1: the best of the other ways has a column */
+    int went;                 /* width of the text behind a way's time, if it has such a record */
+    int marks;                /* 1: rows for which `behind` holds are marked */
     /* The way whose time another one's is compared with; NULL: the first. */
     int (*base)(int way);
     int (*behind)(const struct bench_sheet *sheet, const struct bench_line *line);
     /* The call's name, for heads and plots; freed by the caller. */
     char *(*title)(void);
+    const char *members; /* what the ranks are called in the head; NULL: ranks */
+    const char *checked; /* when data are validated; NULL: in the timed loop */
+    /* Rows whose first field is alike follow each other, below a head of their own with this text. NULL: all rows have
+     * one head. */
+    const char *(*section)(const struct bench_line *line);
     /* Prints lines of comments below those of the head. */
     void (*about)(const struct bench_sheet *sheet);
     /* Adds numbers of the options to the JSON: key by key, until it returns NULL. */
@@ -65,7 +73,7 @@ struct bench_sheet {
     const char *name; /* of the benchmark */
     struct bench_report report;
     char fact[SHEET_FACTS][32];
-    int has[SHEET_WAYS]; /* 1: a row has it, or a record has announced the way */
+    int has[SHEET_WAYS]; /* 1: a row (of the last section) has it, or a record has announced the way */
     struct bench_line *line;
     int lines, room;
 };
@@ -73,6 +81,9 @@ struct bench_sheet {
 void bench_sheet_record(void *table, char *text);
 /* The best of the other ways of a row, or -1; *ratio is its time divided by the library's. */
 int bench_sheet_best(const struct bench_sheet *sheet, const struct bench_line *line, double *ratio);
+/* 1 if the line has the figure, one of columns->shown. */
+int bench_sheet_shows(const struct bench_columns *columns, const struct bench_shown *shown,
+                      const struct bench_line *line);
 /* A way's time divided by the one that it is compared with. */
 double bench_sheet_ratio(const struct bench_sheet *sheet, const struct bench_line *line, int way);
 int bench_sheet_json(const void *sheet);

@@ -11,8 +11,10 @@ static json_t *sheet_way_json(const struct bench_sheet *sheet, const struct benc
     const struct bench_columns *c = sheet->columns;
     const struct bench_time *time = line->time[way], *base = line->time[c->base ? c->base(way) : 0];
     json_t *out = bench_json_time(time, base);
-    for (const struct bench_shown *s = c->shown; s && s->title; s++)
-        json_object_set_new(out, s->key, json_real(s->of(sheet, line, way)));
+    for (const struct bench_shown *s = c->shown; s && s->title; s++) {
+        if (bench_sheet_shows(c, s, line))
+            json_object_set_new(out, s->key, json_real(s->of(sheet, line, way)));
+    }
     for (int part = 1; c->parts && part < SHEET_PARTS; part++) {
         if (time[part].known)
             json_object_set_new(out, c->parts[part - 1], json_real(time[part].average));

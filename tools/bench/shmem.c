@@ -9,8 +9,12 @@
 
 enum { KEY_FIGURES = BENCH_KEY_OWN, KEY_WAYS };
 
-static struct shmem_options options;
-static struct shmem_table table = {.options = &options};
+static struct shmem_options {
+    struct bench_options bench;
+    unsigned figures, ways; /* masks */
+    int usual;              /* 1: each figure has its own sizes */
+} options;
+static struct bench_sheet sheet = {.columns = &shmem_columns, .options = &options.bench, .name = BENCH_DOES_SHMEM};
 
 static const struct argp_option shmem_own[] = {
     {"ranks", 'n', "PES", 0, "Number of PEs (2)", 1},
@@ -169,13 +173,10 @@ const struct bench bench_shmem = {
     .does = BENCH_DOES_SHMEM,
     .spec = {.without = "warmup", .own = shmem_own, .take = shmem_take, .doc = shmem_doc, .explain = shmem_explain},
     .options = &options.bench,
-    .table = &table,
-    .report = &table.report,
+    .sheet = &sheet,
     .begin = shmem_begin,
     .check = shmem_check,
     .prepare = shmem_prepare,
     .tell = shmem_tell,
-    .record = shmem_table_record,
-    .json = BENCH_JSON(shmem_json_write),
     .plot = shmem_plot_write,
 };

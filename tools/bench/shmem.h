@@ -1,37 +1,18 @@
-/* tutti bench shmem: options and table. */
+/* tutti bench shmem: its columns and its plot. */
 #ifndef TUTTI_TOOLS_BENCH_SHMEM_H
 #define TUTTI_TOOLS_BENCH_SHMEM_H
 
 #include "bench/words/gas.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/sheet.h"
 
-struct shmem_options {
-    struct bench_options bench;
-    unsigned figures, ways; /* masks */
-    int usual;              /* 1: each figure has its own sizes */
-};
-
-enum { SHMEM_ROWS = 2048 };
-struct shmem_row {
-    int figure; /* enum gas_figure */
-    char name[16], target[8];
-    unsigned blocks, threads;
-    int pes;
-    size_t bytes;
-    struct bench_time time[GAS_WAYS];
-};
-struct shmem_table {
-    const struct shmem_options *options;
-    struct bench_report report;
-    struct shmem_row row[SHMEM_ROWS];
-    int rows;
-};
+/* Fields of a row. */
+enum { SHMEM_FIGURE, SHMEM_CALL, SHMEM_TO, SHMEM_BLOCKS, SHMEM_THREADS, SHMEM_PES, SHMEM_BYTES };
+extern const struct bench_columns shmem_columns;
 extern const char *const shmem_ways[GAS_WAYS], *const shmem_figures[GAS_FIGURES], *const shmem_texts[GAS_FIGURES];
-extern const int shmem_rates[GAS_FIGURES]; /* enum gas_rate */
-double shmem_rate(const struct shmem_row *row, int way);
+/* enum gas_figure */
+int shmem_figure(const struct bench_line *line);
+enum gas_rate shmem_rate(const struct bench_line *line);
 
-void shmem_table_record(void *table, char *text);
-int shmem_json_write(const void *table);
-int shmem_plot_write(const void *written);
+int shmem_plot_write(const void *sheet);
 
 #endif

@@ -9,15 +9,14 @@
 #include "coll/state.h"
 #include "core/status.h"
 
-/* The field `blocks` of an arrival at a move, besides the kind DEVICE: rows that the rank can run; multiprocessors
- * that it has for their kernels, 0: it takes them later; whether it chose the rows before the team was open; and a
- * sum over its sent and received lengths, which shows all ranks whether both sides of each run have one length. */
-enum { ROWS_BITS = 7, HELD_BITS = 9, BEFORE_BITS = 1, SUM_BITS = 14 };
-_Static_assert((int)TUTTI_MOVES <= (int)ROWS_BITS &&
-                   (int)ROWS_BITS + (int)HELD_BITS + (int)BEFORE_BITS + (int)SUM_BITS <= 31,
+/* An arrival at a move, of the kind DEVICE. Its `count`: rows that the rank can run. Its `blocks`: multiprocessors that
+ * the rank has for their kernels, 0: it takes them later; whether it chose the rows before the team was open; and a sum
+ * over its sent and received lengths, which shows all ranks whether both sides of each run have one length. */
+enum { HELD_BITS = 9, BEFORE_BITS = 1, SUM_BITS = 14 };
+_Static_assert((int)TUTTI_MOVES <= 32 && (int)HELD_BITS + (int)BEFORE_BITS + (int)SUM_BITS <= 31,
                "an arrival has room for so many");
-enum { HELD_AT = ROWS_BITS, BEFORE_AT = HELD_AT + HELD_BITS, SUM_AT = BEFORE_AT + BEFORE_BITS };
-enum { ROWS_MASK = (1 << ROWS_BITS) - 1, HELD_MASK = (1 << HELD_BITS) - 1, SUM_MASK = (1 << SUM_BITS) - 1 };
+enum { BEFORE_AT = HELD_BITS, SUM_AT = BEFORE_AT + BEFORE_BITS };
+enum { HELD_MASK = (1 << HELD_BITS) - 1, SUM_MASK = (1 << SUM_BITS) - 1 };
 
 /* Rows that need an open team: all whose kernels meet in its channels. */
 static uint32_t move_rows_of_teams(void)
@@ -149,17 +148,18 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, st
         mine.kind = move_is_reset(team) ? TUTTI_ARRIVAL_RESET : TUTTI_ARRIVAL_DEVICE;
         tutti_reservation_arrive(team, call, &mine);
         mine.blocks = mine.blocks < HELD_MASK ? mine.blocks : HELD_MASK;
-        mine.blocks |= (uint32_t)call->move->runs.before << (BEFORE_AT - HELD_AT);
+        mine.blocks |= (uint32_t)call->move->runs.before << BEFORE_AT;
         if (tutti_lead_is(team, call) && !call->move->runs.before)
             tutti_lead_offer(team, call);
     }
-    mine.blocks = agreed->able | mine.blocks << HELD_AT | move_sum(team, call->flow) << SUM_AT;
+    mine.count = agreed->able;
+    mine.blocks |= move_sum(team, call->flow) << SUM_AT;
     tutti_team_arrive(team, &mine);
     const int status = tutti_team_await(team, all);
     for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
         if (all[r]->kind != TUTTI_ARRIVAL_HOST) {
-            const uint32_t theirs = all[r]->blocks >> HELD_AT & HELD_MASK;
-            agreed->able &= all[r]->blocks & ROWS_MASK;
+            const uint32_t theirs = all[r]->blocks & HELD_MASK;
+            agreed->able &= (uint32_t)all[r]->count;
             held = theirs < held ? theirs : held;
             agreed->before |= all[r]->blocks >> BEFORE_AT & 1;
             agreed->resets |= (uint64_t)(all[r]->kind == TUTTI_ARRIVAL_RESET) << r;

@@ -13,7 +13,7 @@
 
 enum { SEEN_ENOUGH = 2 };
 
-static int same(const struct tutti_cached_launch *entry, const struct tutti_launch *launch)
+static int cache_same(const struct tutti_cached_launch *entry, const struct tutti_launch *launch)
 {
     const struct tutti_flow_args *flow = launch->flow;
     return entry->calls > 0 && entry->flow.in == flow->in && entry->flow.out == flow->out &&
@@ -26,7 +26,7 @@ static int same(const struct tutti_cached_launch *entry, const struct tutti_laun
 static struct tutti_cached_launch *place_found(struct tutti_coll_state *state, const struct tutti_launch *launch)
 {
     for (int i = 0; i < (state->launch_cache ? TUTTI_CACHED_LAUNCHES : 0); i++) {
-        if (same(&state->launch_cache[i], launch))
+        if (cache_same(&state->launch_cache[i], launch))
             return &state->launch_cache[i];
     }
     return NULL;

@@ -241,8 +241,8 @@ static int launch_apart(struct tutti_team *team, const struct tutti_call *call, 
     return status == TUTTI_OK ? launch_all(team, &apart, NULL, stream, launch_number, notice, shape) : status;
 }
 
-static int put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
-               uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
+static int flow_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                    uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
 {
     if (stream == team->stream)
         tutti_team_mail_leave(team); /* or the launch would wait for it */
@@ -254,7 +254,7 @@ static int put(struct tutti_team *team, const struct tutti_call *call, struct tu
 int tutti_flow_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                    uint32_t launch_number, tutti_flow_shape *shape)
 {
-    return put(team, call, stream, launch_number, 0, shape);
+    return flow_put(team, call, stream, launch_number, 0, shape);
 }
 
 uint32_t tutti_flow_number(struct tutti_team *team)
@@ -273,7 +273,7 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti
     }
     tutti_waiting_begin(team);
     tutti_flow_number(team);
-    return tutti_flow_finish(team, put(team, call, team->stream, 0, tutti_flow_notice(call), shape));
+    return tutti_flow_finish(team, flow_put(team, call, team->stream, 0, tutti_flow_notice(call), shape));
 }
 
 int tutti_flow_run_locals(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,

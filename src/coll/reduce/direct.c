@@ -62,8 +62,8 @@ static void share_out(const struct tutti_team *team, const struct tutti_call *ca
     }
 }
 
-static void begin(struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args,
-                  const void *const in[])
+static void direct_begin(struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args,
+                         const void *const in[])
 {
     tutti_launch_begin(team, args);
     args->shape = (uint32_t)tutti_shape_of(call);
@@ -72,7 +72,7 @@ static void begin(struct tutti_team *team, const struct tutti_call *call, struct
         args->in[r] = in[r];
 }
 
-static int end(struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args)
+static int direct_end(struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args)
 {
     unsigned blocks = tutti_launch_blocks(team, args->slice * tutti_type_size(call->type), 0);
     int status = tutti_launch_end(team, args, TUTTI_KERNEL_DIRECT, call->type, call->op, blocks);
@@ -82,10 +82,10 @@ static int end(struct tutti_team *team, const struct tutti_call *call, struct tu
 int tutti_direct_mapped(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[])
 {
     struct tutti_kernel_args args;
-    begin(team, call, &args, in);
+    direct_begin(team, call, &args, in);
     if (args.shape == TUTTI_SHAPE_SEGMENTS) {
         share_out(team, call, &args, out);
-        return end(team, call, &args);
+        return direct_end(team, call, &args);
     }
     args.slice = slice_of(team, call);
     args.outs = args.shape == TUTTI_SHAPE_ROOT ? 1 : (uint32_t)team->size;
@@ -93,7 +93,7 @@ int tutti_direct_mapped(struct tutti_team *team, const struct tutti_call *call, 
         args.out[r] = tutti_result_of(call, r, team->size).count > 0 ? out[r] : NULL;
     if (args.shape == TUTTI_SHAPE_ROOT)
         args.out[0] = out[call->root];
-    return end(team, call, &args);
+    return direct_end(team, call, &args);
 }
 
 /* Elements of a segment that a round of apart() does. */
@@ -118,7 +118,7 @@ static int reduce_round(struct tutti_team *team, const struct tutti_call *call, 
 {
     size_t most = round_of(team, call), room = tutti_channel_region(team, TUTTI_REGION_HALVES).begin;
     struct tutti_kernel_args args;
-    begin(team, call, &args, in);
+    direct_begin(team, call, &args, in);
     for (int r = 0; r < team->size; r++) {
         struct tutti_result part = tutti_result_of(call, r, team->size);
         if (team->gpu_of[r] != team->gpu_index || part.count <= at)
@@ -126,7 +126,7 @@ static int reduce_round(struct tutti_team *team, const struct tutti_call *call, 
         size_t n = part.count - at < most ? part.count - at : most;
         add_piece(&args, part.begin + at, n, (char *)team->scratch_of[r] + room);
     }
-    return end(team, call, &args);
+    return direct_end(team, call, &args);
 }
 
 /* And from there to where they belong. */

@@ -139,7 +139,7 @@ static int segments(const struct staging *s, size_t longest, size_t most)
 
 /* A rank without memory must not leave the others in the exchange: all ranks learn of it, and none begins. They
  * agree through the team if it is open, otherwise through the MPI. */
-static int agree(struct tutti_team *team, int status)
+static int staged_agree(struct tutti_team *team, int status)
 {
     uint32_t fine = status == TUTTI_OK;
     int64_t word = fine;
@@ -173,7 +173,7 @@ static int staged_run(struct tutti_team *team, const struct tutti_call *call, in
     s.mine = malloc(room);
     s.theirs = malloc(room > GATHER_BYTES ? room : GATHER_BYTES);
     s.in = malloc(s.ranks * sizeof *s.in);
-    int status = agree(team, s.mine && s.theirs && s.in ? TUTTI_OK : TUTTI_ERR_MEMORY);
+    int status = staged_agree(team, s.mine && s.theirs && s.in ? TUTTI_OK : TUTTI_ERR_MEMORY);
     *fits = 1;
     if (status == TUTTI_OK)
         status = scatters ? segments(&s, longest, most) : whole(&s, most);

@@ -106,7 +106,7 @@ static int resolve(void *library, char *why, size_t size)
 
 /* The list of objects has changed (or was never looked at). No lock is held while the dynamic linker is called, and
  * threads that come here together do the same work twice, without harm. */
-static int look(void)
+static int driver_look(void)
 {
     struct walk walk = {.count = 0};
     char why[256];
@@ -134,7 +134,7 @@ int tutti_cuda_active(void)
     struct link_map *last = atomic_load_explicit(&mark, memory_order_acquire);
     if (last && !__atomic_load_n(&last->l_next, __ATOMIC_ACQUIRE))
         return 0;
-    return look();
+    return driver_look();
 }
 
 int tutti_cuda_load(char *why, size_t size)

@@ -146,7 +146,7 @@ int tutti_cuda_gated_launch_prepare(struct tutti_stream *stream, const struct tu
     GATED(tutti_cuda_launch_prepare(stream, launch, out));
 }
 
-static int drop(struct tutti_prepared *prepared)
+static int gate_drop(struct tutti_prepared *prepared)
 {
     tutti_cuda_launch_drop(prepared);
     return TUTTI_OK;
@@ -154,7 +154,7 @@ static int drop(struct tutti_prepared *prepared)
 
 static int gated_drop(struct tutti_prepared *prepared)
 {
-    GATED(drop(prepared));
+    GATED(gate_drop(prepared));
 }
 
 void tutti_cuda_gated_launch_drop(struct tutti_prepared *prepared)
@@ -163,7 +163,7 @@ void tutti_cuda_gated_launch_drop(struct tutti_prepared *prepared)
         (void)gated_drop(prepared);
 }
 
-static int prepare(int gpu, uint32_t kernels, int type, int op)
+static int gate_prepare(int gpu, uint32_t kernels, int type, int op)
 {
     struct tutti_cuda_scope scope;
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
@@ -180,7 +180,7 @@ static int prepare(int gpu, uint32_t kernels, int type, int op)
 
 int tutti_cuda_prepare(int gpu, uint32_t kernels, int type, int op)
 {
-    GATED(prepare(gpu, kernels, type, op));
+    GATED(gate_prepare(gpu, kernels, type, op));
 }
 
 int tutti_cuda_gated_prepare_shmem(int gpu, int type)

@@ -64,7 +64,7 @@ static int retain_primary(int gpu, CUcontext handle)
 }
 
 /* Under choose_lock. */
-static struct tutti_cuda_context *keep(int gpu, CUcontext handle, int retained)
+static struct tutti_cuda_context *gpu_keep(int gpu, CUcontext handle, int retained)
 {
     static int said;
     unsigned long long id;
@@ -111,7 +111,7 @@ void tutti_cuda_adopt(int gpu, CUcontext handle)
         return;
     pthread_mutex_lock(&choose_lock);
     if (!tutti_cuda_has_context(gpu))
-        keep(gpu, handle, 0);
+        gpu_keep(gpu, handle, 0);
     pthread_mutex_unlock(&choose_lock);
 }
 
@@ -156,14 +156,14 @@ int tutti_cuda_any(void)
     return gpu < 0 ? 0 : gpu;
 }
 
-static int choose(int gpu, int make, struct tutti_cuda_context **out)
+static int gpu_choose(int gpu, int make, struct tutti_cuda_context **out)
 {
     int status = TUTTI_OK, now_gpu;
     CUcontext now = current_with_gpu(&now_gpu);
     pthread_mutex_lock(&choose_lock);
     struct tutti_cuda_context *context = atomic_load(&chosen[gpu]);
     if (!context && now_gpu == gpu)
-        context = keep(gpu, now, 0);
+        context = gpu_keep(gpu, now, 0);
     if (!context && make) {
         CUdevice device;
         CUcontext primary = NULL;
@@ -172,7 +172,7 @@ static int choose(int gpu, int make, struct tutti_cuda_context **out)
             result = tutti_cuda.DevicePrimaryCtxRetain(&primary, device);
         if (result != CUDA_SUCCESS) {
             status = tutti_cuda_failed(result, "making a context", gpu);
-        } else if (!(context = keep(gpu, primary, 1))) {
+        } else if (!(context = gpu_keep(gpu, primary, 1))) {
             tutti_cuda.DevicePrimaryCtxRelease(device);
         }
     }
@@ -212,7 +212,7 @@ int tutti_cuda_enter(int gpu, int make, struct tutti_cuda_scope *scope)
     for (int round = 0; round < 2 && status != TUTTI_OK; round++) {
         struct tutti_cuda_context *context = atomic_load_explicit(&chosen[gpu], memory_order_acquire);
         if (!context) {
-            status = choose(gpu, make, &context);
+            status = gpu_choose(gpu, make, &context);
             if (status != TUTTI_OK)
                 return status;
         }

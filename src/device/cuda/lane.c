@@ -5,7 +5,7 @@
 #include "device/cuda/stream.h"
 
 /* Under the context's lock. */
-static CUresult load(struct tutti_cuda_context *context, CUfunction *out)
+static CUresult lane_load(struct tutti_cuda_context *context, CUfunction *out)
 {
     int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
     CUresult result = CUDA_SUCCESS;
@@ -28,7 +28,7 @@ static int function_of(struct tutti_cuda_context *context, CUfunction *out)
     if (!function) {
         pthread_mutex_lock(&context->lock);
         CUstreamCaptureMode mode = tutti_cuda_relax();
-        CUresult result = load(context, &function);
+        CUresult result = lane_load(context, &function);
         tutti_cuda_unrelax(mode);
         pthread_mutex_unlock(&context->lock);
         int status = tutti_cuda_check(result, "loading the lane kernel", context);

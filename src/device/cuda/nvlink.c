@@ -21,7 +21,7 @@ static struct {
 } nvml;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void find(void *library, const char *name, void *entry)
+static void nvlink_find(void *library, const char *name, void *entry)
 {
     void *symbol = dlsym(library, name);
     memcpy(entry, &symbol, sizeof symbol);
@@ -32,10 +32,10 @@ static void open_nvml(void)
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return;
-    find(library, "nvmlInit_v2", &nvml.init);
-    find(library, "nvmlDeviceGetHandleByUUID", &nvml.by_uuid);
-    find(library, "nvmlDeviceGetP2PStatus", &nvml.p2p);
-    find(library, "nvmlDeviceGetCudaComputeCapability", &nvml.capability);
+    nvlink_find(library, "nvmlInit_v2", &nvml.init);
+    nvlink_find(library, "nvmlDeviceGetHandleByUUID", &nvml.by_uuid);
+    nvlink_find(library, "nvmlDeviceGetP2PStatus", &nvml.p2p);
+    nvlink_find(library, "nvmlDeviceGetCudaComputeCapability", &nvml.capability);
     nvml.usable = nvml.init && nvml.by_uuid && nvml.p2p && nvml.capability && nvml.init() == 0;
 }
 

@@ -14,7 +14,7 @@ static const struct {
 };
 
 /* Under the context's lock. */
-static CUresult load(struct tutti_cuda_context *context, int pack, CUfunction *out)
+static CUresult pack_load(struct tutti_cuda_context *context, int pack, CUfunction *out)
 {
     int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
     CUresult result = CUDA_SUCCESS;
@@ -38,7 +38,7 @@ static int function_of(struct tutti_cuda_context *context, int pack, CUfunction 
     if (!function) {
         pthread_mutex_lock(&context->lock);
         CUstreamCaptureMode mode = tutti_cuda_relax();
-        CUresult result = load(context, pack, &function);
+        CUresult result = pack_load(context, pack, &function);
         tutti_cuda_unrelax(mode);
         pthread_mutex_unlock(&context->lock);
         if (result == CUDA_ERROR_NOT_FOUND && pack == TUTTI_CUDA_PACKS - 1)

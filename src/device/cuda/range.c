@@ -109,7 +109,7 @@ static struct range *place_for(CUdeviceptr at, size_t bytes)
 }
 
 /* Maps the memory of the handle, which stays the caller's, as the next piece. The context is entered. */
-static int put(int gpu, CUdevice device, CUdeviceptr at, size_t bytes, CUmemGenericAllocationHandle handle)
+static int range_put(int gpu, CUdevice device, CUdeviceptr at, size_t bytes, CUmemGenericAllocationHandle handle)
 {
     pthread_rwlock_wrlock(&lock);
     struct range *range = place_for(at, bytes);
@@ -141,7 +141,7 @@ int tutti_cuda_range_add(int gpu, void *at, size_t bytes)
         result = tutti_cuda.MemCreate(&handle, bytes, &wanted, 0);
     }
     if (result == CUDA_SUCCESS) {
-        status = put(gpu, device, (CUdeviceptr)at, bytes, handle);
+        status = range_put(gpu, device, (CUdeviceptr)at, bytes, handle);
         tutti_cuda.MemRelease(handle); /* a mapping keeps the memory */
     } else {
         status = tutti_cuda_declined(result, "allocating memory that grows", gpu);
@@ -165,7 +165,7 @@ int tutti_cuda_range_import(int gpu, const struct tutti_export *what, int fd, vo
         result = tutti_cuda.MemImportFromShareableHandle(&handle, (void *)(uintptr_t)fd,
                                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     if (result == CUDA_SUCCESS) {
-        status = put(gpu, device, (CUdeviceptr)at, (size_t)what->bytes, handle);
+        status = range_put(gpu, device, (CUdeviceptr)at, (size_t)what->bytes, handle);
         tutti_cuda.MemRelease(handle);
     } else {
         status = tutti_cuda_declined(result, "mapping a peer's memory", gpu);

@@ -7,7 +7,7 @@
 _Static_assert((int)TUTTI_CUDA_SHMEMS == (int)TUTTI_SHMEM_KERNELS, "a function each");
 
 /* Under the context's lock. */
-static CUresult load(struct tutti_cuda_context *context, int kernel, CUfunction *out)
+static CUresult shmem_load(struct tutti_cuda_context *context, int kernel, CUfunction *out)
 {
     int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
     CUresult result = CUDA_SUCCESS;
@@ -30,7 +30,7 @@ static int function_of(struct tutti_cuda_context *context, int kernel, CUfunctio
     if (!function) {
         pthread_mutex_lock(&context->lock);
         CUstreamCaptureMode mode = tutti_cuda_relax();
-        CUresult result = load(context, kernel, &function);
+        CUresult result = shmem_load(context, kernel, &function);
         tutti_cuda_unrelax(mode);
         pthread_mutex_unlock(&context->lock);
         int status = tutti_cuda_check(result, tutti_shmem_kernel_names[kernel], context);

@@ -27,7 +27,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* A forked child shares the memory but has no worker threads, so it may not use the device, as with a GPU. The lock may
  * have been held at the fork: the child never takes it. */
-static void forget(void)
+static void arena_forget(void)
 {
     atomic_store(&forked, 1);
     atomic_store(&regions, 0);
@@ -38,7 +38,7 @@ int tutti_host_forked(void)
     return atomic_load_explicit(&forked, memory_order_relaxed);
 }
 
-static void *reserve(size_t bytes)
+static void *arena_reserve(size_t bytes)
 {
     void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at == MAP_FAILED ? NULL : at;
@@ -47,12 +47,12 @@ static void *reserve(size_t bytes)
 static void open_once(void)
 {
     for (size_t bytes = (size_t)tutti_settings()->host_arena_gb << 30; bytes >= SMALLEST_ARENA; bytes /= 2) {
-        char *a = reserve(bytes), *b = a ? reserve(bytes) : NULL;
+        char *a = arena_reserve(bytes), *b = a ? arena_reserve(bytes) : NULL;
         if (b) {
             atomic_store(&first, a);
             atomic_store(&second, b);
             atomic_store(&arena_bytes, bytes);
-            pthread_atfork(NULL, NULL, forget);
+            pthread_atfork(NULL, NULL, arena_forget);
             return;
         }
         if (a)
@@ -127,7 +127,7 @@ static void unmap_at(char *at, size_t bytes)
         tutti_error("host device: memory could not be unmapped");
 }
 
-static int grow(void)
+static int arena_grow(void)
 {
     if (used < room)
         return 1;
@@ -157,7 +157,7 @@ static int set_access(const struct tutti_host_region *region, int access)
 }
 
 /* Under the lock, as the others. 0 where it cannot be kept. */
-static int keep(struct tutti_host_region *region)
+static int arena_keep(struct tutti_host_region *region)
 {
     if (!may_keep(region) || !set_access(region, PROT_NONE))
         return 0;
@@ -243,7 +243,7 @@ static int map_locked(int fd, size_t bytes, int own, struct tutti_host_region *o
     size_t index = find_gap(span, &base);
     if (!base && trim_locked())
         index = find_gap(span, &base);
-    if (!base || !grow())
+    if (!base || !arena_grow())
         return TUTTI_ERR_MEMORY;
     char *alias = second + (base - first);
     if (!map_at(alias, mapped, fd))
@@ -288,7 +288,7 @@ int tutti_host_region_unmap(const void *base, int own)
     size_t index = after(base);
     if (index > 0 && table[index - 1].base == (const char *)base && table[index - 1].own == own) {
         struct tutti_host_region *region = &table[index - 1];
-        if (!keep(region)) {
+        if (!arena_keep(region)) {
             fd = region->fd;
             take_out(region);
             atomic_fetch_sub(&regions, 1);
@@ -312,7 +312,7 @@ int tutti_host_region_reserve(int gpu, size_t bytes, size_t align, char **base)
     size_t index = find_gap(span + align, &at);
     if (!at && trim_locked())
         index = find_gap(span + align, &at);
-    status = at && grow() ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    status = at && arena_grow() ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) {
         at += -(uintptr_t)at & (align - 1);
         memmove(&table[index + 1], &table[index], (used - index) * sizeof *table);

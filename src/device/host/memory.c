@@ -132,7 +132,7 @@ int tutti_host_free(void *device)
 }
 
 /* The allocation, or the piece of a range, that holds the address. */
-static int find(const void *pointer, struct tutti_host_region *out)
+static int memory_find(const void *pointer, struct tutti_host_region *out)
 {
     return tutti_host_region_find(pointer, out) &&
            (out->own != TUTTI_HOST_RANGE || tutti_host_range_find(pointer, out));
@@ -143,7 +143,7 @@ void tutti_host_classify(const void *pointer, struct tutti_memory *out)
     struct tutti_host_region region;
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
     tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
-    if (!find(pointer, &region))
+    if (!memory_find(pointer, &region))
         return;
     out->kind = TUTTI_MEMORY_DEVICE;
     out->id = region.id;
@@ -256,7 +256,7 @@ static uint64_t process_nonce(void)
 int tutti_host_export(const void *device, struct tutti_export *out, int *fd)
 {
     struct tutti_host_region region;
-    if (!find(device, &region) || !region.own)
+    if (!memory_find(device, &region) || !region.own)
         return TUTTI_ERR_NOT_EXPORTABLE;
     const int piece = region.span == 0; /* of a range, which is never kept */
     if (!piece && !tutti_host_region_share(&region))
@@ -328,7 +328,7 @@ int tutti_host_release(int gpu, const struct tutti_export *what, void *base)
 int tutti_host_reach_memory(int gpu, const void *device)
 {
     struct tutti_host_region region;
-    if (!find(device, &region))
+    if (!memory_find(device, &region))
         return TUTTI_ERR_ARGUMENT;
     if (!tutti_host_separate() || region.gpu == gpu)
         return TUTTI_OK;

@@ -46,7 +46,7 @@ static struct piece **place_of(const char *at)
     return place;
 }
 
-static void drop(struct piece **place)
+static void range_drop(struct piece **place)
 {
     struct piece *gone = *place;
     *place = gone->next;
@@ -55,7 +55,7 @@ static void drop(struct piece **place)
     free(gone);
 }
 
-static int put(char *at, size_t bytes, int fd, int own)
+static int range_put(char *at, size_t bytes, int fd, int own)
 {
     struct piece *piece = calloc(1, sizeof *piece);
     if (!piece)
@@ -82,7 +82,7 @@ int tutti_host_range_add(int gpu, void *at, size_t bytes)
     int status = tutti_host_memory(bytes, 0, &fd);
     if (status != TUTTI_OK)
         return status;
-    status = put(at, bytes, fd, 1);
+    status = range_put(at, bytes, fd, 1);
     if (status == TUTTI_OK)
         tutti_host_poison(at, bytes);
     else
@@ -94,7 +94,7 @@ int tutti_host_range_import(int gpu, const struct tutti_export *what, int fd, vo
 {
     tutti_host_work_on(&gpu, "a peer's memory");
     const int status = what->bytes % GRAIN ? TUTTI_ERR_ARGUMENT : tutti_host_check_import(what, fd);
-    return status == TUTTI_OK ? put(at, what->bytes, fd, 0) : status;
+    return status == TUTTI_OK ? range_put(at, what->bytes, fd, 0) : status;
 }
 
 int tutti_host_range_cut(int gpu, void *at)
@@ -106,7 +106,7 @@ int tutti_host_range_cut(int gpu, void *at)
     if (*place && (*place)->at == (char *)at)
         status = tutti_host_region_cut(at, (*place)->bytes);
     if (status == TUTTI_OK)
-        drop(place);
+        range_drop(place);
     pthread_mutex_unlock(&lock);
     return status;
 }
@@ -121,7 +121,7 @@ int tutti_host_range_close(int gpu, void *base)
     if (tutti_host_region_find(base, &region)) {
         for (struct piece **place = &pieces; *place;) {
             if ((size_t)((*place)->at - region.base) < region.bytes)
-                drop(place);
+                range_drop(place);
             else
                 place = &(*place)->next;
         }

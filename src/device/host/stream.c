@@ -41,7 +41,7 @@ struct tutti_stream {
 static struct tutti_stream *streams;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int run(struct tutti_work *work)
+static int stream_run(struct tutti_work *work)
 {
     switch (work->kind) {
     case TUTTI_WORK_RECORD:
@@ -84,7 +84,7 @@ static void *stream_main(void *with)
             delay(stream);
             work->dice = stream->dice | 1;
         }
-        int status = run(work);
+        int status = stream_run(work);
         free(work);
         pthread_mutex_lock(&stream->lock);
         if (stream->status == TUTTI_OK)
@@ -97,7 +97,7 @@ static void *stream_main(void *with)
 }
 
 /* Signals are for the program's own threads. */
-static int start(struct tutti_stream *stream)
+static int stream_start(struct tutti_stream *stream)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -115,7 +115,7 @@ static int enqueue(struct tutti_stream *stream, const struct tutti_work *work)
     struct tutti_work *copy = malloc(sizeof *copy);
     if (!copy)
         return TUTTI_ERR_MEMORY;
-    if (!stream->started && start(stream) != TUTTI_OK) {
+    if (!stream->started && stream_start(stream) != TUTTI_OK) {
         free(copy);
         return TUTTI_ERR_SYSTEM;
     }
@@ -166,7 +166,7 @@ int tutti_host_submit(struct tutti_stream *stream, struct tutti_work *work)
     pthread_mutex_unlock(&stream->lock);
     if (status != TUTTI_OK || !at_once)
         return status;
-    status = run(work);
+    status = stream_run(work);
     pthread_mutex_lock(&stream->lock);
     stream->queued--;
     stream->at_once = 0;

@@ -45,7 +45,7 @@ static int reach_by(void *(*find)(const void *, size_t), int gpu, const char *wh
     return TUTTI_ERR_DEVICE;
 }
 
-static int reach(int gpu, const char *what, const void *pointer, size_t bytes, void **at)
+static int work_reach(int gpu, const char *what, const void *pointer, size_t bytes, void **at)
 {
     return reach_by(tutti_host_reach, gpu, what, pointer, bytes, at);
 }
@@ -55,9 +55,9 @@ int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t 
     void *source;
     work->kind = TUTTI_WORK_COPY;
     work->bytes = bytes;
-    int status = reach(ANY_GPU, "copy to memory", to, bytes, &work->to);
+    int status = work_reach(ANY_GPU, "copy to memory", to, bytes, &work->to);
     if (status == TUTTI_OK)
-        status = reach(ANY_GPU, "copy from memory", from, bytes, &source);
+        status = work_reach(ANY_GPU, "copy from memory", from, bytes, &source);
     if (status == TUTTI_OK)
         work->from = source;
     return status;
@@ -68,7 +68,7 @@ int tutti_work_fill(struct tutti_work *work, int gpu, void *device, int byte, si
     work->kind = TUTTI_WORK_FILL;
     work->bytes = bytes;
     work->byte = byte;
-    return reach(gpu, "fill", device, bytes, &work->to);
+    return work_reach(gpu, "fill", device, bytes, &work->to);
 }
 
 /* Bytes of a channel that a launch may touch. */
@@ -110,11 +110,11 @@ static int flow_runs(struct tutti_flow_args *args, int gpu)
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
         void *from = NULL, *to = NULL;
         if (args->n[r] > 0)
-            status =
-                reach(gpu, "kernel's run to send", (const void *)(uintptr_t)args->begin[r], (size_t)args->n[r], &from);
+            status = work_reach(gpu, "kernel's run to send", (const void *)(uintptr_t)args->begin[r],
+                                (size_t)args->n[r], &from);
         if (args->result_n[r] > 0 && status == TUTTI_OK)
-            status = reach(gpu, "kernel's run to receive", (const void *)(uintptr_t)args->result[r],
-                           (size_t)args->result_n[r], &to);
+            status = work_reach(gpu, "kernel's run to receive", (const void *)(uintptr_t)args->result[r],
+                                (size_t)args->result_n[r], &to);
         args->begin[r] = (uint64_t)(uintptr_t)from;
         args->result[r] = (uint64_t)(uintptr_t)to;
     }
@@ -127,19 +127,19 @@ static int flow_buffers(struct tutti_flow_args *args, int gpu, const struct tutt
     uint64_t in, out;
     void *at;
     flow_elements(args, &in, &out);
-    int status = reach(gpu, "kernel's contribution", args->in, (size_t)(in * size), &at);
+    int status = work_reach(gpu, "kernel's contribution", args->in, (size_t)(in * size), &at);
     args->in = at;
     if (status == TUTTI_OK && gets(args))
-        status = reach(gpu, "kernel's result", args->out, (size_t)(out * size), &at);
+        status = work_reach(gpu, "kernel's result", args->out, (size_t)(out * size), &at);
     args->out = at;
     for (uint32_t l = 1; l < args->locals && status == TUTTI_OK; l++) {
-        status = reach(gpu, "contribution of a rank that the kernel's leads", (const void *)(uintptr_t)args->begin[l],
-                       (size_t)(in * size), &at);
+        status = work_reach(gpu, "contribution of a rank that the kernel's leads",
+                            (const void *)(uintptr_t)args->begin[l], (size_t)(in * size), &at);
         args->begin[l] = (uint64_t)(uintptr_t)at;
     }
     for (uint32_t o = 1; o < args->outs && status == TUTTI_OK; o++) {
-        status = reach(gpu, "result of a rank that the kernel's leads", (const void *)(uintptr_t)args->result[o],
-                       (size_t)(out * size), &at);
+        status = work_reach(gpu, "result of a rank that the kernel's leads", (const void *)(uintptr_t)args->result[o],
+                            (size_t)(out * size), &at);
         args->result[o] = (uint64_t)(uintptr_t)at;
     }
     return status;
@@ -156,7 +156,7 @@ static int flow_launch(struct tutti_work *work, int gpu, const struct tutti_laun
     *args = *launch->flow;
     int status = tutti_kernel_moves(launch->kernel) ? flow_runs(args, gpu) : flow_buffers(args, gpu, launch);
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
-        status = reach(gpu, "kernel's window", args->window[r], (size_t)args->bytes, &at);
+        status = work_reach(gpu, "kernel's window", args->window[r], (size_t)args->bytes, &at);
         args->window[r] = at;
     }
     return status;
@@ -166,7 +166,7 @@ static int amo_launch(struct tutti_work *work, int gpu, const struct tutti_launc
 {
     void *at;
     work->amo = *launch->amo;
-    const int status = reach(gpu, "kernel's word", work->amo.at, tutti_type_size(launch->type), &at);
+    const int status = work_reach(gpu, "kernel's word", work->amo.at, tutti_type_size(launch->type), &at);
     work->amo.at = at;
     return status;
 }
@@ -199,16 +199,17 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     size_t bytes = (size_t)args->count * tutti_type_size(launch->type);
     int status = TUTTI_OK;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
-        status = reach(gpu, "kernel's contribution", args->in[r], bytes, &at);
+        status = work_reach(gpu, "kernel's contribution", args->in[r], bytes, &at);
         args->in[r] = at;
     }
     for (uint32_t i = 0; i < args->outs && status == TUTTI_OK; i++) {
         const size_t piece = (size_t)args->n[i] * tutti_type_size(launch->type);
-        status = reach(gpu, "kernel's result", args->out[i], args->shape == TUTTI_SHAPE_SEGMENTS ? piece : bytes, &at);
+        status =
+            work_reach(gpu, "kernel's result", args->out[i], args->shape == TUTTI_SHAPE_SEGMENTS ? piece : bytes, &at);
         args->out[i] = at;
     }
     for (uint32_t g = 0; g < args->gpus && status == TUTTI_OK; g++) {
-        status = reach(gpu, "kernel's window", args->window[g], channel_bytes(launch, bytes), &at);
+        status = work_reach(gpu, "kernel's window", args->window[g], channel_bytes(launch, bytes), &at);
         args->window[g] = at;
     }
     return status;
@@ -226,14 +227,15 @@ int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_
     work->blocks = args->blocks;
     *made = *args;
     for (int pe = 0; pe < args->state.pes && status == TUTTI_OK; pe++) {
-        status = reach(gpu, "heap of a PE", args->state.peer[pe], args->state.area + args->state.area_bytes, &at);
+        status = work_reach(gpu, "heap of a PE", args->state.peer[pe], args->state.area + args->state.area_bytes, &at);
         made->state.peer[pe] = at;
     }
     made->state.heap = made->state.peer[args->state.me];
     made->dest = made->state.heap + ((uintptr_t)args->dest - heap);
     made->source = made->state.heap + ((uintptr_t)args->source - heap);
     for (int i = 0; i < TUTTI_SHMEM_OWNS && status == TUTTI_OK; i++)
-        status = reach(gpu, "own memory of a call in a stream", args->own[i].at, args->own[i].bytes, &made->own[i].at);
+        status =
+            work_reach(gpu, "own memory of a call in a stream", args->own[i].at, args->own[i].bytes, &made->own[i].at);
     return status;
 }
 
@@ -243,7 +245,7 @@ static int reach_match(int gpu, struct tutti_lane_match *match)
     const size_t bytes[4] = {sizeof *match->own, sizeof *match->far, match->send ? match->bytes : 0,
                              match->send ? match->bytes : 0};
     for (int i = 0; i < 4; i++) {
-        const int status = reach(gpu, "matched message in stream order", at[i], bytes[i], &at[i]);
+        const int status = work_reach(gpu, "matched message in stream order", at[i], bytes[i], &at[i]);
         if (status != TUTTI_OK)
             return status;
     }
@@ -267,11 +269,11 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
         return TUTTI_ERR_ARGUMENT;
     *made = *args;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
-        status = reach(gpu, "lanes of a rank", args->area[r], tutti_lane_area_bytes(args->ranks), &at);
+        status = work_reach(gpu, "lanes of a rank", args->area[r], tutti_lane_area_bytes(args->ranks), &at);
         made->area[r] = at;
     }
     if (status == TUTTI_OK && (args->what == TUTTI_LANE_POST || args->what == TUTTI_LANE_DO)) {
-        status = reach(gpu, "message in stream order", args->buffer, args->bytes, &at);
+        status = work_reach(gpu, "message in stream order", args->buffer, args->bytes, &at);
         made->buffer = at;
     }
     for (uint32_t i = 0; i < args->matches && status == TUTTI_OK; i++)
@@ -330,7 +332,7 @@ static void run_lane(const struct tutti_work *work)
 #define COPY_WORDS(type)                                                                                               \
     for (size_t i = 0; i < bytes / sizeof(type); i++)                                                                  \
     __atomic_store_n((type *)to + i, __atomic_load_n((const type *)from + i, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE)
-static void copy(void *to, const void *from, size_t bytes)
+static void work_copy(void *to, const void *from, size_t bytes)
 {
     const uintptr_t all = (uintptr_t)to | (uintptr_t)from | bytes, apart = (uintptr_t)to - (uintptr_t)from;
     if (bytes > WORDS_BYTES || apart < bytes || 0 - apart < bytes) {
@@ -351,7 +353,7 @@ int tutti_work_run(struct tutti_work *work)
 {
     switch (work->kind) {
     case TUTTI_WORK_COPY:
-        copy(work->to, work->from, work->bytes);
+        work_copy(work->to, work->from, work->bytes);
         return TUTTI_OK;
     case TUTTI_WORK_FILL:
         if (work->bytes)

@@ -1,21 +1,87 @@
 /* Jobs between runs of bytes by the device's copy engines, which take no multiprocessor. */
+#include <pthread.h>
+#include <stdlib.h>
+
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "dtype/pack.h"
-#include "dtype/pack/channel.h"
 #include "progress/engine.h"
 
-struct copies_wait {
-    const struct tutti_device *device;
-    struct tutti_stream *stream;
-};
+enum { STREAMS = 4, SPINS = 16 };
 
-static int copies_are_done(void *with)
+/* Streams of copies. A thread has one of a GPU's sets as long as its call lasts. */
+struct copies {
+    struct copies *next;
+    int gpu;
+    unsigned life; /* of the GPU */
+    struct tutti_stream *stream[STREAMS];
+    unsigned used, ended; /* of the call: streams that have copies; how many of them have ended */
+};
+static struct copies *idle;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- sets of streams ---- */
+
+static void copies_destroy(struct copies *copies)
 {
-    const struct copies_wait *wait = with;
-    return wait->device->stream.query(wait->stream);
+    for (int i = 0; i < STREAMS; i++) {
+        if (copies->stream[i])
+            tutti_device()->stream.destroy(copies->stream[i]);
+    }
+    free(copies);
 }
+
+static struct copies *copies_make(int gpu)
+{
+    struct copies *copies = calloc(1, sizeof *copies);
+    if (!copies)
+        return NULL;
+    copies->gpu = gpu;
+    copies->life = tutti_gpu_life(gpu);
+    for (int i = 0; i < STREAMS; i++) {
+        if (tutti_device()->stream.create(gpu, &copies->stream[i]) != TUTTI_OK) {
+            copies_destroy(copies);
+            return NULL;
+        }
+    }
+    return copies;
+}
+
+/* Those of an earlier life of the GPU are destroyed: their streams have gone. */
+static struct copies *copies_find(int gpu)
+{
+    struct copies *found = NULL, *stale = NULL;
+    pthread_mutex_lock(&lock);
+    for (struct copies **at = &idle; *at && !found;) {
+        struct copies *one = *at;
+        const int is_stale = one->life != tutti_gpu_life(one->gpu);
+        if (!is_stale && one->gpu != gpu) {
+            at = &one->next;
+            continue;
+        }
+        *at = one->next;
+        one->next = is_stale ? stale : NULL;
+        *(is_stale ? &stale : &found) = one;
+    }
+    pthread_mutex_unlock(&lock);
+    while (stale) {
+        struct copies *next = stale->next;
+        copies_destroy(stale);
+        stale = next;
+    }
+    return found;
+}
+
+static void copies_give(struct copies *copies)
+{
+    pthread_mutex_lock(&lock);
+    copies->next = idle;
+    idle = copies;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- jobs ---- */
 
 /* 1 where `count` elements are one run of bytes, in the order of the message. */
 static int copies_is_run(const struct tutti_plan *plan, uint64_t count)
@@ -31,9 +97,9 @@ static int copies_can(const struct tutti_pack_job *job)
            (job->direction != TUTTI_RELAYOUT || copies_is_run(job->to_plan, job->to_count));
 }
 
-static int copies_start(const struct tutti_device *device, struct tutti_stream *stream,
-                        const struct tutti_pack_job *job)
+static int copies_start(struct tutti_stream *stream, const struct tutti_pack_job *job)
 {
+    const struct tutti_device *device = tutti_device();
     char *memory = (char *)job->memory + job->plan->true_lower + job->first;
     if (job->bytes == 0)
         return TUTTI_OK;
@@ -44,27 +110,46 @@ static int copies_start(const struct tutti_device *device, struct tutti_stream *
     return device->stream.copy(stream, (char *)job->to + job->to_plan->true_lower + job->first, memory, job->bytes);
 }
 
-int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n)
+static int copies_have_ended(void *with)
+{
+    struct copies *copies = with;
+    while (copies->ended < copies->used) {
+        const int state = tutti_device()->stream.query(copies->stream[copies->ended]);
+        if (state != 1)
+            return state;
+        copies->ended++;
+    }
+    return 1;
+}
+
+int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
 {
     const struct tutti_device *device = tutti_device();
-    struct tutti_pack_channel *channel;
     if (!device || !device->stream.copy || !device->stream.query || gpu < 0)
         return TUTTI_ERR_UNAVAILABLE;
     for (unsigned i = 0; i < n; i++) {
         if (!copies_can(&jobs[i]))
             return TUTTI_ERR_UNAVAILABLE;
     }
-    int status = tutti_pack_channel_take(device, gpu, &channel);
-    if (status != TUTTI_OK)
-        return status;
+    struct copies *copies = copies_find(gpu);
+    if (!copies && may_make)
+        copies = copies_make(gpu);
+    if (!copies)
+        return TUTTI_ERR_UNAVAILABLE;
+    int status = TUTTI_OK;
     for (unsigned i = 0; i < n && status == TUTTI_OK; i++)
-        status = copies_start(device, channel->stream, &jobs[i]);
-    struct copies_wait wait = {device, channel->stream};
-    const int ended = tutti_progress_wait(&(const struct tutti_wait){
-        .done = copies_are_done, .with = &wait, .seconds = tutti_settings()->timeout_seconds, .quiet = 1});
-    if (ended != TUTTI_OK)
-        tutti_error("copies on GPU %d: %s", gpu, tutti_status_text(ended));
-    channel->broken |= ended != TUTTI_OK;
-    tutti_pack_channel_give(channel);
-    return status == TUTTI_OK ? ended : status;
+        status = copies_start(copies->stream[i % STREAMS], &jobs[i]);
+    copies->used = n < STREAMS ? n : STREAMS;
+    copies->ended = 0;
+    const int ended = tutti_progress_wait(&(const struct tutti_wait){.done = copies_have_ended,
+                                                                     .with = copies,
+                                                                     .seconds = tutti_settings()->timeout_seconds,
+                                                                     .quiet = 1,
+                                                                     .spins = SPINS});
+    if (ended != TUTTI_OK) { /* the set is left as it is: its copies may still run */
+        tutti_error("copies by the engines of GPU %d: %s", gpu, tutti_status_text(ended));
+        return status == TUTTI_OK ? ended : status;
+    }
+    copies_give(copies);
+    return status;
 }

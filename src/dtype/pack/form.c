@@ -139,7 +139,7 @@ struct form {
     struct tutti_pack_dim dim[TUTTI_BOX_DIMS + 2]; /* fastest first; then bounds */
 };
 
-static void put(struct form *form, uint64_t count, int64_t from, int64_t to)
+static void form_put(struct form *form, uint64_t count, int64_t from, int64_t to)
 {
     struct tutti_pack_dim *const dim = &form->dim[form->part.dims++];
     *dim = (struct tutti_pack_dim){.count = (uint32_t)count, .from = from, .to = to};
@@ -154,7 +154,7 @@ static void put_dims(struct form *form, const struct tutti_box *box, int without
             continue;
         if (d == box->list)
             form->part.list_dim = form->part.dims;
-        put(form, box->dim[d].count, box->dim[d].from, box->dim[d].to);
+        form_put(form, box->dim[d].count, box->dim[d].from, box->dim[d].to);
     }
 }
 
@@ -224,8 +224,8 @@ static int add_transpose(struct tutti_parts *parts, const struct tutti_box *box,
 {
     const uint64_t side = TUTTI_PACK_SIDE(form->part.word);
     uint64_t squares = blocks_of(box) / box->dim[a].count / box->dim[b].count;
-    put(form, box->dim[a].count, box->dim[a].from, box->dim[a].to);
-    put(form, box->dim[b].count, box->dim[b].from, box->dim[b].to);
+    form_put(form, box->dim[a].count, box->dim[a].from, box->dim[a].to);
+    form_put(form, box->dim[b].count, box->dim[b].from, box->dim[b].to);
     put_dims(form, box, a, b);
     squares *= (box->dim[a].count + side - 1) / side * ((box->dim[b].count + side - 1) / side);
     form->part.way = TUTTI_PACK_TRANSPOSE;
@@ -242,7 +242,7 @@ static int add_rows(struct tutti_parts *parts, const struct tutti_box *box, stru
         bits |= box->image->bits;
     lead = bits & 15 ? 15 : box->to & 15; /* of a row at its most */
     const uint64_t units = (lead + box->block + 15) / 16;
-    put(form, units, 0, 0);
+    form_put(form, units, 0, 0);
     put_dims(form, box, -1, -1);
     form->part.way = TUTTI_PACK_ROWS;
     form->part.block = (uint32_t)box->block;
@@ -253,7 +253,7 @@ static int add_rows(struct tutti_parts *parts, const struct tutti_box *box, stru
 static int add_join(struct tutti_parts *parts, const struct tutti_box *box, struct form *form)
 {
     const uint64_t bytes = blocks_of(box) * box->block;
-    put(form, box->block, 1, 1);
+    form_put(form, box->block, 1, 1);
     put_dims(form, box, -1, -1);
     form->part.way = TUTTI_PACK_JOIN;
     form->part.block = (uint32_t)bytes;
@@ -265,7 +265,7 @@ static void put_words(struct form *form, const struct tutti_box *box)
 {
     const unsigned word = form->part.word;
     if (box->block > word)
-        put(form, box->block / word, word, word);
+        form_put(form, box->block / word, word, word);
     put_dims(form, box, -1, -1);
 }
 

@@ -86,7 +86,7 @@ static void fill_level(const struct tutti_segment *s, uint32_t level, int32_t *t
 }
 
 /* ---- lists ---- */
-static void measure(const struct tutti_segment *s, struct tutti_image_list *list)
+static void image_measure(const struct tutti_segment *s, struct tutti_image_list *list)
 {
     list->entries = s->entries;
     list->host = s->offsets;
@@ -152,7 +152,7 @@ static size_t layout(struct tutti_plan_image *image, const struct tutti_plan *pl
         bytes = padded(image->words * sizeof(int32_t));
     }
     for (uint32_t i = 0; i < plan->segments; i++) {
-        measure(&plan->segment[i], &image->list[i]);
+        image_measure(&plan->segment[i], &image->list[i]);
         for (int k = 0; k < 3; k++)
             bytes += padded(image->list[i].bytes[k]);
     }
@@ -191,8 +191,8 @@ static void write_bytes(struct tutti_plan_image *image, const struct tutti_plan 
     }
 }
 
-static int make(const struct tutti_device *device, struct tutti_stream *stream, const struct tutti_plan *plan, int gpu,
-                struct tutti_plan_image **out)
+static int image_make(const struct tutti_device *device, struct tutti_stream *stream, const struct tutti_plan *plan,
+                      int gpu, struct tutti_plan_image **out)
 {
     struct tutti_plan_image *image = calloc(1, sizeof *image + plan->segments * sizeof image->list[0]);
     if (!image)
@@ -229,7 +229,7 @@ static struct tutti_plan_image **bucket_of(uint64_t id)
 }
 
 /* Under the lock. */
-static struct tutti_plan_image *look(const struct tutti_plan *plan, int gpu)
+static struct tutti_plan_image *image_look(const struct tutti_plan *plan, int gpu)
 {
     struct tutti_plan_image *image = *bucket_of(plan->id);
     while (image && (image->id != plan->id || image->gpu != gpu || image->life != tutti_gpu_life(gpu)))
@@ -238,7 +238,7 @@ static struct tutti_plan_image *look(const struct tutti_plan *plan, int gpu)
 }
 
 /* The plan is freed: its images are not in use. */
-static void forget(const struct tutti_plan *plan)
+static void image_forget(const struct tutti_plan *plan)
 {
     struct tutti_plan_image *gone = NULL;
     pthread_mutex_lock(&lock);
@@ -266,7 +266,7 @@ static void forget(const struct tutti_plan *plan)
 const struct tutti_plan_image *tutti_image_find(const struct tutti_plan *plan, int gpu)
 {
     pthread_mutex_lock(&lock);
-    const struct tutti_plan_image *image = look(plan, gpu);
+    const struct tutti_plan_image *image = image_look(plan, gpu);
     pthread_mutex_unlock(&lock);
     return image;
 }
@@ -274,7 +274,7 @@ const struct tutti_plan_image *tutti_image_find(const struct tutti_plan *plan, i
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void set_forget(void)
 {
-    tutti_plan_at_free(forget);
+    tutti_plan_at_free(image_forget);
 }
 
 int tutti_image_make(const struct tutti_device *device, struct tutti_stream *stream, const struct tutti_plan *plan,
@@ -285,14 +285,14 @@ int tutti_image_make(const struct tutti_device *device, struct tutti_stream *str
     if (*out)
         return TUTTI_OK;
     pthread_once(&once, set_forget);
-    int status = make(device, stream, plan, gpu, &made);
+    int status = image_make(device, stream, plan, gpu, &made);
     if (status != TUTTI_OK) {
         tutti_error("what a datatype needs on GPU %d could not be put there: %s", gpu, tutti_status_text(status));
         return status;
     }
     pthread_mutex_lock(&lock);
     keeper = device;
-    struct tutti_plan_image *other = look(plan, gpu);
+    struct tutti_plan_image *other = image_look(plan, gpu);
     if (!other) {
         made->next = *bucket_of(plan->id);
         *bucket_of(plan->id) = made;

@@ -245,7 +245,7 @@ static uint64_t common(uint64_t a, uint64_t b)
 }
 
 /* Takes the next `n` of the level's indices. */
-static int64_t take(struct levels *levels, uint64_t n)
+static int64_t jobs_take(struct levels *levels, uint64_t n)
 {
     const int64_t stride = levels->stride[levels->at];
     levels->count[levels->at] /= n;
@@ -274,8 +274,8 @@ static int joint(const struct tutti_pack_job *job, struct tutti_box *box)
             continue;
         }
         dim[n].count = both;
-        dim[n].from = take(&from, both);
-        dim[n].to = take(&to, both);
+        dim[n].from = jobs_take(&from, both);
+        dim[n].to = jobs_take(&to, both);
         dim[n++].packed = span;
         span *= both;
     }

@@ -79,7 +79,7 @@ static unsigned set_of(const struct key *key)
     return (unsigned)(h >> 58) % SETS;
 }
 
-static int same(const struct key *a, const struct key *b)
+static int known_same(const struct key *a, const struct key *b)
 {
     return memcmp(a, b, sizeof *a) == 0; /* it has no holes */
 }
@@ -94,9 +94,9 @@ int tutti_known_add(struct tutti_parts *parts, int gpu, const struct tutti_pack_
     const struct key key = key_of(gpu, job, repeat);
     const unsigned set = set_of(&key);
     unsigned way = all->last[set];
-    if (!all->of[set][way].n || !same(&all->of[set][way].key, &key)) {
+    if (!all->of[set][way].n || !known_same(&all->of[set][way].key, &key)) {
         way ^= 1;
-        if (!all->of[set][way].n || !same(&all->of[set][way].key, &key))
+        if (!all->of[set][way].n || !known_same(&all->of[set][way].key, &key))
             return 0;
         all->last[set] = (unsigned char)way;
     }

@@ -18,7 +18,7 @@ static int is_known(const struct looking *at, const char *from, const char *end)
     return at->any && at->last.kind == TUTTI_MEMORY_DEVICE && from >= base && end <= base + at->last.bytes;
 }
 
-static void look(struct looking *at, const char *from, const char *end)
+static void places_look(struct looking *at, const char *from, const char *end)
 {
     if (is_known(at, from, end))
         return;
@@ -52,7 +52,7 @@ static void look_at_blocks(struct looking *at, const struct tutti_segment *segme
     if (block == 0 || is_known(at, from, end))
         return;
     if (d == segment->dims) {
-        look(at, from, end);
+        places_look(at, from, end);
         return;
     }
     for (uint64_t i = 0; i < segment->dim[d].count; i++)

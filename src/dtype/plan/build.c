@@ -37,7 +37,7 @@ static int repeat(struct tutti_workshop *shop, struct tutti_made *made, uint64_t
     return status == TUTTI_OK ? tutti_membership_normal(shop, &made->place) : status;
 }
 
-static int move(struct tutti_workshop *shop, struct tutti_made *made, int64_t by)
+static int build_move(struct tutti_workshop *shop, struct tutti_made *made, int64_t by)
 {
     if (!made->any)
         return TUTTI_OK;
@@ -180,7 +180,7 @@ static int group_end(struct tutti_workshop *shop, struct group *group, struct bo
     uint64_t bytes = tutti_membership_size(group->block.place);
     for (int which = 0; which < 2 && group->n > 0 && status == TUTTI_OK; which++) {
         struct tutti_made part = group->block;
-        status = move(shop, &part, which ? group->high : group->low);
+        status = build_move(shop, &part, which ? group->high : group->low);
         if (part.any)
             bounds_add(bounds, &part);
     }

@@ -151,7 +151,7 @@ static uint64_t *begins_of(struct tutti_runs *runs)
 
 /* How much there is, from the lowest to past the highest byte, and whether the blocks rise or fall throughout; false
  * where that is beyond the limits. */
-static bool measure(const struct tutti_runs *runs, struct tutti_tree *tree)
+static bool lists_measure(const struct tutti_runs *runs, struct tutti_tree *tree)
 {
     const int64_t *at = runs->offsets;
     const uint64_t *lengths = runs->lengths, each = runs->each;
@@ -186,7 +186,7 @@ int tutti_runs_list(struct tutti_workshop *shop, struct tutti_runs *runs, struct
     *tree = (struct tutti_tree){
         .kind = TUTTI_TREE_MIXED, .n = runs->n, .runs = runs->n, .has_list = true, .next_list = shop->lists};
     shop->lists = tree;
-    if (!measure(runs, tree))
+    if (!lists_measure(runs, tree))
         return tutti_workshop_refuse(shop, "displacements or a size beyond 62 bits");
     const uint64_t length = common_length(runs, tree->size);
     if (length > 0) {

@@ -36,13 +36,13 @@ static struct shared *shared_of(const struct tutti_plan *plan)
     return (struct shared *)(uintptr_t)plan; /* its first member */
 }
 
-static void destroy(struct shared *made)
+static void plan_destroy(struct shared *made)
 {
     tutti_segments_free(&made->segments);
     free(made);
 }
 
-static int grow(void)
+static int plan_grow(void)
 {
     size_t buckets = all.buckets ? 4 * all.buckets : 64;
     struct shared **bucket = calloc(buckets, sizeof *bucket);
@@ -62,7 +62,7 @@ static int grow(void)
     return TUTTI_OK;
 }
 
-static int same(const struct tutti_plan *a, const struct tutti_plan *b)
+static int plan_same(const struct tutti_plan *a, const struct tutti_plan *b)
 {
     return a->hash == b->hash && a->size == b->size && a->lower == b->lower && a->extent == b->extent &&
            a->true_lower == b->true_lower && a->true_end == b->true_end && a->overlaps == b->overlaps &&
@@ -75,10 +75,10 @@ static int share(struct shared *made, const struct tutti_plan **out)
     int status = TUTTI_OK;
     pthread_mutex_lock(&all.lock);
     struct shared *found = all.buckets ? all.bucket[made->plan.hash & (all.buckets - 1)] : NULL;
-    while (found && !same(&found->plan, &made->plan))
+    while (found && !plan_same(&found->plan, &made->plan))
         found = found->next;
     if (!found && all.n >= all.buckets)
-        status = grow();
+        status = plan_grow();
     if (status == TUTTI_OK && !found) {
         struct shared **bucket = &all.bucket[made->plan.hash & (all.buckets - 1)];
         made->plan.id = ++all.last_id;
@@ -91,7 +91,7 @@ static int share(struct shared *made, const struct tutti_plan **out)
         found->references++;
     pthread_mutex_unlock(&all.lock);
     if (found != made)
-        destroy(made);
+        plan_destroy(made);
     if (found)
         *out = &found->plan;
     return status;
@@ -104,7 +104,7 @@ static uint64_t hash_of(const struct shared *made)
     return tutti_mix(tutti_mix(hash, (uint64_t)plan->lower), (uint64_t)plan->extent);
 }
 
-static int make(struct tutti_workshop *shop, const struct tutti_description *what, struct shared *made)
+static int plan_make(struct tutti_workshop *shop, const struct tutti_description *what, struct shared *made)
 {
     struct tutti_made is;
     int status = tutti_build(shop, what, &is);
@@ -136,13 +136,13 @@ int tutti_plan_build(const struct tutti_description *what, const struct tutti_pl
     if (!made)
         return TUTTI_ERR_MEMORY;
     tutti_workshop_open(&shop);
-    int status = make(&shop, what, made);
+    int status = plan_make(&shop, what, made);
     tutti_workshop_close(&shop);
     if (status == TUTTI_OK)
         return share(made, out);
     if (status == TUTTI_ERR_UNAVAILABLE)
         tutti_debug("a datatype is left to the MPI: %s", shop.why ? shop.why : "a form that is not known");
-    destroy(made);
+    plan_destroy(made);
     return status;
 }
 
@@ -192,7 +192,7 @@ void tutti_plan_drop(const struct tutti_plan *plan)
     void (*forget)(const struct tutti_plan *) = atomic_load(&at_free);
     if (forget)
         forget(plan);
-    destroy(made);
+    plan_destroy(made);
 }
 
 int tutti_segment_repeat(struct tutti_segment *segment, uint64_t count, int64_t extent, uint64_t size)

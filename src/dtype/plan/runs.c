@@ -191,7 +191,7 @@ static int as_places(const struct tutti_runs *runs, size_t n, struct tutti_membe
     return TUTTI_OK;
 }
 
-static int settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out)
+static int runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out)
 {
     const struct with_runs with = {runs, runs->n};
     size_t n = runs->n, period = tutti_progress_period(n, repeats, &with);
@@ -199,7 +199,7 @@ static int settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct t
         struct tutti_membership inner;
         int64_t by = runs->offsets[period] - runs->offsets[0];
         runs->n = period;
-        int status = settle(shop, runs, &inner);
+        int status = runs_settle(shop, runs, &inner);
         return status != TUTTI_OK ? status : tutti_membership_loop(shop, n / period, by, inner, out);
     }
     if (n == 1) {
@@ -229,7 +229,7 @@ int tutti_runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, stru
         return status;
     if (runs->n > UINT32_MAX)
         return tutti_workshop_refuse(shop, "more than 2^32 blocks");
-    status = settle(shop, runs, out);
+    status = runs_settle(shop, runs, out);
     if (status == TUTTI_OK && out->tree)
         out->tree->flat = true;
     return status;

@@ -103,7 +103,7 @@ static int are_copied(const struct tutti_blocks *blocks, int first, int end)
 }
 
 /* All blocks, or the one named. Kernels of one GPU take theirs in one launch. */
-static int move(struct tutti_blocks *blocks, enum tutti_direction direction, int only)
+static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction direction, int only)
 {
     struct tutti_pack_job *jobs = calloc((size_t)blocks->n, sizeof *jobs);
     unsigned used = 0;
@@ -156,7 +156,7 @@ static int move(struct tutti_blocks *blocks, enum tutti_direction direction, int
 enum { REFUSED, MEASURED, NO_MEMORY };
 
 /* The blocks one after the other. REFUSED: the MPI will refuse the call; it gets what the program gave. */
-static int measure(struct tutti_blocks *blocks, const struct tutti_side *side)
+static int blocks_measure(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
     MPI_Datatype last = tutti_handles.no_type;
     struct tutti_layout *layout = NULL;
@@ -260,7 +260,7 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
     if (!blocks->block || !blocks->own_displs || !blocks->own_types)
         return TUTTI_ERR_MEMORY;
     blocks->n = side->n;
-    const int measured = measure(blocks, side);
+    const int measured = blocks_measure(blocks, side);
     if (measured == NO_MEMORY)
         return TUTTI_ERR_MEMORY;
     if (measured == REFUSED) {
@@ -291,7 +291,7 @@ int tutti_blocks_in(struct tutti_blocks *blocks)
     if (!blocks->staged || !(blocks->way & TUTTI_STAGE_IN || blocks->only >= 0))
         return TUTTI_OK;
     TUTTI_INSIDE();
-    return move(blocks, TUTTI_PACK, blocks->only);
+    return blocks_move(blocks, TUTTI_PACK, blocks->only);
 }
 
 int tutti_blocks_out(struct tutti_blocks *blocks)
@@ -299,7 +299,7 @@ int tutti_blocks_out(struct tutti_blocks *blocks)
     if (!blocks->staged || !(blocks->way & TUTTI_STAGE_OUT))
         return TUTTI_OK;
     TUTTI_INSIDE();
-    return move(blocks, TUTTI_UNPACK, -1);
+    return blocks_move(blocks, TUTTI_UNPACK, -1);
 }
 
 void tutti_blocks_close(struct tutti_blocks *blocks)

@@ -1,12 +1,12 @@
 /* "Is this MPI GPU-aware?" Programs ask by MPIX_Query_cuda_support and by MPIX_GPU_query_support, also before MPI_Init,
- * and by the keys mpi_memory_alloc_kinds and mpi_assert_memory_alloc_kinds (asserted.c) in the info of a communicator
- * or a session (MPI 4.1): with a device that works, what the MPI itself says is not all of it. A session is asked
- * before the door is open. */
+ * and by the keys mpi_memory_alloc_kinds and mpi_assert_memory_alloc_kinds (mpi/comm/hints.h) in the info of a
+ * communicator or a session (MPI 4.1): with a device that works, what the MPI itself says is not all of it. A session is
+ * asked before the door is open. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/settings.h"
-#include "mpi/call/calls.h"
+#include "mpi/comm/hints.h"
 #include "mpi/real/door.h"
 
 /* The kinds of memory that calls take because of Tutti; NULL: none. */
@@ -64,7 +64,7 @@ int tutti_door_MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info)
     if (code != MPI_SUCCESS || !kinds)
         return code;
     add_kinds(*info, kinds, all);
-    tutti_asserted_tell(comm, *info, all);
+    tutti_comm_hints_add(comm, *info, all);
     return code;
 }
 

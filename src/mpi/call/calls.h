@@ -10,12 +10,8 @@ void tutti_calls_supply(void);
 void tutti_calls_supply_persistent(void);
 /* large.c: gives calls that the MPI lacks something to do, once the others are known. */
 void tutti_calls_complete(void);
-/* asserted.c: remembers a hint that the MPI may not know. */
-void tutti_calls_asserted(void);
-/* In MPI_Finalize: the MPI may forget the attribute's key. */
-void tutti_asserted_close(void);
-/* Local. Puts it into the info of the communicator, without kinds of memory that are not among those taken. */
-void tutti_asserted_tell(MPI_Comm comm, MPI_Info info, const char *taken);
+/* comm_info.c: notes the hints of a communicator's info, which the MPI may forget. */
+void tutti_calls_comm_info(void);
 /* Says that the MPI lacks the call; the code for it. */
 int tutti_lacking(const char *call);
 /* progressing.c: blocking calls that wait for other ranks poll the steps that are open. */

@@ -2,7 +2,7 @@
 #include "core/log.h"
 #include "mpi/comm/streams.h"
 #include "mpi/message/endpoints.h"
-#include "mpi/message/held.h"
+#include "mpi/message/unexpected.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
@@ -20,11 +20,11 @@ static int before_free(MPI_Comm *comm)
     }
     if (comm) {
         tutti_requests_leave(*comm);
-        tutti_marks_leave(*comm);
+        tutti_stamped_leave(*comm);
     }
     tutti_endpoints_comm_freed();
-    if (comm && tutti_held_on())
-        tutti_held_forget(*comm);
+    if (comm && tutti_unexpected_on())
+        tutti_unexpected_forget(*comm);
     if (status == TUTTI_OK)
         return MPI_SUCCESS;
     tutti_error("MPI_Comm_free: calls in the communicator's stream have failed: %s", tutti_status_text(status));

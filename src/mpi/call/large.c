@@ -69,7 +69,7 @@ static int *position_of(struct narrow *narrow, MPI_Count *position)
     return &narrow->small;
 }
 
-static int end(struct narrow *narrow, int code)
+static int large_end(struct narrow *narrow, int code)
 {
     if (narrow->position && code == MPI_SUCCESS)
         *narrow->position = narrow->small;
@@ -107,6 +107,7 @@ int tutti_lacking(const char *call)
 #include "mpi/real/calls.inc"
 #pragma GCC diagnostic pop
 
+#define TUTTI_CALLS_MARKED
 #define N(x)        one(x)
 #define LIST(x)     of_ranks(&narrow, comm, x, 0)
 #define LIST_OWN(x) of_ranks(&narrow, comm, x, 1)
@@ -115,41 +116,21 @@ int tutti_lacking(const char *call)
 #define POSITION(x) position_of(&narrow, x)
 #define PLACE(x)    (MPI_Aint *)x
 #define REQUEST(x)  (narrow.request = x)
-#define COUNT       MPI_Count
-#define DISP        MPI_Aint
-#define AINT        MPI_Count
-#define TUTTI_CALL(kind, waits, name, errors, buffers, parameters, arguments)
-#define TUTTI_CALL_C(kind, waits, name, errors, buffers, parameters, arguments)                                        \
+#define TUTTI_EACH_LARGE(kind, waits, name, errors, buffers, parameters, arguments)                                    \
     static int large_##name parameters                                                                                 \
     {                                                                                                                  \
         struct narrow narrow = {.persistent = is_init(#name)};                                                         \
         int code = tutti_next.name arguments;                                                                          \
-        return end(&narrow, code);                                                                                     \
+        return large_end(&narrow, code);                                                                               \
     }
-#include "mpi/real/calls.def"
-#undef TUTTI_CALL
-#undef TUTTI_CALL_C
+#include "mpi/real/calls.inc"
 
 void tutti_calls_complete(void)
 {
-#define TUTTI_CALL(kind, waits, name, errors, buffers, parameters, arguments)
-#define TUTTI_CALL_C(kind, waits, name, errors, buffers, parameters, arguments)                                        \
+#define TUTTI_EACH_LARGE(kind, waits, name, errors, buffers, parameters, arguments)                                    \
     if (!tutti_next.name##_c && tutti_next.name)                                                                       \
         tutti_next.name##_c = large_##name;
-#include "mpi/real/calls.def"
-#undef TUTTI_CALL
-#undef TUTTI_CALL_C
-#undef N
-#undef LIST
-#undef LIST_OWN
-#undef LIST_IN
-#undef LIST_OUT
-#undef POSITION
-#undef PLACE
-#undef REQUEST
-#undef COUNT
-#undef DISP
-#undef AINT
+#include "mpi/real/calls.inc"
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
     if (!tutti_next.name)                                                                                              \
         tutti_next.name = lacking_##name;

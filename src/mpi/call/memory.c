@@ -46,7 +46,7 @@ static void note(void *base)
     pthread_mutex_unlock(&lock);
 }
 
-static void forget(const void *base)
+static void memory_forget(const void *base)
 {
     pthread_mutex_lock(&lock);
     struct given **at = &all_given, *found;
@@ -104,6 +104,6 @@ int tutti_door_MPI_Free_mem(void *base)
     tutti_door.device->memory.classify(base, &memory);
     if (memory.base != base || tutti_free(base) != TUTTI_OK)
         return tutti_fail_self(MPI_ERR_BASE);
-    forget(base);
+    memory_forget(base);
     return MPI_SUCCESS;
 }

@@ -206,7 +206,7 @@ static int too_small(const struct packing *call, MPI_Count bytes)
 }
 
 /* 1: done, *code is the MPI's; 0: failed, *code is for the error handler. The MPI has accepted the arguments. */
-static int move(struct packing *call, real_call *real, void *with, int *code)
+static int pack_move(struct packing *call, real_call *real, void *with, int *code)
 {
     struct tutti_layout *layout = tutti_layout_of(call->type);
     MPI_Count bytes;

@@ -10,7 +10,7 @@
 
 #include "mpi/call/calls.h"
 #include "mpi/comm/comms.h"
-#include "mpi/message/held.h"
+#include "mpi/message/unexpected.h"
 #include "mpi/move/mover.h"
 #include "mpi/real/hook.h"
 #include "mpi/real/quiet.h"
@@ -63,7 +63,7 @@ static int all_here(void *with)
 }
 
 /* Returns 1 where the call now ends without any help; else steps of this rank may be needed before all have arrived. */
-static int meet(MPI_Comm comm)
+static int progressing_meet(MPI_Comm comm)
 {
     struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
     if (!state || tutti_progress_wait(&(const struct tutti_wait){.done = all_here, .with = state, .watched = 1}))
@@ -140,7 +140,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
     {                                                                                                                  \
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
-        TUTTI_HOOKED(!meet(comm));                                                                                     \
+        TUTTI_HOOKED(!progressing_meet(comm));                                                                         \
         return swept(just_##name arguments);                                                                           \
     }
 /* This rank cannot see which ranks arrive. */

@@ -11,7 +11,7 @@ static MPI_Status *place(MPI_Status *statuses, int i)
 }
 
 /* Neither null nor a persistent request that is not started: of those the MPI tells an empty status. */
-static int look(MPI_Request request, int *flag, MPI_Status *status, int *code)
+static int supplied_look(MPI_Request request, int *flag, MPI_Status *status, int *code)
 {
     *flag = 0;
     *code = MPI_SUCCESS;
@@ -21,7 +21,7 @@ static int look(MPI_Request request, int *flag, MPI_Status *status, int *code)
     return *code != MPI_SUCCESS || !*flag || status->MPI_SOURCE != MPI_ANY_SOURCE || status->MPI_TAG != MPI_ANY_TAG;
 }
 
-static void tell(MPI_Status *to, const MPI_Status *status, int code)
+static void supplied_tell(MPI_Status *to, const MPI_Status *status, int code)
 {
     if (to == MPI_STATUS_IGNORE)
         return;
@@ -41,7 +41,7 @@ static int all_of(int count, const MPI_Request requests[], int *flag, MPI_Status
     for (int i = 0; i < count; i++) {
         MPI_Status status;
         int there, one = tutti_next.MPI_Request_get_status(requests[i], &there, &status);
-        tell(place(statuses, i), &status, one);
+        supplied_tell(place(statuses, i), &status, one);
         code = one == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
     }
     return code;
@@ -54,7 +54,7 @@ static int any_of(int count, const MPI_Request requests[], int *indx, int *flag,
     for (int i = 0; i < count; i++) {
         MPI_Status one;
         int code;
-        if (!look(requests[i], flag, &one, &code))
+        if (!supplied_look(requests[i], flag, &one, &code))
             continue;
         active = 1;
         if (*flag || code != MPI_SUCCESS) {
@@ -70,7 +70,7 @@ static int any_of(int count, const MPI_Request requests[], int *indx, int *flag,
         return MPI_SUCCESS;
     MPI_Status none;
     int code = tutti_next.MPI_Request_get_status(tutti_handles.no_request, flag, &none);
-    tell(status, &none, MPI_SUCCESS);
+    supplied_tell(status, &none, MPI_SUCCESS);
     return code;
 }
 
@@ -80,12 +80,12 @@ static int some_of(int count, const MPI_Request requests[], int *outcount, int i
     for (int i = 0; i < count; i++) {
         MPI_Status one;
         int flag, code;
-        if (!look(requests[i], &flag, &one, &code))
+        if (!supplied_look(requests[i], &flag, &one, &code))
             continue;
         active = 1;
         if (!flag && code == MPI_SUCCESS)
             continue;
-        tell(place(statuses, n), &one, code);
+        supplied_tell(place(statuses, n), &one, code);
         indices[n++] = i;
         failed |= code != MPI_SUCCESS;
     }

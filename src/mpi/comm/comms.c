@@ -22,7 +22,7 @@ static int keyval, closing;
 static struct tutti_comm_users told;
 static struct tutti_reserve states; /* a rank without it could not take part in making a team */
 
-static void put(struct tutti_comm_table *table, uint64_t key, struct tutti_comm *comm)
+static void comms_put(struct tutti_comm_table *table, uint64_t key, struct tutti_comm *comm)
 {
     size_t i = tutti_hash(key, table->slots);
     while (atomic_load_explicit(&table->slot[i].key, memory_order_relaxed) > TUTTI_SLOT_GONE)
@@ -49,7 +49,7 @@ static struct tutti_comm_table *roomy(void)
     table->slots = slots;
     table->older = old;
     for (struct tutti_comm *c = all; c; c = c->next)
-        put(table, tutti_comm_key(c->handle), c);
+        comms_put(table, tutti_comm_key(c->handle), c);
     atomic_store_explicit(&tutti_comm_table, table, memory_order_release);
     return table;
 }
@@ -59,7 +59,7 @@ static int insert(struct tutti_comm *comm)
     pthread_mutex_lock(&lock);
     struct tutti_comm_table *table = roomy();
     if (table) {
-        put(table, tutti_comm_key(comm->handle), comm);
+        comms_put(table, tutti_comm_key(comm->handle), comm);
         comm->next = all;
         all = comm;
     }
@@ -119,7 +119,7 @@ static int on_copy(MPI_Comm handle, int key, void *extra, void *in, void *out, i
     return MPI_SUCCESS;
 }
 
-static struct tutti_comm *make(MPI_Comm handle, int wait)
+static struct tutti_comm *comms_make(MPI_Comm handle, int wait)
 {
     TUTTI_INSIDE();
     int inter;
@@ -146,12 +146,12 @@ static struct tutti_comm *make(MPI_Comm handle, int wait)
 
 struct tutti_comm *tutti_comm_make(MPI_Comm handle)
 {
-    return make(handle, 1);
+    return comms_make(handle, 1);
 }
 
 struct tutti_comm *tutti_comm_begin(MPI_Comm handle)
 {
-    return make(handle, 0);
+    return comms_make(handle, 0);
 }
 
 void tutti_comms_connect(struct tutti_team *team, int gpu)

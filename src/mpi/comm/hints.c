@@ -1,17 +1,23 @@
 #include "mpi/comm/hints.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mpi/comm/comms.h"
+
+enum { SPARE_HERE = 1, SPARE_ON_ALL = 2, KINDS_BYTES = 256 };
+
+/* The value of the attribute. */
+struct hints {
+    unsigned spare; /* SPARE_HERE: this rank asks for it; SPARE_ON_ALL: all ranks of a communicator with a stream do */
+    char kinds[KINDS_BYTES]; /* as the program has set them; under the lock */
+};
 
 int tutti_comm_hinted;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int keyval, made;
-/* The attribute's value is the address of the one with this number: 1: spares here, 2: on all ranks of a communicator
- * with a stream. */
-static char values[4];
 
 static int hints_not_copied(MPI_Comm comm, int of, void *extra, void *in, void *out, int *flag)
 {
@@ -28,8 +34,8 @@ static int hints_drop(MPI_Comm comm, int of, void *value, void *extra)
 {
     (void)comm;
     (void)of;
-    (void)value;
     (void)extra;
+    free(value);
     return MPI_SUCCESS;
 }
 
@@ -49,62 +55,134 @@ void tutti_comm_hints_close(void)
     pthread_mutex_unlock(&lock);
 }
 
-static int hints_of(MPI_Comm comm)
+/* NULL: the communicator has no hints. */
+static struct hints *hints_of(MPI_Comm comm)
 {
     void *value = NULL;
     int flag = 0;
     TUTTI_INSIDE();
     if (!made || tutti_next.MPI_Comm_get_attr(comm, keyval, &value, &flag) != MPI_SUCCESS || !flag)
-        return 0;
-    return (int)((char *)value - values);
+        return NULL;
+    return value;
+}
+
+/* Those of the communicator, which are made if it lacks them. NULL without memory. */
+static struct hints *hints_make(MPI_Comm comm)
+{
+    struct hints *hints = hints_of(comm);
+    if (hints || !hints_are_ready())
+        return hints;
+    hints = calloc(1, sizeof *hints);
+    if (hints && tutti_next.MPI_Comm_set_attr(comm, keyval, hints) != MPI_SUCCESS) {
+        free(hints);
+        hints = NULL;
+    }
+    return hints;
+}
+
+static unsigned hints_spare(MPI_Comm comm)
+{
+    const struct hints *hints = hints_of(comm);
+    return hints ? __atomic_load_n(&hints->spare, __ATOMIC_RELAXED) : 0;
 }
 
 int tutti_comm_spares_hinted(MPI_Comm comm, int in_stream)
 {
-    return hints_of(comm) >> (in_stream != 0) & 1;
+    return (hints_spare(comm) & (in_stream ? SPARE_ON_ALL : SPARE_HERE)) != 0;
 }
 
-static void hints_set(MPI_Comm comm, int number)
+static void hints_set_spare(MPI_Comm comm, unsigned spare)
 {
-    if (hints_are_ready() && tutti_next.MPI_Comm_set_attr(comm, keyval, &values[number]) == MPI_SUCCESS)
-        __atomic_store_n(&tutti_comm_hinted, 1, __ATOMIC_RELAXED);
+    struct hints *hints = hints_make(comm);
+    if (!hints)
+        return;
+    __atomic_store_n(&hints->spare, spare, __ATOMIC_RELAXED);
+    __atomic_store_n(&tutti_comm_hinted, 1, __ATOMIC_RELAXED);
 }
 
-/* *spare: the value of the key. 0 where the info does not have it. */
-static int hints_read(MPI_Info info, int *spare)
+/* The value of a key. 0 where the info does not have it. */
+static int hints_read(MPI_Info info, const char *key, char *value, int size)
 {
-    char value[8] = "";
     int flag = 0;
     if (info == tutti_handles.no_info || !tutti_next.MPI_Info_get ||
-        tutti_next.MPI_Info_get(info, TUTTI_HINT_SPARE, (int)sizeof value - 1, value, &flag) != MPI_SUCCESS)
+        tutti_next.MPI_Info_get(info, key, size - 1, value, &flag) != MPI_SUCCESS)
         return 0;
-    if (flag)
-        *spare = strcmp(value, "true") == 0;
     return flag;
+}
+
+static void hints_note_spare(MPI_Comm comm, MPI_Info info)
+{
+    const struct tutti_comm *state = tutti_comm_find(comm);
+    const unsigned before = __atomic_load_n(&tutti_comm_hinted, __ATOMIC_RELAXED) ? hints_spare(comm) : 0;
+    char value[8] = "";
+    const int given = hints_read(info, TUTTI_HINT_SPARE, value, (int)sizeof value);
+    int here = given ? strcmp(value, "true") == 0 : (before & SPARE_HERE) != 0, all = 0;
+    if (state && state->stream &&
+        tutti_next.MPI_Allreduce(&here, &all, 1, MPI_INT, tutti_handles.min, comm) != MPI_SUCCESS)
+        all = 0;
+    const unsigned spare = (here ? SPARE_HERE : 0) | (all ? SPARE_ON_ALL : 0);
+    if (given || (spare ^ before) & SPARE_ON_ALL)
+        hints_set_spare(comm, spare);
+}
+
+static void hints_note_kinds(MPI_Comm comm, MPI_Info info)
+{
+    char kinds[KINDS_BYTES] = "";
+    struct hints *hints;
+    if (!hints_read(info, TUTTI_HINT_KINDS, kinds, (int)sizeof kinds) || (hints = hints_make(comm)) == NULL)
+        return;
+    pthread_mutex_lock(&lock);
+    memcpy(hints->kinds, kinds, sizeof kinds);
+    pthread_mutex_unlock(&lock);
 }
 
 void tutti_comm_hints_note(MPI_Comm comm, MPI_Info info)
 {
     TUTTI_INSIDE();
-    const struct tutti_comm *state = tutti_comm_find(comm);
-    const int before = __atomic_load_n(&tutti_comm_hinted, __ATOMIC_RELAXED) ? hints_of(comm) : 0;
-    int spare = before & 1, all = 0;
-    const int given = hints_read(info, &spare);
-    if (state && state->stream &&
-        tutti_next.MPI_Allreduce(&spare, &all, 1, MPI_INT, tutti_handles.min, comm) != MPI_SUCCESS)
-        all = 0;
-    if (given || all != before >> 1)
-        hints_set(comm, spare | all << 1);
+    hints_note_kinds(comm, info);
+    hints_note_spare(comm, info);
 }
 
-void tutti_comm_hints_tell(MPI_Comm comm, MPI_Info info)
+/* 1 where the kind is in the list, or one of the list with further restrictions. */
+static int hints_list_has(const char *list, const char *kind)
 {
-    if (tutti_comm_spares(comm, 0))
+    const size_t length = strlen(kind);
+    for (const char *at = list; at; at = strchr(at, ','), at += at != NULL) {
+        if (strncmp(at, kind, length) == 0 && (!at[length] || at[length] == ',' || at[length] == ':'))
+            return 1;
+    }
+    return 0;
+}
+
+static void hints_add_kinds(const struct hints *hints, MPI_Info info, const char *taken)
+{
+    char kinds[KINDS_BYTES], all[KINDS_BYTES] = "", *rest = NULL;
+    pthread_mutex_lock(&lock);
+    memcpy(kinds, hints->kinds, sizeof kinds);
+    pthread_mutex_unlock(&lock);
+    for (const char *kind = strtok_r(kinds, ",", &rest); kind; kind = strtok_r(NULL, ",", &rest)) {
+        if (!hints_list_has(taken, kind))
+            continue;
+        if (all[0])
+            strcat(all, ",");
+        strcat(all, kind);
+    }
+    if (all[0])
+        tutti_next.MPI_Info_set(info, TUTTI_HINT_KINDS, all);
+}
+
+void tutti_comm_hints_add(MPI_Comm comm, MPI_Info info, const char *taken)
+{
+    const struct hints *hints = hints_of(comm);
+    if (!hints)
+        return;
+    if (__atomic_load_n(&hints->spare, __ATOMIC_RELAXED) & SPARE_HERE)
         tutti_next.MPI_Info_set(info, TUTTI_HINT_SPARE, "true");
+    hints_add_kinds(hints, info, taken);
 }
 
 void tutti_comm_hints_copy(MPI_Comm from, MPI_Comm to)
 {
     if (tutti_comm_spares(from, 0))
-        hints_set(to, 1);
+        hints_set_spare(to, SPARE_HERE);
 }

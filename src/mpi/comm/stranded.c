@@ -26,8 +26,8 @@ static const struct tutti_op_row *op_of(int op)
     return NULL;
 }
 
-static void make(const struct tutti_arrival *call, int ranks, const void *in, void *out, MPI_Datatype type, MPI_Op op,
-                 MPI_Comm comm)
+static void stranded_make(const struct tutti_arrival *call, int ranks, const void *in, void *out, MPI_Datatype type,
+                          MPI_Op op, MPI_Comm comm)
 {
     const MPI_Count n = (MPI_Count)call->count;
 #define MAKE(name, count, ...)                                                                                         \
@@ -66,7 +66,7 @@ void tutti_comm_release(void *with, struct tutti_team *team, const struct tutti_
                      (call->collective != TUTTI_COLLECTIVE_REDUCE || call->detail < (uint64_t)(unsigned)team->size);
     if (tutti_team_release(team, in_mpi, able)) {
         TUTTI_INSIDE();
-        make(call, team->size, in, out, type->handle, op->handle, comm->handle);
+        stranded_make(call, team->size, in, out, type->handle, op->handle, comm->handle);
     }
     free(in);
     free(out);

@@ -109,7 +109,7 @@ int tutti_door_MPIX_Stream_create(MPI_Info info, struct tutti_mpix_stream **out)
     return tutti_fail_self(status == TUTTI_ERR_ARGUMENT ? MPI_ERR_ARG : tutti_error_code(status));
 }
 
-static void drop(struct tutti_mpix_stream *stream)
+static void streams_drop(struct tutti_mpix_stream *stream)
 {
     if (atomic_fetch_sub(&stream->users, 1) > 1)
         return;
@@ -124,7 +124,7 @@ int tutti_door_MPIX_Stream_free(struct tutti_mpix_stream **stream)
     if (!stream || !*stream)
         return tutti_fail_self(MPI_ERR_ARG);
     int status = tutti_comms_stream_fault(*stream);
-    drop(*stream);
+    streams_drop(*stream);
     *stream = NULL;
     if (status == TUTTI_OK)
         return MPI_SUCCESS;
@@ -171,7 +171,7 @@ static int finished(const struct tutti_comm *comm)
 }
 
 /* What the reductions of the communicator that are not in stream order wait for. */
-static int settle(void *with)
+static int streams_settle(void *with)
 {
     const struct tutti_comm *comm = with;
     const struct tutti_device *device = tutti_door.device;
@@ -216,7 +216,7 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
 }
 
 /* Ranks that gave a stream: 1 all, 0 none, negative: some, or the transport failed; *teams: all ranks have a team. */
-static int agree(struct tutti_comm *comm, int given, int *teams)
+static int streams_agree(struct tutti_comm *comm, int given, int *teams)
 {
     struct tutti_transport *transport = &comm->transport.base;
     int64_t words[3] = {given, -given, comm->team != NULL};
@@ -226,7 +226,7 @@ static int agree(struct tutti_comm *comm, int given, int *teams)
     return (int)words[0];
 }
 
-static int refuse(MPI_Comm comm, MPI_Comm *made, int code, const char *why)
+static int streams_refuse(MPI_Comm comm, MPI_Comm *made, int code, const char *why)
 {
     tutti_error("MPIX_Stream_comm_create: %s", why);
     tutti_inside++;
@@ -247,33 +247,34 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
         return code; /* the MPI has raised it */
     struct tutti_comm *state = tutti_comm_make(*out);
     if (!state)
-        return refuse(comm, out, MPI_ERR_NO_MEM, "out of memory");
+        return streams_refuse(comm, out, MPI_ERR_NO_MEM, "out of memory");
     if (!state->team && !state->alone)
-        return refuse(comm, out,
-                      state->failed != TUTTI_OK ? tutti_error_code(state->failed) : MPI_ERR_UNSUPPORTED_OPERATION,
-                      state->passed ? state->passed : tutti_status_text(state->failed));
-    int teams = 0, given = agree(state, stream != NULL, &teams);
+        return streams_refuse(
+            comm, out, state->failed != TUTTI_OK ? tutti_error_code(state->failed) : MPI_ERR_UNSUPPORTED_OPERATION,
+            state->passed ? state->passed : tutti_status_text(state->failed));
+    int teams = 0, given = streams_agree(state, stream != NULL, &teams);
     if (given < 0)
-        return refuse(comm, out, MPI_ERR_ARG, "some ranks gave MPIX_STREAM_NULL and some a stream");
+        return streams_refuse(comm, out, MPI_ERR_ARG, "some ranks gave MPIX_STREAM_NULL and some a stream");
     if (given == 0 && state->team)
         return MPI_SUCCESS;
     if (!teams)
-        return refuse(comm, out, MPI_ERR_NO_MEM, state->passed ? state->passed : "a rank has no memory for a team");
+        return streams_refuse(comm, out, MPI_ERR_NO_MEM,
+                              state->passed ? state->passed : "a rank has no memory for a team");
     const char *why = NULL;
     if (state->team->size > 1) {
         TUTTI_INSIDE();
         why = open_on(state, stream);
     }
     if (why)
-        return refuse(comm, out, MPI_ERR_UNSUPPORTED_OPERATION, why);
+        return streams_refuse(comm, out, MPI_ERR_UNSUPPORTED_OPERATION, why);
     if (state->team->size == 1)
         state->no_lanes = "a communicator of one rank has no messages in stream order: copy in the stream";
     atomic_fetch_add(&stream->users, 1);
     state->stream = stream;
     count_order(stream->order, 1);
-    tutti_coll_settle_by(state->team, settle, state);
+    tutti_coll_settle_by(state->team, streams_settle, state);
     if (state->team->nonblocking)
-        tutti_coll_settle_by(state->team->nonblocking, settle, state);
+        tutti_coll_settle_by(state->team->nonblocking, streams_settle, state);
     return MPI_SUCCESS;
 }
 
@@ -297,7 +298,7 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
         tutti_team_unshare(comm->team);
     if (comm->stream) {
         count_order(comm->stream->order, -1);
-        drop(comm->stream);
+        streams_drop(comm->stream);
     }
     comm->stream = NULL;
     return idle;

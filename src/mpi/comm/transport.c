@@ -199,7 +199,7 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
 
 /* Called from waits, also from threads of the host device: those may not call an MPI that is not MPI_THREAD_MULTIPLE.
  */
-static void progress(struct tutti_transport *transport)
+static void transport_progress(struct tutti_transport *transport)
 {
     (void)transport;
     if ((!tutti_door.multiple && !tutti_inside) || tutti_fiber_here())
@@ -233,7 +233,7 @@ static const struct tutti_transport_ops ops = {
     .allgather = allgather,
     .alltoall = alltoall,
     .allreduce = allreduce,
-    .progress = progress,
+    .progress = transport_progress,
     .node_color = node_color,
     .ibarrier = tutti_transport_ibarrier,
     .iallgather = tutti_transport_iallgather,

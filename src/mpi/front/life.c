@@ -10,13 +10,13 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "mpi/bounce/stage.h"
-#include "mpi/call/calls.h"
 #include "mpi/comm/comms.h"
+#include "mpi/comm/hints.h"
 #include "mpi/comm/streams.h"
 #include "mpi/front/front.h"
 #include "mpi/message/endpoints.h"
-#include "mpi/message/held.h"
 #include "mpi/message/rndv.h"
+#include "mpi/message/unexpected.h"
 #include "mpi/queue/queue.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
@@ -60,7 +60,7 @@ static int64_t version_number(void)
 }
 
 /* One real allreduce: is a device possible anywhere, and do versions and settings match. */
-static int agree(void)
+static int life_agree(void)
 {
     enum { DEVICE, VERSION, VERSION_LEAST, SETTINGS, SETTINGS_LEAST, SILENT, WORDS };
     int64_t mine[WORDS], all[WORDS];
@@ -146,7 +146,7 @@ void tutti_life_open(int multiple)
     tutti_next.MPI_Comm_rank(tutti_handles.world, &tutti_door.rank);
     tutti_log_rank(tutti_door.rank);
     tutti_door.device = tutti_device();
-    if (!agree()) {
+    if (!life_agree()) {
         tutti_info("every call is passed on to the MPI");
         return;
     }
@@ -171,7 +171,7 @@ void tutti_life_open(int multiple)
     else
         tutti_hook_open();
     tutti_endpoints_open();
-    tutti_landing_open();
+    tutti_short_recv_open();
     tutti_comm_make(tutti_handles.world); /* so that a nonblocking first call waits for no rank */
     hear_of_forks();
     tutti_door.on = 1;
@@ -264,8 +264,8 @@ void tutti_life_shut(int all, int last)
         print_hint();
     tutti_front->close_shmem();
     tutti_front->table(TUTTI_TABLE_MPI);
-    tutti_held_close();
-    tutti_marks_close();
+    tutti_unexpected_close();
+    tutti_stamped_close();
     tutti_queues_close(tutti_door.device && tutti_door.device->active());
     tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
     tutti_comms_close();
@@ -278,6 +278,6 @@ void tutti_life_shut(int all, int last)
     tutti_bounce_close(tutti_door.device && tutti_door.device->active());
     tutti_types_close();
     tutti_errors_close();
-    tutti_asserted_close();
+    tutti_comm_hints_close();
     tutti_door.on = 0;
 }

@@ -16,8 +16,8 @@
 #include "mpi/comm/comms.h"
 #include "mpi/front/front.h"
 #include "mpi/front/job.h"
-#include "mpi/message/held.h"
-#include "mpi/message/landing.h"
+#include "mpi/message/short_recv.h"
+#include "mpi/message/unexpected.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/hook.h"
 #include "mpi/request/request.h"
@@ -176,7 +176,7 @@ static int processes(void)
 /* 1 where this rank may leave its base: nothing is under way, and nothing depends on its communicators' teams. */
 static int may_leave(void)
 {
-    return !tutti_door.on || (!tutti_progress_busy() && tutti_requests_none() && !tutti_held_on() &&
+    return !tutti_door.on || (!tutti_progress_busy() && tutti_requests_none() && !tutti_unexpected_on() &&
                               !tutti_comms_have_stream() && !tutti_front->shmem_is_up());
 }
 
@@ -236,7 +236,7 @@ int tutti_door_MPI_Comm_create_from_group(MPI_Group group, const char *stringtag
     open_over(*newcomm);
     pthread_mutex_unlock(&lock);
     if (tutti_door.on)
-        tutti_landing_look(errhandler);
+        tutti_short_recv_look(errhandler);
     return code;
 }
 

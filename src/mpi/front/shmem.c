@@ -34,7 +34,7 @@ static int finish(void)
     return tutti_door_MPI_Finalize() == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
 }
 
-static void leave(int status)
+static void shmem_leave(int status)
 {
     int there = 0, over = 0;
     TUTTI_INSIDE();
@@ -59,17 +59,17 @@ static int threads(void)
     return level;
 }
 
-static int start(void);
+static int shmem_start(void);
 static int start_over(int fortran);
 static int team_from(int fortran, tshmem_team_t *made);
 static int start_at(const void *comm);
 static int start_as(int pe, int pes, uint64_t id);
 static int team_of(const int *pe, int size, const tshmem_team_config_t *config, long mask, tshmem_team_t *made);
-static const struct tutti_shmem_host host = {start,     threads,  finish,   leave,  start_over,
-                                             team_from, start_at, start_as, team_of};
+static const struct tutti_shmem_host host = {shmem_start, threads,  finish,   shmem_leave, start_over,
+                                             team_from,   start_at, start_as, team_of};
 
 /* Said once, where the reason is known. */
-static int refuse(const char *name, const char *why)
+static int shmem_refuse(const char *name, const char *why)
 {
     return tutti_shmem_unavailable(name, why);
 }
@@ -77,13 +77,13 @@ static int refuse(const char *name, const char *why)
 static int open_over(MPI_Comm comm)
 {
     if (!tutti_door.on)
-        return refuse("tshmem_init", "the MPI is not up, or Tutti is switched off (TUTTI_DEVICE=none)");
+        return shmem_refuse("tshmem_init", "the MPI is not up, or Tutti is switched off (TUTTI_DEVICE=none)");
     if (up)
         return tutti_shmem_open(&transport.base, tutti_door.node, &host); /* one more user */
     {
         TUTTI_INSIDE();
         if (tutti_next.MPI_Comm_dup(comm, &own) != MPI_SUCCESS)
-            return refuse("tshmem_init_comm", "the communicator could not be duplicated");
+            return shmem_refuse("tshmem_init_comm", "the communicator could not be duplicated");
     }
     up = 1;
     tutti_transport_over(&transport, own);
@@ -94,23 +94,23 @@ static int open_over(MPI_Comm comm)
 }
 
 /* Begins the MPI where the program has not. */
-static int begin(void)
+static int shmem_begin(void)
 {
     int there = 0, over = 0, given;
     tutti_next.MPI_Finalized(&over);
     if (over)
-        return refuse("tshmem_init", "MPI_Finalize has been called");
+        return shmem_refuse("tshmem_init", "MPI_Finalize has been called");
     tutti_next.MPI_Initialized(&there);
     if (!there) { /* independent of the program's wish: with it a thread of Tutti's serves PEs of other nodes at any
                      time */
         if (tutti_door_MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &given) != MPI_SUCCESS)
-            return refuse("tshmem_init", "MPI_Init failed");
+            return shmem_refuse("tshmem_init", "MPI_Init failed");
         began = 1;
     }
     return TUTTI_OK;
 }
 
-/* The end of a call that called begin(). */
+/* The end of a call that called shmem_begin(). */
 static int begun(int status)
 {
     if (status != TUTTI_OK && began) {
@@ -120,9 +120,9 @@ static int begun(int status)
     return status;
 }
 
-static int start(void)
+static int shmem_start(void)
 {
-    const int status = begin();
+    const int status = shmem_begin();
     return status == TUTTI_OK ? begun(open_over(tutti_handles.world)) : status;
 }
 
@@ -143,19 +143,20 @@ static int open_as(int pe, int pes, uint64_t id)
         TUTTI_INSIDE();
         tutti_next.MPI_Comm_size(tutti_handles.world, &size);
         if (size != pes)
-            return refuse("tshmem_init", "a unique id is for all processes of the job: start as many as there are PEs, "
-                                         "or give the MPI's communicator of those that are meant");
+            return shmem_refuse("tshmem_init",
+                                "a unique id is for all processes of the job: start as many as there are PEs, "
+                                "or give the MPI's communicator of those that are meant");
         if (tutti_next.MPI_Comm_split(tutti_handles.world, 0, pe, &ordered) != MPI_SUCCESS)
-            return refuse("tshmem_init", "MPI_COMM_WORLD could not be put into the order of the PEs");
+            return shmem_refuse("tshmem_init", "MPI_COMM_WORLD could not be put into the order of the PEs");
         tutti_next.MPI_Comm_rank(ordered, &rank);
     }
     tutti_transport_over(&over, ordered);
     int64_t brought[3] = {rank == pe, (int64_t)id, (int64_t)~id}; /* the least and, turned, the greatest id */
     int status = over.base.ops->allreduce(&over.base, brought, 3, TUTTI_COMBINE_MIN);
     if (status == TUTTI_OK && !brought[0])
-        status = refuse("tshmem_init", "two processes have brought the same number of a PE");
+        status = shmem_refuse("tshmem_init", "two processes have brought the same number of a PE");
     else if (status == TUTTI_OK && brought[1] != ~brought[2])
-        status = refuse("tshmem_init", "the processes have brought different unique ids");
+        status = shmem_refuse("tshmem_init", "the processes have brought different unique ids");
     if (status == TUTTI_OK)
         status = open_over(ordered);
     TUTTI_INSIDE();
@@ -165,7 +166,7 @@ static int open_as(int pe, int pes, uint64_t id)
 
 static int start_as(int pe, int pes, uint64_t id)
 {
-    const int status = begin();
+    const int status = shmem_begin();
     return status == TUTTI_OK ? begun(open_as(pe, pes, id)) : status;
 }
 
@@ -206,15 +207,16 @@ int tutti_door_tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_t *
     int inter = 1, size = 0;
     *made = TSHMEM_TEAM_INVALID;
     if (!tutti_door.on || comm == tutti_handles.no_comm)
-        return refuse(name, "the MPI is not up, Tutti is switched off, or the communicator is MPI_COMM_NULL");
+        return shmem_refuse(name, "the MPI is not up, Tutti is switched off, or the communicator is MPI_COMM_NULL");
     {
         TUTTI_INSIDE();
         tutti_next.MPI_Comm_test_inter(comm, &inter);
         tutti_next.MPI_Comm_size(comm, &size);
         if (inter || size > TSHMEM_PES_MAX)
-            return refuse(name, "of an intercommunicator, or of more processes than there can be PEs, no team is made");
+            return shmem_refuse(name,
+                                "of an intercommunicator, or of more processes than there can be PEs, no team is made");
         if (pes_of(comm, size, pe) != TUTTI_OK || tutti_next.MPI_Comm_dup(comm, &twin) != MPI_SUCCESS)
-            return refuse(name, "the communicator could not be duplicated");
+            return shmem_refuse(name, "the communicator could not be duplicated");
     }
     tutti_transport_over(&over, twin);
     const int status = tutti_shmem_team_over(&over.base, pe, config, mask, made);
@@ -236,8 +238,8 @@ static int comm_from(const char *name, int fortran, MPI_Comm *comm)
     else if (sizeof *comm == sizeof fortran)
         memcpy(comm, &fortran, sizeof fortran);
     else
-        return refuse(name, "the MPI has no MPI_Comm_f2c");
-    return *comm == tutti_handles.no_comm ? refuse(name, "the communicator is MPI_COMM_NULL") : TUTTI_OK;
+        return shmem_refuse(name, "the MPI has no MPI_Comm_f2c");
+    return *comm == tutti_handles.no_comm ? shmem_refuse(name, "the communicator is MPI_COMM_NULL") : TUTTI_OK;
 }
 
 static int start_over(int fortran)
@@ -265,7 +267,7 @@ static int team_of(const int *pe, int size, const tshmem_team_config_t *config, 
         TUTTI_INSIDE();
         int failed = tutti_next.MPI_Comm_group(own, &all) != MPI_SUCCESS;
         if (failed)
-            return refuse(name, "the group of all PEs cannot be had");
+            return shmem_refuse(name, "the group of all PEs cannot be had");
         failed = tutti_next.MPI_Group_incl(all, size, pe, &group) != MPI_SUCCESS;
         if (!failed) {
             failed = tutti_next.MPI_Comm_create_group(own, group, pe[0], &comm) != MPI_SUCCESS;
@@ -273,7 +275,7 @@ static int team_of(const int *pe, int size, const tshmem_team_config_t *config, 
         }
         tutti_next.MPI_Group_free(&all);
         if (failed)
-            return refuse(name, "the members are no group of the MPI: two have brought the same number");
+            return shmem_refuse(name, "the members are no group of the MPI: two have brought the same number");
     }
     const int status = tutti_door_tshmem_team_from_comm(comm, config, mask, made);
     TUTTI_INSIDE();

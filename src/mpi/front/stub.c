@@ -66,7 +66,7 @@ struct found {
     char path[TUTTI_STUB_LIBRARIES][4096];
 };
 
-static int look(struct dl_phdr_info *info, size_t size, void *with)
+static int stub_look(struct dl_phdr_info *info, size_t size, void *with)
 {
     struct found *found = with;
     int rank;
@@ -89,7 +89,7 @@ static void *find_mpi(char *path, size_t size)
 {
     static struct found found;
     memset(&found, 0, sizeof found);
-    dl_iterate_phdr(look, &found);
+    dl_iterate_phdr(stub_look, &found);
     for (int i = 0; i < TUTTI_STUB_LIBRARIES; i++) {
         if (!found.path[i][0])
             continue;

@@ -8,7 +8,7 @@
 
 static void watch_self(void);
 
-static void begin(void)
+static void world_begin(void)
 {
     tutti_sessions_world();
     watch_self();
@@ -20,7 +20,7 @@ int tutti_door_MPI_Init(int *argc, char ***argv)
     int got, code = tutti_settings()->async_progress ? tutti_next.MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &got)
                                                      : tutti_next.MPI_Init(argc, argv);
     if (code == MPI_SUCCESS)
-        begin();
+        world_begin();
     return code;
 }
 
@@ -31,7 +31,7 @@ int tutti_door_MPI_Init_thread(int *argc, char ***argv, int required, int *provi
     tutti_job_enter();
     int code = tutti_next.MPI_Init_thread(argc, argv, required, provided);
     if (code == MPI_SUCCESS)
-        begin();
+        world_begin();
     return code;
 }
 

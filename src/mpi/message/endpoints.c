@@ -11,7 +11,7 @@
 #include "mpi/comm/comms.h"
 #include "mpi/comm/neighbour_order.h"
 #include "mpi/message/far.h"
-#include "mpi/message/landing.h"
+#include "mpi/message/short_recv.h"
 #include "mpi/real/self.h"
 #include "progress/engine.h"
 
@@ -19,10 +19,10 @@ enum { COMMS = 64, CONTEXTS = 1024 };
 
 struct tutti_endpoint *tutti_endpoint;
 struct tutti_p2p_worker tutti_p2p;
-static struct tutti_mpi_transport transport; /* over tutti_endpoint_box */
+static struct tutti_mpi_transport transport; /* over tutti_p2p_comm */
 int tutti_endpoint_everywhere;
 atomic_int tutti_endpoint_blinded;
-static MPI_Comm tutti_endpoint_box; /* over MPI_COMM_WORLD: the transport of messages */
+static MPI_Comm tutti_p2p_comm; /* over MPI_COMM_WORLD: the transport of messages */
 
 /* Rank in MPI_COMM_WORLD of each rank of the communicators that messages are sent over; -1: not in it. */
 static struct peers {
@@ -54,11 +54,11 @@ static int get_status_ends_persistent(void)
     MPI_Status status;
     char out = 0, in = 0;
     int self = 0;
-    tutti_next.MPI_Comm_rank(tutti_endpoint_box, &self);
-    if (tutti_next.MPI_Recv_init(&in, 1, tutti_handles.byte, self, 0, tutti_endpoint_box, &own.request) != MPI_SUCCESS)
+    tutti_next.MPI_Comm_rank(tutti_p2p_comm, &self);
+    if (tutti_next.MPI_Recv_init(&in, 1, tutti_handles.byte, self, 0, tutti_p2p_comm, &own.request) != MPI_SUCCESS)
         return 1;
     tutti_next.MPI_Start(&own.request);
-    tutti_next.MPI_Send(&out, 1, tutti_handles.byte, self, 0, tutti_endpoint_box);
+    tutti_next.MPI_Send(&out, 1, tutti_handles.byte, self, 0, tutti_p2p_comm);
     tutti_progress_wait(&(const struct tutti_wait){.done = has_come, .with = &own});
     tutti_next.MPI_Wait(&own.request, &status);
     tutti_next.MPI_Request_free(&own.request);
@@ -84,13 +84,13 @@ void tutti_endpoints_open(void)
     if (tutti_door.device && !tutti_door.aware)
         tutti_endpoint_declare(tutti_door.node);
     /* On all ranks, with any device, also if their MPI takes device memory. */
-    if (tutti_next.MPI_Comm_dup(tutti_handles.world, &tutti_endpoint_box) != MPI_SUCCESS) {
-        tutti_endpoint_box = tutti_handles.no_comm;
+    if (tutti_next.MPI_Comm_dup(tutti_handles.world, &tutti_p2p_comm) != MPI_SUCCESS) {
+        tutti_p2p_comm = tutti_handles.no_comm;
         return;
     }
-    tutti_next.MPI_Comm_set_errhandler(tutti_endpoint_box, tutti_handles.errors_return);
+    tutti_next.MPI_Comm_set_errhandler(tutti_p2p_comm, tutti_handles.errors_return);
     tutti_quirks.get_status_ends_persistent = get_status_ends_persistent();
-    tutti_transport_over(&transport, tutti_endpoint_box);
+    tutti_transport_over(&transport, tutti_p2p_comm);
     const int last = tutti_self_last_tag();
     transport.base.tags = last < INT_MAX ? last + 1 : last;
     tutti_transport_tags(&transport.base, TUTTI_RNDVS); /* the first range: a rendezvous's number is its tag */
@@ -117,8 +117,8 @@ void tutti_endpoints_close(int alive)
     tutti_endpoint = NULL;
     tutti_far_close(alive);
     tutti_endpoints_comm_freed();
-    if (tutti_endpoint_box && tutti_endpoint_box != tutti_handles.no_comm)
-        tutti_next.MPI_Comm_free(&tutti_endpoint_box);
+    if (tutti_p2p_comm && tutti_p2p_comm != tutti_handles.no_comm)
+        tutti_next.MPI_Comm_free(&tutti_p2p_comm);
 }
 
 void tutti_endpoints_forget(void)

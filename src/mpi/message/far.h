@@ -1,5 +1,5 @@
 /* Messages of device memory to ranks of other nodes, by the protocol `pipelined` (p2p/pipelined.h). As inside a node
- * (endpoints.h) the MPI matches an RTS in place of the message; the fragments follow on tutti_endpoint_box. An RTS
+ * (endpoints.h) the MPI matches an RTS in place of the message; the fragments follow on tutti_p2p_comm. An RTS
  * is sent synchronously, so a send waits for its receive as a long send of an MPI does. All else that it waits for
  * ends without the receiver. */
 #ifndef TUTTI_MPI_FAR_H
@@ -21,7 +21,7 @@ struct tutti_far_rts; /* what a request of a send stands for */
 extern struct tutti_step tutti_far_step; /* messages with fragments under way */
 extern atomic_int tutti_far_heard;       /* 1: messages have arrived from other nodes */
 
-/* Collective over MPI_COMM_WORLD, once tutti_endpoint_box exists: sets tutti_far_on, the same on all ranks. alive:
+/* Collective over MPI_COMM_WORLD, once tutti_p2p_comm exists: sets tutti_far_on, the same on all ranks. alive:
  * the device may be called. */
 void tutti_far_open(struct tutti_transport *transport);
 void tutti_far_close(int alive);

@@ -1,14 +1,14 @@
 /* Probes: a message that is found may be an RTS, which is shorter than its message. */
 #include "mpi/message/endpoints.h"
-#include "mpi/message/held.h"
 #include "mpi/message/matched.h"
+#include "mpi/message/unexpected.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"
 
 /* 1 if the MPI may wait by itself. */
 static inline int waits_alone(int source)
 {
-    return likely(!tutti_held_may() && !tutti_progress_busy()) || tutti_inside || source == MPI_PROC_NULL;
+    return likely(!tutti_unexpected_may() && !tutti_progress_busy()) || tutti_inside || source == MPI_PROC_NULL;
 }
 
 static void matched(MPI_Message message, MPI_Comm comm)
@@ -41,7 +41,7 @@ struct probing {
 static int found(void *with)
 {
     struct probing *p = with;
-    p->code = tutti_held_probe(p->source, p->tag, p->comm, &p->flag, p->message, p->status);
+    p->code = tutti_unexpected_probe(p->source, p->tag, p->comm, &p->flag, p->message, p->status);
     return p->flag || p->code != MPI_SUCCESS;
 }
 
@@ -62,9 +62,9 @@ int tutti_door_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 int tutti_door_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
     poll();
-    if (likely(!tutti_held_may()) || source == MPI_PROC_NULL)
+    if (likely(!tutti_unexpected_may()) || source == MPI_PROC_NULL)
         return swept(tutti_next.MPI_Iprobe(source, tag, comm, flag, status));
-    return swept(tutti_held_probe(source, tag, comm, flag, NULL, status));
+    return swept(tutti_unexpected_probe(source, tag, comm, flag, NULL, status));
 }
 
 int tutti_door_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
@@ -79,9 +79,9 @@ int tutti_door_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *messa
 int tutti_door_MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
     poll();
-    int code = likely(!tutti_held_may()) || source == MPI_PROC_NULL
+    int code = likely(!tutti_unexpected_may()) || source == MPI_PROC_NULL
                    ? tutti_next.MPI_Improbe(source, tag, comm, flag, message, status)
-                   : tutti_held_probe(source, tag, comm, flag, message, status);
+                   : tutti_unexpected_probe(source, tag, comm, flag, message, status);
     if (code == MPI_SUCCESS && *flag)
         matched(*message, comm);
     return swept(code);

@@ -38,7 +38,7 @@ static int name(int code, const char *text)
 }
 
 /* A code of the class. Where the MPI keeps no text of one in a class of its own, it gets a class for each. */
-static int make(int class, const char *text)
+static int errors_make(int class, const char *text)
 {
     int code = 0;
     if (tutti_next.MPI_Add_error_code(class, &code) == MPI_SUCCESS && name(code, text))
@@ -64,7 +64,7 @@ void tutti_errors_open(void)
         if (status == TUTTI_OK || status == TUTTI_ERR_MEMORY || status <= -STATUSES || codes[-status])
             continue;
         snprintf(text, sizeof text, "Tutti: %s", tutti_status_text(status));
-        codes[-status] = make(class_of(status), text);
+        codes[-status] = errors_make(class_of(status), text);
     }
 }
 

@@ -35,7 +35,7 @@ static struct key of_op(MPI_Op op)
     return (struct key){1, tutti_handles.no_type, op};
 }
 
-static struct lent **find(const struct key *key)
+static struct lent **lent_find(const struct key *key)
 {
     const uint64_t number = key->is_op ? (uint64_t)(uintptr_t)key->op : (uint64_t)(uintptr_t)key->type;
     struct lent **at = &all[tutti_hash(number, BUCKETS)];
@@ -47,7 +47,7 @@ static struct lent **find(const struct key *key)
 static int hold(struct key key)
 {
     pthread_mutex_lock(&lock);
-    struct lent **at = find(&key), *it = *at;
+    struct lent **at = lent_find(&key), *it = *at;
     if (!it && (it = calloc(1, sizeof *it)) != NULL) {
         it->is_op = key.is_op;
         it->type = key.type;
@@ -64,7 +64,7 @@ static int hold(struct key key)
 static void let_go(struct key key)
 {
     pthread_mutex_lock(&lock);
-    struct lent **at = find(&key), *it = *at, *last = NULL;
+    struct lent **at = lent_find(&key), *it = *at, *last = NULL;
     if (it && --it->users == 0) {
         *at = it->next;
         atomic_fetch_sub(&any, 1);
@@ -84,7 +84,7 @@ static int put_off(struct key key)
     if (likely(atomic_load_explicit(&any, memory_order_relaxed) == 0))
         return 0;
     pthread_mutex_lock(&lock);
-    struct lent *it = *find(&key);
+    struct lent *it = *lent_find(&key);
     if (it)
         it->freed = 1;
     pthread_mutex_unlock(&lock);

@@ -113,7 +113,7 @@ int tutti_self_asks(MPI_Datatype type)
 }
 
 /* The lock is held. Room for all tags that are in use to be given back. */
-static int grow(void)
+static int self_grow(void)
 {
     if (tags_used < tags_room)
         return 1;
@@ -133,7 +133,7 @@ static int take_tag(void)
         return -1;
     if (tags_free > 0)
         return free_tags[--tags_free];
-    return tags_used <= last_tag - FIRST_TAG && grow() ? FIRST_TAG + tags_used++ : -1;
+    return tags_used <= last_tag - FIRST_TAG && self_grow() ? FIRST_TAG + tags_used++ : -1;
 }
 
 int tutti_self_request(int persistent, MPI_Request *request, int *tag)

@@ -9,7 +9,7 @@
 #include "mpi/reduce/deferred_call.h"
 
 /* Replaces the program's list by a copy. 0: no memory. */
-static int copy(struct tutti_deferred_call *later, const void **list, int n, size_t each)
+static int deferred_call_held_copy(struct tutti_deferred_call *later, const void **list, int n, size_t each)
 {
     if (!*list || n == 0)
         return 1;
@@ -28,7 +28,7 @@ static int copy_types(struct tutti_deferred_call *later, const MPI_Datatype **li
     const void *types = *list;
     if (!types || n == 0)
         return 1;
-    if (!copy(later, &types, n, sizeof **list))
+    if (!deferred_call_held_copy(later, &types, n, sizeof **list))
         return 0;
     *list = types;
     while (*held < n && tutti_type_hold((*list)[*held]))
@@ -41,8 +41,8 @@ static int copy_buffer(struct tutti_deferred_call *later, struct tutti_buffer *b
 {
     const size_t count = buffer->large_counts ? sizeof(MPI_Count) : sizeof(int);
     const size_t displ = buffer->large_displs ? sizeof(MPI_Aint) : sizeof(int);
-    return copy(later, &buffer->counts, n, count) && copy(later, &buffer->displs, n, displ) &&
-           copy_types(later, &buffer->types, n, held);
+    return deferred_call_held_copy(later, &buffer->counts, n, count) &&
+           deferred_call_held_copy(later, &buffer->displs, n, displ) && copy_types(later, &buffer->types, n, held);
 }
 
 static int copy_lists(struct tutti_deferred_call *later)

@@ -8,7 +8,7 @@
 #include "mpi/reduce/enqueue.h"
 #include "mpi/reduce/reduction.h"
 
-static int refuse(const struct tutti_reduction_args *args, int code, const char *why)
+static int enqueue_refuse(const struct tutti_reduction_args *args, int code, const char *why)
 {
     return tutti_stream_refuse(args->name, args->comm, code, why);
 }
@@ -75,7 +75,8 @@ static int enqueue_alone(const struct tutti_call *call, struct tutti_stream *str
     return tutti_door.device->stream.copy(stream, call->out, call->in, call->count * tutti_type_size(call->type));
 }
 
-static int put(const struct tutti_reduction_args *args, const struct tutti_comm *state, const struct tutti_call *call)
+static int enqueue_put(const struct tutti_reduction_args *args, const struct tutti_comm *state,
+                       const struct tutti_call *call)
 {
     struct tutti_stream *stream = state->stream->stream;
     const char *why = "";
@@ -105,26 +106,26 @@ static int enqueue(const struct tutti_reduction_args *args)
                               .gpu = state->stream->gpu,
                               .host_ok = 1};
     if (args->collective == TUTTI_COLLECTIVE_BARRIER)
-        return put(args, state, &call);
+        return enqueue_put(args, state, &call);
     const struct tutti_type_row *type = tutti_type_find(args->datatype);
     int operation = tutti_op_find(args->op);
     if (!type)
-        return refuse(args, MPI_ERR_TYPE, "kernels do not reduce this datatype");
+        return enqueue_refuse(args, MPI_ERR_TYPE, "kernels do not reduce this datatype");
     if (operation == TUTTI_OP_NONE || !(type->legal >> operation & 1))
-        return refuse(args, MPI_ERR_OP, tutti_not_reducible(type, operation));
+        return enqueue_refuse(args, MPI_ERR_OP, tutti_not_reducible(type, operation));
     if (args->collective == TUTTI_COLLECTIVE_REDUCE && (args->root < 0 || args->root >= team->size))
-        return refuse(args, MPI_ERR_ROOT, "the root is no rank of the communicator");
+        return enqueue_refuse(args, MPI_ERR_ROOT, "the root is no rank of the communicator");
     call.type = type->type;
     call.op = operation;
     call.host_ok = type->host_ok;
     size_t counts[TUTTI_MAX_RANKS]; /* an open team has no more ranks */
     const char *wrong = read_counts(args, team, tutti_type_size(type->type), counts, &call);
     if (wrong)
-        return refuse(args, MPI_ERR_COUNT, wrong);
+        return enqueue_refuse(args, MPI_ERR_COUNT, wrong);
     if (call.count == 0)
         return MPI_SUCCESS;
     wrong = read_buffers(args, state, &call);
-    return wrong ? refuse(args, MPI_ERR_BUFFER, wrong) : put(args, state, &call);
+    return wrong ? enqueue_refuse(args, MPI_ERR_BUFFER, wrong) : enqueue_put(args, state, &call);
 }
 
 /* Local: needs no other rank. */
@@ -138,21 +139,22 @@ static int enqueue_local(const struct tutti_reduction_args *args)
     const int operation = tutti_op_find(args->op);
     size_t bytes;
     if (!type)
-        return refuse(args, MPI_ERR_TYPE, "kernels do not reduce this datatype");
+        return enqueue_refuse(args, MPI_ERR_TYPE, "kernels do not reduce this datatype");
     if (operation == TUTTI_OP_NONE || !(type->legal >> operation & 1))
-        return refuse(args, MPI_ERR_OP, tutti_not_reducible(type, operation));
+        return enqueue_refuse(args, MPI_ERR_OP, tutti_not_reducible(type, operation));
     if (args->count < 0 || __builtin_mul_overflow((size_t)args->count, tutti_type_size(type->type), &bytes) ||
         bytes > PTRDIFF_MAX)
-        return refuse(args, MPI_ERR_COUNT,
-                      args->count < 0 ? "a negative number of elements" : "more elements than any memory has");
+        return enqueue_refuse(args, MPI_ERR_COUNT,
+                              args->count < 0 ? "a negative number of elements" : "more elements than any memory has");
     if (args->count == 0)
         return MPI_SUCCESS;
     if (!args->sendbuf || args->sendbuf == MPI_IN_PLACE || !tutti_stream_reaches(state->stream, args->sendbuf))
-        return refuse(args, MPI_ERR_BUFFER,
-                      "inbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)");
+        return enqueue_refuse(args, MPI_ERR_BUFFER,
+                              "inbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)");
     if (!args->recvbuf || args->recvbuf == MPI_IN_PLACE || !tutti_stream_reaches(state->stream, args->recvbuf))
-        return refuse(args, MPI_ERR_BUFFER,
-                      "inoutbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)");
+        return enqueue_refuse(
+            args, MPI_ERR_BUFFER,
+            "inoutbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)");
     tutti_inside++;
     const int status = tutti_reduce_local_enqueue(state->stream->stream, args->sendbuf, args->recvbuf,
                                                   (size_t)args->count, type->type, operation);

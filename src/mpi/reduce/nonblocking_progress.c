@@ -85,7 +85,7 @@ struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *a
 }
 
 /* The lock is held; the entry is in no list, and no message with its tag will arrive. */
-static void destroy(struct tutti_open_call *open)
+static void nonblocking_progress_destroy(struct tutti_open_call *open)
 {
     tutti_sweeps_off++; /* the frees below may sweep, and end requests of this kind */
     if (open->freed)
@@ -163,7 +163,7 @@ static void sort_in(struct tutti_open_call *open)
     tutti_self_complete(open->tag); /* before the list is empty: see self.h */
     tutti_step_close(&tutti_nonblocking_step);
     if (open->freed)
-        destroy(open);
+        nonblocking_progress_destroy(open);
 }
 
 /* The call has ended, or it is known whether Tutti or the MPI makes it. */
@@ -282,7 +282,7 @@ void tutti_open_call_close(struct tutti_open_call *open)
 {
     TUTTI_INSIDE();
     LOCKED();
-    destroy(open);
+    nonblocking_progress_destroy(open);
 }
 
 int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request)
@@ -292,13 +292,13 @@ int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request)
     int code = MPI_SUCCESS;
     if (open->phase == TUTTI_OPEN_IDLE) {
         code = tutti_next.MPI_Request_free(request);
-        destroy(open);
+        nonblocking_progress_destroy(open);
         return code;
     }
     *request = tutti_handles.no_request;
     open->freed = 1;
     if (open->phase == TUTTI_OPEN_DONE)
-        destroy(open);
+        nonblocking_progress_destroy(open);
     return code;
 }
 

@@ -13,7 +13,7 @@ static void end_with(struct tutti_open_call *open, int code, int status)
     open->phase = TUTTI_OPEN_DONE;
 }
 
-static void fail(struct tutti_open_call *open, int status)
+static void nonblocking_step_fail(struct tutti_open_call *open, int status)
 {
     tutti_count(open->args.name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
     end_with(open, tutti_error_code(status), status);
@@ -23,10 +23,10 @@ static void after_job(struct tutti_open_call *open)
 {
     const struct tutti_reduce_job *job = &open->job;
     if (job->job.status != TUTTI_OK) {
-        fail(open, job->job.status);
+        nonblocking_step_fail(open, job->job.status);
     } else if (job->taken == TUTTI_REDUCE_DECLINED && !open->read.call.host_ok) {
         tutti_error("%s: %s, and the MPI has no such element type: use the blocking call", open->args.name, job->why);
-        fail(open, TUTTI_ERR_UNAVAILABLE);
+        nonblocking_step_fail(open, TUTTI_ERR_UNAVAILABLE);
     } else if (job->taken == TUTTI_REDUCE_DECLINED) {
         open->read.why = job->why;
         open->phase = TUTTI_OPEN_PASSED;
@@ -38,7 +38,7 @@ static void after_job(struct tutti_open_call *open)
 }
 
 /* A call of a team: goes to the worker, or is done at once if the team has one rank. */
-static void give(struct tutti_open_call *open)
+static void nonblocking_step_give(struct tutti_open_call *open)
 {
     struct tutti_team *team = open->read.team;
     struct tutti_call *call = &open->read.call;
@@ -67,7 +67,7 @@ static void give(struct tutti_open_call *open)
     if (status == TUTTI_OK)
         open->phase = TUTTI_OPEN_WORKING;
     else
-        fail(open, status);
+        nonblocking_step_fail(open, status);
 }
 
 static void read_later(struct tutti_open_call *open)
@@ -75,7 +75,7 @@ static void read_later(struct tutti_open_call *open)
     int status = TUTTI_OK;
     open->phase = open->later->work ? open->later->work->read(open, &status) : TUTTI_OPEN_PASSED;
     if (status != TUTTI_OK)
-        fail(open, status);
+        nonblocking_step_fail(open, status);
 }
 
 void tutti_open_call_read(struct tutti_open_call *open)
@@ -88,10 +88,10 @@ void tutti_open_call_read(struct tutti_open_call *open)
     }
     switch (tutti_read_nonblocking(&open->args, &open->read)) {
     case TUTTI_READ_FAILED:
-        fail(open, open->read.status);
+        nonblocking_step_fail(open, open->read.status);
         break;
     case TUTTI_READ_TEAM:
-        give(open);
+        nonblocking_step_give(open);
         break;
     case TUTTI_READ_UNTOUCHED:
         open->read.why = "nothing to do";
@@ -126,7 +126,7 @@ static void give_to_mpi(struct tutti_open_call *open)
     tutti_inside = depth;
     if (status != TUTTI_OK) {
         tutti_stage_report(open->args.name, status);
-        fail(open, status);
+        nonblocking_step_fail(open, status);
         return;
     }
     tutti_staging_count(&open->staging, open->args.name, open->read.why);
@@ -158,7 +158,7 @@ static void look_at_real(struct tutti_open_call *open)
         return;
     }
     tutti_stage_report(open->args.name, status);
-    fail(open, status);
+    nonblocking_step_fail(open, status);
 }
 
 static void look_at_job(struct tutti_open_call *open)

@@ -13,7 +13,7 @@ static struct tutti_open_call *of(const struct tutti_request *entry)
     return TUTTI_REQUEST_OF(struct of_open, entry)->open;
 }
 
-static int start(struct tutti_request *entry, MPI_Request *unused)
+static int open_request_start(struct tutti_request *entry, MPI_Request *unused)
 {
     struct tutti_open_call *open = of(entry);
     (void)unused;
@@ -32,7 +32,7 @@ static int start(struct tutti_request *entry, MPI_Request *unused)
     return MPI_SUCCESS;
 }
 
-static int cancel(struct tutti_request *entry, MPI_Request *request)
+static int open_request_cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)request;
     tutti_error("MPI_Cancel: %s cannot be cancelled", of(entry)->args.name);
@@ -49,18 +49,18 @@ static MPI_Comm *comm_at(struct tutti_request *entry)
     return &of(entry)->comm;
 }
 
-static int deliver(struct tutti_request *entry, MPI_Status *status)
+static int open_request_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     (void)status;
     return tutti_open_call_deliver(of(entry));
 }
 
-static void settle(struct tutti_request *entry)
+static void open_request_settle(struct tutti_request *entry)
 {
     tutti_open_call_settle(of(entry));
 }
 
-static void close(struct tutti_request *entry)
+static void open_request_close(struct tutti_request *entry)
 {
     tutti_open_call_close(of(entry));
 }
@@ -68,12 +68,12 @@ static void close(struct tutti_request *entry)
 static const struct tutti_request_kind kind = {.name = "open call",
                                                .stays = 1,
                                                .comm = comm_at,
-                                               .start = start,
-                                               .cancel = cancel,
+                                               .start = open_request_start,
+                                               .cancel = open_request_cancel,
                                                .free = free_request,
-                                               .deliver = deliver,
-                                               .settle = settle,
-                                               .close = close};
+                                               .deliver = open_request_deliver,
+                                               .settle = open_request_settle,
+                                               .close = open_request_close};
 
 int tutti_open_call_put(MPI_Request request, struct tutti_open_call *open, int persistent)
 {

@@ -82,7 +82,7 @@ int tutti_request_fail(struct tutti_request *entry, MPI_Status *status, int code
     return entry->kind->fail && !is_idle(entry) ? entry->kind->fail(entry, status, code) : code;
 }
 
-static void end(struct tutti_request *entry)
+static void chain_end(struct tutti_request *entry)
 {
     if (entry->kind->close)
         entry->kind->close(entry);
@@ -95,7 +95,7 @@ void tutti_request_drop(struct tutti_request *entry)
     for (; entry; entry = next) {
         next = entry->under;
         if (!entry->persistent) {
-            end(entry);
+            chain_end(entry);
             continue;
         }
         if (entry->kind->settle)
@@ -114,7 +114,7 @@ void tutti_request_destroy(struct tutti_request *entry)
     struct tutti_request *next;
     for (; entry; entry = next) {
         next = entry->under;
-        end(entry);
+        chain_end(entry);
     }
 }
 
@@ -168,7 +168,7 @@ static void leave_one(struct leaving *leaving, MPI_Comm *at)
         *at = leaving->instead;
 }
 
-static void leave(struct tutti_request *entry, void *with)
+static void chain_leave(struct tutti_request *entry, void *with)
 {
     for (; entry; entry = entry->under) {
         leave_one(with, &entry->comm);
@@ -182,15 +182,15 @@ void tutti_requests_leave(MPI_Comm comm)
     struct leaving leaving = {.comm = comm};
     if (tutti_requests_none() || comm == tutti_handles.no_comm)
         return;
-    tutti_requests_each(leave, NULL, &leaving);
+    tutti_requests_each(chain_leave, NULL, &leaving);
     if (!leaving.named)
         return;
     leaving.instead = tutti_self_stand_in(comm);
     leaving.change = 1;
-    tutti_requests_each(leave, NULL, &leaving);
+    tutti_requests_each(chain_leave, NULL, &leaving);
 }
 
-static void look(struct tutti_request *entry, void *with)
+static void chain_look(struct tutti_request *entry, void *with)
 {
     const MPI_Request handle = entry->handle;
     if (entry->visits)
@@ -216,5 +216,5 @@ void tutti_requests_look(void)
 {
     struct tutti_batch batch = {.wait = 0};
     TUTTI_INSIDE();
-    tutti_requests_each(look, fetch_looked, &batch);
+    tutti_requests_each(chain_look, fetch_looked, &batch);
 }

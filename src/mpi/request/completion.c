@@ -115,7 +115,7 @@ static int list_close(struct list *list, int code)
 /* Request i has completed, or failed with `code`, and the MPI has made `now` of it. A failed request that has neither
  * gone nor outlives its completion is still under way; `whole`: `code` is of the whole call, which has ended no request
  * that is still there. */
-static int settle(struct list *list, int i, int code, int whole, MPI_Request now, MPI_Status *status)
+static int completion_settle(struct list *list, int i, int code, int whole, MPI_Request now, MPI_Status *status)
 {
     struct tutti_request *entry = list->entry[i];
     if (!entry)
@@ -140,7 +140,7 @@ static int settle_some(struct list *list, const MPI_Request *requests, const int
         tutti_requests_arrived(list->entry, indices, list->status, n);
     for (int k = 0; k < n; k++) {
         int i = indices ? indices[k] : k, one = code == MPI_ERR_IN_STATUS ? list->status[k].MPI_ERROR : code;
-        int done = settle(list, i, one, code != MPI_ERR_IN_STATUS, requests[i], &list->status[k]);
+        int done = completion_settle(list, i, one, code != MPI_ERR_IN_STATUS, requests[i], &list->status[k]);
         if (done != one && result == MPI_SUCCESS) {
             for (int j = 0; j < n; j++)
                 list->status[j].MPI_ERROR = MPI_SUCCESS;
@@ -156,7 +156,7 @@ static int settle_some(struct list *list, const MPI_Request *requests, const int
 /* After a call that completes one of several: the completed request, if any. */
 static int settle_any(struct list *list, const MPI_Request *requests, int i, int code)
 {
-    return i >= 0 && i < list->n ? settle(list, i, code, 0, requests[i], list->status) : code;
+    return i >= 0 && i < list->n ? completion_settle(list, i, code, 0, requests[i], list->status) : code;
 }
 
 /* ---- calls that complete ---- */
@@ -170,7 +170,7 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
         return swept(tutti_patient_wait(&tutti_nobody, request, status));
     int code = tutti_patient_wait(&list.mine, request, list.status);
-    return list_close(&list, settle(&list, 0, code, 0, *request, list.status));
+    return list_close(&list, completion_settle(&list, 0, code, 0, *request, list.status));
 }
 
 int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
@@ -189,7 +189,7 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     if (!tutti_is_coming(list.entry[0]))
         code = tutti_next.MPI_Test(request, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
-        code = settle(&list, 0, code, 0, *request, list.status);
+        code = completion_settle(&list, 0, code, 0, *request, list.status);
     return list_close(&list, code);
 }
 
@@ -308,7 +308,7 @@ int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status
     if (!tutti_is_coming(list.entry[0]))
         code = tutti_next.MPI_Request_get_status(request, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
-        code = settle(&list, 0, code, 0, request, list.status);
+        code = completion_settle(&list, 0, code, 0, request, list.status);
     return list_close(&list, code);
 }
 

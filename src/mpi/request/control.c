@@ -15,7 +15,7 @@ static void started(struct tutti_request *entry)
 }
 
 /* Starting an active request is an error: the MPI reports it, or the entry below those that are prepared. */
-static int start(struct tutti_request *top, MPI_Request *request)
+static int control_start(struct tutti_request *top, MPI_Request *request)
 {
     struct tutti_request *entry = top;
     for (; entry && !entry->kind->start; entry = entry->under) {
@@ -38,7 +38,7 @@ int tutti_door_MPI_Start(MPI_Request *request)
         return tutti_next.MPI_Start(request);
     if (!(top = tutti_request_take(*request))) /* another thread has it, which the standard does not allow */
         return tutti_next.MPI_Start(request);
-    const int code = start(top, request);
+    const int code = control_start(top, request);
     if (code == MPI_SUCCESS)
         started(top);
     for (struct tutti_request *entry = top; entry; entry = entry->under)

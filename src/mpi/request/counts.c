@@ -9,14 +9,14 @@ struct counts {
     int *list[TUTTI_COUNTS_LISTS];
 };
 
-static void close(struct tutti_request *entry)
+static void counts_close(struct tutti_request *entry)
 {
     struct counts *counts = TUTTI_REQUEST_OF(struct counts, entry);
     for (int i = 0; i < TUTTI_COUNTS_LISTS; i++)
         free(counts->list[i]);
 }
 
-static const struct tutti_request_kind counts = {.name = "lists of counts", .close = close};
+static const struct tutti_request_kind counts = {.name = "lists of counts", .close = counts_close};
 
 int tutti_counts_put(MPI_Request request, int *const list[], int n, int persistent)
 {

@@ -9,13 +9,13 @@
 #include "mpi/request/request.h"
 #include "progress/engine.h"
 
-static void poll(void);
-static struct tutti_step step = {.name = "requests that the program has freed", .poll = poll};
+static void freed_poll(void);
+static struct tutti_step step = {.name = "requests that the program has freed", .poll = freed_poll};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_request *freed;
 static _Atomic(struct tutti_step *) also;
 
-static void put(struct tutti_request *entry)
+static void freed_put(struct tutti_request *entry)
 {
     pthread_mutex_lock(&lock);
     entry->next = freed;
@@ -25,7 +25,7 @@ static void put(struct tutti_request *entry)
 
 void tutti_request_orphan(struct tutti_request *entry)
 {
-    put(entry);
+    freed_put(entry);
     tutti_progress_add(&step);
     tutti_step_open(&step);
 }
@@ -64,14 +64,14 @@ static int none_freed(void *unused)
             tutti_request_destroy(mine);
             tutti_step_close(&step);
         } else {
-            put(mine);
+            freed_put(mine);
         }
         mine = next;
     }
     return !tutti_step_busy(&step);
 }
 
-static void poll(void)
+static void freed_poll(void)
 {
     (void)none_freed(NULL);
 }

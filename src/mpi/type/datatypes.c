@@ -40,7 +40,7 @@ static void list_out(struct tutti_layout *layout)
         layout->next->at = layout->at;
 }
 
-static void destroy(struct tutti_layout *layout)
+static void datatypes_destroy(struct tutti_layout *layout)
 {
     MPI_Datatype packed = atomic_load(&layout->packed);
     if (packed != tutti_handles.no_type)
@@ -59,7 +59,7 @@ static void bury(void)
     pthread_mutex_unlock(&lock);
     while (mine) {
         struct tutti_layout *next = mine->next;
-        destroy(mine);
+        datatypes_destroy(mine);
         mine = next;
     }
 }
@@ -91,7 +91,7 @@ static int on_copy(MPI_Datatype type, int key, void *extra, void *in, void *out,
 
 /* ---- making ---- */
 
-static int measure(struct tutti_layout *layout, MPI_Datatype type)
+static int datatypes_measure(struct tutti_layout *layout, MPI_Datatype type)
 {
     MPI_Count lower;
     return tutti_next.MPI_Type_size_x(type, &layout->size) == MPI_SUCCESS &&
@@ -142,14 +142,14 @@ static void plan_of(struct tutti_layout *layout, MPI_Datatype type)
     layout->solid = layout->in_order && layout->extent == layout->size;
 }
 
-static struct tutti_layout *make(MPI_Datatype type)
+static struct tutti_layout *datatypes_make(MPI_Datatype type)
 {
     struct tutti_layout *layout = calloc(1, sizeof *layout);
     if (!layout)
         return NULL;
     atomic_store(&layout->packed, tutti_handles.no_type);
     layout->handle = type;
-    if (!measure(layout, type)) {
+    if (!datatypes_measure(layout, type)) {
         free(layout);
         return NULL;
     }
@@ -187,7 +187,7 @@ static struct tutti_layout *make_once(MPI_Datatype type)
     } else if ((layout = by_attribute(type)) != NULL) {
         return layout;
     }
-    if (!(layout = make(type)))
+    if (!(layout = datatypes_make(type)))
         return NULL;
     layout->derived = !slot;
     pthread_mutex_lock(&lock);
@@ -199,7 +199,7 @@ static struct tutti_layout *make_once(MPI_Datatype type)
         pthread_mutex_lock(&lock);
         list_out(layout);
         pthread_mutex_unlock(&lock);
-        destroy(layout);
+        datatypes_destroy(layout);
         return NULL;
     }
     return layout;
@@ -292,7 +292,7 @@ void tutti_layouts_close(void)
     pthread_mutex_unlock(&lock);
     while (layout) {
         struct tutti_layout *next = layout->next;
-        destroy(layout);
+        datatypes_destroy(layout);
         layout = next;
     }
     tutti_describe_forget();

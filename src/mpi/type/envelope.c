@@ -58,7 +58,7 @@ void *tutti_reading_take(struct tutti_reading *reading, size_t n, size_t size)
 }
 
 /* The largest of what is kept and this one stays. */
-static void keep(struct tutti_reading_chunk *chunk)
+static void envelope_keep(struct tutti_reading_chunk *chunk)
 {
     struct tutti_reading_chunk *there = atomic_exchange(&kept, NULL);
     if (there && there->room > chunk->room) {
@@ -79,7 +79,7 @@ void tutti_describe_end(struct tutti_reading *reading)
         struct tutti_reading_chunk *chunk = reading->chunks;
         reading->chunks = chunk->next;
         if (chunk->room <= KEPT)
-            keep(chunk);
+            envelope_keep(chunk);
         else
             free(chunk);
     }

@@ -17,7 +17,7 @@ struct signature {
 
 static int of_type(struct tutti_reading *reading, MPI_Datatype type, int depth, struct signature *out);
 
-static void drop(struct signature *it)
+static void signature_drop(struct signature *it)
 {
     if (it->own)
         tutti_next.MPI_Type_free(&it->type);
@@ -38,7 +38,7 @@ static int times(MPI_Count count, struct signature *one, struct signature *out)
     if (count == 1)
         return TUTTI_OK;
     const int fine = repeated(count, one->type, &out->type);
-    drop(one);
+    signature_drop(one);
     out->own = fine;
     out->size = count * one->size;
     return fine ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
@@ -140,7 +140,7 @@ static int of_struct(struct tutti_reading *reading, const struct tutti_contents 
     if (status == TUTTI_OK)
         status = joined(part, used, out);
     for (size_t i = 0; i < used; i++)
-        drop(&part[i]);
+        signature_drop(&part[i]);
     free(part);
     return status;
 }

@@ -37,6 +37,7 @@
     MPI_Request *request = &args->request;                                                                             \
     MPI_Status *status = &args->status;
 
+#define TUTTI_CALLS_MARKED
 #define N(x)        (COUNT) x
 #define LIST(x)     (sizeof(COUNT) == sizeof(int) ? (void *)x##_list->narrow : (void *)x##_list->wide)
 #define LIST_OWN(x) LIST(x)
@@ -67,29 +68,8 @@
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-variable"
-#define TUTTI_CALL(kind, waits, name, errors, buffers, parameters, arguments)   RUN_##kind(name, parameters, arguments)
-#define TUTTI_CALL_C(kind, waits, name, errors, buffers, parameters, arguments) RUN_##kind(name, parameters, arguments)
-#define COUNT                                                                   int
-#define DISP                                                                    int
-#define AINT                                                                    MPI_Aint
-#include "mpi/real/calls.def"
-#undef TUTTI_CALL
-#undef TUTTI_CALL_C
-#undef COUNT
-#undef DISP
-#undef AINT
-#define TUTTI_CALL(kind, waits, name, errors, buffers, parameters, arguments)
-#define TUTTI_CALL_C(kind, waits, name, errors, buffers, parameters, arguments)                                        \
-    RUN_##kind(name##_c, parameters, arguments)
-#define COUNT MPI_Count
-#define DISP  MPI_Aint
-#define AINT  MPI_Count
-#include "mpi/real/calls.def"
-#undef TUTTI_CALL
-#undef TUTTI_CALL_C
-#undef COUNT
-#undef DISP
-#undef AINT
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) RUN_##kind(name, parameters, arguments)
+#include "mpi/real/calls.inc"
 #pragma GCC diagnostic pop
 
 #define OF_SEE(name)    NULL
@@ -103,14 +83,6 @@
 #define TEXT_(...)      #__VA_ARGS__
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
     {#name, #kind, #buffers, TEXT(parameters), OF_##kind(name)},
-#undef N
-#undef LIST
-#undef LIST_OWN
-#undef LIST_IN
-#undef LIST_OUT
-#undef POSITION
-#undef PLACE
-#undef REQUEST
 const struct every_row every_rows[] = {
 #include "mpi/real/calls.inc"
 };

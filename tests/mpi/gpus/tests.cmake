@@ -33,23 +33,18 @@ endforeach()
 tutti_mpi_test(mpi-gpus-after-reset PROGRAM mpi-after_reset RANKS 2 LABELS gpus TIMEOUT 40
                ENV ${gpus_env} TUTTI_HOST_LINKS=all TUTTI_RULES=message:*@packed)
 
-tutti_mpi_program(mpi-reset_reductions LIBRARIES tutti-core MPIS ${TUTTI_MPIS}
-                  SOURCES gpus/reset_reductions.c gpus/gpu.c)
+tutti_mpi_program(mpi-reset LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/reset.c gpus/gpu.c)
 foreach(mpi IN LISTS gpus_builders)
-  target_link_libraries(mpi-reset_reductions.${mpi} PRIVATE mpi-kit.${mpi})
+  target_link_libraries(mpi-reset.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()
-tutti_mpi_test(mpi-gpus-reset-reductions PROGRAM mpi-reset_reductions RANKS 2 LABELS gpus TIMEOUT 60
+tutti_mpi_test(mpi-gpus-reset-reductions PROGRAM mpi-reset RANKS 2 ARGS reductions LABELS gpus TIMEOUT 60
                ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all)
-tutti_mpi_test(mpi-gpus-reset-packets PROGRAM mpi-reset_reductions RANKS 2 LABELS gpus TIMEOUT 60
+tutti_mpi_test(mpi-gpus-reset-packets PROGRAM mpi-reset RANKS 2 ARGS reductions LABELS gpus TIMEOUT 60
                ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all "TUTTI_RULES=allreduce:*@ll allgather:*@pipeline *@fetch")
-tutti_mpi_test(mpi-gpus-reset-shared PROGRAM mpi-reset_reductions RANKS 3 ARGS shared LABELS gpus TIMEOUT 60
+tutti_mpi_test(mpi-gpus-reset-shared PROGRAM mpi-reset RANKS 3 ARGS shared LABELS gpus TIMEOUT 60
                ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all)
 
-tutti_mpi_program(mpi-reset_moves LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/reset_moves.c gpus/gpu.c)
-foreach(mpi IN LISTS gpus_builders)
-  target_link_libraries(mpi-reset_moves.${mpi} PRIVATE mpi-kit.${mpi})
-endforeach()
-tutti_mpi_test(mpi-gpus-reset-moves PROGRAM mpi-reset_moves RANKS 2 LABELS gpus TIMEOUT 60
+tutti_mpi_test(mpi-gpus-reset-moves PROGRAM mpi-reset RANKS 2 ARGS moves LABELS gpus TIMEOUT 60
                ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all "TUTTI_RULES=allgather:*@ll *@fetch")
 
 # What the programs expect, tried on the MPI alone.

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "completion.h"
 #include "kit.h"
 #include "real_mpi.h"
 
@@ -39,21 +40,9 @@ static struct calls {
     int (*start)(MPI_Request *);
     int (*sendrecv)(const void *, int, MPI_Datatype, int, int, void *, int, MPI_Datatype, int, int, MPI_Comm,
                     MPI_Status *);
-    int (*wait)(MPI_Request *, MPI_Status *);
-    int (*test)(MPI_Request *, int *, MPI_Status *);
-    int (*waitall)(int, MPI_Request[], MPI_Status *);
-    int (*testall)(int, MPI_Request[], int *, MPI_Status *);
-    int (*waitany)(int, MPI_Request[], int *, MPI_Status *);
-    int (*testany)(int, MPI_Request[], int *, int *, MPI_Status *);
-    int (*waitsome)(int, MPI_Request[], int *, int[], MPI_Status *);
-    int (*testsome)(int, MPI_Request[], int *, int[], MPI_Status *);
-    int (*get_status)(MPI_Request, int *, MPI_Status *);
     int (*request_free)(MPI_Request *);
-} library =
-    {MPI_Recv,        MPI_Irecv,   MPI_Recv_init, MPI_Start,   MPI_Sendrecv, MPI_Wait,     MPI_Test,
-     MPI_Waitall,     MPI_Testall, MPI_Waitany,   MPI_Testany, MPI_Waitsome, MPI_Testsome, MPI_Request_get_status,
-     MPI_Request_free},
-  itself;
+    struct completion_calls completion;
+} library = {MPI_Recv, MPI_Irecv, MPI_Recv_init, MPI_Start, MPI_Sendrecv, MPI_Request_free, {.wait = NULL}}, itself;
 
 static void ask_the_mpi(void)
 {
@@ -63,55 +52,39 @@ static void ask_the_mpi(void)
     OWN(recv_init, "PMPI_Recv_init")
     OWN(start, "PMPI_Start")
     OWN(sendrecv, "PMPI_Sendrecv")
-    OWN(wait, "PMPI_Wait")
-    OWN(test, "PMPI_Test")
-    OWN(waitall, "PMPI_Waitall")
-    OWN(testall, "PMPI_Testall")
-    OWN(waitany, "PMPI_Waitany")
-    OWN(testany, "PMPI_Testany")
-    OWN(waitsome, "PMPI_Waitsome")
-    OWN(testsome, "PMPI_Testsome")
-    OWN(get_status, "PMPI_Request_get_status")
     OWN(request_free, "PMPI_Request_free")
 #undef OWN
+    library.completion = completion_library;
+    itself.completion = completion_of_mpi();
 }
 
-enum way {
-    RECV,
-    SENDRECV,
-    WAIT,
-    TEST,
-    WAITALL,
-    TESTALL,
-    WAITANY,
-    TESTANY,
-    WAITSOME,
-    TESTSOME,
-    LOOK,
-    LOOKS,
-    PERSISTENT,
-    WAYS
-};
-static const char *const names[WAYS] = {"MPI_Recv",
-                                        "MPI_Sendrecv",
-                                        "MPI_Wait",
-                                        "MPI_Test",
-                                        "MPI_Waitall",
-                                        "MPI_Testall",
-                                        "MPI_Waitany",
-                                        "MPI_Testany",
-                                        "MPI_Waitsome",
-                                        "MPI_Testsome",
-                                        "MPI_Request_get_status, MPI_Wait",
-                                        "MPI_Request_get_status twice, MPI_Wait",
-                                        "MPI_Recv_init, MPI_Wait"};
+/* A way to receive: a call that completes MPI_Irecv, or another one. */
+enum { LOOK = COMPLETION_GET_STATUS, LOOKS, RECV, SENDRECV, PERSISTENT, WAYS };
+static const char *way_name(int way)
+{
+    static const char *const names[WAYS] = {[LOOK] = "MPI_Request_get_status, MPI_Wait",
+                                            [LOOKS] = "MPI_Request_get_status twice, MPI_Wait",
+                                            [RECV] = "MPI_Recv",
+                                            [SENDRECV] = "MPI_Sendrecv",
+                                            [PERSISTENT] = "MPI_Recv_init, MPI_Wait"};
+    return names[way] ? names[way] : completion_names[way];
+}
+
+/* Makes the call until it has completed the request, or found its status. */
+static int complete(const struct calls *c, enum completion call, MPI_Request *request)
+{
+    struct completed done = completion_make(&c->completion, call, request);
+    for (int i = 0; i < TRIES && !done.flag && done.code == MPI_SUCCESS; i++)
+        done = completion_make(&c->completion, call, request);
+    return done.code;
+}
 
 /* Rank 1's part: the code of the call. */
-static int receive(const struct calls *c, enum way way, void *at, int count)
+static int receive(const struct calls *c, int way, void *at, int count)
 {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Status status, statuses[1];
-    int flag = 0, which[1], n = 0, code = MPI_SUCCESS, out = 0;
+    MPI_Status status;
+    int out = 0;
     if (way == RECV)
         return c->recv(at, count, MPI_INT, 0, TAG, comm, &status);
     if (way == SENDRECV)
@@ -122,44 +95,9 @@ static int receive(const struct calls *c, enum way way, void *at, int count)
     } else {
         c->irecv(at, count, MPI_INT, 0, TAG, comm, &request);
     }
-    switch (way) {
-    case TEST:
-        for (int i = 0; i < TRIES && !flag && code == MPI_SUCCESS; i++)
-            code = c->test(&request, &flag, &status);
-        break;
-    case WAITALL:
-        code = c->waitall(1, &request, statuses);
-        break;
-    case TESTALL:
-        for (int i = 0; i < TRIES && !flag && code == MPI_SUCCESS; i++)
-            code = c->testall(1, &request, &flag, statuses);
-        break;
-    case WAITANY:
-        code = c->waitany(1, &request, which, &status);
-        break;
-    case TESTANY:
-        for (int i = 0; i < TRIES && !flag && code == MPI_SUCCESS; i++)
-            code = c->testany(1, &request, which, &flag, &status);
-        break;
-    case WAITSOME:
-        code = c->waitsome(1, &request, &n, which, statuses);
-        break;
-    case TESTSOME:
-        for (int i = 0; i < TRIES && n == 0 && code == MPI_SUCCESS; i++)
-            code = c->testsome(1, &request, &n, which, statuses);
-        break;
-    case LOOK:
-    case LOOKS:
-        for (int i = 0; i < TRIES && !flag && code == MPI_SUCCESS; i++)
-            code = c->get_status(request, &flag, &status);
-        if (way == LOOKS)
-            c->get_status(request, &flag, &status);
-        code = c->wait(&request, &status);
-        break;
-    default:
-        code = c->wait(&request, &status);
-        break;
-    }
+    for (int i = 0; i < (way == LOOK) + 2 * (way == LOOKS); i++)
+        complete(c, COMPLETION_GET_STATUS, &request);
+    const int code = complete(c, way < LOOK ? (enum completion)way : COMPLETION_WAIT, &request);
     if (request != MPI_REQUEST_NULL)
         c->request_free(&request);
     return code;
@@ -169,7 +107,7 @@ struct seen {
     int class, on_comm, on_world, on_self;
 };
 
-static struct seen one(const struct calls *c, enum way way, struct kit_buffer *b, int sent, int count)
+static struct seen one(const struct calls *c, int way, struct kit_buffer *b, int sent, int count)
 {
     static int data[LONG];
     struct seen seen = {0};
@@ -190,7 +128,7 @@ static struct seen one(const struct calls *c, enum way way, struct kit_buffer *b
 }
 
 /* The buffer is shorter than a message of the library's: it receives into memory of its own, and raises the error
- * itself (message/landing.h): once, on the communicator. MPICH 5 returns no error where a handler has returned. */
+ * itself (message/short_recv.h): once, on the communicator. MPICH 5 returns no error where a handler has returned. */
 static int is_fine(const struct seen *want, const struct seen *got, int short_later)
 {
     if (!short_later)
@@ -199,7 +137,7 @@ static int is_fine(const struct seen *want, const struct seen *got, int short_la
            got->on_comm + got->on_world + got->on_self == 1;
 }
 
-static void try(enum way way, enum kit_kind memory, int sent, int count, const char *when)
+static void try(int way, enum kit_kind memory, int sent, int count, const char *when)
 {
     struct kit_buffer b;
     struct seen want = {MPI_ERR_TRUNCATE, 1, 0, 0};
@@ -211,7 +149,7 @@ static void try(enum way way, enum kit_kind memory, int sent, int count, const c
         kit_rank == 0 || is_fine(&want, &got, count == FEWER && strcmp(when, "first") != 0),
         "%s of %d integers, %d sent, %s memory, %s: class %d, the handler of the communicator was called %d times, of "
         "MPI_COMM_WORLD %d, of MPI_COMM_SELF %d; not %d, %d, %d, %d",
-        names[way], count, sent, memory == KIT_HOST ? "host" : "device", when, got.class, got.on_comm, got.on_world,
+        way_name(way), count, sent, memory == KIT_HOST ? "host" : "device", when, got.class, got.on_comm, got.on_world,
         got.on_self, want.class, want.on_comm, want.on_world, want.on_self);
     kit_close(&b);
 }
@@ -220,7 +158,7 @@ static void try(enum way way, enum kit_kind memory, int sent, int count, const c
 static void try_where_others_are_fatal(const char *when)
 {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-    for (enum way way = RECV; way <= SENDRECV; way++) {
+    for (int way = RECV; way <= SENDRECV; way++) {
         try(way, KIT_HOST, LONG, SHORT, when);
         try(way, KIT_HOST, FEW, FEWER, when);
     }
@@ -265,6 +203,13 @@ static void try_freed(enum kit_kind memory, int sent, int count, int persistent)
     kit_close(&b);
 }
 
+/* 1 if the call raises errors of the request itself. */
+static int names_one_request(int way)
+{
+    return way == RECV || way == SENDRECV || way == PERSISTENT || way == COMPLETION_WAIT || way == COMPLETION_TEST ||
+           way == COMPLETION_WAITANY || way == COMPLETION_TESTANY;
+}
+
 static void set_handler(MPI_Comm of, MPI_Comm_errhandler_function *function)
 {
     MPI_Errhandler handler;
@@ -287,7 +232,7 @@ int main(int argc, char **argv)
     try_where_others_are_fatal("first");
     set_handler(MPI_COMM_WORLD, world_handler);
     set_handler(MPI_COMM_SELF, self_handler);
-    for (enum way way = 0; way < WAYS; way++) {
+    for (int way = 0; way < WAYS; way++) {
         try(way, KIT_HOST, LONG, SHORT, "first");
         try(way, KIT_HOST, FEW, FEWER, "first");
     }
@@ -300,10 +245,10 @@ int main(int argc, char **argv)
     kit_close(&b);
     try_where_others_are_fatal("later");
     set_handler(MPI_COMM_WORLD, world_handler);
-    for (enum way way = 0; way < WAYS; way++) {
+    for (int way = 0; way < WAYS; way++) {
         try(way, KIT_HOST, LONG, SHORT, "later");
         try(way, KIT_HOST, FEW, FEWER, "later");
-        if (way != WAITALL && way != TESTALL && way != WAITSOME && way != TESTSOME && way != LOOK && way != LOOKS)
+        if (names_one_request(way))
             try(way, KIT_DEVICE, LONG, SHORT, "later");
     }
     for (int persistent = 0; persistent < 2; persistent++) {

@@ -6,41 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "completion.h"
 #include "kit.h"
 
 enum { LONG = 12000, SHORT = 5, TAG = 6, GO = 7, BACK = 8, ROUNDS = 2, TRIES = 100000000 };
 
-enum call {
-    WAIT,
-    TEST,
-    WAITALL,
-    TESTALL,
-    WAITANY,
-    TESTANY,
-    WAITSOME,
-    TESTSOME,
-    GET_STATUS,
-    GET_STATUS_ALL,
-    GET_STATUS_ANY,
-    GET_STATUS_SOME,
-    CANCEL,
-    FREE,
-    CALLS
-};
-static const char *const call_names[CALLS] = {"MPI_Wait",
-                                              "MPI_Test",
-                                              "MPI_Waitall",
-                                              "MPI_Testall",
-                                              "MPI_Waitany",
-                                              "MPI_Testany",
-                                              "MPI_Waitsome",
-                                              "MPI_Testsome",
-                                              "MPI_Request_get_status",
-                                              "MPI_Request_get_status_all",
-                                              "MPI_Request_get_status_any",
-                                              "MPI_Request_get_status_some",
-                                              "MPI_Cancel",
-                                              "MPI_Request_free"};
+/* What is called: a completion call, or one of these. */
+enum { CANCEL = COMPLETIONS, FREE, CALLS };
+static const char *call_name(int call)
+{
+    return call == CANCEL ? "MPI_Cancel" : call == FREE ? "MPI_Request_free" : completion_names[call];
+}
 
 enum { SENDS = 1, RECEIVES = 2, ALL = 4, PERSISTENT = 8, SYNCHRONOUS = 16, BOTH = SENDS | RECEIVES };
 static const struct kind {
@@ -179,89 +155,38 @@ static void note_status(const struct kind *kind, const MPI_Status *status, int e
     note(" source %d tag %d count %d", status->MPI_SOURCE, status->MPI_TAG, count);
 }
 
-/* Makes the call, once, on a list that holds the request behind an empty one. 1: something has completed. */
-static int look(const struct kind *kind, enum call call, MPI_Request *request, int empty)
+/* Makes the call, once. 1: something has completed. */
+static int look(const struct kind *kind, enum completion call, MPI_Request *request, int empty)
 {
-    MPI_Request list[2] = {MPI_REQUEST_NULL, *request};
-    MPI_Status statuses[2] = {{.MPI_SOURCE = -77}, {.MPI_SOURCE = -77}}, *status = &statuses[0];
-    int flag = 1, out_count = -5, which[2] = {-5, -5}, code = MPI_SUCCESS;
-    switch (call) {
-    case WAIT:
-        code = MPI_Wait(&list[1], status);
-        break;
-    case WAITALL:
-        code = MPI_Waitall(2, list, statuses);
-        status = &statuses[1];
-        break;
-    case TESTALL:
-        code = MPI_Testall(2, list, &flag, statuses);
-        status = &statuses[1];
-        break;
-    case WAITANY:
-        code = MPI_Waitany(2, list, &which[0], status);
-        break;
-    case TESTANY:
-        code = MPI_Testany(2, list, &which[0], &flag, status);
-        break;
-    case WAITSOME:
-        code = MPI_Waitsome(2, list, &out_count, which, statuses);
-        break;
-    case TESTSOME:
-        code = MPI_Testsome(2, list, &out_count, which, statuses);
-        flag = out_count != 0;
-        break;
-    case GET_STATUS:
-        code = MPI_Request_get_status(list[1], &flag, status);
-        break;
-#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
-    case GET_STATUS_ALL:
-        code = MPI_Request_get_status_all(2, list, &flag, statuses);
-        status = &statuses[1];
-        break;
-    case GET_STATUS_ANY:
-        code = MPI_Request_get_status_any(2, list, &which[0], &flag, status);
-        break;
-    case GET_STATUS_SOME:
-        code = MPI_Request_get_status_some(2, list, &out_count, which, statuses);
-        flag = out_count != 0;
-        break;
-#endif
-    default:
-        code = MPI_Test(&list[1], &flag, status);
-        break;
-    }
-    if (!flag && code == MPI_SUCCESS && !empty)
+    MPI_Request asked = *request;
+    const struct completed done = completion_make(&completion_library, call, &asked);
+    if (!done.flag && done.code == MPI_SUCCESS && !empty)
         return 0;
-    *request = list[1];
-    note(" [class %d flag %d index %d of %d", kit_class(code), flag, which[0], out_count);
-    if (flag && out_count != MPI_UNDEFINED && which[0] != MPI_UNDEFINED)
-        note_status(kind, status, empty);
-    note(list[1] == MPI_REQUEST_NULL ? " gone]" : " there]");
+    *request = asked;
+    note(" [class %d flag %d index %d of %d", kit_class(done.code), done.flag, done.index, done.count);
+    if (done.flag && done.count != MPI_UNDEFINED && done.index != MPI_UNDEFINED)
+        note_status(kind, &done.status, empty);
+    note(asked == MPI_REQUEST_NULL ? " gone]" : " there]");
     return 1;
 }
 
-static int only_looks(enum call call)
+static int only_looks(int call)
 {
-    return call >= GET_STATUS && call <= GET_STATUS_SOME;
-}
-
-static int waits(enum call call)
-{
-    return call == WAIT || call == WAITALL || call == WAITANY || call == WAITSOME;
+    return call >= COMPLETION_GET_STATUS && call < COMPLETIONS;
 }
 
 /* Until it has completed; then once more. */
-static void finish(const struct kind *kind, enum call call, MPI_Request *request)
+static void finish(const struct kind *kind, int call, MPI_Request *request)
 {
     int tries = 0;
-    call = call == CANCEL || call == FREE ? WAIT : call;
-    while (!look(kind, call, request, 0) && tries < TRIES)
+    const enum completion by = call < COMPLETIONS ? (enum completion)call : COMPLETION_WAIT;
+    while (!look(kind, by, request, 0) && tries < TRIES)
         tries++;
     if (only_looks(call)) {
-        look(kind, call, request, 0);
-        look(kind, TEST, request, 0);
+        look(kind, by, request, 0);
+        look(kind, COMPLETION_TEST, request, 0);
     }
-    look(kind, call, request, 1);
+    look(kind, by, request, 1);
 }
 
 /* ---- one scenario ---- */
@@ -309,13 +234,14 @@ static void await_freed(const struct kind *kind, void *scrap)
     CHECK(wrong < 0, "%s, freed: integer %d has not come", kind->name, wrong);
 }
 
-static void subject(const struct kind *kind, enum call call, int round, MPI_Request *request)
+static void subject(const struct kind *kind, int call, int round, MPI_Request *request)
 {
     const int persistent = kind->what & PERSISTENT;
     if (persistent)
         note(" start %d", kit_class(MPI_Start(request)));
-    if (kind->what & (RECEIVES | ALL | SYNCHRONOUS) && !waits(call) && call < CANCEL) /* the peer has done nothing */
-        note(" early %d", look(kind, call, request, 0));
+    if (kind->what & (RECEIVES | ALL | SYNCHRONOUS) && call < CANCEL &&
+        !completion_waits((enum completion)call)) /* the peer has done nothing */
+        note(" early %d", look(kind, (enum completion)call, request, 0));
     if (call == CANCEL && kind->what & RECEIVES && round == 0) {
         note(" cancel %d", kit_class(MPI_Cancel(request)));
         finish(kind, call, request);
@@ -341,11 +267,11 @@ static void subject(const struct kind *kind, enum call call, int round, MPI_Requ
         word(1);
     if (kind->what & (RECEIVES | ALL)) {
         int wrong = wrong_at(kind, round);
-        CHECK(wrong < 0, "%s, %s: integer %d is wrong", kind->name, call_names[call], wrong);
+        CHECK(wrong < 0, "%s, %s: integer %d is wrong", kind->name, call_name(call), wrong);
     }
 }
 
-static void scenario(const struct kind *kind, enum call call, enum kit_kind memory)
+static void scenario(const struct kind *kind, int call, enum kit_kind memory)
 {
     const int persistent = kind->what & PERSISTENT;
     const int rounds = call == FREE || !persistent ? 1 : ROUNDS;
@@ -391,11 +317,12 @@ static void scenario(const struct kind *kind, enum call call, enum kit_kind memo
     kit_close(&scrap);
 }
 
-static int is_here(const struct kind *kind, enum call call)
+static int is_here(const struct kind *kind, int call)
 {
     if (kind->call && !dlsym(RTLD_DEFAULT, kind->call))
         return 0;
-    if (only_looks(call) && call != GET_STATUS && (MPI_VERSION < 4 || (MPI_VERSION == 4 && MPI_SUBVERSION < 1)))
+    if (only_looks(call) && call != COMPLETION_GET_STATUS &&
+        (MPI_VERSION < 4 || (MPI_VERSION == 4 && MPI_SUBVERSION < 1)))
         return 0;
 #ifndef OPEN_MPI
     if (only_looks(call) && kind->what & PERSISTENT) /* MPICH 5.0 forgets the status when it was looked at */
@@ -412,7 +339,7 @@ int main(int argc, char **argv)
     if (kit_size != 2)
         kit_skip("request_semantics", "it takes 2 ranks");
     for (int k = 0; k < KINDS; k++) {
-        for (enum call call = 0; call < CALLS; call++) {
+        for (int call = 0; call < CALLS; call++) {
             if (!is_here(&kinds[k], call))
                 continue;
             for (int m = 0; m < 2; m++) {
@@ -422,7 +349,7 @@ int main(int argc, char **argv)
                 scenario(&kinds[k], call, m == 0 ? KIT_HOST : KIT_DEVICE);
             }
             CHECK(strcmp(text[0], text[1]) == 0, "%s, %s:\n  host memory:  %s\n  device memory:%s", kinds[k].name,
-                  call_names[call], text[0], text[1]);
+                  call_name(call), text[0], text[1]);
         }
     }
     return kit_end("request_semantics");

@@ -1,4 +1,4 @@
-#include "mpi/message/landing.h"
+#include "mpi/message/short_recv.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -11,82 +11,83 @@
 #include "mpi/request/request.h"
 #include "progress/engine.h"
 
-atomic_int tutti_landing_on;
+atomic_int tutti_short_recv_on;
 
 /* Only predefined types: derived ones seldom describe such short messages. */
-struct tutti_landing *tutti_landing_new(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
+struct tutti_short_recv *tutti_short_recv_new(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
 {
     int size = 0;
     if (count <= 0 || count >= TUTTI_FAR_RTS_BYTES || (type != tutti_handles.byte && !tutti_type_find(type)) ||
         tutti_next.MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 ||
         (size_t)count * (size_t)size >= (tutti_far_hears() ? TUTTI_FAR_RTS_BYTES : TUTTI_RTS_BYTES))
         return NULL;
-    struct tutti_landing *landing = malloc(sizeof *landing);
-    if (!landing)
+    struct tutti_short_recv *short_recv = malloc(sizeof *short_recv);
+    if (!short_recv)
         return NULL;
-    landing->buffer = buffer;
-    landing->moved = 0;
-    landing->capacity = (size_t)count * (size_t)size;
-    landing->comm = comm;
-    return landing;
+    short_recv->buffer = buffer;
+    short_recv->moved = 0;
+    short_recv->capacity = (size_t)count * (size_t)size;
+    short_recv->comm = comm;
+    return short_recv;
 }
 
 /* Releases the sender of an RTS: its message is too long. */
-static void drop(struct tutti_landing *landing, const MPI_Status *status)
+static void drop(struct tutti_short_recv *short_recv, const MPI_Status *status)
 {
     static struct tutti_stage none;
     struct tutti_stage *stage = &none;
-    struct tutti_recv_request recv = {.core.elements = {.buffer = landing->memory,
+    struct tutti_recv_request recv = {.core.elements = {.buffer = short_recv->memory,
                                                         .count = TUTTI_FAR_RTS_BYTES,
                                                         .whole = 1},
                                       .type = tutti_handles.byte,
-                                      .comm = landing->comm,
+                                      .comm = short_recv->comm,
                                       .size = 1,
                                       .extent = 1},
                               *one = &recv;
     tutti_recv_arrived(&recv, &none, status);
-    recv.core.capacity = landing->capacity;
+    recv.core.capacity = short_recv->capacity;
     if (tutti_recv_is_open(&recv))
         tutti_recv_fetch(&one, &stage, 1, !tutti_progress_polling());
 }
 
-int tutti_landing_move(struct tutti_landing *landing, const MPI_Status *status)
+int tutti_short_recv_move(struct tutti_short_recv *short_recv, const MPI_Status *status)
 {
-    if (landing->moved || tutti_was_cancelled(status))
+    if (short_recv->moved || tutti_was_cancelled(status))
         return 1;
     const MPI_Count bytes = tutti_received(status);
-    if (bytes < 0 || (size_t)bytes > landing->capacity)
+    if (bytes < 0 || (size_t)bytes > short_recv->capacity)
         return 0;
-    memcpy(landing->buffer, landing->memory, (size_t)bytes);
-    landing->moved = 1;
+    memcpy(short_recv->buffer, short_recv->memory, (size_t)bytes);
+    short_recv->moved = 1;
     return 1;
 }
 
-int tutti_landing_end(struct tutti_landing *landing, const MPI_Status *status, int code)
+int tutti_short_recv_end(struct tutti_short_recv *short_recv, const MPI_Status *status, int code)
 {
-    if (code == MPI_SUCCESS && !tutti_landing_move(landing, status)) {
-        drop(landing, status);
-        tutti_error("a message of more than %zu bytes came for a buffer of %zu", landing->capacity, landing->capacity);
-        code = tutti_fail_comm(landing->comm, MPI_ERR_TRUNCATE);
+    if (code == MPI_SUCCESS && !tutti_short_recv_move(short_recv, status)) {
+        drop(short_recv, status);
+        tutti_error("a message of more than %zu bytes came for a buffer of %zu", short_recv->capacity,
+                    short_recv->capacity);
+        code = tutti_fail_comm(short_recv->comm, MPI_ERR_TRUNCATE);
     }
-    free(landing);
+    free(short_recv);
     return code;
 }
 
 /* ---- when errors return ---- */
 
-void tutti_landing_look(MPI_Errhandler handler)
+void tutti_short_recv_look(MPI_Errhandler handler)
 {
     if (handler != tutti_handles.errors_are_fatal && (tutti_endpoint_everywhere || tutti_far_on))
-        atomic_store(&tutti_landing_on, 1);
+        atomic_store(&tutti_short_recv_on, 1);
 }
 
-void tutti_landing_open(void)
+void tutti_short_recv_open(void)
 {
     MPI_Errhandler handler;
     if (tutti_next.MPI_Comm_get_errhandler(tutti_handles.world, &handler) != MPI_SUCCESS)
         return;
-    tutti_landing_look(handler);
+    tutti_short_recv_look(handler);
     tutti_quiet_begin(handler);
     tutti_next.MPI_Errhandler_free(&handler);
 }
@@ -95,7 +96,7 @@ int tutti_door_MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler)
 {
     const int code = tutti_quiet_set(comm, errhandler);
     if (code == MPI_SUCCESS && !tutti_inside)
-        tutti_landing_look(errhandler);
+        tutti_short_recv_look(errhandler);
     return code;
 }
 

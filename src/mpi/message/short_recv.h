@@ -1,14 +1,14 @@
 /* Receives whose buffers are shorter than an RTS. The MPI cuts a message that is too long for its buffer, and an RTS
  * would lose the number of its rendezvous: its sender could never be released. So if errors return and RTSs may
- * arrive, such a receive gets memory of its own (a landing), from which the message is moved. */
-#ifndef TUTTI_MPI_LANDING_H
-#define TUTTI_MPI_LANDING_H
+ * arrive, such a receive gets memory of its own (a short_recv), from which the message is moved. */
+#ifndef TUTTI_MPI_SHORT_RECV_H
+#define TUTTI_MPI_SHORT_RECV_H
 
 #include <stdatomic.h>
 
 #include "mpi/message/rndv_recv.h"
 
-struct tutti_landing {
+struct tutti_short_recv {
     void *buffer; /* of the program */
     size_t capacity;
     int moved;
@@ -16,23 +16,23 @@ struct tutti_landing {
     unsigned char memory[TUTTI_FAR_RTS_BYTES];
 };
 
-extern atomic_int tutti_landing_on; /* 1: a communicator has an error handler that may return */
+extern atomic_int tutti_short_recv_on; /* 1: a communicator has an error handler that may return */
 
 /* 1 if receives must check whether they need one. */
-static inline int tutti_landing_may(void)
+static inline int tutti_short_recv_may(void)
 {
-    return unlikely(atomic_load_explicit(&tutti_landing_on, memory_order_relaxed)) && tutti_lazily();
+    return unlikely(atomic_load_explicit(&tutti_short_recv_on, memory_order_relaxed)) && tutti_lazily();
 }
 /* NULL: it is not needed, or there is no memory. */
-struct tutti_landing *tutti_landing_new(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
+struct tutti_short_recv *tutti_short_recv_new(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
 /* The receive is complete, its request may still exist. 0: the message does not fit. 1: it is in the program's
  * buffer, which is written once. */
-int tutti_landing_move(struct tutti_landing *landing, const MPI_Status *status);
+int tutti_short_recv_move(struct tutti_short_recv *short_recv, const MPI_Status *status);
 /* The receive is complete, with this code: an MPI code. Waits until the sender of an RTS is released. */
-int tutti_landing_end(struct tutti_landing *landing, const MPI_Status *status, int code);
+int tutti_short_recv_end(struct tutti_short_recv *short_recv, const MPI_Status *status, int code);
 /* Reads the handler of MPI_COMM_WORLD. */
-void tutti_landing_open(void);
+void tutti_short_recv_open(void);
 /* Local: a communicator has this handler from now on. */
-void tutti_landing_look(MPI_Errhandler handler);
+void tutti_short_recv_look(MPI_Errhandler handler);
 
 #endif

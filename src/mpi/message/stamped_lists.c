@@ -1,8 +1,8 @@
-/* Completion calls on lists of requests, if some are marked (held_marks.c). */
+/* Completion calls on lists of requests, if some are stamped (stamped.c). */
 #include <stdlib.h>
 
 #include "core/log.h"
-#include "mpi/message/held_own.h"
+#include "mpi/message/unexpected_own.h"
 #include "mpi/real/errors.h"
 
 static int (*just_MPI_Waitall)(int, MPI_Request[], MPI_Status *);
@@ -14,38 +14,38 @@ static int (*just_MPI_Testsome)(int, MPI_Request[], int *, int[], MPI_Status *);
 
 enum { FEW = 32 };
 
-struct marked {
+struct stamped_list {
     int n;
     MPI_Request *program, *shown; /* the program's list, and what the MPI sees */
-    struct tutti_mark **mark;
+    struct tutti_stamped **stamped;
     MPI_Status *statuses, *own; /* the statuses of the call; own: if the program passes none */
     MPI_Request few[FEW];
-    struct tutti_mark *few_marks[FEW];
+    struct tutti_stamped *few_marks[FEW];
     MPI_Status few_statuses[FEW];
 };
 
-/* UNMARKED: no request is marked. NO_MEMORY: the real call must not be made, since its results could not be passed
+/* UNSTAMPED: no request is stamped. NO_MEMORY: the real call must not be made, since its results could not be passed
  * on. The statuses of the call are `statuses` (NULL: it has one alone). */
-enum { UNMARKED, MARKED, NO_MEMORY };
-static int open_marked(struct marked *m, int n, MPI_Request requests[], MPI_Status *statuses, int lists)
+enum { UNSTAMPED, MARKED, NO_MEMORY };
+static int stamped_list_open(struct stamped_list *m, int n, MPI_Request requests[], MPI_Status *statuses, int lists)
 {
     int any = 0;
-    if (tutti_mark_none() || n <= 0 || !requests)
-        return UNMARKED;
+    if (tutti_stamped_none() || n <= 0 || !requests)
+        return UNSTAMPED;
     for (int i = 0; i < n && !any; i++)
-        any = tutti_mark_see(requests[i]) != NULL;
+        any = tutti_stamped_see(requests[i]) != NULL;
     if (!any)
-        return UNMARKED;
-    *m = (struct marked){.n = n, .program = requests, .statuses = statuses};
+        return UNSTAMPED;
+    *m = (struct stamped_list){.n = n, .program = requests, .statuses = statuses};
     const int few = n <= FEW, own = lists && statuses == MPI_STATUSES_IGNORE;
     m->shown = few ? m->few : malloc((size_t)n * sizeof *m->shown);
-    m->mark = few ? m->few_marks : malloc((size_t)n * sizeof *m->mark);
+    m->stamped = few ? m->few_marks : malloc((size_t)n * sizeof *m->stamped);
     m->own = !own ? NULL : few ? m->few_statuses : malloc((size_t)n * sizeof *m->own);
-    if (!m->shown || !m->mark || (own && !m->own)) {
+    if (!m->shown || !m->stamped || (own && !m->own)) {
         tutti_error("out of memory: none of %d requests is completed", n);
         if (!few) {
             free(m->shown);
-            free(m->mark);
+            free(m->stamped);
             free(m->own);
         }
         return NO_MEMORY;
@@ -53,54 +53,54 @@ static int open_marked(struct marked *m, int n, MPI_Request requests[], MPI_Stat
     if (own)
         m->statuses = m->own;
     for (int i = 0; i < n; i++) {
-        m->mark[i] = tutti_mark_take(requests[i]);
-        m->shown[i] = tutti_mark_real(m->mark[i], requests[i]);
+        m->stamped[i] = tutti_stamped_take(requests[i]);
+        m->shown[i] = tutti_stamped_real(m->stamped[i], requests[i]);
     }
     return MARKED;
 }
 
-static void close_marked(struct marked *m)
+static void stamped_list_close(struct stamped_list *m)
 {
     for (int i = 0; i < m->n; i++) {
-        if (m->mark[i])
-            tutti_mark_back(m->mark[i]);
+        if (m->stamped[i])
+            tutti_stamped_back(m->stamped[i]);
     }
     if (m->n <= FEW)
         return;
     free(m->shown);
-    free(m->mark);
+    free(m->stamped);
     free(m->own);
 }
 
 /* Copies the MPI's changes of the list to the program's list, except for persistent requests, which stay. Called
- * before marks end. */
-static void give_back(struct marked *m)
+ * before stamped_all end. */
+static void give_back(struct stamped_list *m)
 {
     for (int i = 0; i < m->n; i++) {
-        if (!m->mark[i] || !m->mark[i]->persistent)
+        if (!m->stamped[i] || !m->stamped[i]->persistent)
             m->program[i] = m->shown[i];
     }
 }
 
 /* The status is of request i. */
-static int end_one(struct marked *m, int i, MPI_Status *status, int code)
+static int end_one(struct stamped_list *m, int i, MPI_Status *status, int code)
 {
-    if (i < 0 || i >= m->n || !m->mark[i])
+    if (i < 0 || i >= m->n || !m->stamped[i])
         return code;
-    code = tutti_mark_end(m->mark[i], status, code);
-    m->mark[i] = NULL;
+    code = tutti_stamped_end(m->stamped[i], status, code);
+    m->stamped[i] = NULL;
     return code;
 }
 
 /* The same for a call that returns several statuses: request which[k], or k if `which` is NULL, for status k of n.
  * After an error that the MPI has not seen all statuses hold an error code. */
-static int end_of_list(struct marked *m, int n, const int which[], int code)
+static int end_of_list(struct stamped_list *m, int n, const int which[], int code)
 {
     int failed = code == MPI_ERR_IN_STATUS;
     for (int k = 0; k < n; k++) {
         MPI_Status *const status = &m->statuses[k];
         const int i = which ? which[k] : k;
-        if (!m->mark[i] || (code == MPI_ERR_IN_STATUS && status->MPI_ERROR == MPI_ERR_PENDING))
+        if (!m->stamped[i] || (code == MPI_ERR_IN_STATUS && status->MPI_ERROR == MPI_ERR_PENDING))
             continue;
         const int one = end_one(m, i, status, code == MPI_ERR_IN_STATUS ? status->MPI_ERROR : MPI_SUCCESS);
         for (int other = 0; other < n && one != MPI_SUCCESS && !failed; other++)
@@ -112,20 +112,20 @@ static int end_of_list(struct marked *m, int n, const int which[], int code)
     return failed ? MPI_ERR_IN_STATUS : code;
 }
 
-static int end_all(struct marked *m, int ended, int code)
+static int end_all(struct stamped_list *m, int ended, int code)
 {
     give_back(m);
     if (ended)
         code = end_of_list(m, m->n, NULL, code);
-    close_marked(m);
+    stamped_list_close(m);
     return code;
 }
 
-static int held_MPI_Waitall(int n, MPI_Request requests[], MPI_Status *statuses)
+static int stamped_MPI_Waitall(int n, MPI_Request requests[], MPI_Status *statuses)
 {
-    struct marked m;
-    const int found = open_marked(&m, n, requests, statuses, 1);
-    if (likely(found == UNMARKED))
+    struct stamped_list m;
+    const int found = stamped_list_open(&m, n, requests, statuses, 1);
+    if (likely(found == UNSTAMPED))
         return just_MPI_Waitall(n, requests, statuses);
     if (found == NO_MEMORY)
         return tutti_fail_self(MPI_ERR_NO_MEM);
@@ -133,11 +133,11 @@ static int held_MPI_Waitall(int n, MPI_Request requests[], MPI_Status *statuses)
     return end_all(&m, code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS, code);
 }
 
-static int held_MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status *statuses)
+static int stamped_MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status *statuses)
 {
-    struct marked m;
-    const int found = open_marked(&m, n, requests, statuses, 1);
-    if (likely(found == UNMARKED))
+    struct stamped_list m;
+    const int found = stamped_list_open(&m, n, requests, statuses, 1);
+    if (likely(found == UNSTAMPED))
         return just_MPI_Testall(n, requests, flag, statuses);
     if (found == NO_MEMORY)
         return tutti_fail_self(MPI_ERR_NO_MEM);
@@ -145,20 +145,20 @@ static int held_MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status
     return end_all(&m, (code == MPI_SUCCESS && *flag) || code == MPI_ERR_IN_STATUS, code);
 }
 
-static int end_any(struct marked *m, int which, MPI_Status *status, int code)
+static int end_any(struct stamped_list *m, int which, MPI_Status *status, int code)
 {
     give_back(m);
     if (which != MPI_UNDEFINED)
         code = end_one(m, which, status, code);
-    close_marked(m);
+    stamped_list_close(m);
     return code;
 }
 
-static int held_MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
+static int stamped_MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
 {
-    struct marked m;
-    const int found = open_marked(&m, n, requests, NULL, 0);
-    if (likely(found == UNMARKED))
+    struct stamped_list m;
+    const int found = stamped_list_open(&m, n, requests, NULL, 0);
+    if (likely(found == UNSTAMPED))
         return just_MPI_Waitany(n, requests, which, status);
     if (found == NO_MEMORY)
         return tutti_fail_self(MPI_ERR_NO_MEM);
@@ -167,11 +167,11 @@ static int held_MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Statu
     return end_any(&m, *which, where, code);
 }
 
-static int held_MPI_Testany(int n, MPI_Request requests[], int *which, int *flag, MPI_Status *status)
+static int stamped_MPI_Testany(int n, MPI_Request requests[], int *which, int *flag, MPI_Status *status)
 {
-    struct marked m;
-    const int found = open_marked(&m, n, requests, NULL, 0);
-    if (likely(found == UNMARKED))
+    struct stamped_list m;
+    const int found = stamped_list_open(&m, n, requests, NULL, 0);
+    if (likely(found == UNSTAMPED))
         return just_MPI_Testany(n, requests, which, flag, status);
     if (found == NO_MEMORY)
         return tutti_fail_self(MPI_ERR_NO_MEM);
@@ -180,20 +180,20 @@ static int held_MPI_Testany(int n, MPI_Request requests[], int *which, int *flag
     return end_any(&m, code != MPI_SUCCESS || *flag ? *which : MPI_UNDEFINED, where, code);
 }
 
-static int end_some(struct marked *m, int out, const int which[], int code)
+static int end_some(struct stamped_list *m, int out, const int which[], int code)
 {
     give_back(m);
     if (out != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))
         code = end_of_list(m, out, which, code);
-    close_marked(m);
+    stamped_list_close(m);
     return code;
 }
 
-static int held_MPI_Waitsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
+static int stamped_MPI_Waitsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
 {
-    struct marked m;
-    const int found = open_marked(&m, n, requests, statuses, 1);
-    if (likely(found == UNMARKED))
+    struct stamped_list m;
+    const int found = stamped_list_open(&m, n, requests, statuses, 1);
+    if (likely(found == UNSTAMPED))
         return just_MPI_Waitsome(n, requests, out, which, statuses);
     if (found == NO_MEMORY)
         return tutti_fail_self(MPI_ERR_NO_MEM);
@@ -201,11 +201,11 @@ static int held_MPI_Waitsome(int n, MPI_Request requests[], int *out, int which[
     return end_some(&m, *out, which, code);
 }
 
-static int held_MPI_Testsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
+static int stamped_MPI_Testsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
 {
-    struct marked m;
-    const int found = open_marked(&m, n, requests, statuses, 1);
-    if (likely(found == UNMARKED))
+    struct stamped_list m;
+    const int found = stamped_list_open(&m, n, requests, statuses, 1);
+    if (likely(found == UNSTAMPED))
         return just_MPI_Testsome(n, requests, out, which, statuses);
     if (found == NO_MEMORY)
         return tutti_fail_self(MPI_ERR_NO_MEM);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "mpi/message/endpoints.h"
-#include "mpi/message/held_own.h"
+#include "mpi/message/unexpected_own.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
@@ -18,28 +18,28 @@ static int (*just_MPI_Startall)(int, MPI_Request[]);
 static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                 MPI_Request *request)
 {
-    struct tutti_mark *mark = calloc(1, sizeof *mark);
-    if (!mark || !tutti_type_hold(type)) {
-        free(mark);
+    struct tutti_stamped *stamped = calloc(1, sizeof *stamped);
+    if (!stamped || !tutti_type_hold(type)) {
+        free(stamped);
         tutti_next.MPI_Request_free(request);
         return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
     }
-    *mark = (struct tutti_mark){.request = *request,
-                                .persistent = 1,
-                                .instead = tutti_handles.no_request,
-                                .buffer = buffer,
-                                .count = count,
-                                .type = type,
-                                .source = source,
-                                .tag = tag,
-                                .comm = comm};
-    tutti_mark_add(mark);
+    *stamped = (struct tutti_stamped){.request = *request,
+                                      .persistent = 1,
+                                      .instead = tutti_handles.no_request,
+                                      .buffer = buffer,
+                                      .count = count,
+                                      .type = type,
+                                      .source = source,
+                                      .tag = tag,
+                                      .comm = comm};
+    tutti_stamped_add(stamped);
     return MPI_SUCCESS;
 }
 
 #define INIT(suffix, COUNT)                                                                                            \
-    static int held_MPI_Recv_init##suffix(void *buf, COUNT count, MPI_Datatype type, int source, int tag,              \
-                                          MPI_Comm comm, MPI_Request *request)                                         \
+    static int stamped_MPI_Recv_init##suffix(void *buf, COUNT count, MPI_Datatype type, int source, int tag,           \
+                                             MPI_Comm comm, MPI_Request *request)                                      \
     {                                                                                                                  \
         const int code = just_MPI_Recv_init##suffix(buf, count, type, source, tag, comm, request);                     \
         if (code != MPI_SUCCESS || likely(!tutti_endpoint && !tutti_far_on) || comm == tutti_self_quiet() ||           \
@@ -50,32 +50,33 @@ static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, in
 INIT(, int)
 INIT(_c, MPI_Count)
 
-static int held_MPI_Start(MPI_Request *request)
+static int stamped_MPI_Start(MPI_Request *request)
 {
-    struct tutti_mark *mark = likely(!tutti_held_on()) || !request ? NULL : tutti_mark_find(*request);
-    if (likely(!mark || !mark->persistent))
+    struct tutti_stamped *stamped = likely(!tutti_unexpected_on()) || !request ? NULL : tutti_stamped_find(*request);
+    if (likely(!stamped || !stamped->persistent))
         return just_MPI_Start(request);
-    tutti_held_enter();
-    struct tutti_held *held = tutti_held_claim(mark->source, mark->tag, mark->comm);
-    int code = held ? tutti_held_receive(held, mark->buffer, mark->count, mark->type, &mark->instead)
-                    : just_MPI_Start(request);
-    if (held && code == MPI_SUCCESS) {
-        mark->held = tutti_held_begun(held) ? held : NULL;
-        atomic_fetch_add(&tutti_marks_open, 1);
-    } else if (held) {
-        tutti_held_unclaim(held);
+    tutti_unexpected_enter();
+    struct tutti_unexpected *unexpected = tutti_unexpected_claim(stamped->source, stamped->tag, stamped->comm);
+    int code = unexpected ? tutti_unexpected_receive(unexpected, stamped->buffer, stamped->count, stamped->type,
+                                                     &stamped->instead)
+                          : just_MPI_Start(request);
+    if (unexpected && code == MPI_SUCCESS) {
+        stamped->unexpected = tutti_unexpected_begun(unexpected) ? unexpected : NULL;
+        atomic_fetch_add(&tutti_stamped_open, 1);
+    } else if (unexpected) {
+        tutti_unexpected_unclaim(unexpected);
     }
-    tutti_held_leave();
+    tutti_unexpected_leave();
     return code;
 }
 
-static int held_MPI_Startall(int n, MPI_Request requests[])
+static int stamped_MPI_Startall(int n, MPI_Request requests[])
 {
     int code = MPI_SUCCESS;
-    if (likely(!tutti_held_on()) || !requests)
+    if (likely(!tutti_unexpected_on()) || !requests)
         return just_MPI_Startall(n, requests);
     for (int i = 0; i < n && code == MPI_SUCCESS; i++)
-        code = held_MPI_Start(&requests[i]);
+        code = stamped_MPI_Start(&requests[i]);
     return code;
 }
 
