@@ -164,6 +164,7 @@ static void read_transfer(void)
     transfer.id = (int)value_of("transfer");
     transfer.window = (int)value_of("window");
     transfer.nonblocking = (int)value_of("nonblocking");
+    transfer.steps = (int)value_of("steps");
     transfer.tests = (int)value_of("tests");
 }
 

@@ -12,6 +12,7 @@
 #include "bench/common/place.h"
 #include "bench/transfer/ways.h"
 #include "core/clock.h"
+#include "core/trace.h"
 #include "rules/rules.h"
 #include "tutti/tutti.h"
 
@@ -207,6 +208,35 @@ static void transfer_say_times(const struct transfer_run *run, const struct benc
     }
 }
 
+/* Some more calls with the library's marks on: the median time between the steps of its messages, and how often a step
+ * comes for each message that the rank sends or receives. Of ranks 0 and 1, which are a pair or send to others. */
+static void transfer_say_steps(struct transfer_run *run)
+{
+    enum { CALLS = 100, RANKS = 2 };
+    const struct transfer *t = &run->t;
+    struct tutti_trace_figure figures[TUTTI_TRACE_STEPS];
+    double mine[RANKS][TUTTI_TRACE_STEPS][2] = {{{0}}}, all[RANKS][TUTTI_TRACE_STEPS][2];
+    const double messages = (double)CALLS * t->loops * (t->what->id == TRANSFER_LATENCY ? 1 : t->what->window);
+    transfer_once(run, TRANSFER_WAY_TUTTI, -1);
+    tutti_trace_switch(1);
+    tutti_trace_take(figures);
+    for (int call = 0; call < CALLS; call++)
+        transfer_once(run, TRANSFER_WAY_TUTTI, -1);
+    tutti_trace_switch(0);
+    tutti_trace_take(figures);
+    for (int step = 0; t->rank < RANKS && step < TUTTI_TRACE_STEPS; step++) {
+        mine[t->rank][step][0] = figures[step].median;
+        mine[t->rank][step][1] = (double)figures[step].count / messages;
+    }
+    bench_mpi.Allreduce(mine, all, RANKS * TUTTI_TRACE_STEPS * 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    bench_say(t->plan, "line steps of %zu bytes, median ns (times a message): rank 0, rank 1", t->bytes);
+    for (int step = 0; step < TUTTI_TRACE_STEPS; step++) {
+        if (all[0][step][1] > 0 || all[1][step][1] > 0)
+            bench_say(t->plan, "line   %-18s %9.0f (%.2f) %9.0f (%.2f)", tutti_trace_name(step), all[0][step][0],
+                      all[0][step][1], all[1][step][0], all[1][step][1]);
+    }
+}
+
 static int transfer_measure(struct transfer_run *run)
 {
     const struct transfer *t = &run->t;
@@ -235,6 +265,8 @@ static int transfer_measure(struct transfer_run *run)
         transfer_say_how(run);
         transfer_say_times(run, columns);
         bench_say(plan, "done");
+        if (t->what->steps)
+            transfer_say_steps(run);
     }
     bench_columns_free(columns, TRANSFER_COLUMNS);
     return right;

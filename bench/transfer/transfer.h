@@ -12,6 +12,7 @@ struct transfer_plan {
     int window;      /* messages of a window */
     int nonblocking; /* 1: overlap */
     int tests;       /* MPI_Test calls inside the computation */
+    int steps;       /* 1: messages: the time between steps of the library's */
 };
 
 /* Memory that several ways share. `device` is NULL but for HAND, whose in and out are pinned host memory. */

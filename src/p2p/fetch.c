@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 
 #include "core/log.h"
+#include "core/trace.h"
 #include "p2p/own.h"
 #include "progress/engine.h"
 
@@ -75,6 +76,7 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
         }
         if (used == 0)
             break; /* none is left */
+        tutti_trace(TUTTI_TRACE_FETCH, of[0]->recv->bytes);
         const int status = fetch_jobs(of[0], together, used, near);
         for (unsigned k = 0; k < used; k++) {
             if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {

@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 
 #include "core/clock.h"
+#include "core/trace.h"
 #include "p2p/own.h"
 
 void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
@@ -95,6 +96,9 @@ int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
         *status = alive != TUTTI_OK ? alive : send->failed;
     }
     send_unlist(send);
+    tutti_trace(TUTTI_TRACE_DATA_OUT, send->bytes);
+    if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
+        tutti_trace_way(TUTTI_TRACE_ATS_WAY, rndv->ended);
     tutti_endpoint_let_go(worker->endpoint, rndv);
     send->rndv = NULL;
     return 1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bounce/bounce.h"
+#include "core/trace.h"
 #include "p2p/own.h"
 
 enum { THROUGH_HOST = 16 << 20 }; /* bytes at a time that pass through pinned memory here */
@@ -30,7 +31,10 @@ void tutti_fetch_end(struct tutti_p2p_fetch *f, int status)
 {
     tutti_fetch_let_go(f);
     tutti_recv_end(f->recv, status);
+    if (TUTTI_TRACED)
+        f->rndv->ended = tutti_trace_stamp();
     tutti_rndv_move(f->rndv, f->state, TUTTI_RNDV_ATS);
+    tutti_trace(TUTTI_TRACE_ATS_SET, f->recv->bytes);
 }
 
 int tutti_fetch_drop(struct tutti_p2p_fetch *f)

@@ -53,11 +53,13 @@ struct tutti_resources {
     size_t laid; /* bytes of a channel as the last team laid it out; 0: there was none */
 };
 
-/* The control page's words as kernels of one GPU see them. */
+/* The control page's words as kernels of one GPU see them. Host memory that a GPU maps is mapped as long as that GPU's
+ * context lives, for other GPUs too: so each GPU maps addresses of its own of the page. */
 struct tutti_words_view {
     struct tutti_words_view *next;
     int gpu;
     unsigned life; /* of the GPU */
+    void *page;
     struct tutti_words *device;
 };
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/log.h"
@@ -219,32 +220,41 @@ void tutti_resources_drop(struct tutti_node *node, struct tutti_resources *resou
     pthread_mutex_unlock(&node->lock);
 }
 
+/* Further addresses of this rank's control page. */
+static void *words_page(struct tutti_node *node)
+{
+    void *page = mremap(tutti_node_control(node), 0, sizeof(struct tutti_control), MREMAP_MAYMOVE);
+    return page == MAP_FAILED ? NULL : page;
+}
+
+static struct tutti_words_view *words_view_open(struct tutti_node *node, int gpu, unsigned life)
+{
+    struct tutti_words_view *view = calloc(1, sizeof *view);
+    void *page = view ? words_page(node) : NULL, *mapped = NULL;
+    if (page && node->device->memory.map_host(gpu, page, offsetof(struct tutti_control, slot), &mapped) == TUTTI_OK) {
+        *view = (struct tutti_words_view){.next = node->views, .gpu = gpu, .life = life, .page = page};
+        view->device = (struct tutti_words *)(void *)((char *)mapped + offsetof(struct tutti_control, words));
+        node->views = view;
+        return view;
+    }
+    if (page)
+        munmap(page, sizeof(struct tutti_control));
+    free(view);
+    return NULL;
+}
+
 int tutti_resources_words(struct tutti_node *node, const struct tutti_resources *resources, struct tutti_words **device)
 {
-    int status = TUTTI_OK;
     tutti_fiber_lock(&node->lock);
     struct tutti_words_view *view = node->views;
     while (view && (view->gpu != resources->gpu || view->life != resources->life))
         view = view->next;
-    if (!view) {
-        struct tutti_control *control = tutti_node_control(node);
-        void *mapped = NULL;
-        view = calloc(1, sizeof *view);
-        status =
-            view ? node->device->memory.map_host(resources->gpu, control, offsetof(struct tutti_control, slot), &mapped)
-                 : TUTTI_ERR_MEMORY;
-        if (status == TUTTI_OK) {
-            *view = (struct tutti_words_view){node->views, resources->gpu, resources->life, NULL};
-            view->device = (struct tutti_words *)(void *)((char *)mapped + offsetof(struct tutti_control, words));
-            node->views = view;
-        } else {
-            free(view);
-        }
-    }
-    if (status == TUTTI_OK)
+    if (!view)
+        view = words_view_open(node, resources->gpu, resources->life);
+    if (view)
         *device = view->device + resources->words;
     pthread_mutex_unlock(&node->lock);
-    return status;
+    return view ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 static int is_drained(void *with)
@@ -284,8 +294,10 @@ void tutti_seats_free(struct tutti_node *node, int alive)
     while (node->views) {
         struct tutti_words_view *view = node->views;
         node->views = view->next;
-        if (alive)
-            node->device->memory.unmap_host(view->gpu, tutti_node_control(node));
+        if (alive) {
+            node->device->memory.unmap_host(view->gpu, view->page);
+            munmap(view->page, sizeof(struct tutti_control));
+        }
         free(view);
     }
     while (node->resources) {

@@ -88,6 +88,7 @@ struct tutti_rndv {
     _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */
     uint32_t short_rts;       /* 1: its RTS is as short as the message (p2p/short_rts.h) */
     uint32_t engines;         /* GET; 1: the receiver is to copy by copy engines where it can */
+    uint64_t posted, ended;   /* core/trace.h: when the owner posted it, when the receiver ended it; 0: not recorded */
     struct tutti_share share; /* the owner's buffer: GET, or to be known to the receiver */
     unsigned char layout[TUTTI_RNDV_LAYOUT];
 };

@@ -99,14 +99,27 @@ static void works_elsewhere(void)
     struct tutti_stream *stream = NULL;
     void *mapped, *pinned;
     size_t room;
-    char page[4096];
+    char page[4096], other[4096];
     program_memory(1, 1);
     NEED(device->memory.alloc_pinned(BYTES, &pinned) == TUTTI_OK &&
          device->memory.map_host(1, page, sizeof page, &mapped) == TUTTI_OK);
     NEED(device->launch.prepare_pack(1, &room) == TUTTI_OK && tutti_host_violations(-1) == 0);
     NEED(device->launch.prepare_pack(0, &room) == TUTTI_OK && tutti_host_violations(0) == 1);
     NEED(device->stream.create(2, &stream) == TUTTI_OK && tutti_host_violations(2) == 1);
-    NEED(device->memory.map_host(2, page, sizeof page, &mapped) == TUTTI_OK && tutti_host_violations(2) == 2);
+    NEED(device->memory.map_host(2, other, sizeof other, &mapped) == TUTTI_OK && tutti_host_violations(2) == 2);
+}
+
+/* The mapping ends with the GPU that made it, so another GPU maps other addresses; after a reset that one makes a new
+ * one. */
+static void maps_for_another(void)
+{
+    void *mapped;
+    char page[4096], other[4096];
+    program_memory(1, 1);
+    program_memory(2, 1);
+    NEED(device->memory.map_host(1, page, sizeof page, &mapped) == TUTTI_OK);
+    NEED(device->memory.map_host(2, other, sizeof other, &mapped) == TUTTI_OK && tutti_host_violations(-1) == 0);
+    NEED(device->memory.map_host(2, page, sizeof page, &mapped) == TUTTI_OK && tutti_host_violations(2) == 1);
 }
 
 static void pins_early(void)
@@ -232,6 +245,7 @@ static void test_violations(void **state)
     (void)state;
     assert_int_equal(ends_with(works_early), TUTTI_HOST_VIOLATED);
     assert_int_equal(ends_with(works_elsewhere), TUTTI_HOST_VIOLATED);
+    assert_int_equal(ends_with(maps_for_another), TUTTI_HOST_VIOLATED);
     assert_int_equal(ends_with(pins_early), TUTTI_HOST_VIOLATED);
     assert_int_equal(ends_with(reaches_too_far), TUTTI_HOST_VIOLATED);
     assert_int_equal(ends_with(packs_too_far), TUTTI_HOST_VIOLATED);

@@ -36,6 +36,7 @@ end() {
 
 gpus=0
 if command -v nvidia-smi >/dev/null; then gpus=$(timeout 60 nvidia-smi -L 2>/dev/null | grep -c '^GPU '); fi
+if [ -n "${CUDA_VISIBLE_DEVICES:-}" ]; then gpus=$(tr ',' '\n' <<<"$CUDA_VISIBLE_DEVICES" | grep -c .); fi
 ranks=$gpus
 [ "$ranks" -ge 2 ] || ranks=2
 # shellcheck source=tests/gpu/programs/common.sh

@@ -47,7 +47,10 @@ char *bench_report_take(struct bench_report *report, char *text)
         report->gpus = atoi(rest);
     else if (IS("note"))
         add_note(report, rest);
-    else if (IS("progress"))
+    else if (IS("line")) {
+        bench_report_clear(report);
+        printf("# %s\n", rest);
+    } else if (IS("progress"))
         show_progress(report, rest);
     else if (IS("wrong")) {
         bench_report_clear(report);

@@ -6,7 +6,7 @@
 #include "bench/words/transfer.h"
 #include "tools/bench/sheet.h"
 
-enum { KEY_WINDOW = BENCH_KEY_OWN, KEY_NONBLOCKING, KEY_TESTS, KEY_ORDER, KEY_WAYS };
+enum { KEY_WINDOW = BENCH_KEY_OWN, KEY_NONBLOCKING, KEY_TESTS, KEY_ORDER, KEY_WAYS, KEY_STEPS };
 enum { TRANSFER_MOST_WINDOW = 1024 };
 
 static const struct transfer_kind {
@@ -22,7 +22,7 @@ static const struct transfer_kind {
 static struct {
     struct bench_options bench;
     int id; /* enum transfer_id */
-    int window, nonblocking, tests;
+    int window, nonblocking, tests, steps;
 } options;
 
 static const char *const ways[TRANSFER_WAYS] = {
@@ -38,6 +38,12 @@ static const char *const ways[TRANSFER_WAYS] = {
         "ways", KEY_WAYS, "LIST", 0, "Other ways to measure, with commas: all (default), none, or of the list below",  \
             3                                                                                                          \
     }
+#define STEPS_OPTION                                                                                                   \
+    {                                                                                                                  \
+        "steps", KEY_STEPS, NULL, 0,                                                                                   \
+            "Below each row: the median time between the steps of a message in the library, in ns, of ranks 0 and 1",  \
+            2                                                                                                          \
+    }
 #define ORDER_OPTION                                                                                                   \
     {                                                                                                                  \
         "order", KEY_ORDER, "ORDER", 0,                                                                                \
@@ -48,12 +54,14 @@ static const char *const ways[TRANSFER_WAYS] = {
 static const struct argp_option messages_own[] = {
     {"message-size", 'm', "SIZES", 0, "Bytes of a message: [MIN:]MAX, doubling from MIN (1) to MAX (4m), or a list", 2},
     {"window", KEY_WINDOW, "N", 0, "Messages of a window (64)", 2},
+    STEPS_OPTION,
     WAYS_OPTION,
     {.name = NULL},
 };
 static const struct argp_option latency_own[] = {
     {"message-size", 'm', "SIZES", 0, "Bytes of a message: [MIN:]MAX, doubling from MIN (1) to MAX (4m), or a list", 2},
     ORDER_OPTION,
+    STEPS_OPTION,
     WAYS_OPTION,
     {.name = NULL},
 };
@@ -92,6 +100,9 @@ static int transfer_take(int key, char *argument)
         break;
     case KEY_TESTS:
         options.tests = (int)tool_number("--tests", argument, 0, 1000000);
+        break;
+    case KEY_STEPS:
+        options.steps = 1;
         break;
     case KEY_WAYS:
         options.bench.ways = transfer_read_ways(argument);
@@ -303,6 +314,8 @@ static void transfer_check(void)
         tool_refuse("--nonblocking: calls in stream order do not wait: leave out --order");
     if (options.tests && !options.nonblocking)
         tool_refuse("--tests: a blocking call is not tested: --nonblocking is missing");
+    if (options.steps && b->order != BENCH_HOST)
+        tool_refuse("--steps are those of calls of the host: leave out --order");
     if (!b->sizes_given)
         transfer_fill_sizes(b);
     for (int i = 0; i < b->n_sizes; i++) {
@@ -322,6 +335,7 @@ static void transfer_tell(struct tool_words *words)
     bench_word_add(words, "window", options.window);
     bench_word_add(words, "nonblocking", options.nonblocking);
     bench_word_add(words, "tests", options.tests);
+    bench_word_add(words, "steps", options.steps);
 }
 
 #define OWN_MESSAGES_TIME  latency_own

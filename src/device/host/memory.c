@@ -2,6 +2,7 @@
  * process has asked for are used again (arena.h). */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,45 @@ int tutti_host_free_pinned(void *host)
     return TUTTI_OK;
 }
 
+/* Host memory that GPUs have mapped. The mapping ends with the GPU that made it, for other GPUs too. */
+struct host_mapping {
+    struct host_mapping *next;
+    const void *host;
+    int gpu, uses;
+    unsigned life; /* of the GPU */
+};
+static struct host_mapping *host_mappings;
+static pthread_mutex_t host_mappings_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct host_mapping **host_mapping_find(const void *host)
+{
+    struct host_mapping **at = &host_mappings;
+    while (*at && (*at)->host != host)
+        at = &(*at)->next;
+    return at;
+}
+
+static int host_mapping_add(int gpu, const void *host)
+{
+    struct host_mapping **at = host_mapping_find(host), *mapping = *at;
+    if (mapping && mapping->life == tutti_host_life(mapping->gpu)) {
+        mapping->uses++;
+        if (mapping->gpu != gpu)
+            tutti_host_violation(gpu, "mapped host memory on GPU %d at %p, which GPU %d has mapped: a reset ends both",
+                                 gpu, host, mapping->gpu);
+        return TUTTI_OK;
+    }
+    if (!mapping && !(mapping = calloc(1, sizeof *mapping)))
+        return TUTTI_ERR_MEMORY;
+    if (!*at)
+        *at = mapping;
+    mapping->host = host;
+    mapping->gpu = gpu;
+    mapping->uses = 1;
+    mapping->life = tutti_host_life(gpu);
+    return TUTTI_OK;
+}
+
 int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device)
 {
     (void)bytes;
@@ -179,13 +219,24 @@ int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device)
     else
         tutti_host_work_on(&gpu, "mapped host memory");
     *device = host;
-    return TUTTI_OK;
+    if (gpu < 0 || !tutti_host_separate())
+        return TUTTI_OK;
+    pthread_mutex_lock(&host_mappings_lock);
+    const int status = host_mapping_add(gpu, host);
+    pthread_mutex_unlock(&host_mappings_lock);
+    return status;
 }
 
 int tutti_host_unmap_host(int gpu, void *host)
 {
     (void)gpu;
-    (void)host;
+    pthread_mutex_lock(&host_mappings_lock);
+    struct host_mapping **at = host_mapping_find(host), *mapping = *at;
+    if (mapping && --mapping->uses == 0) {
+        *at = mapping->next;
+        free(mapping);
+    }
+    pthread_mutex_unlock(&host_mappings_lock);
     return TUTTI_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "core/trace.h"
 #include "progress/engine.h"
 
 enum {
@@ -155,5 +156,6 @@ int tutti_pack_channel_wait(const struct tutti_device *device, struct tutti_pack
         tutti_error("a packing kernel on GPU %d has not ended after %u seconds (TUTTI_TIMEOUT_SECONDS)", channel->gpu,
                     (unsigned)tutti_settings()->timeout_seconds);
     channel->broken |= status != TUTTI_OK;
+    tutti_trace(TUTTI_TRACE_KERNEL_SEEN, 0);
     return status;
 }

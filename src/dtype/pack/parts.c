@@ -8,6 +8,7 @@
 #include "core/counters.h"
 #include "core/log.h"
 #include "core/status.h"
+#include "core/trace.h"
 #include "dtype/pack/box.h"
 
 enum { HEAD = sizeof(struct tutti_pack_head), PART = sizeof(struct tutti_pack_part) };
@@ -88,7 +89,10 @@ static int launch(struct tutti_parts *parts, int last)
     parts->launches++;
     tutti_count("packing kernels", TUTTI_OUTCOME_LAUNCHED, NULL);
     parts->n = parts->extras = parts->reaches = 0;
-    return parts->device->launch.pack(parts->stream, &what);
+    tutti_trace(TUTTI_TRACE_LAUNCH, 0);
+    const int status = parts->device->launch.pack(parts->stream, &what);
+    tutti_trace(TUTTI_TRACE_LAUNCHED, 0);
+    return status;
 }
 
 int tutti_parts_add(struct tutti_parts *parts, const struct tutti_pack_part *part, const void *extra, uint32_t extras,

@@ -1,4 +1,5 @@
 /* Blocking calls that are staged: plain and large counts from one text. */
+#include "core/trace.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/matched.h"
 #include "mpi/message/rndv.h"
@@ -31,6 +32,8 @@ static int tutti_receive_end(const char *call, int code, int done, struct tutti_
         tutti_stage_close(stage);
     }
     tutti_recv_close(recv);
+    if (watched)
+        tutti_trace(TUTTI_TRACE_RECEIVED, 0);
     return code;
 }
 

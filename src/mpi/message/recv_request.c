@@ -1,4 +1,5 @@
 /* A receive that may get an RTS in place of the message, into the program's memory or into a stage. */
+#include "core/trace.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv_recv.h"
@@ -144,6 +145,7 @@ static int deliver(struct tutti_request *entry, MPI_Status *status)
     if (!tutti_was_cancelled(status))
         count(entry, status, code);
     entry->delivered = code == MPI_SUCCESS;
+    tutti_trace(TUTTI_TRACE_RECEIVED, 0);
     return code;
 }
 

@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/reserve.h"
 #include "core/settings.h"
+#include "core/trace.h"
 #include "mpi/message/rndv.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
@@ -48,6 +49,7 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
         .core.elements = {.buffer = (void *)(uintptr_t)buffer, .count = count}, .type = type, .comm = comm};
     if ((!tutti_endpoint && !tutti_far_on) || count <= 0 || type == tutti_handles.no_type || tutti_inside)
         return 0;
+    tutti_trace(TUTTI_TRACE_RECV, 0);
     const int active = tutti_door.device && tutti_door.device->active();
     if (tutti_endpoint && active)
         tutti_endpoints_poll(buffer);
@@ -183,6 +185,11 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
     recv->core.bytes = recv->core.rts.bytes;
     recv->core.far = NULL;
     recv->state = TUTTI_RECV_RNDV;
+    tutti_trace(TUTTI_TRACE_RTS_SEEN, recv->core.bytes);
+    if (TUTTI_TRACED) {
+        const struct tutti_rndv *rndv = tutti_endpoint_at(tutti_endpoint, recv->core.rts.rank, recv->core.rts.number);
+        tutti_trace_way(TUTTI_TRACE_RTS_WAY, rndv ? rndv->posted : 0);
+    }
 }
 
 /* ---- fetching ---- */

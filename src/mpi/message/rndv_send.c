@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "core/trace.h"
 #include "mpi/message/requests.h"
 #include "mpi/message/rndv_send.h"
 #include "mpi/real/attached.h"
@@ -135,8 +136,12 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     }
     write_rts(sent);
     sent->core.since = tutti_now_ns();
-    if ((sent->row = tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, NULL)) != NULL)
+    sent->core.rndv->ended = 0;
+    sent->core.rndv->posted = tutti_trace_stamp();
+    if ((sent->row = tutti_p2p_choose(&tutti_p2p, &sent->core, &tutti_rules_of_messages, NULL)) != NULL) {
+        tutti_trace(TUTTI_TRACE_POSTED, bytes);
         return sent;
+    }
     if (with_request) { /* the receive that nothing completed */
         tutti_self_complete(sent->tag);
         tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
@@ -160,6 +165,7 @@ static int rts(struct tutti_send_request *sent)
     if (code != MPI_SUCCESS)
         return code;
     tutti_count_made(m->name, sent->row->reason, sent->core.bytes);
+    tutti_trace(TUTTI_TRACE_RTS_SENT, 0);
     return MPI_SUCCESS;
 }
 
@@ -178,6 +184,7 @@ struct tutti_send_request *tutti_send_begin(const struct tutti_message *message,
 int tutti_rndv_send(const struct tutti_message *message, const struct tutti_memory *memory, int *code)
 {
     *code = MPI_SUCCESS;
+    tutti_trace(TUTTI_TRACE_SEND, 0);
     struct tutti_send_request *sent = tutti_send_begin(message, memory, 1, code);
     if (!sent)
         return *code != MPI_SUCCESS;
@@ -185,12 +192,14 @@ int tutti_rndv_send(const struct tutti_message *message, const struct tutti_memo
     tutti_send_await(sent);
     *code = sent->code == MPI_SUCCESS ? MPI_SUCCESS : tutti_fail_comm(message->comm, sent->code);
     tutti_send_let_go(sent);
+    tutti_trace(TUTTI_TRACE_SENT, 0);
     return 1;
 }
 
 int tutti_rndv_isend(const struct tutti_message *message, const struct tutti_memory *memory, MPI_Request *request,
                      int *code)
 {
+    tutti_trace(TUTTI_TRACE_SEND, 0);
     struct tutti_send_request *sent = new_send(message, memory, 1, 0);
     if (!sent)
         return 0;
@@ -204,6 +213,7 @@ int tutti_rndv_isend(const struct tutti_message *message, const struct tutti_mem
     tutti_send_list(sent);
     *request = sent->request;
     *code = tutti_rndv_put(*request, message->comm, sent);
+    tutti_trace(TUTTI_TRACE_SENT, 0);
     return 1;
 }
 

@@ -8,9 +8,10 @@
 
 #include "kit.h"
 
-enum { REGION = 6 << 20, MOST = 3 << 20, STEPS = 14, FULL = 48 << 20 };
+enum { REGION = 7 << 20, MOST = 3 << 20, STEPS = 14, FULL = 48 << 20 };
 
 static uint64_t state, shared_state; /* this rank's numbers; those that all ranks draw alike */
+static int is_open_mpi;
 
 static uint64_t draw(uint64_t n)
 {
@@ -190,11 +191,15 @@ static struct view draw_view(void)
     view.private = draw_alike(3) != 0;
     view.begin = (MPI_Offset)draw_alike(100);
     const int blocks = 1 + (int)draw_alike(3), each = 1 + (int)draw_alike(4);
-    if (view.private && draw_alike(2)) { /* the ranks' blocks lie between each other */
-        MPI_Type_vector(blocks, each, each * kit_size, view.etype, &vector);
-        MPI_Type_create_resized(vector, 0, extent * blocks * each * kit_size, &view.filetype);
+    if (view.private && draw_alike(2)) {
+        /* The ranks' blocks lie between each other, or those of each rank between gaps in its own part: Open MPI's
+         * writes now and then lose bytes that other ranks write into the gaps, seen without Tutti in 3 of 80 programs
+         * of two ranks under load. It writes block by block, so they are longer there. */
+        const int apart = is_open_mpi, step = apart ? 2 : kit_size, length = apart ? each * 64 : each;
+        MPI_Type_vector(blocks, length, length * step, view.etype, &vector);
+        MPI_Type_create_resized(vector, 0, extent * blocks * length * step, &view.filetype);
         MPI_Type_free(&vector);
-        view.begin += (MPI_Offset)(extent * each * kit_rank);
+        view.begin += apart ? (MPI_Offset)kit_rank * REGION : (MPI_Offset)(extent * length * kit_rank);
     } else {
         MPI_Type_contiguous(each, view.etype, &view.filetype);
         if (view.private)
@@ -384,6 +389,10 @@ int main(int argc, char **argv)
     MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < 2; i++)
         snprintf(text[i], sizeof text[i], "/tmp/files-%d-%d", process, i);
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length;
+    MPI_Get_library_version(version, &length);
+    is_open_mpi = strstr(version, "Open MPI") != NULL;
     kit_open(&device, KIT_DEVICE, MOST + 4096);
     kit_open(&host, KIT_HOST, MOST + 4096);
     for (int number = 0; number < programs; number++)
