@@ -83,7 +83,7 @@ static int copy(struct tutti_shmem *space, void *to, const void *from, size_t by
 {
     (void)space;
     (void)later;
-    memmove(to, from, bytes); /* source and target may overlap on this PE */
+    tutti_shmem_copy_host(to, from, bytes);
     return TUTTI_OK;
 }
 
@@ -111,7 +111,7 @@ static int copy_blocks(struct tutti_shmem *space, void *to, const void *from, pt
         if (block == 1)
             copy_element(space, here, there, bytes);
         else
-            memmove(here, there, block * bytes);
+            tutti_shmem_copy_host(here, there, block * bytes);
         here += dst * (ptrdiff_t)bytes;
         there += sst * (ptrdiff_t)bytes;
     }
@@ -124,7 +124,7 @@ static int put_signal(struct tutti_shmem *space, void *to, const void *from, siz
     (void)space;
     (void)later;
     if (bytes > 0)
-        memmove(to, from, bytes);
+        tutti_shmem_copy_host(to, from, bytes);
     if (operation == TSHMEM_SIGNAL_ADD) /* a release: the data are visible before it */
         __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
     else

@@ -55,6 +55,17 @@ __global__ void atomic(int *dest, int *was, int pe)
     nvshmem_fence();
 }
 
+/* Rows of a tile, up to a boundary. */
+__global__ void tile(float *dest, float *source, int rows, int columns, int pe)
+{
+    const auto layout =
+        nvshmemx::make_layout(nvshmemx::make_shape(columns, rows), nvshmemx::make_stride(ConstInt<1>(), columns));
+    const nvshmemx::Tensor<float, decltype(layout)> from(source, layout), to(dest, layout);
+    nvshmemx::tile_put_block<decltype(from), decltype(to), decltype(nvshmemx::make_shape(0, 0)),
+                             nvshmemx::PEER_PUSH_NBI>(from, to, nvshmemx::make_shape(0, 0),
+                                                      nvshmemx::make_shape(columns - 1, rows), pe, 0);
+}
+
 int main(void)
 {
     return 0;

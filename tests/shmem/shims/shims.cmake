@@ -18,19 +18,27 @@ tutti_mpi_test(mpi-shmem-module PROGRAM mpi-shmem-module RANKS 2 ENV TUTTI_SHMEM
 if(NOT TUTTI_CXX)
   return()
 endif()
-file(GLOB shim_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tutti/ishmem/*.h)
-foreach(mpi IN LISTS builders)
-  set(flags ${TUTTI_MPI_${mpi}_COMPILE})
-  list(FILTER flags INCLUDE REGEX "^-[ID]")
-  set(program ${CMAKE_CURRENT_BINARY_DIR}/mpi-shmem-ishmem-cc.${mpi}.run)
-  add_custom_command(OUTPUT ${program} DEPENDS ${shims}/ishmem.cc tutti-core ${headers} ${shim_headers}
-                     COMMAND ${TUTTI_CXX} -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
-                             -I${PROJECT_SOURCE_DIR}/include/tutti/ishmem ${flags} -I${PROJECT_SOURCE_DIR}/include ${shims}/ishmem.cc
-                             -o ${program} -Wl,--no-as-needed $<TARGET_FILE:tutti-core> ${TUTTI_MPI_${mpi}_LINK}
-                             -Wl,-rpath,${CMAKE_BINARY_DIR}/lib
-                     COMMAND_EXPAND_LISTS VERBATIM)
-  add_custom_target(mpi-shmem-ishmem.${mpi} ALL DEPENDS ${program})
-endforeach()
+file(GLOB shim_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tutti/*shmem/*.h ${PROJECT_SOURCE_DIR}/include/tutti/device/*.h)
+# shim_program(NAME SOURCE LIBRARY FLAG...): a program of C++ for each MPI, NAME-cc.MPI.run.
+function(shim_program name source library)
+  foreach(mpi IN LISTS builders)
+    set(flags ${TUTTI_MPI_${mpi}_COMPILE})
+    list(FILTER flags INCLUDE REGEX "^-[ID]")
+    set(program ${CMAKE_CURRENT_BINARY_DIR}/${name}-cc.${mpi}.run)
+    add_custom_command(OUTPUT ${program} DEPENDS ${shims}/${source} tutti-core ${headers} ${shim_headers}
+                       COMMAND ${TUTTI_CXX} -Wall -Wextra -Werror ${ARGN} -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX
+                               -I${PROJECT_SOURCE_DIR}/include/tutti/${library} ${flags} -I${PROJECT_SOURCE_DIR}/include ${shims}/${source}
+                               -o ${program} -Wl,--no-as-needed $<TARGET_FILE:tutti-core> ${TUTTI_MPI_${mpi}_LINK}
+                               -Wl,-rpath,${CMAKE_BINARY_DIR}/lib
+                       COMMAND_EXPAND_LISTS VERBATIM)
+    add_custom_target(${name}.${mpi} ALL DEPENDS ${program})
+  endforeach()
+endfunction()
+shim_program(mpi-shmem-ishmem ishmem.cc ishmem)
+shim_program(mpi-shmem-nvshmem-tile tile.cc nvshmem -std=c++17)
+tutti_mpi_test(mpi-shmem-nvshmem-tile PROGRAM ${CMAKE_CURRENT_BINARY_DIR}/mpi-shmem-nvshmem-tile-cc.@MPI@.run RANKS 2)
+tutti_mpi_test(mpi-shmem-nvshmem-tile-nodes PROGRAM ${CMAKE_CURRENT_BINARY_DIR}/mpi-shmem-nvshmem-tile-cc.@MPI@.run RANKS 2
+               ENV TUTTI_NODE_RANKS=1 TUTTI_ASYNC_PROGRESS=1 TUTTI_TEST_ROUNDS=10 TIMEOUT 40)
 tutti_mpi_test(mpi-shmem-ishmem PROGRAM ${CMAKE_CURRENT_BINARY_DIR}/mpi-shmem-ishmem-cc.@MPI@.run RANKS 3 RANKS_MPICH 2)
 tutti_mpi_test(mpi-shmem-ishmem-device PROGRAM ${CMAKE_CURRENT_BINARY_DIR}/mpi-shmem-ishmem-cc.@MPI@.run RANKS 2
                ENV TUTTI_SHMEM_HEAP=device)

@@ -1,0 +1,2 @@
+/* NVSHMEM's header of tensors, which are in nvshmemx.h here. */
+#include "nvshmemx.h"
