@@ -165,7 +165,7 @@ int tutti_engines_copy(const struct tutti_node *node, int gpu, const struct tutt
 {
     struct engines *engines = engines_get(node, gpu);
     if (!engines)
-        return tutti_pack_reached(gpu, jobs, n, 1);
+        return tutti_pack_reached(gpu, jobs, n, TUTTI_PACK_NEAR);
     int status = TUTTI_OK;
     for (unsigned i = 0; i < n && status == TUTTI_OK; i++) {
         char *to = (char *)jobs[i].memory + jobs[i].plan->true_lower + jobs[i].first;

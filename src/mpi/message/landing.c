@@ -47,7 +47,7 @@ static void drop(struct tutti_landing *landing, const MPI_Status *status)
     tutti_recv_arrived(&recv, &none, status);
     recv.core.capacity = landing->capacity;
     if (tutti_recv_is_open(&recv))
-        tutti_recv_fetch(&one, &stage, 1, !tutti_progress_polling());
+        tutti_recv_fetch(&one, &stage, 1, tutti_progress_polling() ? TUTTI_FETCH_NOW : TUTTI_FETCH_ALL);
 }
 
 int tutti_landing_move(struct tutti_landing *landing, const MPI_Status *status)
