@@ -117,7 +117,7 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
     return left;
 }
 
-/* Ends the messages whose kernels have ended. Returns how many bytes have come that no kernel is fetching. */
+/* Ends the messages whose kernels have ended. Returns how many bytes have arrived that no kernel is fetching. */
 static uint64_t fetch_landed(const struct tutti_p2p_fetching *all)
 {
     uint64_t bytes = 0;

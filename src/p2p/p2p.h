@@ -144,7 +144,7 @@ struct tutti_p2p_fetching {
 };
 /* Fetches as much as can be fetched now, in one launch for each GPU; with `wait` all of them. */
 void tutti_p2p_fetch_all(struct tutti_p2p_fetching *fetching, int wait);
-/* Waits for the kernels that this thread has left fetching. Cheap if there are none. */
+/* Waits for the kernels that this thread has left fetching. Cheap where nothing was left. */
 void tutti_p2p_land(void);
 /* Asks for the fragments of a message of another node; repeated calls do nothing. */
 void tutti_p2p_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv);

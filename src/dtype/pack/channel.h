@@ -22,7 +22,7 @@ int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct t
 void tutti_pack_channel_give(struct tutti_pack_channel *channel);
 /* What launches report: always the same, so that a launch that comes again is the same in all its arguments. */
 enum { TUTTI_PACK_REPORT = 1 };
-/* Before a launch that reports: there is none under way. */
+/* Before a launch that reports: no other launch is under way. */
 static inline void tutti_pack_channel_begin(struct tutti_pack_channel *channel)
 {
     __atomic_store_n(channel->done, 0, __ATOMIC_RELEASE);

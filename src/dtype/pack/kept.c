@@ -9,7 +9,7 @@
 enum {
     ENTRIES = 16,
     REACHES = 8,
-    SEEN_ENOUGH = 3 /* a launch is kept when it has come so often: making it ready takes as long as some ten launches */
+    SEEN_ENOUGH = 3 /* a launch is kept when it came so often: making it ready takes as long as some ten launches */
 };
 
 struct kept_pack {
@@ -53,7 +53,7 @@ static struct kept_pack *kept_find(struct tutti_kept_packs *all, uint64_t hash, 
     return NULL;
 }
 
-/* A free entry, or the first that is as new as a launch that has just come; all grow older meanwhile, so that launches
+/* A free entry, or the first that is as new as a launch that comes now; all grow older meanwhile, so that launches
  * that come once do not push out those that come again. NULL: none, or what was dropped last has not gone yet. */
 static struct kept_pack *kept_spare(struct tutti_kept_packs *all)
 {

@@ -13,7 +13,7 @@ struct tutti_kept_packs;
  * TUTTI_PACK_FEW_BYTES of arguments is kept. */
 int tutti_kept_packs_launch(struct tutti_kept_packs **all, const struct tutti_device *device,
                             struct tutti_stream *stream, const struct tutti_pack_launch *launch);
-/* Makes ready what has come often enough since the last call, and drops what is out of date. May wait for running
+/* Makes ready what came often enough since the last call, and drops what is out of date. May wait for running
  * kernels (device/device.h: launch.keep_pack). Takes NULL. */
 void tutti_kept_packs_fill(struct tutti_kept_packs *all, const struct tutti_device *device,
                            struct tutti_stream *stream);
