@@ -243,6 +243,10 @@ struct tutti_device {
         /* Makes it ready on `gpu`, as launch.prepare() below; *room: most bytes of args that launch.pack() takes there.
          */
         int (*prepare_pack)(int gpu, size_t *room);
+        /* As launch.keep(), of the packing kernel: what its args point to must be there when launch.kept() is called.
+         * NULL where launch.keep() is. */
+        int (*keep_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
+                         struct tutti_prepared **out);
         /* A kernel of the global address space, see src/kernels/shmem_args.h; the args are copied before it returns.
          * threads: of a block. The heaps of all PEs and what the args point to are memory that kernels reach. */
         int (*shmem)(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);

@@ -37,8 +37,23 @@ int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_
  * taken to be what all of it is. */
 int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* The same by a launch, for a caller that knows that kernels of the GPU reach all memory of the jobs: the device is not
- * asked what it is. near: all that is stored lies in memory of this GPU. */
-int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int near);
+ * asked what it is. how: TUTTI_PACK_NEAR: all that is stored lies in memory of this GPU. TUTTI_PACK_KEEP: a launch that
+ * comes again may be kept ready, which may wait for running kernels (device/device.h: launch.keep_pack). */
+enum { TUTTI_PACK_NEAR = 1, TUTTI_PACK_KEEP = 2 };
+int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how);
+/* The same in two halves: begin returns when the kernel is launched; on success poll, until it does not return 0 (1:
+ * all is done; negative: a status), or end, which waits. The caller holds the plans until then. */
+struct tutti_pack_channel;
+struct tutti_pack_flight {
+    const struct tutti_device *device;
+    struct tutti_pack_channel *channel; /* NULL: there was nothing to be done */
+    uint64_t start, asked;
+    unsigned how;
+};
+int tutti_pack_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how,
+                     struct tutti_pack_flight *out);
+int tutti_pack_poll(struct tutti_pack_flight *flight);
+int tutti_pack_end(struct tutti_pack_flight *flight);
 
 /* The same by copy engines, several jobs at once. TUTTI_ERR_UNAVAILABLE, and nothing was done, where a job is not
  * between runs of bytes, or no streams are idle and may_make is 0. may_make: streams may be created. That may wait for

@@ -5,8 +5,10 @@
 #include "dtype/wire.h"
 #include "p2p/own.h"
 
-/* Time in which the receiver may fetch: about that of a packing kernel, and a nanosecond more for so many bytes. */
-enum { GRACE_NS = 20000, GRACE_BYTES = 100 };
+/* Time in which the receiver may fetch: about that of a packing kernel, and a nanosecond more for so many bytes. It
+ * begins again whenever the receiver is seen to fetch another message, up to so many times in all: a receiver that is
+ * at work comes to this one, and packing would only take room from it. */
+enum { GRACE_NS = 20000, GRACE_BYTES = 100, GRACES = 64 };
 
 /* ---- sender ---- */
 
@@ -67,8 +69,10 @@ static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
 static void direct_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_p2p_batch *batch,
                         uint64_t now)
 {
-    const uint64_t waited = now - send->since;
-    if (tutti_send_asked(send) != TUTTI_MUST_NOT || waited > GRACE_NS + send->patience + send->bytes / GRACE_BYTES)
+    const uint64_t waited = now - send->since, grace = GRACE_NS + send->patience + send->bytes / GRACE_BYTES;
+    const uint64_t fetched = worker->fetched[send->rndv->to];
+    const int at_work = fetched != 0 && now - fetched <= grace && waited <= GRACES * grace;
+    if (tutti_send_asked(send) != TUTTI_MUST_NOT || (waited > grace && !at_work))
         tutti_packed_urge(worker, send, batch, waited);
 }
 

@@ -4,6 +4,7 @@
 #include "core/counters.h"
 #include "core/log.h"
 #include "core/trace.h"
+#include "p2p/flights.h"
 #include "p2p/own.h"
 #include "progress/engine.h"
 #include "team/deferred_free.h"
@@ -48,6 +49,21 @@ static int is_alike(const struct tutti_p2p_fetch *one, const struct tutti_p2p_fe
     return one->gpu == other->gpu && one->engines == other->engines && one->recv->engines == other->recv->engines;
 }
 
+/* 1 where nothing but the end of the kernel is needed to end them. */
+static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
+{
+    int may = !of[0]->engines && !of[0]->recv->engines && !tutti_endpoint_is_quiet(of[0]->worker->endpoint);
+    for (unsigned i = 0; i < n; i++)
+        may &= of[i]->state == TUTTI_RNDV_GETTING;
+    return may;
+}
+
+/* How a kernel is launched for such fetches. */
+static unsigned launched_how(const struct tutti_p2p_fetch *first, int near)
+{
+    return (tutti_endpoint_is_quiet(first->worker->endpoint) ? 0 : TUTTI_PACK_KEEP) | (near ? TUTTI_PACK_NEAR : 0);
+}
+
 /* Copies of fetches that are alike: by the engines of the row `engines`, by those that the communicator asks for, or by
  * a kernel. */
 static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n, int near)
@@ -57,11 +73,11 @@ static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pa
         status = tutti_pack_copies(first->gpu, jobs, n, !tutti_deferred_free_held(first->worker->node));
     for (unsigned i = 0; i < n && first->engines && status == TUTTI_OK; i++)
         tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines");
-    return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, near) : status;
+    return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, launched_how(first, near)) : status;
 }
 
 /* One launch for each GPU, or copies by its engines. Returns how many are not complete. */
-static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job *jobs, unsigned n)
+static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job *jobs, unsigned n, int beside)
 {
     unsigned left = 0;
     for (unsigned done = 0; done < n;) {
@@ -79,6 +95,14 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
         if (used == 0)
             break; /* none is left */
         tutti_trace(TUTTI_TRACE_FETCH, of[0]->recv->bytes);
+        done += used;
+        if (beside && may_fly(of, used) &&
+            tutti_flight_begin(of, together, used, launched_how(of[0], near)) == TUTTI_OK) {
+            for (unsigned k = 0; k < used; k++)
+                of[k]->recv = NULL;
+            left += used;
+            continue;
+        }
         const int status = fetch_jobs(of[0], together, used, near);
         for (unsigned k = 0; k < used; k++) {
             if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
@@ -89,9 +113,22 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
             }
             of[k]->recv = NULL;
         }
-        done += used;
     }
     return left;
+}
+
+/* Ends the messages whose kernels have ended. Returns how many bytes have arrived that no kernel is fetching. */
+static uint64_t fetch_landed(const struct tutti_p2p_fetching *all)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < all->n; i++) {
+        struct tutti_p2p_recv *recv = all->at(all, i);
+        if (recv && recv->flight)
+            tutti_flight_poll(recv->flight);
+        else if (recv && !recv->far && !recv->ended)
+            bytes += recv->bytes;
+    }
+    return bytes;
 }
 
 /* Fetches what can be fetched now of ranks of the node. 1: all are complete. */
@@ -102,11 +139,13 @@ static int fetch_node(void *with)
     const struct tutti_p2p_fetching *all = with;
     int gpus[TUTTI_ENDPOINT_GPUS], uses = -1; /* asked for once: that looks for resets */
     unsigned used = 0, left = 0;
+    const uint64_t bytes = fetch_landed(all);
+    const int full = all->beside && !tutti_flights_may(bytes);
     for (int i = 0; i < all->n; i++) {
         struct tutti_p2p_recv *recv = all->at(all, i);
         if (!recv || recv->far || recv->ended)
             continue;
-        if (used == TUTTI_BATCH) {
+        if (used == TUTTI_BATCH || full || recv->flight) {
             left++;
             continue;
         }
@@ -128,7 +167,7 @@ static int fetch_node(void *with)
             left += what == 0;
     }
     if (used)
-        left += fetch_run(fetches, jobs, used);
+        left += fetch_run(fetches, jobs, used, all->beside);
     return left == 0;
 }
 

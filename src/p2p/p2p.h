@@ -19,11 +19,12 @@
 
 /* State of a rank's protocols. All of it belongs to the caller. */
 struct tutti_p2p_worker {
-    struct tutti_endpoint *endpoint;   /* to ranks of the node; NULL: none */
-    struct tutti_node *node;           /* of the transport's ranks */
-    struct tutti_transport *transport; /* tags below TUTTI_RNDVS are this room's */
-    struct tutti_pipelined *pipelined; /* to ranks of other nodes; NULL: none */
-    struct tutti_p2p_send *sends;      /* list of posted sends; NULL at first */
+    struct tutti_endpoint *endpoint;        /* to ranks of the node; NULL: none */
+    struct tutti_node *node;                /* of the transport's ranks */
+    struct tutti_transport *transport;      /* tags below TUTTI_RNDVS are this room's */
+    struct tutti_pipelined *pipelined;      /* to ranks of other nodes; NULL: none */
+    struct tutti_p2p_send *sends;           /* list of posted sends; NULL at first */
+    uint64_t fetched[TUTTI_ENDPOINT_PEERS]; /* when each rank of the node was last seen to fetch from this one */
 };
 
 /* Rules of messages. */
@@ -124,12 +125,13 @@ struct tutti_p2p_recv {
     int status;    /* the status, once it is complete */
     int truncated; /* 1: it is longer than `capacity`, and nothing was stored */
     /* The protocols' own: */
-    int demanded;            /* 1: the sender was asked to pack: its buffer is not tried any more */
-    uint64_t taken;          /* pieces of a rendezvous that have been taken */
-    uint64_t came;           /* bytes that the transport has carried */
-    struct tutti_part *part; /* not NULL: a part that the transport is receiving */
-    char *assembly;          /* not NULL: the packed message, of elements without a plan */
-    int begun;               /* 1: fragments were asked for */
+    int demanded;                    /* 1: the sender was asked to pack: its buffer is not tried any more */
+    uint64_t taken;                  /* pieces of a rendezvous that have been taken */
+    uint64_t came;                   /* bytes that the transport has carried */
+    struct tutti_part *part;         /* not NULL: a part that the transport is receiving */
+    struct tutti_p2p_flight *flight; /* not NULL: a kernel is fetching it */
+    char *assembly;                  /* not NULL: the packed message, of elements without a plan */
+    int begun;                       /* 1: fragments were asked for */
     struct tutti_incoming *in;
 };
 
@@ -138,9 +140,12 @@ struct tutti_p2p_fetching {
     struct tutti_p2p_worker *worker;
     struct tutti_p2p_recv *(*at)(const struct tutti_p2p_fetching *fetching, int i);
     int n;
+    int beside; /* 1: kernels may still be fetching on return; the thread comes again, or calls tutti_p2p_land() */
 };
 /* Fetches as much as can be fetched now, in one launch for each GPU; with `wait` all of them. */
 void tutti_p2p_fetch_all(struct tutti_p2p_fetching *fetching, int wait);
+/* Waits for the kernels that this thread has left fetching. Cheap where nothing was left. */
+void tutti_p2p_land(void);
 /* Asks for the fragments of a message of another node; repeated calls do nothing. */
 void tutti_p2p_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv);
 

@@ -63,7 +63,7 @@ static int packed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     }
     do {
         n = packed_next(worker, send, &piece);
-        if (n && tutti_pack_reached(send->gpu, &piece, 1, 1) != TUTTI_OK)
+        if (n && tutti_pack_reached(send->gpu, &piece, 1, TUTTI_PACK_NEAR) != TUTTI_OK)
             return 0;
         tutti_packed_add(send, n);
     } while (send->now && n);

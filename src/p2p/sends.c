@@ -55,7 +55,7 @@ static void send_run(struct tutti_p2p_batch *all)
             jobs[n] = all->job[i];
             of[n++] = i;
         }
-        const int status = tutti_pack_reached(gpu, jobs, n, 1); /* into scratch on this GPU */
+        const int status = tutti_pack_reached(gpu, jobs, n, TUTTI_PACK_NEAR); /* into scratch on this GPU */
         for (unsigned k = 0; k < n; k++) {
             struct tutti_p2p_send *send = all->of[of[k]];
             all->of[of[k]] = NULL;
@@ -75,8 +75,10 @@ void tutti_p2p_poll(struct tutti_p2p_worker *worker)
     const uint64_t now = tutti_now_ns();
     all.n = 0;
     for (struct tutti_p2p_send *send = worker->sends; send && all.n < TUTTI_BATCH; send = send->next) {
-        const struct tutti_protocol_ops *ops =
-            tutti_protocol_at(atomic_load_explicit(&send->rndv->state, memory_order_acquire));
+        const uint32_t state = atomic_load_explicit(&send->rndv->state, memory_order_acquire);
+        const struct tutti_protocol_ops *ops = tutti_protocol_at(state);
+        if (state == TUTTI_RNDV_GETTING || (state == TUTTI_RNDV_ATS && send->packed == 0))
+            worker->fetched[send->rndv->to] = now;
         if (ops)
             ops->poll(worker, send, &all, now);
     }

@@ -55,6 +55,8 @@ int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int g
  * scratch, or has found that it cannot. To be polled; end: no more. */
 int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, int n, int gpu);
 void tutti_endpoint_connected(struct tutti_endpoint *endpoint);
+/* 1 where nothing may be allocated or mapped now: kernels in stream order may be waiting for this process. */
+int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint);
 /* TUTTI_ERR_PEER if the process of a rank of the node has died, reported once; looks every few milliseconds.
  * TUTTI_ERR_BROKEN if the node has no such rank. */
 int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer);

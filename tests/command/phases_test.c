@@ -14,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/phases.h"
+#include "core/trace.h"
 
 static void pass_ms(int ms)
 {
@@ -150,12 +151,40 @@ static void ranges(void **state)
     dlclose(library);
 }
 
+/* Steps of messages: the time since the thread's mark before, as a median of its 3 % or so. */
+static void steps_of_messages(void **state)
+{
+    (void)state;
+    struct tutti_trace_figure figure[TUTTI_TRACE_STEPS];
+    tutti_trace_switch(1);
+    tutti_trace_take(figure);
+    tutti_trace(TUTTI_TRACE_SEND, 8);
+    for (int i = 0; i < 5; i++) {
+        pass_ms(i == 1 ? 20 : 2);
+        tutti_trace(TUTTI_TRACE_POSTED, (uint64_t)1 << 4 * i);
+        const uint64_t stamp = tutti_trace_stamp();
+        pass_ms(1);
+        tutti_trace_way(TUTTI_TRACE_RTS_WAY, stamp); /* no mark of the thread */
+    }
+    tutti_trace_switch(0);
+    tutti_trace(TUTTI_TRACE_SENT, 0);
+    assert_int_equal(tutti_trace_stamp(), 0);
+    tutti_trace_take(figure);
+    assert_int_equal(figure[TUTTI_TRACE_POSTED].count, 5);
+    assert_int_equal(figure[TUTTI_TRACE_RTS_WAY].count, 5);
+    assert_int_equal(figure[TUTTI_TRACE_SEND].count + figure[TUTTI_TRACE_SENT].count, 0);
+    assert_true(figure[TUTTI_TRACE_POSTED].median >= 2.9e6 && figure[TUTTI_TRACE_POSTED].median < 19e6);
+    assert_true(figure[TUTTI_TRACE_RTS_WAY].median >= 0.97e6 && figure[TUTTI_TRACE_RTS_WAY].median < 19e6);
+    tutti_trace_take(figure);
+    assert_int_equal(figure[TUTTI_TRACE_POSTED].count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_call), cmocka_unit_test(calls_within_calls),
         cmocka_unit_test(threads),  cmocka_unit_test(switched_off),
-        cmocka_unit_test(ranges),
+        cmocka_unit_test(ranges),   cmocka_unit_test(steps_of_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

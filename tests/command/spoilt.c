@@ -58,7 +58,7 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
     return spoils("packs") ? 0 : OWN(tutti_pack_now, gpu, jobs, n);
 }
 
-int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int near)
+int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how)
 {
-    return spoils("packs") ? 0 : OWN(tutti_pack_reached, gpu, jobs, n, near);
+    return spoils("packs") ? 0 : OWN(tutti_pack_reached, gpu, jobs, n, how);
 }

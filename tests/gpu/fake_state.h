@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include "fake_libcuda.h"
+#include "kernels/pack_args.h"
 
 #define EXPORT __attribute__((visibility("default")))
 enum { GPUS = 2, ROOM = 256, PAGE = 4096, GRAIN = 2 << 20, OBJECT_FD = 100 };
@@ -21,7 +22,7 @@ struct CUstream_st {
 /* Of one kernel, or captured: without a function. */
 struct CUgraph_st {
     CUDA_KERNEL_NODE_PARAMS node;
-    unsigned char arguments[256];
+    unsigned char arguments[TUTTI_PACK_FEW_BYTES]; /* of other kernels the first 256 */
     unsigned long long sense[2];
     CUcontext context;
     struct CUgraph_st *older; /* instantiated, kept reachable: what a context that is reset held, nobody frees */

@@ -291,6 +291,7 @@ const struct tutti_device tutti_device_cuda = {
     .launch.drop = tutti_cuda_gated_launch_drop,
     .launch.pack = tutti_cuda_launch_pack,
     .launch.prepare_pack = tutti_cuda_gated_prepare_pack,
+    .launch.keep_pack = tutti_cuda_gated_keep_pack,
     .launch.shmem = tutti_cuda_launch_shmem,
     .launch.prepare_shmem = tutti_cuda_gated_prepare_shmem,
     .launch.lane = tutti_cuda_launch_lane,

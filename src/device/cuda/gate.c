@@ -146,6 +146,12 @@ int tutti_cuda_gated_launch_prepare(struct tutti_stream *stream, const struct tu
     GATED(tutti_cuda_launch_prepare(stream, launch, out));
 }
 
+int tutti_cuda_gated_keep_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
+                               struct tutti_prepared **out)
+{
+    GATED(tutti_cuda_keep_pack(stream, launch, out));
+}
+
 static int gate_drop(struct tutti_prepared *prepared)
 {
     tutti_cuda_launch_drop(prepared);

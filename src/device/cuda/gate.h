@@ -34,5 +34,7 @@ int tutti_cuda_gated_make_beside(struct tutti_cuda_context *context);
 int tutti_cuda_gated_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
                                     struct tutti_prepared **out);
 void tutti_cuda_gated_launch_drop(struct tutti_prepared *prepared);
+int tutti_cuda_gated_keep_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
+                               struct tutti_prepared **out);
 
 #endif

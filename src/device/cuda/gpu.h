@@ -136,5 +136,11 @@ int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_la
                               struct tutti_prepared **out);
 int tutti_cuda_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared);
 void tutti_cuda_launch_drop(struct tutti_prepared *prepared);
+int tutti_cuda_keep_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
+                         struct tutti_prepared **out);
+/* prepared.c: a kernel of the context with these parameters, which are copied, kept ready for launches into `stream`.
+ */
+int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, unsigned blocks, unsigned threads,
+                           void **parameters, CUstream stream, struct tutti_prepared **out);
 
 #endif

@@ -70,25 +70,46 @@ int tutti_cuda_prepare_pack(int gpu, size_t *room)
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
 }
 
+/* The kernel that takes the launch's arguments. */
+static int function_for(struct tutti_cuda_context *context, const struct tutti_pack_launch *launch, CUfunction *out)
+{
+    int pack = 0;
+    while (pack < TUTTI_CUDA_PACKS && packs[pack].bytes < launch->args->head.bytes)
+        pack++;
+    return pack < TUTTI_CUDA_PACKS ? function_of(context, pack, out) : TUTTI_ERR_ARGUMENT;
+}
+
 int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)
 {
-    const struct tutti_pack_args *args = launch->args;
     struct tutti_cuda_scope scope;
     CUfunction function;
-    int pack = 0;
-    while (pack < TUTTI_CUDA_PACKS && packs[pack].bytes < args->head.bytes)
-        pack++;
-    if (pack == TUTTI_CUDA_PACKS)
-        return TUTTI_ERR_ARGUMENT;
     int status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = function_of(scope.context, pack, &function);
+    status = function_for(scope.context, launch, &function);
     if (status == TUTTI_OK) {
-        void *parameters[] = {(void *)args};
-        CUresult result = tutti_cuda.LaunchKernel(function, args->head.blocks, 1, 1, TUTTI_PACK_THREADS, 1, 1, 0,
-                                                  stream->handle, parameters, NULL);
+        void *parameters[] = {(void *)(uintptr_t)launch->args};
+        CUresult result = tutti_cuda.LaunchKernel(function, launch->args->head.blocks, 1, 1, TUTTI_PACK_THREADS, 1, 1,
+                                                  0, stream->handle, parameters, NULL);
         status = tutti_cuda_check(result, "launching the packing kernel", scope.context);
+    }
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+int tutti_cuda_keep_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
+                         struct tutti_prepared **out)
+{
+    struct tutti_cuda_scope scope;
+    CUfunction function;
+    int status = tutti_cuda_enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    status = function_for(scope.context, launch, &function);
+    if (status == TUTTI_OK) {
+        void *parameters[] = {(void *)(uintptr_t)launch->args};
+        status = tutti_cuda_keep_kernel(scope.context, function, launch->args->head.blocks, TUTTI_PACK_THREADS,
+                                        parameters, stream->handle, out);
     }
     tutti_cuda_leave(&scope);
     return status;

@@ -11,18 +11,17 @@ struct tutti_prepared {
     CUgraphExec graph;
 };
 
-static CUresult instantiate(CUfunction function, const struct tutti_launch *launch, CUstream stream, CUgraphExec *out)
+static CUresult instantiate(CUfunction function, unsigned blocks, unsigned threads, void **parameters, CUstream stream,
+                            CUgraphExec *out)
 {
     CUgraph graph = NULL;
     CUgraphNode node;
     CUgraphExec made = NULL;
-    struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
-    void *parameters[] = {(void *)(uintptr_t)launch->flow, &sense};
     const CUDA_KERNEL_NODE_PARAMS what = {.func = function,
-                                          .gridDimX = launch->blocks,
+                                          .gridDimX = blocks,
                                           .gridDimY = 1,
                                           .gridDimZ = 1,
-                                          .blockDimX = launch->threads ? launch->threads : TUTTI_FATBIN_THREADS,
+                                          .blockDimX = threads,
                                           .blockDimY = 1,
                                           .blockDimZ = 1,
                                           .kernelParams = parameters};
@@ -42,29 +41,39 @@ static CUresult instantiate(CUfunction function, const struct tutti_launch *laun
     return result;
 }
 
+int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, unsigned blocks, unsigned threads,
+                           void **parameters, CUstream stream, struct tutti_prepared **out)
+{
+    struct tutti_prepared *prepared = calloc(1, sizeof *prepared);
+    if (!prepared)
+        return TUTTI_ERR_MEMORY;
+    prepared->context = context;
+    const int status = tutti_cuda_check(instantiate(function, blocks, threads, parameters, stream, &prepared->graph),
+                                        "preparing a launch that comes again", context);
+    if (status == TUTTI_OK)
+        *out = prepared;
+    else
+        free(prepared);
+    return status;
+}
+
 int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
                               struct tutti_prepared **out)
 {
     struct tutti_cuda_scope scope;
     CUfunction function;
-    struct tutti_prepared *prepared = calloc(1, sizeof *prepared);
-    if (!prepared)
-        return TUTTI_ERR_MEMORY;
     int status = tutti_cuda_enter_stream(stream, &scope);
-    if (status != TUTTI_OK) {
-        free(prepared);
+    if (status != TUTTI_OK)
         return status;
-    }
-    prepared->context = scope.context;
     status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
-    if (status == TUTTI_OK)
-        status = tutti_cuda_check(instantiate(function, launch, stream->handle, &prepared->graph),
-                                  "preparing a launch that comes again", scope.context);
+    if (status == TUTTI_OK) {
+        struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
+        void *parameters[] = {(void *)(uintptr_t)launch->flow, &sense};
+        status = tutti_cuda_keep_kernel(scope.context, function, launch->blocks,
+                                        launch->threads ? launch->threads : TUTTI_FATBIN_THREADS, parameters,
+                                        stream->handle, out);
+    }
     tutti_cuda_leave(&scope);
-    if (status == TUTTI_OK)
-        *out = prepared;
-    else
-        free(prepared);
     return status;
 }
 

@@ -274,6 +274,7 @@ const struct tutti_device tutti_device_host = {
     .launch.kernel = tutti_host_launch,
     .launch.pack = tutti_host_launch_pack,
     .launch.prepare_pack = host_prepare_pack,
+    .launch.keep_pack = tutti_host_keep_pack,
     .launch.shmem = tutti_host_launch_shmem,
     .launch.lane = tutti_host_launch_lane,
     .launch.keep = tutti_host_launch_prepare,

@@ -322,35 +322,6 @@ int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *la
     return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
 
-struct tutti_prepared {
-    struct tutti_launch launch;
-    struct tutti_flow_args flow;
-};
-
-int tutti_host_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
-                              struct tutti_prepared **out)
-{
-    (void)stream;
-    struct tutti_prepared *prepared = malloc(sizeof *prepared);
-    if (!prepared)
-        return TUTTI_ERR_MEMORY;
-    prepared->launch = *launch;
-    prepared->flow = *launch->flow;
-    prepared->launch.flow = &prepared->flow;
-    *out = prepared;
-    return TUTTI_OK;
-}
-
-int tutti_host_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared)
-{
-    return tutti_host_launch(stream, &prepared->launch);
-}
-
-void tutti_host_launch_drop(struct tutti_prepared *prepared)
-{
-    free(prepared);
-}
-
 int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)
 {
     struct tutti_work work;

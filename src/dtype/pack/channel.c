@@ -10,6 +10,8 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/trace.h"
+#include "dtype/pack.h"
+#include "dtype/pack/kept.h"
 #include "progress/engine.h"
 
 enum {
@@ -64,6 +66,7 @@ static int build(const struct tutti_device *device, int gpu, struct tutti_pack_c
 /* The GPU was reset: its stream and its memory have gone. */
 static void bury(const struct tutti_device *device, struct tutti_pack_channel *channel)
 {
+    tutti_kept_packs_free(channel->kept, device);
     device->stream.destroy(channel->stream);
     device->memory.unmap_host(channel->gpu, channel->done);
     munmap(channel->done, PAGE);
@@ -106,56 +109,69 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel)
 
 static int reported(const struct tutti_pack_channel *channel)
 {
-    return __atomic_load_n(channel->done, __ATOMIC_ACQUIRE) == channel->launch_number;
+    return __atomic_load_n(channel->done, __ATOMIC_ACQUIRE) == TUTTI_PACK_REPORT;
 }
-
-/* A wait for a kernel, and when it began. */
-struct kernel {
-    const struct tutti_device *device;
-    struct tutti_pack_channel *channel;
-    uint64_t start, asked;
-};
 
 static int has_ended(void *with)
 {
-    const struct kernel *k = with;
-    return reported(k->channel);
+    const struct tutti_pack_flight *flight = with;
+    return reported(flight->channel);
 }
 
 /* Now and then asks the device whether the kernel is there at all. */
 static int look(void *with, uint64_t *waited)
 {
-    struct kernel *k = with;
+    struct tutti_pack_flight *flight = with;
     const uint64_t now = tutti_now_ns();
-    k->start = k->start ? k->start : now;
-    *waited = now - k->start;
-    if (*waited - k->asked <= ASK_NS)
+    flight->start = flight->start ? flight->start : now;
+    *waited = now - flight->start;
+    if (*waited - flight->asked <= ASK_NS)
         return TUTTI_OK;
-    k->asked = *waited;
-    const int state = k->device->stream.query(k->channel->stream);
-    if (state == 0 || reported(k->channel))
+    flight->asked = *waited;
+    const int state = flight->device->stream.query(flight->channel->stream);
+    if (state == 0 || reported(flight->channel))
         return TUTTI_OK;
-    tutti_error("a packing kernel on GPU %d failed: %s", k->channel->gpu,
+    tutti_error("a packing kernel on GPU %d failed: %s", flight->channel->gpu,
                 tutti_status_text(state < 0 ? state : TUTTI_ERR_DEVICE));
     return state < 0 ? state : TUTTI_ERR_DEVICE;
 }
 
-int tutti_pack_channel_wait(const struct tutti_device *device, struct tutti_pack_channel *channel)
+/* The launch has ended with this status. */
+static int over(struct tutti_pack_channel *channel, int status)
 {
-    struct kernel k = {.device = device, .channel = channel};
-    const int status =
-        reported(channel) ? TUTTI_OK
-                          : tutti_progress_wait(&(const struct tutti_wait){.done = has_ended,
-                                                                           .with = &k,
-                                                                           .seconds = tutti_settings()->timeout_seconds,
-                                                                           .quiet = 1,
-                                                                           .spins = SPINS,
-                                                                           .look = look,
-                                                                           .look_with = &k});
     if (status == TUTTI_ERR_TIMEOUT)
         tutti_error("a packing kernel on GPU %d has not ended after %u seconds (TUTTI_TIMEOUT_SECONDS)", channel->gpu,
                     (unsigned)tutti_settings()->timeout_seconds);
     channel->broken |= status != TUTTI_OK;
     tutti_trace(TUTTI_TRACE_KERNEL_SEEN, 0);
     return status;
+}
+
+int tutti_pack_channel_wait(struct tutti_pack_flight *flight)
+{
+    const int status =
+        reported(flight->channel)
+            ? TUTTI_OK
+            : tutti_progress_wait(&(const struct tutti_wait){.done = has_ended,
+                                                             .with = flight,
+                                                             .seconds = tutti_settings()->timeout_seconds,
+                                                             .quiet = 1,
+                                                             .spins = SPINS,
+                                                             .look = look,
+                                                             .look_with = flight});
+    return over(flight->channel, status);
+}
+
+int tutti_pack_channel_poll(struct tutti_pack_flight *flight)
+{
+    uint64_t waited;
+    if (reported(flight->channel)) {
+        over(flight->channel, TUTTI_OK);
+        return 1;
+    }
+    const int status = look(flight, &waited);
+    if (status != TUTTI_OK)
+        return over(flight->channel, status);
+    const uint64_t most = (uint64_t)tutti_settings()->timeout_seconds * UINT64_C(1000000000);
+    return most > 0 && waited > most ? over(flight->channel, TUTTI_ERR_TIMEOUT) : 0;
 }

@@ -13,15 +13,24 @@ struct tutti_pack_channel {
     struct tutti_stream *stream;
     uint32_t *done; /* host */
     volatile uint32_t *done_device;
-    uint32_t *ended;        /* device */
-    uint32_t launch_number; /* of the last launch; never 0 */
-    int broken;             /* a launch has failed, or never reported: it is not used again */
+    uint32_t *ended; /* device */
+    int broken;      /* a launch has failed, or never reported: it is not used again */
+    struct tutti_kept_packs *kept;
 };
 
 int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out);
 void tutti_pack_channel_give(struct tutti_pack_channel *channel);
-/* Until the launch of channel->launch_number has reported; bounded by TUTTI_TIMEOUT_SECONDS, pauses as TUTTI_WAIT says.
- */
-int tutti_pack_channel_wait(const struct tutti_device *device, struct tutti_pack_channel *channel);
+/* What launches report: always the same, so that a launch that comes again is the same in all its arguments. */
+enum { TUTTI_PACK_REPORT = 1 };
+/* Before a launch that reports: no other launch is under way. */
+static inline void tutti_pack_channel_begin(struct tutti_pack_channel *channel)
+{
+    __atomic_store_n(channel->done, 0, __ATOMIC_RELEASE);
+}
+/* Until the launch has reported; bounded by TUTTI_TIMEOUT_SECONDS, pauses as TUTTI_WAIT says. */
+struct tutti_pack_flight;
+int tutti_pack_channel_wait(struct tutti_pack_flight *flight);
+/* 1: it has reported; 0: not yet; negative: it has failed, or TUTTI_TIMEOUT_SECONDS are over. */
+int tutti_pack_channel_poll(struct tutti_pack_flight *flight);
 
 #endif

@@ -8,6 +8,7 @@
 #include "core/status.h"
 #include "dtype/pack/channel.h"
 #include "dtype/pack/jobs.h"
+#include "dtype/pack/kept.h"
 #include "dtype/pack/known.h"
 
 enum {
@@ -287,9 +288,9 @@ static int by_host(const struct tutti_device *device, int gpu, const struct tutt
     return all & REACHED_BY_KERNELS ? 0 : TUTTI_ERR_ARGUMENT;
 }
 
-/* One launch, or as few as it takes, and the wait for it. */
-static int by_kernel(const struct tutti_device *device, int gpu, const struct tutti_pack_job *jobs, unsigned n,
-                     uint32_t near, struct seen *seen)
+/* One launch, or as few as it takes. */
+static int launch_jobs(const struct tutti_device *device, int gpu, const struct tutti_pack_job *jobs, unsigned n,
+                       unsigned how, struct seen *seen, struct tutti_pack_flight *out)
 {
     struct tutti_pack_channel *channel;
     size_t room;
@@ -304,20 +305,61 @@ static int by_kernel(const struct tutti_device *device, int gpu, const struct tu
         return TUTTI_ERR_MEMORY;
     }
     unsigned launches;
-    channel->launch_number = channel->launch_number + 1 ? channel->launch_number + 1 : 1;
-    parts->launch_number = channel->launch_number;
-    parts->near = near;
+    tutti_pack_channel_begin(channel);
+    parts->launch_number = TUTTI_PACK_REPORT;
+    parts->near = (how & TUTTI_PACK_NEAR) != 0;
+    parts->kept = &channel->kept;
     parts->done = channel->done_device;
     parts->ended = channel->ended;
     status = add_jobs(parts, gpu, jobs, n, seen);
     const int some = parts->n > 0;
     status = tutti_parts_end(parts, status, &launches);
-    if (status == TUTTI_OK && some)
-        status = tutti_pack_channel_wait(device, channel);
-    else if (launches > 0)
+    *out = (struct tutti_pack_flight){.device = device, .how = how};
+    if (status == TUTTI_OK && some) {
+        out->channel = channel;
+        return TUTTI_OK;
+    }
+    if (launches > 0)
         channel->broken = device->stream.sync(channel->stream) != TUTTI_OK;
     tutti_pack_channel_give(channel);
     return status;
+}
+
+/* The kernel has ended. */
+static void launch_over(struct tutti_pack_flight *flight)
+{
+    if (flight->how & TUTTI_PACK_KEEP)
+        tutti_kept_packs_fill(flight->channel->kept, flight->device, flight->channel->stream);
+    tutti_pack_channel_give(flight->channel);
+    flight->channel = NULL;
+}
+
+int tutti_pack_poll(struct tutti_pack_flight *flight)
+{
+    if (!flight->channel)
+        return 1;
+    const int ended = tutti_pack_channel_poll(flight);
+    if (ended != 0)
+        launch_over(flight);
+    return ended;
+}
+
+int tutti_pack_end(struct tutti_pack_flight *flight)
+{
+    if (!flight->channel)
+        return TUTTI_OK;
+    const int status = tutti_pack_channel_wait(flight);
+    launch_over(flight);
+    return status;
+}
+
+/* The same, and the wait for it. */
+static int by_kernel(const struct tutti_device *device, int gpu, const struct tutti_pack_job *jobs, unsigned n,
+                     unsigned how, struct seen *seen)
+{
+    struct tutti_pack_flight flight;
+    const int status = launch_jobs(device, gpu, jobs, n, how, seen, &flight);
+    return status == TUTTI_OK ? tutti_pack_end(&flight) : status;
 }
 
 int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
@@ -334,18 +376,27 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
         return host;
     }
     if (!host)
-        return by_kernel(device, gpu, jobs, n, near, &seen);
+        return by_kernel(device, gpu, jobs, n, near ? TUTTI_PACK_NEAR : 0, &seen);
     for (unsigned i = 0; i < n; i++)
         do_host(&jobs[i]);
     return TUTTI_OK;
 }
 
-int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int near)
+int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how)
 {
     const struct tutti_device *device;
     struct seen seen = {.n = 0};
     const int status = open_device(&gpu, &device);
-    return status == TUTTI_OK ? by_kernel(device, gpu, jobs, n, near != 0, &seen) : status;
+    return status == TUTTI_OK ? by_kernel(device, gpu, jobs, n, how, &seen) : status;
+}
+
+int tutti_pack_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how,
+                     struct tutti_pack_flight *out)
+{
+    const struct tutti_device *device;
+    struct seen seen = {.n = 0};
+    const int status = open_device(&gpu, &device);
+    return status == TUTTI_OK ? launch_jobs(device, gpu, jobs, n, how, &seen, out) : status;
 }
 
 int tutti_pack_on(int gpus[], struct tutti_pack_job jobs[], unsigned n)

@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "core/trace.h"
 #include "dtype/pack/box.h"
+#include "dtype/pack/kept.h"
 
 enum { HEAD = sizeof(struct tutti_pack_head), PART = sizeof(struct tutti_pack_part) };
 
@@ -35,6 +36,7 @@ struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct 
     parts->room = room;
     parts->launch_number = parts->near = 0;
     parts->done = NULL;
+    parts->kept = NULL;
     parts->ended = NULL;
     parts->launches = 0;
     parts->n = parts->extras = parts->reaches = 0;
@@ -90,7 +92,9 @@ static int launch(struct tutti_parts *parts, int last)
     tutti_count("packing kernels", TUTTI_OUTCOME_LAUNCHED, NULL);
     parts->n = parts->extras = parts->reaches = 0;
     tutti_trace(TUTTI_TRACE_LAUNCH, 0);
-    const int status = parts->device->launch.pack(parts->stream, &what);
+    const int status = last && parts->kept && parts->launches == 1
+                           ? tutti_kept_packs_launch(parts->kept, parts->device, parts->stream, &what)
+                           : parts->device->launch.pack(parts->stream, &what);
     tutti_trace(TUTTI_TRACE_LAUNCHED, 0);
     return status;
 }

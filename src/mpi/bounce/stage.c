@@ -9,6 +9,7 @@
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
+#include "team/deferred_free.h"
 
 enum {
     FEW = 7,              /* bytes that a kernel copies, of messages that are too short for an RTS */
@@ -191,7 +192,8 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
                                        .memory = user,
                                        .packed = host,
                                        .bytes = bytes};
-    if (job.plan && tutti_pack_reached(stage->places.gpu, &job, 1, out) == TUTTI_OK)
+    const unsigned keep = tutti_door.node && !tutti_deferred_free_held(tutti_door.node) ? TUTTI_PACK_KEEP : 0;
+    if (job.plan && tutti_pack_reached(stage->places.gpu, &job, 1, keep | (out ? TUTTI_PACK_NEAR : 0)) == TUTTI_OK)
         return TUTTI_OK;
     return tutti_door.device->memory.copy_now(out ? user : host, out ? host : user, bytes);
 }

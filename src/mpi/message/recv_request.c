@@ -78,14 +78,14 @@ static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
     if (batch)
         tutti_batch_add(batch, entry, receive->recv, stage);
     else if (receive->recv->state == TUTTI_RECV_RNDV)
-        tutti_recv_fetch(&receive->recv, &stage, 1, 0);
+        tutti_recv_fetch(&receive->recv, &stage, 1, TUTTI_FETCH_NOW);
     else if (receive->recv->state == TUTTI_RECV_FAR)
         tutti_p2p_begin(&tutti_p2p, &receive->recv->core);
 }
 
 static void fetch_all(struct tutti_batch *batch)
 {
-    tutti_recv_fetch(batch->recv, batch->stage, batch->n, batch->wait);
+    tutti_recv_fetch(batch->recv, batch->stage, batch->n, batch->how);
     for (int i = 0; i < batch->n; i++)
         batch->entry[i]->coming = tutti_recv_is_open(batch->recv[i]);
 }

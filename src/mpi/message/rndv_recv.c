@@ -206,13 +206,13 @@ static struct tutti_p2p_recv *recv_at(const struct tutti_p2p_fetching *fetching,
 }
 
 void tutti_recv_fetch_by(struct tutti_p2p_worker *p2p, struct tutti_recv_request *const recvs[],
-                         struct tutti_stage *const stages[], int n, int wait)
+                         struct tutti_stage *const stages[], int n, int how)
 {
-    struct recv_fetching all = {{p2p, recv_at, n}, recvs};
+    struct recv_fetching all = {{p2p, recv_at, n, how == TUTTI_FETCH_BESIDE}, recvs};
     TUTTI_INSIDE();
     for (int i = 0; i < n; i++)
         recvs[i]->stage = stages[i];
-    tutti_p2p_fetch_all(&all.base, wait);
+    tutti_p2p_fetch_all(&all.base, how == TUTTI_FETCH_ALL);
     for (int i = 0; i < n; i++) {
         struct tutti_recv_request *recv = recvs[i];
         if (!tutti_recv_is_open(recv) || !recv->core.ended)
@@ -222,9 +222,9 @@ void tutti_recv_fetch_by(struct tutti_p2p_worker *p2p, struct tutti_recv_request
     }
 }
 
-void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int wait)
+void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int how)
 {
-    tutti_recv_fetch_by(&tutti_p2p, recvs, stages, n, wait);
+    tutti_recv_fetch_by(&tutti_p2p, recvs, stages, n, how);
 }
 
 /* ---- the end ---- */
@@ -250,7 +250,7 @@ int tutti_recv_finish(struct tutti_recv_request *recv, struct tutti_stage *stage
     if (recv->state == TUTTI_RECV_PLAIN)
         return 0;
     if (tutti_recv_is_open(recv))
-        tutti_recv_fetch(&recv, &stage, 1, 1);
+        tutti_recv_fetch(&recv, &stage, 1, TUTTI_FETCH_ALL);
     *code = end_of(recv, status);
     return 1;
 }

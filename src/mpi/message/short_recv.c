@@ -47,7 +47,7 @@ static void drop(struct tutti_short_recv *short_recv, const MPI_Status *status)
     tutti_recv_arrived(&recv, &none, status);
     recv.core.capacity = short_recv->capacity;
     if (tutti_recv_is_open(&recv))
-        tutti_recv_fetch(&one, &stage, 1, !tutti_progress_polling());
+        tutti_recv_fetch(&one, &stage, 1, tutti_progress_polling() ? TUTTI_FETCH_NOW : TUTTI_FETCH_ALL);
 }
 
 int tutti_short_recv_move(struct tutti_short_recv *short_recv, const MPI_Status *status)

@@ -94,7 +94,7 @@ struct mover_coming {
 
 static void mover_fetch_all(struct mover_coming *coming)
 {
-    tutti_recv_fetch(coming->recvs, coming->stages, coming->mover->blocks.outs, 1);
+    tutti_recv_fetch(coming->recvs, coming->stages, coming->mover->blocks.outs, TUTTI_FETCH_ALL);
 }
 
 /* The first block from a rank behind this one: where copies follow each other, ranks begin with different peers. */
@@ -197,7 +197,7 @@ static int mover_has_come(void *with)
     struct mover_coming *coming = with;
     int left = 0;
     mover_serve(coming->mover);
-    tutti_recv_fetch_by(coming->mover->p2p, coming->recvs, coming->stages, coming->mover->blocks.outs, 0);
+    tutti_recv_fetch_by(coming->mover->p2p, coming->recvs, coming->stages, coming->mover->blocks.outs, TUTTI_FETCH_NOW);
     for (int i = 0; i < coming->mover->blocks.outs; i++)
         left += tutti_recv_is_open(coming->recvs[i]);
     return left == 0;

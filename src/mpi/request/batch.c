@@ -4,7 +4,7 @@ void tutti_batch_add(struct tutti_batch *batch, struct tutti_request *entry, str
                      struct tutti_stage *stage)
 {
     entry->coming = 1;
-    if (tutti_batch_full(batch) && batch->wait)
+    if (tutti_batch_full(batch) && batch->how == TUTTI_FETCH_ALL)
         tutti_batch_run(batch);
     if (tutti_batch_full(batch)) /* the next time */
         return;

@@ -9,7 +9,7 @@ enum { TUTTI_BATCH_MOST = 64 };
 struct tutti_stage;
 struct tutti_recv_request;
 struct tutti_batch {
-    int wait; /* until all of them are here; otherwise what can be fetched now is */
+    enum tutti_fetch_how how;
     int n;
     struct tutti_recv_request *recv[TUTTI_BATCH_MOST];
     struct tutti_stage *stage[TUTTI_BATCH_MOST];

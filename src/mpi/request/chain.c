@@ -120,9 +120,10 @@ void tutti_request_destroy(struct tutti_request *entry)
 
 /* ---- many ---- */
 
-void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n)
+void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n,
+                             enum tutti_fetch_how how)
 {
-    struct tutti_batch batch = {.wait = 0};
+    struct tutti_batch batch = {.how = how};
     TUTTI_INSIDE();
     for (int i = 0; i < n; i++) {
         for (struct tutti_request *entry = entries[i]; entry; entry = entry->under) {
@@ -136,7 +137,7 @@ void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Re
 void tutti_requests_arrived(struct tutti_request *const entries[], const int which[], const MPI_Status statuses[],
                             int n)
 {
-    struct tutti_batch batch = {.wait = 1};
+    struct tutti_batch batch = {.how = TUTTI_FETCH_ALL};
     TUTTI_INSIDE();
     for (int k = 0; k < n; k++)
         arrived(entries[which ? which[k] : k], &statuses[k], &batch);
@@ -145,7 +146,7 @@ void tutti_requests_arrived(struct tutti_request *const entries[], const int whi
 
 int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status)
 {
-    struct tutti_batch batch = {.wait = 0};
+    struct tutti_batch batch = {.how = TUTTI_FETCH_NOW};
     TUTTI_INSIDE();
     for (struct tutti_request *each = entry; each; each = each->under)
         each->coming = 0;
@@ -214,7 +215,7 @@ static void fetch_looked(void *with)
 
 void tutti_requests_look(void)
 {
-    struct tutti_batch batch = {.wait = 0};
+    struct tutti_batch batch = {.how = TUTTI_FETCH_NOW};
     TUTTI_INSIDE();
     tutti_requests_each(chain_look, fetch_looked, &batch);
 }

@@ -153,9 +153,13 @@ static inline int tutti_is_coming(const struct tutti_request *entry)
     return 0;
 }
 
-/* Makes progress of these without waiting for others. The entries were taken out; NULL ones are skipped.
+/* How data of messages are fetched: what can be fetched now; all, with a wait; what can be, by kernels that may still
+ * run on return: then the thread makes progress of these requests again, or calls tutti_p2p_land(). */
+enum tutti_fetch_how { TUTTI_FETCH_NOW, TUTTI_FETCH_ALL, TUTTI_FETCH_BESIDE };
+/* Makes progress of these without waiting for others. The entries were taken out; NULL ones are skipped. how: not ALL.
  */
-void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n);
+void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n,
+                             enum tutti_fetch_how how);
 /* The same for requests that have completed with these statuses, all together, before they are delivered; statuses[k]
  * is of entries[which[k]], of entries[k] where `which` is NULL. Waits. */
 void tutti_requests_arrived(struct tutti_request *const entries[], const int which[], const MPI_Status statuses[],

@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "mpi/real/quiet.h"
+#include "p2p/p2p.h"
 #include "progress/engine.h"
 
 const struct tutti_mine tutti_nobody;
@@ -23,7 +24,7 @@ void tutti_mine_poll(const struct tutti_mine *mine)
 {
     tutti_progress_poll();
     if (mine->entries)
-        tutti_requests_progress(mine->entries, mine->requests, mine->n);
+        tutti_requests_progress(mine->entries, mine->requests, mine->n, TUTTI_FETCH_NOW);
 }
 
 /* A real call that waits. done: its nonblocking form, until that says 1; wait: the call itself, once nothing needs this
@@ -48,15 +49,21 @@ static int looks_again(struct patient *call)
     return call->count <= MANY || tutti_now_ns() >= call->next;
 }
 
+/* Of several requests, some come while others are fetched; of many, what was fetched would wait for the next look. */
+static void look_mine(const struct patient *call)
+{
+    if (call->mine->entries)
+        tutti_requests_progress(call->mine->entries + call->at, call->mine->requests + call->at,
+                                call->mine->n - call->at, call->count > 1 && call->count <= MANY ? TUTTI_FETCH_BESIDE : TUTTI_FETCH_NOW);
+}
+
 static int look(struct patient *call)
 {
     if (!busy(call->mine)) {
         call->code = call->wait(call);
         return 1;
     }
-    if (call->mine->entries)
-        tutti_requests_progress(call->mine->entries + call->at, call->mine->requests + call->at,
-                                call->mine->n - call->at);
+    look_mine(call);
     return call->test(call) || call->code != MPI_SUCCESS;
 }
 
@@ -76,9 +83,9 @@ static int is_done(void *with)
 
 static int patiently(struct patient *call)
 {
-    if (call->mine->entries) /* before those that send pack what could be fetched */
-        tutti_requests_progress(call->mine->entries, call->mine->requests, call->mine->n);
+    look_mine(call); /* before those that send pack what could be fetched */
     tutti_progress_wait(&(const struct tutti_wait){.done = is_done, .with = call});
+    tutti_p2p_land(); /* senders wait for what this call leaves open */
     return call->code;
 }
 
@@ -247,7 +254,7 @@ static int is_complete(void *with)
     struct look *look = with;
     int flag = 0;
     if (look->entry)
-        tutti_requests_progress(&look->entry, &look->request, 1);
+        tutti_requests_progress(&look->entry, &look->request, 1, TUTTI_FETCH_NOW);
     if (tutti_is_coming(look->entry))
         return 0;
     look->code = tutti_look(look->request, &flag, look->status);

@@ -124,8 +124,6 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint);
 /* This rank's scratch on its GPU `index`, allocated and offered to the peers at its first use. NULL if it cannot be
  * allocated now. */
 char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index);
-/* 1 where nothing may be allocated or mapped now: kernels in stream order may be waiting for this process. */
-int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint);
 /* A peer's allocation for kernels of `gpu`, with one more reference. channel: it is not to be evicted. */
 enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
                                        const struct tutti_export *what, int channel, struct tutti_mapping **out);

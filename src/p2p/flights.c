@@ -1,0 +1,95 @@
+#include "p2p/flights.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* A second one hides the launch of the next kernel where kernels run for long. */
+enum { FLIGHTS = 2, LARGE = 256 << 10 };
+
+struct tutti_p2p_flight {
+    struct tutti_p2p_flight *next;
+    struct tutti_pack_flight kernel;
+    struct tutti_p2p_fetch of[TUTTI_BATCH];
+    unsigned n;
+};
+
+/* Of the thread: those under way, and those for reuse, which end with it. */
+static _Thread_local struct tutti_p2p_flight *flights;
+static _Thread_local unsigned flight_count;
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_p2p_flight *spare;
+
+static struct tutti_p2p_flight *flight_take(void)
+{
+    pthread_mutex_lock(&spare_lock);
+    struct tutti_p2p_flight *flight = spare;
+    if (flight)
+        spare = flight->next;
+    pthread_mutex_unlock(&spare_lock);
+    return flight ? flight : malloc(sizeof *flight);
+}
+
+static void flight_give(struct tutti_p2p_flight *flight)
+{
+    pthread_mutex_lock(&spare_lock);
+    flight->next = spare;
+    spare = flight;
+    pthread_mutex_unlock(&spare_lock);
+}
+
+int tutti_flights_may(uint64_t bytes)
+{
+    return flight_count == 0 || (flight_count < FLIGHTS && bytes >= LARGE);
+}
+
+int tutti_flight_begin(struct tutti_p2p_fetch *const fetches[], const struct tutti_pack_job *jobs, unsigned n,
+                       unsigned how)
+{
+    struct tutti_p2p_flight *flight = flight_take();
+    if (!flight)
+        return TUTTI_ERR_MEMORY;
+    const int status = tutti_pack_begin(fetches[0]->gpu, jobs, n, how, &flight->kernel);
+    if (status != TUTTI_OK) {
+        flight_give(flight);
+        return status;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        flight->of[i] = *fetches[i];
+        flight->of[i].used = NULL; /* was asked for this call */
+        fetches[i]->recv->flight = flight;
+    }
+    flight->n = n;
+    flight->next = flights;
+    flights = flight;
+    flight_count++;
+    return TUTTI_OK;
+}
+
+static void flight_end(struct tutti_p2p_flight *flight, int status)
+{
+    struct tutti_p2p_flight **at = &flights;
+    while (*at != flight)
+        at = &(*at)->next;
+    *at = flight->next;
+    flight_count--;
+    for (unsigned i = 0; i < flight->n; i++) {
+        flight->of[i].recv->flight = NULL;
+        tutti_fetch_end(&flight->of[i], status);
+    }
+    flight_give(flight);
+}
+
+void tutti_flight_poll(struct tutti_p2p_flight *flight)
+{
+    const int ended = tutti_pack_poll(&flight->kernel);
+    if (ended != 0)
+        flight_end(flight, ended > 0 ? TUTTI_OK : ended);
+}
+
+void tutti_p2p_land(void)
+{
+    while (flights) {
+        struct tutti_p2p_flight *const flight = flights;
+        flight_end(flight, tutti_pack_end(&flight->kernel));
+    }
+}

@@ -1,0 +1,21 @@
+/* Fetches whose kernel runs while the thread goes on: further messages arrive meanwhile, and are fetched together by
+ * the next kernel. Private to the protocols among ranks of a node. A flight belongs to the thread that began it: only
+ * calls of this thread fetch its messages, and the thread lands its flights before it leaves the call in which it
+ * waits, as senders wait for them. */
+#ifndef TUTTI_P2P_FLIGHTS_H
+#define TUTTI_P2P_FLIGHTS_H
+
+#include "p2p/own.h"
+
+struct tutti_p2p_flight;
+
+/* 1 where the thread may begin one more, for messages of so many bytes in all. */
+int tutti_flights_may(uint64_t bytes);
+/* Launches the jobs of these fetches, on the GPU of the first; how: of tutti_pack_reached(). Each fetch is of a whole
+ * offered message, recv->flight is set. A status; on failure nothing has changed. */
+int tutti_flight_begin(struct tutti_p2p_fetch *const fetches[], const struct tutti_pack_job *jobs, unsigned n,
+                       unsigned how);
+/* Ends its messages if the kernel has ended: their recv->flight is NULL then. */
+void tutti_flight_poll(struct tutti_p2p_flight *flight);
+
+#endif
