@@ -73,7 +73,8 @@ static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pa
         status = tutti_pack_copies(first->gpu, jobs, n, !tutti_deferred_free_held(first->worker->node));
     for (unsigned i = 0; i < n && first->engines && status == TUTTI_OK; i++)
         tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines");
-    return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, launched_how(first, near)) : status;
+    return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, launched_how(first, near))
+                                           : status;
 }
 
 /* One launch for each GPU, or copies by its engines. Returns how many are not complete. */

@@ -1,7 +1,7 @@
 /* "Is this MPI GPU-aware?" Programs ask by MPIX_Query_cuda_support and by MPIX_GPU_query_support, also before MPI_Init,
  * and by the keys mpi_memory_alloc_kinds and mpi_assert_memory_alloc_kinds (mpi/comm/hints.h) in the info of a
- * communicator or a session (MPI 4.1): with a device that works, what the MPI itself says is not all of it. A session is
- * asked before the door is open. */
+ * communicator or a session (MPI 4.1): with a device that works, what the MPI itself says is not all of it. A session
+ * is asked before the door is open. */
 #include <stdio.h>
 #include <string.h>
 

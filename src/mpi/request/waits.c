@@ -54,7 +54,8 @@ static void look_mine(const struct patient *call)
 {
     if (call->mine->entries)
         tutti_requests_progress(call->mine->entries + call->at, call->mine->requests + call->at,
-                                call->mine->n - call->at, call->count > 1 && call->count <= MANY ? TUTTI_FETCH_BESIDE : TUTTI_FETCH_NOW);
+                                call->mine->n - call->at,
+                                call->count > 1 && call->count <= MANY ? TUTTI_FETCH_BESIDE : TUTTI_FETCH_NOW);
 }
 
 static int look(struct patient *call)

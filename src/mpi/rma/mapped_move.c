@@ -116,7 +116,8 @@ static int job_end(const struct tutti_pack_job *job, struct tutti_mapped_pinned 
 static int jobs_run(struct tutti_mapped *mapped)
 {
     const unsigned n = mapped->jobs;
-    int status = n > 0 ? tutti_pack_reached(mapped->gpu, mapped->job, n, mapped->stores_far ? 0 : TUTTI_PACK_NEAR) : TUTTI_OK;
+    int status =
+        n > 0 ? tutti_pack_reached(mapped->gpu, mapped->job, n, mapped->stores_far ? 0 : TUTTI_PACK_NEAR) : TUTTI_OK;
     const int singly = status == TUTTI_ERR_UNAVAILABLE;
     status = singly ? TUTTI_OK : status;
     for (unsigned i = 0; i < n; i++) {
