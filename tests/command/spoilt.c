@@ -62,3 +62,11 @@ int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, u
 {
     return spoils("packs") ? 0 : OWN(tutti_pack_reached, gpu, jobs, n, how);
 }
+
+/* Without a channel a launch has ended. */
+int tutti_pack_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how,
+                     struct tutti_pack_flight *out)
+{
+    *out = (struct tutti_pack_flight){.how = how};
+    return spoils("packs") ? 0 : OWN(tutti_pack_begin, gpu, jobs, n, how, out);
+}
