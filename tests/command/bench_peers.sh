@@ -49,10 +49,10 @@ holds "$said" "^# Size +Overall +Compute +Pure +Overlap % +Iterations +Algorithm
 for figure in graph stream; do
     said=$("$tutti" bench shmem -n 1 --mpi "$mpi" --figures $figure -m 24,4k -i 3 --seconds 0.0005 --no-validation 2>&1)
     for call in barrier sync; do
-        holds "$said" "^$figure +$call +team +- +- +1 +0( +$number){3} +-\$" "$call in a $figure"
+        holds "$said" "^$figure +$call +team +- +- +1 +0( +$number){3}\$" "$call in a $figure"
     done
     for call in sum broadcast fcollect alltoall; do
-        holds "$said" "^$figure +$call +team +- +- +1 +4096( +$number){3} +-\$" "$call in a $figure"
+        holds "$said" "^$figure +$call +team +- +- +1 +4096( +$number){3}\$" "$call in a $figure"
     done
 done
 said=$("$tutti" bench shmem -n 1 --mpi "$mpi" --figures graph -m 24,4k -i 3 --seconds 0.0005 2>&1)

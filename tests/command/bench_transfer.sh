@@ -42,7 +42,7 @@ checks=$((checks + 1))
 [ -s "$folder/latency.png" ] || [ -s "$folder/latency.png.dat" ] || fail "no plot and no data"
 said=$("$tutti" bench latency --mpi "$mpi" -m 8k,64k -i 4 -x 1 --ways none --steps 2>&1)
 for step in 'send called' 'rendezvous posted' 'RTS sent' 'ATS seen' 'RTS seen' 'launch returned' 'kernel seen' 'ATS set' 'post to RTS seen'; do
-    holds "$said" "^#   $step +[1-9][0-9]* .1\\.00. +[1-9][0-9]* .1\\.00.\$" "steps: $step"
+    holds "$said" "^#   $step +[1-9][0-9]* .(0\\.[5-9]|[12]\\.)[0-9]+. +[1-9][0-9]* .(0\\.[5-9]|[12]\\.)[0-9]+.\$" "steps: $step" # a receiver that is late has its message packed
 done
 measured bw 'GB/s +Median' 2 --window 8 --plot "$folder/bw.png"
 measured mbw_mr 'GB/s +M/s +Median' 3 -n 4 --window 5
