@@ -145,14 +145,20 @@ int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_
         &(struct patient){.mine = mine, .requests = request, .statuses = status, .test = test_one, .wait = wait_one});
 }
 
-/* Request `at`, if its data are not still coming. */
+/* Request `at`, if its data are not still coming: as a list of its own, so that an error is raised where one of
+ * MPI_Waitall is. A request that is not active is left to MPI_Test. */
 static int test_next(struct patient *call, int *flag)
 {
-    MPI_Status *status = call->statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &call->statuses[call->at];
+    MPI_Status own, *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
+    int n = 0, which;
     *flag = 0;
     if (call->mine->entries && tutti_is_coming(call->mine->entries[call->at]))
         return MPI_SUCCESS;
-    return tutti_next.MPI_Test(&call->requests[call->at], flag, status);
+    const int code = tutti_next.MPI_Testsome(1, &call->requests[call->at], &n, &which, status);
+    if (n == MPI_UNDEFINED && code == MPI_SUCCESS)
+        return tutti_next.MPI_Test(&call->requests[call->at], flag, status);
+    *flag = n == 1;
+    return code == MPI_ERR_IN_STATUS && n == 1 ? status->MPI_ERROR : code;
 }
 
 /* Request `at` has failed with this code. Those behind it that are not complete stay, as in MPI_Waitall. */
@@ -188,10 +194,10 @@ static int wait_rest(struct patient *call)
     if (call->at == 0)
         return wait_all(call);
     do {
-        MPI_Status *status = call->statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &call->statuses[call->at];
-        const int code = tutti_next.MPI_Wait(&call->requests[call->at], status);
+        MPI_Status own, *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
+        const int code = tutti_next.MPI_Waitall(1, &call->requests[call->at], status);
         if (code != MPI_SUCCESS)
-            return fail_each(call, code);
+            return fail_each(call, code == MPI_ERR_IN_STATUS ? status->MPI_ERROR : code);
     } while (++call->at < call->count);
     return MPI_SUCCESS;
 }
