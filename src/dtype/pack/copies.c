@@ -125,8 +125,9 @@ static int copies_have_ended(void *with)
 int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
 {
     const struct tutti_device *device = tutti_device();
-    if (!device || !device->stream.copy || !device->stream.query || gpu < 0)
+    if (!device || !device->stream.copy || !device->stream.query || (gpu < 0 && device->gpu.current(&gpu) != TUTTI_OK))
         return TUTTI_ERR_UNAVAILABLE;
+    gpu = gpu < 0 ? 0 : gpu; /* memory that belongs to no GPU in particular */
     for (unsigned i = 0; i < n; i++) {
         if (!copies_can(&jobs[i]))
             return TUTTI_ERR_UNAVAILABLE;

@@ -9,16 +9,21 @@
 #include "mpi/comm/hints.h"
 #include "mpi/real/door.h"
 
-/* The kinds of memory that calls take because of Tutti; NULL: none. */
-static const char *own_kinds(void)
+/* The kinds of memory that calls take because of Tutti; NULL: none. asleep: the door stays shut. */
+static const char *kinds_unless(int asleep)
 {
     const struct tutti_device *device = tutti_device();
-    int initialized = 0;
     char why[256];
-    tutti_next.MPI_Initialized(&initialized);
-    if (!device || (initialized && !tutti_door.on) || device->open(why, sizeof why) != TUTTI_OK)
+    if (!device || asleep || device->open(why, sizeof why) != TUTTI_OK)
         return NULL;
     return device->simulates && tutti_settings()->device == TUTTI_SET_DEVICE_AUTO ? NULL : device->kinds;
+}
+
+static const char *own_kinds(void)
+{
+    int initialized = 0;
+    tutti_next.MPI_Initialized(&initialized);
+    return kinds_unless(initialized && !tutti_door.on);
 }
 
 static int takes_cuda(void)
@@ -70,7 +75,8 @@ int tutti_door_MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info)
 
 int tutti_door_MPI_Session_get_info(MPI_Session session, MPI_Info *info)
 {
-    const char *kinds = tutti_inside ? NULL : own_kinds();
+    /* The door opens with the first communicator. */
+    const char *kinds = tutti_inside ? NULL : kinds_unless(0);
     const int code = tutti_next.MPI_Session_get_info(session, info);
     char all[KINDS];
     if (code == MPI_SUCCESS && kinds)

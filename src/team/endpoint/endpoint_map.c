@@ -134,8 +134,9 @@ static void ask(struct tutti_endpoint *endpoint, int peer, int gpu, int channel,
     atomic_fetch_add(&theirs->asked, 1);
 }
 
-enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
-                                       const struct tutti_export *what, int channel, struct tutti_mapping **out)
+/* A peer's memory for kernels of `gpu`, with one more reference. channel: it is not to be evicted. */
+static enum tutti_reaching endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
+                                        const struct tutti_export *what, int channel, struct tutti_mapping **out)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
     settle_one(endpoint, peer);
@@ -159,7 +160,7 @@ enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer
 enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, int peer, int gpu,
                                              const struct tutti_export *what, struct tutti_mapping **out)
 {
-    const enum tutti_reaching there = tutti_endpoint_map(endpoint, peer, gpu, what, 0, out);
+    const enum tutti_reaching there = endpoint_map(endpoint, peer, gpu, what, 0, out);
     struct tutti_mapping *more = NULL;
     if (there == TUTTI_REACHED && endpoint->most > 0 && !is_known(endpoint, peer, what->id))
         more = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
@@ -197,7 +198,7 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
         const struct tutti_share theirs = page->scratch; /* once: what has been checked must not change */
         there = TUTTI_REACH_NOT;
         if (theirs.offset <= theirs.what.bytes) /* whether the GPUs reach each other is seen when it is mapped */
-            there = tutti_endpoint_map(endpoint, peer, gpu, &theirs.what, 1, kept);
+            there = endpoint_map(endpoint, peer, gpu, &theirs.what, 1, kept);
     }
     if (there == TUTTI_REACHED) {
         atomic_store(state, TUTTI_MAPS);
@@ -311,7 +312,7 @@ void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct
         return;
     tutti_fiber_lock(&endpoint->lock);
     if (!is_known(endpoint, peer, share.what.id) && sighted(&endpoint->from[peer], share.what.id) &&
-        tutti_endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
+        endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
         make_known(endpoint, peer, held);
     pthread_mutex_unlock(&endpoint->lock);
 }

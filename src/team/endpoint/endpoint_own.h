@@ -124,9 +124,6 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint);
 /* This rank's scratch on its GPU `index`, allocated and offered to the peers at its first use. NULL if it cannot be
  * allocated now. */
 char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index);
-/* A peer's allocation for kernels of `gpu`, with one more reference. channel: it is not to be evicted. */
-enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
-                                       const struct tutti_export *what, int channel, struct tutti_mapping **out);
 /* The scratch of a peer's GPU for kernels of `gpu`, kept until the endpoint ends or one of the two GPUs is reset. */
 enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
                                                struct tutti_mapping **out);
@@ -138,7 +135,7 @@ uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, 
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id);
 /* Releases known allocations that their owners have freed, see invalidation.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
-/* As tutti_endpoint_map(), of an allocation; once it is mapped, its owner learns of it. */
+/* A peer's allocation for kernels of `gpu`, with one more reference; once it is mapped, its owner learns of it. */
 enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, int peer, int gpu,
                                              const struct tutti_export *what, struct tutti_mapping **out);
 /* 1 where the peer offers a scratch that this rank has not tried to map. Any thread, without the lock. */

@@ -208,7 +208,7 @@ void every_call_draw(struct every_call *call)
     struct every_args *a = &call->args;
     const struct every_row *row = call->row;
     /* Open MPI 4.1 returns other bytes than the window held. */
-    call->large = every_draw(&call->shared, 4) == 0 && !(EVERY_OPEN_MPI && every_named(row, "Rget_acc"));
+    call->large = every_draw(&call->shared, 4) == 0 && !(EVERY_OPEN_MPI && every_named(row, "et_acc"));
     const MPI_Count count = call->large ? LARGE_LEAST + (MPI_Count)every_draw(&call->shared, LARGE_MORE)
                                         : (MPI_Count)every_draw(&call->shared, SMALL);
     call->family = (int)every_draw(&call->shared, every_has(row, "fh") ? 2 : EVERY_FAMILIES);
