@@ -1,4 +1,4 @@
-/* Launches that are kept: copies of what they are given. */
+/* Prepared launches: they have copies of their arguments. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Epochs of mapped windows, by words in memory that the ranks share. An operation is done before the word that ends its
- * epoch is written; whoever reads the word sees what the operation has stored. */
+ * epoch is written; a rank that reads the word sees what the operation has stored. */
 #include <stdlib.h>
 
 #include "mpi/rma/mapped.h"
