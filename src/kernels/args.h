@@ -38,19 +38,21 @@ struct tutti_channel_flags {
     uint32_t finished; /* blocks of the owner's launches that have ended, counted without end */
     uint32_t left;     /* epoch of the last launch that one of the owner's blocks left early */
     uint32_t pad[62];
-    /* Flow kernels. */
-    uint64_t ticks; /* launches so far, times TUTTI_TICKS; see flow.inc */
-    uint64_t owed;  /* epoch of the last launch that ended without the knowledge that all peers had begun it */
-    uint64_t pad1[14];
-    uint64_t token[TUTTI_MAX_GPUS][16]; /* [peer][0]: epoch that the peer has begun */
+    /* Flow kernels. What each warp reads when a launch begins lies together: a warp reads it at once. */
+    uint64_t ticks;  /* launches so far, times TUTTI_TICKS; see flow.inc */
+    uint64_t owed;   /* epoch of the last launch that ended without the knowledge that all peers had begun it */
+    uint64_t begun;  /* epoch of the launch that was begun last */
+    uint32_t failed; /* not zero: a launch has left early; what comes after leaves too */
+    uint32_t pad1;
+    uint64_t token[TUTTI_MAX_GPUS]; /* epoch that each peer has begun */
+    uint64_t pad3[12];
     /* epoch << 24 | chunks that have arrived; the words that a block polls lie in a line of their own */
     uint64_t mark[TUTTI_MAX_BLOCKS][TUTTI_FLOW_PHASES][TUTTI_MAX_GPUS];
-    uint32_t ended;   /* blocks that have ended in launches that report, modulo their number */
-    uint32_t failed;  /* not zero: a launch has left early; what comes after leaves too */
-    uint64_t begun;   /* epoch of the launch that was begun last */
+    uint32_t ended; /* blocks that have ended in launches that report, modulo their number */
+    uint32_t pad4;
     uint64_t running; /* kernels in C: the launch in stream order that is under way */
     uint64_t asked;   /* when one of this GPU's threads has looked into host memory last, in ns of its clock */
-    uint32_t pad2[24];
+    uint32_t pad2[26];
 };
 
 /* Why a flow kernel has left early, or what it has done is not to be believed. */

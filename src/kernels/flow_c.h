@@ -12,13 +12,18 @@
 #define TUTTI_FLOW_STEP(name) TUTTI_FLOW_STEP_(name)
 #define TUTTI_FLOW_STEP_(name)                                                                                         \
     static inline int step_##name(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int segments,    \
-                                  const struct tutti_c_pair *pair)
-#define TUTTI_FLOW_TAKE(name, call, block, epoch, segments)  TUTTI_FLOW_TAKE_(name, call, block, epoch, segments)
-#define TUTTI_FLOW_TAKE_(name, call, block, epoch, segments) step_##name(call, block, epoch, segments, pair)
-#define TUTTI_FLOW_PUSH(packets, part, epoch)                tutti_flow_push(args, packets, pair->size, part, epoch)
+                                  const int *first, const struct tutti_c_pair *pair)
+#define TUTTI_FLOW_TAKE(name, call, block, epoch, segments, first)                                                     \
+    TUTTI_FLOW_TAKE_(name, call, block, epoch, segments, first)
+#define TUTTI_FLOW_TAKE_(name, call, block, epoch, segments, first)                                                    \
+    step_##name(call, block, epoch, segments, first, pair)
+#define TUTTI_FLOW_READ                        int
+#define TUTTI_FLOW_FIRST(packets, call, block) 0 /* reading ahead gains nothing here */
+#define TUTTI_FLOW_PUSH(packets, part, epoch, first)                                                                   \
+    ((void)(first), tutti_flow_push(args, packets, pair->size, part, epoch))
 #define TUTTI_FLOW_PUSH_EACH(packets, spans, places, epoch)                                                            \
     tutti_flow_push_each(packets, pair->size, spans, places, epoch)
-#define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
+#define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch, first)                                                  \
     tutti_flow_push_segments(args, packets, pair->size, grain, block, epoch)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, outs, epoch)                                                              \
     tutti_flow_pull_each(args, packets, pair->size, spans, outs, epoch)
@@ -51,7 +56,7 @@ TUTTI_FN uint64_t tutti_flow_count(const struct tutti_flow_args *args, unsigned 
         memset((unsigned char *)args->window[args->rank] + args->packets + (~epoch & 1) * args->packets_stride, 0,
                (size_t)args->packets_stride);
     for (unsigned i = 0; block == 0 && tutti_flow_tells(args) && i + 1 < args->ranks; i++)
-        __atomic_store_n(&tutti_flow_channel(args, tutti_flow_peer(args, i))->token[args->rank][0], epoch,
+        __atomic_store_n(&tutti_flow_channel(args, tutti_flow_peer(args, i))->token[args->rank], epoch,
                          __ATOMIC_RELEASE);
     return epoch;
 }
@@ -128,7 +133,7 @@ TUTTI_FN int tutti_flow_settle(const struct tutti_flow_args *args)
     int ok = 1;
     for (unsigned i = 0; ok && i + 1 < args->ranks; i++) {
         const unsigned peer = tutti_flow_peer(args, i);
-        ok = tutti_flow_wait_word(args, &own->token[peer][0], owed, 9, peer);
+        ok = tutti_flow_wait_word(args, &own->token[peer], owed, 9, peer);
     }
     return ok;
 }
@@ -143,20 +148,13 @@ TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned 
     return tutti_flow_settle(args) ? epoch : 0;
 }
 
-struct tutti_flow_seen {
-    int nothing;
-};
-
-TUTTI_FN struct tutti_flow_seen tutti_flow_look(const struct tutti_flow_args *args, unsigned block)
+TUTTI_FN uint64_t tutti_flow_look(const struct tutti_flow_args *args)
 {
-    const struct tutti_flow_seen seen = {0};
     (void)args;
-    (void)block;
-    return seen;
+    return 0;
 }
 
-TUTTI_FN uint64_t tutti_flow_begin_seen(const struct tutti_flow_args *args, unsigned block,
-                                        const struct tutti_flow_seen *seen)
+TUTTI_FN uint64_t tutti_flow_begin_seen(const struct tutti_flow_args *args, unsigned block, uint64_t seen)
 {
     (void)seen;
     return tutti_flow_begin(args, block);
@@ -184,7 +182,7 @@ TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, 
         __atomic_store_n(&own->owed, epoch, __ATOMIC_RELAXED);
     for (unsigned i = 0; ok && tokens && barrier && block == 0 && i + 1 < args->ranks; i++) {
         const unsigned peer = tutti_flow_peer(args, i);
-        ok = tutti_flow_wait_word(args, &own->token[peer][0], epoch, 9, peer);
+        ok = tutti_flow_wait_word(args, &own->token[peer], epoch, 9, peer);
     }
     ok &= !__atomic_load_n(&own->failed, __ATOMIC_RELAXED);
     tutti_flow_alone(args, block, 1);
@@ -258,7 +256,7 @@ TUTTI_FN int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer,
     for (unsigned i = 0; ok && i + 1 < args->ranks; i++) {
         const unsigned from = tutti_flow_peer(args, i);
         if (peer == TUTTI_PEERS || peer == from)
-            ok = tutti_flow_wait_word(args, &own->token[from][0], epoch, 9, from);
+            ok = tutti_flow_wait_word(args, &own->token[from], epoch, 9, from);
     }
     return ok;
 }
