@@ -12,18 +12,16 @@
 #define TUTTI_FLOW_STEP(name) TUTTI_FLOW_STEP_(name)
 #define TUTTI_FLOW_STEP_(name)                                                                                         \
     static inline int step_##name(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int segments,    \
-                                  const int *first, const struct tutti_c_pair *pair)
+                                  const struct tutti_flow_first *first, const struct tutti_c_pair *pair)
 #define TUTTI_FLOW_TAKE(name, call, block, epoch, segments, first)                                                     \
     TUTTI_FLOW_TAKE_(name, call, block, epoch, segments, first)
 #define TUTTI_FLOW_TAKE_(name, call, block, epoch, segments, first)                                                    \
     step_##name(call, block, epoch, segments, first, pair)
-#define TUTTI_FLOW_READ                        int
-#define TUTTI_FLOW_FIRST(packets, call, block) 0 /* reading ahead gains nothing here */
-#define TUTTI_FLOW_PUSH(packets, part, epoch, first)                                                                   \
-    ((void)(first), tutti_flow_push(args, packets, pair->size, part, epoch))
+#define TUTTI_FLOW_FIRST(packets, call, block) tutti_flow_first(call, packets, pair->size, block)
+#define TUTTI_FLOW_PUSH(packets, first, epoch) tutti_flow_push(args, packets, pair->size, (first)->part, epoch)
 #define TUTTI_FLOW_PUSH_EACH(packets, spans, places, epoch)                                                            \
     tutti_flow_push_each(packets, pair->size, spans, places, epoch)
-#define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch, first)                                                  \
+#define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
     tutti_flow_push_segments(args, packets, pair->size, grain, block, epoch)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, outs, epoch)                                                              \
     tutti_flow_pull_each(args, packets, pair->size, spans, outs, epoch)
@@ -40,6 +38,19 @@ enum {
     TUTTI_FLOW_PARTS =
         TUTTI_MAX_RANKS / TUTTI_MAX_GPUS /* of a tile, one where there are more contributions than GPUs */
 };
+
+/* What a launch packs first: reading it ahead would gain nothing here. */
+struct tutti_flow_first {
+    struct tutti_span part; /* of the block */
+};
+
+TUTTI_FN struct tutti_flow_first tutti_flow_first(const struct tutti_flow_args *args, enum tutti_packets packets,
+                                                  unsigned size, unsigned block)
+{
+    const struct tutti_flow_first first = {
+        tutti_flow_part(args->count, tutti_flow_grain(packets, size), block, args->blocks)};
+    return first;
+}
 
 TUTTI_FN struct tutti_channel_flags *tutti_flow_channel(const struct tutti_flow_args *args, unsigned rank)
 {
@@ -148,6 +159,7 @@ TUTTI_FN uint64_t tutti_flow_begin(const struct tutti_flow_args *args, unsigned 
     return tutti_flow_settle(args) ? epoch : 0;
 }
 
+/* Nothing is read ahead: a launch reads its channel when it counts. */
 TUTTI_FN uint64_t tutti_flow_look(const struct tutti_flow_args *args)
 {
     (void)args;
