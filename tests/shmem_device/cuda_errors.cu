@@ -43,7 +43,7 @@ static __device__ int one_block(struct program_heap *heap, int pe, int which)
         return 0;
     case NOT_SYMMETRIC:
         if (threadIdx.x < 32)
-            tshmem_getmem_warp(own, own, sizeof own, 0);
+            tshmem_getmem_warp(own, own, sizeof own, 1 - pe); /* of its own, a PE may read what it can load */
         return 0;
     case NO_WAY:
         if (threadIdx.x == 0)

@@ -251,7 +251,7 @@ static void types(int spared)
         }
     }
     const uint64_t by_engines = kit_counted("MPIX_Allgather_enqueue", "engines");
-    CHECK(!spared || kit_plain || by_engines > 0, "no call left the multiprocessors alone");
+    CHECK(!spared || kit_plain || kit_size == 1 || by_engines > 0, "no call left the multiprocessors alone");
     CHECK(tutti_free(device) == 0, "tutti_free");
     queue_close(&queue);
     close_layouts();
