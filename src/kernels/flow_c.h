@@ -179,6 +179,25 @@ TUTTI_FN void tutti_flow_place_each(const struct tutti_flow_args *args, struct t
         spans[i].packets += tutti_flow_shift(args, epoch);
 }
 
+/* Nor are copies. */
+struct tutti_copy_ahead {
+    int fits;
+};
+
+TUTTI_FN struct tutti_copy_ahead tutti_copy_ahead(const unsigned char *from, uint64_t bytes, unsigned block,
+                                                  unsigned blocks)
+{
+    const struct tutti_copy_ahead ahead = {bytes == 0};
+    (void)from, (void)block, (void)blocks;
+    return ahead;
+}
+
+TUTTI_FN int tutti_copy_behind(unsigned char *to, unsigned block, const struct tutti_copy_ahead *ahead)
+{
+    (void)to, (void)block;
+    return ahead->fits;
+}
+
 TUTTI_FN uint64_t tutti_flow_next(const struct tutti_flow_args *args, unsigned block, uint64_t epoch)
 {
     (void)epoch; /* counted in the channel */
