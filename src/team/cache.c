@@ -12,7 +12,7 @@
 #include "progress/engine.h"
 #include "progress/fiber.h"
 
-enum { CHAINS_LEAST = 64, EXPORT_CHAINS = 512 };
+enum { CHAINS_LEAST = 64, EXPORT_CHAINS = 512, GONE = 256 };
 
 /* The name of an allocation of this rank. Names are never evicted: a peer may have mapped the allocation, and needs
  * a notice when it is freed. */
@@ -30,6 +30,12 @@ struct tutti_cache {
     size_t chains;         /* a power of two */
     struct tutti_mapping **chain;
     struct tutti_mapping ends; /* ends.newer: least recently used; ends.older: most recently */
+    /* Allocations that peers have freed, the last ones: what is named before its owner frees it may be mapped late. */
+    struct cache_gone {
+        uint64_t id;
+        int peer;
+    } gone[GONE];
+    unsigned gones;
     struct export_entry *exported[EXPORT_CHAINS];
     unsigned next; /* chain whose allocations are looked at next, whether they are still there */
     _Atomic uint64_t named;
@@ -113,10 +119,8 @@ static void cache_unmap(const struct tutti_device *device, struct tutti_mapping 
     while (dropped) {
         struct tutti_mapping *m = dropped;
         dropped = m->next;
-        const int is_mapped = device && m->life == tutti_gpu_life(m->gpu);
-        const int status = is_mapped ? device->share.release(m->gpu, &m->what, m->base) : TUTTI_OK;
-        if (status != TUTTI_OK)
-            tutti_debug("a mapped buffer could not be released: %s", tutti_status_text(status));
+        if (device && m->life == tutti_gpu_life(m->gpu) && device->share.release(m->gpu, &m->what, m->base) != TUTTI_OK)
+            tutti_debug("a mapped buffer could not be released");
         free(m);
     }
 }
@@ -124,12 +128,11 @@ static void cache_unmap(const struct tutti_device *device, struct tutti_mapping 
 /* Makes room for `more` mappings as far as unreferenced ones can go. */
 static void make_room(struct tutti_cache *cache, size_t more, struct tutti_mapping **dropped)
 {
-    struct tutti_mapping *m = cache->ends.newer;
-    while (m != &cache->ends && cache->count + more > cache->entries) {
-        struct tutti_mapping *next = m->newer;
+    for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends && cache->count + more > cache->entries;
+         m = next) {
+        next = m->newer;
         if (m->refs == 0)
             cache_drop(cache, m, dropped);
-        m = next;
     }
 }
 
@@ -137,13 +140,11 @@ static void make_room(struct tutti_cache *cache, size_t more, struct tutti_mappi
 static void drop_stale(struct tutti_cache *cache, int peer, const struct tutti_export *what,
                        struct tutti_mapping **dropped)
 {
-    struct tutti_mapping *m = cache->ends.newer;
-    while (m != &cache->ends) {
-        struct tutti_mapping *next = m->newer;
+    for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends; m = next) {
+        next = m->newer;
         if (m->peer == peer && m->refs == 0 && m->what.id != what->id && m->what.base < what->base + what->bytes &&
             what->base < m->what.base + m->what.bytes)
             cache_drop(cache, m, dropped);
-        m = next;
     }
 }
 
@@ -177,6 +178,14 @@ struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int 
     return m;
 }
 
+static int cache_is_gone(const struct tutti_cache *cache, int peer, uint64_t id)
+{
+    int i = 0;
+    while (i < GONE && (cache->gone[i].id != id || cache->gone[i].peer != peer))
+        i++;
+    return i < GONE;
+}
+
 /* The mapping, or the entry of one that the caller makes, with one more reference. The lock is held. A status. */
 static int cache_enter(struct tutti_cache *cache, const struct tutti_mapping *key, struct tutti_mapping **out,
                        struct tutti_mapping **dropped)
@@ -186,6 +195,8 @@ static int cache_enter(struct tutti_cache *cache, const struct tutti_mapping *ke
         refer(cache, m);
         return TUTTI_OK;
     }
+    if (cache_is_gone(cache, key->peer, key->what.id))
+        return TUTTI_ERR_UNAVAILABLE;
     drop_stale(cache, key->peer, &key->what, dropped);
     if (!key->channel)
         make_room(cache, 1, dropped);
@@ -289,6 +300,8 @@ void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *de
 {
     struct tutti_mapping *dropped = NULL;
     tutti_fiber_lock(&cache->lock);
+    if (id)
+        cache->gone[cache->gones++ % GONE] = (struct cache_gone){id, peer};
     for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends; m = next) {
         next = m->newer;
         if (m->peer != peer || (id ? m->what.id != id : m->channel))

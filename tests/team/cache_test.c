@@ -246,6 +246,8 @@ static void while_it_is_mapped(void **state)
             }
         }
         assert_int_equal(is_mapped(cache, 0, SLOW), how == 0);
+        if (how == 1) /* named before it was freed */
+            assert_null(map(cache, 0, SLOW));
         finish(cache);
         sem_destroy(&begun);
         sem_destroy(&go_on);

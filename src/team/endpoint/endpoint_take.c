@@ -141,6 +141,10 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
     tutti_fiber_lock(&endpoint->lock);
     *held = tutti_cache_find(endpoint->node->cache, peer, gpu, &share.what);
     enum tutti_reaching there = *held ? TUTTI_REACHED : TUTTI_REACH_NOT;
+    if (!*held && tutti_endpoint_unmapped(endpoint, peer, index)) { /* first: it serves all allocations */
+        struct tutti_mapping *scratch;
+        tutti_endpoint_map_scratch(endpoint, peer, index, gpu, &scratch);
+    }
     if (!*held && tutti_endpoint_worth(endpoint, peer, index, share.what.id))
         there = tutti_endpoint_map_named(endpoint, peer, gpu, &share.what, held);
     /* The scratch serves until the allocation is mapped. */
