@@ -5,9 +5,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
-#include "progress/beside.h"
 #include "progress/engine.h"
-#include "team/deferred_free.h"
 #include "team/invalidation.h"
 
 enum { WATCH_NS = 5000000 };
@@ -43,18 +41,6 @@ void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *ste
 {
     tutti_progress_add(step);
     endpoint->step = step;
-}
-
-void tutti_endpoint_begin(struct tutti_endpoint *endpoint, void (*run)(void *with), void *with)
-{
-    atomic_fetch_add(&endpoint->beside, 1);
-    if (!tutti_endpoint_is_slow(endpoint) || tutti_beside_start(run, with) != TUTTI_OK)
-        run(with);
-}
-
-void tutti_endpoint_ended(struct tutti_endpoint *endpoint)
-{
-    atomic_fetch_sub(&endpoint->beside, 1);
 }
 
 static int is_alone(void *with)
@@ -264,7 +250,36 @@ int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[])
 
 int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint)
 {
-    return endpoint->connected && !endpoint->connecting && tutti_deferred_free_held(endpoint->node);
+    return tutti_endpoint_quiet(endpoint);
+}
+
+/* Index of the GPU where its scratch is not there yet; negative otherwise. */
+static int offer_of(struct tutti_endpoint *endpoint, int gpu, int *there)
+{
+    const int index = tutti_endpoint_use(endpoint, gpu);
+    *there = index >= 0 &&
+             atomic_load_explicit(&tutti_endpoint_mine(endpoint)->gpu[index].offered, memory_order_relaxed) == 2;
+    return *there ? -1 : index;
+}
+
+void tutti_endpoint_offer_soon(struct tutti_endpoint *endpoint, int gpu)
+{
+    int there;
+    const int index = offer_of(endpoint, gpu, &there);
+    if (index >= 0)
+        tutti_endpoint_make_scratch(endpoint, index);
+}
+
+int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu)
+{
+    int there;
+    const int index = offer_of(endpoint, gpu, &there);
+    if (index < 0)
+        return there;
+    tutti_fiber_lock(&endpoint->lock);
+    there = tutti_endpoint_own_scratch(endpoint, index) != NULL;
+    pthread_mutex_unlock(&endpoint->lock);
+    return there;
 }
 
 int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int gpu)

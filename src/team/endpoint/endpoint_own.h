@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "progress/beside.h"
+#include "team/deferred_free.h"
 #include "team/endpoint.h"
 #include "team/node.h"
 
@@ -135,6 +137,32 @@ static inline struct tutti_endpoints *tutti_endpoint_theirs(const struct tutti_e
     return &endpoint->node->peer[peer].page->control->endpoints;
 }
 
+/* See tutti_endpoint_is_quiet(). */
+static inline int tutti_endpoint_quiet(const struct tutti_endpoint *endpoint)
+{
+    return endpoint->connected && !endpoint->connecting && tutti_deferred_free_held(endpoint->node);
+}
+
+/* 1 where mapping and allocating may take the device longer than a message. */
+static inline int tutti_endpoint_is_slow(const struct tutti_endpoint *endpoint)
+{
+    return endpoint->device->share.is_slow && endpoint->device->share.is_slow();
+}
+
+/* The last call of what tutti_endpoint_begin() has begun. */
+static inline void tutti_endpoint_ended(struct tutti_endpoint *endpoint)
+{
+    atomic_fetch_sub(&endpoint->beside, 1);
+}
+
+/* Calls run(with) on a thread beside; here where none can be made, and where it is not slow. */
+static inline void tutti_endpoint_begin(struct tutti_endpoint *endpoint, void (*run)(void *with), void *with)
+{
+    atomic_fetch_add(&endpoint->beside, 1);
+    if (!tutti_endpoint_is_slow(endpoint) || tutti_beside_start(run, with) != TUTTI_OK)
+        run(with);
+}
+
 /* endpoint_places.c, the lock is held. Takes so many bytes of the scratch of the rendezvous' GPU in place of those that
  * it has: piece->at, piece->bytes; 0, and it keeps no place, where no gap is long enough. Searches go on where the last
  * one ended, so that messages that end in the order in which they began cost a step or two. give: does nothing for a
@@ -147,17 +175,11 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
 void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Sends what peers have asked for. */
 void tutti_endpoint_serve(struct tutti_endpoint *endpoint);
-static inline int tutti_endpoint_is_slow(const struct tutti_endpoint *endpoint)
-{
-    return endpoint->device->share.is_slow && endpoint->device->share.is_slow();
-}
 /* This rank's scratch on its GPU `index`, allocated and offered to the peers at its first use. NULL if it cannot be
  * allocated now. */
 char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index);
-/* Calls run(with) on a thread beside; here where none can be made, and where mapping and allocating is not slow on this
- * device. tutti_endpoint_ended() is its last call. */
-void tutti_endpoint_begin(struct tutti_endpoint *endpoint, void (*run)(void *with), void *with);
-void tutti_endpoint_ended(struct tutti_endpoint *endpoint);
+/* The same, begun on a thread beside where that is slow. Without the lock. */
+void tutti_endpoint_make_scratch(struct tutti_endpoint *endpoint, int index);
 /* The scratch of a peer's GPU for kernels of `gpu`, kept until the endpoint ends or one of the two GPUs is reset. */
 enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
                                                struct tutti_mapping **out);

@@ -42,7 +42,7 @@ static char *keep_scratch(struct tutti_endpoint *endpoint, int index, void *scra
  * messages until the next try. The lock is held. */
 static int lacks_scratch(const struct tutti_endpoint *endpoint, struct tutti_endpoint_gpu *own)
 {
-    return !own->scratch && !own->making && tutti_endpoint_is_there(own) && !tutti_endpoint_is_quiet(endpoint) &&
+    return !own->scratch && !own->making && tutti_endpoint_is_there(own) && !tutti_endpoint_quiet(endpoint) &&
            own->asked++ >= own->patience;
 }
 
@@ -75,12 +75,8 @@ static void make_scratch(void *with)
     tutti_endpoint_ended(endpoint);
 }
 
-void tutti_endpoint_offer_soon(struct tutti_endpoint *endpoint, int gpu)
+void tutti_endpoint_make_scratch(struct tutti_endpoint *endpoint, int index)
 {
-    const int index = tutti_endpoint_use(endpoint, gpu);
-    if (index < 0 ||
-        atomic_load_explicit(&tutti_endpoint_mine(endpoint)->gpu[index].offered, memory_order_relaxed) == 2)
-        return;
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
     tutti_fiber_lock(&endpoint->lock);
     const int make = lacks_scratch(endpoint, own);
@@ -91,17 +87,4 @@ void tutti_endpoint_offer_soon(struct tutti_endpoint *endpoint, int gpu)
     pthread_mutex_unlock(&endpoint->lock);
     if (make)
         tutti_endpoint_begin(endpoint, make_scratch, own);
-}
-
-int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu)
-{
-    const int index = tutti_endpoint_use(endpoint, gpu);
-    if (index < 0)
-        return 0;
-    if (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->gpu[index].offered, memory_order_relaxed) == 2)
-        return 1;
-    tutti_fiber_lock(&endpoint->lock);
-    const int there = tutti_endpoint_own_scratch(endpoint, index) != NULL;
-    pthread_mutex_unlock(&endpoint->lock);
-    return there;
 }
