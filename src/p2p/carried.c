@@ -1,6 +1,6 @@
-/* Protocol `carried`: the receiver can map no memory of the sender, or the receiver is absent and there is no
- * scratch. The transport carries the packed message through pinned memory, part after part, with the rendezvous's
- * number as tag. No rule names it: it is the fallback of `packed`. */
+/* Protocol `carried`: the receiver can map no memory of the sender, or is still mapping it; or the receiver is absent
+ * and there is no scratch. The transport carries the packed message through pinned memory, part after part, with the
+ * rendezvous's number as tag. No rule names it: it is the fallback of `packed`. */
 #include <stdlib.h>
 
 #include "bounce/bounce.h"
@@ -82,7 +82,7 @@ void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
     const int begins = tutti_rndv_is(rndv, TUTTI_RNDV_GET);
     if (begins && !tutti_rndv_win(rndv, TUTTI_RNDV_MOVING))
         return;
-    if (begins)
+    if (begins && tutti_send_asked(send) != TUTTI_MUST_HURRY)
         tutti_endpoint_distrust(worker->endpoint, rndv);
     int status = TUTTI_OK;
     tutti_carried_sweep(worker, send);
@@ -90,7 +90,7 @@ void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
            (send->part_count < PARTS || tutti_now_ns() - send->carried_at > MORE_NS))
         status = send_part(worker, send);
     if (begins) /* the receiver may still fetch the rest */
-        tutti_rndv_set(rndv, send->carried > 0 ? TUTTI_RNDV_AM : TUTTI_RNDV_GET);
+        tutti_rndv_move(rndv, TUTTI_RNDV_MOVING, send->carried > 0 ? TUTTI_RNDV_AM : TUTTI_RNDV_GET);
     tutti_send_note(send, status, send->carried > 0);
 }
 

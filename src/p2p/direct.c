@@ -1,6 +1,7 @@
 /* Protocol `direct`: a rendezvous get. The message stays in the sender's buffer, and the receiver's kernel fetches
  * it from there, in the sender's layout. If the receiver has mapped the allocation, it fetches at once. Otherwise
- * the message is offered: the receiver maps the allocation if it can, or asks for the message to be packed. */
+ * the message is offered: the receiver has the allocation mapped on a thread beside, if it can, and asks for the
+ * message to be carried meanwhile; or it asks for the message to be packed. */
 #include "core/clock.h"
 #include "dtype/wire.h"
 #include "p2p/own.h"
@@ -58,10 +59,12 @@ static enum tutti_protocol_cost direct_cost(struct tutti_p2p_worker *worker, str
 static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_pack_job *job)
 {
     (void)job;
-    if (send->shown == TUTTI_SHOWN_NOT || send->agreed ||
-        (send->shown == TUTTI_SHOWN && tutti_endpoint_several(worker->endpoint, send->rndv)))
+    if (send->agreed)
         tutti_endpoint_offer(worker->endpoint, send->gpu);
-    tutti_rndv_set(send->rndv, TUTTI_RNDV_GET);
+    else if (send->shown == TUTTI_SHOWN_NOT ||
+             (send->shown == TUTTI_SHOWN && tutti_endpoint_several(worker->endpoint, send->rndv)))
+        tutti_endpoint_offer_soon(worker->endpoint, send->gpu);
+    tutti_rndv_move(send->rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_GET);
     return 1;
 }
 
@@ -97,8 +100,11 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     }
     if (there == TUTTI_REACH_NOT) {
         recv->demanded = 1;
-        tutti_endpoint_demand(f->worker->endpoint, peer, f->rndv, f->gpus, f->n);
+        if (!tutti_endpoint_demand(f->worker->endpoint, peer, f->rndv, f->gpus, f->n))
+            there = TUTTI_REACH_LATER;
     }
+    if (there == TUTTI_REACH_LATER)
+        tutti_endpoint_meanwhile(f->worker->endpoint, peer, f->rndv, recv->bytes);
     if (there != TUTTI_REACHED || !tutti_rndv_win(f->rndv, TUTTI_RNDV_GETTING)) {
         tutti_fetch_let_go(f);
         return 0;

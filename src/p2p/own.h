@@ -29,7 +29,7 @@ static inline enum tutti_must tutti_send_asked(const struct tutti_p2p_send *send
  * lack of memory is tried again. */
 static inline void tutti_send_note(struct tutti_p2p_send *send, int status, int begun)
 {
-    if (status != TUTTI_OK && status != TUTTI_ERR_MEMORY && (begun || tutti_send_asked(send) != TUTTI_MUST_NOT))
+    if (status != TUTTI_OK && status != TUTTI_ERR_MEMORY && (begun || tutti_send_asked(send) > TUTTI_MUST_HURRY))
         send->failed = status;
 }
 

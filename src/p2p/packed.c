@@ -58,7 +58,7 @@ static int packed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     unsigned n;
     if (job) {
         tutti_packed_add(send, packed_next(worker, send, job));
-        tutti_rndv_set(send->rndv, TUTTI_RNDV_BOUNCE);
+        tutti_rndv_move(send->rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_BOUNCE);
         return 1;
     }
     do {
@@ -67,7 +67,7 @@ static int packed_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
             return 0;
         tutti_packed_add(send, n);
     } while (send->now && n);
-    tutti_rndv_set(send->rndv, TUTTI_RNDV_BOUNCE);
+    tutti_rndv_move(send->rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_BOUNCE);
     return 1;
 }
 
@@ -78,11 +78,11 @@ void tutti_packed_urge(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
 {
     const enum tutti_must must = tutti_send_asked(send);
     if (!send->scratch && must != TUTTI_MUST_CARRY)
-        send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, must == TUTTI_MUST_NOT);
+        send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, must != TUTTI_MUST_PACK);
     if (!send->scratch) {
         const uint64_t usual = send->shown == TUTTI_SHOWN_KNOWN ? SCRATCH_NS : SCRATCH_MAPPING_NS;
         if (must == TUTTI_MUST_NOT && waited > usual + send->patience) /* the next one need not wait */
-            tutti_endpoint_offer(worker->endpoint, send->gpu);
+            tutti_endpoint_offer_soon(worker->endpoint, send->gpu);
         const uint64_t grace = must == TUTTI_MUST_NOT ? GRACE_CARRIED_NS : must == TUTTI_MUST_PACK ? GRACE_ROOM_NS : 0;
         tutti_endpoint_urge(worker->endpoint, send->rndv);
         if (grace == 0 || waited > grace + send->patience + send->bytes / GRACE_BYTES)

@@ -62,8 +62,7 @@ static void send_run(struct tutti_p2p_batch *all)
             tutti_send_note(send, status, send->packed > 0);
             if (status == TUTTI_OK)
                 tutti_packed_add(send, all->pieces[of[k]]);
-            if (tutti_rndv_is(send->rndv, TUTTI_RNDV_MOVING))
-                tutti_rndv_set(send->rndv, status == TUTTI_OK ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
+            tutti_rndv_move(send->rndv, TUTTI_RNDV_MOVING, status == TUTTI_OK ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
         }
         done += n;
     }

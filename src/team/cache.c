@@ -9,9 +9,10 @@
 #include "core/counters.h"
 #include "core/log.h"
 #include "core/status.h"
+#include "progress/engine.h"
 #include "progress/fiber.h"
 
-enum { CHAINS_LEAST = 64, EXPORT_CHAINS = 512 };
+enum { CHAINS_LEAST = 64, EXPORT_CHAINS = 512, GONE = 256 };
 
 /* The name of an allocation of this rank. Names are never evicted: a peer may have mapped the allocation, and needs
  * a notice when it is freed. */
@@ -24,11 +25,17 @@ struct export_entry {
 };
 
 struct tutti_cache {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock;  /* no mapping is made or released under it: that takes the driver milliseconds */
     size_t entries, count; /* most, and now without channels in use */
     size_t chains;         /* a power of two */
     struct tutti_mapping **chain;
     struct tutti_mapping ends; /* ends.newer: least recently used; ends.older: most recently */
+    /* Allocations that peers have freed, the last ones: what is named before its owner frees it may be mapped late. */
+    struct cache_gone {
+        uint64_t id;
+        int peer;
+    } gone[GONE];
+    unsigned gones;
     struct export_entry *exported[EXPORT_CHAINS];
     unsigned next; /* chain whose allocations are looked at next, whether they are still there */
     _Atomic uint64_t named;
@@ -87,8 +94,8 @@ static void link_newest(struct tutti_cache *cache, struct tutti_mapping *m)
     cache->ends.older = m;
 }
 
-/* Unmaps and forgets; the lock is held, the mapping unreferenced and counted. */
-static void cache_drop(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m)
+/* Out of the chain and the list; the lock is held, the mapping counted. */
+static void cache_unlink(struct tutti_cache *cache, struct tutti_mapping *m)
 {
     struct tutti_mapping **at = chain_of(cache, m->peer, m->gpu, &m->what);
     while (*at != m)
@@ -96,36 +103,48 @@ static void cache_drop(struct tutti_cache *cache, const struct tutti_device *dev
     *at = m->next;
     unlink_use(m);
     cache->count--;
-    const int is_mapped = device && m->life == tutti_gpu_life(m->gpu);
-    int status = is_mapped ? device->share.release(m->gpu, &m->what, m->base) : TUTTI_OK;
-    if (status != TUTTI_OK)
-        tutti_debug("a mapped buffer could not be released: %s", tutti_status_text(status));
-    free(m);
+}
+
+/* Takes an unreferenced mapping out, for cache_unmap(); the lock is held. */
+static void cache_drop(struct tutti_cache *cache, struct tutti_mapping *m, struct tutti_mapping **dropped)
+{
+    cache_unlink(cache, m);
+    m->next = *dropped;
+    *dropped = m;
+}
+
+/* Without the lock. */
+static void cache_unmap(const struct tutti_device *device, struct tutti_mapping *dropped)
+{
+    while (dropped) {
+        struct tutti_mapping *m = dropped;
+        dropped = m->next;
+        if (device && m->life == tutti_gpu_life(m->gpu) && device->share.release(m->gpu, &m->what, m->base) != TUTTI_OK)
+            tutti_debug("a mapped buffer could not be released");
+        free(m);
+    }
 }
 
 /* Makes room for `more` mappings as far as unreferenced ones can go. */
-static void make_room(struct tutti_cache *cache, const struct tutti_device *device, size_t more)
+static void make_room(struct tutti_cache *cache, size_t more, struct tutti_mapping **dropped)
 {
-    struct tutti_mapping *m = cache->ends.newer;
-    while (m != &cache->ends && cache->count + more > cache->entries) {
-        struct tutti_mapping *next = m->newer;
+    for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends && cache->count + more > cache->entries;
+         m = next) {
+        next = m->newer;
         if (m->refs == 0)
-            cache_drop(cache, device, m);
-        m = next;
+            cache_drop(cache, m, dropped);
     }
 }
 
 /* What the peer had where it has `what` now is gone. */
-static void drop_stale(struct tutti_cache *cache, const struct tutti_device *device, int peer,
-                       const struct tutti_export *what)
+static void drop_stale(struct tutti_cache *cache, int peer, const struct tutti_export *what,
+                       struct tutti_mapping **dropped)
 {
-    struct tutti_mapping *m = cache->ends.newer;
-    while (m != &cache->ends) {
-        struct tutti_mapping *next = m->newer;
+    for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends; m = next) {
+        next = m->newer;
         if (m->peer == peer && m->refs == 0 && m->what.id != what->id && m->what.base < what->base + what->bytes &&
             what->base < m->what.base + m->what.bytes)
-            cache_drop(cache, device, m);
-        m = next;
+            cache_drop(cache, m, dropped);
     }
 }
 
@@ -138,75 +157,135 @@ static void refer(struct tutti_cache *cache, struct tutti_mapping *m)
     link_newest(cache, m);
 }
 
-static struct tutti_mapping *cache_find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
+/* May be one that is still being made. */
+static struct tutti_mapping *cache_seek(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
 {
     struct tutti_mapping *m = *chain_of(cache, peer, gpu, what);
     while (m && !cache_same(m, peer, gpu, what))
         m = m->next;
-    if (m)
-        refer(cache, m);
     return m;
 }
 
 struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
 {
     tutti_fiber_lock(&cache->lock);
-    struct tutti_mapping *m = cache_find(cache, peer, gpu, what);
+    struct tutti_mapping *m = cache_seek(cache, peer, gpu, what);
+    if (m && m->making)
+        m = NULL;
+    if (m)
+        refer(cache, m);
     pthread_mutex_unlock(&cache->lock);
     return m;
 }
 
-/* Maps and links a mapping whose key is filled; the lock is held. */
-static int import(struct tutti_cache *cache, const struct tutti_device *device, int fd, struct tutti_mapping *m)
+static int cache_is_gone(const struct tutti_cache *cache, int peer, uint64_t id)
 {
-    drop_stale(cache, device, m->peer, &m->what);
-    if (!m->channel)
-        make_room(cache, device, 1);
-    if (!m->channel && cache->count >= cache->entries)
+    int i = 0;
+    while (i < GONE && (cache->gone[i].id != id || cache->gone[i].peer != peer))
+        i++;
+    return i < GONE;
+}
+
+/* The mapping, or the entry of one that the caller makes, with one more reference. The lock is held. A status. */
+static int cache_enter(struct tutti_cache *cache, const struct tutti_mapping *key, struct tutti_mapping **out,
+                       struct tutti_mapping **dropped)
+{
+    struct tutti_mapping *m = *out = cache_seek(cache, key->peer, key->gpu, &key->what);
+    if (m) {
+        refer(cache, m);
+        return TUTTI_OK;
+    }
+    if (cache_is_gone(cache, key->peer, key->what.id))
         return TUTTI_ERR_UNAVAILABLE;
-    int status = device->share.import(m->gpu, &m->what, fd, &m->base);
-    if (status != TUTTI_OK)
-        return status;
+    drop_stale(cache, key->peer, &key->what, dropped);
+    if (!key->channel)
+        make_room(cache, 1, dropped);
+    if (!key->channel && cache->count >= cache->entries)
+        return TUTTI_ERR_UNAVAILABLE;
+    if (!(m = malloc(sizeof *m)))
+        return TUTTI_ERR_MEMORY;
+    *m = *key;
     struct tutti_mapping **chain = chain_of(cache, m->peer, m->gpu, &m->what);
     m->next = *chain;
     *chain = m;
     link_newest(cache, m);
     cache->count += !m->channel;
-    tutti_count("memory of other ranks", TUTTI_OUTCOME_MAPPED, m->channel ? "scratch and windows" : "of the program");
+    *out = m;
     return TUTTI_OK;
+}
+
+/* The entry has been mapped, or could not be; the lock is held. */
+static void cache_settle(struct tutti_cache *cache, struct tutti_mapping *m, int status)
+{
+    m->making = 0;
+    if (status == TUTTI_OK)
+        return;
+    cache->count += m->channel;
+    cache_unlink(cache, m);
+    free(m);
+}
+
+/* What another thread is mapping. */
+struct cache_making {
+    struct tutti_cache *cache;
+    const struct tutti_mapping *key;
+};
+
+/* No other thread makes it. Returns with the lock held. */
+static int is_unmade(void *with)
+{
+    const struct cache_making *making = with;
+    tutti_fiber_lock(&making->cache->lock);
+    const struct tutti_mapping *m = cache_seek(making->cache, making->key->peer, making->key->gpu, &making->key->what);
+    if (!m || !m->making)
+        return 1;
+    pthread_mutex_unlock(&making->cache->lock);
+    return 0;
 }
 
 int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
                     const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out)
 {
-    tutti_fiber_lock(&cache->lock);
-    struct tutti_mapping *m = cache_find(cache, peer, gpu, what); /* another thread may have been faster */
-    int status = TUTTI_OK;
-    if (!m) {
-        m = calloc(1, sizeof *m);
-        if (m)
-            *m = (struct tutti_mapping){
-                .what = *what, .peer = peer, .gpu = gpu, .life = tutti_gpu_life(gpu), .refs = 1, .channel = channel};
-        status = m ? import(cache, device, fd, m) : TUTTI_ERR_MEMORY;
-    }
+    const struct tutti_mapping key = {.what = *what,
+                                      .peer = peer,
+                                      .gpu = gpu,
+                                      .life = tutti_gpu_life(gpu),
+                                      .refs = 1,
+                                      .channel = channel,
+                                      .making = 1};
+    struct tutti_mapping *m, *dropped = NULL;
+    struct cache_making making = {cache, &key};
+    tutti_progress_wait(&(const struct tutti_wait){.done = is_unmade, .with = &making, .quiet = 1});
+    int status = cache_enter(cache, &key, &m, &dropped);
+    const int make = status == TUTTI_OK && m->making;
     pthread_mutex_unlock(&cache->lock);
+    cache_unmap(device, dropped);
+    if (make) {
+        status = device->share.import(gpu, what, fd, &m->base);
+        tutti_fiber_lock(&cache->lock);
+        cache_settle(cache, m, status);
+        pthread_mutex_unlock(&cache->lock);
+        if (status == TUTTI_OK)
+            tutti_count("memory of other ranks", TUTTI_OUTCOME_MAPPED,
+                        channel ? "scratch and windows" : "of the program");
+    }
     if (status == TUTTI_OK)
         *out = m;
-    else
-        free(m);
     return status;
 }
 
 void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m)
 {
+    struct tutti_mapping *dropped = NULL;
     tutti_fiber_lock(&cache->lock);
     if (--m->refs == 0 && m->channel)
         cache->count++;
     if (m->refs == 0 && m->doomed)
-        cache_drop(cache, device, m);
+        cache_drop(cache, m, &dropped);
     else if (m->refs == 0 && m->channel)
-        make_room(cache, device, 0);
+        make_room(cache, 0, &dropped);
     pthread_mutex_unlock(&cache->lock);
+    cache_unmap(device, dropped);
 }
 
 void tutti_cache_doom(struct tutti_cache *cache, struct tutti_mapping *const mappings[], int n, int peer)
@@ -219,17 +298,21 @@ void tutti_cache_doom(struct tutti_cache *cache, struct tutti_mapping *const map
 
 void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *device, int peer, uint64_t id)
 {
+    struct tutti_mapping *dropped = NULL;
     tutti_fiber_lock(&cache->lock);
+    if (id)
+        cache->gone[cache->gones++ % GONE] = (struct cache_gone){id, peer};
     for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends; m = next) {
         next = m->newer;
         if (m->peer != peer || (id ? m->what.id != id : m->channel))
             continue;
         if (m->refs == 0)
-            cache_drop(cache, device, m);
+            cache_drop(cache, m, &dropped);
         else
             m->doomed = !m->channel;
     }
     pthread_mutex_unlock(&cache->lock);
+    cache_unmap(device, dropped);
 }
 
 size_t tutti_cache_count(struct tutti_cache *cache)
@@ -334,13 +417,15 @@ uint64_t tutti_cache_named(struct tutti_cache *cache)
 
 void tutti_cache_empty(struct tutti_cache *cache, const struct tutti_device *device)
 {
+    struct tutti_mapping *dropped = NULL;
     tutti_fiber_lock(&cache->lock);
     while (cache->ends.newer != &cache->ends) {
         struct tutti_mapping *m = cache->ends.newer;
         cache->count += m->channel && m->refs > 0;
-        cache_drop(cache, device, m);
+        cache_drop(cache, m, &dropped);
     }
     pthread_mutex_unlock(&cache->lock);
+    cache_unmap(device, dropped);
 }
 
 void tutti_cache_free(struct tutti_cache *cache)

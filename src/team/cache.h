@@ -20,6 +20,7 @@ struct tutti_mapping {
     unsigned life; /* of that GPU */
     unsigned refs;
     int channel; /* of an open team: not counted among the entries while in use */
+    int making;  /* 1: a thread is mapping it, and holds the reference; no other thread finds it before */
     void *base;
     _Atomic int doomed; /* its owner has freed it: unmapped after its last use */
 };
@@ -32,8 +33,9 @@ void tutti_cache_free(struct tutti_cache *cache);
 
 /* A mapping that is there, with one more reference; NULL otherwise. */
 struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what);
-/* Maps and keeps; the least recently used unreferenced mappings make room. TUTTI_ERR_UNAVAILABLE where all are in use.
- * fd stays the caller's. */
+/* Maps and keeps; the least recently used unreferenced mappings make room. TUTTI_ERR_UNAVAILABLE where all are in use,
+ * and for what was forgotten by its id.
+ * fd stays the caller's. The driver may take milliseconds; the cache can be used meanwhile. */
 int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
                     const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out);
 void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *mapping);

@@ -47,8 +47,10 @@ int tutti_endpoint_listens(const struct tutti_endpoint *endpoint);
 int tutti_endpoint_blind(struct tutti_endpoint *endpoint);
 int tutti_endpoint_takes_short(const struct tutti_endpoint *endpoint, int peer);
 int tutti_endpoint_shorts(const struct tutti_endpoint *endpoint);
-/* Takes and offers this rank's scratch on the GPU, so that peers may map it before it is needed. 1: it is there. */
+/* Takes and offers this rank's scratch on the GPU, so that peers may map it before it is needed. 1: it is there.
+ * soon: the same on a thread beside, since allocating takes milliseconds. */
 int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu);
+void tutti_endpoint_offer_soon(struct tutti_endpoint *endpoint, int gpu);
 /* What the peer has made of this rank's scratch on the GPU, enum tutti_maps. */
 int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int gpu);
 /* All of `peers` make a communicator with a stream on `gpu`: takes the scratch; then 1 once each has mapped the others'
@@ -133,8 +135,11 @@ void tutti_endpoint_received(struct tutti_endpoint *endpoint, int peer, int numb
 enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv,
                                          int gpu, uint64_t bytes, char **data, struct tutti_mapping **held);
 /* No GPU of this rank reaches an offered rendezvous: maps the peer's scratch for one of `gpus`, and asks the peer to
- * pack the message, or to have it carried. To be called again until the peer has. */
-void tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, const int *gpus, int n);
+ * pack the message, or to have it carried. To be called again until the peer has. 0: the scratch is being mapped. */
+int tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, const int *gpus, int n);
+/* Memory of the peer is being mapped for an offered rendezvous of `bytes` bytes: asks the peer to have the message
+ * carried meanwhile, where that takes less time. To be called again. */
+void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes);
 /* Pieces of a rendezvous in state BOUNCE, `bytes` bytes in all, that are packed and follow each other in the scratch,
  * from piece `taken` on, for kernels of `gpu`. TUTTI_REACH_NOT, said, where the rendezvous names what is not there. */
 struct tutti_endpoint_run {
@@ -164,12 +169,8 @@ static inline int tutti_rndv_is(const struct tutti_rndv *rndv, enum tutti_rndv_s
 {
     return atomic_load_explicit(&rndv->state, memory_order_acquire) == (uint32_t)state;
 }
-/* By the side that alone moves it on from the present state. */
-static inline void tutti_rndv_set(struct tutti_rndv *rndv, enum tutti_rndv_state state)
-{
-    atomic_store_explicit(&rndv->state, (uint32_t)state, memory_order_release);
-}
-/* 1 where the rendezvous was in state `from`. */
+/* 1 where the rendezvous was in state `from`. The only way in which a state changes, also where one side alone may
+ * change it: a wrong step then does nothing, and cannot undo one of the other side. */
 static inline int tutti_rndv_move(struct tutti_rndv *rndv, enum tutti_rndv_state from, enum tutti_rndv_state to)
 {
     uint32_t before = (uint32_t)from;

@@ -220,11 +220,22 @@ void tutti_resources_drop(struct tutti_node *node, struct tutti_resources *resou
     pthread_mutex_unlock(&node->lock);
 }
 
-/* Further addresses of this rank's control page. */
+/* Further addresses of this rank's control page. The sanitizer takes words at two addresses for two words: for it the
+ * first GPU has those of the page itself. */
 static void *words_page(struct tutti_node *node)
 {
+#ifdef __SANITIZE_THREAD__
+    if (!node->views)
+        return tutti_node_control(node);
+#endif
     void *page = mremap(tutti_node_control(node), 0, sizeof(struct tutti_control), MREMAP_MAYMOVE);
     return page == MAP_FAILED ? NULL : page;
+}
+
+static void words_unpage(struct tutti_node *node, void *page)
+{
+    if (page != tutti_node_control(node))
+        munmap(page, sizeof(struct tutti_control));
 }
 
 static struct tutti_words_view *words_view_open(struct tutti_node *node, int gpu, unsigned life)
@@ -238,7 +249,7 @@ static struct tutti_words_view *words_view_open(struct tutti_node *node, int gpu
         return view;
     }
     if (page)
-        munmap(page, sizeof(struct tutti_control));
+        words_unpage(node, page);
     free(view);
     return NULL;
 }
@@ -296,7 +307,7 @@ void tutti_seats_free(struct tutti_node *node, int alive)
         node->views = view->next;
         if (alive) {
             node->device->memory.unmap_host(view->gpu, view->page);
-            munmap(view->page, sizeof(struct tutti_control));
+            words_unpage(node, view->page);
         }
         free(view);
     }

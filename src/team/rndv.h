@@ -59,11 +59,13 @@ enum tutti_rndv_state {
     TUTTI_RNDV_ATS      /* the receiver has them, or wants them no more */
 };
 
-/* What the receiver asks of the owner of an offered rendezvous (GET) that it cannot fetch from there. */
+/* What the receiver asks of the owner of an offered rendezvous (GET) that it cannot fetch from there, or not yet. */
 enum tutti_must {
     TUTTI_MUST_NOT,
-    TUTTI_MUST_PACK, /* into the scratch, which the receiver has mapped */
-    TUTTI_MUST_CARRY /* the MPI has to carry the data: no memory of the owner's can be mapped */
+    TUTTI_MUST_HURRY, /* it is mapping the memory: the MPI carries the data if the receiver has not fetched them before
+                       */
+    TUTTI_MUST_PACK,  /* into the scratch, which the receiver has mapped */
+    TUTTI_MUST_CARRY  /* the MPI has to carry the data: no memory of the owner's can be mapped */
 };
 
 /* Taken out of the MPI by a probe of the receiver, and not received. */

@@ -104,7 +104,7 @@ done < <(grep -rnE '\bTUTTI_PROTOCOL_[a-z]\w*\b' src --include='*.[ch]' --includ
 # (src/kernels).
 while read -r line; do
     case $line in
-    src/progress/*|src/device/host/stream.c:*|src/device/host/event.c:*|src/device/host/places.c:*|src/team/watcher.c:*) ;;
+    src/progress/*|src/device/host/stream.c:*|src/device/host/event.c:*|src/device/host/places.c:*|src/device/host/memory.c:*|src/team/watcher.c:*) ;;
     src/shmem/life/exit.c:*) ;;
     *) breach "a wait of its own: $line" ;;
     esac
@@ -113,6 +113,7 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
 
 # A quiet wait polls nothing, so that whoever else makes the progress that it needs is known for each:
 #   dtype/pack/{channel,copies}.c, device/*    no peer: a kernel of this process, or another fiber of this thread
+#   team/cache.c                      no peer: another thread of this process, which is in the GPU's driver
 #   team/wait.c                       its own look, by the transport
 #   coll/call/reservation.c             the votes that it asks, by team/wait.c
 #   team/mesh.c, node.c, roll.c       all ranks are in MPI_Init or MPI_Finalize, and it is bounded
@@ -121,12 +122,19 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
 #   mpi/comm/streams.c                no peer: its stream is idle where the program frees the communicator
 while read -r line; do
     case $line in
-    src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/device/cuda/gate.c:*|src/device/host/host.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;
+    src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/device/cuda/gate.c:*|src/device/host/host.c:*|src/team/cache.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;
     src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/rma/mapped_update.c:*|src/mpi/comm/streams.c:*) ;;
     src/shmem/heap_*) ;; # tables of heaps: an operation of the address space
     *) breach "a quiet wait, in which a peer may need what this rank does not bring on: $line" ;;
     esac
 done < <(grep -rnE '\.quiet = [^0]' src --include='*.[ch]' --include='*.inc')
+
+# A rendezvous leaves each state by compare and swap alone (tutti_rndv_move()): a plain store would undo what the other
+# side has done meanwhile.
+while read -r line; do
+    breach "a state of a rendezvous that is stored: $line"
+done < <(grep -rnE '\b(atomic_(store|exchange|fetch_[a-z]+)(_explicit)?|__atomic_(store|exchange)(_n)?|__sync_lock_test_and_set|atomic_init) *\( *&[^,]*rndv(\[[^]]*\])?(->|\.)state\b|\brndv(\[[^]]*\])?(->|\.)state *(=[^=]|\+\+|[-+|&^]=)' \
+    src --include='*.[ch]' --include='*.inc')
 
 # Folders that can be taken in at a glance.
 while read -r files folder; do

@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "p2p/elements.h"
 #include "support/random.h"
+#include "support/rndv_set.h"
 #include "team/kit.h"
 
 enum { RANKS = 3, SCRATCH = 64 << 10, MOST = 40000, ROOM = MOST + 20000, IN_FLIGHT = 6, SECONDS = 60 };
@@ -234,7 +235,7 @@ static int receive_one(struct side *s, int i)
     free(expected);
     f->taken = f->came = 0;
     atomic_store(&a->sequence, 0);
-    tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
+    rndv_set(rndv, TUTTI_RNDV_ATS);
     return 1;
 }
 
@@ -276,7 +277,7 @@ static void cannot_be_packed(struct side *s, enum tutti_must must, uint64_t *sta
         return;
     struct tutti_rndv *rndv = send.rndv;
     rndv->bytes = send.bytes;
-    tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+    rndv_set(rndv, TUTTI_RNDV_GET);
     tutti_p2p_list(&s->worker, &send);
     atomic_store(&rndv->must, (uint32_t)must);
     while (!tutti_p2p_data_out(&s->worker, &send, &status)) {
@@ -285,7 +286,7 @@ static void cannot_be_packed(struct side *s, enum tutti_must must, uint64_t *sta
             abort();
     }
     CHECK(status == TUTTI_ERR_ARGUMENT || status == TUTTI_ERR_DEVICE, "it ends with %s", tutti_status_text(status));
-    tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
+    rndv_set(rndv, TUTTI_RNDV_ATS);
     kit_shut(&out);
 }
 

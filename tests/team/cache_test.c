@@ -1,4 +1,6 @@
 /* The cache of mapped buffers against a device that keeps count. */
+#include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,10 +13,18 @@
 
 static int mapped, exported, refuse;
 
+static int slow; /* 1: mapping number SLOW waits */
+static sem_t begun, go_on;
+enum { SLOW = 77 };
+
 static int import_memory(int gpu, const struct tutti_export *what, int fd, void **base)
 {
     (void)gpu;
     (void)fd;
+    if (slow && what->id == SLOW) {
+        sem_post(&begun);
+        sem_wait(&go_on);
+    }
     if (refuse)
         return TUTTI_ERR_DEVICE;
     mapped++;
@@ -187,6 +197,63 @@ static void exports(void **state)
     finish(cache);
 }
 
+static void *map_slowly(void *cache)
+{
+    struct tutti_export what = name(SLOW);
+    struct tutti_mapping *m = NULL;
+    return tutti_cache_add(cache, &device, 0, 0, &what, -1, 0, &m) == TUTTI_OK ? m : NULL;
+}
+
+/* One thread maps, another one wants the same; the rest of the cache can be used. */
+static void while_it_is_mapped(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) { /* its owner frees it: never, while it is mapped; it cannot be mapped */
+        struct tutti_cache *cache = tutti_cache_new(64);
+        pthread_t maker, other;
+        void *made, *found;
+        sem_init(&begun, 0, 0);
+        sem_init(&go_on, 0, 0);
+        slow = 1;
+        pthread_create(&maker, NULL, map_slowly, cache);
+        sem_wait(&begun);
+        assert_false(is_mapped(cache, 0, SLOW));
+        tutti_cache_release(cache, &device, map(cache, 1, 3));
+        assert_true(is_mapped(cache, 1, 3));
+        assert_int_equal(tutti_cache_count(cache), 2);
+        if (how == 1)
+            tutti_cache_forget(cache, &device, 0, SLOW);
+        else
+            pthread_create(&other, NULL, map_slowly, cache);
+        refuse = how == 2;
+        sem_post(&go_on);
+        sem_post(&go_on); /* of the other's, where the first one fails */
+        pthread_join(maker, &made);
+        found = NULL;
+        if (how != 1)
+            pthread_join(other, &found);
+        refuse = slow = 0;
+        if (how == 2) {
+            assert_true(!made && !found);
+            assert_int_equal(tutti_cache_count(cache), 1);
+        } else {
+            assert_non_null(made);
+            assert_int_equal(mapped, 2);
+            tutti_cache_release(cache, &device, made);
+            if (how == 0) {
+                assert_ptr_equal(made, found);
+                tutti_cache_release(cache, &device, found);
+            }
+        }
+        assert_int_equal(is_mapped(cache, 0, SLOW), how == 0);
+        if (how == 1) /* named before it was freed */
+            assert_null(map(cache, 0, SLOW));
+        finish(cache);
+        sem_destroy(&begun);
+        sem_destroy(&go_on);
+    }
+}
+
 static void what_its_owner_freed(void **state)
 {
     (void)state;
@@ -294,6 +361,7 @@ int main(void)
         cmocka_unit_test(channels_apart),
         cmocka_unit_test(addresses_that_came_back),
         cmocka_unit_test(failures),
+        cmocka_unit_test(while_it_is_mapped),
         cmocka_unit_test(exports),
         cmocka_unit_test(what_its_owner_freed),
         cmocka_unit_test(names_of_what_is_gone),

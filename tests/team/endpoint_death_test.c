@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "kit.h"
 #include "support/random.h"
+#include "support/rndv_set.h"
 #include "team/endpoint.h"
 
 /* BOUND: seconds; what ends at all ends long before, on a loaded machine too. */
@@ -59,7 +60,7 @@ static struct tutti_rndv *send(struct side *s, int rank, int to, enum tutti_rndv
         atomic_store(&rndv->packed, tutti_pieces(BYTES, rndv->piece));
         state = TUTTI_RNDV_BOUNCE;
     }
-    tutti_rndv_set(rndv, state);
+    rndv_set(rndv, state);
     shared->number[rank][to] = tutti_endpoint_number(s->endpoint, rndv);
     atomic_store(&shared->sequence[rank][to], atomic_load(&rndv->sequence));
     return rndv;
@@ -111,7 +112,7 @@ static int receive(struct side *s, int sender, int rank)
     CHECK(memcmp(s->host, want, BYTES) == 0, "the message of rank %d is right", sender);
     free(want);
     atomic_store(&shared->sequence[sender][rank], 0);
-    tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
+    rndv_set(rndv, TUTTI_RNDV_ATS);
     return TUTTI_OK;
 }
 

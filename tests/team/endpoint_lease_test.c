@@ -14,6 +14,7 @@
 #include "core/status.h"
 #include "counted.h"
 #include "kit.h"
+#include "support/rndv_set.h"
 #include "team/endpoint.h"
 #include "team/invalidation.h"
 
@@ -51,7 +52,7 @@ static struct flight begin(uint64_t id)
         CHECK(tutti_endpoint_scratch(endpoint[SENDER], f.rndv, BYTES, 1) != NULL, "scratch");
     if (!f.direct)
         atomic_store(&f.rndv->packed, 1);
-    tutti_rndv_set(f.rndv, f.direct ? TUTTI_RNDV_GET : TUTTI_RNDV_BOUNCE);
+    rndv_set(f.rndv, f.direct ? TUTTI_RNDV_GET : TUTTI_RNDV_BOUNCE);
     return f;
 }
 
@@ -76,7 +77,7 @@ static void take(const struct flight *f)
     if (!offered)
         meet(f);
     tutti_endpoint_release(endpoint[RECEIVER], held);
-    tutti_rndv_set(f->theirs, TUTTI_RNDV_ATS);
+    rndv_set(f->theirs, TUTTI_RNDV_ATS);
 }
 
 static void end(const struct flight *f)
@@ -136,10 +137,10 @@ static void leases_end(void)
         else
             CHECK(tutti_rndv_win(f.rndv, TUTTI_RNDV_MOVING), "the sender comes first");
         if (how != TAKEN)
-            tutti_rndv_set(f.rndv, how == MOVED ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_AM);
+            rndv_set(f.rndv, how == MOVED ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_AM);
         poll_both();
         no_lease_is_left(ends[how]); /* also while its sender still looks at it */
-        tutti_rndv_set(f.theirs, TUTTI_RNDV_ATS);
+        rndv_set(f.theirs, TUTTI_RNDV_ATS);
         end(&f);
         no_lease_is_left(ends[how]);
     }

@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "kit.h"
 #include "support/random.h"
+#include "support/rndv_set.h"
 #include "team/endpoint.h"
 
 enum { RANKS = 3, SCRATCH = 256 << 10, MOST = 100000, IN_FLIGHT = 8, ALLOCATIONS = 12 };
@@ -89,14 +90,14 @@ static int send_one(struct side *s, int i, uint64_t *state)
     struct flight *f = &s->flight[i];
     *f = (struct flight){rndv, from, NULL, bytes, 1 + random_next(state) % 6, 0};
     if (tutti_endpoint_share(s->endpoint, rndv, from, 0, NULL)) {
-        tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+        rndv_set(rndv, TUTTI_RNDV_GET);
         s->direct++;
     } else if ((f->scratch = tutti_endpoint_scratch(s->endpoint, rndv, bytes, random_next(state) % 2)) != NULL) {
         pack_some(s, f);
-        tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
+        rndv_set(rndv, TUTTI_RNDV_BOUNCE);
         s->packed++;
     } else {
-        tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+        rndv_set(rndv, TUTTI_RNDV_GET);
         s->offered++;
     }
     atomic_store(&a->sequence, sequence);
@@ -114,7 +115,7 @@ static int has_left(struct side *s, int i)
         f->scratch = tutti_endpoint_scratch(s->endpoint, f->rndv, f->bytes, !must);
     if (f->scratch && tutti_rndv_win(f->rndv, TUTTI_RNDV_MOVING)) {
         pack_some(s, f);
-        tutti_rndv_set(f->rndv, TUTTI_RNDV_BOUNCE);
+        rndv_set(f->rndv, TUTTI_RNDV_BOUNCE);
         s->mailed++;
     }
     if (f->polls == 0)
@@ -182,7 +183,7 @@ static int receive_one(struct side *s, int i)
     CHECK(!tutti_endpoint_find(s->endpoint, s->before, a->number, sequence - 1), "an old RTS is believed");
     CHECK(!tutti_endpoint_find(s->endpoint, s->before, a->number, sequence + 1), "an RTS of the future is believed");
     const int number = a->number;
-    tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
+    rndv_set(rndv, TUTTI_RNDV_ATS);
     CHECK(!tutti_endpoint_find(s->endpoint, s->before, number, sequence), "an RTS that comes again is believed");
     s->last = (struct last){number, sequence};
     atomic_store(&a->sequence, 0);
@@ -220,7 +221,7 @@ static void mapped_on_the_way(struct side *s, struct tutti_transport *transport)
     own->number = tutti_endpoint_number(s->endpoint, rndv);
     own->contents = atomic_load(&rndv->sequence);
     rndv->bytes = 1;
-    tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+    rndv_set(rndv, TUTTI_RNDV_GET);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     struct tutti_rndv *theirs = tutti_endpoint_find(s->endpoint, s->before, other->number, other->contents);
     if (CHECK(theirs != NULL, "the rendezvous is there"))

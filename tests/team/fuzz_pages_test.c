@@ -11,6 +11,7 @@
 #include "dtype/wire.h"
 #include "kit.h"
 #include "support/changed.h"
+#include "support/rndv_set.h"
 #include "team/cache.h"
 #include "team/endpoint.h"
 #include "team/resources.h"
@@ -216,10 +217,10 @@ static struct tutti_rndv *write_rndv(struct sides *s, uint64_t *bytes)
         rndv->count = count;
         rndv->lowest = s->plan->true_lower;
         rndv->layout_bytes = (uint32_t)tutti_plan_write(s->plan, rndv->layout, sizeof rndv->layout);
-        tutti_rndv_set(rndv, TUTTI_RNDV_GET);
+        rndv_set(rndv, TUTTI_RNDV_GET);
     } else if (tutti_endpoint_scratch(s->liar, rndv, *bytes, 1)) {
         atomic_store(&rndv->packed, tutti_pieces(*bytes, rndv->piece));
-        tutti_rndv_set(rndv, one_of(2) ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
+        rndv_set(rndv, one_of(2) ? TUTTI_RNDV_BOUNCE : TUTTI_RNDV_GET);
     }
     return rndv;
 }

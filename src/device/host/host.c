@@ -205,6 +205,11 @@ KEPT_BACK(range_close, (int gpu, void *base), (gpu, base))
 KEPT_BACK(stream_create, (int gpu, struct tutti_stream **out), (gpu, out))
 KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
+static int host_share_is_slow(void)
+{
+    return tutti_settings()->host_mapping_us > 0;
+}
+
 /* Rows of leaders can run only where ranks share GPUs, the others only where they do not. */
 static const char host_rules[] = "allreduce:"
                                  " 0-4k@leader_oneshot *@leader *@leader_twoshot"
@@ -250,6 +255,7 @@ const struct tutti_device tutti_device_host = {
     .share.export = kept_export,
     .share.import = kept_import,
     .share.release = kept_release,
+    .share.is_slow = host_share_is_slow,
     .share.reach = kept_reach_memory,
     .range.grain = tutti_host_range_grain,
     .range.open = kept_range_open,

@@ -310,6 +310,8 @@ int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **b
     region.gpu = gpu;
     if (status == TUTTI_OK && tutti_host_separate() && !can_map(gpu, card))
         status = TUTTI_ERR_DEVICE;
+    if (tutti_settings()->host_mapping_us > 0)
+        usleep((useconds_t)tutti_settings()->host_mapping_us);
     if (status == TUTTI_OK)
         status = tutti_host_region_map(fd, what->bytes, 0, &region);
     if (status == TUTTI_OK)

@@ -74,7 +74,7 @@ static void mover_expect(struct tutti_mover *x, int i, const struct tutti_move_a
         recv->code = tutti_error_code(TUTTI_ERR_MISMATCH);
     } else if (rndv->bytes == 0) {
         recv->state = TUTTI_RECV_FETCHED;
-        tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
+        tutti_rndv_move(rndv, TUTTI_RNDV_BOUNCE, TUTTI_RNDV_ATS);
     } else {
         recv->state = TUTTI_RECV_RNDV;
         recv->core.bytes = rndv->bytes;

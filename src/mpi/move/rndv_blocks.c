@@ -42,7 +42,7 @@ struct tutti_send_request *tutti_send_block(const struct tutti_message *message,
     sent->core.rndv->next = TUTTI_RNDVS;
     sent->core.rndv->bytes = sent->core.bytes;
     if (sent->core.bytes == 0)
-        tutti_rndv_set(sent->core.rndv, TUTTI_RNDV_BOUNCE);
+        tutti_rndv_move(sent->core.rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_BOUNCE);
     else
         sent->row = post_block(sent, place == TUTTI_PLACE_ONE ? lowest : NULL, seen, job);
     if (sent->core.bytes == 0 || sent->row)

@@ -29,23 +29,47 @@ static int silence(int place, MPI_Errhandler *before)
     return 0;
 }
 
-int tutti_look(MPI_Request request, int *flag, MPI_Status *status)
-{
-    int silent[COMMS];
+/* The handlers that are silent meanwhile. */
+struct silenced {
+    int is[COMMS];
     MPI_Errhandler before[COMMS];
-    if (likely(!tutti_quirks.looks_raise || !atomic_load_explicit(&tutti_errors_return, memory_order_relaxed)))
-        return tutti_next.MPI_Request_get_status(request, flag, status);
+};
+
+static void silence_begin(struct silenced *silent)
+{
     pthread_mutex_lock(&lock);
     for (int place = 0; place < COMMS; place++)
-        silent[place] = silence(place, &before[place]);
-    const int code = tutti_next.MPI_Request_get_status(request, flag, status);
+        silent->is[place] = silence(place, &silent->before[place]);
+}
+
+static void silence_end(struct silenced *silent)
+{
     for (int place = 0; place < COMMS; place++) {
-        if (!silent[place])
+        if (!silent->is[place])
             continue;
-        tutti_next.MPI_Comm_set_errhandler(comm_of(place), before[place]);
-        tutti_next.MPI_Errhandler_free(&before[place]);
+        tutti_next.MPI_Comm_set_errhandler(comm_of(place), silent->before[place]);
+        tutti_next.MPI_Errhandler_free(&silent->before[place]);
     }
     pthread_mutex_unlock(&lock);
+}
+
+int tutti_look(MPI_Request request, int *flag, MPI_Status *status)
+{
+    struct silenced silent;
+    if (likely(!tutti_quirks.looks_raise || !atomic_load_explicit(&tutti_errors_return, memory_order_relaxed)))
+        return tutti_next.MPI_Request_get_status(request, flag, status);
+    silence_begin(&silent);
+    const int code = tutti_next.MPI_Request_get_status(request, flag, status);
+    silence_end(&silent);
+    return code;
+}
+
+int tutti_testsome_quietly(MPI_Request *request, int *n, int *which, MPI_Status *status)
+{
+    struct silenced silent;
+    silence_begin(&silent);
+    const int code = tutti_next.MPI_Testsome(1, request, n, which, status);
+    silence_end(&silent);
     return code;
 }
 

@@ -146,27 +146,29 @@ int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_
 }
 
 /* Request `at`, if its data are not still coming: as a list of its own, so that an error is raised where one of
- * MPI_Waitall is. A request that is not active is left to MPI_Test. */
-static int test_next(struct patient *call, int *flag)
+ * MPI_Waitall is; quietly: it is not raised. A request that is not active is left to MPI_Test. */
+static int test_next(struct patient *call, int *flag, int quietly)
 {
     MPI_Status own, *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
     int n = 0, which;
     *flag = 0;
     if (call->mine->entries && tutti_is_coming(call->mine->entries[call->at]))
         return MPI_SUCCESS;
-    const int code = tutti_next.MPI_Testsome(1, &call->requests[call->at], &n, &which, status);
+    const int code = quietly ? tutti_testsome_quietly(&call->requests[call->at], &n, &which, status)
+                             : tutti_next.MPI_Testsome(1, &call->requests[call->at], &n, &which, status);
     if (n == MPI_UNDEFINED && code == MPI_SUCCESS)
         return tutti_next.MPI_Test(&call->requests[call->at], flag, status);
     *flag = n == 1;
     return code == MPI_ERR_IN_STATUS && n == 1 ? status->MPI_ERROR : code;
 }
 
-/* Request `at` has failed with this code. Those behind it that are not complete stay, as in MPI_Waitall. */
+/* Request `at` has failed with this code, and its error was raised: the only one, as in MPI_Waitall. Those behind it
+ * that are not complete stay. */
 static int fail_each(struct patient *call, int code)
 {
     for (int i = 0; i < call->at && call->statuses != MPI_STATUSES_IGNORE; i++)
         call->statuses[i].MPI_ERROR = MPI_SUCCESS;
-    for (int flag = 1;; code = test_next(call, &flag)) {
+    for (int flag = 1;; code = test_next(call, &flag, 1)) {
         if (call->statuses != MPI_STATUSES_IGNORE)
             call->statuses[call->at].MPI_ERROR = code == MPI_SUCCESS && !flag ? MPI_ERR_PENDING : code;
         if (++call->at == call->count)
@@ -179,7 +181,7 @@ static int test_each(struct patient *call)
 {
     for (;;) {
         int flag;
-        const int code = test_next(call, &flag);
+        const int code = test_next(call, &flag, 0);
         if (code != MPI_SUCCESS) {
             call->code = fail_each(call, code);
             return 1;

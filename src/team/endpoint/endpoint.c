@@ -3,13 +3,10 @@
 #include <stdlib.h>
 
 #include "core/clock.h"
-#include "core/counters.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "progress/engine.h"
-#include "team/deferred_free.h"
 #include "team/invalidation.h"
-#include "team/share.h"
 
 enum { WATCH_NS = 5000000 };
 
@@ -46,18 +43,20 @@ void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *ste
     endpoint->step = step;
 }
 
-/* 0 after a reset of the GPU. */
-static int is_there(const struct tutti_endpoint_gpu *own)
+static int is_alone(void *with)
 {
-    return atomic_load_explicit(&own->life, memory_order_acquire) == tutti_gpu_life(own->gpu);
+    return atomic_load(&((struct tutti_endpoint *)with)->beside) == 0;
 }
 
 void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
 {
     if (!endpoint)
         return;
+    tutti_progress_wait(&(const struct tutti_wait){.done = is_alone, .with = endpoint});
     for (int r = 0; r < endpoint->node->size; r++) {
         struct tutti_endpoint_from *from = &endpoint->from[r];
+        if (from->asked.id != 0 && atomic_load(&from->mapping) == TUTTI_ENDPOINT_MAPPED)
+            tutti_endpoint_release(endpoint, from->mapped);
         for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++)
             tutti_endpoint_release(endpoint, from->pinned[i]);
         for (int i = 0; i < TUTTI_ENDPOINT_GPUS * TUTTI_ENDPOINT_GPUS; i++)
@@ -67,7 +66,7 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
         tutti_step_close(endpoint->step);
     atomic_store(&tutti_endpoint_mine(endpoint)->listens, 0);
     for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
-        if (endpoint->gpu[i].scratch && alive && is_there(&endpoint->gpu[i]))
+        if (endpoint->gpu[i].scratch && alive && tutti_endpoint_is_there(&endpoint->gpu[i]))
             endpoint->device->memory.free(endpoint->gpu[i].scratch);
     }
     pthread_mutex_destroy(&endpoint->lock);
@@ -142,7 +141,7 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
 static int has_mapped(const struct tutti_endpoint *endpoint, int peer, int index)
 {
     for (int slot = 0; slot < atomic_load(&endpoint->gpus); slot++) {
-        if (endpoint->from[peer].scratch[index][slot] && is_there(&endpoint->gpu[slot]))
+        if (endpoint->from[peer].scratch[index][slot] && tutti_endpoint_is_there(&endpoint->gpu[slot]))
             return 1;
     }
     return 0;
@@ -194,7 +193,7 @@ static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
 {
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
     int index = place_of(endpoint, gpu);
-    if (index >= 0 && !is_there(&endpoint->gpu[index]))
+    if (index >= 0 && !tutti_endpoint_is_there(&endpoint->gpu[index]))
         begin_life(endpoint, index);
     if (index >= 0)
         return index;
@@ -232,7 +231,7 @@ int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[])
     if (endpoint->device->gpu.look)
         endpoint->device->gpu.look();
     for (int i = 0; i < all; i++) {
-        if (is_there(&endpoint->gpu[i]))
+        if (tutti_endpoint_is_there(&endpoint->gpu[i]))
             gpus[n++] = endpoint->gpu[i].gpu;
     }
     return n;
@@ -243,7 +242,7 @@ int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[])
     const int all = atomic_load_explicit(&endpoint->gpus, memory_order_acquire);
     int n = 0;
     for (int i = 0; i < all; i++) {
-        if (!is_there(&endpoint->gpu[i]))
+        if (!tutti_endpoint_is_there(&endpoint->gpu[i]))
             gpus[n++] = endpoint->gpu[i].gpu;
     }
     return n;
@@ -251,56 +250,34 @@ int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[])
 
 int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint)
 {
-    return endpoint->connected && !endpoint->connecting && tutti_deferred_free_held(endpoint->node);
+    return tutti_endpoint_quiet(endpoint);
 }
 
-/* 1 where the peers may map it. The lock is held. */
-static int show_scratch(struct tutti_endpoint *endpoint, int index)
+/* Index of the GPU where its scratch is not there yet; negative otherwise. */
+static int offer_of(struct tutti_endpoint *endpoint, int gpu, int *there)
 {
-    struct tutti_endpoint_page *page = &tutti_endpoint_mine(endpoint)->gpu[index];
-    tutti_share_fill(endpoint->node, endpoint->device, endpoint->gpu[index].scratch, &page->scratch);
-    if (endpoint->node->size > 1 && !page->scratch.shared)
-        return 0;
-    atomic_store_explicit(&page->offered, 2, memory_order_release);
-    return 1;
+    const int index = tutti_endpoint_use(endpoint, gpu);
+    *there = index >= 0 &&
+             atomic_load_explicit(&tutti_endpoint_mine(endpoint)->gpu[index].offered, memory_order_relaxed) == 2;
+    return *there ? -1 : index;
 }
 
-/* A GPU without memory may have some later: every failure doubles the number of messages until the next try. */
-char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index)
+void tutti_endpoint_offer_soon(struct tutti_endpoint *endpoint, int gpu)
 {
-    struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
-    void *scratch = NULL;
-    if (!is_there(own))
-        return NULL;
-    if (own->scratch || tutti_endpoint_is_quiet(endpoint) || own->asked++ < own->patience)
-        return own->scratch;
-    if (endpoint->device->memory.alloc(own->gpu, endpoint->bytes, &scratch) == TUTTI_OK) {
-        own->scratch = scratch;
-        if (show_scratch(endpoint, index)) {
-            tutti_count("scratch for messages", TUTTI_OUTCOME_ALLOCATED, NULL);
-            return own->scratch;
-        }
-        endpoint->device->memory.free(scratch);
-        own->scratch = NULL;
-    }
-    if (!own->patience)
-        tutti_info("GPU %d has no scratch of %zu bytes for messages: they are fetched from the program's memory, or "
-                   "carried by the MPI",
-                   own->gpu, endpoint->bytes);
-    own->asked = 0;
-    own->patience = own->patience ? own->patience * 2 : 16;
-    return NULL;
+    int there;
+    const int index = offer_of(endpoint, gpu, &there);
+    if (index >= 0)
+        tutti_endpoint_make_scratch(endpoint, index);
 }
 
 int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu)
 {
-    const int index = tutti_endpoint_use(endpoint, gpu);
+    int there;
+    const int index = offer_of(endpoint, gpu, &there);
     if (index < 0)
-        return 0;
-    if (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->gpu[index].offered, memory_order_relaxed) == 2)
-        return 1;
+        return there;
     tutti_fiber_lock(&endpoint->lock);
-    const int there = tutti_endpoint_own_scratch(endpoint, index) != NULL;
+    there = tutti_endpoint_own_scratch(endpoint, index) != NULL;
     pthread_mutex_unlock(&endpoint->lock);
     return there;
 }
@@ -325,6 +302,7 @@ int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, in
     tutti_fiber_lock(&endpoint->lock);
     endpoint->connecting = 1;
     const int there = tutti_endpoint_own_scratch(endpoint, self) != NULL;
+    all &= atomic_load(&endpoint->beside) == 0; /* from then on nothing is mapped or allocated */
     for (int i = 0; i < n; i++) {
         const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peers[i]);
         struct tutti_mapping *mapping;
@@ -356,7 +334,7 @@ static void sweep(struct tutti_endpoint *endpoint)
             int i = w * 64 + __builtin_ctzll(left), held = endpoint->held[w] >> i % 64 & 1;
             struct tutti_rndv *rndv = &own->rndv[i];
             if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS) && !held)
-                tutti_endpoint_put_back(endpoint, rndv);
+                tutti_endpoint_put_back(endpoint, rndv, TUTTI_RNDV_ATS);
             else if (endpoint->lease[i] &&
                      (tutti_rndv_is(rndv, TUTTI_RNDV_ATS) || tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE) ||
                       tutti_rndv_is(rndv, TUTTI_RNDV_AM)))

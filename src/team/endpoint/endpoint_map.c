@@ -6,10 +6,14 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/counters.h"
 #include "core/log.h"
 #include "team/cache.h"
 #include "team/deferred_free.h"
 #include "team/socket.h"
+
+/* Of carrying a message, without its bytes; of mapping memory, before it is known. */
+enum { CARRY_NS = 30000, USUAL_NS = 2000000 };
 
 /* ---- mapping; the lock is held ---- */
 
@@ -50,11 +54,27 @@ static int is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id
     return 0;
 }
 
+/* How long after the first message that named the allocation. */
+static void count_known(struct tutti_endpoint_from *from, uint64_t id)
+{
+    for (int i = 0; i < TUTTI_ENDPOINT_SIGHTED; i++) {
+        if (from->sighted[i].id != id)
+            continue;
+        const uint64_t us = (tutti_now_ns() - from->sighted[i].since) / 1000;
+        tutti_count("allocations of other ranks", TUTTI_OUTCOME_MAPPED,
+                    us < 1000      ? "known within 1 ms of the first message"
+                    : us < 10000   ? "known within 10 ms of the first message"
+                    : us < 1000000 ? "known within 1 s of the first message"
+                                   : "known later than 1 s after the first message");
+        return;
+    }
+}
+
 /* Keeps a mapping in place of one without a lease, and sends its owner a notice. Takes over the reference. */
 static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_mapping *held)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
-    for (int tries = 0; tries < endpoint->most && !is_known(endpoint, peer, held->what.id); tries++) {
+    for (int tries = 0; tries < endpoint->most && !held->doomed && !is_known(endpoint, peer, held->what.id); tries++) {
         unsigned i = from->met++ % (unsigned)endpoint->most;
         struct tutti_known *known = &tutti_endpoint_mine(endpoint)->known[peer][i];
         uint32_t none = 0;
@@ -64,6 +84,7 @@ static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_m
         from->pinned[i] = held;
         atomic_store(&known->id, held->what.id);
         atomic_store(&known->leases, 0);
+        count_known(from, held->what.id);
         tutti_endpoint_release(endpoint, before);
         return;
     }
@@ -82,35 +103,74 @@ static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t i
     }
 }
 
+/* On a thread beside: the driver takes milliseconds. */
+static void map_asked(void *with)
+{
+    struct tutti_endpoint_from *from = with;
+    struct tutti_endpoint *endpoint = from->endpoint;
+    const int peer = (int)(from - endpoint->from);
+    const uint64_t begun = tutti_now_ns();
+    from->mapped = NULL;
+    if (from->asked_life == tutti_gpu_life(from->asked_gpu) &&
+        tutti_cache_add(endpoint->node->cache, endpoint->device, peer, from->asked_gpu, &from->asked, from->fd,
+                        from->asked_channel, &from->mapped) != TUTTI_OK)
+        from->mapped = NULL;
+    if (from->fd >= 0)
+        close(from->fd);
+    atomic_store(&endpoint->usual, tutti_now_ns() - begun);
+    atomic_store_explicit(&from->mapping, TUTTI_ENDPOINT_MAPPED, memory_order_release);
+    tutti_endpoint_ended(endpoint);
+}
+
+/* The end of what was asked for; held: it is mapped now. */
+static void settle_asked(struct tutti_endpoint *endpoint, int peer, struct tutti_mapping *held)
+{
+    struct tutti_endpoint_from *from = &endpoint->from[peer];
+    const uint64_t id = from->asked.id;
+    const int reset = from->asked_life != tutti_gpu_life(from->asked_gpu);
+    if (!held && !reset)
+        give_up(from, id, from->asked_gpu);
+    from->asked.id = 0;
+    atomic_fetch_sub(&endpoint->asking, 1);
+    if (from->asked_channel)
+        settle_scratch(endpoint, peer, id, from->asked_gpu);
+    if (held && !from->asked_channel && !reset)
+        make_known(endpoint, peer, held);
+    else
+        tutti_endpoint_release(endpoint, held);
+}
+
+static void map_beside(struct tutti_endpoint *endpoint, int peer, int fd)
+{
+    struct tutti_endpoint_from *from = &endpoint->from[peer];
+    from->fd = fd;
+    from->endpoint = endpoint;
+    atomic_store_explicit(&from->mapping, TUTTI_ENDPOINT_MAPPING, memory_order_relaxed);
+    tutti_endpoint_begin(endpoint, map_asked, from);
+    if (!tutti_endpoint_is_slow(endpoint) &&
+        atomic_load_explicit(&from->mapping, memory_order_acquire) == TUTTI_ENDPOINT_MAPPED)
+        settle_asked(endpoint, peer, from->mapped);
+}
+
 static void settle_one(struct tutti_endpoint *endpoint, int peer)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
-    struct tutti_mapping *held = NULL;
+    const int mapping = atomic_load_explicit(&from->mapping, memory_order_acquire);
     int fd = -1;
-    if (from->asked.id == 0 ||
-        atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->wanted[endpoint->node->rank].id,
-                             memory_order_acquire) != 0)
+    if (from->asked.id == 0 || mapping == TUTTI_ENDPOINT_MAPPING)
         return;
-    const int came = tutti_socket_take(endpoint->node, peer, TUTTI_NOTE_ENDPOINT, 0, from->asked.id, &fd) && fd >= 0;
-    const int reset = from->asked_life != tutti_gpu_life(from->asked_gpu);
-    if (came && !reset &&
-        tutti_cache_add(endpoint->node->cache, endpoint->device, peer, from->asked_gpu, &from->asked, fd,
-                        from->asked_channel, &held) != TUTTI_OK)
-        held = NULL;
-    const uint64_t id = from->asked.id;
-    if (!held && !reset)
-        give_up(from, id, from->asked_gpu);
-    if (fd >= 0)
-        close(fd);
-    from->asked.id = 0;
-    atomic_fetch_sub(&endpoint->asking, 1);
-    if (!from->asked_channel) {
-        if (held)
-            make_known(endpoint, peer, held);
+    if (mapping == TUTTI_ENDPOINT_MAPPED) {
+        settle_asked(endpoint, peer, from->mapped);
         return;
     }
-    settle_scratch(endpoint, peer, id, from->asked_gpu);
-    tutti_endpoint_release(endpoint, held);
+    if (atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->wanted[endpoint->node->rank].id,
+                             memory_order_acquire) != 0 ||
+        tutti_endpoint_is_quiet(endpoint))
+        return;
+    if (tutti_socket_take(endpoint->node, peer, TUTTI_NOTE_ENDPOINT, 0, from->asked.id, &fd) && fd >= 0)
+        map_beside(endpoint, peer, fd);
+    else
+        settle_asked(endpoint, peer, NULL);
 }
 
 void tutti_endpoint_settle(struct tutti_endpoint *endpoint)
@@ -119,6 +179,7 @@ void tutti_endpoint_settle(struct tutti_endpoint *endpoint)
         settle_one(endpoint, r);
 }
 
+/* Begins to map a peer's memory, by its descriptor if it takes one. */
 static void ask(struct tutti_endpoint *endpoint, int peer, int gpu, int channel, const struct tutti_export *what)
 {
     struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
@@ -128,13 +189,20 @@ static void ask(struct tutti_endpoint *endpoint, int peer, int gpu, int channel,
     from->asked_gpu = gpu;
     from->asked_channel = channel;
     from->asked_life = tutti_gpu_life(gpu);
+    from->asked_at = tutti_now_ns();
     atomic_fetch_add(&endpoint->asking, 1);
+    if (!what->needs_fd) {
+        map_beside(endpoint, peer, -1);
+        return;
+    }
+    atomic_store_explicit(&from->mapping, TUTTI_ENDPOINT_ASKED, memory_order_relaxed);
     wanted->base = what->base;
     atomic_store_explicit(&wanted->id, what->id, memory_order_release);
     atomic_fetch_add(&theirs->asked, 1);
 }
 
-/* A peer's memory for kernels of `gpu`, with one more reference. channel: it is not to be evicted. */
+/* A peer's memory for kernels of `gpu`, with one more reference. channel: it is not to be evicted. What is not mapped
+ * yet is mapped beside, so the caller does not wait for the driver. */
 static enum tutti_reaching endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
                                         const struct tutti_export *what, int channel, struct tutti_mapping **out)
 {
@@ -145,16 +213,11 @@ static enum tutti_reaching endpoint_map(struct tutti_endpoint *endpoint, int pee
         return TUTTI_REACHED;
     if (is_hopeless(from, what->id, gpu) || tutti_endpoint_is_quiet(endpoint))
         return TUTTI_REACH_NOT;
-    if (what->needs_fd) {
-        if (from->asked.id == 0)
-            ask(endpoint, peer, gpu, channel, what);
-        return TUTTI_REACH_LATER;
+    if (from->asked.id == 0) {
+        ask(endpoint, peer, gpu, channel, what); /* may be mapped now, or have failed */
+        *out = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
     }
-    if (tutti_cache_add(endpoint->node->cache, endpoint->device, peer, gpu, what, -1, channel, out) == TUTTI_OK)
-        return TUTTI_REACHED;
-    *out = NULL;
-    give_up(from, what->id, gpu);
-    return TUTTI_REACH_NOT;
+    return *out ? TUTTI_REACHED : is_hopeless(from, what->id, gpu) ? TUTTI_REACH_NOT : TUTTI_REACH_LATER;
 }
 
 enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, int peer, int gpu,
@@ -280,10 +343,10 @@ void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
 static int sighted(struct tutti_endpoint_from *from, uint64_t id)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_SIGHTED; i++) {
-        if (from->sighted[i] == id)
+        if (from->sighted[i].id == id)
             return 1;
     }
-    from->sighted[from->sights++ % TUTTI_ENDPOINT_SIGHTED] = id;
+    from->sighted[from->sights++ % TUTTI_ENDPOINT_SIGHTED] = (struct tutti_endpoint_sight){id, tutti_now_ns()};
     return 0;
 }
 
@@ -297,6 +360,28 @@ int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned ind
 }
 
 /* ---- calls ---- */
+
+/* Time that carrying a message takes, at least: a few words of both sides, then four bytes a nanosecond. */
+static uint64_t carrying_ns(uint64_t bytes)
+{
+    return CARRY_NS + bytes / 4;
+}
+
+void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes)
+{
+    const struct tutti_endpoint_from *from = &endpoint->from[peer];
+    if (!tutti_endpoint_is_slow(endpoint) || atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)
+        return;
+    tutti_fiber_lock(&endpoint->lock);
+    const uint64_t now = tutti_now_ns(), usual = atomic_load_explicit(&endpoint->usual, memory_order_relaxed),
+                   waited = from->asked.id != 0 && now > from->asked_at ? now - from->asked_at : 0;
+    pthread_mutex_unlock(&endpoint->lock);
+    const uint64_t expected = usual ? usual : USUAL_NS, carried = carrying_ns(bytes);
+    if (carried <= waited || carried + waited <= expected) {
+        atomic_store_explicit(&rndv->must, TUTTI_MUST_HURRY, memory_order_release);
+        tutti_count("allocations of other ranks", TUTTI_OUTCOME_MAPPED, "after a message that the MPI is to carry");
+    }
+}
 
 void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mapping *held)
 {

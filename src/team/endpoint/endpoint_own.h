@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include "progress/beside.h"
+#include "team/deferred_free.h"
 #include "team/endpoint.h"
 #include "team/node.h"
 
@@ -24,9 +26,15 @@ struct tutti_endpoint_from {
     struct tutti_mapping *scratch[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
     unsigned met;                                       /* allocations that were made known so far */
     struct tutti_mapping *pinned[TUTTI_ENDPOINT_KNOWN]; /* of those that are known */
-    struct tutti_export asked;                          /* id not 0: its descriptor is on its way; one at a time */
-    int asked_gpu, asked_channel;                       /* what it is to be mapped for, and as what */
-    unsigned asked_life;                                /* of that GPU */
+    /* The memory that is being mapped, one at a time; asked.id 0: none. endpoint_map.c */
+    struct tutti_export asked;
+    int asked_gpu, asked_channel; /* what it is to be mapped for, and as what */
+    unsigned asked_life;          /* of that GPU */
+    uint64_t asked_at;            /* time */
+    _Atomic int mapping;          /* enum tutti_endpoint_mapping */
+    int fd;                       /* of `mapping` MAPPING; -1: none */
+    struct tutti_mapping *mapped; /* of `mapping` MAPPED; NULL: it could not be mapped */
+    struct tutti_endpoint *endpoint;
     struct tutti_endpoint_hopeless {
         uint64_t id; /* of an allocation that could not be mapped for this GPU */
         int gpu;
@@ -36,8 +44,18 @@ struct tutti_endpoint_from {
     /* As sender: the allocation of each GPU that messages to the peer have named so far; TUTTI_ENDPOINT_SEVERAL: others
      * too, or the peer does not keep it mapped. */
     _Atomic uint64_t named[TUTTI_ENDPOINT_GPUS];
-    uint64_t sighted[TUTTI_ENDPOINT_SIGHTED]; /* allocations that messages have named and that are not known */
+    struct tutti_endpoint_sight {
+        uint64_t id;    /* of an allocation that messages have named and that is not known */
+        uint64_t since; /* time of the first of them */
+    } sighted[TUTTI_ENDPOINT_SIGHTED];
     unsigned sights;
+};
+
+/* What is under way for the memory that is being mapped. */
+enum tutti_endpoint_mapping {
+    TUTTI_ENDPOINT_ASKED,   /* its descriptor */
+    TUTTI_ENDPOINT_MAPPING, /* a thread beside maps it */
+    TUTTI_ENDPOINT_MAPPED   /* nothing more: the thread has ended */
 };
 
 /* A GPU that the program has passed memory of, and this rank's scratch there. */
@@ -45,6 +63,8 @@ struct tutti_endpoint_gpu {
     int gpu;               /* ordinal in this process */
     _Atomic unsigned life; /* of that GPU; after a reset it is met again */
     char *scratch;
+    int making; /* 1: a thread beside allocates it */
+    struct tutti_endpoint *endpoint;
     unsigned asked, patience; /* without success so far; and how often before the next try */
     /* Places of the scratch that are taken, by address, as numbers of rendezvous + 1; 0: none. latest: the one that was
      * taken last, behind which the next search begins. */
@@ -67,7 +87,9 @@ struct tutti_endpoint {
     _Atomic int rndvs;                                       /* in use */
     struct tutti_step *step;                                 /* open once for each of them; NULL: not open */
     unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */
-    _Atomic int asking;               /* peers that were asked for a descriptor */
+    _Atomic int asking;               /* peers whose memory is being mapped */
+    _Atomic int beside;               /* threads beside that map or allocate for this endpoint */
+    _Atomic uint64_t usual;           /* ns that mapping memory of a peer took last; 0: none was mapped */
     _Atomic uint64_t again; /* time of the next attempt to map scratches that could not be mapped; 0: all are mapped */
     _Atomic uint32_t heard; /* of the node's, as far as it has been followed */
     int most;               /* known of one peer */
@@ -93,6 +115,12 @@ static inline int tutti_endpoint_index(const struct tutti_endpoint *endpoint, in
     return -1;
 }
 
+/* 0 after a reset of the GPU. */
+static inline int tutti_endpoint_is_there(const struct tutti_endpoint_gpu *own)
+{
+    return atomic_load_explicit(&own->life, memory_order_acquire) == tutti_gpu_life(own->gpu);
+}
+
 static inline struct tutti_endpoints *tutti_endpoint_mine(const struct tutti_endpoint *endpoint)
 {
     return &tutti_node_control(endpoint->node)->endpoints;
@@ -109,14 +137,40 @@ static inline struct tutti_endpoints *tutti_endpoint_theirs(const struct tutti_e
     return &endpoint->node->peer[peer].page->control->endpoints;
 }
 
+/* See tutti_endpoint_is_quiet(). */
+static inline int tutti_endpoint_quiet(const struct tutti_endpoint *endpoint)
+{
+    return endpoint->connected && !endpoint->connecting && tutti_deferred_free_held(endpoint->node);
+}
+
+/* 1 where mapping and allocating may take the device longer than a message. */
+static inline int tutti_endpoint_is_slow(const struct tutti_endpoint *endpoint)
+{
+    return endpoint->device->share.is_slow && endpoint->device->share.is_slow();
+}
+
+/* The last call of what tutti_endpoint_begin() has begun. */
+static inline void tutti_endpoint_ended(struct tutti_endpoint *endpoint)
+{
+    atomic_fetch_sub(&endpoint->beside, 1);
+}
+
+/* Calls run(with) on a thread beside; here where none can be made, and where it is not slow. */
+static inline void tutti_endpoint_begin(struct tutti_endpoint *endpoint, void (*run)(void *with), void *with)
+{
+    atomic_fetch_add(&endpoint->beside, 1);
+    if (!tutti_endpoint_is_slow(endpoint) || tutti_beside_start(run, with) != TUTTI_OK)
+        run(with);
+}
+
 /* endpoint_places.c, the lock is held. Takes so many bytes of the scratch of the rendezvous' GPU in place of those that
  * it has: piece->at, piece->bytes; 0, and it keeps no place, where no gap is long enough. Searches go on where the last
  * one ended, so that messages that end in the order in which they began cost a step or two. give: does nothing for a
  * rendezvous without a place. */
 int tutti_endpoint_place_take(struct tutti_endpoint *endpoint, int number, uint64_t bytes);
 void tutti_endpoint_place_give(struct tutti_endpoint *endpoint, int number);
-/* The lock is held. The rendezvous is free again. */
-void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
+/* The lock is held. The rendezvous, in this state, is free again. */
+void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state);
 /* The lock is held, here and below. No rank will fetch a rendezvous of this rank from its buffer any more. */
 void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Sends what peers have asked for. */
@@ -124,6 +178,8 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint);
 /* This rank's scratch on its GPU `index`, allocated and offered to the peers at its first use. NULL if it cannot be
  * allocated now. */
 char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index);
+/* The same, begun on a thread beside where that is slow. Without the lock. */
+void tutti_endpoint_make_scratch(struct tutti_endpoint *endpoint, int index);
 /* The scratch of a peer's GPU for kernels of `gpu`, kept until the endpoint ends or one of the two GPUs is reset. */
 enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
                                                struct tutti_mapping **out);
@@ -142,7 +198,7 @@ enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, in
 int tutti_endpoint_unmapped(const struct tutti_endpoint *endpoint, int peer, unsigned index);
 /* Maps peers' scratches that are offered. Tries those once more that could not be mapped: the reason may have gone. */
 void tutti_endpoint_try_again(struct tutti_endpoint *endpoint);
-/* Maps the descriptors that this rank has asked for and received. */
+/* Has descriptors mapped that this rank has asked for and received; takes over what has been mapped. */
 void tutti_endpoint_settle(struct tutti_endpoint *endpoint);
 
 #endif

@@ -1,6 +1,7 @@
 /* The sender's side of endpoints: rendezvous and scratch. */
 #include "team/endpoint/endpoint_own.h"
 
+#include "core/log.h"
 #include "core/reasons.h"
 #include "progress/engine.h"
 #include "team/share.h"
@@ -8,11 +9,12 @@
 
 enum { ALIGN = 256, PIECE_MOST = 16 << 20, SLOTS = 4 };
 
-void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
+void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state)
 {
     int i = tutti_endpoint_number(endpoint, rndv);
     tutti_endpoint_end_lease(endpoint, rndv);
-    tutti_rndv_set(rndv, TUTTI_RNDV_FREE);
+    if (!tutti_rndv_move(rndv, (enum tutti_rndv_state)state, TUTTI_RNDV_FREE))
+        tutti_error("a rendezvous with rank %d of this node was changed while it was freed", endpoint->piece[i].to);
     if (endpoint->piece[i].short_rts)
         atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)->shorts, 1);
     endpoint->piece[i].short_rts = 0;
@@ -151,14 +153,14 @@ void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_r
     tutti_fiber_lock(&endpoint->lock);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
     if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
-        tutti_endpoint_put_back(endpoint, &tutti_endpoint_mine(endpoint)->rndv[i]);
+        tutti_endpoint_put_back(endpoint, &tutti_endpoint_mine(endpoint)->rndv[i], TUTTI_RNDV_ATS);
     pthread_mutex_unlock(&endpoint->lock);
 }
 
 void tutti_endpoint_withdraw(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
 {
     tutti_fiber_lock(&endpoint->lock);
-    tutti_endpoint_put_back(endpoint, rndv);
+    tutti_endpoint_put_back(endpoint, rndv, atomic_load(&rndv->state));
     pthread_mutex_unlock(&endpoint->lock);
 }
 

@@ -141,8 +141,15 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
     tutti_fiber_lock(&endpoint->lock);
     *held = tutti_cache_find(endpoint->node->cache, peer, gpu, &share.what);
     enum tutti_reaching there = *held ? TUTTI_REACHED : TUTTI_REACH_NOT;
+    if (!*held && tutti_endpoint_unmapped(endpoint, peer, index)) { /* first: it serves all allocations */
+        struct tutti_mapping *scratch;
+        tutti_endpoint_map_scratch(endpoint, peer, index, gpu, &scratch);
+    }
     if (!*held && tutti_endpoint_worth(endpoint, peer, index, share.what.id))
         there = tutti_endpoint_map_named(endpoint, peer, gpu, &share.what, held);
+    /* The scratch serves until the allocation is mapped. */
+    if (there == TUTTI_REACH_LATER && atomic_load(&tutti_endpoint_mine(endpoint)->maps[peer][index]) == TUTTI_MAPS)
+        there = TUTTI_REACH_NOT;
     pthread_mutex_unlock(&endpoint->lock);
     if (there == TUTTI_REACHED && tutti_endpoint_unmapped(endpoint, peer, index)) /* for later: this one needs none */
         atomic_store_explicit(&endpoint->again, 1, memory_order_relaxed);
@@ -157,12 +164,12 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
     return there;
 }
 
-void tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, const int *gpus, int n)
+int tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, const int *gpus, int n)
 {
     unsigned index;
     enum tutti_must must = TUTTI_MUST_CARRY;
     if (!gpu_of(endpoint, peer, rndv, &index))
-        return;
+        return 1;
     if (tutti_endpoint_is_own(endpoint, peer)) {
         must = TUTTI_MUST_PACK;
     } else if (atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].offered, memory_order_acquire) ==
@@ -177,6 +184,7 @@ void tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tut
     }
     if (must != TUTTI_MUST_NOT)
         atomic_store_explicit(&rndv->must, (uint32_t)must, memory_order_release);
+    return must != TUTTI_MUST_NOT;
 }
 
 /* What the owner has written of the pieces, once. */

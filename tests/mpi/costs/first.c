@@ -1,9 +1,11 @@
 /* What the first messages between two ranks take, by the library's counters.
  *
  * From one allocation: the receiver maps that allocation, once, and fetches; no scratch is allocated, nothing is
- * packed. From another one: the sender takes scratch. And where the receiver is late at each message: the sender takes
- * scratch, the receiver maps it, and from then on the sends return without the receiver. Needs TUTTI_STATS=1. */
+ * packed. On a GPU, where mapping is slow, the MPI may carry messages until it is mapped (mapping.c). From another one:
+ * the sender takes scratch. And where the receiver is late at each message: the sender takes scratch, the receiver maps
+ * it, and from then on the sends return without the receiver. Needs TUTTI_STATS=1. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,6 +53,13 @@ static double message(struct kit_buffer *buffer, int number)
     return us;
 }
 
+/* 1 where mapping and allocating may take longer than a message. */
+static int is_slow(void)
+{
+    const char *device = getenv("TUTTI_DEVICE");
+    return !device || strcmp(device, "host") != 0 || getenv("TUTTI_HOST_MAPPING_US");
+}
+
 /* A receiver that is late for longer than mapping takes makes the sender take scratch: then nothing is known of the
  * first message. */
 static void from_one(void)
@@ -62,11 +71,20 @@ static void from_one(void)
     MPI_Bcast(us, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (us[0] < LONG_US) {
         CHECK(first.scratch == 0, "the first message takes scratch");
-        CHECK(first.mapped == (uint64_t)(kit_rank == 1), "the first message maps %llu allocations",
-              (unsigned long long)first.mapped);
-        CHECK(first.launched == (uint64_t)(kit_rank == 1), "the first message takes %llu launches",
-              (unsigned long long)first.launched);
+        CHECK(first.mapped == (uint64_t)(kit_rank == 1) || (is_slow() && first.mapped == 0),
+              "the first message maps %llu allocations", (unsigned long long)first.mapped);
+        CHECK(first.launched == (uint64_t)(kit_rank == 1) || (is_slow() && first.launched <= 1),
+              "the first message takes %llu launches", (unsigned long long)first.launched);
     }
+    int known = first.mapped > 0;
+    MPI_Bcast(&known, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    for (int i = 1; !known && i < 100 * TRIES; i++) {
+        message(&one, i);
+        known = kit_counted("memory of other ranks", "of the program") > 0;
+        MPI_Bcast(&known, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    }
+    CHECK(us[0] >= LONG_US || known, "the allocation does not become known");
+    since();
     for (int i = 1; i <= ROUNDS; i++)
         us[i] = message(&one, i);
     CHECK(us[0] >= LONG_US || since().mapped == 0, "further messages map the allocation again");
@@ -115,9 +133,15 @@ int main(int argc, char **argv)
         MPI_Recv(at, 1, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
     if (argc > 1 && strcmp(argv[1], "several") == 0) {
-        since();
+        int taken = 0;
         message(&one, 1);
         message(&other, 2);
+        for (int i = 0; i < TRIES && !taken; i++) {
+            taken = kit_counted("scratch for messages", "allocated") > 0;
+            MPI_Bcast(&taken, 1, MPI_INT, 0, MPI_COMM_WORLD);
+            if (!taken && is_slow())
+                message(&other, 3 + i);
+        }
         const struct counted d = since();
         CHECK(d.scratch == (uint64_t)(kit_rank == 0), "messages from two allocations take scratch %llu times",
               (unsigned long long)d.scratch);

@@ -23,6 +23,9 @@ gpus(pair 3 0-1 4 "-reset")
 # Nonblocking moves that the MPI has to carry.
 gpus(carried 11 none 20 "-reset")
 gpus(reset 6 all 4 "")
+# Memory is mapped beside, slowly.
+gpus(mapping 21 all 4 "-reset" TUTTI_HOST_MAPPING_US=3000)
+gpus(mapping-reset 22 all 4 "" TUTTI_HOST_MAPPING_US=3000)
 # Each rank with one GPU, as most programs have.
 gpus(one 4 all 4 "-several,-cross,-idle,-reset")
 

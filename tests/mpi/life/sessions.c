@@ -8,9 +8,12 @@
  *   sessions before   a session first, then MPI_Init; the session ends first
  *   sessions again    three times after each other
  *   sessions threads  a session with MPI_THREAD_MULTIPLE */
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "kit.h"
@@ -19,11 +22,13 @@
 
 #if defined(MPI_SESSION_NULL) || MPI_VERSION >= 4
 
-/* PAUSE: MPICH 5 begins again wrongly, with or without Tutti, where a rank does so while another one still ends:
- * MPI_Comm_create_from_group fails in its exchange of addresses ("Message truncated", or UCX unpacks none), or waits.
- */
-enum { COUNT = 3000, SECONDS = 20, PAUSE_US = 200000 };
+enum { COUNT = 3000, SECONDS = 20 };
 static struct kit_buffer in, out;
+
+/* Sessions of all ranks that have ended, in memory that they share. MPICH 5 begins again wrongly, with or without
+ * Tutti, where a rank does so while another one still ends: MPI_Comm_create_from_group fails in its exchange of
+ * addresses ("Message truncated", or UCX unpacks none), or waits. */
+static atomic_int *ended;
 
 static MPI_Session begin(const char *level)
 {
@@ -133,6 +138,32 @@ static void forget(void)
     MPI_Type_free(&type);
 }
 
+/* Collective: makes the memory, once. */
+static void share_ended(MPI_Comm comm)
+{
+    int where[2] = {getpid(), kit_rank == 0 ? memfd_create("sessions", 0) : -1};
+    char path[64];
+    if (ended)
+        return;
+    if (kit_rank == 0 && ftruncate(where[1], sizeof *ended) != 0)
+        CHECK(0, "memory of all ranks");
+    MPI_Bcast(where, 2, MPI_INT, 0, comm);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", where[0], where[1]);
+    const int fd = open(path, O_RDWR);
+    void *memory = mmap(NULL, sizeof *ended, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(memory != MAP_FAILED, "memory of all ranks");
+    ended = memory == MAP_FAILED ? NULL : memory;
+    MPI_Barrier(comm);
+}
+
+static void wait_for_all(int sessions)
+{
+    if (ended)
+        atomic_fetch_add(ended, 1);
+    while (ended && atomic_load(ended) < sessions * kit_size)
+        usleep(1000);
+}
+
 /* Blocking and nonblocking calls, messages, and the type. */
 static void use(MPI_Comm comm, const char *when)
 {
@@ -170,6 +201,7 @@ static void one(const char *level)
     asks_for_kinds(session);
     MPI_Comm world = of_set(session, "mpi://WORLD", "all"), self, pair, dup;
     name_rank(world);
+    share_ended(world);
     use(world, "on all ranks");
     self = of_set(session, "mpi://SELF", "self");
     use(self, "on this rank");
@@ -313,8 +345,8 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "before") == 0)
         before();
     for (int i = 0; i < 3 && strcmp(mode, "again") == 0; i++) {
-        usleep(i ? PAUSE_US : 0);
         one(NULL);
+        wait_for_all(i + 1);
     }
     kit_close(&in);
     kit_close(&out);

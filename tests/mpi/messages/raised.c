@@ -164,6 +164,44 @@ static void try_where_others_are_fatal(const char *when)
     }
 }
 
+/* Two of three receives of one MPI_Waitall fail: one error. The third is in device memory, so that the library waits.
+ */
+static void try_two_of_three(void)
+{
+    static int data[LONG], into[2][SHORT];
+    struct kit_buffer b;
+    int calls[2] = {0}, classes[2] = {0};
+    kit_open(&b, KIT_DEVICE, LONG * sizeof(int));
+    for (int of = 0; of < 2; of++) { /* of the MPI itself, whose third is on the host too; of the library */
+        const struct calls *c = of ? &library : &itself;
+        MPI_Request request[3];
+        MPI_Status status[3];
+        void *at = of ? kit_put(&b, 0, data, sizeof data) : data;
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (kit_rank == 0) {
+            for (int i = 0; i < 3; i++)
+                MPI_Send(i == 0 && of ? at : data, i == 0 ? SHORT : LONG, MPI_INT, 1, TAG, comm);
+            continue;
+        }
+        c->irecv(at, SHORT, MPI_INT, 0, TAG, comm, &request[0]);
+        for (int i = 0; i < 2; i++)
+            c->irecv(into[i], SHORT, MPI_INT, 0, TAG, comm, &request[i + 1]);
+        on_comm = on_world = on_self = 0;
+        classes[of] = kit_class(c->completion.waitall(3, request, status));
+        /* An MPI may leave a request pending behind one that has failed. */
+        calls[of] = on_comm + on_world + on_self;
+        for (int i = 0; i < 3; i++) {
+            if (request[i] != MPI_REQUEST_NULL)
+                c->completion.wait(&request[i], MPI_STATUS_IGNORE);
+        }
+    }
+    CHECK(kit_rank == 0 || (classes[0] == classes[1] && calls[0] == calls[1]),
+          "MPI_Waitall, of which two fail: class %d, and handlers were called %d times; not %d, %d times", classes[1],
+          calls[1], classes[0], calls[0]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    kit_close(&b);
+}
+
 /* The communicator is freed while the receive is open: its error handler is called all the same. An MPI may call it, or
  * that of MPI_COMM_WORLD, once; with another communicator than the one that is gone. */
 static void try_freed(enum kit_kind memory, int sent, int count, int persistent)
@@ -251,6 +289,7 @@ int main(int argc, char **argv)
         if (names_one_request(way))
             try(way, KIT_DEVICE, LONG, SHORT, "later");
     }
+    try_two_of_three();
     for (int persistent = 0; persistent < 2; persistent++) {
 #if !defined(OPEN_MPI) || OMPI_MAJOR_VERSION > 4 /* 4.1 ends the program itself */
         try_freed(KIT_HOST, LONG, SHORT, persistent);

@@ -1,0 +1,196 @@
+/* Messages that arrive before the receiver has mapped the allocation that they lie in: TUTTI_HOST_MAPPING_US makes
+ * mapping slow.
+ *
+ * The first message of an allocation does not wait for the mapping: the MPI carries it meanwhile, and later ones until
+ * the allocation is known. Argument `freed`: the sender frees the allocation as soon as it is sent, while the receiver
+ * maps it, and sends from a new one, which may have the same address. Argument `random`: messages of random lengths and
+ * forms from several allocations, some of which are freed. Needs TUTTI_STATS=1. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+
+#include "core/clock.h"
+
+enum {
+    BYTES = 20000,
+    LARGE = 8 << 20,
+    LONG_US = 15000,
+    TAG = 4,
+    FREED = 30,
+    PROGRAMS = 150,
+    ALLOCATIONS = 5,
+    FLIGHTS = 6
+};
+static char *data;
+static uint64_t mapping_us;
+
+static void contents(char *to, long bytes, long number)
+{
+    for (long i = 0; i < bytes; i++)
+        to[i] = (char)(number * 37 + i + i / 251);
+}
+
+/* Rank 0 sends from the buffer, rank 1 receives. Returns the time of the call in us. */
+static uint64_t message(struct kit_buffer *buffer, long bytes, int number)
+{
+    contents(data, bytes, number);
+    char *at = kit_put(buffer, 0, kit_rank == 0 ? data : NULL, (size_t)bytes);
+    const uint64_t begun = tutti_now_ns();
+    int error;
+    if (kit_rank == 0)
+        error = MPI_Send(at, (int)bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    else
+        error = MPI_Recv(at, (int)bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    const uint64_t us = (tutti_now_ns() - begun) / 1000;
+    CHECK(error == MPI_SUCCESS && memcmp(kit_get(buffer, NULL), data, (size_t)bytes) == 0,
+          "message %d: class %d, or bytes are wrong", number, kit_class(error));
+    return us;
+}
+
+static uint64_t known(void)
+{
+    return kit_counted("memory of other ranks", "of the program");
+}
+
+/* What is slower than the mapping says nothing. */
+static void before_it_is_mapped(void)
+{
+    struct kit_buffer buffer;
+    kit_open(&buffer, KIT_DEVICE, LARGE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const uint64_t us = message(&buffer, BYTES, 0), mapped = known(),
+                   carried = kit_counted("allocations of other ranks", "after a message that the MPI is to carry");
+    if (us < mapping_us && kit_rank == 1) {
+        CHECK(mapped == 0, "the first message has waited for the mapping");
+        CHECK(carried == 1, "%llu messages were carried, not the first one", (unsigned long long)carried);
+    }
+    if (us < LONG_US) /* a receiver that is later makes the sender take scratch */
+        CHECK(kit_counted("scratch for messages", "allocated") == 0, "the first message takes scratch");
+    /* A long one too: longer than its parts, and it may go either way. */
+    message(&buffer, LARGE, 1);
+    int is_known = 0, number = 2;
+    while (!is_known) {
+        message(&buffer, BYTES, number++);
+        is_known = known() > 0;
+        MPI_Bcast(&is_known, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    }
+    if (kit_rank == 1) {
+        CHECK(known() == 1, "the allocation was mapped %llu times", (unsigned long long)known());
+        printf(
+            "mapping: the first message took %llu us; %d until the allocation was mapped, of them %llu carried\n",
+            (unsigned long long)us, number,
+            (unsigned long long)kit_counted("allocations of other ranks", "after a message that the MPI is to carry"));
+    }
+    for (int i = 0; i < 5; i++)
+        message(&buffer, BYTES, number++);
+    kit_close(&buffer);
+}
+
+static void freed_meanwhile(void)
+{
+    struct kit_buffer own;
+    kit_open(&own, KIT_DEVICE, BYTES);
+    for (int i = 0; i < FREED; i++) {
+        if (kit_rank == 0) {
+            struct kit_buffer buffer;
+            kit_open(&buffer, KIT_DEVICE, BYTES);
+            message(&buffer, BYTES, i);
+            kit_close(&buffer);
+        } else {
+            message(&own, BYTES, i);
+        }
+    }
+    kit_close(&own);
+}
+
+struct drawn {
+    long bytes;
+    int from, where, nonblocking;
+};
+
+static struct drawn draw(uint64_t *state)
+{
+    struct drawn d;
+    d.bytes = 8 + (long)(random_next(state) % (random_next(state) % 4 ? 3000 : 600000));
+    d.from = (int)(random_next(state) % ALLOCATIONS);
+    d.where = (int)(random_next(state) % 4096);
+    d.nonblocking = (int)(random_next(state) % 2);
+    return d;
+}
+
+/* Both ranks draw the same messages. The receiver has an allocation of its own for each that is open. */
+static void random_programs(void)
+{
+    struct kit_buffer of[ALLOCATIONS], to[FLIGHTS];
+    uint64_t state = kit_seed;
+    const size_t most = 700000;
+    char *at[ALLOCATIONS];
+    for (int i = 0; i < ALLOCATIONS; i++)
+        kit_open(&of[i], KIT_DEVICE, most);
+    for (int i = 0; i < FLIGHTS; i++)
+        kit_open(&to[i], KIT_DEVICE, most);
+    for (int program = 0; program < PROGRAMS && !check_failed(); program++) {
+        MPI_Request request[FLIGHTS];
+        struct drawn d[FLIGHTS];
+        const int n = 1 + (int)(random_next(&state) % FLIGHTS), fresh = (int)(random_next(&state) % ALLOCATIONS);
+        contents(data, (long)most, program);
+        for (int i = 0; i < ALLOCATIONS && kit_rank == 0; i++)
+            at[i] = kit_put(&of[i], 0, data, most);
+        for (int i = 0; i < n; i++) {
+            d[i] = draw(&state);
+            request[i] = MPI_REQUEST_NULL;
+            if (kit_rank == 1) {
+                MPI_Irecv(kit_put(&to[i], 0, NULL, most), (int)d[i].bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD,
+                          &request[i]);
+            } else {
+                if (d[i].nonblocking)
+                    MPI_Isend(at[d[i].from] + d[i].where, (int)d[i].bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD,
+                              &request[i]);
+                else
+                    MPI_Send(at[d[i].from] + d[i].where, (int)d[i].bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+            }
+        }
+        CHECK(MPI_Waitall(n, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "program %d: Waitall", program);
+        for (int i = 0; i < n && kit_rank == 1; i++)
+            CHECK(memcmp(kit_get(&to[i], NULL), data + d[i].where, (size_t)d[i].bytes) == 0,
+                  "program %d, message %d of %d: bytes are wrong", program, i, n);
+        if (random_next(&state) % 3 == 0 && kit_rank == 0) {
+            kit_close(&of[fresh]);
+            kit_open(&of[fresh], KIT_DEVICE, most);
+        }
+    }
+    for (int i = 0; i < ALLOCATIONS; i++)
+        kit_close(&of[i]);
+    for (int i = 0; i < FLIGHTS; i++)
+        kit_close(&to[i]);
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_plain || kit_size != 2)
+        kit_skip("mapping", "needs two ranks, and the library in front");
+    const char *us = getenv("TUTTI_HOST_MAPPING_US");
+    mapping_us = us ? strtoull(us, NULL, 10) : 0;
+    data = malloc(LARGE);
+    /* Both have met their GPU, and this message is the MPI's. */
+    struct kit_buffer first;
+    kit_open(&first, KIT_DEVICE, 64);
+    char byte = 0, *at = kit_put(&first, 0, &byte, 1);
+    if (kit_rank == 0)
+        MPI_Send(at, 1, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    else
+        MPI_Recv(at, 1, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (argc > 1 && strcmp(argv[1], "freed") == 0)
+        freed_meanwhile();
+    else if (argc > 1 && strcmp(argv[1], "random") == 0)
+        random_programs();
+    else
+        before_it_is_mapped();
+    kit_close(&first);
+    free(data);
+    return kit_end("mapping");
+}
