@@ -10,6 +10,7 @@ static void kernel(float *data, uint64_t *signal, int *sums)
 {
     const int me = nvshmem_my_pe(), n = nvshmem_n_pes(), next = (me + 1) % n, before = (me + n - 1) % n;
     const float row[3] = {1.0f + (float)me, 2.0f + (float)me, 3.0f + (float)me};
+    CHECK(nvshmemx_init_status() == NVSHMEM_STATUS_IS_INITIALIZED);
     nvshmem_float_p(data, row[0], next);
     nvshmemx_float_put_nbi_block(data + 1, row, 3, next);
     nvshmem_quiet();
