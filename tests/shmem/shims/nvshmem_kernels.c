@@ -21,7 +21,7 @@ static void kernel(float *data, uint64_t *signal, int *sums)
     nvshmemx_float_put_signal_warp(data, row + 1, 2, signal, 2, NVSHMEM_SIGNAL_ADD, next);
     CHECK(nvshmem_signal_wait_until(signal, NVSHMEM_CMP_EQ, 3) == 3);
     CHECK(data[0] == 2.0f + (float)before && data[1] == 3.0f + (float)before);
-    nvshmemx_barrier_all_block();
+    CHECK(nvshmemx_barrier_warpgroup(NVSHMEM_TEAM_WORLD) == 0);
     sums[0] = me + 1;
     CHECK(nvshmemx_int_sum_reduce_warp(NVSHMEM_TEAM_WORLD, sums + 1, sums, 1) == 0 && sums[1] == n * (n + 1) / 2);
     CHECK(nvshmem_int_atomic_fetch_add(sums, 1, next) == next + 1);
@@ -30,7 +30,7 @@ static void kernel(float *data, uint64_t *signal, int *sums)
     CHECK(nvshmemx_int_fcollect_block(NVSHMEM_TEAM_WORLD, sums + 2, sums, 1) == 0);
     for (int pe = 0; pe < n; pe++)
         CHECK(sums[2 + pe] == pe + 2);
-    nvshmem_barrier_all();
+    nvshmemx_barrier_all_block();
 }
 
 int main(void)

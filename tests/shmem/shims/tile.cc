@@ -41,7 +41,7 @@ TUTTI_DEV int move(bool put, int group, Source source, Dest dest, Tuple start, T
 #ifdef __CUDACC__
 #define CUDA(call) CHECK((call) == cudaSuccess)
 
-/* The threads of the group move the tile. */
+/* The threads of the group move the tile. The PEs' warpgroups meet behind it. */
 template <class Source, class Dest, class Tuple>
 __global__ void move_kernel(bool put, int group, Source source, Dest dest, Tuple start, Tuple boundary, int pe,
                             uint64_t flag, int *status)
@@ -50,8 +50,9 @@ __global__ void move_kernel(bool put, int group, Source source, Dest dest, Tuple
     if (threadIdx.x >= threads || nvshmemx_init_status() != NVSHMEM_STATUS_IS_INITIALIZED)
         return;
     const int moved = move(put, group, source, dest, start, boundary, pe, flag);
+    const int met = group == 2 ? nvshmemx_barrier_warpgroup(NVSHMEM_TEAM_WORLD) : 0;
     if (threadIdx.x == 0)
-        *status = moved;
+        *status = moved ? moved : met;
 }
 
 template <class Source, class Dest, class Tuple>
