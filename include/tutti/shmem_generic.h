@@ -5,6 +5,7 @@
 
 #ifdef __cplusplus
 #if __cplusplus >= 201103L
+#include "tutti/shmem_complex.h"
 /* Number of the type that a pointer points to, in enum tshmem_type. */
 #define TSHMEM_TYPE_OF(name, type, kind, what)                                                                         \
     TSHMEM_INLINE int tshmem_type_of(const type *)                                                                     \
@@ -129,6 +130,9 @@ TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_reducescatter)
 TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, prod_reducescatter)
 TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_inscan)
 TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOAD_TEAM, sum_exscan)
+#ifndef __CUDACC__ /* there complex numbers are float2 and double2, whose memory is aligned otherwise */
+TSHMEM_CLASS_CALLS(tshmem, tshmem_team_t, TSHMEM_INLINE)
+#endif
 #endif
 #else
 #define TSHMEM_TYPE_OF(name, type, kind, what) type * : TSHMEM_ID_##kind(type), const type * : TSHMEM_ID_##kind(type),

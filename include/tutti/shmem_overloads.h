@@ -21,6 +21,7 @@ static inline void shmem_signal_add(shmem_ctx_t tshmem_ctx, uint64_t *tshmem_sig
 }
 
 #if __cplusplus >= 201103L
+#include "tutti/shmem_complex.h"
 #define TSHMEM_OVERLOADS(name, type, kind, call) TSHMEM_OVERLOADS_NAMED(_##name, type, call)
 #define TSHMEM_OVERLOADS_NAMED(name, type, call)                                                                       \
     template <class... TshmemRest>                                                                                     \
@@ -140,6 +141,13 @@ TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOADS_TEAM, _sum_reducescatter)
 TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOADS_TEAM, _prod_reducescatter)
 TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOADS_TEAM, _sum_inscan)
 TSHMEM_GENERIC_ARITH(TSHMEM_OVERLOADS_TEAM, _sum_exscan)
+#pragma push_macro("real")
+#pragma push_macro("imag")
+#undef real
+#undef imag
+TSHMEM_CLASS_CALLS(shmem, shmem_team_t, static inline)
+#pragma pop_macro("imag")
+#pragma pop_macro("real")
 /* Atomics of before version 1.4. */
 #define TSHMEM_OVERLOADS_OLD(call, now)                                                                                \
     template <class... TshmemArguments>                                                                                \

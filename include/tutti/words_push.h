@@ -48,32 +48,34 @@ _Pragma("push_macro(\"find\")") _Pragma("push_macro(\"first\")") _Pragma("push_m
 _Pragma("push_macro(\"from\")") _Pragma("push_macro(\"g\")") _Pragma("push_macro(\"get\")")
 _Pragma("push_macro(\"get_nbi\")") _Pragma("push_macro(\"give\")") _Pragma("push_macro(\"given\")")
 _Pragma("push_macro(\"gpu\")") _Pragma("push_macro(\"grid_arrived\")") _Pragma("push_macro(\"half\")")
-_Pragma("push_macro(\"heap\")") _Pragma("push_macro(\"heap_bytes\")") _Pragma("push_macro(\"hints\")")
-_Pragma("push_macro(\"holds\")") _Pragma("push_macro(\"ibget\")") _Pragma("push_macro(\"ibput\")")
-_Pragma("push_macro(\"id\")") _Pragma("push_macro(\"iget\")") _Pragma("push_macro(\"index\")")
-_Pragma("push_macro(\"indices\")") _Pragma("push_macro(\"initialized\")") _Pragma("push_macro(\"int16\")")
-_Pragma("push_macro(\"int32\")") _Pragma("push_macro(\"int64\")") _Pragma("push_macro(\"int8\")")
-_Pragma("push_macro(\"iput\")") _Pragma("push_macro(\"kind\")") _Pragma("push_macro(\"level\")")
-_Pragma("push_macro(\"limit_ns\")") _Pragma("push_macro(\"list\")") _Pragma("push_macro(\"lock\")")
-_Pragma("push_macro(\"longdouble\")") _Pragma("push_macro(\"longlong\")") _Pragma("push_macro(\"made\")")
-_Pragma("push_macro(\"major\")") _Pragma("push_macro(\"mask\")") _Pragma("push_macro(\"max\")")
-_Pragma("push_macro(\"max_reduce\")") _Pragma("push_macro(\"max_reducescatter\")") _Pragma("push_macro(\"me\")")
-_Pragma("push_macro(\"min\")") _Pragma("push_macro(\"min_reduce\")") _Pragma("push_macro(\"min_reducescatter\")")
-_Pragma("push_macro(\"minor\")") _Pragma("push_macro(\"n\")") _Pragma("push_macro(\"name\")")
-_Pragma("push_macro(\"nblocks\")") _Pragma("push_macro(\"near_first\")") _Pragma("push_macro(\"near_scale\")")
-_Pragma("push_macro(\"near_shift\")") _Pragma("push_macro(\"nelems\")") _Pragma("push_macro(\"next\")")
-_Pragma("push_macro(\"noreturn\")") _Pragma("push_macro(\"number\")") _Pragma("push_macro(\"op\")")
-_Pragma("push_macro(\"operation\")") _Pragma("push_macro(\"options\")") _Pragma("push_macro(\"or\")")
-_Pragma("push_macro(\"or_reduce\")") _Pragma("push_macro(\"or_reducescatter\")") _Pragma("push_macro(\"other\")")
-_Pragma("push_macro(\"own\")") _Pragma("push_macro(\"p\")") _Pragma("push_macro(\"packets\")")
-_Pragma("push_macro(\"parent\")") _Pragma("push_macro(\"pe\")") _Pragma("push_macro(\"peer\")")
-_Pragma("push_macro(\"pes\")") _Pragma("push_macro(\"pointer\")") _Pragma("push_macro(\"prod\")")
-_Pragma("push_macro(\"prod_reduce\")") _Pragma("push_macro(\"prod_reducescatter\")") _Pragma("push_macro(\"progress\")")
-_Pragma("push_macro(\"provided\")") _Pragma("push_macro(\"ptrdiff\")") _Pragma("push_macro(\"put\")")
-_Pragma("push_macro(\"put_nbi\")") _Pragma("push_macro(\"put_signal\")") _Pragma("push_macro(\"put_signal_nbi\")")
-_Pragma("push_macro(\"ready\")") _Pragma("push_macro(\"request\")") _Pragma("push_macro(\"requested\")")
-_Pragma("push_macro(\"rest\")") _Pragma("push_macro(\"result\")") _Pragma("push_macro(\"ring\")")
-_Pragma("push_macro(\"root\")") _Pragma("push_macro(\"schar\")") _Pragma("push_macro(\"second\")")
+_Pragma("push_macro(\"heap\")") _Pragma("push_macro(\"heap_bytes\")") _Pragma("push_macro(\"here\")")
+_Pragma("push_macro(\"hints\")") _Pragma("push_macro(\"holds\")") _Pragma("push_macro(\"ibget\")")
+_Pragma("push_macro(\"ibput\")") _Pragma("push_macro(\"id\")") _Pragma("push_macro(\"iget\")")
+_Pragma("push_macro(\"imag\")") _Pragma("push_macro(\"index\")") _Pragma("push_macro(\"indices\")")
+_Pragma("push_macro(\"initialized\")") _Pragma("push_macro(\"int16\")") _Pragma("push_macro(\"int32\")")
+_Pragma("push_macro(\"int64\")") _Pragma("push_macro(\"int8\")") _Pragma("push_macro(\"iput\")")
+_Pragma("push_macro(\"kind\")") _Pragma("push_macro(\"level\")") _Pragma("push_macro(\"limit_ns\")")
+_Pragma("push_macro(\"list\")") _Pragma("push_macro(\"lock\")") _Pragma("push_macro(\"longdouble\")")
+_Pragma("push_macro(\"longlong\")") _Pragma("push_macro(\"made\")") _Pragma("push_macro(\"major\")")
+_Pragma("push_macro(\"mask\")") _Pragma("push_macro(\"max\")") _Pragma("push_macro(\"max_reduce\")")
+_Pragma("push_macro(\"max_reducescatter\")") _Pragma("push_macro(\"me\")") _Pragma("push_macro(\"min\")")
+_Pragma("push_macro(\"min_reduce\")") _Pragma("push_macro(\"min_reducescatter\")") _Pragma("push_macro(\"minor\")")
+_Pragma("push_macro(\"n\")") _Pragma("push_macro(\"name\")") _Pragma("push_macro(\"nblocks\")")
+_Pragma("push_macro(\"near_first\")") _Pragma("push_macro(\"near_scale\")") _Pragma("push_macro(\"near_shift\")")
+_Pragma("push_macro(\"nelems\")") _Pragma("push_macro(\"next\")") _Pragma("push_macro(\"noreturn\")")
+_Pragma("push_macro(\"number\")") _Pragma("push_macro(\"op\")") _Pragma("push_macro(\"operation\")")
+_Pragma("push_macro(\"options\")") _Pragma("push_macro(\"or\")") _Pragma("push_macro(\"or_reduce\")")
+_Pragma("push_macro(\"or_reducescatter\")") _Pragma("push_macro(\"other\")") _Pragma("push_macro(\"own\")")
+_Pragma("push_macro(\"p\")") _Pragma("push_macro(\"packets\")") _Pragma("push_macro(\"parent\")")
+_Pragma("push_macro(\"part\")") _Pragma("push_macro(\"pe\")") _Pragma("push_macro(\"peer\")")
+_Pragma("push_macro(\"pes\")") _Pragma("push_macro(\"pointer\")") _Pragma("push_macro(\"prefix\")")
+_Pragma("push_macro(\"prod\")") _Pragma("push_macro(\"prod_reduce\")") _Pragma("push_macro(\"prod_reducescatter\")")
+_Pragma("push_macro(\"progress\")") _Pragma("push_macro(\"provided\")") _Pragma("push_macro(\"ptrdiff\")")
+_Pragma("push_macro(\"put\")") _Pragma("push_macro(\"put_nbi\")") _Pragma("push_macro(\"put_signal\")")
+_Pragma("push_macro(\"put_signal_nbi\")") _Pragma("push_macro(\"ready\")") _Pragma("push_macro(\"real\")")
+_Pragma("push_macro(\"request\")") _Pragma("push_macro(\"requested\")") _Pragma("push_macro(\"rest\")")
+_Pragma("push_macro(\"result\")") _Pragma("push_macro(\"ring\")") _Pragma("push_macro(\"root\")")
+_Pragma("push_macro(\"row\")") _Pragma("push_macro(\"schar\")") _Pragma("push_macro(\"second\")")
 _Pragma("push_macro(\"sequence\")") _Pragma("push_macro(\"shift\")") _Pragma("push_macro(\"signal\")")
 _Pragma("push_macro(\"size\")") _Pragma("push_macro(\"slots\")") _Pragma("push_macro(\"source\")")
 _Pragma("push_macro(\"sst\")") _Pragma("push_macro(\"start\")") _Pragma("push_macro(\"state\")")
@@ -236,12 +238,14 @@ _Pragma("push_macro(\"yconfig\")") _Pragma("push_macro(\"ymask\")") _Pragma("pus
 #undef half
 #undef heap
 #undef heap_bytes
+#undef here
 #undef hints
 #undef holds
 #undef ibget
 #undef ibput
 #undef id
 #undef iget
+#undef imag
 #undef index
 #undef indices
 #undef initialized
@@ -291,10 +295,12 @@ _Pragma("push_macro(\"yconfig\")") _Pragma("push_macro(\"ymask\")") _Pragma("pus
 #undef p
 #undef packets
 #undef parent
+#undef part
 #undef pe
 #undef peer
 #undef pes
 #undef pointer
+#undef prefix
 #undef prod
 #undef prod_reduce
 #undef prod_reducescatter
@@ -306,12 +312,14 @@ _Pragma("push_macro(\"yconfig\")") _Pragma("push_macro(\"ymask\")") _Pragma("pus
 #undef put_signal
 #undef put_signal_nbi
 #undef ready
+#undef real
 #undef request
 #undef requested
 #undef rest
 #undef result
 #undef ring
 #undef root
+#undef row
 #undef schar
 #undef second
 #undef sequence

@@ -412,6 +412,9 @@ gpu_shmem(host programs RANKS 2 ENV TUTTI_SHMEM_HEAP=host)
 foreach(what plain left kinds)
   gpu_shmem(${what} life RANKS 2 ARGS ${what})
 endforeach()
+# Tiles of NVSHMEM, moved by a thread, a warp, four warps and a block; in kernels of the program, also to far PEs.
+gpu_shmem(nvshmem-tile nvshmem-tile-cuda RANKS 2 4)
+gpu_shmem(nvshmem-tile-far nvshmem-tile-cuda RANKS 2 ENV TUTTI_NODE_RANKS=1 TUTTI_ASYNC_PROGRESS=1 TUTTI_TEST_ROUNDS=10)
 gpu_shmem(full life RANKS 2 ARGS refused ENV TUTTI_SHMEM_HEAP_MB=1048576)
 gpu_test(rma mpi-rma ${gpu_ranks} ARGS 20)
 # Windows that the ranks map. They need no window of host memory, which the MPI of some machines refuses.

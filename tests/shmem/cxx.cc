@@ -1,6 +1,7 @@
 // The generic names as C++ overloads: compiled, and run on one PE by whoever starts it under an MPI.
 #include <mpi.h>
 
+#include <complex>
 #include <cstdio>
 
 #include "tutti/shmem_names.h"
@@ -29,6 +30,10 @@ int main()
     failed += tshmem_sum_reduce(TSHMEM_TEAM_WORLD, doubles + 2, doubles + 1, 1) != 0;
     failed += doubles[2] != 2.0 * tshmem_n_pes();
     failed += tshmem_broadcast(TSHMEM_TEAM_WORLD, ints + 4, ints, 2, 0) != 0 || ints[5] != 5;
+    std::complex<double> *complex = static_cast<std::complex<double> *>(tshmem_calloc(2, sizeof(*complex)));
+    complex[0] = {1, -2};
+    failed += tshmem_sum_reduce(TSHMEM_TEAM_WORLD, complex + 1, complex, 1) != 0;
+    failed += complex[1] != complex[0] * static_cast<double>(tshmem_n_pes());
     tshmem_ctx_t ctx;
     failed += tshmem_ctx_create(TSHMEM_CTX_SERIALIZED, &ctx) != 0;
     shmem_barrier_all();

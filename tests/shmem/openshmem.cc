@@ -1,8 +1,11 @@
 // A program written for OpenSHMEM in C++, compiled as it is: keys are sorted into buckets, one a PE. Every PE takes
 // room in a bucket by an atomic and puts its keys there; the buckets, their sizes and the sum of all are compared.
+#define real double // a macro of the program's
 #include <shmem.h>
+#undef real
 
 #include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -35,6 +38,30 @@ std::vector<int> keys_of(int pe)
         key = static_cast<int>(x % MOST);
     }
     return keys;
+}
+
+/* Complex numbers are combined, and no element past them. */
+template <class Part> void complex_sums()
+{
+    using number = std::complex<Part>;
+    const int me = shmem_my_pe(), npes = shmem_n_pes();
+    number *const all = symmetric<number>(8);
+    number sum(0), product(1);
+    all[0] = number(static_cast<Part>(me + 1), 2);
+    all[1] = number(1, static_cast<Part>(-me));
+    all[4] = number(-7, 7);
+    for (int pe = 0; pe < npes; pe++) {
+        sum += number(static_cast<Part>(pe + 1), 2);
+        product *= number(1, static_cast<Part>(-pe));
+    }
+    shmem_barrier_all();
+    if (shmem_sum_reduce(SHMEM_TEAM_WORLD, all + 2, all, 1) != 0 || all[2] != sum)
+        fail("shmem_sum_reduce of complex numbers");
+    if (shmem_prod_reduce(SHMEM_TEAM_WORLD, all + 3, all + 1, 1) != 0 || all[3] != product || all[4] != number(-7, 7))
+        fail("shmem_prod_reduce of complex numbers");
+    if (shmem_sum_inscan(SHMEM_TEAM_WORLD, all + 5, all, 1) != 0 || all[5].imag() != static_cast<Part>(2 * (me + 1)))
+        fail("shmem_sum_inscan of complex numbers");
+    shmem_free(all);
 }
 } // namespace
 
@@ -86,6 +113,8 @@ int main()
             total += key;
     if (sums[1] != total)
         fail("shmem_sum_reduce");
+    complex_sums<float>();
+    complex_sums<double>();
     if (me == 0)
         std::printf("%ld keys sorted on %d PEs: passed\n", all, npes);
     shmem_free(bucket);

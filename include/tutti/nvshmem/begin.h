@@ -32,12 +32,6 @@ TUTTI_NVSHMEM void nvshmem_finalize(void)
     tshmem_finalize();
 }
 
-/* Local. NVSHMEM_STATUS_IS_INITIALIZED or NVSHMEM_STATUS_NOT_INITIALIZED. */
-TUTTI_NVSHMEM int nvshmemx_init_status(void)
-{
-    return tshmem_n_pes() > 0 ? NVSHMEM_STATUS_IS_INITIALIZED : NVSHMEM_STATUS_NOT_INITIALIZED;
-}
-
 TUTTI_NVSHMEM int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *attr)
 {
     attr->mpi_comm = mpi_comm;

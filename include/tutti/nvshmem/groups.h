@@ -59,6 +59,36 @@
 #undef TSHMEM_NAME
 #undef TSHMEM_PLAIN
 
+/* The four warps number `group` of the block meet, at one of the barriers 8 to 15 of the block: 1 to all their threads
+ * if one of them passed `failed`. */
+#ifdef __CUDACC__
+TUTTI_DEV int tutti_nvshmem_warpgroup_meet(unsigned group, int failed)
+{
+    int any;
+    asm volatile(
+        "{ .reg .pred p, q; setp.ne.s32 p, %1, 0; barrier.cta.red.or.pred q, %2, 128, p; selp.s32 %0, 1, 0, q; }"
+        : "=r"(any)
+        : "r"(failed), "r"(8 + group % 8)
+        : "memory");
+    return any;
+}
+#else
+TUTTI_DEV int tutti_nvshmem_warpgroup_meet(unsigned group, int failed)
+{
+    (void)group;
+    return failed;
+}
+#endif
+
+/* By all threads of four warps that follow each other; the first warp makes the call for all. */
+TUTTI_DEV int nvshmemx_barrier_warpgroup(nvshmem_team_t team)
+{
+    const unsigned warp = (unsigned)(tutti_dev_rank(TUTTI_BY_BLOCK) / 32);
+    tutti_nvshmem_warpgroup_meet(warp / 4, 0);
+    const int status = warp % 4 == 0 ? tshmem_barrier_warp(team) : 0;
+    return tutti_nvshmem_warpgroup_meet(warp / 4, status != 0) ? NVSHMEMX_ERROR_INTERNAL : NVSHMEMX_SUCCESS;
+}
+
 #undef TSHMEM_GROUP_FORMS
 #undef TSHMEM_INLINE
 #define TSHMEM_INLINE TSHMEM_HERE

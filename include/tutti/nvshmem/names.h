@@ -61,6 +61,12 @@ TSHMEM_INLINE void nvshmem_info_get_name(char *name)
     name[i] = 0;
 }
 
+/* Local. NVSHMEM_STATUS_IS_INITIALIZED or NVSHMEM_STATUS_NOT_INITIALIZED. */
+TSHMEM_INLINE int nvshmemx_init_status(void)
+{
+    return tshmem_n_pes() > 0 ? NVSHMEM_STATUS_IS_INITIALIZED : NVSHMEM_STATUS_NOT_INITIALIZED;
+}
+
 /* Version of NVSHMEM whose names these are. */
 TSHMEM_INLINE void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch)
 {

@@ -6,8 +6,9 @@ parts+=(nvshmem)
 nvshmem_examples="hello collective-launch dev-guide-ring dev-guide-ring-mpi moe_shuffle mpi-based-init on-stream put-block ring-bcast \
 ring-reduce shmem-based-init thread-group uid-based-init"
 nvshmem_home=$build/lib/tutti/nvshmem
+nvshmem_of_32=("NVCC=nvcc -maxrregcount=32") # of its kernel by blocks of 1024 threads, two fit on a multiprocessor with 32 registers
 nvshmem_rows() {
-    printf 'nvshmem-jacobi%s\n' '' -norm_overlap -block
+    printf 'nvshmem-jacobi%s\n' '' -norm_overlap -block -block-32
     # shellcheck disable=SC2086 # a list of words
     printf 'nvshmem-%s\n' $nvshmem_examples
 }
@@ -19,11 +20,13 @@ nvshmem_ready() {
     [ -n "${PREPARE:-}" ] || return 0
     for name in $nvshmem_examples; do nvshmem_make "$name" || return; done
     nvshmem_make_jacobi nvshmem-jacobi "$nvshmem_home" || return
+    nvshmem_make_jacobi nvshmem-jacobi-32 "$nvshmem_home" "${nvshmem_of_32[@]}" || return
     ! nvshmem_theirs || nvshmem_make_theirs
 }
 
 nvshmem_prepare() {
     mkdir -p "$1/nvshmem" && cp "$made"/nvshmem-examples/* "$made/nvshmem-jacobi/jacobi" "$1/nvshmem/" || return
+    cp "$made/nvshmem-jacobi-32/jacobi" "$1/nvshmem/jacobi-32" || return
     [ ! -x "$made/nvshmem-jacobi-theirs/jacobi" ] || cp "$made/nvshmem-jacobi-theirs/jacobi" "$1/nvshmem/jacobi-theirs"
 }
 
@@ -84,9 +87,10 @@ nvshmem_time() {
 }
 
 nvshmem_run_jacobi() {
-    local options=() time='' alone='' with program
-    case $1 in *-norm_overlap) options=(-norm_overlap) ;; *-block) options=(-use_block_comm) ;; esac
-    nvshmem_prepared jacobi || nvshmem_make_jacobi nvshmem-jacobi "$nvshmem_home" || return 77
+    local options=() name=jacobi words=() time='' alone='' with program
+    case $1 in *-norm_overlap) options=(-norm_overlap) ;; *-block*) options=(-use_block_comm) ;; esac
+    case $1 in *-32) name=jacobi-32 words=("${nvshmem_of_32[@]}") ;; esac
+    nvshmem_prepared $name || nvshmem_make_jacobi nvshmem-$name "$nvshmem_home" "${words[@]}" || return 77
     nvshmem_time "$1" tutti "$program" "$build/lib" "${options[@]}" || return
     says="right, $time s on $ranks GPUs, one GPU $alone s (ratio $(ratio "$alone" "$time"))"
     with=$time

@@ -69,6 +69,7 @@ int main(void)
         meeting(size);
     meeting(512);
     meeting(777);
+    meeting(TSHMEM_PES_MAX);
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;
 }

@@ -10,6 +10,7 @@ static void kernel(float *data, uint64_t *signal, int *sums)
 {
     const int me = nvshmem_my_pe(), n = nvshmem_n_pes(), next = (me + 1) % n, before = (me + n - 1) % n;
     const float row[3] = {1.0f + (float)me, 2.0f + (float)me, 3.0f + (float)me};
+    CHECK(nvshmemx_init_status() == NVSHMEM_STATUS_IS_INITIALIZED);
     nvshmem_float_p(data, row[0], next);
     nvshmemx_float_put_nbi_block(data + 1, row, 3, next);
     nvshmem_quiet();
@@ -20,7 +21,7 @@ static void kernel(float *data, uint64_t *signal, int *sums)
     nvshmemx_float_put_signal_warp(data, row + 1, 2, signal, 2, NVSHMEM_SIGNAL_ADD, next);
     CHECK(nvshmem_signal_wait_until(signal, NVSHMEM_CMP_EQ, 3) == 3);
     CHECK(data[0] == 2.0f + (float)before && data[1] == 3.0f + (float)before);
-    nvshmemx_barrier_all_block();
+    CHECK(nvshmemx_barrier_warpgroup(NVSHMEM_TEAM_WORLD) == 0);
     sums[0] = me + 1;
     CHECK(nvshmemx_int_sum_reduce_warp(NVSHMEM_TEAM_WORLD, sums + 1, sums, 1) == 0 && sums[1] == n * (n + 1) / 2);
     CHECK(nvshmem_int_atomic_fetch_add(sums, 1, next) == next + 1);
@@ -29,7 +30,7 @@ static void kernel(float *data, uint64_t *signal, int *sums)
     CHECK(nvshmemx_int_fcollect_block(NVSHMEM_TEAM_WORLD, sums + 2, sums, 1) == 0);
     for (int pe = 0; pe < n; pe++)
         CHECK(sums[2 + pe] == pe + 2);
-    nvshmem_barrier_all();
+    nvshmemx_barrier_all_block();
 }
 
 int main(void)

@@ -39,6 +39,26 @@ shim_program(mpi-shmem-nvshmem-tile tile.cc nvshmem -std=c++17)
 tutti_mpi_test(mpi-shmem-nvshmem-tile PROGRAM ${CMAKE_CURRENT_BINARY_DIR}/mpi-shmem-nvshmem-tile-cc.@MPI@.run RANKS 2)
 tutti_mpi_test(mpi-shmem-nvshmem-tile-nodes PROGRAM ${CMAKE_CURRENT_BINARY_DIR}/mpi-shmem-nvshmem-tile-cc.@MPI@.run RANKS 2
                ENV TUTTI_NODE_RANKS=1 TUTTI_ASYNC_PROGRESS=1 TUTTI_TEST_ROUNDS=10 TIMEOUT 40)
+# The same for a GPU, by nvcc: target mpi-shmem-nvshmem-tile-cuda.MPI, run by tests/gpu.
+if(TUTTI_HAVE_CUDA AND TUTTI_CUDART)
+  list(GET TUTTI_MPI_SYSTEM 0 mpi) # one MPI does
+  set(flags ${TUTTI_MPI_${mpi}_COMPILE})
+  list(FILTER flags INCLUDE REGEX "^-[ID]")
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/tile.cuda.o)
+  add_custom_command(OUTPUT ${object} DEPENDS ${shims}/tile.cc ${shims}/check_pe.h ${headers} ${shim_headers}
+                     COMMAND ${TUTTI_NVCC} -x cu -std=c++17 -O2 -Werror all-warnings ${TUTTI_CUDA_TEST_CODE} -DOMPI_SKIP_MPICXX
+                             -DMPICH_SKIP_MPICXX -I${PROJECT_SOURCE_DIR}/include/tutti/nvshmem -I${PROJECT_SOURCE_DIR}/include ${flags}
+                             -c -o ${object} ${shims}/tile.cc
+                     COMMENT "Compiling tile.cc for CUDA" VERBATIM)
+  set(target mpi-shmem-nvshmem-tile-cuda.${mpi})
+  add_executable(${target} ${object})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  target_link_libraries(${target} PRIVATE tutti-core tutti-flags ${TUTTI_CUDART} ${TUTTI_MPI_${mpi}_LINK} rt stdc++)
+  set_property(GLOBAL PROPERTY TUTTI_MPI_PROGRAM_mpi-shmem-nvshmem-tile-cuda TRUE)
+  if(NOT TUTTI_GPU_TESTS)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
+endif()
 tutti_mpi_test(mpi-shmem-ishmem PROGRAM ${CMAKE_CURRENT_BINARY_DIR}/mpi-shmem-ishmem-cc.@MPI@.run RANKS 3 RANKS_MPICH 2)
 tutti_mpi_test(mpi-shmem-ishmem-device PROGRAM ${CMAKE_CURRENT_BINARY_DIR}/mpi-shmem-ishmem-cc.@MPI@.run RANKS 2
                ENV TUTTI_SHMEM_HEAP=device)
