@@ -30,25 +30,25 @@ static void cipher(const struct tutti_node *node, uint64_t sequence, int number,
 void tutti_short_rts_write(struct tutti_p2p_worker *worker, const struct tutti_rndv *rndv, unsigned char *text)
 {
     unsigned char first[16];
-    const size_t bytes = rndv->bytes, n = bytes < sizeof first ? bytes : sizeof first;
+    const size_t bytes = tutti_short_rts_bytes(rndv->bytes), n = bytes < sizeof first ? bytes : sizeof first;
     cipher(worker->node, atomic_load(&rndv->sequence), tutti_endpoint_number(worker->endpoint, rndv), first);
     memcpy(text, first, n);
     memset(text + n, 0, bytes - n);
 }
 
-/* 1 if `text` is the RTS of this rendezvous. The state is read before the sequence: if the rendezvous is used again
- * meanwhile, the sequence differs. */
+/* 1 if `text` is the RTS of this rendezvous: out->sequence and out->bytes. The sequence is read last: if the rendezvous
+ * is used again meanwhile, it differs. */
 static int is_of(const struct tutti_node *node, const struct tutti_rndv *rndv, int tag, const unsigned char *text,
-                 size_t bytes, uint64_t *sequence)
+                 size_t bytes, struct tutti_rts_head *out)
 {
     static const unsigned char zeros[64];
     unsigned char first[16];
     const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
     if (state == TUTTI_RNDV_FREE || state == TUTTI_RNDV_ATS || !rndv->short_rts || rndv->tag != tag ||
-        rndv->bytes != bytes)
+        tutti_short_rts_bytes(out->bytes = __atomic_load_n(&rndv->bytes, __ATOMIC_RELAXED)) != bytes)
         return 0;
-    *sequence = atomic_load(&rndv->sequence);
-    cipher(node, *sequence, text[0], first);
+    out->sequence = atomic_load(&rndv->sequence);
+    cipher(node, out->sequence, text[0], first);
     if (memcmp(text, first, bytes < sizeof first ? bytes : sizeof first) != 0)
         return 0;
     for (size_t at = sizeof first; at < bytes; at += sizeof zeros) {
@@ -63,10 +63,10 @@ int tutti_short_rts_read(struct tutti_p2p_worker *worker, int tag, const unsigne
 {
     for (int peer = 0; peer < worker->node->size; peer++) {
         const struct tutti_rndv *rndv = tutti_endpoint_at(worker->endpoint, peer, text[0]);
-        uint64_t sequence;
-        if (!rndv || !is_of(worker->node, rndv, tag, text, bytes, &sequence))
+        struct tutti_rts_head found = {.number = text[0], .rank = peer};
+        if (!rndv || !is_of(worker->node, rndv, tag, text, bytes, &found))
             continue;
-        *out = (struct tutti_rts_head){.sequence = sequence, .bytes = bytes, .number = text[0], .rank = peer};
+        *out = found;
         tutti_node_key(worker->node, out->key);
         return 1;
     }

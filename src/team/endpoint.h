@@ -119,8 +119,9 @@ enum tutti_reaching { TUTTI_REACHED, TUTTI_REACH_LATER, TUTTI_REACH_NOT };
 struct tutti_rndv *tutti_endpoint_find(struct tutti_endpoint *endpoint, int peer, int number, uint64_t sequence);
 /* Rendezvous `number` of a rank of the node. NULL if it is not open, or not for this rank. */
 struct tutti_rndv *tutti_endpoint_at(struct tutti_endpoint *endpoint, int peer, int number);
-/* 1 where a rendezvous for this rank from `peer` has this tag: a message that has not been received yet. */
-int tutti_endpoint_announces(const struct tutti_endpoint *endpoint, int peer, int tag);
+/* 1 where a rendezvous for this rank from `peer` has this tag and `most` bytes or fewer: a message that has not been
+ * received yet. */
+int tutti_endpoint_announces(const struct tutti_endpoint *endpoint, int peer, int tag, uint64_t most);
 /* A message with this tag from `peer` is about to be taken out of the MPI by a probe, which is no receive: its
  * rendezvous is held, so that a synchronous sender continues to wait. unhold: the message was rendezvous `but`
  * of this sequence; TUTTI_RNDVS: of no rendezvous. received: ends the hold of a rendezvous. One call of the first two

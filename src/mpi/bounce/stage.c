@@ -12,7 +12,7 @@
 #include "team/deferred_free.h"
 
 enum {
-    FEW = 7,              /* bytes that a kernel copies, of messages that are too short for an RTS */
+    FEW = 7,              /* bytes that a kernel copies, of messages that the MPI carries */
     LAZY_FROM = 64 << 10, /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */
     POOLED_MOST = 4 << 20 /* up to here memory for lazy stages is kept for the next one */
 };

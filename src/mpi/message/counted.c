@@ -3,13 +3,13 @@
 #include "mpi/real/errors.h"
 
 /* The reason for which the message was not fetched, as far as its receiver knows it. */
-static enum tutti_reason reason_of(MPI_Comm comm, const MPI_Status *status, MPI_Count bytes)
+static enum tutti_reason reason_of(MPI_Comm comm, const MPI_Status *status)
 {
     if (!tutti_endpoint && !tutti_far_on)
         return tutti_endpoints_why(comm, status->MPI_SOURCE);
     if (tutti_endpoints_peer(comm, status->MPI_SOURCE) < 0)
         return TUTTI_REASON_MACHINE;
-    return bytes < TUTTI_MESSAGE_SHORTEST ? TUTTI_REASON_SHORT : TUTTI_REASON_SENDER;
+    return TUTTI_REASON_SENDER;
 }
 
 static void count_failure(const char *call, int code)
@@ -43,7 +43,7 @@ void tutti_count_receive(const char *call, const struct tutti_recv_request *recv
             count_failure(call, MPI_ERR_TRUNCATE);
             return;
         }
-        tutti_count_received(call, TUTTI_OUTCOME_STAGED, tutti_reasons[reason_of(comm, status, bytes)].text,
+        tutti_count_received(call, TUTTI_OUTCOME_STAGED, tutti_reasons[reason_of(comm, status)].text,
                              tutti_stage_how(stage), bytes > 0 ? (uint64_t)bytes : 0);
     }
 }

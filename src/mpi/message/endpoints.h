@@ -16,9 +16,12 @@
 /* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. The key tells RTSs
  * from messages of the program that are as long. */
 enum { TUTTI_RTS_BYTES = 480 };
-/* The length of the shortest message that a rendezvous may stand for. An RTS is not longer than its message, and as
- * long as a message below TUTTI_RTS_BYTES (p2p/short_rts.h). */
-enum { TUTTI_MESSAGE_SHORTEST = TUTTI_SHORT_RTS_LEAST };
+/* The length of the RTS of a message: as long as the message where that is below TUTTI_RTS_BYTES, but for the few
+ * bytes of which p2p/short_rts.h makes more. */
+static inline int tutti_rts_length(uint64_t bytes)
+{
+    return bytes < TUTTI_RTS_BYTES ? (int)tutti_short_rts_bytes(bytes) : TUTTI_RTS_BYTES;
+}
 /* From this length on each receive looks for RTSs, also before the program has met a GPU. */
 enum { TUTTI_MESSAGE_LOOKED = 512 };
 

@@ -38,7 +38,7 @@ static int is_long_enough(uint64_t capacity, int stays)
 {
     if (capacity >= TUTTI_MESSAGE_LOOKED)
         return 1;
-    return capacity >= TUTTI_MESSAGE_SHORTEST && tutti_endpoint &&
+    return capacity > 0 && tutti_endpoint &&
            (tutti_endpoint_short() || (stays && tutti_endpoints_blind()));
 }
 
@@ -66,6 +66,7 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
     else if (layout->derived && !tutti_type_hold(type))
         return 0;
     recv->own_type = !layout->plan && layout->derived;
+    recv->wide = recv->core.capacity < sizeof recv->text;
     return 1;
 }
 
@@ -126,6 +127,10 @@ static int first_bytes(const struct tutti_recv_request *recv, const struct tutti
                        size_t n)
 {
     const void *at = stage->staged ? stage->host : recv->core.elements.buffer;
+    if (recv->wide) {
+        memcpy(out, recv->text, n);
+        return 1;
+    }
     if (stage->staged && (stage->packed || stage->prefix)) {
         memcpy(out, stage->memory, n);
         return 1;
@@ -153,7 +158,7 @@ static int is_rts(struct tutti_recv_request *recv, const struct tutti_stage *sta
 {
     unsigned char text[TUTTI_RTS_BYTES];
     uint64_t key[2];
-    if (bytes < TUTTI_MESSAGE_SHORTEST || bytes > TUTTI_RTS_BYTES ||
+    if (bytes < TUTTI_SHORT_RTS_LEAST || bytes > TUTTI_RTS_BYTES ||
         (bytes < TUTTI_RTS_BYTES && likely(!tutti_endpoint_shorts(tutti_endpoint))) ||
         !first_bytes(recv, stage, text, (size_t)bytes))
         return 0;
@@ -162,6 +167,32 @@ static int is_rts(struct tutti_recv_request *recv, const struct tutti_stage *sta
     memcpy(&recv->core.rts, text, sizeof recv->core.rts);
     tutti_node_key(tutti_door.node, key);
     return memcmp(recv->core.rts.key, key, sizeof key) == 0;
+}
+
+/* A message of the program that was received into recv->text: moves it to where the MPI would have put it. */
+static void recv_narrow(struct tutti_recv_request *recv, const struct tutti_stage *stage, MPI_Count bytes)
+{
+    const struct tutti_elements *elements = &recv->core.elements;
+    char *at = stage->staged ? stage->host : elements->buffer;
+    if (bytes <= 0)
+        return;
+    if ((uint64_t)bytes > recv->core.capacity) {
+        recv->core.bytes = (uint64_t)bytes;
+        recv->state = TUTTI_RECV_FAILED;
+        recv->code = MPI_ERR_TRUNCATE;
+    } else if (stage->staged && (stage->packed || stage->prefix)) {
+        memcpy(stage->memory, recv->text, (size_t)bytes);
+    } else if (elements->plan) {
+        tutti_plan_unpack_host(elements->plan, (uint64_t)elements->count, at, 0, (uint64_t)bytes, recv->text);
+    } else { /* the rest of the last element stays as it is */
+        unsigned char packed[sizeof recv->text];
+        const int size = (int)recv->size, few = ((int)bytes + size - 1) / size;
+        int position = 0;
+        tutti_next.MPI_Pack(at, few, recv->type, packed, few * size, &position, tutti_handles.self);
+        memcpy(packed, recv->text, (size_t)bytes);
+        position = 0;
+        tutti_next.MPI_Unpack(packed, few * size, &position, at, few, recv->type, tutti_handles.self);
+    }
 }
 
 void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status)
@@ -179,8 +210,11 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
         }
         return;
     }
-    if (!tutti_endpoint || !is_rts(recv, stage, status, bytes))
+    if (!tutti_endpoint || !is_rts(recv, stage, status, bytes)) {
+        if (recv->wide)
+            recv_narrow(recv, stage, bytes);
         return;
+    }
     tutti_stage_expect_rts();
     recv->core.bytes = recv->core.rts.bytes;
     recv->core.far = NULL;

@@ -25,6 +25,8 @@ struct tutti_recv_request {
     struct tutti_stage *stage; /* while it is being fetched */
     enum tutti_recv_state state;
     int code;                        /* FAILED */
+    int wide;                        /* 1: the MPI receives into `text`: an RTS is longer than the program's buffer */
+    unsigned char text[TUTTI_SHORT_RTS_LEAST];
     struct tutti_recv_request *next; /* in the list of ended ones */
 };
 
@@ -50,6 +52,19 @@ static inline void tutti_recv_place(struct tutti_recv_request *recv, const struc
     if (there->staged && recv->core.elements.plan)
         tutti_elements_place(&recv->core.elements, &there->memory);
 }
+/* What the MPI receives into, in place of `count` elements of the stage. recv: NULL: the message is no RTS. */
+struct tutti_recv_target {
+    void *buffer;
+    MPI_Count count;
+    MPI_Datatype type;
+};
+static inline struct tutti_recv_target tutti_recv_target(struct tutti_recv_request *recv,
+                                                         const struct tutti_stage *stage, MPI_Count count)
+{
+    if (unlikely(recv && recv->wide))
+        return (struct tutti_recv_target){recv->text, sizeof recv->text, tutti_handles.byte};
+    return (struct tutti_recv_target){stage->host, count, stage->given};
+}
 void tutti_recv_close(struct tutti_recv_request *recv);
 /* The same, allocated; NULL if it is not needed. free: takes NULL. */
 struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
@@ -63,7 +78,8 @@ static inline void tutti_recv_again(struct tutti_recv_request *recv)
     recv->core.begun = recv->core.ended = recv->core.truncated = 0;
 }
 
-/* The message of `status` lies in the MPI's buffer: in the stage, or in the program's buffer. Returns what it is. */
+/* The message of `status` lies in the MPI's buffer: in the stage, in the program's buffer, or in recv->text. Finds what
+ * it is: recv->state. */
 void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status);
 /* Fetches as much as can be fetched now, in one launch, or all of it: enum tutti_fetch_how (request.h). stages[i]
  * belongs to recvs[i]. */

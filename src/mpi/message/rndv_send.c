@@ -53,9 +53,11 @@ int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layou
 {
     if (message->type == tutti_handles.packed) /* the receiver's type may be anything */
         return 0;
-    return bytes < TUTTI_RTS_BYTES ||
-           (layout->basic > 0 && layout->basic != UINT_MAX && TUTTI_RTS_BYTES % layout->basic == 0) ||
-           TUTTI_RTS_BYTES % layout->size == 0;
+    if (bytes >= TUTTI_SHORT_RTS_LEAST && bytes < TUTTI_RTS_BYTES)
+        return 1;
+    const unsigned length = (unsigned)tutti_rts_length(bytes);
+    return (layout->basic > 0 && layout->basic != UINT_MAX && length % layout->basic == 0) ||
+           length % layout->size == 0;
 }
 
 /* The text of an RTS, of a rendezvous with tag and bytes. */
@@ -90,7 +92,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         return TUTTI_NONE(TYPE);
     if (message->mode == TUTTI_SEND_BUFFERED && !tutti_attached_takes(bytes)) /* an error, which is the MPI's */
         return TUTTI_NONE(ATTACHED);
-    if (bytes < TUTTI_MESSAGE_SHORTEST)
+    if (message->mode == TUTTI_SEND_BUFFERED && bytes < TUTTI_SHORT_RTS_LEAST)
         return TUTTI_NONE(SHORT);
     if (!tutti_p2p_first(&tutti_rules_of_messages, 0, bytes))
         return NULL;
@@ -160,8 +162,7 @@ static int rts(struct tutti_send_request *sent)
                                           [TUTTI_SEND_BUFFERED] = tutti_next.MPI_Ibsend,
                                           [TUTTI_SEND_READY] = tutti_next.MPI_Irsend,
                                           [TUTTI_SEND_REPLACED] = tutti_next.MPI_Isend};
-    const int bytes = sent->core.bytes < TUTTI_RTS_BYTES ? (int)sent->core.bytes : TUTTI_RTS_BYTES;
-    int code = send[m->mode](sent->text, bytes, tutti_handles.byte, m->dest, m->tag, m->comm, &sent->rts);
+    int code = send[m->mode](sent->text, tutti_rts_length(sent->core.bytes), tutti_handles.byte, m->dest, m->tag, m->comm, &sent->rts);
     if (code != MPI_SUCCESS)
         return code;
     tutti_count_made(m->name, sent->row->reason, sent->core.bytes);

@@ -12,7 +12,8 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
 
-enum form { PLAIN, RTS, FAR_RTS }; /* what it may be; once it was read: what it is */
+/* What it may be; once it was read: what it is. FEW: the RTS of a message that is shorter than it. */
+enum form { PLAIN, RTS, FEW_RTS, FAR_RTS };
 
 struct tutti_unexpected {
     struct tutti_unexpected *next;
@@ -135,9 +136,13 @@ void tutti_unexpected_unclaim(struct tutti_unexpected *unexpected)
 static enum form form_of(MPI_Comm comm, const MPI_Status *status)
 {
     const MPI_Count bytes = tutti_received(status);
-    if (tutti_endpoint && bytes == TUTTI_RTS_BYTES) {
-        const int peer = tutti_endpoints_peer(comm, status->MPI_SOURCE);
-        return peer >= 0 && tutti_endpoint_announces(tutti_endpoint, peer, status->MPI_TAG) ? RTS : PLAIN;
+    if (tutti_endpoint && (bytes == TUTTI_RTS_BYTES ||
+                           (bytes == TUTTI_SHORT_RTS_LEAST && tutti_endpoint_shorts(tutti_endpoint)))) {
+        const int peer = tutti_endpoints_peer(comm, status->MPI_SOURCE), few = bytes == TUTTI_SHORT_RTS_LEAST;
+        const uint64_t most = few ? TUTTI_SHORT_RTS_LEAST - 1 : UINT64_MAX;
+        if (peer < 0 || !tutti_endpoint_announces(tutti_endpoint, peer, status->MPI_TAG, most))
+            return PLAIN;
+        return few ? FEW_RTS : RTS;
     }
     if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES) {
         const int world = tutti_endpoints_world(comm, status->MPI_SOURCE);
@@ -146,9 +151,16 @@ static enum form form_of(MPI_Comm comm, const MPI_Status *status)
     return PLAIN;
 }
 
+static int is_near(const struct tutti_unexpected *unexpected)
+{
+    return unexpected->form == RTS || unexpected->form == FEW_RTS;
+}
+
 static int text_bytes(enum form form)
 {
-    return form == RTS ? TUTTI_RTS_BYTES : form == FAR_RTS ? TUTTI_FAR_RTS_BYTES : 0;
+    static const int bytes[] = {
+        [RTS] = TUTTI_RTS_BYTES, [FEW_RTS] = TUTTI_SHORT_RTS_LEAST, [FAR_RTS] = TUTTI_FAR_RTS_BYTES};
+    return bytes[form];
 }
 
 /* For a message that a matched probe has found. NULL without memory. */
@@ -166,16 +178,26 @@ static struct tutti_unexpected *unexpected_new(MPI_Comm comm, MPI_Message messag
     return unexpected;
 }
 
+/* 1 if the text is an RTS of a rank of the node. */
+static int is_near_rts(const struct tutti_unexpected *unexpected, struct tutti_rts_head *rts)
+{
+    uint64_t key[2];
+    if (unexpected->form == FEW_RTS)
+        return tutti_short_rts_read(&tutti_p2p, unexpected->status.MPI_TAG, unexpected->text, TUTTI_SHORT_RTS_LEAST,
+                                    rts);
+    memcpy(rts, unexpected->text, sizeof *rts);
+    tutti_node_key(tutti_door.node, key);
+    return memcmp(rts->key, key, sizeof key) == 0;
+}
+
 /* The text has been received. */
 static void interpret(struct tutti_unexpected *unexpected)
 {
     struct tutti_rts_head rts;
     struct tutti_pipelined_rts far_rts;
-    uint64_t key[2], bytes = 0;
-    if (unexpected->form == RTS) {
-        memcpy(&rts, unexpected->text, sizeof rts);
-        tutti_node_key(tutti_door.node, key);
-        const int is = memcmp(rts.key, key, sizeof key) == 0;
+    uint64_t bytes = 0;
+    if (is_near(unexpected)) {
+        const int is = is_near_rts(unexpected, &rts);
         unexpected->number = is ? rts.number : TUTTI_RNDVS;
         unexpected->sequence = is ? rts.sequence : 0;
         bytes = is ? rts.bytes : 0;
@@ -196,7 +218,7 @@ static int read_on(struct tutti_unexpected *unexpected, int wait)
     if (unexpected->form == PLAIN || unexpected->state == READ)
         return 1;
     if (unexpected->state == WHOLE) {
-        if (unexpected->form == RTS) {
+        if (is_near(unexpected)) {
             unexpected->peer = tutti_endpoints_peer(unexpected->comm, unexpected->status.MPI_SOURCE);
             tutti_endpoint_hold(tutti_endpoint, unexpected->peer, unexpected->status.MPI_TAG);
         }
@@ -336,7 +358,7 @@ int tutti_unexpected_begun(struct tutti_unexpected *unexpected)
         free(unexpected);
         return 0;
     }
-    if (unexpected->form == RTS && unexpected->number < TUTTI_RNDVS && tutti_endpoint)
+    if (is_near(unexpected) && unexpected->number < TUTTI_RNDVS && tutti_endpoint)
         tutti_endpoint_received(tutti_endpoint, unexpected->peer, unexpected->number, unexpected->sequence);
     return 1;
 }

@@ -40,11 +40,13 @@ static int announces(const struct tutti_endpoint *endpoint, const struct tutti_r
            ONCE(rndv->tag) == tag;
 }
 
-int tutti_endpoint_announces(const struct tutti_endpoint *endpoint, int peer, int tag)
+int tutti_endpoint_announces(const struct tutti_endpoint *endpoint, int peer, int tag, uint64_t most)
 {
     int found = 0;
-    for (int i = 0; i < TUTTI_RNDVS && !found; i++)
-        found = announces(endpoint, &tutti_endpoint_theirs(endpoint, peer)->rndv[i], tag);
+    for (int i = 0; i < TUTTI_RNDVS && !found; i++) {
+        const struct tutti_rndv *rndv = &tutti_endpoint_theirs(endpoint, peer)->rndv[i];
+        found = announces(endpoint, rndv, tag) && ONCE(rndv->bytes) <= most;
+    }
     return found;
 }
 
