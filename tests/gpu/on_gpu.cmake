@@ -87,6 +87,7 @@ foreach(row ll ll128 pipeline)
   set(by_row "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
   gpu_test(moves-gaps-${row} mpi-types_collectives ${gpu_ranks} ARGS 600 device ENV TUTTI_TEST_ALL_BY_ROW=1 ${by_row})
   gpu_test(moves-sides-${row} mpi-types_collectives ${gpu_ranks} ARGS 600 sides ENV ${by_row})
+  gpu_test(moves-leaders-gaps-${row} mpi-types_collectives ${shared} ARGS 600 device ENV TUTTI_TEST_ROW=${row} ${by_row})
   gpu_test(moves-leaders-${row} mpi-moves_leaders ${shared} ARGS 600 ENV TUTTI_TEST_ROW=${row} ${by_row})
 endforeach()
 

@@ -125,7 +125,8 @@ static uint64_t lead_end(const struct tutti_listed_block *blocks, int n)
 {
     uint64_t end = 0;
     for (int i = 0; i < n; i++) {
-        const uint64_t block = blocks[i].bytes > 0 ? blocks[i].at + blocks[i].bytes : 0;
+        uint64_t block = blocks[i].bytes > 0 ? blocks[i].at + blocks[i].bytes : 0;
+        block = block < blocks[i].bytes ? UINT64_MAX : block; /* no buffer holds it */
         end = block > end ? block : end;
     }
     return end;
@@ -187,9 +188,10 @@ int tutti_lead_run(struct tutti_team *team, const struct tutti_call *call, int *
     struct tutti_lead_buffers mine;
     struct tutti_listed own;
     struct tutti_lead x = {.team = team, .call = call};
+    uint32_t all;
     *fits = lead_offered(team);
-    if (!*fits)
-        return TUTTI_OK;
+    if (!*fits) /* no rank may go on, and offer something else, before all have looked */
+        return tutti_team_vote(team, 1, &all);
     tutti_lead_list(team, call, &own, &mine);
     if (team->leader)
         lead_look(&x);

@@ -150,8 +150,8 @@ static int lead_together(struct lead_walk walk, char **first)
     while (lead_walk_next(&walk, &step)) {
         if (step.again)
             continue;
-        char *at = walk.block == lead_sent ? (char *)(uintptr_t)lead_source(walk.lead, &step)
-                                           : lead_target(walk.lead, &step);
+        char *at =
+            walk.block == lead_sent ? (char *)(uintptr_t)lead_source(walk.lead, &step) : lead_target(walk.lead, &step);
         *first = *first ? *first : at;
         if (at != *first + step.at)
             return 0;
