@@ -302,6 +302,7 @@ gpu_programs(moved-pipeline ${moved},${around},dup,split,blocking 2 15 "TUTTI_RU
 string(REPLACE "device,host" "device" around_device ${around})
 gpu_programs(moved-device ${moved},${reduced},${around_device},dup,split,icoll,blocking 3 15 TUTTI_RULES=message:*@direct)
 gpu_programs(moved-device-packets ${moved},${reduced},${around_device},dup,icoll,pcoll 2 15 "TUTTI_RULES=bcast:0-4k@ll,*@pipeline gather:*@pipeline scatter:*@pipeline allgather:0-4k@ll128,*@pipeline alltoall:*@pipeline,*@fetch")
+gpu_programs(moved-leaders ${moved},${neighbours},${reduced},${around_device},dup,icoll,pcoll 4 15 "TUTTI_RULES=bcast:0-4k@ll,*@pipeline gather:*@pipeline scatter:*@pipeline allgather:0-4k@ll128,*@pipeline alltoall:0-4k@ll128,*@pipeline,*@fetch neighbor:0-4k@ll,*@pipeline,*@fetch")
 gpu_programs(moved-device-copies ${moved},${reduced},${around_device},dup,icoll,pcoll 2 15 "TUTTI_RULES=bcast:*@copies gather:*@copies scatter:*@copies allgather:*@copies alltoall:*@copies neighbor:*@copies" TUTTI_CACHE_ENTRIES=4)
 gpu_programs(moved-device-split ${moved},${reduced},${around_device},dup,icoll,pcoll 4 15 "TUTTI_RULES=bcast:*@split,*@fetch")
 gpu_programs(moved-packed ${moved},${reduced},${around_device},icoll 2 15 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
