@@ -23,7 +23,7 @@ struct transfer_run {
     struct transfer_memory memory;
     int used[TRANSFER_WAYS];
     struct transfer_sums { /* us, over calls at the current size; with the computation: of both from the same calls */
-        double pure, overall, compute;
+        double pure, overall, compute, start, wait;
         long pures, overalls;
     } sum[TRANSFER_WAYS];
 };
@@ -121,16 +121,23 @@ static double transfer_once(void *with, int column, long i)
     transfer_take_rules(way);
     bench_mpi.Barrier(MPI_COMM_WORLD);
     const uint64_t start = tutti_now_ns();
+    uint64_t started = start, ready = start;
     for (int loop = 0; loop < t->loops; loop++) {
         transfer_start(run, way, request);
-        if (overlap)
+        if (overlap) {
+            started = tutti_now_ns();
             computed = transfer_compute(run, way, request, sum->pures ? sum->pure / (double)sum->pures : 0);
+            ready = tutti_now_ns();
+        }
         transfer_finish(run, way, request);
     }
-    const double took = (double)(tutti_now_ns() - start) * 1e-3 / t->loops;
+    const uint64_t end = tutti_now_ns();
+    const double took = (double)(end - start) * 1e-3 / t->loops;
     if (overlap && i >= 0) {
         sum->overall += took;
         sum->compute += computed;
+        sum->start += (double)(started - start) * 1e-3;
+        sum->wait += (double)(end - ready) * 1e-3;
         sum->overalls++;
     } else if (!overlap) {
         sum->pure += took;
@@ -205,6 +212,8 @@ static void transfer_say_times(const struct transfer_run *run, const struct benc
             continue;
         transfer_say_part(t, way, TRANSFER_OVERALL, sum->overall / (double)sum->overalls, sum->overalls);
         transfer_say_part(t, way, TRANSFER_COMPUTE, sum->compute / (double)sum->overalls, sum->overalls);
+        transfer_say_part(t, way, TRANSFER_START, sum->start / (double)sum->overalls, sum->overalls);
+        transfer_say_part(t, way, TRANSFER_WAIT, sum->wait / (double)sum->overalls, sum->overalls);
     }
 }
 

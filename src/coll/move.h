@@ -64,6 +64,7 @@ struct tutti_move {
     struct tutti_seen seen; /* begins as memory of the host */
     const struct tutti_move_ops *ops;
     void *with;  /* of ops */
+    int aside;   /* 1: blocks are received where others are sent from, which have to be copied first */
     int engines; /* 1: copy engines store what is received, where it is a run of bytes; set by the algorithm */
     int spare;   /* 1: the program asks for moves that take no multiprocessor */
     int current; /* GPU of the thread that makes the call, for blocks in memory that all GPUs reach; -1: unknown */
@@ -71,7 +72,8 @@ struct tutti_move {
     struct tutti_move_runs {
         int are, gpu, near; /* are: 1: they are runs; near: 1: received blocks lie in memory of that GPU alone */
         int before;         /* 1: the team was not open when these were set */
-        int packed;         /* 1: blocks with gaps or of the host, whose runs have no address yet (move/packing.h) */
+        int packed;         /* 1: some runs have no address yet: blocks with gaps, of the host, or put aside
+                               (move/packing.h) */
         struct tutti_move_flow flow;
     } runs;
 };

@@ -30,8 +30,9 @@ struct tutti_coll_state {
     unsigned granted;   /* blocks of a kernel that waits, the same on all ranks; 0: not agreed */
     int beside_streams; /* 1: some rank has communicators with a stream */
 
-    int moves_prepared; /* 1: this rank has prepared the kernels that move data */
-    int early;          /* 1: the last launch in stream order let the next one start at once */
+    int moves_prepared;    /* 1: this rank has prepared the kernels that move data */
+    uint64_t lead_longest; /* bytes of the longest run that leaders have moved */
+    int early;             /* 1: the last launch in stream order let the next one start at once */
     /* Device scratch: each is at least twice as large as the previous one, and all are freed with the team, since
      * work in streams and graphs may still use them. */
     void *spare[TUTTI_SPARES];

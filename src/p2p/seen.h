@@ -1,4 +1,5 @@
-/* The allocation that was classified last, so that the driver is asked once per allocation. */
+/* The two allocations that were classified last, so that the driver is asked once per allocation where calls go to and
+ * fro between a buffer that is sent and one that is received. */
 #ifndef TUTTI_P2P_SEEN_H
 #define TUTTI_P2P_SEEN_H
 
@@ -8,6 +9,10 @@
 struct tutti_seen {
     struct tutti_memory memory; /* not DEVICE: no allocation yet */
     struct tutti_endpoint_memo memo;
+    struct {
+        struct tutti_memory memory;
+        struct tutti_endpoint_memo memo;
+    } before; /* the one before it */
 };
 /* Local. 1 if all of [first, end) is in one allocation of a GPU: seen->memory. In a process that has a device. */
 int tutti_seen_holds(struct tutti_seen *seen, const char *first, const char *end);

@@ -1,4 +1,8 @@
 /* Calls of a team: arrivals, votes, ends, failures. */
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "team/node.h"
 #include "team/share.h"
 #include "team/stranded.h"
@@ -28,7 +32,7 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     membership->test.team = NULL;
     struct tutti_shares *shares = tutti_team_shares(team, team->rank);
     if (!membership->offered)
-        shares->in.shared = shares->out.shared = 0;
+        shares->in.shared = shares->out.shared = shares->listed = 0;
     membership->offered = 0;
     if (mine->kind != TUTTI_ARRIVAL_HOST)
         atomic_store_explicit(&slot->device[membership->device_calls++ & 1], sequence, memory_order_relaxed);
@@ -39,8 +43,30 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
 
 struct tutti_shares *tutti_team_offer(struct tutti_team *team)
 {
+    struct tutti_shares *shares = &team->slot[team->rank]->shares[(team->sequence + 1) & 1];
     tutti_membership(team)->offered = 1;
-    return &team->slot[team->rank]->shares[(team->sequence + 1) & 1];
+    shares->listed = 0;
+    return shares;
+}
+
+/* Takes the pages of this rank's lists, which the control page does not have from the beginning. */
+static int take_lists(struct tutti_team *team)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)team->listed[team->rank] / page * page,
+                    end = (uintptr_t)(team->listed[team->rank] + 2);
+#ifdef MADV_POPULATE_WRITE
+    return madvise((void *)begin, end - begin, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
+#else
+    return begin < end;
+#endif
+}
+
+struct tutti_listed *tutti_team_list(struct tutti_team *team)
+{
+    struct tutti_membership *membership = tutti_membership(team);
+    if (!membership->listed && !(membership->listed = take_lists(team)))
+        return NULL;
+    return &team->listed[team->rank][(team->sequence + 1) & 1];
 }
 
 int tutti_team_peer(const struct tutti_team *team, int r)

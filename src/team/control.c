@@ -86,9 +86,10 @@ int tutti_page_create(const uint64_t nonce[2], int *out_fd, struct tutti_page **
         tutti_info("memfd_create failed: error %d", errno);
         return TUTTI_ERR_SYSTEM;
     }
-    /* All pages are taken now: a full machine must fail here, not with SIGBUS at a later store. */
+    /* All pages but those of lists are taken now: a full machine must fail here, not with SIGBUS at a later store. */
     int status = TUTTI_ERR_SYSTEM;
-    if (ftruncate(fd, sizeof(struct tutti_control)) != 0 || fallocate(fd, 0, 0, sizeof(struct tutti_control)) != 0 ||
+    if (ftruncate(fd, sizeof(struct tutti_control)) != 0 ||
+        fallocate(fd, 0, 0, offsetof(struct tutti_control, listed)) != 0 ||
         fcntl(fd, F_ADD_SEALS, PAGE_SEALS | F_SEAL_SEAL) != 0)
         tutti_info("no memory for the control page: error %d", errno);
     else

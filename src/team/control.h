@@ -56,6 +56,17 @@ struct tutti_record {
  * call apart. */
 struct tutti_shares {
     struct tutti_share in, out;
+    uint32_t listed; /* 1: and which blocks of them, see struct tutti_listed */
+};
+
+/* The blocks of a move, at most one to and one from each rank, that a rank offers along with its buffers: by the other
+ * rank, and from the beginning of the offered buffer on. Written and read as the shares are. */
+struct tutti_listed {
+    _Alignas(128) uint64_t even; /* not 0: all blocks have so many bytes, one behind the other, and are not listed */
+    uint64_t room;               /* bytes of scratch that a leader has for each run of blocks */
+    struct tutti_listed_block {
+        uint64_t at, bytes;
+    } send[TUTTI_MAX_GPUS], receive[TUTTI_MAX_GPUS];
 };
 
 /* What a rank brings when the team is opened: written before the first vote of tutti_team_open(), read after it. */
@@ -162,7 +173,8 @@ struct tutti_control {
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
     struct tutti_endpoints endpoints;
     struct tutti_invalidations gone;
+    struct tutti_listed listed[TUTTI_SLOTS][2]; /* of each slot, in the call of sequence s: [s & 1] */
 };
-_Static_assert(sizeof(struct tutti_control) < 4 << 20, "every rank maps the page of every rank of its node");
+_Static_assert(sizeof(struct tutti_control) < 8 << 20, "every rank maps the page of every rank of its node");
 
 #endif

@@ -84,7 +84,9 @@ static void take_place(struct tutti_team *team, const struct exchange all[], int
         membership->peer[r] = all[r].rank;
         membership->number[r] = all[r].slot[which];
         membership->generation[r] = all[r].generation[which];
-        membership->slot[r] = team->slot[r] = &team->node->peer[all[r].rank].page->control->slot[all[r].slot[which]];
+        struct tutti_control *control = team->node->peer[all[r].rank].page->control;
+        membership->slot[r] = team->slot[r] = &control->slot[all[r].slot[which]];
+        team->listed[r] = control->listed[all[r].slot[which]];
     }
     team->whole = 1;
     team->is_nonblocking = which == TWIN;

@@ -59,8 +59,9 @@ struct tutti_team {
         *nonblocking; /* a second team of the same ranks with a sequence and, where open, a channel of its own:
                   nonblocking calls use it, so that they never meet the blocking ones. NULL in such a team */
     int is_nonblocking;
-    struct tutti_slot *slot[TUTTI_MAX_RANKS]; /* of each rank; slot[rank] is written here */
-    uint32_t sequence;                        /* of the last arrival */
+    struct tutti_slot *slot[TUTTI_MAX_RANKS];     /* of each rank; slot[rank] is written here */
+    struct tutti_listed *listed[TUTTI_MAX_RANKS]; /* of each rank: two; listed[rank] are written here */
+    uint32_t sequence;                            /* of the last arrival */
     uint32_t votes;
 
     /* Set before it is opened, the same on all ranks: bytes of its channel and blocks of its kernels, at most. 0: as
@@ -151,6 +152,14 @@ static inline struct tutti_shares *tutti_team_shares(const struct tutti_team *te
 /* Local. The shares of this rank's next call, to be filled before it arrives there: peers read them after
  * tutti_team_await(), without a vote. Shares that are not filled so are empty when the rank arrives. */
 struct tutti_shares *tutti_team_offer(struct tutti_team *team);
+
+/* Blocks that rank r offers in the current call, where its shares have `listed` set; read after tutti_team_await(). */
+static inline const struct tutti_listed *tutti_team_listed(const struct tutti_team *team, int r)
+{
+    return &team->listed[r][team->sequence & 1];
+}
+/* Local. Those of this rank's next call, to be filled before it arrives there. Team whole. NULL without memory. */
+struct tutti_listed *tutti_team_list(struct tutti_team *team);
 
 /* Numbers of the rendezvous of rank r, by receiver, in the current call: filled by their owner before a vote, read by
  * others after it. TUTTI_RNDVS: none. */

@@ -44,7 +44,7 @@ done
 said=$(FAKE_NCCL_WINDOWS=0 "$tutti" bench allgather -n 1 --mpi "$mpi" -m 8,64k -i 6 -x 1 2>&1)
 holds "$said" '^# no symmetric memory for NCCL: .*made no window' "movers without symmetric memory"
 said=$("$tutti" bench alltoall -n 1 --mpi "$mpi" -m 8,64k -i 6 -x 1 --nonblocking --ways nccl 2>&1)
-holds "$said" "^# Size +Overall +Compute +Pure +Overlap % +Iterations +Algorithm +nccl +x +best +x\$" "overlap beside NCCL"
+holds "$said" "^# Size +Overall +Compute +Start +Wait +Pure +Overlap % +Iterations +Algorithm +nccl +x +best +x\$" "overlap beside NCCL"
 # Collectives of the global address space in a graph and in a stream; they take no kernels of the bench.
 for figure in graph stream; do
     said=$("$tutti" bench shmem -n 1 --mpi "$mpi" --figures $figure -m 24,4k -i 3 --seconds 0.0005 --no-validation 2>&1)

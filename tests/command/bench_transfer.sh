@@ -49,7 +49,7 @@ measured mbw_mr 'GB/s +M/s +Median' 3 -n 4 --window 5
 measured bcast "$times" 4
 measured alltoall "$times" 4 -n 3
 measured neighbor_alltoall "$times" 4 -n 3
-measured allgather 'Overall +Compute +Pure +Overlap %' 4 --nonblocking --tests 2
+measured allgather 'Overall +Compute +Start +Wait +Pure +Overlap %' 6 --nonblocking --tests 2
 holds "$said" '^# Tutti .* MPI_Iallgather overlap: 2 ranks' "allgather, nonblocking: head"
 # In stream order, where the library has the calls.
 movers="latency bcast gather scatter allgather alltoall alltoallv"
@@ -72,7 +72,7 @@ if [ -z "$short" ]; then
     done
     measured neighbor_alltoall "$times" 4 -n 2
     for name in bcast gather scatter alltoall alltoallv neighbor_alltoall; do
-        measured $name 'Overall +Compute +Pure +Overlap %' 4 --nonblocking
+        measured $name 'Overall +Compute +Start +Wait +Pure +Overlap %' 6 --nonblocking
     done
     # Larger than what is compared in full, a rank alone, windows by hand in parts, no other way.
     expect 0 "6291456 " "$tutti" bench bcast --mpi "$mpi" -m 6m,6m -i 2 -x 0

@@ -142,7 +142,8 @@ static const char movers_doc[] =
     "average over ranks), Min and Max are the smallest and the largest average of a rank; all in microseconds, as the "
     "OSU benchmarks have them. The other ways show their median, and behind it (x) how many times Tutti's median that "
     "is; best is the fastest of them. With --nonblocking: Pure is the call and its wait; Overall the same with a "
-    "computation between the two that takes as long as Pure; Compute that computation alone; Overlap is "
+    "computation between the two that takes as long as Pure; Compute that computation alone; Start the call before "
+    "it; Wait MPI_Wait behind it; Overlap is "
     "100 - 100 * (Overall - Compute) / Pure, at least 0, in percent, of averages.\n\n" WAYS_DOC
     "; nccl_ce is NCCL by copy engines, where NCCL has them for the call (2.28). With --order stream or graph a round "
     "is "
@@ -195,6 +196,18 @@ static double transfer_compute(const struct bench_sheet *sheet, const struct ben
     return transfer_average_of(line, way, TRANSFER_COMPUTE);
 }
 
+static double transfer_started(const struct bench_sheet *sheet, const struct bench_line *line, int way)
+{
+    (void)sheet;
+    return transfer_average_of(line, way, TRANSFER_START);
+}
+
+static double transfer_waited(const struct bench_sheet *sheet, const struct bench_line *line, int way)
+{
+    (void)sheet;
+    return transfer_average_of(line, way, TRANSFER_WAIT);
+}
+
 static double transfer_overlap(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
     const double pure = transfer_pure(sheet, line, way);
@@ -208,6 +221,8 @@ static const struct bench_shown rate_shown[] = {
     {"GB/s", "gb_per_s", transfer_gb, 0}, {"M/s", "messages_per_us", transfer_rate, 1}, {.title = NULL}};
 static const struct bench_shown overlap_shown[] = {{"Overall", "overall_us", transfer_overall, 0},
                                                    {"Compute", "compute_us", transfer_compute, 0},
+                                                   {"Start", "start_us", transfer_started, 0},
+                                                   {"Wait", "wait_us", transfer_waited, 0},
                                                    {"Pure", "pure_us", transfer_pure, 0},
                                                    {"Overlap %", "overlap_percent", transfer_overlap, 1},
                                                    {.title = NULL}};

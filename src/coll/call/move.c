@@ -79,8 +79,8 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     uint32_t able = 0;
     if (!call->move)
         return 0;
-    const uint32_t permitted =
-        tutti_moves_permitted(call->collective, move_largest(call->move), team->is_nonblocking, call->move->spare);
+    const uint32_t permitted = tutti_moves_permitted(call->collective, move_largest(call->move), team->is_nonblocking,
+                                                     call->move->spare, call->move->aside);
     if (!permitted)
         return (uint32_t)TUTTI_NO(RULES);
     if (permitted & move_rows_of_teams())

@@ -43,6 +43,8 @@ static int fetch_can(const struct tutti_team *team, const struct tutti_call *cal
 {
     struct tutti_move *move = call->move;
     uint64_t most = 0;
+    if (move->aside)
+        return TUTTI_NO(IN_PLACE);
     if (move->sends > TUTTI_RNDVS / 2)
         return TUTTI_NO(MANY);
     if (!fetch_reaches_all(move, move->send, move->sends, &most) ||

@@ -67,7 +67,8 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
             continue;
         if (!flatten_block(move, block, &runs->gpu, &runs->packed))
             return 0;
-        flow->send[block->rank].at = flatten_run(block);
+        runs->packed |= move->aside;
+        flow->send[block->rank].at = move->aside ? NULL : flatten_run(block);
         flow->send[block->rank].bytes = block->bytes;
     }
     for (int i = 0; i < move->receives; i++) {

@@ -112,7 +112,15 @@ static uint32_t moves_sparing(void)
     return rows;
 }
 
-uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int nonblocking, int spare)
+static uint32_t moves_of_any_length(void)
+{
+    uint32_t rows = 0;
+    for (int i = 0; i < TUTTI_MOVES; i++)
+        rows |= (uint32_t)tutti_moves[i]->any_length << i;
+    return rows;
+}
+
+uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int nonblocking, int spare, int aside)
 {
     int any;
     uint32_t rows = moves_named(moves_section_of(collective), bytes, &any);
@@ -123,6 +131,7 @@ uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, i
         return 0;
     if (nonblocking)
         rows |= moves_named(MOVES_NONBLOCKING, bytes, &any);
+    rows |= aside ? moves_of_any_length() : 0;
     return spare ? moves_sparing() : rows;
 }
 

@@ -28,9 +28,9 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move);
 
 /* Local. Rows that this rank's rules name for a call whose largest block here has so many bytes, bit i of row i: those
  * before a rule that names `mpi`, up to fetch. fetch alone if no rule fits. nonblocking: those of the section
- * moves_nonblocking too. spare: those that take no multiprocessor instead, unless the rules name `mpi`. Ranks may have
- * different rules: what all permit is taken. */
-uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int nonblocking, int spare);
+ * moves_nonblocking too. spare: those that take no multiprocessor instead, unless the rules name `mpi`. aside: also
+ * those that take any length, since fetch cannot. Ranks may have different rules: what all permit is taken. */
+uint32_t tutti_moves_permitted(enum tutti_collective collective, size_t bytes, int nonblocking, int spare, int aside);
 /* The row of the first rule from `*from` on that fits and names one; -1 past the last. In stream order. */
 int tutti_moves_next(enum tutti_collective collective, size_t bytes, int *from);
 

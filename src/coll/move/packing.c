@@ -81,12 +81,12 @@ static void packing_copy(struct tutti_packing_copy copies[], unsigned *n, void *
     copies[(*n)++] = (struct tutti_packing_copy){.to = to, .from = from, .bytes = bytes};
 }
 
-/* A run of the block in memory of the GPU, for the kernel to read. */
-static const void *packing_source(struct tutti_packing *x, const struct tutti_move_block *block)
+/* A run of the block in memory of the GPU, for the kernel to read. aside: not where the block lies. */
+static const void *packing_source(struct tutti_packing *x, const struct tutti_move_block *block, int aside)
 {
     const struct tutti_elements *elements = &block->elements;
     if (!block->host)
-        return elements->whole ? tutti_elements_run(elements) : tutti_packing_sent(x, elements);
+        return elements->whole && !aside ? tutti_elements_run(elements) : tutti_packing_sent(x, elements);
     if (!x->last || !packing_same(x->last, elements)) {
         char *room = packing_take(x, block->bytes);
         packing_copy(x->in, &x->ins, room, tutti_elements_run(elements), block->bytes);
@@ -148,7 +148,7 @@ static void packing_fill(const struct tutti_team *team, const struct tutti_move 
     for (int i = 0; i < move->sends; i++) {
         const struct tutti_move_block *block = &move->send[i];
         if (block->bytes > 0 && !(own_done && block->rank == team->rank))
-            flow->send[block->rank].at = packing_source(x, block);
+            flow->send[block->rank].at = packing_source(x, block, move->aside);
     }
     for (int i = 0; i < move->receives; i++) {
         const struct tutti_move_block *block = &move->receive[i];
@@ -157,6 +157,17 @@ static void packing_fill(const struct tutti_team *team, const struct tutti_move 
     }
     if (own_done)
         flow->send[team->rank].bytes = flow->receive[team->rank].bytes = 0;
+}
+
+uint64_t tutti_packing_room(const struct tutti_team *team, const struct tutti_move *move)
+{
+    struct tutti_packing x;
+    struct tutti_move_flow flow = move->runs.flow;
+    if (!move->runs.packed)
+        return 0;
+    tutti_packing_begin(&x, NULL);
+    packing_fill(team, move, &x, &flow);
+    return x.used;
 }
 
 int tutti_packing_prepare(struct tutti_team *team, const struct tutti_move *move)

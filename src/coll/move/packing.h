@@ -1,4 +1,5 @@
-/* Elements that kernels of runs cannot take where they lie: with gaps, or in memory of the host. They pass through
+/* Elements that kernels of runs cannot take where they lie: with gaps, in memory of the host, or where others are
+ * received. They pass through
  * scratch: packed or copied into it before the kernel of the move, unpacked or copied out of it afterwards. Private to
  * coll/. */
 #ifndef TUTTI_COLL_PACKING_H
@@ -49,6 +50,8 @@ void tutti_packing_own(struct tutti_packing *x, const struct tutti_elements *fro
 /* Local. Takes what a move of such blocks needs before ranks wait for each other: scratch, plans, kernels. team: open.
  * 0: it cannot be had, with the reason. */
 int tutti_packing_prepare(struct tutti_team *team, const struct tutti_move *move);
+/* Local. Bytes of scratch that the move needs so; 0: none. */
+uint64_t tutti_packing_room(const struct tutti_team *team, const struct tutti_move *move);
 /* Local. Sets the addresses of the runs in move->runs.flow, and what to do before and after. */
 void tutti_packing_of(const struct tutti_team *team, struct tutti_move *move, struct tutti_packing *x);
 

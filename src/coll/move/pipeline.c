@@ -19,3 +19,18 @@ const struct tutti_algorithm tutti_move_pipeline = {
     .enqueue = pipeline_enqueue,
     .how = "chunks through the windows",
 };
+
+/* For rules of long blocks: where ranks share GPUs, their kernels of fetch would take turns on the GPU. */
+static int leader_pipeline_can(const struct tutti_team *team, const struct tutti_call *call)
+{
+    return tutti_lead_is(team, call) ? tutti_lead_can(team, call, pipeline_shape) : TUTTI_NO(RULES);
+}
+
+const struct tutti_algorithm tutti_move_leader_pipeline = {
+    .name = "leader_pipeline",
+    .collectives = TUTTI_ON_MOVES,
+    .waits_for_peers = 1,
+    .can = leader_pipeline_can,
+    .run = pipeline_run,
+    .how = "chunks through the windows",
+};

@@ -236,6 +236,31 @@ static int runs_run_packed(struct tutti_team *team, const struct tutti_call *cal
     return status;
 }
 
+static int runs_pack_now(struct tutti_team *team, const struct tutti_pack_job *jobs, unsigned n)
+{
+    const int status = runs_pack(team, jobs, n);
+    return status == TUTTI_OK && n > 0 ? team->device->stream.sync(team->stream) : status;
+}
+
+int tutti_runs_pack(struct tutti_team *team, struct tutti_move *move)
+{
+    struct tutti_packing x;
+    tutti_packing_of(team, move, &x);
+    tutti_team_mail_leave(team); /* or the launch would wait for it */
+    const int status = runs_copy(team, x.in, x.ins);
+    return status == TUTTI_OK ? runs_pack_now(team, x.pack, x.packs) : status;
+}
+
+int tutti_runs_unpack(struct tutti_team *team, struct tutti_move *move)
+{
+    struct tutti_packing x;
+    tutti_packing_of(team, move, &x);
+    int status = runs_pack_now(team, x.unpack, x.unpacks);
+    if (status == TUTTI_OK)
+        status = runs_copy(team, x.out, x.outs);
+    return status == TUTTI_OK ? status : tutti_team_break(team, status);
+}
+
 int tutti_runs_run(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
 {
     if (call->move && call->move->runs.packed)

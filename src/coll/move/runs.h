@@ -47,6 +47,11 @@ uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_mo
 /* Local. Prepares the kernels, as tutti_prepare() does. */
 int tutti_runs_prepare(const struct tutti_team *team);
 
+/* Local. What goes before a kernel of packed blocks, and behind it, waiting for the end; for blocks that another rank's
+ * kernel moves. */
+int tutti_runs_pack(struct tutti_team *team, struct tutti_move *move);
+int tutti_runs_unpack(struct tutti_team *team, struct tutti_move *move);
+
 /* Packing launches before and after the kernel. */
 struct tutti_runs_around {
     const struct tutti_pack_job *before, *after;

@@ -225,17 +225,17 @@ static const char cuda_rules[] =
     "message_far:"
     " 0-255k@staged *@pipelined; "
     "bcast:"
-    " 0-8k@ll 0-512k@ll128 *@fetch; "
+    " 0-8k@ll 0-512k@ll128 0-4m@leader_pipeline *@fetch; "
     "gather:"
-    " 0-8k@ll 0-256k@ll128 *@fetch; "
+    " 0-8k@ll 0-256k@ll128 0-4m@leader_pipeline *@fetch; "
     "scatter:"
-    " 0-8k@ll 0-256k@ll128 *@fetch; "
+    " 0-8k@ll 0-256k@ll128 0-4m@leader_pipeline *@fetch; "
     "allgather:"
-    " 0-8k@ll 0-256k@ll128 *@fetch; "
+    " 0-8k@ll 0-256k@ll128 0-4m@leader_pipeline *@fetch; "
     "alltoall:"
-    " 0-8k@ll 0-256k@ll128 *@fetch; "
+    " 0-8k@ll 0-256k@ll128 0-4m@leader_pipeline *@fetch; "
     "neighbor:"
-    " 0-8k@ll 0-256k@ll128 *@fetch";
+    " 0-8k@ll 0-256k@ll128 0-4m@leader_pipeline *@fetch";
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",

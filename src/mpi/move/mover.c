@@ -59,6 +59,7 @@ static int mover_describe(struct tutti_mover *x)
     if (!move->send || !x->recv)
         return TUTTI_NO(MEMORY);
     move->receive = move->send + ins;
+    move->aside = x->blocks.aside;
     move->sends = ins;
     move->receives = outs;
     return mover_elements(x, x->blocks.in, ins, move->send) && mover_elements(x, x->blocks.out, outs, move->receive);

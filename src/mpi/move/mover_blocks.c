@@ -97,9 +97,10 @@ static int mover_blocks_fill_both(struct tutti_mover_blocks *blocks, const struc
     const struct tutti_neighbours *all = &pattern->neighbours;
     enum tutti_neighbour_order order = TUTTI_NEIGHBOURS_AS_SENT;
     struct tutti_buffer in = call->in;
-    if (pattern->in_place == TUTTI_ALL_BLOCKS_SENT ||
-        (pattern->rooted && (call->root < 0 || call->root >= pattern->ranks)))
+    if (pattern->rooted && (call->root < 0 || call->root >= pattern->ranks))
         return 0;
+    blocks->aside = pattern->in_place == TUTTI_ALL_BLOCKS_SENT;
+    in = blocks->aside ? call->out : in;
     if (!mover_blocks_own_part(pattern, &call->out, &in))
         return 0;
     if (pattern->send.peers == TUTTI_PEERS_NEIGHBOURS &&

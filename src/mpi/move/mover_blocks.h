@@ -18,11 +18,12 @@ struct tutti_mover_block {
 struct tutti_mover_blocks {
     struct tutti_mover_block *in, *out; /* sent; received */
     int ins, outs;
+    int aside; /* 1: received where others are sent from */
     void *own;
 };
 
 /* Local. 1, and the result must be freed by tutti_mover_blocks_close(); 0 if the MPI must make the call: wrong
- * arguments, in place among all. nonblocking: MPIs match repeated neighbours in another order in such calls. */
+ * arguments. nonblocking: MPIs match repeated neighbours in another order in such calls. */
 int tutti_mover_blocks_open(struct tutti_mover_blocks *blocks, const struct tutti_collective_args *call,
                             int nonblocking, int rank, int ranks);
 void tutti_mover_blocks_close(struct tutti_mover_blocks *blocks);

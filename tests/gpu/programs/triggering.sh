@@ -6,7 +6,7 @@ triggering_tests="multi-backend/hello_world multi-backend/ring multi-backend/hal
 triggering_rows() {
     # shellcheck disable=SC2086 # a list of words
     for test in $triggering_tests; do echo "triggering-${test#*/}"; done
-    echo triggering-mpich-stream_allred
+    echo triggering-mpich-stream_allred triggering-mpich-stream triggering-mpich-stream_progress triggering-mpich-saxpy
 }
 triggering_can() { need_gpus 2 'one process a GPU'; }
 
@@ -24,7 +24,8 @@ triggering_make() {
     case $name in
     mpich-*) # its mpi.h declares these calls; with any other MPI mpix.h does
         source_of 'mpich*' || return
-        file=$source/test/mpi/impls/mpich/cuda/${name#mpich-}.cu
+        file=${name%_progress} # the same program with an argument
+        file=$source/test/mpi/impls/mpich/cuda/${file#mpich-}.cu
         printf '#include <mpi.h>\n#include <tutti/mpix.h>\n' >"$made/triggering/first.h"
         options+=(-include "$made/triggering/first.h")
         ;;
@@ -54,7 +55,7 @@ triggering_run() {
     # shellcheck disable=SC2016 # for the shell that each rank starts
     local each='r=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-0}} && CUDA_VISIBLE_DEVICES=$r,$((1 - r)) exec "$0" "$@"'
     triggering_make "$name" || return 77
-    case $name in mpich-* | hello_world) ;; *) words=(200 5000) ;; esac # iterations, integers
+    case $name in mpich-*_progress) words=(-progress-thread) ;; mpich-* | hello_world) ;; *) words=(200 5000) ;; esac # iterations, integers
     launch "$1" 90 2 tutti "LD_LIBRARY_PATH=$(library_path "$program")" -- sh -c "$each" "$program" "${words[@]}" || return
     wrong=$(tail -n +2 "$log" | grep -aiE 'wrong|error' | grep -aviE 'no errors' | head -n 1 | cut -c1-160)
     says=$(tail -n +2 "$log" | grep -av '^tutti:' | tail -n 1 | cut -c1-100)

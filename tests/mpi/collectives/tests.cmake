@@ -23,8 +23,10 @@ foreach(row ll ll128 pipeline)
              "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by}")
   tutti_mpi_test(mpi-moves-leaders-${row}-1 PROGRAM mpi-moves_leaders RANKS 3 RANKS_MPICH 2 ENV ${by_row} TUTTI_HOST_GPUS=1
                  TIMEOUT 45)
-  tutti_mpi_test(mpi-moves-leaders-${row}-2 PROGRAM mpi-moves_leaders RANKS 4 MPIS openmpi ENV ${by_row} TUTTI_HOST_GPUS=2
-                 TIMEOUT 45)
+  foreach(gpus 2 3)
+    tutti_mpi_test(mpi-moves-leaders-${row}-${gpus} PROGRAM mpi-moves_leaders RANKS 4 MPIS openmpi
+                   ENV ${by_row} TUTTI_HOST_GPUS=${gpus} TIMEOUT 45)
+  endforeach()
 endforeach()
 program(topologies EVERYWHERE)
 tutti_mpi_test(mpi-topologies PROGRAM mpi-topologies RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" EVERYWHERE)

@@ -42,13 +42,14 @@ set(packets TUTTI_LINES=1 TUTTI_CHANNEL_MB=2
             "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
 programs(moved-packets ${moved},${around},dup,split,icoll,blocking 52 30 ${packets})
 programs(moved-packets-shared ${moved},${around},dup,split,icoll,blocking 26 30 ${packets} TUTTI_HOST_GPUS=1)
-tutti_mpi_test(mpi-programs-moved-packets-leaders PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
-               ENV TUTTI_TEST_KINDS=${moved},${reduced},device,dup,split,icoll,blocking TUTTI_HOST_GPUS=2 ${packets} LABELS programs)
 programs(neighbours-packets ${neighbours},device,large,vector,types,dup,blocking 21 30 ${packets})
 programs(together-packets ${together} 26 30 ${packets})
 # All ranks on device memory, so that the ranks move the data themselves.
 string(REPLACE "device,host" "device" around_device ${around})
 programs(moved-device ${moved},${reduced},${around_device},dup,split,icoll,blocking 52 30 TUTTI_RULES=message:*@direct)
+tutti_mpi_test(mpi-programs-moved-packets-leaders PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
+               ENV TUTTI_TEST_KINDS=${moved},${neighbours},${reduced},${around_device},dup,split,icoll,blocking TUTTI_HOST_GPUS=2
+                   ${packets} LABELS programs)
 programs(moved-device-packets ${moved},${neighbours},${reduced},${around_device},dup,split,icoll 26 30 ${packets})
 set(engines TUTTI_CACHE_ENTRIES=4
             "TUTTI_RULES=message:*@direct moves_nonblocking:*@copies bcast:0-1k@copies,*@split,*@fetch gather:*@copies,*@fetch scatter:*@copies allgather:*@copies,*@fetch alltoall:1k-1m@copies neighbor:*@copies")

@@ -51,6 +51,19 @@ foreach(row ll ll128 pipeline)
   tutti_mpi_test(mpi-types-collectives-sides-${row} PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 150 ARGS sides
                  ENV ${by_row} TIMEOUT 45)
 endforeach()
+# Ranks that share GPUs, with blocks of all lengths: leaders launch for all.
+foreach(row ll ll128 pipeline leader_pipeline)
+  set(by "*@${row} *@fetch")
+  if(row STREQUAL leader_pipeline) # opens no team by itself
+    set(by "0-200@ll *@${row} *@fetch")
+  endif()
+  set(by_row ${stats} TUTTI_LINES=1 TUTTI_CHANNEL_MB=4 TUTTI_TEST_ROW=${row}
+             "TUTTI_RULES=message:*@direct bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+  tutti_mpi_test(mpi-types-collectives-leaders-${row}-1 PROGRAM mpi-types_collectives RANKS 3 RANKS_MPICH 2 MANY 150 ARGS device
+                 ENV ${by_row} TUTTI_HOST_GPUS=1 TIMEOUT 45)
+  tutti_mpi_test(mpi-types-collectives-leaders-${row}-2 PROGRAM mpi-types_collectives RANKS 4 MANY 150 ARGS device
+                 MPIS openmpi ENV ${by_row} TUTTI_HOST_GPUS=2 TIMEOUT 45)
+endforeach()
 tutti_mpi_test(mpi-types-collectives-4 PROGRAM mpi-types_collectives RANKS 4 MANY 210 MPIS openmpi TIMEOUT 45)
 type_program(types_aware)
 tutti_mpi_test(mpi-types-aware PROGRAM mpi-types_aware RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_MPI_GPU_AWARE=1)
