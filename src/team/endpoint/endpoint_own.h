@@ -155,7 +155,7 @@ static inline void tutti_endpoint_ended(struct tutti_endpoint *endpoint)
     atomic_fetch_sub(&endpoint->beside, 1);
 }
 
-/* Calls run(with) on a thread beside; here where none can be made, and where it is not slow. */
+/* Calls run(with) on a thread beside; on the calling thread if none can be made, or if the device is quick. */
 static inline void tutti_endpoint_begin(struct tutti_endpoint *endpoint, void (*run)(void *with), void *with)
 {
     atomic_fetch_add(&endpoint->beside, 1);
