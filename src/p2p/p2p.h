@@ -24,6 +24,8 @@ struct tutti_p2p_worker {
     struct tutti_transport *transport;      /* tags below TUTTI_RNDVS are this room's */
     struct tutti_pipelined *pipelined;      /* to ranks of other nodes; NULL: none */
     struct tutti_p2p_send *sends;           /* list of posted sends; NULL at first */
+    uint64_t watched;                       /* when the receivers' processes were last looked at */
+    int watches;                            /* 1: they are, by this poll */
     uint64_t fetched[TUTTI_ENDPOINT_PEERS]; /* when each rank of the node was last seen to fetch from this one */
 };
 
@@ -93,8 +95,8 @@ const struct tutti_protocol_row *tutti_p2p_choose(struct tutti_p2p_worker *worke
 void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* Packs messages that were not fetched in time, and further pieces of messages under way: one launch for each GPU. */
 void tutti_p2p_poll(struct tutti_p2p_worker *worker);
-/* 1 if the data are out of the program's buffer: the rendezvous is released. *status: TUTTI_OK, or why they will
- * never be received. */
+/* After a poll. 1 if the data are out of the program's buffer: the rendezvous is released. *status: TUTTI_OK, or why
+ * they will never be received. */
 int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, int *status);
 /* 1 if the transport holds no part of it. */
 int tutti_p2p_send_done(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);

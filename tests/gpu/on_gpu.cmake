@@ -239,6 +239,7 @@ gpu_test(endpoints-full mpi-endpoints 2 ARGS 6000000 2 ENV TUTTI_ENDPOINT_MB=1 "
 gpu_test(endpoints-threads mpi-endpoints_threads 2 ENV "TUTTI_RULES=message:*@direct *@packed")
 gpu_test(short-rts mpi-short_rts 2)
 gpu_test(short-rts-packed mpi-short_rts 2 ENV TUTTI_RULES=message:*@packed)
+gpu_test(probed mpi-probed 2 ENV TUTTI_RULES=message:*@direct)
 gpu_test(windows mpi-windows 2)
 gpu_test(windows-engines mpi-windows 2 ENV TUTTI_RULES=message:*@engines)
 gpu_test(questions mpi-questions 2)

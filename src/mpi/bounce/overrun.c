@@ -1,5 +1,6 @@
 #include "mpi/bounce/overrun.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -16,6 +17,8 @@ static const char untouched[32] = "nothing has been written here";
 struct head {
     char *behind;  /* first page that nothing is written to but by an overrun; NULL: none could be reserved */
     size_t mapped; /* bytes, with this page */
+    size_t room;   /* bytes of the memory */
+    struct head *next;
 };
 
 static size_t whole_pages(size_t bytes)
@@ -53,7 +56,8 @@ void *tutti_overrun_map(size_t bytes)
         madvise(from, rest, MADV_DONTDUMP);
         memcpy(at + own, untouched, sizeof untouched);
     }
-    *(struct head *)(void *)at = (struct head){.behind = behind ? at + own : NULL, .mapped = own + behind};
+    *(struct head *)(void *)at =
+        (struct head){.behind = behind ? at + own : NULL, .mapped = own + behind, .room = own - PAGE};
     return at + PAGE;
 }
 
@@ -71,6 +75,80 @@ static void trim(void *memory)
         return;
     madvise(behind, BEHIND, MADV_DONTNEED);
     memcpy(behind, untouched, sizeof untouched);
+}
+
+/* ---- kept ---- */
+
+/* What was lent and of which only the first page has been touched. Address space is all that it costs; to map and unmap
+ * it for each message would cost several microseconds. */
+enum { KEPT = 64 };
+static const size_t KEPT_BYTES = (size_t)4 << 30;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct head *kept;
+static int kept_count;
+static size_t kept_bytes;
+
+/* The smallest one that is long enough. */
+static struct head *kept_take(size_t bytes)
+{
+    struct head **best = NULL, *found = NULL;
+    pthread_mutex_lock(&kept_lock);
+    for (struct head **at = &kept; *at; at = &(*at)->next) {
+        if ((*at)->room >= bytes && (!best || (*at)->room < (*best)->room))
+            best = at;
+    }
+    if (best) {
+        found = *best;
+        *best = found->next;
+        kept_count--;
+        kept_bytes -= found->room;
+    }
+    pthread_mutex_unlock(&kept_lock);
+    return found;
+}
+
+/* 1: it is kept. */
+static int kept_give(struct head *head)
+{
+    pthread_mutex_lock(&kept_lock);
+    const int room = kept_count < KEPT && head->room <= KEPT_BYTES - kept_bytes;
+    if (room) {
+        head->next = kept;
+        kept = head;
+        kept_count++;
+        kept_bytes += head->room;
+    }
+    pthread_mutex_unlock(&kept_lock);
+    return room;
+}
+
+void *tutti_overrun_lend(size_t bytes)
+{
+    struct head *const head = kept_take(bytes);
+    if (head)
+        return (char *)(void *)head + PAGE;
+    char *memory = tutti_overrun_map(bytes);
+    if (!memory) { /* address space is limited */
+        tutti_overrun_close();
+        memory = tutti_overrun_map(bytes);
+    }
+    if (memory) {
+        madvise(head_of(memory), HUGE, MADV_NOHUGEPAGE); /* else the first page brings megabytes */
+        memcpy(memory + PAGE, untouched, sizeof untouched);
+    }
+    return memory;
+}
+
+void tutti_overrun_return(void *memory)
+{
+    if (memory && (memcmp((char *)memory + PAGE, untouched, sizeof untouched) != 0 || !kept_give(head_of(memory))))
+        tutti_overrun_unmap(memory);
+}
+
+void tutti_overrun_close(void)
+{
+    for (struct head *head; (head = kept_take(0)) != NULL;)
+        tutti_overrun_unmap((char *)(void *)head + PAGE);
 }
 
 /* ---- pinned ---- */

@@ -315,7 +315,7 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     if (stage->lazy && stage->bytes <= POOLED_MOST)
         stage->memory = tutti_scratch_take_ordinary(&stage->scratch, stage->bytes);
     else if (stage->lazy)
-        stage->memory = tutti_overrun_map(stage->bytes);
+        stage->memory = tutti_overrun_lend(stage->bytes);
     else if (!layout && !(way & TUTTI_STAGE_OUT))
         stage->memory = tutti_scratch_take_sent(&stage->scratch, stage->bytes);
     else if (stage->packed || !layout)
@@ -400,7 +400,7 @@ void tutti_stage_close(struct tutti_stage *stage)
     if (!stage->lazy || stage->scratch.bounce)
         tutti_scratch_give(&stage->scratch);
     else
-        tutti_overrun_unmap(stage->memory);
+        tutti_overrun_return(stage->memory);
     if (stage->plan)
         tutti_plan_drop(stage->plan);
     if (stage->own_type)

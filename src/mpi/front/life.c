@@ -275,6 +275,7 @@ void tutti_life_shut(int all, int last)
     tutti_door.node = NULL;
     tutti_requests_close();
     tutti_layouts_close();
+    tutti_overrun_close();
     tutti_bounce_close(tutti_door.device && tutti_door.device->active());
     tutti_types_close();
     tutti_errors_close();

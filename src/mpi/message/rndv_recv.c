@@ -38,8 +38,7 @@ static int is_long_enough(uint64_t capacity, int stays)
 {
     if (capacity >= TUTTI_MESSAGE_LOOKED)
         return 1;
-    return capacity > 0 && tutti_endpoint &&
-           (tutti_endpoint_short() || (stays && tutti_endpoints_blind()));
+    return capacity > 0 && tutti_endpoint && (tutti_endpoint_short() || (stays && tutti_endpoints_blind()));
 }
 
 int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Count count, MPI_Datatype type,
@@ -57,6 +56,9 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
     if (!layout || __builtin_mul_overflow((uint64_t)count, (uint64_t)layout->size, &recv->core.capacity) ||
         !is_long_enough(recv->core.capacity, stays))
         return 0;
+    const int wide = recv->core.capacity < sizeof recv->text;
+    if (wide && (layout->derived ? !tutti_layout_committed(layout, type) : !buffer)) /* the MPI must see the error */
+        return 0;
     recv->size = layout->size;
     recv->extent = layout->extent;
     recv->core.elements = tutti_message_elements(buffer, count, layout);
@@ -66,7 +68,7 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
     else if (layout->derived && !tutti_type_hold(type))
         return 0;
     recv->own_type = !layout->plan && layout->derived;
-    recv->wide = recv->core.capacity < sizeof recv->text;
+    recv->wide = wide;
     return 1;
 }
 
@@ -169,11 +171,29 @@ static int is_rts(struct tutti_recv_request *recv, const struct tutti_stage *sta
     return memcmp(recv->core.rts.key, key, sizeof key) == 0;
 }
 
+/* Stores the first bytes of recv->text where the MPI would have put them; the rest of the last element stays. */
+static void recv_put(struct tutti_recv_request *recv, char *at, size_t bytes)
+{
+    const struct tutti_elements *elements = &recv->core.elements;
+    if (elements->plan) {
+        tutti_plan_unpack_host(elements->plan, (uint64_t)elements->count, at, 0, bytes, recv->text);
+        return;
+    }
+    const MPI_Count size = recv->size, few = size > 0 ? ((MPI_Count)bytes + size - 1) / size : 0;
+    unsigned char *packed = few > 0 && few * size <= INT_MAX ? malloc((size_t)(few * size)) : NULL;
+    int position = 0;
+    if (!packed)
+        return;
+    tutti_next.MPI_Pack(at, (int)few, recv->type, packed, (int)(few * size), &position, tutti_handles.self);
+    memcpy(packed, recv->text, bytes);
+    position = 0;
+    tutti_next.MPI_Unpack(packed, (int)(few * size), &position, at, (int)few, recv->type, tutti_handles.self);
+    free(packed);
+}
+
 /* A message of the program that was received into recv->text: moves it to where the MPI would have put it. */
 static void recv_narrow(struct tutti_recv_request *recv, const struct tutti_stage *stage, MPI_Count bytes)
 {
-    const struct tutti_elements *elements = &recv->core.elements;
-    char *at = stage->staged ? stage->host : elements->buffer;
     if (bytes <= 0)
         return;
     if ((uint64_t)bytes > recv->core.capacity) {
@@ -182,17 +202,25 @@ static void recv_narrow(struct tutti_recv_request *recv, const struct tutti_stag
         recv->code = MPI_ERR_TRUNCATE;
     } else if (stage->staged && (stage->packed || stage->prefix)) {
         memcpy(stage->memory, recv->text, (size_t)bytes);
-    } else if (elements->plan) {
-        tutti_plan_unpack_host(elements->plan, (uint64_t)elements->count, at, 0, (uint64_t)bytes, recv->text);
-    } else { /* the rest of the last element stays as it is */
-        unsigned char packed[sizeof recv->text];
-        const int size = (int)recv->size, few = ((int)bytes + size - 1) / size;
-        int position = 0;
-        tutti_next.MPI_Pack(at, few, recv->type, packed, few * size, &position, tutti_handles.self);
-        memcpy(packed, recv->text, (size_t)bytes);
-        position = 0;
-        tutti_next.MPI_Unpack(packed, few * size, &position, at, few, recv->type, tutti_handles.self);
+    } else {
+        recv_put(recv, stage->staged ? stage->host : recv->core.elements.buffer, (size_t)bytes);
     }
+}
+
+void tutti_recv_keep(struct tutti_recv_request *recv, const struct tutti_stage *stage)
+{
+    if (!recv || recv->wide || recv->size == 0)
+        return;
+    recv->kept = tutti_endpoint && !stage->staged && first_bytes(recv, stage, recv->text, sizeof recv->text);
+}
+
+struct tutti_recv_target tutti_recv_target(struct tutti_recv_request *recv, const struct tutti_stage *stage,
+                                           MPI_Count count)
+{
+    if (unlikely(recv && recv->wide))
+        return (struct tutti_recv_target){recv->text, sizeof recv->text, tutti_handles.byte};
+    tutti_recv_keep(recv, stage);
+    return (struct tutti_recv_target){stage->host, count, stage->given};
 }
 
 void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status)
@@ -215,8 +243,11 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
             recv_narrow(recv, stage, bytes);
         return;
     }
+    tutti_endpoint_saw(tutti_endpoint);
     tutti_stage_expect_rts();
     recv->core.bytes = recv->core.rts.bytes;
+    if (unlikely(recv->kept && recv->core.bytes < sizeof recv->text))
+        recv_put(recv, recv->core.elements.buffer, sizeof recv->text);
     recv->core.far = NULL;
     recv->state = TUTTI_RECV_RNDV;
     tutti_trace(TUTTI_TRACE_RTS_SEEN, recv->core.bytes);
@@ -242,7 +273,7 @@ static struct tutti_p2p_recv *recv_at(const struct tutti_p2p_fetching *fetching,
 void tutti_recv_fetch_by(struct tutti_p2p_worker *p2p, struct tutti_recv_request *const recvs[],
                          struct tutti_stage *const stages[], int n, int how)
 {
-    struct recv_fetching all = {{p2p, recv_at, n, how == TUTTI_FETCH_BESIDE}, recvs};
+    struct recv_fetching all = {{p2p, recv_at, n, how == TUTTI_FETCH_BESIDE || how == TUTTI_FETCH_BESIDE_ALL}, recvs};
     TUTTI_INSIDE();
     for (int i = 0; i < n; i++)
         recvs[i]->stage = stages[i];

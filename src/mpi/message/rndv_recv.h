@@ -24,8 +24,9 @@ struct tutti_recv_request {
     int own_type;              /* `type` is held: it has no plan, and the program may free it */
     struct tutti_stage *stage; /* while it is being fetched */
     enum tutti_recv_state state;
-    int code;                        /* FAILED */
-    int wide;                        /* 1: the MPI receives into `text`: an RTS is longer than the program's buffer */
+    int code; /* FAILED */
+    int wide; /* 1: the MPI receives into `text`: an RTS is longer than the program's buffer */
+    int kept; /* 1: `text` has the first bytes of the buffer: an RTS that is longer than its message overwrites some */
     unsigned char text[TUTTI_SHORT_RTS_LEAST];
     struct tutti_recv_request *next; /* in the list of ended ones */
 };
@@ -58,13 +59,10 @@ struct tutti_recv_target {
     MPI_Count count;
     MPI_Datatype type;
 };
-static inline struct tutti_recv_target tutti_recv_target(struct tutti_recv_request *recv,
-                                                         const struct tutti_stage *stage, MPI_Count count)
-{
-    if (unlikely(recv && recv->wide))
-        return (struct tutti_recv_target){recv->text, sizeof recv->text, tutti_handles.byte};
-    return (struct tutti_recv_target){stage->host, count, stage->given};
-}
+struct tutti_recv_target tutti_recv_target(struct tutti_recv_request *recv, const struct tutti_stage *stage,
+                                           MPI_Count count);
+/* The receive is about to begin, again too, into what tutti_recv_target() has returned. */
+void tutti_recv_keep(struct tutti_recv_request *recv, const struct tutti_stage *stage);
 void tutti_recv_close(struct tutti_recv_request *recv);
 /* The same, allocated; NULL if it is not needed. free: takes NULL. */
 struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm);

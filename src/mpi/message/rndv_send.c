@@ -162,9 +162,11 @@ static int rts(struct tutti_send_request *sent)
                                           [TUTTI_SEND_BUFFERED] = tutti_next.MPI_Ibsend,
                                           [TUTTI_SEND_READY] = tutti_next.MPI_Irsend,
                                           [TUTTI_SEND_REPLACED] = tutti_next.MPI_Isend};
-    int code = send[m->mode](sent->text, tutti_rts_length(sent->core.bytes), tutti_handles.byte, m->dest, m->tag, m->comm, &sent->rts);
+    int code = send[m->mode](sent->text, tutti_rts_length(sent->core.bytes), tutti_handles.byte, m->dest, m->tag,
+                             m->comm, &sent->rts);
     if (code != MPI_SUCCESS)
         return code;
+    tutti_endpoint_announce(tutti_endpoint, sent->core.rndv);
     tutti_count_made(m->name, sent->row->reason, sent->core.bytes);
     tutti_trace(TUTTI_TRACE_RTS_SENT, 0);
     return MPI_SUCCESS;

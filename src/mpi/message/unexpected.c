@@ -136,8 +136,8 @@ void tutti_unexpected_unclaim(struct tutti_unexpected *unexpected)
 static enum form form_of(MPI_Comm comm, const MPI_Status *status)
 {
     const MPI_Count bytes = tutti_received(status);
-    if (tutti_endpoint && (bytes == TUTTI_RTS_BYTES ||
-                           (bytes == TUTTI_SHORT_RTS_LEAST && tutti_endpoint_shorts(tutti_endpoint)))) {
+    if (tutti_endpoint &&
+        (bytes == TUTTI_RTS_BYTES || (bytes == TUTTI_SHORT_RTS_LEAST && tutti_endpoint_shorts(tutti_endpoint)))) {
         const int peer = tutti_endpoints_peer(comm, status->MPI_SOURCE), few = bytes == TUTTI_SHORT_RTS_LEAST;
         const uint64_t most = few ? TUTTI_SHORT_RTS_LEAST - 1 : UINT64_MAX;
         if (peer < 0 || !tutti_endpoint_announces(tutti_endpoint, peer, status->MPI_TAG, most))

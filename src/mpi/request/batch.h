@@ -10,6 +10,8 @@ struct tutti_stage;
 struct tutti_recv_request;
 struct tutti_batch {
     enum tutti_fetch_how how;
+    unsigned turn; /* of the thread's looks at its requests */
+    int failed;    /* looks that have found nothing */
     int n;
     struct tutti_recv_request *recv[TUTTI_BATCH_MOST];
     struct tutti_stage *stage[TUTTI_BATCH_MOST];

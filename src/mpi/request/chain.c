@@ -49,6 +49,10 @@ int tutti_request_put(struct tutti_request *entry)
 {
     MPI_Status status;
     int complete = 0, code = MPI_SUCCESS;
+    if (entry->kind->stays) {
+        tutti_request_push(entry);
+        return MPI_SUCCESS;
+    }
     entry->under = tutti_request_take(entry->handle);
     if (!stays(entry)) {
         TUTTI_INSIDE();
@@ -123,7 +127,11 @@ void tutti_request_destroy(struct tutti_request *entry)
 void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n,
                              enum tutti_fetch_how how)
 {
-    struct tutti_batch batch = {.how = how};
+    static __thread unsigned turns;
+    struct tutti_batch batch;
+    batch.how = how;
+    batch.n = batch.failed = 0;
+    batch.turn = turns++;
     TUTTI_INSIDE();
     for (int i = 0; i < n; i++) {
         for (struct tutti_request *entry = entries[i]; entry; entry = entry->under) {

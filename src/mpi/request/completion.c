@@ -74,8 +74,10 @@ static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_
         free_lists(list);
         return any_watched(requests, n) ? NO_MEMORY : UNWATCHED;
     }
-    for (int i = 0; i < n; i++) {
-        list->entry[i] = leave ? tutti_request_visit(requests[i]) : tutti_request_take(requests[i]);
+    if (!leave)
+        any = tutti_requests_take(requests, n, list->entry) > 0;
+    for (int i = 0; leave && i < n; i++) {
+        list->entry[i] = tutti_request_visit(requests[i]);
         any |= list->entry[i] != NULL;
     }
     list->mine = (struct tutti_mine){n, list->entry, requests};

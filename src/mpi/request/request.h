@@ -109,12 +109,16 @@ struct tutti_request *tutti_request_new(const struct tutti_request_kind *kind, M
 void tutti_request_give(struct tutti_request *entry);
 /* Takes the request's chain out; NULL: no chain. The caller puts it back, drops it or frees it. */
 struct tutti_request *tutti_request_take(MPI_Request request);
+/* The same of n requests: entries[i]. Returns how many are under watch. */
+int tutti_requests_take(const MPI_Request requests[], int n, struct tutti_request *entries[]);
 /* Looks at the chain, which stays. */
 struct tutti_request *tutti_request_see(MPI_Request request);
 /* The same of a call that works on the entries: tutti_requests_look() passes them over until it has left them. */
 struct tutti_request *tutti_request_visit(MPI_Request request);
 void tutti_request_leave(struct tutti_request *entry);
 void tutti_request_back(struct tutti_request *entry);
+/* Puts a new entry on top of what the request has. */
+void tutti_request_push(struct tutti_request *entry);
 /* For all chains, then `end` once (NULL: nothing), with the table's lock held. */
 void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with), void (*end)(void *with), void *with);
 /* Nothing is under watch any more. */
@@ -154,8 +158,10 @@ static inline int tutti_is_coming(const struct tutti_request *entry)
 }
 
 /* How data of messages are fetched: what can be fetched now; all, with a wait; what can be, by kernels that may still
- * run on return: then the thread makes progress of these requests again, or calls tutti_p2p_land(). */
-enum tutti_fetch_how { TUTTI_FETCH_NOW, TUTTI_FETCH_ALL, TUTTI_FETCH_BESIDE };
+ * run on return: then the thread makes progress of these requests again, or calls tutti_p2p_land(). BESIDE_ALL: the
+ * same for a call that waits for all of the requests, so that those which can hardly have completed are not looked at.
+ */
+enum tutti_fetch_how { TUTTI_FETCH_NOW, TUTTI_FETCH_ALL, TUTTI_FETCH_BESIDE, TUTTI_FETCH_BESIDE_ALL };
 /* Makes progress of these without waiting for others. The entries were taken out; NULL ones are skipped. how: not ALL.
  */
 void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n,

@@ -12,6 +12,39 @@ static struct tutti_request *table, *unused;
 static struct tutti_reserve reserve; /* for requests that the MPI is at already */
 static struct tutti_request anchor;  /* in the table for good: uthash frees and allocates one that is empty */
 
+/* Handles are pointers or small numbers. */
+static unsigned hash_of(MPI_Request request)
+{
+    uint64_t word = 0;
+    memcpy(&word, &request, sizeof request);
+    return (unsigned)(word * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+/* The lock is held, here and in the next two. */
+static struct tutti_request *table_find(MPI_Request request)
+{
+    struct tutti_request *entry;
+    HASH_FIND_BYHASHVALUE(hh, table, &request, sizeof request, hash_of(request), entry);
+    return entry;
+}
+
+static void table_add(struct tutti_request *entry)
+{
+    if (!table) {
+        anchor.handle = tutti_handles.no_request;
+        HASH_ADD_BYHASHVALUE(hh, table, handle, sizeof anchor.handle, hash_of(anchor.handle), &anchor);
+    }
+    HASH_ADD_BYHASHVALUE(hh, table, handle, sizeof entry->handle, hash_of(entry->handle), entry);
+}
+
+static struct tutti_request *table_take(MPI_Request request)
+{
+    struct tutti_request *entry = table_find(request);
+    if (entry)
+        HASH_DEL(table, entry);
+    return entry;
+}
+
 struct tutti_request *tutti_request_new(const struct tutti_request_kind *kind, MPI_Request handle, MPI_Comm comm)
 {
     pthread_mutex_lock(&lock);
@@ -39,13 +72,19 @@ void tutti_request_give(struct tutti_request *entry)
 void tutti_request_back(struct tutti_request *entry)
 {
     pthread_mutex_lock(&lock);
-    if (!table) {
-        anchor.handle = tutti_handles.no_request;
-        HASH_ADD(hh, table, handle, sizeof anchor.handle, &anchor);
-    }
-    HASH_ADD(hh, table, handle, sizeof entry->handle, entry);
+    table_add(entry);
     pthread_mutex_unlock(&lock);
     atomic_fetch_add_explicit(&tutti_requests_open, 1, memory_order_relaxed);
+}
+
+void tutti_request_push(struct tutti_request *entry)
+{
+    pthread_mutex_lock(&lock);
+    entry->under = table_take(entry->handle);
+    table_add(entry);
+    pthread_mutex_unlock(&lock);
+    if (!entry->under)
+        atomic_fetch_add_explicit(&tutti_requests_open, 1, memory_order_relaxed);
 }
 
 struct tutti_request *tutti_request_see(MPI_Request request)
@@ -54,7 +93,7 @@ struct tutti_request *tutti_request_see(MPI_Request request)
     if (request == tutti_handles.no_request)
         return NULL;
     pthread_mutex_lock(&lock);
-    HASH_FIND(hh, table, &request, sizeof request, entry);
+    entry = table_find(request);
     pthread_mutex_unlock(&lock);
     return entry;
 }
@@ -65,7 +104,7 @@ struct tutti_request *tutti_request_visit(MPI_Request request)
     if (request == tutti_handles.no_request)
         return NULL;
     pthread_mutex_lock(&lock);
-    HASH_FIND(hh, table, &request, sizeof request, entry);
+    entry = table_find(request);
     if (entry)
         entry->visits++;
     pthread_mutex_unlock(&lock);
@@ -85,13 +124,24 @@ struct tutti_request *tutti_request_take(MPI_Request request)
     if (request == tutti_handles.no_request)
         return NULL;
     pthread_mutex_lock(&lock);
-    HASH_FIND(hh, table, &request, sizeof request, entry);
-    if (entry)
-        HASH_DEL(table, entry);
+    entry = table_take(request);
     pthread_mutex_unlock(&lock);
     if (entry)
         atomic_fetch_sub_explicit(&tutti_requests_open, 1, memory_order_relaxed);
     return entry;
+}
+
+int tutti_requests_take(const MPI_Request requests[], int n, struct tutti_request *entries[])
+{
+    int found = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < n; i++) {
+        entries[i] = requests[i] == tutti_handles.no_request ? NULL : table_take(requests[i]);
+        found += entries[i] != NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_sub_explicit(&tutti_requests_open, found, memory_order_relaxed);
+    return found;
 }
 
 void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with), void (*end)(void *with), void *with)

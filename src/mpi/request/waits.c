@@ -34,6 +34,7 @@ struct patient {
     uint64_t next; /* when they are looked at again; see is_done() */
     int count, code, *out, *which;
     int at; /* one by one: requests that are complete */
+    int waits_for_all;
     MPI_Request *requests;
     MPI_Status *statuses;
     int (*test)(struct patient *call);
@@ -52,10 +53,13 @@ static int looks_again(struct patient *call)
 /* Of several requests, some come while others are fetched; of many, what was fetched would wait for the next look. */
 static void look_mine(const struct patient *call)
 {
+    const int several = call->count > 1 && call->count <= MANY;
     if (call->mine->entries)
         tutti_requests_progress(call->mine->entries + call->at, call->mine->requests + call->at,
                                 call->mine->n - call->at,
-                                call->count > 1 && call->count <= MANY ? TUTTI_FETCH_BESIDE : TUTTI_FETCH_NOW);
+                                !several              ? TUTTI_FETCH_NOW
+                                : call->waits_for_all ? TUTTI_FETCH_BESIDE_ALL
+                                                      : TUTTI_FETCH_BESIDE);
 }
 
 static int look(struct patient *call)
@@ -213,8 +217,13 @@ int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request 
                                            .statuses = statuses,
                                            .test = test_each,
                                            .wait = wait_rest});
-    return patiently(&(struct patient){
-        .mine = mine, .count = count, .requests = requests, .statuses = statuses, .test = test_all, .wait = wait_all});
+    return patiently(&(struct patient){.mine = mine,
+                                       .count = count,
+                                       .waits_for_all = 1,
+                                       .requests = requests,
+                                       .statuses = statuses,
+                                       .test = test_all,
+                                       .wait = wait_all});
 }
 
 int tutti_patient_waitany(const struct tutti_mine *mine, int count, MPI_Request requests[], int *which,

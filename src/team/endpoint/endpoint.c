@@ -115,6 +115,24 @@ int tutti_endpoint_shorts(const struct tutti_endpoint *endpoint)
     return atomic_load_explicit(&tutti_endpoint_mine(endpoint)->shorts, memory_order_acquire) != 0;
 }
 
+void tutti_endpoint_announce(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    atomic_fetch_add_explicit(&tutti_endpoint_theirs(endpoint, piece->to)->announced, 1, memory_order_release);
+}
+
+void tutti_endpoint_saw(struct tutti_endpoint *endpoint)
+{
+    atomic_fetch_add_explicit(&endpoint->rtss, 1, memory_order_relaxed);
+}
+
+/* An RTS may be seen before it is announced. */
+int tutti_endpoint_expects(const struct tutti_endpoint *endpoint)
+{
+    const uint32_t announced = atomic_load_explicit(&tutti_endpoint_mine(endpoint)->announced, memory_order_acquire);
+    return (int32_t)(announced - atomic_load_explicit(&endpoint->rtss, memory_order_relaxed)) > 0;
+}
+
 int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
 {
     if (peer < 0 || peer >= endpoint->node->size)
@@ -325,19 +343,19 @@ void tutti_endpoint_connected(struct tutti_endpoint *endpoint)
     pthread_mutex_unlock(&endpoint->lock);
 }
 
-/* Rendezvous that have been taken, or moved out of the buffer; the lock is held. */
+/* Rendezvous that have been taken, or moved out of the buffer, and that their sender looks at no more: the others end
+ * with it. The lock is held. */
 static void sweep(struct tutti_endpoint *endpoint)
 {
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
     for (int w = 0; w < TUTTI_RNDVS / 64; w++) {
-        for (uint64_t left = endpoint->used[w]; left; left &= left - 1) {
-            int i = w * 64 + __builtin_ctzll(left), held = endpoint->held[w] >> i % 64 & 1;
+        for (uint64_t left = endpoint->used[w] & ~endpoint->held[w]; left; left &= left - 1) {
+            const int i = w * 64 + __builtin_ctzll(left);
             struct tutti_rndv *rndv = &own->rndv[i];
-            if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS) && !held)
+            if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
                 tutti_endpoint_put_back(endpoint, rndv, TUTTI_RNDV_ATS);
             else if (endpoint->lease[i] &&
-                     (tutti_rndv_is(rndv, TUTTI_RNDV_ATS) || tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE) ||
-                      tutti_rndv_is(rndv, TUTTI_RNDV_AM)))
+                     (tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE) || tutti_rndv_is(rndv, TUTTI_RNDV_AM)))
                 tutti_endpoint_end_lease(endpoint, rndv);
         }
     }

@@ -79,9 +79,10 @@ struct tutti_endpoint {
     pthread_mutex_t lock;
     struct tutti_endpoint_gpu gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic int gpus;
-    _Atomic int blind; /* 1: a receive of this rank may be open that knows no short RTSs */
-    int connecting;    /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
-    int connected;     /* 1: there has been one: what messages of its ranks need is mapped */
+    _Atomic int blind;     /* 1: a receive of this rank may be open that knows no short RTSs */
+    int connecting;        /* 1: all ranks make a communicator with a stream, so that memory may be mapped */
+    int connected;         /* 1: there has been one: what messages of its ranks need is mapped */
+    _Atomic uint32_t rtss; /* that this rank has seen */
     uint64_t sequence;
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
     _Atomic int rndvs;                                       /* in use */

@@ -135,7 +135,7 @@ static void matched_before(int by_probe)
 }
 
 /* Messages of host memory as long as Tutti's own lie before and behind one of device memory, with one tag. */
-static void as_long_as_an_rts(int bytes)
+static void as_long_as_an_rts(int bytes, int between)
 {
     static char plain[2][FAR_RTS];
     MPI_Request request[3];
@@ -145,13 +145,13 @@ static void as_long_as_an_rts(int bytes)
             memcpy(plain[k], contents(21 + k, bytes), (size_t)bytes);
             MPI_Isend(plain[k], bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request[2 * k]);
             if (k == 0)
-                MPI_Isend(fill(0, 20, SHORT), SHORT, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request[1]);
+                MPI_Isend(fill(0, 20, between), between, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request[1]);
         }
         MPI_Waitall(3, request, statuses);
         return;
     }
     for (int k = 0; k < 3; k++) {
-        const int n = k == 1 ? SHORT : bytes;
+        const int n = k == 1 ? between : bytes;
         probe(k == 2 ? MPI_ANY_SOURCE : 1, k == 0 ? MPI_ANY_TAG : TAG, TAG, n, "lengths of mails");
         MPI_Recv(room(0, SHORT), SHORT, MPI_BYTE, MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &status);
         check_status(&status, TAG, n, "lengths of mails, received");
@@ -168,7 +168,7 @@ static void as_long_as_an_rts(int bytes)
 /* A probe by tag leaves the order in which receives of any tag get what lies before. */
 static void any_tag(void)
 {
-    static const int bytes[4] = {8, SHORT, 12, LONG};
+    static const int bytes[4] = {5, SHORT, 12, LONG};
     MPI_Request request[4];
     MPI_Status status;
     if (kit_rank == 1) {
@@ -186,13 +186,13 @@ static void any_tag(void)
 }
 
 /* To probe is not to receive: a synchronous send goes on waiting. */
-static void synchronous(void)
+static void synchronous(int bytes)
 {
     MPI_Request request;
     MPI_Status status;
     int flag = 0;
     if (kit_rank == 1) {
-        MPI_Issend(fill(0, 40, LONG), LONG, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
+        MPI_Issend(fill(0, 40, bytes), bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
         answer();
         for (int i = 0; i < 2000; i++)
             MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
@@ -202,12 +202,12 @@ static void synchronous(void)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         return;
     }
-    probe(1, TAG, TAG, LONG, "a synchronous message");
+    probe(1, TAG, TAG, bytes, "a synchronous message");
     answer();
     word();
-    MPI_Recv(room(0, LONG), LONG, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &status);
-    check_status(&status, TAG, LONG, "a synchronous message");
-    check_data(0, 40, LONG, "a synchronous message");
+    MPI_Recv(room(0, bytes), bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD, &status);
+    check_status(&status, TAG, bytes, "a synchronous message");
+    check_data(0, 40, bytes, "a synchronous message");
 }
 
 enum how { RECV, IRECV, SENDRECV, ISENDRECV, PERSISTENT, STARTALL, MRECV, WAITANY, TESTSOME, SHORT_BUFFER, HOWS };
@@ -372,10 +372,13 @@ int main(int argc, char **argv)
             warm_up();
             matched_before(0);
             matched_before(1);
-            as_long_as_an_rts(RTS);
-            as_long_as_an_rts(FAR_RTS);
+            as_long_as_an_rts(RTS, SHORT);
+            as_long_as_an_rts(8, 3);
+            as_long_as_an_rts(3, 6);
+            as_long_as_an_rts(FAR_RTS, SHORT);
             any_tag();
-            synchronous();
+            synchronous(LONG);
+            synchronous(3);
             every_way();
             if (level == MPI_THREAD_MULTIPLE)
                 threads();

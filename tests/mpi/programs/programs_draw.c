@@ -92,8 +92,10 @@ size_t prog_draw_n(struct prog_drawer *d, enum prog_element element)
     size_t n;
     if (dice < 8)
         n = 0;
-    else if (dice < 24)
+    else if (dice < 18)
         n = 1 + (size_t)prog_dice(d, 64);
+    else if (dice < 24) /* shorter than any RTS */
+        n = (1 + (size_t)prog_dice(d, 8) + bytes - 1) / bytes;
     else if (dice < 40) /* RTSs are as short as these */
         n = (1 + (size_t)prog_dice(d, prog_dice(d, 2) ? 511 : 32) + bytes - 1) / bytes;
     else if (dice < 56)
