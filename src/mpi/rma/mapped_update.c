@@ -173,7 +173,8 @@ static int word_run(struct update *u, enum tutti_amo_what what, int type, int op
     struct word_wait w = {.mapped = mapped};
     status = tutti_door.device->launch.kernel(mapped->stream, &launch);
     if (status == TUTTI_OK)
-        status = tutti_progress_wait(&(const struct tutti_wait){.done = is_word_done, .with = &w, .quiet = 1});
+        status = tutti_progress_wait(&(const struct tutti_wait){
+            .done = is_word_done, .with = &w, .quiet = 1, .what = "the kernel of an update"});
     if (status != TUTTI_OK || result->bytes == 0)
         return status;
     const uint64_t was = words->was;

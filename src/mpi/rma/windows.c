@@ -1,7 +1,10 @@
 /* The list of windows. Few programs have many that Tutti keeps something of. */
 #include <stdlib.h>
 
+#include "mpi/rma/attachments.h"
 #include "mpi/rma/mapped.h"
+
+atomic_int tutti_windows_dynamic;
 
 static atomic_int open_windows; /* of which Tutti keeps something */
 static struct tutti_window *windows;
@@ -55,7 +58,25 @@ void tutti_window_drop(struct tutti_window *window)
         window->first = op->next;
         tutti_unfinished_drop(op);
     }
+    if (window->attached)
+        atomic_fetch_sub(&tutti_windows_dynamic, 1);
     tutti_shadow_close(window->shadow);
     tutti_mapped_close(window->mapped);
+    tutti_attachments_close(window->attached);
     free(window);
+}
+
+void tutti_trial_begin(struct tutti_trial *trial, MPI_Comm comm)
+{
+    trial->on = tutti_next.MPI_Comm_get_errhandler(comm, &trial->handler) == MPI_SUCCESS;
+    if (trial->on)
+        tutti_next.MPI_Comm_set_errhandler(comm, tutti_handles.errors_return);
+}
+
+void tutti_trial_end(struct tutti_trial *trial, MPI_Comm comm)
+{
+    if (!trial->on)
+        return;
+    tutti_next.MPI_Comm_set_errhandler(comm, trial->handler);
+    tutti_next.MPI_Errhandler_free(&trial->handler);
 }
