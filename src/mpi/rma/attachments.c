@@ -15,10 +15,18 @@ struct tutti_attachments *tutti_attachments_of(int n, int rank, unsigned rows, s
     return attached;
 }
 
+/* Rows of each rank, where they travel by the MPI: a MiB for all, but some for each. */
+static unsigned far_rows(int n)
+{
+    enum { ALL = (1 << 20) / sizeof(struct tutti_attached_row), FEWEST = 16, MOST = 1024 };
+    const unsigned rows = (unsigned)(ALL / (n > 0 ? n : 1));
+    return rows < FEWEST ? FEWEST : rows > MOST ? MOST : rows;
+}
+
 /* Collective: rows in a window of their own. *fine: loads alone see what a peer has put. An MPI code. */
 static int far_open(struct tutti_attachments *attached, MPI_Comm comm, int *fine)
 {
-    const size_t bytes = (size_t)attached->n * TUTTI_ATTACHED_FAR * sizeof *attached->row;
+    const size_t bytes = (size_t)attached->n * attached->rows * sizeof *attached->row;
     void *memory = NULL;
     int *model, flag = 0;
     const int code =
@@ -41,7 +49,7 @@ int tutti_attachments_open(struct tutti_attachments **out, MPI_Comm comm)
     *out = NULL;
     tutti_next.MPI_Comm_size(comm, &n);
     tutti_next.MPI_Comm_rank(comm, &rank);
-    struct tutti_attachments *attached = tutti_attachments_of(n, rank, TUTTI_ATTACHED_FAR, NULL);
+    struct tutti_attachments *attached = tutti_attachments_of(n, rank, far_rows(n), NULL);
     int mine = attached != NULL;
     int code = tutti_next.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, comm);
     if (code == MPI_SUCCESS && all) {

@@ -7,10 +7,8 @@
 
 #include "mpi/rma/windows.h"
 
-enum {
-    TUTTI_ATTACHED_ROWS = 16384, /* of a rank, in memory that the ranks share; pages that are not used take no memory */
-    TUTTI_ATTACHED_FAR = 256     /* the same where rows travel by the MPI */
-};
+/* Rows of a rank, in memory that the ranks share; pages that are not used take no memory. */
+enum { TUTTI_ATTACHED_ROWS = 16384 };
 
 struct tutti_attached_row {
     _Atomic uint32_t generation; /* 0: never used; odd: this region is attached */

@@ -131,7 +131,8 @@ void tutti_mapped_update_end(struct tutti_mapped *mapped, int target);
 
 /* A buffer of the origin, or a part of the target's window. */
 struct tutti_mapped_buffer {
-    struct tutti_elements elements;
+    struct tutti_elements elements; /* no plan: see mapped_long.c */
+    void *memory;                   /* of a target: where its elements count from */
     uint64_t bytes;
     int reached; /* kernels of the window's GPU reach all of it */
     int near;    /* all of it is memory of that GPU, which no other rank looks at */
@@ -155,6 +156,17 @@ int tutti_mapped_flush(struct tutti_mapped *mapped);
 
 /* The accumulating operations: `rma` on the part of the target's window that `target` is. */
 int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target);
+
+/* Packed elements of the operation in host memory: `to` = `from` op `to`. */
+int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_rma *rma, const void *from, void *to,
+                         uint64_t bytes);
+
+/* ---- mapped_long.c: datatypes without a plan ---- */
+
+/* 1 where all types of the operation have one. */
+int tutti_mapped_has_plans(const struct tutti_rma *rma);
+/* The operation on memory of the target, done on return; bytes: of its elements. */
+int tutti_mapped_long(struct tutti_mapped *mapped, const struct tutti_rma *rma, void *memory, uint64_t bytes);
 
 /* ---- mapped_attach.c: dynamic windows ---- */
 

@@ -26,19 +26,22 @@ struct span {
     int64_t first, end;
 };
 
-static int span_of(const struct tutti_rma *rma, const struct tutti_plan *plan, struct span *span)
+static int span_of(const struct tutti_rma *rma, const struct tutti_layout *layout, struct span *span)
 {
     int64_t reach;
-    if (__builtin_mul_overflow((int64_t)rma->to.count - 1, plan->extent, &reach))
+    if (__builtin_mul_overflow((int64_t)rma->to.count - 1, (int64_t)layout->extent, &reach))
         return 0;
-    span->first = plan->true_lower + (reach < 0 ? reach : 0);
-    span->end = plan->true_end + (reach > 0 ? reach : 0);
+    span->first = layout->true_lower + (reach < 0 ? reach : 0);
+    span->end = layout->true_lower + layout->true_extent + (reach > 0 ? reach : 0);
     return 1;
 }
 
 static void target_set(const struct tutti_mapped *mapped, const struct tutti_rma *rma, char *memory,
                        const struct tutti_layout *layout, struct tutti_mapped_buffer *out)
 {
+    out->memory = memory;
+    if (!layout->plan)
+        return;
     out->elements = tutti_message_elements(memory, rma->to.count, layout);
     out->elements.places = (struct tutti_places){.device = 1, .gpu = mapped->gpu};
     out->elements.placed = 1;
@@ -91,6 +94,19 @@ static enum tutti_rma_way done(struct tutti_rma *rma, MPI_Request *request)
     return TUTTI_RMA_DONE;
 }
 
+static int run_elements(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target, int now)
+{
+    int status = TUTTI_ERR_UNAVAILABLE;
+    if (target->bytes == 0)
+        return TUTTI_OK;
+    if (target->elements.plan)
+        status = rma->kind == TUTTI_RMA_PUT || rma->kind == TUTTI_RMA_GET ? move(mapped, rma, target, now)
+                                                                          : tutti_mapped_update(mapped, rma, target);
+    if (status == TUTTI_ERR_UNAVAILABLE && !tutti_mapped_has_plans(rma)) /* nothing was done */
+        status = tutti_mapped_long(mapped, rma, target->memory, target->bytes);
+    return status;
+}
+
 /* The operation on the part of a window that `target` is. */
 static enum tutti_rma_way run(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target,
                               MPI_Request *request)
@@ -99,8 +115,7 @@ static enum tutti_rma_way run(struct tutti_mapped *mapped, struct tutti_rma *rma
     if (status == TUTTI_ERR_ARGUMENT)
         return failed(rma, MPI_ERR_RMA_SYNC);
     if (status == TUTTI_OK)
-        status = rma->kind == TUTTI_RMA_PUT || rma->kind == TUTTI_RMA_GET ? move(mapped, rma, target, request != NULL)
-                                                                          : tutti_mapped_update(mapped, rma, target);
+        status = run_elements(mapped, rma, target, request != NULL);
     if (status != TUTTI_OK) {
         tutti_stage_report(rma->call, status);
         return failed(rma, status == TUTTI_ERR_ARGUMENT ? MPI_ERR_TRUNCATE : tutti_error_code(status));
@@ -139,7 +154,8 @@ static int is_ours(const struct tutti_window *window, const struct tutti_rma *rm
 {
     const struct tutti_mapped *mapped = window->mapped;
     if (window->attached)
-        return rma->target >= 0 && rma->target < window->attached->n;
+        return rma->target >= 0 && rma->target < window->attached->n &&
+               tutti_attachments_any(window->attached, rma->target);
     return !mapped->beside || (rma->target >= 0 && rma->target < mapped->n && mapped->peer[rma->target].direct);
 }
 
@@ -155,18 +171,15 @@ enum tutti_rma_way tutti_mapped_run(const struct tutti_window *window, struct tu
     if (is_wrong(window, rma))
         return TUTTI_RMA_PASS;
     const struct tutti_layout *layout = tutti_layout_of(rma->to.type);
-    if (!layout || !layout->plan) {
-        if (window->attached && !tutti_attachments_any(window->attached, rma->target))
-            return TUTTI_RMA_STAGED;
-        const int status = layout ? TUTTI_ERR_UNAVAILABLE : TUTTI_ERR_MEMORY;
-        tutti_stage_report(rma->call, status);
-        return failed(rma, tutti_error_code(status));
+    if (!layout) {
+        tutti_stage_report(rma->call, TUTTI_ERR_MEMORY);
+        return failed(rma, tutti_error_code(TUTTI_ERR_MEMORY));
     }
-    if (__builtin_mul_overflow((uint64_t)rma->to.count, layout->plan->size, &target.bytes))
+    if (__builtin_mul_overflow((uint64_t)rma->to.count, (uint64_t)layout->size, &target.bytes))
         return failed(rma, MPI_ERR_RMA_RANGE);
     if (target.bytes == 0)
         return window->attached ? TUTTI_RMA_STAGED : run(mapped, rma, &target, request);
-    if (!span_of(rma, layout->plan, &span))
+    if (!span_of(rma, layout, &span))
         return failed(rma, MPI_ERR_RMA_RANGE);
     if (window->attached)
         return run_attached(window, rma, layout, &span, &target, request);

@@ -242,7 +242,8 @@ int tutti_door_MPI_Win_free(MPI_Win *win)
 /* The program's own memory and model, where the MPI has others. */
 int tutti_door_MPI_Win_get_attr(MPI_Win win, int win_keyval, void *attribute_val, int *flag)
 {
-    static int separate = MPI_WIN_SEPARATE, unified = MPI_WIN_UNIFIED, created = MPI_WIN_FLAVOR_CREATE;
+    static int separate = MPI_WIN_SEPARATE, unified = MPI_WIN_UNIFIED, created = MPI_WIN_FLAVOR_CREATE,
+               allocated = MPI_WIN_FLAVOR_ALLOCATE;
     const int code = tutti_next.MPI_Win_get_attr(win, win_keyval, attribute_val, flag);
     struct tutti_window *window = code == MPI_SUCCESS && *flag ? tutti_window_find(win) : NULL;
     if (likely(!window))
@@ -257,8 +258,8 @@ int tutti_door_MPI_Win_get_attr(MPI_Win win, int win_keyval, void *attribute_val
         *(void **)attribute_val = window->base;
     else if (win_keyval == MPI_WIN_SIZE && mapped)
         *(MPI_Aint **)attribute_val = &window->size;
-    else if (win_keyval == MPI_WIN_CREATE_FLAVOR && mapped)
-        *(int **)attribute_val = &created;
+    else if (win_keyval == MPI_WIN_CREATE_FLAVOR && (mapped || window->allocated))
+        *(int **)attribute_val = window->allocated ? &allocated : &created;
     else if (win_keyval == MPI_WIN_MODEL && (window->separate || alone))
         *(int **)attribute_val = alone ? &unified : &separate;
     return code;

@@ -63,6 +63,8 @@ void tutti_window_drop(struct tutti_window *window)
     tutti_shadow_close(window->shadow);
     tutti_mapped_close(window->mapped);
     tutti_attachments_close(window->attached);
+    if (window->own)
+        tutti_door_MPI_Free_mem(window->own);
     free(window);
 }
 

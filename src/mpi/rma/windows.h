@@ -33,6 +33,8 @@ struct tutti_window {
     struct tutti_attachments *attached; /* of a dynamic window: device memory that ranks have attached */
     void *base;    /* the program's, where there is a shadow, or the window is mapped; of dynamic windows NULL */
     MPI_Aint size; /* likewise */
+    int allocated; /* by MPI_Win_allocate, in `own` */
+    void *own;
     struct tutti_unfinished *first, **last;
     struct tutti_window *next;
 };

@@ -1,7 +1,7 @@
 /* One-sided communication: random valid programs on a window whose memory, and whose origin and result buffers, are of
  * the host or of a device by chance, beside the same program on a window of host memory. The window of a rank may be
- * empty. Dynamic windows have their memory attached anew now and then. The MPI itself is the oracle: all windows, all
- * that came back and the bytes between the elements must be the same. usage: rma [PROGRAMS [far]] */
+ * empty. Dynamic windows have their memory detached and attached now and then. The MPI itself is the oracle: all
+ * windows, all that came back and the bytes between the elements must be the same. usage: rma [PROGRAMS [far]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,13 +259,20 @@ static void window_make(MPI_Win *win, int w, int unit)
         attributes(*win, window_base[w], window_bytes, unit);
 }
 
-/* Collective: the program's own memory of the window is attached once more. */
+/* Collective. The memory of the windows moves to another place, of any kind. */
 static void attach_again(MPI_Win win[2])
 {
-    for (int w = 0; w < 2; w++)
+    const enum kit_kind kinds[2] = {memory[0].kind == KIT_HOST || draw(3) > 0 ? memory[0].kind : KIT_HOST, KIT_HOST};
+    char *contents = malloc(WINDOW);
+    for (int w = 0; w < 2; w++) {
         detach(win[w], w);
-    for (int w = 0; w < 2; w++)
+        memcpy(contents, kit_get(&memory[w], NULL), window_bytes);
+        kit_close(&memory[w]);
+        kit_open(&memory[w], kinds[w], WINDOW);
+        window_base[w] = kit_put(&memory[w], 0, contents, window_bytes);
         attach(win[w], w);
+    }
+    free(contents);
 }
 
 static void program_run(int number)
