@@ -1,5 +1,7 @@
 /* watch_windows killed N: the last rank dies while it updates elements of rank 0's window, N milliseconds and some
- * after it has begun. The updates of the others wait for it: they must be told and end. For watch.sh. */
+ * after it has begun. Ranks that wait for it must get an error and end; where no rank waits, the updates go on. For
+ * watch.sh.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
