@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mpi/real/handles.h"
+#include "mpi/rma/trial.h"
 
 struct tutti_attachments *tutti_attachments_of(int n, int rank, unsigned rows, struct tutti_attached_row *row)
 {

@@ -8,6 +8,7 @@
 #include "mpi/move/mover.h"
 #include "mpi/real/errors.h"
 #include "mpi/rma/mapped.h"
+#include "mpi/rma/trial.h"
 
 struct creation {
     int device; /* on some rank */

@@ -43,14 +43,6 @@ struct tutti_window {
 
 /* Dynamic windows of this process whose ranks may have attached device memory, also where this process has none. */
 extern atomic_int tutti_windows_dynamic;
-/* Errors of the communicator return, while the MPI tries what may fail. Local. */
-struct tutti_trial {
-    MPI_Errhandler handler;
-    int on;
-};
-void tutti_trial_begin(struct tutti_trial *trial, MPI_Comm comm);
-void tutti_trial_end(struct tutti_trial *trial, MPI_Comm comm);
-
 /* NULL: nothing is kept of it. What is found stays until the program frees the window. */
 struct tutti_window *tutti_window_find(MPI_Win handle);
 /* The same; begins to keep something. NULL without memory. */
