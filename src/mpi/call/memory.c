@@ -7,26 +7,9 @@
 
 #include "core/log.h"
 #include "core/settings.h"
-#include "mpi/real/door.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/kinds.h"
 #include "tutti/tutti.h"
-
-static int asked_by_info(MPI_Info info)
-{
-    char kinds[256] = "";
-    int flag = 0;
-    if (info == tutti_handles.no_info || !tutti_next.MPI_Info_get)
-        return 0;
-    if (tutti_next.MPI_Info_get(info, "mpi_memory_alloc_kinds", (int)sizeof kinds - 1, kinds, &flag) != MPI_SUCCESS)
-        return 0;
-    char *rest = NULL;
-    for (char *kind = flag ? strtok_r(kinds, ",", &rest) : NULL; kind; kind = strtok_r(NULL, ",", &rest)) {
-        char *restrictor = strchr(kind, ':');
-        if (restrictor && strcmp(restrictor, ":device") == 0)
-            return 1;
-    }
-    return 0;
-}
 
 /* Device memory that was given, for a forked child: no device says there what memory is. */
 static struct given {
@@ -72,7 +55,7 @@ int tutti_door_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     const struct tutti_device *device = tutti_door.device;
     const struct tutti_settings *settings = tutti_settings();
     int everywhere = device && device->simulates && settings->device != TUTTI_SET_DEVICE_AUTO && !settings->host_strict;
-    if (!device || size <= 0 || tutti_inside || !(everywhere || asked_by_info(info)))
+    if (!device || size <= 0 || tutti_inside || !(everywhere || tutti_info_asks_device(info)))
         return tutti_next.MPI_Alloc_mem(size, info, baseptr);
     void *memory = NULL;
     char why[256];

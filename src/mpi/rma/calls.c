@@ -53,6 +53,7 @@
                                 IS_##form};                                                                            \
         switch (tutti_rma_open(&rma, with_request)) {                                                                  \
         case TUTTI_RMA_PASS:                                                                                           \
+            target_disp = rma.disp;                                                                                    \
             return tutti_next.name arguments;                                                                          \
         case TUTTI_RMA_DONE:                                                                                           \
             return rma.code;                                                                                           \
@@ -61,6 +62,7 @@
         case TUTTI_RMA_STAGED:                                                                                         \
             break;                                                                                                     \
         }                                                                                                              \
+        target_disp = rma.disp;                                                                                        \
         HOST_##form;                                                                                                   \
         return tutti_rma_close(&rma, tutti_next.name arguments, with_request);                                         \
     }

@@ -1,6 +1,6 @@
 /* MPI_Win_create. All ranks agree whether any brings device memory; a window of host memory alone is the MPI's. Where
- * all ranks can map each other's device memory, the MPI makes a window of no bytes. Otherwise a rank with device memory
- * gives the MPI a copy of it in host memory (shadow.c). */
+ * all ranks can map each other's device memory, ranks with device memory give the MPI's window no bytes. Otherwise they
+ * give it a copy in host memory (shadow.c). */
 #include <limits.h>
 
 #include "core/log.h"
@@ -8,6 +8,7 @@
 #include "mpi/move/mover.h"
 #include "mpi/real/errors.h"
 #include "mpi/rma/mapped.h"
+#include "mpi/rma/trial.h"
 
 struct creation {
     int device; /* on some rank */
@@ -15,19 +16,16 @@ struct creation {
     struct tutti_shadow *shadow;
     void *base; /* what the MPI is given */
     MPI_Aint size, unit;
-    MPI_Errhandler handler; /* of the communicator, while `quiet` */
-    int quiet;
+    struct tutti_trial trial; /* while the MPI makes a window of no bytes */
 };
 
-/* Collective: the least of what the ranks say. An MPI code. */
-static int ranks_agree(MPI_Comm comm, int mine, int *least)
+int tutti_ranks_agree(MPI_Comm comm, int mine, int *least)
 {
     TUTTI_INSIDE();
     return tutti_next.MPI_Allreduce(&mine, least, 1, MPI_INT, tutti_handles.min, comm);
 }
 
-/* 1 where all ranks of the communicator ask each other. */
-static int ranks_ask(MPI_Comm comm)
+int tutti_ranks_ask(MPI_Comm comm)
 {
     int inter = 1;
     if (tutti_inside || tutti_door.aware || !tutti_door.node || comm == tutti_handles.no_comm)
@@ -36,20 +34,9 @@ static int ranks_ask(MPI_Comm comm)
            tutti_whose(comm) != TUTTI_OF_OTHERS;
 }
 
-/* The communicator's errors return while the MPI makes a window of no bytes. */
-static void quiet_begin(struct creation *creation, MPI_Comm comm)
+static int creation_is_alone(const struct creation *creation)
 {
-    creation->quiet = tutti_next.MPI_Comm_get_errhandler(comm, &creation->handler) == MPI_SUCCESS;
-    if (creation->quiet)
-        tutti_next.MPI_Comm_set_errhandler(comm, tutti_handles.errors_return);
-}
-
-static void quiet_end(struct creation *creation, MPI_Comm comm)
-{
-    if (!creation->quiet)
-        return;
-    tutti_next.MPI_Comm_set_errhandler(comm, creation->handler);
-    tutti_next.MPI_Errhandler_free(&creation->handler);
+    return creation->mapped && !creation->mapped->beside;
 }
 
 /* After the MPI's call for a mapped window. An MPI may make no windows of the program's memory on some machines, but
@@ -58,27 +45,30 @@ static int mapped_handle(struct creation *creation, MPI_Comm comm, int code, MPI
 {
     void *none = NULL;
     TUTTI_INSIDE();
+    if (!creation_is_alone(creation))
+        return code;
     if (code != MPI_SUCCESS && creation->unit <= INT_MAX)
         code = tutti_next.MPI_Win_allocate_shared(0, (int)creation->unit, tutti_handles.no_info, comm, &none, win);
-    quiet_end(creation, comm);
+    tutti_trial_end(&creation->trial, comm);
     return code == MPI_SUCCESS ? code : tutti_fail_comm(comm, code);
 }
 
 /* Collective; all ranks take the same way. An MPI code. */
-static int mapped_begin(struct creation *creation, void *base, MPI_Aint size, MPI_Aint unit, MPI_Comm comm)
+static int mapped_begin(struct creation *creation, int device, MPI_Comm comm)
 {
+    const struct tutti_mapped_wish wish = {.base = creation->base, .size = creation->size, .unit = creation->unit};
     const char *why = "ranks of several nodes";
     int code = MPI_SUCCESS;
     if (tutti_whose(comm) == TUTTI_OURS)
-        code = tutti_mapped_open(&creation->mapped, comm, base, size, unit, &why);
-    if (creation->mapped) {
+        code = tutti_mapped_open(&creation->mapped, comm, &wish, &why);
+    if (!creation->mapped)
+        tutti_info("MPI_Win_create: the window has a copy in host memory: %s", why);
+    if (creation->mapped && device) {
         creation->base = NULL;
         creation->size = 0;
-        creation->unit = unit;
-        quiet_begin(creation, comm);
-    } else {
-        tutti_info("MPI_Win_create: the window has a copy in host memory: %s", why);
     }
+    if (creation_is_alone(creation))
+        tutti_trial_begin(&creation->trial, comm);
     return code;
 }
 
@@ -88,23 +78,23 @@ static int creation_begin(struct creation *creation, const char *call, void *bas
 {
     const int device = size > 0 && tutti_must_stage(base);
     int least = 1, status = TUTTI_OK;
-    *creation = (struct creation){.base = base, .size = size};
-    if (!ranks_ask(comm)) {
+    *creation = (struct creation){.base = base, .size = size, .unit = unit};
+    if (!tutti_ranks_ask(comm)) {
         if (!device)
             return MPI_SUCCESS;
         tutti_refuse(call, "base");
         return tutti_fail_comm(comm, MPI_ERR_BUFFER);
     }
-    int code = ranks_agree(comm, !device, &least);
+    int code = tutti_ranks_agree(comm, !device, &least);
     if (code != MPI_SUCCESS || least)
         return code;
     creation->device = 1;
-    code = mapped_begin(creation, base, size, unit, comm);
+    code = mapped_begin(creation, device, comm);
     if (code != MPI_SUCCESS || creation->mapped)
         return code;
     if (device && (status = tutti_shadow_open(&creation->shadow, base, (size_t)size)) == TUTTI_OK)
         creation->base = tutti_shadow_memory(creation->shadow);
-    code = ranks_agree(comm, status == TUTTI_OK, &least);
+    code = tutti_ranks_agree(comm, status == TUTTI_OK, &least);
     if (code == MPI_SUCCESS && least)
         return MPI_SUCCESS;
     tutti_shadow_close(creation->shadow);

@@ -1,4 +1,4 @@
-/* Making of a mapped window: every rank shows its memory to all others and maps theirs, or none does. */
+/* Making of a mapped window: every rank shows its device memory to all others and maps theirs, or none does. */
 #include "mpi/rma/mapped.h"
 
 #include <fcntl.h>
@@ -10,15 +10,18 @@
 #include "bounce/bounce.h"
 #include "mpi/comm/comms.h"
 #include "mpi/message/endpoints.h"
+#include "mpi/rma/attachments.h"
 #include "progress/engine.h"
 #include "team/pair.h"
 
+enum { PAGE = 4096 };
 enum { SECONDS = 10 }; /* in which a peer takes a descriptor, or sends one */
 
 /* What each rank tells all others. */
 struct record {
     uint64_t bytes;
     int64_t unit;
+    int device;    /* it is device memory */
     uint64_t name; /* of the shared words' descriptor; of rank 0 */
     struct tutti_share share;
 };
@@ -26,7 +29,7 @@ struct record {
 /* A window that is made. */
 struct making {
     struct tutti_mapped *mapped;
-    void *base;
+    const struct tutti_mapped_wish *wish;
     int fd; /* of the shared words; -1: none */
     struct record mine, *all;
     int at; /* the next peer */
@@ -50,15 +53,23 @@ static int ranks_can(MPI_Comm comm, int mine, int *all)
 
 /* ---- memory ---- */
 
-/* The lines, then the words of each pair. */
+/* The lines, then the words of each pair; behind them, on pages that are made when they are used, the rows of what is
+ * attached and how it is reached. */
 static size_t words_bytes(int n)
 {
     const size_t ranks = (size_t)n;
-    return ranks * sizeof(struct tutti_mapped_line) + 2 * ranks * ranks * sizeof(uint32_t);
+    const size_t bytes = ranks * sizeof(struct tutti_mapped_line) + 3 * ranks * ranks * sizeof(uint32_t);
+    return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static int words_map(struct tutti_mapped *mapped, int fd)
+static size_t rows_bytes(int n)
 {
+    return (size_t)n * TUTTI_ATTACHED_ROWS * (sizeof(struct tutti_attached_row) + sizeof(struct tutti_share));
+}
+
+static int words_map(struct making *m, int fd)
+{
+    struct tutti_mapped *mapped = m->mapped;
     const size_t n = (size_t)mapped->n;
     char *map = fd < 0 ? MAP_FAILED : mmap(NULL, mapped->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
@@ -66,32 +77,48 @@ static int words_map(struct tutti_mapped *mapped, int fd)
     mapped->line = (struct tutti_mapped_line *)(void *)map;
     mapped->posts = (_Atomic uint32_t *)(void *)(map + n * sizeof *mapped->line);
     mapped->completes = mapped->posts + n * n;
-    return 1;
+    mapped->seen = mapped->completes + n * n;
+    if (!m->wish->dynamic)
+        return 1;
+    struct tutti_attached_row *row = (void *)(map + words_bytes(mapped->n));
+    mapped->share = (void *)(row + n * TUTTI_ATTACHED_ROWS);
+    mapped->attached = tutti_attachments_of(mapped->n, mapped->rank, TUTTI_ATTACHED_ROWS, row);
+    return mapped->attached != NULL;
 }
 
 static int words_make(struct making *m)
 {
-    const off_t bytes = (off_t)m->mapped->shared_bytes;
+    const off_t bytes = (off_t)m->mapped->shared_bytes, at_once = (off_t)words_bytes(m->mapped->n);
     m->fd = memfd_create("tutti-window", MFD_CLOEXEC);
-    if (m->fd >= 0 && ftruncate(m->fd, bytes) == 0 && fallocate(m->fd, 0, 0, bytes) == 0 && words_map(m->mapped, m->fd))
+    if (m->fd >= 0 && ftruncate(m->fd, bytes) == 0 && fallocate(m->fd, 0, 0, at_once) == 0 && words_map(m, m->fd))
         return 1;
     return making_fails(m, "no shared memory");
 }
 
-/* The GPU by which this rank reaches windows: of its own, or the first that the program has passed memory of. */
-static int find_gpu(struct making *m, MPI_Aint size)
+int tutti_mapped_meet(int *gpu)
+{
+    int gpus[TUTTI_ENDPOINT_GPUS];
+    const struct tutti_device *device = tutti_door.device;
+    if (!device || !device->active())
+        return 0;
+    if (tutti_endpoint && tutti_endpoint_gpus(tutti_endpoint, gpus) > 0)
+        *gpu = gpus[0];
+    else if (device->gpu.current(gpu) != TUTTI_OK || (*gpu < 0 && !device->simulates))
+        return 0;
+    return 1;
+}
+
+/* The GPU by which this rank reaches windows: of its own memory, or the one that the program has met. */
+static int find_gpu(struct making *m)
 {
     struct tutti_memory memory = {.kind = TUTTI_MEMORY_HOST};
-    int gpus[TUTTI_ENDPOINT_GPUS];
-    if (size > 0 && tutti_on_device_at(m->base, &memory))
+    m->mine.device = m->wish->size > 0 && tutti_on_device_at(m->wish->base, &memory);
+    if (m->mine.device)
         m->mapped->gpu = memory.gpu;
-    else if (size > 0)
-        return making_fails(m, "host memory on some ranks");
-    else if (tutti_endpoint && tutti_endpoint_gpus(tutti_endpoint, gpus) > 0)
-        m->mapped->gpu = gpus[0];
-    else
-        return making_fails(m, "a rank without memory has not met a GPU");
-    if (size > 0 && tutti_endpoint)
+    else if (!tutti_mapped_meet(&m->mapped->gpu))
+        return making_fails(m, "a rank without device memory has not met a GPU");
+    m->mapped->met = 1;
+    if (m->mine.device && tutti_endpoint)
         tutti_endpoint_use(tutti_endpoint, m->mapped->gpu);
     return 1;
 }
@@ -119,7 +146,7 @@ static int is_shown(void *with)
         if (m->fd >= 0 && m->at != m->mapped->rank && !tutti_pair_send(node, peer, m->mine.name, m->fd))
             break;
         m->status =
-            m->mine.bytes > 0 ? tutti_pair_show(node, tutti_door.device, peer, m->base, &m->mine.share) : TUTTI_OK;
+            m->mine.device ? tutti_pair_show(node, tutti_door.device, peer, m->wish->base, &m->mine.share) : TUTTI_OK;
         if (m->status == 1)
             break;
         if (m->status != TUTTI_OK)
@@ -140,7 +167,9 @@ static int is_mapped(void *with)
         void *base = NULL;
         peer->bytes = record->bytes;
         peer->unit = record->unit;
-        if (record->bytes == 0)
+        peer->direct = record->device;
+        mapped->beside |= record->bytes > 0 && !record->device;
+        if (!record->device)
             continue;
         m->status = tutti_pair_map(tutti_door.node, tutti_door.device, peer->node, mapped->gpu, &record->share,
                                    (size_t)record->bytes, &peer->mapping, &base);
@@ -153,7 +182,7 @@ static int is_mapped(void *with)
         return 1;
     if (!tutti_pair_take(tutti_door.node, mapped->peer[0].node, m->all[0].name, &m->fd))
         return 0;
-    return words_map(mapped, m->fd) ? 1 : TUTTI_ERR_MEMORY;
+    return words_map(m, m->fd) ? 1 : TUTTI_ERR_MEMORY;
 }
 
 /* Goes through all ranks. 1: well. */
@@ -168,8 +197,9 @@ static int making_wait(struct making *m, int (*done)(void *with), const char *wh
 /* ---- the window ---- */
 
 /* What this rank can do alone. 1: well. */
-static int making_begin(struct making *m, MPI_Comm comm, MPI_Aint size, MPI_Aint unit)
+static int making_begin(struct making *m, MPI_Comm comm)
 {
+    const struct tutti_mapped_wish *wish = m->wish;
     int n = 0;
     if (tutti_next.MPI_Comm_size(comm, &n) != MPI_SUCCESS)
         return making_fails(m, "no communicator");
@@ -180,19 +210,20 @@ static int making_begin(struct making *m, MPI_Comm comm, MPI_Aint size, MPI_Aint
     struct tutti_mapped *mapped = m->mapped;
     *mapped = (struct tutti_mapped){.n = n,
                                     .gpu = -1,
-                                    .bytes = (uint64_t)size,
-                                    .shared_bytes = words_bytes(n),
+                                    .beside = wish->dynamic,
+                                    .bytes = (uint64_t)wish->size,
+                                    .shared_bytes = words_bytes(n) + (wish->dynamic ? rows_bytes(n) : 0),
                                     .replace = MPI_REPLACE,
                                     .no_op = MPI_NO_OP};
     pthread_mutex_init(&mapped->mutex, NULL);
     tutti_next.MPI_Comm_rank(comm, &mapped->rank);
-    m->mine = (struct record){.bytes = (uint64_t)size, .unit = unit};
-    if (size < 0 || unit <= 0) /* the MPI's error */
+    m->mine = (struct record){.bytes = (uint64_t)wish->size, .unit = wish->unit};
+    if (wish->size < 0 || wish->unit <= 0) /* the MPI's error */
         return making_fails(m, "wrong arguments");
     mapped->grouped = tutti_next.MPI_Comm_group(comm, &mapped->group) == MPI_SUCCESS;
     if (!mapped->grouped)
         return making_fails(m, "no group");
-    if (!find_gpu(m, size) || !find_peers(m, comm))
+    if (!find_peers(m, comm) || (!wish->dynamic && !find_gpu(m)))
         return 0;
     if (mapped->rank == 0) {
         m->mine.name = tutti_pair_name();
@@ -202,11 +233,10 @@ static int making_begin(struct making *m, MPI_Comm comm, MPI_Aint size, MPI_Aint
     return making_wait(m, is_shown, "device memory cannot be shared with other processes");
 }
 
-int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, void *base, MPI_Aint size, MPI_Aint unit,
-                      const char **why)
+int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, const struct tutti_mapped_wish *wish, const char **why)
 {
-    struct making m = {.base = base, .fd = -1};
-    int all = 0, fine = making_begin(&m, comm, size, unit);
+    struct making m = {.wish = wish, .fd = -1};
+    int all = 0, fine = making_begin(&m, comm);
     int code = ranks_can(comm, fine, &all);
     if (code == MPI_SUCCESS && all) {
         const int bytes = (int)sizeof m.mine;
@@ -220,8 +250,11 @@ int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, void *base, MPI_
     free(m.all);
     *out = code == MPI_SUCCESS && all ? m.mapped : NULL;
     *why = m.why ? m.why : "another rank cannot map the windows";
-    if (!*out)
+    if (!*out && m.mapped) {
+        struct tutti_attachments *attached = m.mapped->attached;
         tutti_mapped_close(m.mapped);
+        tutti_attachments_close(attached);
+    }
     return code;
 }
 
@@ -229,6 +262,7 @@ void tutti_mapped_close(struct tutti_mapped *mapped)
 {
     if (!mapped)
         return;
+    tutti_mapped_leave(mapped);
     for (int r = 0; r < mapped->n; r++)
         tutti_pair_release(tutti_door.node, tutti_door.device, mapped->peer[r].mapping);
     if (mapped->stream)

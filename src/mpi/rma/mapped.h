@@ -1,6 +1,8 @@
-/* Windows in device memory whose ranks are all of one node and map each other's memory: nothing passes through the MPI
- * or through host memory. Operations are kernels and copies of the origin on the memory of the target, epochs are words
- * in host memory that the ranks share. The MPI has a window of no bytes, for the handle and what is kept with it. */
+/* Windows whose ranks are all of one node and map each other's device memory: nothing of that memory passes through the
+ * MPI or through host memory. Operations are kernels and copies of the origin on the memory of the target, epochs are
+ * words in host memory that the ranks share. Where all memory of a window is device memory, the MPI has a window of no
+ * bytes, for the handle and what is kept with it. Otherwise the MPI's window holds the host memory, and its epochs run
+ * beside those of the words: windows that some ranks give host memory, and dynamic windows. */
 #ifndef TUTTI_MPI_RMA_MAPPED_H
 #define TUTTI_MPI_RMA_MAPPED_H
 
@@ -14,18 +16,34 @@ struct tutti_mapping;
 struct tutti_bounce;
 struct tutti_mapped_words;
 
-/* What a rank has in the memory that all ranks of the window share. Only the owner writes `fences`. */
+/* What a rank has in the memory that all ranks of the window share. Only the owner writes what follows `updater`. */
+enum { TUTTI_ATTACH_NOTES = 64 };
 struct tutti_mapped_line {
     _Alignas(128) _Atomic uint32_t lock; /* of MPI_Win_lock: EXCLUSIVE, or how many ranks share it */
     _Atomic uint32_t updater;            /* 1 + the rank that updates elements of this rank's window; 0: none */
     _Atomic uint32_t fences;             /* fences that this rank has arrived at */
+    /* Of dynamic windows: */
+    _Atomic uint32_t met; /* 1: `uuid` is the GPU by which this rank reaches windows; zeros: any */
+    unsigned char uuid[16];
+    _Atomic uint32_t shown;                    /* regions of device memory that it has shown to the others */
+    _Atomic uint64_t note[TUTTI_ATTACH_NOTES]; /* what the last of them are named by the descriptors sent; 0: none is */
+};
+
+/* A region of a peer's attached memory that this rank has mapped. */
+struct tutti_reached {
+    uint32_t generation; /* of its row; 0: none is mapped */
+    struct tutti_mapping *mapping;
+    char *base;
 };
 
 struct tutti_mapped_peer {
     char *base; /* of its window, as kernels of this rank's GPU reach it */
     uint64_t bytes;
     int64_t unit;
-    int node; /* its node rank */
+    int node;                      /* its node rank */
+    int direct;                    /* its memory is device memory, and mapped; otherwise it is the MPI's */
+    struct tutti_reached *reached; /* [rows] of dynamic windows; under the mutex */
+    unsigned rows;
     struct tutti_mapping *mapping;
     int locked;                /* enum tutti_mapped_lock, by this rank */
     int started;               /* by MPI_Win_start of this rank: 1 not yet posted, 2 posted */
@@ -46,10 +64,15 @@ struct tutti_mapped {
     int grouped;
     MPI_Op replace, no_op; /* the MPI's; finding them takes a while */
     int n, rank;
+    int beside;                          /* the MPI's window has memory too, and epochs of its own */
+    int met;                             /* `gpu` is known */
     int gpu;                             /* whose kernels work for this rank; -1: any */
     uint64_t bytes;                      /* of this rank's window */
     struct tutti_mapped_line *line;      /* [n] */
     _Atomic uint32_t *posts, *completes; /* [n * n]: of the target for the origin; of the origin for the target */
+    _Atomic uint32_t *seen;              /* [n * n] of the owner for the reader: what of `shown` it has looked at */
+    struct tutti_attachments *attached;  /* of dynamic windows, otherwise NULL; the window's */
+    struct tutti_share *share;           /* [n][TUTTI_ATTACHED_ROWS] likewise: beside the rows */
     size_t shared_bytes;
     int fenced;                       /* a fence has opened an epoch */
     int locked_all;                   /* 0, or 1 + the assertion */
@@ -67,17 +90,28 @@ struct tutti_mapped {
 
 /* ---- mapped.c ---- */
 
-/* Collective over `comm`, whose ranks are known to this rank; some of them have device memory. *out is NULL on all
- * ranks where one of them cannot be mapped. *why: then the reason, on this rank. An MPI code. */
-int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, void *base, MPI_Aint size, MPI_Aint unit,
-                      const char **why);
+/* The GPU that the program has met in this process: one whose memory it has passed, or the calling thread's. 0: none.
+ */
+int tutti_mapped_meet(int *gpu);
+/* Collective over `comm`, whose ranks are known to this rank; some of them have device memory, or the window is
+ * dynamic (its `attached` is empty then, of rows that all ranks see). *out is NULL on all ranks where one of them
+ * cannot be mapped. *why: then the reason, on this rank. An MPI code. */
+struct tutti_mapped_wish {
+    void *base;
+    MPI_Aint size, unit;
+    int dynamic;
+};
+int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, const struct tutti_mapped_wish *wish, const char **why);
 /* Local. No rank uses the window any more. */
 void tutti_mapped_close(struct tutti_mapped *mapped);
 
 /* ---- mapped_sync.c: epochs. Statuses of Tutti, TUTTI_ERR_ARGUMENT where no such epoch is open. ---- */
 
-int tutti_mapped_fence(struct tutti_mapped *mapped, int assert);
+/* A fence: arrive, then wait. `all`: also where no rank reaches memory of this one directly. */
+int tutti_mapped_arrive(struct tutti_mapped *mapped, int assert);
+int tutti_mapped_meet_all(struct tutti_mapped *mapped, int all);
 int tutti_mapped_lock(struct tutti_mapped *mapped, int target, int exclusive, int assert);
+/* After a flush. */
 int tutti_mapped_unlock(struct tutti_mapped *mapped, int target);
 int tutti_mapped_lock_all(struct tutti_mapped *mapped, int assert);
 int tutti_mapped_unlock_all(struct tutti_mapped *mapped);
@@ -97,7 +131,8 @@ void tutti_mapped_update_end(struct tutti_mapped *mapped, int target);
 
 /* A buffer of the origin, or a part of the target's window. */
 struct tutti_mapped_buffer {
-    struct tutti_elements elements;
+    struct tutti_elements elements; /* no plan: see mapped_long.c */
+    void *memory;                   /* of a target: where its elements count from */
     uint64_t bytes;
     int reached; /* kernels of the window's GPU reach all of it */
     int near;    /* all of it is memory of that GPU, which no other rank looks at */
@@ -122,9 +157,36 @@ int tutti_mapped_flush(struct tutti_mapped *mapped);
 /* The accumulating operations: `rma` on the part of the target's window that `target` is. */
 int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target);
 
+/* Packed elements of the operation in host memory: `to` = `from` op `to`. */
+int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_rma *rma, const void *from, void *to,
+                         uint64_t bytes);
+
+/* ---- mapped_long.c: datatypes without a plan ---- */
+
+/* 1 where all types of the operation have one. */
+int tutti_mapped_has_plans(const struct tutti_rma *rma);
+/* The operation on memory of the target, done on return; bytes: of its elements. */
+int tutti_mapped_long(struct tutti_mapped *mapped, const struct tutti_rma *rma, void *memory, uint64_t bytes);
+
+/* ---- mapped_attach.c: dynamic windows ---- */
+
+/* Makes a region of this rank's device memory reachable for all ranks: *share is for its row. A status;
+ * TUTTI_ERR_UNAVAILABLE where some rank could not reach it. Never waits. */
+int tutti_mapped_show(struct tutti_mapped *mapped, const void *base, uint64_t bytes, struct tutti_share *share);
+/* After its row is filled. */
+void tutti_mapped_shown(struct tutti_mapped *mapped, const struct tutti_share *share);
+/* The region of this row, as kernels of this rank reach it. A status. */
+struct tutti_attachment;
+int tutti_mapped_reach(struct tutti_mapped *mapped, int target, const struct tutti_attachment *region, char **base);
+/* Takes in what the ranks have shown since the last time. Never waits. */
+void tutti_mapped_look(struct tutti_mapped *mapped);
+/* Local. Gives back what this rank has mapped. */
+void tutti_mapped_leave(struct tutti_mapped *mapped);
+
 /* ---- mapped_run.c ---- */
 
-/* The operation, with an MPI request that is complete where `request` is not NULL. PASS: the MPI raises the error. */
-enum tutti_rma_way tutti_mapped_run(struct tutti_mapped *mapped, struct tutti_rma *rma, MPI_Request *request);
+/* The operation, with an MPI request that is complete where `request` is not NULL. PASS: the MPI raises the error.
+ * STAGED: it is not on mapped memory, and goes the way of other windows, to rma->disp. */
+enum tutti_rma_way tutti_mapped_run(const struct tutti_window *window, struct tutti_rma *rma, MPI_Request *request);
 
 #endif

@@ -2,12 +2,14 @@
 #include "core/counters.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/real/errors.h"
+#include "mpi/rma/attachments.h"
 #include "mpi/rma/mapped.h"
 
 /* 1 where the MPI refuses the arguments, whose error is the program's. */
-static int is_wrong(const struct tutti_mapped *mapped, const struct tutti_rma *rma)
+static int is_wrong(const struct tutti_window *window, const struct tutti_rma *rma)
 {
-    if (rma->target < 0 || rma->target >= mapped->n || rma->to.count < 0 || rma->to.type == tutti_handles.no_type ||
+    const int n = window->attached ? window->attached->n : window->mapped->n;
+    if (rma->target < 0 || rma->target >= n || rma->to.count < 0 || rma->to.type == tutti_handles.no_type ||
         !tutti_type_is_fine(rma->to.type))
         return 1;
     for (int i = 0; i < TUTTI_RMA_BUFFERS; i++) {
@@ -19,28 +21,44 @@ static int is_wrong(const struct tutti_mapped *mapped, const struct tutti_rma *r
     return 0;
 }
 
-/* The part of the target's window: 0 where the operation leaves the window. */
-static int target_of(const struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *out)
+/* Bytes that the operation reaches at the target, from where its displacement points. 0: more than there can be. */
+struct span {
+    int64_t first, end;
+};
+
+static int span_of(const struct tutti_rma *rma, const struct tutti_layout *layout, struct span *span)
 {
-    const struct tutti_mapped_peer *peer = &mapped->peer[rma->target];
-    const struct tutti_layout *layout = tutti_layout_of(rma->to.type);
-    int64_t at, reach, end;
-    if (!layout || !layout->plan)
-        return 1; /* said by the caller */
-    const struct tutti_plan *plan = layout->plan;
-    if (__builtin_mul_overflow((uint64_t)rma->to.count, plan->size, &out->bytes) || out->bytes == 0)
-        return out->bytes == 0;
-    if (__builtin_mul_overflow((int64_t)rma->disp, peer->unit, &at) ||
-        __builtin_mul_overflow((int64_t)rma->to.count - 1, plan->extent, &reach))
+    int64_t reach;
+    if (__builtin_mul_overflow((int64_t)rma->to.count - 1, (int64_t)layout->extent, &reach))
         return 0;
-    const int64_t first = at + plan->true_lower + (reach < 0 ? reach : 0);
-    end = at + plan->true_end + (reach > 0 ? reach : 0);
-    if (first < 0 || (uint64_t)end > peer->bytes)
-        return 0;
-    out->elements = tutti_message_elements(peer->base + at, rma->to.count, layout);
+    span->first = layout->true_lower + (reach < 0 ? reach : 0);
+    span->end = layout->true_lower + layout->true_extent + (reach > 0 ? reach : 0);
+    return 1;
+}
+
+static void target_set(const struct tutti_mapped *mapped, const struct tutti_rma *rma, char *memory,
+                       const struct tutti_layout *layout, struct tutti_mapped_buffer *out)
+{
+    out->memory = memory;
+    if (!layout->plan)
+        return;
+    out->elements = tutti_message_elements(memory, rma->to.count, layout);
     out->elements.places = (struct tutti_places){.device = 1, .gpu = mapped->gpu};
     out->elements.placed = 1;
     out->reached = 1;
+}
+
+/* The part of the target's window: 0 where the operation leaves the window. */
+static int target_of(const struct tutti_mapped *mapped, const struct tutti_rma *rma, const struct tutti_layout *layout,
+                     const struct span *span, struct tutti_mapped_buffer *out)
+{
+    const struct tutti_mapped_peer *peer = &mapped->peer[rma->target];
+    int64_t at, first, end;
+    if (__builtin_mul_overflow((int64_t)rma->disp, peer->unit, &at) ||
+        __builtin_add_overflow(at, span->first, &first) || __builtin_add_overflow(at, span->end, &end) || first < 0 ||
+        (uint64_t)end > peer->bytes)
+        return 0;
+    target_set(mapped, rma, peer->base + at, layout, out);
     return 1;
 }
 
@@ -76,31 +94,96 @@ static enum tutti_rma_way done(struct tutti_rma *rma, MPI_Request *request)
     return TUTTI_RMA_DONE;
 }
 
-enum tutti_rma_way tutti_mapped_run(struct tutti_mapped *mapped, struct tutti_rma *rma, MPI_Request *request)
+static int run_elements(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target, int now)
 {
-    struct tutti_mapped_buffer target = {.bytes = 0};
-    if (rma->target == MPI_PROC_NULL)
-        return done(rma, request);
-    if (is_wrong(mapped, rma))
-        return TUTTI_RMA_PASS;
-    const struct tutti_layout *layout = tutti_layout_of(rma->to.type);
-    if (!layout || !layout->plan) {
-        const int status = layout ? TUTTI_ERR_UNAVAILABLE : TUTTI_ERR_MEMORY;
-        tutti_stage_report(rma->call, status);
-        return failed(rma, tutti_error_code(status));
-    }
-    if (!target_of(mapped, rma, &target))
-        return failed(rma, MPI_ERR_RMA_RANGE);
+    int status = TUTTI_ERR_UNAVAILABLE;
+    if (target->bytes == 0)
+        return TUTTI_OK;
+    if (target->elements.plan)
+        status = rma->kind == TUTTI_RMA_PUT || rma->kind == TUTTI_RMA_GET ? move(mapped, rma, target, now)
+                                                                          : tutti_mapped_update(mapped, rma, target);
+    if (status == TUTTI_ERR_UNAVAILABLE && !tutti_mapped_has_plans(rma)) /* nothing was done */
+        status = tutti_mapped_long(mapped, rma, target->memory, target->bytes);
+    return status;
+}
+
+/* The operation on the part of a window that `target` is. */
+static enum tutti_rma_way run(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target,
+                              MPI_Request *request)
+{
     int status = tutti_mapped_enter(mapped, rma->target);
     if (status == TUTTI_ERR_ARGUMENT)
         return failed(rma, MPI_ERR_RMA_SYNC);
     if (status == TUTTI_OK)
-        status = rma->kind == TUTTI_RMA_PUT || rma->kind == TUTTI_RMA_GET ? move(mapped, rma, &target, request != NULL)
-                                                                          : tutti_mapped_update(mapped, rma, &target);
+        status = run_elements(mapped, rma, target, request != NULL);
     if (status != TUTTI_OK) {
         tutti_stage_report(rma->call, status);
         return failed(rma, status == TUTTI_ERR_ARGUMENT ? MPI_ERR_TRUNCATE : tutti_error_code(status));
     }
-    tutti_count_made(rma->call, "mapped window", target.bytes);
+    tutti_count_made(rma->call, "mapped window", target->bytes);
     return done(rma, request);
+}
+
+/* Of dynamic windows: what lies at the target's address. */
+static enum tutti_rma_way run_attached(const struct tutti_window *window, struct tutti_rma *rma,
+                                       const struct tutti_layout *layout, const struct span *span,
+                                       struct tutti_mapped_buffer *target, MPI_Request *request)
+{
+    struct tutti_attachment region;
+    const uint64_t first = (uint64_t)rma->disp + (uint64_t)span->first;
+    char *base = NULL;
+    if (!tutti_attachments_find(window->attached, rma->target, first, &region))
+        return TUTTI_RMA_STAGED;
+    if ((uint64_t)(span->end - span->first) > region.bytes - (first - region.base))
+        return failed(rma, MPI_ERR_RMA_RANGE);
+    if (!region.mapped) {
+        rma->disp = (MPI_Aint)((uint64_t)rma->disp - region.base + region.copy);
+        return TUTTI_RMA_STAGED;
+    }
+    const int status = tutti_mapped_reach(window->mapped, rma->target, &region, &base);
+    if (status != TUTTI_OK) {
+        tutti_stage_report(rma->call, status);
+        return failed(rma, tutti_error_code(status));
+    }
+    target_set(window->mapped, rma, base + ((uint64_t)rma->disp - region.base), layout, target);
+    return run(window->mapped, rma, target, request);
+}
+
+/* 1 where the target has device memory that this way may concern. */
+static int is_ours(const struct tutti_window *window, const struct tutti_rma *rma)
+{
+    const struct tutti_mapped *mapped = window->mapped;
+    if (window->attached)
+        return rma->target >= 0 && rma->target < window->attached->n &&
+               tutti_attachments_any(window->attached, rma->target);
+    return !mapped->beside || (rma->target >= 0 && rma->target < mapped->n && mapped->peer[rma->target].direct);
+}
+
+enum tutti_rma_way tutti_mapped_run(const struct tutti_window *window, struct tutti_rma *rma, MPI_Request *request)
+{
+    struct tutti_mapped *mapped = window->mapped;
+    struct tutti_mapped_buffer target = {.bytes = 0};
+    struct span span;
+    if (!is_ours(window, rma))
+        return TUTTI_RMA_STAGED;
+    if (rma->target == MPI_PROC_NULL)
+        return done(rma, request);
+    if (is_wrong(window, rma))
+        return TUTTI_RMA_PASS;
+    const struct tutti_layout *layout = tutti_layout_of(rma->to.type);
+    if (!layout) {
+        tutti_stage_report(rma->call, TUTTI_ERR_MEMORY);
+        return failed(rma, tutti_error_code(TUTTI_ERR_MEMORY));
+    }
+    if (__builtin_mul_overflow((uint64_t)rma->to.count, (uint64_t)layout->size, &target.bytes))
+        return failed(rma, MPI_ERR_RMA_RANGE);
+    if (target.bytes == 0)
+        return window->attached ? TUTTI_RMA_STAGED : run(mapped, rma, &target, request);
+    if (!span_of(rma, layout, &span))
+        return failed(rma, MPI_ERR_RMA_RANGE);
+    if (window->attached)
+        return run_attached(window, rma, layout, &span, &target, request);
+    if (!target_of(mapped, rma, layout, &span, &target))
+        return failed(rma, MPI_ERR_RMA_RANGE);
+    return run(mapped, rma, &target, request);
 }

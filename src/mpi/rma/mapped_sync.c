@@ -25,13 +25,22 @@ static int all_fenced(void *with)
     return 1;
 }
 
-int tutti_mapped_fence(struct tutti_mapped *mapped, int assert)
+int tutti_mapped_arrive(struct tutti_mapped *mapped, int assert)
 {
-    int status = tutti_mapped_flush(mapped);
+    const int status = tutti_mapped_flush(mapped);
     atomic_fetch_add(&mapped->line[mapped->rank].fences, 1);
-    const int waited = mapped_wait(all_fenced, mapped, "MPI_Win_fence");
     mapped->fenced = !(assert &MPI_MODE_NOSUCCEED);
-    return status == TUTTI_OK ? waited : status;
+    return status;
+}
+
+/* A rank of whose memory no other rank reaches anything lets the MPI's fence decide, if there is one. */
+int tutti_mapped_meet_all(struct tutti_mapped *mapped, int all)
+{
+    const struct tutti_mapped_line *own = &mapped->line[mapped->rank];
+    if (mapped->beside && !all && !mapped->peer[mapped->rank].direct &&
+        atomic_load_explicit(&own->shown, memory_order_relaxed) == 0)
+        return TUTTI_OK;
+    return mapped_wait(all_fenced, mapped, "MPI_Win_fence");
 }
 
 /* ---- locks ---- */
@@ -82,12 +91,12 @@ int tutti_mapped_unlock(struct tutti_mapped *mapped, int target)
 {
     if (!mapped->peer[target].locked || mapped->locked_all)
         return TUTTI_ERR_ARGUMENT;
-    const int status = tutti_mapped_flush(mapped);
     lock_leave(mapped, target);
-    return status;
+    return TUTTI_OK;
 }
 
-/* The own window, whose memory the program may use, is locked at once, others before their first operation. */
+/* The own window, whose memory the program may use, is locked at once, others before their first operation. Where the
+ * MPI has locks beside, all are taken before those: a rank that waits for a word holds no lock of the MPI. */
 int tutti_mapped_lock_all(struct tutti_mapped *mapped, int assert)
 {
     for (int r = 0; r < mapped->n; r++) {
@@ -96,8 +105,14 @@ int tutti_mapped_lock_all(struct tutti_mapped *mapped, int assert)
     }
     if (mapped->locked_all)
         return TUTTI_ERR_ARGUMENT;
-    const int status = tutti_mapped_lock(mapped, mapped->rank, 0, assert);
-    mapped->locked_all = status == TUTTI_OK ? 1 + assert : 0;
+    int status = TUTTI_OK;
+    for (int r = 0; r < mapped->n && status == TUTTI_OK; r++) {
+        if (mapped->beside || r == mapped->rank)
+            status = tutti_mapped_lock(mapped, r, 0, assert);
+    }
+    mapped->locked_all = 1 + assert;
+    if (status != TUTTI_OK)
+        (void)tutti_mapped_unlock_all(mapped);
     return status;
 }
 
@@ -105,11 +120,10 @@ int tutti_mapped_unlock_all(struct tutti_mapped *mapped)
 {
     if (!mapped->locked_all)
         return TUTTI_ERR_ARGUMENT;
-    const int status = tutti_mapped_flush(mapped);
     for (int r = 0; r < mapped->n; r++)
         lock_leave(mapped, r);
     mapped->locked_all = 0;
-    return status;
+    return TUTTI_OK;
 }
 
 /* ---- post, start, complete, wait ---- */
@@ -230,6 +244,24 @@ int tutti_mapped_test(struct tutti_mapped *mapped, int *flag)
 
 /* ---- operations ---- */
 
+struct arriving {
+    const _Atomic uint32_t *target, *own;
+};
+
+static int has_arrived(void *with)
+{
+    const struct arriving *a = with;
+    const uint32_t own = atomic_load_explicit(a->own, memory_order_relaxed);
+    return (int32_t)(atomic_load_explicit(a->target, memory_order_acquire) - own) >= 0;
+}
+
+/* The MPI's fence may end before the target has begun its own. */
+static int wait_fenced(struct tutti_mapped *mapped, int target)
+{
+    struct arriving a = {.target = &mapped->line[target].fences, .own = &mapped->line[mapped->rank].fences};
+    return has_arrived(&a) ? TUTTI_OK : mapped_wait(has_arrived, &a, "MPI_Win_fence of a target");
+}
+
 int tutti_mapped_enter(struct tutti_mapped *mapped, int target)
 {
     const struct tutti_mapped_peer *peer = &mapped->peer[target];
@@ -239,7 +271,7 @@ int tutti_mapped_enter(struct tutti_mapped *mapped, int target)
         return TUTTI_OK;
     if (mapped->locked_all)
         return tutti_mapped_lock(mapped, target, 0, mapped->locked_all - 1);
-    return mapped->fenced ? TUTTI_OK : TUTTI_ERR_ARGUMENT;
+    return mapped->fenced ? wait_fenced(mapped, target) : TUTTI_ERR_ARGUMENT;
 }
 
 struct updating {
@@ -254,6 +286,8 @@ static int is_updater(void *with)
     return atomic_compare_exchange_strong(u->updater, &none, u->mine);
 }
 
+/* Where the holder of the word dies, nobody knows which elements it has updated. The word stays its own, so that each
+ * later update of the target is an error (TUTTI_ERR_PEER). */
 int tutti_mapped_update_begin(struct tutti_mapped *mapped, int target)
 {
     struct updating u = {.updater = &mapped->line[target].updater, .mine = (uint32_t)mapped->rank + 1};

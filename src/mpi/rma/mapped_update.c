@@ -173,7 +173,8 @@ static int word_run(struct update *u, enum tutti_amo_what what, int type, int op
     struct word_wait w = {.mapped = mapped};
     status = tutti_door.device->launch.kernel(mapped->stream, &launch);
     if (status == TUTTI_OK)
-        status = tutti_progress_wait(&(const struct tutti_wait){.done = is_word_done, .with = &w, .quiet = 1});
+        status = tutti_progress_wait(&(const struct tutti_wait){
+            .done = is_word_done, .with = &w, .quiet = 1, .what = "the kernel of an update"});
     if (status != TUTTI_OK || result->bytes == 0)
         return status;
     const uint64_t was = words->was;
@@ -323,16 +324,40 @@ static int update_run(struct update *u)
     return u->rma->kind == TUTTI_RMA_COMPARE_AND_SWAP ? swap_by_host(u) : update_elements(u);
 }
 
-int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target)
+static struct update update_of(const struct tutti_mapped *mapped, const struct tutti_rma *rma)
 {
-    struct update u = {.mapped = mapped, .rma = rma, .target = target, .basic = basic_of(rma->to.type)};
-    if (target->bytes == 0)
-        return TUTTI_OK;
+    struct update u = {.rma = rma, .basic = basic_of(rma->to.type)};
     u.type = tutti_type_find(u.basic);
     u.replaces = rma->op == mapped->replace;
     u.reads = rma->op == mapped->no_op && rma->kind != TUTTI_RMA_COMPARE_AND_SWAP;
     u.op = u.replaces || u.reads ? TUTTI_OP_NONE : tutti_op_find(rma->op);
+    return u;
+}
+
+int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_rma *rma, const void *from, void *to,
+                         uint64_t bytes)
+{
+    const struct update u = update_of(mapped, rma);
+    const struct tutti_layout *layout = tutti_layout_of(u.basic);
+    if (u.reads)
+        return TUTTI_OK;
+    if (u.replaces) {
+        memcpy(to, from, (size_t)bytes);
+        return TUTTI_OK;
+    }
+    if (!layout || !layout->plan || layout->plan->size == 0)
+        return layout ? TUTTI_ERR_UNAVAILABLE : TUTTI_ERR_MEMORY;
+    return combine_packed(&u, layout->plan, from, to, bytes / layout->plan->size);
+}
+
+int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target)
+{
+    struct update u = update_of(mapped, rma);
     int status = TUTTI_OK;
+    if (target->bytes == 0)
+        return TUTTI_OK;
+    u.mapped = mapped;
+    u.target = target;
     for (int i = 0; i < TUTTI_RMA_BUFFERS && status == TUTTI_OK; i++) {
         const struct tutti_rma_buffer *buffer = &rma->buffer[i];
         if (buffer->count > 0)

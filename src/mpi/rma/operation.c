@@ -39,8 +39,11 @@ static int rma_is_told(const struct tutti_rma *rma)
 enum tutti_rma_way tutti_rma_open(struct tutti_rma *rma, MPI_Request *request)
 {
     const struct tutti_window *window = tutti_window_find(rma->win);
-    if (window && window->mapped)
-        return tutti_mapped_run(window->mapped, rma, request);
+    if (window && (window->mapped || window->attached)) {
+        const enum tutti_rma_way way = tutti_mapped_run(window, rma, request);
+        if (way != TUTTI_RMA_STAGED)
+            return way;
+    }
     if (rma->target == MPI_PROC_NULL || !rma_is_staged(rma))
         return TUTTI_RMA_PASS;
     rma->staged = tutti_unfinished_new(rma->call, rma->target);

@@ -40,11 +40,13 @@ struct tutti_rma {
 /* 1 where no operation of this process can need Tutti. */
 static inline int tutti_rma_idle(void)
 {
-    return likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside || tutti_door.aware;
+    return (likely(!tutti_door.device || !tutti_door.device->active()) &&
+            likely(atomic_load_explicit(&tutti_windows_dynamic, memory_order_relaxed) == 0)) ||
+           tutti_inside || tutti_door.aware;
 }
 
-/* PASS: the MPI's call as the program gave it; STAGED: with the buffers of rma->staged; DONE: without the MPI,
- * rma->code is the call's; FAILED: rma->code is to be raised. request: NULL, or the program's. */
+/* PASS: the MPI's call as the program gave it; STAGED: with the buffers of rma->staged; both to rma->disp. DONE:
+ * without the MPI, rma->code is the call's; FAILED: rma->code is to be raised. request: NULL, or the program's. */
 enum tutti_rma_way { TUTTI_RMA_PASS, TUTTI_RMA_STAGED, TUTTI_RMA_DONE, TUTTI_RMA_FAILED };
 enum tutti_rma_way tutti_rma_open(struct tutti_rma *rma, MPI_Request *request);
 /* After the MPI's call of a STAGED one. request: NULL, or the program's. The code of the program's call. */

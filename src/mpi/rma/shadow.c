@@ -1,8 +1,8 @@
-/* The public copy, in host memory, of a window in device memory: MPI_WIN_SEPARATE of the standard. The real window is
- * made of the public copy, so that the MPI does all operations. When the owner synchronises the two copies, bytes that
- * have changed in one since the last time go to the other; `last` holds what both had then. So stores of the owner and
- * operations of other ranks may go to different bytes of a window at the same time, and unchanged bytes
- * are never written. */
+/* Public copies, in host memory, of windows in device memory: MPI_WIN_SEPARATE of the standard. The real window is
+ * made of the public copies, so that the MPI does all operations. When the owner synchronises the two copies, bytes
+ * that have changed in one since the last time go to the other; `last` holds what both had then. So stores of the owner
+ * and operations of other ranks may go to different bytes of a window at the same time, and unchanged bytes are never
+ * written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +11,10 @@
 #include "mpi/rma/windows.h"
 
 enum {
-    BLOCK = 4096,  /* bytes that are compared at once */
-    RUNS = 4096,   /* runs of changed bytes that go to device memory at once */
-    BY_COPIES = 4, /* up to so many runs by a copy each */
+    BLOCK = 4096,   /* bytes that are compared at once */
+    LOOK = 4 << 20, /* bytes of device memory that are copied to the host at once */
+    RUNS = 4096,    /* runs of changed bytes that go to device memory at once */
+    BY_COPIES = 4,  /* up to so many runs by a copy each */
     WINDOW_ALIGN = 4096
 };
 
@@ -24,69 +25,75 @@ struct run {
 struct tutti_shadow {
     char *device;
     size_t bytes;
-    char *public;  /* the MPI reads and writes it at any time */
-    char *private; /* what device memory holds */
+    char *public; /* the MPI reads and writes it at any time */
     char *last;
-    int pinned;
     struct run *run; /* that the public copy has changed */
     size_t runs, changed;
-    pthread_mutex_t lock;
+    struct tutti_shadow *next;
 };
 
-static char *copy_take(size_t bytes, int *pinned)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists and copies; nothing waits for a rank inside */
+
+static char *copy_take(size_t bytes)
 {
     void *memory = NULL;
-    if (*pinned && tutti_door.device->memory.alloc_pinned(bytes, &memory) == TUTTI_OK)
-        return memory;
-    *pinned = 0;
     return posix_memalign(&memory, WINDOW_ALIGN, bytes) == 0 ? memory : NULL;
 }
 
-void tutti_shadow_close(struct tutti_shadow *shadow)
+void tutti_shadow_close(struct tutti_shadow *list)
 {
-    if (!shadow)
-        return;
-    if (shadow->private && shadow->pinned)
-        tutti_door.device->memory.free_pinned(shadow->private);
-    else
-        free(shadow->private);
-    free(shadow->public);
-    free(shadow->last);
-    free(shadow->run);
-    pthread_mutex_destroy(&shadow->lock);
-    free(shadow);
+    while (list) {
+        struct tutti_shadow *shadow = list;
+        list = shadow->next;
+        free(shadow->public);
+        free(shadow->last);
+        free(shadow->run);
+        free(shadow);
+    }
 }
 
-int tutti_shadow_open(struct tutti_shadow **out, void *device, size_t bytes)
+int tutti_shadow_open(struct tutti_shadow **list, void *device, size_t bytes)
 {
     struct tutti_shadow *shadow = calloc(1, sizeof *shadow);
-    int none = 0;
     if (!shadow)
         return TUTTI_ERR_MEMORY;
-    pthread_mutex_init(&shadow->lock, NULL);
     shadow->device = device;
     shadow->bytes = bytes;
-    shadow->pinned = 1;
-    shadow->private = copy_take(bytes, &shadow->pinned);
-    shadow->public = copy_take(bytes, &none);
-    shadow->last = copy_take(bytes, &none);
+    shadow->public = copy_take(bytes);
+    shadow->last = copy_take(bytes);
     shadow->run = malloc(RUNS * sizeof *shadow->run);
-    int status = shadow->private && shadow->public && shadow->last && shadow->run ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    int status = shadow->public && shadow->last && shadow->run ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
-        status = tutti_door.device->memory.copy_now(shadow->private, device, bytes);
+        status = tutti_door.device->memory.copy_now(shadow->public, device, bytes);
     if (status != TUTTI_OK) {
         tutti_shadow_close(shadow);
         return status;
     }
-    memcpy(shadow->public, shadow->private, bytes);
-    memcpy(shadow->last, shadow->private, bytes);
-    *out = shadow;
+    memcpy(shadow->last, shadow->public, bytes);
+    pthread_mutex_lock(&lock);
+    shadow->next = *list;
+    *list = shadow;
+    pthread_mutex_unlock(&lock);
     return TUTTI_OK;
 }
 
-void *tutti_shadow_memory(const struct tutti_shadow *shadow)
+struct tutti_shadow *tutti_shadow_take(struct tutti_shadow **list, const void *device)
 {
-    return shadow->public;
+    pthread_mutex_lock(&lock);
+    while (*list && (*list)->device != device)
+        list = &(*list)->next;
+    struct tutti_shadow *shadow = *list;
+    if (shadow) {
+        *list = shadow->next;
+        shadow->next = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    return shadow;
+}
+
+void *tutti_shadow_memory(const struct tutti_shadow *list)
+{
+    return list->public;
 }
 
 /* Many runs by one kernel: packed one behind the other, and unpacked by a type of their places. */
@@ -154,11 +161,11 @@ static int run_add(struct tutti_shadow *shadow, size_t at)
     return status;
 }
 
-/* The bytes of one block. `public` is read once: another rank's operation may change it meanwhile. */
-static int match_block(struct tutti_shadow *shadow, size_t first, size_t n)
+/* The bytes of one block; private: what device memory holds. The public copy is read once: another rank's operation may
+ * change it meanwhile. */
+static int match_block(struct tutti_shadow *shadow, size_t first, size_t n, const char *private)
 {
     char now[BLOCK], *const public = shadow->public + first, *const last = shadow->last + first;
-    const char *const private = shadow->private + first;
     int status = TUTTI_OK;
     memcpy(now, public, n);
     if (memcmp(now, last, n) == 0 && memcmp(private, last, n) == 0)
@@ -174,14 +181,42 @@ static int match_block(struct tutti_shadow *shadow, size_t first, size_t n)
     return status;
 }
 
-int tutti_shadow_match(struct tutti_shadow *shadow)
+static int match_piece(struct tutti_shadow *shadow, size_t first, size_t n, char *private)
 {
-    pthread_mutex_lock(&shadow->lock);
-    int status = tutti_door.device->memory.copy_now(shadow->private, shadow->device, shadow->bytes);
-    for (size_t at = 0; at < shadow->bytes && status == TUTTI_OK; at += BLOCK)
-        status = match_block(shadow, at, shadow->bytes - at < BLOCK ? shadow->bytes - at : BLOCK);
-    if (status == TUTTI_OK && shadow->runs > 0)
-        status = runs_out(shadow);
-    pthread_mutex_unlock(&shadow->lock);
+    int status = tutti_door.device->memory.copy_now(private, shadow->device + first, n);
+    for (size_t at = 0; at < n && status == TUTTI_OK; at += BLOCK)
+        status = match_block(shadow, first + at, n - at < BLOCK ? n - at : BLOCK, private + at);
+    return status == TUTTI_OK && shadow->runs > 0 ? runs_out(shadow) : status;
+}
+
+/* The lock is held. */
+static int match_one(struct tutti_shadow *shadow)
+{
+    const size_t piece = shadow->bytes < LOOK ? shadow->bytes : LOOK;
+    struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, piece);
+    int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    for (size_t at = 0; at < shadow->bytes && status == TUTTI_OK; at += piece)
+        status = match_piece(shadow, at, shadow->bytes - at < piece ? shadow->bytes - at : piece, bounce->memory);
+    tutti_bounce_give(bounce);
     return status;
+}
+
+static int match_all(struct tutti_shadow **list, int checks)
+{
+    int status = TUTTI_OK;
+    pthread_mutex_lock(&lock);
+    for (struct tutti_shadow *shadow = *list; shadow && status == TUTTI_OK; shadow = shadow->next)
+        status = checks && !tutti_on_device(shadow->device) ? TUTTI_OK : match_one(shadow);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+int tutti_shadow_match(struct tutti_shadow **list)
+{
+    return match_all(list, 0);
+}
+
+int tutti_shadow_end(struct tutti_shadow **list)
+{
+    return match_all(list, 1);
 }

@@ -1,32 +1,70 @@
-/* Synchronisation of windows. A mapped window has epochs of its own. Of others, what a call completes at the origin
- * hands on its results; where the owner's call makes its two copies of a window one by the rules of MPI_WIN_SEPARATE,
- * they are matched. */
+/* Synchronisation of windows. A mapped window has epochs of its own (OWN); the MPI's call is made (REAL) where the MPI
+ * has memory of the window. What the call completes at the origin hands on its results (COMPLETE). Where the owner's
+ * call makes two copies of a window one by the rules of MPI_WIN_SEPARATE, they are matched (MATCH). The steps of a call
+ * come one after the other, up to the first that fails. */
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
+#include "mpi/rma/attachments.h"
 #include "mpi/rma/mapped.h"
 
-/* Of windows that Tutti keeps nothing of, the call is the MPI's. */
-#define WINDOW_OR(window, win, call)                                                                                   \
-    struct tutti_window *window = tutti_window_find(win);                                                              \
-    if (likely(!window))                                                                                               \
-    return tutti_next.call
+struct syncing {
+    struct tutti_window *window;
+    struct tutti_mapped *mapped;
+    const char *call;
+    int code;
+};
 
-/* The same; the call on a mapped window is `own`, a status. */
-#define WINDOW_OWN(window, win, own, name, arguments)                                                                  \
-    WINDOW_OR(window, win, name arguments);                                                                            \
-    if (window->mapped)                                                                                                \
-    return window_end(window, #name, own)
-
-/* The code of a call on a mapped window. */
-static int window_end(const struct tutti_window *window, const char *call, int status)
+/* A status of a mapped window's epochs. */
+static void sync_own(struct syncing *s, int status)
 {
     if (likely(status == TUTTI_OK))
-        return MPI_SUCCESS;
-    if (status == TUTTI_ERR_ARGUMENT)
-        return tutti_fail_win(window->handle, MPI_ERR_RMA_SYNC);
-    tutti_stage_report(call, status);
-    return tutti_fail_win(window->handle, tutti_error_code(status));
+        return;
+    const int wrong = status == TUTTI_ERR_ARGUMENT;
+    if (!wrong)
+        tutti_stage_report(s->call, status);
+    s->code = tutti_fail_win(s->window->handle, wrong ? MPI_ERR_RMA_SYNC : tutti_error_code(status));
 }
+
+static void sync_match(struct syncing *s)
+{
+    const int status = s->window->shadow ? tutti_shadow_match(&s->window->shadow) : TUTTI_OK;
+    if (status == TUTTI_OK)
+        return;
+    tutti_stage_report(s->call, status);
+    s->code = tutti_fail_win(s->window->handle, tutti_error_code(status));
+}
+
+/* 1 where the MPI has epochs of the window. */
+static int sync_real(const struct syncing *s)
+{
+    return s->code == MPI_SUCCESS && (!s->mapped || s->mapped->beside);
+}
+
+static struct syncing sync_begin(struct tutti_window *window, const char *call)
+{
+    if (window->attached && window->mapped)
+        tutti_mapped_look(window->mapped);
+    return (struct syncing){.window = window, .mapped = window->mapped, .call = call, .code = MPI_SUCCESS};
+}
+
+/* Of windows that Tutti keeps nothing of, the call is the MPI's. */
+#define SYNC(name, win, arguments)                                                                                     \
+    struct tutti_window *window = tutti_window_find(win);                                                              \
+    if (likely(!window))                                                                                               \
+        return tutti_next.name arguments;                                                                              \
+    struct syncing s = sync_begin(window, #name)
+#define OWN(status)                                                                                                    \
+    if (s.mapped && s.code == MPI_SUCCESS)                                                                             \
+    sync_own(&s, status)
+#define MATCH()                                                                                                        \
+    if (s.code == MPI_SUCCESS)                                                                                         \
+    sync_match(&s)
+#define REAL(call)                                                                                                     \
+    if (sync_real(&s))                                                                                                 \
+    s.code = tutti_next.call
+#define COMPLETE(target)                                                                                               \
+    if (s.code == MPI_SUCCESS)                                                                                         \
+    s.code = tutti_unfinished_complete(window, target)
 
 /* A lock of MPI_PROC_NULL does nothing. */
 static int mapped_lock(struct tutti_mapped *mapped, int lock_type, int rank, int assert)
@@ -44,126 +82,141 @@ static int mapped_unlock(struct tutti_mapped *mapped, int rank)
     return rank < 0 || rank >= mapped->n ? TUTTI_ERR_ARGUMENT : tutti_mapped_unlock(mapped, rank);
 }
 
-/* The codes of what a call does one after the other: the first failure is the call's. */
-static int window_match(struct tutti_window *window, const char *call, int code)
-{
-    const int status = code == MPI_SUCCESS && window->shadow ? tutti_shadow_match(window->shadow) : TUTTI_OK;
-    if (status == TUTTI_OK)
-        return code;
-    tutti_stage_report(call, status);
-    return tutti_fail_win(window->handle, tutti_error_code(status));
-}
-
-static int window_complete(struct tutti_window *window, int target, int code)
-{
-    return code == MPI_SUCCESS ? tutti_unfinished_complete(window, target) : code;
-}
-
 int tutti_door_MPI_Win_fence(int assert, MPI_Win win)
 {
-    WINDOW_OWN(window, win, tutti_mapped_fence(window->mapped, assert), MPI_Win_fence, (assert, win));
-    int code = window_match(window, "MPI_Win_fence", MPI_SUCCESS);
-    if (code == MPI_SUCCESS)
-        code = tutti_next.MPI_Win_fence(assert, win);
-    return window_match(window, "MPI_Win_fence", window_complete(window, TUTTI_RMA_ALL, code));
+    SYNC(MPI_Win_fence, win, (assert, win));
+    OWN(tutti_mapped_arrive(s.mapped, assert));
+    MATCH();
+    REAL(MPI_Win_fence(assert, win));
+    OWN(tutti_mapped_meet_all(s.mapped, 0));
+    COMPLETE(TUTTI_RMA_ALL);
+    MATCH();
+    return s.code;
 }
 
 /* ---- post, start, complete, wait ---- */
 
 int tutti_door_MPI_Win_post(MPI_Group group, int assert, MPI_Win win)
 {
-    WINDOW_OWN(window, win, tutti_mapped_post(window->mapped, group), MPI_Win_post, (group, assert, win));
-    const int code = window_match(window, "MPI_Win_post", MPI_SUCCESS);
-    return code == MPI_SUCCESS ? tutti_next.MPI_Win_post(group, assert, win) : code;
+    SYNC(MPI_Win_post, win, (group, assert, win));
+    OWN(tutti_mapped_post(s.mapped, group));
+    MATCH();
+    REAL(MPI_Win_post(group, assert, win));
+    return s.code;
 }
 
 int tutti_door_MPI_Win_start(MPI_Group group, int assert, MPI_Win win)
 {
-    WINDOW_OWN(window, win, tutti_mapped_start(window->mapped, group), MPI_Win_start, (group, assert, win));
-    return tutti_next.MPI_Win_start(group, assert, win);
+    SYNC(MPI_Win_start, win, (group, assert, win));
+    OWN(tutti_mapped_start(s.mapped, group));
+    REAL(MPI_Win_start(group, assert, win));
+    return s.code;
 }
 
 int tutti_door_MPI_Win_complete(MPI_Win win)
 {
-    WINDOW_OWN(window, win, tutti_mapped_complete(window->mapped), MPI_Win_complete, (win));
-    return window_complete(window, TUTTI_RMA_ALL, tutti_next.MPI_Win_complete(win));
+    SYNC(MPI_Win_complete, win, (win));
+    OWN(tutti_mapped_complete(s.mapped));
+    REAL(MPI_Win_complete(win));
+    COMPLETE(TUTTI_RMA_ALL);
+    return s.code;
 }
 
 int tutti_door_MPI_Win_wait(MPI_Win win)
 {
-    WINDOW_OWN(window, win, tutti_mapped_wait(window->mapped), MPI_Win_wait, (win));
-    return window_match(window, "MPI_Win_wait", tutti_next.MPI_Win_wait(win));
+    SYNC(MPI_Win_wait, win, (win));
+    REAL(MPI_Win_wait(win));
+    OWN(tutti_mapped_wait(s.mapped));
+    MATCH();
+    return s.code;
 }
 
+/* An origin completes by the words before it does by the MPI. */
 int tutti_door_MPI_Win_test(MPI_Win win, int *flag)
 {
     tutti_self_look();
-    WINDOW_OWN(window, win, tutti_mapped_test(window->mapped, flag), MPI_Win_test, (win, flag));
-    const int code = tutti_next.MPI_Win_test(win, flag);
-    return code == MPI_SUCCESS && *flag ? window_match(window, "MPI_Win_test", code) : code;
+    SYNC(MPI_Win_test, win, (win, flag));
+    if (s.mapped && !s.mapped->beside) {
+        sync_own(&s, tutti_mapped_test(s.mapped, flag));
+        return s.code;
+    }
+    s.code = tutti_next.MPI_Win_test(win, flag);
+    if (s.code != MPI_SUCCESS || !*flag)
+        return s.code;
+    OWN(tutti_mapped_wait(s.mapped));
+    MATCH();
+    return s.code;
 }
 
-/* ---- locks: the owner's calls for any target ---- */
+/* ---- locks: the owner's calls for any target. The words' lock is held whenever the MPI's is. ---- */
 
 int tutti_door_MPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win)
 {
-    WINDOW_OWN(window, win, mapped_lock(window->mapped, lock_type, rank, assert), MPI_Win_lock,
-               (lock_type, rank, assert, win));
-    return window_match(window, "MPI_Win_lock", tutti_next.MPI_Win_lock(lock_type, rank, assert, win));
+    SYNC(MPI_Win_lock, win, (lock_type, rank, assert, win));
+    OWN(mapped_lock(s.mapped, lock_type, rank, assert));
+    const int locked = s.mapped && s.code == MPI_SUCCESS;
+    REAL(MPI_Win_lock(lock_type, rank, assert, win));
+    if (locked && s.code != MPI_SUCCESS)
+        (void)mapped_unlock(s.mapped, rank);
+    MATCH();
+    return s.code;
 }
 
 int tutti_door_MPI_Win_lock_all(int assert, MPI_Win win)
 {
-    WINDOW_OWN(window, win, tutti_mapped_lock_all(window->mapped, assert), MPI_Win_lock_all, (assert, win));
-    return window_match(window, "MPI_Win_lock_all", tutti_next.MPI_Win_lock_all(assert, win));
+    SYNC(MPI_Win_lock_all, win, (assert, win));
+    OWN(tutti_mapped_lock_all(s.mapped, assert));
+    const int locked = s.mapped && s.code == MPI_SUCCESS;
+    REAL(MPI_Win_lock_all(assert, win));
+    if (locked && s.code != MPI_SUCCESS)
+        (void)tutti_mapped_unlock_all(s.mapped);
+    MATCH();
+    return s.code;
 }
 
 int tutti_door_MPI_Win_unlock(int rank, MPI_Win win)
 {
-    WINDOW_OWN(window, win, mapped_unlock(window->mapped, rank), MPI_Win_unlock, (rank, win));
-    int code = window_match(window, "MPI_Win_unlock", MPI_SUCCESS);
-    if (code == MPI_SUCCESS)
-        code = tutti_next.MPI_Win_unlock(rank, win);
-    return window_complete(window, rank, code);
+    SYNC(MPI_Win_unlock, win, (rank, win));
+    OWN(tutti_mapped_flush(s.mapped));
+    MATCH();
+    REAL(MPI_Win_unlock(rank, win));
+    OWN(mapped_unlock(s.mapped, rank));
+    COMPLETE(rank);
+    return s.code;
 }
 
 int tutti_door_MPI_Win_unlock_all(MPI_Win win)
 {
-    WINDOW_OWN(window, win, tutti_mapped_unlock_all(window->mapped), MPI_Win_unlock_all, (win));
-    int code = window_match(window, "MPI_Win_unlock_all", MPI_SUCCESS);
-    if (code == MPI_SUCCESS)
-        code = tutti_next.MPI_Win_unlock_all(win);
-    return window_complete(window, TUTTI_RMA_ALL, code);
+    SYNC(MPI_Win_unlock_all, win, (win));
+    OWN(tutti_mapped_flush(s.mapped));
+    MATCH();
+    REAL(MPI_Win_unlock_all(win));
+    OWN(tutti_mapped_unlock_all(s.mapped));
+    COMPLETE(TUTTI_RMA_ALL);
+    return s.code;
 }
 
-int tutti_door_MPI_Win_flush(int rank, MPI_Win win)
-{
-    WINDOW_OWN(window, win, tutti_mapped_flush(window->mapped), MPI_Win_flush, (rank, win));
-    return window_complete(window, rank, tutti_next.MPI_Win_flush(rank, win));
-}
-
-int tutti_door_MPI_Win_flush_all(MPI_Win win)
-{
-    WINDOW_OWN(window, win, tutti_mapped_flush(window->mapped), MPI_Win_flush_all, (win));
-    return window_complete(window, TUTTI_RMA_ALL, tutti_next.MPI_Win_flush_all(win));
-}
-
-int tutti_door_MPI_Win_flush_local(int rank, MPI_Win win)
-{
-    WINDOW_OWN(window, win, tutti_mapped_flush(window->mapped), MPI_Win_flush_local, (rank, win));
-    return window_complete(window, rank, tutti_next.MPI_Win_flush_local(rank, win));
-}
-
-int tutti_door_MPI_Win_flush_local_all(MPI_Win win)
-{
-    WINDOW_OWN(window, win, tutti_mapped_flush(window->mapped), MPI_Win_flush_local_all, (win));
-    return window_complete(window, TUTTI_RMA_ALL, tutti_next.MPI_Win_flush_local_all(win));
-}
+#define FLUSH(name, parameters, arguments, target)                                                                     \
+    int tutti_door_##name parameters                                                                                   \
+    {                                                                                                                  \
+        SYNC(name, win, arguments);                                                                                    \
+        OWN(tutti_mapped_flush(s.mapped));                                                                             \
+        REAL(name arguments);                                                                                          \
+        COMPLETE(target);                                                                                              \
+        return s.code;                                                                                                 \
+    }
+FLUSH(MPI_Win_flush, (int rank, MPI_Win win), (rank, win), rank)
+FLUSH(MPI_Win_flush_all, (MPI_Win win), (win), TUTTI_RMA_ALL)
+FLUSH(MPI_Win_flush_local, (int rank, MPI_Win win), (rank, win), rank)
+FLUSH(MPI_Win_flush_local_all, (MPI_Win win), (win), TUTTI_RMA_ALL)
 
 int tutti_door_MPI_Win_sync(MPI_Win win)
 {
-    WINDOW_OWN(window, win, tutti_mapped_flush(window->mapped), MPI_Win_sync, (win));
-    return window_match(window, "MPI_Win_sync", tutti_next.MPI_Win_sync(win));
+    SYNC(MPI_Win_sync, win, (win));
+    OWN(tutti_mapped_flush(s.mapped));
+    REAL(MPI_Win_sync(win));
+    MATCH();
+    return s.code;
 }
 
 /* ---- the window itself ---- */
@@ -173,17 +226,12 @@ int tutti_door_MPI_Win_free(MPI_Win *win)
     struct tutti_window *window = win ? tutti_window_find(*win) : NULL;
     if (likely(!window))
         return tutti_next.MPI_Win_free(win);
-    if (window->mapped) { /* no rank uses another's memory any more */
-        const int met = window_end(window, "MPI_Win_free", tutti_mapped_fence(window->mapped, 0));
-        if (met != MPI_SUCCESS)
-            return met;
-    }
-    int code = tutti_next.MPI_Win_free(win);
-    if (code != MPI_SUCCESS)
-        return code;
-    /* Programs have freed the memory before. */
-    const int there = window->shadow && tutti_on_device(window->base);
-    const int status = there ? tutti_shadow_match(window->shadow) : TUTTI_OK;
+    struct syncing s = sync_begin(window, "MPI_Win_free");
+    OWN(tutti_mapped_arrive(s.mapped, 0)); /* no rank uses another's memory any more */
+    OWN(tutti_mapped_meet_all(s.mapped, 1));
+    if (s.code != MPI_SUCCESS || (s.code = tutti_next.MPI_Win_free(win)) != MPI_SUCCESS)
+        return s.code;
+    const int status = tutti_shadow_end(&window->shadow);
     tutti_window_drop(window);
     if (status == TUTTI_OK)
         return MPI_SUCCESS;
@@ -191,20 +239,28 @@ int tutti_door_MPI_Win_free(MPI_Win *win)
     return tutti_fail_self(tutti_error_code(status));
 }
 
+/* The program's own memory and model, where the MPI has others. */
 int tutti_door_MPI_Win_get_attr(MPI_Win win, int win_keyval, void *attribute_val, int *flag)
 {
-    static int separate = MPI_WIN_SEPARATE, unified = MPI_WIN_UNIFIED, created = MPI_WIN_FLAVOR_CREATE;
+    static int separate = MPI_WIN_SEPARATE, unified = MPI_WIN_UNIFIED, created = MPI_WIN_FLAVOR_CREATE,
+               allocated = MPI_WIN_FLAVOR_ALLOCATE;
     const int code = tutti_next.MPI_Win_get_attr(win, win_keyval, attribute_val, flag);
     struct tutti_window *window = code == MPI_SUCCESS && *flag ? tutti_window_find(win) : NULL;
     if (likely(!window))
         return code;
-    if (win_keyval == MPI_WIN_BASE && (window->shadow || window->mapped))
+    if (window->attached) {
+        if (win_keyval == MPI_WIN_MODEL && tutti_attachments_separate(window->attached))
+            *(int **)attribute_val = &separate;
+        return code;
+    }
+    const int mapped = window->mapped != NULL, alone = mapped && !window->mapped->beside;
+    if (win_keyval == MPI_WIN_BASE && (window->shadow || mapped))
         *(void **)attribute_val = window->base;
-    else if (win_keyval == MPI_WIN_SIZE && window->mapped)
+    else if (win_keyval == MPI_WIN_SIZE && mapped)
         *(MPI_Aint **)attribute_val = &window->size;
-    else if (win_keyval == MPI_WIN_CREATE_FLAVOR && window->mapped)
-        *(int **)attribute_val = &created;
-    else if (win_keyval == MPI_WIN_MODEL && (window->separate || window->mapped))
-        *(int **)attribute_val = window->mapped ? &unified : &separate;
+    else if (win_keyval == MPI_WIN_CREATE_FLAVOR && (mapped || window->allocated))
+        *(int **)attribute_val = window->allocated ? &allocated : &created;
+    else if (win_keyval == MPI_WIN_MODEL && (window->separate || alone))
+        *(int **)attribute_val = alone ? &unified : &separate;
     return code;
 }

@@ -1,7 +1,10 @@
 /* The list of windows. Few programs have many that Tutti keeps something of. */
 #include <stdlib.h>
 
+#include "mpi/rma/attachments.h"
 #include "mpi/rma/mapped.h"
+
+atomic_int tutti_windows_dynamic;
 
 static atomic_int open_windows; /* of which Tutti keeps something */
 static struct tutti_window *windows;
@@ -55,7 +58,12 @@ void tutti_window_drop(struct tutti_window *window)
         window->first = op->next;
         tutti_unfinished_drop(op);
     }
+    if (window->attached)
+        atomic_fetch_sub(&tutti_windows_dynamic, 1);
     tutti_shadow_close(window->shadow);
     tutti_mapped_close(window->mapped);
+    tutti_attachments_close(window->attached);
+    if (window->own)
+        tutti_door_MPI_Free_mem(window->own);
     free(window);
 }

@@ -8,6 +8,7 @@
 
 #include "mpi/bounce/stage.h"
 
+struct tutti_attachments;
 struct tutti_mapped;
 struct tutti_shadow;
 struct tutti_request;
@@ -26,23 +27,35 @@ struct tutti_unfinished {
 
 struct tutti_window {
     MPI_Win handle;
-    int separate;                /* some rank's memory is device memory: public and private copies are two */
-    struct tutti_shadow *shadow; /* this rank's is: the public copy; NULL otherwise */
-    struct tutti_mapped *mapped; /* NULL: operations are the MPI's */
-    void *base;                  /* the program's, where there is a shadow, or the window is mapped */
-    MPI_Aint size;               /* likewise */
+    int separate;                       /* some rank's memory is device memory: public and private copies are two */
+    struct tutti_shadow *shadow;        /* public copies of this rank's device memory; NULL: none */
+    struct tutti_mapped *mapped;        /* NULL: operations are the MPI's */
+    struct tutti_attachments *attached; /* of a dynamic window: device memory that ranks have attached */
+    void *base;    /* the program's, where there is a shadow, or the window is mapped; of dynamic windows NULL */
+    MPI_Aint size; /* likewise */
+    int allocated; /* by MPI_Win_allocate, in `own` */
+    void *own;
     struct tutti_unfinished *first, **last;
     struct tutti_window *next;
 };
 
 /* ---- windows.c ---- */
 
+/* Dynamic windows of this process whose ranks may have attached device memory, also where this process has none. */
+extern atomic_int tutti_windows_dynamic;
 /* NULL: nothing is kept of it. What is found stays until the program frees the window. */
 struct tutti_window *tutti_window_find(MPI_Win handle);
 /* The same; begins to keep something. NULL without memory. */
 struct tutti_window *tutti_window_of(MPI_Win handle);
 /* The program has freed the window. */
 void tutti_window_drop(struct tutti_window *window);
+
+/* ---- create.c ---- */
+
+/* 1 where all ranks of the communicator ask each other. */
+int tutti_ranks_ask(MPI_Comm comm);
+/* Collective: the least of what the ranks say. An MPI code. */
+int tutti_ranks_agree(MPI_Comm comm, int mine, int *least);
 
 /* ---- unfinished.c ---- */
 
@@ -58,13 +71,18 @@ struct tutti_request *tutti_unfinished_request(struct tutti_unfinished *op, MPI_
 enum { TUTTI_RMA_ALL = -1 };
 int tutti_unfinished_complete(struct tutti_window *window, int target);
 
-/* ---- shadow.c: the public copy of a window in device memory ---- */
+/* ---- shadow.c: public copies of a window in device memory ---- */
 
-/* A public copy of `bytes` bytes of device memory, with what they hold. A status. */
-int tutti_shadow_open(struct tutti_shadow **out, void *device, size_t bytes);
-void *tutti_shadow_memory(const struct tutti_shadow *shadow);
+/* Adds a public copy of `bytes` bytes of device memory, with what they hold, to the list. A status. */
+int tutti_shadow_open(struct tutti_shadow **list, void *device, size_t bytes);
+/* Of the copy that was added last. */
+void *tutti_shadow_memory(const struct tutti_shadow *list);
 /* Brings each of the two copies up to date with what has changed in the other since the last time. A status. */
-int tutti_shadow_match(struct tutti_shadow *shadow);
-void tutti_shadow_close(struct tutti_shadow *shadow);
+int tutti_shadow_match(struct tutti_shadow **list);
+/* The same for the last time; programs may have freed the memory before. */
+int tutti_shadow_end(struct tutti_shadow **list);
+/* Takes the copy of this memory out of the list; NULL: it has none. */
+struct tutti_shadow *tutti_shadow_take(struct tutti_shadow **list, const void *device);
+void tutti_shadow_close(struct tutti_shadow *list);
 
 #endif

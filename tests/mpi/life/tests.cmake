@@ -74,6 +74,7 @@ tutti_mpi_test(mpi-leaks-few PROGRAM mpi-leaks RANKS 2 MANY 100 ENV TUTTI_CACHE_
 # ---- watchfulness and unusual lives ----
 program(watch)
 program(watch_messages)
+program(watch_windows)
 # Not Intel MPI by the standard ABI: it ends the program though errors return.
 program(stranded EVERYWHERE)
 tutti_mpi_test(mpi-stranded PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ENV ${stats} TIMEOUT 120
@@ -98,6 +99,8 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
          $<TARGET_FILE:mpi-watch.${mpi}> finalize)
   driver(mpi-killed-messages ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_messages.${mpi}>)
+  driver(mpi-killed-windows ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
+         $<TARGET_FILE:mpi-watch_windows.${mpi}>)
   foreach(mode kill queue launch)
     if(mode STREQUAL "launch" OR mpi STREQUAL "openmpi") # Hydra may end all when one is killed
       driver(mpi-stream-${mode} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/enqueue/stream_failure.sh ${mode} 3 ${run} ${survive_${mpi}} -n 3

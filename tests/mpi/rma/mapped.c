@@ -1,7 +1,7 @@
 /* One-sided communication: windows that the ranks map, without another window beside them, so that an MPI which makes
- * no windows of a program's memory does too. Each rank puts into the window of the next and gets from it: elements of 8
- * bytes to megabytes, with gaps on either side or none, from and into memory of the host and of the device, in each
- * kind of epoch. usage: mapped [ROUNDS] */
+ * no windows of a program's memory does too: of memory of the program, and of memory that MPI_Win_allocate gives. Each
+ * rank puts into the window of the next and gets from it: elements of 8 bytes to megabytes, with gaps on either side or
+ * none, from and into memory of the host and of the device, in each kind of epoch. usage: mapped [ROUNDS] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,11 +126,113 @@ static void round_run(uint32_t *window, uint32_t *device, uint32_t *host, uint32
     MPI_Type_free(&there.type);
 }
 
+/* ---- datatypes of more pieces than a plan takes ---- */
+
+enum { PIECES = 70000, APART = 8 };
+
+static int piece_at(int i)
+{
+    return APART * i + (int)(random_mix((uint64_t)i) % APART);
+}
+
+static MPI_Datatype long_type(void)
+{
+    MPI_Datatype type;
+    int *at = malloc(PIECES * sizeof *at);
+    for (int i = 0; i < PIECES; i++)
+        at[i] = piece_at(i);
+    MPI_Type_create_indexed_block(PIECES, 1, at, MPI_UINT32_T, &type);
+    MPI_Type_commit(&type);
+    free(at);
+    return type;
+}
+
+/* Word i of `memory` is what `scratch` had, but in the places of the type, which have what `rank` has put there. */
+static void long_check(const uint32_t *memory, uint32_t *scratch, int rank, int times, const char *what)
+{
+    int wrong = 0;
+    for (int i = 0; i < PIECES; i++)
+        scratch[piece_at(i)] = (uint32_t)times * value_of(rank, 1, i);
+    for (int i = 0; i < MOST; i++)
+        wrong += memory[i] != scratch[i];
+    CHECK(wrong == 0, "%s of %d pieces: %d words are wrong", what, PIECES, wrong);
+}
+
+/* A put from elements one behind the other, a sum of both kinds, and a get. */
+static void long_types(uint32_t *window, uint32_t *device, uint32_t *scratch)
+{
+    MPI_Datatype type = long_type();
+    const int previous = (kit_rank + kit_size - 1) % kit_size;
+    uint32_t *came = malloc(MOST * sizeof *came);
+    for (int i = 0; i < MOST; i++)
+        scratch[i] = i < PIECES ? value_of(kit_rank, 1, i) : 0;
+    copy(device, scratch, MOST * sizeof *scratch);
+    copy(window, zeros, sizeof zeros);
+    MPI_Win_fence(0, win);
+    CHECK(MPI_Put(device, PIECES, MPI_UINT32_T, next, 0, 1, type, win) == MPI_SUCCESS, "MPI_Put of a long type");
+    MPI_Win_fence(0, win);
+    copy(came, window, MOST * sizeof *came);
+    memset(scratch, 0, MOST * sizeof *scratch);
+    long_check(came, scratch, previous, 1, "MPI_Put");
+    MPI_Win_fence(0, win);
+    CHECK(MPI_Accumulate(device, PIECES, MPI_UINT32_T, next, 0, 1, type, MPI_SUM, win) == MPI_SUCCESS,
+          "MPI_Accumulate of a long type");
+    MPI_Win_fence(0, win);
+    copy(came, window, MOST * sizeof *came);
+    long_check(came, scratch, previous, 2, "MPI_Accumulate");
+    memset(scratch, 0x5a, MOST * sizeof *scratch);
+    copy(device, scratch, MOST * sizeof *scratch);
+    MPI_Win_fence(0, win);
+    CHECK(MPI_Get(device, 1, type, next, 0, 1, type, win) == MPI_SUCCESS, "MPI_Get of a long type");
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    copy(came, device, MOST * sizeof *came);
+    long_check(came, scratch, kit_rank, 2, "MPI_Get");
+    free(came);
+    MPI_Type_free(&type);
+}
+
+/* Collective. The window's memory. */
+static uint32_t *window_make(int allocate)
+{
+    const MPI_Aint bytes = MOST * sizeof(uint32_t);
+    void *memory = NULL, *base = NULL;
+    int *model = NULL, *flavor = NULL, flag = 0;
+    if (allocate) {
+        MPI_Info info;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "mpi_memory_alloc_kinds", "system,cuda:device");
+        CHECK(MPI_Win_allocate(bytes, sizeof(uint32_t), info, MPI_COMM_WORLD, &memory, &win) == MPI_SUCCESS,
+              "MPI_Win_allocate");
+        MPI_Info_free(&info);
+    } else {
+        CHECK(tutti_alloc((size_t)bytes, &memory) == 0, "tutti_alloc");
+        CHECK(MPI_Win_create(memory, bytes, sizeof(uint32_t), MPI_INFO_NULL, MPI_COMM_WORLD, &win) == MPI_SUCCESS,
+              "MPI_Win_create");
+    }
+    MPI_Win_get_attr(win, MPI_WIN_MODEL, &model, &flag);
+    CHECK(flag && *model == MPI_WIN_UNIFIED, "the window is not mapped");
+    MPI_Win_get_attr(win, MPI_WIN_CREATE_FLAVOR, &flavor, &flag);
+    CHECK(flag && *flavor == (allocate ? MPI_WIN_FLAVOR_ALLOCATE : MPI_WIN_FLAVOR_CREATE), "the window's flavor");
+    MPI_Win_get_attr(win, MPI_WIN_BASE, &base, &flag);
+    CHECK(flag && base == memory, "MPI_WIN_BASE");
+    return memory;
+}
+
+static void errors(const uint32_t *host)
+{
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+    CHECK(kit_class(MPI_Put(host, 1, MPI_UINT32_T, next, MOST, 1, MPI_UINT32_T, win)) == MPI_ERR_RMA_RANGE,
+          "a put behind the window");
+    MPI_Win_unlock(next, win);
+    CHECK(kit_class(MPI_Put(host, 1, MPI_UINT32_T, next, 0, 1, MPI_UINT32_T, win)) == MPI_ERR_RMA_SYNC,
+          "a put outside an epoch");
+}
+
 int main(int argc, char **argv)
 {
-    uint32_t *memory[2];
+    uint32_t *device = NULL;
     MPI_Group all;
-    int *model = NULL, flag = 0;
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     const int rounds = argc > 1 ? atoi(argv[1]) : 40;
     if (kit_plain)
@@ -143,26 +245,20 @@ int main(int argc, char **argv)
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Group_incl(all, 1, &next, &next_group);
     MPI_Group_incl(all, 1, &previous, &previous_group);
-    for (int i = 0; i < 2; i++)
-        CHECK(tutti_alloc(bytes, (void **)&memory[i]) == 0, "tutti_alloc");
+    CHECK(tutti_alloc(bytes, (void **)&device) == 0, "tutti_alloc");
     uint32_t *host = malloc(bytes), *scratch = malloc(bytes);
-    CHECK(MPI_Win_create(memory[0], (MPI_Aint)bytes, sizeof(uint32_t), MPI_INFO_NULL, MPI_COMM_WORLD, &win) ==
-              MPI_SUCCESS,
-          "MPI_Win_create");
-    MPI_Win_get_attr(win, MPI_WIN_MODEL, &model, &flag);
-    CHECK(flag && *model == MPI_WIN_UNIFIED, "the window is not mapped");
-    for (int round = 0; round < rounds; round++)
-        round_run(memory[0], memory[1], host, scratch, round);
-    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
-    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
-    CHECK(kit_class(MPI_Put(host, 1, MPI_UINT32_T, next, MOST, 1, MPI_UINT32_T, win)) == MPI_ERR_RMA_RANGE,
-          "a put behind the window");
-    MPI_Win_unlock(next, win);
-    CHECK(kit_class(MPI_Put(host, 1, MPI_UINT32_T, next, 0, 1, MPI_UINT32_T, win)) == MPI_ERR_RMA_SYNC,
-          "a put outside an epoch");
-    MPI_Win_free(&win);
-    for (int i = 0; i < 2; i++)
-        tutti_free(memory[i]);
+    for (int allocate = 0; allocate < 2; allocate++) {
+        uint32_t *window = window_make(allocate);
+        for (int round = 0; round < rounds / 2; round++)
+            round_run(window, device, host, scratch, round);
+        if (!allocate)
+            long_types(window, device, scratch);
+        errors(host);
+        MPI_Win_free(&win);
+        if (!allocate)
+            tutti_free(window);
+    }
+    tutti_free(device);
     free(host);
     free(scratch);
     MPI_Group_free(&all);

@@ -12,6 +12,7 @@ const char *const call_names[] = {
 };
 
 struct kit_buffer arena[2][2];
+MPI_Aint window_at[2][RANKS];
 char *arena_base[2][2];
 static size_t arena_used[2];
 
@@ -23,7 +24,7 @@ static void *part_of(const struct part *part, int w)
 int operation_make(const struct op *o, int w, MPI_Win win, MPI_Request *request)
 {
     void *origin = part_of(&o->origin, w), *result = part_of(&o->result, w), *compare = part_of(&o->compare, w);
-    const MPI_Aint disp = o->at / o->unit;
+    const MPI_Aint disp = window_at[w][o->target] + o->at / o->unit;
 #define AT_ORIGIN origin, o->origin.count, o->origin.type
 #define AT_RESULT result, o->result.count, o->result.type
 #define AT_TARGET o->target, disp, o->count, o->type

@@ -80,6 +80,9 @@ struct op {
 extern struct kit_buffer arena[2][2];
 extern char *arena_base[2][2];
 
+/* Of dynamic windows the address of each rank's memory, otherwise zeros. */
+extern MPI_Aint window_at[2][RANKS];
+
 /* An epoch begins: nothing is drawn yet. */
 void operations_begin(void);
 /* An operation that goes with all others of this epoch; 0: there is no room for it. units: of displacements, of each

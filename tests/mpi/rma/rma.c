@@ -1,7 +1,7 @@
 /* One-sided communication: random valid programs on a window whose memory, and whose origin and result buffers, are of
- * the host or of a device by chance, beside the same program on a window of host memory. Windows in device memory on
- * all ranks are mapped; the window of a rank may be empty. The MPI itself is the oracle: all windows, all that came
- * back and the bytes between the elements must be the same. usage: rma [PROGRAMS] */
+ * the host or of a device by chance, beside the same program on a window of host memory. The window of a rank may be
+ * empty. Dynamic windows have their memory detached and attached now and then. The MPI itself is the oracle: all
+ * windows, all that came back and the bytes between the elements must be the same. usage: rma [PROGRAMS [far]] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,9 @@
 static struct kit_buffer memory[2]; /* of the window under test, and of the other */
 static char *window_base[2];
 static size_t window_bytes;
-static int empty; /* the rank whose window has no bytes; -1: none */
+static int empty;   /* the rank whose window has no bytes; -1: none */
+static int dynamic; /* the windows are: their memory is attached */
+static int makes_dynamic;
 
 /* ---- epochs ---- */
 
@@ -223,50 +225,111 @@ static void attributes(MPI_Win win, const char *base, size_t bytes, int unit)
     CHECK(flag && *units == unit, "MPI_WIN_DISP_UNIT is not %d", unit);
 }
 
+/* Collective: where the memory of all ranks begins. */
+static void attach(MPI_Win win, int w)
+{
+    MPI_Aint at;
+    if (window_bytes > 0)
+        CHECK(MPI_Win_attach(win, window_base[w], (MPI_Aint)window_bytes) == MPI_SUCCESS, "MPI_Win_attach of %s memory",
+              memory[w].kind == KIT_HOST ? "host" : "device");
+    MPI_Get_address(window_base[w], &at);
+    MPI_Allgather(&at, 1, MPI_AINT, window_at[w], 1, MPI_AINT, MPI_COMM_WORLD);
+}
+
+static void detach(MPI_Win win, int w)
+{
+    if (window_bytes > 0)
+        CHECK(MPI_Win_detach(win, window_base[w]) == MPI_SUCCESS, "MPI_Win_detach");
+}
+
+/* Collective. */
+static void window_make(MPI_Win *win, int w, int unit)
+{
+    memset(window_at[w], 0, sizeof window_at[w]);
+    if (dynamic) {
+        CHECK(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, win) == MPI_SUCCESS, "MPI_Win_create_dynamic");
+        attach(*win, w);
+    } else {
+        CHECK(MPI_Win_create(window_base[w], (MPI_Aint)window_bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, win) ==
+                  MPI_SUCCESS,
+              "MPI_Win_create");
+    }
+    MPI_Win_set_errhandler(*win, MPI_ERRORS_RETURN);
+    if (!dynamic && window_bytes > 0)
+        attributes(*win, window_base[w], window_bytes, unit);
+}
+
+/* Collective. The memory of the windows moves to another place, of any kind. */
+static void attach_again(MPI_Win win[2])
+{
+    const enum kit_kind kinds[2] = {memory[0].kind == KIT_HOST || draw(3) > 0 ? memory[0].kind : KIT_HOST, KIT_HOST};
+    char *contents = malloc(WINDOW);
+    for (int w = 0; w < 2; w++) {
+        detach(win[w], w);
+        memcpy(contents, kit_get(&memory[w], NULL), window_bytes);
+        kit_close(&memory[w]);
+        kit_open(&memory[w], kinds[w], WINDOW);
+        window_base[w] = kit_put(&memory[w], 0, contents, window_bytes);
+        attach(win[w], w);
+    }
+    free(contents);
+}
+
 static void program_run(int number)
 {
     MPI_Win win[2];
-    int units[RANKS];
+    int units[RANKS], fine = 1;
     shared_state = random_mix(kit_seed + (uint64_t)number * 1000);
     state = random_mix(shared_state + (uint64_t)kit_rank + 1);
+    dynamic = makes_dynamic && draw_alike(3) == 0;
     for (int r = 0; r < kit_size; r++)
-        units[r] = 1 << draw_alike(4);
+        units[r] = dynamic ? 1 : 1 << draw_alike(4);
     const int mixed = (int)draw_alike(5); /* 0: no window in device memory, 1, 2: all, otherwise some */
     const int device = mixed == 1 || mixed == 2 || (mixed > 2 && draw(2));
     char *contents = malloc(WINDOW);
     fill(contents, WINDOW);
     empty = kit_size > 1 && draw_alike(4) == 0 ? (int)draw_alike((uint64_t)kit_size) : -1;
-    const size_t bytes = window_bytes = empty == kit_rank ? 0 : WINDOW;
+    window_bytes = empty == kit_rank ? 0 : WINDOW;
     for (int w = 0; w < 2; w++) {
         kit_open(&memory[w], w == 0 && device ? KIT_DEVICE : KIT_HOST, WINDOW);
-        window_base[w] = kit_put(&memory[w], 0, contents, bytes);
-        CHECK(MPI_Win_create(window_base[w], (MPI_Aint)bytes, units[kit_rank], MPI_INFO_NULL, MPI_COMM_WORLD,
-                             &win[w]) == MPI_SUCCESS,
-              "MPI_Win_create");
-        MPI_Win_set_errhandler(win[w], MPI_ERRORS_RETURN);
-        if (bytes > 0)
-            attributes(win[w], window_base[w], bytes, units[kit_rank]);
+        window_base[w] = kit_put(&memory[w], 0, contents, window_bytes);
+        window_make(&win[w], w, units[kit_rank]);
     }
-    int fine = 1;
     for (int step = 0; step < EPOCHS && fine; step++) {
         int mine = step_run(win, number, step, units);
         MPI_Allreduce(&mine, &fine, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        if (dynamic && draw_alike(3) == 0)
+            attach_again(win);
     }
     for (int w = 0; w < 2; w++) {
+        if (dynamic && draw_alike(2))
+            detach(win[w], w);
         MPI_Win_free(&win[w]);
         kit_close(&memory[w]);
     }
     free(contents);
 }
 
+/* Collective. 0: this MPI makes no dynamic windows. */
+static int try_dynamic(void)
+{
+    MPI_Win win;
+    if (MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win) != MPI_SUCCESS)
+        return 0;
+    MPI_Win_free(&win);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     const int programs = argc > 1 ? atoi(argv[1]) : 20;
+    const int mapped = argc <= 2; /* otherwise the ranks are of several nodes */
     if (kit_size > RANKS)
         kit_skip("rma", "too many ranks");
     if (!kit_makes_windows())
         kit_skip("rma", "this MPI makes no windows here");
+    makes_dynamic = try_dynamic();
     /* With cards, origins lie on another GPU than the window. */
     const int cards = kit_plain || !getenv("TUTTI_TEST_CARDS") ? 0 : atoi(getenv("TUTTI_TEST_CARDS"));
     if (cards > 0)
@@ -279,7 +342,7 @@ int main(int argc, char **argv)
         tutti_gpu_set(kit_rank % cards);
     for (int number = 0; number < programs; number++)
         program_run(number);
-    if (!kit_plain)
+    if (!kit_plain && mapped)
         CHECK(kit_counted("MPI_Put", "mapped window") > 0 && kit_counted("MPI_Get_accumulate", "mapped window") > 0,
               "no window was mapped");
     if (!kit_plain)

@@ -50,8 +50,10 @@ while read -r name ranks rest; do
     for word in $rest; do
         case $word in arg=*) arguments+=("${word#arg=}") ;; -*) arguments+=("$word") ;; esac
     done
-    [ -e "$suite/$list/$name.c" ] || continue
-    if ! "mpicc.$mpi" "${flags[@]}" -include "$here/heap.h" "$suite/$list/$name.c" "${util[@]}" -lm -o "$made/$name" 2>>"$made/log"; then
+    source=$(sed -n "s/^ *${name}_SOURCES *= *//p" "$suite/$list/Makefile.am" | awk '{print $1}')
+    mapfile -t defined < <(sed -n "s/^ *${name}_CPPFLAGS *= *//p" "$suite/$list/Makefile.am" | grep -oE -- '-D[A-Za-z0-9_]+')
+    [ -e "$suite/$list/${source:=$name.c}" ] || continue
+    if ! "mpicc.$mpi" "${flags[@]}" "${defined[@]}" -include "$here/heap.h" "$suite/$list/$source" "${util[@]}" -lm -o "$made/$name" 2>>"$made/log"; then
         unbuilt=$((unbuilt + 1))
         echo "$name: does not compile with this MPI"
         continue
