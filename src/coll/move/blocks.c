@@ -41,7 +41,7 @@ int tutti_block_post(struct tutti_move *move, int i, int peer, struct tutti_p2p_
     rndv->next = TUTTI_RNDVS;
     rndv->bytes = block->bytes;
     if (block->bytes == 0)
-        tutti_rndv_set(rndv, TUTTI_RNDV_BOUNCE);
+        tutti_rndv_move(rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_BOUNCE);
     else if (!tutti_p2p_choose(move->worker, send, &tutti_rules_of_messages, job))
         tutti_block_withdraw(move, send);
     return send->rndv != NULL;
@@ -114,7 +114,7 @@ void tutti_block_expect(struct tutti_move *move, int i, int peer, struct tutti_r
     recv->rts = (struct tutti_rts_head){
         .sequence = atomic_load(&rndv->sequence), .bytes = rndv->bytes, .number = (int32_t)number, .rank = peer};
     if (recv->ended)
-        tutti_rndv_set(rndv, TUTTI_RNDV_ATS);
+        tutti_rndv_move(rndv, TUTTI_RNDV_BOUNCE, TUTTI_RNDV_ATS);
 }
 
 struct blocks_fetching {
