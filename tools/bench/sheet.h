@@ -56,7 +56,7 @@ struct bench_columns {
     int (*behind)(const struct bench_sheet *sheet, const struct bench_line *line);
     /* The call's name, for heads and plots; freed by the caller. */
     char *(*title)(void);
-    const char *members; /* what the ranks are called in the head, and what is said of them; NULL: ranks */
+    const char *members; /* the name of the ranks in the head, and further facts of the call; NULL: ranks */
     const char *checked; /* when data are validated; NULL: in the timed loop */
     /* Rows whose first field is alike follow each other, below a head of their own with this text. NULL: all rows have
      * one head. */
@@ -67,7 +67,7 @@ struct bench_columns {
     const char *(*option)(int i, double *value);
     /* The same for options that are words; an empty one is null. */
     const char *(*choice)(int i, const char **text);
-    /* Handles a record of the benchmark's own; 0: it is none. */
+    /* Handles a record of the benchmark's own; 0: it is another. */
     int (*record)(struct bench_sheet *sheet, const char *word, const char *rest);
     /* Its plot, if it is not a line for each way over bytes. 0, or 1 after an error message. */
     int (*plot)(const void *sheet);
