@@ -23,6 +23,7 @@ add_custom_command(OUTPUT ${man}.made
                    COMMAND ${scripts}/man.sh $<TARGET_FILE:tutti-command> ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION} ${man}
                    COMMAND ${CMAKE_COMMAND} -E touch ${man}.made
                    DEPENDS tutti-command ${scripts}/man.sh ${man_sources} ${PROJECT_SOURCE_DIR}/include/tutti/mpix.h
+                           ${PROJECT_SOURCE_DIR}/include/tutti/mpix_queue.h ${PROJECT_SOURCE_DIR}/include/tutti/mpix_queue.def
                            ${PROJECT_SOURCE_DIR}/include/tutti/shmem.h VERBATIM)
 add_custom_target(tutti-man ALL DEPENDS ${man}.made)
 install(DIRECTORY ${man}/ DESTINATION ${CMAKE_INSTALL_MANDIR})

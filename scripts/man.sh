@@ -27,6 +27,8 @@ while IFS=: read -r bench text; do
     command_page "tutti-bench-${bench//_/-}" "${text}" "*tutti-bench*(1), *tutti*(1)" bench "$bench"
 done < <("$tutti" bench --help | listed)
 awk -f "$here/scdoc.awk" -f "$here/header.awk" -v pages=mpix -v folder="$work" -v version="$version" "$sources/include/tutti/mpix.h"
+awk -f "$here/scdoc.awk" -f "$here/header.awk" -v pages=queue -v folder="$work" -v version="$version" \
+    "$sources"/include/tutti/mpix_queue.{h,def}
 awk -f "$here/scdoc.awk" -f "$here/header.awk" -v pages=tshmem -v folder="$work" -v version="$version" "$sources/include/tutti/shmem.h"
 
 rm -rf "$out"

@@ -5,6 +5,7 @@
 #include "bench/common/outcome.h"
 #include "bench/reductions/enqueue.h"
 #include "bench/reductions/order.h"
+#include "core/types.h"
 
 void bench_find_algorithm(const struct bench_plan *plan, struct bench_ways *ways, char *name, size_t size,
                           int *accelerated)
@@ -19,4 +20,13 @@ void bench_find_algorithm(const struct bench_plan *plan, struct bench_ways *ways
         bench_gpu_sync();
     }
     bench_outcome_end(strchr(bench_call_name(&ways->call), '_'), name, size, accelerated);
+}
+
+void bench_say_row(const struct bench_plan *plan, const struct bench_ways *ways, long iterations, const char *algorithm)
+{
+    bench_say(plan, "row %zu %zu %ld %s", bench_call_bytes(&ways->call), ways->call.count, iterations, algorithm);
+    if (!plan->pairs)
+        return;
+    bench_say(plan, "type %s", tutti_type_name(plan->type));
+    bench_say(plan, "op %s", tutti_op_name(plan->op));
 }

@@ -63,8 +63,7 @@ int bench_run_blocking(const struct bench_plan *plan, struct bench_ways *ways)
     }
     const int right = bench_columns_run(plan, &timed, columns, BENCH_WAYS);
     if (right) {
-        bench_say(plan, "row %zu %zu %ld %s", bench_call_bytes(&ways->call), ways->call.count,
-                  columns[BENCH_TUTTI].iterations, algorithm);
+        bench_say_row(plan, ways, columns[BENCH_TUTTI].iterations, algorithm);
         for (int way = 0; way < BENCH_WAYS; way++) {
             if (columns[way].name)
                 bench_say_average(plan, &columns[way], 0);

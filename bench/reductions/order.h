@@ -19,5 +19,8 @@ double bench_ordered_time(const struct bench_plan *plan, struct bench_ways *ways
  * *accelerated: 1 where the library did it. */
 void bench_find_algorithm(const struct bench_plan *plan, struct bench_ways *ways, char *name, size_t size,
                           int *accelerated);
+/* The record of a row, and of its type and operator if pairs are measured. */
+void bench_say_row(const struct bench_plan *plan, const struct bench_ways *ways, long iterations,
+                   const char *algorithm);
 
 #endif

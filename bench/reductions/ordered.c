@@ -83,8 +83,9 @@ int bench_run_ordered(const struct bench_plan *plan, struct bench_ways *ways)
                                                     .in_graph = plan->order == BENCH_GRAPH && way != BENCH_NCCL};
     const int right = bench_ordered_run(&ordered, column, BENCH_WAYS);
     if (right) {
-        bench_say(plan, "row %zu %zu %d %s", bench_call_bytes(&ways->call), ways->call.count,
-                  column[BENCH_TUTTI].calls * column[BENCH_TUTTI].replays * column[BENCH_TUTTI].rounds, algorithm);
+        bench_say_row(plan, ways,
+                      (long)column[BENCH_TUTTI].calls * column[BENCH_TUTTI].replays * column[BENCH_TUTTI].rounds,
+                      algorithm);
         for (int way = 0; way < BENCH_WAYS; way++) {
             if (ways->used[way])
                 bench_ordered_say(plan, &column[way]);

@@ -65,7 +65,7 @@ int bench_run_phases(const struct bench_plan *plan, struct bench_ways *ways)
             for (int p = 0; p < NUMBERS; p++)
                 mean[p] += sums[i][p] / ((double)plan->size * (double)(to - from));
         }
-        bench_say(plan, "row %zu %zu %ld %s", bench_call_bytes(&ways->call), ways->call.count, n, algorithm);
+        bench_say_row(plan, ways, n, algorithm);
         bench_say(plan, "whole %.4f %.4f", mean[WHOLE], ordered);
         for (int p = 0; p < TUTTI_PHASES; p++)
             bench_say(plan, "phase %d %.4f", p, mean[p]);

@@ -27,7 +27,6 @@ static int run_pairs(struct bench_plan *plan, struct bench_ways *ways, size_t by
         for (plan->op = 0; plan->op < TUTTI_OPS && right; plan->op++) {
             if (!(plan->ops >> plan->op & 1) || !tutti_has_kernel(plan->type, plan->op))
                 continue;
-            bench_say(plan, "pair %d %d", plan->type, plan->op);
             right = run_size(plan, ways, bytes);
         }
     }

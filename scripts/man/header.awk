@@ -1,5 +1,6 @@
 # Pages out of a header, as text for scdoc: awk -f scdoc.awk -f header.awk -v pages=mpix -v folder=OUT -v version=1.0 mpix.h
 # pages=tshmem: tshmem(7), an overview in the header's sections. pages=mpix: tutti-mpix(7), and one page for each call.
+# pages=queue, of mpix_queue.h and mpix_queue.def: one page for all calls, by each of their names.
 
 function open_page(name, section, text) {
     page = folder "/" name "." section ".scd"
@@ -82,7 +83,8 @@ function mpix_page(name, parameters,    i) {
     kept_lines = n
     mpix_close()
     synopsis = wrapped("int " name parameters ";") "\n"
-    text = name ~ /enqueue/ ? "collectives in stream order" : "streams of the program for MPI calls"
+    text = name !~ /enqueue/ ? "streams of the program for MPI calls" : \
+        name ~ /(send|recv|wait|Send|Recv|Wait)/ ? "messages in stream order" : "collectives in stream order"
     open_page(name, 3, name == "MPIX_Info_set_hex" ? "bytes as a value of an info object" : text)
     calls = calls (calls == "" ? "" : ", ") "*" escape(name) "*(3)"
     many = kept_lines
@@ -109,6 +111,16 @@ function mpix_close(    i) {
     print "\n# SEE ALSO\n\n*tutti-mpix*(7), *tutti-run*(1)" > page
     close(page)
     pending = 0
+}
+
+# The page has the name of the first call.
+function queue_call(name, parameters) {
+    if (first_call == "")
+        first_call = name
+    else
+        print ".so man3/" first_call ".3" > (folder "/" name ".3")
+    gsub(/ \* /, " *", parameters)
+    synopsis = synopsis wrapped("int " name parameters ";") "\n"
 }
 
 BEGIN {
@@ -169,6 +181,10 @@ inside {
             overview[++overview_lines] = said[i]
         overview[++overview_lines] = ""
     }
+    if (pages == "queue" && said[1] ~ /^Queues/) {
+        for (i = 1; i <= n; i++)
+            overview[++overview_lines] = said[i]
+    }
     head = 0
     next
 }
@@ -191,7 +207,7 @@ pages == "tshmem" && /^(TUTTI_API|TSHMEM_CALL) / {
     fresh = 0
     next
 }
-pages == "mpix" && (/^TUTTI_MPIX_CALL\(/ || /^static inline int tutti_MPIX_/) {
+pages != "tshmem" && (/^TUTTI_MPIX_CALL\(/ || /^static inline int tutti_MPIX_/) {
     call = $0
     while (call !~ /\)/ || (call ~ /^TUTTI_MPIX_CALL/ && call !~ /\), *(\n *)?\(.*\)\)$/)) {
         if ((getline more) <= 0)
@@ -205,7 +221,10 @@ pages == "mpix" && (/^TUTTI_MPIX_CALL\(/ || /^static inline int tutti_MPIX_/) {
     call = substr(call, RLENGTH + 1)
     sub(/^, /, "", call)
     match(call, /^\([^()]*\)/)
-    mpix_page(name, substr(call, 1, RLENGTH))
+    if (pages == "mpix")
+        mpix_page(name, substr(call, 1, RLENGTH))
+    else
+        queue_call(name, substr(call, 1, RLENGTH))
     fresh = 0
     next
 }
@@ -221,7 +240,15 @@ END {
         for (i = 1; i <= n; i++)
             said[i] = overview[i]
         text_of("")
-        print "\n# SEE ALSO\n\n" calls > page
+        print "\n# SEE ALSO\n\n" calls ", *MPIX_Queue_init*(3)" > page
+    } else if (pages == "queue") {
+        open_page(first_call, 3, "queues of persistent messages in stream order")
+        print "\n# SYNOPSIS\n\n```\n#include <mpi.h>\n#include <tutti/mpix.h>\n\n" synopsis "```\n\n# DESCRIPTION\n" > page
+        n = overview_lines
+        for (i = 1; i <= n; i++)
+            said[i] = overview[i]
+        text_of("")
+        print "\n# SEE ALSO\n\n*tutti-mpix*(7), *tutti-run*(1)" > page
     } else {
         flush_calls()
         print "\n# SEE ALSO\n\n*tutti*(1), *tutti-run*(1), *oshcc*(1)" > page

@@ -43,7 +43,7 @@ static unsigned small;  /* that may share an allocation, taken or kept */
 static struct tutti_bounce_counts counts;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all above; never held while the device is called */
 
-static size_t limit(void)
+static size_t bounce_limit(void)
 {
     return (size_t)tutti_settings()->bounce_mb << 20;
 }
@@ -81,7 +81,7 @@ static void bounce_keep(struct piece *piece)
     pieces++;
 }
 
-static void unkeep(struct piece *piece)
+static void bounce_unkeep(struct piece *piece)
 {
     *piece->at = piece->next;
     if (piece->next)
@@ -139,7 +139,7 @@ static size_t bounce_end(struct piece *piece, int alive)
 static void end_oldest(int alive)
 {
     struct piece *piece = oldest;
-    unkeep(piece);
+    bounce_unkeep(piece);
     pthread_mutex_unlock(&lock);
     const size_t bytes = bounce_end(piece, alive);
     pthread_mutex_lock(&lock);
@@ -163,18 +163,18 @@ static unsigned end_kept(int alive)
 static size_t room_for(size_t bytes)
 {
     const size_t room = class_of(bytes);
-    return room <= limit() ? room : (bytes + PAGE - 1) / PAGE * PAGE;
+    return room <= bounce_limit() ? room : (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
 /* Counts so many bytes more as held, where they may be; the lock is held. What would not fit beside what is taken, or
  * is larger than the limit by itself, does not drive out what is kept. */
 static int bounce_reserve(size_t room, int bounded)
 {
-    if (bounded && counts.held - counts.kept + room > limit())
+    if (bounded && counts.held - counts.kept + room > bounce_limit())
         return 0;
-    while (room <= limit() && counts.held + room > limit() && oldest)
+    while (room <= bounce_limit() && counts.held + room > bounce_limit() && oldest)
         end_oldest(1);
-    if (bounded && counts.held + room > limit()) /* others have taken more meanwhile */
+    if (bounded && counts.held + room > bounce_limit()) /* others have taken more meanwhile */
         return 0;
     counts.held += room;
     if (counts.held > counts.most)
@@ -183,13 +183,13 @@ static int bounce_reserve(size_t room, int bounded)
 }
 
 /* Pieces of the next allocation; the bytes of all but one are counted as held. */
-static unsigned share(const struct tutti_bounce_kind *kind, size_t room)
+static unsigned bounce_share(const struct tutti_bounce_kind *kind, size_t room)
 {
     unsigned n = 1;
     pthread_mutex_lock(&lock);
     if (may_share(kind, room)) {
         n = small / SHARED_PART < SHARED_BYTES / room ? small / SHARED_PART : (unsigned)(SHARED_BYTES / room);
-        n = n == 0 || counts.held + (n - 1) * room > limit() ? 1 : n;
+        n = n == 0 || counts.held + (n - 1) * room > bounce_limit() ? 1 : n;
         counts.held += (n - 1) * room;
         counts.most = counts.held > counts.most ? counts.held : counts.most;
     }
@@ -273,7 +273,7 @@ static struct piece *make_pieces(const struct tutti_bounce_kind *kind, int gpu, 
 
 static struct piece *bounce_make(const struct tutti_bounce_kind *kind, int gpu, size_t room)
 {
-    const unsigned n = share(kind, room);
+    const unsigned n = bounce_share(kind, room);
     struct piece *piece = make_pieces(kind, gpu, room, n);
     if (piece || n == 1)
         return piece;
@@ -295,7 +295,7 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
     counts.takes++;
     struct piece *piece = bounce_find(kind, gpu, room);
     if (piece)
-        unkeep(piece);
+        bounce_unkeep(piece);
     else
         may = bounce_reserve(room, kind->bounded);
     pthread_mutex_unlock(&lock);
@@ -312,7 +312,7 @@ void tutti_bounce_give(struct tutti_bounce *bounce)
     if (piece->kind->clean)
         piece->kind->clean(bounce->memory);
     pthread_mutex_lock(&lock);
-    const int keeps = counts.held <= limit() && piece->life == tutti_gpu_life(piece->gpu);
+    const int keeps = counts.held <= bounce_limit() && piece->life == tutti_gpu_life(piece->gpu);
     if (keeps)
         bounce_keep(piece);
     while (pieces > KEPT_MOST)

@@ -21,7 +21,7 @@ struct tutti_reduce_job {
  */
 int tutti_reduce_give(struct tutti_worker *worker, struct tutti_reduce_job *job);
 
-/* The same for one move. The ops of its blocks are called on the worker's fiber. */
+/* The same for one move. Only the worker's fiber polls its blocks. */
 struct tutti_move_job {
     struct tutti_job job; /* job.status: result of tutti_move_run_rows() */
     struct tutti_team *team;

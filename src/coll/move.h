@@ -15,29 +15,8 @@ struct tutti_move_block {
     int rank;
     int gpu;             /* that holds it; set by the algorithm, where bytes > 0 */
     uint64_t allocation; /* likewise: struct tutti_places.id */
+    const char *lowest;  /* likewise: the lowest byte; NULL: it is not known to be in one allocation */
     int host;            /* likewise: 1: a run of bytes outside the GPU's own memory */
-};
-
-/* The sender's rendezvous for block i of those to be received. */
-struct tutti_move_arrival {
-    struct tutti_rndv *rndv; /* NULL: the sender has posted no block, an error of the program */
-    uint32_t number;         /* of the rendezvous */
-    int peer;                /* its sender's rank in the node */
-};
-
-/* Messages by which an algorithm moves blocks, provided by the caller of tutti_move_run(). They keep failures as the
- * caller's own code. All are local. */
-struct tutti_move_ops {
-    /* Posts block i of those to be sent as a rendezvous for a rank of the node, without a notice to that rank. NULL:
-     * the block cannot be posted. job->bytes > 0: the job has to run on the send's GPU before peers may look. */
-    struct tutti_p2p_send *(*post)(void *with, int i, int peer, struct tutti_pack_job *job);
-    /* Each posted send gets one of these: `withdraw` if no peer knows it; `list` once peers do, to have it polled. */
-    void (*withdraw)(void *with, struct tutti_p2p_send *sent);
-    void (*list)(void *with, struct tutti_p2p_send *sent);
-    /* For a listed send: waits until the data have left the program's buffer, and releases it. */
-    void (*await)(void *with, struct tutti_p2p_send *sent);
-    /* Fetches all blocks to be received, and waits for them. */
-    void (*fetch)(void *with, const struct tutti_move_arrival *from);
 };
 
 /* A move in stream order: one run of bytes to each rank of the team and one from each, by rank. Every run may begin
@@ -60,10 +39,9 @@ struct tutti_move_flow {
 struct tutti_move {
     struct tutti_move_block *send, *receive;
     int sends, receives;
-    struct tutti_endpoint *endpoint;
-    struct tutti_seen seen; /* begins as memory of the host */
-    const struct tutti_move_ops *ops;
-    void *with;  /* of ops */
+    const char *name;                /* of the program's call, for reports */
+    struct tutti_p2p_worker *worker; /* of this call alone: it lists no other sends */
+    struct tutti_seen seen;          /* begins as memory of the host */
     int aside;   /* 1: blocks are received where others are sent from, which have to be copied first */
     int engines; /* 1: copy engines store what is received, where it is a run of bytes; set by the algorithm */
     int spare;   /* 1: the program asks for moves that take no multiprocessor */
@@ -76,6 +54,9 @@ struct tutti_move {
                                (move/packing.h) */
         struct tutti_move_flow flow;
     } runs;
+    /* Set by the algorithm: a status, the first failure after which blocks are not complete; and 1 if a block was
+     * longer than its buffer. TUTTI_OK and 0 at first. */
+    int failed, truncated;
 };
 
 /* Collective over the team's ranks, in stream order, as tutti_enqueue(): returns when the kernels have been put into
@@ -88,9 +69,9 @@ int tutti_move_enqueue(struct tutti_team *team, const struct tutti_call *call, s
                        const char **why);
 
 /* Collective over the team's ranks; blocking. The first algorithm that all ranks can run moves call->move; NULL
- * there: this rank cannot take part, for the reason set by tutti_why_set(). *how: how the call was done, if the ops
- * have not failed; NULL: nothing was done, on all ranks, and tutti_why_take() returns the reason. A status; the team
- * is whole. */
+ * there: this rank cannot take part, for the reason set by tutti_why_set(). *how: how the call was done;
+ * call->move->failed then. NULL: nothing was done, on all ranks, and tutti_why_take() returns the reason. A status; the
+ * team is whole. */
 int tutti_move_run(struct tutti_team *team, const struct tutti_call *call, const char **how);
 
 /* The same in parts, for calls that run later than they are made (job.h). able: local, while no call of the team is

@@ -26,7 +26,7 @@ void tutti_log_raise(void)
 }
 
 /* Bytes from 0x80 to 0x9f are control characters by themselves and after 0xc2, not inside other letters of UTF-8. */
-static int controls(unsigned char byte, unsigned char before)
+static int log_controls(unsigned char byte, unsigned char before)
 {
     return byte < 0x20 || byte == 0x7f || (byte >= 0x80 && byte < 0xa0 && (before < 0x80 || before == 0xc2));
 }
@@ -36,7 +36,7 @@ char *tutti_plain(const char *text, char *out, size_t size)
     size_t used = 0;
     unsigned char before = 0;
     for (const unsigned char *at = (const unsigned char *)text; *at && used + 5 <= size; before = *at++) {
-        if (controls(*at, before))
+        if (log_controls(*at, before))
             used += (size_t)snprintf(out + used, size - used, "\\x%02x", *at);
         else
             out[used++] = (char)*at;
@@ -47,7 +47,7 @@ char *tutti_plain(const char *text, char *out, size_t size)
 }
 
 /* One write a line, so that lines of several ranks do not mix. */
-static void say(int level, const char *format, va_list arguments)
+static void log_say(int level, const char *format, va_list arguments)
 {
     if (tutti_settings()->log < level && atomic_load(&raised) < level)
         return;
@@ -68,7 +68,7 @@ static void say(int level, const char *format, va_list arguments)
     {                                                                                                                  \
         va_list arguments;                                                                                             \
         va_start(arguments, format);                                                                                   \
-        say(level, format, arguments);                                                                                 \
+        log_say(level, format, arguments);                                                                             \
         va_end(arguments);                                                                                             \
     }
 LEVEL(error, TUTTI_SET_LOG_ERROR)

@@ -33,7 +33,7 @@ static _Thread_local struct {
 /* Of all threads, for the line at the end of a program that asked for it. */
 static _Atomic uint64_t all_ns[TUTTI_PHASES], all_calls;
 
-static void report(void)
+static void phases_report(void)
 {
     char text[512] = "";
     uint64_t calls = all_calls;
@@ -53,7 +53,7 @@ static int phases_settle(void)
     int unknown = -1;
     int on = (settings->phases ? RECORDING : 0) | (settings->nvtx ? RANGES : 0);
     if (atomic_compare_exchange_strong(&tutti_phases_on, &unknown, on) && settings->phases)
-        atexit(report);
+        atexit(phases_report);
     return tutti_phases_on;
 }
 

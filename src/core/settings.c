@@ -103,8 +103,8 @@ struct report {
     int wrong;
 };
 
-static void complain(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void complain(struct report *report, const char *format, ...)
+static void settings_complain(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void settings_complain(struct report *report, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -138,7 +138,7 @@ static int check_old(struct report *report, const char *entry, size_t length)
     for (rule[0] = '\0'; *form && used < sizeof rule - 1; form++)
         used += (size_t)snprintf(rule + used, sizeof rule - used, *form == '#' ? "%s" : "%.1s",
                                  *form == '#' ? number : form);
-    complain(report, "%s is a rule now, not a setting: write TUTTI_RULES=\"%s\"\n", olds[i].name, rule);
+    settings_complain(report, "%s is a rule now, not a setting: write TUTTI_RULES=\"%s\"\n", olds[i].name, rule);
     return 1;
 }
 
@@ -163,9 +163,9 @@ static void check_name(struct report *report, const char *entry)
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), entry);
     tutti_plain(name, shown, sizeof shown);
     if (nearest >= 0)
-        complain(report, "%s is not a setting: did you mean %s?\n", shown, rows[nearest].name);
+        settings_complain(report, "%s is not a setting: did you mean %s?\n", shown, rows[nearest].name);
     else
-        complain(report, "%s is not a setting: `tutti info` lists them\n", shown);
+        settings_complain(report, "%s is not a setting: `tutti info` lists them\n", shown);
 }
 
 int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size)
@@ -178,8 +178,8 @@ int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size)
         const char *value = secure_getenv(rows[i].name);
         char shown[SHOWN];
         if (value && *value != '\0' && row_set(&rows[i], out, value) != TUTTI_OK)
-            complain(&report, "%s=%s is not valid: allowed is %s, the default is %s\n", rows[i].name,
-                     tutti_plain(value, shown, sizeof shown), rows[i].words, rows[i].standard);
+            settings_complain(&report, "%s=%s is not valid: allowed is %s, the default is %s\n", rows[i].name,
+                              tutti_plain(value, shown, sizeof shown), rows[i].words, rows[i].standard);
     }
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "TUTTI_", 6) == 0)

@@ -83,7 +83,7 @@ static void engine_leave(const struct frame *frame)
     polling = 0;
 }
 
-static int entered(const struct tutti_step *step)
+static int engine_entered(const struct tutti_step *step)
 {
     const struct frame *frame = frames;
     while (frame && frame->step != step)
@@ -102,7 +102,7 @@ void tutti_progress_poll(void)
                               atomic_load_explicit(&tutti_helper_others, memory_order_relaxed) + 1,
                               memory_order_relaxed);
     for (struct tutti_step *step = atomic_load_explicit(&first, memory_order_acquire); step; step = step->next) {
-        if (!tutti_step_busy(step) || (frame.up && entered(step)))
+        if (!tutti_step_busy(step) || (frame.up && engine_entered(step)))
             continue;
         frame.step = step;
         frames = &frame;
@@ -110,7 +110,7 @@ void tutti_progress_poll(void)
     }
 }
 
-static void restore(const int *before)
+static void engine_restore(const int *before)
 {
     polling = *before;
 }
@@ -187,7 +187,7 @@ int tutti_progress_wait(const struct tutti_wait *wait)
     struct watch watch = {.start = 0};
     struct tutti_pauses pauses = {.nap_us = 0};
     const int bring_on = !wait->quiet, mpi = bring_on && mpi_progress && !tutti_fiber_here();
-    __attribute__((cleanup(restore), unused)) const int before = polling;
+    __attribute__((cleanup(engine_restore), unused)) const int before = polling;
     if (bring_on)
         polling = 0; /* a step that must wait after all: the others, which have locks of their own, go on */
     for (unsigned round = 1;; round++) {

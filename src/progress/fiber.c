@@ -75,7 +75,7 @@ static __thread struct fiber *here;
 
 /* ---- switching ---- */
 
-static void enter(void)
+static void fiber_enter(void)
 {
     struct fiber *fiber = running;
 #if defined(__SANITIZE_ADDRESS__)
@@ -192,7 +192,7 @@ static void give_fiber(struct fiber *fiber)
 
 /* ---- the thread ---- */
 
-static void resume(struct fiber *fiber)
+static void fiber_resume(struct fiber *fiber)
 {
     const int first = !fiber->begun;
     running = fiber;
@@ -204,7 +204,7 @@ static void resume(struct fiber *fiber)
         fiber->context.full.uc_stack.ss_sp = fiber->stack;
         fiber->context.full.uc_stack.ss_size = STACK_BYTES;
         fiber->context.full.uc_link = NULL;
-        makecontext(&fiber->context.full, enter, 0);
+        makecontext(&fiber->context.full, fiber_enter, 0);
         fiber->begun = 1;
     }
     here = fiber;
@@ -236,7 +236,7 @@ static void run_all(struct fiber *first)
         struct fiber **at = &first;
         while (*at) {
             struct fiber *fiber = *at;
-            resume(fiber);
+            fiber_resume(fiber);
             if (!fiber->ended) {
                 at = &fiber->next;
                 continue;
@@ -283,7 +283,7 @@ static void count_idle(uint64_t since)
 
 /* A while of looking before the sleep, not where the program asked for sleep. A thread that sleeps is late by the time
  * that the machine takes to wake it, and the next call pays the system call. */
-static void linger(uint64_t since)
+static void fiber_linger(uint64_t since)
 {
     if (tutti_settings()->wait == TUTTI_SET_WAIT_SLEEP)
         return;
@@ -293,7 +293,7 @@ static void linger(uint64_t since)
         sched_yield();
 }
 
-static void *engine(void *unused)
+static void *fiber_engine(void *unused)
 {
     (void)unused;
 #if defined(__SANITIZE_THREAD__)
@@ -316,7 +316,7 @@ static void *engine(void *unused)
         pthread_mutex_unlock(&lock);
         run_all(first);
         since = tutti_now_ns();
-        linger(since);
+        fiber_linger(since);
         pthread_mutex_lock(&lock);
     }
     pthread_mutex_unlock(&lock);
@@ -329,7 +329,7 @@ static int fiber_start(void)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    alive = pthread_create(&thread, NULL, engine, NULL) == 0;
+    alive = pthread_create(&thread, NULL, fiber_engine, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (alive)
         return TUTTI_OK;

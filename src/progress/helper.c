@@ -32,7 +32,7 @@ int tutti_helper_here(void)
     return here;
 }
 
-static void nap(long ns)
+static void helper_nap(long ns)
 {
     nanosleep(&(const struct timespec){0, ns}, NULL);
 }
@@ -54,7 +54,7 @@ static void look_on(void)
 {
     for (int idle = 0; idle < IDLE_LOOKS && !atomic_load(&ending);) {
         const unsigned seen = atomic_load_explicit(&tutti_helper_others, memory_order_relaxed);
-        nap(LOOK_NS);
+        helper_nap(LOOK_NS);
         idle = is_busy() ? 0 : idle + 1;
         long pause = PAUSE_LEAST_NS;
         for (int round = 0; is_left_alone(seen); round++) {
@@ -62,14 +62,14 @@ static void look_on(void)
             if (round < BUSY_ROUNDS) {
                 sched_yield();
             } else {
-                nap(pause);
+                helper_nap(pause);
                 pause = pause * 2 < LOOK_NS ? pause * 2 : LOOK_NS;
             }
         }
     }
 }
 
-static void *help(void *unused)
+static void *helper_help(void *unused)
 {
     (void)unused;
     here = 1;
@@ -96,7 +96,7 @@ static void helper_start(void)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    alive = pthread_create(&thread, NULL, help, NULL) == 0;
+    alive = pthread_create(&thread, NULL, helper_help, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     atomic_store(&tutti_helper_state, alive ? TUTTI_HELPER_AWAKE : TUTTI_HELPER_NONE);
     if (!alive)

@@ -6,22 +6,22 @@
 
 enum { AHEAD = 8, WORDS = 8 };
 
-static size_t pages(size_t bytes)
+static size_t ring_pages(size_t bytes)
 {
     return (bytes + TUTTI_RING_ALIGN - 1) / TUTTI_RING_ALIGN * TUTTI_RING_ALIGN;
 }
 
 size_t tutti_ring_bytes(uint64_t slots)
 {
-    return pages(slots * sizeof(struct tutti_ring_slot)) +
-           pages(TUTTI_RING_COMPLETIONS * sizeof(struct tutti_ring_completion)) +
-           pages(sizeof(struct tutti_ring_progress)) + pages(slots * sizeof(struct tutti_ring_request));
+    return ring_pages(slots * sizeof(struct tutti_ring_slot)) +
+           ring_pages(TUTTI_RING_COMPLETIONS * sizeof(struct tutti_ring_completion)) +
+           ring_pages(sizeof(struct tutti_ring_progress)) + ring_pages(slots * sizeof(struct tutti_ring_request));
 }
 
-static char *carve(char **at, size_t bytes)
+static char *ring_carve(char **at, size_t bytes)
 {
     char *const here = *at;
-    *at += pages(bytes);
+    *at += ring_pages(bytes);
     return here;
 }
 
@@ -71,10 +71,10 @@ void tutti_ring_init(struct tutti_ring *ring, void *memory, uint64_t slots, uint
     *ring = (struct tutti_ring){.slots = slots, .consumed = first, .completed = first};
     while (UINT64_C(1) << ring->shift < slots)
         ring->shift++;
-    ring->slot = (void *)carve(&at, slots * sizeof *ring->slot);
-    ring->completion = (void *)carve(&at, TUTTI_RING_COMPLETIONS * sizeof *ring->completion);
-    ring->progress = (void *)carve(&at, sizeof *ring->progress);
-    ring->request = (void *)carve(&at, slots * sizeof *ring->request);
+    ring->slot = (void *)ring_carve(&at, slots * sizeof *ring->slot);
+    ring->completion = (void *)ring_carve(&at, TUTTI_RING_COMPLETIONS * sizeof *ring->completion);
+    ring->progress = (void *)ring_carve(&at, sizeof *ring->progress);
+    ring->request = (void *)ring_carve(&at, slots * sizeof *ring->request);
     ring->progress->consumed = ring->progress->completed = first;
     for (uint64_t i = 0; i < slots * WORDS; i++) /* all slots are as after the turn before */
         ring->slot[i / WORDS].word[i % WORDS] = first >> ring->shift & 0xff;

@@ -80,7 +80,7 @@ static int read_file(const char *path, char *text, size_t size, char *wrong, siz
 }
 
 /* Cuts comment and white space off the line; returns its first character that counts. */
-static char *trim(char *line)
+static char *file_trim(char *line)
 {
     line[strcspn(line, "#\r")] = '\0';
     char *end = line + strlen(line);
@@ -99,7 +99,7 @@ static int file_keep(char *text, const char *device, char *wrong, size_t wrong_s
         next = end ? end + 1 : NULL;
         if (end)
             *end = '\0';
-        line = trim(line);
+        line = file_trim(line);
         if (*line == '\0')
             continue;
         if (strncmp(line, head, sizeof head - 1) == 0) {

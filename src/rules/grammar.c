@@ -6,7 +6,7 @@
 #include "core/status.h"
 #include "rules/grammar.h"
 
-static void say(char *wrong, size_t size, const char *what, const char *token, const char *right)
+static void grammar_say(char *wrong, size_t size, const char *what, const char *token, const char *right)
 {
     if (size > 0)
         snprintf(wrong, size, "rules: %s '%.60s': %s", what, token, right);
@@ -34,7 +34,7 @@ static int read_name(const struct tutti_names *names, const char *name, struct t
     char what[48], known[256];
     snprintf(what, sizeof what, "no %s", names->what);
     snprintf(known, sizeof known, "known are: %s", names->known);
-    say(wrong, size, what, name, known);
+    grammar_say(wrong, size, what, name, known);
     return 0;
 }
 
@@ -54,21 +54,21 @@ int tutti_rule_read(const char **at, struct tutti_rule *rule, char *wrong, size_
             if (rule->section < 0) {
                 char known[256];
                 tutti_sections_known(known, sizeof known);
-                say(wrong, size, "no collective", token, known);
+                grammar_say(wrong, size, "no collective", token, known);
                 return -1;
             }
             continue;
         }
         char *separator = strchr(token, '@');
         if (!separator || rule->section < 0) {
-            say(wrong, size, "cannot read", token, "a rule is like 'allreduce: 0-8k@oneshot *@twoshot'");
+            grammar_say(wrong, size, "cannot read", token, "a rule is like 'allreduce: 0-8k@oneshot *@twoshot'");
             return -1;
         }
         *separator = '\0';
         if (!read_name(tutti_section_at(rule->section)->names, separator + 1, rule, wrong, size))
             return -1;
         if (!read_range(token, rule)) {
-            say(wrong, size, "no range of bytes", token, "a range is like 0-8k, 8k-1m, 1m-* or *");
+            grammar_say(wrong, size, "no range of bytes", token, "a range is like 0-8k, 8k-1m, 1m-* or *");
             return -1;
         }
         return 1;

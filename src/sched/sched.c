@@ -42,8 +42,8 @@ struct tutti_sched {
 };
 
 static void poll_all(void);
-static void where(char *text, size_t size);
-static struct tutti_step step = {.name = "schedules", .poll = poll_all, .where = where};
+static void sched_where(char *text, size_t size);
+static struct tutti_step step = {.name = "schedules", .poll = poll_all, .where = sched_where};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the runs of all schedules */
 static struct tutti_sched *all;                          /* those that run, in order of their starts */
 
@@ -76,7 +76,7 @@ void tutti_sched_then(struct tutti_sched *sched, void (*ended)(void *with, int s
     sched->with = with;
 }
 
-static int widen(void *array, int room, size_t each)
+static int sched_widen(void *array, int room, size_t each)
 {
     void *wider, *old;
     memcpy(&old, array, sizeof old);
@@ -89,8 +89,9 @@ int tutti_sched_add(struct tutti_sched *sched, const struct tutti_task_ops *ops,
 {
     if (sched->tasks == sched->tasks_room) {
         const int room = sched->tasks_room ? 2 * sched->tasks_room : 16;
-        if (!widen(&sched->task, room, sizeof *sched->task) || !widen(&sched->ready, room, sizeof *sched->ready) ||
-            !widen(&sched->running, room, sizeof *sched->running))
+        if (!sched_widen(&sched->task, room, sizeof *sched->task) ||
+            !sched_widen(&sched->ready, room, sizeof *sched->ready) ||
+            !sched_widen(&sched->running, room, sizeof *sched->running))
             return TUTTI_ERR_MEMORY;
         sched->tasks_room = room;
     }
@@ -104,7 +105,7 @@ int tutti_sched_after(struct tutti_sched *sched, int task, int before, enum tutt
         return TUTTI_ERR_ARGUMENT;
     if (sched->edges == sched->edges_room) {
         const int room = sched->edges_room ? 2 * sched->edges_room : 32;
-        if (!widen(&sched->edge, room, sizeof *sched->edge))
+        if (!sched_widen(&sched->edge, room, sizeof *sched->edge))
             return TUTTI_ERR_MEMORY;
         sched->edges_room = room;
     }
@@ -387,7 +388,7 @@ int tutti_sched_wait(struct tutti_sched *sched, const char *what, int watched)
 }
 
 /* The oldest schedule's first task that has not ended. */
-static void where(char *text, size_t size)
+static void sched_where(char *text, size_t size)
 {
     text[0] = '\0';
     if (pthread_mutex_trylock(&lock) != 0)

@@ -1,7 +1,7 @@
 /* Flow kernels that must be left: every wait of every algorithm in stream order ends soon after the abort word is set,
- * whether peers never came or one of them stopped in the middle. A team of threads for each case, on the host device,
- * whose kernels are not told by the host besides, as those of a GPU are not; a right sum before shows that the case
- * before has left nothing behind.
+ * whether peers never came or one of them stopped in the middle. A team of threads for each case, on the host device.
+ * As on a GPU, the abort word alone ends its kernels. A right sum before each case shows that the last case has left
+ * nothing behind.
  * usage: abort_test ALGORITHM   (TUTTI_RULES is set from it; TUTTI_TEST_ROUNDS: of ranks that stop) */
 #include <stdatomic.h>
 #include <stdio.h>

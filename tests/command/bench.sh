@@ -127,11 +127,11 @@ expect 1 "have not said a word for 1 seconds" "$tutti" bench overhead -n 1 --mpi
 # Pairs of type and operator beside the sum of float; types that only the library knows too.
 said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 4k -i 4 -x 1 --ops sum,max,minloc --types float,int64,bfloat16,2int \
     --plot "$folder/pairs.png" 2>&1)
-holds "$said" '^# Type +Op +Size .* float sum +ratio$' "pairs: columns"
+holds "$said" '^# Type +Op +Size .* reference +x$' "pairs: columns"
 for pair in "float +sum" "float +max" "int64 +max" "bfloat16 +sum" "2int +minloc"; do
     holds "$said" "^$pair +4096( +$number){4} +4  [a-z0-9_]+ *( +$number){2}\$" "pair $pair"
 done
-quotients "$said" '^[a-z0-9]+ +[a-z]+ +4096 ' "pairs, in units of the sum of float" 5/10=11
+quotients "$said" '^[a-z0-9]+ +[a-z]+ +4096 ' "pairs, beside the sum of float" 10/5=11
 lacks "$said" "^2int +sum" "pairs that are not legal"
 checks=$((checks + 1))
 [ -s "$folder/pairs.png" ] || [ -s "$folder/pairs.png.dat" ] || fail "no plot of pairs and no data"

@@ -28,7 +28,7 @@ for command in run info bench tune; do
     holds "$(plain man1/tutti.1)" "^$command\$" "tutti(1) names its commands"
     holds "$(plain man1/tutti.1)" "tutti-$command\(1\)" "tutti(1) leads to its commands"
 done
-for call in $(grep -oE '#define MPIX_[A-Za-z_]+ +tutti_MPIX' "$sources/include/tutti/mpix.h" | awk '{ print $2 }'); do
+for call in $(grep -ohE '#define MPIX_[A-Za-z_]+ +tutti_MPIX' "$sources"/include/tutti/mpix{,_queue}.h | awk '{ print $2 }'); do
     checks=$((checks + 1))
     [ -s "$pages/man3/$call.3" ] || fail "no page $call(3)"
 done

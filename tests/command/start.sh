@@ -1,6 +1,6 @@
 #!/bin/bash
 # Programs that `tutti run` must treat in a way of their own: start.sh TUTTI SANITIZED|- NAME=PROGRAM... SANITIZED is built
-# with -fsanitize=address; the others stand for programs that are linked statically with the MPI of that name.
+# with -fsanitize=address; the others stand for programs that are linked statically with the MPI NAME.
 . "$(dirname "$0")/check.sh"
 tutti=$1 sanitized=$2
 shift 2

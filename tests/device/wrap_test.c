@@ -1,4 +1,4 @@
-/* Streams of the program: found by their handle, used in order with their owner, never ended by who has wrapped them;
+/* Streams of the program: found by their handle, used in order with their owner, not ended by the code that wraps them;
  * and the public calls on streams. wrap_test DEVICE */
 #include "kit.h"
 

@@ -1,5 +1,5 @@
-/* A program that looks for MPI 4's large-count calls before it uses them, as some do: where the MPI has none, those
- * that it finds work all the same. */
+/* A program that looks for MPI 4's large-count calls before it uses them, as some do: those that it finds work,
+ * also if the MPI lacks them. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* An ordinary MPI program: sums on whatever memory MPI_Alloc_mem gives, in place and not, on duplicated communicators.
+/* An ordinary MPI program: sums on the memory that MPI_Alloc_mem gives, in place and not, on duplicated communicators.
  */
 #include <mpi.h>
 #include <stdio.h>

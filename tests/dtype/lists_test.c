@@ -1,4 +1,4 @@
-/* Long rows of blocks: told by one list, by `int`s, part by part, and in loops they have one plan. */
+/* Long rows of blocks have one plan, described by one list, by `int`s, part by part, or in loops. */
 #include "dtype/check_type.h"
 
 #include "core/status.h"

@@ -1,5 +1,5 @@
-/* Types with absolute addresses that reach host memory and memory of the device: where their elements
- * lie is told, and parts of their packed form are moved to and from them. */
+/* Types with absolute addresses that reach host memory and memory of the device: their elements are located, and parts
+ * of their packed form are moved to and from them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

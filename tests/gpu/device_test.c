@@ -1,5 +1,5 @@
 /* The CUDA device on a real GPU, without an MPI: every operation of the contract, every kernel against the C ones, and
- * memory of all kinds shared with a second process. Exit status 77 where there is no GPU. */
+ * memory of all kinds shared with a second process. Exit status 77 on a machine that has no GPU. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

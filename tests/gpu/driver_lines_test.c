@@ -90,9 +90,7 @@ int main(int argc, char **argv)
     void *driver = argc == 3 ? dlopen(argv[1], RTLD_NOW) : NULL, *nvml = argc == 3 ? dlopen(argv[2], RTLD_NOW) : NULL;
     if (!driver || !nvml)
         return 2;
-    struct fake_control *(*get)(void);
-    *(void **)&get = dlsym(driver, "fake_control");
-    fake = get();
+    fake = fake_of(driver);
     joined = dlsym(nvml, "fake_nvml_joined");
     major = dlsym(nvml, "fake_nvml_major");
     for (int i = 0; i < 5; i++)

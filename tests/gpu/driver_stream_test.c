@@ -308,9 +308,7 @@ static int load(void **state)
 {
     (void)state;
     char why[256] = "";
-    struct fake_control *(*get)(void);
-    *(void **)&get = dlsym(library, "fake_control");
-    fake = get();
+    fake = fake_of(library);
     return device->open(why, sizeof why);
 }
 

@@ -31,9 +31,7 @@ static void load_fake(void)
     void *library = dlopen(fake_path, RTLD_NOW);
     if (!library)
         fail_msg("%s", dlerror());
-    struct fake_control *(*get)(void);
-    *(void **)&get = dlsym(library, "fake_control");
-    fake = get();
+    fake = fake_of(library);
 }
 
 /* Runs first: nothing is there, other libraries come and go, then the driver comes. */

@@ -2,6 +2,7 @@
 #ifndef TUTTI_TESTS_GPU_FAKE_LIBCUDA_H
 #define TUTTI_TESTS_GPU_FAKE_LIBCUDA_H
 
+#include <dlfcn.h>
 #include <stddef.h>
 
 enum fake_kind { FAKE_MALLOC, FAKE_VMM, FAKE_VMM_PRIVATE, FAKE_POOL, FAKE_POOL_PRIVATE, FAKE_MANAGED, FAKE_PINNED };
@@ -34,5 +35,13 @@ struct fake_control {
     int (*release)(int gpu); /* gives up the primary context; how many hold it still */
     int (*live)(void);       /* allocations, mappings, streams, events, modules, descriptors held */
 };
+
+/* Of the library that is the pretended driver. */
+static inline struct fake_control *fake_of(void *library)
+{
+    struct fake_control *(*get)(void);
+    *(void **)&get = dlsym(library, "fake_control");
+    return get();
+}
 
 #endif

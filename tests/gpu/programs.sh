@@ -8,7 +8,7 @@
 #   ONLY      a regular expression: no others
 #   BUDGET    seconds, the build's among them, after which no further row is begun
 #   PLAIN     0: no runs without Tutti, which take about as long again
-#   PREPARE   a folder: builds, copies there what a run needs, and stops. It then serves as DIR where there is no compiler.
+#   PREPARE   a folder: builds, copies there what a run needs, and stops. It then serves as DIR on a machine that lacks a compiler.
 #   MPIRUN    the launcher (mpirun.openmpi or mpirun); MPICC and MPICXX: its compilers
 #   CMAKE_FLAGS  more options for CMake where Tutti is not configured yet
 #   CUDA_ARCH what the programs' kernels are compiled for (sm_90)

@@ -1,4 +1,4 @@
-/* The CUDA kernels on whatever GPUs there are: participants as streams, results to the bit those of the C kernels. Exit
+/* The CUDA kernels on the GPUs of the machine: participants as streams, results to the bit those of the C kernels. Exit
  * status 77 (skipped) without a driver or a GPU. Several participants share a GPU where there are fewer GPUs. */
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -12,7 +12,7 @@ import sys
 
 KINDS = ("documents", "headers", "messages", "comments")
 ROOMS = ("core", "progress", "bounce", "rules", "dtype", "device", "team", "sched", "ring", "kernels", "openshmem", "shmem", "coll", "p2p", "mpi/message", "mpi/move", "mpi/io", "mpi/reduce", "mpi/comm", "mpi/real",
-         "mpi/request", "mpi/call", "mpi/type", "mpi/front", "mpi/bounce")  # a room is added when its comments have been rewritten
+         "mpi/request", "mpi/call", "mpi/type", "mpi/front", "mpi/bounce", "mpi/rma", "mpi/queue")  # a room is added when its comments have been rewritten
 GENERATED = re.compile(r"words_(push|pop)\.h$")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 STRING = re.compile(r'"((?:\\.|[^"\\])*)"')

@@ -1,5 +1,5 @@
 #!/bin/bash
-# used.py must see functions and objects that one source uses alone, and let pass what may be: tiny object files are given to it.
+# used.py must report functions and objects that a single source uses, and accept what is allowed: it gets tiny object files.
 # usage: used_negative.sh PYTHON3 C-COMPILER
 set -u
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,5 @@
 /* Contexts: all forms x all types through contexts of teams, whose PEs they count; a context completes what was begun
- * in it and nothing else; what is none is refused; kernels know the same ones. */
+ * in it and nothing else; an invalid context is refused; kernels know the same ones. */
 #include "core/status.h"
 #include "shmem/teams_of.h"
 

@@ -6,7 +6,7 @@
  *   nodes away      PE 0 calls nothing until another one has worked on its heap: TUTTI_ASYNC_PROGRESS=1
  *   nodes begun     the same where tshmem_init() begins the MPI, without that setting
  *   nodes stall     the last PE does not come: the others report it, give up after TUTTI_TIMEOUT_SECONDS, and notify it
- *   nodes killed N  the last PE kills itself in round N. For watch.sh: survivors say that they are told
+ *   nodes killed N  the last PE kills itself in round N. For watch.sh: survivors print that they got an error
  *
  * TUTTI_TEST_ROUNDS, TUTTI_TEST_SEED. */
 #include <mpi.h>

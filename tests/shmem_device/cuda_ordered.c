@@ -1,5 +1,5 @@
 /* Put with signal under delays, by kernels of one GPU, and of several where there are (cuda_ordered.cu). As it is, no
- * old byte is read. In the builds without release or acquire some must be seen: where none are, the program says so and
+ * old byte is read. In the builds without release or acquire some must be seen: otherwise the program reports it and
  * skips. TUTTI_TEST_SECONDS ends a run. ORDER_RING: everything goes by the ring. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What cannot be done is an error, and leaves: PEs and addresses that are none, teams and contexts that are none,
+/* What cannot be done is an error, and leaves: invalid PEs and addresses, invalid teams and contexts, invalid
  * arguments, a collective while another one is under way, a PE that does not come. */
 #include "shmem_device/pes.h"
 

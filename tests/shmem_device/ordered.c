@@ -1,7 +1,7 @@
 /* Put with signal: data of every length and alignment, with delays between the stores of the data and the signal and
- * before they are read; who sees the signal sees the data. `broken`: compiled with the release of the signal left out
- * (TUTTI_DEV_RELEASE). x86 keeps stores in order all the same, so it is the thread sanitizer that must see it.
- * Then by the ring, and by a wire that does what is asked for late and in any order. */
+ * before they are read; a PE that sees the signal sees the data. `broken`: compiled with the release of the signal left
+ * out (TUTTI_DEV_RELEASE). x86 keeps stores in order all the same, so it is the thread sanitizer that must see it. Then
+ * by the ring, and by a wire that carries out requests late and in any order. */
 #include "shmem_device/pes_ring.h"
 
 #include "tutti/device.h"

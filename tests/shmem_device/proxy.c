@@ -1,5 +1,5 @@
-/* What a proxy refuses, and what ends it: requests past the end of a heap, words that are not aligned, PEs that nobody
- * reaches, a wire that fails, a process that has died. The abort word is set, waits leave long before their limit, and
+/* What a proxy refuses, and what ends it: requests past the end of a heap, words that are not aligned, PEs out of
+ * reach, a wire that fails, a process that has died. The abort word is set, waits leave long before their limit, and
  * nothing is stored. Then which transfers go by the ring: by size, and what the rules say of it (TUTTI_RULES, see
  * CMakeLists.txt). */
 #include "shmem_device/pes_ring.h"

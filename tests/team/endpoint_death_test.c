@@ -1,5 +1,5 @@
-/* A rank dies while a message of its own is under way by a rendezvous. Ranks are processes; whoever waits for it is
- * told within ten seconds, or gets the data, and messages between the others go on. */
+/* A rank dies while a message of its own is under way by a rendezvous. Ranks are processes; a rank that waits
+ * for it gets an error within ten seconds, or the data, and messages between the others go on. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>

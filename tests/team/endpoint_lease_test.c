@@ -1,8 +1,8 @@
 /* Leases of endpoints, between two ranks that are threads, over a device that only keeps count. One thread drives both
- * sides, so that each order of events comes about: what the sender has leased stays mapped, whatever else the receiver
- * maps and the sender frees; a lease ends with its rendezvous, however that ends; and an allocation that the receiver
- * replaces while the sender takes a lease is not leased. The cache is small, so that what nobody holds is soon
- * unmapped. What the device refuses to map at first is tried again. */
+ * sides, so that each order of events comes about: what the sender has leased stays mapped, also if the receiver maps
+ * and the sender frees other memory; a lease ends with its rendezvous, however that ends; and an allocation that the
+ * receiver replaces while the sender takes a lease is not leased. The cache is small, so that memory without a holder
+ * is soon unmapped. What the device refuses to map at first is tried again. */
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* A rank whose control page holds anything: what its peer reads there must never lead it outside of what is mapped. The
- * liar does all right, then some words of what it wrote are changed; one thread acts for both. Whatever the reader then
- * takes for good must be there to be read. usage: fuzz_pages_test CASES (TUTTI_TEST_SEED) */
+ * liar does all right, then some words of what it wrote are changed; one thread acts for both. All that the reader then
+ * accepts must be there to be read. usage: fuzz_pages_test CASES (TUTTI_TEST_SEED) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

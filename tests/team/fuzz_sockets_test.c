@@ -1,5 +1,5 @@
 /* What comes through the sockets of a node may be anything: hellos and notes with words changed, cut, with other
- * descriptors, several or none. Sound ones must be heard among them, and no descriptor may be left open.
+ * descriptors, several or none. Sound ones among them must arrive, and no descriptor may be left open.
  * usage: fuzz_sockets_test MEETINGS NOTES (TUTTI_TEST_SEED) */
 #include <fcntl.h>
 #include <stdio.h>

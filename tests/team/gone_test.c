@@ -1,6 +1,6 @@
 /* What peers have mapped and its owner has freed, between two ranks that are threads, over a device that only keeps
- * count: the owner tells, the peer unmaps; also where more is told than the list holds, where the count of the list
- * wraps, and where both are at it at the same time. */
+ * count: the owner notifies, the peer unmaps; also if there are more notes than the list holds, if the count of the
+ * list wraps, and if both do so at the same time. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -36,10 +36,10 @@ struct bench_ends {
 
 static struct bench_ends bench_ends_of(const struct bench *bench)
 {
-    if (!bench->sheet)
+    if (!bench->sheet || (bench->by_table && bench->by_table()))
         return (struct bench_ends){bench->table, bench->report, bench->record, bench->json, bench->plot};
     return (struct bench_ends){bench->sheet, &bench->sheet->report, bench_sheet_record, BENCH_JSON(bench_sheet_json),
-                               bench->plot ? bench->plot : bench_sheet_plot};
+                               bench->sheet->columns->plot ? bench->sheet->columns->plot : bench_sheet_plot};
 }
 
 static int bench_run(const struct bench *bench, int argc, char **argv)

@@ -9,7 +9,6 @@
 
 #include "bench/words/plan.h"
 #include "bench/words/way.h"
-#include "core/phases.h"
 #include "tools/bench/report.h"
 #include "tools/start/start.h"
 
@@ -77,9 +76,10 @@ struct bench {
     const struct bench_kind *kind;
     struct bench_spec spec;
     struct bench_options *options;
-    /* Its table, by a description of columns; `plot` alone may be its own function then. NULL: `table`, `report`,
+    /* Its table, by a description of columns. NULL, or a run for which by_table() returns 1: `table`, `report`,
      * `record`, `json` and `plot` are its own. */
     struct bench_sheet *sheet;
+    int (*by_table)(void);
     void *table; /* its own kind, and in it the report */
     struct bench_report *report;
     void (*begin)(const struct bench *bench);    /* sets its defaults, if they differ from the usual ones */
@@ -126,54 +126,18 @@ void bench_place_find(const struct bench_options *options, struct bench_place *o
 int bench_start(const struct bench_options *options, const struct bench_place *place, char **arguments, int preload,
                 void (*record)(void *with, char *text), void *with);
 
-/* The phases of a call in the table: those of the recorder, and some that the bench computes between them. */
-struct bench_part {
-    const char *name;
-    double us;
-};
-enum { BENCH_PARTS = TUTTI_PHASES + 2 }; /* entry, and the notice after the kernel */
-
-enum { BENCH_TABLE_ROWS = 2048 };
-struct bench_row {
-    size_t bytes, count;
-    int type, op;
-    long iterations;
-    char algorithm[96];
-    struct bench_time time[BENCH_WAYS];
-    double whole, ordered; /* --phases: the blocking call; the call in stream order, negative if it cannot be made */
-    double phase[TUTTI_PHASES];
-};
-struct bench_table {
-    const struct bench_options *options;
-    struct bench_report report;
-    char nccl[32], staging[32];
-    int way[BENCH_WAYS]; /* 1: measured */
-    int type, op;        /* pairs: the current one */
-    struct bench_row row[BENCH_TABLE_ROWS];
-    int rows;
-};
-const char *bench_way_title(int way);
-/* Handles a record of the ranks; prints rows that are complete. */
-void bench_table_record(void *table, char *text);
-/* The best of the other ways of a row, or -1; *ratio is its time divided by Tutti's. */
-int bench_row_best(const struct bench_table *table, const struct bench_row *row, double *ratio);
-/* --phases: the parts of a row, in the order of time. Without a time in stream order the notice belongs to the
- * kernel, and its own time is negative. */
-void bench_row_parts(const struct bench_row *row, struct bench_part out[BENCH_PARTS]);
-/* The call's name for heads of tables and plots: "MPI_Reduce", "MPIX_Reduce_enqueue in a graph" */
-char *bench_what(const struct bench_options *options);
-
 /* Refuses, before anything starts, a file that cannot be written, and JSON in a build without it. */
 void bench_files_check(const struct bench_options *options);
-/* Writes the requested files. 0, or 1 after an error message. */
-int bench_json_write(const void *table);
+/* 0, or 1 after an error message. */
 int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,
                         const double *with, int pairs, double ratio);
-int bench_plot_write(const void *written);
 /* Refuses the name of a picture whose ending gnuplot cannot write. NULL is allowed. */
 void bench_plot_check(const char *plot);
 /* For gnuplot, in its double quotes; an underscore would lower what follows. */
 void bench_plot_text(FILE *to, const char *text, int underscores);
+/* The picture's size in pixels, its file, its title from these words; what follows are the data. */
+void bench_plot_head(FILE *to, const struct bench_options *options, const char *what, const char *members,
+                     const char *device, int wide, int high);
 /* Plots `table` to the file by gnuplot; without gnuplot the data go to PLOT.dat. 0, or 1 after an error message. */
 int bench_gnuplot(const char *plot, void (*script)(FILE *to, const void *table),
                   void (*data)(FILE *to, const void *table), const void *table);

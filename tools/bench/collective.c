@@ -4,7 +4,8 @@
 
 #include "core/types.h"
 #include "team/control.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/collective.h"
+#include "tools/bench/phases.h"
 
 enum {
     KEY_OP = BENCH_KEY_OWN,
@@ -18,9 +19,6 @@ enum {
     KEY_TYPES,
     KEY_PHASES
 };
-
-static struct bench_options options;
-static struct bench_table table = {.options = &options};
 
 static const struct argp_option collective_own[] = {
     {"message-size", 'm', "SIZES", 0,
@@ -61,7 +59,6 @@ static const char *const algorithm_names[] = {
 #include "tutti/algorithms.def"
 #undef TUTTI_ALGORITHM
 };
-static const char *const order_names[BENCH_ORDERS] = {BENCH_ORDER_NAMES};
 static const char *const way_names[] = {
 #define BENCH_WAY(id, name, text) name,
 #include "bench/words/ways.def"
@@ -86,7 +83,7 @@ static unsigned read_ways(const char *text)
 
 static int collective_take(int key, char *argument)
 {
-    struct bench_options *o = &options;
+    struct bench_options *o = &collective_options;
     switch (key) {
     case KEY_OP:
         o->op = tool_one_of("--op", argument, NAMES(op_names));
@@ -103,7 +100,7 @@ static int collective_take(int key, char *argument)
         o->pairs = 1;
         break;
     case KEY_ORDER:
-        o->order = tool_one_of("--order", argument, NAMES(order_names));
+        o->order = tool_one_of("--order", argument, NAMES(collective_orders));
         break;
     case KEY_ROOT:
         o->root = read_root(argument);
@@ -156,16 +153,30 @@ static void check_together(const struct bench_options *o)
         tool_refuse("--phases are measured out of place: leave out --in-place");
 }
 
+static struct bench_sheet sheet = {.columns = &collective_latency, .options = &collective_options};
+static struct phases_table phases = {.options = &collective_options,
+                                     .members = collective_members,
+                                     .choice = collective_choice,
+                                     .refuse = collective_refuse};
+
+static int collective_by_phases(void)
+{
+    return collective_options.phases;
+}
+
+/* ---- the benchmarks ---- */
+
 static void collective_begin(const struct bench *bench)
 {
-    options.kind = bench->kind;
-    options.type = TUTTI_TYPE_F32;
-    options.op = TUTTI_OP_SUM;
+    sheet.name = bench->name;
+    collective_options.kind = bench->kind;
+    collective_options.type = TUTTI_TYPE_F32;
+    collective_options.op = TUTTI_OP_SUM;
 }
 
 static void collective_check(void)
 {
-    struct bench_options *o = &options;
+    struct bench_options *o = &collective_options;
     if (o->pairs) {
         o->types = o->types ? o->types : 1u << o->type;
         o->ops = o->ops ? o->ops : 1u << o->op;
@@ -182,13 +193,13 @@ static void collective_check(void)
         setenv("TUTTI_RULES", rule, 1);
         free(rule);
     }
-    table.type = o->type;
-    table.op = o->op;
+    collective_set_members();
+    sheet.columns = o->pairs ? &collective_pairs : &collective_latency;
 }
 
 static void collective_tell(struct tool_words *words)
 {
-    const struct bench_options *o = &options;
+    const struct bench_options *o = &collective_options;
     bench_word_add(words, "collective", o->kind->collective);
     bench_word_add(words, "order", o->order);
     bench_word_add(words, "root", o->root);
@@ -210,15 +221,17 @@ static void collective_tell(struct tool_words *words)
         .does = BENCH_DOES_COLLECTIVE,                                                                                 \
         .kind = &(const struct bench_kind){#name_, call_, rules_, TUTTI_COLLECTIVE_##collective_},                     \
         .spec = {.own = collective_own, .take = collective_take, .doc = collective_doc},                               \
-        .options = &options,                                                                                           \
-        .table = &table,                                                                                               \
-        .report = &table.report,                                                                                       \
+        .options = &collective_options,                                                                                \
+        .sheet = &sheet,                                                                                               \
+        .by_table = collective_by_phases,                                                                              \
+        .table = &phases,                                                                                              \
+        .report = &phases.report,                                                                                      \
         .begin = collective_begin,                                                                                     \
         .check = collective_check,                                                                                     \
         .tell = collective_tell,                                                                                       \
-        .record = bench_table_record,                                                                                  \
-        .json = BENCH_JSON(bench_json_write),                                                                          \
-        .plot = bench_plot_write,                                                                                      \
+        .record = bench_phases_record,                                                                                 \
+        .json = BENCH_JSON(bench_phases_json),                                                                         \
+        .plot = bench_phases_plot,                                                                                     \
     };
 COLLECTIVE(allreduce, "Allreduce", "allreduce", ALLREDUCE, "")
 COLLECTIVE(reduce, "Reduce", "reduce", REDUCE, "")

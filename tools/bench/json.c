@@ -64,41 +64,11 @@ json_t *bench_json_time(const struct bench_time *time, const struct bench_time *
     return out;
 }
 
-static json_t *phases_json(const struct bench_row *row)
+void bench_json_choices(json_t *all, const char *(*choice)(int i, const char **text))
 {
-    struct bench_part parts[BENCH_PARTS];
-    json_t *out = json_object();
-    bench_row_parts(row, parts);
-    for (int p = 0; p < BENCH_PARTS; p++) {
-        if (parts[p].us >= 0)
-            json_object_set_new(out, parts[p].name, json_real(parts[p].us));
-    }
-    return out;
-}
-
-static json_t *row_json(const struct bench_table *t, const struct bench_row *row)
-{
-    json_t *out = json_pack("{s:I, s:I, s:I, s:o}", "bytes", (json_int_t)row->bytes, "elements", (json_int_t)row->count,
-                            "iterations", (json_int_t)row->iterations, "algorithm", bench_json_text(row->algorithm));
-    if (t->options->pairs) {
-        json_object_set_new(out, "type", bench_json_text(tutti_type_name(row->type)));
-        json_object_set_new(out, "op", bench_json_text(tutti_op_name(row->op)));
-    }
-    if (t->options->phases) {
-        json_object_set_new(out, "whole_us", json_real(row->whole));
-        json_object_set_new(out, "stream_order_us", row->ordered >= 0 ? json_real(row->ordered) : json_null());
-        json_object_set_new(out, "phases_us", phases_json(row));
-        return out;
-    }
-    for (int way = 0; way < BENCH_WAYS; way++) {
-        if (t->way[way] && row->time[way].known)
-            json_object_set_new(out, bench_way_title(way), bench_json_time(&row->time[way], &row->time[BENCH_TUTTI]));
-    }
-    double ratio;
-    int best = bench_row_best(t, row, &ratio);
-    if (best >= 0)
-        json_object_set_new(out, "best", json_pack("{s:s, s:f}", "way", bench_way_title(best), "ratio", ratio));
-    return out;
+    const char *text, *key;
+    for (int i = 0; choice && (key = choice(i, &text)) != NULL; i++)
+        json_object_set_new(all, key, bench_json_text(text));
 }
 
 int bench_json_dump(json_t *all, const char *path)
@@ -108,29 +78,6 @@ int bench_json_dump(json_t *all, const char *path)
     if (failed)
         fprintf(stderr, "tutti: %s cannot be written\n", path);
     return failed;
-}
-
-int bench_json_write(const void *written)
-{
-    const struct bench_table *table = written;
-    const struct bench_options *o = table->options;
-    json_t *all = bench_json_about(o, table->report.place), *rows = json_array();
-    for (int i = 0; i < table->rows; i++)
-        json_array_append_new(rows, row_json(table, &table->row[i]));
-    static const char *const orders[BENCH_ORDERS] = {BENCH_ORDER_NAMES};
-    json_object_set_new(all, "benchmark", json_string(o->kind->name));
-    json_object_set_new(all, "order", json_string(orders[o->order]));
-    json_object_set_new(all, "root", o->root == BENCH_ALL_ROOTS ? json_string("all") : json_integer(o->root));
-    bench_json_report(all, o, &table->report);
-    json_object_set_new(all, "nccl", bench_json_text(table->nccl));
-    if (!o->pairs) {
-        json_object_set_new(all, "type", bench_json_text(tutti_type_name(o->type)));
-        json_object_set_new(all, "op", bench_json_text(tutti_op_name(o->op)));
-    }
-    json_object_set_new(all, "in_place", json_boolean(o->in_place));
-    json_object_set_new(all, "rules", bench_json_text(o->algorithm));
-    json_object_set_new(all, "rows", rows);
-    return bench_json_dump(all, o->json);
 }
 
 int bench_json_overhead(const struct bench_options *options, const struct bench_place *place, const double *without,

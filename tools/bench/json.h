@@ -13,6 +13,8 @@ json_t *bench_json_text(const char *value);
 json_t *bench_json_about(const struct bench_options *options, const struct bench_place *place);
 /* Adds the facts about all rows: library, nodes, device, GPUs, seed, whether results were checked and right. */
 void bench_json_report(json_t *all, const struct bench_options *options, const struct bench_report *report);
+/* Adds the choices of the options that are words: key by key, until choice() returns NULL. choice may be NULL. */
+void bench_json_choices(json_t *all, const char *(*choice)(int i, const char **text));
 /* A time and, if it is not `own`, the ratio of the two. */
 json_t *bench_json_time(const struct bench_time *time, const struct bench_time *own);
 /* Frees `all`. 0, or 1 after an error message. */

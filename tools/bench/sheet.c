@@ -42,6 +42,14 @@ int bench_sheet_best(const struct bench_sheet *sheet, const struct bench_line *l
     return best;
 }
 
+static int sheet_shows_best(const struct bench_sheet *sheet)
+{
+    int others = 0;
+    for (int way = 1; way < sheet->columns->n_ways; way++)
+        others |= sheet->has[way];
+    return sheet->columns->best == 1 || (sheet->columns->best == 2 && others);
+}
+
 /* 1 if the last line begins a section. */
 static int sheet_begins_section(const struct bench_sheet *sheet)
 {
@@ -151,7 +159,7 @@ static void sheet_print_titles(const struct bench_sheet *sheet, const struct ben
         if (line->went[way][0])
             printf("  %-*s", c->went, "went");
     }
-    if (c->best)
+    if (sheet_shows_best(sheet))
         printf("  %-10s %7s", "best", "x");
     if (c->marks)
         printf("  %-6s", "");
@@ -189,7 +197,7 @@ static void sheet_print_line(struct bench_sheet *sheet)
         if (sheet->has[way])
             sheet_print_way(sheet, line, way);
     }
-    if (c->best) {
+    if (sheet_shows_best(sheet)) {
         const int best = bench_sheet_best(sheet, line, &ratio);
         printf("  %-10s %7.2f", best >= 0 ? c->ways[best] : "-", ratio);
     }
@@ -220,7 +228,8 @@ static int sheet_take_field(const struct bench_field *field, struct bench_line *
     return length > 0;
 }
 
-/* "8 100 MPI_Send": the numbers of the fields that are not own, then their words; the last word is all that is left. */
+/* "8 100 MPI_Send": the numbers of the fields without a record of their own, then their words; the last word is the
+ * rest of the line. */
 static void sheet_begin(struct bench_sheet *sheet, const char *text)
 {
     const struct bench_field *f = sheet->columns->fields;
@@ -228,10 +237,10 @@ static void sheet_begin(struct bench_sheet *sheet, const char *text)
     int last = -1;
     memset(&line, 0, sizeof line);
     for (int i = 0; f[i].key; i++)
-        last = f[i].text && !f[i].own ? i : last;
+        last = f[i].text && !f[i].word ? i : last;
     for (int words = 0; words < 2; words++) {
         for (int i = 0; f[i].key; i++) {
-            if (!f[i].own && f[i].text == words && !sheet_take_field(&f[i], &line, i, &text, i == last))
+            if (!f[i].word && f[i].text == words && !sheet_take_field(&f[i], &line, i, &text, i == last))
                 return;
         }
     }
@@ -278,7 +287,7 @@ static void sheet_set_own(struct bench_sheet *sheet, const char *word, const cha
             snprintf(sheet->fact[i], sizeof sheet->fact[i], "%s", rest);
     }
     for (int i = 0; line && c->fields[i].key; i++) {
-        if (c->fields[i].own && strcmp(c->fields[i].word, word) == 0)
+        if (c->fields[i].word && strcmp(c->fields[i].word, word) == 0)
             snprintf(line->text[i], sizeof line->text[i], "%s", rest);
     }
 }
@@ -287,7 +296,7 @@ void bench_sheet_record(void *table, char *text)
 {
     struct bench_sheet *sheet = table;
     char *rest = bench_report_take(&sheet->report, text);
-    if (!rest)
+    if (!rest || (sheet->columns->record && sheet->columns->record(sheet, text, rest)))
         return;
 #define IS(name) (strcmp(text, name) == 0)
     if (IS("start"))

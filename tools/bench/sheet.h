@@ -8,7 +8,7 @@
 enum { SHEET_FIELDS = 8, SHEET_WAYS = 16, SHEET_PARTS = 5, SHEET_TEXT = 112, SHEET_FACTS = 4 };
 
 /* A field that identifies a row: a number or a word of the record `row`, which has the numbers first, each in the
- * order of the fields; or (own) the text of a record of its own. */
+ * order of the fields; or the text of a record of its own. */
 struct bench_field {
     const char *key;   /* in JSON */
     const char *title; /* of the column; NULL: it is not shown */
@@ -16,7 +16,7 @@ struct bench_field {
     int text;          /* 1; 0: a whole number */
     int positive;      /* of a number: 0 is shown as - */
     int own;           /* 1: between the library's times and the ways; 2: behind the ways */
-    const char *word;  /* own: of the record */
+    const char *word;  /* of its own record; NULL: it is in the row's */
 };
 
 struct bench_line {
@@ -48,7 +48,7 @@ struct bench_columns {
     int (*shows)(const struct bench_line *line, int i);
     const char *const *parts; /* names of the second and the third time of a way, in JSON; NULL: one alone */
     const char *const *facts; /* words of records about all rows, and their names in JSON; NULL at the end */
-    int best;                 /* 1: the best of the other ways has a column */
+    int best;                 /* 1: the best of the other ways has a column; 2: if there is another way */
     int went;                 /* width of the text behind a way's time, if it has such a record */
     int marks;                /* 1: rows for which `behind` holds are marked */
     /* The way whose time another one's is compared with; NULL: the first. */
@@ -56,7 +56,7 @@ struct bench_columns {
     int (*behind)(const struct bench_sheet *sheet, const struct bench_line *line);
     /* The call's name, for heads and plots; freed by the caller. */
     char *(*title)(void);
-    const char *members; /* what the ranks are called in the head; NULL: ranks */
+    const char *members; /* the name of the ranks in the head, and further facts of the call; NULL: ranks */
     const char *checked; /* when data are validated; NULL: in the timed loop */
     /* Rows whose first field is alike follow each other, below a head of their own with this text. NULL: all rows have
      * one head. */
@@ -65,6 +65,12 @@ struct bench_columns {
     void (*about)(const struct bench_sheet *sheet);
     /* Adds numbers of the options to the JSON: key by key, until it returns NULL. */
     const char *(*option)(int i, double *value);
+    /* The same for options that are words; an empty one is null. */
+    const char *(*choice)(int i, const char **text);
+    /* Handles a record of the benchmark's own; 0: it is another. */
+    int (*record)(struct bench_sheet *sheet, const char *word, const char *rest);
+    /* Its plot, if it is not a line for each way over bytes. 0, or 1 after an error message. */
+    int (*plot)(const void *sheet);
 };
 
 struct bench_sheet {

@@ -56,6 +56,7 @@ int bench_sheet_json(const void *table)
     bench_json_report(all, sheet->options, &sheet->report);
     for (int i = 0; c->facts && c->facts[i]; i++)
         json_object_set_new(all, c->facts[i], bench_json_text(sheet->fact[i]));
+    bench_json_choices(all, c->choice);
     double value = 0;
     const char *key;
     for (int i = 0; c->option && (key = c->option(i, &value)) != NULL; i++)

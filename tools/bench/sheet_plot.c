@@ -35,12 +35,8 @@ static void sheet_write_script(FILE *to, const void *table)
     const struct bench_columns *c = sheet->columns;
     const struct bench_shown *s = sheet_plotted(sheet);
     char *what = c->title();
-    fputs("set terminal pngcairo size 900,600\nset output \"", to);
-    bench_plot_text(to, sheet->options->plot, 0);
-    fputs("\"\nset title \"", to);
-    bench_plot_text(to, what, 1);
+    bench_plot_head(to, sheet->options, what, c->members, sheet->report.device, 900, 600);
     free(what);
-    fprintf(to, ", %d ranks, %s device\"\n$data << END_OF_DATA\n", sheet->options->ranks, sheet->report.device);
     sheet_write_data(to, table);
     fprintf(to,
             "END_OF_DATA\nset datafile missing '-'\nset logscale x 2\nset logscale y 10\nset format x '%%.0b%%B'\n"

@@ -178,5 +178,4 @@ const struct bench bench_shmem = {
     .check = shmem_check,
     .prepare = shmem_prepare,
     .tell = shmem_tell,
-    .plot = shmem_plot_write,
 };

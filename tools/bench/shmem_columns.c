@@ -92,4 +92,5 @@ const struct bench_columns shmem_columns = {
     .section = shmem_section,
     .members = "PEs",
     .checked = "after each launch",
+    .plot = shmem_plot_write,
 };

@@ -11,14 +11,15 @@
 #include "team/deferred_free.h"
 #include "team/watcher.h"
 
-static const struct tutti_algorithm *can(const struct tutti_team *team, const struct tutti_call *call, int algorithm)
+static const struct tutti_algorithm *enqueue_can(const struct tutti_team *team, const struct tutti_call *call,
+                                                 int algorithm)
 {
     const struct tutti_algorithm *row = tutti_algorithms[algorithm];
     return row->enqueue && tutti_algorithm_can(row, team, call) ? row : NULL;
 }
 
 /* The row that runs the call, the same on all ranks; NULL if no row can. */
-static const struct tutti_algorithm *choose(const struct tutti_team *team, const struct tutti_call *call)
+static const struct tutti_algorithm *enqueue_choose(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_algorithm *row = NULL;
     const int sections[] = {tutti_rules_section_enqueue(call->collective), tutti_rules_section(call->collective)};
@@ -27,10 +28,10 @@ static const struct tutti_algorithm *choose(const struct tutti_team *team, const
     for (int s = 0; s < 2 && sections[s] >= 0; s++) {
         int from = tutti_rules_begin(tutti_coll_of(team)->rules);
         while (!row && (algorithm = tutti_rules_next(sections[s], bytes, &from)) >= 0)
-            row = can(team, call, algorithm);
+            row = enqueue_can(team, call, algorithm);
     }
     for (algorithm = 0; algorithm < TUTTI_ALGORITHMS && !row; algorithm++)
-        row = can(team, call, algorithm);
+        row = enqueue_can(team, call, algorithm);
     return row;
 }
 
@@ -43,7 +44,7 @@ int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct
     int fault = tutti_team_fault(team);
     if (fault != TUTTI_OK)
         return fault;
-    const struct tutti_algorithm *row = choose(team, call);
+    const struct tutti_algorithm *row = enqueue_choose(team, call);
     if (!row)
         return TUTTI_ERR_UNAVAILABLE;
     tutti_prepare(team, call);
@@ -55,7 +56,7 @@ int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct
 
 /* Loads all kernels of the GPU, so that nothing is loaded while a stream is captured or while kernels wait for each
  * other. */
-static int prepare(struct tutti_team *team)
+static int enqueue_prepare(struct tutti_team *team)
 {
     if (!team->device->launch.prepare)
         return TUTTI_OK;
@@ -83,7 +84,7 @@ static int take_place(struct tutti_team *team)
 {
     uint32_t all;
     tutti_deferred_free_hold(team->node);
-    int ready = prepare(team) == TUTTI_OK && tutti_watcher_add(team) == TUTTI_OK;
+    int ready = enqueue_prepare(team) == TUTTI_OK && tutti_watcher_add(team) == TUTTI_OK;
     int status = tutti_team_vote(team, (uint32_t)ready, &all);
     team->why = "a rank could not load the kernels, or has no memory or thread to look after them";
     if (status == TUTTI_OK && all) {
@@ -119,7 +120,7 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu)
         return status;
     if (!fine)
         team->why = "a stream of another GPU than the communicator's";
-    else if (!choose(team, &example))
+    else if (!enqueue_choose(team, &example))
         team->why = "no algorithm in stream order can run on its GPUs";
     else
         return team->share ? TUTTI_OK : take_place(team);

@@ -59,7 +59,7 @@ static const struct tutti_algorithm *first_choice(const struct tutti_team *team,
     return algorithm >= 0 ? tutti_algorithms[algorithm] : tutti_algorithm_last();
 }
 
-static int pass(enum tutti_reduce_outcome *taken, const char **why, const char *reason)
+static int reduction_pass(enum tutti_reduce_outcome *taken, const char **why, const char *reason)
 {
     *taken = TUTTI_REDUCE_DECLINED;
     *why = reason;
@@ -67,11 +67,11 @@ static int pass(enum tutti_reduce_outcome *taken, const char **why, const char *
 }
 
 /* Nonblocking calls run where the MPI cannot be called; the transport is the MPI. */
-static int staged(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
-                  const char **why)
+static int reduction_staged(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                            const char **why)
 {
     if (team->is_nonblocking)
-        return pass(taken, why, TUTTI_REASON_TEXT(NONBLOCKING_NONE));
+        return reduction_pass(taken, why, TUTTI_REASON_TEXT(NONBLOCKING_NONE));
     const struct tutti_algorithm *row = tutti_algorithm_last();
     int fits, status = row->run(team, call, &fits);
     *taken = TUTTI_REDUCE_DONE;
@@ -107,7 +107,7 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, e
             return status;
         }
     }
-    return staged(team, call, taken, why);
+    return reduction_staged(team, call, taken, why);
 }
 
 /* Kernels that the rules may choose for the call. */
@@ -151,11 +151,11 @@ void tutti_prepare(struct tutti_team *team, const struct tutti_call *call)
     *prepared |= (uint16_t)missing;
 }
 
-static int alone(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
-                 const char **why)
+static int reduction_alone(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                           const char **why)
 {
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
-        return pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
+        return reduction_pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
     *taken = TUTTI_REDUCE_DONE;
     *why = "copy";
     size_t count = tutti_result_of(call, 0, 1).count;
@@ -191,8 +191,8 @@ void tutti_open_again(struct tutti_team *team)
     team->state = TUTTI_TEAM_CLOSED;
 }
 
-static int collective(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
-                      const char **why)
+static int reduction_collective(struct tutti_team *team, const struct tutti_call *call,
+                                enum tutti_reduce_outcome *taken, const char **why)
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
@@ -206,9 +206,9 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
             return settled;
     }
     if (team->size == 1)
-        return alone(team, call, taken, why);
+        return reduction_alone(team, call, taken, why);
     if (!team->whole)
-        return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);
+        return call->host_ok ? reduction_pass(taken, why, team->why) : reduction_staged(team, call, taken, why);
 
     struct tutti_arrival mine = {
         .collective = (uint32_t)call->collective,
@@ -228,7 +228,7 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
     tutti_reservation_arrive(team, call, &mine);
     tutti_team_arrive(team, &mine);
     if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
-        return pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
+        return reduction_pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
 
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
     int status = tutti_team_await(team, all);
@@ -238,7 +238,7 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
     uint64_t resets;
     const char *reason = tutti_reopen_look(team, all, &again, &resets);
     if (reason)
-        return call->host_ok ? pass(taken, why, reason) : staged(team, call, taken, why);
+        return call->host_ok ? reduction_pass(taken, why, reason) : reduction_staged(team, call, taken, why);
     tutti_open_again(team);
     tutti_reservation_agree(team, all);
     if (again) {
@@ -250,7 +250,7 @@ static int collective(struct tutti_team *team, const struct tutti_call *call, en
     if (team->state == TUTTI_TEAM_CLOSED && (status = open_for(team, call, gpu)) != TUTTI_OK)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
-        return call->host_ok ? pass(taken, why, team->why) : staged(team, call, taken, why);
+        return call->host_ok ? reduction_pass(taken, why, team->why) : reduction_staged(team, call, taken, why);
     *taken = TUTTI_REDUCE_DONE;
     return run_by_rule(team, call, taken, why);
 }
@@ -264,7 +264,7 @@ int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enu
 #undef TUTTI_COLLECTIVE
     };
     tutti_phase_begin(names[call->collective]);
-    int status = collective(team, call, taken, why);
+    int status = reduction_collective(team, call, taken, why);
     tutti_reservation_end(team);
     tutti_phase_end();
     return status;

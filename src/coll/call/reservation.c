@@ -26,7 +26,7 @@ static size_t bytes_of(const struct tutti_call *call)
 }
 
 /* Blocks that any algorithm can use, or a few more. */
-static unsigned wanted(const struct tutti_team *team, const struct tutti_call *call)
+static unsigned reservation_wanted(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t blocks = bytes_of(call) / BYTES_LEAST + (size_t)team->size;
     return blocks < team->blocks ? (unsigned)blocks : team->blocks;
@@ -37,7 +37,7 @@ void tutti_reservation_arrive(struct tutti_team *team, const struct tutti_call *
     tutti_coll_of(team)->granted = 0;
     if (mine->kind != TUTTI_ARRIVAL_DEVICE || team->state != TUTTI_TEAM_OPEN)
         return;
-    mine->blocks = team->share ? team->blocks : tutti_sm_budget_alone(team, wanted(team, call));
+    mine->blocks = team->share ? team->blocks : tutti_sm_budget_alone(team, reservation_wanted(team, call));
     mine->streams = (uint32_t)tutti_deferred_free_held(team->node);
 }
 
@@ -99,7 +99,7 @@ static int have_blocks(void *with)
 
 int tutti_reservation_take(struct tutti_team *team, const struct tutti_call *call)
 {
-    struct rounds r = {.team = team, .want = wanted(team, call)};
+    struct rounds r = {.team = team, .want = reservation_wanted(team, call)};
     char what[160];
     if (tutti_coll_of(team)->granted > 0)
         return TUTTI_OK;
@@ -170,7 +170,8 @@ int tutti_reservation_may_narrow(const struct tutti_call *call)
 int tutti_reservation_narrow(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_coll_state *state = tutti_coll_of(team);
-    return !state->beside_streams && tutti_reservation_may_narrow(call) && state->granted < wanted(team, call) / 2;
+    return !state->beside_streams && tutti_reservation_may_narrow(call) &&
+           state->granted < reservation_wanted(team, call) / 2;
 }
 
 void tutti_reservation_end(struct tutti_team *team)

@@ -7,7 +7,7 @@
 #include "core/status.h"
 #include "core/types.h"
 
-static void share(struct tutti_team *team, const struct tutti_call *call, struct tutti_shares *mine)
+static void buffers_share(struct tutti_team *team, const struct tutti_call *call, struct tutti_shares *mine)
 {
     tutti_team_share(team, call->in, &mine->in);
     /* The result buffer of a rank without a result may be any address, or NULL: no kernel stores through it. */
@@ -22,7 +22,7 @@ static void share(struct tutti_team *team, const struct tutti_call *call, struct
 
 void tutti_offer_buffers(struct tutti_team *team, const struct tutti_call *call)
 {
-    share(team, call, tutti_team_offer(team));
+    buffers_share(team, call, tutti_team_offer(team));
     tutti_coll_of(team)->offered = 1;
 }
 
@@ -31,7 +31,7 @@ static int share_all(struct tutti_team *team, const struct tutti_call *call, uin
 {
     struct tutti_shares *mine = tutti_team_shares(team, team->rank);
     if (!tutti_coll_of(team)->offered) {
-        share(team, call, mine);
+        buffers_share(team, call, mine);
         return tutti_team_vote(team, mine->in.shared, shared);
     }
     *shared = 1;
@@ -41,7 +41,7 @@ static int share_all(struct tutti_team *team, const struct tutti_call *call, uin
 }
 
 /* 1, on all ranks, if some rank's result of a reduce-scatter overlaps its contribution. */
-static int overlap(const struct tutti_team *team, const struct tutti_call *call)
+static int buffers_overlap(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t size = tutti_type_size(call->type);
     for (int r = 0; r < team->size; r++) {
@@ -68,7 +68,7 @@ int tutti_map_buffers(struct tutti_team *team, const struct tutti_call *call, ui
     if (status != TUTTI_OK || !shared)
         return status;
     /* Read before the vote there: a rank that has passed it may be one call further before another rank reads. */
-    int over = tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS && overlap(team, call);
+    int over = tutti_shape_of(call) == TUTTI_SHAPE_SEGMENTS && buffers_overlap(team, call);
     status = tutti_team_map(team, of, reach, in, out, mapped);
     if (*mapped && over)
         *mapped = TUTTI_MAPPED_OVER;

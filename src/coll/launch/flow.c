@@ -127,8 +127,8 @@ static void piece_of_locals(const struct tutti_team *team, const struct tutti_ca
 }
 
 /* The launch's part of the call: `n` elements from `at` on, of the contribution or of every segment. */
-static void piece(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
-                  struct tutti_flow_args *args, size_t at, size_t n)
+static void flow_piece(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
+                       struct tutti_flow_args *args, size_t at, size_t n)
 {
     size_t size = tutti_type_size(call->type), begins = 0;
     if (locals) {
@@ -156,7 +156,7 @@ static void piece(const struct tutti_team *team, const struct tutti_call *call, 
 
 /* In place, a reduce-scatter's result overlaps contributions; if all segments are as long as the first one, each
  * block overwrites elements that it has sent itself. */
-static int overlaps(const struct tutti_team *team, const struct tutti_call *call)
+static int flow_overlaps(const struct tutti_team *team, const struct tutti_call *call)
 {
     return call->collective == TUTTI_COLLECTIVE_REDUCE_SCATTER && call->in == call->out && team->rank > 0 &&
            call->counts[team->rank] != call->counts[0] && call->counts[team->rank] > 0;
@@ -187,7 +187,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, co
     const size_t most = flow.most;
     for (size_t at = 0; (at == 0 || at < longest) && status == TUTTI_OK; at += most) {
         size_t n = longest - at < most ? longest - at : most;
-        piece(team, call, locals, &args, at, n);
+        flow_piece(team, call, locals, &args, at, n);
         shape(team, call, n, &flow);
         args.slice = flow.slice;
         const struct tutti_region region = tutti_channel_region(team, flow.region);
@@ -222,7 +222,7 @@ static int take_spare(struct tutti_team *team, size_t bytes)
 
 void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call)
 {
-    if (team->state == TUTTI_TEAM_OPEN && tutti_flow_can(team) && overlaps(team, call))
+    if (team->state == TUTTI_TEAM_OPEN && tutti_flow_can(team) && flow_overlaps(team, call))
         (void)take_spare(team, call->count * tutti_type_size(call->type));
 }
 
@@ -246,8 +246,8 @@ static int flow_put(struct tutti_team *team, const struct tutti_call *call, stru
 {
     if (stream == team->stream)
         tutti_team_mail_leave(team); /* or the launch would wait for it */
-    int status = overlaps(team, call) ? launch_apart(team, call, stream, launch_number, notice, shape)
-                                      : launch_all(team, call, NULL, stream, launch_number, notice, shape);
+    int status = flow_overlaps(team, call) ? launch_apart(team, call, stream, launch_number, notice, shape)
+                                           : launch_all(team, call, NULL, stream, launch_number, notice, shape);
     return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
 }
 
@@ -266,7 +266,7 @@ uint32_t tutti_flow_number(struct tutti_team *team)
 
 int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape)
 {
-    if (overlaps(team, call)) { /* before waiting_begin, which blocks allocations, this thread's too */
+    if (flow_overlaps(team, call)) { /* before waiting_begin, which blocks allocations, this thread's too */
         int taken = take_spare(team, call->count * tutti_type_size(call->type));
         if (taken != TUTTI_OK)
             return tutti_team_break(team, taken);

@@ -20,8 +20,8 @@ int tutti_linger_can(const struct tutti_team *team, const struct tutti_call *cal
            call->count <= BYTES_MOST / tutti_type_size(call->type);
 }
 
-static void shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
-                  struct tutti_flow *flow)
+static void linger_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                         struct tutti_flow *flow)
 {
     (void)elements;
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LINGER, .region = TUTTI_REGION_LL, .threads = THREADS};
@@ -54,7 +54,7 @@ static int by_mail(struct tutti_team *team, const struct tutti_call *call, uint3
 static int by_launch(struct tutti_team *team, const struct tutti_call *call, uint32_t launch_number)
 {
     tutti_phase(TUTTI_PHASE_LAUNCH);
-    int status = tutti_flow_put(team, call, team->stream, launch_number, shape);
+    int status = tutti_flow_put(team, call, team->stream, launch_number, linger_shape);
     if (status != TUTTI_OK)
         return status;
     struct tutti_linger *linger = &tutti_coll_of(team)->linger;

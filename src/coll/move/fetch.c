@@ -2,10 +2,8 @@
  * it receives in one launch, from the senders' buffers or their scratch. */
 #include <stdlib.h>
 
-#include "coll/move/moves.h"
+#include "coll/move/blocks.h"
 #include "core/status.h"
-
-enum { PATIENCE_NS = 1000000000 }; /* a receiver may have to map memory first */
 
 /* ---- can this rank take part? ---- */
 
@@ -13,7 +11,7 @@ static int fetch_reaches(struct tutti_move *move, struct tutti_move_block *block
 {
     if (!tutti_move_reaches(move, block))
         return 0;
-    return tutti_endpoint_use(move->endpoint, block->gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
+    return tutti_endpoint_use(move->worker->endpoint, block->gpu) >= 0 ? 1 : TUTTI_NO(OTHER_GPU);
 }
 
 /* *most: bytes of the largest block so far. */
@@ -32,8 +30,8 @@ static int fetch_peers_reach(const struct tutti_team *team, const struct tutti_m
 {
     for (int i = 0; i < move->sends; i++) {
         const struct tutti_move_block *block = &move->send[i];
-        if (block->bytes > 0 &&
-            tutti_endpoint_mapped(move->endpoint, tutti_team_peer(team, block->rank), block->gpu) == TUTTI_MAPS_CANNOT)
+        if (block->bytes > 0 && tutti_endpoint_mapped(move->worker->endpoint, tutti_team_peer(team, block->rank),
+                                                      block->gpu) == TUTTI_MAPS_CANNOT)
             return 0;
     }
     return 1;
@@ -58,7 +56,7 @@ static int fetch_can(const struct tutti_team *team, const struct tutti_call *cal
 /* ---- sending ---- */
 
 /* 1: all blocks are posted, and the slots of this rank's call name the first one for each rank. */
-static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct tutti_p2p_send **sent)
+static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct tutti_p2p_send *sent)
 {
     uint16_t *const first = tutti_team_rndvs(team, team->rank);
     struct tutti_rndv *last[TUTTI_MAX_RANKS] = {NULL};
@@ -71,18 +69,16 @@ static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct t
         first[r] = TUTTI_RNDVS;
     for (int i = 0; i < n && fine; i++) {
         const int rank = move->send[i].rank;
-        sent[i] = move->ops->post(move->with, i, tutti_team_peer(team, rank), &jobs[used]);
-        if (!(fine = sent[i] != NULL))
+        if (!(fine = tutti_block_post(move, i, tutti_team_peer(team, rank), &sent[i], &jobs[used])))
             break;
-        gpus[used] = sent[i]->gpu;
+        gpus[used] = sent[i].gpu;
         used += jobs[used].bytes > 0;
-        const uint16_t number = (uint16_t)tutti_endpoint_number(move->endpoint, sent[i]->rndv);
+        const uint16_t number = (uint16_t)tutti_endpoint_number(move->worker->endpoint, sent[i].rndv);
         if (last[rank])
             last[rank]->next = number;
         else
             first[rank] = number;
-        last[rank] = sent[i]->rndv;
-        sent[i]->patience = PATIENCE_NS;
+        last[rank] = sent[i].rndv;
     }
     if (fine && used)
         fine = tutti_pack_on(gpus, jobs, used) == TUTTI_OK;
@@ -92,8 +88,8 @@ static int fetch_post(struct tutti_team *team, struct tutti_move *move, struct t
 
 /* ---- receiving ---- */
 
-/* Finds the rendezvous of each block. `from` has room for all. */
-static void fetch_find(const struct tutti_team *team, const struct tutti_move *move, struct tutti_move_arrival *from)
+/* Finds the rendezvous of each block. `recv` has room for all. */
+static void fetch_find(const struct tutti_team *team, struct tutti_move *move, struct tutti_p2p_recv *recv)
 {
     uint32_t next[TUTTI_MAX_RANKS];
     for (int r = 0; r < team->size; r++)
@@ -101,34 +97,43 @@ static void fetch_find(const struct tutti_team *team, const struct tutti_move *m
     for (int i = 0; i < move->receives; i++) {
         uint32_t *number = &next[move->receive[i].rank];
         const int peer = tutti_team_peer(team, move->receive[i].rank);
-        struct tutti_rndv *rndv = *number < TUTTI_RNDVS ? tutti_endpoint_at(move->endpoint, peer, (int)*number) : NULL;
-        from[i] = (struct tutti_move_arrival){.rndv = rndv, .number = *number, .peer = peer};
-        *number = rndv ? rndv->next : TUTTI_RNDVS;
+        struct tutti_rndv *rndv =
+            *number < TUTTI_RNDVS ? tutti_endpoint_at(move->worker->endpoint, peer, (int)*number) : NULL;
+        const uint32_t after = rndv ? rndv->next : TUTTI_RNDVS; /* an empty one may be used again */
+        tutti_block_expect(move, i, peer, rndv, *number, &recv[i]);
+        *number = after;
     }
+}
+
+/* The first block from a rank behind this one: where copies follow each other, ranks begin with different peers. */
+static int fetch_first(const struct tutti_team *team, const struct tutti_move *move)
+{
+    int first = 0;
+    while (first < move->receives && move->receive[first].rank <= team->rank)
+        first++;
+    return first;
 }
 
 /* ---- the call ---- */
 
-/* Blocks that this rank posts, and those that it finds posted. */
+/* Blocks that this rank posts, and those that it fetches. */
 struct fetch_parts {
-    struct tutti_p2p_send **sent;
-    struct tutti_move_arrival *from;
+    struct tutti_p2p_send *sent;
+    struct tutti_p2p_recv *recv;
 };
 
 /* Posts, and agrees that all ranks have. */
 static int fetch_agree(struct tutti_team *team, struct tutti_move *move, const struct fetch_parts *parts, int *fits)
 {
-    int posted = parts->sent && parts->from ? fetch_post(team, move, parts->sent) : TUTTI_NO(MEMORY);
+    int posted = parts->sent && parts->recv ? fetch_post(team, move, parts->sent) : TUTTI_NO(MEMORY);
     uint32_t fine = posted ? TUTTI_REASONS : (uint32_t)tutti_why_take(TUTTI_REASON_MANY);
     const int status = tutti_team_vote(team, fine, &fine);
     *fits = status == TUTTI_OK && fine == TUTTI_REASONS;
     if (*fits)
         return status;
     tutti_why_set(fine < TUTTI_REASONS ? (enum tutti_reason)fine : TUTTI_REASON_OTHER);
-    for (int i = 0; i < move->sends && parts->sent; i++) {
-        if (parts->sent[i])
-            move->ops->withdraw(move->with, parts->sent[i]);
-    }
+    for (int i = 0; i < move->sends && parts->sent; i++)
+        tutti_block_withdraw(move, &parts->sent[i]);
     return status;
 }
 
@@ -136,18 +141,17 @@ static int fetch_run(struct tutti_team *team, const struct tutti_call *call, int
 {
     struct tutti_move *move = call->move;
     const struct fetch_parts parts = {.sent = calloc((size_t)move->sends + 1, sizeof *parts.sent),
-                                      .from = malloc(((size_t)move->receives + 1) * sizeof *parts.from)};
+                                      .recv = malloc(((size_t)move->receives + 1) * sizeof *parts.recv)};
     const int status = fetch_agree(team, move, &parts, fits);
     if (*fits) {
         for (int i = 0; i < move->sends; i++)
-            move->ops->list(move->with, parts.sent[i]);
-        fetch_find(team, move, parts.from);
-        move->ops->fetch(move->with, parts.from);
-        for (int i = 0; i < move->sends; i++)
-            move->ops->await(move->with, parts.sent[i]);
+            tutti_p2p_list(move->worker, &parts.sent[i]);
+        fetch_find(team, move, parts.recv);
+        tutti_blocks_fetch(move, parts.recv, fetch_first(team, move));
+        tutti_blocks_await(move, parts.sent);
     }
     free(parts.sent);
-    free(parts.from);
+    free(parts.recv);
     return status;
 }
 

@@ -10,11 +10,13 @@ int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block)
     if (tutti_seen_holds(&move->seen, first, end)) {
         block->gpu = move->seen.memory.gpu;
         block->allocation = move->seen.memory.id;
+        block->lowest = first;
         return 1;
     }
     const struct tutti_places *places = tutti_elements_places(&block->elements);
     block->gpu = places->gpu;
     block->allocation = places->id;
+    block->lowest = NULL;
     if (!places->device)
         return TUTTI_NO(HOST_SOME);
     if (!tutti_places_reached(places))

@@ -13,7 +13,7 @@ static int copies_can(const struct tutti_team *team, const struct tutti_call *ca
 
 /* Before a peer's slice of this rank's contribution is overwritten by a copy, the peer has combined it, also in
  * place. */
-static int carry(struct tutti_team *team, const struct tutti_call *call, void *out[], size_t begin, size_t n)
+static int copies_carry(struct tutti_team *team, const struct tutti_call *call, void *out[], size_t begin, size_t n)
 {
     size_t size = tutti_type_size(call->type);
     const char *from = (const char *)call->out + begin * size;
@@ -25,7 +25,7 @@ static int carry(struct tutti_team *team, const struct tutti_call *call, void *o
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
-static int launch(struct tutti_team *team, const struct tutti_call *call, void *out[])
+static int copies_launch(struct tutti_team *team, const struct tutti_call *call, void *out[])
 {
     size_t size = tutti_type_size(call->type), ranks = (size_t)team->size, unit = 256 / size, begin = 0;
     size_t slice = ((call->count + ranks - 1) / ranks + unit - 1) / unit * unit, counts[TUTTI_MAX_RANKS] = {0};
@@ -40,7 +40,7 @@ static int launch(struct tutti_team *team, const struct tutti_call *call, void *
     half.counts = counts;
     half.out = counts[team->rank] ? (char *)call->out + begin * size : call->out; /* no address behind the end */
     int status = tutti_reduce_pipeline.enqueue(team, &half, team->stream);
-    return status == TUTTI_OK ? carry(team, call, out, begin, counts[team->rank]) : status;
+    return status == TUTTI_OK ? copies_carry(team, call, out, begin, counts[team->rank]) : status;
 }
 
 static int copies_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
@@ -52,7 +52,7 @@ static int copies_run(struct tutti_team *team, const struct tutti_call *call, in
     if (status != TUTTI_OK || !*fits)
         return status;
     tutti_waiting_begin(team);
-    status = launch(team, call, out);
+    status = copies_launch(team, call, out);
     if (status == TUTTI_OK) { /* after the copies of all: a barrier of kernels, which reports the end */
         uint32_t launch_number = tutti_flow_number(team);
         status = tutti_ll_barrier(team, call->type, call->op, launch_number);

@@ -12,14 +12,14 @@ static int direct_can(const struct tutti_team *team, const struct tutti_call *ca
 }
 
 /* Slices begin at multiples of so many elements. */
-static size_t grain(const struct tutti_call *call)
+static size_t direct_grain(const struct tutti_call *call)
 {
     return 256 / tutti_type_size(call->type);
 }
 
 static size_t slice_of(const struct tutti_team *team, const struct tutti_call *call)
 {
-    size_t gpus = (size_t)team->gpus, unit = grain(call);
+    size_t gpus = (size_t)team->gpus, unit = direct_grain(call);
     return ((call->count + gpus - 1) / gpus + unit - 1) / unit * unit;
 }
 
@@ -34,14 +34,14 @@ static void add_piece(struct tutti_kernel_args *args, size_t begin, size_t n, vo
 }
 
 /* 1 if the work of a reduce-scatter is shared fairly when every GPU reduces the segments of its own ranks. */
-static int fair(const struct tutti_team *team, const struct tutti_call *call)
+static int direct_fair(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t of[TUTTI_MAX_GPUS] = {0}, most = 0;
     for (int r = 0; r < team->size; r++)
         of[team->gpu_of[r]] += tutti_result_of(call, r, team->size).count;
     for (int g = 0; g < team->gpus; g++)
         most = of[g] > most ? of[g] : most;
-    return most <= call->count / (size_t)team->gpus / 4 * 5 + grain(call);
+    return most <= call->count / (size_t)team->gpus / 4 * 5 + direct_grain(call);
 }
 
 /* Segments of the ranks of this GPU; if they are too unequal, the parts of all segments in this GPU's slice. */
@@ -50,7 +50,7 @@ static void share_out(const struct tutti_team *team, const struct tutti_call *ca
 {
     size_t size = tutti_type_size(call->type), slice = slice_of(team, call);
     size_t first = slice * (size_t)team->gpu_index, end = first + slice;
-    int own = fair(team, call);
+    int own = direct_fair(team, call);
     for (int r = 0; r < team->size; r++) {
         struct tutti_result part = tutti_result_of(call, r, team->size);
         size_t from = part.begin > first ? part.begin : first;
@@ -103,7 +103,7 @@ static size_t round_of(const struct tutti_team *team, const struct tutti_call *c
 }
 
 /* Elements of the longest segment. */
-static size_t longest(const struct tutti_team *team, const struct tutti_call *call)
+static size_t direct_longest(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t most = 0;
     for (int r = 0; r < team->size; r++) {
@@ -153,9 +153,9 @@ static int copy_round(struct tutti_team *team, const struct tutti_call *call, vo
  *
  * A round takes as many elements of every segment. Element i of a result overlaps element i of a contribution, which
  * is in some segment at i or before: this round or an earlier one has read it. */
-static int apart(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[])
+static int direct_apart(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[])
 {
-    size_t end_at = longest(team, call), most = round_of(team, call);
+    size_t end_at = direct_longest(team, call), most = round_of(team, call);
     int status = TUTTI_OK;
     for (size_t at = 0; at < end_at && status == TUTTI_OK; at += most) {
         uint32_t all;
@@ -177,7 +177,7 @@ int tutti_direct_shared(struct tutti_team *team, const struct tutti_call *call, 
     for (int g = 0; g < team->gpus; g++)
         leaders |= UINT64_C(1) << team->leader_of[g];
     if (mapped == TUTTI_MAPPED_OVER)
-        status = apart(team, call, in, out);
+        status = direct_apart(team, call, in, out);
     else if (team->leader)
         status = tutti_direct_mapped(team, call, in, out);
     tutti_phase(team->leader ? TUTTI_PHASE_HANDOUT : TUTTI_PHASE_LEADER);

@@ -27,7 +27,7 @@ static int leader_windows_can(const struct tutti_team *team, const struct tutti_
     return team->gpus > 1 && team->gpus < team->size;
 }
 
-static uint64_t members(const struct tutti_team *team)
+static uint64_t leader_members(const struct tutti_team *team)
 {
     uint64_t mask = 0;
     for (int r = 0; r < team->size; r++)
@@ -52,8 +52,8 @@ static int lead_near(const struct tutti_team *team, const struct tutti_call *cal
 }
 
 /* One GPU's work, over buffers that the leader can reach; in and out are indexed by rank. shared: see lead_near(). */
-static int lead(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[],
-                struct leader_way way, int shared)
+static int leader_lead(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[],
+                       struct leader_way way, int shared)
 {
     struct tutti_call by_flow = *call;
     if (!way.windows && !way.flow)
@@ -125,7 +125,7 @@ static int by_pieces(struct tutti_team *team, const struct tutti_call *call, str
                 in[r] = r == team->rank ? mine : (char *)team->scratch_of[r] + in_at;
                 out[r] = r == team->rank ? result : (char *)team->scratch_of[r] + out_at;
             }
-            status = lead(team, &cut.call, in, out, way, 0);
+            status = leader_lead(team, &cut.call, in, out, way, 0);
         }
         tutti_phase(team->leader ? TUTTI_PHASE_HANDOUT : TUTTI_PHASE_LEADER);
         if (status == TUTTI_OK)
@@ -152,7 +152,7 @@ static int leaders_run(struct tutti_team *team, const struct tutti_call *call, i
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
-    int mapped, status = tutti_map_buffers(team, call, team->leader ? members(team) : 0, in, out, &mapped);
+    int mapped, status = tutti_map_buffers(team, call, team->leader ? leader_members(team) : 0, in, out, &mapped);
     *fits = 1;
     if (status != TUTTI_OK)
         return status;
@@ -162,7 +162,7 @@ static int leaders_run(struct tutti_team *team, const struct tutti_call *call, i
         tutti_phase(TUTTI_PHASE_LEADER);
         return tutti_team_await_done(team, UINT64_C(1) << team->leader_of[team->gpu_index]);
     }
-    status = lead(team, call, in, out, way, 1);
+    status = leader_lead(team, call, in, out, way, 1);
     tutti_team_done(team, status);
     return status;
 }

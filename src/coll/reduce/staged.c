@@ -23,18 +23,18 @@ struct staging {
     const void **in; /* a pointer a rank */
 };
 
-static int allgather(const struct staging *s, const void *in, void *out, size_t bytes)
+static int staged_allgather(const struct staging *s, const void *in, void *out, size_t bytes)
 {
     return s->team->transport->ops->allgather(s->team->transport, in, out, bytes);
 }
 
-static int alltoall(const struct staging *s, const void *in, void *out, size_t bytes)
+static int staged_alltoall(const struct staging *s, const void *in, void *out, size_t bytes)
 {
     return s->team->transport->ops->alltoall(s->team->transport, in, out, bytes);
 }
 
 /* Combines the contributions of ranks 0 to depth - 1, which lie `bytes` apart in `theirs`. */
-static void combine(const struct staging *s, size_t depth, size_t bytes, void *out, size_t count)
+static void staged_combine(const struct staging *s, size_t depth, size_t bytes, void *out, size_t count)
 {
     for (size_t r = 0; r < depth; r++)
         s->in[r] = s->theirs + r * bytes;
@@ -49,7 +49,7 @@ static void scan_slices(const struct staging *s, size_t count)
     int type = s->call->type;
     if (type == TUTTI_TYPE_F16 || type == TUTTI_TYPE_BF16) {
         for (size_t r = s->ranks; r-- > 1;)
-            combine(s, r + 1, bytes, s->theirs + r * bytes, count);
+            staged_combine(s, r + 1, bytes, s->theirs + r * bytes, count);
     } else {
         for (size_t r = 1; r < s->ranks; r++) {
             const void *pair[] = {s->theirs + (r - 1) * bytes, s->theirs + r * bytes};
@@ -61,30 +61,30 @@ static void scan_slices(const struct staging *s, size_t count)
 }
 
 /* `count` elements of the contribution, in `mine`; on return this rank's result of them is there. */
-static int piece(const struct staging *s, size_t count)
+static int staged_piece(const struct staging *s, size_t count)
 {
     size_t bytes = count * s->size, depth = (size_t)tutti_result_depth(s->call, s->team->rank, s->team->size);
     int wanted = tutti_result_of(s->call, s->team->rank, s->team->size).count > 0;
     if (bytes * s->ranks <= GATHER_BYTES) {
-        int status = allgather(s, s->mine, s->theirs, bytes);
+        int status = staged_allgather(s, s->mine, s->theirs, bytes);
         if (status == TUTTI_OK && wanted)
-            combine(s, depth, bytes, s->mine, count);
+            staged_combine(s, depth, bytes, s->mine, count);
         return status;
     }
     size_t slice = (count + s->ranks - 1) / s->ranks, slice_bytes = slice * s->size;
     memset(s->mine + bytes, 0, slice_bytes * s->ranks - bytes);
-    int status = alltoall(s, s->mine, s->theirs, slice_bytes);
+    int status = staged_alltoall(s, s->mine, s->theirs, slice_bytes);
     if (status != TUTTI_OK)
         return status;
     if (s->call->collective == TUTTI_COLLECTIVE_SCAN || s->call->collective == TUTTI_COLLECTIVE_EXSCAN) {
         scan_slices(s, slice);
-        return alltoall(s, s->theirs, s->mine, slice_bytes);
+        return staged_alltoall(s, s->theirs, s->mine, slice_bytes);
     }
-    combine(s, s->ranks, slice_bytes, s->theirs, slice);
-    return allgather(s, s->theirs, s->mine, slice_bytes);
+    staged_combine(s, s->ranks, slice_bytes, s->theirs, slice);
+    return staged_allgather(s, s->theirs, s->mine, slice_bytes);
 }
 
-static int whole(const struct staging *s, size_t most)
+static int staged_whole(const struct staging *s, size_t most)
 {
     const struct tutti_call *call = s->call;
     int wanted = tutti_result_of(call, s->team->rank, s->team->size).count > 0, status = TUTTI_OK;
@@ -92,7 +92,7 @@ static int whole(const struct staging *s, size_t most)
         size_t count = call->count - at < most ? call->count - at : most;
         status = tutti_move(s->team, s->mine, (const char *)call->in + at * s->size, count * s->size);
         if (status == TUTTI_OK)
-            status = piece(s, count);
+            status = staged_piece(s, count);
         if (status == TUTTI_OK && wanted)
             status = tutti_move(s->team, (char *)call->out + at * s->size, s->mine, count * s->size);
     }
@@ -117,12 +117,12 @@ static int send_segments(const struct staging *s, size_t at, size_t most)
                     tutti_move(s->team, s->mine + (size_t)r * block, in + (part.begin + at) * s->size, n * s->size);
         }
     }
-    return status == TUTTI_OK ? alltoall(s, s->mine, s->theirs, block) : status;
+    return status == TUTTI_OK ? staged_alltoall(s, s->mine, s->theirs, block) : status;
 }
 
 /* In place, all elements that a round overwrites have been read: element i of a result overlaps element i of the
  * contribution, which is in some segment at i or before. */
-static int segments(const struct staging *s, size_t longest, size_t most)
+static int staged_segments(const struct staging *s, size_t longest, size_t most)
 {
     struct tutti_result part = tutti_result_of(s->call, s->team->rank, s->team->size);
     int status = TUTTI_OK;
@@ -131,7 +131,7 @@ static int segments(const struct staging *s, size_t longest, size_t most)
         status = send_segments(s, at, most);
         if (status != TUTTI_OK || n == 0)
             continue;
-        combine(s, s->ranks, most * s->size, s->mine, n);
+        staged_combine(s, s->ranks, most * s->size, s->mine, n);
         status = tutti_move(s->team, (char *)s->call->out + at * s->size, s->mine, n * s->size);
     }
     return status;
@@ -176,7 +176,7 @@ static int staged_run(struct tutti_team *team, const struct tutti_call *call, in
     int status = staged_agree(team, s.mine && s.theirs && s.in ? TUTTI_OK : TUTTI_ERR_MEMORY);
     *fits = 1;
     if (status == TUTTI_OK)
-        status = scatters ? segments(&s, longest, most) : whole(&s, most);
+        status = scatters ? staged_segments(&s, longest, most) : staged_whole(&s, most);
     free(s.mine);
     free(s.theirs);
     free(s.in);

@@ -23,7 +23,8 @@ CUresult tutti_cuda_start(const struct tutti_cuda_context *context, CUfunction f
     return tutti_cuda.LaunchKernelEx(&config, function, parameters, NULL);
 }
 
-int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
+/* Launches the kernel in the stream; keep not NULL: keeps the launch ready instead. */
+static int launch_kernel(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_prepared **keep)
 {
     struct tutti_cuda_scope scope;
     CUfunction function;
@@ -36,10 +37,23 @@ int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *la
         struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
         void *taken = launch->flow ? (void *)launch->flow : launch->amo ? (void *)launch->amo : (void *)launch->args;
         void *parameters[] = {taken, &sense};
-        CUresult result = tutti_cuda_start(scope.context, function, launch->early, launch->blocks, threads,
-                                           stream->handle, parameters);
-        status = tutti_cuda_check(result, "launching a kernel", scope.context);
+        status = keep ? tutti_cuda_keep_kernel(scope.context, function, launch->blocks, threads, parameters,
+                                               stream->handle, keep)
+                      : tutti_cuda_check(tutti_cuda_start(scope.context, function, launch->early, launch->blocks,
+                                                          threads, stream->handle, parameters),
+                                         "launching a kernel", scope.context);
     }
     tutti_cuda_leave(&scope);
     return status;
+}
+
+int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
+{
+    return launch_kernel(stream, launch, NULL);
+}
+
+int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
+                              struct tutti_prepared **out)
+{
+    return launch_kernel(stream, launch, out);
 }

@@ -79,7 +79,9 @@ static int function_for(struct tutti_cuda_context *context, const struct tutti_p
     return pack < TUTTI_CUDA_PACKS ? function_of(context, pack, out) : TUTTI_ERR_ARGUMENT;
 }
 
-int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)
+/* Launches the kernel in the stream; keep not NULL: keeps the launch ready instead. */
+static int pack_launch(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
+                       struct tutti_prepared **keep)
 {
     struct tutti_cuda_scope scope;
     CUfunction function;
@@ -88,29 +90,25 @@ int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_
         return status;
     status = function_for(scope.context, launch, &function);
     if (status == TUTTI_OK) {
+        const unsigned blocks = launch->args->head.blocks;
         void *parameters[] = {(void *)(uintptr_t)launch->args};
-        CUresult result = tutti_cuda.LaunchKernel(function, launch->args->head.blocks, 1, 1, TUTTI_PACK_THREADS, 1, 1,
-                                                  0, stream->handle, parameters, NULL);
-        status = tutti_cuda_check(result, "launching the packing kernel", scope.context);
+        status = keep ? tutti_cuda_keep_kernel(scope.context, function, blocks, TUTTI_PACK_THREADS, parameters,
+                                               stream->handle, keep)
+                      : tutti_cuda_check(tutti_cuda.LaunchKernel(function, blocks, 1, 1, TUTTI_PACK_THREADS, 1, 1, 0,
+                                                                 stream->handle, parameters, NULL),
+                                         "launching the packing kernel", scope.context);
     }
     tutti_cuda_leave(&scope);
     return status;
 }
 
+int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)
+{
+    return pack_launch(stream, launch, NULL);
+}
+
 int tutti_cuda_keep_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
                          struct tutti_prepared **out)
 {
-    struct tutti_cuda_scope scope;
-    CUfunction function;
-    int status = tutti_cuda_enter_stream(stream, &scope);
-    if (status != TUTTI_OK)
-        return status;
-    status = function_for(scope.context, launch, &function);
-    if (status == TUTTI_OK) {
-        void *parameters[] = {(void *)(uintptr_t)launch->args};
-        status = tutti_cuda_keep_kernel(scope.context, function, launch->args->head.blocks, TUTTI_PACK_THREADS,
-                                        parameters, stream->handle, out);
-    }
-    tutti_cuda_leave(&scope);
-    return status;
+    return pack_launch(stream, launch, out);
 }

@@ -3,8 +3,6 @@
 
 #include "core/status.h"
 #include "device/cuda/stream.h"
-#include "kernels/args.h"
-#include "kernels/fatbin.h"
 
 struct tutti_prepared {
     struct tutti_cuda_context *context;
@@ -54,26 +52,6 @@ int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction functi
         *out = prepared;
     else
         free(prepared);
-    return status;
-}
-
-int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
-                              struct tutti_prepared **out)
-{
-    struct tutti_cuda_scope scope;
-    CUfunction function;
-    int status = tutti_cuda_enter_stream(stream, &scope);
-    if (status != TUTTI_OK)
-        return status;
-    status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
-    if (status == TUTTI_OK) {
-        struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
-        void *parameters[] = {(void *)(uintptr_t)launch->flow, &sense};
-        status = tutti_cuda_keep_kernel(scope.context, function, launch->blocks,
-                                        launch->threads ? launch->threads : TUTTI_FATBIN_THREADS, parameters,
-                                        stream->handle, out);
-    }
-    tutti_cuda_leave(&scope);
     return status;
 }
 

@@ -12,8 +12,8 @@ void tutti_box_leave_out(struct tutti_box *box, uint64_t bytes)
 }
 
 /* Dimensions [d, dims) of the box, whose first index is at packed position 0 here. */
-static int cut(struct tutti_parts *parts, const struct tutti_box *box, int d, const uint64_t *span, uint64_t first,
-               uint64_t end);
+static int box_cut(struct tutti_parts *parts, const struct tutti_box *box, int d, const uint64_t *span, uint64_t first,
+                   uint64_t end);
 
 /* The one index i of dimension d. */
 static int cut_one(struct tutti_parts *parts, const struct tutti_box *box, int d, uint64_t i, const uint64_t *span,
@@ -26,11 +26,11 @@ static int cut_one(struct tutti_parts *parts, const struct tutti_box *box, int d
     one.to += i * (uint64_t)dim->to;
     one.list_first += d == box->list ? i : 0;
     const uint64_t begin = i * dim->packed;
-    return cut(parts, &one, d + 1, span, first > begin ? first - begin : 0, end - begin);
+    return box_cut(parts, &one, d + 1, span, first > begin ? first - begin : 0, end - begin);
 }
 
-static int cut(struct tutti_parts *parts, const struct tutti_box *box, int d, const uint64_t *span, uint64_t first,
-               uint64_t end)
+static int box_cut(struct tutti_parts *parts, const struct tutti_box *box, int d, const uint64_t *span, uint64_t first,
+                   uint64_t end)
 {
     struct tutti_box middle = *box;
     if (first >= end || first >= span[d])
@@ -74,5 +74,5 @@ int tutti_box_add(struct tutti_parts *parts, const struct tutti_box *box, uint64
     span[box->dims] = box->block;
     for (int d = box->dims - 1; d >= 0; d--)
         span[d] = (box->dim[d].count - 1) * box->dim[d].packed + span[d + 1];
-    return cut(parts, box, 0, span, first > box->packed ? first - box->packed : 0, end - box->packed);
+    return box_cut(parts, box, 0, span, first > box->packed ? first - box->packed : 0, end - box->packed);
 }

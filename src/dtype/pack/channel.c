@@ -24,7 +24,7 @@ enum {
 static struct tutti_pack_channel *idle[GPUS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int build(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out)
+static int channel_build(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out)
 {
     struct tutti_pack_channel *channel = calloc(1, sizeof *channel);
     const unsigned life = tutti_gpu_life(gpu);
@@ -64,7 +64,7 @@ static int build(const struct tutti_device *device, int gpu, struct tutti_pack_c
 }
 
 /* The GPU was reset: its stream and its memory have gone. */
-static void bury(const struct tutti_device *device, struct tutti_pack_channel *channel)
+static void channel_bury(const struct tutti_device *device, struct tutti_pack_channel *channel)
 {
     tutti_kept_packs_free(channel->kept, device);
     device->stream.destroy(channel->stream);
@@ -89,9 +89,9 @@ int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct t
         return TUTTI_ERR_ARGUMENT;
     struct tutti_pack_channel *channel = take_idle(gpu);
     for (; channel && channel->life != tutti_gpu_life(gpu); channel = take_idle(gpu))
-        bury(device, channel);
+        channel_bury(device, channel);
     if (!channel)
-        return build(device, gpu, out);
+        return channel_build(device, gpu, out);
     *out = channel;
     return TUTTI_OK;
 }
@@ -107,7 +107,7 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel)
     pthread_mutex_unlock(&lock);
 }
 
-static int reported(const struct tutti_pack_channel *channel)
+static int channel_reported(const struct tutti_pack_channel *channel)
 {
     return __atomic_load_n(channel->done, __ATOMIC_ACQUIRE) == TUTTI_PACK_REPORT;
 }
@@ -115,11 +115,11 @@ static int reported(const struct tutti_pack_channel *channel)
 static int has_ended(void *with)
 {
     const struct tutti_pack_flight *flight = with;
-    return reported(flight->channel);
+    return channel_reported(flight->channel);
 }
 
 /* Now and then asks the device whether the kernel is there at all. */
-static int look(void *with, uint64_t *waited)
+static int channel_look(void *with, uint64_t *waited)
 {
     struct tutti_pack_flight *flight = with;
     const uint64_t now = tutti_now_ns();
@@ -129,7 +129,7 @@ static int look(void *with, uint64_t *waited)
         return TUTTI_OK;
     flight->asked = *waited;
     const int state = flight->device->stream.query(flight->channel->stream);
-    if (state == 0 || reported(flight->channel))
+    if (state == 0 || channel_reported(flight->channel))
         return TUTTI_OK;
     tutti_error("a packing kernel on GPU %d failed: %s", flight->channel->gpu,
                 tutti_status_text(state < 0 ? state : TUTTI_ERR_DEVICE));
@@ -137,7 +137,7 @@ static int look(void *with, uint64_t *waited)
 }
 
 /* The launch has ended with this status. */
-static int over(struct tutti_pack_channel *channel, int status)
+static int channel_over(struct tutti_pack_channel *channel, int status)
 {
     if (status == TUTTI_ERR_TIMEOUT)
         tutti_error("a packing kernel on GPU %d has not ended after %u seconds (TUTTI_TIMEOUT_SECONDS)", channel->gpu,
@@ -150,28 +150,28 @@ static int over(struct tutti_pack_channel *channel, int status)
 int tutti_pack_channel_wait(struct tutti_pack_flight *flight)
 {
     const int status =
-        reported(flight->channel)
+        channel_reported(flight->channel)
             ? TUTTI_OK
             : tutti_progress_wait(&(const struct tutti_wait){.done = has_ended,
                                                              .with = flight,
                                                              .seconds = tutti_settings()->timeout_seconds,
                                                              .quiet = 1,
                                                              .spins = SPINS,
-                                                             .look = look,
+                                                             .look = channel_look,
                                                              .look_with = flight});
-    return over(flight->channel, status);
+    return channel_over(flight->channel, status);
 }
 
 int tutti_pack_channel_poll(struct tutti_pack_flight *flight)
 {
     uint64_t waited;
-    if (reported(flight->channel)) {
-        over(flight->channel, TUTTI_OK);
+    if (channel_reported(flight->channel)) {
+        channel_over(flight->channel, TUTTI_OK);
         return 1;
     }
-    const int status = look(flight, &waited);
+    const int status = channel_look(flight, &waited);
     if (status != TUTTI_OK)
-        return over(flight->channel, status);
+        return channel_over(flight->channel, status);
     const uint64_t most = (uint64_t)tutti_settings()->timeout_seconds * UINT64_C(1000000000);
-    return most > 0 && waited > most ? over(flight->channel, TUTTI_ERR_TIMEOUT) : 0;
+    return most > 0 && waited > most ? channel_over(flight->channel, TUTTI_ERR_TIMEOUT) : 0;
 }

@@ -57,7 +57,7 @@ static void remove_dim(struct tutti_box *box, int d)
         box->list--;
 }
 
-static void simplify(struct tutti_box *box)
+static void form_simplify(struct tutti_box *box)
 {
     for (int d = box->dims - 1; d >= 0; d--) {
         const struct tutti_box_dim *const dim = &box->dim[d];
@@ -106,7 +106,7 @@ static int is_dense(const struct tutti_box *box, int to)
     return box->list < 0 || !(box->sides & (unsigned)(to ? TUTTI_PACK_LIST_TO : TUTTI_PACK_LIST_FROM));
 }
 
-static uint64_t magnitude(int64_t stride)
+static uint64_t form_magnitude(int64_t stride)
 {
     return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
 }
@@ -121,16 +121,17 @@ static int is_transposed(const struct tutti_box *box, int *fast_to, int *fast_fr
     for (int d = 0; d < box->dims; d++) {
         if (box->dim[d].count < SQUARE_LEAST)
             continue;
-        if (a < 0 || magnitude(box->dim[d].to) <= magnitude(box->dim[a].to))
+        if (a < 0 || form_magnitude(box->dim[d].to) <= form_magnitude(box->dim[a].to))
             a = d;
-        if (b < 0 || magnitude(box->dim[d].from) <= magnitude(box->dim[b].from))
+        if (b < 0 || form_magnitude(box->dim[d].from) <= form_magnitude(box->dim[b].from))
             b = d;
     }
     *fast_to = a;
     *fast_from = b;
-    return a != b && magnitude(box->dim[a].from) >= SQUARE_STRIDE && magnitude(box->dim[b].to) >= SQUARE_STRIDE &&
-           magnitude(box->dim[b].from) <= magnitude(box->dim[a].from) / 2 &&
-           magnitude(box->dim[a].to) <= magnitude(box->dim[b].to) / 2;
+    return a != b && form_magnitude(box->dim[a].from) >= SQUARE_STRIDE &&
+           form_magnitude(box->dim[b].to) >= SQUARE_STRIDE &&
+           form_magnitude(box->dim[b].from) <= form_magnitude(box->dim[a].from) / 2 &&
+           form_magnitude(box->dim[a].to) <= form_magnitude(box->dim[b].to) / 2;
 }
 
 /* ---- parts ---- */
@@ -190,7 +191,7 @@ static struct tutti_parts_reach reach_of(uint32_t at, uint64_t address, int64_t 
         .at = at, .start = (const void *)(uintptr_t)(address + (uint64_t)low), .bytes = (size_t)(high - low)};
 }
 
-static int add(struct tutti_parts *parts, const struct tutti_box *box, struct form *form, uint32_t round)
+static int form_add(struct tutti_parts *parts, const struct tutti_box *box, struct form *form, uint32_t round)
 {
     struct tutti_parts_reach reach[3];
     struct tutti_pack_bounds bounds = {NULL, 0, 0};
@@ -230,7 +231,7 @@ static int add_transpose(struct tutti_parts *parts, const struct tutti_box *box,
     squares *= (box->dim[a].count + side - 1) / side * ((box->dim[b].count + side - 1) / side);
     form->part.way = TUTTI_PACK_TRANSPOSE;
     form->part.units = (uint32_t)squares;
-    return add(parts, box, form, 1);
+    return form_add(parts, box, form, 1);
 }
 
 static int add_rows(struct tutti_parts *parts, const struct tutti_box *box, struct form *form)
@@ -247,7 +248,7 @@ static int add_rows(struct tutti_parts *parts, const struct tutti_box *box, stru
     form->part.way = TUTTI_PACK_ROWS;
     form->part.block = (uint32_t)box->block;
     form->part.units = (uint32_t)(units * blocks_of(box));
-    return add(parts, box, form, TUTTI_PACK_THREADS);
+    return form_add(parts, box, form, TUTTI_PACK_THREADS);
 }
 
 static int add_join(struct tutti_parts *parts, const struct tutti_box *box, struct form *form)
@@ -258,7 +259,7 @@ static int add_join(struct tutti_parts *parts, const struct tutti_box *box, stru
     form->part.way = TUTTI_PACK_JOIN;
     form->part.block = (uint32_t)bytes;
     form->part.units = (uint32_t)(((box->to & 15) + bytes + 15) / 16);
-    return add(parts, box, form, TUTTI_PACK_THREADS);
+    return form_add(parts, box, form, TUTTI_PACK_THREADS);
 }
 
 static void put_words(struct form *form, const struct tutti_box *box)
@@ -277,7 +278,7 @@ static int add_dense(struct tutti_parts *parts, const struct tutti_box *box, str
     form->part.way = (uint8_t)way;
     form->part.block = (uint32_t)bytes;
     form->part.units = (uint32_t)((lead + bytes + 15) / 16);
-    return add(parts, box, form, round);
+    return form_add(parts, box, form, round);
 }
 
 static int add_words(struct tutti_parts *parts, const struct tutti_box *box, struct form *form)
@@ -286,7 +287,7 @@ static int add_words(struct tutti_parts *parts, const struct tutti_box *box, str
     put_words(form, box);
     form->part.way = TUTTI_PACK_WORDS;
     form->part.units = (uint32_t)(blocks_of(box) * (box->block / word));
-    return add(parts, box, form, TUTTI_PACK_THREADS);
+    return form_add(parts, box, form, TUTTI_PACK_THREADS);
 }
 
 /* A list of unequal blocks, by the dense side. */
@@ -339,7 +340,7 @@ static int add_ragged(struct tutti_parts *parts, const struct tutti_box *box, st
 }
 
 /* Two halves of what is too large for one part. */
-static int halves(struct tutti_parts *parts, const struct tutti_box *box)
+static int form_halves(struct tutti_parts *parts, const struct tutti_box *box)
 {
     struct tutti_box low = *box, high = *box;
     if (box->dims > 0) {
@@ -360,14 +361,14 @@ static int halves(struct tutti_parts *parts, const struct tutti_box *box)
 int tutti_box_add_whole(struct tutti_parts *parts, const struct tutti_box *given)
 {
     struct tutti_box box = *given;
-    simplify(&box);
+    form_simplify(&box);
     struct form form;
     form.part = (struct tutti_pack_part){.word = (uint8_t)word_of(&box), .list_dim = TUTTI_PACK_NO_LIST};
     const unsigned word = form.part.word;
     const uint64_t blocks = blocks_of(&box);
     int a, b;
     if (blocks > TUTTI_BOX_WORDS_MOST / (box.block / word) || blocks * box.block > TUTTI_BOX_BYTES_MOST)
-        return halves(parts, &box);
+        return form_halves(parts, &box);
     if (box.ragged)
         return add_ragged(parts, &box, &form);
     if (box.block == word && is_transposed(&box, &a, &b))

@@ -180,8 +180,8 @@ static uint64_t step_at(const struct tutti_segment *s, uint32_t level, uint64_t 
 
 /* What of [job->first, job->end) is inside `level`, whose packed bytes begin at `at`: a step that is cut, steps that
  * are whole, and one more that is cut. */
-static void part(enum way way, const struct job *job, const uint64_t *span, uint32_t level, uintptr_t memory,
-                 uint64_t at)
+static void host_part(enum way way, const struct job *job, const uint64_t *span, uint32_t level, uintptr_t memory,
+                      uint64_t at)
 {
     const struct tutti_segment *s = job->segment;
     uint64_t length = span[level];
@@ -205,7 +205,7 @@ static void part(enum way way, const struct job *job, const uint64_t *span, uint
             uint64_t low = begin < skip ? skip - begin : 0, high = begin + bytes > stop ? stop - begin : bytes;
             copy(way, memory + by + low, job->packed + (at + begin + low - job->first), high - low);
         } else {
-            part(way, job, span, level + 1, memory + by, at + begin);
+            host_part(way, job, span, level + 1, memory + by, at + begin);
         }
         from += side == 0;
         to -= side == 1;
@@ -223,18 +223,18 @@ static void segment_range(enum way way, const struct tutti_plan *plan, uint32_t 
     if (tutti_segment_repeat(&folded, count, plan->extent, plan->size)) {
         job.segment = &folded;
         spans_of(&folded, span);
-        part(way, &job, span, 0, memory + (uint64_t)folded.offset, folded.packed);
+        host_part(way, &job, span, 0, memory + (uint64_t)folded.offset, folded.packed);
         return;
     }
     job.segment = &plan->segment[i];
     spans_of(job.segment, span);
     for (uint64_t e = job.first / plan->size; e < count && e * plan->size < job.end; e++)
-        part(way, &job, span, 0, memory + e * (uint64_t)plan->extent + (uint64_t)job.segment->offset,
-             e * plan->size + job.segment->packed);
+        host_part(way, &job, span, 0, memory + e * (uint64_t)plan->extent + (uint64_t)job.segment->offset,
+                  e * plan->size + job.segment->packed);
 }
 
-static void range(enum way way, const struct tutti_plan *plan, uint64_t count, uintptr_t memory, uint64_t first,
-                  uint64_t end, uintptr_t packed)
+static void host_range(enum way way, const struct tutti_plan *plan, uint64_t count, uintptr_t memory, uint64_t first,
+                       uint64_t end, uintptr_t packed)
 {
     uint64_t piece = plan->segments > 1 ? PIECE * (1 + (uint64_t)plan->segments / 8) : end - first;
     for (uint64_t at = first, next; at < end; at = next) {
@@ -248,12 +248,12 @@ void tutti_plan_pack_host(const struct tutti_plan *plan, uint64_t count, const v
                           uint64_t bytes, void *packed)
 {
     if (plan->size > 0 && bytes > 0)
-        range(PACK, plan, count, (uintptr_t)memory, first, first + bytes, (uintptr_t)packed);
+        host_range(PACK, plan, count, (uintptr_t)memory, first, first + bytes, (uintptr_t)packed);
 }
 
 void tutti_plan_unpack_host(const struct tutti_plan *plan, uint64_t count, void *memory, uint64_t first, uint64_t bytes,
                             const void *packed)
 {
     if (plan->size > 0 && bytes > 0)
-        range(UNPACK, plan, count, (uintptr_t)memory, first, first + bytes, (uintptr_t)packed);
+        host_range(UNPACK, plan, count, (uintptr_t)memory, first, first + bytes, (uintptr_t)packed);
 }

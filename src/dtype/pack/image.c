@@ -136,25 +136,25 @@ static void write_starts(unsigned char *to, const struct tutti_segment *s, size_
     }
 }
 
-static size_t padded(size_t bytes)
+static size_t image_padded(size_t bytes)
 {
     return (bytes + 15) / 16 * 16;
 }
 
 /* Everything in one allocation: host bytes first. */
-static size_t layout(struct tutti_plan_image *image, const struct tutti_plan *plan)
+static size_t image_layout(struct tutti_plan_image *image, const struct tutti_plan *plan)
 {
     size_t bytes = 0;
     if (wants_table(plan)) {
         const unsigned word = word_of(plan);
         image->words = (uint32_t)(plan->size / word);
         image->wide = (uint32_t)__builtin_ctz(word);
-        bytes = padded(image->words * sizeof(int32_t));
+        bytes = image_padded(image->words * sizeof(int32_t));
     }
     for (uint32_t i = 0; i < plan->segments; i++) {
         image_measure(&plan->segment[i], &image->list[i]);
         for (int k = 0; k < 3; k++)
-            bytes += padded(image->list[i].bytes[k]);
+            bytes += image_padded(image->list[i].bytes[k]);
     }
     return bytes;
 }
@@ -168,8 +168,8 @@ static void write_bytes(struct tutti_plan_image *image, const struct tutti_plan 
             fill_level(&plan->segment[i], 0, table, 1u << image->wide, plan->segment[i].packed,
                        plan->segment[i].offset);
         image->table = (const int32_t *)(const void *)device;
-        host += padded(image->words * sizeof(int32_t));
-        device += padded(image->words * sizeof(int32_t));
+        host += image_padded(image->words * sizeof(int32_t));
+        device += image_padded(image->words * sizeof(int32_t));
     }
     for (uint32_t i = 0; i < plan->segments; i++) {
         const struct tutti_segment *s = &plan->segment[i];
@@ -178,16 +178,16 @@ static void write_bytes(struct tutti_plan_image *image, const struct tutti_plan 
             continue;
         write_numbers(host, s->offsets, s->entries, list->wide);
         list->offsets = device;
-        host += padded(list->bytes[0]);
-        device += padded(list->bytes[0]);
+        host += image_padded(list->bytes[0]);
+        device += image_padded(list->bytes[0]);
         if (!s->begins)
             continue;
         write_numbers(host, s->begins, s->entries + 1, list->wide);
-        write_starts(host + padded(list->bytes[1]), s, list->bytes[2]);
+        write_starts(host + image_padded(list->bytes[1]), s, list->bytes[2]);
         list->begins = device;
-        list->starts = (const uint32_t *)(const void *)(device + padded(list->bytes[1]));
-        host += padded(list->bytes[1]) + padded(list->bytes[2]);
-        device += padded(list->bytes[1]) + padded(list->bytes[2]);
+        list->starts = (const uint32_t *)(const void *)(device + image_padded(list->bytes[1]));
+        host += image_padded(list->bytes[1]) + image_padded(list->bytes[2]);
+        device += image_padded(list->bytes[1]) + image_padded(list->bytes[2]);
     }
 }
 
@@ -200,7 +200,7 @@ static int image_make(const struct tutti_device *device, struct tutti_stream *st
     image->id = plan->id;
     image->gpu = gpu;
     image->life = tutti_gpu_life(gpu);
-    const size_t bytes = layout(image, plan);
+    const size_t bytes = image_layout(image, plan);
     unsigned char *host = NULL;
     int status = posix_memalign((void **)&host, 16, bytes ? bytes : 16) == 0 ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)

@@ -9,13 +9,13 @@
 
 static const uint64_t PIECE = UINT64_C(1) << 30; /* bytes of one part that is looked up */
 
-static uint64_t address(const void *pointer)
+static uint64_t jobs_address(const void *pointer)
 {
     return (uint64_t)(uintptr_t)pointer;
 }
 
 /* Bytes [*low, *high) from the buffer that `count` elements touch. */
-static void touched(const struct tutti_plan *plan, uint64_t count, int64_t *low, int64_t *high)
+static void jobs_touched(const struct tutti_plan *plan, uint64_t count, int64_t *low, int64_t *high)
 {
     const int64_t last = (int64_t)(count - 1) * plan->extent;
     *low = plan->true_lower + (last < 0 ? last : 0);
@@ -26,8 +26,8 @@ static struct tutti_parts_reach reach_memory(uint32_t at, uint32_t extra, const 
                                              const struct tutti_plan *plan, uint64_t count)
 {
     int64_t low, high;
-    touched(plan, count, &low, &high);
-    return (struct tutti_parts_reach){at, extra, (const void *)(uintptr_t)(address(memory) + (uint64_t)low),
+    jobs_touched(plan, count, &low, &high);
+    return (struct tutti_parts_reach){at, extra, (const void *)(uintptr_t)(jobs_address(memory) + (uint64_t)low),
                                       (size_t)(high - low)};
 }
 
@@ -62,10 +62,10 @@ static int box_of(const struct tutti_plan *plan, uint32_t i, uint64_t count, con
 
 static void pack_side(struct tutti_box *box, const struct tutti_pack_job *job)
 {
-    const uint64_t packed = address(job->packed) - job->first + box->packed;
+    const uint64_t packed = jobs_address(job->packed) - job->first + box->packed;
     const int unpack = job->direction == TUTTI_UNPACK;
-    box->from = unpack ? packed : box->from + address(job->memory);
-    box->to = unpack ? box->to + address(job->memory) : packed;
+    box->from = unpack ? packed : box->from + jobs_address(job->memory);
+    box->to = unpack ? box->to + jobs_address(job->memory) : packed;
     box->sides = unpack ? TUTTI_PACK_LIST_TO : TUTTI_PACK_LIST_FROM;
     for (int d = 0; d < box->dims; d++)
         *(unpack ? &box->dim[d].from : &box->dim[d].to) = (int64_t)box->dim[d].packed;
@@ -81,8 +81,8 @@ static int add_table(struct tutti_parts *parts, const struct tutti_pack_job *job
     int status = TUTTI_OK;
     while (first < end && status == TUTTI_OK) {
         const uint64_t element = first / plan->size, bytes = end - first < PIECE / 2 ? end - first : PIECE / 2;
-        const uint64_t memory = address(job->memory) + element * (uint64_t)plan->extent;
-        const uint64_t dense = address(job->packed) + (first - job->first), skip = first - element * plan->size;
+        const uint64_t memory = jobs_address(job->memory) + element * (uint64_t)plan->extent;
+        const uint64_t dense = jobs_address(job->packed) + (first - job->first), skip = first - element * plan->size;
         const uint64_t bits = memory | dense | (uint64_t)plan->extent | skip | bytes | UINT64_C(1) << image->wide;
         const unsigned word = (unsigned)(bits & (~bits + 1));
         struct tutti_pack_table what = {.table = image->table,
@@ -127,7 +127,7 @@ static int write_side(struct lookup *lookup, struct tutti_pack_side *side, uint3
 {
     uint64_t *const pool = (uint64_t *)(void *)lookup;
     *side = (struct tutti_pack_side){memory, plan->size, plan->extent, plan->segments, *used};
-    *bits |= address(memory) | plan->size | (uint64_t)plan->extent;
+    *bits |= jobs_address(memory) | plan->size | (uint64_t)plan->extent;
     uint32_t steps = *used + plan->segments * (uint32_t)(sizeof(struct tutti_pack_segment) / 8);
     if ((uint64_t)plan->segments * sizeof(struct tutti_pack_segment) > sizeof *lookup)
         return 0;
@@ -185,9 +185,10 @@ static int add_lookup(struct tutti_parts *parts, const struct tutti_pack_job *jo
         const uint32_t slot = at[i] + offsetof(struct tutti_pack_side, base);
         const struct tutti_plan *plan = target ? job->to_plan : job->plan;
         if (packed) {
-            side[i] = (struct tutti_pack_side){.base = (unsigned char *)(uintptr_t)(address(job->packed) - job->first)};
+            side[i] =
+                (struct tutti_pack_side){.base = (unsigned char *)(uintptr_t)(jobs_address(job->packed) - job->first)};
             reach[i] = (struct tutti_parts_reach){slot, 1, job->packed, (size_t)job->bytes};
-            bits |= address(side[i].base);
+            bits |= jobs_address(side[i].base);
         } else if (write_side(&lookup, &side[i], &used, plan, target ? to_image : image, target ? job->to : job->memory,
                               &bits, reach, &reaches, REACHES)) {
             reach[i] = reach_memory(slot, 1, side[i].base, plan, target ? job->to_count : job->count);
@@ -234,7 +235,7 @@ static int levels_of(const struct tutti_plan *plan, uint64_t count, struct level
     return 1;
 }
 
-static uint64_t common(uint64_t a, uint64_t b)
+static uint64_t jobs_common(uint64_t a, uint64_t b)
 {
     while (b) {
         const uint64_t rest = a % b;
@@ -256,7 +257,7 @@ static int64_t jobs_take(struct levels *levels, uint64_t n)
 }
 
 /* One box where both layouts are regular and their dimensions can be cut into the same ones. */
-static int joint(const struct tutti_pack_job *job, struct tutti_box *box)
+static int jobs_joint(const struct tutti_pack_job *job, struct tutti_box *box)
 {
     struct levels from, to;
     struct tutti_box_dim dim[2 * TUTTI_BOX_DIMS];
@@ -265,7 +266,7 @@ static int joint(const struct tutti_pack_job *job, struct tutti_box *box)
         return 0;
     uint64_t span = 1;
     while (from.at < from.n && to.at < to.n) {
-        const uint64_t both = common(from.count[from.at], to.count[to.at]);
+        const uint64_t both = jobs_common(from.count[from.at], to.count[to.at]);
         if (both == 1 || n == 2 * TUTTI_BOX_DIMS) {
             if (from.count[from.at] != 1 && to.count[to.at] != 1)
                 return 0;
@@ -279,8 +280,9 @@ static int joint(const struct tutti_pack_job *job, struct tutti_box *box)
         dim[n++].packed = span;
         span *= both;
     }
-    *box = (struct tutti_box){
-        .from = address(job->memory) + (uint64_t)from.offset, .to = address(job->to) + (uint64_t)to.offset, .list = -1};
+    *box = (struct tutti_box){.from = jobs_address(job->memory) + (uint64_t)from.offset,
+                              .to = jobs_address(job->to) + (uint64_t)to.offset,
+                              .list = -1};
     box->block = 1;
     int low = 0;
     if (n > 0 && dim[0].from == 1 && dim[0].to == 1)
@@ -299,15 +301,16 @@ static int add_relayout(struct tutti_parts *parts, const struct tutti_pack_job *
     struct tutti_box box;
     int same = job->plan == job->to_plan, status = TUTTI_OK;
     if (!same)
-        return joint(job, &box) ? tutti_box_add(parts, &box, job->first, end) : add_lookup(parts, job, image, to_image);
+        return jobs_joint(job, &box) ? tutti_box_add(parts, &box, job->first, end)
+                                     : add_lookup(parts, job, image, to_image);
     for (uint32_t i = 0; i < job->plan->segments; i++)
         same = same && !job->plan->segment[i].begins && box_of(job->plan, i, job->count, image, &box);
     if (!same)
         return add_lookup(parts, job, image, to_image);
     for (uint32_t i = 0; i < job->plan->segments && status == TUTTI_OK; i++) {
         box_of(job->plan, i, job->count, image, &box);
-        box.from += address(job->memory);
-        box.to += address(job->to);
+        box.from += jobs_address(job->memory);
+        box.to += jobs_address(job->to);
         box.sides = TUTTI_PACK_LIST_FROM | TUTTI_PACK_LIST_TO;
         status = tutti_box_add(parts, &box, job->first, end);
     }
@@ -334,8 +337,8 @@ static int repeat_each(struct tutti_parts *parts, const struct tutti_pack_job *j
     int status = TUTTI_OK;
     for (uint64_t i = 0; i < repeat->n && status == TUTTI_OK; i++) {
         status = add(parts, &it, image);
-        it.memory = (void *)(uintptr_t)(address(it.memory) + (uint64_t)repeat->memory);
-        it.packed = (void *)(uintptr_t)(address(it.packed) + (uint64_t)repeat->packed);
+        it.memory = (void *)(uintptr_t)(jobs_address(it.memory) + (uint64_t)repeat->memory);
+        it.packed = (void *)(uintptr_t)(jobs_address(it.packed) + (uint64_t)repeat->packed);
     }
     return status;
 }
@@ -380,17 +383,18 @@ static int is_block(const struct tutti_plan *plan, uint64_t count)
 }
 
 /* From or into what is one block, a relayout is packing. */
-static struct tutti_pack_job simpler(const struct tutti_pack_job *job)
+static struct tutti_pack_job jobs_simpler(const struct tutti_pack_job *job)
 {
     struct tutti_pack_job it = *job;
     if (job->direction != TUTTI_RELAYOUT)
         return it;
     if (is_block(job->to_plan, job->to_count)) {
         it.direction = TUTTI_PACK;
-        it.packed = (void *)(uintptr_t)(address(job->to) + (uint64_t)job->to_plan->segment[0].offset + job->first);
+        it.packed = (void *)(uintptr_t)(jobs_address(job->to) + (uint64_t)job->to_plan->segment[0].offset + job->first);
     } else if (is_block(job->plan, job->count)) {
         it.direction = TUTTI_UNPACK;
-        it.packed = (void *)(uintptr_t)(address(job->memory) + (uint64_t)job->plan->segment[0].offset + job->first);
+        it.packed =
+            (void *)(uintptr_t)(jobs_address(job->memory) + (uint64_t)job->plan->segment[0].offset + job->first);
         it.plan = job->to_plan;
         it.count = job->to_count;
         it.memory = job->to;
@@ -408,16 +412,16 @@ unsigned tutti_job_alike(const struct tutti_pack_job *job, unsigned n, struct tu
     *repeat = (struct tutti_repeat){.n = 1};
     if (n < 2 || job->direction == TUTTI_RELAYOUT || job->bytes == 0 || !is_whole(job))
         return 1;
-    const uint64_t memory = address(job[1].memory) - address(job->memory);
-    const uint64_t packed = address(job[1].packed) - address(job->packed);
-    const uint64_t now = address(job->memory) | address(job->packed) | 8, then = memory | packed | 8;
+    const uint64_t memory = jobs_address(job[1].memory) - jobs_address(job->memory);
+    const uint64_t packed = jobs_address(job[1].packed) - jobs_address(job->packed);
+    const uint64_t now = jobs_address(job->memory) | jobs_address(job->packed) | 8, then = memory | packed | 8;
     unsigned alike = 1;
     if ((then & (~then + 1)) < (now & (~now + 1))) /* its words would be smaller */
         return 1;
     while (alike < n && job[alike].direction == job->direction && job[alike].plan == job->plan &&
            job[alike].count == job->count && job[alike].bytes == job->bytes && job[alike].first == 0 &&
-           address(job[alike].memory) - address(job[alike - 1].memory) == memory &&
-           address(job[alike].packed) - address(job[alike - 1].packed) == packed)
+           jobs_address(job[alike].memory) - jobs_address(job[alike - 1].memory) == memory &&
+           jobs_address(job[alike].packed) - jobs_address(job[alike - 1].packed) == packed)
         alike++;
     *repeat = (struct tutti_repeat){alike, (int64_t)memory, (int64_t)packed};
     return alike;
@@ -428,7 +432,7 @@ int tutti_job_add(struct tutti_parts *parts, const struct tutti_pack_job *given,
 {
     if (given->bytes == 0)
         return TUTTI_OK;
-    const struct tutti_pack_job job = simpler(given);
+    const struct tutti_pack_job job = jobs_simpler(given);
     const struct tutti_plan_image *const mine = job.plan == given->plan ? image : to_image;
     if (job.direction == TUTTI_RELAYOUT)
         return add_relayout(parts, &job, image, to_image);

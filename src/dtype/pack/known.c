@@ -38,7 +38,7 @@ struct tutti_known {
 };
 
 /* The addresses that parts of the job are made from: of memory, and of what is packed or the second memory. */
-static void addresses(const struct tutti_pack_job *job, uint64_t at[2])
+static void known_addresses(const struct tutti_pack_job *job, uint64_t at[2])
 {
     const uint64_t memory = (uint64_t)(uintptr_t)job->memory, packed = (uint64_t)(uintptr_t)job->packed;
     at[0] = job->direction == TUTTI_UNPACK ? packed : memory;
@@ -47,7 +47,7 @@ static void addresses(const struct tutti_pack_job *job, uint64_t at[2])
         at[1] = (uint64_t)(uintptr_t)job->to;
 }
 
-static void *moved(const void *pointer, uint64_t by)
+static void *known_moved(const void *pointer, uint64_t by)
 {
     return (void *)((uintptr_t)pointer + (uintptr_t)by);
 }
@@ -56,7 +56,7 @@ static struct key key_of(int gpu, const struct tutti_pack_job *job, const struct
 {
     const int relayout = job->direction == TUTTI_RELAYOUT;
     uint64_t at[2];
-    addresses(job, at);
+    known_addresses(job, at);
     return (struct key){.plan = job->plan->id,
                         .to_plan = relayout ? job->to_plan->id : 0,
                         .count = job->count,
@@ -104,12 +104,12 @@ int tutti_known_add(struct tutti_parts *parts, int gpu, const struct tutti_pack_
     if (!tutti_parts_have_room(parts, it->n, it->extras, it->reaches))
         return 0;
     uint64_t at[2];
-    addresses(job, at);
+    known_addresses(job, at);
     struct tutti_pack_part *const part = tutti_parts_at(parts) + parts->n;
     memcpy(part, it->part, it->n * sizeof *part);
     for (uint32_t i = 0; i < it->n; i++) {
-        part[i].from = moved(part[i].from, at[0]);
-        part[i].to = moved(part[i].to, at[1]);
+        part[i].from = known_moved(part[i].from, at[0]);
+        part[i].to = known_moved(part[i].to, at[1]);
         part[i].at = (uint16_t)(part[i].at + parts->extras);
     }
     memcpy(parts->extra + parts->extras, it->extra, it->extras * sizeof it->extra[0]);
@@ -120,7 +120,7 @@ int tutti_known_add(struct tutti_parts *parts, int gpu, const struct tutti_pack_
             reach->at += parts->extras * 8;
         } else {
             const int to = reach->at % sizeof *part == offsetof(struct tutti_pack_part, to);
-            reach->start = moved(reach->start, at[to]);
+            reach->start = known_moved(reach->start, at[to]);
             reach->at += parts->n * (uint32_t)sizeof *part;
         }
     }
@@ -152,7 +152,7 @@ void tutti_known_keep(struct tutti_parts *parts, int gpu, const struct tutti_pac
     if (!parts->known)
         return; /* it only saves time */
     uint64_t at[2];
-    addresses(job, at);
+    known_addresses(job, at);
     const struct key key = key_of(gpu, job, repeat);
     const unsigned set = set_of(&key), way = parts->known->last[set] ^ 1u;
     struct known *const it = &parts->known->of[set][way];
@@ -163,8 +163,8 @@ void tutti_known_keep(struct tutti_parts *parts, int gpu, const struct tutti_pac
     it->reaches = reaches;
     memcpy(it->part, part, n * sizeof *part);
     for (uint32_t i = 0; i < n; i++) {
-        it->part[i].from = moved(part[i].from, 0 - at[0]);
-        it->part[i].to = moved(part[i].to, 0 - at[1]);
+        it->part[i].from = known_moved(part[i].from, 0 - at[0]);
+        it->part[i].to = known_moved(part[i].to, 0 - at[1]);
         it->part[i].at = (uint16_t)(part[i].at - before.extras);
     }
     memcpy(it->extra, parts->extra + before.extras, extras * sizeof it->extra[0]);
@@ -175,7 +175,7 @@ void tutti_known_keep(struct tutti_parts *parts, int gpu, const struct tutti_pac
             reach->at -= before.extras * 8;
         } else {
             const int to = reach->at % sizeof *part == offsetof(struct tutti_pack_part, to);
-            reach->start = moved(reach->start, 0 - at[to]);
+            reach->start = known_moved(reach->start, 0 - at[to]);
             reach->at -= before.n * (uint32_t)sizeof *part;
         }
     }

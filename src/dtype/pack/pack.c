@@ -147,8 +147,8 @@ static void look_up(const struct tutti_device *device, uintptr_t at, struct seen
 }
 
 /* 1 where all of the repetitions lie in one allocation on both sides: only then are they one box. */
-static int together(const struct tutti_device *device, const struct tutti_pack_job *job,
-                    const struct tutti_repeat *repeat, struct seen *seen)
+static int pack_together(const struct tutti_device *device, const struct tutti_pack_job *job,
+                         const struct tutti_repeat *repeat, struct seen *seen)
 {
     const struct tutti_pack_job *const last = &job[repeat->n - 1];
     const int64_t elements = (int64_t)(job->count - 1) * job->plan->extent;
@@ -178,7 +178,7 @@ static int add_jobs(struct tutti_parts *parts, int gpu, const struct tutti_pack_
     int status = TUTTI_OK;
     for (unsigned i = 0, alike; i < n && status == TUTTI_OK; i += alike) {
         alike = tutti_job_alike(&jobs[i], n - i, &repeat);
-        if (alike > 1 && together(parts->device, &jobs[i], &repeat, seen)) {
+        if (alike > 1 && pack_together(parts->device, &jobs[i], &repeat, seen)) {
             status = add_job(parts, gpu, &jobs[i], &repeat);
             continue;
         }
@@ -212,7 +212,8 @@ enum {
 };
 
 /* Bytes [low, high). The first one says for all what they are: MPI_BOTTOM is no address of anything. */
-static unsigned reached(const struct tutti_device *device, int gpu, uintptr_t low, uintptr_t high, struct seen *seen)
+static unsigned pack_reached(const struct tutti_device *device, int gpu, uintptr_t low, uintptr_t high,
+                             struct seen *seen)
 {
     struct tutti_memory memory;
     look_up(device, low, seen, &memory);
@@ -232,8 +233,8 @@ static unsigned elements_reached(const struct tutti_device *device, int gpu, con
                                  const struct tutti_plan *plan, uint64_t count, struct seen *seen)
 {
     const int64_t last = count ? (int64_t)(count - 1) * plan->extent : 0;
-    return reached(device, gpu, (uintptr_t)buffer + (uintptr_t)(plan->true_lower + (last < 0 ? last : 0)),
-                   (uintptr_t)buffer + (uintptr_t)(plan->true_end + (last > 0 ? last : 0)), seen);
+    return pack_reached(device, gpu, (uintptr_t)buffer + (uintptr_t)(plan->true_lower + (last < 0 ? last : 0)),
+                        (uintptr_t)buffer + (uintptr_t)(plan->true_end + (last > 0 ? last : 0)), seen);
 }
 
 static void relayout_host(const struct tutti_pack_job *job)
@@ -278,7 +279,7 @@ static int by_host(const struct tutti_device *device, int gpu, const struct tutt
         const unsigned memory = elements_reached(device, gpu, job->memory, job->plan, job->count, seen);
         const unsigned other = job->direction == TUTTI_RELAYOUT
                                    ? elements_reached(device, gpu, job->to, job->to_plan, job->to_count, seen)
-                                   : reached(device, gpu, packed, packed + job->bytes, seen);
+                                   : pack_reached(device, gpu, packed, packed + job->bytes, seen);
         all &= memory & other;
         stored &= job->direction == TUTTI_UNPACK ? memory : other;
     }

@@ -43,7 +43,7 @@ struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct 
     return parts;
 }
 
-static void give(struct tutti_parts *parts)
+static void parts_give(struct tutti_parts *parts)
 {
     pthread_mutex_lock(&lock);
     parts->next = idle;
@@ -62,7 +62,7 @@ int tutti_parts_have_room(const struct tutti_parts *parts, uint32_t n, uint32_t 
            parts->reaches + reaches <= TUTTI_PARTS_REACHES;
 }
 
-static int launch(struct tutti_parts *parts, int last)
+static int parts_launch(struct tutti_parts *parts, int last)
 {
     struct tutti_pack_args *const args = &parts->args;
     struct tutti_pack_part *const part = tutti_parts_at(parts);
@@ -110,7 +110,7 @@ int tutti_parts_add(struct tutti_parts *parts, const struct tutti_pack_part *par
         return TUTTI_ERR_UNAVAILABLE;
     }
     if (!tutti_parts_have_room(parts, 1, extras, reaches)) {
-        const int status = launch(parts, 0);
+        const int status = parts_launch(parts, 0);
         if (status != TUTTI_OK)
             return status;
     }
@@ -131,9 +131,9 @@ int tutti_parts_add(struct tutti_parts *parts, const struct tutti_pack_part *par
 int tutti_parts_end(struct tutti_parts *parts, int status, unsigned *launches)
 {
     if (status == TUTTI_OK && parts->n > 0)
-        status = launch(parts, 1);
+        status = parts_launch(parts, 1);
     if (launches)
         *launches = parts->launches;
-    give(parts);
+    parts_give(parts);
     return status;
 }

@@ -25,7 +25,7 @@ struct head {
 
 static _Atomic(struct head *) kept[KEPT];
 
-static size_t needed(size_t n, size_t size)
+static size_t arena_needed(size_t n, size_t size)
 {
     size_t bytes;
     return __builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX / 4 ? 0 : bytes + sizeof(struct head);
@@ -59,7 +59,7 @@ static struct head *find_kept(size_t mapped)
     return NULL;
 }
 
-static struct head *map(size_t bytes)
+static struct head *arena_map(size_t bytes)
 {
     size_t mapped = (bytes + GRAIN - 1) / GRAIN * GRAIN;
     struct head *head = find_kept(mapped);
@@ -74,8 +74,8 @@ static struct head *map(size_t bytes)
 
 void *tutti_arena_take(size_t n, size_t size)
 {
-    const size_t bytes = needed(n, size);
-    struct head *head = bytes == 0 ? NULL : bytes >= LARGE ? map(bytes) : malloc(bytes);
+    const size_t bytes = arena_needed(n, size);
+    struct head *head = bytes == 0 ? NULL : bytes >= LARGE ? arena_map(bytes) : malloc(bytes);
     if (!head)
         return NULL;
     if (bytes < LARGE)

@@ -22,7 +22,7 @@ int tutti_made_bounds(struct tutti_workshop *shop, struct tutti_made *made, tutt
 }
 
 /* `count` times what is in *made, in its place. */
-static int repeat(struct tutti_workshop *shop, struct tutti_made *made, uint64_t count, int64_t stride)
+static int build_repeat(struct tutti_workshop *shop, struct tutti_made *made, uint64_t count, int64_t stride)
 {
     if (count == 0 || !made->any) {
         *made = (struct tutti_made){0};
@@ -256,7 +256,7 @@ static int build_row(struct tutti_workshop *shop, const struct tutti_description
                 status = child_of(shop, known, is, depth, &child);
             group.block = child;
             if (status == TUTTI_OK && length > 1)
-                status = repeat(shop, &group.block, length, tutti_made_extent(&child));
+                status = build_repeat(shop, &group.block, length, tutti_made_extent(&child));
             if (status != TUTTI_OK)
                 return status;
             group_begin(&group);
@@ -345,10 +345,10 @@ static int build(struct tutti_workshop *shop, const struct tutti_description *wh
         return status;
     switch (what->form) {
     case TUTTI_FORM_CONTIGUOUS:
-        return repeat(shop, out, what->count, tutti_made_extent(out));
+        return build_repeat(shop, out, what->count, tutti_made_extent(out));
     case TUTTI_FORM_VECTOR:
-        status = repeat(shop, out, what->length, tutti_made_extent(out));
-        return status == TUTTI_OK ? repeat(shop, out, what->count, what->stride) : status;
+        status = build_repeat(shop, out, what->length, tutti_made_extent(out));
+        return status == TUTTI_OK ? build_repeat(shop, out, what->count, what->stride) : status;
     case TUTTI_FORM_SUBARRAY:
     case TUTTI_FORM_DARRAY:
         return tutti_build_array(shop, what, out);

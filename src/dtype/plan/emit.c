@@ -111,8 +111,8 @@ static int emit(struct tutti_workshop *shop, struct tutti_segments *out, const s
     return TUTTI_OK;
 }
 
-static int walk(struct tutti_workshop *shop, struct tutti_segments *out, struct nest *nest,
-                struct tutti_membership place, int64_t offset, uint64_t packed)
+static int emit_walk(struct tutti_workshop *shop, struct tutti_segments *out, struct nest *nest,
+                     struct tutti_membership place, int64_t offset, uint64_t packed)
 {
     struct tutti_tree *tree = place.tree;
     int status = TUTTI_OK;
@@ -124,12 +124,12 @@ static int walk(struct tutti_workshop *shop, struct tutti_segments *out, struct 
             return tutti_workshop_refuse(shop, "too many dimensions");
         nest->dim[nest->dims++] =
             (struct tutti_dim){tree->count, tree->stride, (int64_t)tutti_membership_size(tree->child)};
-        status = walk(shop, out, nest, tree->child, offset, packed);
+        status = emit_walk(shop, out, nest, tree->child, offset, packed);
         nest->dims--;
         return status;
     case TUTTI_TREE_SEQ:
         for (size_t i = 0; i < tree->n && status == TUTTI_OK; i++) {
-            status = walk(shop, out, nest, tree->parts[i], offset + tree->parts[i].offset, packed);
+            status = emit_walk(shop, out, nest, tree->parts[i], offset + tree->parts[i].offset, packed);
             packed += tutti_membership_size(tree->parts[i]);
         }
         return status;
@@ -138,7 +138,7 @@ static int walk(struct tutti_workshop *shop, struct tutti_segments *out, struct 
         nest->list = tree;
         nest->list_at = nest->dims;
         nest->pitch = tree->kind == TUTTI_TREE_LIST ? tutti_membership_size(tree->child) : 0;
-        status = tree->kind == TUTTI_TREE_LIST ? walk(shop, out, nest, tree->child, offset, packed)
+        status = tree->kind == TUTTI_TREE_LIST ? emit_walk(shop, out, nest, tree->child, offset, packed)
                                                : emit(shop, out, nest, offset, packed, 0);
         nest->list = NULL;
         nest->list_at = 0;
@@ -156,7 +156,7 @@ int tutti_segments_make(struct tutti_workshop *shop, struct tutti_membership pla
     *out = (struct tutti_segments){0};
     if (tutti_membership_size(place) == 0)
         return TUTTI_OK;
-    return walk(shop, out, &nest, place, place.offset, 0);
+    return emit_walk(shop, out, &nest, place, place.offset, 0);
 }
 
 static uint64_t list_hash(const struct tutti_segments *segments, const struct tutti_segment *s)

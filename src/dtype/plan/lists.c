@@ -223,7 +223,7 @@ static int list_blocks(struct tutti_workshop *shop, const struct tutti_membershi
 }
 
 /* How many places from t[0] on one list can hold. */
-static size_t listable(const struct tutti_membership *t, size_t n)
+static size_t lists_listable(const struct tutti_membership *t, size_t n)
 {
     size_t i = 1;
     if (t[0].tree && t[0].tree->has_list)
@@ -234,12 +234,12 @@ static size_t listable(const struct tutti_membership *t, size_t n)
 }
 
 /* In place. */
-static int listed(struct tutti_workshop *shop, struct tutti_membership *t, size_t *n)
+static int lists_listed(struct tutti_workshop *shop, struct tutti_membership *t, size_t *n)
 {
     size_t made = 0;
     int status = TUTTI_OK;
     for (size_t i = 0; i < *n && status == TUTTI_OK;) {
-        size_t length = listable(t + i, *n - i);
+        size_t length = lists_listable(t + i, *n - i);
         if (length < SHORTEST) {
             while (length-- > 0)
                 t[made++] = t[i++];
@@ -283,7 +283,7 @@ int tutti_membership_lists(struct tutti_workshop *shop, const struct tutti_membe
         return TUTTI_ERR_MEMORY;
     int status = tutti_progress_group(shop, t, &less, TUTTI_TREE_LONG, made);
     if (status == TUTTI_OK)
-        status = listed(shop, made, &less);
+        status = lists_listed(shop, made, &less);
     if (status == TUTTI_OK) {
         if (less <= LISTS || (less <= TUTTI_TREE_MOST && !blocks && runs > MOST_RUNS))
             status = tutti_membership_seq(shop, made, less, out);

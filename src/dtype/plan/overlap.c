@@ -31,7 +31,7 @@ static void sort_spans(struct span *spans, struct span *spare, size_t n)
     }
 }
 
-static bool disjoint(struct span *spans, size_t n)
+static bool overlap_disjoint(struct span *spans, size_t n)
 {
     struct span *spare = tutti_arena_take(n, sizeof *spare);
     if (!spare)
@@ -106,7 +106,7 @@ static bool row_apart(const struct tutti_tree *tree)
         return false;
     for (size_t i = 0; i < tree->n; i++)
         spans[i] = span_of(tree, i);
-    bool apart = disjoint(spans, tree->n);
+    bool apart = overlap_disjoint(spans, tree->n);
     tutti_arena_free(spans);
     return apart;
 }
@@ -145,7 +145,7 @@ static bool blocks_apart(struct tutti_membership place)
             spans[i].from = (uint64_t)(row.at[i].offset - place.offset - tutti_membership_low(place));
             spans[i].to = spans[i].from + row.at[i].length;
         }
-        apart = spans && disjoint(spans, row.n);
+        apart = spans && overlap_disjoint(spans, row.n);
         tutti_arena_free(spans);
     }
     tutti_row_free(&row);

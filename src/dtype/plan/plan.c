@@ -70,7 +70,7 @@ static int plan_same(const struct tutti_plan *a, const struct tutti_plan *b)
 }
 
 /* Finds its like, which replaces it, or adds it. */
-static int share(struct shared *made, const struct tutti_plan **out)
+static int plan_share(struct shared *made, const struct tutti_plan **out)
 {
     int status = TUTTI_OK;
     pthread_mutex_lock(&all.lock);
@@ -139,7 +139,7 @@ int tutti_plan_build(const struct tutti_description *what, const struct tutti_pl
     int status = plan_make(&shop, what, made);
     tutti_workshop_close(&shop);
     if (status == TUTTI_OK)
-        return share(made, out);
+        return plan_share(made, out);
     if (status == TUTTI_ERR_UNAVAILABLE)
         tutti_debug("a datatype is left to the MPI: %s", shop.why ? shop.why : "a form that is not known");
     plan_destroy(made);
@@ -158,7 +158,7 @@ int tutti_plan_adopt(const struct tutti_plan *like, struct tutti_segments *segme
     made->plan.segment = made->segments.at;
     made->plan.segments = made->segments.n;
     made->plan.hash = hash_of(made);
-    return share(made, out);
+    return plan_share(made, out);
 }
 
 const struct tutti_plan *tutti_plan_hold(const struct tutti_plan *plan)

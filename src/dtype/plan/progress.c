@@ -52,7 +52,7 @@ static size_t period_of(const struct tutti_membership *t, size_t n)
 }
 
 /* How many places from t[0] on repeat its first `q`; a multiple of q. */
-static size_t stretch(const struct tutti_membership *t, size_t n, size_t q)
+static size_t progress_stretch(const struct tutti_membership *t, size_t n, size_t q)
 {
     if (n < 2 * q || !tutti_membership_same(t[0], t[q]))
         return q;
@@ -70,14 +70,14 @@ int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_members
     size_t widest = *n <= WIDE_ROWS && least == 2 ? WIDEST : 1;
     int status = TUTTI_OK;
     for (size_t i = 0; i < *n && status == TUTTI_OK;) {
-        size_t best = 1, length = stretch(t + i, *n - i, 1);
+        size_t best = 1, length = progress_stretch(t + i, *n - i, 1);
         if (length < least)
             length = 1;
         /* Of two that could be a pair the second may begin something longer. */
-        if (length == 2 && stretch(t + i + 1, *n - i - 1, 1) > 2)
+        if (length == 2 && progress_stretch(t + i + 1, *n - i - 1, 1) > 2)
             length = 1;
         for (size_t q = 2; q <= widest; q++) {
-            size_t found = stretch(t + i, *n - i, q);
+            size_t found = progress_stretch(t + i, *n - i, q);
             if (found >= least * q && found > length) {
                 best = q;
                 length = found;
@@ -127,13 +127,13 @@ static int group_all(struct tutti_workshop *shop, const struct tutti_membership 
 }
 
 /* Most irregular rows are seen to be so without making anything. */
-static bool hopeless(const struct tutti_membership *t, size_t n)
+static bool progress_hopeless(const struct tutti_membership *t, size_t n)
 {
     size_t pieces = 0;
     if (n <= WIDE_ROWS)
         return false;
     for (size_t i = 0; i < n; pieces++)
-        i += stretch(t + i, n - i, 1);
+        i += progress_stretch(t + i, n - i, 1);
     return pieces > n / 4;
 }
 
@@ -151,7 +151,7 @@ int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_member
         *out = t[0];
         return TUTTI_OK;
     }
-    if (hopeless(t, n))
+    if (progress_hopeless(t, n))
         return tutti_membership_lists(shop, t, n, out);
     struct tutti_membership *grouped = tutti_arena_take(n, sizeof *grouped);
     if (!grouped)

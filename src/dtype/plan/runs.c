@@ -102,7 +102,7 @@ static uint64_t length_at(const struct tutti_runs *runs, size_t i)
 }
 
 /* Whether blocks [0, last] and [q, last + q] are the same but for where they are. */
-static bool shifted(const struct tutti_runs *runs, size_t last, size_t q)
+static bool runs_shifted(const struct tutti_runs *runs, size_t last, size_t q)
 {
     const int64_t *a = runs->offsets, *b = a + q;
     const uint64_t by = (uint64_t)b[0] - (uint64_t)a[0];
@@ -125,10 +125,10 @@ struct with_runs {
     size_t n;
 };
 
-static bool repeats(const void *of, size_t whole, size_t part)
+static bool runs_repeats(const void *of, size_t whole, size_t part)
 {
     const struct with_runs *with = of;
-    return shifted(with->runs, whole == with->n ? whole - 1 - part : whole, part);
+    return runs_shifted(with->runs, whole == with->n ? whole - 1 - part : whole, part);
 }
 
 /* Whether there are 64 blocks and more at equal distances. */
@@ -152,7 +152,7 @@ static bool has_long(const struct tutti_runs *runs, size_t n)
 }
 
 /* How many of some blocks have the distance to the next, and the length, of the one `q` further. */
-static size_t alike(const struct tutti_runs *runs, size_t n, size_t q)
+static size_t runs_alike(const struct tutti_runs *runs, size_t n, size_t q)
 {
     const int64_t *at = runs->offsets;
     size_t found = 0;
@@ -165,14 +165,14 @@ static size_t alike(const struct tutti_runs *runs, size_t n, size_t q)
 }
 
 /* Loops in loops, and patterns that repeat, have at some distance up to the longest pattern's most blocks alike. */
-static bool hopeless(const struct tutti_runs *runs, size_t n)
+static bool runs_hopeless(const struct tutti_runs *runs, size_t n)
 {
     if (n <= SURE)
         return false;
     if (n > WIDE_ROWS)
-        return alike(runs, n, 1) < SAMPLES / 2;
+        return runs_alike(runs, n, 1) < SAMPLES / 2;
     for (size_t q = 1; q <= WIDEST; q++) {
-        if (alike(runs, n, q) >= SAMPLES / 4)
+        if (runs_alike(runs, n, q) >= SAMPLES / 4)
             return false;
     }
     return true;
@@ -194,7 +194,7 @@ static int as_places(const struct tutti_runs *runs, size_t n, struct tutti_membe
 static int runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out)
 {
     const struct with_runs with = {runs, runs->n};
-    size_t n = runs->n, period = tutti_progress_period(n, repeats, &with);
+    size_t n = runs->n, period = tutti_progress_period(n, runs_repeats, &with);
     if (period > 0 && period < n) {
         struct tutti_membership inner;
         int64_t by = runs->offsets[period] - runs->offsets[0];
@@ -206,7 +206,7 @@ static int runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, str
         *out = (struct tutti_membership){runs->offsets[0], length_at(runs, 0), NULL};
         return TUTTI_OK;
     }
-    const bool in_vain = hopeless(runs, n);
+    const bool in_vain = runs_hopeless(runs, n);
     if (in_vain && !has_long(runs, n))
         return tutti_runs_list(shop, runs, out);
     struct tutti_membership *t;

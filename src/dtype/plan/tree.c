@@ -196,7 +196,8 @@ int tutti_row_reserve(struct tutti_row *row, size_t n)
 }
 
 /* Makes `last` longer by what follows it, where that goes on with the same stride. */
-static int absorb(struct tutti_workshop *shop, struct tutti_membership *last, struct tutti_membership next, bool *done)
+static int tree_absorb(struct tutti_workshop *shop, struct tutti_membership *last, struct tutti_membership next,
+                       bool *done)
 {
     const struct tutti_tree *a = last->tree, *b = next.tree;
     struct tutti_membership child;
@@ -229,7 +230,7 @@ int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tu
             }
         } else {
             bool done;
-            int status = absorb(shop, last, place, &done);
+            int status = tree_absorb(shop, last, place, &done);
             if (status != TUTTI_OK || done)
                 return status;
         }

@@ -46,7 +46,7 @@ struct seen {
 
 static const int64_t most = INT64_C(1) << 62; /* as in tutti_plan_build() */
 
-static int fits(int64_t number)
+static int wire_fits(int64_t number)
 {
     return number > -most && number < most;
 }
@@ -55,21 +55,21 @@ static int fits(int64_t number)
 static int look_at(const struct tutti_segment *s, struct seen *seen)
 {
     int64_t bytes = (int64_t)s->block, inner = bytes, low = s->offset, high;
-    if (s->block == 0 || !fits(bytes) || bytes < 0 || !fits(low) || s->packed >= (uint64_t)most)
+    if (s->block == 0 || !wire_fits(bytes) || bytes < 0 || !wire_fits(low) || s->packed >= (uint64_t)most)
         return 0;
     high = low + bytes;
     for (uint32_t d = s->dims; d-- > 0;) {
         const struct tutti_dim *dim = &s->dim[d];
         int64_t last, steps;
         if (dim->count < 2 || dim->count >= (uint64_t)most || dim->packed < inner ||
-            __builtin_mul_overflow((int64_t)dim->count - 1, dim->stride, &last) || !fits(last) ||
-            __builtin_mul_overflow((int64_t)dim->count - 1, dim->packed, &steps) || !fits(steps) ||
-            __builtin_mul_overflow(bytes, (int64_t)dim->count, &bytes) || !fits(bytes))
+            __builtin_mul_overflow((int64_t)dim->count - 1, dim->stride, &last) || !wire_fits(last) ||
+            __builtin_mul_overflow((int64_t)dim->count - 1, dim->packed, &steps) || !wire_fits(steps) ||
+            __builtin_mul_overflow(bytes, (int64_t)dim->count, &bytes) || !wire_fits(bytes))
             return 0;
         inner += steps;
         low += last < 0 ? last : 0;
         high += last > 0 ? last : 0;
-        if (!fits(inner) || !fits(low) || !fits(high))
+        if (!wire_fits(inner) || !wire_fits(low) || !wire_fits(high))
             return 0;
     }
     seen->low = low < seen->low ? low : seen->low;
@@ -81,10 +81,10 @@ static int look_at(const struct tutti_segment *s, struct seen *seen)
 }
 
 /* Another process's words: a plan that they make is packed by and kept, so it must touch what it says and no more. */
-static int sound(const struct head *head, const struct tutti_segments *segments)
+static int wire_sound(const struct head *head, const struct tutti_segments *segments)
 {
     struct seen seen = {.low = INT64_MAX, .high = INT64_MIN};
-    if (!fits(head->lower) || !fits(head->extent) || head->overlaps > 1)
+    if (!wire_fits(head->lower) || !wire_fits(head->extent) || head->overlaps > 1)
         return 0;
     for (uint32_t i = 0; i < segments->n; i++) {
         if (!look_at(&segments->at[i], &seen))
@@ -132,7 +132,7 @@ int tutti_plan_read(const void *bytes, size_t length, const struct tutti_plan **
                                     .true_lower = head.true_lower,
                                     .true_end = head.true_end,
                                     .overlaps = head.overlaps};
-    if (status == TUTTI_OK && !sound(&head, &segments))
+    if (status == TUTTI_OK && !wire_sound(&head, &segments))
         status = TUTTI_ERR_ARGUMENT;
     if (status == TUTTI_OK)
         return tutti_plan_adopt(&like, &segments, out);

@@ -207,7 +207,7 @@ static int blocks_measure(struct tutti_blocks *blocks, const struct tutti_side *
 }
 
 /* Displacements of the packed blocks, in the units of the call. 0 where they are too large for it. */
-static int displace(struct tutti_blocks *blocks, const struct tutti_side *side)
+static int blocks_displace(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
     int wide = side->given.large_displs;
     for (int i = 0; side->given.displs && i < side->n; i++) {
@@ -268,7 +268,7 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         blocks->times = 1;
         return TUTTI_OK;
     }
-    if (!displace(blocks, side)) {
+    if (!blocks_displace(blocks, side)) {
         tutti_error("the packed blocks are beyond the displacements of this call: use its large-count form");
         return TUTTI_ERR_ARGUMENT;
     }

@@ -6,7 +6,7 @@
 #include "mpi/real/door.h"
 
 /* In strict mode the memory of a simulated device is out of an MPI's reach. */
-static int wanted(const struct tutti_places *places, size_t bytes)
+static int scratch_wanted(const struct tutti_places *places, size_t bytes)
 {
     const struct tutti_settings *settings = tutti_settings();
     return tutti_door.aware && places && places->device && tutti_places_reached(places) &&
@@ -16,7 +16,7 @@ static int wanted(const struct tutti_places *places, size_t bytes)
 void *tutti_scratch_take(struct tutti_scratch *scratch, const struct tutti_places *places, size_t bytes)
 {
     *scratch = (struct tutti_scratch){.bounce = NULL};
-    if (wanted(places, bytes))
+    if (scratch_wanted(places, bytes))
         scratch->bounce = tutti_bounce_take(&tutti_bounce_device, places->gpu, bytes);
     scratch->on_device = scratch->bounce != NULL;
     if (!scratch->bounce)

@@ -20,7 +20,7 @@ struct narrow {
     int small;
 };
 
-static int one(MPI_Count x)
+static int large_one(MPI_Count x)
 {
     return x > INT_MAX || x < INT_MIN ? -1 : (int)x;
 }
@@ -31,7 +31,7 @@ static int *list_of(struct narrow *narrow, const MPI_Count *large, int n)
         return NULL;
     int *list = malloc(((size_t)n + 1) * sizeof *list);
     for (int i = 0; list && i < n; i++)
-        list[i] = one(large[i]);
+        list[i] = large_one(large[i]);
     if (list)
         narrow->list[narrow->lists++] = list;
     return list;
@@ -65,7 +65,7 @@ static int *position_of(struct narrow *narrow, MPI_Count *position)
     if (!position)
         return NULL;
     narrow->position = position;
-    narrow->small = one(*position);
+    narrow->small = large_one(*position);
     return &narrow->small;
 }
 
@@ -108,7 +108,7 @@ int tutti_lacking(const char *call)
 #pragma GCC diagnostic pop
 
 #define TUTTI_CALLS_MARKED
-#define N(x)        one(x)
+#define N(x)        large_one(x)
 #define LIST(x)     of_ranks(&narrow, comm, x, 0)
 #define LIST_OWN(x) of_ranks(&narrow, comm, x, 1)
 #define LIST_IN(x)  of_neighbours(&narrow, comm, x, 0)

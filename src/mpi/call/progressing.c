@@ -32,7 +32,7 @@ static inline int none_held(void)
 
 /* What other ranks have done may tell the program that a receive which it has freed is complete. A step makes such
  * calls too, with its locks held. */
-static inline int swept(int code)
+static inline int progressing_swept(int code)
 {
     if (!tutti_progress_polling())
         tutti_requests_sweep(0);
@@ -42,7 +42,7 @@ static inline int swept(int code)
 /* ---- collectives ---- */
 
 /* 1 if this rank can see which ranks have arrived. */
-static int seen(const struct tutti_team *team)
+static int progressing_seen(const struct tutti_team *team)
 {
     return team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN;
 }
@@ -53,7 +53,7 @@ static int all_here(void *with)
     if (!tutti_comm_ready(state, 0) || atomic_load_explicit(&state->queued, memory_order_acquire) > 0)
         return 0;
     const struct tutti_team *team = state->team;
-    if (!seen(team))
+    if (!progressing_seen(team))
         return 1;
     for (int r = 0; r < team->size; r++) {
         if (!tutti_team_is_here(team, r))
@@ -68,7 +68,7 @@ static int progressing_meet(MPI_Comm comm)
     struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
     if (!state || tutti_progress_wait(&(const struct tutti_wait){.done = all_here, .with = state, .watched = 1}))
         return 0;
-    return seen(state->team) || !tutti_progress_busy();
+    return progressing_seen(state->team) || !tutti_progress_busy();
 }
 
 /* ---- messages ---- */
@@ -80,7 +80,7 @@ struct ending {
     int code;
 };
 
-static int ended(void *with)
+static int progressing_ended(void *with)
 {
     struct ending *e = with;
     int flag = 0;
@@ -92,13 +92,13 @@ static int ended(void *with)
     return flag || e->code != MPI_SUCCESS;
 }
 
-static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *status)
+static int progressing_finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *status)
 {
     struct ending e = {comm, request, status, code};
     if (code != MPI_SUCCESS)
         return code;
-    tutti_progress_wait(&(const struct tutti_wait){.done = ended, .with = &e});
-    return swept(e.code);
+    tutti_progress_wait(&(const struct tutti_wait){.done = progressing_ended, .with = &e});
+    return progressing_swept(e.code);
 }
 
 /* ---- the calls ---- */
@@ -132,7 +132,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         MPI_Request request;                                                                                           \
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
-        return finish(comm, tutti_next.FORM_##name AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);                \
+        return progressing_finish(comm, tutti_next.FORM_##name AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);    \
     }
 #define MEETS(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
@@ -141,7 +141,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         if (nothing_open())                                                                                            \
             return just_##name arguments;                                                                              \
         TUTTI_HOOKED(!progressing_meet(comm));                                                                         \
-        return swept(just_##name arguments);                                                                           \
+        return progressing_swept(just_##name arguments);                                                               \
     }
 /* This rank cannot see which ranks arrive. */
 #define STANDS(name, parameters, arguments)                                                                            \
@@ -149,7 +149,7 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
     static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
         TUTTI_HOOKED(!nothing_open());                                                                                 \
-        return swept(just_##name arguments);                                                                           \
+        return progressing_swept(just_##name arguments);                                                               \
     }
 #define RECEIVES(name, parameters, arguments)                                                                          \
     static int(*just_##name) parameters;                                                                               \
@@ -158,8 +158,8 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         MPI_Request request;                                                                                           \
         if (none_held() || source == MPI_PROC_NULL)                                                                    \
             return just_##name arguments;                                                                              \
-        return finish(comm, tutti_next.FORM_##name(buf, count, datatype, source, tag, comm, &request), &request,       \
-                      status);                                                                                         \
+        return progressing_finish(comm, tutti_next.FORM_##name(buf, count, datatype, source, tag, comm, &request),     \
+                                  &request, status);                                                                   \
     }
 #define TAKES(name, parameters, arguments)                                                                             \
     static int(*just_##name) parameters;                                                                               \
@@ -169,7 +169,8 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         if (none_held())                                                                                               \
             return just_##name arguments;                                                                              \
         const MPI_Comm comm = tutti_handles.world; /* nothing else is known of a matched message */                    \
-        return finish(comm, tutti_next.FORM_##name(buf, count, datatype, message, &request), &request, status);        \
+        return progressing_finish(comm, tutti_next.FORM_##name(buf, count, datatype, message, &request), &request,     \
+                                  status);                                                                             \
     }
 #define EXCHANGES_BY(suffix, name, parameters, arguments)                                                              \
     static int(*just_##name) parameters;                                                                               \
@@ -189,8 +190,8 @@ static int finish(MPI_Comm comm, int code, MPI_Request *request, MPI_Status *sta
         code = tutti_next.MPI_Isend##suffix(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);                 \
         if (code != MPI_SUCCESS)                                                                                       \
             tutti_next.MPI_Cancel(&receive);                                                                           \
-        int sent = finish(comm, code, &send, MPI_STATUS_IGNORE);                                                       \
-        int received = finish(comm, MPI_SUCCESS, &receive, status);                                                    \
+        int sent = progressing_finish(comm, code, &send, MPI_STATUS_IGNORE);                                           \
+        int received = progressing_finish(comm, MPI_SUCCESS, &receive, status);                                        \
         return sent != MPI_SUCCESS ? sent : received;                                                                  \
     }
 #define EXCHANGES_AS(suffix, name, parameters, arguments) EXCHANGES_BY(suffix, name, parameters, arguments)
@@ -239,8 +240,8 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
             int sent = tutti_next.MPI_Isend(packed, position, tutti_handles.packed, dest, sendtag, comm, &send);       \
             if (sent != MPI_SUCCESS)                                                                                   \
                 tutti_next.MPI_Cancel(&receive);                                                                       \
-            sent = finish(comm, sent, &send, MPI_STATUS_IGNORE);                                                       \
-            code = finish(comm, MPI_SUCCESS, &receive, status);                                                        \
+            sent = progressing_finish(comm, sent, &send, MPI_STATUS_IGNORE);                                           \
+            code = progressing_finish(comm, MPI_SUCCESS, &receive, status);                                            \
             code = sent != MPI_SUCCESS ? sent : code;                                                                  \
         }                                                                                                              \
         free(packed);                                                                                                  \

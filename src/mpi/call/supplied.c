@@ -5,7 +5,7 @@
 #include "mpi/real/door.h"
 #include "mpi/real/errors.h"
 
-static MPI_Status *place(MPI_Status *statuses, int i)
+static MPI_Status *supplied_place(MPI_Status *statuses, int i)
 {
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
@@ -41,7 +41,7 @@ static int all_of(int count, const MPI_Request requests[], int *flag, MPI_Status
     for (int i = 0; i < count; i++) {
         MPI_Status status;
         int there, one = tutti_next.MPI_Request_get_status(requests[i], &there, &status);
-        supplied_tell(place(statuses, i), &status, one);
+        supplied_tell(supplied_place(statuses, i), &status, one);
         code = one == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
     }
     return code;
@@ -85,7 +85,7 @@ static int some_of(int count, const MPI_Request requests[], int *outcount, int i
         active = 1;
         if (!flag && code == MPI_SUCCESS)
             continue;
-        supplied_tell(place(statuses, n), &one, code);
+        supplied_tell(supplied_place(statuses, n), &one, code);
         indices[n++] = i;
         failed |= code != MPI_SUCCESS;
     }

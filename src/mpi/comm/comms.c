@@ -33,7 +33,7 @@ static void comms_put(struct tutti_comm_table *table, uint64_t key, struct tutti
 }
 
 /* A table with room, under the lock; NULL without memory. */
-static struct tutti_comm_table *roomy(void)
+static struct tutti_comm_table *comms_roomy(void)
 {
     struct tutti_comm_table *old = atomic_load(&tutti_comm_table);
     if (old && old->used < old->slots / 2)
@@ -54,10 +54,10 @@ static struct tutti_comm_table *roomy(void)
     return table;
 }
 
-static int insert(struct tutti_comm *comm)
+static int comms_insert(struct tutti_comm *comm)
 {
     pthread_mutex_lock(&lock);
-    struct tutti_comm_table *table = roomy();
+    struct tutti_comm_table *table = comms_roomy();
     if (table) {
         comms_put(table, tutti_comm_key(comm->handle), comm);
         comm->next = all;
@@ -67,7 +67,7 @@ static int insert(struct tutti_comm *comm)
     return table ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-static void release(struct tutti_comm *comm)
+static void comms_release(struct tutti_comm *comm)
 {
     told.leave(comm);
     tutti_comm_hierarchy_end(comm);
@@ -104,7 +104,7 @@ static int on_delete(MPI_Comm handle, int key, void *value, void *extra)
     }
     pthread_mutex_unlock(&lock);
     if (comm)
-        release(comm);
+        comms_release(comm);
     return MPI_SUCCESS;
 }
 
@@ -136,8 +136,8 @@ static struct tutti_comm *comms_make(MPI_Comm handle, int wait)
         comm->passed = "the ranks of this machine are not connected";
     else
         tutti_comm_team(comm, wait);
-    if (insert(comm) != TUTTI_OK) {
-        release(comm);
+    if (comms_insert(comm) != TUTTI_OK) {
+        comms_release(comm);
         return NULL;
     }
     tutti_next.MPI_Comm_set_attr(handle, keyval, comm);
@@ -166,7 +166,7 @@ int tutti_comms_open(const struct tutti_comm_users *users)
     closing = 0;
     free(tutti_reserve_take(&states, sizeof(struct tutti_comm))); /* the first one is made when there may be no more */
     pthread_mutex_lock(&lock);
-    (void)roomy();
+    (void)comms_roomy();
     pthread_mutex_unlock(&lock);
     return tutti_next.MPI_Comm_create_keyval(on_copy, on_delete, &keyval, NULL) == MPI_SUCCESS ? TUTTI_OK
                                                                                                : TUTTI_ERR_TRANSPORT;
@@ -232,7 +232,7 @@ void tutti_comms_close(void)
     pthread_mutex_unlock(&lock);
     while (comm) {
         struct tutti_comm *next = comm->next;
-        release(comm);
+        comms_release(comm);
         comm = next;
     }
     while (table) {

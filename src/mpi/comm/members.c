@@ -29,7 +29,7 @@ int *tutti_world_ranks(MPI_Comm comm, int *n)
     return out;
 }
 
-static enum tutti_whose with(enum tutti_whose so_far, int rank)
+static enum tutti_whose members_with(enum tutti_whose so_far, int rank)
 {
     if (rank == MPI_UNDEFINED)
         return TUTTI_OF_OTHERS;
@@ -50,7 +50,7 @@ static enum tutti_whose one_by_one(MPI_Comm comm)
         for (int r = 0, there = 0; r < n && out != TUTTI_OF_OTHERS; r++) {
             if (tutti_next.MPI_Group_translate_ranks(group, 1, &r, world, &there) != MPI_SUCCESS)
                 there = MPI_UNDEFINED;
-            out = with(out, there);
+            out = members_with(out, there);
         }
         tutti_next.MPI_Group_free(&world);
     }
@@ -65,7 +65,7 @@ enum tutti_whose tutti_whose(MPI_Comm comm)
     if (!ranks)
         return one_by_one(comm);
     for (int i = 0; i < n && out != TUTTI_OF_OTHERS; i++)
-        out = with(out, ranks[i]);
+        out = members_with(out, ranks[i]);
     free(ranks);
     return out;
 }

@@ -14,7 +14,7 @@
 
 /* ---- streams ---- */
 
-static int digit(char c)
+static int streams_digit(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -30,7 +30,7 @@ static int read_handle(const char *text, void **handle)
     if (strlen(text) != 2 * sizeof bytes)
         return 0;
     for (size_t i = 0; i < sizeof bytes; i++) {
-        int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+        int high = streams_digit(text[2 * i]), low = streams_digit(text[2 * i + 1]);
         if (high < 0 || low < 0)
             return 0;
         bytes[i] = (unsigned char)(high << 4 | low);
@@ -157,16 +157,16 @@ static int is_idle(void *stream)
 /* Waits for what is in the communicator's stream; in a fiber the others go on. Polls meanwhile: kernels in the stream
  * wait for kernels of peers, and a peer may put its own into its stream only after a message of this rank. `quiet` does
  * not poll: for callbacks of the MPI. */
-static int drain(const struct tutti_comm *comm, int quiet)
+static int streams_drain(const struct tutti_comm *comm, int quiet)
 {
     return tutti_progress_wait(
         &(const struct tutti_wait){.done = is_idle, .with = comm->stream->stream, .quiet = quiet});
 }
 
 /* Once drained: whether all of it has succeeded. */
-static int finished(const struct tutti_comm *comm)
+static int streams_finished(const struct tutti_comm *comm)
 {
-    int status = drain(comm, 0);
+    int status = streams_drain(comm, 0);
     return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
 }
 
@@ -183,7 +183,7 @@ static int streams_settle(void *with)
                     comm->transport.base.label);
         return TUTTI_ERR_UNAVAILABLE;
     }
-    return capturing < 0 ? capturing : finished(comm);
+    return capturing < 0 ? capturing : streams_finished(comm);
 }
 
 int tutti_comm_stream_settle(MPI_Comm handle)
@@ -193,7 +193,7 @@ int tutti_comm_stream_settle(MPI_Comm handle)
         return TUTTI_OK;
     if (tutti_door.device->stream.capturing(comm->stream->stream) != 0) /* said when it is closed */
         return TUTTI_OK;
-    const int status = finished(comm),
+    const int status = streams_finished(comm),
               settled = comm->lanes && status == TUTTI_OK ? tutti_lanes_settle(comm->lanes) : TUTTI_ERR_UNAVAILABLE;
     comm->lanes_settled = settled == TUTTI_OK;
     return comm->lanes && status == TUTTI_OK ? settled : status;
@@ -289,7 +289,7 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
                         comm->transport.base.label);
             idle = 0;
         } else if (capturing == 0) {
-            drain(comm, 1); /* a free of the program has drained it before it came to the MPI */
+            streams_drain(comm, 1); /* a free of the program has drained it before it came to the MPI */
         }
     }
     tutti_lanes_close(comm->lanes, !closing && idle, comm->lanes_settled);

@@ -27,7 +27,7 @@ static MPI_Request request_of(const uintptr_t *handle)
 }
 
 /* The bytes of a message that has arrived; negative if the MPI does not know. */
-static int fill(struct tutti_came *came, const MPI_Status *status)
+static int transfers_fill(struct tutti_came *came, const MPI_Status *status)
 {
     MPI_Count bytes = -1;
     *came = (struct tutti_came){.from = status->MPI_SOURCE, .tag = status->MPI_TAG};
@@ -78,7 +78,7 @@ int tutti_transport_probe(struct tutti_transport *transport, int from, int tag, 
         return TUTTI_OK;
     out->handle = 0;
     memcpy(&out->handle, &message, sizeof message);
-    return fill(&out->came, &status);
+    return transfers_fill(&out->came, &status);
 }
 
 int tutti_transport_receive_caught(struct tutti_transport *transport, struct tutti_caught *caught, void *memory,
@@ -108,7 +108,7 @@ int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfe
     if (tutti_next.MPI_Test(&request, done, came ? &status : MPI_STATUS_IGNORE) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     put_request(&transfer->handle, request);
-    return *done && came ? fill(came, &status) : TUTTI_OK;
+    return *done && came ? transfers_fill(came, &status) : TUTTI_OK;
 }
 
 int tutti_transport_cancel(struct tutti_transport *transport, struct tutti_transfer *transfer, int *cancelled)

@@ -26,7 +26,7 @@ static MPI_Comm comm_of(struct tutti_transport *transport)
     return ((struct tutti_mpi_transport *)transport)->comm;
 }
 
-static int result(int code)
+static int transport_result(int code)
 {
     return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
 }
@@ -36,7 +36,7 @@ struct ending {
     int code;
 };
 
-static int ended(void *with)
+static int transport_ended(void *with)
 {
     struct ending *e = with;
     int flag = 0;
@@ -48,7 +48,7 @@ static int ended(void *with)
  * TUTTI_ERR_PEER. Then the request is lost, and the MPI may still use its buffers. A stall is reported once, without
  * the missing rank, which is unknown before the ranks have met. There is no time limit, as in the MPI's own call: a
  * program on host memory must not fail for it. */
-static int await(struct tutti_transport *transport, int code, MPI_Request *request)
+static int transport_await(struct tutti_transport *transport, int code, MPI_Request *request)
 {
     char what[160];
     struct ending e = {request, code};
@@ -56,13 +56,15 @@ static int await(struct tutti_transport *transport, int code, MPI_Request *reque
         return TUTTI_ERR_TRANSPORT;
     snprintf(what, sizeof what, "not all ranks have arrived at a reduction on %s, where they meet for the first time",
              transport->label);
-    int status = tutti_progress_wait(&(const struct tutti_wait){.done = ended, .with = &e, .what = what, .watched = 1});
-    return status != TUTTI_OK ? status : result(e.code);
+    int status = tutti_progress_wait(
+        &(const struct tutti_wait){.done = transport_ended, .with = &e, .what = what, .watched = 1});
+    return status != TUTTI_OK ? status : transport_result(e.code);
 }
 
 /* allgather or alltoall of few bytes, watched. The buffers are this function's own, as the MPI may use them after a
  * failure: then they are never freed. */
-static int watched(struct tutti_transport *transport, const void *in, size_t in_bytes, void *out, size_t bytes, int all)
+static int transport_watched(struct tutti_transport *transport, const void *in, size_t in_bytes, void *out,
+                             size_t bytes, int all)
 {
     size_t size = (size_t)transport->size, out_bytes = bytes * size;
     char *room = malloc(in_bytes + out_bytes + 1);
@@ -71,11 +73,11 @@ static int watched(struct tutti_transport *transport, const void *in, size_t in_
     void *to = room ? room + in_bytes : out;
     if (room)
         memcpy(room, in, in_bytes);
-    int status = await(transport,
-                       (all ? tutti_next.MPI_Ialltoall
-                            : tutti_next.MPI_Iallgather)(from, (int)bytes, tutti_handles.byte, to, (int)bytes,
-                                                         tutti_handles.byte, comm_of(transport), &request),
-                       &request);
+    int status = transport_await(transport,
+                                 (all ? tutti_next.MPI_Ialltoall
+                                      : tutti_next.MPI_Iallgather)(from, (int)bytes, tutti_handles.byte, to, (int)bytes,
+                                                                   tutti_handles.byte, comm_of(transport), &request),
+                                 &request);
     if (status == TUTTI_ERR_PEER || !room)
         return status; /* cppcheck-suppress memleak */
     memcpy(out, room + in_bytes, out_bytes);
@@ -97,12 +99,12 @@ static void await_turn(MPI_Comm comm)
         tutti_progress_wait(&(const struct tutti_wait){.done = is_turn, .with = state, .watched = 1});
 }
 
-static int barrier(struct tutti_transport *transport)
+static int transport_barrier(struct tutti_transport *transport)
 {
     TUTTI_INSIDE();
     await_turn(comm_of(transport));
     MPI_Request request = tutti_handles.no_request;
-    return await(transport, tutti_next.MPI_Ibarrier(comm_of(transport), &request), &request);
+    return transport_await(transport, tutti_next.MPI_Ibarrier(comm_of(transport), &request), &request);
 }
 
 /* A type of `piece` bytes whose copies lie `stride` bytes apart, so that blocks beyond 2^31 bytes go in pieces. */
@@ -117,15 +119,15 @@ static int piece_type(size_t piece, size_t stride, MPI_Datatype *out)
     return code == MPI_SUCCESS ? tutti_next.MPI_Type_commit(out) : code;
 }
 
-static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+static int transport_allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     TUTTI_INSIDE();
     await_turn(comm_of(transport));
     MPI_Comm comm = comm_of(transport);
     if (bytes <= WATCHED / (size_t)transport->size)
-        return watched(transport, in, bytes, out, bytes, 0);
+        return transport_watched(transport, in, bytes, out, bytes, 0);
     if (bytes <= PIECE)
-        return result(
+        return transport_result(
             tutti_next.MPI_Allgather(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
     for (size_t at = 0; at < bytes; at += PIECE) {
         size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
@@ -142,15 +144,15 @@ static int allgather(struct tutti_transport *transport, const void *in, void *ou
     return TUTTI_OK;
 }
 
-static int alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+static int transport_alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     TUTTI_INSIDE();
     await_turn(comm_of(transport));
     MPI_Comm comm = comm_of(transport);
     if (bytes <= WATCHED / (size_t)transport->size)
-        return watched(transport, in, bytes * (size_t)transport->size, out, bytes, 1);
+        return transport_watched(transport, in, bytes * (size_t)transport->size, out, bytes, 1);
     if (bytes <= PIECE)
-        return result(
+        return transport_result(
             tutti_next.MPI_Alltoall(in, (int)bytes, tutti_handles.byte, out, (int)bytes, tutti_handles.byte, comm));
     for (size_t at = 0; at < bytes; at += PIECE) {
         size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
@@ -166,7 +168,7 @@ static int alltoall(struct tutti_transport *transport, const void *in, void *out
     return TUTTI_OK;
 }
 
-static int allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
+static int transport_allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
 {
     TUTTI_INSIDE();
     await_turn(comm_of(transport));
@@ -178,10 +180,10 @@ static int allreduce(struct tutti_transport *transport, int64_t *words, size_t c
         if (!room)
             return TUTTI_ERR_MEMORY;
         memcpy(room, words, count * sizeof *words);
-        int status = await(transport,
-                           tutti_next.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op,
-                                                     comm_of(transport), &request),
-                           &request);
+        int status = transport_await(transport,
+                                     tutti_next.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op,
+                                                               comm_of(transport), &request),
+                                     &request);
         if (status == TUTTI_ERR_PEER)
             return status; /* the room is the MPI's, see watched(). cppcheck-suppress memleak */
         memcpy(words, room + FEW, count * sizeof *words);
@@ -225,14 +227,14 @@ static int node_color(struct tutti_transport *transport, int64_t *color)
         lowest = (int)word;
     tutti_next.MPI_Comm_free(&node);
     *color = lowest;
-    return result(code);
+    return transport_result(code);
 }
 
 static const struct tutti_transport_ops ops = {
-    .barrier = barrier,
-    .allgather = allgather,
-    .alltoall = alltoall,
-    .allreduce = allreduce,
+    .barrier = transport_barrier,
+    .allgather = transport_allgather,
+    .alltoall = transport_alltoall,
+    .allreduce = transport_allreduce,
     .progress = transport_progress,
     .node_color = node_color,
     .ibarrier = tutti_transport_ibarrier,

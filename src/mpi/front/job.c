@@ -34,7 +34,7 @@ static int known; /* 1: the launcher has said what is needed */
 static int here;  /* ranks of the job on this machine, or of this virtual node */
 
 /* A number of the environment; -1: none. */
-static int number(const char *const names[])
+static int job_number(const char *const names[])
 {
     for (; *names; names++) {
         const char *text = getenv(*names);
@@ -51,7 +51,7 @@ static int launcher_process(void)
 {
     struct ucred peer = {.pid = 0};
     socklen_t length = sizeof peer;
-    const int fd = number((const char *const[]){"PMI_FD", NULL});
+    const int fd = job_number((const char *const[]){"PMI_FD", NULL});
     return fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? (int)peer.pid : 0;
 }
 
@@ -87,20 +87,20 @@ static int name_here(char text[TEXT])
 /* How many ranks of the job are on this machine; -1: it is not known. */
 static int count_here(void)
 {
-    const int ranks = number((const char *const[]){"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", NULL});
+    const int ranks = job_number((const char *const[]){"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", NULL});
     if (ranks > 0)
         return ranks;
-    return number((const char *const[]){"SLURM_STEP_NUM_NODES", NULL}) == 1
-               ? number((const char *const[]){"SLURM_STEP_NUM_TASKS", NULL})
+    return job_number((const char *const[]){"SLURM_STEP_NUM_NODES", NULL}) == 1
+               ? job_number((const char *const[]){"SLURM_STEP_NUM_TASKS", NULL})
                : -1;
 }
 
 /* Virtual nodes of TUTTI_NODE_RANKS are machines here too. 0: it is not known which this rank belongs to. */
-static int divide(char name[TEXT])
+static int job_divide(char name[TEXT])
 {
     const int each = (int)tutti_settings()->node_ranks;
     const int rank =
-        number((const char *const[]){"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", NULL});
+        job_number((const char *const[]){"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", NULL});
     if (each <= 0)
         return 1;
     if (rank < 0)
@@ -118,7 +118,7 @@ void tutti_job_enter(void)
     if (entered++)
         return;
     here = count_here();
-    known = here > 0 && name_here(name) && divide(name);
+    known = here > 0 && name_here(name) && job_divide(name);
     if (known && tutti_roll_enter(name, here, &roll) != TUTTI_OK)
         tutti_info("this rank could not meet the other ranks of the job on this machine");
 }
@@ -132,7 +132,7 @@ static void bring_on(void)
 }
 
 /* On the leader. */
-static int decide(const int ranks[], int come, int size)
+static int job_decide(const int ranks[], int come, int size)
 {
     char job[TEXT];
     if (come < here) {
@@ -159,7 +159,7 @@ int tutti_job_whole(void)
         whole = roll && ranks;
         const int come = whole ? tutti_roll_call(roll, rank, ranks) : 0;
         if (whole)
-            whole = tutti_roll_decide(roll, tutti_roll_leads(roll) ? decide(ranks, come, size) : 0);
+            whole = tutti_roll_decide(roll, tutti_roll_leads(roll) ? job_decide(ranks, come, size) : 0);
         tutti_progress_mpi(NULL);
     }
     free(ranks);

@@ -19,7 +19,7 @@
 
 enum { NAME = 300, TEXT = 200, PORT = 4096, ASK_US = 2000 };
 
-static int publish(const char *job, const char *what, int rank, const char *text)
+static int job_nodes_publish(const char *job, const char *what, int rank, const char *text)
 {
     char name[NAME];
     snprintf(name, sizeof name, "tutti-%.220s-%s-%d", job, what, rank);
@@ -41,7 +41,7 @@ static int is_answered(void *with)
 }
 
 /* The text under this name, valid until the next one; NULL: it was not there in time. */
-static const char *lookup(const char *job, const char *what, int rank, long seconds)
+static const char *job_nodes_lookup(const char *job, const char *what, int rank, long seconds)
 {
     static struct question question;
     snprintf(question.name, sizeof question.name, "tutti-%.220s-%s-%d", job, what, rank);
@@ -51,7 +51,7 @@ static const char *lookup(const char *job, const char *what, int rank, long seco
                : NULL;
 }
 
-static int compare(const void *a, const void *b)
+static int job_nodes_compare(const void *a, const void *b)
 {
     const int x = *(const int *)a, y = *(const int *)b;
     return (x > y) - (x < y);
@@ -97,7 +97,7 @@ static int find_all(const char *job, const char *own, int size)
     while (missing < 0 && found < size) {
         while (known[lowest])
             lowest++;
-        const char *text = lookup(job, "ranks", lowest, tutti_settings()->stall_seconds);
+        const char *text = job_nodes_lookup(job, "ranks", lowest, tutti_settings()->stall_seconds);
         const int fresh = text ? read_ranks(text, known, size) : 0;
         found += fresh;
         if (fresh == 0 || !known[lowest])
@@ -112,28 +112,28 @@ static int find_all(const char *job, const char *own, int size)
     return missing < 0;
 }
 
-static int decide(const char *job, const int ranks[], int n, int size)
+static int job_nodes_decide(const char *job, const int ranks[], int n, int size)
 {
     char own[TEXT] = "";
     const char *decision;
     const int fit = write_ranks(ranks, n, own);
-    if (publish(job, "here", ranks[0], "1") != TUTTI_OK) {
+    if (job_nodes_publish(job, "here", ranks[0], "1") != TUTTI_OK) {
         tutti_info("the launcher has no name service: all ranks are taken to have Tutti in front");
         return 1;
     }
     if (ranks[0] == 0) {
         const int all = fit && find_all(job, own, size);
-        return publish(job, "decision", 0, all ? "1" : "0") == TUTTI_OK && all;
+        return job_nodes_publish(job, "decision", 0, all ? "1" : "0") == TUTTI_OK && all;
     }
-    if (!lookup(job, "here", 0, tutti_settings()->stall_seconds)) {
+    if (!job_nodes_lookup(job, "here", 0, tutti_settings()->stall_seconds)) {
         tutti_warn(
             "rank 0, or another one of its machine, has no Tutti in front (LD_PRELOAD, TUTTI_DEVICE=none): every "
             "call of all ranks is passed on to the MPI");
         return 0;
     }
-    if (!fit || publish(job, "ranks", ranks[0], own) != TUTTI_OK)
+    if (!fit || job_nodes_publish(job, "ranks", ranks[0], own) != TUTTI_OK)
         return 0;
-    decision = lookup(job, "decision", 0, tutti_settings()->timeout_seconds);
+    decision = job_nodes_lookup(job, "decision", 0, tutti_settings()->timeout_seconds);
     return decision && decision[0] == '1';
 }
 
@@ -163,8 +163,8 @@ int tutti_job_nodes(const char *job, const int ranks[], int n, int size)
     }
     if (sorted) {
         memcpy(sorted, ranks, (size_t)n * sizeof *sorted);
-        qsort(sorted, (size_t)n, sizeof *sorted, compare);
-        all = decide(job, sorted, n, size);
+        qsort(sorted, (size_t)n, sizeof *sorted, job_nodes_compare);
+        all = job_nodes_decide(job, sorted, n, size);
     }
     for (int i = 0; i < 2; i++) {
         tutti_next.MPI_Comm_set_errhandler(comms[i], before[i]);

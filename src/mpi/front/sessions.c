@@ -162,7 +162,7 @@ static int ranks_in_base(MPI_Comm comm, int *n)
 }
 
 /* Processes that there are. */
-static int processes(void)
+static int sessions_processes(void)
 {
     MPI_Group all;
     int n = 1;
@@ -211,7 +211,7 @@ static void open_over(MPI_Comm comm)
         mine = base == BASE_SESSION && in == size && may_leave();
     } else if (tutti_quirks_row()->session_needs_world) {
         tutti_next.MPI_Comm_size(comm, &size);
-        if (size == 1 && processes() > 1) {
+        if (size == 1 && sessions_processes() > 1) {
             say_once("this MPI has no progress in a communicator of one process before there is one of more");
             return;
         }

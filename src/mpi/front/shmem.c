@@ -25,7 +25,7 @@ static void free_own(void)
     up = 0;
 }
 
-static int finish(void)
+static int shmem_finish(void)
 {
     free_own();
     if (!began)
@@ -47,7 +47,7 @@ static void shmem_leave(int status)
 /* Levels of threads, as the MPI counts them and as the address space does. */
 static const int levels[] = {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE};
 
-static int threads(void)
+static int shmem_threads(void)
 {
     int there = 0, over = 0, given = MPI_THREAD_SINGLE, level = TSHMEM_THREAD_MULTIPLE;
     tutti_next.MPI_Initialized(&there);
@@ -65,8 +65,8 @@ static int team_from(int fortran, tshmem_team_t *made);
 static int start_at(const void *comm);
 static int start_as(int pe, int pes, uint64_t id);
 static int team_of(const int *pe, int size, const tshmem_team_config_t *config, long mask, tshmem_team_t *made);
-static const struct tutti_shmem_host host = {shmem_start, threads,  finish,   shmem_leave, start_over,
-                                             team_from,   start_at, start_as, team_of};
+static const struct tutti_shmem_host host = {shmem_start, shmem_threads, shmem_finish, shmem_leave, start_over,
+                                             team_from,   start_at,      start_as,     team_of};
 
 /* Said once, where the reason is known. */
 static int shmem_refuse(const char *name, const char *why)
@@ -111,7 +111,7 @@ static int shmem_begin(void)
 }
 
 /* The end of a call that called shmem_begin(). */
-static int begun(int status)
+static int shmem_begun(int status)
 {
     if (status != TUTTI_OK && began) {
         began = 0;
@@ -123,7 +123,7 @@ static int begun(int status)
 static int shmem_start(void)
 {
     const int status = shmem_begin();
-    return status == TUTTI_OK ? begun(open_over(tutti_handles.world)) : status;
+    return status == TUTTI_OK ? shmem_begun(open_over(tutti_handles.world)) : status;
 }
 
 static int start_at(const void *comm)
@@ -167,7 +167,7 @@ static int open_as(int pe, int pes, uint64_t id)
 static int start_as(int pe, int pes, uint64_t id)
 {
     const int status = shmem_begin();
-    return status == TUTTI_OK ? begun(open_as(pe, pes, id)) : status;
+    return status == TUTTI_OK ? shmem_begun(open_as(pe, pes, id)) : status;
 }
 
 int tutti_door_tshmem_init_comm(MPI_Comm comm)

@@ -39,8 +39,8 @@ static tutti_front_mpix_type_fn *mpix_type;
 static tutti_front_mpix_call_fn *mpix_call;
 static void *wraps[CALLS], *beneath[CALLS]; /* profiling libraries, see stub_next.c */
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
+static void stub_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void stub_say(const char *format, ...)
 {
     char line[1024] = "tutti: ";
     size_t at = strlen(line);
@@ -55,7 +55,7 @@ static void say(const char *format, ...)
 }
 
 /* TUTTI_LOG is read here as well: the core is not loaded yet. */
-static int quiet(int *verbose)
+static int stub_quiet(int *verbose)
 {
     const char *level = getenv("TUTTI_LOG");
     *verbose = level && (strcmp(level, "info") == 0 || strcmp(level, "debug") == 0);
@@ -167,7 +167,7 @@ static void plain_table(void *mpi)
 }
 
 /* Opens the front end for the MPI that is loaded, once; the lock is held. 0 where no MPI is. */
-static int resolve(void)
+static int stub_resolve(void)
 {
     char path[4096], why[1024] = "";
     int verbose;
@@ -187,11 +187,11 @@ static int resolve(void)
                               .beneath = beneath};
     if (open_front(&stub, why, sizeof why) != 0) {
         plain_table(mpi);
-        if (!quiet(&verbose))
-            say("every call is passed on to %s: %s", path, why);
-    } else if (!quiet(&verbose) && verbose) {
-        say("in front of %s, through %s%s%s", path, front_name(mpi, path), profiler ? ", with the calls of " : "",
-            profiler ? profiler : "");
+        if (!stub_quiet(&verbose))
+            stub_say("every call is passed on to %s: %s", path, why);
+    } else if (!stub_quiet(&verbose) && verbose) {
+        stub_say("in front of %s, through %s%s%s", path, front_name(mpi, path), profiler ? ", with the calls of " : "",
+                 profiler ? profiler : "");
     }
     for (int i = 0; i < CALLS; i++) { /* last: the library's own calls come through the other table */
         if (wraps[i])
@@ -205,11 +205,11 @@ static int resolve(void)
 void tutti_stub_resolve(void *volatile *slot)
 {
     pthread_mutex_lock(&lock);
-    if (!resolve()) {
-        say("%s was called, but no MPI library is loaded (libmpi.so, libmpich.so or libmpi_abi.so): "
-            "link the program with the MPI's shared library, or do not preload libtutti.so",
-            names[slot >= tutti_stub_outer && slot < tutti_stub_outer + CALLS ? slot - tutti_stub_outer
-                                                                              : slot - tutti_stub_table]);
+    if (!stub_resolve()) {
+        stub_say("%s was called, but no MPI library is loaded (libmpi.so, libmpich.so or libmpi_abi.so): "
+                 "link the program with the MPI's shared library, or do not preload libtutti.so",
+                 names[slot >= tutti_stub_outer && slot < tutti_stub_outer + CALLS ? slot - tutti_stub_outer
+                                                                                   : slot - tutti_stub_table]);
         abort();
     }
     pthread_mutex_unlock(&lock);
@@ -217,7 +217,7 @@ void tutti_stub_resolve(void *volatile *slot)
 
 void tutti_stub_lacking(void *volatile *slot)
 {
-    say("%s was called, but the MPI that is loaded has no such call", names[slot - tutti_stub_table]);
+    stub_say("%s was called, but the MPI that is loaded has no such call", names[slot - tutti_stub_table]);
     abort();
 }
 
@@ -252,8 +252,8 @@ static int load_mpi_of_launcher(void)
 void *tutti_mpix_call(const char *name, size_t size)
 {
     pthread_mutex_lock(&lock);
-    if (!resolve() && strcmp(name, "tshmem_init") == 0 && load_mpi_of_launcher())
-        resolve();
+    if (!stub_resolve() && strcmp(name, "tshmem_init") == 0 && load_mpi_of_launcher())
+        stub_resolve();
     tutti_front_mpix_call_fn *ask = mpix_call;
     pthread_mutex_unlock(&lock);
     return ask ? ask(name, size) : NULL;
@@ -269,7 +269,7 @@ __attribute__((constructor)) static void begin(void)
 }
 
 /* Launchers tell each rank its number; the first one speaks for all. */
-static int speaks(void)
+static int stub_speaks(void)
 {
     static const char *const numbers[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
     const char *device = getenv("TUTTI_DEVICE");
@@ -288,11 +288,13 @@ __attribute__((destructor)) static void end(void)
 {
     char path[4096];
     int initialized = 0, verbose, (*ask)(int *) = NULL;
-    void *mpi = resolved || getpid() != began_as || quiet(&verbose) || !speaks() ? NULL : find_mpi(path, sizeof path);
+    void *mpi =
+        resolved || getpid() != began_as || stub_quiet(&verbose) || !stub_speaks() ? NULL : find_mpi(path, sizeof path);
     if (mpi)
         *(void **)(void *)&ask = dlsym(mpi, "PMPI_Initialized");
     if (ask && ask(&initialized) == 0 && initialized)
-        say("Tutti was not in front: the program has taken the calls of %s by dlopen and dlsym. `tutti run` starts it "
+        stub_say(
+            "Tutti was not in front: the program has taken the calls of %s by dlopen and dlsym. `tutti run` starts it "
             "with "
             "the folder of lib/tutti/ that stands in that library's place; without it, put the folder into "
             "LD_LIBRARY_PATH and open the library by its name alone",

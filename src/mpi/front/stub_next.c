@@ -47,7 +47,7 @@ struct symbols {
 };
 
 /* Addresses in the dynamic section are relocated by the loader on most machines; where not, they lie below the base. */
-static const void *address(const struct link_map *map, ElfW(Addr) value)
+static const void *stub_next_address(const struct link_map *map, ElfW(Addr) value)
 {
     return (const void *)(value < map->l_addr ? value + map->l_addr : value);
 }
@@ -57,13 +57,14 @@ static struct symbols read_symbols(const struct link_map *map)
     struct symbols out = {.table = NULL};
     for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_SYMTAB)
-            out.table = address(map, entry->d_un.d_ptr);
+            out.table = stub_next_address(map, entry->d_un.d_ptr);
         else if (entry->d_tag == DT_STRTAB)
-            out.names = address(map, entry->d_un.d_ptr);
+            out.names = stub_next_address(map, entry->d_un.d_ptr);
         else if (entry->d_tag == DT_GNU_HASH && out.undefined == 0)
-            out.undefined = ((const uint32_t *)address(map, entry->d_un.d_ptr))[1]; /* the first that is defined */
+            out.undefined =
+                ((const uint32_t *)stub_next_address(map, entry->d_un.d_ptr))[1]; /* the first that is defined */
         else if (entry->d_tag == DT_HASH)
-            out.undefined = ((const uint32_t *)address(map, entry->d_un.d_ptr))[1]; /* all of them */
+            out.undefined = ((const uint32_t *)stub_next_address(map, entry->d_un.d_ptr))[1]; /* all of them */
     }
     return out;
 }

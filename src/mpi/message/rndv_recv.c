@@ -270,10 +270,9 @@ static struct tutti_p2p_recv *recv_at(const struct tutti_p2p_fetching *fetching,
     return tutti_recv_is_open(recv) ? &recv->core : NULL;
 }
 
-void tutti_recv_fetch_by(struct tutti_p2p_worker *p2p, struct tutti_recv_request *const recvs[],
-                         struct tutti_stage *const stages[], int n, int how)
+void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int how)
 {
-    struct recv_fetching all = {{p2p, recv_at, n, how == TUTTI_FETCH_BESIDE || how == TUTTI_FETCH_BESIDE_ALL}, recvs};
+    struct recv_fetching all = {{&tutti_p2p, recv_at, n, how == TUTTI_FETCH_BESIDE || how == TUTTI_FETCH_BESIDE_ALL}, recvs};
     TUTTI_INSIDE();
     for (int i = 0; i < n; i++)
         recvs[i]->stage = stages[i];
@@ -285,11 +284,6 @@ void tutti_recv_fetch_by(struct tutti_p2p_worker *p2p, struct tutti_recv_request
         recv->code = recv->core.truncated ? MPI_ERR_TRUNCATE : tutti_error_code(recv->core.status);
         recv->state = recv->core.status == TUTTI_OK ? TUTTI_RECV_FETCHED : TUTTI_RECV_FAILED;
     }
-}
-
-void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int how)
-{
-    tutti_recv_fetch_by(&tutti_p2p, recvs, stages, n, how);
 }
 
 /* ---- the end ---- */

@@ -82,9 +82,6 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
 /* Fetches as much as can be fetched now, in one launch, or all of it: enum tutti_fetch_how (request.h). stages[i]
  * belongs to recvs[i]. */
 void tutti_recv_fetch(struct tutti_recv_request *const recvs[], struct tutti_stage *const stages[], int n, int how);
-/* The same by another worker than the process's. */
-void tutti_recv_fetch_by(struct tutti_p2p_worker *p2p, struct tutti_recv_request *const recvs[],
-                         struct tutti_stage *const stages[], int n, int how);
 /* All of it for a receive that is complete. 1 if it was an RTS, and *code; 0: it is an ordinary message. */
 int tutti_recv_finish(struct tutti_recv_request *recv, struct tutti_stage *stage, MPI_Status *status, int *code);
 

@@ -15,7 +15,9 @@
 
 /* ---- making ---- */
 
-int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest)
+/* Finds the GPU that holds the elements, sent->core.gpu, and their lowest byte. */
+enum { PLACE_NONE, PLACE_SOME, PLACE_ONE }; /* not on one GPU; in several allocations; in one */
+static int send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest)
 {
     const char *first, *end;
     tutti_elements_span(&sent->core.elements, &first, &end);
@@ -23,13 +25,13 @@ int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, c
     if (tutti_seen_holds(seen, first, end)) {
         sent->core.gpu = seen->memory.gpu;
         sent->core.allocation = seen->memory.id;
-        return TUTTI_PLACE_ONE;
+        return PLACE_ONE;
     }
     const struct tutti_places *places = tutti_elements_places(&sent->core.elements);
     if (!places->device || !tutti_places_reached(places))
-        return TUTTI_PLACE_NONE;
+        return PLACE_NONE;
     sent->core.gpu = places->gpu;
-    return TUTTI_PLACE_SOME;
+    return PLACE_SOME;
 }
 
 /* 1 if the data must not wait for the receiver in the program's buffer, or would wait in vain: the receiver is this
@@ -109,9 +111,9 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
     if (memory)
         seen.memory = *memory;
-    const int place = tutti_send_place(sent, &seen, &lowest);
+    const int place = send_place(sent, &seen, &lowest);
     /* The program meets the GPU with this message, also if the MPI carries it. */
-    enum tutti_reason reason = place == TUTTI_PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;
+    enum tutti_reason reason = place == PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;
     if (reason == TUTTI_REASON_NONE && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
         reason = TUTTI_REASON_OTHER_GPU;
     if (reason == TUTTI_REASON_NONE && !tutti_endpoint_is_open(tutti_endpoint, peer))
@@ -127,7 +129,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         tutti_why_set(reason);
         return give_up(sent);
     }
-    sent->core.lowest = place == TUTTI_PLACE_ONE ? lowest : NULL;
+    sent->core.lowest = place == PLACE_ONE ? lowest : NULL;
     sent->core.now = at_once(sent, peer, blocking);
     sent->core.rndv->tag = message->tag;
     sent->core.rndv->bytes = bytes;

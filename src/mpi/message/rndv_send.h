@@ -29,16 +29,6 @@ struct tutti_send_request {
  * without memory. destroy: gives it back. */
 struct tutti_send_request *tutti_send_new(const struct tutti_message *message);
 void tutti_send_destroy(struct tutti_send_request *sent);
-/* Finds the GPU that holds the elements, sent->core.gpu, and their lowest byte. */
-enum { TUTTI_PLACE_NONE, TUTTI_PLACE_SOME, TUTTI_PLACE_ONE }; /* not on one GPU; in several allocations; in one */
-int tutti_send_place(struct tutti_send_request *sent, struct tutti_seen *seen, const char **lowest);
-/* rndv_blocks.c. A rendezvous of a collective, without an RTS, for a rank of the node; NULL: not possible. layout:
- * NULL if there are no bytes. job->bytes > 0: the job must run on core.gpu before the rendezvous is shown. Must be
- * listed then, or withdrawn. */
-struct tutti_send_request *tutti_send_block(const struct tutti_message *message, int peer,
-                                            const struct tutti_layout *layout, struct tutti_seen *seen,
-                                            struct tutti_pack_job *job);
-void tutti_send_withdraw(struct tutti_send_request *sent);
 
 /* rndv_send.c: sends the RTS of a new rendezvous, which must be listed; NULL if there is no rendezvous, or the RTS
  * cannot be sent (*code is the error then). memory: of the buffer's address; NULL: not known. blocking: this thread

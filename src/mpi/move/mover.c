@@ -1,5 +1,4 @@
-/* The door's side of collectives that move data (coll/move.h): a call's buffers as blocks, and the messages that carry
- * them. */
+/* The door's side of collectives that move data (coll/move.h): a call's buffers as blocks. */
 #include "mpi/move/mover.h"
 
 #include <stdlib.h>
@@ -55,8 +54,7 @@ static int mover_describe(struct tutti_mover *x)
     const int ins = x->blocks.ins, outs = x->blocks.outs;
     struct tutti_move *move = &x->move;
     move->send = ins + outs <= TUTTI_MOVER_FEW ? x->few : malloc(((size_t)ins + (size_t)outs) * sizeof *move->send);
-    x->recv = outs <= TUTTI_MOVER_FEW ? x->few_recv : malloc((size_t)outs * sizeof *x->recv);
-    if (!move->send || !x->recv)
+    if (!move->send)
         return TUTTI_NO(MEMORY);
     move->receive = move->send + ins;
     move->aside = x->blocks.aside;
@@ -73,21 +71,19 @@ void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_
     mover->nonblocking = nonblocking;
     mover->blocks = (struct tutti_mover_blocks){.own = NULL};
     mover->move.send = mover->few;
-    mover->recv = mover->few_recv;
     mover->bytes = 0;
 }
 
-int tutti_mover_describe(struct tutti_mover *mover, const struct tutti_move_ops *ops, struct tutti_p2p_worker *p2p)
+int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *transport)
 {
     TUTTI_INSIDE();
     int current;
-    mover->p2p = p2p;
-    mover->code = MPI_SUCCESS;
+    mover->p2p = (struct tutti_p2p_worker){
+        .endpoint = tutti_endpoint, .node = tutti_p2p.node, .transport = transport, .pipelined = tutti_p2p.pipelined};
     mover->move = (struct tutti_move){.send = mover->few,
-                                      .endpoint = tutti_endpoint,
+                                      .name = mover->call->name,
+                                      .worker = &mover->p2p,
                                       .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}},
-                                      .ops = ops,
-                                      .with = mover,
                                       .spare = tutti_comm_spares(mover->call->comm, 0),
                                       .current = -1};
     if (!mover_describe(mover))
@@ -102,8 +98,16 @@ void tutti_mover_close(struct tutti_mover *mover)
     tutti_mover_blocks_close(&mover->blocks);
     if (mover->move.send != mover->few)
         free(mover->move.send);
-    if (mover->recv != mover->few_recv)
-        free(mover->recv);
+}
+
+int tutti_mover_code(const struct tutti_mover *mover, int status)
+{
+    const struct tutti_move *move = &mover->move;
+    if (status == TUTTI_OK && move->truncated)
+        return MPI_ERR_TRUNCATE;
+    if (status == TUTTI_OK)
+        status = move->failed;
+    return status == TUTTI_OK ? MPI_SUCCESS : tutti_error_code(status);
 }
 
 /* ---- the call ---- */
@@ -146,7 +150,7 @@ void tutti_mover_pass_new(enum tutti_collective collective, int root, MPI_Comm c
 static int mover_call(struct tutti_mover *x, const char **how)
 {
     TUTTI_INSIDE();
-    const int able = tutti_mover_describe(x, &tutti_mover_polled, &tutti_p2p);
+    const int able = tutti_mover_describe(x, tutti_p2p.transport);
     const struct tutti_call call = {
         .collective = x->call->collective, .root = x->call->root, .move = able ? &x->move : NULL};
     return tutti_move_run(x->team, &call, how);
@@ -166,7 +170,7 @@ int tutti_mover_run(const struct tutti_collective_args *call, int *code)
         return 0;
     int status = mover_call(&x, &how);
     tutti_mover_close(&x);
-    *code = status != TUTTI_OK ? tutti_error_code(status) : x.code;
+    *code = tutti_mover_code(&x, status);
     if (*code != MPI_SUCCESS) {
         tutti_count(call->name, TUTTI_OUTCOME_FAILED,
                     status != TUTTI_OK ? tutti_status_text(status) : "what came was not expected");
@@ -191,7 +195,7 @@ int tutti_mover_agree(const struct tutti_collective_args *args, uint32_t *able)
         return TUTTI_OK;
     TUTTI_INSIDE();
     struct tutti_call call = {.collective = args->collective, .root = args->root};
-    if (tutti_mover_describe(&x, &tutti_mover_polled, &tutti_p2p))
+    if (tutti_mover_describe(&x, tutti_p2p.transport))
         call.move = &x.move;
     const int status = tutti_move_agree(x.team, &call, able);
     tutti_mover_close(&x);

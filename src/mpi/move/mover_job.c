@@ -12,8 +12,7 @@ struct tutti_mover_job {
     struct tutti_move_job job;
     struct tutti_call call;
     struct tutti_mover mover;
-    struct tutti_p2p_worker p2p; /* only the fiber polls its sends */
-    struct tutti_deferred transport;
+    struct tutti_deferred transport; /* a fiber does not call the MPI */
 };
 
 struct tutti_team *tutti_mover_team_nonblocking(const struct tutti_comm *state)
@@ -30,13 +29,10 @@ struct tutti_mover_job *tutti_mover_job_open(const struct tutti_collective_args 
     if (!job)
         return NULL;
     tutti_deferred_over(&job->transport, tutti_p2p.transport);
-    job->p2p = tutti_p2p;
-    job->p2p.transport = &job->transport.base;
-    job->p2p.sends = NULL;
     tutti_mover_begin(&job->mover, call, nonblocking, 1);
     job->call = (struct tutti_call){.collective = call->collective, .root = call->root};
     job->job = (struct tutti_move_job){.team = nonblocking, .call = &job->call};
-    if (tutti_mover_describe(&job->mover, &tutti_mover_alone, &job->p2p))
+    if (tutti_mover_describe(&job->mover, &job->transport.base))
         job->call.move = &job->mover.move;
     else
         job->job.reason = tutti_why_take(TUTTI_REASON_OTHER);
@@ -79,7 +75,7 @@ int tutti_mover_job_result(const struct tutti_mover_job *job, int *code, enum tu
     const int status = job->job.job.status;
     const char *name = job->mover.call->name;
     *reason = job->job.reason;
-    *code = status != TUTTI_OK ? tutti_error_code(status) : job->mover.code;
+    *code = tutti_mover_code(&job->mover, status);
     if (*code != MPI_SUCCESS)
         tutti_count(name, TUTTI_OUTCOME_FAILED,
                     status != TUTTI_OK ? tutti_status_text(status) : "what came was not expected");

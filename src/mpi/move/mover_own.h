@@ -3,7 +3,7 @@
 #define TUTTI_MPI_MOVER_OWN_H
 
 #include "coll/move.h"
-#include "mpi/message/rndv_recv.h"
+#include "mpi/message/endpoints.h"
 #include "mpi/move/mover.h"
 
 enum { TUTTI_MOVER_FEW = 8 }; /* blocks that fit without an allocation */
@@ -13,27 +13,22 @@ struct tutti_mover {
     struct tutti_team *team; /* team in which the call meets */
     int nonblocking;         /* 1: a nonblocking or persistent call */
     struct tutti_mover_blocks blocks;
-    struct tutti_move move;          /* the same blocks as elements: in as send, out as receive */
-    struct tutti_recv_request *recv; /* of blocks.out */
-    struct tutti_p2p_worker *p2p;    /* the process's; of this call alone in a fiber */
-    uint64_t bytes;                  /* of all blocks; a block for several ranks counts once */
-    int code;                        /* the first failure of a message */
+    struct tutti_move move;      /* the same blocks as elements: in as send, out as receive */
+    struct tutti_p2p_worker p2p; /* of this call alone */
+    uint64_t bytes;              /* of all blocks; a block for several ranks counts once */
     struct tutti_move_block few[TUTTI_MOVER_FEW];
-    struct tutti_recv_request few_recv[TUTTI_MOVER_FEW];
 };
 
 /* mover.c. Local, on a thread of the program. begin: an empty mover. describe: 0, with the reason, if this rank
- * cannot take part. close: in any case. */
+ * cannot take part; the transport carries messages whose memory a receiver cannot map. close: in any case. */
 void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_args *call, struct tutti_team *team,
                        int nonblocking);
-int tutti_mover_describe(struct tutti_mover *mover, const struct tutti_move_ops *ops, struct tutti_p2p_worker *p2p);
+int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *transport);
+/* The MPI code of a call whose run returned this status. */
+int tutti_mover_code(const struct tutti_mover *mover, int status);
 void tutti_mover_close(struct tutti_mover *mover);
 /* Makes and returns the team of a communicator whose ranks meet in moves; NULL, with the reason, if the MPI makes
  * its calls. */
 struct tutti_team *tutti_mover_team(const struct tutti_comm *state);
-
-/* mover_messages.c. `with` is the mover. polled: the sends are those of the process, which every wait polls. alone:
- * in a fiber, whose waits poll only its own sends. */
-extern const struct tutti_move_ops tutti_mover_polled, tutti_mover_alone;
 
 #endif

@@ -101,7 +101,7 @@ static int match_read(struct tutti_mpix_request *request, int gpu, int *direct)
     return MPI_SUCCESS;
 }
 
-/* Device memory of the whole message; code and why where there is none. */
+/* Takes device memory for the whole message. An MPI code. */
 static int match_bounce(struct tutti_mpix_request *request)
 {
     const struct tutti_device *device = tutti_door.device;
@@ -160,7 +160,7 @@ static int match_give(struct match_group *group, const struct match_note *note)
     return 0;
 }
 
-/* Of a note that has come. */
+/* Of a note that has arrived. */
 static void match_came(struct match_group *group)
 {
     const struct match_note *note = &group->note;
@@ -186,7 +186,7 @@ static void match_came(struct match_group *group)
     *at = early;
 }
 
-/* Receives what has come, as long as matches of the group need more. */
+/* Receives the notes that have arrived, as long as matches of the group need more. */
 static void match_receive(struct match_group *group)
 {
     for (;;) {

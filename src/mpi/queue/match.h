@@ -22,7 +22,7 @@ struct tutti_matching; /* of match.c, between NOT and MATCHED */
 /* What an MPIX_Request points to. */
 struct tutti_mpix_request {
     struct tutti_mpix_request *next; /* of all */
-    struct tutti_mpix_request *of;   /* not NULL: this is a request of MPIX_Imatch, for that one */
+    struct tutti_mpix_request *of;   /* not NULL: this is a request of MPIX_Imatch for `of` */
     int send, peer, tag;
     void *buffer;
     MPI_Count count;

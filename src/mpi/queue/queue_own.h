@@ -15,7 +15,7 @@ struct tutti_mpix_queue {
     struct tutti_mpi_transport transport; /* of this rank alone */
     struct tutti_team *team;
     struct tutti_lanes *lanes;
-    struct tutti_mpix_request *started, **end; /* that no wait has come for yet */
+    struct tutti_mpix_request *started, **end; /* that no wait has been made for yet */
 };
 
 extern pthread_mutex_t tutti_queue_lock; /* of lists of queues and requests, and of matches */

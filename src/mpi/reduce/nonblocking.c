@@ -9,7 +9,7 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 
-static void announce(const struct tutti_read *read)
+static void nonblocking_announce(const struct tutti_read *read)
 {
     struct tutti_team *nonblocking = read->team->nonblocking;
     const struct tutti_call *call = &read->call;
@@ -27,14 +27,15 @@ static void announce_host(const struct tutti_reduction_args *args, const struct 
     const int early = read->early && state;
     if (unlikely(early))
         tutti_comm_hold(state);
-    announce(read);
+    nonblocking_announce(read);
     if (unlikely(early))
         tutti_comm_let_go(state);
 }
 
 /* 1 if the MPI can make the call at once: this rank has no device memory in it, and the communicator has no earlier
  * call that may still go to the MPI. */
-static int simple(const struct tutti_reduction_args *args, struct tutti_read *read, enum tutti_reading reading)
+static int nonblocking_simple(const struct tutti_reduction_args *args, struct tutti_read *read,
+                              enum tutti_reading reading)
 {
     const struct tutti_comm *state = tutti_comm_find(args->comm);
     if (state && atomic_load_explicit(&((struct tutti_comm *)(uintptr_t)state)->queued, memory_order_acquire) > 0)
@@ -75,7 +76,7 @@ static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Reque
         tutti_read_end(&read);
         return tutti_fail_comm(args->comm, tutti_error_code(read.status));
     }
-    if (likely(simple(args, &read, reading))) {
+    if (likely(nonblocking_simple(args, &read, reading))) {
         if (reading == TUTTI_READ_TEAM) {
             announce_host(args, &read);
             tutti_count(args->name, TUTTI_OUTCOME_PASSED, "host memory");

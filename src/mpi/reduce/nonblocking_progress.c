@@ -22,8 +22,9 @@
 #include "mpi/request/request.h"
 
 static void bring_on(void);
-static void where(char *text, size_t size);
-struct tutti_step tutti_nonblocking_step = {.name = "nonblocking collectives", .poll = bring_on, .where = where};
+static void nonblocking_progress_where(char *text, size_t size);
+struct tutti_step tutti_nonblocking_step = {
+    .name = "nonblocking collectives", .poll = bring_on, .where = nonblocking_progress_where};
 
 enum { LOOKS = 64 }; /* MPI calls visited by a poll */
 
@@ -34,13 +35,13 @@ static struct tutti_comm *queues;                        /* those with calls in 
 static struct tutti_open_queue others;
 static int other_count;
 
-static void unlock(pthread_mutex_t **held)
+static void nonblocking_progress_unlock(pthread_mutex_t **held)
 {
     pthread_mutex_unlock(*held);
 }
 /* Holds the lock to the end of the block, also when an exception of an error handler leaves it. */
 #define LOCKED()                                                                                                       \
-    __attribute__((cleanup(unlock), unused)) pthread_mutex_t *locked = &lock;                                          \
+    __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;                     \
     pthread_mutex_lock(&lock)
 
 /* ---- requests ---- */
@@ -103,7 +104,7 @@ static void nonblocking_progress_destroy(struct tutti_open_call *open)
 
 /* ---- lists ---- */
 
-static void append(struct tutti_open_queue *queue, struct tutti_open_call *open)
+static void nonblocking_progress_append(struct tutti_open_queue *queue, struct tutti_open_call *open)
 {
     open->next = NULL;
     open->previous = queue->last;
@@ -127,7 +128,7 @@ static void enter_queue(struct tutti_comm *state, struct tutti_open_call *open)
             queues->calls.before = state;
         queues = state;
     }
-    append(calls, open);
+    nonblocking_progress_append(calls, open);
     calls->unread = calls->unread ? calls->unread : open;
     atomic_fetch_add_explicit(&state->queued, 1, memory_order_relaxed);
 }
@@ -156,7 +157,7 @@ static int leave_queue(struct tutti_open_call *open)
 static void sort_in(struct tutti_open_call *open)
 {
     if (open->phase != TUTTI_OPEN_DONE) {
-        append(&others, open);
+        nonblocking_progress_append(&others, open);
         other_count++;
         return;
     }
@@ -222,13 +223,13 @@ static void bring_on(void)
 {
     if (pthread_mutex_trylock(&lock) != 0) /* another thread polls, or this one, below an error handler */
         return;
-    __attribute__((cleanup(unlock), unused)) pthread_mutex_t *locked = &lock;
+    __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;
     TUTTI_INSIDE();
     poll_locked();
 }
 
 /* Visits a call that was started first. */
-static void where(char *text, size_t size)
+static void nonblocking_progress_where(char *text, size_t size)
 {
     static const char *const at[] = {
         [TUTTI_OPEN_IDLE] = "",

@@ -8,14 +8,14 @@ struct of_open {
     struct tutti_open_call *open;
 };
 
-static struct tutti_open_call *of(const struct tutti_request *entry)
+static struct tutti_open_call *open_request_of(const struct tutti_request *entry)
 {
     return TUTTI_REQUEST_OF(struct of_open, entry)->open;
 }
 
 static int open_request_start(struct tutti_request *entry, MPI_Request *unused)
 {
-    struct tutti_open_call *open = of(entry);
+    struct tutti_open_call *open = open_request_of(entry);
     (void)unused;
     if (open->phase != TUTTI_OPEN_IDLE || !open->persistent) {
         tutti_error("%s: MPI_Start of a request that is active", open->args.name);
@@ -35,34 +35,34 @@ static int open_request_start(struct tutti_request *entry, MPI_Request *unused)
 static int open_request_cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)request;
-    tutti_error("MPI_Cancel: %s cannot be cancelled", of(entry)->args.name);
-    return tutti_fail_comm(of(entry)->comm, MPI_ERR_REQUEST);
+    tutti_error("MPI_Cancel: %s cannot be cancelled", open_request_of(entry)->args.name);
+    return tutti_fail_comm(open_request_of(entry)->comm, MPI_ERR_REQUEST);
 }
 
 static int free_request(struct tutti_request *entry, MPI_Request *request)
 {
-    return tutti_open_call_free(of(entry), request);
+    return tutti_open_call_free(open_request_of(entry), request);
 }
 
 static MPI_Comm *comm_at(struct tutti_request *entry)
 {
-    return &of(entry)->comm;
+    return &open_request_of(entry)->comm;
 }
 
 static int open_request_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     (void)status;
-    return tutti_open_call_deliver(of(entry));
+    return tutti_open_call_deliver(open_request_of(entry));
 }
 
 static void open_request_settle(struct tutti_request *entry)
 {
-    tutti_open_call_settle(of(entry));
+    tutti_open_call_settle(open_request_of(entry));
 }
 
 static void open_request_close(struct tutti_request *entry)
 {
-    tutti_open_call_close(of(entry));
+    tutti_open_call_close(open_request_of(entry));
 }
 
 static const struct tutti_request_kind kind = {.name = "open call",

@@ -6,7 +6,7 @@
 #include "mpi/real/handles.h"
 #include "mpi/reduce/reduction.h"
 
-static int failed(const struct tutti_reduction_args *args, int status)
+static int reduce_local_failed(const struct tutti_reduction_args *args, int status)
 {
     tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
     return tutti_fail_self(tutti_error_code(status));
@@ -31,8 +31,8 @@ static int on_host(const struct tutti_reduction_args *args, const struct tutti_t
     return real_local(args, in, inout);
 }
 
-static int staged(const struct tutti_reduction_args *args, const struct tutti_type_row *type, int operation,
-                  const char *why)
+static int reduce_local_staged(const struct tutti_reduction_args *args, const struct tutti_type_row *type,
+                               int operation, const char *why)
 {
     struct tutti_stage in, inout = {0};
     int alias = args->sendbuf == args->recvbuf, code = MPI_SUCCESS;
@@ -53,12 +53,12 @@ static int staged(const struct tutti_reduction_args *args, const struct tutti_ty
     tutti_stage_close(&inout);
     if (status != TUTTI_OK) {
         tutti_stage_report(args->name, status);
-        return failed(args, status);
+        return reduce_local_failed(args, status);
     }
     return code;
 }
 
-static int reachable(const struct tutti_memory *memory)
+static int reduce_local_reachable(const struct tutti_memory *memory)
 {
     return memory->kind == TUTTI_MEMORY_DEVICE || memory->kind == TUTTI_MEMORY_MANAGED;
 }
@@ -69,28 +69,28 @@ static int reduce_local(const struct tutti_reduction_args *args)
     int operation = tutti_op_find(args->op);
     struct tutti_memory in, inout;
     if (!type || operation == TUTTI_OP_NONE || !(type->legal >> operation & 1))
-        return staged(args, NULL, operation, tutti_not_reducible(type, operation));
+        return reduce_local_staged(args, NULL, operation, tutti_not_reducible(type, operation));
     if (!args->sendbuf || !args->recvbuf || args->sendbuf == MPI_IN_PLACE || args->recvbuf == MPI_IN_PLACE)
         return real_local(args, args->sendbuf, args->recvbuf);
     if (tutti_host_only())
-        return staged(args, type, operation, TUTTI_REASON_TEXT(HOST_MEMORY));
+        return reduce_local_staged(args, type, operation, TUTTI_REASON_TEXT(HOST_MEMORY));
     tutti_door.device->memory.classify(args->sendbuf, &in);
     tutti_door.device->memory.classify(args->recvbuf, &inout);
-    if (!reachable(&in) || !reachable(&inout))
-        return staged(args, type, operation, TUTTI_REASON_TEXT(HOST_MEMORY));
+    if (!reduce_local_reachable(&in) || !reduce_local_reachable(&inout))
+        return reduce_local_staged(args, type, operation, TUTTI_REASON_TEXT(HOST_MEMORY));
     if (args->sendbuf == args->recvbuf) /* the MPI may refuse it */
-        return staged(args, type, operation, TUTTI_REASON_TEXT(ALIAS));
+        return reduce_local_staged(args, type, operation, TUTTI_REASON_TEXT(ALIAS));
     if (in.gpu >= 0 && inout.gpu >= 0 && in.gpu != inout.gpu)
-        return staged(args, type, operation, TUTTI_REASON_TEXT(TWO_GPUS));
+        return reduce_local_staged(args, type, operation, TUTTI_REASON_TEXT(TWO_GPUS));
     tutti_inside++;
     int status = tutti_reduce_local(inout.gpu >= 0 ? inout.gpu : in.gpu, args->sendbuf, args->recvbuf,
                                     (size_t)args->count, type->type, operation);
     tutti_inside--;
     if (status == TUTTI_ERR_UNAVAILABLE)
-        return staged(args, type, operation, TUTTI_REASON_TEXT(NO_KERNEL));
+        return reduce_local_staged(args, type, operation, TUTTI_REASON_TEXT(NO_KERNEL));
     if (status != TUTTI_OK) {
         tutti_error("%s: the kernel failed: %s", args->name, tutti_status_text(status));
-        return failed(args, status);
+        return reduce_local_failed(args, status);
     }
     tutti_count_made(args->name, "kernel", (uint64_t)args->count * tutti_type_size(type->type));
     return MPI_SUCCESS;

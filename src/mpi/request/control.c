@@ -6,7 +6,7 @@ static struct tutti_request *entry_of(const MPI_Request *request)
     return tutti_requests_none() || tutti_inside || !request ? NULL : tutti_request_see(*request);
 }
 
-static void started(struct tutti_request *entry)
+static void control_started(struct tutti_request *entry)
 {
     for (; entry; entry = entry->under) {
         entry->active = entry->persistent;
@@ -40,7 +40,7 @@ int tutti_door_MPI_Start(MPI_Request *request)
         return tutti_next.MPI_Start(request);
     const int code = control_start(top, request);
     if (code == MPI_SUCCESS)
-        started(top);
+        control_started(top);
     for (struct tutti_request *entry = top; entry; entry = entry->under)
         entry->handle = *request;
     tutti_request_back(top);

@@ -31,7 +31,7 @@ void tutti_request_orphan(struct tutti_request *entry)
 }
 
 /* 1 if the request has completed and the MPI has freed it. No caller gets its error. */
-static int complete(struct tutti_request *entry)
+static int freed_complete(struct tutti_request *entry)
 {
     int flag = 0, code = MPI_SUCCESS;
     TUTTI_INSIDE();
@@ -60,7 +60,7 @@ static int none_freed(void *unused)
     pthread_mutex_unlock(&lock);
     while (mine) {
         struct tutti_request *next = mine->next;
-        if (complete(mine)) {
+        if (freed_complete(mine)) {
             tutti_request_destroy(mine);
             tutti_step_close(&step);
         } else {

@@ -51,7 +51,7 @@ static void datatypes_destroy(struct tutti_layout *layout)
 }
 
 /* Not in the callback: it may run inside any call, under locks of the MPI, and dropping a plan may take a while. */
-static void bury(void)
+static void datatypes_bury(void)
 {
     pthread_mutex_lock(&lock);
     struct tutti_layout *mine = gone;
@@ -100,7 +100,7 @@ static int datatypes_measure(struct tutti_layout *layout, MPI_Datatype type)
 }
 
 /* The MPI's own numbers must come out of the plan. Not its true bounds, in which MPIs err (quirks.h). */
-static int agrees(const struct tutti_layout *layout)
+static int datatypes_agrees(const struct tutti_layout *layout)
 {
     const struct tutti_plan *plan = layout->plan;
     return layout->size == (MPI_Count)plan->size && (layout->size == 0 || layout->extent == plan->extent);
@@ -126,7 +126,7 @@ static void plan_of(struct tutti_layout *layout, MPI_Datatype type)
             layout->plan = NULL;
     }
     tutti_describe_end(&reading);
-    if (layout->plan && !agrees(layout)) {
+    if (layout->plan && !datatypes_agrees(layout)) {
         tutti_debug("a datatype's parts give size %llu and extent %lld, but the MPI says %lld and %lld",
                     (unsigned long long)layout->plan->size, (long long)layout->plan->extent, (long long)layout->size,
                     (long long)layout->extent);
@@ -215,7 +215,7 @@ struct tutti_layout *tutti_layout_of(MPI_Datatype type)
     TUTTI_INSIDE();
     if ((layout = by_attribute(type)) != NULL)
         return layout;
-    bury();
+    datatypes_bury();
     pthread_mutex_lock(&making);
     layout = make_once(type);
     pthread_mutex_unlock(&making);
@@ -233,7 +233,7 @@ int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type)
 
 /* ---- the packed form ---- */
 
-static int contiguous(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
+static int datatypes_contiguous(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
 {
     if (count <= INT_MAX)
         return tutti_next.MPI_Type_contiguous((int)count, of, out) == MPI_SUCCESS;
@@ -253,7 +253,7 @@ int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype type, MPI_Data
     if (made == none) {
         TUTTI_INSIDE();
         if (!(must_keep_signature(layout) && tutti_signature_of(type, &made) == TUTTI_OK) &&
-            !contiguous(layout->size, tutti_handles.byte, &made))
+            !datatypes_contiguous(layout->size, tutti_handles.byte, &made))
             return -1;
         if (tutti_next.MPI_Type_commit(&made) != MPI_SUCCESS ||
             !atomic_compare_exchange_strong(&layout->packed, &none, made)) {
@@ -282,7 +282,7 @@ void tutti_layouts_close(void)
 {
     if (keyval == MPI_KEYVAL_INVALID)
         return;
-    bury();
+    datatypes_bury();
     pthread_mutex_lock(&lock);
     open_now = 0;
     struct tutti_layout *layout = all;

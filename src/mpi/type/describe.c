@@ -4,7 +4,7 @@
 
 enum { DEEPEST = 200, MOST_NODES = 1 << 20 };
 
-static int unavailable(struct tutti_reading *reading, const char *why)
+static int describe_unavailable(struct tutti_reading *reading, const char *why)
 {
     reading->why = why;
     return TUTTI_ERR_UNAVAILABLE;
@@ -42,8 +42,8 @@ static struct tutti_description *bytes_of(struct tutti_reading *reading, uint64_
 }
 
 /* As the MPI says: it may round extents up, and knows markers of bounds. */
-static int bounded(struct tutti_reading *reading, MPI_Datatype type, const struct tutti_description *inner,
-                   struct node *out)
+static int describe_bounded(struct tutti_reading *reading, MPI_Datatype type, const struct tutti_description *inner,
+                            struct node *out)
 {
     MPI_Count lower, extent;
     struct tutti_description *made = new_node(reading, TUTTI_FORM_RESIZED, 1);
@@ -59,7 +59,8 @@ static int bounded(struct tutti_reading *reading, MPI_Datatype type, const struc
 }
 
 /* Value, gap, index: the gap is what size and true extent differ by. */
-static struct tutti_description *pair(struct tutti_reading *reading, uint64_t value, uint64_t index, uint64_t place)
+static struct tutti_description *describe_pair(struct tutti_reading *reading, uint64_t value, uint64_t index,
+                                               uint64_t place)
 {
     struct tutti_description *made = new_node(reading, TUTTI_FORM_STRUCT, 2), *part;
     uint64_t *lengths = tutti_reading_take(reading, 2, sizeof *lengths);
@@ -114,18 +115,18 @@ static int read_predefined(struct tutti_reading *reading, MPI_Datatype type, str
             if (status != TUTTI_OK)
                 return status;
             if (what->types != 2 || tutti_next.MPI_Type_size_x(what->type[1], &index) != MPI_SUCCESS)
-                return unavailable(reading, "a predefined type that is not known");
+                return describe_unavailable(reading, "a predefined type that is not known");
         } else if (!is_pair_with_int(type)) {
-            return unavailable(reading, "a predefined type with gaps that are not known");
+            return describe_unavailable(reading, "a predefined type with gaps that are not known");
         }
         if (true_lower != 0 || index <= 0 || index >= size)
-            return unavailable(reading, "a predefined type with gaps that are not known");
+            return describe_unavailable(reading, "a predefined type with gaps that are not known");
         note_basic(reading, size - index);
         note_basic(reading, index);
-        inner = pair(reading, (uint64_t)(size - index), (uint64_t)index, (uint64_t)(true_extent - index));
+        inner = describe_pair(reading, (uint64_t)(size - index), (uint64_t)index, (uint64_t)(true_extent - index));
     }
     if (size > 0 && (lower != 0 || extent != size))
-        return bounded(reading, type, inner, out);
+        return describe_bounded(reading, type, inner, out);
     *out = (struct node){inner, extent};
     return inner ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
@@ -135,7 +136,8 @@ static int read_predefined(struct tutti_reading *reading, MPI_Datatype type, str
 static int read_type(struct tutti_reading *reading, MPI_Datatype type, int depth, struct node *out);
 
 /* Displacements counted in `scale` bytes. */
-static int scaled(struct tutti_reading *reading, const int64_t *from, size_t n, MPI_Count scale, const int64_t **out)
+static int describe_scaled(struct tutti_reading *reading, const int64_t *from, size_t n, MPI_Count scale,
+                           const int64_t **out)
 {
     *out = from;
     if (scale == 1)
@@ -145,7 +147,7 @@ static int scaled(struct tutti_reading *reading, const int64_t *from, size_t n, 
         return TUTTI_ERR_MEMORY;
     for (size_t i = 0; i < n; i++) {
         if (__builtin_mul_overflow(from[i], scale, &list[i]))
-            return unavailable(reading, "displacements beyond 63 bits");
+            return describe_unavailable(reading, "displacements beyond 63 bits");
     }
     *out = list;
     return TUTTI_OK;
@@ -153,8 +155,8 @@ static int scaled(struct tutti_reading *reading, const int64_t *from, size_t n, 
 
 /* Lengths and displacements are numbered from `lengths` (0: no lengths) and from `places` on. They stay in the MPI's
  * arrays. */
-static int lists(struct tutti_reading *reading, const struct tutti_contents *what, struct tutti_description *made,
-                 size_t lengths, size_t places, MPI_Count scale)
+static int describe_lists(struct tutti_reading *reading, const struct tutti_contents *what,
+                          struct tutti_description *made, size_t lengths, size_t places, MPI_Count scale)
 {
     const int64_t *places_long = tutti_contents_long(what, places);
     if (lengths) {
@@ -162,14 +164,14 @@ static int lists(struct tutti_reading *reading, const struct tutti_contents *wha
         made->short_lengths = tutti_contents_short(what, lengths);
     }
     if (places_long)
-        return scaled(reading, places_long, made->count, scale, &made->offsets);
+        return describe_scaled(reading, places_long, made->count, scale, &made->offsets);
     if (scale > INT32_MAX || scale < INT32_MIN) {
         int64_t *list = tutti_reading_take(reading, made->count + 1, sizeof *list);
         if (!list)
             return TUTTI_ERR_MEMORY;
         for (size_t i = 0; i < made->count; i++)
             list[i] = tutti_contents_number(what, places + i);
-        return scaled(reading, list, made->count, scale, &made->offsets);
+        return describe_scaled(reading, list, made->count, scale, &made->offsets);
     }
     made->short_offsets = tutti_contents_short(what, places);
     made->unit = scale;
@@ -181,7 +183,7 @@ static int read_struct(struct tutti_reading *reading, const struct tutti_content
 {
     size_t count = (size_t)tutti_contents_number(what, 0), same = count > 0;
     if (count > UINT32_MAX || count != what->types)
-        return unavailable(reading, "a struct of too many parts");
+        return describe_unavailable(reading, "a struct of too many parts");
     while (same < count && what->type[same] == what->type[0])
         same++;
     const int of_one = count > 0 && same == count; /* hindexed, then */
@@ -200,7 +202,7 @@ static int read_struct(struct tutti_reading *reading, const struct tutti_content
     }
     made->count = count;
     *out = made;
-    return lists(reading, what, made, 1, 1 + count, 1);
+    return describe_lists(reading, what, made, 1, 1 + count, 1);
 }
 
 /* Arguments of an array type, one a dimension, slowest dimension first. */
@@ -210,17 +212,17 @@ struct dimensions {
     int fortran;
 };
 
-static uint32_t dimension(const struct dimensions *of, uint32_t i)
+static uint32_t describe_dimension(const struct dimensions *of, uint32_t i)
 {
     return of->fortran ? of->dims - 1 - i : i;
 }
 
 /* Numbered from `from` on. */
-static const uint64_t *turned(const struct dimensions *of, const struct tutti_contents *what, size_t from)
+static const uint64_t *describe_turned(const struct dimensions *of, const struct tutti_contents *what, size_t from)
 {
     uint64_t *list = tutti_reading_take(of->reading, of->dims, sizeof *list);
     for (uint32_t i = 0; list && i < of->dims; i++)
-        list[i] = (uint64_t)tutti_contents_number(what, from + dimension(of, i));
+        list[i] = (uint64_t)tutti_contents_number(what, from + describe_dimension(of, i));
     return list;
 }
 
@@ -232,11 +234,11 @@ static int read_subarray(struct tutti_reading *reading, const struct tutti_conte
     const size_t first = what->large ? 0 : 1;
     const struct dimensions of = {reading, dims, order == MPI_ORDER_FORTRAN};
     if (dims > TUTTI_ARRAY_DIMS)
-        return unavailable(reading, "an array of too many dimensions");
+        return describe_unavailable(reading, "an array of too many dimensions");
     made->dims = dims;
-    made->sizes = turned(&of, what, first);
-    made->subsizes = turned(&of, what, first + dims);
-    made->starts = turned(&of, what, first + 2 * (size_t)dims);
+    made->sizes = describe_turned(&of, what, first);
+    made->subsizes = describe_turned(&of, what, first + dims);
+    made->starts = describe_turned(&of, what, first + 2 * (size_t)dims);
     return made->sizes && made->subsizes && made->starts ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
@@ -270,7 +272,7 @@ static int read_darray(struct tutti_reading *reading, const struct tutti_content
     const int *grid = dargs + dims;
     const struct dimensions of = {reading, dims, grid[dims] == MPI_ORDER_FORTRAN};
     if (dims > TUTTI_ARRAY_DIMS)
-        return unavailable(reading, "an array of too many dimensions");
+        return describe_unavailable(reading, "an array of too many dimensions");
     uint64_t coords[TUTTI_ARRAY_DIMS]; /* the processes are numbered with the last dimension fastest in either order */
     for (uint32_t i = dims; i-- > 0; rank /= grid[i])
         coords[i] = (uint64_t)(rank % grid[i]);
@@ -279,11 +281,11 @@ static int read_darray(struct tutti_reading *reading, const struct tutti_content
     uint64_t *all = tutti_reading_take(reading, dims, sizeof *all);
     uint64_t *place = tutti_reading_take(reading, dims, sizeof *place);
     made->dims = dims;
-    made->sizes = turned(&of, what, what->large ? 0 : 3);
+    made->sizes = describe_turned(&of, what, what->large ? 0 : 3);
     if (!kind || !arg || !all || !place || !made->sizes)
         return TUTTI_ERR_MEMORY;
     for (uint32_t i = 0; i < dims; i++) {
-        uint32_t from = dimension(&of, i);
+        uint32_t from = describe_dimension(&of, i);
         kind[i] = distribution_of(distributions[from]);
         arg[i] = dargs[from] == MPI_DISTRIBUTE_DFLT_DARG ? UINT64_MAX : (uint64_t)dargs[from];
         all[i] = (uint64_t)grid[from];
@@ -294,7 +296,7 @@ static int read_darray(struct tutti_reading *reading, const struct tutti_content
     made->grid = all;
     made->coords = place;
     if (tutti_quirks.darray_is_own && !is_as_standard(made))
-        return unavailable(reading, "a cyclic array of processes that the MPI lays out in its own way");
+        return describe_unavailable(reading, "a cyclic array of processes that the MPI lays out in its own way");
     return TUTTI_OK;
 }
 
@@ -324,13 +326,13 @@ static int read_of_one(struct tutti_reading *reading, const struct tutti_content
     case TUTTI_FORM_VECTOR:
         made->length = (uint64_t)tutti_contents_number(what, 1);
         if (__builtin_mul_overflow(tutti_contents_number(what, 2), scale, &made->stride))
-            return unavailable(reading, "displacements beyond 63 bits");
+            return describe_unavailable(reading, "displacements beyond 63 bits");
         return TUTTI_OK;
     case TUTTI_FORM_INDEXED:
-        return lists(reading, what, made, 1, 1 + made->count, scale);
+        return describe_lists(reading, what, made, 1, 1 + made->count, scale);
     case TUTTI_FORM_BLOCKS:
         made->length = (uint64_t)tutti_contents_number(what, 1);
-        return lists(reading, what, made, 0, 2, scale);
+        return describe_lists(reading, what, made, 0, 2, scale);
     default:
         return TUTTI_OK;
     }
@@ -358,7 +360,7 @@ static int read_derived(struct tutti_reading *reading, const struct tutti_conten
         if (of_one[i].combiner == what->combiner && what->types == 1)
             return read_of_one(reading, what, of_one[i].form, of_one[i].in_bytes, depth, out);
     }
-    return unavailable(reading, "a constructor that is not known");
+    return describe_unavailable(reading, "a constructor that is not known");
 }
 
 static int read_type(struct tutti_reading *reading, MPI_Datatype type, int depth, struct node *out)
@@ -366,7 +368,7 @@ static int read_type(struct tutti_reading *reading, MPI_Datatype type, int depth
     struct tutti_contents what;
     const struct tutti_description *made = NULL;
     if (depth > DEEPEST || reading->nodes++ > MOST_NODES)
-        return unavailable(reading, "a type of too many levels or parts");
+        return describe_unavailable(reading, "a type of too many levels or parts");
     int status = tutti_envelope(type, &what);
     if (status != TUTTI_OK)
         return status;
@@ -375,7 +377,7 @@ static int read_type(struct tutti_reading *reading, MPI_Datatype type, int depth
     status = tutti_contents(reading, type, &what);
     if (status == TUTTI_OK)
         status = read_derived(reading, &what, depth, &made);
-    return status == TUTTI_OK ? bounded(reading, type, made, out) : status;
+    return status == TUTTI_OK ? describe_bounded(reading, type, made, out) : status;
 }
 
 int tutti_describe(struct tutti_reading *reading, MPI_Datatype type, const struct tutti_description **out)

@@ -133,7 +133,7 @@ int tutti_type_predefined(MPI_Datatype type)
 }
 
 /* The handles of derived types are ours to free. All of them at the end: a freed one may be given out again. */
-static int hold(struct tutti_reading *reading, const struct tutti_contents *what)
+static int envelope_hold(struct tutti_reading *reading, const struct tutti_contents *what)
 {
     int derived = 0;
     for (size_t i = 0; i < what->types; i++) {
@@ -176,5 +176,5 @@ int tutti_contents(struct tutti_reading *reading, MPI_Datatype type, struct tutt
     what->integer = integer;
     what->address = address;
     what->count = count;
-    return hold(reading, what);
+    return envelope_hold(reading, what);
 }

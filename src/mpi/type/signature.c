@@ -24,7 +24,7 @@ static void signature_drop(struct signature *it)
     it->own = 0;
 }
 
-static int repeated(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
+static int signature_repeated(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
 {
     if (count <= INT_MAX)
         return tutti_next.MPI_Type_contiguous((int)count, of, out) == MPI_SUCCESS;
@@ -32,12 +32,12 @@ static int repeated(MPI_Count count, MPI_Datatype of, MPI_Datatype *out)
 }
 
 /* So many of `one`, which it takes. */
-static int times(MPI_Count count, struct signature *one, struct signature *out)
+static int signature_times(MPI_Count count, struct signature *one, struct signature *out)
 {
     *out = *one;
     if (count == 1)
         return TUTTI_OK;
-    const int fine = repeated(count, one->type, &out->type);
+    const int fine = signature_repeated(count, one->type, &out->type);
     signature_drop(one);
     out->own = fine;
     out->size = count * one->size;
@@ -45,7 +45,7 @@ static int times(MPI_Count count, struct signature *one, struct signature *out)
 }
 
 /* One behind the other; the parts are still to be dropped. An MPI may round the extent of a struct up. */
-static int joined(const struct signature *part, size_t n, struct signature *out)
+static int signature_joined(const struct signature *part, size_t n, struct signature *out)
 {
     int *lengths = malloc((n + 1) * sizeof *lengths), status = TUTTI_ERR_MEMORY;
     MPI_Aint *places = malloc((n + 1) * sizeof *places);
@@ -109,7 +109,7 @@ static int of_predefined(struct tutti_reading *reading, MPI_Datatype type, struc
         if (tutti_next.MPI_Type_size_x(part[i].type, &part[i].size) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
     }
-    return joined(part, 2, out);
+    return signature_joined(part, 2, out);
 }
 
 /* The parts from the i-th on that are of one type, as one; i moves on to the next. */
@@ -125,7 +125,7 @@ static int of_parts(struct tutti_reading *reading, const struct tutti_contents *
     if (count == 0) /* the type may be anything */
         return TUTTI_OK;
     int status = of_type(reading, type, depth + 1, &one);
-    return status == TUTTI_OK ? times(count, &one, out) : status;
+    return status == TUTTI_OK ? signature_times(count, &one, out) : status;
 }
 
 static int of_struct(struct tutti_reading *reading, const struct tutti_contents *what, int depth, struct signature *out)
@@ -138,7 +138,7 @@ static int of_struct(struct tutti_reading *reading, const struct tutti_contents 
         used += status == TUTTI_OK && part[used].size > 0;
     }
     if (status == TUTTI_OK)
-        status = joined(part, used, out);
+        status = signature_joined(part, used, out);
     for (size_t i = 0; i < used; i++)
         signature_drop(&part[i]);
     free(part);
@@ -170,7 +170,7 @@ static int of_type(struct tutti_reading *reading, MPI_Datatype type, int depth, 
         *out = one;
         return TUTTI_OK;
     }
-    return times(size / one.size, &one, out);
+    return signature_times(size / one.size, &one, out);
 }
 
 int tutti_signature_of(MPI_Datatype type, MPI_Datatype *out)

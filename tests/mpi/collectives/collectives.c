@@ -1,5 +1,5 @@
 /* MPI_Bcast, MPI_Allgather and MPI_Alltoall with host and device buffers mixed over ranks and arguments, in place or
- * not, contiguous derived types included. A call of device memory is counted once on its rank, whatever became of it.
+ * not, contiguous derived types included. A call of device memory is counted once on its rank, with any outcome.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,6 +12,8 @@ tutti_mpi_test(mpi-moves-open-few PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2
 set(by "0-100@ll 0-4k@ll128 *@pipeline *@fetch")
 tutti_mpi_test(mpi-moves-open-packets PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2
                ENV ${stats} TUTTI_LINES=1 "TUTTI_RULES=bcast:${by} allgather:${by} alltoall:${by}" TIMEOUT 45)
+program(moves_longer)
+tutti_mpi_test(mpi-moves-longer PROGRAM mpi-moves_longer RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_RULES=alltoall:*@fetch TIMEOUT 45)
 program(moves_spared)
 tutti_mpi_test(mpi-moves-spared PROGRAM mpi-moves_spared RANKS 3 RANKS_MPICH 2
                ENV ${stats} "TUTTI_RULES=bcast:*@ll,*@fetch allgather:*@ll,*@fetch alltoall:*@ll,*@fetch" TIMEOUT 45)

@@ -1,6 +1,6 @@
 /* Kernels that wait for peers, many at once on one GPU: threads (MPI_THREAD_MULTIPLE) with a communicator each make
  * blocking reductions of device memory, of all sizes, at times that differ from rank to rank. They must never keep each
- * other from the GPU, whatever else is on it:
+ * other from the GPU, beside any other work on it:
  *
  *   residency alone    nothing
  *   residency streams  two communicators whose streams another thread keeps full of calls
@@ -8,7 +8,7 @@
  *   residency all      both, and nonblocking calls on two communicators more, begun in different orders
  *
  * With 2, 3 and 4 threads in turn. TUTTI_TEST_MOST: bytes of the largest call (67108864); TUTTI_TEST_ROUNDS (2);
- * TUTTI_TEST_SECONDS: ends then, since whoever stands still waits for long (100). The first error ends all ranks. */
+ * TUTTI_TEST_SECONDS: ends then, since a deadlock takes long to be reported (100). The first error ends all ranks. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

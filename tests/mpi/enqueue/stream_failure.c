@@ -6,12 +6,12 @@
  *   stream_failure queue    the last rank kills itself while matched receives of the others' queues wait for it
  *   stream_failure stopped  the last rank is stopped for three seconds: every result is right
  *
- * All but the last are for stream_failure.sh, which reads what is said.
+ * All but the last are for stream_failure.sh, which reads the messages.
  *
  * What must come after a failure: within KERNELS_SECONDS the kernels leave; then every kind of call on the
  * communicator, freeing its stream and freeing it return an error, through the error handler; nothing takes longer than
- * ALL_SECONDS in all. Each rank that goes on prints "survivor R told" when that has come, and otherwise what has not.
- */
+ * ALL_SECONDS in all. Each rank that goes on prints "survivor R told" if all of this has happened, and otherwise what
+ * is missing. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

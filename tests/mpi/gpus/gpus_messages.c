@@ -1,4 +1,4 @@
-/* Messages: each one's receive is posted before anybody waits, or its send waits for nobody. */
+/* Messages: the receive of each is posted before any rank waits, or its send waits for no rank. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Memory and descriptors that cannot be had: on one rank the n-th thing that the library asks the system for (memory, a
  * memfd, a descriptor's duplicate, a mapping) is refused, once, for each n in turn. Nothing hangs; what a call reports
- * as done is done and right; what fails says so, by MPI_ERR_NO_MEM, and may be tried again. Arguments: messages | types
+ * as done is done and right; a failing call returns MPI_ERR_NO_MEM, and may be tried again. Arguments: messages | types
  * | reductions | enqueue | many, first n (1), last n (300), step (1); with many each call in turn is refused the first
  * thing, then each the second. Two ranks. A hang ends by an alarm, which says n.
  */

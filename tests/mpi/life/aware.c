@@ -1,4 +1,4 @@
-/* What a program is told that asks whether its MPI takes device memory: by MPIX_Query_cuda_support and
+/* The answers to a program that asks whether its MPI takes device memory: by MPIX_Query_cuda_support and
  * MPIX_GPU_query_support, before MPI_Init and after it, and by the info keys mpi_memory_alloc_kinds and
  * mpi_assert_memory_alloc_kinds. Looked for by name, as such programs do: not each MPI's header has them. Arguments:
  * the kinds that are to be named (or none), and whether CUDA memory is taken (1, 0). */

@@ -1,6 +1,6 @@
 /* A large host message under way while its receiver waits in an allreduce of device memory: rank 0 starts the send,
- * joins the allreduce and only then waits; rank 1 receives before it joins. Whoever waits in the library must let the
- * MPI's own messages move. */
+ * joins the allreduce and only then waits; rank 1 receives before it joins. A rank that waits in the library must let
+ * the MPI's own messages move. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* Calls that do not match, where some ranks bring host memory and wait in the MPI: they are told as well, and come back
- * with the error that the others get, whoever comes first. The communicator is unusable then, others are not.
+/* Calls that do not match, where some ranks bring host memory and wait in the MPI: they return with the error that the
+ * other ranks get, in any order of arrival. The communicator is unusable then, others are not.
  *
  *   stranded        the ranks with host memory have device memory too
- *   stranded host   they have none: the short way to the MPI */
+ *   stranded host   they have no device memory: the short way to the MPI */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

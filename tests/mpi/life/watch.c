@@ -1,11 +1,11 @@
-/* Watchfulness: what is said and done when a rank is late, calls the wrong thing, stops for a while, or dies.
+/* Watchfulness: the reports and results when a rank is late, calls the wrong thing, stops for a while, or dies.
  *
- *   watch late      TUTTI_STALL_SECONDS=1: the waiting ranks say once who has not arrived at which call
- *   watch first     the same at the first call, where nobody can know who is missing
- *   watch mismatch  another count, operator, type, root or segments on one rank: said and returned as an error, the
- * rest stays usable watch stopped   a rank is stopped for three seconds in the middle of calls: every result is right
+ *   watch late      TUTTI_STALL_SECONDS=1: the waiting ranks report once which rank has not arrived at which call
+ *   watch first     the same at the first call, where no rank can know which one is missing
+ *   watch mismatch  another count, operator, type, root or segments on one rank: reported and returned as an error
+ *   watch stopped   a rank is stopped for three seconds in the middle of calls: every result is right
  *   watch finalize  the last rank kills itself between calls; the others end by MPI_Finalize
- *   watch killed N  the last rank kills itself in call N; the others must be told or end. For watch.sh. */
+ *   watch killed N  the last rank kills itself in call N; the others must get an error or end. For watch.sh. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

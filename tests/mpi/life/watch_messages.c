@@ -1,9 +1,9 @@
 /* A rank dies while a message of its own is under way past the MPI:
  *
- *   watch_letters killed N   even N: the last rank while it fetches a message of rank 0; odd N: with messages of its
+ *   watch_messages killed N   even N: the last rank while it fetches a message of rank 0; odd N: with messages of its
  * own that rank 0 has not fetched
  *
- * The others must be told, or get the right data, and end. For watch.sh. */
+ * The others must get an error or the right data, and end. For watch.sh. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

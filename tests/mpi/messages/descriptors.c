@@ -1,5 +1,5 @@
 /* Messages from allocations that come and go leave nothing behind: no descriptors, no mappings, no memory that the
- * program has freed, whatever became of the messages. The first two ranks talk. Arguments: allocations. */
+ * program has freed, with any outcome of the messages. The first two ranks talk. Arguments: allocations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* More allocations than the cache has entries: what a sender has offered can be fetched however many others the
- * receiver maps meanwhile, though the sender is in a call that brings nothing on. The first two ranks talk.
+ * receiver maps meanwhile, though the sender is in a call that makes no progress. The first two ranks talk.
  *
  * Rank 0 sends from some allocations that rank 1 does not know yet, and from some that it knows well; rank 1 receives
  * the former first. */

@@ -1,4 +1,4 @@
-/* Probes of messages that the MPI does not carry: lengths, order and statuses whatever was matched before, plain
+/* Probes of messages that the MPI does not carry: lengths, order and statuses after all sorts of matches, plain
  * messages as long as Tutti's own among them, every way of receiving what was probed, and several threads that probe
  * one tag. Rank 1 sends, rank 0 probes. */
 #include <pthread.h>

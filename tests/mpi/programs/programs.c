@@ -4,14 +4,17 @@
  *   programs text NUMBER RANKS [LENGTH [MOST_BYTES]]     prints a program, without an MPI's help
  *
  * PROGRAMS: how many (200). LENGTH: actions of the longest (40). MOST_BYTES: of a buffer, with k or m (100k). SECONDS:
- * no further one is begun after so many, which is no failure. In the environment: TUTTI_TEST_SEED      another seed, or
- * clock TUTTI_TEST_FIRST=n   begins with program n TUTTI_TEST_ONLY=n    program n alone, PROGRAMS times
+ * no further one is begun after so many, which is no failure. In the environment:
+ *
+ *   TUTTI_TEST_SEED      another seed, or clock
+ *   TUTTI_TEST_FIRST=n   begins with program n
+ *   TUTTI_TEST_ONLY=n    program n alone, PROGRAMS times
  *   TUTTI_TEST_KINDS     what may be drawn, names of PROG_KINDS: "send,irecv,host" those alone, "-bsend,+truncate" the
  *                        usual ones without bsend and with truncate. Usual are all but those in `unusual` below.
  *   TUTTI_TEST_TEXT=1    the program that fails is printed
  *   TUTTI_TEST_THREADS=n n threads of each rank run programs at once, each on communicators of its own; those of the
  *                        t-th thread, from 0, are the programs of seed + t
- *   TUTTI_TEST_PATIENCE  seconds after which a program stands still (30) */
+ *   TUTTI_TEST_PATIENCE  seconds after which a program counts as hanging (30) */
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* Messages of random programs. Sends and receives that are started are matched at once, as MPI's rules of order demand
- * whatever the times: of one pair of ranks and communicator a send goes to the first receive posted that takes it, a
+ * for any timing: of one pair of ranks and communicator a send goes to the first receive posted that takes it, a
  * receive takes the first such send. Nothing that could be matched stays unmatched in between. */
 #include "programs.h"
 #include "programs_own.h"

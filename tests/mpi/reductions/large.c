@@ -1,5 +1,5 @@
 /* Counts and sizes beyond 2^31, in memory of that size: sixteen gigabytes for two ranks, half of it where the MPI has
- * no large counts. Where there is not so much at the time it is skipped. TUTTI_TEST_LARGE=1 or 0 decides without a
+ * no large counts. If the machine has less memory free, it is skipped. TUTTI_TEST_LARGE=1 or 0 decides without a
  * look; with an argument it is skipped unless that says 1. One buffer a rank, in place; values are made and checked
  * piece by piece. */
 #include <stdio.h>

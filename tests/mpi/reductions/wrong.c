@@ -1,4 +1,4 @@
-/* Wrong calls of the reductions other than MPI_Allreduce (illegal.c has that one): on host and on device memory they
+/* Wrong calls of the reductions other than MPI_Allreduce (which is in illegal.c): on host and on device memory they
  * give the error class of the MPI's own function on host memory, and everything works afterwards.
  *
  * Every rank makes the same error, so no rank waits. Left out is what makes the MPI's own function end the process:

@@ -1,7 +1,7 @@
 /* Contents of the buffers of a sequence, and what must be in them at its end.
  *
  * Quick calls are sums of values that are linear in a pattern: element i of rank q is P(i) * m_q + a_q, so a result is
- * the pattern times a sum of m, plus a sum of a, whatever the number of ranks. All others are small, and the oracle's.
+ * the pattern times a sum of m, plus a sum of a, for any number of ranks. All others are small, and the oracle's.
  *
  * Buffers lie in one allocation, the arena. Where all of a sequence fits, its image is made in host memory and copied
  * at once; otherwise buffer by buffer, piece by piece. */

@@ -3,7 +3,7 @@
  * Units of one communicator keep their order. So do, over all communicators, those in which a rank may wait for others
  * (blocking and nonblocking calls, waits for a stream, calls that may fill one): they have one order on all ranks, so
  * two ranks never wait for each other. Calls in stream order of different communicators come
- * in any order, also round the others. A communicator is made anew between the same units of all ranks. */
+ * in any order, also round the others. A communicator is replaced between the same units of all ranks. */
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Types with gaps in device memory under an MPI that is said to take device memory itself (TUTTI_MPI_GPU_AWARE=1): such
- * an MPI gets bytes alone, in host memory or in device memory of Tutti's. On the host device in strict mode it would
- * die of any device pointer. Argument: rounds. */
+/* Types with gaps in device memory under an MPI that takes device memory itself by the setting (TUTTI_MPI_GPU_AWARE=1):
+ * such an MPI gets bytes alone, in host memory or in device memory of Tutti's. On the host device in strict mode it
+ * would die of any device pointer. Argument: rounds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Types freed while calls on device memory are in flight, and persistent requests of them started afterwards: those
- * that have a plan and those that have none (too many levels). Their handles are given out again at once, for other
+ * that have a plan and those that lack one (too many levels). Their handles are given out again at once, for other
  * types. In memory of the host too: the types have an attribute, of which no call makes a copy, and which is deleted
  * once. */
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Symmetric objects in calls of the MPI, beside calls of the address space: whatever the heaps are, they are memory for
+/* Symmetric objects in calls of the MPI, beside calls of the address space: heaps of any kind are memory for
  * both. With TUTTI_SHMEM_HEAP=device reductions of objects must have been made by kernels. */
 #include "mpi/kit/kit.h"
 #include "shmem/kit.h"

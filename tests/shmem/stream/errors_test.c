@@ -1,5 +1,5 @@
 /* What goes wrong in a stream: a signal that never comes, a PE that never comes, two collectives of one team at once.
- * Each ends the address space within the limit, is said, and kept. By kernels that meet, and through a channel. */
+ * Each ends the address space within the limit, is reported, and kept. By kernels that meet, and through a channel. */
 #include <stdio.h>
 
 #include "core/status.h"

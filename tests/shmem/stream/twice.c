@@ -1,5 +1,5 @@
-/* Two reductions of one team at once, in two streams: either their results are right, or a PE is told within the limit,
- * and all PEs' next calls are refused. Until that has been seen. TUTTI_TEST_ROUNDS: how often it is tried. */
+/* Two reductions of one team at once, in two streams: either their results are right, or a PE reports it within the
+ * limit, and all PEs' next calls are refused. Until that has been seen. TUTTI_TEST_ROUNDS: how often it is tried. */
 #include <mpi.h>
 #include <stdio.h>
 

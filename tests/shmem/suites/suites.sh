@@ -9,8 +9,8 @@
 # SUITE    the suites, or the programs of them (a pattern of the shell), to be run. Without any: all that SOURCES has.
 #
 # Each program runs on 2 and on 4 PEs of one node, and on 2 PEs with a virtual node each. A line is printed for each run
-# that does not end well (its output is kept in WORK), and at the end a table of counts. The status is 0 if all runs end
-# well but those that programs.txt lists as the fault of the program.
+# that fails (its output is kept in WORK), and at the end a table of counts. The status is 0 if no run fails but those
+# that programs.txt lists as the fault of the program.
 #
 # Environment:
 #     WORK     folder for copies, binaries and output; default SOURCES/.work
