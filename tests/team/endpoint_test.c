@@ -145,7 +145,7 @@ static int receive_one(struct side *s, int i)
     struct tutti_rndv *rndv = tutti_endpoint_find(s->endpoint, s->before, a->number, sequence);
     if (!CHECK(rndv != NULL, "the rendezvous %llu is there", (unsigned long long)sequence))
         return 0;
-    CHECK(tutti_endpoint_announces(s->endpoint, s->before, i), "it is announced");
+    CHECK(tutti_endpoint_announces(s->endpoint, s->before, i, UINT64_MAX), "it is announced");
     if (tutti_rndv_is(rndv, TUTTI_RNDV_GET)) {
         if (tutti_endpoint_reach(s->endpoint, s->before, rndv, s->gpu, a->bytes, &data, &held) != TUTTI_REACHED) {
             tutti_endpoint_demand(s->endpoint, s->before, rndv, &s->gpu, 1);

@@ -287,7 +287,7 @@ static void one_rndv(struct sides *s)
     struct tutti_rndv *found = tutti_endpoint_find(s->reader, LIAR, number, sequence);
     if (!found)
         found = tutti_endpoint_at(s->reader, LIAR, number);
-    if (tutti_endpoint_announces(s->reader, LIAR, (int)(random_next(&state) % 3)))
+    if (tutti_endpoint_announces(s->reader, LIAR, (int)(random_next(&state) % 3), UINT64_MAX))
         tutti_endpoint_hold(s->reader, LIAR, (int)(random_next(&state) % 3));
     tutti_endpoint_unhold(s->reader, LIAR, number, sequence);
     tutti_endpoint_received(s->reader, LIAR, number, sequence);

@@ -1,5 +1,5 @@
-/* Nonblocking teams: a second team of the same ranks, used from a thread of its own. Opening needs no transport, is bounded and
- * reports which rank is missing. TUTTI_STALL_SECONDS is 1 and TUTTI_TIMEOUT_SECONDS 3. */
+/* Nonblocking teams: a second team of the same ranks, used from a thread of its own. Opening needs no transport, is
+ * bounded and reports which rank is missing. TUTTI_STALL_SECONDS is 1 and TUTTI_TIMEOUT_SECONDS 3. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -37,7 +37,8 @@ static void *map(size_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
-void *tutti_overrun_map(size_t bytes)
+/* Zeroed host memory in whole pages of its own, not pinned, untouched; NULL without memory. */
+static void *overrun_map(size_t bytes)
 {
     size_t own = PAGE + whole_pages(bytes), behind = tutti_quirks.overruns ? BEHIND : 0;
     char *at = map(own + behind);
@@ -61,7 +62,8 @@ void *tutti_overrun_map(size_t bytes)
     return at + PAGE;
 }
 
-void tutti_overrun_unmap(void *memory)
+/* memory: from overrun_map(), or NULL. */
+static void overrun_unmap(void *memory)
 {
     if (memory)
         munmap(head_of(memory), head_of(memory)->mapped);
@@ -127,10 +129,10 @@ void *tutti_overrun_lend(size_t bytes)
     struct head *const head = kept_take(bytes);
     if (head)
         return (char *)(void *)head + PAGE;
-    char *memory = tutti_overrun_map(bytes);
+    char *memory = overrun_map(bytes);
     if (!memory) { /* address space is limited */
         tutti_overrun_close();
-        memory = tutti_overrun_map(bytes);
+        memory = overrun_map(bytes);
     }
     if (memory) {
         madvise(head_of(memory), HUGE, MADV_NOHUGEPAGE); /* else the first page brings megabytes */
@@ -142,45 +144,45 @@ void *tutti_overrun_lend(size_t bytes)
 void tutti_overrun_return(void *memory)
 {
     if (memory && (memcmp((char *)memory + PAGE, untouched, sizeof untouched) != 0 || !kept_give(head_of(memory))))
-        tutti_overrun_unmap(memory);
+        overrun_unmap(memory);
 }
 
 void tutti_overrun_close(void)
 {
     for (struct head *head; (head = kept_take(0)) != NULL;)
-        tutti_overrun_unmap((char *)(void *)head + PAGE);
+        overrun_unmap((char *)(void *)head + PAGE);
 }
 
 /* ---- pinned ---- */
 
 static int alloc_pinned(int gpu, size_t bytes, void **out)
 {
-    void *memory = tutti_overrun_map(bytes), *seen = NULL;
+    void *memory = overrun_map(bytes), *seen = NULL;
     const int status = memory ? tutti_door.device->memory.map_host(gpu, memory, bytes, &seen) : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
         *out = memory;
     else
-        tutti_overrun_unmap(memory);
+        overrun_unmap(memory);
     return status;
 }
 
 static void free_pinned(void *memory)
 {
     tutti_door.device->memory.unmap_host(-1, memory);
-    tutti_overrun_unmap(memory);
+    overrun_unmap(memory);
 }
 
 static int alloc_ordinary(int gpu, size_t bytes, void **out)
 {
     (void)gpu;
-    *out = tutti_overrun_map(bytes);
+    *out = overrun_map(bytes);
     return *out ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 const struct tutti_bounce_kind *tutti_ordinary_kind(void)
 {
     static const struct tutti_bounce_kind ordinary = {
-        .name = "ordinary", .alloc = alloc_ordinary, .free = tutti_overrun_unmap, .clean = trim};
+        .name = "ordinary", .alloc = alloc_ordinary, .free = overrun_unmap, .clean = trim};
     return &ordinary;
 }
 

@@ -18,14 +18,9 @@ const struct tutti_bounce_kind *tutti_ordinary_kind(void);
  * device's. */
 const struct tutti_bounce_kind *tutti_image_kind(void);
 
-/* Local. Zeroed host memory in whole pages of its own, not pinned, untouched; NULL without memory. */
-void *tutti_overrun_map(size_t bytes);
-/* memory: from tutti_overrun_map(), or NULL. */
-void tutti_overrun_unmap(void *memory);
-
-/* Local. As map and unmap, of megabytes that mostly come back untouched but for their first page: such memory is kept
- * for the next one, which may ask for less. Its contents are undefined. return: takes NULL. close: unmaps what is kept.
- */
+/* Local. Host memory in whole pages of its own, not pinned, untouched, of megabytes that mostly come back untouched but
+ * for their first page: such memory is kept for the next one, which may ask for less. Its contents are undefined; NULL
+ * without memory. return: takes NULL. close: unmaps what is kept. */
 void *tutti_overrun_lend(size_t bytes);
 void tutti_overrun_return(void *memory);
 void tutti_overrun_close(void);

@@ -1,7 +1,7 @@
 /* Device memory that is attached to dynamic windows. Each rank has rows that say what it has attached; all ranks of the
- * window can read them. So the origin of an operation finds by the target's address what is there: a region that
- * ranks map (mapped_attach.c), or one that has a public copy in host memory, which is attached to the MPI's window in
- * its place. An address that is in no row is the MPI's. */
+ * window can read them. So the origin of an operation finds by the target's address where it lies: in a region that
+ * ranks map (mapped_attach.c), or in one that has a public copy in host memory, which is attached to the MPI's window
+ * in its place. An address that is in no row is the MPI's. */
 #ifndef TUTTI_MPI_RMA_ATTACHMENTS_H
 #define TUTTI_MPI_RMA_ATTACHMENTS_H
 

@@ -130,7 +130,7 @@ int tutti_mapped_reach(struct tutti_mapped *mapped, int target, const struct tut
     return status;
 }
 
-/* The descriptor of this name: the region that it is for is mapped, and what is left of it closed. */
+/* The descriptor of this name: the region that it is for is mapped, and the rest of it closed. */
 static void note_take(struct tutti_mapped *mapped, int target, uint64_t name)
 {
     struct tutti_share note = {.shared = 1, .what = {.id = name, .needs_fd = 1}};

@@ -286,7 +286,7 @@ static int is_updater(void *with)
     return atomic_compare_exchange_strong(u->updater, &none, u->mine);
 }
 
-/* Where the holder of the word dies, nobody knows which elements it has updated. The word stays its own, so that each
+/* Where the holder of the word dies, it is unknown which elements it has updated. The word stays its own, so that each
  * later update of the target is an error (TUTTI_ERR_PEER). */
 int tutti_mapped_update_begin(struct tutti_mapped *mapped, int target)
 {

@@ -41,7 +41,7 @@ struct tutti_window {
 
 /* ---- windows.c ---- */
 
-/* Dynamic windows of this process whose ranks may have attached device memory, also where this process has none. */
+/* Dynamic windows of this process whose ranks may have attached device memory, even if this process has not. */
 extern atomic_int tutti_windows_dynamic;
 /* NULL: nothing is kept of it. What is found stays until the program frees the window. */
 struct tutti_window *tutti_window_find(MPI_Win handle);
@@ -81,7 +81,7 @@ void *tutti_shadow_memory(const struct tutti_shadow *list);
 int tutti_shadow_match(struct tutti_shadow **list);
 /* The same for the last time; programs may have freed the memory before. */
 int tutti_shadow_end(struct tutti_shadow **list);
-/* Takes the copy of this memory out of the list; NULL: it has none. */
+/* Takes the copy of this memory out of the list; NULL: there is no copy. */
 struct tutti_shadow *tutti_shadow_take(struct tutti_shadow **list, const void *device);
 void tutti_shadow_close(struct tutti_shadow *list);
 
