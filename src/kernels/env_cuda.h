@@ -50,7 +50,8 @@ TUTTI_FN void tutti_wait_pause(void)
     __nanosleep(20);
 }
 
-/* A packet of tutti/device/packet.h in words of 32 bits: in words of 64 bits the kernels take more registers. */
+/* 16 bytes of packets, of which each half is stored and loaded at once. Not those of tutti/device/env_cuda.h: with
+ * these the kernels take fewer registers. */
 TUTTI_FN void tutti_store_shared_quad(unsigned char *to, uint32_t x, uint32_t flag, uint32_t z)
 {
     asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %2};" ::"l"(to), "r"(x), "r"(flag), "r"(z) : "memory");
@@ -64,6 +65,16 @@ TUTTI_FN uint4 tutti_load_shared_quad(const unsigned char *from)
                  : "l"(from)
                  : "memory");
     return v;
+}
+
+TUTTI_FN void tutti_store_shared_pair(unsigned char *to, uint64_t a, uint64_t b)
+{
+    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(a), "l"(b) : "memory");
+}
+
+TUTTI_FN void tutti_load_shared_pair(const unsigned char *from, uint64_t *a, uint64_t *b)
+{
+    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(from) : "memory");
 }
 
 /* Loads past the first cache. */

@@ -174,16 +174,18 @@ TUTTI_DEV unsigned tutti_dev_shift(unsigned n)
     return 32u - (unsigned)__clz((int)(n - 1));
 }
 
-/* 16 bytes, of which each half is stored and loaded at once: two 64-bit words of one instruction. The kernels of
- * reductions use them too. Volatile accesses are relaxed ones of the whole system. */
+/* 16 bytes, of which each half is stored and loaded at once: two 64-bit words of one instruction. */
 TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 a, tutti_dev_u64 b)
 {
-    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(a), "l"(b) : "memory");
+    asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::TUTTI_DEV_GLOBAL(to), "l"(a), "l"(b) : "memory");
 }
 
 TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
 {
-    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(*a), "=l"(*b) : "l"(from) : "memory");
+    asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(*a), "=l"(*b)
+                 : TUTTI_DEV_GLOBAL(from)
+                 : "memory");
 }
 
 TUTTI_DEV void tutti_dev_load_pair_acquire(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
