@@ -285,6 +285,7 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     memset(stage, 0, sizeof *stage);
     stage->host = (void *)(uintptr_t)buffer;
     stage->given = type;
+    stage->refused = there->staged || there->memory.kind == TUTTI_MEMORY_DEVICE;
     if (!there->staged || count <= 0 || type == tutti_handles.no_type || buffer == MPI_IN_PLACE)
         return TUTTI_OK;
     TUTTI_INSIDE();
@@ -325,6 +326,7 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
         stage->memory = tutti_scratch_take_image(&stage->scratch, stage->bytes);
     stage->host = stage->packed ? stage->memory : stage->memory - lowest;
     stage->staged = 1;
+    stage->refused = 0;
     int status = stage->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK && !(way & TUTTI_STAGE_LATER))
         status = tutti_stage_in(stage);

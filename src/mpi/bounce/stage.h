@@ -25,6 +25,7 @@ struct tutti_stage {
     void *host;                   /* what the MPI is given in place of the buffer */
     MPI_Datatype given;           /* and of what type its elements are */
     int staged;                   /* 0: the buffer itself */
+    int refused;                  /* 1: the buffer is on a device, and not staged: the MPI refuses the call */
     int packed;                   /* `memory` holds packed elements, of `given` */
     int prefix;                   /* a message of n bytes fills the first n bytes, or packed bytes */
     int solid;                    /* no gaps */

@@ -209,9 +209,10 @@ static void recv_narrow(struct tutti_recv_request *recv, const struct tutti_stag
 
 void tutti_recv_keep(struct tutti_recv_request *recv, const struct tutti_stage *stage)
 {
-    if (!recv || recv->wide || recv->size == 0)
+    if (!recv || recv->wide || recv->core.capacity < sizeof recv->text)
         return;
-    recv->kept = tutti_endpoint && !stage->staged && first_bytes(recv, stage, recv->text, sizeof recv->text);
+    recv->kept =
+        tutti_endpoint && !stage->staged && !stage->refused && first_bytes(recv, stage, recv->text, sizeof recv->text);
 }
 
 struct tutti_recv_target tutti_recv_target(struct tutti_recv_request *recv, const struct tutti_stage *stage,

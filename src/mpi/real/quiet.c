@@ -18,36 +18,41 @@ static MPI_Comm comm_of(int place)
 }
 
 /* What is to be set back comes into *before; 0: nothing is. */
-static int silence(int place, MPI_Errhandler *before)
+static int silence(MPI_Comm comm, MPI_Errhandler *before)
 {
-    if (!is_set[place] || tutti_next.MPI_Comm_get_errhandler(comm_of(place), before) != MPI_SUCCESS)
+    if (tutti_next.MPI_Comm_get_errhandler(comm, before) != MPI_SUCCESS)
         return 0;
     if (*before != tutti_handles.errors_return &&
-        tutti_next.MPI_Comm_set_errhandler(comm_of(place), tutti_handles.errors_return) == MPI_SUCCESS)
+        tutti_next.MPI_Comm_set_errhandler(comm, tutti_handles.errors_return) == MPI_SUCCESS)
         return 1;
     tutti_next.MPI_Errhandler_free(before);
     return 0;
 }
 
-/* The handlers that are silent meanwhile. */
+/* The handlers that are silent meanwhile; the last is that of `comm`. */
 struct silenced {
-    int is[COMMS];
-    MPI_Errhandler before[COMMS];
+    MPI_Comm comm;
+    int is[COMMS + 1];
+    MPI_Errhandler before[COMMS + 1];
 };
 
-static void silence_begin(struct silenced *silent)
+/* comm: the null handle for none. If the program has freed it, its handler cannot be asked for, and stays. */
+static void silence_begin(struct silenced *silent, MPI_Comm comm)
 {
     pthread_mutex_lock(&lock);
+    silent->comm = comm;
     for (int place = 0; place < COMMS; place++)
-        silent->is[place] = silence(place, &silent->before[place]);
+        silent->is[place] = is_set[place] && silence(comm_of(place), &silent->before[place]);
+    silent->is[COMMS] = comm != tutti_handles.no_comm && comm != tutti_handles.world && comm != tutti_handles.self &&
+                        silence(comm, &silent->before[COMMS]);
 }
 
 static void silence_end(struct silenced *silent)
 {
-    for (int place = 0; place < COMMS; place++) {
+    for (int place = COMMS; place >= 0; place--) {
         if (!silent->is[place])
             continue;
-        tutti_next.MPI_Comm_set_errhandler(comm_of(place), silent->before[place]);
+        tutti_next.MPI_Comm_set_errhandler(place == COMMS ? silent->comm : comm_of(place), silent->before[place]);
         tutti_next.MPI_Errhandler_free(&silent->before[place]);
     }
     pthread_mutex_unlock(&lock);
@@ -58,16 +63,16 @@ int tutti_look(MPI_Request request, int *flag, MPI_Status *status)
     struct silenced silent;
     if (likely(!tutti_quirks.looks_raise || !atomic_load_explicit(&tutti_errors_return, memory_order_relaxed)))
         return tutti_next.MPI_Request_get_status(request, flag, status);
-    silence_begin(&silent);
+    silence_begin(&silent, tutti_handles.no_comm);
     const int code = tutti_next.MPI_Request_get_status(request, flag, status);
     silence_end(&silent);
     return code;
 }
 
-int tutti_testsome_quietly(MPI_Request *request, int *n, int *which, MPI_Status *status)
+int tutti_testsome_quietly(MPI_Comm comm, MPI_Request *request, int *n, int *which, MPI_Status *status)
 {
     struct silenced silent;
-    silence_begin(&silent);
+    silence_begin(&silent, comm);
     const int code = tutti_next.MPI_Testsome(1, request, n, which, status);
     silence_end(&silent);
     return code;

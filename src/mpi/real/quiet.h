@@ -12,8 +12,9 @@ extern atomic_int tutti_errors_return; /* 1: a communicator has had an error han
 
 /* MPI_Request_get_status, whose error no handler sees. An MPI code. Safe from any thread. */
 int tutti_look(MPI_Request request, int *flag, MPI_Status *status);
-/* MPI_Testsome of one request. The same, if the MPI raises errors of lists on MPI_COMM_WORLD or MPI_COMM_SELF. */
-int tutti_testsome_quietly(MPI_Request *request, int *n, int *which, MPI_Status *status);
+/* MPI_Testsome of one request, whose error no handler sees: neither those of MPI_COMM_WORLD and MPI_COMM_SELF, nor that
+ * of `comm`, on which the request's error may be raised; the null handle: it is not known. */
+int tutti_testsome_quietly(MPI_Comm comm, MPI_Request *request, int *n, int *which, MPI_Status *status);
 
 /* 1 where a blocking call must not be made of a nonblocking one and MPI_Wait: its error would be raised elsewhere. */
 static inline int tutti_waits_raise_elsewhere(void)

@@ -149,6 +149,14 @@ int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_
         &(struct patient){.mine = mine, .requests = request, .statuses = status, .test = test_one, .wait = wait_one});
 }
 
+/* Where errors of the request may be raised; the null handle: unknown. */
+static MPI_Comm entry_comm(struct tutti_request *entry)
+{
+    if (!entry)
+        return tutti_handles.no_comm;
+    return entry->kind->comm ? *entry->kind->comm(entry) : entry->comm;
+}
+
 /* Request `at`, if its data are not still coming: as a list of its own, so that an error is raised where one of
  * MPI_Waitall is; quietly: it is not raised. A request that is not active is left to MPI_Test. */
 static int test_next(struct patient *call, int *flag, int quietly)
@@ -158,7 +166,8 @@ static int test_next(struct patient *call, int *flag, int quietly)
     *flag = 0;
     if (call->mine->entries && tutti_is_coming(call->mine->entries[call->at]))
         return MPI_SUCCESS;
-    const int code = quietly ? tutti_testsome_quietly(&call->requests[call->at], &n, &which, status)
+    struct tutti_request *entry = call->mine->entries ? call->mine->entries[call->at] : NULL;
+    const int code = quietly ? tutti_testsome_quietly(entry_comm(entry), &call->requests[call->at], &n, &which, status)
                              : tutti_next.MPI_Testsome(1, &call->requests[call->at], &n, &which, status);
     if (n == MPI_UNDEFINED && code == MPI_SUCCESS)
         return tutti_next.MPI_Test(&call->requests[call->at], flag, status);

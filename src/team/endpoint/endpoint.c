@@ -343,19 +343,24 @@ void tutti_endpoint_connected(struct tutti_endpoint *endpoint)
     pthread_mutex_unlock(&endpoint->lock);
 }
 
-/* Rendezvous that have been taken, or moved out of the buffer, and that their sender looks at no more: the others end
- * with it. The lock is held. */
+/* Rendezvous that have been taken, or moved out of the buffer. Those that their sender still looks at only have their
+ * leases ended; where many are open, not each time, or a window of messages would cost the square of their number. The
+ * lock is held. */
 static void sweep(struct tutti_endpoint *endpoint)
 {
+    enum { FEW = 16, SELDOM = 32 };
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
+    const int all =
+        atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed) <= FEW || ++endpoint->sweeps % SELDOM == 0;
     for (int w = 0; w < TUTTI_RNDVS / 64; w++) {
-        for (uint64_t left = endpoint->used[w] & ~endpoint->held[w]; left; left &= left - 1) {
-            const int i = w * 64 + __builtin_ctzll(left);
+        for (uint64_t left = endpoint->used[w] & (all ? ~UINT64_C(0) : ~endpoint->held[w]); left; left &= left - 1) {
+            const int i = w * 64 + __builtin_ctzll(left), held = endpoint->held[w] >> i % 64 & 1;
             struct tutti_rndv *rndv = &own->rndv[i];
-            if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
+            if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS) && !held)
                 tutti_endpoint_put_back(endpoint, rndv, TUTTI_RNDV_ATS);
             else if (endpoint->lease[i] &&
-                     (tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE) || tutti_rndv_is(rndv, TUTTI_RNDV_AM)))
+                     (tutti_rndv_is(rndv, TUTTI_RNDV_ATS) || tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE) ||
+                      tutti_rndv_is(rndv, TUTTI_RNDV_AM)))
                 tutti_endpoint_end_lease(endpoint, rndv);
         }
     }

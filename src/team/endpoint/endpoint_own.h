@@ -87,6 +87,7 @@ struct tutti_endpoint {
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
     _Atomic int rndvs;                                       /* in use */
     struct tutti_step *step;                                 /* open once for each of them; NULL: not open */
+    unsigned sweeps;                                         /* under the lock */
     unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */
     _Atomic int asking;               /* peers whose memory is being mapped */
     _Atomic int beside;               /* threads beside that map or allocate for this endpoint */

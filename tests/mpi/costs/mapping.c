@@ -64,7 +64,7 @@ static void before_it_is_mapped(void)
                    carried = kit_counted("allocations of other ranks", "after a message that the MPI is to carry");
     if (us < mapping_us && kit_rank == 1) {
         CHECK(mapped == 0, "the first message has waited for the mapping");
-        CHECK(carried == 1, "%llu messages were carried, not the first one", (unsigned long long)carried);
+        CHECK(carried > 0, "the first message was not carried");
     }
     if (us < LONG_US) /* a receiver that is later makes the sender take scratch */
         CHECK(kit_counted("scratch for messages", "allocated") == 0, "the first message takes scratch");
