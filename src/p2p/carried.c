@@ -79,7 +79,8 @@ static int send_part(struct tutti_p2p_worker *worker, struct tutti_p2p_send *sen
 void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     struct tutti_rndv *rndv = send->rndv;
-    const int begins = tutti_rndv_is(rndv, TUTTI_RNDV_GET);
+    const int begins =
+        !tutti_rndv_is(rndv, TUTTI_RNDV_AM); /* a receiver may have begun to fetch since it was looked at */
     if (begins && !tutti_rndv_win(rndv, TUTTI_RNDV_MOVING))
         return;
     if (begins && tutti_send_asked(send) != TUTTI_MUST_HURRY)

@@ -71,10 +71,10 @@ static void from_one(void)
     MPI_Bcast(us, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (us[0] < LONG_US) {
         CHECK(first.scratch == 0, "the first message takes scratch");
-        CHECK(first.mapped == (uint64_t)(kit_rank == 1) || (is_slow() && first.mapped == 0),
-              "the first message maps %llu allocations", (unsigned long long)first.mapped);
-        CHECK(first.launched == (uint64_t)(kit_rank == 1) || (is_slow() && first.launched <= 1),
-              "the first message takes %llu launches", (unsigned long long)first.launched);
+        /* If mapping takes longer than the sender waits, the MPI carries the message. */
+        CHECK(first.mapped <= (uint64_t)(kit_rank == 1), "the first message maps %llu allocations",
+              (unsigned long long)first.mapped);
+        CHECK(first.launched <= 1, "the first message takes %llu launches", (unsigned long long)first.launched);
     }
     int known = first.mapped > 0;
     MPI_Bcast(&known, 1, MPI_INT, 1, MPI_COMM_WORLD);
