@@ -75,12 +75,12 @@ static int send_part(struct tutti_p2p_worker *worker, struct tutti_p2p_send *sen
 
 /* Packs part after part into pinned memory, for the transport to carry. After a while a receiver that takes no parts
  * gets all of them, so that the program's buffer does not wait for it. A lack of memory is tried again. Any other
- * failure ends the message: the receiver waits for the rest until this process has ended. */
+ * failure ends the message: the receiver waits for the rest until this process has ended. The first part is sent only
+ * if the rendezvous is won: a receiver may have begun to fetch since the caller looked. */
 void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     struct tutti_rndv *rndv = send->rndv;
-    const int begins =
-        !tutti_rndv_is(rndv, TUTTI_RNDV_AM); /* a receiver may have begun to fetch since it was looked at */
+    const int begins = !tutti_rndv_is(rndv, TUTTI_RNDV_AM);
     if (begins && !tutti_rndv_win(rndv, TUTTI_RNDV_MOVING))
         return;
     if (begins && tutti_send_asked(send) != TUTTI_MUST_HURRY)

@@ -290,6 +290,31 @@ static void cannot_be_packed(struct side *s, enum tutti_must must, uint64_t *sta
     kit_shut(&out);
 }
 
+/* The receiver has begun to fetch since the sender looked: no part of the message is sent, or the next message that is
+ * carried under this number would get it. */
+static void fetched_before_it_is_carried(struct side *s, uint64_t *state)
+{
+    struct kit_side out;
+    kit_make(&out, KIT_DEVICE, MOST, 0, state);
+    struct tutti_p2p_send send = {.elements = out.elements,
+                                  .gpu = s->gpu,
+                                  .bytes = out.capacity,
+                                  .since = tutti_now_ns(),
+                                  .rndv = tutti_endpoint_rndv(s->endpoint, s->next, s->gpu)};
+    if (!CHECK(send.rndv != NULL, "there is no rendezvous"))
+        return;
+    struct tutti_rndv *rndv = send.rndv;
+    rndv->bytes = send.bytes;
+    rndv_set(rndv, TUTTI_RNDV_GETTING);
+    tutti_carried_send(&s->worker, &send);
+    CHECK(send.carried == 0 && !send.parts, "%llu bytes of a message that is being fetched are carried",
+          (unsigned long long)send.carried);
+    CHECK(tutti_rndv_is(rndv, TUTTI_RNDV_GETTING), "the receiver has lost the rendezvous");
+    rndv_set(rndv, TUTTI_RNDV_ATS);
+    tutti_endpoint_let_go(s->endpoint, rndv);
+    kit_shut(&out);
+}
+
 static int ring(struct tutti_transport *transport, void *with)
 {
     struct kit kit;
@@ -321,6 +346,7 @@ static int ring(struct tutti_transport *transport, void *with)
     go_round(&s, &state);
     cannot_be_packed(&s, TUTTI_MUST_PACK, &state);
     cannot_be_packed(&s, TUTTI_MUST_CARRY, &state);
+    fetched_before_it_is_carried(&s, &state);
     tutti_endpoint_poll(s.endpoint);
     CHECK(transport->ops->barrier(transport) == TUTTI_OK, "barrier");
     tutti_endpoint_free(s.endpoint, 1);

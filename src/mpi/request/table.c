@@ -81,9 +81,10 @@ void tutti_request_push(struct tutti_request *entry)
 {
     pthread_mutex_lock(&lock);
     entry->under = table_take(entry->handle);
+    const int is_first = !entry->under;
     table_add(entry);
     pthread_mutex_unlock(&lock);
-    if (!entry->under)
+    if (is_first)
         atomic_fetch_add_explicit(&tutti_requests_open, 1, memory_order_relaxed);
 }
 
