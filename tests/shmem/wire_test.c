@@ -86,10 +86,11 @@ static void signals(struct side *s, int *times)
     const int to = (s->pe + 1) % PES, from = (s->pe + PES - 1) % PES;
     char *data = malloc(BYTES);
     for (long round = 1; round <= rounds / 8 + 2; round++) {
-        const size_t bytes = round % 3 == 0 ? 0 : 1 + draw(s, BYTES - 1);
+        /* The data begin with their length: shorter ones would leave a part of that of the round before. */
+        const size_t bytes = round % 3 == 0 ? 0 : sizeof bytes + draw(s, BYTES - sizeof bytes);
         if (round % 3 != 0) {
             memset(data, (int)round, bytes);
-            memcpy(data, &bytes, sizeof bytes < bytes ? sizeof bytes : bytes);
+            memcpy(data, &bytes, sizeof bytes);
         }
         struct tutti_wire_op op = put_of(to, AT(large) + (size_t)s->pe * LARGE, data, bytes);
         op.n = bytes > 0;
