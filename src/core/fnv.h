@@ -15,4 +15,11 @@ static inline uint64_t tutti_fnv(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
+/* All bits of the result depend on all bits of x. */
+static inline uint64_t tutti_mix(uint64_t x)
+{
+    x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15);
+    return x ^ x >> 29;
+}
+
 #endif

@@ -38,6 +38,12 @@ struct tutti_export {
     unsigned char token[TUTTI_EXPORT_TOKEN];
 };
 
+/* 1 where two allocations of one owner have addresses in common: one of them has been freed. */
+static inline int tutti_export_overlaps(const struct tutti_export *one, const struct tutti_export *other)
+{
+    return one->base < other->base + other->bytes && other->base < one->base + one->bytes;
+}
+
 struct tutti_stream; /* ordered work on one GPU */
 /* Some devices have a default stream that waits for other streams, and they for it. */
 enum tutti_stream_order {

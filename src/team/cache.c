@@ -7,22 +7,14 @@
 #include <unistd.h>
 
 #include "core/counters.h"
+#include "core/fnv.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "progress/engine.h"
 #include "progress/fiber.h"
+#include "team/exports.h"
 
-enum { CHAINS_LEAST = 64, EXPORT_CHAINS = 512, GONE = 256 };
-
-/* The name of an allocation of this rank. Names are never evicted: a peer may have mapped the allocation, and needs
- * a notice when it is freed. */
-struct export_entry {
-    struct export_entry *next; /* in its chain */
-    uint64_t id;
-    const void *pointer; /* into the allocation */
-    int status;
-    struct tutti_export what;
-};
+enum { CHAINS_LEAST = 64, GONE = 256 };
 
 struct tutti_cache {
     pthread_mutex_t lock;  /* no mapping is made or released under it: that takes the driver milliseconds */
@@ -36,9 +28,8 @@ struct tutti_cache {
         int peer;
     } gone[GONE];
     unsigned gones;
-    struct export_entry *exported[EXPORT_CHAINS];
-    unsigned next; /* chain whose allocations are looked at next, whether they are still there */
-    _Atomic uint64_t named;
+    struct tutti_exports *exports;
+    _Atomic unsigned drops, releases; /* mappings that were taken out, and those of them that are unmapped */
 };
 
 struct tutti_cache *tutti_cache_new(size_t entries)
@@ -50,7 +41,10 @@ struct tutti_cache *tutti_cache_new(size_t entries)
     while (cache->chains < entries)
         cache->chains *= 2;
     cache->chain = calloc(cache->chains, sizeof(struct tutti_mapping *));
-    if (!cache->chain) {
+    cache->exports = tutti_exports_new();
+    if (!cache->chain || !cache->exports) {
+        free(cache->chain);
+        tutti_exports_free(cache->exports);
         free(cache);
         return NULL;
     }
@@ -60,16 +54,9 @@ struct tutti_cache *tutti_cache_new(size_t entries)
     return cache;
 }
 
-static uint64_t mix(uint64_t x)
-{
-    x ^= x >> 31;
-    x *= UINT64_C(0x9e3779b97f4a7c15);
-    return x ^ x >> 29;
-}
-
 static struct tutti_mapping **chain_of(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
 {
-    uint64_t h = mix(what->id ^ (uint64_t)(unsigned)peer << 40 ^ (uint64_t)(unsigned)gpu << 56);
+    uint64_t h = tutti_mix(what->id ^ (uint64_t)(unsigned)peer << 40 ^ (uint64_t)(unsigned)gpu << 56);
     return &cache->chain[h & (cache->chains - 1)];
 }
 
@@ -109,18 +96,20 @@ static void cache_unlink(struct tutti_cache *cache, struct tutti_mapping *m)
 static void cache_drop(struct tutti_cache *cache, struct tutti_mapping *m, struct tutti_mapping **dropped)
 {
     cache_unlink(cache, m);
+    atomic_fetch_add(&cache->drops, 1);
     m->next = *dropped;
     *dropped = m;
 }
 
 /* Without the lock. */
-static void cache_unmap(const struct tutti_device *device, struct tutti_mapping *dropped)
+static void cache_unmap(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *dropped)
 {
     while (dropped) {
         struct tutti_mapping *m = dropped;
         dropped = m->next;
         if (device && m->life == tutti_gpu_life(m->gpu) && device->share.release(m->gpu, &m->what, m->base) != TUTTI_OK)
             tutti_debug("a mapped buffer could not be released");
+        atomic_fetch_add(&cache->releases, 1);
         free(m);
     }
 }
@@ -136,14 +125,16 @@ static void make_room(struct tutti_cache *cache, size_t more, struct tutti_mappi
     }
 }
 
-/* What the peer had where it has `what` now is gone. */
+/* What the peer had where it has `what` now is gone; what is in use goes with its last reference. */
 static void drop_stale(struct tutti_cache *cache, int peer, const struct tutti_export *what,
                        struct tutti_mapping **dropped)
 {
     for (struct tutti_mapping *m = cache->ends.newer, *next; m != &cache->ends; m = next) {
         next = m->newer;
-        if (m->peer == peer && m->refs == 0 && m->what.id != what->id && m->what.base < what->base + what->bytes &&
-            what->base < m->what.base + m->what.bytes)
+        if (m->peer != peer || m->what.id == what->id || !tutti_export_overlaps(&m->what, what))
+            continue;
+        m->doomed |= !m->channel;
+        if (m->refs == 0)
             cache_drop(cache, m, dropped);
     }
 }
@@ -243,6 +234,24 @@ static int is_unmade(void *with)
     return 0;
 }
 
+static int cache_rests(void *with)
+{
+    struct tutti_cache *cache = with;
+    return atomic_load(&cache->releases) == atomic_load(&cache->drops);
+}
+
+/* Memory at the address of freed memory cannot be mapped before that is unmapped, which another thread may be doing:
+ * a second try comes after it. */
+static int cache_import(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m, int fd)
+{
+    const unsigned before = atomic_load(&cache->releases);
+    const int status = device->share.import(m->gpu, &m->what, fd, &m->base);
+    if (status == TUTTI_OK || (cache_rests(cache) && atomic_load(&cache->releases) == before))
+        return status;
+    tutti_progress_wait(&(const struct tutti_wait){.done = cache_rests, .with = cache, .quiet = 1});
+    return device->share.import(m->gpu, &m->what, fd, &m->base);
+}
+
 int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
                     const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out)
 {
@@ -259,9 +268,9 @@ int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device
     int status = cache_enter(cache, &key, &m, &dropped);
     const int make = status == TUTTI_OK && m->making;
     pthread_mutex_unlock(&cache->lock);
-    cache_unmap(device, dropped);
+    cache_unmap(cache, device, dropped);
     if (make) {
-        status = device->share.import(gpu, what, fd, &m->base);
+        status = cache_import(cache, device, m, fd);
         tutti_fiber_lock(&cache->lock);
         cache_settle(cache, m, status);
         pthread_mutex_unlock(&cache->lock);
@@ -285,7 +294,7 @@ void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *d
     else if (m->refs == 0 && m->channel)
         make_room(cache, 0, &dropped);
     pthread_mutex_unlock(&cache->lock);
-    cache_unmap(device, dropped);
+    cache_unmap(cache, device, dropped);
 }
 
 void tutti_cache_doom(struct tutti_cache *cache, struct tutti_mapping *const mappings[], int n, int peer)
@@ -312,7 +321,12 @@ void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *de
             m->doomed = !m->channel;
     }
     pthread_mutex_unlock(&cache->lock);
-    cache_unmap(device, dropped);
+    cache_unmap(cache, device, dropped);
+}
+
+struct tutti_exports *tutti_cache_exports(struct tutti_cache *cache)
+{
+    return cache->exports;
 }
 
 size_t tutti_cache_count(struct tutti_cache *cache)
@@ -321,98 +335,6 @@ size_t tutti_cache_count(struct tutti_cache *cache)
     size_t count = cache->count;
     pthread_mutex_unlock(&cache->lock);
     return count;
-}
-
-static struct export_entry **exports_of(struct tutti_cache *cache, uint64_t id)
-{
-    return &cache->exported[mix(id) % EXPORT_CHAINS];
-}
-
-static struct export_entry *find_export(struct tutti_cache *cache, uint64_t id)
-{
-    struct export_entry *entry = id ? *exports_of(cache, id) : NULL;
-    while (entry && entry->id != id)
-        entry = entry->next;
-    return entry;
-}
-
-/* A new name; the lock is held. id 0: it is not kept. A status. */
-static int make_export(struct tutti_cache *cache, const struct tutti_device *device, const void *pointer, uint64_t id,
-                       struct tutti_export *out)
-{
-    struct export_entry *entry = malloc(sizeof *entry); /* first: a name that is given away must be kept */
-    int fd = -1;
-    if (!entry)
-        return TUTTI_ERR_MEMORY;
-    *entry = (struct export_entry){.id = id, .pointer = pointer};
-    const int status = entry->status = device->share.export(pointer, &entry->what, &fd);
-    if (status == TUTTI_OK && fd >= 0)
-        close(fd); /* a rank that needs a descriptor gets a new one */
-    if (status == TUTTI_OK)
-        *out = entry->what;
-    cache->named++;
-    if (id) {
-        struct export_entry **chain = exports_of(cache, id);
-        entry->next = *chain;
-        *chain = entry;
-    } else {
-        free(entry);
-    }
-    return status;
-}
-
-int tutti_cache_export(struct tutti_cache *cache, const struct tutti_device *device, const void *pointer, uint64_t id,
-                       struct tutti_export *out)
-{
-    tutti_fiber_lock(&cache->lock);
-    const struct export_entry *entry = find_export(cache, id);
-    const int status = entry ? entry->status : make_export(cache, device, pointer, id, out);
-    if (entry && status == TUTTI_OK)
-        *out = entry->what;
-    pthread_mutex_unlock(&cache->lock);
-    return status;
-}
-
-/* Looks at one chain, until `most` ids are written. The number of allocations that were looked at. */
-static unsigned look_at_chain(struct export_entry **at, const struct tutti_device *device, uint64_t ids[],
-                              unsigned most, unsigned *n)
-{
-    unsigned looked = 0;
-    while (*at && *n < most) {
-        struct export_entry *entry = *at;
-        struct tutti_memory memory;
-        looked++;
-        device->memory.classify(entry->pointer, &memory);
-        if (memory.kind == TUTTI_MEMORY_DEVICE && memory.id == entry->id) {
-            at = &entry->next;
-            continue;
-        }
-        if (entry->status == TUTTI_OK)
-            ids[(*n)++] = entry->what.id;
-        *at = entry->next;
-        free(entry);
-    }
-    return looked;
-}
-
-unsigned tutti_cache_gone(struct tutti_cache *cache, const struct tutti_device *device, unsigned few, uint64_t ids[],
-                          unsigned most)
-{
-    unsigned n = 0, looked = 0;
-    tutti_fiber_lock(&cache->lock);
-    for (int i = 0; i < EXPORT_CHAINS && (!few || looked < few); i++) {
-        looked += look_at_chain(&cache->exported[cache->next % EXPORT_CHAINS], device, ids, most, &n);
-        if (n == most) /* there may be more in this chain */
-            break;
-        cache->next++;
-    }
-    pthread_mutex_unlock(&cache->lock);
-    return n;
-}
-
-uint64_t tutti_cache_named(struct tutti_cache *cache)
-{
-    return atomic_load_explicit(&cache->named, memory_order_relaxed);
 }
 
 void tutti_cache_empty(struct tutti_cache *cache, const struct tutti_device *device)
@@ -425,7 +347,7 @@ void tutti_cache_empty(struct tutti_cache *cache, const struct tutti_device *dev
         cache_drop(cache, m, &dropped);
     }
     pthread_mutex_unlock(&cache->lock);
-    cache_unmap(device, dropped);
+    cache_unmap(cache, device, dropped);
 }
 
 void tutti_cache_free(struct tutti_cache *cache)
@@ -437,12 +359,7 @@ void tutti_cache_free(struct tutti_cache *cache)
         free(m);
         m = next;
     }
-    for (int i = 0; i < EXPORT_CHAINS; i++) {
-        for (struct export_entry *entry = cache->exported[i], *next; entry; entry = next) {
-            next = entry->next;
-            free(entry);
-        }
-    }
+    tutti_exports_free(cache->exports);
     pthread_mutex_destroy(&cache->lock);
     free(cache->chain);
     free(cache);

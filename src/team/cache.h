@@ -10,6 +10,7 @@
 #include "device/device.h"
 
 struct tutti_cache;
+struct tutti_exports;
 
 struct tutti_mapping {
     struct tutti_mapping *next;          /* in its chain */
@@ -46,14 +47,7 @@ void tutti_cache_doom(struct tutti_cache *cache, struct tutti_mapping *const map
 void tutti_cache_forget(struct tutti_cache *cache, const struct tutti_device *device, int peer, uint64_t id);
 size_t tutti_cache_count(struct tutti_cache *cache);
 
-/* Name of the allocation that holds `pointer`; status as export_memory's, kept by the allocation's id. */
-int tutti_cache_export(struct tutti_cache *cache, const struct tutti_device *device, const void *pointer, uint64_t id,
-                       struct tutti_export *out);
-/* Forgets names of allocations that are there no more, and says which: at most `most` ids. Looks at all names, or at
- * the next `few`. */
-unsigned tutti_cache_gone(struct tutti_cache *cache, const struct tutti_device *device, unsigned few, uint64_t ids[],
-                          unsigned most);
-/* Names that were made so far. */
-uint64_t tutti_cache_named(struct tutti_cache *cache);
+/* The names of this rank's allocations. */
+struct tutti_exports *tutti_cache_exports(struct tutti_cache *cache);
 
 #endif

@@ -1,6 +1,7 @@
 #include "team/invalidation.h"
 
 #include "team/cache.h"
+#include "team/exports.h"
 
 static void invalidation_tell(struct tutti_node *node, const uint64_t ids[], unsigned n)
 {
@@ -22,7 +23,7 @@ void tutti_invalidation_look(struct tutti_node *node, const struct tutti_device 
     if (pthread_mutex_trylock(&node->gone) != 0)
         return;
     const uint64_t frees = atomic_load(&tutti_device_frees);
-    unsigned n = tutti_cache_gone(node->cache, device, few, ids, TUTTI_GONE);
+    unsigned n = tutti_exports_gone(tutti_cache_exports(node->cache), device, few, ids, TUTTI_GONE);
     if (n)
         invalidation_tell(node, ids, n);
     if (n < TUTTI_GONE && !few) /* otherwise there may be more */

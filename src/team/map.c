@@ -163,3 +163,9 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reac
     *agreed = (int)all;
     return TUTTI_OK;
 }
+
+void tutti_team_unmap(struct tutti_team *team)
+{
+    if (tutti_membership(team)->held)
+        tutti_share_release(tutti_membership(team));
+}

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "team/cache.h"
+#include "team/exports.h"
 #include "team/invalidation.h"
 
 enum { FEW = 16 };
@@ -24,10 +25,10 @@ void tutti_share_name(struct tutti_node *node, const struct tutti_device *device
 {
     out->shared = 0;
     tutti_invalidation_poll(node, device);
-    const uint64_t named = tutti_cache_named(node->cache);
-    if (tutti_cache_export(node->cache, device, pointer, id, &out->what) != TUTTI_OK)
+    const uint64_t named = tutti_exports_named(tutti_cache_exports(node->cache));
+    if (tutti_exports_name(tutti_cache_exports(node->cache), device, pointer, id, &out->what) != TUTTI_OK)
         return;
-    if (tutti_cache_named(node->cache) !=
+    if (tutti_exports_named(tutti_cache_exports(node->cache)) !=
         named) /* another allocation: some of the others may have been freed unheard */
         tutti_invalidation_look(node, device, FEW);
     out->offset = (uint64_t)(uintptr_t)pointer - out->what.base;

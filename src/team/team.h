@@ -224,10 +224,13 @@ struct tutti_reach {
 /* Collective over the team's ranks, after tutti_team_await: maps `in` and `out` of the current arrivals of the ranks in
  * the mask `of` (bit r; may be empty, may include this rank: its own pointers are not mapped, the caller knows them)
  * and agrees: *agreed is 1 where all ranks mapped all they asked for. Pointers are set for the ranks asked for.
- * Mappings stay in the node's cache; those of the current call are not evicted. reach: of each rank; a share that does
- * not hold so many bytes cannot be mapped. NULL: any number will do. */
+ * Mappings stay in the node's cache; those of the current call are not evicted until tutti_team_unmap(). reach: of each
+ * rank; a share that does not hold so many bytes cannot be mapped. NULL: any number will do. */
 int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reach *reach, const void *in[], void *out[],
                    int *agreed);
+/* Local. The kernels of the current call have ended: its mappings may be evicted. Without it the next call of the team
+ * does it, and until then a peer's new memory at the address of a freed buffer cannot be mapped. */
+void tutti_team_unmap(struct tutti_team *team);
 /* Local. Fills a share for `pointer`, from a cache keyed by the allocation's id; shared = 0 where it cannot be
  * exported. */
 void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti_share *out);

@@ -10,6 +10,7 @@
 
 #include "core/status.h"
 #include "team/cache.h"
+#include "team/exports.h"
 
 static int mapped, exported, refuse;
 
@@ -183,17 +184,19 @@ static void exports(void **state)
     struct tutti_export first, second;
     char memory[64];
     exported = 0;
-    assert_int_equal(tutti_cache_export(cache, &device, memory, 5, &first), TUTTI_OK);
-    assert_int_equal(tutti_cache_export(cache, &device, memory, 5, &second), TUTTI_OK);
+    assert_int_equal(tutti_exports_name(tutti_cache_exports(cache), &device, memory, 5, &first), TUTTI_OK);
+    assert_int_equal(tutti_exports_name(tutti_cache_exports(cache), &device, memory, 5, &second), TUTTI_OK);
     assert_int_equal(exported, 1);
     assert_int_equal(first.id, second.id);
-    assert_int_equal(tutti_cache_export(cache, &device, memory, 6, &second), TUTTI_OK);
+    assert_int_equal(tutti_exports_name(tutti_cache_exports(cache), &device, memory, 6, &second), TUTTI_OK);
     assert_int_not_equal(first.id, second.id);
-    assert_int_equal(tutti_cache_export(cache, &device, NULL, 7, &second), TUTTI_ERR_NOT_EXPORTABLE);
-    assert_int_equal(tutti_cache_export(cache, &device, NULL, 7, &second), TUTTI_ERR_NOT_EXPORTABLE);
+    assert_int_equal(tutti_exports_name(tutti_cache_exports(cache), &device, NULL, 7, &second),
+                     TUTTI_ERR_NOT_EXPORTABLE);
+    assert_int_equal(tutti_exports_name(tutti_cache_exports(cache), &device, NULL, 7, &second),
+                     TUTTI_ERR_NOT_EXPORTABLE);
     assert_int_equal(exported, 3);
     for (uint64_t id = 1000; id < 3000; id++)
-        assert_int_equal(tutti_cache_export(cache, &device, memory, id, &second), TUTTI_OK);
+        assert_int_equal(tutti_exports_name(tutti_cache_exports(cache), &device, memory, id, &second), TUTTI_OK);
     finish(cache);
 }
 
@@ -302,21 +305,23 @@ static void names_of_what_is_gone(void **state)
     struct tutti_export out;
     uint64_t ids[64], all = 0;
     for (uint64_t id = 1; id <= 60; id++)
-        assert_int_equal(tutti_cache_export(cache, &by_address, (const void *)(uintptr_t)(id << 20), id, &out),
-                         TUTTI_OK);
+        assert_int_equal(
+            tutti_exports_name(tutti_cache_exports(cache), &by_address, (const void *)(uintptr_t)(id << 20), id, &out),
+            TUTTI_OK);
     dead = 0;
-    assert_int_equal(tutti_cache_gone(cache, &by_address, 0, ids, 64), 0);
+    assert_int_equal(tutti_exports_gone(tutti_cache_exports(cache), &by_address, 0, ids, 64), 0);
     dead = 50;
-    assert_int_equal(tutti_cache_gone(cache, &by_address, 0, ids, 20), 20); /* as many as were asked for */
-    assert_int_equal(tutti_cache_gone(cache, &by_address, 0, ids + 20, 44), 30);
+    assert_int_equal(tutti_exports_gone(tutti_cache_exports(cache), &by_address, 0, ids, 20),
+                     20); /* as many as were asked for */
+    assert_int_equal(tutti_exports_gone(tutti_cache_exports(cache), &by_address, 0, ids + 20, 44), 30);
     for (int i = 0; i < 50; i++)
         all |= UINT64_C(1) << ids[i];
     assert_true(all == (UINT64_C(1) << 51) - 2);
-    assert_int_equal(tutti_cache_gone(cache, &by_address, 0, ids, 64), 0);
+    assert_int_equal(tutti_exports_gone(tutti_cache_exports(cache), &by_address, 0, ids, 64), 0);
     dead = 60;
     int n = 0;
     for (int i = 0; i < 1000; i++) /* a few at a time */
-        n += (int)tutti_cache_gone(cache, &by_address, 4, ids, 64);
+        n += (int)tutti_exports_gone(tutti_cache_exports(cache), &by_address, 4, ids, 64);
     assert_int_equal(n, 10);
     tutti_cache_free(cache);
 }
@@ -333,23 +338,25 @@ static void no_name_is_lost(void **state)
     uint64_t ids[MOST];
     dead = 0;
     for (uint64_t id = 1; id <= NAMES; id++)
-        assert_int_equal(tutti_cache_export(cache, &by_address, (const void *)(uintptr_t)(id << 20), id, &out),
-                         TUTTI_OK);
-    assert_int_equal(tutti_cache_named(cache), NAMES);
-    assert_int_equal(tutti_cache_gone(cache, &by_address, 0, ids, MOST), 0);
+        assert_int_equal(
+            tutti_exports_name(tutti_cache_exports(cache), &by_address, (const void *)(uintptr_t)(id << 20), id, &out),
+            TUTTI_OK);
+    assert_int_equal(tutti_exports_named(tutti_cache_exports(cache)), NAMES);
+    assert_int_equal(tutti_exports_gone(tutti_cache_exports(cache), &by_address, 0, ids, MOST), 0);
     dead = NAMES - 1;
     int all = 0;
     for (unsigned n = MOST; n == MOST; all += (int)n) {
-        n = tutti_cache_gone(cache, &by_address, 0, ids, MOST);
+        n = tutti_exports_gone(tutti_cache_exports(cache), &by_address, 0, ids, MOST);
         for (unsigned i = 0; i < n; i++)
             told[ids[i]]++;
     }
     assert_int_equal(all, NAMES - 1);
     for (int id = 1; id < NAMES; id++)
         assert_int_equal(told[id], 1);
-    assert_int_equal(tutti_cache_export(cache, &by_address, (const void *)((uintptr_t)NAMES << 20), NAMES, &out),
+    assert_int_equal(tutti_exports_name(tutti_cache_exports(cache), &by_address, (const void *)((uintptr_t)NAMES << 20),
+                                        NAMES, &out),
                      TUTTI_OK);
-    assert_int_equal(tutti_cache_named(cache), NAMES); /* it had its name already */
+    assert_int_equal(tutti_exports_named(tutti_cache_exports(cache)), NAMES); /* it had its name already */
     tutti_cache_free(cache);
 }
 

@@ -263,6 +263,8 @@ int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, 
         status = move_open(team, &mine, &agreed.able);
     if (status == TUTTI_OK && agreed.able)
         status = move_run(team, &mine, agreed.able, how);
+    if (status == TUTTI_OK && agreed.able)
+        tutti_team_unmap(team);
     tutti_reservation_end(team);
     return status;
 }

@@ -252,7 +252,10 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     if (team->state != TUTTI_TEAM_OPEN)
         return call->host_ok ? reduction_pass(taken, why, team->why) : reduction_staged(team, call, taken, why);
     *taken = TUTTI_REDUCE_DONE;
-    return run_by_rule(team, call, taken, why);
+    status = run_by_rule(team, call, taken, why);
+    if (status == TUTTI_OK)
+        tutti_team_unmap(team);
+    return status;
 }
 
 int tutti_reduce_run(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,

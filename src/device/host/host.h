@@ -18,6 +18,8 @@ int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device);
 int tutti_host_unmap_host(int gpu, void *host);
 int tutti_host_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **base);
+/* 1: memory of this process. */
+int tutti_host_is_own(const struct tutti_export *what);
 int tutti_host_release(int gpu, const struct tutti_export *what, void *base);
 int tutti_host_reach_memory(int gpu, const void *device);
 /* Unmaps all there is of the GPU. */

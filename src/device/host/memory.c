@@ -17,6 +17,7 @@
 #include "core/status.h"
 #include "device/host/gpus.h"
 #include "device/host/host.h"
+#include "device/host/imports.h"
 
 enum { POISON = 0xa5, ALIGNMENT = 4096, LOOK = 64 << 20, CARD_AT = 16 /* in the token: card of an export's GPU */ };
 
@@ -275,6 +276,13 @@ int tutti_host_export(const void *device, struct tutti_export *out, int *fd)
     return TUTTI_OK;
 }
 
+int tutti_host_is_own(const struct tutti_export *what)
+{
+    uint64_t owner;
+    memcpy(&owner, what->token, sizeof owner);
+    return owner == process_nonce();
+}
+
 /* The descriptor comes from another process: nothing about it is believed. */
 int tutti_host_check_import(const struct tutti_export *what, int fd)
 {
@@ -310,12 +318,16 @@ int tutti_host_import(int gpu, const struct tutti_export *what, int fd, void **b
     region.gpu = gpu;
     if (status == TUTTI_OK && tutti_host_separate() && !can_map(gpu, card))
         status = TUTTI_ERR_DEVICE;
+    if (status == TUTTI_OK && !tutti_host_import_can(gpu, what))
+        status = TUTTI_ERR_UNAVAILABLE;
     if (tutti_settings()->host_mapping_us > 0)
         usleep((useconds_t)tutti_settings()->host_mapping_us);
     if (status == TUTTI_OK)
         status = tutti_host_region_map(fd, what->bytes, 0, &region);
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK) {
+        tutti_host_import_add(gpu, what, region.base);
         *base = region.base;
+    }
     return status;
 }
 
@@ -323,6 +335,7 @@ int tutti_host_release(int gpu, const struct tutti_export *what, void *base)
 {
     (void)gpu;
     (void)what;
+    tutti_host_import_end(base);
     const int status = tutti_host_region_unmap(base, 0);
     return status != TUTTI_OK && tutti_host_was_reset() ? TUTTI_OK : status;
 }
@@ -342,9 +355,11 @@ void tutti_host_regions_drop(int gpu)
 {
     struct tutti_host_region region;
     while (tutti_host_region_of(gpu, &region)) {
-        if (region.own == TUTTI_HOST_RANGE)
+        if (region.own == TUTTI_HOST_RANGE) {
             tutti_host_range_close(gpu, region.base);
-        else
+        } else {
+            tutti_host_import_end(region.base);
             tutti_host_region_unmap(region.base, region.own);
+        }
     }
 }

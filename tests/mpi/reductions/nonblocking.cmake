@@ -6,6 +6,7 @@ tutti_mpi_test(mpi-ireduce-3 PROGRAM mpi-ireduce RANKS 3 RANKS_MPICH 3 MANY 60 E
 # Kernels on the worker's own thread; ranks that share a GPU; the MPI alone.
 tutti_mpi_test(mpi-ireduce-loose PROGRAM mpi-ireduce RANKS 2 MANY 40 ENV TUTTI_HOST_STRICT=0 TIMEOUT 45)
 tutti_mpi_test(mpi-ireduce-gpus-1 PROGRAM mpi-ireduce RANKS 3 RANKS_MPICH 2 MANY 40 ENV TUTTI_HOST_GPUS=1 TIMEOUT 45)
+tutti_mpi_test(mpi-ireduce-shared PROGRAM mpi-ireduce RANKS 4 MANY 60 ENV ${stats} TUTTI_HOST_GPUS=2 TUTTI_TEST_EXPECT=accelerated MPIS openmpi TIMEOUT 60)
 tutti_mpi_test(mpi-ireduce-nodes PROGRAM mpi-ireduce RANKS 3 MANY 40 ENV TUTTI_NODE_RANKS=2 MPIS openmpi TIMEOUT 45)
 tutti_mpi_test(mpi-ireduce-staged PROGRAM mpi-ireduce RANKS 2 MANY 40 TIMEOUT 45
                ENV "TUTTI_RULES=allreduce:*@staged reduce:*@staged reduce_scatter:*@staged scan:*@staged")
