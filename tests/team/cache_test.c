@@ -284,6 +284,82 @@ static void what_its_owner_freed(void **state)
     finish(cache);
 }
 
+/* A device as strict as CUDA's driver: memory cannot be mapped while freed memory at its address is. */
+static int over; /* mappings of the address, which one at a time may have */
+static int slow_release;
+
+static int import_strict(int gpu, const struct tutti_export *what, int fd, void **base)
+{
+    const int taken = __atomic_load_n(&over, __ATOMIC_SEQ_CST) > 0;
+    if (taken && slow_release) /* the other thread may end its release now */
+        sem_post(&go_on);
+    if (taken)
+        return TUTTI_ERR_UNAVAILABLE;
+    __atomic_fetch_add(&over, 1, __ATOMIC_SEQ_CST);
+    return import_memory(gpu, what, fd, base);
+}
+
+static int release_strict(int gpu, const struct tutti_export *what, void *base)
+{
+    if (slow_release) {
+        sem_post(&begun);
+        sem_wait(&go_on);
+    }
+    const int status = release_memory(gpu, what, base);
+    __atomic_fetch_sub(&over, 1, __ATOMIC_SEQ_CST);
+    return status;
+}
+
+static const struct tutti_device strict = {
+    .name = "strict", .share.import = import_strict, .share.release = release_strict, .share.export = export_memory};
+
+static struct tutti_mapping *map_strict(struct tutti_cache *cache, uint64_t id)
+{
+    struct tutti_export what = name(id);
+    struct tutti_mapping *m = NULL;
+    what.base = 1 << 20;
+    return tutti_cache_add(cache, &strict, 0, 0, &what, -1, 0, &m) == TUTTI_OK ? m : NULL;
+}
+
+static void *release_first(void *cache)
+{
+    tutti_cache_forget(cache, &strict, 0, 2);
+    return NULL;
+}
+
+static void over_freed_memory(void **state)
+{
+    (void)state;
+    struct tutti_cache *cache = tutti_cache_new(64);
+    struct tutti_mapping *first = map_strict(cache, 1);
+    assert_non_null(first);
+    assert_null(map_strict(cache, 2)); /* the first is in use */
+    tutti_cache_release(cache, &strict, first);
+    assert_int_equal(over, 0); /* not kept: it was in the way */
+    struct tutti_mapping *second = map_strict(cache, 2);
+    assert_non_null(second);
+    tutti_cache_release(cache, &strict, second);
+    assert_int_equal(over, 1);
+
+    pthread_t releaser; /* it unmaps while this thread maps */
+    sem_init(&begun, 0, 0);
+    sem_init(&go_on, 0, 0);
+    slow_release = 1;
+    pthread_create(&releaser, NULL, release_first, cache);
+    sem_wait(&begun);
+    struct tutti_mapping *third = map_strict(cache, 3);
+    pthread_join(releaser, NULL);
+    slow_release = 0;
+    assert_non_null(third);
+    tutti_cache_release(cache, &strict, third);
+    tutti_cache_empty(cache, &strict);
+    assert_int_equal(over, 0);
+    assert_int_equal(mapped, 0);
+    tutti_cache_free(cache);
+    sem_destroy(&begun);
+    sem_destroy(&go_on);
+}
+
 static int dead; /* ids up to this one are gone */
 static void classify(const void *pointer, struct tutti_memory *out)
 {
@@ -363,15 +439,11 @@ static void no_name_is_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(oldest_goes_first),
-        cmocka_unit_test(in_use_stays),
-        cmocka_unit_test(channels_apart),
-        cmocka_unit_test(addresses_that_came_back),
-        cmocka_unit_test(failures),
-        cmocka_unit_test(while_it_is_mapped),
-        cmocka_unit_test(exports),
-        cmocka_unit_test(what_its_owner_freed),
-        cmocka_unit_test(names_of_what_is_gone),
+        cmocka_unit_test(oldest_goes_first), cmocka_unit_test(in_use_stays),
+        cmocka_unit_test(channels_apart),    cmocka_unit_test(addresses_that_came_back),
+        cmocka_unit_test(failures),          cmocka_unit_test(while_it_is_mapped),
+        cmocka_unit_test(exports),           cmocka_unit_test(what_its_owner_freed),
+        cmocka_unit_test(over_freed_memory), cmocka_unit_test(names_of_what_is_gone),
         cmocka_unit_test(no_name_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
