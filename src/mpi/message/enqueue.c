@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "dtype/pack.h"
 #include "mpi/message/endpoints.h"
+#include "mpi/message/enqueue_status.h"
 #include "mpi/real/errors.h"
 #include "mpi/type/datatypes.h"
 #include "p2p/lanes.h"
@@ -39,7 +40,7 @@ struct entry {
     MPI_Request handle;
     struct tutti_comm *comm;
     int op; /* 0: a message of MPI_PROC_NULL */
-    int send;
+    int send, peer, tag;
     struct packed packed;
     UT_hash_handle hh;
 };
@@ -76,7 +77,7 @@ static int cancel(void *with, int complete)
 }
 
 /* NULL if the MPI makes no request, or there is no memory. */
-static struct entry *entry_new(struct tutti_comm *comm, int send)
+static struct entry *entry_new(struct tutti_comm *comm, const struct args *args)
 {
     struct entry *entry = calloc(1, sizeof *entry); /* the handle's bytes are a key: padding is zero */
     if (!entry)
@@ -89,7 +90,9 @@ static struct entry *entry_new(struct tutti_comm *comm, int send)
         return NULL;
     }
     entry->comm = comm;
-    entry->send = send;
+    entry->send = args->send;
+    entry->peer = args->peer;
+    entry->tag = args->tag;
     pthread_mutex_lock(&lock);
     HASH_ADD(hh, entries, handle, sizeof entry->handle, entry);
     pthread_mutex_unlock(&lock);
@@ -259,9 +262,19 @@ static int put(const struct args *args, struct tutti_comm *comm, struct tutti_la
                                            : refuse(args, tutti_error_code(status), tutti_status_text(status));
 }
 
-static int enqueue(const struct args *args, MPI_Request *request, const MPI_Status *status)
+static const char no_report[] = "no memory for statuses: give MPI_STATUS_IGNORE";
+
+static int report(const struct args *args, struct tutti_comm *comm, int n,
+                  const struct tutti_enqueued_status statuses[])
 {
-    struct tutti_lane_message message = {.send = args->send, .peer = args->peer, .tag = args->tag};
+    const int status = n > 0 ? tutti_enqueue_statuses(comm, n, statuses) : TUTTI_OK;
+    return status == TUTTI_OK ? MPI_SUCCESS : refuse(args, tutti_error_code(status), tutti_status_text(status));
+}
+
+static int enqueue(const struct args *args, MPI_Request *request, MPI_Status *status)
+{
+    const int reports = status != MPI_STATUS_IGNORE;
+    struct tutti_lane_message message = {.send = args->send, .peer = args->peer, .tag = args->tag, .reports = reports};
     struct entry *started = NULL;
     struct packed packed = {.scratch = NULL};
     int code;
@@ -270,18 +283,21 @@ static int enqueue(const struct args *args, MPI_Request *request, const MPI_Stat
     struct tutti_comm *comm = find_comm(args, &code);
     if (!comm)
         return code;
-    if (status != MPI_STATUS_IGNORE)
-        return refuse(args, MPI_ERR_ARG,
-                      "a status in stream order: give MPI_STATUS_IGNORE, since the message comes after the call");
+    if (reports && !tutti_enqueue_can_report(comm))
+        return refuse(args, MPI_ERR_NO_MEM, no_report);
     const int to_null = args->peer == MPI_PROC_NULL;
     const char *wrong = to_null ? NULL : check_peer(args, comm->team, &code);
     if (!wrong && !to_null)
         wrong = read_buffer(args, comm, &message, &packed, &code);
     if (wrong)
         return refuse(args, code, wrong);
-    if (request && (started = entry_new(comm, args->send)) == NULL)
+    if (request && (started = entry_new(comm, args)) == NULL)
         return refuse(args, MPI_ERR_NO_MEM, "no memory for a request");
     code = to_null ? MPI_SUCCESS : put(args, comm, &message, &packed, started);
+    if (reports && code == MPI_SUCCESS) {
+        const struct tutti_enqueued_status one = {status, args->peer, args->tag, message.bytes, 0};
+        code = report(args, comm, 1, &one);
+    }
     if (started && code == MPI_SUCCESS)
         *request = started->handle;
     else if (started)
@@ -291,10 +307,30 @@ static int enqueue(const struct args *args, MPI_Request *request, const MPI_Stat
 
 /* ---- waiting ---- */
 
-/* The number of requests from `at` on that belong to the same communicator. */
-static int wait_some(const char *name, int count, MPI_Request requests[], struct entry *of[], int ops[], int at)
+/* The statuses of the receives of a communicator from `at` on. */
+static int wait_report(const struct args *args, struct tutti_comm *comm, int count, struct entry *of[], int at,
+                       MPI_Status statuses[])
+{
+    struct tutti_enqueued_status *list = malloc((size_t)(count - at) * sizeof *list);
+    int n = 0;
+    if (!list)
+        return refuse(args, MPI_ERR_NO_MEM, no_report);
+    for (int i = at; i < count; i++) {
+        if (of[i] && of[i]->comm == comm && !of[i]->send)
+            list[n++] =
+                (struct tutti_enqueued_status){&statuses[i], of[i]->peer, of[i]->tag, of[i]->packed.bytes, of[i]->op};
+    }
+    const int code = report(args, comm, n, list);
+    free(list);
+    return code;
+}
+
+/* Waits for the requests from `at` on that belong to the same communicator. */
+static int wait_some(const char *name, int count, MPI_Request requests[], struct entry *of[], int ops[], int at,
+                     MPI_Status statuses[])
 {
     struct tutti_comm *const comm = of[at]->comm;
+    const struct args args = {.name = name, .comm = comm->handle};
     const char *why = "";
     int n = 0;
     for (int i = at; i < count; i++) {
@@ -302,17 +338,17 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
             ops[n++] = of[i]->op;
     }
     tutti_inside++;
-    int status = n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, &why);
+    int status =
+        n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, statuses != NULL, &why);
     for (int i = at; i < count && status == TUTTI_OK; i++) {
         if (of[i] && of[i]->comm == comm && of[i]->packed.scratch && !of[i]->send)
             status = move_packed(comm, TUTTI_UNPACK, &of[i]->packed);
     }
     tutti_inside--;
-    if (status != TUTTI_OK) {
-        const struct args args = {.name = name, .comm = comm->handle};
+    if (status != TUTTI_OK)
         return status == TUTTI_ERR_UNAVAILABLE ? refuse(&args, MPI_ERR_REQUEST, why)
                                                : refuse(&args, tutti_error_code(status), tutti_status_text(status));
-    }
+    const int code = statuses ? wait_report(&args, comm, count, of, at, statuses) : MPI_SUCCESS;
     for (int i = at; i < count; i++) {
         if (!of[i] || of[i]->comm != comm)
             continue;
@@ -321,10 +357,12 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
         requests[i] = tutti_handles.no_request;
     }
     tutti_count_made(name, "lanes", 0);
-    return MPI_SUCCESS;
+    return code;
 }
 
-static int find_all(const char *name, int count, const MPI_Request requests[], int statuses, struct entry *of[])
+/* statuses: NULL if they are not wanted; those of sends and of null requests are set at once. */
+static int find_all(const char *name, int count, const MPI_Request requests[], MPI_Status statuses[],
+                    struct entry *of[])
 {
     for (int i = 0; i < count; i++) {
         of[i] = requests[i] == tutti_handles.no_request ? NULL : entry_find(requests[i]);
@@ -332,17 +370,15 @@ static int find_all(const char *name, int count, const MPI_Request requests[], i
             tutti_error("%s: request %d was not made by MPIX_Isend_enqueue or MPIX_Irecv_enqueue", name, i);
             return tutti_fail_self(MPI_ERR_REQUEST);
         }
-        if (of[i] && !of[i]->send && statuses) {
-            tutti_error("%s: a status of a receive in stream order: give MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE, "
-                        "since the message comes after the call",
-                        name);
-            return tutti_fail_self(MPI_ERR_ARG);
-        }
+        if (statuses && (!of[i] || of[i]->send))
+            tutti_enqueue_status_empty(&statuses[i]);
+        else if (statuses && !tutti_enqueue_can_report(of[i]->comm))
+            return refuse(&(struct args){.name = name, .comm = of[i]->comm->handle}, MPI_ERR_NO_MEM, no_report);
     }
     return MPI_SUCCESS;
 }
 
-static int wait_all(const char *name, int count, MPI_Request requests[], int statuses)
+static int wait_all(const char *name, int count, MPI_Request requests[], MPI_Status statuses[])
 {
     enum { FEW = 64 };
     struct entry *few[FEW], **of = few;
@@ -358,7 +394,7 @@ static int wait_all(const char *name, int count, MPI_Request requests[], int sta
     int code = of && ops ? find_all(name, count, requests, statuses, of) : tutti_fail_self(MPI_ERR_NO_MEM);
     for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
         if (of[i])
-            code = wait_some(name, count, requests, of, ops, i);
+            code = wait_some(name, count, requests, of, ops, i, statuses);
     }
     if (of != few)
         free(of);
@@ -369,12 +405,12 @@ static int wait_all(const char *name, int count, MPI_Request requests[], int sta
 
 int tutti_door_MPIX_Wait_enqueue(MPI_Request *request, MPI_Status *status)
 {
-    return wait_all("MPIX_Wait_enqueue", 1, request, status != MPI_STATUS_IGNORE);
+    return wait_all("MPIX_Wait_enqueue", 1, request, status == MPI_STATUS_IGNORE ? NULL : status);
 }
 
 int tutti_door_MPIX_Waitall_enqueue(int count, MPI_Request requests[], MPI_Status *statuses)
 {
-    return wait_all("MPIX_Waitall_enqueue", count, requests, statuses != MPI_STATUSES_IGNORE);
+    return wait_all("MPIX_Waitall_enqueue", count, requests, statuses == MPI_STATUSES_IGNORE ? NULL : statuses);
 }
 
 #define WIDTHS_OF "mpi/message/enqueue.inc"
