@@ -1,5 +1,5 @@
-/* Statuses of receives in stream order: written when the stream is past the call, by the only calls of the host in
- * Tutti's stream order. Calls without a status have none. */
+/* Statuses of receives in stream order: written when the stream is past the call, by a function of the host that
+ * the stream calls. Receives without a status call no function. */
 #ifndef TUTTI_MPI_MESSAGE_ENQUEUE_STATUS_H
 #define TUTTI_MPI_MESSAGE_ENQUEUE_STATUS_H
 
