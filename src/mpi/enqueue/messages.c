@@ -1,15 +1,15 @@
 /* Messages in stream order. This rank checks everything, then puts the kernels into the communicator's stream. A
  * request is a generalized request of the MPI, so no other call returns its handle. */
-#include "mpi/message/enqueue.h"
+#include "mpi/enqueue/messages.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 #include "core/log.h"
 #include "dtype/pack.h"
+#include "mpi/enqueue/requests.h"
+#include "mpi/enqueue/statuses.h"
 #include "mpi/message/endpoints.h"
-#include "mpi/message/enqueue_requests.h"
-#include "mpi/message/enqueue_status.h"
 #include "mpi/real/errors.h"
 #include "mpi/type/datatypes.h"
 #include "p2p/lanes.h"
@@ -322,5 +322,5 @@ int tutti_door_MPIX_Waitall_enqueue(int count, MPI_Request requests[], MPI_Statu
     return wait_all("MPIX_Waitall_enqueue", count, requests, statuses == MPI_STATUSES_IGNORE ? NULL : statuses);
 }
 
-#define WIDTHS_OF "mpi/message/enqueue.inc"
+#define WIDTHS_OF "mpi/enqueue/messages.inc"
 #include "mpi/real/widths.inc"

@@ -1,4 +1,4 @@
-#include "mpi/message/enqueue_requests.h"
+#include "mpi/enqueue/requests.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "mpi/message/enqueue_status.h"
+#include "mpi/enqueue/statuses.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Requests of messages in stream order, until their wait. Each is a generalized request of the MPI, so no other call
  * returns its handle. */
-#ifndef TUTTI_MPI_MESSAGE_ENQUEUE_REQUESTS_H
-#define TUTTI_MPI_MESSAGE_ENQUEUE_REQUESTS_H
+#ifndef TUTTI_MPI_ENQUEUE_REQUESTS_H
+#define TUTTI_MPI_ENQUEUE_REQUESTS_H
 
 #include "dtype/elements.h"
 #include "mpi/comm/streams.h"

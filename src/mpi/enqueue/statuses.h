@@ -1,7 +1,7 @@
 /* Statuses of receives in stream order: written when the stream is past the call, by a function of the host that
  * the stream calls. Receives without a status call no function. */
-#ifndef TUTTI_MPI_MESSAGE_ENQUEUE_STATUS_H
-#define TUTTI_MPI_MESSAGE_ENQUEUE_STATUS_H
+#ifndef TUTTI_MPI_ENQUEUE_STATUSES_H
+#define TUTTI_MPI_ENQUEUE_STATUSES_H
 
 #include "mpi/comm/streams.h"
 
