@@ -356,14 +356,14 @@ TUTTI_MPIX_CALL(MPIX_Barrier_enqueue, (MPI_Comm comm), (comm))
  * later failures are as for the calls above; ranks need not make the same calls in the same order.
  *
  * Source and tag are named: there is no MPI_ANY_SOURCE and no MPI_ANY_TAG. An ordered pair of ranks uses at most 64
- * tags on a communicator; the first one is the fastest with long messages, then the next three. Statuses are
- * MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE (of sends, others are left as they are), since the message arrives after the
- * call. MPI_PROC_NULL does nothing. Elements with gaps are packed by a kernel before the message and unpacked behind it
- * or behind its wait; the memory for that stays with the communicator. In a capture such a call uses memory that calls
- * before the capture have left: make it once before.
+ * tags on a communicator; the first one is the fastest with long messages, then the next three. A status is written
+ * when the stream is past its call, by a function of the host that the stream calls. MPI_PROC_NULL does nothing.
+ * Elements with gaps are packed by a kernel before the message and unpacked behind it or behind its wait; the memory
+ * for that stays with the communicator. In a capture such a call uses memory that calls before the capture have left:
+ * make it once before.
  *
  * Errors are found locally, before anything is put into the stream, and raised on `comm`: those above, and
- * MPI_ERR_RANK, MPI_ERR_TAG, MPI_ERR_TYPE (kernels cannot pack it), MPI_ERR_ARG (a status),
+ * MPI_ERR_RANK, MPI_ERR_TAG, MPI_ERR_TYPE (kernels cannot pack it), MPI_ERR_NO_MEM,
  * MPI_ERR_UNSUPPORTED_OPERATION (too many tags, more than 511 open requests, a communicator of one rank, or a GPU
  * without room for such kernels; the text says which). A message that is longer than its receive is reported as a
  * failure of the communicator. */
@@ -377,7 +377,8 @@ TUTTI_MPIX_CALL(MPIX_Send_enqueue_c,
                 (buf, count, datatype, dest, tag, comm))
 #define MPIX_Send_enqueue   tutti_MPIX_Send_enqueue
 #define MPIX_Send_enqueue_c tutti_MPIX_Send_enqueue_c
-/* Later work of the stream starts when the message is in the buffer. */
+/* Later work of the stream starts when the message is in the buffer, and the status, unless it is MPI_STATUS_IGNORE, is
+ * written. The program reads the status after it has synchronised with the stream. */
 TUTTI_MPIX_CALL(MPIX_Recv_enqueue,
                 (void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status *status),
                 (buf, count, datatype, source, tag, comm, status))
@@ -409,7 +410,8 @@ TUTTI_MPIX_CALL(MPIX_Irecv_enqueue_c,
 #define MPIX_Isend_enqueue_c tutti_MPIX_Isend_enqueue_c
 #define MPIX_Irecv_enqueue   tutti_MPIX_Irecv_enqueue
 #define MPIX_Irecv_enqueue_c tutti_MPIX_Irecv_enqueue_c
-/* Later work of the stream starts when the messages are complete. The requests become MPI_REQUEST_NULL at once. A
+/* Later work of the stream starts when the messages are complete and the statuses, if they are wanted, are written; the
+ * statuses of sends and of null requests are written at once. The requests become MPI_REQUEST_NULL at once. A
  * request that was made while the stream was captured is waited for in the same capture. MPI_ERR_REQUEST for other
  * requests. */
 TUTTI_MPIX_CALL(MPIX_Wait_enqueue, (MPI_Request * request, MPI_Status *status), (request, status))

@@ -226,6 +226,10 @@ struct tutti_device {
         /* Ordered copy between any two kinds of memory; returns before it is done where the device can. */
         int (*copy)(struct tutti_stream *stream, void *to, const void *from, size_t bytes);
         int (*fill)(struct tutti_stream *stream, void *device, int byte, size_t bytes);
+        /* Calls function(with) on a thread of the device when the stream reaches it; later work of the stream waits for
+         * its return. It makes no call of the device. In a graph it is called at every launch. If the device fails
+         * before, it is never called. NULL: not on this device. */
+        int (*call)(struct tutti_stream *stream, void (*function)(void *with), void *with);
     } stream;
 
     /* Events. */

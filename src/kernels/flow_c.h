@@ -18,11 +18,12 @@
 #define TUTTI_FLOW_TAKE_(name, call, block, epoch, segments, first)                                                    \
     step_##name(call, block, epoch, segments, first, pair)
 #define TUTTI_FLOW_FIRST(packets, call, block) tutti_flow_first(call, packets, pair->size, block)
-#define TUTTI_FLOW_PUSH(packets, first, epoch) tutti_flow_push(args, packets, pair->size, (first)->part, epoch)
+#define TUTTI_FLOW_PUSH(packets, first, epoch, leads)                                                                  \
+    tutti_flow_push(args, packets, pair->size, (first)->part, epoch, leads)
 #define TUTTI_FLOW_PUSH_EACH(packets, spans, places, epoch)                                                            \
     tutti_flow_push_each(packets, pair->size, spans, places, epoch)
-#define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch)                                                         \
-    tutti_flow_push_segments(args, packets, pair->size, grain, block, epoch)
+#define TUTTI_FLOW_PUSH_SEGMENTS(packets, grain, block, epoch, leads)                                                  \
+    tutti_flow_push_segments(args, packets, pair->size, grain, block, epoch, leads)
 #define TUTTI_FLOW_PULL_EACH(packets, spans, outs, epoch)                                                              \
     tutti_flow_pull_each(args, packets, pair->size, spans, outs, epoch)
 #define TUTTI_FLOW_READY_EACH(packets, spans, places) (void)0
@@ -30,8 +31,8 @@
     (tutti_flow_place_each(args, spans, epoch), TUTTI_FLOW_PUSH_EACH(packets, spans, places, epoch))
 #define TUTTI_FLOW_PULL_READY(packets, spans, epoch)                                                                   \
     (tutti_flow_place_each(args, spans, epoch), TUTTI_FLOW_PULL_EACH(packets, spans, 1, epoch))
-#define TUTTI_FLOW_RELAY(link)           tutti_flow_relay(args, pair, link)
-#define TUTTI_FLOW_COMBINE(packets, sum) tutti_flow_combine(args, packets, pair, sum)
+#define TUTTI_FLOW_RELAY(link)                  tutti_flow_relay(args, pair, link)
+#define TUTTI_FLOW_COMBINE(packets, sum, leads) tutti_flow_combine(args, packets, pair, sum, leads)
 
 enum {
     TUTTI_FLOW_TILE = 240 * 16, /* bytes combined at once: whole units of both kinds of packets */
@@ -297,31 +298,49 @@ TUTTI_FN int tutti_flow_begun(const struct tutti_flow_args *args, unsigned peer,
 static void reduce(const struct tutti_c_pair *pair, const void *const from[], unsigned ranks, void *const to[],
                    unsigned outs, uint64_t n);
 
+/* A tile of each of a leader's results in a scan, at byte `at`. The first one may lie over the contribution that is
+ * read in place: it comes last. */
+static void tutti_flow_lead_prefixes(const struct tutti_flow_args *args, const struct tutti_c_pair *pair,
+                                     const void *const from[], uint64_t at, uint64_t bytes)
+{
+    for (unsigned l = args->locals; l-- > 0;) {
+        const unsigned depth = tutti_flow_local(args, l).number + (args->shape == TUTTI_SHAPE_THROUGH);
+        void *const to[1] = {tutti_flow_out(args, l) + at};
+        if (depth > 0)
+            reduce(pair, from, depth, to, 1, bytes / pair->size);
+    }
+}
+
 /* Tile by tile: the contributions are unpacked, combined as the other kernels do, packed for the others. */
 static int tutti_flow_combine(const struct tutti_flow_args *args, enum tutti_packets packets,
-                              const struct tutti_c_pair *pair, const struct tutti_flow_sum *sum)
+                              const struct tutti_c_pair *pair, const struct tutti_flow_sum *sum, int leads)
 {
     unsigned char tiles[TUTTI_MAX_GPUS * TUTTI_FLOW_TILE] __attribute__((aligned(64)));
+    const unsigned contributions = tutti_flow_contributions(args, leads), number = tutti_flow_number(args, leads);
     const unsigned size = pair->size, unit = tutti_unit_data(packets, size);
-    const uint64_t tile = TUTTI_FLOW_TILE / (args->contributions > TUTTI_MAX_GPUS ? TUTTI_FLOW_PARTS : 1);
+    const uint64_t tile = TUTTI_FLOW_TILE / (contributions > TUTTI_MAX_GPUS ? TUTTI_FLOW_PARTS : 1);
     const uint64_t most = tile / unit * unit, bytes = sum->n * size;
     for (uint64_t at = 0; at < bytes; at += most) {
         const uint64_t some = bytes - at < most ? bytes - at : most;
         const uint64_t wire = tutti_flow_offset(packets, size, at / size);
         const void *from[TUTTI_MAX_RANKS];
-        void *to[TUTTI_MAX_GPUS] = {tiles + args->number * tile}; /* the own contribution is read in place */
-        const unsigned outs = sum->out ? args->outs : 1;
+        void *to[TUTTI_MAX_GPUS] = {tiles + number * tile}; /* the own contribution is read in place */
+        const unsigned outs = leads && sum->out ? args->outs : 1;
         for (unsigned o = 0; sum->out && o < outs; o++)
             to[o] = tutti_flow_out(args, o) + (sum->out - (unsigned char *)args->out) + at;
         for (unsigned r = 0; r < sum->depth; r++) {
             from[r] = tiles + r * tile;
-            if (r == args->number)
+            if (r == number)
                 from[r] = sum->own + at;
             else if (!tutti_flow_unpack(args, packets, size, tiles + r * tile, sum->slots + r * args->room + wire, some,
                                         sum->epoch, r))
                 return 0;
         }
-        reduce(pair, from, sum->depth, to, outs, some / size);
+        if (tutti_flow_lead_scans(args, leads))
+            tutti_flow_lead_prefixes(args, pair, from, (uint64_t)(sum->own - (const unsigned char *)args->in) + at,
+                                     some);
+        else
+            reduce(pair, from, sum->depth, to, outs, some / size);
         for (unsigned i = 0; i + 1 < args->ranks; i++) {
             const unsigned peer = tutti_flow_peer(args, i);
             if (sum->receivers == TUTTI_FLOW_PEERS || (sum->receivers == TUTTI_FLOW_ROOT && peer == args->root))

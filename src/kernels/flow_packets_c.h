@@ -65,13 +65,13 @@ TUTTI_FN int tutti_flow_unpack(const struct tutti_flow_args *args, enum tutti_pa
 }
 
 TUTTI_FN void tutti_flow_push(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,
-                              struct tutti_span part, uint64_t epoch)
+                              struct tutti_span part, uint64_t epoch, int leads)
 {
-    for (unsigned l = 0; l < args->locals; l++) {
+    for (unsigned l = 0; l < (leads ? args->locals : 1); l++) {
         const struct tutti_flow_local local = tutti_flow_local(args, l);
         for (unsigned i = 0; i < tutti_flow_places(args, l); i++) {
             const unsigned peer = tutti_flow_peer(args, i);
-            if (tutti_flow_wanted(args, peer).n != 0)
+            if (tutti_flow_wanted(args, peer, leads).n != 0)
                 tutti_flow_pack(packets, size,
                                 tutti_flow_slot(args, peer, epoch, local.number) +
                                     tutti_flow_offset(packets, size, part.begin),
@@ -88,15 +88,18 @@ TUTTI_FN void tutti_flow_push_each(enum tutti_packets packets, unsigned size, co
 }
 
 TUTTI_FN void tutti_flow_push_segments(const struct tutti_flow_args *args, enum tutti_packets packets, unsigned size,
-                                       uint64_t grain, unsigned block, uint64_t epoch)
+                                       uint64_t grain, unsigned block, uint64_t epoch, int leads)
 {
-    for (unsigned i = 0; i + 1 < args->ranks; i++) {
-        const unsigned peer = tutti_flow_peer(args, i);
-        const struct tutti_span part = tutti_flow_part(args->n[peer], grain, block, args->blocks);
-        tutti_flow_pack(packets, size,
-                        tutti_flow_slot(args, peer, epoch, args->rank) + tutti_flow_offset(packets, size, part.begin),
-                        (const unsigned char *)args->in + (args->begin[peer] + part.begin) * size, part.n * size,
-                        epoch);
+    for (unsigned l = 0; l < (leads ? args->locals : 1); l++) {
+        const struct tutti_flow_local local = tutti_flow_local(args, l);
+        for (unsigned i = 0; i < tutti_flow_places(args, l); i++) {
+            const unsigned peer = tutti_flow_peer(args, i);
+            const struct tutti_span part = tutti_flow_part(args->n[peer], grain, block, args->blocks);
+            tutti_flow_pack(packets, size,
+                            tutti_flow_slot(args, peer, epoch, local.number) +
+                                tutti_flow_offset(packets, size, part.begin),
+                            local.in + (args->begin[peer] + part.begin) * size, part.n * size, epoch);
+        }
     }
 }
 

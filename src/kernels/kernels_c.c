@@ -99,18 +99,10 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
 
 #include "kernels/chain.inc"
 #include "kernels/chain_ll128.inc"
-#define TUTTI_GATHER         ll
-#define TUTTI_GATHER_PACKETS TUTTI_LL
-#include "kernels/gather.inc"
-#undef TUTTI_GATHER
-#undef TUTTI_GATHER_PACKETS
-#define TUTTI_GATHER         ll128
-#define TUTTI_GATHER_PACKETS TUTTI_LL128
-#include "kernels/gather.inc"
+#include "kernels/exchanges.inc"
 #include "kernels/linger.inc"
 #include "kernels/moves.inc"
 #include "kernels/pipeline.inc"
-#include "kernels/twoshot_ll128.inc"
 
 #define TUTTI_KERNEL(id, name, args_)                                                                                  \
     static void enter_##name(const void *args, unsigned block, const struct tutti_c_pair *pair)                        \

@@ -143,7 +143,9 @@ struct tutti_lane_args {
     volatile uint32_t *failed; /* mapped host memory: enum tutti_left */
     uint64_t timeout_ns;
     uint16_t await[TUTTI_LANE_AWAITED];
-    uint32_t matches; /* POST: not 0: starts these instead of `op` */
+    volatile uint64_t *lengths; /* WAIT and DO: mapped host memory, of each operation: gets the bytes of the messages of
+                                   `await` at the end of the launch; NULL: not wanted */
+    uint32_t matches;           /* POST: not 0: starts these instead of `op` */
     struct tutti_lane_match match[TUTTI_LANE_MATCHES];
     /* Host device alone. */
     int (*host_wait)(void *host_wait_with);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounce/bounce.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -34,6 +35,7 @@ static int prepare(struct tutti_lanes *lanes)
     const struct tutti_device *device = lanes->team->device;
     if (!device->launch.lane || !device->event.create)
         return TUTTI_ERR_UNAVAILABLE;
+    lanes->length = tutti_bounce_take(&tutti_bounce_pinned, -1, TUTTI_LANE_OPS * sizeof(uint64_t));
     const int status = device->launch.prepare_lane ? device->launch.prepare_lane(lanes->team->gpu) : TUTTI_OK;
     return status == TUTTI_OK ? make_stream(lanes) : status;
 }

@@ -19,6 +19,7 @@ struct tutti_lane_message {
     int peer, tag;
     void *buffer; /* `bytes` bytes in one piece, reached by kernels of the team's GPU */
     size_t bytes;
+    int reports; /* 1: its length is wanted; only where tutti_lanes_length() is not NULL. Of tutti_lanes_do() */
 };
 
 /* Collective over the ranks of a team that tutti_enqueue_open() has opened; blocking. All ranks succeed or none:
@@ -43,8 +44,15 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
 /* Starts matched messages, `op` of which is not set: ops[i] is that of the i-th, until tutti_lanes_wait(). */
 int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *stream, int n,
                               const struct tutti_lane_match matches[], int ops[], const char **why);
-/* Later work of the stream waits for these operations. On success their numbers are free again. */
-int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], const char **why);
+/* Later work of the stream waits for these operations. reports: the lengths of their messages are wanted. On success
+ * their numbers are free again. */
+int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
+                     const char **why);
+/* Where the bytes of a received message stand when the stream is past a wait that reports, until the operation's number
+ * is used again by later work of the stream. op 0: of tutti_lanes_do(). NULL: there is no memory for it. */
+const volatile uint64_t *tutti_lanes_length(const struct tutti_lanes *lanes, int op);
+/* Local. free() of this memory when the lanes are closed: a graph may use it until then. A status. */
+int tutti_lanes_keep(struct tutti_lanes *lanes, void *memory);
 
 /* Device memory for elements with gaps: one packed message. Local. Taken when a call is put into the stream, given back
  * when its end is: later users come behind it in the stream. What captures take is used by captures alone from then on,

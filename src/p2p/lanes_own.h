@@ -2,6 +2,7 @@
 #ifndef TUTTI_P2P_LANES_OWN_H
 #define TUTTI_P2P_LANES_OWN_H
 
+#include "bounce/bounce.h"
 #include "kernels/lane_args.h"
 #include "p2p/lanes.h"
 #include "team/area.h"
@@ -19,6 +20,9 @@ struct tutti_lanes {
     struct tutti_lanes_scratch *scratch; /* all of them */
     const struct tutti_plan **plan;      /* that are held */
     size_t plans;
+    struct tutti_bounce *length; /* bytes of the message of each operation that a launch reports; NULL: no memory */
+    void **kept;
+    size_t kepts;
 };
 
 /* Local, never waits. The lane of the message's tag; -1 if other tags have claimed all lanes. */

@@ -92,6 +92,7 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
     if (!describe(lanes, message, &args, &status, why))
         return status;
     args.what = TUTTI_LANE_DO;
+    args.lengths = message->reports ? lanes->length->memory : NULL;
     args.blocks = tutti_lanes_blocks_most(lanes, tutti_lanes_blocks(message->bytes, (int)args.lane));
     return tutti_lanes_launch(lanes, stream, &args);
 }
@@ -175,7 +176,8 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
     return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }
 
-int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], const char **why)
+int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
+                     const char **why)
 {
     int captured = tutti_lanes_capture(lanes, stream), status = captured < 0 ? captured : tutti_team_fault(lanes->team);
     struct tutti_lane_args args;
@@ -189,6 +191,7 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
         size_t wanted = 0;
         tutti_lanes_fill(lanes, &args);
         args.what = TUTTI_LANE_WAIT;
+        args.lengths = reports ? lanes->length->memory : NULL;
         for (int i = at; i < n && i < at + TUTTI_LANE_AWAITED; i++) {
             args.await[args.awaited++] = (uint16_t)ops[i];
             wanted += tutti_lanes_blocks(lanes->bytes[ops[i]], lanes->lane[ops[i]]);

@@ -86,6 +86,21 @@ int tutti_lanes_hold_plan(struct tutti_lanes *lanes, const struct tutti_plan *pl
     return TUTTI_OK;
 }
 
+const volatile uint64_t *tutti_lanes_length(const struct tutti_lanes *lanes, int op)
+{
+    return lanes->length ? (const volatile uint64_t *)lanes->length->memory + op : NULL;
+}
+
+int tutti_lanes_keep(struct tutti_lanes *lanes, void *memory)
+{
+    void **more = realloc(lanes->kept, (lanes->kepts + 1) * sizeof *more);
+    if (!more)
+        return TUTTI_ERR_MEMORY;
+    lanes->kept = more;
+    lanes->kept[lanes->kepts++] = memory;
+    return TUTTI_OK;
+}
+
 void tutti_lanes_scratch_close(struct tutti_lanes *lanes, int alive)
 {
     while (lanes->scratch) {
@@ -98,4 +113,9 @@ void tutti_lanes_scratch_close(struct tutti_lanes *lanes, int alive)
     while (lanes->plans > 0)
         tutti_plan_drop(lanes->plan[--lanes->plans]);
     free(lanes->plan);
+    while (lanes->kepts > 0)
+        free(lanes->kept[--lanes->kepts]);
+    free(lanes->kept);
+    if (alive)
+        tutti_bounce_give(lanes->length);
 }

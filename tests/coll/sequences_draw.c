@@ -64,8 +64,12 @@ static const struct {
      {"ll", "ll128", "twoshot_ll128", "chain", "chain_ll128", "direct", "chain"},
      4,
      {"leader_ll", "leader_ll128", "leader_twoshot_ll128", "leader"}},
-    {"reduce_scatter", 5, {"ll", "ll128", "pipeline", "direct", "pipeline"}, 1, {"leader"}},
-    {"scan", 3, {"ll", "ll128", "direct"}, 1, {"leader"}},
+    {"reduce_scatter",
+     5,
+     {"ll", "ll128", "pipeline", "direct", "pipeline"},
+     4,
+     {"leader_ll", "leader_ll128", "leader_pipeline", "leader"}},
+    {"scan", 3, {"ll", "ll128", "direct"}, 3, {"leader_ll", "leader_ll128", "leader"}},
 };
 
 /* One section: an algorithm alone, or several by size; each beside one for leaders, of which one can run. */

@@ -98,6 +98,14 @@ EXPORT CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags
     STREAM(stream);
     return event && !flags ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
+EXPORT CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *with)
+{
+    STREAM(stream);
+    if (!function)
+        return CUDA_ERROR_INVALID_VALUE;
+    function(with);
+    return CUDA_SUCCESS;
+}
 EXPORT CUresult cuEventCreate(CUevent *out, unsigned flags)
 {
     CONTEXT();

@@ -56,7 +56,7 @@ if(TUTTI_GPU_COUNT GREATER 1)
   endforeach()
   gpu_test(reductions-leaders mpi-reductions ${shared} ARGS 1500
            ENV TUTTI_TEST_EXPECT=accelerated
-               "TUTTI_RULES=allreduce:0-4k@leader_ll128,*@leader_pipeline reduce:0-1k@leader_ll,1k-8k@leader_ll128,*@leader_twoshot_ll128")
+               "TUTTI_RULES=allreduce:0-4k@leader_ll128,*@leader_pipeline reduce:0-1k@leader_ll,1k-8k@leader_ll128,*@leader_twoshot_ll128 reduce_scatter:0-2k@leader_ll,2k-16k@leader_ll128,*@leader_pipeline scan:0-2k@leader_ll,*@leader_ll128")
   gpu_test(bits-leaders mpi-bits ${shared})
 endif()
 gpu_test(matrix-default mpi-matrix ${gpu_ranks} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)

@@ -100,7 +100,67 @@ void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, str
     memcpy(args->window, team->window, sizeof args->window);
 }
 
-/* The launch's part of a call of leaders, as piece(). */
+/* What a launch gives a rank of its segment: at most `n` elements, from `at` on. */
+struct flow_segment {
+    size_t begin, n;
+};
+
+static struct flow_segment flow_segment(struct tutti_result all, size_t at, size_t n)
+{
+    const size_t left = all.count > at ? all.count - at : 0;
+    return (struct flow_segment){all.begin + (all.count < at ? all.count : at), left < n ? left : n};
+}
+
+/* The `turn`-th rank of a GPU, in order; -1: there are fewer. */
+static int flow_rank_of(const struct tutti_team *team, int gpu, int turn)
+{
+    for (int r = 0; r < team->size; r++) {
+        if (team->gpu_of[r] == gpu && turn-- == 0)
+            return r;
+    }
+    return -1;
+}
+
+/* A leader has as many segments as its GPU has ranks: each launch is for one of them on every GPU. */
+static int flow_turns(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals)
+{
+    int turns = 1;
+    while (locals && tutti_flow_segments(call)) {
+        int more = 0;
+        for (int gpu = 0; gpu < team->gpus; gpu++)
+            more |= flow_rank_of(team, gpu, turns) >= 0;
+        if (!more)
+            break;
+        turns++;
+    }
+    return turns;
+}
+
+/* Launch `turn` of a reduce-scatter by leaders, after piece_of_locals(). */
+static void segments_of_locals(const struct tutti_team *team, const struct tutti_call *call,
+                               const struct tutti_locals *locals, struct tutti_flow_args *args, int turn, size_t at,
+                               size_t n)
+{
+    const size_t size = tutti_type_size(call->type);
+    for (int gpu = 0; gpu < team->gpus; gpu++) {
+        const int rank = flow_rank_of(team, gpu, turn);
+        const struct tutti_result all =
+            rank < 0 ? (struct tutti_result){0, 0} : tutti_result_of(call, rank, team->size);
+        const struct flow_segment segment = flow_segment(all, at, n);
+        args->begin[gpu] = segment.begin;
+        args->n[gpu] = segment.n;
+    }
+    for (int l = 0; l < locals->n; l++) {
+        args->result[l] = (uint64_t)(uintptr_t)locals->in[l];
+        args->result_n[l] = (uint64_t)locals->rank[l];
+    }
+    args->in = locals->in[0];
+    args->outs = 1;
+    args->over = turn < locals->n && locals->in[turn] == locals->out[turn];
+    args->out = args->n[team->gpu_index] > 0 ? (char *)locals->out[turn] + at * size : NULL;
+}
+
+/* The launch's part of a call of leaders, as flow_piece(). */
 static void piece_of_locals(const struct tutti_team *team, const struct tutti_call *call,
                             const struct tutti_locals *locals, struct tutti_flow_args *args, size_t at)
 {
@@ -118,7 +178,7 @@ static void piece_of_locals(const struct tutti_team *team, const struct tutti_ca
         args->n[l] = (uint64_t)locals->rank[l];
         if (args->shape == TUTTI_SHAPE_ROOT && locals->rank[l] != call->root)
             continue;
-        if (args->outs == 0)
+        if (args->outs == 0 && locals->out[l])
             args->out = (char *)locals->out[l] + offset;
         args->result[args->outs++] = (uint64_t)(uintptr_t)locals->out[l] + offset;
     }
@@ -128,12 +188,14 @@ static void piece_of_locals(const struct tutti_team *team, const struct tutti_ca
 
 /* The launch's part of the call: `n` elements from `at` on, of the contribution or of every segment. */
 static void flow_piece(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
-                       struct tutti_flow_args *args, size_t at, size_t n)
+                       struct tutti_flow_args *args, int turn, size_t at, size_t n)
 {
     size_t size = tutti_type_size(call->type), begins = 0;
     if (locals) {
         args->count = n;
         piece_of_locals(team, call, locals, args, at);
+        if (args->shape == TUTTI_SHAPE_SEGMENTS)
+            segments_of_locals(team, call, locals, args, turn, at, n);
         return;
     }
     args->in = call->in;
@@ -144,10 +206,10 @@ static void flow_piece(const struct tutti_team *team, const struct tutti_call *c
         return;
     }
     for (int r = 0; r < team->size; r++) {
-        size_t count = call->counts ? call->counts[r] : call->count / (size_t)team->size;
-        size_t left = count > at ? count - at : 0;
-        args->begin[r] = begins + (count < at ? count : at);
-        args->n[r] = left < n ? left : n;
+        const size_t count = call->counts ? call->counts[r] : call->count / (size_t)team->size;
+        const struct flow_segment segment = flow_segment((struct tutti_result){begins, count}, at, n);
+        args->begin[r] = segment.begin;
+        args->n[r] = segment.n;
         begins += count;
     }
     if (args->n[team->rank] == 0) /* its segment has ended: no address behind the end */
@@ -184,10 +246,12 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, co
     shape(team, call, 0, &flow);
     if (flow.most == 0)
         return TUTTI_ERR_UNAVAILABLE;
-    const size_t most = flow.most;
-    for (size_t at = 0; (at == 0 || at < longest) && status == TUTTI_OK; at += most) {
-        size_t n = longest - at < most ? longest - at : most;
-        flow_piece(team, call, locals, &args, at, n);
+    const size_t most = flow.most, pieces = longest > most ? (longest - 1) / most + 1 : 1;
+    const size_t launches = pieces * (size_t)flow_turns(team, call, locals);
+    for (size_t i = 0; i < launches && status == TUTTI_OK; i++) {
+        const size_t at = i % pieces * most, n = longest - at < most ? longest - at : most;
+        const int last = i + 1 == launches;
+        flow_piece(team, call, locals, &args, (int)(i / pieces), at, n);
         shape(team, call, n, &flow);
         args.slice = flow.slice;
         const struct tutti_region region = tutti_channel_region(team, flow.region);
@@ -198,9 +262,9 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, co
         args.chunk = flow.chunk;
         args.depth = flow.depth;
         args.blocks = flow.blocks;
-        args.launch_number = longest - at <= most ? launch_number : 0;
-        args.notice = longest - at <= most ? notice : 0;
-        struct tutti_launch launch = {.kernel = flow.kernel,
+        args.launch_number = last ? launch_number : 0;
+        args.notice = last ? notice : 0;
+        struct tutti_launch launch = {.kernel = locals ? flow.leads : flow.kernel,
                                       .type = call->type,
                                       .op = call->op,
                                       .blocks = flow.blocks,
@@ -208,8 +272,8 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, co
                                       .gpu = team->gpu,
                                       .early = tutti_flow_early(team, stream, flow.blocks, &args.early),
                                       .flow = &args};
-        status = notice != 0 && longest <= most ? tutti_launch_cached(team, &launch)
-                                                : team->device->launch.kernel(stream, &launch);
+        status = notice != 0 && launches == 1 ? tutti_launch_cached(team, &launch)
+                                              : team->device->launch.kernel(stream, &launch);
     }
     return status;
 }

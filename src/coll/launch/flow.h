@@ -7,6 +7,7 @@
 /* How an algorithm launches one kernel: filled in by its `shape` function. */
 struct tutti_flow {
     enum tutti_kernel kernel;
+    enum tutti_kernel leads; /* the kernel with which leaders take part in it */
     enum tutti_region_id region;
     size_t most;      /* the most elements of the contribution (SEGMENTS: of each segment) of a launch */
     unsigned blocks;  /* for `elements` */
@@ -34,8 +35,8 @@ int tutti_flow_put(struct tutti_team *team, const struct tutti_call *call, struc
                    uint32_t launch_number, tutti_flow_shape *shape);
 /* The same on the team's stream, waiting for the end. */
 int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape);
-/* The same, by the leaders alone: an allreduce or a reduce with the contributions and results of their GPU's ranks, of
- * which call->near holds for all. */
+/* The same, by the leaders alone, with the contributions and results of their GPU's ranks, in their order; call->near
+ * holds for all of these. */
 int tutti_flow_run_locals(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
                           tutti_flow_shape *shape);
 /* Collective: the run of a row for leaders, whose kernel is launched as `shape` says. */

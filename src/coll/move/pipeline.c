@@ -20,10 +20,24 @@ const struct tutti_algorithm tutti_move_pipeline = {
     .how = "chunks through the windows",
 };
 
-/* For rules of long blocks: where ranks share GPUs, their kernels of fetch would take turns on the GPU. */
+/* 1 if ranks of a team that is not open must share GPUs: there are more ranks than GPUs that this process sees. Which
+ * GPU each rank has, ranks learn when they open the team. */
+static int pipeline_likely_shared(const struct tutti_team *team)
+{
+    const struct tutti_device *device = team->device ? team->device : tutti_device();
+    const int gpus = device ? device->gpu.count() : 0;
+    return gpus > 0 && gpus < team->size;
+}
+
+/* For rules of long blocks: where ranks share GPUs, their kernels of fetch would take turns on the GPU. A team is
+ * opened for this row alone only if its ranks are likely to share GPUs, since no other team gains by it. */
 static int leader_pipeline_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return tutti_lead_is(team, call) ? tutti_lead_can(team, call, pipeline_shape) : TUTTI_NO(RULES);
+    if (tutti_lead_is(team, call))
+        return tutti_lead_can(team, call, pipeline_shape);
+    if (team->state == TUTTI_TEAM_OPEN || !pipeline_likely_shared(team))
+        return TUTTI_NO(RULES);
+    return tutti_runs_can(team, call, pipeline_shape);
 }
 
 const struct tutti_algorithm tutti_move_leader_pipeline = {

@@ -148,13 +148,27 @@ static int leader_run(struct tutti_team *team, const struct tutti_call *call, in
                   : by_pieces(team, call, (struct leader_way){.flow = NULL});
 }
 
+/* 1 if results of a reduce-scatter may overwrite contributions that other blocks or later launches read. Segments of
+ * one length may lie in place: a result lies over segment 0, which the first launch sends, each block what it
+ * overwrites. Pieces have parts of different lengths. */
+static int leaders_overwrite(const struct tutti_team *team, const struct tutti_call *call, int mapped)
+{
+    if (tutti_shape_of(call) != TUTTI_SHAPE_SEGMENTS || mapped == TUTTI_MAPPED)
+        return 0;
+    for (int r = 1; call->counts && r < team->size; r++) {
+        if (call->counts[r] != call->counts[0])
+            return 1;
+    }
+    return !mapped;
+}
+
 static int leaders_run(struct tutti_team *team, const struct tutti_call *call, int *fits, struct leader_way way)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
     int mapped, status = tutti_map_buffers(team, call, team->leader ? leader_members(team) : 0, in, out, &mapped);
-    *fits = 1;
-    if (status != TUTTI_OK)
+    *fits = status != TUTTI_OK || !leaders_overwrite(team, call, mapped);
+    if (status != TUTTI_OK || !*fits)
         return status;
     if (!mapped)
         return by_pieces(team, call, way);

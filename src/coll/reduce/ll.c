@@ -21,7 +21,8 @@ static void ll_shape(const struct tutti_team *team, const struct tutti_call *cal
 {
     size_t size = tutti_type_size(call->type);
     size_t units = (elements * size + UNIT - 1) / UNIT * (tutti_flow_segments(call) ? (size_t)team->size : 1);
-    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LL, .region = TUTTI_REGION_LL, .threads = THREADS};
+    *flow = (struct tutti_flow){
+        .kernel = TUTTI_KERNEL_LL, .leads = TUTTI_KERNEL_LEAD_LL, .region = TUTTI_REGION_LL, .threads = THREADS};
     flow->room = tutti_ll_room(team);
     flow->most = flow->room / 1024 * (512 / size);
     if (units < THREADS)
@@ -34,7 +35,7 @@ static void ll_shape(const struct tutti_team *team, const struct tutti_call *cal
 
 TUTTI_FLOW_ROW_SMALL(ll)
 
-TUTTI_LEADER_ROW(ll, LL, TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE), 1)
+TUTTI_LEADER_ROW(ll, LEAD_LL, TUTTI_ON_REDUCTIONS, 1)
 
 int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_number)
 {

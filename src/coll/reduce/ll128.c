@@ -17,7 +17,8 @@ static void ll128_shape(const struct tutti_team *team, const struct tutti_call *
     size_t size = tutti_type_size(call->type), data = size == 16 ? 112 : 120; /* of a line */
     size_t groups = (elements * size + GROUP * data - 1) / (GROUP * data);    /* a warp's work */
     groups *= tutti_flow_segments(call) ? (size_t)team->size : 1;
-    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_LL128, .region = TUTTI_REGION_LINES, .threads = 128};
+    *flow = (struct tutti_flow){
+        .kernel = TUTTI_KERNEL_LL128, .leads = TUTTI_KERNEL_LEAD_LL128, .region = TUTTI_REGION_LINES, .threads = 128};
     flow->room = tutti_channel_region(team, flow->region).each / (size_t)team->size / (GROUP * LINE) * (GROUP * LINE);
     flow->most = flow->room / (GROUP * LINE) * (GROUP * data / size);
     while (flow->threads < 512 && groups > (size_t)BLOCKS_MOST * flow->threads / 32)
@@ -27,7 +28,7 @@ static void ll128_shape(const struct tutti_team *team, const struct tutti_call *
 
 TUTTI_FLOW_ROW_SMALL(ll128)
 
-TUTTI_LEADER_ROW(ll128, LL128, TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE), team->lines)
+TUTTI_LEADER_ROW(ll128, LEAD_LL128, TUTTI_ON_REDUCTIONS, team->lines)
 
 const struct tutti_algorithm tutti_reduce_ll128 = {
     .name = "ll128",

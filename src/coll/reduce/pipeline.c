@@ -26,8 +26,11 @@ static void pipeline_shape(const struct tutti_team *team, const struct tutti_cal
     size_t size = tutti_type_size(call->type), gpus = (size_t)team->gpus, grain = 256 / size;
     size_t slice = tutti_flow_segments(call) ? elements : (elements + gpus - 1) / gpus;
     const size_t set = tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride; /* bytes of each of the DEPTH sets */
-    *flow = (struct tutti_flow){
-        .kernel = TUTTI_KERNEL_PIPELINE, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2, .tells = 1};
+    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_PIPELINE,
+                                .leads = TUTTI_KERNEL_PIPELINE,
+                                .region = TUTTI_REGION_CHUNKS,
+                                .most = SIZE_MAX / 2,
+                                .tells = 1};
     flow->slice = (slice + grain - 1) / grain * grain;
     flow->depth = DEPTH;
     flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
@@ -49,7 +52,7 @@ static void pipeline_shape(const struct tutti_team *team, const struct tutti_cal
 
 TUTTI_FLOW_ROW(pipeline)
 
-TUTTI_LEADER_ROW(pipeline, PIPELINE, TUTTI_ON(ALLREDUCE), 1)
+TUTTI_LEADER_ROW(pipeline, PIPELINE, TUTTI_ON(ALLREDUCE) | TUTTI_ON_REDUCE_SCATTERS, 1)
 
 const struct tutti_algorithm tutti_reduce_pipeline = {
     .name = "pipeline",

@@ -15,7 +15,10 @@ static void twoshot_ll128_shape(const struct tutti_team *team, const struct tutt
 {
     size_t size = tutti_type_size(call->type), gpus = (size_t)team->gpus, data = size == 16 ? 112 : 120;
     size_t grain = GROUP * data / size; /* elements of a warp's work */
-    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_TWOSHOT_LL128, .region = TUTTI_REGION_LINES, .threads = 128};
+    *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_TWOSHOT_LL128,
+                                .leads = TUTTI_KERNEL_LEAD_TWOSHOT_LL128,
+                                .region = TUTTI_REGION_LINES,
+                                .threads = 128};
     flow->room =
         tutti_channel_region(team, flow->region).each / ((size_t)team->size + gpus) / (GROUP * LINE) * (GROUP * LINE);
     flow->most = flow->room / (GROUP * LINE) * grain * gpus;
@@ -27,7 +30,7 @@ static void twoshot_ll128_shape(const struct tutti_team *team, const struct tutt
 
 TUTTI_FLOW_ROW(twoshot_ll128)
 
-TUTTI_LEADER_ROW(twoshot_ll128, TWOSHOT_LL128, TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE), team->lines)
+TUTTI_LEADER_ROW(twoshot_ll128, LEAD_TWOSHOT_LL128, TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE), team->lines)
 
 const struct tutti_algorithm tutti_reduce_twoshot_ll128 = {
     .name = "twoshot_ll128",

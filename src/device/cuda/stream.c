@@ -238,3 +238,15 @@ int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t 
     tutti_cuda_leave(&scope);
     return status;
 }
+
+int tutti_cuda_call(struct tutti_stream *stream, void (*function)(void *with), void *with)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUresult result = tutti_cuda.LaunchHostFunc(stream->handle, function, with);
+    status = tutti_cuda_check(result, "calling the host in stream order", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}

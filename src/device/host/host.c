@@ -277,6 +277,7 @@ const struct tutti_device tutti_device_host = {
     .event.query = tutti_host_event_query,
     .stream.copy = tutti_host_copy,
     .stream.fill = tutti_host_fill,
+    .stream.call = tutti_host_call,
     .launch.kernel = tutti_host_launch,
     .launch.pack = tutti_host_launch_pack,
     .launch.prepare_pack = host_prepare_pack,

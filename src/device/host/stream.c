@@ -315,6 +315,12 @@ int tutti_host_fill(struct tutti_stream *stream, void *device, int byte, size_t 
     return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
 
+int tutti_host_call(struct tutti_stream *stream, void (*function)(void *with), void *with)
+{
+    struct tutti_work work = {.kind = TUTTI_WORK_CALL, .function = function, .to = with};
+    return tutti_host_submit(stream, &work);
+}
+
 int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *launch)
 {
     struct tutti_work work;

@@ -99,7 +99,7 @@ static void flow_elements(const struct tutti_flow_args *args, uint64_t *in, uint
 static int gets(const struct tutti_flow_args *args)
 {
     return args->shape == TUTTI_SHAPE_ROOT     ? args->rank == args->root
-           : args->shape == TUTTI_SHAPE_BEFORE ? args->rank > 0
+           : args->shape == TUTTI_SHAPE_BEFORE ? args->number > 0
                                                : 1;
 }
 
@@ -132,10 +132,11 @@ static int flow_buffers(struct tutti_flow_args *args, int gpu, const struct tutt
     if (status == TUTTI_OK && gets(args))
         status = work_reach(gpu, "kernel's result", args->out, (size_t)(out * size), &at);
     args->out = at;
+    uint64_t *const locals = args->shape == TUTTI_SHAPE_SEGMENTS ? args->result : args->begin;
     for (uint32_t l = 1; l < args->locals && status == TUTTI_OK; l++) {
-        status = work_reach(gpu, "contribution of a rank that the kernel's leads",
-                            (const void *)(uintptr_t)args->begin[l], (size_t)(in * size), &at);
-        args->begin[l] = (uint64_t)(uintptr_t)at;
+        status = work_reach(gpu, "contribution of a rank that the kernel's leads", (const void *)(uintptr_t)locals[l],
+                            (size_t)(in * size), &at);
+        locals[l] = (uint64_t)(uintptr_t)at;
     }
     for (uint32_t o = 1; o < args->outs && status == TUTTI_OK; o++) {
         status = work_reach(gpu, "result of a rank that the kernel's leads", (const void *)(uintptr_t)args->result[o],
@@ -373,6 +374,9 @@ int tutti_work_run(struct tutti_work *work)
         return TUTTI_OK;
     case TUTTI_WORK_LANE:
         run_lane(work);
+        return TUTTI_OK;
+    case TUTTI_WORK_CALL:
+        work->function(work->to);
         return TUTTI_OK;
     default:
         return TUTTI_ERR_ARGUMENT;

@@ -15,6 +15,7 @@ struct tutti_work {
         TUTTI_WORK_PACK,
         TUTTI_WORK_SHMEM,
         TUTTI_WORK_LANE,
+        TUTTI_WORK_CALL,
         TUTTI_WORK_RECORD,
         TUTTI_WORK_WAIT
     } kind;
@@ -25,9 +26,10 @@ struct tutti_work {
     const void *from;
     size_t bytes;
     int byte;
-    int kernel, type, op; /* launch */
-    int gpu;              /* of its stream */
-    int is_flow;          /* it is `flow` that holds */
+    void (*function)(void *with); /* call, with `to` */
+    int kernel, type, op;         /* launch */
+    int gpu;                      /* of its stream */
+    int is_flow;                  /* it is `flow` that holds */
     unsigned blocks;
     unsigned dice;                /* not 0: kernels that wait pause now and then, as follows from it */
     struct tutti_pack_args *pack; /* freed when it has run; tutti_work_drop() where it never does */

@@ -4,8 +4,8 @@
 
 #include "core/settings.h"
 #include "mpi/call/calls.h"
+#include "mpi/enqueue/messages.h"
 #include "mpi/front/front.h"
-#include "mpi/message/enqueue.h"
 #include "mpi/message/unexpected.h"
 #include "mpi/move/mover_enqueue.h"
 #include "mpi/queue/queue.h"

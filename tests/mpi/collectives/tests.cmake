@@ -12,6 +12,19 @@ tutti_mpi_test(mpi-moves-open-few PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2
 set(by "0-100@ll 0-4k@ll128 *@pipeline *@fetch")
 tutti_mpi_test(mpi-moves-open-packets PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2
                ENV ${stats} TUTTI_LINES=1 "TUTTI_RULES=bcast:${by} allgather:${by} alltoall:${by}" TIMEOUT 45)
+# Every form of every call, by the counters without host memory.
+program(moves_forms EVERYWHERE)
+foreach(form packets fetched)
+  set(by "*@fetch")
+  if(form STREQUAL packets)
+    set(by "0-100@ll 0-4k@ll128 *@pipeline *@fetch")
+  endif()
+  set(by_form ${stats} TUTTI_LINES=1
+              "TUTTI_RULES=message:*@direct bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+  tutti_mpi_test(mpi-moves-forms-${form} PROGRAM mpi-moves_forms RANKS 3 RANKS_MPICH 2 ENV ${by_form} TIMEOUT 45)
+  tutti_mpi_test(mpi-moves-forms-${form}-shared PROGRAM mpi-moves_forms RANKS 4 MPIS openmpi ENV ${by_form} TUTTI_HOST_GPUS=2
+                 TIMEOUT 45)
+endforeach()
 program(moves_longer)
 tutti_mpi_test(mpi-moves-longer PROGRAM mpi-moves_longer RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_RULES=alltoall:*@fetch TIMEOUT 45)
 program(moves_spared)

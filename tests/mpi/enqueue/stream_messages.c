@@ -335,14 +335,15 @@ static void errors(void)
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, 0, -5, m.comm), MPI_ERR_TAG), "a tag");
     CHECK(is(MPIX_Send_enqueue(m.memory, -1, MPI_INT, 0, 0, m.comm), MPI_ERR_COUNT), "a count");
     CHECK(is(MPIX_Recv_enqueue(host, 4, MPI_INT, 0, 0, m.comm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER), "host memory");
-    CHECK(is(MPIX_Recv_enqueue(m.memory, 1, MPI_INT, 0, 0, m.comm, &status), MPI_ERR_ARG), "a status");
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_COMM), "no stream");
     MPI_Type_vector(3, 1, 2, MPI_INT, &gaps);
     CHECK(MPIX_Send_enqueue(m.memory, 1, gaps, 0, 0, m.comm) != MPI_SUCCESS, "a type that is not committed");
     MPI_Type_free(&gaps);
     FINE(MPIX_Send_enqueue(m.memory, 1, MPI_INT, MPI_PROC_NULL, 0, m.comm));
     FINE(MPIX_Irecv_enqueue(m.memory, 1, MPI_INT, MPI_PROC_NULL, 0, m.comm, &request));
-    FINE(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
+    FINE(MPIX_Wait_enqueue(&request, &status));
+    CHECK(tutti_stream_sync(m.stream) == 0, "the stream");
+    CHECK(messages_status(&status, MPI_PROC_NULL, MPI_ANY_TAG, 0), "the status of MPI_PROC_NULL");
     CHECK(request == MPI_REQUEST_NULL, "a request of MPI_PROC_NULL");
     FINE(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE));
     for (; n < 600 && error == MPI_SUCCESS; n++)

@@ -16,18 +16,19 @@
 enum { SMALL = 64, LARGE = 3 << 20, LARGES = 4 << 20 };
 
 /* Every rank hands its two buffers to the next one; the second one is longer than its ring. In between it waits for the
- * second request first, and what comes behind that wait is what the first one's peer needs. */
-static void shift_all(struct messages *m, char *const from[2], char *const to[2])
+ * second request first, and what comes behind that wait is what the first one's peer needs. statuses: of the message of
+ * tag 2 and of that of tag 3; NULL: they are not wanted. */
+static void shift_all(struct messages *m, char *const from[2], char *const to[2], MPI_Status *statuses)
 {
     const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
     MPI_Request request[4];
     FINE(MPIX_Irecv_enqueue(to[1], LARGE, MPI_BYTE, last, 1, m->comm, &request[0]));
     FINE(MPIX_Irecv_enqueue(to[0], SMALL, MPI_BYTE, last, 2, m->comm, &request[1]));
     FINE(MPIX_Isend_enqueue(from[0], SMALL, MPI_BYTE, next, 2, m->comm, &request[2]));
-    FINE(MPIX_Wait_enqueue(&request[1], MPI_STATUS_IGNORE));
+    FINE(MPIX_Wait_enqueue(&request[1], statuses ? &statuses[0] : MPI_STATUS_IGNORE));
     FINE(MPIX_Isend_enqueue(from[1], LARGE, MPI_BYTE, next, 1, m->comm, &request[3]));
     FINE(MPIX_Send_enqueue(from[0], 8, MPI_BYTE, next, 3, m->comm));
-    FINE(MPIX_Recv_enqueue(to[0] + SMALL, 8, MPI_BYTE, last, 3, m->comm, MPI_STATUS_IGNORE));
+    FINE(MPIX_Recv_enqueue(to[0] + SMALL, 9, MPI_BYTE, last, 3, m->comm, statuses ? &statuses[1] : MPI_STATUS_IGNORE));
     request[1] = MPI_REQUEST_NULL;
     FINE(MPIX_Waitall_enqueue(4, request, MPI_STATUSES_IGNORE));
 }
@@ -38,19 +39,22 @@ static void replay(struct messages *m)
     char *const first[2] = {m->memory, m->memory + 65536};
     char *const second[2] = {m->memory + LARGES * 2, m->memory + LARGES * 2 + 65536};
     unsigned char *host = malloc(LARGE);
+    MPI_Status statuses[2];
+    const int last = (kit_rank + kit_size - 1) % kit_size;
     long shifts = 0;
     memset(host, 10 + kit_rank, LARGE);
     CHECK(tutti_copy(first[0], host, SMALL) == 0 && tutti_copy(first[1], host, LARGE) == 0, "contents");
+    memset(statuses, 0x5a, sizeof statuses);
     CU(cu.BeginCapture(m->stream, CAPTURE_GLOBAL));
-    shift_all(m, first, second);
-    shift_all(m, second, first);
+    shift_all(m, first, second, statuses);
+    shift_all(m, second, first, NULL);
     const CUgraphExec exec = kit_cuda_captured(m->stream, NULL);
     for (long i = 0; i < replays; i++) {
         CU(cu.Launch(exec, m->stream));
         shifts += 2;
         if (i % 7 == 0) {
-            shift_all(m, first, second);
-            shift_all(m, second, first);
+            shift_all(m, first, second, NULL);
+            shift_all(m, second, first, NULL);
             shifts += 2;
         }
         if (i % 100 != 99 && i + 1 < replays)
@@ -60,6 +64,9 @@ static void replay(struct messages *m)
         if (!CHECK(host[0] == want && host[LARGE - 1] == want && host[LARGE / 2] == want, "replay %ld: %d, not %d", i,
                    host[0], want))
             break;
+        CHECK(messages_status(&statuses[0], last, 2, SMALL) && messages_status(&statuses[1], last, 3, 8),
+              "replay %ld: a status is wrong", i);
+        memset(statuses, 0x5a, sizeof statuses); /* the next launch writes them again */
     }
     free(host);
 }

@@ -120,11 +120,72 @@ static void fill(unsigned content, unsigned char *out, size_t bytes)
         out[i] = (unsigned char)(content + i * 7 + (i >> 7));
 }
 
+int messages_status(const MPI_Status *status, int source, int tag, int bytes)
+{
+    int count = -1, cancelled = 1;
+    MPI_Get_count(status, MPI_BYTE, &count);
+    MPI_Test_cancelled(status, &cancelled);
+    return status->MPI_SOURCE == source && status->MPI_TAG == tag && count == bytes && !cancelled;
+}
+
+/* The statuses of receives: some calls want them. Before the stream is past its receive a status holds what no message
+ * has. */
+struct statuses {
+    MPI_Status of[MOST];
+    int wanted[MOST];
+    MPI_Status all[ACTIONS]; /* of MPIX_Waitall_enqueue, one array behind the other */
+    int message[ACTIONS];    /* -1: a send */
+    int used;
+};
+
+static MPI_Status *want(struct statuses *statuses, int message)
+{
+    memset(&statuses->of[message], 0x5a, sizeof statuses->of[message]);
+    statuses->wanted[message] = 1;
+    return &statuses->of[message];
+}
+
+static void check_statuses(const struct program *p, const struct statuses *statuses, long number)
+{
+    for (int i = 0; i < p->n; i++) {
+        const struct message *one = &p->message[i];
+        if (statuses->wanted[i])
+            CHECK(messages_status(&statuses->of[i], one->from, one->tag, (int)one->bytes),
+                  "program %ld: the status of message %d, of %zu bytes from %d, tag %d, is wrong", number, i,
+                  one->bytes, one->from, one->tag);
+    }
+    for (int i = 0; i < statuses->used; i++) {
+        const struct message *one = &p->message[statuses->message[i] < 0 ? 0 : statuses->message[i]];
+        if (statuses->message[i] >= 0)
+            CHECK(messages_status(&statuses->all[i], one->from, one->tag, (int)one->bytes),
+                  "program %ld: status %d of Waitall, of a message of %zu bytes from %d, tag %d, is wrong", number, i,
+                  one->bytes, one->from, one->tag);
+        else
+            CHECK(messages_status(&statuses->all[i], MPI_ANY_SOURCE, MPI_ANY_TAG, 0),
+                  "program %ld: status %d of a send", number, i);
+    }
+}
+
+/* Waits for the first requests, whose messages are `of` (-1: a send), some with statuses. */
+static void run_waits(int waits, MPI_Request open[], const int of[], struct statuses *statuses)
+{
+    if (waits == 1)
+        FINE(MPIX_Wait_enqueue(&open[0], of[0] >= 0 && of[0] % 2 ? want(statuses, of[0]) : MPI_STATUS_IGNORE));
+    if (waits <= 1)
+        return;
+    MPI_Status *const all =
+        of[0] % 2 && statuses->used + waits <= ACTIONS ? &statuses->all[statuses->used] : MPI_STATUSES_IGNORE;
+    FINE(MPIX_Waitall_enqueue(waits, open, all));
+    for (int i = 0; i < waits && all != MPI_STATUSES_IGNORE; i++)
+        statuses->message[statuses->used++] = of[i];
+}
+
 /* host: the senders' memory once more, in memory of the host. Some new messages are sent from there. */
-static void run(struct messages *m, const struct program *p, const unsigned char *host, unsigned *sums)
+static void run(struct messages *m, const struct program *p, const unsigned char *host, unsigned *sums,
+                struct statuses *statuses)
 {
     MPI_Request open[ACTIONS];
-    int n = 0;
+    int of[ACTIONS], n = 0;
     char *const in = m->memory + MESSAGES_MOST;
     for (int i = 0; i < p->actions; i++) {
         const struct action *action = &p->action[i];
@@ -133,6 +194,7 @@ static void run(struct messages *m, const struct program *p, const unsigned char
                           : one->content % 4 == 0 ? (const char *)host + one->out
                                                   : m->memory + one->out;
         const int bytes = (int)one->bytes;
+        of[n] = action->kind == RECEIVES ? action->message : -1;
         if (action->kind == SENDS && one->started[0])
             FINE(MPIX_Isend_enqueue(out, bytes, MPI_BYTE, one->to, one->tag, m->comm, &open[n++]));
         else if (action->kind == SENDS)
@@ -140,15 +202,14 @@ static void run(struct messages *m, const struct program *p, const unsigned char
         else if (action->kind == RECEIVES && one->started[1])
             FINE(MPIX_Irecv_enqueue(in + one->in, bytes, MPI_BYTE, one->from, one->tag, m->comm, &open[n++]));
         else if (action->kind == RECEIVES)
-            FINE(MPIX_Recv_enqueue(in + one->in, bytes + 1, MPI_BYTE, one->from, one->tag, m->comm, MPI_STATUS_IGNORE));
+            FINE(MPIX_Recv_enqueue(in + one->in, bytes + 1, MPI_BYTE, one->from, one->tag, m->comm,
+                                   action->message % 3 ? MPI_STATUS_IGNORE : want(statuses, action->message)));
         else if (action->kind == SUMS)
             FINE(MPIX_Allreduce_enqueue(MPI_IN_PLACE, sums, 64, MPI_UNSIGNED, MPI_SUM, m->comm));
         const int waits = action->kind != WAITS ? 0 : action->waits < n ? action->waits : n;
-        if (waits == 1)
-            FINE(MPIX_Wait_enqueue(&open[0], MPI_STATUS_IGNORE));
-        else if (waits > 1)
-            FINE(MPIX_Waitall_enqueue(waits, open, MPI_STATUSES_IGNORE));
+        run_waits(waits, open, of, statuses);
         memmove(open, open + waits, (size_t)(n - waits) * sizeof *open);
+        memmove(of, of + waits, (size_t)(n - waits) * sizeof *of);
         n -= waits;
     }
 }
@@ -179,6 +240,7 @@ static int check(const struct program *p, const unsigned char *got, unsigned cha
 void messages_programs(struct messages *m, long programs)
 {
     static struct program p;
+    static struct statuses statuses;
     uint64_t random = kit_seed;
     unsigned char *host = malloc(MESSAGES_MOST), *got = malloc(MESSAGES_MOST);
     unsigned ones[64], *sums = NULL;
@@ -199,8 +261,10 @@ void messages_programs(struct messages *m, long programs)
         CHECK(tutti_copy(m->memory, host, MESSAGES_MOST) == 0 && tutti_copy(sums, ones, sizeof ones) == 0 &&
                   tutti_copy(m->memory + MESSAGES_MOST, got, MESSAGES_MOST) == 0,
               "copies");
-        run(m, &p, host, sums);
+        memset(&statuses, 0, sizeof statuses);
+        run(m, &p, host, sums, &statuses);
         CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
+        check_statuses(&p, &statuses, number);
         CHECK(tutti_copy(got, m->memory + MESSAGES_MOST, MESSAGES_MOST) == 0, "a copy");
         wrong += !CHECK(check(&p, got, host), "program %ld: a byte is wrong", number);
         CHECK(tutti_copy(got, sums, sizeof ones) == 0, "a copy");

@@ -21,7 +21,9 @@ reductions(flow-packets 2 250
 reductions(gpus-1 3 250 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=1)
 reductions(gpus-2 3 250 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=2)
 string(CONCAT leaders "TUTTI_RULES=allreduce:0-4k@leader_ll128,*@leader_pipeline "
-                      "reduce:0-1k@leader_ll,1k-8k@leader_ll128,*@leader_twoshot_ll128")
+                      "reduce:0-1k@leader_ll,1k-8k@leader_ll128,*@leader_twoshot_ll128 "
+                      "reduce_scatter:0-2k@leader_ll,2k-16k@leader_ll128,*@leader_pipeline "
+                      "scan:0-2k@leader_ll,*@leader_ll128")
 reductions(leaders 4 250 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=2 TUTTI_LINES=1 ${leaders})
 # The MPI does it: two virtual nodes, and no device at all.
 reductions(nodes 3 250 MPIS openmpi ENV TUTTI_NODE_RANKS=2 TUTTI_TEST_LOOSE=1)

@@ -1,19 +1,18 @@
 /* Messages in stream order. This rank checks everything, then puts the kernels into the communicator's stream. A
  * request is a generalized request of the MPI, so no other call returns its handle. */
-#include "mpi/message/enqueue.h"
+#include "mpi/enqueue/messages.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "core/log.h"
 #include "dtype/pack.h"
+#include "mpi/enqueue/requests.h"
+#include "mpi/enqueue/statuses.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/real/errors.h"
 #include "mpi/type/datatypes.h"
 #include "p2p/lanes.h"
-
-#include <uthash.h>
 
 struct args {
     const char *name;
@@ -25,100 +24,12 @@ struct args {
     MPI_Comm comm;
 };
 
-/* Elements with gaps, or a run in memory of the host, and memory for the packed message; scratch NULL: the message is
- * one run of bytes that kernels reach. */
-struct packed {
-    struct tutti_elements elements;
-    int host; /* 1: a run to be sent from memory of the host */
-    struct tutti_lanes_scratch *scratch;
-    void *memory;
-    size_t bytes;
-};
-
-struct entry {
-    MPI_Request handle;
-    struct tutti_comm *comm;
-    int op; /* 0: a message of MPI_PROC_NULL */
-    int send;
-    struct packed packed;
-    UT_hash_handle hh;
-};
-static struct entry *entries;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
 static int refuse(const struct args *args, int code, const char *why)
 {
     tutti_error("%s: %s", args->name, why);
     tutti_count(args->name, TUTTI_OUTCOME_REFUSED, why);
     return tutti_fail_comm(args->comm, code);
 }
-
-/* ---- requests ---- */
-
-static int query(void *with, MPI_Status *status)
-{
-    (void)with;
-    (void)status;
-    return MPI_SUCCESS;
-}
-
-static int release(void *with)
-{
-    (void)with;
-    return MPI_SUCCESS;
-}
-
-static int cancel(void *with, int complete)
-{
-    (void)with;
-    (void)complete;
-    return MPI_SUCCESS;
-}
-
-/* NULL if the MPI makes no request, or there is no memory. */
-static struct entry *entry_new(struct tutti_comm *comm, int send)
-{
-    struct entry *entry = calloc(1, sizeof *entry); /* the handle's bytes are a key: padding is zero */
-    if (!entry)
-        return NULL;
-    tutti_inside++;
-    int code = tutti_next.MPI_Grequest_start(query, release, cancel, NULL, &entry->handle);
-    tutti_inside--;
-    if (code != MPI_SUCCESS) {
-        free(entry);
-        return NULL;
-    }
-    entry->comm = comm;
-    entry->send = send;
-    pthread_mutex_lock(&lock);
-    HASH_ADD(hh, entries, handle, sizeof entry->handle, entry);
-    pthread_mutex_unlock(&lock);
-    return entry;
-}
-
-static struct entry *entry_find(MPI_Request handle)
-{
-    struct entry *entry;
-    pthread_mutex_lock(&lock);
-    HASH_FIND(hh, entries, &handle, sizeof handle, entry);
-    pthread_mutex_unlock(&lock);
-    return entry;
-}
-
-static void entry_end(struct entry *entry)
-{
-    pthread_mutex_lock(&lock);
-    HASH_DEL(entries, entry);
-    pthread_mutex_unlock(&lock);
-    tutti_inside++;
-    tutti_next.MPI_Grequest_complete(entry->handle);
-    tutti_next.MPI_Request_free(&entry->handle);
-    tutti_inside--;
-    tutti_lanes_scratch_give(entry->packed.scratch);
-    free(entry);
-}
-
-/* ---- messages ---- */
 
 static const char *check_peer(const struct args *args, const struct tutti_team *team, int *code)
 {
@@ -159,7 +70,7 @@ static int is_sent_from_host(const struct args *args, const struct tutti_element
 
 /* The buffer as elements, and where they are one run of bytes as that. Returns the error, or NULL. */
 static const char *read_buffer(const struct args *args, const struct tutti_comm *comm,
-                               struct tutti_lane_message *message, struct packed *packed, int *code)
+                               struct tutti_lane_message *message, struct tutti_enqueued_packed *packed, int *code)
 {
     size_t bytes;
     *code = MPI_ERR_COUNT;
@@ -189,7 +100,8 @@ static const char *read_buffer(const struct args *args, const struct tutti_comm 
 }
 
 /* Packs the elements in the stream, or unpacks them. */
-static int move_packed(const struct tutti_comm *comm, enum tutti_direction direction, const struct packed *packed)
+static int move_packed(const struct tutti_comm *comm, enum tutti_direction direction,
+                       const struct tutti_enqueued_packed *packed)
 {
     const struct tutti_pack_job job =
         tutti_elements_job(direction, &packed->elements, 0, packed->bytes, packed->memory);
@@ -198,7 +110,7 @@ static int move_packed(const struct tutti_comm *comm, enum tutti_direction direc
 
 /* Elements with gaps, or of the host: gives the message memory of its own. A receive keeps there what the buffer holds,
  * since a shorter message leaves the rest as it is. */
-static int pack(const struct tutti_comm *comm, struct tutti_lane_message *message, struct packed *packed,
+static int pack(const struct tutti_comm *comm, struct tutti_lane_message *message, struct tutti_enqueued_packed *packed,
                 const char **why)
 {
     if (message->bytes == 0 || (packed->elements.whole && !packed->host))
@@ -233,7 +145,7 @@ static struct tutti_comm *find_comm(const struct args *args, int *code)
 
 /* Puts the message into the stream; started: NULL for a call that the stream waits for. */
 static int put(const struct args *args, struct tutti_comm *comm, struct tutti_lane_message *message,
-               struct packed *packed, struct entry *started)
+               struct tutti_enqueued_packed *packed, struct tutti_enqueued *started)
 {
     const char *why = "";
     TUTTI_INSIDE();
@@ -259,42 +171,75 @@ static int put(const struct args *args, struct tutti_comm *comm, struct tutti_la
                                            : refuse(args, tutti_error_code(status), tutti_status_text(status));
 }
 
-static int enqueue(const struct args *args, MPI_Request *request, const MPI_Status *status)
+static const char no_report[] = "no memory for statuses: give MPI_STATUS_IGNORE";
+
+static int report(const struct args *args, struct tutti_comm *comm, int n,
+                  const struct tutti_enqueued_status statuses[])
 {
-    struct tutti_lane_message message = {.send = args->send, .peer = args->peer, .tag = args->tag};
-    struct entry *started = NULL;
-    struct packed packed = {.scratch = NULL};
+    const int status = n > 0 ? tutti_enqueue_statuses(comm, n, statuses) : TUTTI_OK;
+    return status == TUTTI_OK ? MPI_SUCCESS : refuse(args, tutti_error_code(status), tutti_status_text(status));
+}
+
+static int enqueue(const struct args *args, MPI_Request *request, MPI_Status *status)
+{
+    const int reports = status != MPI_STATUS_IGNORE;
+    struct tutti_lane_message message = {.send = args->send, .peer = args->peer, .tag = args->tag, .reports = reports};
+    struct tutti_enqueued *started = NULL;
+    struct tutti_enqueued_packed packed = {.scratch = NULL};
     int code;
     if (unlikely(!tutti_door.on))
         return MPI_ERR_UNSUPPORTED_OPERATION;
     struct tutti_comm *comm = find_comm(args, &code);
     if (!comm)
         return code;
-    if (status != MPI_STATUS_IGNORE)
-        return refuse(args, MPI_ERR_ARG,
-                      "a status in stream order: give MPI_STATUS_IGNORE, since the message comes after the call");
+    if (reports && !tutti_enqueue_can_report(comm))
+        return refuse(args, MPI_ERR_NO_MEM, no_report);
     const int to_null = args->peer == MPI_PROC_NULL;
     const char *wrong = to_null ? NULL : check_peer(args, comm->team, &code);
     if (!wrong && !to_null)
         wrong = read_buffer(args, comm, &message, &packed, &code);
     if (wrong)
         return refuse(args, code, wrong);
-    if (request && (started = entry_new(comm, args->send)) == NULL)
+    if (request && (started = tutti_enqueued_new(comm, args->send, args->peer, args->tag)) == NULL)
         return refuse(args, MPI_ERR_NO_MEM, "no memory for a request");
     code = to_null ? MPI_SUCCESS : put(args, comm, &message, &packed, started);
+    if (reports && code == MPI_SUCCESS) {
+        const struct tutti_enqueued_status one = {status, args->peer, args->tag, message.bytes, 0};
+        code = report(args, comm, 1, &one);
+    }
     if (started && code == MPI_SUCCESS)
         *request = started->handle;
     else if (started)
-        entry_end(started);
+        tutti_enqueued_end(started);
     return code;
 }
 
 /* ---- waiting ---- */
 
-/* The number of requests from `at` on that belong to the same communicator. */
-static int wait_some(const char *name, int count, MPI_Request requests[], struct entry *of[], int ops[], int at)
+/* The statuses of the receives of a communicator from `at` on. */
+static int wait_report(const struct args *args, struct tutti_comm *comm, int count, struct tutti_enqueued *of[], int at,
+                       MPI_Status statuses[])
+{
+    struct tutti_enqueued_status *list = malloc((size_t)(count - at) * sizeof *list);
+    int n = 0;
+    if (!list)
+        return refuse(args, MPI_ERR_NO_MEM, no_report);
+    for (int i = at; i < count; i++) {
+        if (of[i] && of[i]->comm == comm && !of[i]->send)
+            list[n++] =
+                (struct tutti_enqueued_status){&statuses[i], of[i]->peer, of[i]->tag, of[i]->packed.bytes, of[i]->op};
+    }
+    const int code = report(args, comm, n, list);
+    free(list);
+    return code;
+}
+
+/* Waits for the requests from `at` on that belong to the same communicator. */
+static int wait_some(const char *name, int count, MPI_Request requests[], struct tutti_enqueued *of[], int ops[],
+                     int at, MPI_Status statuses[])
 {
     struct tutti_comm *const comm = of[at]->comm;
+    const struct args args = {.name = name, .comm = comm->handle};
     const char *why = "";
     int n = 0;
     for (int i = at; i < count; i++) {
@@ -302,50 +247,50 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
             ops[n++] = of[i]->op;
     }
     tutti_inside++;
-    int status = n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, &why);
+    int status =
+        n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, statuses != NULL, &why);
     for (int i = at; i < count && status == TUTTI_OK; i++) {
         if (of[i] && of[i]->comm == comm && of[i]->packed.scratch && !of[i]->send)
             status = move_packed(comm, TUTTI_UNPACK, &of[i]->packed);
     }
     tutti_inside--;
-    if (status != TUTTI_OK) {
-        const struct args args = {.name = name, .comm = comm->handle};
+    if (status != TUTTI_OK)
         return status == TUTTI_ERR_UNAVAILABLE ? refuse(&args, MPI_ERR_REQUEST, why)
                                                : refuse(&args, tutti_error_code(status), tutti_status_text(status));
-    }
+    const int code = statuses ? wait_report(&args, comm, count, of, at, statuses) : MPI_SUCCESS;
     for (int i = at; i < count; i++) {
         if (!of[i] || of[i]->comm != comm)
             continue;
-        entry_end(of[i]);
+        tutti_enqueued_end(of[i]);
         of[i] = NULL;
         requests[i] = tutti_handles.no_request;
     }
     tutti_count_made(name, "lanes", 0);
-    return MPI_SUCCESS;
+    return code;
 }
 
-static int find_all(const char *name, int count, const MPI_Request requests[], int statuses, struct entry *of[])
+/* statuses: NULL if they are not wanted; those of sends and of null requests are set at once. */
+static int find_all(const char *name, int count, const MPI_Request requests[], MPI_Status statuses[],
+                    struct tutti_enqueued *of[])
 {
     for (int i = 0; i < count; i++) {
-        of[i] = requests[i] == tutti_handles.no_request ? NULL : entry_find(requests[i]);
+        of[i] = requests[i] == tutti_handles.no_request ? NULL : tutti_enqueued_find(requests[i]);
         if (requests[i] != tutti_handles.no_request && !of[i]) {
             tutti_error("%s: request %d was not made by MPIX_Isend_enqueue or MPIX_Irecv_enqueue", name, i);
             return tutti_fail_self(MPI_ERR_REQUEST);
         }
-        if (of[i] && !of[i]->send && statuses) {
-            tutti_error("%s: a status of a receive in stream order: give MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE, "
-                        "since the message comes after the call",
-                        name);
-            return tutti_fail_self(MPI_ERR_ARG);
-        }
+        if (statuses && (!of[i] || of[i]->send))
+            tutti_enqueue_status_empty(&statuses[i]);
+        else if (statuses && !tutti_enqueue_can_report(of[i]->comm))
+            return refuse(&(struct args){.name = name, .comm = of[i]->comm->handle}, MPI_ERR_NO_MEM, no_report);
     }
     return MPI_SUCCESS;
 }
 
-static int wait_all(const char *name, int count, MPI_Request requests[], int statuses)
+static int wait_all(const char *name, int count, MPI_Request requests[], MPI_Status statuses[])
 {
     enum { FEW = 64 };
-    struct entry *few[FEW], **of = few;
+    struct tutti_enqueued *few[FEW], **of = few;
     int few_ops[FEW], *ops = few_ops;
     if (unlikely(!tutti_door.on))
         return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -358,7 +303,7 @@ static int wait_all(const char *name, int count, MPI_Request requests[], int sta
     int code = of && ops ? find_all(name, count, requests, statuses, of) : tutti_fail_self(MPI_ERR_NO_MEM);
     for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
         if (of[i])
-            code = wait_some(name, count, requests, of, ops, i);
+            code = wait_some(name, count, requests, of, ops, i, statuses);
     }
     if (of != few)
         free(of);
@@ -369,13 +314,13 @@ static int wait_all(const char *name, int count, MPI_Request requests[], int sta
 
 int tutti_door_MPIX_Wait_enqueue(MPI_Request *request, MPI_Status *status)
 {
-    return wait_all("MPIX_Wait_enqueue", 1, request, status != MPI_STATUS_IGNORE);
+    return wait_all("MPIX_Wait_enqueue", 1, request, status == MPI_STATUS_IGNORE ? NULL : status);
 }
 
 int tutti_door_MPIX_Waitall_enqueue(int count, MPI_Request requests[], MPI_Status *statuses)
 {
-    return wait_all("MPIX_Waitall_enqueue", count, requests, statuses != MPI_STATUSES_IGNORE);
+    return wait_all("MPIX_Waitall_enqueue", count, requests, statuses == MPI_STATUSES_IGNORE ? NULL : statuses);
 }
 
-#define WIDTHS_OF "mpi/message/enqueue.inc"
+#define WIDTHS_OF "mpi/enqueue/messages.inc"
 #include "mpi/real/widths.inc"

@@ -1,0 +1,38 @@
+/* Requests of messages in stream order, until their wait. Each is a generalized request of the MPI, so no other call
+ * returns its handle. */
+#ifndef TUTTI_MPI_ENQUEUE_REQUESTS_H
+#define TUTTI_MPI_ENQUEUE_REQUESTS_H
+
+#include "dtype/elements.h"
+#include "mpi/comm/streams.h"
+#include "p2p/lanes.h"
+
+#include <uthash.h>
+
+/* Elements with gaps, or a run in memory of the host, and memory for the packed message; scratch NULL: the message is
+ * one run of bytes that kernels reach. */
+struct tutti_enqueued_packed {
+    struct tutti_elements elements;
+    int host; /* 1: a run to be sent from memory of the host */
+    struct tutti_lanes_scratch *scratch;
+    void *memory;
+    size_t bytes;
+};
+
+struct tutti_enqueued {
+    MPI_Request handle;
+    struct tutti_comm *comm;
+    int op; /* 0: a message of MPI_PROC_NULL */
+    int send, peer, tag;
+    struct tutti_enqueued_packed packed;
+    UT_hash_handle hh;
+};
+
+/* Local. NULL if the MPI makes no request, or there is no memory. */
+struct tutti_enqueued *tutti_enqueued_new(struct tutti_comm *comm, int send, int peer, int tag);
+/* NULL: the request is of another call. */
+struct tutti_enqueued *tutti_enqueued_find(MPI_Request handle);
+/* Frees the request and what its message has taken. */
+void tutti_enqueued_end(struct tutti_enqueued *entry);
+
+#endif
