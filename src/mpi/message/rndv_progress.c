@@ -19,7 +19,9 @@ enum { ENDING_NS = 1000000000 };
 static void bring_on(void);
 static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = bring_on};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tutti_send_request *all; /* with an RTS or data on the way, or not left */
+/* With an RTS or data on the way, or not left; the oldest first. Their requests complete in the order in which the MPI
+ * has them, so that the message that completes one finds it at the head of the MPI's list. */
+static struct tutti_send_request *all, **last = &all;
 
 /* Those that have ended, for the next ones. */
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -58,8 +60,9 @@ void tutti_send_destroy(struct tutti_send_request *sent)
 void tutti_send_list(struct tutti_send_request *sent)
 {
     pthread_mutex_lock(&lock);
-    sent->next = all;
-    all = sent;
+    sent->next = NULL;
+    *last = sent;
+    last = &sent->next;
     if (sent->core.rndv)
         tutti_p2p_list(&tutti_p2p, &sent->core);
     pthread_mutex_unlock(&lock);
@@ -128,6 +131,8 @@ static void poll_locked(void)
             continue;
         }
         *at = sent->next;
+        if (last == &sent->next)
+            last = at;
         sent->next = NULL;
         if (sent->freed)
             tutti_send_destroy(sent);
