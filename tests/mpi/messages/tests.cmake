@@ -19,6 +19,7 @@ tutti_mpi_test(mpi-endpoints PROGRAM mpi-endpoints RANKS 3 RANKS_MPICH 2 ENV ${s
 tutti_mpi_test(mpi-endpoints-full PROGRAM mpi-endpoints RANKS 2 ARGS 6000000 2 ENV ${stats} TUTTI_ENDPOINT_MB=1 TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-packed PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-direct PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 45)
+tutti_mpi_test(mpi-endpoints-linger PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_LINGER_US=300 TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-engines PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-mpi PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 45)
 program(endpoints_self EVERYWHERE)
@@ -106,6 +107,8 @@ tutti_mpi_test(mpi-early PROGRAM mpi-early RANKS 2 ENV ${stats} TUTTI_RULES=mess
 # What windows of messages allocate.
 program(windows EVERYWHERE)
 tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
+# Small ones are fetched by a kernel that stays.
+tutti_mpi_test(mpi-windows-linger PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_LINGER_US=200 TIMEOUT 40)
 tutti_mpi_test(mpi-windows-engines PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 40)
 # RTSs so long that the MPI does not send them eagerly: it reads them where they are when they are matched.
 program(uncarried)
