@@ -68,6 +68,21 @@ static void open_endpoints(void)
     CHECK(there, "all messages go through the MPI");
 }
 
+/* One long message, of a length that no half is a multiple of. */
+static void long_one(void)
+{
+    static unsigned char data[(size_t)WINDOW * MOST - 13];
+    for (size_t b = 0; b < sizeof data; b++)
+        data[b] = (unsigned char)random_mix(kit_seed + b / 64 * 7 + b);
+    if (kit_rank == 0) {
+        MPI_Send(kit_put(&out, 0, data, sizeof data), sizeof data, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+        return;
+    }
+    MPI_Recv(kit_put(&in, 0, NULL, sizeof data), sizeof data, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(memcmp(kit_get(&in, NULL), data, sizeof data) == 0, "a long message is wrong");
+    CHECK(kit_counted("copies of messages", "copy engines") > 0, "copy engines carry no half of a message");
+}
+
 /* Messages by themselves, until a kernel that has stayed after one has fetched another. How many that takes depends on
  * the machine. */
 static void one_by_one(void)
@@ -114,6 +129,8 @@ int main(int argc, char **argv)
     else
         CHECK(kit_counted("packing kernels", "served") == 0, "a kernel has stayed");
     const char *rules = getenv("TUTTI_RULES");
+    if (rules && strstr(rules, "both") && kit_rank < 2)
+        long_one();
     if (rules && strstr(rules, "engines") && kit_rank == 0)
         CHECK(kit_counted("MPI_Isend", "copied by copy engines") > WINDOW, "no messages for copy engines");
     if (rules && strstr(rules, "engines") && kit_rank == 1)
