@@ -1,12 +1,12 @@
 #include "dtype/pack/parts.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/counters.h"
 #include "core/log.h"
+#include "core/spares.h"
 #include "core/status.h"
 #include "core/trace.h"
 #include "dtype/pack/box.h"
@@ -14,16 +14,11 @@
 
 enum { HEAD = sizeof(struct tutti_pack_head), PART = sizeof(struct tutti_pack_part) };
 
-static struct tutti_parts *idle;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_spares idle;
 
 struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct tutti_stream *stream, size_t room)
 {
-    pthread_mutex_lock(&lock);
-    struct tutti_parts *parts = idle;
-    if (parts)
-        idle = parts->next;
-    pthread_mutex_unlock(&lock);
+    struct tutti_parts *parts = tutti_spares_take(&idle, offsetof(struct tutti_parts, next));
     if (!parts) {
         parts = malloc(sizeof *parts);
         if (!parts)
@@ -45,10 +40,7 @@ struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct 
 
 static void parts_give(struct tutti_parts *parts)
 {
-    pthread_mutex_lock(&lock);
-    parts->next = idle;
-    idle = parts;
-    pthread_mutex_unlock(&lock);
+    tutti_spares_give(&idle, parts, offsetof(struct tutti_parts, next));
 }
 
 static size_t bytes_of(uint32_t parts, uint32_t extras)

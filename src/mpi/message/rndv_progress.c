@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "core/spares.h"
 #include "mpi/bounce/stage.h"
 #include "mpi/comm/comms.h"
 #include "mpi/message/rndv_send.h"
@@ -24,16 +25,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_send_request *all, **last = &all;
 
 /* Those that have ended, for the next ones. */
-static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tutti_send_request *spare;
+static struct tutti_spares spares;
 
 struct tutti_send_request *tutti_send_new(const struct tutti_message *message)
 {
-    pthread_mutex_lock(&spare_lock);
-    struct tutti_send_request *sent = spare;
-    if (sent)
-        spare = sent->next;
-    pthread_mutex_unlock(&spare_lock);
+    struct tutti_send_request *sent = tutti_spares_take(&spares, offsetof(struct tutti_send_request, next));
     if (!sent && !(sent = malloc(sizeof *sent)))
         return NULL;
     memset(sent, 0, offsetof(struct tutti_send_request, text));
@@ -51,10 +47,7 @@ void tutti_send_destroy(struct tutti_send_request *sent)
         tutti_self_release(sent->tag);
     if (sent->core.elements.plan)
         tutti_plan_drop(sent->core.elements.plan);
-    pthread_mutex_lock(&spare_lock);
-    sent->next = spare;
-    spare = sent;
-    pthread_mutex_unlock(&spare_lock);
+    tutti_spares_give(&spares, sent, offsetof(struct tutti_send_request, next));
 }
 
 void tutti_send_list(struct tutti_send_request *sent)
