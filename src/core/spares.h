@@ -1,38 +1,37 @@
-/* Objects that are not in use, for the next ones: taken and given back some times for each message, so without a call
- * and without a mutex. The lock is held for a few instructions; a thread that finds it held spins, and offers the
- * processor to others where its holder is not running. Local, safe from any thread. */
+/* Objects that are not in use, for the next ones: taken and given back some times for each message. The lock is held
+ * for a few instructions, and costs a few where no other thread has it; otherwise the thread sleeps, as with a mutex.
+ * Local, safe from any thread. */
 #ifndef TUTTI_CORE_SPARES_H
 #define TUTTI_CORE_SPARES_H
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "core/clock.h"
-
 /* All zero at first. `link` is where an object holds the pointer to the next one, in bytes from its start. */
 struct tutti_spares {
-    atomic_int held;
+    atomic_int held; /* 0: free; 1: held; 2: held, and another thread may sleep */
     void *first;
 };
 
+void tutti_spares_sleep(struct tutti_spares *spares); /* until the lock is this thread's */
+void tutti_spares_wake(struct tutti_spares *spares);
+
 static inline void tutti_spares_lock(struct tutti_spares *spares)
 {
-    enum { SPINS = 100 };
-    while (__builtin_expect(atomic_exchange_explicit(&spares->held, 1, memory_order_acquire), 0)) {
-        for (int i = 0; i < SPINS && atomic_load_explicit(&spares->held, memory_order_relaxed); i++)
-            tutti_pause();
-        if (atomic_load_explicit(&spares->held, memory_order_relaxed))
-            sched_yield();
-    }
+    int held = 0;
+    if (__builtin_expect(!atomic_compare_exchange_strong_explicit(&spares->held, &held, 1, memory_order_acquire,
+                                                                  memory_order_relaxed),
+                         0))
+        tutti_spares_sleep(spares);
 }
 
 static inline void tutti_spares_unlock(struct tutti_spares *spares)
 {
-    atomic_store_explicit(&spares->held, 0, memory_order_release);
+    if (__builtin_expect(atomic_exchange_explicit(&spares->held, 0, memory_order_release) == 2, 0))
+        tutti_spares_wake(spares);
 }
 
-/* NULL: there is none. */
+/* NULL: the list is empty. */
 static inline void *tutti_spares_take(struct tutti_spares *spares, size_t link)
 {
     tutti_spares_lock(spares);

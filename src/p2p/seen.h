@@ -14,7 +14,7 @@ struct tutti_seen {
         struct tutti_endpoint_memo memo;
     } before; /* the one before it */
 };
-/* memory: what is known already; NULL: nothing. */
+/* memory: of the last classified address; NULL: no address has been classified. */
 static inline void tutti_seen_begin(struct tutti_seen *seen, const struct tutti_memory *memory)
 {
     if (memory)

@@ -4,7 +4,7 @@
 
 #include "core/status.h"
 
-enum { BLOCKS_MOST = 2 /* that one block does in less time than a launch takes to begin */ };
+enum { BLOCKS_MOST = 2 /* whose work one block does before a launch would begin */ };
 
 static int is_there(const struct tutti_stay *stay)
 {
