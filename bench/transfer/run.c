@@ -246,6 +246,41 @@ static void transfer_say_steps(struct transfer_run *run)
     }
 }
 
+/* What the library counts in some more calls, for each message that the rank sends or receives. An MPI_Isend by a
+ * rendezvous sends two messages of the MPI: the RTS, and the one that completes its request. */
+static void transfer_say_counts(struct transfer_run *run)
+{
+    enum { CALLS = 20, RANKS = 2 };
+    static const struct {
+        const char *name, *row[2];
+    } counts[] = {{"kernels launched", {"packing kernels|launched", NULL}},
+                  {"served by one that stayed", {"packing kernels|served", NULL}},
+                  {"halves or wholes by engines", {"copies of messages|", NULL}},
+                  {"questions to the driver", {"GPU driver|asked", NULL}},
+                  {"sent by rendezvous", {"MPI_Send|accelerated", "MPI_Isend|accelerated"}},
+                  {"sent by way of the host", {"MPI_Send|staged", "MPI_Isend|staged"}}};
+    enum { COUNTS = sizeof counts / sizeof counts[0] };
+    const struct transfer *t = &run->t;
+    const double messages = (double)CALLS * t->loops * (t->what->id == TRANSFER_LATENCY ? 1 : t->what->window);
+    double mine[COUNTS][RANKS] = {{0}}, all[COUNTS][RANKS];
+    char text[128];
+    int accelerated;
+    bench_outcome_begin();
+    for (int call = 0; call < CALLS; call++)
+        transfer_once(run, TRANSFER_WAY_TUTTI, -1);
+    for (int c = 0; t->rank < RANKS && c < COUNTS; c++) {
+        for (int r = 0; r < 2 && counts[c].row[r]; r++)
+            mine[c][t->rank] += (double)bench_outcome_counted(counts[c].row[r]) / messages;
+    }
+    bench_outcome_end("", text, sizeof text, &accelerated);
+    bench_mpi.Allreduce(mine, all, COUNTS * RANKS, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    bench_say(t->plan, "line counts of %zu bytes, a message: rank 0, rank 1", t->bytes);
+    for (int c = 0; c < COUNTS; c++) {
+        if (all[c][0] > 0 || all[c][1] > 0)
+            bench_say(t->plan, "line   %-28s %7.3f %7.3f", counts[c].name, all[c][0], all[c][1]);
+    }
+}
+
 static int transfer_measure(struct transfer_run *run)
 {
     const struct transfer *t = &run->t;
@@ -274,8 +309,10 @@ static int transfer_measure(struct transfer_run *run)
         transfer_say_how(run);
         transfer_say_times(run, columns);
         bench_say(plan, "done");
-        if (t->what->steps)
+        if (t->what->steps) {
             transfer_say_steps(run);
+            transfer_say_counts(run);
+        }
     }
     bench_columns_free(columns, TRANSFER_COLUMNS);
     return right;

@@ -99,6 +99,8 @@ struct tutti_pack_launch {
     unsigned reaches;
 };
 
+struct tutti_pack_stay_args;
+struct tutti_pack_mailed;
 struct tutti_shmem_args;
 struct tutti_lane_args;
 
@@ -260,6 +262,13 @@ struct tutti_device {
          * NULL where launch.keep() is. */
         int (*keep_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
                          struct tutti_prepared **out);
+        /* A packing kernel that stays, see src/kernels/pack_stay.inc; the args are copied before it returns.
+         * TUTTI_ERR_UNAVAILABLE, not reported, where the kernels were made without it. NULL: not on this device. */
+        int (*stay_pack)(struct tutti_stream *stream, const struct tutti_pack_stay_args *args);
+        /* What such a kernel of the stream is given for a launch, whose args have TUTTI_PACK_MAIL_BYTES at most; it may
+         * also be launched by launch.pack() without reaches. NULL: the args as they are. */
+        int (*mail_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
+                         struct tutti_pack_mailed *out);
         /* A kernel of the global address space, see src/kernels/shmem_args.h; the args are copied before it returns.
          * threads: of a block. The heaps of all PEs and what the args point to are memory that kernels reach. */
         int (*shmem)(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);

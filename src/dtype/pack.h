@@ -49,6 +49,7 @@ struct tutti_pack_flight {
     struct tutti_pack_channel *channel; /* NULL: there was nothing to be done */
     uint64_t start, asked;
     unsigned how;
+    int failed; /* a status: why it could not be launched afresh */
 };
 int tutti_pack_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how,
                      struct tutti_pack_flight *out);

@@ -13,6 +13,14 @@
         tutti_pack_block((const struct tutti_pack_args *)&args, blockIdx.x, stage);                                    \
     }
 
+extern "C" __global__ void __launch_bounds__(TUTTI_PACK_THREADS, 2)
+    tutti_pack_stay(const __grid_constant__ struct tutti_pack_stay_args args)
+{
+    __shared__ __align__(16) unsigned char stage[TUTTI_PACK_STAGE];
+    __shared__ struct tutti_pack_mailed call;
+    tutti_pack_stay_block(&args, &call, stage);
+}
+
 TUTTI_PACK_KERNEL(few, TUTTI_PACK_FEW_BYTES)
 TUTTI_PACK_KERNEL(some, TUTTI_PACK_SOME_BYTES)
 #if __CUDACC_VER_MAJOR__ >= 13 /* drivers that can load this code know parameters of more than 4 KiB */

@@ -153,4 +153,41 @@ struct tutti_pack_args {
     uint64_t pool[(TUTTI_PACK_MANY_BYTES - sizeof(struct tutti_pack_head)) / 8];
 };
 
+/* ---- a kernel that stays; see pack_stay.inc ---- */
+
+enum {
+    TUTTI_PACK_MAIL_BYTES = 256, /* of struct tutti_pack_args that it takes */
+    TUTTI_PACK_MAIL_WORDS = TUTTI_PACK_MAIL_BYTES / 4,
+    TUTTI_PACK_STAY_LIFE_NS = 2000000
+};
+
+/* The first bytes of a struct tutti_pack_args. */
+struct tutti_pack_mailed {
+    uint32_t word[TUTTI_PACK_MAIL_WORDS] __attribute__((aligned(16)));
+};
+
+/* In mapped host memory. Each word: the sequence of the mail, then 32 bits of struct tutti_pack_mailed. So no word of a
+ * mail is taken for one of another. */
+struct tutti_pack_mail {
+    uint64_t word[TUTTI_PACK_MAIL_WORDS];
+};
+
+struct tutti_pack_answer {
+    uint32_t served; /* sequence of the last mail that was served */
+    uint32_t left;   /* the number of the last launch that has left */
+};
+
+struct tutti_pack_stay {
+    const volatile struct tutti_pack_mail *mail;
+    struct tutti_pack_answer *answer; /* mapped host memory */
+    uint64_t linger_ns;               /* how long it stays after each launch that it has served */
+    uint32_t sequence;                /* of the last mail before its first */
+    uint32_t number;                  /* of this launch; not 0 */
+};
+
+struct tutti_pack_stay_args {
+    struct tutti_pack_stay stay;
+    struct tutti_pack_mailed first; /* the launch's own work */
+};
+
 #endif

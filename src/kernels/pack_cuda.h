@@ -31,6 +31,27 @@ TUTTI_PACK_FN void tutti_pack_tell(volatile uint32_t *done, uint32_t launch_numb
     asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(done), "r"(launch_number) : "memory");
 }
 
+TUTTI_PACK_FN uint64_t tutti_pack_clock(void)
+{
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+/* No load behind it is served from what the multiprocessor has kept from before. */
+TUTTI_PACK_FN void tutti_pack_acquire(void)
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+TUTTI_PACK_FN uint64_t tutti_pack_word_of(const volatile struct tutti_pack_mail *mail, unsigned i)
+{
+    uint64_t word;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(&mail->word[i]) : "memory");
+    return word;
+}
+
 #include "kernels/threads/pack.inc"
+#include "kernels/threads/pack_stay.inc"
 
 #endif

@@ -69,8 +69,11 @@ static unsigned launched_how(const struct tutti_p2p_fetch *first, int near)
 static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n, int near)
 {
     int status = TUTTI_ERR_UNAVAILABLE;
-    if (first->engines || first->recv->engines)
-        status = tutti_pack_copies(first->gpu, jobs, n, !tutti_deferred_free_held(first->worker->node));
+    const int may_make = !tutti_deferred_free_held(first->worker->node);
+    if (first->engines == TUTTI_ENGINES_HALF && !first->recv->engines)
+        status = tutti_engines_both(first->gpu, jobs, n, may_make, launched_how(first, near));
+    else if (first->engines || first->recv->engines)
+        status = tutti_pack_copies(first->gpu, jobs, n, may_make);
     for (unsigned i = 0; i < n && first->engines && status == TUTTI_OK; i++)
         tutti_count("copies of messages", TUTTI_OUTCOME_LAUNCHED, "copy engines");
     return status == TUTTI_ERR_UNAVAILABLE ? tutti_pack_reached(first->gpu, jobs, n, launched_how(first, near))
@@ -159,7 +162,7 @@ static int fetch_node(void *with)
         fetches[used].held = NULL;
         fetches[used].from = NULL;
         fetches[used].pieces = 0;
-        fetches[used].engines = 0;
+        fetches[used].engines = TUTTI_ENGINES_NOT;
         const int what = fetch_begin(&fetches[used], &jobs[used]);
         used += what == 1;
         if (what == 0 && tutti_endpoint_watch(all->worker->endpoint, recv->rts.rank) != TUTTI_OK)

@@ -1,7 +1,8 @@
 #include "p2p/flights.h"
 
-#include <pthread.h>
 #include <stdlib.h>
+
+#include "core/spares.h"
 
 /* A second one hides the launch of the next kernel where kernels run for long. */
 enum { FLIGHTS = 2, LARGE = 256 << 10 };
@@ -16,25 +17,17 @@ struct tutti_p2p_flight {
 /* Of the thread: those under way, and those for reuse, which end with it. */
 static _Thread_local struct tutti_p2p_flight *flights;
 static _Thread_local unsigned flight_count;
-static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tutti_p2p_flight *spare;
+static struct tutti_spares spares;
 
 static struct tutti_p2p_flight *flight_take(void)
 {
-    pthread_mutex_lock(&spare_lock);
-    struct tutti_p2p_flight *flight = spare;
-    if (flight)
-        spare = flight->next;
-    pthread_mutex_unlock(&spare_lock);
+    struct tutti_p2p_flight *flight = tutti_spares_take(&spares, offsetof(struct tutti_p2p_flight, next));
     return flight ? flight : malloc(sizeof *flight);
 }
 
 static void flight_give(struct tutti_p2p_flight *flight)
 {
-    pthread_mutex_lock(&spare_lock);
-    flight->next = spare;
-    spare = flight;
-    pthread_mutex_unlock(&spare_lock);
+    tutti_spares_give(&spares, flight, offsetof(struct tutti_p2p_flight, next));
 }
 
 int tutti_flights_may(uint64_t bytes)

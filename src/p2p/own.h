@@ -60,14 +60,17 @@ struct tutti_p2p_fetch {
     int gpu;                       /* GPU whose kernels fetch it */
     const struct tutti_plan *from; /* of the sender; held */
     uint64_t pieces;               /* pieces that the job takes */
-    int engines;                   /* 1: the job is one run of bytes, for copy engines */
+    enum tutti_engines engines;    /* not NOT: the job is one run of bytes */
     const int *used;               /* the GPUs that the program has used, `uses` of them */
     int uses;
     int gpus[TUTTI_ENDPOINT_GPUS + 1], n; /* candidates, the best first */
 };
 
-/* engines.c. 1 if the sender asks for copy engines and both sides are one run of bytes on the GPU. */
-int tutti_engines_take(const struct tutti_p2p_fetch *fetch);
+/* engines.c. What the sender asks for, if both sides are one run of bytes on the GPU. */
+enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
+/* As tutti_pack_copies() of the first half of each job, and how as tutti_pack_reached() of the other one, at the same
+ * time. TUTTI_ERR_UNAVAILABLE, and nothing was done: no job is large. */
+int tutti_engines_both(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
 /* store.c. Releases what was held for a job. */
 void tutti_fetch_let_go(struct tutti_p2p_fetch *fetch);
 /* The GPUs to fetch by, the best first: fetch->gpus. */

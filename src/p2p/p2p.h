@@ -23,7 +23,8 @@ struct tutti_p2p_worker {
     struct tutti_node *node;                /* of the transport's ranks */
     struct tutti_transport *transport;      /* tags below TUTTI_RNDVS are this room's */
     struct tutti_pipelined *pipelined;      /* to ranks of other nodes; NULL: none */
-    struct tutti_p2p_send *sends;           /* list of posted sends; NULL at first */
+    struct tutti_p2p_send *sends;           /* list of posted sends, the oldest first; NULL at first */
+    struct tutti_p2p_send **last;           /* the link behind the newest, if there are any */
     uint64_t watched;                       /* when the receivers' processes were last looked at */
     int watches;                            /* 1: they are, by this poll */
     uint64_t fetched[TUTTI_ENDPOINT_PEERS]; /* when each rank of the node was last seen to fetch from this one */

@@ -72,8 +72,8 @@ const struct tutti_protocol_ops *tutti_protocol_at(uint32_t state);
 
 /* direct.c, engines.c, packed.c, carried.c, pipelined.c. carried: the fallback of packed if the receiver can map
  * nothing of the sender; the rules do not name it. */
-extern const struct tutti_protocol_ops tutti_direct_ops, tutti_engines_ops, tutti_packed_ops, tutti_carried_ops,
-    tutti_pipelined_ops;
+extern const struct tutti_protocol_ops tutti_direct_ops, tutti_engines_ops, tutti_both_ops, tutti_packed_ops,
+    tutti_carried_ops, tutti_pipelined_ops;
 
 /* The names in rules of messages to ranks of the node. */
 extern const struct tutti_names tutti_protocol_names;

@@ -7,22 +7,24 @@
 
 enum { WATCH_NS = 1000000 }; /* between two looks at whether receivers are alive */
 
+/* The oldest first: a poll packs a batch, and the oldest message has waited longest. */
 void tutti_p2p_list(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
-    send->next = worker->sends;
-    send->at = &worker->sends;
-    if (send->next)
-        send->next->at = &send->next;
-    worker->sends = send;
+    send->at = worker->sends ? worker->last : &worker->sends;
+    send->next = NULL;
+    *send->at = send;
+    worker->last = &send->next;
 }
 
-static void send_unlist(struct tutti_p2p_send *send)
+static void send_unlist(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     if (!send->at)
         return;
     *send->at = send->next;
     if (send->next)
         send->next->at = send->at;
+    else
+        worker->last = send->at;
     send->at = NULL;
 }
 
@@ -102,7 +104,7 @@ int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
             return 0;
         *status = alive != TUTTI_OK ? alive : send->failed;
     }
-    send_unlist(send);
+    send_unlist(worker, send);
     tutti_trace(TUTTI_TRACE_DATA_OUT, send->bytes);
     if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
         tutti_trace_way(TUTTI_TRACE_ATS_WAY, rndv->ended);

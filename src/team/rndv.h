@@ -68,6 +68,9 @@ enum tutti_must {
     TUTTI_MUST_CARRY  /* the MPI has to carry the data: no memory of the owner's can be mapped */
 };
 
+/* What the receiver of an offered message is to copy by copy engines where it can. */
+enum tutti_engines { TUTTI_ENGINES_NOT, TUTTI_ENGINES_ALL, TUTTI_ENGINES_HALF };
+
 /* Taken out of the MPI by a probe of the receiver, and not received. */
 enum tutti_rndv_held { TUTTI_HELD_NOT, TUTTI_HELD_PERHAPS, TUTTI_HELD };
 
@@ -89,7 +92,7 @@ struct tutti_rndv {
     _Atomic uint64_t taken;   /* BOUNCE: pieces that the receiver has taken */
     _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */
     uint32_t short_rts;       /* 1: its RTS is as short as the message (p2p/short_rts.h) */
-    uint32_t engines;         /* GET; 1: the receiver is to copy by copy engines where it can */
+    uint32_t engines;         /* GET; enum tutti_engines */
     uint64_t posted, ended;   /* core/trace.h: when the owner posted it, when the receiver ended it; 0: not recorded */
     struct tutti_share share; /* the owner's buffer: GET, or to be known to the receiver */
     unsigned char layout[TUTTI_RNDV_LAYOUT];

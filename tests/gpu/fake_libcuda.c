@@ -298,6 +298,7 @@ static size_t room_of(CUfunction function)
     return strcmp(name, "tutti_pack_few") == 0    ? TUTTI_PACK_FEW_BYTES
            : strcmp(name, "tutti_pack_some") == 0 ? TUTTI_PACK_SOME_BYTES
            : strcmp(name, "tutti_pack_many") == 0 ? TUTTI_PACK_MANY_BYTES
+           : strcmp(name, "tutti_pack_stay") == 0 ? sizeof(struct tutti_pack_stay_args)
                                                   : 0;
 }
 

@@ -297,6 +297,7 @@ const struct tutti_device tutti_device_cuda = {
     .launch.kept = tutti_cuda_launch_prepared,
     .launch.drop = tutti_cuda_gated_launch_drop,
     .launch.pack = tutti_cuda_launch_pack,
+    .launch.stay_pack = tutti_cuda_stay_pack,
     .launch.prepare_pack = tutti_cuda_gated_prepare_pack,
     .launch.keep_pack = tutti_cuda_gated_keep_pack,
     .launch.shmem = tutti_cuda_launch_shmem,

@@ -24,9 +24,9 @@ struct tutti_cuda_context {
     pthread_mutex_t lock;           /* loading of modules */
     CUmodule module[TUTTI_FATBINS]; /* of kernels/fatbin.h, loaded at the first use */
     _Atomic(CUfunction) function[TUTTI_KERNELS][TUTTI_TYPES][TUTTI_OPS];
-    CUmodule pack_module; /* under lock */
-    _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS];
-    CUmodule shmem_module; /* under lock */
+    CUmodule pack_module;                           /* under lock */
+    _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS + 1]; /* the last: the one that stays */
+    CUmodule shmem_module;                          /* under lock */
     _Atomic(CUfunction) shmem[TUTTI_CUDA_SHMEMS];
     CUmodule lane_module; /* under lock */
     _Atomic(CUfunction) lane;
@@ -128,6 +128,7 @@ int tutti_cuda_fill(struct tutti_stream *stream, void *device, int byte, size_t 
 int tutti_cuda_call(struct tutti_stream *stream, void (*function)(void *with), void *with);
 int tutti_cuda_launch(struct tutti_stream *stream, const struct tutti_launch *launch);
 int tutti_cuda_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
+int tutti_cuda_stay_pack(struct tutti_stream *stream, const struct tutti_pack_stay_args *args);
 int tutti_cuda_prepare_pack(int gpu, size_t *room);
 int tutti_cuda_launch_shmem(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);
 int tutti_cuda_prepare_shmem(int gpu, int type);

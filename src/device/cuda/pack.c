@@ -1,17 +1,20 @@
 /* The packing kernel: its module, loaded by itself, and its launch. */
 #include "kernels/pack.h"
 #include "core/log.h"
+#include "core/settings.h"
 #include "core/status.h"
 #include "device/cuda/stream.h"
 
 static const struct {
     const char *name;
     size_t bytes; /* of the args that it takes */
-} packs[TUTTI_CUDA_PACKS] = {
+} packs[] = {
     {"tutti_pack_few", TUTTI_PACK_FEW_BYTES},
     {"tutti_pack_some", TUTTI_PACK_SOME_BYTES},
     {"tutti_pack_many", TUTTI_PACK_MANY_BYTES},
+    {"tutti_pack_stay", sizeof(struct tutti_pack_stay_args)},
 };
+enum { STAYS = TUTTI_CUDA_PACKS };
 
 /* Under the context's lock. */
 static CUresult pack_load(struct tutti_cuda_context *context, int pack, CUfunction *out)
@@ -41,7 +44,7 @@ static int function_of(struct tutti_cuda_context *context, int pack, CUfunction 
         CUresult result = pack_load(context, pack, &function);
         tutti_cuda_unrelax(mode);
         pthread_mutex_unlock(&context->lock);
-        if (result == CUDA_ERROR_NOT_FOUND && pack == TUTTI_CUDA_PACKS - 1)
+        if (result == CUDA_ERROR_NOT_FOUND && pack >= TUTTI_CUDA_PACKS - 1)
             return TUTTI_ERR_UNAVAILABLE;
         int status = tutti_cuda_check(result, packs[pack].name, context);
         if (status != TUTTI_OK)
@@ -66,6 +69,9 @@ int tutti_cuda_prepare_pack(int gpu, size_t *room)
         else if (status == TUTTI_ERR_UNAVAILABLE)
             break;
     }
+    CUfunction stays;
+    if (tutti_settings()->linger_us > 0 && (status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE))
+        status = function_of(scope.context, STAYS, &stays);
     tutti_cuda_leave(&scope);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
 }
@@ -97,6 +103,24 @@ static int pack_launch(struct tutti_stream *stream, const struct tutti_pack_laun
                       : tutti_cuda_check(tutti_cuda.LaunchKernel(function, blocks, 1, 1, TUTTI_PACK_THREADS, 1, 1, 0,
                                                                  stream->handle, parameters, NULL),
                                          "launching the packing kernel", scope.context);
+    }
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+int tutti_cuda_stay_pack(struct tutti_stream *stream, const struct tutti_pack_stay_args *args)
+{
+    struct tutti_cuda_scope scope;
+    CUfunction function;
+    int status = tutti_cuda_enter_stream(stream, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    status = function_of(scope.context, STAYS, &function);
+    if (status == TUTTI_OK) {
+        void *parameters[] = {(void *)(uintptr_t)args};
+        status = tutti_cuda_check(
+            tutti_cuda.LaunchKernel(function, 1, 1, 1, TUTTI_PACK_THREADS, 1, 1, 0, stream->handle, parameters, NULL),
+            "launching the packing kernel that stays", scope.context);
     }
     tutti_cuda_leave(&scope);
     return status;

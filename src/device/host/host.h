@@ -67,6 +67,9 @@ int tutti_host_keep_pack(struct tutti_stream *stream, const struct tutti_pack_la
 int tutti_host_launch_lane(struct tutti_stream *stream, const struct tutti_lane_args *args);
 int tutti_host_launch_shmem(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);
 int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
+int tutti_host_stay_pack(struct tutti_stream *stream, const struct tutti_pack_stay_args *args);
+int tutti_host_mail_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
+                         struct tutti_pack_mailed *out);
 int tutti_host_copy_now(void *to, const void *from, size_t bytes);
 
 #endif

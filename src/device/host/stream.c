@@ -157,8 +157,8 @@ int tutti_host_submit(struct tutti_stream *stream, struct tutti_work *work)
         return TUTTI_ERR_DEVICE;
     pthread_mutex_lock(&stream->lock);
     int status = stream->status;
-    int at_once =
-        stream->queued == 0 && work->kind != TUTTI_WORK_WAIT && !stream->hand_over && !tutti_settings()->host_strict;
+    int at_once = stream->queued == 0 && work->kind != TUTTI_WORK_WAIT && work->kind != TUTTI_WORK_STAY &&
+                  !stream->hand_over && !tutti_settings()->host_strict;
     if (status == TUTTI_OK && !at_once)
         status = enqueue(stream, work);
     else if (status == TUTTI_OK)
@@ -335,6 +335,18 @@ int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_
     if (status == TUTTI_OK && (status = tutti_host_submit(stream, &work)) != TUTTI_OK)
         tutti_work_drop(&work);
     return status;
+}
+
+int tutti_host_stay_pack(struct tutti_stream *stream, const struct tutti_pack_stay_args *args)
+{
+    struct tutti_work work = {.kind = TUTTI_WORK_STAY, .stay = *args};
+    return tutti_host_submit(stream, &work);
+}
+
+int tutti_host_mail_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
+                         struct tutti_pack_mailed *out)
+{
+    return tutti_work_mail(stream->gpu, launch, out);
 }
 
 int tutti_host_launch_shmem(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads)

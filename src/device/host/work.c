@@ -305,6 +305,18 @@ int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_la
     return status;
 }
 
+int tutti_work_mail(int gpu, const struct tutti_pack_launch *launch, struct tutti_pack_mailed *out)
+{
+    struct tutti_work work = {.kind = TUTTI_WORK_PACK};
+    const int status = tutti_work_pack(&work, gpu, launch);
+    if (status != TUTTI_OK)
+        return status;
+    memset(out, 0, sizeof *out);
+    memcpy(out, work.pack, work.pack->head.bytes);
+    tutti_work_drop(&work);
+    return TUTTI_OK;
+}
+
 void tutti_work_drop(struct tutti_work *work)
 {
     if (work->kind == TUTTI_WORK_PACK)
@@ -367,6 +379,9 @@ int tutti_work_run(struct tutti_work *work)
         for (unsigned block = 0; block < work->blocks; block++)
             tutti_pack_host(work->pack, block);
         tutti_work_drop(work);
+        return TUTTI_OK;
+    case TUTTI_WORK_STAY:
+        tutti_pack_stay_host(&work->stay);
         return TUTTI_OK;
     case TUTTI_WORK_SHMEM:
         for (unsigned block = 0; block < work->blocks; block++)

@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "kernels/args.h"
 #include "kernels/lane_args.h"
+#include "kernels/pack_args.h"
 #include "kernels/shmem_args.h"
 
 struct tutti_work {
@@ -13,6 +14,7 @@ struct tutti_work {
         TUTTI_WORK_FILL,
         TUTTI_WORK_LAUNCH,
         TUTTI_WORK_PACK,
+        TUTTI_WORK_STAY, /* a packing kernel that stays */
         TUTTI_WORK_SHMEM,
         TUTTI_WORK_LANE,
         TUTTI_WORK_CALL,
@@ -39,6 +41,7 @@ struct tutti_work {
         struct tutti_amo_args amo;
         struct tutti_shmem_args shmem;
         struct tutti_lane_args lane;
+        struct tutti_pack_stay_args stay;
     };
 };
 
@@ -50,6 +53,8 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
 int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_args *args);
 int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_args *args);
 int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_launch *launch);
+/* The args of work that is never run. */
+int tutti_work_mail(int gpu, const struct tutti_pack_launch *launch, struct tutti_pack_mailed *out);
 void tutti_work_drop(struct tutti_work *work);
 /* Runs copy, fill or launch on the calling thread. */
 int tutti_work_run(struct tutti_work *work);

@@ -17,6 +17,8 @@
 enum {
     GPUS = 64,
     PAGE = 4096,
+    MAIL = 512, /* where in the page the mail begins, and the answer; the word is its first */
+    ANSWER = 2048,
     SPINS = 64,      /* between looks at the clock */
     ASK_NS = 1000000 /* between questions to the device: they cost more than a look at the word */
 };
@@ -59,6 +61,10 @@ static int channel_build(const struct tutti_device *device, int gpu, struct tutt
     channel->done = page;
     channel->done_device = seen;
     channel->ended = ended;
+    channel->stay.mail = (struct tutti_pack_mail *)(void *)((char *)page + MAIL);
+    channel->stay.answer = (struct tutti_pack_answer *)(void *)((char *)page + ANSWER);
+    channel->stay.mail_seen = (char *)seen + MAIL;
+    channel->stay.answer_seen = (char *)seen + ANSWER;
     *out = channel;
     return TUTTI_OK;
 }
@@ -107,15 +113,35 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel)
     pthread_mutex_unlock(&lock);
 }
 
+int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
+                              const struct tutti_pack_launch *launch, int *launched)
+{
+    const int status = tutti_stay_launch(&channel->stay, device, channel->stream, launch, channel->linger_ns, launched);
+    if (status != TUTTI_ERR_UNAVAILABLE)
+        return status;
+    *launched = 1;
+    tutti_stay_leave(&channel->stay);
+    return tutti_kept_packs_launch(&channel->kept, device, channel->stream, launch);
+}
+
 static int channel_reported(const struct tutti_pack_channel *channel)
 {
     return __atomic_load_n(channel->done, __ATOMIC_ACQUIRE) == TUTTI_PACK_REPORT;
 }
 
+/* What a kernel that has left did not serve is launched. A failure of that ends the wait. */
+static int channel_check(struct tutti_pack_flight *flight)
+{
+    if (!flight->channel->stay.mailed || flight->failed != TUTTI_OK)
+        return flight->failed;
+    flight->failed = tutti_stay_check(&flight->channel->stay, flight->device, flight->channel->stream);
+    return flight->failed;
+}
+
 static int has_ended(void *with)
 {
-    const struct tutti_pack_flight *flight = with;
-    return channel_reported(flight->channel);
+    struct tutti_pack_flight *flight = with;
+    return channel_reported(flight->channel) || channel_check(flight) != TUTTI_OK;
 }
 
 /* Now and then asks the device whether the kernel is there at all. */
@@ -128,6 +154,8 @@ static int channel_look(void *with, uint64_t *waited)
     if (*waited - flight->asked <= ASK_NS)
         return TUTTI_OK;
     flight->asked = *waited;
+    if (channel_check(flight) != TUTTI_OK)
+        return flight->failed;
     const int state = flight->device->stream.query(flight->channel->stream);
     if (state == 0 || channel_reported(flight->channel))
         return TUTTI_OK;
@@ -139,6 +167,7 @@ static int channel_look(void *with, uint64_t *waited)
 /* The launch has ended with this status. */
 static int channel_over(struct tutti_pack_channel *channel, int status)
 {
+    channel->stay.mailed = 0;
     if (status == TUTTI_ERR_TIMEOUT)
         tutti_error("a packing kernel on GPU %d has not ended after %u seconds (TUTTI_TIMEOUT_SECONDS)", channel->gpu,
                     (unsigned)tutti_settings()->timeout_seconds);
@@ -159,7 +188,7 @@ int tutti_pack_channel_wait(struct tutti_pack_flight *flight)
                                                              .spins = SPINS,
                                                              .look = channel_look,
                                                              .look_with = flight});
-    return channel_over(flight->channel, status);
+    return channel_over(flight->channel, status == TUTTI_OK ? flight->failed : status);
 }
 
 int tutti_pack_channel_poll(struct tutti_pack_flight *flight)
@@ -169,7 +198,9 @@ int tutti_pack_channel_poll(struct tutti_pack_flight *flight)
         channel_over(flight->channel, TUTTI_OK);
         return 1;
     }
-    const int status = channel_look(flight, &waited);
+    int status = channel_check(flight);
+    if (status == TUTTI_OK)
+        status = channel_look(flight, &waited);
     if (status != TUTTI_OK)
         return channel_over(flight->channel, status);
     const uint64_t most = (uint64_t)tutti_settings()->timeout_seconds * UINT64_C(1000000000);

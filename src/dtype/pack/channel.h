@@ -4,7 +4,7 @@
 #ifndef TUTTI_DTYPE_PACK_CHANNEL_H
 #define TUTTI_DTYPE_PACK_CHANNEL_H
 
-#include "device/device.h"
+#include "dtype/pack/stay.h"
 
 struct tutti_pack_channel {
     struct tutti_pack_channel *next;
@@ -16,10 +16,16 @@ struct tutti_pack_channel {
     uint32_t *ended; /* device */
     int broken;      /* a launch has failed, or never reported: it is not used again */
     struct tutti_kept_packs *kept;
+    uint64_t linger_ns; /* of the launch that is being made; 0: its kernel does not stay */
+    struct tutti_stay stay;
 };
 
 int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out);
 void tutti_pack_channel_give(struct tutti_pack_channel *channel);
+/* A launch that reports, in the cheapest way: by mail to a kernel that stays (*launched: 0), as it was kept
+ * ready, or afresh. A status. */
+int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
+                              const struct tutti_pack_launch *launch, int *launched);
 /* What launches report: always the same, so that a launch that comes again is the same in all its arguments. */
 enum { TUTTI_PACK_REPORT = 1 };
 /* Before a launch that reports: no other launch is under way. */

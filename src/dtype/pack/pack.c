@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/settings.h"
 #include "core/status.h"
 #include "dtype/pack/channel.h"
 #include "dtype/pack/jobs.h"
@@ -59,6 +60,7 @@ int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
         status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)
         return status;
+    tutti_stay_leave(&channel->stay);
     if (plan && tutti_image_useful(plan))
         status = tutti_image_make(device, channel->stream, plan, gpu, &image);
     tutti_pack_channel_give(channel);
@@ -90,6 +92,7 @@ static int image_of(const struct tutti_device *device, struct tutti_stream *stre
     int status = tutti_pack_channel_take(device, gpu, &channel);
     if (status != TUTTI_OK)
         return status;
+    tutti_stay_leave(&channel->stay);
     status = tutti_image_make(device, channel->stream, plan, gpu, image);
     tutti_pack_channel_give(channel);
     return status;
@@ -309,7 +312,8 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
     tutti_pack_channel_begin(channel);
     parts->launch_number = TUTTI_PACK_REPORT;
     parts->near = (how & TUTTI_PACK_NEAR) != 0;
-    parts->kept = &channel->kept;
+    parts->channel = channel;
+    channel->linger_ns = how & TUTTI_PACK_KEEP ? (uint64_t)tutti_settings()->linger_us * 1000 : 0;
     parts->done = channel->done_device;
     parts->ended = channel->ended;
     status = add_jobs(parts, gpu, jobs, n, seen);
@@ -329,7 +333,7 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
 /* The kernel has ended. */
 static void launch_over(struct tutti_pack_flight *flight)
 {
-    if (flight->how & TUTTI_PACK_KEEP)
+    if (flight->how & TUTTI_PACK_KEEP && !flight->channel->stay.may_be_there)
         tutti_kept_packs_fill(flight->channel->kept, flight->device, flight->channel->stream);
     tutti_pack_channel_give(flight->channel);
     flight->channel = NULL;

@@ -1,29 +1,24 @@
 #include "dtype/pack/parts.h"
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/counters.h"
 #include "core/log.h"
+#include "core/spares.h"
 #include "core/status.h"
 #include "core/trace.h"
 #include "dtype/pack/box.h"
-#include "dtype/pack/kept.h"
+#include "dtype/pack/channel.h"
 
 enum { HEAD = sizeof(struct tutti_pack_head), PART = sizeof(struct tutti_pack_part) };
 
-static struct tutti_parts *idle;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tutti_spares idle;
 
 struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct tutti_stream *stream, size_t room)
 {
-    pthread_mutex_lock(&lock);
-    struct tutti_parts *parts = idle;
-    if (parts)
-        idle = parts->next;
-    pthread_mutex_unlock(&lock);
+    struct tutti_parts *parts = tutti_spares_take(&idle, offsetof(struct tutti_parts, next));
     if (!parts) {
         parts = malloc(sizeof *parts);
         if (!parts)
@@ -36,7 +31,7 @@ struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct 
     parts->room = room;
     parts->launch_number = parts->near = 0;
     parts->done = NULL;
-    parts->kept = NULL;
+    parts->channel = NULL;
     parts->ended = NULL;
     parts->launches = 0;
     parts->n = parts->extras = parts->reaches = 0;
@@ -45,10 +40,7 @@ struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct 
 
 static void parts_give(struct tutti_parts *parts)
 {
-    pthread_mutex_lock(&lock);
-    parts->next = idle;
-    idle = parts;
-    pthread_mutex_unlock(&lock);
+    tutti_spares_give(&idle, parts, offsetof(struct tutti_parts, next));
 }
 
 static size_t bytes_of(uint32_t parts, uint32_t extras)
@@ -88,13 +80,16 @@ static int parts_launch(struct tutti_parts *parts, int last)
         parts->reached[reaches++] = (struct tutti_pack_reach){
             .at = offsetof(struct tutti_pack_head, ended), .start = args->head.ended, .bytes = sizeof(uint32_t)};
     const struct tutti_pack_launch what = {args, parts->reached, reaches};
+    int launched = 1;
     parts->launches++;
-    tutti_count("packing kernels", TUTTI_OUTCOME_LAUNCHED, NULL);
     parts->n = parts->extras = parts->reaches = 0;
     tutti_trace(TUTTI_TRACE_LAUNCH, 0);
-    const int status = last && parts->kept && parts->launches == 1
-                           ? tutti_kept_packs_launch(parts->kept, parts->device, parts->stream, &what)
+    if (parts->channel && !last)
+        tutti_stay_leave(&parts->channel->stay);
+    const int status = last && parts->channel && parts->launches == 1
+                           ? tutti_pack_channel_launch(parts->channel, parts->device, &what, &launched)
                            : parts->device->launch.pack(parts->stream, &what);
+    tutti_count("packing kernels", launched ? TUTTI_OUTCOME_LAUNCHED : TUTTI_OUTCOME_SERVED, NULL);
     tutti_trace(TUTTI_TRACE_LAUNCHED, 0);
     return status;
 }

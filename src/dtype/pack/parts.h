@@ -25,7 +25,7 @@ struct tutti_parts {
     size_t room; /* most bytes of args */
     /* The notice of the last launch; number 0: none. */
     uint32_t launch_number, near;
-    struct tutti_kept_packs **kept; /* where the last launch may be kept ready; NULL: nowhere */
+    struct tutti_pack_channel *channel; /* which makes the last launch; NULL: none */
     volatile uint32_t *done;
     uint32_t *ended;
     unsigned launches;

@@ -12,8 +12,8 @@
 /* A plan and the number of its users. */
 struct shared {
     struct tutti_plan plan;
-    uint64_t references; /* under the lock */
-    struct shared *next; /* of the same bucket */
+    _Atomic uint64_t references; /* reaches 0, and rises from what others may see, under the lock alone */
+    struct shared *next;         /* of the same bucket */
     struct tutti_segments segments;
 };
 
@@ -163,17 +163,21 @@ int tutti_plan_adopt(const struct tutti_plan *like, struct tutti_segments *segme
 
 const struct tutti_plan *tutti_plan_hold(const struct tutti_plan *plan)
 {
-    pthread_mutex_lock(&all.lock);
-    shared_of(plan)->references++;
-    pthread_mutex_unlock(&all.lock);
+    atomic_fetch_add_explicit(&shared_of(plan)->references, 1, memory_order_relaxed);
     return plan;
 }
 
 void tutti_plan_drop(const struct tutti_plan *plan)
 {
     struct shared *made = shared_of(plan);
-    pthread_mutex_lock(&all.lock);
-    int last = --made->references == 0;
+    uint64_t references = atomic_load_explicit(&made->references, memory_order_relaxed);
+    while (references > 1) {
+        if (atomic_compare_exchange_weak_explicit(&made->references, &references, references - 1, memory_order_release,
+                                                  memory_order_relaxed))
+            return;
+    }
+    pthread_mutex_lock(&all.lock); /* it may be found once more until then */
+    int last = atomic_fetch_sub(&made->references, 1) == 1;
     if (last) {
         struct shared **at = &all.bucket[plan->hash & (all.buckets - 1)];
         while (*at != made)

@@ -50,6 +50,7 @@ static int prepare(struct tutti_request *entry)
 {
     struct receive *receive = of(entry);
     receive->counted = 0;
+    entry->rests = TUTTI_RESTS_NOT;
     int code = tutti_staged_in(&receive->stage, entry->comm);
     if (code == MPI_SUCCESS) {
         tutti_recv_again(receive->recv);
@@ -84,22 +85,35 @@ static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
         tutti_p2p_begin(&tutti_p2p, &receive->recv->core);
 }
 
+/* What the next progress() of a receive in this state has to do. */
+static enum tutti_rests rests_in(const struct tutti_recv_request *recv)
+{
+    if (tutti_recv_is_open(recv))
+        return TUTTI_RESTS_NOT;
+    return recv->state == TUTTI_RECV_WAITING ? TUTTI_RESTS_MOSTLY : TUTTI_RESTS;
+}
+
 static void fetch_all(struct tutti_batch *batch)
 {
     tutti_recv_fetch(batch->recv, batch->stage, batch->n, batch->how);
-    for (int i = 0; i < batch->n; i++)
+    for (int i = 0; i < batch->n; i++) {
         batch->entry[i]->coming = tutti_recv_is_open(batch->recv[i]);
+        batch->entry[i]->rests = rests_in(batch->recv[i]);
+    }
 }
 
 /* A call that waits for all of its requests looks at those that wait for an RTS only where one was sent, and then at
  * the first of them, since messages mostly arrive in the order of their receives: each look at a request that is not
  * complete polls the MPI's networks. Now and then at all: RTSs may come in any order, and the count is a hint. */
 enum { LOOKS = 2, ALL_OF_EXPECTED = 8, ALL = 64 };
-static int is_worth_a_look(const struct tutti_batch *batch)
+static int is_worth_a_look(struct tutti_batch *batch)
 {
     if (!batch || batch->how != TUTTI_FETCH_BESIDE_ALL || tutti_far_on || batch->turn % ALL == 0)
         return 1;
-    return tutti_endpoint_expects(tutti_endpoint) && (batch->failed < LOOKS || batch->turn % ALL_OF_EXPECTED == 0);
+    const int is =
+        tutti_endpoint_expects(tutti_endpoint) && (batch->failed < LOOKS || batch->turn % ALL_OF_EXPECTED == 0);
+    batch->passes |= !is;
+    return is;
 }
 
 static void progress(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch)
@@ -128,6 +142,7 @@ static void progress(struct tutti_request *entry, MPI_Request request, struct tu
         tutti_recv_arrived(receive->recv, &receive->stage, &status);
     if (tutti_recv_is_open(receive->recv))
         fetch(entry, batch);
+    entry->rests = rests_in(receive->recv);
 }
 
 static int arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
@@ -136,6 +151,7 @@ static int arrived(struct tutti_request *entry, const MPI_Status *status, struct
     if (receive->recv->state == TUTTI_RECV_WAITING)
         tutti_recv_arrived(receive->recv, &receive->stage, status);
     const int open = tutti_recv_is_open(receive->recv);
+    entry->rests = rests_in(receive->recv);
     if (open && batch)
         fetch(entry, batch);
     return open;

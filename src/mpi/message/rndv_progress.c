@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "core/spares.h"
 #include "mpi/bounce/stage.h"
 #include "mpi/comm/comms.h"
 #include "mpi/message/rndv_send.h"
@@ -19,19 +20,16 @@ enum { ENDING_NS = 1000000000 };
 static void bring_on(void);
 static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = bring_on};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tutti_send_request *all; /* with an RTS or data on the way, or not left */
+/* With an RTS or data on the way, or not left; the oldest first. Their requests complete in the order in which the MPI
+ * has them, so that the message that completes one finds it at the head of the MPI's list. */
+static struct tutti_send_request *all, **last = &all;
 
 /* Those that have ended, for the next ones. */
-static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tutti_send_request *spare;
+static struct tutti_spares spares;
 
 struct tutti_send_request *tutti_send_new(const struct tutti_message *message)
 {
-    pthread_mutex_lock(&spare_lock);
-    struct tutti_send_request *sent = spare;
-    if (sent)
-        spare = sent->next;
-    pthread_mutex_unlock(&spare_lock);
+    struct tutti_send_request *sent = tutti_spares_take(&spares, offsetof(struct tutti_send_request, next));
     if (!sent && !(sent = malloc(sizeof *sent)))
         return NULL;
     memset(sent, 0, offsetof(struct tutti_send_request, text));
@@ -49,17 +47,15 @@ void tutti_send_destroy(struct tutti_send_request *sent)
         tutti_self_release(sent->tag);
     if (sent->core.elements.plan)
         tutti_plan_drop(sent->core.elements.plan);
-    pthread_mutex_lock(&spare_lock);
-    sent->next = spare;
-    spare = sent;
-    pthread_mutex_unlock(&spare_lock);
+    tutti_spares_give(&spares, sent, offsetof(struct tutti_send_request, next));
 }
 
 void tutti_send_list(struct tutti_send_request *sent)
 {
     pthread_mutex_lock(&lock);
-    sent->next = all;
-    all = sent;
+    sent->next = NULL;
+    *last = sent;
+    last = &sent->next;
     if (sent->core.rndv)
         tutti_p2p_list(&tutti_p2p, &sent->core);
     pthread_mutex_unlock(&lock);
@@ -128,6 +124,8 @@ static void poll_locked(void)
             continue;
         }
         *at = sent->next;
+        if (last == &sent->next)
+            last = at;
         sent->next = NULL;
         if (sent->freed)
             tutti_send_destroy(sent);

@@ -1,7 +1,6 @@
 #include "mpi/message/rndv_recv.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "core/log.h"
 #include "core/reserve.h"
 #include "core/settings.h"
+#include "core/spares.h"
 #include "core/trace.h"
 #include "mpi/message/rndv.h"
 #include "mpi/real/errors.h"
@@ -83,32 +83,28 @@ void tutti_recv_close(struct tutti_recv_request *recv)
 }
 
 /* Entries that have ended, for reuse. */
-static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tutti_recv_request *spare;
+static struct tutti_spares spares;
 
 static struct tutti_recv_request *take_spare(void)
 {
     static struct tutti_reserve reserve;
-    pthread_mutex_lock(&spare_lock);
-    struct tutti_recv_request *recv = spare;
-    if (recv)
-        spare = recv->next;
-    pthread_mutex_unlock(&spare_lock);
+    struct tutti_recv_request *recv = tutti_spares_take(&spares, offsetof(struct tutti_recv_request, next));
     return recv ? recv : tutti_reserve_take(&reserve, sizeof *recv);
 }
 
 struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
 {
-    struct tutti_recv_request made, *recv;
-    if (!tutti_recv_open(&made, buffer, count, type, comm, 1))
-        return NULL;
-    if (!(recv = take_spare())) {
+    struct tutti_recv_request lost, *const recv = take_spare();
+    const int open = tutti_recv_open(recv ? recv : &lost, buffer, count, type, comm, 1);
+    if (recv && open)
+        return recv;
+    if (open) {
         tutti_error("out of memory: messages from ranks of this node may be lost (TUTTI_MESSAGES=mpi avoids this)");
-        tutti_recv_close(&made);
-        return NULL;
+        tutti_recv_close(&lost);
     }
-    *recv = made;
-    return recv;
+    if (recv)
+        tutti_spares_give(&spares, recv, offsetof(struct tutti_recv_request, next));
+    return NULL;
 }
 
 void tutti_recv_free(struct tutti_recv_request *recv)
@@ -116,10 +112,7 @@ void tutti_recv_free(struct tutti_recv_request *recv)
     if (!recv)
         return;
     tutti_recv_close(recv);
-    pthread_mutex_lock(&spare_lock);
-    recv->next = spare;
-    spare = recv;
-    pthread_mutex_unlock(&spare_lock);
+    tutti_spares_give(&spares, recv, offsetof(struct tutti_recv_request, next));
 }
 
 /* ---- is it an RTS? ---- */

@@ -108,9 +108,8 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     sent->core.elements = tutti_message_elements(message->buffer, message->count, layout);
     sent->core.bytes = bytes;
     tutti_plan_hold(layout->plan);
-    struct tutti_seen seen = {.memory = {.kind = TUTTI_MEMORY_HOST}};
-    if (memory)
-        seen.memory = *memory;
+    struct tutti_seen seen; /* large: what is not looked at is not set */
+    tutti_seen_begin(&seen, memory);
     const int place = send_place(sent, &seen, &lowest);
     /* The program meets the GPU with this message, also if the MPI carries it. */
     enum tutti_reason reason = place == PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;

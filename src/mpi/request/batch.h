@@ -12,6 +12,7 @@ struct tutti_batch {
     enum tutti_fetch_how how;
     unsigned turn; /* of the thread's looks at its requests */
     int failed;    /* looks that have found nothing */
+    int passes;    /* 1: further looks are not worth while in this turn */
     int n;
     struct tutti_recv_request *recv[TUTTI_BATCH_MOST];
     struct tutti_stage *stage[TUTTI_BATCH_MOST];

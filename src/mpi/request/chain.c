@@ -53,12 +53,16 @@ int tutti_request_put(struct tutti_request *entry)
         tutti_request_push(entry);
         return MPI_SUCCESS;
     }
-    entry->under = tutti_request_take(entry->handle);
-    if (!stays(entry)) {
+    if (!entry->persistent) {
         TUTTI_INSIDE();
         code = tutti_look(entry->handle, &complete, &status);
     }
-    if (code != MPI_SUCCESS || !complete || arrived(entry, &status, NULL)) {
+    if (code != MPI_SUCCESS || !complete) {
+        tutti_request_push(entry);
+        return MPI_SUCCESS;
+    }
+    entry->under = tutti_request_take(entry->handle);
+    if (stays(entry->under) || arrived(entry, &status, NULL)) {
         tutti_request_back(entry);
         return MPI_SUCCESS;
     }
@@ -124,18 +128,26 @@ void tutti_request_destroy(struct tutti_request *entry)
 
 /* ---- many ---- */
 
+static inline int is_passed_over(const struct tutti_request *entry, const struct tutti_batch *batch)
+{
+    return batch->how == TUTTI_FETCH_BESIDE_ALL &&
+           (entry->rests == TUTTI_RESTS || (entry->rests == TUTTI_RESTS_MOSTLY && batch->passes));
+}
+
 void tutti_requests_progress(struct tutti_request *const entries[], const MPI_Request requests[], int n,
                              enum tutti_fetch_how how)
 {
     static __thread unsigned turns;
     struct tutti_batch batch;
     batch.how = how;
-    batch.n = batch.failed = 0;
+    batch.n = batch.failed = batch.passes = 0;
     batch.turn = turns++;
     TUTTI_INSIDE();
     for (int i = 0; i < n; i++) {
         for (struct tutti_request *entry = entries[i]; entry; entry = entry->under) {
-            if (entry->kind->progress)
+            if (is_passed_over(entry, &batch))
+                entry->coming = 0;
+            else if (entry->kind->progress)
                 entry->kind->progress(entry, requests[i], &batch);
         }
     }

@@ -5,7 +5,7 @@
 
 #include "mpi/request/request.h"
 
-enum { TUTTI_VEIL_FEW = 32 };
+enum { TUTTI_VEIL_FEW = 64 };
 struct tutti_filter {
     MPI_Request *shown; /* the program's list, or a copy */
     int n, hidden;      /* requests; of them those that are not shown */

@@ -79,12 +79,17 @@ struct tutti_request {
     int delivered;  /* for kinds that deliver once: what came has been handed on */
     int visits;     /* calls that work on it while it is in the table; under the table's lock */
     int coming;     /* the MPI could complete it, but its data are on their way: it is not shown to the MPI */
+    int rests;      /* enum tutti_rests: of its last progress() in a call that waits for all of its requests */
     int ended;      /* freed by the program: the MPI has completed it, with `status` */
     MPI_Status status;
     struct tutti_request *next; /* among those that are free, or freed by the program */
     UT_hash_handle hh;
     _Alignas(max_align_t) unsigned char own[TUTTI_REQUEST_OWN];
 };
+
+/* What a call that waits for all of its requests can pass over: an entry whose progress() would only look for a message
+ * that has hardly arrived, in turns in which further looks are not worth while; an entry that has nothing to do. */
+enum tutti_rests { TUTTI_RESTS_NOT, TUTTI_RESTS_MOSTLY, TUTTI_RESTS };
 
 /* The data of an entry's kind. */
 #define TUTTI_REQUEST_OF(type, entry)                                                                                  \

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "core/reserve.h"
+#include "core/spares.h"
 #include "mpi/request/request.h"
 
 atomic_int tutti_requests_open;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
-static struct tutti_request *table, *unused;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table */
+static struct tutti_request *table;
+static struct tutti_spares unused;
 static struct tutti_reserve reserve; /* for requests that the MPI is at already */
 static struct tutti_request anchor;  /* in the table for good: uthash frees and allocates one that is empty */
 
@@ -47,11 +49,7 @@ static struct tutti_request *table_take(MPI_Request request)
 
 struct tutti_request *tutti_request_new(const struct tutti_request_kind *kind, MPI_Request handle, MPI_Comm comm)
 {
-    pthread_mutex_lock(&lock);
-    struct tutti_request *entry = unused;
-    if (entry)
-        unused = entry->next;
-    pthread_mutex_unlock(&lock);
+    struct tutti_request *entry = tutti_spares_take(&unused, offsetof(struct tutti_request, next));
     if (!entry && !(entry = tutti_reserve_take(&reserve, sizeof *entry)))
         return NULL;
     memset(entry, 0, sizeof *entry);
@@ -63,10 +61,7 @@ struct tutti_request *tutti_request_new(const struct tutti_request_kind *kind, M
 
 void tutti_request_give(struct tutti_request *entry)
 {
-    pthread_mutex_lock(&lock);
-    entry->next = unused;
-    unused = entry;
-    pthread_mutex_unlock(&lock);
+    tutti_spares_give(&unused, entry, offsetof(struct tutti_request, next));
 }
 
 void tutti_request_back(struct tutti_request *entry)
@@ -159,12 +154,10 @@ void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with),
 
 void tutti_requests_close(void)
 {
-    pthread_mutex_lock(&lock);
-    while (unused) {
-        struct tutti_request *entry = unused;
-        unused = entry->next;
+    struct tutti_request *entry;
+    while ((entry = tutti_spares_take(&unused, offsetof(struct tutti_request, next))) != NULL)
         free(entry);
-    }
+    pthread_mutex_lock(&lock);
     if (table && tutti_requests_none())
         HASH_DEL(table, &anchor);
     pthread_mutex_unlock(&lock);

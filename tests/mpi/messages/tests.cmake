@@ -19,7 +19,9 @@ tutti_mpi_test(mpi-endpoints PROGRAM mpi-endpoints RANKS 3 RANKS_MPICH 2 ENV ${s
 tutti_mpi_test(mpi-endpoints-full PROGRAM mpi-endpoints RANKS 2 ARGS 6000000 2 ENV ${stats} TUTTI_ENDPOINT_MB=1 TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-packed PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-direct PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 45)
+tutti_mpi_test(mpi-endpoints-linger PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_LINGER_US=300 TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-engines PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 45)
+tutti_mpi_test(mpi-endpoints-both PROGRAM mpi-endpoints RANKS 2 ARGS 2000000 2 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-mpi PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 45)
 program(endpoints_self EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-self PROGRAM mpi-endpoints_self RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 45)
@@ -106,7 +108,10 @@ tutti_mpi_test(mpi-early PROGRAM mpi-early RANKS 2 ENV ${stats} TUTTI_RULES=mess
 # What windows of messages allocate.
 program(windows EVERYWHERE)
 tutti_mpi_test(mpi-windows PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 40)
+# Small ones are fetched by a kernel that stays.
+tutti_mpi_test(mpi-windows-linger PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_LINGER_US=200 TIMEOUT 40)
 tutti_mpi_test(mpi-windows-engines PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 40)
+tutti_mpi_test(mpi-windows-both PROGRAM mpi-windows RANKS 2 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 40)
 # RTSs so long that the MPI does not send them eagerly: it reads them where they are when they are matched.
 program(uncarried)
 tutti_mpi_test(mpi-uncarried PROGRAM mpi-uncarried RANKS 2 TIMEOUT 60
@@ -116,6 +121,7 @@ program(truncation)
 tutti_mpi_test(mpi-truncation PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-direct PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-engines PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 60)
+tutti_mpi_test(mpi-truncation-both PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-packed PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-far PROGRAM mpi-truncation RANKS 2 ARGS 200 ENV ${stats} TUTTI_NODE_RANKS=1
                TUTTI_RULES=message_far:*@pipelined TIMEOUT 60)

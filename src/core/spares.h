@@ -1,0 +1,53 @@
+/* Objects that are not in use, for the next ones: taken and given back some times for each message. The lock is held
+ * for a few instructions, and costs a few where no other thread has it; otherwise the thread sleeps, as with a mutex.
+ * Local, safe from any thread. */
+#ifndef TUTTI_CORE_SPARES_H
+#define TUTTI_CORE_SPARES_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* All zero at first. `link` is where an object holds the pointer to the next one, in bytes from its start. */
+struct tutti_spares {
+    atomic_int held; /* 0: free; 1: held; 2: held, and another thread may sleep */
+    void *first;
+};
+
+void tutti_spares_sleep(struct tutti_spares *spares); /* until the lock is this thread's */
+void tutti_spares_wake(struct tutti_spares *spares);
+
+static inline void tutti_spares_lock(struct tutti_spares *spares)
+{
+    int held = 0;
+    if (__builtin_expect(!atomic_compare_exchange_strong_explicit(&spares->held, &held, 1, memory_order_acquire,
+                                                                  memory_order_relaxed),
+                         0))
+        tutti_spares_sleep(spares);
+}
+
+static inline void tutti_spares_unlock(struct tutti_spares *spares)
+{
+    if (__builtin_expect(atomic_exchange_explicit(&spares->held, 0, memory_order_release) == 2, 0))
+        tutti_spares_wake(spares);
+}
+
+/* NULL: the list is empty. */
+static inline void *tutti_spares_take(struct tutti_spares *spares, size_t link)
+{
+    tutti_spares_lock(spares);
+    char *const object = spares->first;
+    if (object)
+        spares->first = *(void **)(void *)(object + link);
+    tutti_spares_unlock(spares);
+    return object;
+}
+
+static inline void tutti_spares_give(struct tutti_spares *spares, void *object, size_t link)
+{
+    tutti_spares_lock(spares);
+    *(void **)(void *)((char *)object + link) = spares->first;
+    spares->first = object;
+    tutti_spares_unlock(spares);
+}
+
+#endif

@@ -1,0 +1,84 @@
+#include "dtype/pack/stay.h"
+
+#include <string.h>
+
+#include "core/status.h"
+
+enum { BLOCKS_MOST = 2 /* whose work one block does before a launch would begin */ };
+
+static int is_there(const struct tutti_stay *stay)
+{
+    return stay->may_be_there && __atomic_load_n(&stay->answer->left, __ATOMIC_ACQUIRE) != stay->number;
+}
+
+static void stay_post(struct tutti_stay *stay, const struct tutti_pack_mailed *call)
+{
+    const uint64_t sequence = ++stay->sequence;
+    for (unsigned i = 0; i < TUTTI_PACK_MAIL_WORDS; i++)
+        __atomic_store_n(&stay->mail->word[i], sequence << 32 | call->word[i], __ATOMIC_RELEASE);
+}
+
+void tutti_stay_leave(struct tutti_stay *stay)
+{
+    static const struct tutti_pack_mailed nothing;
+    if (is_there(stay))
+        stay_post(stay, &nothing);
+    stay->may_be_there = 0;
+}
+
+static int stay_begin(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
+                      const struct tutti_pack_mailed *call, uint64_t linger_ns)
+{
+    struct tutti_pack_stay_args what = {.first = *call,
+                                        .stay = {.mail = stay->mail_seen,
+                                                 .answer = stay->answer_seen,
+                                                 .linger_ns = linger_ns,
+                                                 .sequence = stay->sequence,
+                                                 .number = stay->number + 1 + (stay->number + 1 == 0)}};
+    const int status = device->launch.stay_pack(stream, &what);
+    if (status != TUTTI_OK)
+        return status;
+    stay->number = what.stay.number;
+    stay->may_be_there = 1;
+    return TUTTI_OK;
+}
+
+int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
+                      const struct tutti_pack_launch *launch, uint64_t linger_ns, int *launched)
+{
+    const struct tutti_pack_head *const head = &launch->args->head;
+    *launched = 0;
+    if (stay->off || linger_ns == 0 || !device->launch.stay_pack || head->bytes > TUTTI_PACK_MAIL_BYTES ||
+        head->blocks > BLOCKS_MOST || head->launch_number == 0)
+        return TUTTI_ERR_UNAVAILABLE;
+    struct tutti_pack_mailed call;
+    int status = TUTTI_OK;
+    if (device->launch.mail_pack)
+        status = device->launch.mail_pack(stream, launch, &call);
+    else
+        memcpy(&call, launch->args, sizeof call);
+    if (status != TUTTI_OK)
+        return status;
+    if (is_there(stay)) {
+        memcpy(stay->args, &call, sizeof call);
+        stay->mailed = 1;
+        stay_post(stay, &call);
+        return TUTTI_OK;
+    }
+    status = stay_begin(stay, device, stream, &call, linger_ns);
+    stay->off = status == TUTTI_ERR_UNAVAILABLE;
+    *launched = status == TUTTI_OK;
+    return status;
+}
+
+int tutti_stay_check(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream)
+{
+    if (!stay->mailed || is_there(stay))
+        return TUTTI_OK;
+    stay->mailed = 0;
+    stay->may_be_there = 0;
+    if (__atomic_load_n(&stay->answer->served, __ATOMIC_RELAXED) == stay->sequence) /* its notice came before */
+        return TUTTI_OK;
+    const struct tutti_pack_launch launch = {.args = (const struct tutti_pack_args *)(const void *)stay->args};
+    return device->launch.pack(stream, &launch);
+}

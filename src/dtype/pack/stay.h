@@ -1,0 +1,32 @@
+/* Small packing launches by a kernel that stays on the GPU for a while (TUTTI_LINGER_US): it takes the next ones out of
+ * pinned memory, without a launch. One at a time, of one stream. Private to src/dtype/. */
+#ifndef TUTTI_DTYPE_PACK_STAY_H
+#define TUTTI_DTYPE_PACK_STAY_H
+
+#include "device/device.h"
+#include "kernels/pack_args.h"
+
+/* All zero at first, but for the memory. */
+struct tutti_stay {
+    struct tutti_pack_mail *mail; /* in mapped host memory, all zero; `seen` is how kernels see it */
+    struct tutti_pack_answer *answer;
+    void *mail_seen, *answer_seen;
+    uint32_t sequence; /* of the last mail */
+    uint32_t number;   /* of the last launch that stays; 0: none was made */
+    int may_be_there;  /* 1: that launch may serve further mails */
+    int mailed;        /* 1: the last mail holds a launch that may not have been begun */
+    int off;           /* 1: the device has no such kernel */
+    _Alignas(struct tutti_pack_args) unsigned char args[TUTTI_PACK_FEW_BYTES]; /* of the launch that was mailed */
+};
+
+/* A launch that is complete when its notice is there. TUTTI_ERR_UNAVAILABLE: it does not go this way, and nothing was
+ * done. *launched: 1 if a kernel was launched for it. */
+int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream,
+                      const struct tutti_pack_launch *launch, uint64_t linger_ns, int *launched);
+/* Launches afresh what was mailed to a kernel that had left. To be called while the notice of a launch is not there,
+ * before the stream is asked whether it is idle. A status. */
+int tutti_stay_check(struct tutti_stay *stay, const struct tutti_device *device, struct tutti_stream *stream);
+/* The kernel leaves at once, so that what is put into the stream does not wait for it. No launch is under way. */
+void tutti_stay_leave(struct tutti_stay *stay);
+
+#endif

@@ -1,0 +1,273 @@
+/* Packing launches by mail to a kernel that stays: a thread is the GPU's stream, and runs the kernels in C. Random
+ * launches of copies, small ones, ones of too many blocks and ones of too many arguments, with pauses about as long as
+ * the kernel stays, and others of the stream's users in between. Each is done once, and every byte is compared.
+ * stay_test [seed] */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/status.h"
+#include "dtype/pack/stay.h"
+#include "kernels/pack.h"
+#include "support/check.h"
+#include "support/random.h"
+
+enum { CALLS = 4000, PARTS = 8, BYTES = 512, LINGER_NS = 100000 };
+static const uint64_t limit_ns = UINT64_C(30000000000);
+
+/* ---- the stream ---- */
+
+static struct {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int is_full, closed; /* a launch waits, as each is waited for before the next */
+    int stays;
+    struct tutti_pack_stay_args stay;
+    struct tutti_pack_args args;
+} stream = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+static int fresh, staying, lacks;
+
+static void stream_put(const struct tutti_pack_args *args, const struct tutti_pack_stay_args *stay)
+{
+    pthread_mutex_lock(&stream.lock);
+    while (stream.is_full)
+        pthread_cond_wait(&stream.changed, &stream.lock);
+    stream.is_full = 1;
+    stream.stays = stay != NULL;
+    if (stay)
+        stream.stay = *stay;
+    else if (args)
+        memcpy(&stream.args, args, args->head.bytes);
+    else
+        stream.closed = 1;
+    pthread_cond_broadcast(&stream.changed);
+    pthread_mutex_unlock(&stream.lock);
+}
+
+static void *stream_run(void *with)
+{
+    (void)with;
+    for (;;) {
+        static struct tutti_pack_args args;
+        pthread_mutex_lock(&stream.lock);
+        while (!stream.is_full)
+            pthread_cond_wait(&stream.changed, &stream.lock);
+        const struct tutti_pack_stay_args stay = stream.stay;
+        const int stays = stream.stays, closed = stream.closed;
+        memcpy(&args, &stream.args, sizeof args);
+        stream.is_full = 0;
+        pthread_cond_broadcast(&stream.changed);
+        pthread_mutex_unlock(&stream.lock);
+        if (closed)
+            return NULL;
+        for (uint32_t block = 0; !stays && block < args.head.blocks; block++)
+            tutti_pack_host(&args, block);
+        if (stays)
+            tutti_pack_stay_host(&stay);
+    }
+}
+
+static int fake_pack(struct tutti_stream *with, const struct tutti_pack_launch *launch)
+{
+    (void)with;
+    fresh++;
+    stream_put(launch->args, NULL);
+    return TUTTI_OK;
+}
+
+static int fake_stay(struct tutti_stream *with, const struct tutti_pack_stay_args *args)
+{
+    (void)with;
+    if (lacks)
+        return TUTTI_ERR_UNAVAILABLE;
+    staying++;
+    stream_put(NULL, args);
+    return TUTTI_OK;
+}
+
+static const struct tutti_device fake = {.launch = {.pack = fake_pack, .stay_pack = fake_stay}};
+
+/* ---- one launch ---- */
+
+static uint64_t state;
+static unsigned char from[PARTS][BYTES], to[PARTS][BYTES];
+static volatile uint32_t done;
+static struct tutti_pack_args args;
+
+/* Part p, of one block, moves bytes from[p] to to[p], and is the last that does so. */
+static unsigned prepare(unsigned parts)
+{
+    struct tutti_pack_part *const part = (struct tutti_pack_part *)(void *)args.pool;
+    const unsigned behind = parts * (unsigned)sizeof *part / 8;
+    unsigned words = 0;
+    for (unsigned p = 0; p < parts; p++) {
+        const uint32_t word = 1u << random_next(&state) % 5,
+                       units = 1 + (uint32_t)(random_next(&state) % (BYTES / word));
+        struct tutti_pack_dim dim = {.from = word, .to = word};
+        for (unsigned b = 0; b < BYTES; b++)
+            from[p][b] = (unsigned char)random_next(&state);
+        memset(to[p], 0xa5, BYTES);
+        part[p] = (struct tutti_pack_part){.from = from[p],
+                                           .to = to[p],
+                                           .first = p,
+                                           .units = units,
+                                           .tile = units,
+                                           .at = (uint16_t)(behind + 2 * p),
+                                           .way = TUTTI_PACK_WORDS,
+                                           .word = (uint8_t)word,
+                                           .dims = 1,
+                                           .list_dim = TUTTI_PACK_NO_LIST};
+        memcpy(args.pool + behind + (size_t)2 * p, &dim, 16);
+        words += 2;
+    }
+    args.head = (struct tutti_pack_head){.parts = parts,
+                                         .blocks = parts,
+                                         .launch_number = 1,
+                                         .bytes = (uint32_t)(sizeof args.head + parts * sizeof *part + words * 8),
+                                         .done = &done};
+    done = 0;
+    return args.head.bytes;
+}
+
+static void compare(unsigned parts, int call)
+{
+    const struct tutti_pack_part *const part = (const struct tutti_pack_part *)(const void *)args.pool;
+    for (unsigned p = 0; p < parts; p++) {
+        const size_t moved = (size_t)part[p].units * part[p].word;
+        int fine = memcmp(to[p], from[p], moved) == 0;
+        for (size_t b = moved; b < BYTES; b++)
+            fine &= to[p][b] == 0xa5;
+        CHECK(fine, "launch %d: part %u of %u is wrong", call, p, parts);
+    }
+}
+
+static void await(struct tutti_stay *stay, int call)
+{
+    const uint64_t start = tutti_now_ns();
+    while (__atomic_load_n(&done, __ATOMIC_ACQUIRE) != 1) {
+        CHECK(tutti_stay_check(stay, &fake, NULL) == TUTTI_OK, "launch %d failed", call);
+        if (!CHECK(tutti_now_ns() - start < limit_ns, "launch %d is not reported", call))
+            exit(1);
+        sched_yield();
+    }
+    stay->mailed = 0; /* as a channel does */
+}
+
+/* Returns 1 where it went by mail. */
+static int launch(struct tutti_stay *stay, unsigned parts, uint64_t linger_ns, int call)
+{
+    const unsigned bytes = prepare(parts);
+    const struct tutti_pack_launch what = {.args = &args};
+    const int before = fresh + staying;
+    int launched;
+    const int status = tutti_stay_launch(stay, &fake, NULL, &what, linger_ns, &launched);
+    const int may = linger_ns > 0 && bytes <= TUTTI_PACK_MAIL_BYTES && parts <= 2 && !lacks;
+    CHECK(status == (may ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE), "launch %d of %u parts: status %d", call, parts, status);
+    CHECK(launched == fresh + staying - before, "launch %d: %d launches, not %d", call, fresh + staying - before,
+          launched);
+    if (status == TUTTI_ERR_UNAVAILABLE) {
+        tutti_stay_leave(stay);
+        fake.launch.pack(NULL, &what);
+    }
+    return status == TUTTI_OK && !launched;
+}
+
+static struct tutti_pack_mail mail;
+static struct tutti_pack_answer answer;
+
+static void open_stay(struct tutti_stay *stay)
+{
+    memset(&mail, 0, sizeof mail);
+    memset(&answer, 0, sizeof answer);
+    *stay = (struct tutti_stay){.mail = &mail,
+                                .answer = &answer,
+                                .mail_seen = &mail,
+                                .answer_seen = &answer,
+                                .sequence = (uint32_t)-200, /* past the wrap soon */
+                                .number = (uint32_t)-20};
+}
+
+/* Mail to a kernel that has left, which its host has not seen yet, is launched; mail that was served is not. */
+static void late(void)
+{
+    struct tutti_stay stay;
+    struct tutti_pack_answer seen = {0, 0};
+    open_stay(&stay);
+    for (int call = 0; call < 20; call++) {
+        tutti_stay_leave(&stay);
+        CHECK(!launch(&stay, 1, LINGER_NS, call), "mailed to a kernel that was asked to leave");
+        await(&stay, call);
+        compare(1, call);
+        while (__atomic_load_n(&answer.left, __ATOMIC_ACQUIRE) != stay.number)
+            sched_yield();
+        seen.left = stay.number - 1;
+        stay.answer = &seen;
+        const int before = fresh;
+        CHECK(launch(&stay, 2, LINGER_NS, call), "launch %d is not mailed", call);
+        CHECK(tutti_stay_check(&stay, &fake, NULL) == TUTTI_OK && fresh == before, "launched too early");
+        stay.answer = &answer;
+        await(&stay, call);
+        compare(2, call);
+        CHECK(fresh == before + 1, "mail that came late is launched %d times", fresh - before);
+    }
+    stay.mailed = stay.may_be_there = 1;
+    answer.served = stay.sequence;
+    answer.left = stay.number;
+    const int before = fresh;
+    CHECK(tutti_stay_check(&stay, &fake, NULL) == TUTTI_OK && fresh == before, "what was served is launched");
+}
+
+static void bursts(void)
+{
+    struct tutti_stay stay;
+    int served = 0, call = 0;
+    open_stay(&stay);
+    fresh = staying = 0;
+    for (; call < CALLS || served < CALLS / 100; call++) { /* how many are served depends on the machine */
+        const unsigned kind = (unsigned)(random_next(&state) % 16);
+        const unsigned parts = kind == 0 ? 3 : kind == 1 ? PARTS : 1 + kind % 2;
+        const uint64_t start = tutti_now_ns(), pause = kind < 12 ? 0 : random_next(&state) % (2 * LINGER_NS);
+        while (tutti_now_ns() - start < pause)
+            sched_yield();
+        if (random_next(&state) % 40 == 0)
+            tutti_stay_leave(&stay);
+        served += launch(&stay, parts, random_next(&state) % 50 ? LINGER_NS : 0, call);
+        await(&stay, call);
+        compare(parts, call);
+    }
+    tutti_stay_leave(&stay);
+    printf("%d launches, %d served, %d launched, %d kernels that stay\n", call, served, fresh, staying);
+}
+
+static void without(void)
+{
+    struct tutti_stay stay;
+    open_stay(&stay);
+    lacks = 1;
+    for (int call = 0; call < 4; call++) {
+        CHECK(!launch(&stay, 1, LINGER_NS, call), "mailed to a kernel that there is not");
+        await(&stay, call);
+        compare(1, call);
+    }
+    CHECK(stay.off, "the device is asked again for a kernel that it lacks");
+    lacks = 0;
+}
+
+int main(int argc, char **argv)
+{
+    state = argc > 1 ? strtoull(argv[1], NULL, 10) : tutti_now_ns();
+    printf("seed %llu\n", (unsigned long long)state);
+    if (pthread_create(&stream.thread, NULL, stream_run, NULL) != 0)
+        return 2;
+    late();
+    bursts();
+    without();
+    stream_put(NULL, NULL);
+    pthread_join(stream.thread, NULL);
+    printf("%ld checks\n", check_done());
+    return check_failed() > 0;
+}
