@@ -128,6 +128,7 @@ struct tutti_p2p_recv {
     int truncated; /* 1: it is longer than `capacity`, and nothing was stored */
     /* The protocols' own: */
     int demanded;                    /* 1: the sender was asked to pack: its buffer is not tried any more */
+    uint64_t met;                    /* time at which its memory was not mapped yet; 0: it was not looked at */
     uint64_t taken;                  /* pieces of a rendezvous that have been taken */
     uint64_t came;                   /* bytes that the transport has carried */
     struct tutti_part *part;         /* not NULL: a part that the transport is receiving */

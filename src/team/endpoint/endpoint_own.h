@@ -49,6 +49,13 @@ struct tutti_endpoint_from {
         uint64_t since; /* time of the first of them */
     } sighted[TUTTI_ENDPOINT_SIGHTED];
     unsigned sights;
+    /* As sender: what messages from allocations that the peer has not mapped have cost, endpoint_price.c */
+    struct tutti_endpoint_account {
+        uint64_t id, spent;
+    } account[TUTTI_ENDPOINT_SIGHTED];
+    unsigned accounts;
+    uint64_t carried;       /* by all of them, since scratch paid last */
+    uint32_t scratch_shown; /* bits of this rank's GPUs: a rendezvous has shown the peer the scratch there */
 };
 
 /* What is under way for the memory that is being mapped. */
@@ -91,7 +98,6 @@ struct tutti_endpoint {
     unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */
     _Atomic int asking;               /* peers whose memory is being mapped */
     _Atomic int beside;               /* threads beside that map or allocate for this endpoint */
-    _Atomic uint64_t usual;           /* ns that mapping memory of a peer took last; 0: none was mapped */
     _Atomic uint64_t again; /* time of the next attempt to map scratches that could not be mapped; 0: all are mapped */
     _Atomic uint32_t heard; /* of the node's, as far as it has been followed */
     int most;               /* known of one peer */
@@ -102,6 +108,8 @@ struct tutti_endpoint {
         uint64_t each;         /* bytes of a piece */
         const void *own;       /* to this rank itself: what is offered */
         int short_rts;         /* 1: it is counted among the receiver's `shorts` */
+        int scratch_pays;      /* 1: the messages so far have cost as much as scratch does */
+        int left;              /* 1: the MPI is to have the message, see tutti_endpoint_leaves() */
     } piece[TUTTI_RNDVS];      /* of each rendezvous */
     struct tutti_endpoint_from *from;
 };
@@ -189,8 +197,17 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
 void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept);
 /* Where the scratch begins in its allocation, as its owner says. */
 uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index);
+/* endpoint_price.c, without the lock. Time in ns that the MPI takes to carry a message, and that a rank takes to map
+ * memory of a peer. */
+uint64_t tutti_endpoint_carrying(uint64_t bytes);
+uint64_t tutti_endpoint_price(const struct tutti_endpoints *of);
+void tutti_endpoint_mapping_took(struct tutti_endpoint *endpoint, uint64_t ns);
+/* 1 where the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
+ * or the peer does not keep it mapped. */
+int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* 1 where the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
-int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id);
+int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, const struct tutti_rndv *rndv,
+                         uint64_t id);
 /* Releases known allocations that their owners have freed, see invalidation.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
 /* A peer's allocation for kernels of `gpu`, with one more reference; once it is mapped, its owner learns of it. */

@@ -10,6 +10,8 @@ tutti_mpi_test(mpi-first-several PROGRAM mpi-first RANKS 2 ARGS several ENV ${st
 program(mapping EVERYWHERE)
 set(slow ${stats} TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-mapping PROGRAM mpi-mapping RANKS 2 ENV ${slow} TUTTI_HOST_MAPPING_US=1000000 EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-mapping-pays PROGRAM mpi-mapping RANKS 2 ARGS pays ENV ${slow} TUTTI_HOST_MAPPING_US=1 EVERYWHERE TIMEOUT 90)
+tutti_mpi_test(mpi-mapping-scratch PROGRAM mpi-mapping RANKS 2 ARGS scratch ENV ${slow} TUTTI_HOST_MAPPING_US=1 TIMEOUT 90)
 tutti_mpi_test(mpi-mapping-freed PROGRAM mpi-mapping RANKS 2 ARGS freed ENV ${slow} TUTTI_HOST_MAPPING_US=20000 TIMEOUT 60)
 tutti_mpi_test(mpi-mapping-random PROGRAM mpi-mapping RANKS 2 ARGS random ENV ${slow} TUTTI_HOST_MAPPING_US=5000 EVERYWHERE TIMEOUT 90)
 tutti_mpi_test(mpi-mapping-random-few PROGRAM mpi-mapping RANKS 2 ARGS random
