@@ -7,6 +7,7 @@ tutti_mpi_test(mpi-open-many PROGRAM mpi-open_many RANKS 2 ENV ${stats} TUTTI_RU
 program(first EVERYWHERE)
 tutti_mpi_test(mpi-first PROGRAM mpi-first RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-first-several PROGRAM mpi-first RANKS 2 ARGS several ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
+tutti_mpi_test(mpi-first-several-slow PROGRAM mpi-first RANKS 2 ARGS several ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=1000 TIMEOUT 90)
 program(mapping EVERYWHERE)
 set(slow ${stats} TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-mapping PROGRAM mpi-mapping RANKS 2 ENV ${slow} TUTTI_HOST_MAPPING_US=1000000 EVERYWHERE TIMEOUT 60)
