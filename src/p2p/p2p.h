@@ -19,14 +19,13 @@
 
 /* State of a rank's protocols. All of it belongs to the caller. */
 struct tutti_p2p_worker {
-    struct tutti_endpoint *endpoint;        /* to ranks of the node; NULL: none */
-    struct tutti_node *node;                /* of the transport's ranks */
-    struct tutti_transport *transport;      /* tags below TUTTI_RNDVS are this room's */
-    struct tutti_pipelined *pipelined;      /* to ranks of other nodes; NULL: none */
-    struct tutti_p2p_send *sends;           /* list of posted sends; NULL at first */
-    uint64_t watched;                       /* when the receivers' processes were last looked at */
-    int watches;                            /* 1: they are, by this poll */
-    uint64_t fetched[TUTTI_ENDPOINT_PEERS]; /* when each rank of the node was last seen to fetch from this one */
+    struct tutti_endpoint *endpoint;   /* to ranks of the node; NULL: none */
+    struct tutti_node *node;           /* of the transport's ranks */
+    struct tutti_transport *transport; /* tags below TUTTI_RNDVS are this room's */
+    struct tutti_pipelined *pipelined; /* to ranks of other nodes; NULL: none */
+    struct tutti_p2p_send *sends;      /* list of posted sends; NULL at first */
+    uint64_t watched;                  /* when the receivers' processes were last looked at */
+    int watches;                       /* 1: they are, by this poll */
 };
 
 /* Rules of messages. */

@@ -84,6 +84,9 @@ void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *
 void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* 1, once, where a peer has asked this rank for that. */
 int tutti_endpoint_urged(const struct tutti_endpoint *endpoint);
+/* When the peer was last seen to fetch from this rank; 0: never. */
+void tutti_endpoint_saw_fetch(struct tutti_endpoint *endpoint, int peer, uint64_t now);
+uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer);
 /* The sender looks at the rendezvous no more. */
 void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Frees a rendezvous that was not announced to any peer. */

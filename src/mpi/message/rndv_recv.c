@@ -137,6 +137,10 @@ static int first_bytes(const struct tutti_recv_request *recv, const struct tutti
         memcpy(out, stage->memory, n);
         return 1;
     }
+    if (recv->core.elements.whole) {
+        memcpy(out, (const char *)at + recv->core.elements.plan->true_lower, n);
+        return 1;
+    }
     if (recv->core.elements.plan) {
         tutti_plan_pack_host(recv->core.elements.plan, (uint64_t)recv->core.elements.count, at, 0, n, out);
         return 1;

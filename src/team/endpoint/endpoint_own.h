@@ -20,8 +20,9 @@ enum { TUTTI_ENDPOINT_SIGHTED = 64, TUTTI_ENDPOINT_HOPELESS = 8 };
 
 /* What this rank holds of a peer's. */
 struct tutti_endpoint_from {
-    _Atomic uint64_t seen; /* when its process was looked at */
-    _Atomic int dead;      /* it was not there any more */
+    _Atomic uint64_t seen;    /* when its process was looked at */
+    _Atomic int dead;         /* it was not there any more */
+    _Atomic uint64_t fetched; /* when it was seen to fetch from this rank */
     /* Its scratches, by its GPU and by this rank's that they are mapped for. */
     struct tutti_mapping *scratch[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
     unsigned met;                                       /* allocations that were made known so far */
@@ -156,7 +157,7 @@ static inline int tutti_endpoint_quiet(const struct tutti_endpoint *endpoint)
 /* 1 where mapping and allocating may take the device longer than a message. */
 static inline int tutti_endpoint_is_slow(const struct tutti_endpoint *endpoint)
 {
-    return endpoint->device->share.is_slow && endpoint->device->share.is_slow();
+    return endpoint->device->share.usual_ns && endpoint->device->share.usual_ns() > 0;
 }
 
 /* The last call of what tutti_endpoint_begin() has begun. */
@@ -200,7 +201,7 @@ uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, 
 /* endpoint_price.c, without the lock. Time in ns that the MPI takes to carry a message, and that a rank takes to map
  * memory of a peer. */
 uint64_t tutti_endpoint_carrying(uint64_t bytes);
-uint64_t tutti_endpoint_price(const struct tutti_endpoints *of);
+uint64_t tutti_endpoint_price(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of);
 void tutti_endpoint_mapping_took(struct tutti_endpoint *endpoint, uint64_t ns);
 /* 1 where the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
  * or the peer does not keep it mapped. */

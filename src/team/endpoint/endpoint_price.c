@@ -9,7 +9,6 @@
 enum {
     CARRY_NS = 30000,   /* that the MPI takes for a message, with its copies, without its bytes: at four of them a ns */
     PACK_NS = 6000,     /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
-    USUAL_NS = 2000000, /* of a mapping, before one was made */
     MOST_NS = 20000000, /* no mapping is taken to cost more: that was the machine */
     SCRATCH_PRICES = 2, /* scratch is allocated, then mapped */
     LEFT_BYTES = 65536  /* up to here the MPI's own way with staged messages is the faster one: no RTS, no answer */
@@ -20,10 +19,11 @@ uint64_t tutti_endpoint_carrying(uint64_t bytes)
     return CARRY_NS + bytes / 4;
 }
 
-uint64_t tutti_endpoint_price(const struct tutti_endpoints *of)
+uint64_t tutti_endpoint_price(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)
 {
-    const uint64_t ns = atomic_load_explicit(&of->mapping_ns, memory_order_relaxed);
-    return ns == 0 ? USUAL_NS : ns < MOST_NS ? ns : MOST_NS;
+    const uint64_t last = atomic_load_explicit(&of->mapping_ns, memory_order_relaxed),
+                   ns = last ? last : endpoint->device->share.usual_ns();
+    return ns < MOST_NS ? ns : MOST_NS;
 }
 
 void tutti_endpoint_mapping_took(struct tutti_endpoint *endpoint, uint64_t ns)
@@ -70,7 +70,7 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
         return;
     const int several = tutti_endpoint_several(endpoint, rndv);
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][piece->gpu]);
-    const uint64_t price = tutti_endpoint_price(theirs), bytes = rndv->bytes,
+    const uint64_t price = tutti_endpoint_price(endpoint, theirs), bytes = rndv->bytes,
                    ns = maps == TUTTI_MAPS ? PACK_NS + bytes / 1024 : tutti_endpoint_carrying(bytes);
     tutti_fiber_lock(&endpoint->lock);
     const int pays = spend(&account_of(to, rndv->share.what.id)->spent, ns, price);

@@ -150,6 +150,16 @@ int tutti_endpoint_urged(const struct tutti_endpoint *endpoint)
     return atomic_load_explicit(urged, memory_order_relaxed) != 0 && atomic_exchange(urged, 0) != 0;
 }
 
+void tutti_endpoint_saw_fetch(struct tutti_endpoint *endpoint, int peer, uint64_t now)
+{
+    atomic_store_explicit(&endpoint->from[peer].fetched, now, memory_order_relaxed);
+}
+
+uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer)
+{
+    return atomic_load_explicit(&endpoint->from[peer].fetched, memory_order_relaxed);
+}
+
 void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     const int i = tutti_endpoint_number(endpoint, rndv);

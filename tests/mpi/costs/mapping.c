@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 
+#define STANDS_NS UINT64_C(40000000000)
 enum {
     BYTES = 20000,
     LONGER = 200000, /* than messages that are staged */
@@ -22,7 +23,7 @@ enum {
     LONG_US = 15000,
     TAG = 4,
     FREED = 30,
-    /* Messages of BYTES bytes that cost as much as a mapping, before one was made: 35 us and 2 ms; as much as scratch.
+    /* Messages of BYTES bytes that cost as much as a mapping, before one was made (35 us, 2 ms); as much as scratch.
      */
     PAY = 58,
     PAY_SCRATCH = 115,
@@ -76,11 +77,12 @@ static uint64_t staged(void)
 /* Messages until the allocation is known. Returns the number of the next one. */
 static int until_known(struct kit_buffer *buffer, int number)
 {
-    const uint64_t before = known();
+    const uint64_t begun = tutti_now_ns();
     int is_known = 0;
     while (!is_known) {
         message(buffer, BYTES, number++);
-        is_known = known() > before;
+        CHECK(tutti_now_ns() - begun < STANDS_NS, "the allocation does not become known");
+        is_known = known() > 0 || check_failed();
         MPI_Bcast(&is_known, 1, MPI_INT, 1, MPI_COMM_WORLD);
     }
     return number;
