@@ -367,7 +367,8 @@ void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct 
     const struct tutti_endpoint_from *from = &endpoint->from[peer];
     if (!tutti_endpoint_is_slow(endpoint))
         return;
-    const uint64_t expected = tutti_endpoint_price(endpoint, tutti_endpoint_mine(endpoint)), now = tutti_now_ns();
+    const uint64_t expected = tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint)),
+                   now = tutti_now_ns();
     if (now - since >= expected) /* the sender is in no call: waiting has cost as much as the mapping */
         atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
     if (atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)

@@ -201,7 +201,7 @@ uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, 
 /* endpoint_price.c, without the lock. Time in ns that the MPI takes to carry a message, and that a rank takes to map
  * memory of a peer. */
 uint64_t tutti_endpoint_carrying(uint64_t bytes);
-uint64_t tutti_endpoint_price(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of);
+uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of);
 void tutti_endpoint_mapping_took(struct tutti_endpoint *endpoint, uint64_t ns);
 /* 1 where the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
  * or the peer does not keep it mapped. */

@@ -19,11 +19,17 @@ uint64_t tutti_endpoint_carrying(uint64_t bytes)
     return CARRY_NS + bytes / 4;
 }
 
-uint64_t tutti_endpoint_price(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)
+uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)
 {
     const uint64_t last = atomic_load_explicit(&of->mapping_ns, memory_order_relaxed),
                    ns = last ? last : endpoint->device->share.usual_ns();
     return ns < MOST_NS ? ns : MOST_NS;
+}
+
+static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)
+{
+    const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
+    return set ? set : tutti_endpoint_mapping_takes(endpoint, of);
 }
 
 void tutti_endpoint_mapping_took(struct tutti_endpoint *endpoint, uint64_t ns)
@@ -70,7 +76,7 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
         return;
     const int several = tutti_endpoint_several(endpoint, rndv);
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][piece->gpu]);
-    const uint64_t price = tutti_endpoint_price(endpoint, theirs), bytes = rndv->bytes,
+    const uint64_t price = price_of(endpoint, theirs), bytes = rndv->bytes,
                    ns = maps == TUTTI_MAPS ? PACK_NS + bytes / 1024 : tutti_endpoint_carrying(bytes);
     tutti_fiber_lock(&endpoint->lock);
     const int pays = spend(&account_of(to, rndv->share.what.id)->spent, ns, price);
