@@ -158,8 +158,8 @@ static MPI_Comm entry_comm(struct tutti_request *entry)
     return entry->kind->comm ? *entry->kind->comm(entry) : entry->comm;
 }
 
-/* What a request has ended with, after a call for it alone that has returned `code`. MPICH 5 returns no error where a
- * handler has returned, but stores it in the status, where MPI_SUCCESS stood before. */
+/* What a request has ended with, after a call for it alone that has returned `code`. An MPI may return no error where a
+ * handler has returned, but it stores the error in the status, where MPI_SUCCESS stood before. */
 static int code_of(struct patient *call, int code, MPI_Status *status, int before)
 {
     const int ended = code == MPI_ERR_IN_STATUS || code == MPI_SUCCESS ? status->MPI_ERROR : code;
