@@ -160,6 +160,21 @@ static inline int tutti_endpoint_is_slow(const struct tutti_endpoint *endpoint)
     return endpoint->device->share.usual_ns && endpoint->device->share.usual_ns() > 0;
 }
 
+/* ns that the MPI takes to carry a message, with its copies: 30 us, and a ns for four bytes. */
+static inline uint64_t tutti_endpoint_carrying(uint64_t bytes)
+{
+    return 30000 + bytes / 4;
+}
+
+/* ns that a rank takes to map memory of a peer, by its last mapping. More than 20 ms was the machine. */
+static inline uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint *endpoint,
+                                                    const struct tutti_endpoints *of)
+{
+    const uint64_t last = atomic_load_explicit(&of->mapping_ns, memory_order_relaxed), most = 20000000,
+                   ns = last ? last : endpoint->device->share.usual_ns();
+    return ns < most ? ns : most;
+}
+
 /* The last call of what tutti_endpoint_begin() has begun. */
 static inline void tutti_endpoint_ended(struct tutti_endpoint *endpoint)
 {
@@ -198,11 +213,6 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
 void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept);
 /* Where the scratch begins in its allocation, as its owner says. */
 uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index);
-/* endpoint_price.c, without the lock. Time in ns that the MPI takes to carry a message, and that a rank takes to map
- * memory of a peer. */
-uint64_t tutti_endpoint_carrying(uint64_t bytes);
-uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of);
-void tutti_endpoint_mapping_took(struct tutti_endpoint *endpoint, uint64_t ns);
 /* 1 where the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
  * or the peer does not keep it mapped. */
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);

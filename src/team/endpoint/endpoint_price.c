@@ -7,34 +7,15 @@
 #include "core/settings.h"
 
 enum {
-    CARRY_NS = 30000,   /* that the MPI takes for a message, with its copies, without its bytes: at four of them a ns */
     PACK_NS = 6000,     /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
-    MOST_NS = 20000000, /* no mapping is taken to cost more: that was the machine */
     SCRATCH_PRICES = 2, /* scratch is allocated, then mapped */
     LEFT_BYTES = 65536  /* up to here the MPI's own way with staged messages is the faster one: no RTS, no answer */
 };
-
-uint64_t tutti_endpoint_carrying(uint64_t bytes)
-{
-    return CARRY_NS + bytes / 4;
-}
-
-uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)
-{
-    const uint64_t last = atomic_load_explicit(&of->mapping_ns, memory_order_relaxed),
-                   ns = last ? last : endpoint->device->share.usual_ns();
-    return ns < MOST_NS ? ns : MOST_NS;
-}
 
 static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)
 {
     const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
     return set ? set : tutti_endpoint_mapping_takes(endpoint, of);
-}
-
-void tutti_endpoint_mapping_took(struct tutti_endpoint *endpoint, uint64_t ns)
-{
-    atomic_store_explicit(&tutti_endpoint_mine(endpoint)->mapping_ns, ns > 0 ? ns : 1, memory_order_relaxed);
 }
 
 static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
