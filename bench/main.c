@@ -165,6 +165,7 @@ static void read_transfer(void)
     transfer.window = (int)value_of("window");
     transfer.nonblocking = (int)value_of("nonblocking");
     transfer.steps = (int)value_of("steps");
+    transfer.fresh = (int)value_of("fresh");
     transfer.tests = (int)value_of("tests");
 }
 

@@ -294,6 +294,9 @@ static int transfer_measure(struct transfer_run *run)
                                       .call = transfer_once,
                                       .check = transfer_right};
     snprintf(what, sizeof what, "%s, %zu bytes", t->row->name, t->bytes);
+    if (t->what->fresh &&
+        !transfer_fresh(&(struct transfer_fresh){&run->t, &run->memory, run->used, transfer_once, run}))
+        return 0;
     for (int c = 0; c < TRANSFER_COLUMNS; c++) {
         const int way = c % TRANSFER_WAYS;
         if (!run->used[way] || (c >= TRANSFER_WAYS && !t->what->nonblocking))

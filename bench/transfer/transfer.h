@@ -13,6 +13,7 @@ struct transfer_plan {
     int nonblocking; /* 1: overlap */
     int tests;       /* MPI_Test calls inside the computation */
     int steps;       /* 1: messages: the time between steps of the library's */
+    int fresh;       /* messages: calls of new memory that are timed first; 0: none */
 };
 
 /* Memory that several ways share. `device` is NULL but for HAND, whose in and out are pinned host memory. */

@@ -11,4 +11,15 @@ void transfer_close(struct transfer *t, struct transfer_memory *memory);
 /* The next size. */
 void transfer_size(struct transfer *t, const struct transfer_memory *memory, size_t bytes);
 
+/* fresh.c: the first calls of new memory, by these of the ways. Collective; 1 if all data were right. */
+enum { TRANSFER_FRESH_WAYS = TRANSFER_WAY_STAGED + 1 };
+struct transfer_fresh {
+    struct transfer *t;
+    struct transfer_memory *memory;
+    const int *used;                                /* [TRANSFER_WAYS] */
+    double (*once)(void *with, int column, long i); /* as bench_timed.call */
+    void *with;
+};
+int transfer_fresh(struct transfer_fresh *fresh);
+
 #endif

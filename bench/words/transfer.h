@@ -16,6 +16,8 @@ enum transfer_way {
     TRANSFER_WAYS
 };
 
+enum { TRANSFER_FRESH_MOST = 200 }; /* first calls that are timed by themselves */
+
 enum transfer_group { TRANSFER_MESSAGES, TRANSFER_MOVERS };
 enum transfer_figure { TRANSFER_TIME, TRANSFER_BYTES, TRANSFER_RATE };
 

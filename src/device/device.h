@@ -181,9 +181,10 @@ struct tutti_device {
          * Memory of the calling process may be imported too (ranks may be threads). */
         int (*import)(int gpu, const struct tutti_export *what, int fd, void **base);
         int (*release)(int gpu, const struct tutti_export *what, void *base);
-        /* 1: import, and memory.alloc of a scratch, may take longer than a message, so that messages do not wait for
-         * them: they are called on a thread of their own. NULL: 0. */
-        int (*is_slow)(void);
+        /* ns that import, and memory.alloc of a scratch, usually take if that may be longer than a message takes:
+         * messages do not wait for them then, and they are called on a thread of their own. 0, or NULL: they are quick.
+         */
+        uint64_t (*usual_ns)(void);
         /* Lets kernels of `gpu` load and store the allocation of this process that holds `device`, which lies on
          * another of its GPUs. Nothing else makes them: a kernel that is given such a pointer without it fails, and the
          * GPU is lost to the process. Copies need nothing. TUTTI_ERR_UNAVAILABLE (not reported) where no link joins the

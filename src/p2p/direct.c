@@ -38,6 +38,8 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
         send->shown = TUTTI_SHOWN_KNOWN;
     else if (rndv->share.shared)
         send->shown = TUTTI_SHOWN;
+    if (send->shown == TUTTI_SHOWN && !send->agreed)
+        tutti_endpoint_account(worker->endpoint, rndv);
 }
 
 static int direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
@@ -46,10 +48,14 @@ static int direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *se
     return send->shown != TUTTI_SHOWN_NOT ? 1 : TUTTI_NO(UNSHARED);
 }
 
+int tutti_direct_leaves(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
+{
+    return send->shown == TUTTI_SHOWN && tutti_endpoint_leaves(worker->endpoint, send->rndv);
+}
+
 static enum tutti_protocol_cost direct_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
-    (void)worker;
-    if (send->now)
+    if (send->now || tutti_direct_leaves(worker, send))
         return TUTTI_COST_NEVER;
     return send->shown == TUTTI_SHOWN_KNOWN ? TUTTI_COST_READY : TUTTI_COST_MAP;
 }
@@ -62,7 +68,7 @@ static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     if (send->agreed)
         tutti_endpoint_offer(worker->endpoint, send->gpu);
     else if (send->shown == TUTTI_SHOWN_NOT ||
-             (send->shown == TUTTI_SHOWN && tutti_endpoint_several(worker->endpoint, send->rndv)))
+             (send->shown == TUTTI_SHOWN && tutti_endpoint_needs_scratch(worker->endpoint, send->rndv)))
         tutti_endpoint_offer_soon(worker->endpoint, send->gpu);
     tutti_rndv_move(send->rndv, TUTTI_RNDV_FREE, TUTTI_RNDV_GET);
     return 1;
@@ -73,7 +79,7 @@ static void direct_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
                         uint64_t now)
 {
     const uint64_t waited = now - send->since, grace = GRACE_NS + send->patience + send->bytes / GRACE_BYTES;
-    const uint64_t fetched = worker->fetched[send->rndv->to];
+    const uint64_t fetched = tutti_endpoint_fetched(worker->endpoint, (int)send->rndv->to);
     const int at_work = fetched != 0 && now - fetched <= grace && waited <= GRACES * grace;
     if (tutti_send_asked(send) != TUTTI_MUST_NOT || (waited > grace && !at_work))
         tutti_packed_urge(worker, send, batch, waited);
@@ -86,6 +92,15 @@ void tutti_rndv_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
 }
 
 /* ---- receiver ---- */
+
+/* The sender's memory is not mapped yet. */
+static void direct_wait(struct tutti_p2p_fetch *f)
+{
+    struct tutti_p2p_recv *recv = f->recv;
+    if (recv->met == 0)
+        recv->met = tutti_now_ns();
+    tutti_endpoint_meanwhile(f->worker->endpoint, recv->rts.rank, f->rndv, recv->bytes, recv->met);
+}
 
 static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
 {
@@ -104,7 +119,7 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
             there = TUTTI_REACH_LATER;
     }
     if (there == TUTTI_REACH_LATER)
-        tutti_endpoint_meanwhile(f->worker->endpoint, peer, f->rndv, recv->bytes);
+        direct_wait(f);
     if (there != TUTTI_REACHED || !tutti_rndv_win(f->rndv, TUTTI_RNDV_GETTING)) {
         tutti_fetch_let_go(f);
         return 0;

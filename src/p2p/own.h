@@ -44,6 +44,8 @@ void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
 void tutti_carried_sweep(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* direct.c: describes the buffer in the rendezvous: send->shown. */
 void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
+/* 1 where the MPI is to have the message, as mapping the buffer's allocation does not pay yet. */
+int tutti_direct_leaves(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
 /* Shared by direct and packed. */
 void tutti_rndv_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 

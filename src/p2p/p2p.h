@@ -19,15 +19,14 @@
 
 /* State of a rank's protocols. All of it belongs to the caller. */
 struct tutti_p2p_worker {
-    struct tutti_endpoint *endpoint;        /* to ranks of the node; NULL: none */
-    struct tutti_node *node;                /* of the transport's ranks */
-    struct tutti_transport *transport;      /* tags below TUTTI_RNDVS are this room's */
-    struct tutti_pipelined *pipelined;      /* to ranks of other nodes; NULL: none */
-    struct tutti_p2p_send *sends;           /* list of posted sends, the oldest first; NULL at first */
-    struct tutti_p2p_send **last;           /* the link behind the newest, if there are any */
-    uint64_t watched;                       /* when the receivers' processes were last looked at */
-    int watches;                            /* 1: they are, by this poll */
-    uint64_t fetched[TUTTI_ENDPOINT_PEERS]; /* when each rank of the node was last seen to fetch from this one */
+    struct tutti_endpoint *endpoint;   /* to ranks of the node; NULL: none */
+    struct tutti_node *node;           /* of the transport's ranks */
+    struct tutti_transport *transport; /* tags below TUTTI_RNDVS are this room's */
+    struct tutti_pipelined *pipelined; /* to ranks of other nodes; NULL: none */
+    struct tutti_p2p_send *sends;      /* list of posted sends, the oldest first; NULL at first */
+    struct tutti_p2p_send **last;      /* the link behind the newest, if there are any */
+    uint64_t watched;                  /* when the receivers' processes were last looked at */
+    int watches;                       /* 1: they are, by this poll */
 };
 
 /* Rules of messages. */
@@ -129,6 +128,7 @@ struct tutti_p2p_recv {
     int truncated; /* 1: it is longer than `capacity`, and nothing was stored */
     /* The protocols' own: */
     int demanded;                    /* 1: the sender was asked to pack: its buffer is not tried any more */
+    uint64_t met;                    /* time at which its memory was not mapped yet; 0: it was not looked at */
     uint64_t taken;                  /* pieces of a rendezvous that have been taken */
     uint64_t came;                   /* bytes that the transport has carried */
     struct tutti_part *part;         /* not NULL: a part that the transport is receiving */

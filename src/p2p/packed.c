@@ -49,6 +49,8 @@ static int packed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *se
 static enum tutti_protocol_cost packed_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, !send->agreed);
+    if (!send->scratch && tutti_direct_leaves(worker, send))
+        tutti_why_set(TUTTI_REASON_UNMAPPED);
     return send->scratch ? TUTTI_COST_READY : TUTTI_COST_NEVER;
 }
 

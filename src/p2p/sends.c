@@ -83,7 +83,7 @@ void tutti_p2p_poll(struct tutti_p2p_worker *worker)
         const uint32_t state = atomic_load_explicit(&send->rndv->state, memory_order_acquire);
         const struct tutti_protocol_ops *ops = tutti_protocol_at(state);
         if (state == TUTTI_RNDV_GETTING || (state == TUTTI_RNDV_ATS && send->packed == 0))
-            worker->fetched[send->rndv->to] = now;
+            tutti_endpoint_saw_fetch(worker->endpoint, (int)send->rndv->to, now);
         if (ops)
             ops->poll(worker, send, &all, now);
     }

@@ -84,6 +84,9 @@ void tutti_endpoint_shorten(struct tutti_endpoint *endpoint, struct tutti_rndv *
 void tutti_endpoint_urge(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* 1, once, where a peer has asked this rank for that. */
 int tutti_endpoint_urged(const struct tutti_endpoint *endpoint);
+/* When the peer was last seen to fetch from this rank; 0: never. */
+void tutti_endpoint_saw_fetch(struct tutti_endpoint *endpoint, int peer, uint64_t now);
+uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer);
 /* The sender looks at the rendezvous no more. */
 void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Frees a rendezvous that was not announced to any peer. */
@@ -101,10 +104,13 @@ struct tutti_endpoint_memo {
  * is taken or no longer offered. id: of the allocation; 0: the device is asked. memo: may be NULL. */
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo);
-/* 1 where the peer is to have this rank's scratch: the allocation that the rendezvous names is not the only one of its
- * GPU that messages to the peer have named, or the peer does not keep it mapped. 0: the peer maps the allocation, and
- * needs no scratch. distrust: 1 from now on. */
-int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+/* The peer has not mapped the allocation that a rendezvous names, of a message of rndv->bytes bytes: decides whether it
+ * is to map it (rndv->pays), by what such messages have cost so far. leaves: 1 where the MPI is to have this message,
+ * as it is short and a mapping does not pay yet. needs_scratch: 1 where the peer is to have this rank's scratch.
+ * distrust: the peer does not keep the allocation mapped. */
+void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
+int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Pieces that the sender may pack now, [*first, *first + n), in slots that follow each other from the first on: half of
  * the slots at most, so that the receiver takes some while others are packed. `packed` of them are packed already. */
@@ -144,9 +150,11 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
 /* No GPU of this rank reaches an offered rendezvous: maps the peer's scratch for one of `gpus`, and asks the peer to
  * pack the message, or to have it carried. To be called again until the peer has. 0: the scratch is being mapped. */
 int tutti_endpoint_demand(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, const int *gpus, int n);
-/* Memory of the peer is being mapped for an offered rendezvous of `bytes` bytes: asks the peer to have the message
- * carried meanwhile, where that takes less time. To be called again. */
-void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes);
+/* Memory of the peer is being mapped for an offered rendezvous of `bytes` bytes, or mapping it does not pay yet: asks
+ * the peer to have the message carried meanwhile, where that takes less time. since: when the receiver met the
+ * rendezvous. To be called again. */
+void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes,
+                              uint64_t since);
 /* Pieces of a rendezvous in state BOUNCE, `bytes` bytes in all, that are packed and follow each other in the scratch,
  * from piece `taken` on, for kernels of `gpu`. TUTTI_REACH_NOT, said, where the rendezvous names what is not there. */
 struct tutti_endpoint_run {

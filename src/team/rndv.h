@@ -93,6 +93,8 @@ struct tutti_rndv {
     _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */
     uint32_t short_rts;       /* 1: its RTS is as short as the message (p2p/short_rts.h) */
     uint32_t engines;         /* GET; enum tutti_engines */
+    _Atomic uint32_t pays;    /* 1: mapping the allocation pays (endpoint_price.c); written by the owner, and by a
+                               * receiver that has waited as long as the mapping takes */
     uint64_t posted, ended;   /* core/trace.h: when the owner posted it, when the receiver ended it; 0: not recorded */
     struct tutti_share share; /* the owner's buffer: GET, or to be known to the receiver */
     unsigned char layout[TUTTI_RNDV_LAYOUT];
@@ -119,8 +121,9 @@ struct tutti_endpoints {
     struct tutti_endpoint_page gpu[TUTTI_ENDPOINT_GPUS];
     _Atomic uint8_t maps[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_GPUS]; /* enum tutti_maps: of that rank's scratches */
     struct tutti_known known[TUTTI_ENDPOINT_PEERS][TUTTI_ENDPOINT_KNOWN]; /* of that rank's allocations */
-    _Atomic uint32_t asked;                                               /* counts what follows, roughly: 0: nothing */
-    struct tutti_wanted wanted[TUTTI_ENDPOINT_PEERS];                     /* by that rank */
+    _Atomic uint64_t mapping_ns; /* that mapping memory of a peer took this rank last; 0: it has mapped none */
+    _Atomic uint32_t asked;      /* counts what follows, roughly: 0: nothing */
+    struct tutti_wanted wanted[TUTTI_ENDPOINT_PEERS]; /* by that rank */
     struct tutti_rndv rndv[TUTTI_RNDVS];
 };
 

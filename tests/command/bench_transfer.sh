@@ -44,6 +44,15 @@ said=$("$tutti" bench latency --mpi "$mpi" -m 8k,64k -i 4 -x 1 --ways none --ste
 for step in 'send called' 'rendezvous posted' 'RTS sent' 'ATS seen' 'RTS seen' 'launch returned' 'kernel seen' 'ATS set' 'post to RTS seen'; do
     holds "$said" "^#   $step +[1-9][0-9]* .(0\\.[5-9]|[12]\\.)[0-9]+. +[1-9][0-9]* .(0\\.[5-9]|[12]\\.)[0-9]+.\$" "steps: $step" # a receiver that is late has its message packed
 done
+said=$("$tutti" bench latency --mpi "$mpi" -m 8k,100k -i 4 -x 1 --ways hand,staged --fresh 3 2>&1)
+for size in 8192 102400; do
+    holds "$said" "^# first calls of new memory, $size bytes, median us .worst of 20.: tutti hand staged\$" "first calls: head"
+done
+for call in 1 2 3; do
+    lines=$(grep -cE "^#   call $call( +[0-9]+\.[0-9] .[0-9]+\.[0-9].){3}\$" <<<"$said")
+    checks=$((checks + 1))
+    [ "$lines" -eq 2 ] || fail "first calls: $lines lines of call $call"
+done
 measured bw 'GB/s +Median' 2 --window 8 --plot "$folder/bw.png"
 measured mbw_mr 'GB/s +M/s +Median' 3 -n 4 --window 5
 measured bcast "$times" 4

@@ -104,6 +104,7 @@ if in_plan messages && [ -n "$most" ]; then
     for name in latency bw; do
         bench "$name-staged" $name 2 -m 8,1k,8k,64k,1m --ways hand,staged --seconds 0.05
     done
+    bench latency-fresh latency 2 -m 8,4k,64k,256k,4m --ways hand,staged --seconds 0.02 --fresh 100
 fi
 # Data movers: blocking calls, nonblocking ones with their overlap, then those beside staging.
 if in_plan movers && [ -n "$most" ]; then

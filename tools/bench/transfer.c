@@ -6,7 +6,7 @@
 #include "bench/words/transfer.h"
 #include "tools/bench/sheet.h"
 
-enum { KEY_WINDOW = BENCH_KEY_OWN, KEY_NONBLOCKING, KEY_TESTS, KEY_ORDER, KEY_WAYS, KEY_STEPS };
+enum { KEY_WINDOW = BENCH_KEY_OWN, KEY_NONBLOCKING, KEY_TESTS, KEY_ORDER, KEY_WAYS, KEY_STEPS, KEY_FRESH };
 enum { TRANSFER_MOST_WINDOW = 1024 };
 
 static const struct transfer_kind {
@@ -22,7 +22,7 @@ static const struct transfer_kind {
 static struct {
     struct bench_options bench;
     int id; /* enum transfer_id */
-    int window, nonblocking, tests, steps;
+    int window, nonblocking, tests, steps, fresh;
 } options;
 
 static const char *const ways[TRANSFER_WAYS] = {
@@ -44,6 +44,11 @@ static const char *const ways[TRANSFER_WAYS] = {
             "Below each row: the median time between the steps of a message in the library, in ns, of ranks 0 and 1",  \
             2                                                                                                          \
     }
+#define FRESH_OPTION                                                                                                   \
+    {                                                                                                                  \
+        "fresh", KEY_FRESH, "N", 0,                                                                                    \
+            "Above each row: the first N calls of new memory, each by itself, of tutti, hand and staged", 2            \
+    }
 #define ORDER_OPTION                                                                                                   \
     {                                                                                                                  \
         "order", KEY_ORDER, "ORDER", 0,                                                                                \
@@ -55,6 +60,7 @@ static const struct argp_option messages_own[] = {
     {"message-size", 'm', "SIZES", 0, "Bytes of a message: [MIN:]MAX, doubling from MIN (1) to MAX (4m), or a list", 2},
     {"window", KEY_WINDOW, "N", 0, "Messages of a window (64)", 2},
     STEPS_OPTION,
+    FRESH_OPTION,
     WAYS_OPTION,
     {.name = NULL},
 };
@@ -62,6 +68,7 @@ static const struct argp_option latency_own[] = {
     {"message-size", 'm', "SIZES", 0, "Bytes of a message: [MIN:]MAX, doubling from MIN (1) to MAX (4m), or a list", 2},
     ORDER_OPTION,
     STEPS_OPTION,
+    FRESH_OPTION,
     WAYS_OPTION,
     {.name = NULL},
 };
@@ -103,6 +110,9 @@ static int transfer_take(int key, char *argument)
         break;
     case KEY_STEPS:
         options.steps = 1;
+        break;
+    case KEY_FRESH:
+        options.fresh = (int)tool_number("--fresh", argument, 1, TRANSFER_FRESH_MOST);
         break;
     case KEY_WAYS:
         options.bench.ways = transfer_read_ways(argument);
@@ -331,6 +341,8 @@ static void transfer_check(void)
         tool_refuse("--tests: a blocking call is not tested: --nonblocking is missing");
     if (options.steps && b->order != BENCH_HOST)
         tool_refuse("--steps are those of calls of the host: leave out --order");
+    if (options.fresh && b->order != BENCH_HOST)
+        tool_refuse("--fresh times calls of the host: leave out --order");
     if (!b->sizes_given)
         transfer_fill_sizes(b);
     for (int i = 0; i < b->n_sizes; i++) {
@@ -351,6 +363,7 @@ static void transfer_tell(struct tool_words *words)
     bench_word_add(words, "nonblocking", options.nonblocking);
     bench_word_add(words, "tests", options.tests);
     bench_word_add(words, "steps", options.steps);
+    bench_word_add(words, "fresh", options.fresh);
 }
 
 #define OWN_MESSAGES_TIME  latency_own

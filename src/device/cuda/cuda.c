@@ -186,9 +186,9 @@ static int cuda_reach(int gpu, const unsigned char peer[16])
 }
 
 /* One block a multiprocessor: that of a kernel that waits may take all of its registers. */
-static int cuda_share_is_slow(void)
+static uint64_t cuda_share_usual_ns(void)
 {
-    return 1;
+    return 2000000;
 }
 
 static unsigned cuda_blocks(int gpu)
@@ -268,7 +268,7 @@ const struct tutti_device tutti_device_cuda = {
     .share.export = tutti_cuda_gated_export,
     .share.import = tutti_cuda_gated_import,
     .share.release = tutti_cuda_gated_release,
-    .share.is_slow = cuda_share_is_slow,
+    .share.usual_ns = cuda_share_usual_ns,
     .share.reach = tutti_cuda_gated_reach_memory,
     .range.grain = tutti_cuda_range_grain,
     .range.open = tutti_cuda_gated_range_open,

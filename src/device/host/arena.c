@@ -11,7 +11,15 @@
 #include "core/settings.h"
 #include "core/status.h"
 
-enum { PAGE = 4096, ALIGNMENT = 1 << 16, SMALLEST_ARENA = 64 << 20, KEPT = 128, LARGEST_KEPT = 64 << 10 };
+enum {
+    PAGE = 4096,
+    ALIGNMENT = 1 << 16,
+    SMALLEST_ARENA = 64 << 20,
+    KEPT = 128, /* regions, and bytes of one and of all that are kept */
+    LARGEST_KEPT = 4 << 20,
+    KEPT_BYTES = 16 << 20,
+    LARGEST_CLEARED = 64 << 10 /* longer ones hold what they held: to clear them takes as long as a new one */
+};
 
 static char *_Atomic first, *_Atomic second; /* the two ranges; set once, before arena_bytes */
 static atomic_size_t arena_bytes;
@@ -22,6 +30,7 @@ static struct tutti_host_region *table; /* sorted by base */
 static size_t used, room;
 static char *kept[KEPT]; /* regions that are idle, the last one freed at the end */
 static int kept_n;
+static size_t kept_bytes;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -145,8 +154,9 @@ static int arena_grow(void)
 /* An allocation costs some ten system calls; one that is kept two. Peers that have mapped it would see the next one. */
 static int may_keep(const struct tutti_host_region *region)
 {
-    return region->own == 1 && !region->shared && region->span - PAGE <= LARGEST_KEPT && kept_n < KEPT &&
-           !tutti_settings()->host_strict;
+    const size_t mapped = region->span - PAGE;
+    return region->own == 1 && !region->shared && mapped <= LARGEST_KEPT && kept_n < KEPT &&
+           kept_bytes + mapped <= KEPT_BYTES && !tutti_settings()->host_strict;
 }
 
 static int set_access(const struct tutti_host_region *region, int access)
@@ -164,6 +174,7 @@ static int arena_keep(struct tutti_host_region *region)
     region->own = TUTTI_HOST_IDLE;
     region->bytes = 0;
     kept[kept_n++] = region->base;
+    kept_bytes += region->span - PAGE;
     atomic_fetch_sub(&regions, 1);
     return 1;
 }
@@ -182,6 +193,7 @@ static int trim_locked(void)
     const int any = kept_n > 0;
     while (kept_n > 0) {
         struct tutti_host_region *region = &table[after(kept[--kept_n]) - 1];
+        kept_bytes -= region->span - PAGE;
         close(region->fd);
         take_out(region);
     }
@@ -209,7 +221,9 @@ int tutti_host_region_again(size_t bytes, struct tutti_host_region *out)
             continue;
         memmove(&kept[i], &kept[i + 1], (size_t)(kept_n - i - 1) * sizeof *kept);
         kept_n--;
-        memset(region->base, 0, span - PAGE);
+        kept_bytes -= span - PAGE;
+        if (span - PAGE <= LARGEST_CLEARED)
+            memset(region->base, 0, span - PAGE);
         region->id = ++last_id;
         region->bytes = bytes;
         region->own = 1;

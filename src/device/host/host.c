@@ -205,9 +205,9 @@ KEPT_BACK(range_close, (int gpu, void *base), (gpu, base))
 KEPT_BACK(stream_create, (int gpu, struct tutti_stream **out), (gpu, out))
 KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
-static int host_share_is_slow(void)
+static uint64_t host_share_usual_ns(void)
 {
-    return tutti_settings()->host_mapping_us > 0;
+    return (uint64_t)tutti_settings()->host_mapping_us * 1000;
 }
 
 /* Rows of leaders can run only where ranks share GPUs, the others only where they do not. */
@@ -255,7 +255,7 @@ const struct tutti_device tutti_device_host = {
     .share.export = kept_export,
     .share.import = kept_import,
     .share.release = kept_release,
-    .share.is_slow = host_share_is_slow,
+    .share.usual_ns = host_share_usual_ns,
     .share.reach = kept_reach_memory,
     .range.grain = tutti_host_range_grain,
     .range.open = kept_range_open,

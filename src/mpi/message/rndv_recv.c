@@ -130,6 +130,10 @@ static int first_bytes(const struct tutti_recv_request *recv, const struct tutti
         memcpy(out, stage->memory, n);
         return 1;
     }
+    if (recv->core.elements.plan && recv->core.elements.whole) {
+        memcpy(out, (const char *)at + recv->core.elements.plan->true_lower, n);
+        return 1;
+    }
     if (recv->core.elements.plan) {
         tutti_plan_pack_host(recv->core.elements.plan, (uint64_t)recv->core.elements.count, at, 0, n, out);
         return 1;
@@ -204,8 +208,13 @@ void tutti_recv_keep(struct tutti_recv_request *recv, const struct tutti_stage *
 {
     if (!recv || recv->wide || recv->core.capacity < sizeof recv->text)
         return;
-    recv->kept =
-        tutti_endpoint && !stage->staged && !stage->refused && first_bytes(recv, stage, recv->text, sizeof recv->text);
+    recv->kept = tutti_endpoint && !stage->staged && !stage->refused;
+    if (recv->kept && likely(recv->core.elements.plan && recv->core.elements.whole)) {
+        const struct tutti_elements *elements = &recv->core.elements;
+        memcpy(recv->text, (const char *)elements->buffer + elements->plan->true_lower, sizeof recv->text);
+    } else if (recv->kept) {
+        recv->kept = first_bytes(recv, stage, recv->text, sizeof recv->text);
+    }
 }
 
 struct tutti_recv_target tutti_recv_target(struct tutti_recv_request *recv, const struct tutti_stage *stage,

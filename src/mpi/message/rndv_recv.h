@@ -72,6 +72,7 @@ static inline void tutti_recv_again(struct tutti_recv_request *recv)
 {
     recv->state = TUTTI_RECV_WAITING;
     recv->core.demanded = recv->core.elements.placed = 0;
+    recv->core.met = 0;
     recv->core.taken = recv->core.came = 0;
     recv->core.begun = recv->core.ended = recv->core.truncated = 0;
 }

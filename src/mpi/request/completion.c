@@ -198,6 +198,7 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses)
 {
     struct list list;
+    int code, unreturned = 0;
     if (nothing_open())
         return tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
@@ -205,9 +206,12 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED)
-        return swept(tutti_patient_waitall(&tutti_nobody, count, array_of_requests, array_of_statuses));
-    int code = tutti_patient_waitall(&list.mine, count, array_of_requests, list.status);
-    return list_close(&list, settle_some(&list, array_of_requests, NULL, count, code));
+        code = swept(tutti_patient_waitall(&tutti_nobody, count, array_of_requests, array_of_statuses, &unreturned));
+    else
+        code = tutti_patient_waitall(&list.mine, count, array_of_requests, list.status, &unreturned);
+    if (found == WATCHED)
+        code = list_close(&list, settle_some(&list, array_of_requests, NULL, count, code));
+    return code == MPI_ERR_IN_STATUS && unreturned ? MPI_SUCCESS : code;
 }
 
 int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)

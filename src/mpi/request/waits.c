@@ -33,7 +33,8 @@ struct patient {
     const struct tutti_mine *mine;
     uint64_t next; /* when they are looked at again; see is_done() */
     int count, code, *out, *which;
-    int at; /* one by one: requests that are complete */
+    int at;         /* one by one: requests that are complete */
+    int unreturned; /* one by one: a request has failed, and the MPI has returned no error after its handler */
     int waits_for_all;
     MPI_Request *requests;
     MPI_Status *statuses;
@@ -157,22 +158,39 @@ static MPI_Comm entry_comm(struct tutti_request *entry)
     return entry->kind->comm ? *entry->kind->comm(entry) : entry->comm;
 }
 
+/* What a request has ended with, after a call for it alone that has returned `code`. An MPI may return no error where a
+ * handler has returned, but it stores the error in the status, where MPI_SUCCESS stood before. */
+static int code_of(struct patient *call, int code, MPI_Status *status, int before)
+{
+    const int ended = code == MPI_ERR_IN_STATUS || code == MPI_SUCCESS ? status->MPI_ERROR : code;
+    if (ended == MPI_SUCCESS)
+        status->MPI_ERROR = before; /* the MPI need not store it */
+    else if (code == MPI_SUCCESS)
+        call->unreturned = 1;
+    return ended;
+}
+
 /* Request `at`, if its data are not still coming: as a list of its own, so that an error is raised where one of
  * MPI_Waitall is; quietly: it is not raised. A request that is not active is left to MPI_Test. */
 static int test_next(struct patient *call, int *flag, int quietly)
 {
-    MPI_Status own, *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
+    MPI_Status own = {.MPI_ERROR = MPI_SUCCESS},
+               *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
     int n = 0, which;
     *flag = 0;
     if (call->mine->entries && tutti_is_coming(call->mine->entries[call->at]))
         return MPI_SUCCESS;
     struct tutti_request *entry = call->mine->entries ? call->mine->entries[call->at] : NULL;
+    const int before = status->MPI_ERROR;
+    status->MPI_ERROR = MPI_SUCCESS;
     const int code = quietly ? tutti_testsome_quietly(entry_comm(entry), &call->requests[call->at], &n, &which, status)
                              : tutti_next.MPI_Testsome(1, &call->requests[call->at], &n, &which, status);
+    if (n != 1)
+        status->MPI_ERROR = before;
     if (n == MPI_UNDEFINED && code == MPI_SUCCESS)
         return tutti_next.MPI_Test(&call->requests[call->at], flag, status);
     *flag = n == 1;
-    return code == MPI_ERR_IN_STATUS && n == 1 ? status->MPI_ERROR : code;
+    return n == 1 ? code_of(call, code, status, before) : code;
 }
 
 /* Request `at` has failed with this code, and its error was raised: the only one, as in MPI_Waitall. Those behind it
@@ -209,30 +227,35 @@ static int wait_rest(struct patient *call)
     if (call->at == 0)
         return wait_all(call);
     do {
-        MPI_Status own, *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
-        const int code = tutti_next.MPI_Waitall(1, &call->requests[call->at], status);
+        MPI_Status own = {.MPI_ERROR = MPI_SUCCESS},
+                   *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
+        const int before = status->MPI_ERROR;
+        status->MPI_ERROR = MPI_SUCCESS;
+        const int code = code_of(call, tutti_next.MPI_Waitall(1, &call->requests[call->at], status), status, before);
         if (code != MPI_SUCCESS)
-            return fail_each(call, code == MPI_ERR_IN_STATUS ? status->MPI_ERROR : code);
+            return fail_each(call, code);
     } while (++call->at < call->count);
     return MPI_SUCCESS;
 }
 
-int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request requests[], MPI_Status *statuses)
+int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request requests[], MPI_Status *statuses,
+                          int *unreturned)
 {
-    if (tutti_quirks.testall_lacks_collectives && count > 0)
-        return patiently(&(struct patient){.mine = mine,
-                                           .count = count,
-                                           .requests = requests,
-                                           .statuses = statuses,
-                                           .test = test_each,
-                                           .wait = wait_rest});
-    return patiently(&(struct patient){.mine = mine,
-                                       .count = count,
-                                       .waits_for_all = 1,
-                                       .requests = requests,
-                                       .statuses = statuses,
-                                       .test = test_all,
-                                       .wait = wait_all});
+    struct patient call = {.mine = mine,
+                           .count = count,
+                           .waits_for_all = 1,
+                           .requests = requests,
+                           .statuses = statuses,
+                           .test = test_all,
+                           .wait = wait_all};
+    if (tutti_quirks.testall_lacks_collectives && count > 0) {
+        call.waits_for_all = 0;
+        call.test = test_each;
+        call.wait = wait_rest;
+    }
+    const int code = patiently(&call);
+    *unreturned = call.unreturned;
+    return code;
 }
 
 int tutti_patient_waitany(const struct tutti_mine *mine, int count, MPI_Request requests[], int *which,

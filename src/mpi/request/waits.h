@@ -20,7 +20,10 @@ void tutti_mine_poll(const struct tutti_mine *mine);
 int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_Status *status);
 /* MPI_Wait as the program calls it, of a receive on `comm`, which is where an error of the MPI is raised. */
 int tutti_wait_on(MPI_Comm comm, MPI_Request *request, MPI_Status *status);
-int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request requests[], MPI_Status *statuses);
+/* *unreturned: 1 where a request has failed and the MPI returns no error from a call whose error handler has returned:
+ * the code is nevertheless MPI_ERR_IN_STATUS. */
+int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request requests[], MPI_Status *statuses,
+                          int *unreturned);
 int tutti_patient_waitany(const struct tutti_mine *mine, int count, MPI_Request requests[], int *which,
                           MPI_Status *status);
 int tutti_patient_waitsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],

@@ -32,7 +32,18 @@ struct tutti_shadow {
     struct tutti_shadow *next;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists and copies; nothing waits for a rank inside */
+/* Of lists and their copies, by the address of the list: calls for several windows rarely wait for each other. Nothing
+ * waits for a rank inside. */
+enum { LOCKS = 8 };
+static pthread_mutex_t locks[LOCKS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                                       PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                                       PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+
+static pthread_mutex_t *lock_of(struct tutti_shadow *const *list)
+{
+    const uint64_t mixed = (uint64_t)(uintptr_t)list * UINT64_C(0x9e3779b97f4a7c15);
+    return &locks[mixed >> 32 & (LOCKS - 1)];
+}
 
 static char *copy_take(size_t bytes)
 {
@@ -70,16 +81,17 @@ int tutti_shadow_open(struct tutti_shadow **list, void *device, size_t bytes)
         return status;
     }
     memcpy(shadow->last, shadow->public, bytes);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(lock_of(list));
     shadow->next = *list;
     *list = shadow;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(lock_of(list));
     return TUTTI_OK;
 }
 
 struct tutti_shadow *tutti_shadow_take(struct tutti_shadow **list, const void *device)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_t *const lock = lock_of(list);
+    pthread_mutex_lock(lock);
     while (*list && (*list)->device != device)
         list = &(*list)->next;
     struct tutti_shadow *shadow = *list;
@@ -87,7 +99,7 @@ struct tutti_shadow *tutti_shadow_take(struct tutti_shadow **list, const void *d
         *list = shadow->next;
         shadow->next = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(lock);
     return shadow;
 }
 
@@ -204,10 +216,10 @@ static int match_one(struct tutti_shadow *shadow)
 static int match_all(struct tutti_shadow **list, int checks)
 {
     int status = TUTTI_OK;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(lock_of(list));
     for (struct tutti_shadow *shadow = *list; shadow && status == TUTTI_OK; shadow = shadow->next)
         status = checks && !tutti_on_device(shadow->device) ? TUTTI_OK : match_one(shadow);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(lock_of(list));
     return status;
 }
 

@@ -12,9 +12,6 @@
 #include "team/deferred_free.h"
 #include "team/socket.h"
 
-/* Of carrying a message, without its bytes; of mapping memory, before it is known. */
-enum { CARRY_NS = 30000, USUAL_NS = 2000000 };
-
 /* ---- mapping; the lock is held ---- */
 
 static struct tutti_endpoint_hopeless *hopeless(struct tutti_endpoint_from *from, uint64_t id, int gpu)
@@ -117,7 +114,8 @@ static void map_asked(void *with)
         from->mapped = NULL;
     if (from->fd >= 0)
         close(from->fd);
-    atomic_store(&endpoint->usual, tutti_now_ns() - begun);
+    const uint64_t took = tutti_now_ns() - begun;
+    atomic_store_explicit(&tutti_endpoint_mine(endpoint)->mapping_ns, took > 0 ? took : 1, memory_order_relaxed);
     atomic_store_explicit(&from->mapping, TUTTI_ENDPOINT_MAPPED, memory_order_release);
     tutti_endpoint_ended(endpoint);
 }
@@ -350,9 +348,12 @@ static int sighted(struct tutti_endpoint_from *from, uint64_t id)
     return 0;
 }
 
-int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id)
+int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, const struct tutti_rndv *rndv,
+                         uint64_t id)
 {
     const int again = sighted(&endpoint->from[peer], id);
+    if (tutti_endpoint_is_slow(endpoint))
+        return (int)atomic_load_explicit(&rndv->pays, memory_order_relaxed);
     return again ||
            atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].offered, memory_order_acquire) !=
                2 ||
@@ -361,23 +362,24 @@ int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned ind
 
 /* ---- calls ---- */
 
-/* Time that carrying a message takes, at least: a few words of both sides, then four bytes a nanosecond. */
-static uint64_t carrying_ns(uint64_t bytes)
-{
-    return CARRY_NS + bytes / 4;
-}
-
-void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes)
+void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes,
+                              uint64_t since)
 {
     const struct tutti_endpoint_from *from = &endpoint->from[peer];
-    if (!tutti_endpoint_is_slow(endpoint) || atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)
+    if (!tutti_endpoint_is_slow(endpoint))
+        return;
+    const uint64_t expected = tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint)),
+                   now = tutti_now_ns();
+    if (now - since >= expected) /* the sender is in no call: waiting has cost as much as the mapping */
+        atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)
         return;
     tutti_fiber_lock(&endpoint->lock);
-    const uint64_t now = tutti_now_ns(), usual = atomic_load_explicit(&endpoint->usual, memory_order_relaxed),
-                   waited = from->asked.id != 0 && now > from->asked_at ? now - from->asked_at : 0;
+    const int mapping = from->asked.id != 0;
+    const uint64_t waited = mapping && now > from->asked_at ? now - from->asked_at : 0;
     pthread_mutex_unlock(&endpoint->lock);
-    const uint64_t expected = usual ? usual : USUAL_NS, carried = carrying_ns(bytes);
-    if (carried <= waited || carried + waited <= expected) {
+    const uint64_t carried = tutti_endpoint_carrying(bytes);
+    if (!mapping || carried <= waited || carried + waited <= expected) {
         atomic_store_explicit(&rndv->must, TUTTI_MUST_HURRY, memory_order_release);
         tutti_count("allocations of other ranks", TUTTI_OUTCOME_MAPPED, "after a message that the MPI is to carry");
     }
@@ -389,6 +391,13 @@ void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mappin
         tutti_cache_release(endpoint->node->cache, endpoint->device, held);
 }
 
+/* 1 where a packed message gives reason to map the allocation that it names. */
+static int meets(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, uint64_t id)
+{
+    const int again = sighted(&endpoint->from[peer], id);
+    return tutti_endpoint_is_slow(endpoint) ? (int)atomic_load_explicit(&rndv->pays, memory_order_relaxed) : again;
+}
+
 void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu)
 {
     struct tutti_mapping *held = NULL;
@@ -396,7 +405,7 @@ void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct
     if (!share.shared || tutti_endpoint_is_own(endpoint, peer) || endpoint->most == 0)
         return;
     tutti_fiber_lock(&endpoint->lock);
-    if (!is_known(endpoint, peer, share.what.id) && sighted(&endpoint->from[peer], share.what.id) &&
+    if (!is_known(endpoint, peer, share.what.id) && meets(endpoint, peer, rndv, share.what.id) &&
         endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
         make_known(endpoint, peer, held);
     pthread_mutex_unlock(&endpoint->lock);

@@ -20,8 +20,9 @@ enum { TUTTI_ENDPOINT_SIGHTED = 64, TUTTI_ENDPOINT_HOPELESS = 8 };
 
 /* What this rank holds of a peer's. */
 struct tutti_endpoint_from {
-    _Atomic uint64_t seen; /* when its process was looked at */
-    _Atomic int dead;      /* it was not there any more */
+    _Atomic uint64_t seen;    /* when its process was looked at */
+    _Atomic int dead;         /* it was not there any more */
+    _Atomic uint64_t fetched; /* when it was seen to fetch from this rank */
     /* Its scratches, by its GPU and by this rank's that they are mapped for. */
     struct tutti_mapping *scratch[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
     unsigned met;                                       /* allocations that were made known so far */
@@ -49,6 +50,13 @@ struct tutti_endpoint_from {
         uint64_t since; /* time of the first of them */
     } sighted[TUTTI_ENDPOINT_SIGHTED];
     unsigned sights;
+    /* As sender: what messages from allocations that the peer has not mapped have cost, endpoint_price.c */
+    struct tutti_endpoint_account {
+        uint64_t id, spent;
+    } account[TUTTI_ENDPOINT_SIGHTED];
+    unsigned accounts;
+    uint64_t carried;       /* by all of them, since scratch paid last */
+    uint32_t scratch_shown; /* bits of this rank's GPUs: a rendezvous has shown the peer the scratch there */
 };
 
 /* What is under way for the memory that is being mapped. */
@@ -91,7 +99,6 @@ struct tutti_endpoint {
     unsigned char lease[TUTTI_RNDVS]; /* of each rendezvous: its entry among known + 1; 0: none */
     _Atomic int asking;               /* peers whose memory is being mapped */
     _Atomic int beside;               /* threads beside that map or allocate for this endpoint */
-    _Atomic uint64_t usual;           /* ns that mapping memory of a peer took last; 0: none was mapped */
     _Atomic uint64_t again; /* time of the next attempt to map scratches that could not be mapped; 0: all are mapped */
     _Atomic uint32_t heard; /* of the node's, as far as it has been followed */
     int most;               /* known of one peer */
@@ -102,6 +109,8 @@ struct tutti_endpoint {
         uint64_t each;         /* bytes of a piece */
         const void *own;       /* to this rank itself: what is offered */
         int short_rts;         /* 1: it is counted among the receiver's `shorts` */
+        int scratch_pays;      /* 1: the messages so far have cost as much as scratch does */
+        int left;              /* 1: the MPI is to have the message, see tutti_endpoint_leaves() */
     } piece[TUTTI_RNDVS];      /* of each rendezvous */
     struct tutti_endpoint_from *from;
 };
@@ -148,7 +157,22 @@ static inline int tutti_endpoint_quiet(const struct tutti_endpoint *endpoint)
 /* 1 where mapping and allocating may take the device longer than a message. */
 static inline int tutti_endpoint_is_slow(const struct tutti_endpoint *endpoint)
 {
-    return endpoint->device->share.is_slow && endpoint->device->share.is_slow();
+    return endpoint->device->share.usual_ns && endpoint->device->share.usual_ns() > 0;
+}
+
+/* ns that the MPI takes to carry a message, with its copies: 30 us, and a ns for four bytes. */
+static inline uint64_t tutti_endpoint_carrying(uint64_t bytes)
+{
+    return 30000 + bytes / 4;
+}
+
+/* ns that a rank takes to map memory of a peer, by its last mapping. More than 20 ms was the machine. */
+static inline uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint *endpoint,
+                                                    const struct tutti_endpoints *of)
+{
+    const uint64_t last = atomic_load_explicit(&of->mapping_ns, memory_order_relaxed), most = 20000000,
+                   ns = last ? last : endpoint->device->share.usual_ns();
+    return ns < most ? ns : most;
 }
 
 /* The last call of what tutti_endpoint_begin() has begun. */
@@ -189,8 +213,12 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
 void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept);
 /* Where the scratch begins in its allocation, as its owner says. */
 uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index);
+/* 1 where the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
+ * or the peer does not keep it mapped. */
+int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* 1 where the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
-int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id);
+int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, const struct tutti_rndv *rndv,
+                         uint64_t id);
 /* Releases known allocations that their owners have freed, see invalidation.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
 /* A peer's allocation for kernels of `gpu`, with one more reference; once it is mapped, its owner learns of it. */

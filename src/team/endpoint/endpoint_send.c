@@ -106,11 +106,14 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     endpoint->piece[number].to = peer;
     endpoint->piece[number].gpu = index;
     endpoint->piece[number].own = NULL;
+    endpoint->piece[number].left = 0;
+    endpoint->piece[number].scratch_pays = 0;
     atomic_store_explicit(&rndv->held, TUTTI_HELD_NOT, memory_order_relaxed);
     atomic_store_explicit(&rndv->to, (uint32_t)peer, memory_order_relaxed);
     rndv->layout_bytes = 0;
     rndv->short_rts = 0;
     rndv->engines = 0;
+    atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
     rndv->share.shared = 0;
     rndv->gpu = (uint32_t)index;
     atomic_store_explicit(&rndv->must, TUTTI_MUST_NOT, memory_order_relaxed);
@@ -145,6 +148,16 @@ int tutti_endpoint_urged(const struct tutti_endpoint *endpoint)
 {
     _Atomic uint32_t *urged = &tutti_endpoint_mine(endpoint)->urged;
     return atomic_load_explicit(urged, memory_order_relaxed) != 0 && atomic_exchange(urged, 0) != 0;
+}
+
+void tutti_endpoint_saw_fetch(struct tutti_endpoint *endpoint, int peer, uint64_t now)
+{
+    atomic_store_explicit(&endpoint->from[peer].fetched, now, memory_order_relaxed);
+}
+
+uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer)
+{
+    return atomic_load_explicit(&endpoint->from[peer].fetched, memory_order_relaxed);
 }
 
 void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)

@@ -147,8 +147,10 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
         struct tutti_mapping *scratch;
         tutti_endpoint_map_scratch(endpoint, peer, index, gpu, &scratch);
     }
-    if (!*held && tutti_endpoint_worth(endpoint, peer, index, share.what.id))
+    if (!*held && tutti_endpoint_worth(endpoint, peer, index, rndv, share.what.id))
         there = tutti_endpoint_map_named(endpoint, peer, gpu, &share.what, held);
+    else if (!*held && tutti_endpoint_is_slow(endpoint)) /* the MPI carries the message */
+        there = TUTTI_REACH_LATER;
     /* The scratch serves until the allocation is mapped. */
     if (there == TUTTI_REACH_LATER && atomic_load(&tutti_endpoint_mine(endpoint)->maps[peer][index]) == TUTTI_MAPS)
         there = TUTTI_REACH_NOT;

@@ -152,9 +152,10 @@ counted() {
 sends='MPI_([ISBR]|I[sbr])?[Ss]end(_init)?|MPI_I?[Ss]endrecv(_replace)?|MPI_Start(all)?'
 
 # staged_or_not CALLS: appends to $says how many of these calls on device memory were staged, with the most frequent reason.
-# Status 1: some were. A rank's first message may reach a peer that has passed no device memory yet: one a rank is allowed.
+# Status 1: some were. A rank's first message may reach a peer that has passed no device memory yet: one a rank is allowed. So are
+# messages until mapping their allocation pays, and their receives, as long as they are fewer than the accelerated calls.
 staged_or_not() {
-    local staged why early
+    local staged why early unpaid received
     staged=$(counted staged "$1")
     says="$says, $(counted accelerated "$1") calls accelerated, $staged staged"
     [ "$staged" -eq 0 ] && return
@@ -163,7 +164,15 @@ staged_or_not() {
     says="$says (most: $why)"
     early=$(grep -E 'the receiver has passed no memory of a GPU yet$' "$log" | awk -v calls="^($1)(_c)?$" \
         '$2 ~ calls && $3 == "staged" { n += $4 } END { print n + 0 }')
-    [ "$staged" -le "$early" ] && [ "$early" -le "$ranks" ]
+    unpaid=$(staged_because 'allocation not mapped by the receiver yet' "$1")
+    received=$(staged_because 'sent by the MPI: host memory, or staged by its sender' "$1")
+    [ "$received" -le $((unpaid + early)) ] || received=0
+    [ "$staged" -le $((early + unpaid + received)) ] && [ "$early" -le "$ranks" ] && [ "$unpaid" -le "$(counted accelerated "$1")" ]
+}
+
+# staged_because REASON CALLS: how many of these calls were staged for this reason.
+staged_because() {
+    awk -v reason="$1" -v calls="^($2)(_c)?$" '$1 == "tutti:" && $2 ~ calls && $3 == "staged" && index($0, reason) { n += $4 } END { print n + 0 }' "$log"
 }
 
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (a > 0 && b > 0) printf "%.2f", a / b; else printf "?" }'; }

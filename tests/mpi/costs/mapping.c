@@ -2,9 +2,11 @@
  * mapping slow.
  *
  * The first message of an allocation does not wait for the mapping: the MPI carries it meanwhile, and later ones until
- * the allocation is known. Argument `freed`: the sender frees the allocation as soon as it is sent, while the receiver
- * maps it, and sends from a new one, which may have the same address. Argument `random`: messages of random lengths and
- * forms from several allocations, some of which are freed. Needs TUTTI_STATS=1. */
+ * the allocation is known; short ones are staged. Argument `pays`: nothing is mapped before messages have cost as much
+ * as a mapping. Argument `scratch`: no scratch is taken before they have cost as much as scratch. Argument `freed`: the
+ * sender frees the allocation as soon as it is sent, while the receiver maps it, and sends from a new one, which may
+ * have the same address. Argument `random`: messages of random lengths and forms from several allocations, some of
+ * which are freed. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +15,19 @@
 
 #include "core/clock.h"
 
+#define STANDS_NS UINT64_C(40000000000)
 enum {
     BYTES = 20000,
+    LONGER = 200000, /* than messages that are staged */
     LARGE = 8 << 20,
     LONG_US = 15000,
     TAG = 4,
     FREED = 30,
+    /* Messages of BYTES bytes that cost as much as a mapping, before one was made (35 us, 2 ms); as much as scratch.
+     */
+    PAY = 58,
+    PAY_SCRATCH = 115,
+    MOST = 5000,
     PROGRAMS = 150,
     ALLOCATIONS = 5,
     FLIGHTS = 6
@@ -54,38 +63,95 @@ static uint64_t known(void)
     return kit_counted("memory of other ranks", "of the program");
 }
 
+static uint64_t carried(void)
+{
+    return kit_counted("allocations of other ranks", "after a message that the MPI is to carry");
+}
+
+static uint64_t staged_before;
+static uint64_t staged(void)
+{
+    return kit_counted("MPI_Send", "allocation not mapped by the receiver yet") - staged_before;
+}
+
+/* Messages until the allocation is known. Returns the number of the next one. */
+static int until_known(struct kit_buffer *buffer, int number)
+{
+    const uint64_t begun = tutti_now_ns();
+    int is_known = 0;
+    while (!is_known) {
+        message(buffer, BYTES, number++);
+        CHECK(tutti_now_ns() - begun < STANDS_NS, "the allocation does not become known");
+        is_known = known() > 0 || check_failed();
+        MPI_Bcast(&is_known, 1, MPI_INT, 1, MPI_COMM_WORLD);
+    }
+    return number;
+}
+
 /* What is slower than the mapping says nothing. */
 static void before_it_is_mapped(void)
 {
     struct kit_buffer buffer;
     kit_open(&buffer, KIT_DEVICE, LARGE);
     MPI_Barrier(MPI_COMM_WORLD);
-    const uint64_t us = message(&buffer, BYTES, 0), mapped = known(),
-                   carried = kit_counted("allocations of other ranks", "after a message that the MPI is to carry");
-    if (us < mapping_us && kit_rank == 1) {
-        CHECK(mapped == 0, "the first message has waited for the mapping");
-        CHECK(carried > 0, "the first message was not carried");
+    uint64_t us = message(&buffer, BYTES, 0);
+    CHECK(known() == 0 && carried() == 0, "the first message, which is short, is not staged");
+    if (kit_rank == 0)
+        CHECK(staged() == 1, "the first message is staged %llu times", (unsigned long long)staged());
+    us += message(&buffer, LONGER, 1);
+    if (us < mapping_us && us < LONG_US && kit_rank == 1) {
+        CHECK(known() == 0, "the second message has waited for the mapping");
+        CHECK(carried() > 0, "the second message was not carried");
     }
     if (us < LONG_US) /* a receiver that is later makes the sender take scratch */
-        CHECK(kit_counted("scratch for messages", "allocated") == 0, "the first message takes scratch");
+        CHECK(kit_counted("scratch for messages", "allocated") == 0, "the first messages take scratch");
     /* A long one too: longer than its parts, and it may go either way. */
-    message(&buffer, LARGE, 1);
-    int is_known = 0, number = 2;
-    while (!is_known) {
-        message(&buffer, BYTES, number++);
-        is_known = known() > 0;
-        MPI_Bcast(&is_known, 1, MPI_INT, 1, MPI_COMM_WORLD);
-    }
+    message(&buffer, LARGE, 2);
+    int number = until_known(&buffer, 3);
     if (kit_rank == 1) {
         CHECK(known() == 1, "the allocation was mapped %llu times", (unsigned long long)known());
-        printf(
-            "mapping: the first message took %llu us; %d until the allocation was mapped, of them %llu carried\n",
-            (unsigned long long)us, number,
-            (unsigned long long)kit_counted("allocations of other ranks", "after a message that the MPI is to carry"));
+        printf("mapping: the first messages took %llu us; %d until the allocation was mapped, of them %llu carried\n",
+               (unsigned long long)us, number, (unsigned long long)carried());
     }
     for (int i = 0; i < 5; i++)
         message(&buffer, BYTES, number++);
     kit_close(&buffer);
+}
+
+/* One allocation is mapped after so many messages, and not before. */
+static void when_it_pays(void)
+{
+    struct kit_buffer buffer;
+    int number = 0;
+    kit_open(&buffer, KIT_DEVICE, BYTES);
+    for (; number < PAY - 1; number++)
+        message(&buffer, BYTES, number);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(known() == 0 && carried() == 0, "the allocation is mapped before it pays");
+    if (kit_rank == 0)
+        CHECK(staged() == PAY - 1, "%llu of %d messages are staged", (unsigned long long)staged(), PAY - 1);
+    /* One more tells the receiver of the allocation, which it maps. */
+    message(&buffer, BYTES, number++);
+    if (kit_rank == 0)
+        CHECK(staged() == PAY - 1, "the message by which a mapping pays is staged");
+    until_known(&buffer, number);
+    kit_close(&buffer);
+}
+
+/* A new allocation for each message: none is mapped. Scratch is taken after so many messages, and not before. */
+static void when_scratch_pays(void)
+{
+    struct kit_buffer buffer;
+    int number = 0, taken = 0;
+    for (; number < MOST && !taken; number++) {
+        kit_open(&buffer, KIT_DEVICE, BYTES);
+        message(&buffer, BYTES, number);
+        kit_close(&buffer);
+        taken = kit_counted("scratch for messages", "allocated") > 0;
+        MPI_Bcast(&taken, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    CHECK(taken && number >= PAY_SCRATCH, "scratch is taken after %d messages, not after %d", number, PAY_SCRATCH);
+    CHECK(known() == 0, "%llu allocations of one message each are mapped", (unsigned long long)known());
 }
 
 static void freed_meanwhile(void)
@@ -184,8 +250,13 @@ int main(int argc, char **argv)
     else
         MPI_Recv(at, 1, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
+    staged_before = staged();
     if (argc > 1 && strcmp(argv[1], "freed") == 0)
         freed_meanwhile();
+    else if (argc > 1 && strcmp(argv[1], "pays") == 0)
+        when_it_pays();
+    else if (argc > 1 && strcmp(argv[1], "scratch") == 0)
+        when_scratch_pays();
     else if (argc > 1 && strcmp(argv[1], "random") == 0)
         random_programs();
     else

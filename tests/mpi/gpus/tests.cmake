@@ -23,9 +23,9 @@ gpus(pair 3 0-1 4 "-reset")
 # Nonblocking moves that the MPI has to carry.
 gpus(carried 11 none 20 "-reset")
 gpus(reset 6 all 4 "")
-# Memory is mapped beside, slowly.
-gpus(mapping 21 all 4 "-reset" TUTTI_HOST_MAPPING_US=3000)
-gpus(mapping-reset 22 all 4 "" TUTTI_HOST_MAPPING_US=3000)
+# Memory is mapped beside: at the second or third message, which pays for it.
+gpus(mapping 21 all 4 "-reset" TUTTI_HOST_MAPPING_US=60)
+gpus(mapping-reset 22 all 4 "" TUTTI_HOST_MAPPING_US=60)
 # Each rank with one GPU, as most programs have.
 gpus(one 4 all 4 "-several,-cross,-idle,-reset")
 
@@ -35,6 +35,13 @@ foreach(mpi IN LISTS gpus_builders)
 endforeach()
 tutti_mpi_test(mpi-gpus-after-reset PROGRAM mpi-after_reset RANKS 2 LABELS gpus TIMEOUT 40
                ENV ${gpus_env} TUTTI_HOST_LINKS=all TUTTI_RULES=message:*@packed)
+
+tutti_mpi_program(mpi-reset_mapping LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/reset_mapping.c gpus/gpu.c)
+foreach(mpi IN LISTS gpus_builders)
+  target_link_libraries(mpi-reset_mapping.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+tutti_mpi_test(mpi-gpus-reset-mapping PROGRAM mpi-reset_mapping RANKS 2 LABELS gpus TIMEOUT 60
+               ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=5000)
 
 tutti_mpi_program(mpi-reset LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/reset.c gpus/gpu.c)
 foreach(mpi IN LISTS gpus_builders)

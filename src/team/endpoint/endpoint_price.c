@@ -1,0 +1,80 @@
+/* When memory of a peer is mapped, and when scratch is allocated, on devices where both take long: not before the
+ * messages that the MPI has carried, or that were packed, have cost as much. So first messages take the time that they
+ * take by hand, and all messages of an allocation together never cost more than twice what the better of both ways does
+ * (the rule of ski rental). The sender keeps the account: it sees all messages, also those that the MPI has. */
+#include "team/endpoint/endpoint_own.h"
+
+#include "core/settings.h"
+
+enum {
+    PACK_NS = 6000,     /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
+    SCRATCH_PRICES = 2, /* scratch is allocated, then mapped */
+    LEFT_BYTES = 65536  /* up to here the MPI's own way with staged messages is the faster one: no RTS, no answer */
+};
+
+static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)
+{
+    const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
+    return set ? set : tutti_endpoint_mapping_takes(endpoint, of);
+}
+
+static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
+{
+    for (int i = 0; i < TUTTI_ENDPOINT_SIGHTED; i++) {
+        if (to->account[i].id == id)
+            return &to->account[i];
+    }
+    struct tutti_endpoint_account *account = &to->account[to->accounts++ % TUTTI_ENDPOINT_SIGHTED];
+    *account = (struct tutti_endpoint_account){.id = id};
+    return account;
+}
+
+/* 1 once so much was spent, which is then paid. */
+static int spend(uint64_t *spent, uint64_t ns, uint64_t price)
+{
+    *spent += ns;
+    if (*spent < price)
+        return 0;
+    *spent = 0;
+    return 1;
+}
+
+/* The peer maps a scratch when a rendezvous shows it: once for each scratch. 1: this rendezvous is to do so. */
+static int shows_scratch(struct tutti_endpoint *endpoint, struct tutti_endpoint_from *to, int gpu, int maps)
+{
+    const uint32_t bit = UINT32_C(1) << gpu, shown = to->scratch_shown;
+    const int offered = atomic_load_explicit(&tutti_endpoint_mine(endpoint)->gpu[gpu].offered, memory_order_acquire);
+    to->scratch_shown = offered == 2 && maps == TUTTI_MAPS_NOT_YET ? shown | bit : shown & ~bit;
+    return (to->scratch_shown & ~shown) != 0;
+}
+
+void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
+{
+    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    struct tutti_endpoint_from *to = &endpoint->from[piece->to];
+    const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, piece->to);
+    if (!tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, piece->to))
+        return;
+    const int several = tutti_endpoint_several(endpoint, rndv);
+    const int maps = atomic_load(&theirs->maps[endpoint->node->rank][piece->gpu]);
+    const uint64_t price = price_of(endpoint, theirs), bytes = rndv->bytes,
+                   ns = maps == TUTTI_MAPS ? PACK_NS + bytes / 1024 : tutti_endpoint_carrying(bytes);
+    tutti_fiber_lock(&endpoint->lock);
+    const int pays = spend(&account_of(to, rndv->share.what.id)->spent, ns, price);
+    const int shows = shows_scratch(endpoint, to, piece->gpu, maps);
+    piece->scratch_pays = maps != TUTTI_MAPS && several && spend(&to->carried, ns, SCRATCH_PRICES * price);
+    pthread_mutex_unlock(&endpoint->lock);
+    piece->left = !pays && !piece->scratch_pays && !shows && bytes <= LEFT_BYTES;
+    atomic_store_explicit(&rndv->pays, (uint32_t)pays, memory_order_relaxed);
+}
+
+int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    return tutti_endpoint_is_slow(endpoint) ? endpoint->piece[tutti_endpoint_number(endpoint, rndv)].scratch_pays
+                                            : tutti_endpoint_several(endpoint, rndv);
+}
+
+int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    return endpoint->piece[tutti_endpoint_number(endpoint, rndv)].left;
+}
