@@ -40,13 +40,11 @@ check: ## All tests; ends with "N passed, N failed, N skipped"
 	@$(MAKE) all TESTS=ON KERNELS=any
 	@scripts/check.sh $(BUILD) $(JOBS)
 
-# Left out: random programs and the wide matrices, and each test that takes more than about three seconds.
-QUICK_NOT = ^coll\.(sequences|alloc|abort)|^model|^dtype\.fuzz|^team-(death|nonblocking-limits|setup|map|arrive|fuzz)|^p2p\.pipelined|$\
-    ^kernels-pack|^progress\.(helper|engine)|^mpi-(killed|looks|far|enqueue-calls|stream-stopped|stopped|late|residency|output|flat-)
+# Left out: random programs and the wide matrices, and what takes long by tests/costs/costs.txt.
 quick: ## Unit tests, laws and Open MPI: those that together take about two minutes on two cores
 	@scripts/setup.sh check
 	@$(MAKE) all TESTS=ON KERNELS=any
-	@scripts/check.sh $(BUILD) $(JOBS) -L '^(unit|law|openmpi)$$' -LE '^(programs|sequences|matrix|large)$$' -E '$(QUICK_NOT)'
+	@scripts/check.sh $(BUILD) $(JOBS) -L '^(unit|law|openmpi)$$' -LE '^(programs|sequences|matrix|large|long)$$'
 
 bench: ## Measurements on the CPU; results under build/results
 	@scripts/setup.sh check

@@ -57,7 +57,9 @@ macro(tutti_mpi_add name family built_by wrapper fortran launcher)
   list(APPEND TUTTI_MPIS ${name})
 endmacro()
 
-set(openmpi_env
+# Of Open MPI what messages within a node need: what it opens besides, to learn that this machine has no network for it, takes
+# a second of each start.
+set(openmpi_env OMPI_MCA_pml=ob1 OMPI_MCA_btl=^ofi,openib,uct
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
     OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1)

@@ -27,11 +27,12 @@ for rooms in "core progress kernels device bounce rules dtype team ring sched p2
     read -ra rooms <<<"$rooms"
     for ((below = 0; below < ${#rooms[@]}; below++)); do
         [ -d "src/${rooms[below]}" ] || continue
-        for ((above = below + 1; above < ${#rooms[@]}; above++)); do
-            while read -r line; do
-                breach "${rooms[below]} includes ${rooms[above]}, a room above it: $line"
-            done < <(includes "(\.\./)*(src/)?${rooms[above]}/.*" "src/${rooms[below]}")
-        done
+        above=$(IFS='|' && echo "${rooms[*]:below+1}")
+        [ -n "$above" ] || continue
+        while read -r line; do
+            [[ $line =~ [\<\"](\.\./)*(src/)?($above)/ ]]
+            breach "${rooms[below]} includes ${BASH_REMATCH[3]}, a room above it: $line"
+        done < <(includes "(\.\./)*(src/)?($above)/.*" "src/${rooms[below]}")
     done
 done
 # What other rooms may include of these lies beside their inner rooms.

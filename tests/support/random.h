@@ -2,6 +2,7 @@
 #ifndef TUTTI_TESTS_RANDOM_H
 #define TUTTI_TESTS_RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* In CUDA for kernels too. */
@@ -18,6 +19,17 @@ RANDOM_FN uint64_t random_mix(uint64_t x)
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     return x ^ (x >> 31);
+}
+
+/* `size` bytes, eight of each word. */
+RANDOM_FN void random_bytes(void *out, uint64_t seed, size_t size)
+{
+    unsigned char *to = (unsigned char *)out;
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t word = random_mix(seed + i / 8);
+        for (size_t b = i; b < size && b < i + 8; b++, word >>= 8)
+            to[b] = (unsigned char)word;
+    }
 }
 
 /* Next number of a sequence. */

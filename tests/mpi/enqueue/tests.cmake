@@ -74,14 +74,14 @@ endif()
 
 # Kernels of many calls that wait at the same time, on a simulated GPU that holds few blocks at once. A call that stands
 # still ends by itself.
-set(residency TUTTI_HOST_BLOCKS=8 TUTTI_TIMEOUT_SECONDS=20 TUTTI_STALL_SECONDS=5 TUTTI_TEST_MOST=1048576)
+set(residency TUTTI_HOST_BLOCKS=8 TUTTI_TIMEOUT_SECONDS=20 TUTTI_STALL_SECONDS=5 TUTTI_TEST_MOST=1048576 TUTTI_TEST_ROUNDS=1)
 foreach(algorithm ll128 twoshot_ll128 pipeline)
   foreach(part alone streams all)
     tutti_mpi_test(mpi-residency-${part}-${algorithm} PROGRAM mpi-residency RANKS 2 ARGS ${part} MPIS openmpi
-                   ENV ${residency} TUTTI_TEST_ROUNDS=1 TUTTI_RULES=allreduce:*@${algorithm})
+                   ENV ${residency} TUTTI_RULES=allreduce:*@${algorithm} TIMEOUT 90)
   endforeach()
 endforeach()
-tutti_mpi_test(mpi-residency-all PROGRAM mpi-residency RANKS 2 ARGS all MPIS openmpi ENV ${residency})
+tutti_mpi_test(mpi-residency-all PROGRAM mpi-residency RANKS 2 ARGS all MPIS openmpi ENV ${residency} TIMEOUT 90)
 
 # A rank is stopped while kernels of calls in stream order wait for it; CMakeLists.txt has failures.
 tutti_mpi_test(mpi-stream-stopped PROGRAM mpi-stream_failure RANKS 3 RANKS_MPICH 2 ARGS stopped)

@@ -14,8 +14,7 @@ static size_t large;
 
 static const unsigned char *contents(int who, int number, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        bytes[i] = (unsigned char)random_mix(kit_seed + (uint64_t)who * 1000003 + (uint64_t)number * 7919 + i);
+    random_bytes(bytes, random_mix(kit_seed + (uint64_t)who * 1000003 + (uint64_t)number * 7919), n);
     return bytes;
 }
 

@@ -16,8 +16,7 @@ static const char *place;
 
 static const unsigned char *contents(int number, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        bytes[i] = (unsigned char)random_mix(kit_seed + (uint64_t)number * 7919 + i);
+    random_bytes(bytes, random_mix(kit_seed + (uint64_t)number * 7919), n);
     return bytes;
 }
 

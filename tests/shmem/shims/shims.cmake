@@ -5,6 +5,7 @@ tutti_mpi_program(mpi-shmem-nvshmem SOURCES shims/nvshmem.c LIBRARIES tutti-nvsh
 tutti_mpi_test(mpi-shmem-nvshmem PROGRAM mpi-shmem-nvshmem RANKS 3 RANKS_MPICH 2)
 tutti_mpi_test(mpi-shmem-nvshmem-device PROGRAM mpi-shmem-nvshmem RANKS 2 ENV TUTTI_SHMEM_HEAP=device)
 tutti_mpi_test(mpi-shmem-nvshmem-nodes PROGRAM mpi-shmem-nvshmem RANKS 2 MPIS openmpi ENV TUTTI_NODE_RANKS=1)
+set_source_files_properties(shims/nvshmem_kernels.c PROPERTIES COMPILE_OPTIONS -O0) # seconds to compile otherwise
 tutti_mpi_program(mpi-shmem-nvshmem-kernels SOURCES shims/nvshmem_kernels.c LIBRARIES tutti-nvshmem MPIS ${TUTTI_MPI_SYSTEM})
 tutti_mpi_test(mpi-shmem-nvshmem-kernels PROGRAM mpi-shmem-nvshmem-kernels RANKS 2)
 # One that is not linked with an MPI: the library of the one that started it is loaded.
