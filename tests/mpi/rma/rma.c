@@ -342,6 +342,31 @@ static int try_dynamic(void)
     return 1;
 }
 
+/* All ranks, the owner too, count at one place. */
+static void owner_counts(MPI_Win win, MPI_Aint at, int owner)
+{
+    enum { TIMES = 150 };
+    const int one = 1, zero = 0;
+    int before = -1, last = -1, fine = 1;
+    MPI_Win_lock_all(0, win);
+    if (kit_rank == owner)
+        MPI_Fetch_and_op(&zero, &before, MPI_INT, owner, at, MPI_REPLACE, win);
+    MPI_Win_flush_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Fetch_and_op(&one, &before, MPI_INT, owner, at, MPI_SUM, win);
+        MPI_Win_flush(owner, win);
+        fine &= before > last;
+        last = before;
+    }
+    CHECK(fine, "a count that goes back");
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Fetch_and_op(&zero, &before, MPI_INT, owner, at, MPI_NO_OP, win);
+    MPI_Win_unlock_all(win);
+    CHECK(before == TIMES * kit_size, "%d is the count of %d ranks, each %d times", before, kit_size, TIMES);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* Operations of several pieces, while the owner of the memory makes no call on the window until a file says that they
  * are done. The MPI's lock takes calls of the MPI there. */
 static void owner_computes(void)
@@ -386,6 +411,7 @@ static void owner_computes(void)
         unlink(name);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    owner_counts(win, at, LAST);
     MPI_Win_detach(win, base);
     MPI_Win_free(&win);
     kit_close(&window);
