@@ -25,7 +25,7 @@ struct tutti_mapped_box {
     _Atomic uint32_t serves;               /* 1: `asked` is valid and the thread is there; 2: it ends; 0: no thread */
     sem_t asked;
     _Atomic uint32_t answers;
-    /* What is asked; the data of the runs lie one behind the other. */
+    /* The request; the data of the runs lie one behind the other. */
     uint32_t row, generation, writes, runs;
     int32_t status;
     struct box_run run[RUNS];

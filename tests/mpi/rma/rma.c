@@ -4,15 +4,11 @@
  * windows, all that came back and the bytes between the elements must be the same. usage: rma [PROGRAMS [far | late]]
  * far: the ranks are of several nodes. late: all windows are dynamic, and memory that other ranks attach cannot be
  * mapped. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "core/status.h"
 #include "operations.h"
-#include "team/pair.h"
 #include "tutti/tutti.h"
 
 static struct kit_buffer memory[2]; /* of the window under test, and of the other */
@@ -21,22 +17,6 @@ static size_t window_bytes;
 static int empty;   /* the rank whose window has no bytes; -1: none */
 static int dynamic; /* the windows are: their memory is attached */
 static int makes_dynamic;
-static int late;
-
-/* In the place of the library's: memory of another rank cannot be mapped, though it was shown. */
-int tutti_pair_map(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu,
-                   const struct tutti_share *share, size_t bytes, struct tutti_mapping **mapping, void **out)
-{
-    static __typeof__(tutti_pair_map) *real;
-    if (!real)
-        *(void **)&real = dlsym(RTLD_NEXT, "tutti_pair_map");
-    const int status = real(node, device, peer, gpu, share, bytes, mapping, out);
-    if (!late || status != 0 || !*mapping)
-        return status;
-    tutti_pair_release(node, device, *mapping);
-    *mapping = NULL;
-    return TUTTI_ERR_UNAVAILABLE;
-}
 
 /* ---- epochs ---- */
 
@@ -303,7 +283,7 @@ static void program_run(int number)
     int units[RANKS], fine = 1;
     shared_state = random_mix(kit_seed + (uint64_t)number * 1000);
     state = random_mix(shared_state + (uint64_t)kit_rank + 1);
-    dynamic = makes_dynamic && (draw_alike(3) == 0 || late);
+    dynamic = makes_dynamic && (draw_alike(3) == 0 || cannot_map);
     for (int r = 0; r < kit_size; r++)
         units[r] = dynamic ? 1 : 1 << draw_alike(4);
     const int mixed = (int)draw_alike(5); /* 0: no window in device memory, 1, 2: all, otherwise some */
@@ -342,89 +322,12 @@ static int try_dynamic(void)
     return 1;
 }
 
-/* All ranks, the owner too, count at one place. */
-static void owner_counts(MPI_Win win, MPI_Aint at, int owner)
-{
-    enum { TIMES = 150 };
-    const int one = 1, zero = 0;
-    int before = -1, last = -1, fine = 1;
-    MPI_Win_lock_all(0, win);
-    if (kit_rank == owner)
-        MPI_Fetch_and_op(&zero, &before, MPI_INT, owner, at, MPI_REPLACE, win);
-    MPI_Win_flush_all(win);
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < TIMES; i++) {
-        MPI_Fetch_and_op(&one, &before, MPI_INT, owner, at, MPI_SUM, win);
-        MPI_Win_flush(owner, win);
-        fine &= before > last;
-        last = before;
-    }
-    CHECK(fine, "a count that goes back");
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Fetch_and_op(&zero, &before, MPI_INT, owner, at, MPI_NO_OP, win);
-    MPI_Win_unlock_all(win);
-    CHECK(before == TIMES * kit_size, "%d is the count of %d ranks, each %d times", before, kit_size, TIMES);
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* Operations of several pieces, while the owner of the memory makes no call on the window until a file says that they
- * are done. The MPI's lock takes calls of the MPI there. */
-static void owner_computes(void)
-{
-    enum { BYTES = 1 << 20, AT = 4000, LAST = 1 };
-    struct kit_buffer window;
-    char name[64], *data = malloc(BYTES), *came = malloc(BYTES);
-    int process = (int)getpid(), guards;
-    MPI_Aint at;
-    MPI_Win win;
-    MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    snprintf(name, sizeof name, "/tmp/rma-%d", process);
-    for (int i = 0; i < BYTES; i++)
-        data[i] = (char)draw_alike(256);
-    kit_open(&window, KIT_DEVICE, BYTES);
-    char *base = kit_put(&window, 0, data, BYTES);
-    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    MPI_Win_attach(win, base, BYTES);
-    MPI_Get_address(base, &at);
-    MPI_Bcast(&at, 1, MPI_AINT, LAST, MPI_COMM_WORLD);
-    if (kit_rank == 0) {
-        MPI_Win_lock(MPI_LOCK_SHARED, LAST, 0, win);
-        MPI_Get(came, BYTES, MPI_BYTE, LAST, at, BYTES, MPI_BYTE, win);
-        MPI_Win_flush(LAST, win);
-        CHECK(memcmp(came, data, BYTES) == 0, "what the owner reads for this rank");
-        MPI_Put(data + 1, BYTES - AT - 1, MPI_BYTE, LAST, at + AT, BYTES - AT - 1, MPI_BYTE, win);
-        MPI_Win_unlock(LAST, win);
-        FILE *file = fopen(name, "w");
-        CHECK(file != NULL, "%s", name);
-        fclose(file);
-    }
-    while (kit_rank == LAST && access(name, F_OK) != 0) {
-        int none;
-        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &none, MPI_STATUS_IGNORE);
-        usleep(100);
-    }
-    if (kit_rank == LAST) {
-        const char *now = kit_get(&window, &guards);
-        CHECK(guards && memcmp(now, data, AT) == 0 && memcmp(now + AT, data + 1, BYTES - AT - 1) == 0 &&
-                  now[BYTES - 1] == data[BYTES - 1],
-              "what the owner writes for another rank");
-        unlink(name);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    owner_counts(win, at, LAST);
-    MPI_Win_detach(win, base);
-    MPI_Win_free(&win);
-    kit_close(&window);
-    free(data);
-    free(came);
-}
-
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     const int programs = argc > 1 ? atoi(argv[1]) : 20;
     const int mapped = argc <= 2;
-    late = argc > 2 && strcmp(argv[2], "late") == 0;
+    const int late = cannot_map = argc > 2 && strcmp(argv[2], "late") == 0;
     if (kit_size > RANKS)
         kit_skip("rma", "too many ranks");
     if (!kit_makes_windows())

@@ -1,5 +1,5 @@
 # One-sided communication with device memory, beside the same programs on host memory.
-program(rma EVERYWHERE WITH rma/operations.c)
+program(rma EVERYWHERE WITH rma/operations.c rma/owner.c)
 program(tickets EVERYWHERE)
 program(mapped EVERYWHERE)
 # Not under Open MPI 5.0.11: program 5 of this seed leaves other bytes in a window of host memory there without Tutti too
