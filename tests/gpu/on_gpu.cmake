@@ -430,6 +430,7 @@ gpu_shmem(nvshmem-tile nvshmem-tile-cuda RANKS 2 4)
 gpu_shmem(nvshmem-tile-far nvshmem-tile-cuda RANKS 2 ENV TUTTI_NODE_RANKS=1 TUTTI_ASYNC_PROGRESS=1 TUTTI_TEST_ROUNDS=10)
 gpu_shmem(full life RANKS 2 ARGS refused ENV TUTTI_SHMEM_HEAP_MB=1048576)
 gpu_test(rma mpi-rma ${gpu_ranks} ARGS 30)
+gpu_test(rma-late mpi-rma ${gpu_ranks} ARGS 15 late)
 gpu_test(rma-far mpi-rma ${gpu_ranks} ARGS 15 far ENV TUTTI_NODE_RANKS=1)
 # Windows that the ranks map. They need no window of host memory, which the MPI of some machines refuses.
 gpu_test(rma-mapped mpi-mapped ${gpu_ranks} ARGS 60)

@@ -101,12 +101,12 @@ while read -r line; do
 done < <(grep -rnE '\bTUTTI_PROTOCOL_[a-z]\w*\b' src --include='*.[ch]' --include='*.inc')
 
 # Nothing waits by itself: all waits are the engine's. Apart from it sleep the threads of the host device, which stand for
-# a GPU's, and the watcher, which is a thread of its own, as is what ends a process whose exit() stands still. Kernels spin
-# (src/kernels).
+# a GPU's, and the watcher, which is a thread of its own, as are what ends a process whose exit() stands still and what serves
+# attached memory to other ranks (mpi/rma/mapped_owner.c). Kernels spin (src/kernels).
 while read -r line; do
     case $line in
     src/progress/*|src/device/host/stream.c:*|src/device/host/event.c:*|src/device/host/places.c:*|src/device/host/memory.c:*|src/team/watcher.c:*) ;;
-    src/shmem/life/exit.c:*) ;;
+    src/shmem/life/exit.c:*|src/mpi/rma/mapped_owner.c:*) ;;
     *) breach "a wait of its own: $line" ;;
     esac
 done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthread_yield|thrd_(yield|sleep)|sem_(timed)?wait|pthread_cond_(timed|clock)?wait|tutti_pause|tutti_nap|tutti_fiber_yield|_mm_pause|__builtin_ia32_pause|epoll_wait|ppoll|pselect|select) *\(' \
@@ -121,11 +121,12 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
 #   team/resources.c                  no peer: kernels that were told to end, and it is bounded
 #   mpi/rma/mapped_update.c           no peer: a kernel of this process
 #   mpi/rma/mapped_attach.c           no peer: the descriptor was sent before the row that names it, and it is bounded
+#   mpi/rma/mapped_owner.c            no peer: a thread of this process that was told to end, and has nothing left to serve
 #   mpi/comm/streams.c                no peer: its stream is idle where the program frees the communicator
 while read -r line; do
     case $line in
     src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/device/cuda/gate.c:*|src/device/host/host.c:*|src/team/cache.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;
-    src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/rma/mapped_update.c:*|src/mpi/rma/mapped_attach.c:*|src/mpi/comm/streams.c:*) ;;
+    src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/rma/mapped_update.c:*|src/mpi/rma/mapped_attach.c:*|src/mpi/rma/mapped_owner.c:*|src/mpi/comm/streams.c:*) ;;
     src/shmem/heap_*) ;; # tables of heaps: an operation of the address space
     *) breach "a quiet wait, in which a peer may need what this rank does not bring on: $line" ;;
     esac

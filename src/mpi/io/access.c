@@ -1,9 +1,14 @@
 /* One blocking access of a file by way of pinned host memory. An access that may be cut goes in pieces through two
  * buffers: while the MPI accesses the file for one piece, the next piece of a write or the last piece of a read is
- * copied in a stream. So a large access takes pinned memory for two pieces, of TUTTI_STAGING_MB at most each, and about
- * as long as the MPI takes from pinned memory. A collective access may not be cut, since all ranks must make as many
- * calls, nor an access of the shared file pointer, since accesses of other ranks would come between the pieces: their
- * pinned memory is as large as the access.
+ * copied in a stream. Nothing runs beside the copy of the first piece of a write, nor beside that of the first and the
+ * last piece of a read. So these pieces are small, and the pieces between grow and shrink by factors of two: a copy has
+ * the time of an access of half its bytes. A large access takes pinned memory for two pieces, of TUTTI_STAGING_MB at
+ * most each.
+ *
+ * A collective access of a file of several ranks may not be cut, since all ranks must make as many calls; an agreement
+ * on their number would cost every collective access a reduction, of host memory too. Nor may an access of the shared
+ * file pointer be cut, since accesses of other ranks would come between the pieces. Their pinned memory is as large as
+ * the access.
  */
 #include "core/counters.h"
 #include "core/settings.h"
@@ -22,35 +27,72 @@ static MPI_Count divisor(MPI_Count a, MPI_Count b)
     return a;
 }
 
-/* Bytes of a piece: few pieces cost few calls of the MPI, but the copy of the first or the last one is beside nothing.
- */
-static MPI_Count access_room(MPI_Count bytes)
+enum {
+    LEAST = 256 << 10, /* bytes of a piece that is copied beside nothing: about what a copy costs at any length */
+    CUT_FROM = 4       /* of them: a shorter access is as fast whole */
+};
+
+/* 1 where this process alone has opened the file: then each of its collective calls is this process's own. */
+static int file_is_alone(MPI_File file)
 {
-    enum { PIECES = 8 };
-    const MPI_Count unit = 1 << 20, most = (MPI_Count)tutti_settings()->staging_mb << 20;
-    const MPI_Count room = (bytes / PIECES + unit - 1) / unit * unit;
-    return room < unit ? unit : room < most ? room : most;
+    MPI_Group group;
+    int ranks = 0;
+    if (tutti_next.MPI_File_get_group(file, &group) != MPI_SUCCESS)
+        return 0;
+    if (tutti_next.MPI_Group_size(group, &ranks) != MPI_SUCCESS)
+        ranks = 0;
+    tutti_next.MPI_Group_free(&group);
+    return ranks == 1;
 }
 
-/* Sets the most elements of a piece: all, where the access may not be cut. */
+/* 1 where the MPI may be called for one piece after the other. */
+static int access_may_be_cut(const struct tutti_access *access)
+{
+    int atomic = 1;
+    if (access->cut == TUTTI_ACCESS_WHOLE)
+        return 0;
+    if (tutti_next.MPI_File_get_atomicity(access->file, &atomic) != MPI_SUCCESS || atomic)
+        return 0;
+    return access->cut == TUTTI_ACCESS_AT || access->cut == TUTTI_ACCESS_PIECES || file_is_alone(access->file);
+}
+
+/* Elements of `bytes` bytes, a whole number of elementary types. */
+static MPI_Count access_elements(const struct tutti_access *access, MPI_Count bytes)
+{
+    const MPI_Count elements = bytes / access->size / access->unit * access->unit;
+    return elements > 0 ? elements : access->unit;
+}
+
+/* Sets the fewest and the most elements of a piece: all, where the access may not be cut. */
 static void access_cut(struct tutti_access *access)
 {
     MPI_Count lower, bytes;
-    int atomic = 1;
-    access->most = access->count;
+    access->least = access->most = access->count;
     if (access->cut == TUTTI_ACCESS_WHOLE || access->count < 2)
         return;
     if (tutti_next.MPI_Type_size_x(access->type, &access->size) != MPI_SUCCESS || access->size < 1 ||
         tutti_next.MPI_Type_get_extent_x(access->type, &lower, &access->extent) != MPI_SUCCESS ||
         __builtin_mul_overflow(access->size, access->count, &bytes))
         return;
-    const MPI_Count room = access_room(bytes);
-    if (bytes <= room || tutti_next.MPI_File_get_atomicity(access->file, &atomic) != MPI_SUCCESS || atomic)
+    if (bytes < (MPI_Count)CUT_FROM * LEAST || !access_may_be_cut(access))
         return;
-    /* A piece is a whole number of elementary types. */
-    const MPI_Count unit = access->etype / divisor(access->size, access->etype);
-    const MPI_Count most = room / access->size / unit * unit;
-    access->most = most > 0 ? most : unit < access->count ? unit : access->count;
+    access->unit = access->etype / divisor(access->size, access->etype);
+    access->least = access_elements(access, LEAST);
+    access->most = access_elements(access, (MPI_Count)tutti_settings()->staging_mb << 20);
+}
+
+/* Elements of the piece that begins with element `first`. */
+static MPI_Count access_piece(const struct tutti_access *access, MPI_Count first)
+{
+    const MPI_Count left = access->count - first;
+    const int grows = first == 0 || access->way & TUTTI_STAGE_IN;
+    if (access->most == access->count)
+        return left;
+    MPI_Count piece = grows ? first + access->least : (left + access->least) / 2 / access->unit * access->unit;
+    piece = piece > access->most ? access->most : piece > access->unit ? piece : access->unit;
+    /* A short rest goes along, if it costs no larger piece than those that are copied beside something. */
+    const int along = left <= piece + piece / 2 && left <= access->most && first > 0;
+    return along || piece > left ? left : piece;
 }
 
 static void access_fail(struct tutti_access *access, int status)
@@ -69,7 +111,7 @@ static struct tutti_stage *access_other(struct tutti_access *access)
  * failed. */
 static MPI_Count access_stage(struct tutti_access *access, struct tutti_stage *stage, MPI_Count first, int way)
 {
-    const MPI_Count left = access->count - first, elements = left < access->most ? left : access->most;
+    const MPI_Count elements = access_piece(access, first);
     const int status =
         tutti_stage_open(stage, access->buffer + first * access->extent, elements, access->type, access->way | way);
     if (status == TUTTI_OK)
@@ -133,7 +175,8 @@ void tutti_access_begin(struct tutti_access *access, enum tutti_access_cut cut, 
     access->piece = &access->stage[0];
     if (tutti_file_is_native(access->file, &access->etype))
         access->way |= TUTTI_STAGE_PACKED;
-    else if (access->cut == TUTTI_ACCESS_AT) /* elements have other sizes in the file */
+    else if (access->cut == TUTTI_ACCESS_AT ||
+             access->cut == TUTTI_ACCESS_ALONE_AT) /* elements have other sizes in the file */
         access->cut = TUTTI_ACCESS_WHOLE;
     access_cut(access);
     /* Not in a stream: this copy waits for earlier work of the program's default stream. */
@@ -216,7 +259,7 @@ int tutti_access_more(struct tutti_access *access, int code)
                        tutti_stage_bytes(access->piece));
     access->moved += bytes > 0 ? bytes : 0;
     access->done += access->elements;
-    if (access->most == access->count || access->code != MPI_SUCCESS || access->done == access->count ||
+    if (access->code != MPI_SUCCESS || access->done == access->count ||
         bytes < access->elements * access->size) /* the end of the file */
         return access_close(access);
     return access_next(access);

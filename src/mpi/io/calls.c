@@ -52,6 +52,15 @@
     IO_BLOCKING(name, errors, arguments, TUTTI_STAGE_IN, TUTTI_ACCESS_PIECES, AT_POINTER, TO_POINTER)
 #define IO_WRITE_AT(name, errors, arguments)                                                                           \
     IO_BLOCKING(name, errors, arguments, TUTTI_STAGE_IN, TUTTI_ACCESS_AT, AT_OFFSET, TO_OFFSET)
+/* Collective. */
+#define IO_READ_ALL(name, errors, arguments)                                                                           \
+    IO_BLOCKING(name, errors, arguments, TUTTI_STAGE_OUT, TUTTI_ACCESS_ALONE, AT_POINTER, TO_POINTER)
+#define IO_READ_AT_ALL(name, errors, arguments)                                                                        \
+    IO_BLOCKING(name, errors, arguments, TUTTI_STAGE_OUT, TUTTI_ACCESS_ALONE_AT, AT_OFFSET, TO_OFFSET)
+#define IO_WRITE_ALL(name, errors, arguments)                                                                          \
+    IO_BLOCKING(name, errors, arguments, TUTTI_STAGE_IN, TUTTI_ACCESS_ALONE, AT_POINTER, TO_POINTER)
+#define IO_WRITE_AT_ALL(name, errors, arguments)                                                                       \
+    IO_BLOCKING(name, errors, arguments, TUTTI_STAGE_IN, TUTTI_ACCESS_ALONE_AT, AT_OFFSET, TO_OFFSET)
 
 /* ---- nonblocking, and the beginnings of split collectives ---- */
 

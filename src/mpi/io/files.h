@@ -44,9 +44,11 @@ int tutti_file_stream_wait(struct tutti_file_stream *one, const char *call);
 /* ---- access.c: one blocking access, in pieces where it may be cut ---- */
 
 enum tutti_access_cut {
-    TUTTI_ACCESS_WHOLE,  /* collective, ordered, or of the shared pointer: one call */
-    TUTTI_ACCESS_PIECES, /* at the file pointer of this process, which each piece moves */
-    TUTTI_ACCESS_AT      /* at an offset */
+    TUTTI_ACCESS_WHOLE,   /* ordered, or of the shared pointer: one call */
+    TUTTI_ACCESS_PIECES,  /* at the file pointer of this process, which each piece moves */
+    TUTTI_ACCESS_AT,      /* at an offset */
+    TUTTI_ACCESS_ALONE,   /* collective: as PIECES, if no other rank has the file open */
+    TUTTI_ACCESS_ALONE_AT /* likewise, as AT */
 };
 
 struct tutti_access {
@@ -54,7 +56,9 @@ struct tutti_access {
     MPI_File file;
     char *buffer; /* of the program */
     MPI_Datatype type;
-    MPI_Count count, done, most; /* elements: of all, of the pieces before, of a piece at most */
+    MPI_Count count, done; /* elements: of all, of the pieces before */
+    MPI_Count least, most; /* elements of a piece; most == count: it is not cut */
+    MPI_Count unit;        /* each piece has a multiple of so many elements, but the last */
     int way;
     enum tutti_access_cut cut;
     MPI_Offset offset;     /* AT: of the first element, in elementary types of the view */

@@ -54,7 +54,7 @@ static int ranks_can(MPI_Comm comm, int mine, int *all)
 /* ---- memory ---- */
 
 /* The lines, then the words of each pair; behind them, on pages that are made when they are used, the rows of what is
- * attached and how it is reached. */
+ * attached and how it is reached, and the boxes of mapped_owner.c. */
 static size_t words_bytes(int n)
 {
     const size_t ranks = (size_t)n;
@@ -64,7 +64,9 @@ static size_t words_bytes(int n)
 
 static size_t rows_bytes(int n)
 {
-    return (size_t)n * TUTTI_ATTACHED_ROWS * (sizeof(struct tutti_attached_row) + sizeof(struct tutti_share));
+    const size_t bytes =
+        (size_t)n * TUTTI_ATTACHED_ROWS * (sizeof(struct tutti_attached_row) + sizeof(struct tutti_share));
+    return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
 static int words_map(struct making *m, int fd)
@@ -82,6 +84,7 @@ static int words_map(struct making *m, int fd)
         return 1;
     struct tutti_attached_row *row = (void *)(map + words_bytes(mapped->n));
     mapped->share = (void *)(row + n * TUTTI_ATTACHED_ROWS);
+    mapped->box = (void *)(map + words_bytes(mapped->n) + rows_bytes(mapped->n));
     mapped->attached = tutti_attachments_of(mapped->n, mapped->rank, TUTTI_ATTACHED_ROWS, row);
     return mapped->attached != NULL;
 }
@@ -212,7 +215,8 @@ static int making_begin(struct making *m, MPI_Comm comm)
                                     .gpu = -1,
                                     .beside = wish->dynamic,
                                     .bytes = (uint64_t)wish->size,
-                                    .shared_bytes = words_bytes(n) + (wish->dynamic ? rows_bytes(n) : 0),
+                                    .shared_bytes = words_bytes(n) +
+                                                    (wish->dynamic ? rows_bytes(n) + tutti_mapped_boxes_bytes(n) : 0),
                                     .replace = MPI_REPLACE,
                                     .no_op = MPI_NO_OP};
     pthread_mutex_init(&mapped->mutex, NULL);
@@ -262,6 +266,7 @@ void tutti_mapped_close(struct tutti_mapped *mapped)
 {
     if (!mapped)
         return;
+    tutti_mapped_serve_end(mapped);
     tutti_mapped_leave(mapped);
     for (int r = 0; r < mapped->n; r++)
         tutti_pair_release(tutti_door.node, tutti_door.device, mapped->peer[r].mapping);

@@ -15,6 +15,7 @@
 struct tutti_mapping;
 struct tutti_bounce;
 struct tutti_mapped_words;
+struct tutti_mapped_box;
 
 /* What a rank has in the memory that all ranks of the window share. Only the owner writes what follows `updater`. */
 enum { TUTTI_ATTACH_NOTES = 64 };
@@ -32,6 +33,7 @@ struct tutti_mapped_line {
 /* A region of a peer's attached memory that this rank has mapped. */
 struct tutti_reached {
     uint32_t generation; /* of its row; 0: none is mapped */
+    int failed;          /* it could not be mapped: its descriptor is gone */
     struct tutti_mapping *mapping;
     char *base;
 };
@@ -73,6 +75,7 @@ struct tutti_mapped {
     _Atomic uint32_t *seen;              /* [n * n] of the owner for the reader: what of `shown` it has looked at */
     struct tutti_attachments *attached;  /* of dynamic windows, otherwise NULL; the window's */
     struct tutti_share *share;           /* [n][TUTTI_ATTACHED_ROWS] likewise: beside the rows */
+    struct tutti_mapped_box *box;        /* [n] likewise */
     size_t shared_bytes;
     int fenced;                       /* a fence has opened an epoch */
     int locked_all;                   /* 0, or 1 + the assertion */
@@ -165,8 +168,9 @@ int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_r
 
 /* 1 where all types of the operation have one. */
 int tutti_mapped_has_plans(const struct tutti_rma *rma);
-/* The operation on memory of the target, done on return; bytes: of its elements. */
-int tutti_mapped_long(struct tutti_mapped *mapped, const struct tutti_rma *rma, void *memory, uint64_t bytes);
+/* The operation on memory of the target, done on return; bytes: of its elements. kept: 1: it is the window's; 0: it is
+ * a copy of it in host memory, and this rank is the target's updater if the operation accumulates. */
+int tutti_mapped_long(struct tutti_mapped *mapped, const struct tutti_rma *rma, void *memory, uint64_t bytes, int kept);
 
 /* ---- mapped_attach.c: dynamic windows ---- */
 
@@ -182,6 +186,23 @@ int tutti_mapped_reach(struct tutti_mapped *mapped, int target, const struct tut
 void tutti_mapped_look(struct tutti_mapped *mapped);
 /* Local. Gives back what this rank has mapped. */
 void tutti_mapped_leave(struct tutti_mapped *mapped);
+
+/* ---- mapped_owner.c: attached memory that this rank cannot map ---- */
+
+/* Of the memory that the ranks share, for all targets. */
+size_t tutti_mapped_boxes_bytes(int n);
+/* From now on this rank reads and writes its attached memory for others, by a thread. Again does nothing. */
+void tutti_mapped_serve(struct tutti_mapped *mapped);
+/* No rank uses the window any more. */
+void tutti_mapped_serve_end(struct tutti_mapped *mapped);
+struct tutti_by_owner {
+    uint32_t row, generation; /* of the region */
+    uint64_t at, span;        /* bytes of the region that the operation reaches, gaps included */
+    int64_t lower;            /* of `at` from where the elements count from */
+    uint64_t bytes;           /* of the elements */
+};
+/* The operation, done on return. A status. */
+int tutti_mapped_by_owner(struct tutti_mapped *mapped, const struct tutti_rma *rma, const struct tutti_by_owner *what);
 
 /* ---- mapped_run.c ---- */
 

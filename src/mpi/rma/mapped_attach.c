@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "mpi/rma/attachments.h"
 #include "mpi/rma/mapped.h"
 #include "progress/engine.h"
@@ -64,6 +65,7 @@ void tutti_mapped_shown(struct tutti_mapped *mapped, const struct tutti_share *s
 {
     struct tutti_mapped_line *line = &mapped->line[mapped->rank];
     const uint32_t shown = atomic_load(&line->shown);
+    tutti_mapped_serve(mapped);
     atomic_store(&line->note[shown % TUTTI_ATTACH_NOTES], share->what.needs_fd ? share->what.id : 0);
     atomic_store(&line->shown, shown + 1);
 }
@@ -108,16 +110,18 @@ static int region_map(struct tutti_mapped *mapped, int target, const struct tutt
     }
     struct tutti_reached *reached = &peer->reached[region->row];
     if (reached->generation == region->generation)
-        return TUTTI_OK;
+        return reached->failed ? TUTTI_ERR_UNAVAILABLE : TUTTI_OK;
     reached_drop(reached);
     const struct tutti_share share = mapped->share[(size_t)target * TUTTI_ATTACHED_ROWS + region->row];
     struct reaching r = {.mapped = mapped, .peer = peer->node, .share = &share, .bytes = region->bytes};
     const int status = tutti_progress_wait(&(const struct tutti_wait){
         .done = is_reached, .with = &r, .what = "attached memory of a peer", .seconds = SECONDS, .quiet = 1});
     if (status != TUTTI_OK)
-        return status;
-    *reached = (struct tutti_reached){.generation = region->generation, .mapping = r.mapping, .base = r.base};
-    return TUTTI_OK;
+        tutti_info("attached memory of rank %d cannot be mapped, its owner reads and writes it: %s", target,
+                   tutti_status_text(status));
+    *reached = (struct tutti_reached){
+        .generation = region->generation, .failed = status != TUTTI_OK, .mapping = r.mapping, .base = r.base};
+    return status;
 }
 
 int tutti_mapped_reach(struct tutti_mapped *mapped, int target, const struct tutti_attachment *region, char **base)
@@ -138,7 +142,7 @@ static void note_take(struct tutti_mapped *mapped, int target, uint64_t name)
     for (unsigned row = 0; tutti_attachments_at(mapped->attached, target, row, &region) >= 0; row++) {
         if (region.generation && region.mapped &&
             mapped->share[(size_t)target * TUTTI_ATTACHED_ROWS + row].what.id == name)
-            (void)region_map(mapped, target, &region); /* if it fails, an operation tries again and reports it */
+            (void)region_map(mapped, target, &region); /* if it fails, operations go by the owner */
     }
     tutti_pair_drop(tutti_door.node, mapped->peer[target].node, &note);
 }

@@ -13,13 +13,14 @@ struct side {
     MPI_Count count;
 };
 
-/* kept: memory of the window, which a GPU of another rank may have. */
-static int side_open(struct side *side, const struct tutti_rma_buffer *buffer, int way, int kept)
+/* Where the elements of a side lie: the window's memory may be of a GPU of another rank. */
+enum place { ANYWHERE, WINDOW, HOST };
+
+static int side_open(struct side *side, const struct tutti_rma_buffer *buffer, int way, enum place place)
 {
-    struct tutti_there there = {.staged = 0};
-    if (!kept)
+    struct tutti_there there = {.staged = place == WINDOW};
+    if (place == ANYWHERE)
         (void)tutti_needs_staging_at(buffer->memory, buffer->type, &there);
-    there.staged |= kept;
     side->count = buffer->count;
     return tutti_stage_open_at(&side->stage, buffer->memory, buffer->count, buffer->type, way, &there);
 }
@@ -45,17 +46,17 @@ static int side_unpack(struct side *side, const void *packed, uint64_t bytes)
 }
 
 /* From one side to the other, through `packed`. */
-static int long_move(const struct tutti_rma_buffer *from, int from_kept, const struct tutti_rma_buffer *to, int to_kept,
-                     void *packed, uint64_t bytes)
+static int long_move(const struct tutti_rma_buffer *from, enum place from_place, const struct tutti_rma_buffer *to,
+                     enum place to_place, void *packed, uint64_t bytes)
 {
     struct side a, b;
-    int status = side_open(&a, from, TUTTI_STAGE_IN, from_kept);
+    int status = side_open(&a, from, TUTTI_STAGE_IN, from_place);
     if (status != TUTTI_OK)
         return status;
     status = side_pack(&a, packed, bytes);
     tutti_stage_close(&a.stage);
     if (status == TUTTI_OK)
-        status = side_open(&b, to, TUTTI_STAGE_OUT, to_kept);
+        status = side_open(&b, to, TUTTI_STAGE_OUT, to_place);
     if (status != TUTTI_OK)
         return status;
     status = side_unpack(&b, packed, bytes);
@@ -63,27 +64,53 @@ static int long_move(const struct tutti_rma_buffer *from, int from_kept, const s
     return status;
 }
 
+/* The packed elements of a buffer of the origin. */
+static int packed_of(const struct tutti_rma_buffer *buffer, void *packed, uint64_t bytes)
+{
+    struct side side;
+    int status = side_open(&side, buffer, TUTTI_STAGE_IN, ANYWHERE);
+    if (status != TUTTI_OK)
+        return status;
+    status = side_pack(&side, packed, bytes);
+    tutti_stage_close(&side.stage);
+    return status;
+}
+
+/* `there` holds the target's elements and gets the new ones; `mine` has room for as many. */
+static int elements_update(const struct tutti_mapped *mapped, const struct tutti_rma *rma, void *there, void *mine,
+                           uint64_t bytes)
+{
+    const int swaps = rma->kind == TUTTI_RMA_COMPARE_AND_SWAP;
+    int status = TUTTI_OK;
+    if (swaps) {
+        status = packed_of(&rma->buffer[TUTTI_RMA_COMPARE], mine, bytes);
+        if (status != TUTTI_OK || memcmp(mine, there, (size_t)bytes) != 0)
+            return status;
+    }
+    status = packed_of(&rma->buffer[TUTTI_RMA_ORIGIN], mine, bytes);
+    if (status != TUTTI_OK || !swaps)
+        return status == TUTTI_OK ? tutti_mapped_combine(mapped, rma, mine, there, bytes) : status;
+    memcpy(there, mine, (size_t)bytes);
+    return TUTTI_OK;
+}
+
 /* `there` and `mine` have room for the packed elements. This rank is the target's updater. */
 static int long_update(const struct tutti_mapped *mapped, const struct tutti_rma *rma,
-                       const struct tutti_rma_buffer *target, void *there, void *mine, uint64_t bytes)
+                       const struct tutti_rma_buffer *target, enum place place, void *there, void *mine, uint64_t bytes)
 {
-    const struct tutti_rma_buffer *origin = &rma->buffer[TUTTI_RMA_ORIGIN], *result = &rma->buffer[TUTTI_RMA_RESULT];
+    const struct tutti_rma_buffer *result = &rma->buffer[TUTTI_RMA_RESULT];
     struct side side, other;
-    int status = side_open(&side, target, TUTTI_STAGE_IN | TUTTI_STAGE_OUT, 1);
+    int status = side_open(&side, target, TUTTI_STAGE_IN | TUTTI_STAGE_OUT, place);
     if (status != TUTTI_OK)
         return status;
     status = side_pack(&side, there, bytes);
     if (status == TUTTI_OK && result->count > 0 &&
-        (status = side_open(&other, result, TUTTI_STAGE_OUT, 0)) == TUTTI_OK) {
+        (status = side_open(&other, result, TUTTI_STAGE_OUT, ANYWHERE)) == TUTTI_OK) {
         status = side_unpack(&other, there, bytes);
         tutti_stage_close(&other.stage);
     }
-    if (status == TUTTI_OK && origin->count > 0 &&
-        (status = side_open(&other, origin, TUTTI_STAGE_IN, 0)) == TUTTI_OK) {
-        status = side_pack(&other, mine, bytes);
-        tutti_stage_close(&other.stage);
-        if (status == TUTTI_OK)
-            status = tutti_mapped_combine(mapped, rma, mine, there, bytes);
+    if (status == TUTTI_OK && rma->buffer[TUTTI_RMA_ORIGIN].count > 0) {
+        status = elements_update(mapped, rma, there, mine, bytes);
         if (status == TUTTI_OK)
             status = side_unpack(&side, there, bytes);
     }
@@ -104,10 +131,11 @@ int tutti_mapped_has_plans(const struct tutti_rma *rma)
     return all;
 }
 
-int tutti_mapped_long(struct tutti_mapped *mapped, const struct tutti_rma *rma, void *memory, uint64_t bytes)
+int tutti_mapped_long(struct tutti_mapped *mapped, const struct tutti_rma *rma, void *memory, uint64_t bytes, int kept)
 {
     const struct tutti_rma_buffer target = {.memory = memory, .count = rma->to.count, .type = rma->to.type};
     const struct tutti_rma_buffer *origin = &rma->buffer[TUTTI_RMA_ORIGIN], *result = &rma->buffer[TUTTI_RMA_RESULT];
+    const enum place place = kept ? WINDOW : HOST;
     if (bytes > INT_MAX || rma->to.count > INT_MAX || origin->count > INT_MAX || result->count > INT_MAX)
         return TUTTI_ERR_UNAVAILABLE;
     int status = tutti_mapped_flush(mapped);
@@ -117,11 +145,13 @@ int tutti_mapped_long(struct tutti_mapped *mapped, const struct tutti_rma *rma, 
         return status == TUTTI_OK ? TUTTI_ERR_MEMORY : status;
     char *packed = bounce->memory;
     if (rma->kind == TUTTI_RMA_PUT) {
-        status = long_move(origin, 0, &target, 1, packed, bytes);
+        status = long_move(origin, ANYWHERE, &target, place, packed, bytes);
     } else if (rma->kind == TUTTI_RMA_GET) {
-        status = long_move(&target, 1, result, 0, packed, bytes);
+        status = long_move(&target, place, result, ANYWHERE, packed, bytes);
+    } else if (!kept) {
+        status = long_update(mapped, rma, &target, place, packed, packed + bytes, bytes);
     } else if ((status = tutti_mapped_update_begin(mapped, rma->target)) == TUTTI_OK) {
-        status = long_update(mapped, rma, &target, packed, packed + bytes, bytes);
+        status = long_update(mapped, rma, &target, place, packed, packed + bytes, bytes);
         tutti_mapped_update_end(mapped, rma->target);
     }
     tutti_bounce_give(bounce);

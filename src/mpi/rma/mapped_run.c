@@ -103,8 +103,18 @@ static int run_elements(struct tutti_mapped *mapped, struct tutti_rma *rma, stru
         status = rma->kind == TUTTI_RMA_PUT || rma->kind == TUTTI_RMA_GET ? move(mapped, rma, target, now)
                                                                           : tutti_mapped_update(mapped, rma, target);
     if (status == TUTTI_ERR_UNAVAILABLE && !tutti_mapped_has_plans(rma)) /* nothing was done */
-        status = tutti_mapped_long(mapped, rma, target->memory, target->bytes);
+        status = tutti_mapped_long(mapped, rma, target->memory, target->bytes, 1);
     return status;
+}
+
+/* The operation has ended with this status. */
+static enum tutti_rma_way ended(struct tutti_rma *rma, int status, MPI_Request *request)
+{
+    if (status != TUTTI_OK) {
+        tutti_stage_report(rma->call, status);
+        return failed(rma, status == TUTTI_ERR_ARGUMENT ? MPI_ERR_TRUNCATE : tutti_error_code(status));
+    }
+    return done(rma, request);
 }
 
 /* The operation on the part of a window that `target` is. */
@@ -116,12 +126,23 @@ static enum tutti_rma_way run(struct tutti_mapped *mapped, struct tutti_rma *rma
         return failed(rma, MPI_ERR_RMA_SYNC);
     if (status == TUTTI_OK)
         status = run_elements(mapped, rma, target, request != NULL);
-    if (status != TUTTI_OK) {
-        tutti_stage_report(rma->call, status);
-        return failed(rma, status == TUTTI_ERR_ARGUMENT ? MPI_ERR_TRUNCATE : tutti_error_code(status));
-    }
-    tutti_count_made(rma->call, "mapped window", target->bytes);
-    return done(rma, request);
+    if (status == TUTTI_OK)
+        tutti_count_made(rma->call, "mapped window", target->bytes);
+    return ended(rma, status, request);
+}
+
+/* The same on memory that its owner alone reaches. */
+static enum tutti_rma_way run_by_owner(struct tutti_mapped *mapped, struct tutti_rma *rma,
+                                       const struct tutti_by_owner *what, MPI_Request *request)
+{
+    int status = tutti_mapped_enter(mapped, rma->target);
+    if (status == TUTTI_ERR_ARGUMENT)
+        return failed(rma, MPI_ERR_RMA_SYNC);
+    if (status == TUTTI_OK)
+        status = tutti_mapped_by_owner(mapped, rma, what);
+    if (status == TUTTI_OK)
+        tutti_count_staged(rma->call, TUTTI_REASON_OWNER, NULL, what->bytes);
+    return ended(rma, status, request);
 }
 
 /* Of dynamic windows: what lies at the target's address. */
@@ -140,10 +161,14 @@ static enum tutti_rma_way run_attached(const struct tutti_window *window, struct
         rma->disp = (MPI_Aint)((uint64_t)rma->disp - region.base + region.copy);
         return TUTTI_RMA_STAGED;
     }
-    const int status = tutti_mapped_reach(window->mapped, rma->target, &region, &base);
-    if (status != TUTTI_OK) {
-        tutti_stage_report(rma->call, status);
-        return failed(rma, tutti_error_code(status));
+    if (tutti_mapped_reach(window->mapped, rma->target, &region, &base) != TUTTI_OK) {
+        const struct tutti_by_owner what = {.row = region.row,
+                                            .generation = region.generation,
+                                            .at = first - region.base,
+                                            .span = (uint64_t)(span->end - span->first),
+                                            .lower = span->first,
+                                            .bytes = target->bytes};
+        return run_by_owner(window->mapped, rma, &what, request);
     }
     target_set(window->mapped, rma, base + ((uint64_t)rma->disp - region.base), layout, target);
     return run(window->mapped, rma, target, request);

@@ -353,8 +353,8 @@ static void program(int number, const char *name[2])
 }
 
 /* A read past the end of the file, in pieces too: the status says how much was read, and the rest of the buffer stays.
- */
-static void ends(const char *name)
+ * all: by collective calls, which are in pieces as well, since this rank alone has the file. */
+static void ends(const char *name, int all)
 {
     enum { BYTES = 1500000, MORE = 2500000 };
     MPI_File file;
@@ -365,11 +365,13 @@ static void ends(const char *name)
         data[i] = (char)random_next(&state);
     MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
                   &file);
-    CHECK(MPI_File_write(file, kit_put(&device, 8, data, BYTES), BYTES, MPI_BYTE, &status) == MPI_SUCCESS,
+    CHECK((all ? MPI_File_write_all : MPI_File_write)(file, kit_put(&device, 8, data, BYTES), BYTES, MPI_BYTE,
+                                                      &status) == MPI_SUCCESS,
           "a write of %d bytes", BYTES);
     CHECK(bytes_of(&status) == BYTES, "a write of %d bytes: %lld in the status", BYTES, (long long)bytes_of(&status));
     void *buffer = kit_put(&device, 16, data + 1, MORE);
-    CHECK(MPI_File_read_at(file, 0, buffer, MORE, MPI_BYTE, &status) == MPI_SUCCESS, "a read of %d bytes", MORE);
+    CHECK((all ? MPI_File_read_at_all : MPI_File_read_at)(file, 0, buffer, MORE, MPI_BYTE, &status) == MPI_SUCCESS,
+          "a read of %d bytes", MORE);
     CHECK(bytes_of(&status) == BYTES, "a read past the end: %lld bytes in the status", (long long)bytes_of(&status));
     const char *came = kit_get(&device, &guards);
     CHECK(memcmp(came, data, BYTES) == 0 && guards, "a read past the end: other bytes than were written");
@@ -398,7 +400,8 @@ int main(int argc, char **argv)
     for (int number = 0; number < programs; number++)
         program(number, name);
     snprintf(text[0] + strlen(text[0]), 16, "-%d", kit_rank);
-    ends(name[0]);
+    ends(name[0], 0);
+    ends(name[0], 1);
     text[0][strlen(text[0]) - 2] = 0;
     if (kit_rank == 0) {
         MPI_File_delete(name[0], MPI_INFO_NULL);

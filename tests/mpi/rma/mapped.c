@@ -1,5 +1,6 @@
 /* One-sided communication: windows that the ranks map, without another window beside them, so that an MPI which makes
- * no windows of a program's memory does too: of memory of the program, and of memory that MPI_Win_allocate gives. Each
+ * no windows of a program's memory does too: of memory of the program, and of memory that MPI_Win_allocate gives.
+ * Last, if the MPI makes windows, one in which a rank has host memory. Each
  * rank puts into the window of the next and gets from it: elements of 8 bytes to megabytes, with gaps on either side or
  * none, from and into memory of the host and of the device, in each kind of epoch. usage: mapped [ROUNDS] */
 #include <stdio.h>
@@ -191,6 +192,57 @@ static void long_types(uint32_t *window, uint32_t *device, uint32_t *scratch)
     MPI_Type_free(&type);
 }
 
+/* Each rank adds to a word of every window, the own one too, by a get and a put under an exclusive lock. The get is
+ * complete after its flush. */
+static void locked_counts(uint32_t *window, uint32_t *device)
+{
+    enum { TIMES = 40 };
+    uint32_t count;
+    copy(window, zeros, sizeof count);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < TIMES * kit_size; i++) {
+        const int target = (kit_rank + i) % kit_size;
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+        MPI_Get(device, 1, MPI_UINT32_T, target, 0, 1, MPI_UINT32_T, win);
+        MPI_Win_flush(target, win);
+        copy(&count, device, sizeof count);
+        count++;
+        MPI_Put(&count, 1, MPI_UINT32_T, target, 0, 1, MPI_UINT32_T, win);
+        MPI_Win_unlock(target, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, kit_rank, 0, win);
+    copy(&count, window, sizeof count);
+    MPI_Win_unlock(kit_rank, win);
+    CHECK(count == (uint32_t)(TIMES * kit_size), "%u is the count of %d ranks, each %d times", count, kit_size, TIMES);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Collective. Rank 0 has host memory in the window, the others have device memory. */
+static uint32_t *window_mixed(void)
+{
+    const size_t bytes = MOST * sizeof(uint32_t);
+    void *memory = kit_rank == 0 ? malloc(bytes) : NULL;
+    if (kit_rank != 0)
+        CHECK(tutti_alloc(bytes, &memory) == 0, "tutti_alloc");
+    CHECK(MPI_Win_create(memory, (MPI_Aint)bytes, sizeof(uint32_t), MPI_INFO_NULL, MPI_COMM_WORLD, &win) == MPI_SUCCESS,
+          "MPI_Win_create");
+    return memory;
+}
+
+static void mixed(uint32_t *device, uint32_t *host, uint32_t *scratch, int rounds)
+{
+    uint32_t *window = window_mixed();
+    for (int round = 0; round < rounds; round++)
+        round_run(window, device, host, scratch, round);
+    locked_counts(window, device);
+    MPI_Win_free(&win);
+    if (kit_rank == 0)
+        free(window);
+    else
+        tutti_free(window);
+}
+
 /* Collective. The window's memory. */
 static uint32_t *window_make(int allocate)
 {
@@ -253,11 +305,14 @@ int main(int argc, char **argv)
             round_run(window, device, host, scratch, round);
         if (!allocate)
             long_types(window, device, scratch);
+        locked_counts(window, device);
         errors(host);
         MPI_Win_free(&win);
         if (!allocate)
             tutti_free(window);
     }
+    if (kit_makes_windows())
+        mixed(device, host, scratch, rounds);
     tutti_free(device);
     free(host);
     free(scratch);

@@ -92,4 +92,11 @@ int operation_make(const struct op *o, int w, MPI_Win win, MPI_Request *request)
 void operation_show(const struct op *o);
 void operation_close(struct op *o);
 
+/* ---- owner.c ---- */
+
+/* 1: no rank can map memory of another one. Before the first window. */
+extern int cannot_map;
+/* Collective. */
+void owner_computes(void);
+
 #endif

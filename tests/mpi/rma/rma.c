@@ -1,7 +1,9 @@
 /* One-sided communication: random valid programs on a window whose memory, and whose origin and result buffers, are of
  * the host or of a device by chance, beside the same program on a window of host memory. The window of a rank may be
  * empty. Dynamic windows have their memory detached and attached now and then. The MPI itself is the oracle: all
- * windows, all that came back and the bytes between the elements must be the same. usage: rma [PROGRAMS [far]] */
+ * windows, all that came back and the bytes between the elements must be the same. usage: rma [PROGRAMS [far | late]]
+ * far: the ranks are of several nodes. late: all windows are dynamic, and memory that other ranks attach cannot be
+ * mapped. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,7 +283,7 @@ static void program_run(int number)
     int units[RANKS], fine = 1;
     shared_state = random_mix(kit_seed + (uint64_t)number * 1000);
     state = random_mix(shared_state + (uint64_t)kit_rank + 1);
-    dynamic = makes_dynamic && draw_alike(3) == 0;
+    dynamic = makes_dynamic && (draw_alike(3) == 0 || cannot_map);
     for (int r = 0; r < kit_size; r++)
         units[r] = dynamic ? 1 : 1 << draw_alike(4);
     const int mixed = (int)draw_alike(5); /* 0: no window in device memory, 1, 2: all, otherwise some */
@@ -324,7 +326,8 @@ int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     const int programs = argc > 1 ? atoi(argv[1]) : 20;
-    const int mapped = argc <= 2; /* otherwise the ranks are of several nodes */
+    const int mapped = argc <= 2;
+    const int late = cannot_map = argc > 2 && strcmp(argv[2], "late") == 0;
     if (kit_size > RANKS)
         kit_skip("rma", "too many ranks");
     if (!kit_makes_windows())
@@ -342,9 +345,15 @@ int main(int argc, char **argv)
         tutti_gpu_set(kit_rank % cards);
     for (int number = 0; number < programs; number++)
         program_run(number);
+    if (late && !kit_plain)
+        owner_computes();
     if (!kit_plain && mapped)
         CHECK(kit_counted("MPI_Put", "mapped window") > 0 && kit_counted("MPI_Get_accumulate", "mapped window") > 0,
               "no window was mapped");
+    if (!kit_plain && late)
+        CHECK(kit_counted("MPI_Put", "attached memory that this rank could not map") > 0 &&
+                  kit_counted("MPI_Fetch_and_op", "attached memory that this rank could not map") > 0,
+              "no memory was read and written by its owner");
     if (!kit_plain)
         CHECK(kit_counted("MPI_Put", "staged") > 0 && kit_counted("MPI_", "refused") == 0,
               "puts are not counted as staged");

@@ -1,5 +1,5 @@
 # One-sided communication with device memory, beside the same programs on host memory.
-program(rma EVERYWHERE WITH rma/operations.c)
+program(rma EVERYWHERE WITH rma/operations.c rma/owner.c)
 program(tickets EVERYWHERE)
 program(mapped EVERYWHERE)
 # Not under Open MPI 5.0.11: program 5 of this seed leaves other bytes in a window of host memory there without Tutti too
@@ -8,6 +8,8 @@ tutti_mpi_test(mpi-rma PROGRAM mpi-rma RANKS 2 ARGS 20 ENV ${stats} TIMEOUT 60 M
 tutti_mpi_test(mpi-rma-3 PROGRAM mpi-rma RANKS 3 RANKS_MPICH 2 ARGS 12 ENV ${stats} TUTTI_TEST_SEED=77 TIMEOUT 60)
 # Ranks of several nodes: copies in host memory, attached memory too.
 tutti_mpi_test(mpi-rma-far PROGRAM mpi-rma RANKS 2 ARGS 20 far ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_TEST_SEED=5 TIMEOUT 60 MPIS openmpi mpich)
+# Attached memory that other ranks cannot map when an operation reaches it: its owner reads and writes it for them.
+tutti_mpi_test(mpi-rma-late PROGRAM mpi-rma RANKS 2 ARGS 20 late ENV ${stats} TUTTI_TEST_SEED=6 TIMEOUT 60 MPIS openmpi mpich)
 # Each rank has a window on one GPU and origins on another, which the first one reaches.
 tutti_mpi_test(mpi-rma-gpus PROGRAM mpi-rma RANKS 2 ARGS 12 TIMEOUT 60 MPIS openmpi mpich
                ENV ${stats} TUTTI_TEST_SEED=4 TUTTI_HOST_GPUS=3 TUTTI_TEST_CARDS=3 TUTTI_HOST_LINKS=all)
