@@ -60,7 +60,7 @@ struct tutti_cache *tutti_cache_new(size_t entries)
     return cache;
 }
 
-static uint64_t mix(uint64_t x)
+static uint64_t cache_mix(uint64_t x)
 {
     x ^= x >> 31;
     x *= UINT64_C(0x9e3779b97f4a7c15);
@@ -69,7 +69,7 @@ static uint64_t mix(uint64_t x)
 
 static struct tutti_mapping **chain_of(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
 {
-    uint64_t h = mix(what->id ^ (uint64_t)(unsigned)peer << 40 ^ (uint64_t)(unsigned)gpu << 56);
+    uint64_t h = cache_mix(what->id ^ (uint64_t)(unsigned)peer << 40 ^ (uint64_t)(unsigned)gpu << 56);
     return &cache->chain[h & (cache->chains - 1)];
 }
 
@@ -148,7 +148,7 @@ static void drop_stale(struct tutti_cache *cache, int peer, const struct tutti_e
     }
 }
 
-static void refer(struct tutti_cache *cache, struct tutti_mapping *m)
+static void mapping_refer(struct tutti_cache *cache, struct tutti_mapping *m)
 {
     if (m->refs++ == 0 && m->channel)
         cache->count--;
@@ -173,7 +173,7 @@ struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int 
     if (m && m->making)
         m = NULL;
     if (m)
-        refer(cache, m);
+        mapping_refer(cache, m);
     pthread_mutex_unlock(&cache->lock);
     return m;
 }
@@ -192,7 +192,7 @@ static int cache_enter(struct tutti_cache *cache, const struct tutti_mapping *ke
 {
     struct tutti_mapping *m = *out = cache_seek(cache, key->peer, key->gpu, &key->what);
     if (m) {
-        refer(cache, m);
+        mapping_refer(cache, m);
         return TUTTI_OK;
     }
     if (cache_is_gone(cache, key->peer, key->what.id))
@@ -325,7 +325,7 @@ size_t tutti_cache_count(struct tutti_cache *cache)
 
 static struct export_entry **exports_of(struct tutti_cache *cache, uint64_t id)
 {
-    return &cache->exported[mix(id) % EXPORT_CHAINS];
+    return &cache->exported[cache_mix(id) % EXPORT_CHAINS];
 }
 
 static struct export_entry *find_export(struct tutti_cache *cache, uint64_t id)

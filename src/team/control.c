@@ -64,7 +64,7 @@ static struct tutti_page *find_own(int fd)
     return NULL;
 }
 
-static int map(int fd, struct tutti_page **out)
+static int page_map(int fd, struct tutti_page **out)
 {
     struct tutti_page *page = calloc(1, sizeof *page);
     if (!page)
@@ -93,7 +93,7 @@ int tutti_page_create(const uint64_t nonce[2], int *out_fd, struct tutti_page **
         fcntl(fd, F_ADD_SEALS, PAGE_SEALS | F_SEAL_SEAL) != 0)
         tutti_info("no memory for the control page: error %d", errno);
     else
-        status = map(fd, out);
+        status = page_map(fd, out);
     if (status != TUTTI_OK) {
         close(fd);
         return status;
@@ -120,7 +120,7 @@ int tutti_page_map(int fd, const uint64_t nonce[2], struct tutti_page **out)
         return TUTTI_ERR_SYSTEM;
     }
     struct tutti_page *page = find_own(fd);
-    int status = page ? TUTTI_OK : map(fd, &page);
+    int status = page ? TUTTI_OK : page_map(fd, &page);
     if (status != TUTTI_OK)
         return status;
     const struct tutti_control *control = page->control;

@@ -100,7 +100,7 @@ static void part_from(struct mesh *mesh, int rank)
     mesh->met--;
 }
 
-static void answer(struct mesh *mesh, int rank)
+static void mesh_answer(struct mesh *mesh, int rank)
 {
     struct hello mine = my_hello(mesh);
     int sent = tutti_socket_send(mesh->node->peer[rank].socket, &mine, sizeof mine, mesh->page_fd);
@@ -120,7 +120,7 @@ static void hear_guests(struct mesh *mesh)
         if (got == 0)
             continue;
         if (got > 0 && mesh_meet(mesh, fd, &hello, page_fd, -1) == TUTTI_OK) {
-            answer(mesh, (int)hello.rank);
+            mesh_answer(mesh, (int)hello.rank);
         } else {
             tutti_debug("a stranger at the socket was refused");
             close(fd);
@@ -131,7 +131,7 @@ static void hear_guests(struct mesh *mesh)
     }
     for (int r = node->rank + 1; r < node->size; r++) { /* whom an answer could not be sent at once */
         if (node->peer[r].socket >= 0 && !mesh->said[r])
-            answer(mesh, r);
+            mesh_answer(mesh, r);
     }
 }
 

@@ -61,7 +61,7 @@ static int draw_nonce(uint64_t nonce[2])
 }
 
 /* Collective: members and the nonce of their first. *mine: how this rank has fared. */
-static int discover(struct tutti_node *node, struct discovery *d, int *mine)
+static int node_discover(struct tutti_node *node, struct discovery *d, int *mine)
 {
     struct tutti_transport *world = node->world;
     int64_t color = 0;
@@ -169,7 +169,7 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
         status = choose_speaker(world, node && d.colors && d.nonces && d.names ? TUTTI_OK : TUTTI_ERR_MEMORY, &speaker);
     if (status == TUTTI_OK && speaker < 0) {
         int mine = TUTTI_OK;
-        status = discover(node, &d, &mine);
+        status = node_discover(node, &d, &mine);
         if (status == TUTTI_OK)
             status = connect_members(node, &d, mine, &speaker);
     }

@@ -22,7 +22,7 @@ static const struct argp_option options[] = {
     {.name = NULL},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t info_parse(int key, char *argument, struct argp_state *state)
 {
     int *view = state->input;
     if (key >= KEY_JSON && key <= KEY_RULES) {
@@ -36,7 +36,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {
     .options = options,
-    .parser = parse,
+    .parser = info_parse,
     .doc =
         "Shows on one screen the MPIs and devices that were found, what is enabled and why not, and the settings and "
         "rules in force. Needs no MPI.",

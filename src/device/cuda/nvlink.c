@@ -56,7 +56,7 @@ static int capability_of(void *device)
 }
 
 /* Negative: not known. */
-static int joined(const unsigned char one[16], const unsigned char other[16])
+static int gpus_joined(const unsigned char one[16], const unsigned char other[16])
 {
     void *a, *b;
     int status;
@@ -70,7 +70,7 @@ static int joined(const unsigned char one[16], const unsigned char other[16])
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16])
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    int known = joined(one, other);
+    int known = gpus_joined(one, other);
     if (known < 0 && !atomic_flag_test_and_set(&said))
         tutti_info("the management library (libnvidia-ml.so.1) does not tell whether NVLink joins the GPUs: algorithms "
                    "that need it are left out, unless TUTTI_LINES=1");

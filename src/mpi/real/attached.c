@@ -70,7 +70,7 @@ static void *give_back(void *given)
     return program;
 }
 
-static void attached(void *buffer, void *given, int code, const char *name)
+static void buffer_attached(void *buffer, void *given, int code, const char *name)
 {
     if (code != MPI_SUCCESS)
         give_back(given);

@@ -44,7 +44,7 @@ static struct lent **lent_find(const struct key *key)
     return at;
 }
 
-static int hold(struct key key)
+static int lent_hold(struct key key)
 {
     pthread_mutex_lock(&lock);
     struct lent **at = lent_find(&key), *it = *at;
@@ -103,14 +103,14 @@ static int is_users(MPI_Op op)
 
 int tutti_type_hold(MPI_Datatype type)
 {
-    return !is_of_program(type) || hold(of_type(type));
+    return !is_of_program(type) || lent_hold(of_type(type));
 }
 
 int tutti_handles_hold(MPI_Datatype type, MPI_Op op)
 {
     if (!tutti_type_hold(type))
         return 0;
-    if (!is_users(op) || hold(of_op(op)))
+    if (!is_users(op) || lent_hold(of_op(op)))
         return 1;
     tutti_type_let_go(type);
     return 0;

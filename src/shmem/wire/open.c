@@ -42,7 +42,7 @@ static void free_all(struct tutti_wire *wire)
     free(wire);
 }
 
-static struct tutti_wire *allocate(int size)
+static struct tutti_wire *wire_allocate(int size)
 {
     struct tutti_wire *wire = calloc(1, sizeof *wire);
     if (!wire)
@@ -58,7 +58,7 @@ static struct tutti_wire *allocate(int size)
 int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far, const struct tutti_wire_local *local,
                     char *heap, uint64_t heap_bytes, const struct tutti_wire_users *users, struct tutti_wire **out)
 {
-    struct tutti_wire *wire = allocate(transport->size);
+    struct tutti_wire *wire = wire_allocate(transport->size);
     if (!wire)
         return TUTTI_ERR_MEMORY;
     int status = local->room(users->with, (size_t)BUFFERS * BUFFER, &wire->room);

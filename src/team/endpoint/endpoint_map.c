@@ -17,7 +17,7 @@ enum { CARRY_NS = 30000, USUAL_NS = 2000000 };
 
 /* ---- mapping; the lock is held ---- */
 
-static struct tutti_endpoint_hopeless *hopeless(struct tutti_endpoint_from *from, uint64_t id, int gpu)
+static struct tutti_endpoint_hopeless *mapping_hopeless(struct tutti_endpoint_from *from, uint64_t id, int gpu)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_HOPELESS; i++) {
         if (from->hopeless[i].id == id && from->hopeless[i].gpu == gpu)
@@ -30,13 +30,13 @@ static struct tutti_endpoint_hopeless *hopeless(struct tutti_endpoint_from *from
  * next try. */
 static int is_hopeless(struct tutti_endpoint_from *from, uint64_t id, int gpu)
 {
-    const struct tutti_endpoint_hopeless *failed = hopeless(from, id, gpu);
+    const struct tutti_endpoint_hopeless *failed = mapping_hopeless(from, id, gpu);
     return failed && tutti_now_ns() < failed->next;
 }
 
 static void give_up(struct tutti_endpoint_from *from, uint64_t id, int gpu)
 {
-    struct tutti_endpoint_hopeless *failed = hopeless(from, id, gpu);
+    struct tutti_endpoint_hopeless *failed = mapping_hopeless(from, id, gpu);
     if (!failed) {
         failed = &from->hopeless[from->hopes++ % TUTTI_ENDPOINT_HOPELESS];
         *failed = (struct tutti_endpoint_hopeless){.id = id, .gpu = gpu, .wait = TUTTI_ENDPOINT_AGAIN_NS / 2};
@@ -180,7 +180,8 @@ void tutti_endpoint_settle(struct tutti_endpoint *endpoint)
 }
 
 /* Begins to map a peer's memory, by its descriptor if it takes one. */
-static void ask(struct tutti_endpoint *endpoint, int peer, int gpu, int channel, const struct tutti_export *what)
+static void mapping_ask(struct tutti_endpoint *endpoint, int peer, int gpu, int channel,
+                        const struct tutti_export *what)
 {
     struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
     struct tutti_wanted *wanted = &theirs->wanted[endpoint->node->rank];
@@ -214,7 +215,7 @@ static enum tutti_reaching endpoint_map(struct tutti_endpoint *endpoint, int pee
     if (is_hopeless(from, what->id, gpu) || tutti_endpoint_is_quiet(endpoint))
         return TUTTI_REACH_NOT;
     if (from->asked.id == 0) {
-        ask(endpoint, peer, gpu, channel, what); /* may be mapped now, or have failed */
+        mapping_ask(endpoint, peer, gpu, channel, what); /* may be mapped now, or have failed */
         *out = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
     }
     return *out ? TUTTI_REACHED : is_hopeless(from, what->id, gpu) ? TUTTI_REACH_NOT : TUTTI_REACH_LATER;
@@ -340,7 +341,7 @@ void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
 }
 
 /* 1 where messages have named the allocation before. */
-static int sighted(struct tutti_endpoint_from *from, uint64_t id)
+static int allocation_sighted(struct tutti_endpoint_from *from, uint64_t id)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_SIGHTED; i++) {
         if (from->sighted[i].id == id)
@@ -352,7 +353,7 @@ static int sighted(struct tutti_endpoint_from *from, uint64_t id)
 
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, uint64_t id)
 {
-    const int again = sighted(&endpoint->from[peer], id);
+    const int again = allocation_sighted(&endpoint->from[peer], id);
     return again ||
            atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].offered, memory_order_acquire) !=
                2 ||
@@ -396,7 +397,7 @@ void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct
     if (!share.shared || tutti_endpoint_is_own(endpoint, peer) || endpoint->most == 0)
         return;
     tutti_fiber_lock(&endpoint->lock);
-    if (!is_known(endpoint, peer, share.what.id) && sighted(&endpoint->from[peer], share.what.id) &&
+    if (!is_known(endpoint, peer, share.what.id) && allocation_sighted(&endpoint->from[peer], share.what.id) &&
         endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
         make_known(endpoint, peer, held);
     pthread_mutex_unlock(&endpoint->lock);
