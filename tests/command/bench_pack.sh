@@ -36,7 +36,7 @@ assert len(j["rows"]) == 30 and len(j["spreads"]) == 3
 sectors = {"1/32/32": 32 ** 3, "4/16/16": 256 * 32, "32/32/1": 1024}
 blocks = {"1/32/32": 1024, "4/16/16": 256, "32/32/1": 32}
 for r in j["rows"]:
-    assert r["bytes"] == 1024 and r["sector_bytes"] == sectors[r["layout"]] and r["blocks"] == blocks[r["layout"]], r
+    assert r["bytes"] == 1024 and r["sector_bytes"] == sectors[r["layout"]] and r["block_count"] == blocks[r["layout"]], r
     assert r["call"] in ("pack", "unpack") and r["algorithm"], r
     for way in ("tutti", "plain", "blocks", "limit"):
         t = r[way]

@@ -20,7 +20,7 @@ const char *pack_kind_name(int kind);
 enum { PACK_AT_LAYOUT, PACK_AT_DESCRIPTION, PACK_AT_CALL, PACK_AT_BYTES, PACK_AT_BLOCKS, PACK_AT_SECTORS, PACK_AT_HOW };
 /* Rows are the calls for a layout and description, and the times of MPI_Type_commit. */
 extern const struct bench_columns pack_columns, commit_columns;
-/* After the last record: lines about all rows. 1 if there are none. */
+/* After the last record: lines about all rows. 1 if there is no row. */
 int pack_end(void *sheet, int status);
 int pack_plot_write(const void *sheet);
 

@@ -118,26 +118,13 @@ static const char *pack_choice(int i, const char **text)
     return i == 0 ? "layouts" : NULL;
 }
 
-#define PACK_FIELD_LAYOUT                                                                                              \
-    {                                                                                                                  \
-        .key = "layout", .title = "# Layout", .width = -19, .text = 1, .word = "layout"                                \
-    }
-#define PACK_FIELD_DESCRIPTION                                                                                         \
-    {                                                                                                                  \
-        .key = "description", .title = "Description", .width = -13, .text = 1                                          \
-    }
-#define PACK_FIELD_BYTES                                                                                               \
-    {                                                                                                                  \
-        .key = "bytes", .title = "Bytes", .width = 10                                                                  \
-    }
-#define PACK_FIELD_BLOCKS                                                                                              \
-    {                                                                                                                  \
-        .key = "blocks", .title = "Blocks", .width = 9                                                                 \
-    }
-#define PACK_FIELD_SECTORS                                                                                             \
-    {                                                                                                                  \
-        .key = "sector_bytes"                                                                                          \
-    }
+/* clang-format off */
+#define PACK_FIELD_LAYOUT      {.key = "layout", .title = "# Layout", .width = -19, .text = 1, .word = "layout"}
+#define PACK_FIELD_DESCRIPTION {.key = "description", .title = "Description", .width = -13, .text = 1}
+#define PACK_FIELD_BYTES       {.key = "bytes", .title = "Bytes", .width = 10}
+#define PACK_FIELD_BLOCKS      {.key = "block_count", .title = "Blocks", .width = 9}
+#define PACK_FIELD_SECTORS     {.key = "sector_bytes"}
+/* clang-format on */
 static const struct bench_field pack_fields[] = {
     [PACK_AT_LAYOUT] = PACK_FIELD_LAYOUT,
     [PACK_AT_DESCRIPTION] = PACK_FIELD_DESCRIPTION,
