@@ -23,7 +23,7 @@ const struct bench_nccl *bench_nccl(enum bench_nccl_copy copy)
     return &copies[copy];
 }
 
-/* A copy of a library that is loaded, as a library of its own: the loader tells files by their inodes. */
+/* A copy of a library that is loaded, as a library of its own: the loader distinguishes files by their inodes. */
 static void *load_again(void *library)
 {
     struct link_map *map = NULL;

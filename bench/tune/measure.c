@@ -26,7 +26,7 @@ static int calls_for(const struct tune *tune, double us)
     return (int)(calls < least ? least : calls > most ? most : calls);
 }
 
-/* A call of each column tells its algorithm, and whether it is right; two more tell how long they take. */
+/* A call of each column shows its algorithm, and whether it is right; two more show how long they take. */
 static void tune_probe(struct tune *tune, struct tune_column *columns, int n, int section, size_t bytes)
 {
     double mine[SHARED] = {0}, all[SHARED], best = 0;

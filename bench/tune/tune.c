@@ -59,7 +59,7 @@ static void choose_gpu(const struct bench_plan *plan)
     bench_must(tutti_gpu_set(plan->node_rank % gpus), "choosing a GPU");
     bench_say(plan, "device %s", tutti_device_name());
     if (tutti_rules_device(text, sizeof text) != 0)
-        bench_fail("the %s device does not tell its name", tutti_device_name());
+        bench_fail("the %s device does not report its name", tutti_device_name());
     bench_say(plan, "entry %s", text);
 }
 

@@ -82,7 +82,7 @@ int tutti_shmem_fail(struct tutti_shmem *space, int status, const char *call, co
         return status;
     va_start(list, format);
     failure_report(space, status, call, format, list,
-                   ends ? ". The program ends (TUTTI_SHMEM_ERRORS=return: it goes on)" : "");
+                   ends ? ". The program ends (TUTTI_SHMEM_ERRORS=return: it continues)" : "");
     va_end(list);
     if (ends)
         space->ends->all(space, EXIT_FAILURE);
@@ -265,7 +265,7 @@ static void say_word(struct tutti_shmem *space, uint32_t word)
     const int me = space->state.me;
     if ((word & 0xff) == TSHMEM_ABORT_NO_WAY)
         tutti_shmem_fail(space, TUTTI_ERR_UNAVAILABLE, where,
-                         "a collective of PE %d came to PE %u, which its loads and stores do not reach", me, word >> 8);
+                         "a collective of PE %d needs PE %u, which its loads and stores do not reach", me, word >> 8);
     else if (word == TSHMEM_ABORT_GRID)
         tutti_shmem_fail(space, TUTTI_ERR_TIMEOUT, where,
                          "blocks of a grid of PE %d waited for others longer than TUTTI_TIMEOUT_SECONDS: tutti_grid_ "

@@ -89,7 +89,7 @@ static int area_exchange(struct tutti_team *team, size_t bytes, const int mine[2
         }
         if (team->size > 1)
             close_all(theirs, team->size);
-        uint32_t all; /* a second descriptor is sent when all have the first: nothing else tells them apart */
+        uint32_t all; /* a second descriptor is sent when all have the first: nothing else distinguishes them */
         if (status == TUTTI_OK)
             status = tutti_team_vote(team, 1, &all);
         if (status != TUTTI_OK)

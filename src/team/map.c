@@ -11,7 +11,7 @@ struct request {
     struct tutti_shares copy; /* what has been checked must not change */
     const struct tutti_share *share[2];
     struct tutti_mapping *mapping[2];
-    int fd[2];   /* -1: has not come */
+    int fd[2];   /* -1: has not arrived */
     int came[2]; /* a note for it has arrived */
     int asked;
 };

@@ -129,7 +129,7 @@ static void hear_guests(struct mesh *mesh)
             close(page_fd);
         mesh->guest[i--] = mesh->guest[--mesh->guests];
     }
-    for (int r = node->rank + 1; r < node->size; r++) { /* whom an answer could not be sent at once */
+    for (int r = node->rank + 1; r < node->size; r++) { /* rank to which an answer could not be sent at once */
         if (node->peer[r].socket >= 0 && !mesh->said[r])
             mesh_answer(mesh, r);
     }
@@ -154,7 +154,7 @@ static int accept_guests(struct mesh *mesh)
     return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? TUTTI_ERR_SYSTEM : TUTTI_OK;
 }
 
-/* One step towards peer `rank`, which listens: connect, say hello, hear hello. *fd is the connection under way. */
+/* One step towards peer `rank`, which listens: connect, send hello, receive hello. *fd is the connection under way. */
 static int call_peer(struct mesh *mesh, int rank, int *fd)
 {
     struct tutti_node *node = mesh->node;

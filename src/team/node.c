@@ -242,7 +242,7 @@ void tutti_node_forget(struct tutti_node *node)
     if (!node)
         return;
     node->forgotten = 1;  /* no lock is taken here: another thread of the parent may have held it */
-    node->watcher = NULL; /* its thread has not come along */
+    node->watcher = NULL; /* its thread does not exist here */
     for (int r = 0; r < node->size; r++) {
         if (node->peer[r].socket >= 0)
             close(node->peer[r].socket);

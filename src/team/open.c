@@ -1,4 +1,4 @@
-/* Opening a team, and closing it again: each rank takes a resources, all tell each other, the leaders' channels are
+/* Opening a team, and closing it again: each rank takes resources, all exchange them, the leaders' channels are
  * mapped, all agree. Any failure on any rank makes the team unavailable on all. */
 #include <string.h>
 #include <unistd.h>

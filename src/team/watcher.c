@@ -148,7 +148,7 @@ static void look_at_stall(struct watched *w, uint64_t now)
         return;
     w->said = 1;
     tutti_warn(
-        "rank %d: its kernel in stream order on %s has waited %llu s for rank %u, whose stream has not come so far "
+        "rank %d: its kernel in stream order on %s has waited %llu s for rank %u, whose stream has not reached it "
         "(phase %u)",
         team->rank, team_label(team), (unsigned long long)seconds, where & 0xffff, where >> 16);
 }

@@ -107,7 +107,7 @@ static int overhead_run(const struct bench_place *place)
     printf("# Median of the ratios: %.4f (%+.2f %%), from %.4f to %.4f\n", ratio, (ratio - 1) * 100, ratios[0],
            ratios[n - 1]);
     if (ratios[n - 1] - ratios[0] > 0.05)
-        puts("# The pairs differ by more than 5 %: this machine was too busy to tell a few percent");
+        puts("# The pairs differ by more than 5 %: this machine was too busy to measure a few percent");
     int failed = bench_json_overhead(o, place, without, with, o->pairs, ratio);
     free(without);
     free(with);

@@ -81,7 +81,7 @@ static int node_cores(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* 1 if all ranks run on this machine, as far as the command line and the environment tell. */
+/* 1 if all ranks run on this machine, as far as the command line and the environment show. */
 static int start_local(const struct tool_start *start)
 {
     static const char *const managers[] = {"SLURM_JOB_ID",         "PBS_NODEFILE", "LSB_JOBID",

@@ -135,7 +135,7 @@ static int cuda_describe(int gpu, char *text, size_t size)
     int status = device_of(gpu, &device);
     if (status != TUTTI_OK)
         return status;
-    /* What the driver does not tell keeps its stand-in. */
+    /* What the driver does not report keeps its substitute. */
     tutti_cuda.DeviceGetName(name, sizeof name, device);
     tutti_cuda.DeviceGetPCIBusId(bus, sizeof bus, device);
     tutti_cuda.DeviceTotalMem(&bytes, device);

@@ -207,7 +207,7 @@ int tutti_cuda_enter(int gpu, int make, struct tutti_cuda_scope *scope)
         return TUTTI_ERR_UNAVAILABLE;
     if (gpu < 0 || gpu >= TUTTI_CUDA_GPUS)
         return TUTTI_ERR_ARGUMENT;
-    /* A second round where the context chosen before turns out to have gone. */
+    /* A second round if the context chosen before no longer exists. */
     int status = TUTTI_ERR_DEVICE;
     for (int round = 0; round < 2 && status != TUTTI_OK; round++) {
         struct tutti_cuda_context *context = atomic_load_explicit(&chosen[gpu], memory_order_acquire);

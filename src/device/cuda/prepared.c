@@ -48,7 +48,7 @@ int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction functi
     prepared->context = context;
     const int status =
         tutti_cuda_check(prepared_instantiate(function, blocks, threads, parameters, stream, &prepared->graph),
-                         "preparing a launch that comes again", context);
+                         "preparing a launch that is repeated", context);
     if (status == TUTTI_OK)
         *out = prepared;
     else

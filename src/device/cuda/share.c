@@ -3,7 +3,8 @@
  *   vmm     cuMemCreate: a descriptor, mapped at an address of this process's own
  *   pool    cudaMallocAsync from a pool made for sharing: a descriptor of the pool, the token names the memory in it
  * The driver does not open a handle in the process that made it. `kind` therefore holds, beside the way (bits 0 to 3),
- * a number drawn at random by the exporting process (bits 4 to 31): pids do not tell processes of two containers apart.
+ * a number drawn at random by the exporting process (bits 4 to 31): pids do not distinguish processes of two
+ * containers.
  */
 #include <fcntl.h>
 #include <stdlib.h>

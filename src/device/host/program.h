@@ -1,5 +1,5 @@
 /* What a program calls on separate simulated GPUs (TUTTI_HOST_LINKS), as it calls the runtime of real ones: Tutti is
- * not asked and hears nothing of it. For tests. Local; 0 or a negative status. */
+ * not asked and does not notice. For tests. Local; 0 or a negative status. */
 #ifndef TUTTI_DEVICE_HOST_PROGRAM_H
 #define TUTTI_DEVICE_HOST_PROGRAM_H
 

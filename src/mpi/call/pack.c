@@ -234,7 +234,7 @@ static int pack_move(struct packing *call, real_call *real, void *with, int *cod
     return 1;
 }
 
-/* The MPI looks at what it is given, and raises its errors. By the size of nothing: not every MPI unpacks nothing
+/* The MPI checks its arguments, and raises its errors. By the size of nothing: not every MPI unpacks nothing
  * (quirks.h). */
 static int external_checked(const char *datarep, MPI_Datatype type)
 {

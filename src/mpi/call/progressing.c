@@ -30,7 +30,7 @@ static inline int none_held(void)
     return nothing_open() && !tutti_receives_look();
 }
 
-/* What other ranks have done may tell the program that a receive which it has freed is complete. A step makes such
+/* Actions of other ranks may show the program that a receive which it has freed is complete. A step makes such
  * calls too, with its locks held. */
 static inline int progressing_swept(int code)
 {

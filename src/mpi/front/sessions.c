@@ -4,9 +4,9 @@
  * group. All ranks of a group agree on it; a base has the same ranks on all of its ranks. Communicators with ranks
  * outside the base are staged, as those with ranks of another MPI_COMM_WORLD are.
  *
- * The base is a communicator of a session of Tutti's own, which outlives the program's. Until it is shut it stands in
- * tutti_handles in place of MPI_COMM_WORLD, and one of this process alone in place of MPI_COMM_SELF. A door that
- * MPI_Init has opened has MPI_COMM_WORLD as its base. */
+ * The base is a communicator of a session of Tutti's own, which outlives the program's. Until it is shut tutti_handles
+ * has it in place of MPI_COMM_WORLD, and one of this process alone in place of MPI_COMM_SELF. A door that MPI_Init has
+ * opened has MPI_COMM_WORLD as its base. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +180,7 @@ static int may_leave(void)
                               !tutti_comms_have_stream() && !tutti_front->shmem_is_up());
 }
 
-/* Collective over `comm`, which holds all ranks of the base that there is. 1: the door stands over its ranks. */
+/* Collective over `comm`, which holds all ranks of the base that there is. 1: the door is open over its ranks. */
 static int stand_on(MPI_Comm comm)
 {
     MPI_Comm world, self;
@@ -330,7 +330,7 @@ void tutti_sessions_world_ends(void)
         mine = may_leave() && open_own();
         if (tutti_next.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, world) != MPI_SUCCESS || !all ||
             !stand_on(world)) {
-            say_once("MPI_Finalize comes while something is under way");
+            say_once("MPI_Finalize was called while something is under way");
             if (tutti_door.on)
                 tutti_life_shut(1, 1);
         }

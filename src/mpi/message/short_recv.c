@@ -66,7 +66,7 @@ int tutti_short_recv_end(struct tutti_short_recv *short_recv, const MPI_Status *
 {
     if (code == MPI_SUCCESS && !tutti_short_recv_move(short_recv, status)) {
         drop(short_recv, status);
-        tutti_error("a message of more than %zu bytes came for a buffer of %zu", short_recv->capacity,
+        tutti_error("a message of more than %zu bytes arrived for a buffer of %zu", short_recv->capacity,
                     short_recv->capacity);
         code = tutti_fail_comm(short_recv->comm, MPI_ERR_TRUNCATE);
     }

@@ -12,7 +12,7 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
 
-/* What it may be; once it was read: what it is. FEW: the RTS of a message that is shorter than it. */
+/* What it may be, and after it was read its kind. FEW: the RTS of a message that is shorter than it. */
 enum form { PLAIN, RTS, FEW_RTS, FAR_RTS };
 
 struct tutti_unexpected {
@@ -210,7 +210,7 @@ static void interpret(struct tutti_unexpected *unexpected)
         tutti_next.MPI_Status_set_elements_x(&unexpected->status, tutti_handles.byte, (MPI_Count)bytes);
 }
 
-/* Advances the reading of a possible RTS, with `wait` to its end. 1: it is known what it is; 0: not yet; negative:
+/* Advances the reading of a possible RTS, with `wait` to its end. 1: its kind is known; 0: not yet; negative:
  * the message is lost. */
 static int read_on(struct tutti_unexpected *unexpected, int wait)
 {

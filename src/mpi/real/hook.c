@@ -7,7 +7,7 @@
 __thread int tutti_hook_on;
 static int there, closed;
 
-/* What the MPI is asked for in here may come to its progress, and back to this. */
+/* What the MPI is asked for in here may enter its progress, and this again. */
 static void bring_on(void)
 {
     if (likely(!tutti_hook_on))

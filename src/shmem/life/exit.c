@@ -88,7 +88,7 @@ static int have_ended(void *with)
     return all;
 }
 
-/* Meanwhile messages tell far PEs. */
+/* Meanwhile messages notify far PEs. */
 static void wait_for_others(const struct tutti_shmem *space)
 {
     struct farewell farewell = {space, tutti_now_ns()};
