@@ -46,7 +46,7 @@ struct entry {
 static struct entry *entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int refuse(const struct args *args, int code, const char *why)
+static int enqueue_refuse(const struct args *args, int code, const char *why)
 {
     tutti_error("%s: %s", args->name, why);
     tutti_count(args->name, TUTTI_OUTCOME_REFUSED, why);
@@ -55,20 +55,20 @@ static int refuse(const struct args *args, int code, const char *why)
 
 /* ---- requests ---- */
 
-static int query(void *with, MPI_Status *status)
+static int entry_query(void *with, MPI_Status *status)
 {
     (void)with;
     (void)status;
     return MPI_SUCCESS;
 }
 
-static int release(void *with)
+static int entry_release(void *with)
 {
     (void)with;
     return MPI_SUCCESS;
 }
 
-static int cancel(void *with, int complete)
+static int entry_cancel(void *with, int complete)
 {
     (void)with;
     (void)complete;
@@ -82,7 +82,7 @@ static struct entry *entry_new(struct tutti_comm *comm, int send)
     if (!entry)
         return NULL;
     tutti_inside++;
-    int code = tutti_next.MPI_Grequest_start(query, release, cancel, NULL, &entry->handle);
+    int code = tutti_next.MPI_Grequest_start(entry_query, entry_release, entry_cancel, NULL, &entry->handle);
     tutti_inside--;
     if (code != MPI_SUCCESS) {
         free(entry);
@@ -198,8 +198,8 @@ static int move_packed(const struct tutti_comm *comm, enum tutti_direction direc
 
 /* Elements with gaps, or of the host: gives the message memory of its own. A receive keeps there what the buffer holds,
  * since a shorter message leaves the rest as it is. */
-static int pack(const struct tutti_comm *comm, struct tutti_lane_message *message, struct packed *packed,
-                const char **why)
+static int message_pack(const struct tutti_comm *comm, struct tutti_lane_message *message, struct packed *packed,
+                        const char **why)
 {
     if (message->bytes == 0 || (packed->elements.whole && !packed->host))
         return TUTTI_OK;
@@ -227,17 +227,17 @@ static struct tutti_comm *find_comm(const struct args *args, int *code)
     }
     if (comm->lanes)
         return comm;
-    *code = refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, comm->no_lanes);
+    *code = enqueue_refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, comm->no_lanes);
     return NULL;
 }
 
 /* Puts the message into the stream; started: NULL for a call that the stream waits for. */
-static int put(const struct args *args, struct tutti_comm *comm, struct tutti_lane_message *message,
-               struct packed *packed, struct entry *started)
+static int enqueue_put(const struct args *args, struct tutti_comm *comm, struct tutti_lane_message *message,
+                       struct packed *packed, struct entry *started)
 {
     const char *why = "";
     TUTTI_INSIDE();
-    int status = pack(comm, message, packed, &why);
+    int status = message_pack(comm, message, packed, &why);
     if (status == TUTTI_OK)
         status = started ? tutti_lanes_start(comm->lanes, comm->stream->stream, message, &started->op, &why)
                          : tutti_lanes_do(comm->lanes, comm->stream->stream, message, &why);
@@ -255,11 +255,11 @@ static int put(const struct args *args, struct tutti_comm *comm, struct tutti_la
                          message->bytes);
         return MPI_SUCCESS;
     }
-    return status == TUTTI_ERR_UNAVAILABLE ? refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, why)
-                                           : refuse(args, tutti_error_code(status), tutti_status_text(status));
+    return status == TUTTI_ERR_UNAVAILABLE ? enqueue_refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, why)
+                                           : enqueue_refuse(args, tutti_error_code(status), tutti_status_text(status));
 }
 
-static int enqueue(const struct args *args, MPI_Request *request, const MPI_Status *status)
+static int message_enqueue(const struct args *args, MPI_Request *request, const MPI_Status *status)
 {
     struct tutti_lane_message message = {.send = args->send, .peer = args->peer, .tag = args->tag};
     struct entry *started = NULL;
@@ -271,17 +271,18 @@ static int enqueue(const struct args *args, MPI_Request *request, const MPI_Stat
     if (!comm)
         return code;
     if (status != MPI_STATUS_IGNORE)
-        return refuse(args, MPI_ERR_ARG,
-                      "a status in stream order: give MPI_STATUS_IGNORE, since the message comes after the call");
+        return enqueue_refuse(
+            args, MPI_ERR_ARG,
+            "a status in stream order: give MPI_STATUS_IGNORE, since the message arrives after the call");
     const int to_null = args->peer == MPI_PROC_NULL;
     const char *wrong = to_null ? NULL : check_peer(args, comm->team, &code);
     if (!wrong && !to_null)
         wrong = read_buffer(args, comm, &message, &packed, &code);
     if (wrong)
-        return refuse(args, code, wrong);
+        return enqueue_refuse(args, code, wrong);
     if (request && (started = entry_new(comm, args->send)) == NULL)
-        return refuse(args, MPI_ERR_NO_MEM, "no memory for a request");
-    code = to_null ? MPI_SUCCESS : put(args, comm, &message, &packed, started);
+        return enqueue_refuse(args, MPI_ERR_NO_MEM, "no memory for a request");
+    code = to_null ? MPI_SUCCESS : enqueue_put(args, comm, &message, &packed, started);
     if (started && code == MPI_SUCCESS)
         *request = started->handle;
     else if (started)
@@ -310,8 +311,9 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
     tutti_inside--;
     if (status != TUTTI_OK) {
         const struct args args = {.name = name, .comm = comm->handle};
-        return status == TUTTI_ERR_UNAVAILABLE ? refuse(&args, MPI_ERR_REQUEST, why)
-                                               : refuse(&args, tutti_error_code(status), tutti_status_text(status));
+        return status == TUTTI_ERR_UNAVAILABLE
+                   ? enqueue_refuse(&args, MPI_ERR_REQUEST, why)
+                   : enqueue_refuse(&args, tutti_error_code(status), tutti_status_text(status));
     }
     for (int i = at; i < count; i++) {
         if (!of[i] || of[i]->comm != comm)
@@ -334,7 +336,7 @@ static int find_all(const char *name, int count, const MPI_Request requests[], i
         }
         if (of[i] && !of[i]->send && statuses) {
             tutti_error("%s: a status of a receive in stream order: give MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE, "
-                        "since the message comes after the call",
+                        "since the message arrives after the call",
                         name);
             return tutti_fail_self(MPI_ERR_ARG);
         }
