@@ -128,7 +128,7 @@ static int is_finalizing(struct tutti_shmem *space, int pe)
     return (arrival & 0xff) == TUTTI_SHMEM_FINALIZE && arrival >> 8 > all->sequence;
 }
 
-static int all_here(struct tutti_shmem *space, void *with)
+static int meet_all_arrived(struct tutti_shmem *space, void *with)
 {
     struct meeting *m = with;
     const struct tshmem_team_state *team = m->call->team;
@@ -177,7 +177,7 @@ static int call_meet(struct tutti_shmem *space, struct tutti_shmem_call *call)
             status = tutti_shmem_far_arrive(space, team, tutti_shmem_pe_of(space, team, i), sequence, said);
     }
     struct meeting m = {.call = call};
-    return status == TUTTI_OK ? tutti_shmem_await(space, all_here, say_missing, &m) : status;
+    return status == TUTTI_OK ? tutti_shmem_await(space, meet_all_arrived, say_missing, &m) : status;
 }
 
 /* Begins a call, before its first meeting: one call at a time on a team. */

@@ -93,7 +93,8 @@ static uint64_t begin_of(struct tutti_shmem *space, const void *address)
 /* Bytes of all contributions, and of those before this PE's. If none exist, dest may be anything. All PEs find
  * the same. */
 enum { MINE = TUTTI_SHMEM_ALIKE, DEST };
-static int add_up(struct tutti_shmem *space, const struct tutti_shmem_call *call, uint64_t *before, uint64_t *all)
+static int call_add_sizes(struct tutti_shmem *space, const struct tutti_shmem_call *call, uint64_t *before,
+                          uint64_t *all)
 {
     const char *name = tutti_shmem_call_name(call);
     int other = -1;
@@ -130,7 +131,7 @@ int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size
     int status = tutti_shmem_begin(space, &call, team);
     if (status != TUTTI_OK)
         return status;
-    status = add_up(space, &call, &before, &all);
+    status = call_add_sizes(space, &call, &before, &all);
     if (status == TUTTI_OK) /* otherwise all have seen the error: there is no last meeting */
         status = call_push(space, &call, call.word[DEST] + before, source, mine);
     return tutti_shmem_end(space, &call, status);

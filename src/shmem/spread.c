@@ -175,7 +175,7 @@ static int spread_combine(struct tutti_shmem *space, struct large *l, int begin,
 }
 
 /* Stores the sum of all into every result. */
-static int hand_out(struct tutti_shmem *space, const struct large *l)
+static int spread_distribute(struct tutti_shmem *space, const struct large *l)
 {
     struct tutti_shmem_part part[TUTTI_SHMEM_PARTS];
     int n = 0, status = TUTTI_OK;
@@ -207,7 +207,7 @@ int tutti_shmem_reduce_large(struct tutti_shmem *space, const struct tutti_shmem
         for (int begin = 0; begin < job->ranks && status == TUTTI_OK; begin += MEMBERS)
             status = spread_combine(space, &l, begin, job->ranks - begin < MEMBERS ? job->ranks - begin : MEMBERS);
         if (status == TUTTI_OK && job->shape == TUTTI_SHAPE_ALL)
-            status = hand_out(space, &l);
+            status = spread_distribute(space, &l);
     }
     space->kind->give(space, room);
     return status;

@@ -17,7 +17,7 @@ struct request {
 };
 
 /* Takes what is mapped already; 1 where a descriptor is needed. */
-static int look_up(struct tutti_team *team, int r, struct request *q)
+static int map_look_up(struct tutti_team *team, int r, struct request *q)
 {
     struct tutti_membership *membership = tutti_membership(team);
     int missing = 0;
@@ -138,7 +138,7 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reac
             *q = (struct request){.fd = {-1, -1}};
         if (wanted && !q->asked)
             fine = 0;
-        if (q->asked && look_up(team, r, q))
+        if (q->asked && map_look_up(team, r, q))
             membership->expected |= UINT64_C(1) << r;
     }
     atomic_store(&own->want, membership->expected);

@@ -209,7 +209,7 @@ static int mesh_done(const struct mesh *mesh)
 }
 
 /* As far as it goes now. 1: all have met; or a status. */
-static int go_on(void *with)
+static int mesh_continue(void *with)
 {
     struct mesh *mesh = with;
     int status = TUTTI_OK;
@@ -239,7 +239,7 @@ int tutti_socket_mesh(struct tutti_node *node, int listener, const struct tutti_
     mesh.calls = calls;
     if (status == TUTTI_OK)
         status = tutti_progress_wait(&(const struct tutti_wait){
-            .done = go_on, .with = &mesh, .quiet = 1, .seconds = TUTTI_MESH_SECONDS, .every_us = 100});
+            .done = mesh_continue, .with = &mesh, .quiet = 1, .seconds = TUTTI_MESH_SECONDS, .every_us = 100});
     if (status != TUTTI_OK)
         tutti_info("the ranks of this machine did not meet: %s", tutti_status_text(status));
     for (int i = 0; i < mesh.guests; i++)

@@ -127,7 +127,7 @@ static struct tutti_node *new_node(struct tutti_transport *world)
     return node;
 }
 
-static int open_own(struct tutti_node *node, int *page_fd, int *listener, struct tutti_socket_name *name)
+static int node_open_own(struct tutti_node *node, int *page_fd, int *listener, struct tutti_socket_name *name)
 {
     int status = tutti_page_create(node->nonce, page_fd, &node->peer[node->rank].page);
     if (status == TUTTI_OK && node->size > 1)
@@ -143,7 +143,7 @@ static int connect_members(struct tutti_node *node, struct discovery *d, int min
     struct tutti_socket_name name = {.length = 0};
     int page_fd = -1, listener = -1;
     if (mine == TUTTI_OK)
-        mine = open_own(node, &page_fd, &listener, &name);
+        mine = node_open_own(node, &page_fd, &listener, &name);
     int status = choose_speaker(world, mine, speaker);
     if (status == TUTTI_OK && *speaker < 0)
         status = world->ops->allgather(world, &name, d->names, sizeof name);

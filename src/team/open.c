@@ -252,7 +252,7 @@ static const char *opening_refused(struct opening *o, const char *mine)
     return offers_group(o) ? NULL : TUTTI_REASON_TEXT(MANY_GPUS);
 }
 
-static void give_up(struct opening *o, const char *why)
+static void opening_give_up(struct opening *o, const char *why)
 {
     struct tutti_team *team = o->team;
     struct tutti_membership *membership = tutti_membership(team);
@@ -326,7 +326,7 @@ int tutti_team_open(struct tutti_team *team, int gpu)
         team->lines = !why && outcome > REASONS;
     }
     if (why)
-        give_up(&o, why);
+        opening_give_up(&o, why);
     else
         fill_team(&o);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);

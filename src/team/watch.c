@@ -146,7 +146,7 @@ static const char *team_nonblocking(const struct tutti_team *team)
     return team->is_nonblocking ? "nonblocking " : "";
 }
 
-static void add_here(struct line *line, const struct tutti_waiting *w)
+static void line_add_here(struct line *line, const struct tutti_waiting *w)
 {
     const struct tutti_team *team = w->team;
     struct tutti_arrival last;
@@ -190,7 +190,7 @@ int tutti_watch_peers(struct tutti_waiting *w)
         int left = (int)atomic_load(&membership->node->peer[membership->peer[r]].page->control->closed);
         line_add(&line, "rank %d (process %d) has %s while rank %d waited for it in ", r, pid_of(membership, r),
                  left ? "finalized" : "died", team->rank);
-        add_here(&line, w);
+        line_add_here(&line, w);
         tutti_error("%s", line.text);
         return TUTTI_ERR_PEER;
     }
@@ -199,7 +199,7 @@ int tutti_watch_peers(struct tutti_waiting *w)
         if (r == team->rank || status == TUTTI_OK)
             continue;
         line_add(&line, "rank %d has given up (%s) ", r, tutti_status_text(status));
-        add_here(&line, w);
+        line_add_here(&line, w);
         tutti_info("%s", line.text);
         return status;
     }
@@ -266,7 +266,7 @@ static void add_missing(struct line *line, const struct tutti_waiting *w)
 static void add_waiter(struct line *line, const struct tutti_waiting *w)
 {
     line_add(line, "rank %d has waited %llu s in ", w->team->rank, (unsigned long long)(w->waited / 1000000000));
-    add_here(line, w);
+    line_add_here(line, w);
     line_add(line, ": ");
     add_missing(line, w);
 }

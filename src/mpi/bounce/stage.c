@@ -69,7 +69,7 @@ int tutti_needs_host(const void *buffer, MPI_Datatype type)
 }
 
 /* 1 where the whole stage lies in one allocation, gaps included. */
-static int in_one(const struct tutti_stage *stage)
+static int stage_in_one_allocation(const struct tutti_stage *stage)
 {
     struct tutti_memory memory;
     tutti_door.device->memory.classify(stage->user, &memory);
@@ -214,7 +214,7 @@ static int copy_in(struct tutti_stage *stage)
 {
     /* One copy of all is as fast, unless most of it is gaps. */
     int dense = !stage->plan || stage->bytes / 4 < (size_t)stage->count * stage->plan->size;
-    if (stage->solid || (dense && in_one(stage)))
+    if (stage->solid || (dense && stage_in_one_allocation(stage)))
         return copy_bytes(stage, 0, stage->memory, stage->bytes, 0);
     return stage->plan ? copy_packed(stage, 0) : copy_runs(stage, 0);
 }

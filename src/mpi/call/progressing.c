@@ -47,7 +47,7 @@ static int progressing_seen(const struct tutti_team *team)
     return team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN;
 }
 
-static int all_here(void *with)
+static int call_all_arrived(void *with)
 {
     struct tutti_comm *state = with;
     if (!tutti_comm_ready(state, 0) || atomic_load_explicit(&state->queued, memory_order_acquire) > 0)
@@ -66,7 +66,8 @@ static int all_here(void *with)
 static int progressing_meet(MPI_Comm comm)
 {
     struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
-    if (!state || tutti_progress_wait(&(const struct tutti_wait){.done = all_here, .with = state, .watched = 1}))
+    if (!state ||
+        tutti_progress_wait(&(const struct tutti_wait){.done = call_all_arrived, .with = state, .watched = 1}))
         return 0;
     return progressing_seen(state->team) || !tutti_progress_busy();
 }

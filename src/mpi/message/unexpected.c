@@ -249,7 +249,7 @@ static int unexpected_lost(MPI_Comm comm)
 }
 
 /* Takes the messages of the source out of the MPI, up to the one with this tag. An MPI code. */
-static int take_out(int source, int tag, MPI_Comm comm)
+static int unexpected_take_out(int source, int tag, MPI_Comm comm)
 {
     MPI_Message message;
     MPI_Status status;
@@ -324,7 +324,7 @@ static int unexpected_probe(int source, int tag, MPI_Comm comm, int *flag, MPI_M
             return code;
         }
         *flag = 0;
-        code = take_out(there.MPI_SOURCE, there.MPI_TAG, comm);
+        code = unexpected_take_out(there.MPI_SOURCE, there.MPI_TAG, comm);
         if (code != MPI_SUCCESS)
             return code;
     }

@@ -30,7 +30,7 @@ int64_t tutti_attached_room(void)
 }
 
 /* What the MPI is given. NULL: no memory. */
-static void *stand_in(void *buffer, MPI_Count size)
+static void *attached_substitute(void *buffer, MPI_Count size)
 {
     if (size <= 0 || !tutti_must_stage(buffer))
         return buffer;

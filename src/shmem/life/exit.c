@@ -111,7 +111,7 @@ static void __attribute__((noreturn)) finish(struct tutti_shmem *space)
     leave(space);
 }
 
-static void *leave_now(void *space)
+static void *exit_leave(void *space)
 {
     leave(space);
 }
@@ -121,7 +121,7 @@ static void *exit_watch(void *space)
 {
     pthread_t thread;
     tutti_nap((atomic_load(&role) == LEADS ? HANDLERS_S : HANDLERS_S + FOLLOWERS_S) * 1000000u);
-    if (pthread_create(&thread, NULL, leave_now, space) == 0)
+    if (pthread_create(&thread, NULL, exit_leave, space) == 0)
         tutti_nap(1000000);
     _exit(code);
 }
@@ -158,7 +158,7 @@ static void __attribute__((noreturn)) end(struct tutti_shmem *space, int mine, i
     exit(status);
 }
 
-static void end_all(struct tutti_shmem *space, int status)
+static void exit_end_all(struct tutti_shmem *space, int status)
 {
     end(space, LEADS, status);
 }
@@ -214,7 +214,7 @@ static void at_exit(void)
 
 static void __attribute__((constructor)) loaded(void)
 {
-    static const struct tutti_shmem_ends ends = {end_all, end_with_others, is_ending};
+    static const struct tutti_shmem_ends ends = {exit_end_all, end_with_others, is_ending};
     struct tutti_shmem *const space = tutti_shmem_here();
     space->ends = &ends;
     atexit(at_exit);

@@ -26,9 +26,9 @@ static size_t bytes_times(size_t n, int members)
 
 /* args: dest and source with the bytes that the call reaches there, n, and the other arguments of the kernel. moved:
  * bytes that this PE stores. */
-static int put_in(struct tutti_shmem *space, struct tutti_shmem_streamed *call, const char *name,
-                  enum tutti_shmem_what what, tshmem_team_t team, size_t dest_bytes, size_t source_bytes, size_t moved,
-                  void *stream)
+static int collect_put(struct tutti_shmem *space, struct tutti_shmem_streamed *call, const char *name,
+                       enum tutti_shmem_what what, tshmem_team_t team, size_t dest_bytes, size_t source_bytes,
+                       size_t moved, void *stream)
 {
     if (!is_symmetric(space, call->args.dest, dest_bytes, name) ||
         !is_symmetric(space, call->args.source, source_bytes, name))
@@ -55,8 +55,8 @@ static int stream_move(struct tutti_shmem *space, const char *name, enum tutti_s
                        void *stream)
 {
     struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = n, .root = root}};
-    return put_in(space, &call, name, what, team, dest_bytes, source_bytes, bytes_times(n, members_of(space, team)),
-                  stream);
+    return collect_put(space, &call, name, what, team, dest_bytes, source_bytes,
+                       bytes_times(n, members_of(space, team)), stream);
 }
 
 int tshmem_broadcastmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes, int root,
@@ -107,8 +107,8 @@ int tutti_shmem_alltoalls_on_stream(tshmem_team_t team, void *dest, const void *
     if (dst < 1 || sst < 1)
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "strides of %td and %td elements: they begin with 1",
                                 dst, sst);
-    return put_in(space, &call, name, TUTTI_SHMEM_DO_ALLTOALLS, team, strided_reach(all, dst, bytes),
-                  strided_reach(all, sst, bytes), bytes_times(all, (int)bytes), stream);
+    return collect_put(space, &call, name, TUTTI_SHMEM_DO_ALLTOALLS, team, strided_reach(all, dst, bytes),
+                       strided_reach(all, sst, bytes), bytes_times(all, (int)bytes), stream);
 }
 
 /* PEs have different counts, so they could not agree by size: always one block. */

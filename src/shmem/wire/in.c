@@ -209,7 +209,7 @@ void tutti_wire_finish_receive(struct tutti_wire *wire, struct message *message)
 }
 
 /* Takes the oldest receive first: messages of one PE are handled in order. 1: there was one. */
-static int take_one(struct tutti_wire *wire)
+static int wire_take_message(struct tutti_wire *wire)
 {
     struct message *message = &wire->receive[(wire->head + wire->taken) % RECEIVES];
     struct tutti_came came;
@@ -236,6 +236,6 @@ static int take_one(struct tutti_wire *wire)
 void tutti_wire_take(struct tutti_wire *wire)
 {
     enum { MOST = 4 * RECEIVES }; /* then own messages are sent, too */
-    for (int i = 0; i < MOST && take_one(wire); i++)
+    for (int i = 0; i < MOST && wire_take_message(wire); i++)
         ;
 }

@@ -277,7 +277,7 @@ static int wire_begin(struct tutti_wire *wire, struct tutti_wire_op *op)
 }
 
 /* Sends what may be sent now. The lock is held. */
-static void send_off(struct tutti_wire *wire)
+static void wire_send_ready(struct tutti_wire *wire)
 {
     if (wire->status == TUTTI_OK && wire_settle(wire))
         tutti_wire_push(wire);
@@ -297,7 +297,7 @@ static int begin_own(struct tutti_wire *wire, struct tutti_wire_op *op, int send
     pthread_mutex_lock(&wire->lock);
     const int status = wire_begin(wire, op);
     if (sends)
-        send_off(wire);
+        wire_send_ready(wire);
     pthread_mutex_unlock(&wire->lock);
     return status;
 }
@@ -331,7 +331,7 @@ int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op)
             copy->next = wire->spare;
             wire->spare = copy;
         }
-        send_off(wire);
+        wire_send_ready(wire);
     }
     pthread_mutex_unlock(&wire->lock);
     return status;
