@@ -250,18 +250,5 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
     }
 
 #define MADE(how, form, name, parameters, arguments) how(name, parameters, arguments)
-#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
-    ROW(HOW_##waits, name, parameters, arguments)
-#include "mpi/real/calls.inc"
-
-#undef MADE
-#define MADE(how, form, name, parameters, arguments)                                                                   \
-    just_##name = tutti_next.name;                                                                                     \
-    tutti_next.name = progressing_##name;
-
-void tutti_calls_progressing(void)
-{
-#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
-    ROW(HOW_##waits, name, parameters, arguments)
-#include "mpi/real/calls.inc"
-}
+#define PASS                                         tutti_calls_progressing
+#include "mpi/call/progressing_pass.inc"
