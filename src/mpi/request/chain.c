@@ -15,7 +15,7 @@ int tutti_request_lives(const struct tutti_request *entry)
     return 0;
 }
 
-static int entry_stays(const struct tutti_request *entry)
+static int stays(const struct tutti_request *entry)
 {
     for (; entry; entry = entry->under) {
         if (entry->persistent || entry->kind->stays)
@@ -29,7 +29,7 @@ static inline int is_idle(const struct tutti_request *entry)
     return entry->persistent && !entry->active;
 }
 
-static int chain_arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
+static int arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
 {
     int more = 0;
     for (; entry; entry = entry->under) {
@@ -54,11 +54,11 @@ int tutti_request_put(struct tutti_request *entry)
         return MPI_SUCCESS;
     }
     entry->under = tutti_request_take(entry->handle);
-    if (!entry_stays(entry)) {
+    if (!stays(entry)) {
         TUTTI_INSIDE();
         code = tutti_look(entry->handle, &complete, &status);
     }
-    if (code != MPI_SUCCESS || !complete || chain_arrived(entry, &status, NULL)) {
+    if (code != MPI_SUCCESS || !complete || arrived(entry, &status, NULL)) {
         tutti_request_back(entry);
         return MPI_SUCCESS;
     }
@@ -148,7 +148,7 @@ void tutti_requests_arrived(struct tutti_request *const entries[], const int whi
     struct tutti_batch batch = {.how = TUTTI_FETCH_ALL};
     TUTTI_INSIDE();
     for (int k = 0; k < n; k++)
-        chain_arrived(entries[which ? which[k] : k], &statuses[k], &batch);
+        arrived(entries[which ? which[k] : k], &statuses[k], &batch);
     tutti_batch_run(&batch);
 }
 
@@ -158,7 +158,7 @@ int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status)
     TUTTI_INSIDE();
     for (struct tutti_request *each = entry; each; each = each->under)
         each->coming = 0;
-    chain_arrived(entry, status, &batch);
+    arrived(entry, status, &batch);
     tutti_batch_run(&batch);
     return !tutti_is_coming(entry);
 }

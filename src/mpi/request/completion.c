@@ -94,7 +94,7 @@ static int no_memory(int n)
 }
 
 /* Of a call whose requests are not under watch: messages of freed requests may have arrived with those it completed. */
-static int completion_swept(int code)
+static int swept(int code)
 {
     tutti_requests_sweep(0);
     return code;
@@ -170,7 +170,7 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
         return tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
-        return completion_swept(tutti_patient_wait(&tutti_nobody, request, status));
+        return swept(tutti_patient_wait(&tutti_nobody, request, status));
     int code = tutti_patient_wait(&list.mine, request, list.status);
     return list_close(&list, completion_settle(&list, 0, code, 0, *request, list.status));
 }
@@ -183,7 +183,7 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return completion_swept(tutti_next.MPI_Test(request, flag, status));
+        return swept(tutti_next.MPI_Test(request, flag, status));
     }
     tutti_mine_poll(&list.mine);
     int code = MPI_SUCCESS;
@@ -205,7 +205,7 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED)
-        return completion_swept(tutti_patient_waitall(&tutti_nobody, count, array_of_requests, array_of_statuses));
+        return swept(tutti_patient_waitall(&tutti_nobody, count, array_of_requests, array_of_statuses));
     int code = tutti_patient_waitall(&list.mine, count, array_of_requests, list.status);
     return list_close(&list, settle_some(&list, array_of_requests, NULL, count, code));
 }
@@ -221,7 +221,7 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
         return no_memory(count);
     if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return completion_swept(tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
+        return swept(tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
     }
     tutti_mine_poll(&list.mine);
     int code = tutti_filtered_testall(list.entry, count, array_of_requests, flag, list.status);
@@ -240,7 +240,7 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED)
-        return completion_swept(tutti_patient_waitany(&tutti_nobody, count, array_of_requests, indx, status));
+        return swept(tutti_patient_waitany(&tutti_nobody, count, array_of_requests, indx, status));
     *indx = MPI_UNDEFINED;
     int code = tutti_patient_waitany(&list.mine, count, array_of_requests, indx, list.status);
     return list_close(&list, settle_any(&list, array_of_requests, *indx, code));
@@ -257,7 +257,7 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
         return no_memory(count);
     if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return completion_swept(tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status));
+        return swept(tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status));
     }
     *indx = MPI_UNDEFINED;
     tutti_mine_poll(&list.mine);
@@ -280,8 +280,8 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
         if (found == NO_MEMORY)                                                                                        \
             return no_memory(incount);                                                                                 \
         if (found == UNWATCHED)                                                                                        \
-            return completion_swept(tutti_patient_##lower(&tutti_nobody, incount, array_of_requests, outcount,         \
-                                                          array_of_indices, array_of_statuses));                       \
+            return swept(tutti_patient_##lower(&tutti_nobody, incount, array_of_requests, outcount, array_of_indices,  \
+                                               array_of_statuses));                                                    \
         int code =                                                                                                     \
             tutti_patient_##lower(&list.mine, incount, array_of_requests, outcount, array_of_indices, list.status);    \
         if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))                          \
@@ -302,7 +302,7 @@ int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status
     TUTTI_INSIDE();
     if (list_open(&list, 1, &request, one_of(status), 1, LEAVE) == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return completion_swept(tutti_next.MPI_Request_get_status(request, flag, status));
+        return swept(tutti_next.MPI_Request_get_status(request, flag, status));
     }
     tutti_mine_poll(&list.mine);
     int code = MPI_SUCCESS;
@@ -326,8 +326,7 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
         return no_memory(count);
     if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return completion_swept(
-            tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
+        return swept(tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
     }
     tutti_mine_poll(&list.mine);
     int code = MPI_SUCCESS;
@@ -352,7 +351,7 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
         return no_memory(count);
     if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return completion_swept(tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status));
+        return swept(tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status));
     }
     tutti_mine_poll(&list.mine);
     *indx = MPI_UNDEFINED;
@@ -380,8 +379,8 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
         return no_memory(incount);
     if (found == UNWATCHED) {
         tutti_mine_poll(&tutti_nobody);
-        return completion_swept(tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount,
-                                                                       array_of_indices, array_of_statuses));
+        return swept(tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
+                                                            array_of_statuses));
     }
     tutti_mine_poll(&list.mine);
     *outcount = 0;

@@ -7,7 +7,7 @@
 
 const struct tutti_mine tutti_nobody;
 
-static int call_busy(const struct tutti_mine *mine)
+static int busy(const struct tutti_mine *mine)
 {
     if (tutti_progress_busy())
         return 1;
@@ -62,9 +62,9 @@ static void look_mine(const struct patient *call)
                                                       : TUTTI_FETCH_BESIDE);
 }
 
-static int patient_look(struct patient *call)
+static int look(struct patient *call)
 {
-    if (!call_busy(call->mine)) {
+    if (!busy(call->mine)) {
         call->code = call->wait(call);
         return 1;
     }
@@ -78,7 +78,7 @@ static int is_done(void *with)
     if (!looks_again(call))
         return 0;
     const uint64_t begun = call->count > MANY ? tutti_now_ns() : 0;
-    const int done = patient_look(call);
+    const int done = look(call);
     if (begun) {
         const uint64_t now = tutti_now_ns();
         call->next = now + REST * (now - begun);
@@ -86,7 +86,7 @@ static int is_done(void *with)
     return done;
 }
 
-static int patient_wait(struct patient *call)
+static int patiently(struct patient *call)
 {
     look_mine(call); /* before those that send pack what could be fetched */
     tutti_progress_wait(&(const struct tutti_wait){.done = is_done, .with = call});
@@ -145,7 +145,7 @@ static int wait_some(struct patient *call)
 
 int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_Status *status)
 {
-    return patient_wait(
+    return patiently(
         &(struct patient){.mine = mine, .requests = request, .statuses = status, .test = test_one, .wait = wait_one});
 }
 
@@ -220,44 +220,44 @@ static int wait_rest(struct patient *call)
 int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request requests[], MPI_Status *statuses)
 {
     if (tutti_quirks.testall_lacks_collectives && count > 0)
-        return patient_wait(&(struct patient){.mine = mine,
-                                              .count = count,
-                                              .requests = requests,
-                                              .statuses = statuses,
-                                              .test = test_each,
-                                              .wait = wait_rest});
-    return patient_wait(&(struct patient){.mine = mine,
-                                          .count = count,
-                                          .waits_for_all = 1,
-                                          .requests = requests,
-                                          .statuses = statuses,
-                                          .test = test_all,
-                                          .wait = wait_all});
+        return patiently(&(struct patient){.mine = mine,
+                                           .count = count,
+                                           .requests = requests,
+                                           .statuses = statuses,
+                                           .test = test_each,
+                                           .wait = wait_rest});
+    return patiently(&(struct patient){.mine = mine,
+                                       .count = count,
+                                       .waits_for_all = 1,
+                                       .requests = requests,
+                                       .statuses = statuses,
+                                       .test = test_all,
+                                       .wait = wait_all});
 }
 
 int tutti_patient_waitany(const struct tutti_mine *mine, int count, MPI_Request requests[], int *which,
                           MPI_Status *status)
 {
-    return patient_wait(&(struct patient){.mine = mine,
-                                          .count = count,
-                                          .requests = requests,
-                                          .which = which,
-                                          .statuses = status,
-                                          .test = test_any,
-                                          .wait = wait_any});
+    return patiently(&(struct patient){.mine = mine,
+                                       .count = count,
+                                       .requests = requests,
+                                       .which = which,
+                                       .statuses = status,
+                                       .test = test_any,
+                                       .wait = wait_any});
 }
 
 int tutti_patient_waitsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],
                            MPI_Status *statuses)
 {
-    return patient_wait(&(struct patient){.mine = mine,
-                                          .count = count,
-                                          .requests = requests,
-                                          .out = out,
-                                          .which = which,
-                                          .statuses = statuses,
-                                          .test = test_some,
-                                          .wait = wait_some});
+    return patiently(&(struct patient){.mine = mine,
+                                       .count = count,
+                                       .requests = requests,
+                                       .out = out,
+                                       .which = which,
+                                       .statuses = statuses,
+                                       .test = test_some,
+                                       .wait = wait_some});
 }
 
 int tutti_patient_testsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],
