@@ -21,7 +21,7 @@ enum { PACK_AT_LAYOUT, PACK_AT_DESCRIPTION, PACK_AT_CALL, PACK_AT_BYTES, PACK_AT
 /* Rows are the calls for a layout and description, and the times of MPI_Type_commit. */
 extern const struct bench_columns pack_columns, commit_columns;
 /* After the last record: lines about all rows. 1 if there is no row. */
-int pack_end(void *sheet, int status);
-int pack_plot_write(const void *sheet);
+int pack_end(void *table, int status);
+int pack_plot_write(const void *table);
 
 #endif
