@@ -9,7 +9,7 @@
 enum { TUTTI_HOST_VIOLATED = 86 };
 
 /* Which cards this process sees, and in which order: "2,0". Before anything else of the device is used. */
-int tutti_host_program_see(const char *cards);
+int tutti_host_program_see(const char *list);
 /* Initialises the driver, as counting GPUs does: no GPU gets a context. Returns the number of GPUs. */
 int tutti_host_program_count(void);
 /* Makes the GPU the calling thread's, and a context on it. */
