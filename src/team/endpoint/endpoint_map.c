@@ -34,7 +34,7 @@ static int is_hopeless(struct tutti_endpoint_from *from, uint64_t id, int gpu)
     return failed && tutti_now_ns() < failed->next;
 }
 
-static void give_up(struct tutti_endpoint_from *from, uint64_t id, int gpu)
+static void mapping_give_up(struct tutti_endpoint_from *from, uint64_t id, int gpu)
 {
     struct tutti_endpoint_hopeless *failed = mapping_hopeless(from, id, gpu);
     if (!failed) {
@@ -129,7 +129,7 @@ static void settle_asked(struct tutti_endpoint *endpoint, int peer, struct tutti
     const uint64_t id = from->asked.id;
     const int reset = from->asked_life != tutti_gpu_life(from->asked_gpu);
     if (!held && !reset)
-        give_up(from, id, from->asked_gpu);
+        mapping_give_up(from, id, from->asked_gpu);
     from->asked.id = 0;
     atomic_fetch_sub(&endpoint->asking, 1);
     if (from->asked_channel)
@@ -152,7 +152,7 @@ static void map_beside(struct tutti_endpoint *endpoint, int peer, int fd)
         settle_asked(endpoint, peer, from->mapped);
 }
 
-static void settle_one(struct tutti_endpoint *endpoint, int peer)
+static void mapping_settle(struct tutti_endpoint *endpoint, int peer)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
     const int mapping = atomic_load_explicit(&from->mapping, memory_order_acquire);
@@ -176,7 +176,7 @@ static void settle_one(struct tutti_endpoint *endpoint, int peer)
 void tutti_endpoint_settle(struct tutti_endpoint *endpoint)
 {
     for (int r = 0; r < endpoint->node->size && atomic_load_explicit(&endpoint->asking, memory_order_relaxed) > 0; r++)
-        settle_one(endpoint, r);
+        mapping_settle(endpoint, r);
 }
 
 /* Begins to map a peer's memory, by its descriptor if it takes one. */
@@ -208,7 +208,7 @@ static enum tutti_reaching endpoint_map(struct tutti_endpoint *endpoint, int pee
                                         const struct tutti_export *what, int channel, struct tutti_mapping **out)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
-    settle_one(endpoint, peer);
+    mapping_settle(endpoint, peer);
     *out = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
     if (*out)
         return TUTTI_REACHED;
