@@ -95,7 +95,7 @@ int bench_sheet_shows(const struct bench_columns *columns, const struct bench_sh
                       const struct bench_line *line);
 /* A way's time divided by the one that it is compared with. */
 double bench_sheet_ratio(const struct bench_sheet *sheet, const struct bench_line *line, int way);
-int bench_sheet_json(const void *sheet);
-int bench_sheet_plot(const void *sheet);
+int bench_sheet_json(const void *table);
+int bench_sheet_plot(const void *table);
 
 #endif
