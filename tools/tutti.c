@@ -18,7 +18,7 @@ static const struct command {
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-static void usage(FILE *to)
+static void tutti_usage(FILE *to)
 {
     fputs("Tutti puts GPUs under any MPI.\n\nUsage: tutti COMMAND [OPTION...]\n\n", to);
     for (int i = 0; i < COMMANDS; i++)
@@ -32,7 +32,7 @@ static void usage(FILE *to)
           to);
 }
 
-static const struct command *find(const char *name)
+static const struct command *command_find(const char *name)
 {
     const char *names[COMMANDS + 1];
     for (int i = 0; i < COMMANDS; i++) {
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 {
     argp_err_exit_status = TOOL_WRONG_USE;
     if (argc < 2) {
-        usage(stderr);
+        tutti_usage(stderr);
         return TOOL_WRONG_USE;
     }
     const char *word = argv[1];
@@ -61,10 +61,10 @@ int main(int argc, char **argv)
     }
     int help = strcmp(word, "help") == 0;
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (help && argc == 2)) {
-        usage(stdout);
+        tutti_usage(stdout);
         return 0;
     }
-    const struct command *command = find(help ? argv[2] : word);
+    const struct command *command = command_find(help ? argv[2] : word);
     char name[64], ask[] = "--help", *asked[] = {name, ask, NULL};
     snprintf(name, sizeof name, "tutti %s", command->name); /* as argp shows it in its texts */
     if (help)

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 /* A single call may have met a disturbance: if it suggests that there is no time, two more are measured. */
-static void limit(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_column *column,
-                  int number)
+static void column_limit(const struct bench_plan *plan, const struct bench_timed *timed, struct bench_column *column,
+                         int number)
 {
     const long least = column->checked > BENCH_TURNS ? column->checked : BENCH_TURNS;
     double most = 0;
@@ -32,7 +32,7 @@ void bench_column_plan(const struct bench_plan *plan, const struct bench_timed *
     column->checked = plan->check ? checked : 0;
     column->scale = column->scale > 0 ? column->scale : 1;
     if (plan->seconds > 0)
-        limit(plan, timed, column, number);
+        column_limit(plan, timed, column, number);
     if (column->checked > column->iterations)
         column->checked = column->iterations;
     column->samples = calloc((size_t)column->iterations, sizeof *column->samples);
@@ -79,7 +79,7 @@ void bench_columns_free(struct bench_column columns[], int n)
     }
 }
 
-static int ascending(const void *a, const void *b)
+static int double_ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -87,7 +87,7 @@ static int ascending(const void *a, const void *b)
 
 double bench_median(double *values, long n)
 {
-    qsort(values, (size_t)n, sizeof *values, ascending);
+    qsort(values, (size_t)n, sizeof *values, double_ascending);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 

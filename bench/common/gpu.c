@@ -30,12 +30,12 @@ static struct {
     uint64_t start;
 } gpu;
 
-static void check(int error, const char *call)
+static void cuda_check(int error, const char *call)
 {
     if (error != 0)
         bench_fail("%s: error %d of the CUDA driver", call, error);
 }
-#define CHECK(name, ...) check(gpu.name(__VA_ARGS__), "cu" #name)
+#define CHECK(name, ...) cuda_check(gpu.name(__VA_ARGS__), "cu" #name)
 
 int bench_on_cuda(void)
 {

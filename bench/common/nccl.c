@@ -23,7 +23,7 @@ const struct bench_nccl *bench_nccl(enum bench_nccl_copy copy)
     return &copies[copy];
 }
 
-/* A copy of a library that is loaded, as a library of its own: the loader tells files by their inodes. */
+/* A copy of a library that is loaded, as a library of its own: the loader distinguishes files by their inodes. */
 static void *load_again(void *library)
 {
     struct link_map *map = NULL;
@@ -86,7 +86,7 @@ static int find_calls(struct bench_nccl *n, char *why, size_t size)
     return enough;
 }
 
-static int possible(char *why, size_t size)
+static int nccl_possible(char *why, size_t size)
 {
     if (!bench_on_cuda()) {
         snprintf(why, size, "NCCL needs the cuda device");
@@ -170,7 +170,7 @@ static int make_comm(const struct bench_plan *plan, struct bench_nccl *n, char *
 int bench_nccl_open(const struct bench_plan *plan, char *why, size_t size)
 {
     snprintf(why, size, "another rank cannot open it");
-    if (!bench_all_agree(possible(why, size)))
+    if (!bench_all_agree(nccl_possible(why, size)))
         return 0;
     if (!gpus_differ(plan)) {
         snprintf(why, size, "NCCL needs a GPU for each rank");
@@ -179,7 +179,7 @@ int bench_nccl_open(const struct bench_plan *plan, char *why, size_t size)
     return make_comm(plan, &copies[BENCH_NCCL_USUAL], why, size);
 }
 
-static int allocate(const size_t bytes[2], char *why, size_t size)
+static int nccl_allocate(const size_t bytes[2], char *why, size_t size)
 {
     struct bench_nccl *n = &copies[BENCH_NCCL_USUAL];
     if (!n->CommWindowRegister || !n->CommWindowDeregister || !n->MemAlloc || !n->MemFree) {
@@ -247,7 +247,7 @@ unsigned bench_nccl_symmetric(const struct bench_plan *plan, unsigned wanted, co
 {
     unsigned can = 1u << BENCH_NCCL_USUAL;
     snprintf(why, size, "another rank cannot use symmetric memory");
-    if (!bench_all_agree(allocate(bytes, why, size)) || !use_windows(&copies[BENCH_NCCL_USUAL], bytes, why, size))
+    if (!bench_all_agree(nccl_allocate(bytes, why, size)) || !use_windows(&copies[BENCH_NCCL_USUAL], bytes, why, size))
         return 0;
     *in = symmetric[0];
     *out = symmetric[1];

@@ -13,7 +13,7 @@ static int gpus_used(const struct bench_plan *plan, const struct tutti_device *d
 {
     unsigned char mine[16] = {0}, *all = bench_ordinary(16 * (size_t)plan->size);
     if (!device || device->gpu.uuid(gpu, mine) != 0)
-        bench_fail("rank %d cannot tell which GPU it has", plan->rank);
+        bench_fail("rank %d cannot find out which GPU it has", plan->rank);
     bench_mpi.Allgather(mine, 16, MPI_BYTE, all, 16, MPI_BYTE, MPI_COMM_WORLD);
     int n = 0;
     for (int r = 0; r < plan->size; r++) {

@@ -7,7 +7,7 @@
 
 /* ---- what a rank reads and writes ---- */
 
-static size_t one(const struct hand *h)
+static size_t bytes_one(const struct hand *h)
 {
     return h->bytes;
 }
@@ -23,7 +23,7 @@ static size_t at_root(const struct hand *h)
 {
     return h->rank == 0 ? h->bytes : 0;
 }
-static size_t elsewhere(const struct hand *h)
+static size_t bytes_elsewhere(const struct hand *h)
 {
     return h->rank == 0 ? 0 : h->bytes;
 }
@@ -44,21 +44,21 @@ static size_t window_into(const struct hand *h)
 {
     return h->rank == 1 ? HAND_WINDOW_MESSAGES * h->bytes : 0;
 }
-static size_t contribution(const struct hand *h)
+static size_t bytes_contribution(const struct hand *h)
 {
     return (size_t)h->elements * sizeof(int);
 }
 static size_t result_at_root(const struct hand *h)
 {
-    return h->rank == 0 ? contribution(h) : 0;
+    return h->rank == 0 ? bytes_contribution(h) : 0;
 }
 static size_t result_behind_first(const struct hand *h)
 {
-    return h->rank > 0 ? contribution(h) : 0;
+    return h->rank > 0 ? bytes_contribution(h) : 0;
 }
-static size_t segment(const struct hand *h)
+static size_t bytes_segment(const struct hand *h)
 {
-    return contribution(h) / (size_t)h->n;
+    return bytes_contribution(h) / (size_t)h->n;
 }
 
 /* ---- messages ---- */
@@ -76,7 +76,7 @@ static void copy_out(const struct hand_buffers *b, size_t at, size_t bytes)
 }
 
 /* There and back: each rank sends what it has and gets what the other has. */
-static int send(const struct hand *h, int way, const struct hand_buffers *b)
+static int hand_send(const struct hand *h, int way, const struct hand_buffers *b)
 {
     int error = MPI_SUCCESS;
     for (int turn = 0; h->peer >= 0 && turn < 2 && error == MPI_SUCCESS; turn++) {
@@ -91,7 +91,7 @@ static int send(const struct hand *h, int way, const struct hand_buffers *b)
     return error;
 }
 
-static int sendrecv(const struct hand *h, int way, const struct hand_buffers *b)
+static int hand_sendrecv(const struct hand *h, int way, const struct hand_buffers *b)
 {
     const int right = (h->rank + 1) % h->n, left = (h->rank + h->n - 1) % h->n;
     return MPI(Sendrecv, b->in, h->count, MPI_BYTE, right, 1, b->out, h->count, MPI_BYTE, left, 1, MPI_COMM_WORLD,
@@ -99,7 +99,7 @@ static int sendrecv(const struct hand *h, int way, const struct hand_buffers *b)
 }
 
 /* Many messages from rank 0 to rank 1, and an acknowledgement. */
-static int window(const struct hand *h, int way, const struct hand_buffers *b)
+static int hand_window(const struct hand *h, int way, const struct hand_buffers *b)
 {
     MPI_Request requests[HAND_WINDOW_MESSAGES];
     MPI_Status statuses[HAND_WINDOW_MESSAGES];
@@ -141,7 +141,7 @@ static void close_persistent(struct hand *h, int way)
         MPI(Request_free, &h->persistent[way]);
 }
 
-static int start(const struct hand *h, int way, const struct hand_buffers *b)
+static int hand_start(const struct hand *h, int way, const struct hand_buffers *b)
 {
     MPI_Request *request = (MPI_Request *)(uintptr_t)&h->persistent[way];
     (void)b;
@@ -216,39 +216,39 @@ STARTED(ineighbor_alltoall, Ineighbor_alltoall, b->in, BLOCK, b->out, BLOCK, h->
 #define ROW(in_, out_, run_) .in = in_, .out = out_, .run = run_
 const struct hand_row hand_rows[HAND_CALLS] = {
 #define HAND_CALL(id, group_, name_)   [HAND_##id] = {.group = HAND_##group_, .name = name_, HAND_ROW_##id},
-#define HAND_ROW_SEND                  ROW(of_pair, of_pair, send), .copies = 1, .share = 0.5
-#define HAND_ROW_SENDRECV              ROW(one, one, sendrecv)
-#define HAND_ROW_WINDOW                ROW(window_out_of, window_into, window), .copies = 1
-#define HAND_ROW_START                 ROW(sent_by_first, got_by_second, start), .open = open_persistent, .close = close_persistent
-#define HAND_ROW_ALLREDUCE             ROW(contribution, contribution, allreduce)
-#define HAND_ROW_REDUCE                ROW(contribution, result_at_root, reduce)
-#define HAND_ROW_REDUCE_SCATTER        ROW(contribution, segment, reduce_scatter)
-#define HAND_ROW_REDUCE_SCATTER_BLOCK  ROW(contribution, segment, reduce_scatter_block)
-#define HAND_ROW_SCAN                  ROW(contribution, contribution, scan)
-#define HAND_ROW_EXSCAN                ROW(contribution, result_behind_first, exscan)
-#define HAND_ROW_BCAST                 ROW(at_root, elsewhere, bcast)
-#define HAND_ROW_GATHER                ROW(one, all_at_root, gather)
-#define HAND_ROW_GATHERV               ROW(one, all_at_root, gatherv)
-#define HAND_ROW_SCATTER               ROW(all_at_root, one, scatter)
-#define HAND_ROW_SCATTERV              ROW(all_at_root, one, scatterv)
-#define HAND_ROW_ALLGATHER             ROW(one, for_all, allgather)
-#define HAND_ROW_ALLGATHERV            ROW(one, for_all, allgatherv)
+#define HAND_ROW_SEND                  ROW(of_pair, of_pair, hand_send), .copies = 1, .share = 0.5
+#define HAND_ROW_SENDRECV              ROW(bytes_one, bytes_one, hand_sendrecv)
+#define HAND_ROW_WINDOW                ROW(window_out_of, window_into, hand_window), .copies = 1
+#define HAND_ROW_START                 ROW(sent_by_first, got_by_second, hand_start), .open = open_persistent, .close = close_persistent
+#define HAND_ROW_ALLREDUCE             ROW(bytes_contribution, bytes_contribution, allreduce)
+#define HAND_ROW_REDUCE                ROW(bytes_contribution, result_at_root, reduce)
+#define HAND_ROW_REDUCE_SCATTER        ROW(bytes_contribution, bytes_segment, reduce_scatter)
+#define HAND_ROW_REDUCE_SCATTER_BLOCK  ROW(bytes_contribution, bytes_segment, reduce_scatter_block)
+#define HAND_ROW_SCAN                  ROW(bytes_contribution, bytes_contribution, scan)
+#define HAND_ROW_EXSCAN                ROW(bytes_contribution, result_behind_first, exscan)
+#define HAND_ROW_BCAST                 ROW(at_root, bytes_elsewhere, bcast)
+#define HAND_ROW_GATHER                ROW(bytes_one, all_at_root, gather)
+#define HAND_ROW_GATHERV               ROW(bytes_one, all_at_root, gatherv)
+#define HAND_ROW_SCATTER               ROW(all_at_root, bytes_one, scatter)
+#define HAND_ROW_SCATTERV              ROW(all_at_root, bytes_one, scatterv)
+#define HAND_ROW_ALLGATHER             ROW(bytes_one, for_all, allgather)
+#define HAND_ROW_ALLGATHERV            ROW(bytes_one, for_all, allgatherv)
 #define HAND_ROW_ALLTOALL              ROW(for_all, for_all, alltoall)
 #define HAND_ROW_ALLTOALLV             ROW(for_all, for_all, alltoallv)
 #define HAND_ROW_ALLTOALLW             ROW(for_all, for_all, alltoallw)
-#define HAND_ROW_NEIGHBOR_ALLGATHER    ROW(one, for_two, neighbor_allgather)
-#define HAND_ROW_NEIGHBOR_ALLGATHERV   ROW(one, for_two, neighbor_allgatherv)
+#define HAND_ROW_NEIGHBOR_ALLGATHER    ROW(bytes_one, for_two, neighbor_allgather)
+#define HAND_ROW_NEIGHBOR_ALLGATHERV   ROW(bytes_one, for_two, neighbor_allgatherv)
 #define HAND_ROW_NEIGHBOR_ALLTOALL     ROW(for_two, for_two, neighbor_alltoall)
 #define HAND_ROW_NEIGHBOR_ALLTOALLV    ROW(for_two, for_two, neighbor_alltoallv)
 #define HAND_ROW_NEIGHBOR_ALLTOALLW    ROW(for_two, for_two, neighbor_alltoallw)
-#define HAND_ROW_IALLREDUCE            ROW(contribution, contribution, iallreduce)
-#define HAND_ROW_IREDUCE               ROW(contribution, result_at_root, ireduce)
-#define HAND_ROW_IREDUCE_SCATTER_BLOCK ROW(contribution, segment, ireduce_scatter_block)
-#define HAND_ROW_ISCAN                 ROW(contribution, contribution, iscan)
-#define HAND_ROW_IBCAST                ROW(at_root, elsewhere, ibcast)
-#define HAND_ROW_IGATHER               ROW(one, all_at_root, igather)
-#define HAND_ROW_ISCATTER              ROW(all_at_root, one, iscatter)
-#define HAND_ROW_IALLGATHER            ROW(one, for_all, iallgather)
+#define HAND_ROW_IALLREDUCE            ROW(bytes_contribution, bytes_contribution, iallreduce)
+#define HAND_ROW_IREDUCE               ROW(bytes_contribution, result_at_root, ireduce)
+#define HAND_ROW_IREDUCE_SCATTER_BLOCK ROW(bytes_contribution, bytes_segment, ireduce_scatter_block)
+#define HAND_ROW_ISCAN                 ROW(bytes_contribution, bytes_contribution, iscan)
+#define HAND_ROW_IBCAST                ROW(at_root, bytes_elsewhere, ibcast)
+#define HAND_ROW_IGATHER               ROW(bytes_one, all_at_root, igather)
+#define HAND_ROW_ISCATTER              ROW(all_at_root, bytes_one, iscatter)
+#define HAND_ROW_IALLGATHER            ROW(bytes_one, for_all, iallgather)
 #define HAND_ROW_IALLTOALL             ROW(for_all, for_all, ialltoall)
 #define HAND_ROW_IALLTOALLV            ROW(for_all, for_all, ialltoallv)
 #define HAND_ROW_INEIGHBOR_ALLTOALL    ROW(for_two, for_two, ineighbor_alltoall)

@@ -138,20 +138,20 @@ static uint64_t seed_of(const struct timing *t, int way)
 }
 
 /* New data to send, and what is no result where it is received. */
-static void fill(const struct timing *t, uint64_t seed)
+static void hand_fill(const struct timing *t, uint64_t seed)
 {
     for (size_t b = 0; b < t->in; b++)
         t->ordinary[0][b] = (char)pack_mix(seed + b);
     memset(t->ordinary[1], 0x5a, t->out);
 }
 
-static void prepare(void *with, int way, long i, int new_data)
+static void hand_prepare(void *with, int way, long i, int new_data)
 {
     const struct timing *t = with;
     (void)i;
     if (!new_data)
         return;
-    fill(t, seed_of(t, way));
+    hand_fill(t, seed_of(t, way));
     if (t->in > 0)
         bench_must(tutti_copy(t->device[0], t->ordinary[0], t->in), "copying to the device");
     if (t->out > 0)
@@ -159,7 +159,7 @@ static void prepare(void *with, int way, long i, int new_data)
     memset(t->pinned[1], 0x5b, t->out);
 }
 
-static double once(void *with, int way, long i)
+static double hand_once(void *with, int way, long i)
 {
     const struct timing *t = with;
     (void)i;
@@ -170,7 +170,7 @@ static double once(void *with, int way, long i)
 }
 
 /* The MPI itself on ordinary memory is right. */
-static int check(void *with, int way, long i)
+static int hand_check(void *with, int way, long i)
 {
     const struct timing *t = with;
     const struct bench_plan *plan = t->hand->plan;
@@ -179,7 +179,7 @@ static int check(void *with, int way, long i)
     size_t at = 0;
     char text[200] = "";
     (void)i;
-    fill(t, seed_of(t, way));
+    hand_fill(t, seed_of(t, way));
     if (t->row->open)
         t->row->open(t->hand, HAND_WAY_ORACLE, &ordinary);
     must_run(t, HAND_WAY_ORACLE, &ordinary);
@@ -212,18 +212,22 @@ static void say_how(struct timing *t)
     int accelerated;
     snprintf(counted, sizeof counted, "_%s", t->row->name);
     bench_outcome_begin();
-    once(t, HAND_WAY_TUTTI, 0);
+    hand_once(t, HAND_WAY_TUTTI, 0);
     bench_outcome_end(counted, text, sizeof text, &accelerated);
     bench_say(t->hand->plan, "how %s", text);
 }
 
-static int measure(struct timing *t)
+static int hand_measure(struct timing *t)
 {
     const struct bench_plan *plan = t->hand->plan;
     struct bench_column columns[HAND_WAYS] = {{0}};
     char what[64];
-    const struct bench_timed timed = {
-        .what = what, .bytes = t->hand->bytes, .with = t, .prepare = prepare, .call = once, .check = check};
+    const struct bench_timed timed = {.what = what,
+                                      .bytes = t->hand->bytes,
+                                      .with = t,
+                                      .prepare = hand_prepare,
+                                      .call = hand_once,
+                                      .check = hand_check};
     snprintf(what, sizeof what, "MPI_%s, %zu bytes", t->row->name, t->hand->bytes);
     t->in = t->row->in(t->hand);
     t->out = t->row->out(t->hand);
@@ -232,7 +236,7 @@ static int measure(struct timing *t)
         if (t->row->open)
             t->row->open(t->hand, way, &buffers);
         columns[way] = (struct bench_column){.name = way_names[way], .scale = t->row->share};
-        prepare(t, way, 0, 1);
+        hand_prepare(t, way, 0, 1);
         bench_column_plan(plan, &timed, &columns[way], way, 1);
     }
     const int fine = bench_columns_run(plan, &timed, columns, HAND_WAYS);
@@ -272,7 +276,7 @@ void bench_hand(struct bench_plan *plan, unsigned long long calls)
         for (int i = 0; i < plan->n_sizes && fine && calls >> call & 1; i++) {
             take_size(&hand, plan->sizes[i]);
             if (plan->size > 1 || !is_of_pair(call))
-                fine = measure(&t);
+                fine = hand_measure(&t);
         }
     }
     close_memory(&t);

@@ -62,7 +62,7 @@ static int running;
 static void *ring_memory;
 static struct tutti_ring_counters own;
 
-static void fill(int pe, size_t at, const void *from, size_t bytes)
+static void host_fill(int pe, size_t at, const void *from, size_t bytes)
 {
     if (from)
         memcpy((char *)heap[pe] + at, from, bytes);
@@ -70,21 +70,21 @@ static void fill(int pe, size_t at, const void *from, size_t bytes)
         memset((char *)heap[pe] + at, 0, bytes);
 }
 
-static void fetch(int pe, size_t at, void *to, size_t bytes)
+static void host_fetch(int pe, size_t at, void *to, size_t bytes)
 {
     memcpy(to, (const char *)heap[pe] + at, bytes);
 }
 
-static void filled(void)
+static void host_filled(void)
 {
 }
 
-static void bind(int pe)
+static void host_bind(int pe)
 {
     (void)pe; /* threads read states[] */
 }
 
-static void *body(void *argument)
+static void *host_body(void *argument)
 {
     const struct launched *const me = argument;
     bench_here = &states[me->pe];
@@ -94,7 +94,7 @@ static void *body(void *argument)
     return NULL;
 }
 
-static void launch(int pe, struct bench_call *call, unsigned n, unsigned threads)
+static void host_launch(int pe, struct bench_call *call, unsigned n, unsigned threads)
 {
     (void)threads;
     for (unsigned b = 0; b < n; b++) {
@@ -103,14 +103,14 @@ static void launch(int pe, struct bench_call *call, unsigned n, unsigned threads
         one->pe = pe;
         one->block = (int)b;
         one->blocks = (int)n;
-        if (pthread_create(&one->thread, NULL, body, one) != 0)
+        if (pthread_create(&one->thread, NULL, host_body, one) != 0)
             abort();
         running++;
     }
 }
 
 /* Waits in kernels are bounded by the state. */
-static void join(void)
+static void host_join(void)
 {
     while (running > 0)
         pthread_join(launched[--running].thread, NULL);
@@ -145,12 +145,12 @@ int main(int argc, char **argv)
                                                  .end_ns = ends,
                                                  .wrong = &wrong,
                                                  .aborted = aborted,
-                                                 .fill = fill,
-                                                 .fetch = fetch,
-                                                 .filled = filled,
-                                                 .bind = bind,
-                                                 .launch = launch,
-                                                 .join = join,
+                                                 .fill = host_fill,
+                                                 .fetch = host_fetch,
+                                                 .filled = host_filled,
+                                                 .bind = host_bind,
+                                                 .launch = host_launch,
+                                                 .join = host_join,
                                                  .ring_open = ring_open,
                                                  .ring_close = ring_close};
     for (int pe = 0; pe < BENCH_PES; pe++) {

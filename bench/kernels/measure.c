@@ -41,20 +41,20 @@ void bench_state(const struct bench_machine *machine, int pe, struct tshmem_team
         state->peer[p] = (char *)machine->heap[p];
 }
 
-static int both(int operation)
+static int operation_both(int operation)
 {
     return operation >= BENCH_PINGPONG && operation <= BENCH_SUM;
 }
 
 /* Bytes of `in` that a call leaves something in. */
-static size_t result(int operation, size_t bytes)
+static size_t result_bytes(int operation, size_t bytes)
 {
     return operation == BENCH_FCOLLECT ? 2 * bytes : bytes;
 }
 
 /* New data into `out` of both PEs; signals, counters and `in` are cleared. Of a sum: small numbers, whose sums are
  * exact. */
-static void fill(const struct bench_machine *machine, int operation, size_t bytes)
+static void machine_fill(const struct bench_machine *machine, int operation, size_t bytes)
 {
     static unsigned salt;
     salt += 7;
@@ -65,7 +65,7 @@ static void fill(const struct bench_machine *machine, int operation, size_t byte
             const float x = (float)((i * 7 + salt + (unsigned)pe) % 1000);
             memcpy(&sent[pe][i * sizeof x], &x, sizeof x);
         }
-        machine->fill(pe, 0, NULL, offsetof(struct bench_heap, in) + result(operation, bytes));
+        machine->fill(pe, 0, NULL, offsetof(struct bench_heap, in) + result_bytes(operation, bytes));
         machine->fill(pe, offsetof(struct bench_heap, out), sent[pe], bytes);
     }
     machine->filled();
@@ -85,9 +85,9 @@ static int is_sum(size_t bytes)
 }
 
 /* What lies in `in` of PE `pe` afterwards. 1: as it should. */
-static int right(const struct bench_machine *machine, int operation, size_t bytes, int pe)
+static int result_right(const struct bench_machine *machine, int operation, size_t bytes, int pe)
 {
-    machine->fetch(pe, offsetof(struct bench_heap, in), seen, result(operation, bytes));
+    machine->fetch(pe, offsetof(struct bench_heap, in), seen, result_bytes(operation, bytes));
     switch (operation) {
     case BENCH_PUT_QUIET:
     case BENCH_PUT:
@@ -106,13 +106,14 @@ static int right(const struct bench_machine *machine, int operation, size_t byte
     }
 }
 
-static double once(const struct bench_machine *machine, struct bench_call *call, unsigned blocks, unsigned threads)
+static double machine_once(const struct bench_machine *machine, struct bench_call *call, unsigned blocks,
+                           unsigned threads)
 {
     uint64_t from = UINT64_MAX, to = 0;
-    fill(machine, call->operation, call->bytes);
+    machine_fill(machine, call->operation, call->bytes);
     *machine->wrong = 0;
     memset(machine->aborted, 0, sizeof *machine->aborted * BENCH_PES);
-    for (int pe = 0; pe < (both(call->operation) ? BENCH_PES : 1); pe++) {
+    for (int pe = 0; pe < (operation_both(call->operation) ? BENCH_PES : 1); pe++) {
         call->heap = machine->heap[pe];
         call->begin = machine->begin_ns[pe];
         call->end = machine->end_ns[pe];
@@ -124,8 +125,8 @@ static double once(const struct bench_machine *machine, struct bench_call *call,
         to = machine->end_ns[0][b] > to ? machine->end_ns[0][b] : to;
     }
     const unsigned counted = call->rounds - call->rounds / 10;
-    const int right_0 = right(machine, call->operation, call->bytes, 0);
-    const int right_1 = right(machine, call->operation, call->bytes, 1);
+    const int right_0 = result_right(machine, call->operation, call->bytes, 0);
+    const int right_1 = result_right(machine, call->operation, call->bytes, 1);
     if (*machine->wrong == 0 && machine->aborted[0] == 0 && machine->aborted[1] == 0 && right_0 && right_1)
         return to > from ? (double)(to - from) / counted : 0.001;
     printf("FAILED: %s by %s, %u blocks of %u threads, %zu bytes: %u wrong, aborted %u %u, data right %d %d\n",
@@ -142,13 +143,13 @@ double bench_measure(const struct bench_machine *machine, int operation, int gro
                               .rounds = rounds < ROUNDS_LEAST ? rounds : ROUNDS_LEAST,
                               .bytes = bytes,
                               .wrong = machine->wrong};
-    double best = once(machine, &call, blocks, threads);
+    double best = machine_once(machine, &call, blocks, threads);
     if (best * rounds > LAUNCH_NS)
         rounds = (unsigned)(LAUNCH_NS / best);
     call.rounds = rounds < ROUNDS_LEAST ? ROUNDS_LEAST : rounds;
     *worst = 0;
     for (int launch = 0; best > 0 && launch < LAUNCHES && (launch == 0 || bench_seconds() < bench_until); launch++) {
-        const double ns = once(machine, &call, blocks, threads);
+        const double ns = machine_once(machine, &call, blocks, threads);
         best = launch == 0 || ns < best ? ns : best;
         *worst = ns > *worst ? ns : *worst;
     }

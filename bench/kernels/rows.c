@@ -29,12 +29,12 @@ static int time_is_up(void)
     return bench_seconds() > bench_until;
 }
 
-static int groups(void)
+static int rows_groups(void)
 {
     return run.machine->groups ? GROUPS : 1;
 }
 
-static void row(int operation, int group, unsigned blocks, unsigned threads, size_t bytes, unsigned rounds)
+static void row_print(int operation, int group, unsigned blocks, unsigned threads, size_t bytes, unsigned rounds)
 {
     double worst;
     if (!is_wanted(bench_names[operation]) || run.failed)
@@ -64,34 +64,34 @@ static int form_of(unsigned threads)
     return threads == 1 ? BENCH_THREAD : threads <= 32 ? BENCH_WARP : BENCH_BLOCK;
 }
 
-static void latencies(int first, int last)
+static void rows_latencies(int first, int last)
 {
     static const size_t sizes[SIZES] = {8, 1024, 16384};
     for (int operation = first; operation <= last; operation++) {
         for (int s = 0; s < (operation == BENCH_BARRIER ? 1 : SIZES); s++) {
             const size_t bytes = operation == BENCH_BARRIER ? 0 : operation == BENCH_SUM && s == 0 ? 4 : sizes[s];
-            for (int g = 0; g < groups(); g++)
-                row(operation, form_of(group_sizes[g]), 1, group_sizes[g], bytes, 1000);
+            for (int g = 0; g < rows_groups(); g++)
+                row_print(operation, form_of(group_sizes[g]), 1, group_sizes[g], bytes, 1000);
         }
     }
 }
 
-static void elements(void)
+static void rows_elements(void)
 {
     for (int operation = BENCH_P_QUIET; operation <= BENCH_FETCH_ADD; operation++)
-        row(operation, BENCH_THREAD, 1, 1, 8, 2000);
-    latencies(BENCH_PUT_QUIET, BENCH_GET_BLOCKING);
+        row_print(operation, BENCH_THREAD, 1, 1, 8, 2000);
+    rows_latencies(BENCH_PUT_QUIET, BENCH_GET_BLOCKING);
 }
 
-static void bandwidths(void)
+static void rows_bandwidths(void)
 {
     for (int operation = BENCH_GET; operation <= BENCH_PUT; operation++) {
         for (size_t bytes = 4 << 20; bytes >= 64 << 10; bytes /= 8) {
-            for (int g = groups() - 1; g >= 0; g--) {
+            for (int g = rows_groups() - 1; g >= 0; g--) {
                 const unsigned most = run.machine->groups ? BENCH_BLOCKS : 1;
                 for (unsigned blocks = 1; blocks <= most; blocks *= 2) {
                     if (group_sizes[g] >= 128 || bytes < 1 << 20 || !run.machine->groups)
-                        row(operation, form_of(group_sizes[g]), blocks, group_sizes[g], bytes, 40);
+                        row_print(operation, form_of(group_sizes[g]), blocks, group_sizes[g], bytes, 40);
                 }
             }
         }
@@ -126,18 +126,18 @@ static void close_ring(void)
     run.machine->bind(0);
 }
 
-static void ring(void)
+static void rows_ring(void)
 {
     static const unsigned blocks[RATES] = {1, 8, BENCH_BLOCKS};
     if ((!is_wanted(bench_names[BENCH_RING_TRIP]) && !is_wanted(bench_names[BENCH_RING_RATE])) || !open_ring())
         return;
-    row(BENCH_RING_TRIP, BENCH_THREAD, 1, 1, 0, 2000);
+    row_print(BENCH_RING_TRIP, BENCH_THREAD, 1, 1, 0, 2000);
     for (int b = 0; b < RATES; b++) {
         if (run.machine->groups) {
             for (unsigned threads = 32; threads <= 256; threads *= 8)
-                row(BENCH_RING_RATE, BENCH_BLOCK, blocks[b], threads, 0, REQUESTS / blocks[b] / threads);
+                row_print(BENCH_RING_RATE, BENCH_BLOCK, blocks[b], threads, 0, REQUESTS / blocks[b] / threads);
         } else if (blocks[b] <= 8) {
-            row(BENCH_RING_RATE, BENCH_THREAD, blocks[b], 1, 0, REQUESTS / blocks[b]);
+            row_print(BENCH_RING_RATE, BENCH_THREAD, blocks[b], 1, 0, REQUESTS / blocks[b]);
         }
     }
     close_ring();
@@ -173,13 +173,13 @@ static void cutover_of(int get, unsigned threads)
     printf(most_direct == most ? "*@direct\n" : "*@copy_engine\n");
 }
 
-static void cutovers(void)
+static void rows_cutovers(void)
 {
     if (!is_wanted("cutover") || run.failed || !open_ring())
         return;
     printf("%-10s %-7s %8s %9s %12s %12s us\n", "cutover", "form", "threads", "bytes", "direct", "copy_engine");
     for (int get = 0; get < 2; get++) {
-        for (int g = groups() - 1; g >= 0; g--)
+        for (int g = rows_groups() - 1; g >= 0; g--)
             cutover_of(get, group_sizes[g]);
     }
     close_ring();
@@ -196,7 +196,7 @@ static int is_row(const char *name)
     return strcmp(name, "cutover") == 0;
 }
 
-static int refuse(void)
+static int rows_refuse(void)
 {
     fprintf(stderr, "shmem-bench [--seconds N] [row...]; N above 0 (40), rows:");
     for (int i = 0; i < BENCH_OPERATIONS; i++)
@@ -214,11 +214,11 @@ int bench_rows(const struct bench_machine *machine, int argc, char **argv)
         seconds = strtod(argv[2], &end);
         first = 3;
         if (*end || !(seconds > 0))
-            return refuse();
+            return rows_refuse();
     }
     for (int i = first; i < argc; i++) {
         if (!is_row(argv[i]))
-            return refuse();
+            return rows_refuse();
     }
     run.machine = machine;
     bench_until = bench_seconds() + seconds;
@@ -226,11 +226,11 @@ int bench_rows(const struct bench_machine *machine, int argc, char **argv)
     run.names = argc - first;
     printf("%-10s %-7s %7s %8s %9s %12s      %8s\n", "operation", "form", "blocks", "threads", "bytes", "best",
            "worst");
-    elements();
-    ring();
-    latencies(BENCH_PINGPONG, BENCH_SUM);
-    bandwidths();
-    cutovers();
+    rows_elements();
+    rows_ring();
+    rows_latencies(BENCH_PINGPONG, BENCH_SUM);
+    rows_bandwidths();
+    rows_cutovers();
     if (run.left_out)
         printf("# %d rows are left out: %g seconds are over (--seconds N takes more, names of rows take some)\n",
                run.left_out, seconds);

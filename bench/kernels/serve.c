@@ -19,7 +19,7 @@ size_t bench_serve_bytes(uint64_t slots)
 }
 
 /* It spins, as the library's does while there is work. On the host device kernels need cores too. */
-static void *run(void *unused)
+static void *serve_run(void *unused)
 {
     int done = 0;
     unsigned idle = 0;
@@ -42,7 +42,7 @@ int bench_serve(bench_near *near, int gpu, struct tshmem_state *state, uint64_t 
     const struct tutti_ring_kernel_view view = tutti_ring_kernel_view(&server.ring, memory, own);
     tutti_proxy_publish(&view, &state->ring);
     atomic_store(&ending, 0);
-    return tutti_proxy_open(&proxy, &server) == 0 && pthread_create(&thread, NULL, run, NULL) == 0 ? 0 : -1;
+    return tutti_proxy_open(&proxy, &server) == 0 && pthread_create(&thread, NULL, serve_run, NULL) == 0 ? 0 : -1;
 }
 
 void bench_serve_end(void)

@@ -90,7 +90,7 @@ static uint64_t seed_of(const struct timing *timing, int way)
     return timing->plan->seed + timing->exchange->bytes * 31 + (uint64_t)way * 7 + 1;
 }
 
-static void prepare(void *with, int way, long i, int new_data)
+static void exchange_prepare(void *with, int way, long i, int new_data)
 {
     const struct timing *timing = with;
     (void)i;
@@ -98,7 +98,7 @@ static void prepare(void *with, int way, long i, int new_data)
         timing->exchange->prepare(timing->exchange->with, way, seed_of(timing, way));
 }
 
-static double once(void *with, int way, long i)
+static double exchange_once(void *with, int way, long i)
 {
     const struct timing *timing = with;
     (void)i;
@@ -110,7 +110,7 @@ static double once(void *with, int way, long i)
     return (double)(tutti_now_ns() - start) * 1e-3;
 }
 
-static int check(void *with, int way, long i)
+static int exchange_check(void *with, int way, long i)
 {
     const struct timing *timing = with;
     const struct bench_plan *plan = timing->plan;
@@ -136,14 +136,14 @@ static void say_ways(struct timing *timing)
     char text[96];
     int accelerated;
     bench_outcome_begin();
-    once(timing, EXCHANGE_TUTTI, 0);
+    exchange_once(timing, EXCHANGE_TUTTI, 0);
     bench_outcome_end(exchange->counted, text, sizeof text, &accelerated);
     bench_say(timing->plan, "how %s", text);
     for (int way = 0; way < EXCHANGE_WAYS; way++) {
         if (!exchange->used[way] || !rules_of(way))
             continue;
         bench_outcome_begin();
-        once(timing, way, 0);
+        exchange_once(timing, way, 0);
         bench_outcome_messages(exchange->sending, text, sizeof text);
         bench_say(timing->plan, "went %s %s", way_name(way), text);
     }
@@ -156,9 +156,9 @@ int exchange_run(const struct bench_plan *plan, const struct exchange *exchange)
     const struct bench_timed timed = {.what = exchange->name,
                                       .bytes = exchange->bytes,
                                       .with = &timing,
-                                      .prepare = prepare,
-                                      .call = once,
-                                      .check = check};
+                                      .prepare = exchange_prepare,
+                                      .call = exchange_once,
+                                      .check = exchange_check};
     for (int way = 0; way < EXCHANGE_WAYS; way++) {
         if (!exchange->used[way])
             continue;

@@ -28,7 +28,7 @@ struct halo {
 };
 
 /* Component d of direction k: -1, 0 or 1. */
-static int step(int k, int d)
+static int halo_step(int k, int d)
 {
     const int all = k < 13 ? k : k + 1; /* 13 is the rank itself */
     return (d == 0 ? all / 9 : d == 1 ? all / 3 % 3 : all % 3) - 1;
@@ -39,17 +39,17 @@ static int rank_at(const struct halo *halo, int k, int sign)
     int rank = 0;
     for (int d = 0; d < 3; d++) {
         const int n = halo->grid[d];
-        rank = rank * n + (halo->place[d] + sign * step(k, d) + n) % n;
+        rank = rank * n + (halo->place[d] + sign * halo_step(k, d) + n) % n;
     }
     return rank;
 }
 
 /* What is sent in direction k, or (receive) the rim where the message that travels so arrives. */
-static void part(const struct halo *halo, int k, int receive, size_t count[3], size_t start[3])
+static void halo_part(const struct halo *halo, int k, int receive, size_t count[3], size_t start[3])
 {
     const size_t radius = (size_t)halo->what->radius;
     for (int d = 0; d < 3; d++) {
-        const int to = step(k, d);
+        const int to = halo_step(k, d);
         count[d] = to ? radius : halo->edge;
         start[d] = radius;
         if (to > 0)
@@ -64,7 +64,7 @@ static MPI_Datatype make_type(const struct halo *halo, int k, int receive, int q
     size_t count[3], start[3];
     int sizes[3], counts[3], starts[3];
     MPI_Datatype one = MPI_DATATYPE_NULL, all = MPI_DATATYPE_NULL;
-    part(halo, k, receive, count, start);
+    halo_part(halo, k, receive, count, start);
     for (int d = 0; d < 3; d++) {
         sizes[d] = (int)halo->side;
         counts[d] = (int)count[d];
@@ -83,7 +83,7 @@ static const struct tutti_plan *make_plan(const struct halo *halo, int k, int re
 {
     size_t count[3], start[3];
     uint64_t sizes[3], counts[3], starts[3];
-    part(halo, k, receive, count, start);
+    halo_part(halo, k, receive, count, start);
     for (int d = 0; d < 3; d++) {
         sizes[d] = halo->side;
         counts[d] = count[d];
@@ -124,7 +124,7 @@ static uint64_t row_of(const struct halo *halo, size_t quantity, const size_t ce
     return row * (size_t)halo->grid[2] * halo->edge;
 }
 
-static int inside(const struct halo *halo, const size_t cell[3])
+static int halo_inside(const struct halo *halo, const size_t cell[3])
 {
     const size_t radius = (size_t)halo->what->radius;
     for (int d = 0; d < 3; d++) {
@@ -136,7 +136,7 @@ static int inside(const struct halo *halo, const size_t cell[3])
 
 /* Fills halo->host, rims wrong, or compares it with what is right. The first cell that is wrong, or the
  * number of all. */
-static size_t visit(const struct halo *halo, uint64_t seed, int compare)
+static size_t halo_visit(const struct halo *halo, uint64_t seed, int compare)
 {
     size_t i = 0, cell[3];
     for (size_t q = 0; q < (size_t)halo->what->quantities; q++) {
@@ -147,7 +147,7 @@ static size_t visit(const struct halo *halo, uint64_t seed, int compare)
                     uint64_t right = pack_mix(seed + row + place_of(halo, 2, cell[2]));
                     if (compare && memcmp(halo->host + i * CELL, &right, CELL) != 0)
                         return i;
-                    if (!compare && !inside(halo, cell))
+                    if (!compare && !halo_inside(halo, cell))
                         right = ~right;
                     if (!compare)
                         memcpy(halo->host + i * CELL, &right, CELL);
@@ -163,28 +163,28 @@ static char *memory_of(const struct halo *halo, int way)
     return way == EXCHANGE_PLAIN ? halo->ordinary : halo->memory;
 }
 
-static void prepare(void *with, int way, uint64_t seed)
+static void halo_prepare(void *with, int way, uint64_t seed)
 {
     struct halo *halo = with;
     uint64_t *held = &halo->held[way == EXCHANGE_PLAIN];
     if (*held == seed)
         return;
     *held = seed;
-    visit(halo, seed, 0);
+    halo_visit(halo, seed, 0);
     if (way == EXCHANGE_PLAIN)
         memcpy(halo->ordinary, halo->host, halo->bytes);
     else
         bench_must(tutti_copy(halo->memory, halo->host, halo->bytes), "copying");
 }
 
-static int check(void *with, int way, uint64_t seed, char *text, size_t size)
+static int halo_check(void *with, int way, uint64_t seed, char *text, size_t size)
 {
     struct halo *halo = with;
     if (way == EXCHANGE_PLAIN)
         memcpy(halo->host, halo->ordinary, halo->bytes);
     else
         bench_must(tutti_copy(halo->host, halo->memory, halo->bytes), "copying");
-    size_t i = visit(halo, seed, 1);
+    size_t i = halo_visit(halo, seed, 1);
     if (i == halo->bytes / CELL)
         return 1;
     size_t in = i % halo->cells, side = halo->side;
@@ -193,7 +193,7 @@ static int check(void *with, int way, uint64_t seed, char *text, size_t size)
     return 0;
 }
 
-static void neighbours(const struct halo *halo, int way)
+static void halo_neighbours(const struct halo *halo, int way)
 {
     int ones[WAYS];
     MPI_Aint zeros[WAYS] = {0};
@@ -267,7 +267,7 @@ static void send_packed(const struct halo *halo, void (*pack)(const struct halo 
     pack(halo, 1);
 }
 
-static void call(void *with, int way)
+static void halo_call(void *with, int way)
 {
     const struct halo *halo = with;
     if (way == EXCHANGE_ISEND)
@@ -277,7 +277,7 @@ static void call(void *with, int way)
     else if (way == EXCHANGE_EACH)
         send_packed(halo, pack_each);
     else
-        neighbours(halo, way);
+        halo_neighbours(halo, way);
 }
 
 static char *device_memory(size_t bytes)
@@ -305,7 +305,7 @@ static void open_halo(struct halo *halo, int ordinary)
         weights[k] = 1; /* gcc takes MPI_UNWEIGHTED for an array of nothing */
         halo->to[k] = rank_at(halo, k, 1);
         halo->from[k] = rank_at(halo, k, -1);
-        part(halo, k, 0, count, start);
+        halo_part(halo, k, 0, count, start);
         halo->message[k] = quantities * count[0] * count[1] * count[2] * CELL;
         halo->at[k] = halo->total;
         halo->total += (halo->message[k] + 255) / 256 * 256;
@@ -360,9 +360,9 @@ void bench_halo(struct bench_plan *plan, const struct exchange_plan *what)
                                     .sending = "_Isend",
                                     .typed = EXCHANGE_ISEND,
                                     .share = 1,
-                                    .prepare = prepare,
-                                    .call = call,
-                                    .check = check};
+                                    .prepare = halo_prepare,
+                                    .call = halo_call,
+                                    .check = halo_check};
         for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
             exchange.used[ways[w]] = exchange_has(what, ways[w]);
         exchange.used[EXCHANGE_BY_PACKED] &= !apart;

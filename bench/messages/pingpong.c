@@ -16,7 +16,7 @@ struct pingpong {
 };
 
 /* Rank 0 has the blocks, rank 1 holes alone: after a round trip both have all. */
-static void fill(struct pingpong *ping, uint64_t seed, int blocks)
+static void pingpong_fill(struct pingpong *ping, uint64_t seed, int blocks)
 {
     memset(ping->host, 0x5a, ping->layout.room);
     for (size_t i = 0; blocks && i < ping->layout.n; i++) {
@@ -34,17 +34,17 @@ static void fill_flat(struct pingpong *ping, uint64_t seed, int blocks)
         ping->host[b] = (char)pack_mix(seed + b);
 }
 
-static void prepare(void *with, int way, uint64_t seed)
+static void pingpong_prepare(void *with, int way, uint64_t seed)
 {
     struct pingpong *ping = with;
-    (way == EXCHANGE_FLAT ? fill_flat : fill)(ping, seed, ping->plan->rank == 0);
+    (way == EXCHANGE_FLAT ? fill_flat : pingpong_fill)(ping, seed, ping->plan->rank == 0);
     if (way == EXCHANGE_PLAIN)
         memcpy(ping->ordinary, ping->host, ping->layout.room);
     else
         bench_must(tutti_copy(ping->memory, ping->host, ping->layout.room), "copying");
 }
 
-static int check(void *with, int way, uint64_t seed, char *text, size_t size)
+static int pingpong_check(void *with, int way, uint64_t seed, char *text, size_t size)
 {
     struct pingpong *ping = with;
     char *got = bench_ordinary(ping->layout.room);
@@ -52,7 +52,7 @@ static int check(void *with, int way, uint64_t seed, char *text, size_t size)
         memcpy(got, ping->ordinary, ping->layout.room);
     else
         bench_must(tutti_copy(got, ping->memory, ping->layout.room), "copying");
-    (way == EXCHANGE_FLAT ? fill_flat : fill)(ping, seed, 1);
+    (way == EXCHANGE_FLAT ? fill_flat : pingpong_fill)(ping, seed, 1);
     size_t i = 0;
     while (i < ping->layout.room && got[i] == ping->host[i])
         i++;
@@ -64,7 +64,7 @@ static int check(void *with, int way, uint64_t seed, char *text, size_t size)
     return right;
 }
 
-static void move(const struct pingpong *ping, int way, int send)
+static void pingpong_move(const struct pingpong *ping, int way, int send)
 {
     const int other = 1 - ping->plan->rank, bytes = (int)ping->layout.bytes;
     char *memory = way == EXCHANGE_PLAIN ? ping->ordinary : ping->memory;
@@ -94,13 +94,13 @@ static void move(const struct pingpong *ping, int way, int send)
     exchange_mpi(error, send ? "MPI_Send" : "MPI_Recv");
 }
 
-static void call(void *with, int way)
+static void pingpong_call(void *with, int way)
 {
     const struct pingpong *ping = with;
     if (ping->plan->rank > 1)
         return;
-    move(ping, way, ping->plan->rank == 0);
-    move(ping, way, ping->plan->rank == 1);
+    pingpong_move(ping, way, ping->plan->rank == 0);
+    pingpong_move(ping, way, ping->plan->rank == 1);
 }
 
 void bench_pingpong(struct bench_plan *plan, const struct exchange_plan *what)
@@ -124,9 +124,9 @@ void bench_pingpong(struct bench_plan *plan, const struct exchange_plan *what)
                                     .typed = EXCHANGE_TUTTI,
                                     .share = 0.5,
                                     .with = &ping,
-                                    .prepare = prepare,
-                                    .call = call,
-                                    .check = check};
+                                    .prepare = pingpong_prepare,
+                                    .call = pingpong_call,
+                                    .check = pingpong_check};
         void *memory = NULL, *packed = NULL;
         snprintf(exchange.name, sizeof exchange.name, "%s", ping.layout.name);
         for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)

@@ -1,7 +1,5 @@
 /* The time of MPI_Type_commit. Each type is made and freed again, so that nothing of an earlier one remains. MPIs do
  * much of their work when a type is made and freed, so all three are also timed together. */
-#include "bench/common/columns.h"
-
 #include "bench/pack/pack.h"
 #include "core/clock.h"
 #include "tutti/tutti.h"
@@ -18,7 +16,7 @@ static struct {
     void *memory, *message;
 } buffers;
 
-static void reserve(void **memory, size_t *room, size_t bytes)
+static void memory_reserve(void **memory, size_t *room, size_t bytes)
 {
     if (*room >= bytes)
         return;
@@ -28,12 +26,12 @@ static void reserve(void **memory, size_t *room, size_t bytes)
     *room = bytes;
 }
 
-static double since(uint64_t start)
+static double us_since(uint64_t start)
 {
     return (double)(tutti_now_ns() - start) * 1e-3;
 }
 
-static struct once once(const struct pack_layout *layout, const char *description, int plain)
+static struct once commit_once(const struct pack_layout *layout, const char *description, int plain)
 {
     struct once took;
     const double own = pack_list_us;
@@ -41,10 +39,10 @@ static struct once once(const struct pack_layout *layout, const char *descriptio
     MPI_Datatype type = layout->make(layout, description, buffers.memory);
     const uint64_t made = tutti_now_ns();
     int error = plain ? bench_mpi.Type_commit(&type) : MPI_Type_commit(&type);
-    took.commit = since(made);
+    took.commit = us_since(made);
     pack_mpi(error, "MPI_Type_commit");
     pack_mpi(MPI_Type_free(&type), "MPI_Type_free");
-    took.whole = since(start) - (pack_list_us - own);
+    took.whole = us_since(start) - (pack_list_us - own);
     return took;
 }
 
@@ -60,41 +58,39 @@ static double first_use(const struct pack_layout *layout, const char *descriptio
         pack_mpi(MPI_Pack(layout->absolute ? MPI_BOTTOM : buffers.memory, 1, type, buffers.message, (int)layout->bytes,
                           &position, MPI_COMM_SELF),
                  "MPI_Pack");
-        took[i] = since(start);
+        took[i] = us_since(start);
     }
     pack_mpi(MPI_Type_free(&type), "MPI_Type_free");
     return took[0] - took[1];
 }
 
 void pack_commit_measure(const struct bench_plan *plan, const struct pack_layout *layout, const char *description,
-                         struct pack_commit *out)
+                         struct bench_figures out[COMMIT_WAYS])
 {
-    double samples[5][MOST];
+    double samples[COMMIT_WAYS][MOST];
     long n = 0;
     const int used = layout->room <= ROOM_MOST;
     if (used) {
-        reserve(&buffers.memory, &buffers.room, layout->room);
-        reserve(&buffers.message, &buffers.bytes, layout->bytes);
+        memory_reserve(&buffers.memory, &buffers.room, layout->room);
+        memory_reserve(&buffers.message, &buffers.bytes, layout->bytes);
     }
     const uint64_t start = tutti_now_ns();
-    once(layout, description, 0);
-    while (n < MOST && (n < LEAST || since(start) < plan->seconds * 1e6)) {
-        samples[4][n] = used ? first_use(layout, description) : 0;
-        once(layout, description, 1); /* caches are as after a first use, in any case */
-        const struct once plain = once(layout, description, 1), ours = once(layout, description, 0);
-        samples[0][n] = ours.commit;
-        samples[1][n] = plain.commit;
-        samples[2][n] = ours.whole;
-        samples[3][n] = plain.whole;
+    commit_once(layout, description, 0);
+    while (n < MOST && (n < LEAST || us_since(start) < plan->seconds * 1e6)) {
+        const double first = used ? first_use(layout, description) : 0;
+        samples[COMMIT_FIRST][n] = first > 0 ? first : 0;
+        commit_once(layout, description, 1); /* caches are as after a first use, in any case */
+        const struct once plain = commit_once(layout, description, 1), ours = commit_once(layout, description, 0);
+        samples[COMMIT_TUTTI][n] = ours.commit;
+        samples[COMMIT_PLAIN][n] = plain.commit;
+        samples[COMMIT_ALL][n] = ours.whole;
+        samples[COMMIT_PLAIN_ALL][n] = plain.whole;
         n++;
     }
-    *out = (struct pack_commit){.ours = bench_median(samples[0], n),
-                                .plain = bench_median(samples[1], n),
-                                .whole = bench_median(samples[2], n),
-                                .plain_whole = bench_median(samples[3], n),
-                                .first = used ? bench_median(samples[4], n) : -1,
-                                .n = n};
-    out->first = used && out->first < 0 ? 0 : out->first;
+    for (int way = 0; way < COMMIT_WAYS; way++)
+        out[way] = bench_figures_of(samples[way], n);
+    if (!used)
+        out[COMMIT_FIRST].iterations = 0;
 }
 
 void pack_commit_end(void)

@@ -47,21 +47,22 @@ void pack_copy_open(void)
         bench_fail("libcuda.so.1 lacks calls that are needed for copies");
 }
 
-static void check(int error, const char *call)
+static void cuda_check(int error, const char *call)
 {
     if (error != 0)
         bench_fail("%s: error %d of the CUDA driver", call, error);
 }
 
-static unsigned long long address(const char *pointer)
+static unsigned long long pointer_address(const char *pointer)
 {
     return (unsigned long long)(uintptr_t)pointer;
 }
 
-static void copy(char *to, const char *from, size_t bytes)
+static void copy_bytes(char *to, const char *from, size_t bytes)
 {
     if (driver.cuda)
-        check(driver.MemcpyAsync(address(to), address(from), bytes, bench_gpu_stream()), "cuMemcpyAsync");
+        cuda_check(driver.MemcpyAsync(pointer_address(to), pointer_address(from), bytes, bench_gpu_stream()),
+                   "cuMemcpyAsync");
     else
         bench_must(tutti_copy(to, from, bytes), "copying");
 }
@@ -72,9 +73,9 @@ void pack_copy_blocks(const struct pack_layout *layout, const struct pack_set *s
     for (size_t i = 0; i < n; i++) {
         struct pack_piece piece = pack_layout_piece(layout, i);
         if (unpack)
-            copy(set->memory + piece.offset, set->in + at, piece.length);
+            copy_bytes(set->memory + piece.offset, set->in + at, piece.length);
         else
-            copy(set->out + at, set->memory + piece.offset, piece.length);
+            copy_bytes(set->out + at, set->memory + piece.offset, piece.length);
         at += piece.length;
     }
     if (driver.cuda)
@@ -94,23 +95,25 @@ void pack_copy_box(const struct pack_layout *layout, const struct pack_set *set,
     const int last = layout->dims - 1;
     const size_t row = layout->dim[last].stride, rows = layout->dim[last].count;
     const struct box_side wide = {.kind = KIND_DEVICE,
-                                  .device = address(set->memory),
+                                  .device = pointer_address(set->memory),
                                   .pitch = row,
                                   .height = last ? layout->dim[0].stride / row : rows};
-    const struct box_side narrow = {
-        .kind = KIND_DEVICE, .device = address(unpack ? set->in : set->out), .pitch = layout->block, .height = rows};
+    const struct box_side narrow = {.kind = KIND_DEVICE,
+                                    .device = pointer_address(unpack ? set->in : set->out),
+                                    .pitch = layout->block,
+                                    .height = rows};
     const struct box box = {.from = unpack ? narrow : wide,
                             .to = unpack ? wide : narrow,
                             .width = layout->block,
                             .height = rows,
                             .depth = last ? layout->dim[0].count : 1};
-    check(driver.Memcpy3DAsync(&box, bench_gpu_stream()), "cuMemcpy3DAsync");
+    cuda_check(driver.Memcpy3DAsync(&box, bench_gpu_stream()), "cuMemcpy3DAsync");
     bench_gpu_sync();
 }
 
 void pack_copy_flat(char *to, const char *from, size_t bytes)
 {
-    copy(to, from, bytes);
+    copy_bytes(to, from, bytes);
     if (driver.cuda)
         bench_gpu_sync();
 }
@@ -118,5 +121,5 @@ void pack_copy_flat(char *to, const char *from, size_t bytes)
 void pack_copy_wait(void)
 {
     if (driver.cuda)
-        check(driver.CtxSynchronize(), "cuCtxSynchronize");
+        cuda_check(driver.CtxSynchronize(), "cuCtxSynchronize");
 }

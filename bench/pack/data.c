@@ -6,7 +6,7 @@
 #include "bench/pack/pack.h"
 #include "tutti/tutti.h"
 
-static void copy(const struct pack_set *set, char *to, const char *from, size_t bytes)
+static void data_copy(const struct pack_set *set, char *to, const char *from, size_t bytes)
 {
     if (bytes && set->ordinary)
         memcpy(to, from, bytes);
@@ -31,7 +31,7 @@ static void let_go(const struct pack_set *set, char *memory)
         tutti_free(memory);
 }
 
-static void fill(char *to, size_t bytes, uint64_t seed)
+static void data_fill(char *to, size_t bytes, uint64_t seed)
 {
     size_t i = 0;
     for (; i + 8 <= bytes; i += 8) {
@@ -50,8 +50,8 @@ void pack_set_room(struct pack_set *set, const struct pack_layout *layout, uint6
         set->room = layout->room;
         set->memory = room_for(set, set->room);
         set->image = bench_ordinary(set->room);
-        fill(set->image, set->room, pack_mix(seed));
-        copy(set, set->memory, set->image, set->room);
+        data_fill(set->image, set->room, pack_mix(seed));
+        data_copy(set, set->memory, set->image, set->room);
     }
     if (layout->bytes > set->most) {
         let_go(set, set->in);
@@ -74,7 +74,7 @@ void pack_set_free(struct pack_set *set)
 }
 
 /* The message that packing n blocks must produce. Returns its bytes. */
-static size_t gather(const struct pack_set *set, const struct pack_layout *layout, size_t n)
+static size_t data_gather(const struct pack_set *set, const struct pack_layout *layout, size_t n)
 {
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
@@ -87,13 +87,13 @@ static size_t gather(const struct pack_set *set, const struct pack_layout *layou
 
 void pack_set_settle(struct pack_set *set, const struct pack_layout *layout)
 {
-    copy(set, set->in, set->message, gather(set, layout, layout->n));
+    data_copy(set, set->in, set->message, data_gather(set, layout, layout->n));
 }
 
 void pack_set_renew(struct pack_set *set, const struct pack_layout *layout, size_t n, uint64_t seed)
 {
-    fill(set->message, layout->bytes, pack_mix(seed));
-    copy(set, set->in, set->message, layout->bytes);
+    data_fill(set->message, layout->bytes, pack_mix(seed));
+    data_copy(set, set->in, set->message, layout->bytes);
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
         struct pack_piece piece = pack_layout_piece(layout, i);
@@ -104,10 +104,10 @@ void pack_set_renew(struct pack_set *set, const struct pack_layout *layout, size
 
 void pack_set_spoil(struct pack_set *set, const struct pack_layout *layout, size_t n)
 {
-    size_t bytes = gather(set, layout, n);
+    size_t bytes = data_gather(set, layout, n);
     for (size_t i = 0; i < bytes; i++)
         set->message[i] = (char)~set->message[i];
-    copy(set, set->out, set->message, bytes);
+    data_copy(set, set->out, set->message, bytes);
 }
 
 /* The first byte that differs; a difference exists. */
@@ -121,9 +121,9 @@ static size_t first_wrong(const char *got, const char *right)
 
 int pack_set_check_packed(struct pack_set *set, const struct pack_layout *layout, size_t n, char *text, size_t size)
 {
-    size_t bytes = gather(set, layout, n);
+    size_t bytes = data_gather(set, layout, n);
     char *got = set->message + set->most;
-    copy(set, got, set->out, bytes);
+    data_copy(set, got, set->out, bytes);
     if (memcmp(got, set->message, bytes) == 0)
         return 1;
     size_t i = first_wrong(got, set->message);
@@ -143,7 +143,7 @@ int pack_set_check_memory(struct pack_set *set, const struct pack_layout *layout
     }
     for (size_t p = 0; p < places; p++) {
         size_t at = p * step, bytes = room - at < PLACE_BYTES ? room - at : PLACE_BYTES;
-        copy(set, got, set->memory + at, bytes);
+        data_copy(set, got, set->memory + at, bytes);
         if (memcmp(got, set->image + at, bytes) == 0)
             continue;
         size_t i = first_wrong(got, set->image + at);

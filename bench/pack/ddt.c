@@ -9,8 +9,8 @@
 
 enum { FLOAT_BYTES = 4, DOUBLE_BYTES = 8 };
 
-static void describe(struct pack_layout *out, const char *name, const char *description,
-                     MPI_Datatype (*make)(const struct pack_layout *, const char *, char *))
+static void ddt_describe(struct pack_layout *out, const char *name, const char *description,
+                         MPI_Datatype (*make)(const struct pack_layout *, const char *, char *))
 {
     *out = (struct pack_layout){.description = {description, "hi"}, .descriptions = 2, .make = make};
     snprintf(out->name, sizeof out->name, "%s", name);
@@ -48,11 +48,11 @@ static MPI_Datatype make_nest(const struct pack_layout *layout, const char *desc
     return nest->outer > 1 ? pack_layout_repeat(nest->outer, nest->outer_stride, type) : type;
 }
 
-static void nested(size_t which, struct pack_layout *out)
+static void ddt_nested(size_t which, struct pack_layout *out)
 {
     const struct nest *nest = &nests[which];
     size_t bytes = nest->block * nest->element;
-    describe(out, nest->name, nest->stride == bytes ? "contiguous" : "vector", make_nest);
+    ddt_describe(out, nest->name, nest->stride == bytes ? "contiguous" : "vector", make_nest);
     out->number[0] = which;
     out->block = bytes;
     out->dims = nest->outer > 1 ? 2 : 1;
@@ -136,9 +136,9 @@ static MPI_Datatype make_wrf(const struct pack_layout *layout, const char *descr
     return all;
 }
 
-static void wrf(size_t direction, struct pack_layout *out)
+static void ddt_wrf(size_t direction, struct pack_layout *out)
 {
-    describe(out, direction ? "WRF y" : "WRF x", "vector", make_wrf);
+    ddt_describe(out, direction ? "WRF y" : "WRF x", "vector", make_wrf);
     out->description[1] = "subarray";
     out->description[out->descriptions++] = "hi";
     out->absolute = 1;
@@ -193,13 +193,13 @@ static MPI_Datatype make_chosen(const struct pack_layout *layout, const char *de
     return all;
 }
 
-static void chosen(const char *name, size_t arrays, size_t n, size_t first, size_t others, size_t basic, int absolute,
-                   struct pack_layout *out)
+static void ddt_chosen(const char *name, size_t arrays, size_t n, size_t first, size_t others, size_t basic,
+                       int absolute, struct pack_layout *out)
 {
     enum { GAP = 8 };
     const size_t elements = n * GAP;
     const size_t numbers[] = {arrays, n, elements, first, others, basic};
-    describe(out, name, arrays > 1 ? "struct" : "indexed_block", make_chosen);
+    ddt_describe(out, name, arrays > 1 ? "struct" : "indexed_block", make_chosen);
     out->absolute = absolute;
     memcpy(out->number, numbers, sizeof numbers);
     for (size_t a = 0, before = 0; a < arrays; a++) {
@@ -229,9 +229,9 @@ static MPI_Datatype make_transpose(const struct pack_layout *layout, const char 
     return all;
 }
 
-static void transpose(size_t n, size_t width, struct pack_layout *out)
+static void ddt_transpose(size_t n, size_t width, struct pack_layout *out)
 {
-    describe(out, "FFT2D", "resized", make_transpose);
+    ddt_describe(out, "FFT2D", "resized", make_transpose);
     out->number[0] = n;
     out->number[1] = width;
     out->room = n * width * 2 * DOUBLE_BYTES;
@@ -245,25 +245,25 @@ int pack_layout_ddtbench(int i, struct pack_layout *out)
 {
     enum { LAMMPS = 3062, SPECFEM = 7680 };
     if (i < 2) {
-        wrf((size_t)i, out);
+        ddt_wrf((size_t)i, out);
     } else if (i < 2 + (int)NESTS) {
-        nested((size_t)i - 2, out);
+        ddt_nested((size_t)i - 2, out);
     } else {
         switch (i - 2 - (int)NESTS) {
         case 0:
-            chosen("LAMMPS full", 6, LAMMPS, 24, 8, DOUBLE_BYTES, 1, out);
+            ddt_chosen("LAMMPS full", 6, LAMMPS, 24, 8, DOUBLE_BYTES, 1, out);
             break;
         case 1:
-            chosen("LAMMPS atomic", 4, LAMMPS, 24, 8, DOUBLE_BYTES, 1, out);
+            ddt_chosen("LAMMPS atomic", 4, LAMMPS, 24, 8, DOUBLE_BYTES, 1, out);
             break;
         case 2:
-            chosen("SPECFEM3D oc", 1, SPECFEM, 4, 4, FLOAT_BYTES, 0, out);
+            ddt_chosen("SPECFEM3D oc", 1, SPECFEM, 4, 4, FLOAT_BYTES, 0, out);
             break;
         case 3:
-            chosen("SPECFEM3D cm", 2, SPECFEM, 12, 12, FLOAT_BYTES, 0, out);
+            ddt_chosen("SPECFEM3D cm", 2, SPECFEM, 12, 12, FLOAT_BYTES, 0, out);
             break;
         case 4:
-            transpose(256, 1024, out);
+            ddt_transpose(256, 1024, out);
             break;
         default:
             return 0;

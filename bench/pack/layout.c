@@ -147,7 +147,7 @@ static int listed_part(const struct pack_plan *pack, int i, struct pack_layout *
 }
 
 /* Parts of edge^2 bytes: for each length of a row the longest planes, the most even ones, and the flattest. */
-static int part(const struct pack_plan *pack, int i, struct pack_layout *out)
+static int layout_part(const struct pack_plan *pack, int i, struct pack_layout *out)
 {
     if (*pack->parts)
         return listed_part(pack, i, out);
@@ -204,7 +204,7 @@ static MPI_Datatype make_strided(const struct pack_layout *layout, const char *d
     return type;
 }
 
-static int strided(const struct bench_plan *plan, const struct pack_plan *pack, int i, struct pack_layout *out)
+static int layout_strided(const struct bench_plan *plan, const struct pack_plan *pack, int i, struct pack_layout *out)
 {
     enum { LISTED = 1 << 20 }; /* longer lists are not made */
     if (i >= plan->n_sizes)
@@ -229,9 +229,9 @@ int pack_layout_make(const struct bench_plan *plan, const struct pack_plan *pack
     *out = (struct pack_layout){.n = 0};
     switch (pack->kind) {
     case PACK_ARTICLE:
-        return part(pack, i, out);
+        return layout_part(pack, i, out);
     case PACK_STRIDED:
-        return strided(plan, pack, i, out);
+        return layout_strided(plan, pack, i, out);
     case PACK_DDTBENCH:
         return pack_layout_ddtbench(i, out);
     case PACK_COMMIT:

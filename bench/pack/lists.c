@@ -14,7 +14,7 @@ struct list {
 
 double pack_list_us;
 
-static void *room(size_t n, size_t size)
+static void *list_room(size_t n, size_t size)
 {
     void *memory = calloc(n, size);
     if (!memory)
@@ -27,10 +27,10 @@ MPI_Datatype pack_layout_listed(const struct pack_layout *layout, const char *de
     MPI_Datatype type = MPI_DATATYPE_NULL;
     struct list list = {.n = (int)layout->n};
     uint64_t start = tutti_now_ns();
-    list.lengths = room(layout->n, sizeof *list.lengths);
-    list.places = room(layout->n, sizeof *list.places);
-    list.offsets = room(layout->n, sizeof *list.offsets);
-    list.types = room(layout->n, sizeof *list.types);
+    list.lengths = list_room(layout->n, sizeof *list.lengths);
+    list.places = list_room(layout->n, sizeof *list.places);
+    list.offsets = list_room(layout->n, sizeof *list.offsets);
+    list.types = list_room(layout->n, sizeof *list.types);
     for (size_t i = 0; i < layout->n; i++) {
         struct pack_piece piece = pack_layout_piece(layout, i);
         list.lengths[i] = (int)piece.length;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/common/columns.h"
 #include "bench/common/gpu.h"
 #include "bench/common/outcome.h"
 #include "bench/common/place.h"
@@ -49,7 +48,7 @@ static const char *way_name(int way)
     return names[way];
 }
 
-static int wanted(const struct run *run, int way)
+static int pack_wanted(const struct run *run, int way)
 {
     return way == PACK_TUTTI || run->pack->ways >> way & 1;
 }
@@ -77,7 +76,7 @@ static void call_mpi(const struct run *run, const struct work *work, const struc
         pack_copy_wait();
 }
 
-static double call(struct run *run, const struct work *work)
+static double pack_call(struct run *run, const struct work *work)
 {
     const struct pack_set *set = set_of(run, work);
     const uint64_t start = tutti_now_ns();
@@ -120,12 +119,12 @@ static void add_columns(struct run *run)
         }
     }
     for (int unpack = 0; unpack < 2; unpack++) {
-        if (wanted(run, PACK_BLOCKS))
+        if (pack_wanted(run, PACK_BLOCKS))
             add_column(run, PACK_BLOCKS, unpack, -1);
-        if (wanted(run, PACK_COPY3D) && pack_copy_has_box(&run->layout))
+        if (pack_wanted(run, PACK_COPY3D) && pack_copy_has_box(&run->layout))
             add_column(run, PACK_COPY3D, unpack, -1);
     }
-    if (wanted(run, PACK_LIMIT))
+    if (pack_wanted(run, PACK_LIMIT))
         add_column(run, PACK_LIMIT, 0, -1);
 }
 
@@ -133,7 +132,7 @@ static double timed_call(void *with, int column, long i)
 {
     struct run *run = with;
     (void)i;
-    return call(run, &run->work[column]);
+    return pack_call(run, &run->work[column]);
 }
 
 static void timed_prepare(void *with, int column, long i, int new_data)
@@ -170,20 +169,12 @@ static void plan_column(struct run *run, const struct bench_timed *timed, int nu
     struct bench_column *column = &run->column[number];
     if (work->way == PACK_BLOCKS && run->layout.n > BLOCKS_WHOLE) {
         work->blocks = BLOCKS_WHOLE;
-        call(run, work);
-        if (call(run, work) * (double)run->layout.n / BLOCKS_WHOLE < 1e6)
+        pack_call(run, work);
+        if (pack_call(run, work) * (double)run->layout.n / BLOCKS_WHOLE < 1e6)
             work->blocks = run->layout.n;
     }
     column->scale = (double)run->layout.n / (double)work->blocks;
     bench_column_plan(run->plan, timed, column, number, work->way != PACK_LIMIT);
-}
-
-static void say_times(const struct run *run, int number)
-{
-    const struct work *work = &run->work[number];
-    struct bench_figures figures = bench_figures_of(run->column[number].samples, run->column[number].iterations);
-    figures.extrapolated = work->blocks < run->layout.n;
-    bench_say_time(run->plan, way_name(work->way), work->unpack, &figures);
 }
 
 /* Which way the library takes, asked of its counters by one call in each direction. */
@@ -193,13 +184,13 @@ static void find_how(struct run *run, int of)
     for (int unpack = 0; unpack < 2; unpack++) {
         const struct work work = {.way = PACK_TUTTI, .unpack = unpack, .of = of};
         bench_outcome_begin();
-        call(run, &work);
+        pack_call(run, &work);
         bench_outcome_end(unpack ? "_Unpack" : "_Pack", run->how[of][unpack], sizeof run->how[of][unpack],
                           &accelerated);
     }
 }
 
-static MPI_Datatype committed(const struct run *run, int of, char *base)
+static MPI_Datatype pack_committed(const struct run *run, int of, char *base)
 {
     MPI_Datatype type = run->layout.make(&run->layout, run->description[of], base);
     pack_mpi(MPI_Type_commit(&type), "MPI_Type_commit");
@@ -225,9 +216,9 @@ static void open_layout(struct run *run)
     bench_must(tutti_alloc(run->sink_bytes, &sink), "allocating device memory");
     run->sink = sink;
     for (int of = 0; of < run->descriptions; of++) {
-        run->type[of] = committed(run, of, run->device.memory);
+        run->type[of] = pack_committed(run, of, run->device.memory);
         run->plain_type[of] =
-            run->plain && run->layout.absolute ? committed(run, of, run->ordinary.memory) : run->type[of];
+            run->plain && run->layout.absolute ? pack_committed(run, of, run->ordinary.memory) : run->type[of];
         find_how(run, of);
     }
 }
@@ -243,28 +234,74 @@ static void close_layout(struct run *run)
     tutti_free(run->sink);
 }
 
-static void say_row(const struct run *run, int of, const struct pack_commit *commit)
+/* A row of the table; `call`: " pack", " unpack", or none. */
+static void say_row(const struct run *run, int of, const char *call)
 {
     const struct pack_layout *layout = &run->layout;
+    bench_say(run->plan, "row %zu %zu %zu %s%s", layout->bytes, layout->n, layout->touched, run->description[of], call);
     bench_say(run->plan, "layout %s", layout->name);
-    bench_say(run->plan, "row %zu %zu %zu %.4f %.4f %ld %s", layout->bytes, layout->n, layout->touched, commit->ours,
-              commit->plain, commit->n, run->description[of]);
 }
 
 static void commit_layout(const struct run *run)
 {
+    static const char *const names[COMMIT_WAYS] = {COMMIT_WAY_NAMES};
     for (int of = 0; of < run->descriptions; of++) {
-        struct pack_commit commit;
-        pack_commit_measure(run->plan, &run->layout, run->description[of], &commit);
-        say_row(run, of, &commit);
-        bench_say(run->plan, "whole %.4f %.4f %.4f", commit.whole, commit.plain_whole, commit.first);
+        struct bench_figures figures[COMMIT_WAYS];
+        pack_commit_measure(run->plan, &run->layout, run->description[of], figures);
+        say_row(run, of, "");
+        for (int way = 0; way < COMMIT_WAYS; way++) {
+            if (figures[way].iterations > 0)
+                bench_say_time(run->plan, names[way], 0, &figures[way]);
+        }
         bench_say(run->plan, "done");
     }
 }
 
+/* One direction of a description. The limit is the same for both. */
+static void say_call(const struct run *run, int of, int unpack, struct bench_figures figures[])
+{
+    say_row(run, of, unpack ? " unpack" : " pack");
+    bench_say(run->plan, "how %s", run->how[of][unpack]);
+    for (int l = 0; l < run->columns; l++) {
+        const struct work *work = &run->work[l];
+        if ((work->of < 0 || work->of == of) && (work->unpack == unpack || work->way == PACK_LIMIT))
+            bench_say_time(run->plan, way_name(work->way), 0, &figures[l]);
+    }
+    bench_say(run->plan, "done");
+}
+
+/* The spread of the descriptions: the library's slowest median by its fastest. */
+static double spread_of(const struct run *run, int unpack, const struct bench_figures figures[])
+{
+    double least = 0, most = 0;
+    for (int l = 0; l < run->columns; l++) {
+        if (run->work[l].way != PACK_TUTTI || run->work[l].unpack != unpack)
+            continue;
+        const double us = figures[l].median;
+        least = least == 0 || us < least ? us : least;
+        most = us > most ? us : most;
+    }
+    return least > 0 ? most / least : 0;
+}
+
+static void say_layout(const struct run *run)
+{
+    struct bench_figures figures[COLUMNS];
+    for (int l = 0; l < run->columns; l++) {
+        figures[l] = bench_figures_of(run->column[l].samples, run->column[l].iterations);
+        figures[l].extrapolated = run->work[l].blocks < run->layout.n;
+    }
+    for (int of = 0; of < run->descriptions; of++) {
+        for (int unpack = 0; unpack < 2; unpack++)
+            say_call(run, of, unpack, figures);
+    }
+    const double pack = spread_of(run, 0, figures), unpack = spread_of(run, 1, figures);
+    if (run->descriptions > 1 && pack > 0)
+        bench_say(run->plan, "spread %.9f %.9f %s", pack, unpack, run->layout.name);
+}
+
 static int run_layout(struct run *run)
 {
-    static const struct pack_commit not_timed;
     const struct bench_timed timed = {.what = run->layout.name,
                                       .bytes = run->layout.bytes,
                                       .with = run,
@@ -276,16 +313,8 @@ static int run_layout(struct run *run)
     for (int l = 0; l < run->columns; l++)
         plan_column(run, &timed, l);
     const int fine = bench_columns_run(run->plan, &timed, run->column, run->columns);
-    for (int of = 0; of < run->descriptions && fine; of++) {
-        say_row(run, of, &not_timed);
-        bench_say(run->plan, "how %s", run->how[of][0]);
-        bench_say(run->plan, "how_unpack %s", run->how[of][1]);
-        for (int l = 0; l < run->columns; l++) {
-            if (run->work[l].of < 0 || run->work[l].of == of)
-                say_times(run, l);
-        }
-        bench_say(run->plan, "done");
-    }
+    if (fine)
+        say_layout(run);
     close_layout(run);
     return fine;
 }
@@ -349,9 +378,11 @@ void bench_pack(struct bench_plan *plan, const struct pack_plan *pack)
         bench_say(plan, "note this MPI refuses MPI_BOTTOM in MPI_Pack: offsets instead of addresses");
     if (pack->kind != PACK_COMMIT) {
         pack_copy_open();
-        run.plain = wanted(&run, PACK_PLAIN) && bench_on_host();
-        run.native = wanted(&run, PACK_NATIVE) && bench_mpi_takes_device();
+        run.plain = pack_wanted(&run, PACK_PLAIN) && bench_on_host();
+        run.native = pack_wanted(&run, PACK_NATIVE) && bench_mpi_takes_device();
     }
+    if (pack->kind != PACK_COMMIT && pack_wanted(&run, PACK_COPY3D) && !bench_on_host())
+        bench_say(plan, "way %s", way_name(PACK_COPY3D)); /* a column, also where the first layout is no box */
     bench_say(plan, "start");
     int fine = 1;
     for (int i = 0; fine && pack_layout_make(plan, pack, i, &run.layout); i++) {

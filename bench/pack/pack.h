@@ -2,7 +2,7 @@
 #ifndef TUTTI_BENCH_PACK_H
 #define TUTTI_BENCH_PACK_H
 
-#include "bench/common/bench.h"
+#include "bench/common/columns.h"
 #include "bench/words/pack_way.h"
 
 struct pack_plan {
@@ -91,14 +91,9 @@ void pack_copy_flat(char *to, const char *from, size_t bytes);
 /* Waits for all that the GPU does. */
 void pack_copy_wait(void);
 
-/* Microseconds of MPI_Type_commit of a type that was just made, with the library in front and of the MPI itself; of
- * making, committing and freeing one; and what its first MPI_Pack takes longer than the second one (-1: not known). */
-struct pack_commit {
-    double ours, plain, whole, plain_whole, first;
-    long n;
-};
+/* The times of a type that was just made, as enum commit_way; those without iterations are not known. */
 void pack_commit_measure(const struct bench_plan *plan, const struct pack_layout *layout, const char *description,
-                         struct pack_commit *out);
+                         struct bench_figures out[COMMIT_WAYS]);
 void pack_commit_end(void);
 /* Microseconds that the arguments of types took so far, which are not the MPI's. */
 extern double pack_list_us;

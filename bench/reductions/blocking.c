@@ -20,7 +20,7 @@ static uint64_t seed_of(const struct timing *timing, int way, long i)
     return timing->plan->seed + (bytes <= BENCH_CHECK_FULL ? bytes * 31 + (uint64_t)i * 7 + (uint64_t)way : 0);
 }
 
-static void prepare(void *with, int way, long i, int new_data)
+static void blocking_prepare(void *with, int way, long i, int new_data)
 {
     const struct timing *timing = with;
     bench_way_prepare(timing->plan, timing->ways, way, new_data ? seed_of(timing, way, i) : timing->plan->seed);
@@ -39,7 +39,7 @@ static double call_once(void *with, int way, long i)
     return (double)(tutti_now_ns() - start) * 1e-3;
 }
 
-static int check(void *with, int way, long i)
+static int blocking_check(void *with, int way, long i)
 {
     const struct timing *timing = with;
     const int own = way == BENCH_TUTTI || way == BENCH_REFERENCE;
@@ -51,8 +51,12 @@ int bench_run_blocking(const struct bench_plan *plan, struct bench_ways *ways)
     char algorithm[96], what[32];
     struct timing timing = {.plan = plan, .ways = ways};
     struct bench_column columns[BENCH_WAYS] = {{0}};
-    const struct bench_timed timed = {
-        .what = what, .bytes = ways->bytes, .with = &timing, .prepare = prepare, .call = call_once, .check = check};
+    const struct bench_timed timed = {.what = what,
+                                      .bytes = ways->bytes,
+                                      .with = &timing,
+                                      .prepare = blocking_prepare,
+                                      .call = call_once,
+                                      .check = blocking_check};
     snprintf(what, sizeof what, "%zu bytes", ways->bytes);
     bench_find_algorithm(plan, ways, algorithm, sizeof algorithm, &timing.accelerated);
     for (int way = 0; way < BENCH_WAYS; way++) {

@@ -7,7 +7,7 @@
 #include "core/types.h"
 #include "team/control.h"
 
-static int scatters(int collective)
+static int collective_scatters(int collective)
 {
     return collective == TUTTI_COLLECTIVE_REDUCE_SCATTER || collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK;
 }
@@ -16,7 +16,7 @@ void bench_call_make(const struct bench_plan *plan, int type, int op, size_t byt
 {
     int *counts = out->counts;
     size_t count = bytes / tutti_type_size(type), ranks = (size_t)plan->size;
-    if (scatters(plan->collective))
+    if (collective_scatters(plan->collective))
         count = (count < ranks ? 1 : count / ranks) * ranks;
     *out = (struct bench_call){
         .collective = plan->collective,
@@ -43,7 +43,7 @@ void bench_call_make(const struct bench_plan *plan, int type, int op, size_t byt
 struct bench_part bench_part_of(const struct bench_call *call)
 {
     struct bench_part part = {0, call->count, call->ranks};
-    if (scatters(call->collective)) {
+    if (collective_scatters(call->collective)) {
         part.count = call->count / (size_t)call->ranks;
         part.begin = part.count * (size_t)call->rank;
     } else if (call->collective == TUTTI_COLLECTIVE_REDUCE && call->rank != call->root) {

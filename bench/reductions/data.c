@@ -8,7 +8,7 @@
 
 enum { PIECE = 2048 }; /* elements worked on at a time */
 
-static uint64_t mix(uint64_t x)
+static uint64_t data_mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -75,9 +75,9 @@ static uint64_t integer_of(uint64_t h, int op)
 
 void bench_fill(int type, int op, uint64_t seed, int rank, size_t first, size_t n, void *out)
 {
-    uint64_t base = mix(seed ^ mix((uint64_t)rank + 1));
+    uint64_t base = data_mix(seed ^ data_mix((uint64_t)rank + 1));
 #define EACH for (size_t i = 0; i < n; i++)
-#define H    mix(base + first + i)
+#define H    data_mix(base + first + i)
 #define INTEGER(ID, T)                                                                                                 \
     case TUTTI_TYPE_##ID:                                                                                              \
         EACH((T *)out)[i] = (T)integer_of(H, op);                                                                      \
@@ -113,10 +113,10 @@ void bench_fill(int type, int op, uint64_t seed, int rank, size_t first, size_t 
         EACH((double *)out)[i] = real_of(H, op);
         break;
     case TUTTI_TYPE_C32:
-        EACH((tutti_c32 *)out)[i] = (tutti_c32){(float)(real_of(H, op) / 1.5), (float)(real_of(mix(H), op) / 1.5)};
+        EACH((tutti_c32 *)out)[i] = (tutti_c32){(float)(real_of(H, op) / 1.5), (float)(real_of(data_mix(H), op) / 1.5)};
         break;
     case TUTTI_TYPE_C64:
-        EACH((tutti_c64 *)out)[i] = (tutti_c64){real_of(H, op) / 1.5, real_of(mix(H), op) / 1.5};
+        EACH((tutti_c64 *)out)[i] = (tutti_c64){real_of(H, op) / 1.5, real_of(data_mix(H), op) / 1.5};
         break;
         PAIR(F32_I32, tutti_f32_i32, float, int32_t)
         PAIR(F64_I32, tutti_f64_i32, double, int32_t)
@@ -227,7 +227,7 @@ PAIRS(tutti_i16_i32)
 PAIRS(tutti_f32_f32)
 PAIRS(tutti_f64_f64)
 
-static void combine(int type, int op, void *a, const void *b, size_t n)
+static void data_combine(int type, int op, void *a, const void *b, size_t n)
 {
     switch (type) {
 #define TUTTI_TYPE(id, name, ctype, bytes, class_, unsigned_)                                                          \
@@ -260,12 +260,12 @@ static void combine(int type, int op, void *a, const void *b, size_t n)
     }
 }
 
-static void widen(int type, union piece *piece, const uint16_t *from, size_t n)
+static void piece_widen(int type, union piece *piece, const uint16_t *from, size_t n)
 {
     EACH piece->f[i] = type == TUTTI_TYPE_F16 ? widen_half(from[i]) : widen_bfloat(from[i]);
 }
 
-static void contribution(int type, int op, uint64_t seed, int rank, size_t first, size_t n, union piece *out)
+static void data_contribution(int type, int op, uint64_t seed, int rank, size_t first, size_t n, union piece *out)
 {
     if (type != TUTTI_TYPE_F16 && type != TUTTI_TYPE_BF16) {
         bench_fill(type, op, seed, rank, first, n, out);
@@ -273,18 +273,18 @@ static void contribution(int type, int op, uint64_t seed, int rank, size_t first
     }
     uint16_t narrow[PIECE];
     bench_fill(type, op, seed, rank, first, n, narrow);
-    widen(type, out, narrow, n);
+    piece_widen(type, out, narrow, n);
 }
 
 /* Values of one element as numbers, for comparison and for reports. */
-static int numbers(int type, const void *at, double out[2])
+static int element_numbers(int type, const void *at, double out[2])
 {
     out[1] = 0;
     switch (type) {
     case TUTTI_TYPE_F16:
     case TUTTI_TYPE_BF16: {
         union piece one;
-        widen(type, &one, at, 1);
+        piece_widen(type, &one, at, 1);
         out[0] = (double)one.f[0];
         return 1;
     }
@@ -347,10 +347,10 @@ static double unit_of(int type)
 static int close_enough(int type, int op, int ranks, const char *a, const char *b)
 {
     double x[2], y[2];
-    int n = numbers(type, a, x);
+    int n = element_numbers(type, a, x);
     if (n == 0 || (op != TUTTI_OP_SUM && op != TUTTI_OP_PROD))
         return 0;
-    numbers(type, b, y);
+    element_numbers(type, b, y);
     double scale = 1.5 * ranks;
     if (op == TUTTI_OP_PROD)
         scale = hypot(y[0], y[1]);
@@ -362,10 +362,10 @@ static int close_enough(int type, int op, int ranks, const char *a, const char *
     return 1;
 }
 
-static void print(int type, const char *at, char out[64])
+static void element_print(int type, const char *at, char out[64])
 {
     double x[2];
-    int n = numbers(type, at, x);
+    int n = element_numbers(type, at, x);
     if (n == 1) {
         snprintf(out, 64, "%.17g", x[0]);
     } else if (n == 2) {
@@ -386,10 +386,10 @@ int bench_check(int type, int op, uint64_t seed, int ranks, size_t first, int ex
     static union piece all, one;
     for (size_t at = 0; at < n; at += PIECE) {
         size_t m = n - at < PIECE ? n - at : PIECE;
-        contribution(type, op, seed, 0, first + at, m, &all);
+        data_contribution(type, op, seed, 0, first + at, m, &all);
         for (int r = 1; r < ranks; r++) {
-            contribution(type, op, seed, r, first + at, m, &one);
-            combine(type, op, &all, &one, m);
+            data_contribution(type, op, seed, r, first + at, m, &one);
+            data_combine(type, op, &all, &one, m);
         }
         uint16_t *narrow = (uint16_t *)(void *)&one;
         for (size_t i = 0; half && i < m; i++)
@@ -400,8 +400,8 @@ int bench_check(int type, int op, uint64_t seed, int ranks, size_t first, int ex
             if (same_bits(type, got, want) || (!exact && close_enough(type, op, ranks, got, want)))
                 continue;
             wrong->element = first + at + i;
-            print(type, got, wrong->got);
-            print(type, want, wrong->right);
+            element_print(type, got, wrong->got);
+            element_print(type, want, wrong->right);
             return 0;
         }
     }

@@ -15,7 +15,7 @@ int bench_run_phases(const struct bench_plan *plan, struct bench_ways *ways);
  * slowest rank's. Negative where the call cannot be put into a stream. */
 double bench_ordered_time(const struct bench_plan *plan, struct bench_ways *ways);
 
-/* One call, blocking or not, with counting on tells which algorithm the size takes: "oneshot", "mpi: reason", "-".
+/* One call, blocking or not, with counting on shows which algorithm the size takes: "oneshot", "mpi: reason", "-".
  * *accelerated: 1 where the library did it. */
 void bench_find_algorithm(const struct bench_plan *plan, struct bench_ways *ways, char *name, size_t size,
                           int *accelerated);

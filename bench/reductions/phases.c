@@ -1,6 +1,6 @@
 /* Blocking calls of the library by phases. The library's own marks say what the calling thread was doing; what they do
  * not cover is the entry: the way of the call to the marks and back. A second measurement, of the same call in stream
- * order, tells the kernel from the notice: the host sees of both together alone how long they took. */
+ * order, separates the kernel from the notice: the host sees of both together alone how long they took. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -34,7 +34,7 @@ static int run_pairs(struct bench_plan *plan, struct bench_ways *ways, size_t by
 }
 
 /* 1 where the algorithm that was asked for takes the call of this size; otherwise says which does. */
-static int takes(const struct bench_plan *plan, struct bench_ways *ways, size_t bytes)
+static int ways_take(const struct bench_plan *plan, struct bench_ways *ways, size_t bytes)
 {
     char name[96];
     int accelerated;
@@ -53,12 +53,12 @@ static int all_take(struct bench_plan *plan, struct bench_ways *ways)
     int good = 1;
     for (int i = 0; i < plan->n_sizes && good; i++) {
         if (!plan->pairs)
-            good = takes(plan, ways, plan->sizes[i]);
+            good = ways_take(plan, ways, plan->sizes[i]);
         for (plan->type = 0; plan->pairs && plan->type < TUTTI_TYPES && good; plan->type++) {
             for (plan->op = 0; plan->op < TUTTI_OPS && good; plan->op++) {
                 if (plan->types >> plan->type & 1 && plan->ops >> plan->op & 1 &&
                     bench_mpi_type(plan->type) != MPI_DATATYPE_NULL && tutti_has_kernel(plan->type, plan->op))
-                    good = takes(plan, ways, plan->sizes[i]);
+                    good = ways_take(plan, ways, plan->sizes[i]);
             }
         }
         plan->type = type;

@@ -25,7 +25,7 @@ const char *bench_way_name(int way)
     return names[way];
 }
 
-static int wanted(const struct bench_plan *plan, int way)
+static int way_wanted(const struct bench_plan *plan, int way)
 {
     return plan->ways >> way & 1;
 }
@@ -63,9 +63,9 @@ static int mpi_can(const struct bench_plan *plan)
 static void open_mpi_ways(const struct bench_plan *plan, struct bench_ways *out)
 {
     int known = !bench_type_is_own(plan->type), can = known && mpi_can(plan);
-    out->used[BENCH_STAGED] = can && wanted(plan, BENCH_STAGED);
-    out->used[BENCH_PLAIN] = can && wanted(plan, BENCH_PLAIN) && bench_on_host();
-    out->used[BENCH_NATIVE] = can && wanted(plan, BENCH_NATIVE) && bench_mpi_takes_device();
+    out->used[BENCH_STAGED] = can && way_wanted(plan, BENCH_STAGED);
+    out->used[BENCH_PLAIN] = can && way_wanted(plan, BENCH_PLAIN) && bench_on_host();
+    out->used[BENCH_NATIVE] = can && way_wanted(plan, BENCH_NATIVE) && bench_mpi_takes_device();
     if (!known)
         bench_say(plan, "note no staged and no plain: the MPI itself does not know %s", tutti_type_name(plan->type));
     if (out->used[BENCH_STAGED])
@@ -99,24 +99,24 @@ static void open_nccl(const struct bench_plan *plan, struct bench_ways *out)
     char version[32];
     bench_nccl_version(version, sizeof version);
     bench_say(plan, "nccl %s", version);
-    out->used[BENCH_NCCL] = wanted(plan, BENCH_NCCL);
+    out->used[BENCH_NCCL] = way_wanted(plan, BENCH_NCCL);
     if (plan->order != BENCH_GRAPH)
         return;
-    out->used[BENCH_NCCL_GRAPH] = wanted(plan, BENCH_NCCL_GRAPH);
-    if (!wanted(plan, BENCH_NCCL_SYM) && !wanted(plan, BENCH_NCCL_SYM32))
+    out->used[BENCH_NCCL_GRAPH] = way_wanted(plan, BENCH_NCCL_GRAPH);
+    if (!way_wanted(plan, BENCH_NCCL_SYM) && !way_wanted(plan, BENCH_NCCL_SYM32))
         return;
     struct bench_set *set = &out->set[BENCH_SET_SYMMETRIC];
     const size_t bytes[2] = {plan->most, plan->most};
     unsigned copies = bench_nccl_symmetric(plan, 1u << BENCH_NCCL_32_CTAS, bytes, &set->in, &set->out, why, sizeof why);
-    out->used[BENCH_NCCL_SYM] = wanted(plan, BENCH_NCCL_SYM) && copies >> BENCH_NCCL_USUAL & 1;
-    out->used[BENCH_NCCL_SYM32] = wanted(plan, BENCH_NCCL_SYM32) && copies >> BENCH_NCCL_32_CTAS & 1;
+    out->used[BENCH_NCCL_SYM] = way_wanted(plan, BENCH_NCCL_SYM) && copies >> BENCH_NCCL_USUAL & 1;
+    out->used[BENCH_NCCL_SYM32] = way_wanted(plan, BENCH_NCCL_SYM32) && copies >> BENCH_NCCL_32_CTAS & 1;
     if (!(copies >> BENCH_NCCL_USUAL & 1))
         bench_say(plan, "note no nccl_sym: %s", why);
     else if (!(copies >> BENCH_NCCL_32_CTAS & 1))
         bench_say(plan, "note no nccl_sym32: %s", why);
 }
 
-static void allocate(const struct bench_plan *plan, struct bench_set *set, int ordinary)
+static void set_allocate(const struct bench_plan *plan, struct bench_set *set, int ordinary)
 {
     if (ordinary) {
         set->in = bench_ordinary(plan->most);
@@ -137,7 +137,7 @@ void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out)
         bench_fail("this MPI has no type for %s", tutti_type_name(plan->type));
     bench_choose_gpu(plan);
     out->scratch = bench_ordinary(plan->most);
-    allocate(plan, &out->set[BENCH_SET_DEVICE], 0);
+    set_allocate(plan, &out->set[BENCH_SET_DEVICE], 0);
     out->used[BENCH_TUTTI] = 1;
     if (plan->order != BENCH_HOST || plan->phases || bench_on_cuda()) {
         if (!bench_gpu_open(why, sizeof why))
@@ -154,14 +154,14 @@ void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out)
     }
     if (plan->pairs) {
         out->used[BENCH_REFERENCE] = 1;
-        allocate(plan, &out->set[BENCH_SET_REFERENCE], 0);
+        set_allocate(plan, &out->set[BENCH_SET_REFERENCE], 0);
     } else if (!plan->phases) {
         if (plan->order == BENCH_HOST)
             open_mpi_ways(plan, out);
         open_nccl(plan, out);
     }
     if (out->used[BENCH_PLAIN])
-        allocate(plan, &out->set[BENCH_SET_PLAIN], 1);
+        set_allocate(plan, &out->set[BENCH_SET_PLAIN], 1);
     for (int way = 0; way < BENCH_WAYS; way++) {
         if (out->used[way])
             bench_say(plan, "way %s", bench_way_name(way));

@@ -11,7 +11,7 @@ size_t gas_in_bytes(int pes, size_t bytes)
     return most * bytes + 64;
 }
 
-static uint64_t mix(uint64_t x)
+static uint64_t data_mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -22,37 +22,37 @@ static uint64_t mix(uint64_t x)
 /* Numbers of reductions are whole and small: sums are exact in any order. */
 static void data_of(const struct gas_row *row, uint64_t seed, int pe, char *to, size_t bytes)
 {
-    const uint64_t start = mix(seed + (uint64_t)pe * 7919);
+    const uint64_t start = data_mix(seed + (uint64_t)pe * 7919);
     if (row->operation == GAS_REDUCE || row->operation == GAS_ALLREDUCE || row->operation == GAS_TEAM_SUM) {
         for (size_t i = 0; i < bytes / sizeof(float); i++)
-            ((float *)(void *)to)[i] = (float)(mix(start + i) % 2001) - 1000;
+            ((float *)(void *)to)[i] = (float)(data_mix(start + i) % 2001) - 1000;
     } else if (row->operation == GAS_SUM) {
         for (size_t i = 0; i < bytes / sizeof(double); i++)
-            ((double *)(void *)to)[i] = (double)(mix(start + i) % 2001) - 1000;
+            ((double *)(void *)to)[i] = (double)(data_mix(start + i) % 2001) - 1000;
     } else {
         for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
-            const uint64_t word = mix(start + i / sizeof word);
+            const uint64_t word = data_mix(start + i / sizeof word);
             memcpy(to + i, &word, bytes - i < sizeof word ? bytes - i : sizeof word);
         }
     }
 }
 
-static int orders(int operation)
+static int operation_orders(int operation)
 {
     return operation == GAS_BARRIER || operation == GAS_SYNC;
 }
 
 static size_t out_bytes(const struct gas_row *row)
 {
-    return row->operation == GAS_READ       ? row->bytes * row->stride
-           : row->operation == GAS_ALLTOALL ? row->bytes * (size_t)row->pes
-           : orders(row->operation)         ? sizeof(uint64_t)
-                                            : row->bytes;
+    return row->operation == GAS_READ         ? row->bytes * row->stride
+           : row->operation == GAS_ALLTOALL   ? row->bytes * (size_t)row->pes
+           : operation_orders(row->operation) ? sizeof(uint64_t)
+                                              : row->bytes;
 }
 
 uint64_t gas_value(uint64_t seed)
 {
-    return mix(~seed) | 1;
+    return data_mix(~seed) | 1;
 }
 
 /* The first words of `in`, by PE 0 at the target. */
@@ -71,7 +71,8 @@ static void expect_words(const struct gas_row *row, uint64_t seed, int me, unsig
 }
 
 /* `in` of this PE afterwards. Bytes that count. */
-static size_t expect(const struct gas_bench *bench, const struct gas_row *row, uint64_t seed, unsigned rounds, char *to)
+static size_t data_expect(const struct gas_bench *bench, const struct gas_row *row, uint64_t seed, unsigned rounds,
+                          char *to)
 {
     const int me = bench->plan->rank;
     const size_t all = gas_in_bytes(row->pes, row->bytes), words = row->bytes / sizeof(uint32_t);
@@ -168,7 +169,7 @@ int gas_fill(struct gas_bench *bench, const struct gas_row *row, int which, uint
 
 int gas_check(struct gas_bench *bench, const struct gas_row *row, int which, uint64_t seed, unsigned rounds)
 {
-    const size_t bytes = expect(bench, row, seed, rounds, bench->expected);
+    const size_t bytes = data_expect(bench, row, seed, rounds, bench->expected);
     bench_mpi.Barrier(MPI_COMM_WORLD);
     if (bench->side[which].fetch(bench->host, bench->memory[which].in, bytes) != 0)
         return 0;

@@ -35,7 +35,7 @@ enum gas_operation {
     GAS_RING_RATE, /* such requests by all threads, and quiet in the end */
     /* In streams alone: */
     GAS_ALLTOALL, /* `bytes` from each PE of the team to each */
-    GAS_ORDER,    /* the own first word of `out` to the next PE, a barrier, and what came to the second word */
+    GAS_ORDER,    /* the own first word of `out` to the next PE, a barrier, and what arrived in the second word */
     GAS_OPERATIONS
 };
 

@@ -50,7 +50,7 @@ static void one_sided(struct gas_bench *bench)
 }
 
 /* What takes the kernels of all PEs, or of two. */
-static void together(struct gas_bench *bench)
+static void bench_together(struct gas_bench *bench)
 {
     static const struct {
         int operation, sized;
@@ -75,7 +75,7 @@ void gas_latency(struct gas_bench *bench, int alone)
 {
     one_sided(bench);
     if (!alone)
-        together(bench);
+        bench_together(bench);
 }
 
 void gas_bandwidth(struct gas_bench *bench)

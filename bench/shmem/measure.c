@@ -91,7 +91,7 @@ static int asks_the_ring(const struct gas_row *row, int way)
 }
 
 /* Microseconds of a round, of the slowest PE; with new data, which are looked at afterwards. */
-static double sample(struct gas_bench *bench, const struct gas_row *row, int way, unsigned rounds, int *right)
+static double row_sample(struct gas_bench *bench, const struct gas_row *row, int way, unsigned rounds, int *right)
 {
     const uint64_t seed = gas_seed_next(bench->plan);
     const int which = gas_side_of(way);
@@ -165,10 +165,10 @@ int gas_measure(struct gas_bench *bench, const struct gas_row *row)
         int right;
         if (!(row->ways >> way & 1) || !(plan->ways >> way & 1) || !bench->side[gas_side_of(way)].name)
             continue;
-        double us = sample(bench, row, way, ROUNDS_LEAST, &right);
+        double us = row_sample(bench, row, way, ROUNDS_LEAST, &right);
         const unsigned rounds = rounds_of(plan, way, us);
         for (int i = 0; right && i < samples && i < 64; i++)
-            times[i] = sample(bench, row, way, rounds, &right);
+            times[i] = row_sample(bench, row, way, rounds, &right);
         if (!right)
             return gas_say_wrong(bench, row, way);
         struct bench_figures figures = bench_figures_of(times, samples < 64 ? samples : 64);

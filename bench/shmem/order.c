@@ -50,37 +50,37 @@ struct column {
     int used;
 };
 
-static void put(const struct column *column, const struct gas_call *call)
+static void column_put(const struct column *column, const struct gas_call *call)
 {
     if (column->side->enqueue(call, bench_gpu_stream()) != 0)
         bench_fail("%s: operation %d of %zu bytes could not be put into the stream", column->side->name,
                    call->operation, call->bytes);
 }
 
-static void replay(const struct column *column)
+static void column_replay(const struct column *column)
 {
     if (column->graph) {
         bench_graph_launch(column->graph);
         return;
     }
     for (int i = 0; i < column->batch.calls; i++)
-        put(column, &column->call);
+        column_put(column, &column->call);
 }
 
 /* Microseconds of one call, the slowest PE's. The first replay brings the PEs together. */
-static double run(const struct column *column)
+static double column_run(const struct column *column)
 {
     bench_mpi.Barrier(MPI_COMM_WORLD);
-    replay(column);
+    column_replay(column);
     bench_gpu_start();
     for (int i = 0; i < column->batch.replays; i++)
-        replay(column);
+        column_replay(column);
     const double took = bench_gpu_stop();
     return bench_longest(took / ((double)column->batch.calls * column->batch.replays));
 }
 
 /* 1 if all PEs have captured the calls. A peer that cannot capture makes all go on without a graph. */
-static int capture(struct column *column)
+static int column_capture(struct column *column)
 {
     int fine = 1;
     bench_graph_begin();
@@ -95,7 +95,7 @@ static int capture(struct column *column)
 }
 
 /* As many as a round of `most` microseconds has room for; us: of a call, alike on all ranks. */
-static void fit(struct column *column, size_t bytes, double us, double most)
+static void column_fit(struct column *column, size_t bytes, double us, double most)
 {
     const struct bench_batch usual = bench_batch_of(bytes);
     const double fits = us > 0 ? most / us : usual.calls * usual.replays;
@@ -122,10 +122,10 @@ static void open_column(struct gas_bench *bench, const struct gas_row *row, int 
     if (gas_fill(bench, row, which, seed) != 0)
         bench_fail("rank %d cannot fill its heap", plan->rank);
     for (int i = 0; i < WARM_UP; i++)
-        put(column, &column->call);
+        column_put(column, &column->call);
     bench_gpu_sync();
-    fit(column, row->bytes, run(column), plan->seconds * 1e6);
-    if (in_graph && !capture(column)) {
+    column_fit(column, row->bytes, column_run(column), plan->seconds * 1e6);
+    if (in_graph && !column_capture(column)) {
         if (which == GAS_SIDE_TUTTI)
             bench_fail("%s of %zu bytes could not be captured", row->name, row->bytes);
         if (plan->rank == 0)
@@ -143,7 +143,7 @@ static int round_of(struct gas_bench *bench, const struct gas_row *row, struct c
     const uint64_t seed = checked ? gas_seed_next(bench->plan) : 0;
     if (checked && gas_fill(bench, row, which, seed) != 0)
         bench_fail("rank %d cannot fill its heap", bench->plan->rank);
-    column->time[round] = run(column);
+    column->time[round] = column_run(column);
     if (which == GAS_SIDE_TUTTI && tshmem_error() != 0)
         bench_fail("rank %d: %s of %zu bytes: the address space is broken", bench->plan->rank, row->name, row->bytes);
     if (!checked)
@@ -151,20 +151,20 @@ static int round_of(struct gas_bench *bench, const struct gas_row *row, struct c
     if (row->operation == GAS_BARRIER || row->operation == GAS_SYNC) {
         struct gas_call call = column->call;
         call.operation = GAS_ORDER;
-        put(column, &call);
+        column_put(column, &call);
         bench_gpu_sync();
     }
     return bench_all_agree(gas_check(bench, row, which, seed, 1));
 }
 
-static void say(const struct gas_bench *bench, int way, struct column *column)
+static void column_print(const struct gas_bench *bench, int way, struct column *column)
 {
     struct bench_figures figures = bench_figures_of(column->time, column->batch.rounds);
     figures.iterations = (long)column->batch.calls * column->batch.replays * column->batch.rounds;
     bench_say_time(bench->plan, gas_way_name(way), 0, &figures);
 }
 
-static int measure(struct gas_bench *bench, const struct gas_row *row, int in_graph)
+static int order_measure(struct gas_bench *bench, const struct gas_row *row, int in_graph)
 {
     static struct column columns[GAS_WAYS];
     int rounds = 0, wrong = -1;
@@ -185,7 +185,7 @@ static int measure(struct gas_bench *bench, const struct gas_row *row, int in_gr
     gas_say_row(bench, row);
     for (int way = 0; wrong < 0 && way < GAS_WAYS; way++) {
         if (columns[way].used)
-            say(bench, way, &columns[way]);
+            column_print(bench, way, &columns[way]);
     }
     for (int way = 0; way < GAS_WAYS; way++)
         bench_graph_free(columns[way].graph);
@@ -235,7 +235,7 @@ void gas_ordered(struct gas_bench *bench, enum gas_figure figure)
         for (int s = 0; bench->right && s < (sized ? bench->n_sizes : 1); s++) {
             row.bytes = sized ? bench->sizes[s] : 0;
             if (row.bytes % sizeof(float) == 0)
-                measure(bench, &row, figure == GAS_FIGURE_GRAPH);
+                order_measure(bench, &row, figure == GAS_FIGURE_GRAPH);
         }
     }
 }

@@ -164,7 +164,7 @@ void gas_sizes(struct gas_bench *bench, struct gas_row row, size_t unit)
 }
 
 /* Put and get by one thread: to the own GPU, and to a peer's. */
-static void rma(struct gas_bench *bench)
+static void rows_rma(struct gas_bench *bench)
 {
     for (int operation = GAS_PUT; operation <= GAS_GET; operation++)
         for (int target = 0; target < 2 && target < bench->plan->size; target++)
@@ -181,7 +181,7 @@ static void rma(struct gas_bench *bench)
 }
 
 /* The copy engine has no group: it is shown beside one thread. */
-static void groups(struct gas_bench *bench)
+static void rows_groups(struct gas_bench *bench)
 {
     const int target = bench->plan->size > 1;
     for (int operation = GAS_PUT; operation <= GAS_GET; operation++) {
@@ -212,7 +212,7 @@ static unsigned nvshmem_of(unsigned threads)
     return threads == 1 || threads >= 32 ? WAY(NVSHMEM) : 0;
 }
 
-static void collective(struct gas_bench *bench, enum gas_figure figure, int operation, const char *name)
+static void rows_collective(struct gas_bench *bench, enum gas_figure figure, int operation, const char *name)
 {
     const int size = bench->plan->size;
     for (int pes = 2; pes <= size; pes = pes < size && 2 * pes > size ? size : 2 * pes) {
@@ -249,7 +249,7 @@ static void access_figure(struct gas_bench *bench, int grid)
                       sizeof(uint32_t));
 }
 
-static void reductions(struct gas_bench *bench, enum gas_figure figure, int operation, int grid)
+static void rows_reductions(struct gas_bench *bench, enum gas_figure figure, int operation, int grid)
 {
     static const char *const strategies[TUTTI_GRID_STRATEGIES] = {
         [TUTTI_GRID_AUTO] = "auto",           [TUTTI_GRID_READ] = "read",         [TUTTI_GRID_GATHER] = "gather",
@@ -289,7 +289,7 @@ static void take_sizes(struct gas_bench *bench, int figure, int usual)
 }
 
 /* alone: PEs share a GPU. */
-static void measure(struct gas_bench *bench, unsigned figures, int usual, int grid, int alone)
+static void rows_measure(struct gas_bench *bench, unsigned figures, int usual, int grid, int alone)
 {
     for (int figure = 0; bench->right && figure < GAS_FIGURES; figure++) {
         if (!(figures >> figure & 1))
@@ -304,21 +304,21 @@ static void measure(struct gas_bench *bench, unsigned figures, int usual, int gr
         else if (figure == GAS_FIGURE_RING)
             gas_ring_figure(bench);
         else if (figure == GAS_FIGURE_RMA)
-            rma(bench);
+            rows_rma(bench);
         else if (figure == GAS_FIGURE_GROUPS)
-            groups(bench);
+            rows_groups(bench);
         else if (figure == GAS_FIGURE_ACCESS)
             access_figure(bench, grid);
         else if (figure == GAS_FIGURE_FCOLLECT)
-            collective(bench, figure, GAS_FCOLLECT, "fcollect");
+            rows_collective(bench, figure, GAS_FCOLLECT, "fcollect");
         else if (figure == GAS_FIGURE_BROADCAST)
-            collective(bench, figure, GAS_BROADCAST, "broadcast");
+            rows_collective(bench, figure, GAS_BROADCAST, "broadcast");
         else
-            reductions(bench, figure,
-                       figure == GAS_FIGURE_REDUCE      ? GAS_REDUCE
-                       : figure == GAS_FIGURE_ALLREDUCE ? GAS_ALLREDUCE
-                                                        : GAS_SUM,
-                       grid);
+            rows_reductions(bench, figure,
+                            figure == GAS_FIGURE_REDUCE      ? GAS_REDUCE
+                            : figure == GAS_FIGURE_ALLREDUCE ? GAS_ALLREDUCE
+                                                             : GAS_SUM,
+                            grid);
     }
 }
 
@@ -341,7 +341,7 @@ void bench_shmem(struct bench_plan *plan, unsigned figures, int usual)
     bench.host = bench_ordinary(gas_in_bytes(plan->size, plan->most));
     bench.expected = bench_ordinary(gas_in_bytes(plan->size, plan->most));
     bench_say(plan, "start");
-    measure(&bench, figures, usual, !on_host, alone);
+    rows_measure(&bench, figures, usual, !on_host, alone);
     bench_say(plan, "end %d", bench.right);
     if (bench.side[GAS_SIDE_NVSHMEM].name)
         bench.side[GAS_SIDE_NVSHMEM].close();

@@ -90,14 +90,14 @@ void tune_call(const struct tune *tune, int section, size_t bytes)
         bench_fail("%s of %zu bytes failed with error %d", tune_section_name(section), bytes, error);
 }
 
-static void finish(const struct tune *tune)
+static void call_finish(const struct tune *tune)
 {
     if (tune->plan->order != BENCH_HOST)
         bench_gpu_sync();
 }
 
 /* A call that is counted: which algorithm took it. */
-static int counted(const struct tune *tune, int section, size_t bytes, char *name, size_t size)
+static int call_counted(const struct tune *tune, int section, size_t bytes, char *name, size_t size)
 {
     static const char *const calls[TUNE_COLLECTIVES] = {"_Allreduce", "_Reduce",    "_Reduce_scatter_block",
                                                         "_Scan",      "_Bcast",     "_Gather",
@@ -105,7 +105,7 @@ static int counted(const struct tune *tune, int section, size_t bytes, char *nam
     int accelerated;
     bench_outcome_begin();
     tune_call(tune, section, bytes);
-    finish(tune);
+    call_finish(tune);
     bench_outcome_end(calls[section], name, size, &accelerated);
     return accelerated;
 }
@@ -126,7 +126,7 @@ void tune_comm_open(struct tune *tune)
                                                 : MPIX_Stream_comm_create(MPI_COMM_WORLD, stream, &tune->comm);
     if (error != MPI_SUCCESS)
         bench_fail("no communicator could be made: error %d", error);
-    if (!counted(tune, TUNE_ALLREDUCE, 8, name, sizeof name)) /* opens it */
+    if (!call_counted(tune, TUNE_ALLREDUCE, 8, name, sizeof name)) /* opens it */
         bench_fail("there is nothing to tune: the library gives calls to the MPI here (%s)", name);
 }
 
@@ -175,7 +175,7 @@ int tune_try(struct tune *tune, struct tune_column *column, int section, size_t 
         bench_must(tutti_copy(tune->out, tune->host, result), "copying to the device");
     }
     tune_rules_take(column->rules);
-    counted(tune, section, bytes, name, sizeof name);
+    call_counted(tune, section, bytes, name, sizeof name);
     column->algorithm = tune_by_name(name);
     snprintf(column->how, sizeof column->how, "%s", name);
     if (!looked_at || !result)
@@ -221,7 +221,7 @@ void tune_graph_make(const struct tune *tune, struct tune_column *column, int se
     bench_gpu_sync();
 }
 
-static void put(const struct tune *tune, const struct tune_column *column, int section, size_t bytes, int calls)
+static void call_put(const struct tune *tune, const struct tune_column *column, int section, size_t bytes, int calls)
 {
     if (column->graph) {
         bench_graph_launch(column->graph);
@@ -241,9 +241,9 @@ double tune_round(struct tune *tune, const struct tune_column *column, int secti
     tune_rules_take(column->rules);
     if (tune->plan->order != BENCH_HOST) {
         bench_mpi.Barrier(MPI_COMM_WORLD);
-        put(tune, column, section, bytes, 1 + column->calls / 8); /* brings the ranks together */
+        call_put(tune, column, section, bytes, 1 + column->calls / 8); /* brings the ranks together */
         bench_gpu_start();
-        put(tune, column, section, bytes, column->calls);
+        call_put(tune, column, section, bytes, column->calls);
         return bench_gpu_stop() / column->calls;
     }
     for (int i = 0; i < column->calls; i++) {

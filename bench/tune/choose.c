@@ -99,7 +99,7 @@ size_t tune_between(const struct tune_curve *curve)
     return 0;
 }
 
-static int ascending(const void *a, const void *b)
+static int double_ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -109,7 +109,7 @@ enum tune_verdict tune_judge(double *ratios, int n, double win, double *median)
 {
     if (n < 1)
         return TUNE_UNPROVEN;
-    qsort(ratios, (size_t)n, sizeof *ratios, ascending);
+    qsort(ratios, (size_t)n, sizeof *ratios, double_ascending);
     *median = n % 2 ? ratios[n / 2] : (ratios[n / 2 - 1] + ratios[n / 2]) / 2;
     int clear = ratios[n / 4] > 1 || *median > 1 + 4 * win;
     return *median > 1 + win && clear ? TUNE_LOST : TUNE_KEPT;

@@ -11,7 +11,7 @@
 enum { COLUMNS = TUNE_CHOICES + 1, SHARED = COLUMNS + 2 };
 
 /* The largest of all ranks' numbers; behind those of the columns the time and whether the user wants it to end. */
-static void agree(struct tune *tune, double mine[SHARED], double all[SHARED])
+static void tune_agree(struct tune *tune, double mine[SHARED], double all[SHARED])
 {
     mine[COLUMNS] = tune_now();
     mine[COLUMNS + 1] = tune->interrupted || tune_interrupted();
@@ -26,14 +26,14 @@ static int calls_for(const struct tune *tune, double us)
     return (int)(calls < least ? least : calls > most ? most : calls);
 }
 
-/* A call of each column tells its algorithm, and whether it is right; two more tell how long they take. */
-static void probe(struct tune *tune, struct tune_column *columns, int n, int section, size_t bytes)
+/* A call of each column shows its algorithm, and whether it is right; two more show how long they take. */
+static void tune_probe(struct tune *tune, struct tune_column *columns, int n, int section, size_t bytes)
 {
     double mine[SHARED] = {0}, all[SHARED], best = 0;
     for (int i = 0; i < n; i++)
         mine[i] = !tune_try(tune, &columns[i], section, bytes, i == 0);
     tune_name_moves(tune, columns, n, section);
-    agree(tune, mine, all);
+    tune_agree(tune, mine, all);
     for (int i = 0; i < n; i++) {
         if (all[i] > 0) {
             tune->wrong = 1;
@@ -46,7 +46,7 @@ static void probe(struct tune *tune, struct tune_column *columns, int n, int sec
         columns[i].calls = 2;
         mine[i] = columns[i].timed ? tune_round(tune, &columns[i], section, bytes) : 0;
     }
-    agree(tune, mine, all);
+    tune_agree(tune, mine, all);
     for (int i = 0; i < n; i++) {
         if (columns[i].timed && (best <= 0 || all[i] < best))
             best = all[i];
@@ -67,7 +67,7 @@ static double median_of(const struct tune_column *column)
 }
 
 /* Columns that are far behind take no further part. */
-static void drop(struct tune_column *columns, int n, double factor)
+static void columns_drop(struct tune_column *columns, int n, double factor)
 {
     double best = 0;
     for (int i = 0; i < n; i++) {
@@ -82,19 +82,19 @@ void tune_measure(struct tune *tune, struct tune_column *columns, int n, int sec
                   int least, int together)
 {
     double mine[SHARED] = {0}, all[SHARED] = {0};
-    agree(tune, mine, all);
+    tune_agree(tune, mine, all);
     double until = all[COLUMNS] + (tune->rounds ? 0 : seconds);
     least = tune->rounds ? tune->rounds : least;
-    probe(tune, columns, n, section, bytes);
+    tune_probe(tune, columns, n, section, bytes);
     if (!together)
-        drop(columns, n, 4);
+        columns_drop(columns, n, 4);
     for (int round = 0; round < TUNE_ROUNDS; round++) {
         memset(mine, 0, sizeof mine);
         for (int i = 0; i < n; i++) {
             if (columns[i].timed)
                 mine[i] = tune_round(tune, &columns[i], section, bytes);
         }
-        agree(tune, mine, all);
+        tune_agree(tune, mine, all);
         for (int i = 0; i < n; i++) {
             if (!columns[i].timed)
                 continue;
@@ -102,7 +102,7 @@ void tune_measure(struct tune *tune, struct tune_column *columns, int n, int sec
             columns[i].us = median_of(&columns[i]);
         }
         if (round == 2 && !together)
-            drop(columns, n, 1.5);
+            columns_drop(columns, n, 1.5);
         if ((round + 1 >= least && all[COLUMNS] > until) || (round >= 2 && tune->interrupted))
             break;
     }

@@ -57,7 +57,7 @@ static size_t stride_of(size_t bytes)
 }
 
 /* -1: none. */
-static int partner(const struct tune *tune, int section)
+static int message_partner(const struct tune *tune, int section)
 {
     const int rank = tune->plan->rank, half = tune->plan->size / 2;
     if (section == TUNE_MESSAGE_FAR)
@@ -68,7 +68,7 @@ static int partner(const struct tune *tune, int section)
 /* 1: it receives first. */
 static int is_second(const struct tune *tune, int section)
 {
-    return partner(tune, section) < tune->plan->rank;
+    return message_partner(tune, section) < tune->plan->rank;
 }
 
 static void make_type(struct tune *tune, size_t bytes)
@@ -85,9 +85,9 @@ static void make_type(struct tune *tune, size_t bytes)
 }
 
 /* From the first rank of a pair to the second, or back. */
-static void move(const struct tune *tune, int section, int back)
+static void message_move(const struct tune *tune, int section, int back)
 {
-    const int other = partner(tune, section),
+    const int other = message_partner(tune, section),
               error = is_second(tune, section) == back
                           ? MPI_Send(tune->message.memory, 1, tune->message.type, other, 0, MPI_COMM_WORLD)
                           : MPI_Recv(tune->message.memory, 1, tune->message.type, other, 0, MPI_COMM_WORLD,
@@ -98,16 +98,16 @@ static void move(const struct tune *tune, int section, int back)
 
 static void round_trip(const struct tune *tune, int section)
 {
-    if (partner(tune, section) >= 0) {
-        move(tune, section, 0);
-        move(tune, section, 1);
+    if (message_partner(tune, section) >= 0) {
+        message_move(tune, section, 0);
+        message_move(tune, section, 1);
     }
 }
 
 /* ---- results ---- */
 
 /* What lies there before (holes, and blocks that a message will come into) or after it. */
-static void picture(const struct tune *tune, size_t from, size_t n, int blocks, char *out)
+static void message_picture(const struct tune *tune, size_t from, size_t n, int blocks, char *out)
 {
     memset(out, 0x5a, n);
     for (size_t at = 0; blocks && at < n; at += stride_of(tune->message.bytes)) {
@@ -120,7 +120,7 @@ static void picture(const struct tune *tune, size_t from, size_t n, int blocks, 
 
 /* Puts the picture into device memory, or compares it with that: all of it, or 64 places, first and last among them. 1
  * where it is the same. */
-static int visit(const struct tune *tune, int blocks, int compare)
+static int message_visit(const struct tune *tune, int blocks, int compare)
 {
     const size_t all = tune->message.bytes / BLOCK * stride_of(tune->message.bytes),
                  last = all > PIECE ? all - PIECE : 0;
@@ -129,7 +129,7 @@ static int visit(const struct tune *tune, int blocks, int compare)
     for (size_t p = 0; p < pieces; p++) {
         size_t from = pieces == 1 ? 0 : last / (pieces - 1) * p, n = all < PIECE ? all : PIECE;
         from = p + 1 == pieces ? last : from - from % STRIDE;
-        picture(tune, from, n, blocks, right);
+        message_picture(tune, from, n, blocks, right);
         if (!compare)
             bench_must(tutti_copy(tune->message.memory + from, right, n), "copying to the device");
         else
@@ -147,9 +147,9 @@ static int checked_trip(struct tune *tune, int section)
     for (int back = 0; back < 2; back++) {
         const int sends = is_second(tune, section) == back;
         tune->message.seed += 0x10000019; /* alike on all ranks */
-        visit(tune, sends, 0);
-        move(tune, section, back);
-        right &= visit(tune, 1, 1);
+        message_visit(tune, sends, 0);
+        message_move(tune, section, back);
+        right &= message_visit(tune, 1, 1);
     }
     return right;
 }
@@ -176,7 +176,7 @@ static int way_of(const char *outcome)
 static int agreed_way(const struct tune *tune, int section, int way)
 {
     int mine[2] = {way, -way}, all[2];
-    if (partner(tune, section) < 0)
+    if (message_partner(tune, section) < 0)
         mine[0] = mine[1] = INT_MIN;
     bench_mpi.Allreduce(mine, all, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return all[0] == -all[1] ? all[0] : TUNE_DEFAULT;
@@ -190,7 +190,7 @@ int tune_message_try(struct tune *tune, struct tune_column *column, int section,
     make_type(tune, tune_message_bytes(bytes));
     round_trip(tune, section); /* the type's first */
     bench_outcome_begin();
-    if (partner(tune, section) >= 0)
+    if (message_partner(tune, section) >= 0)
         right = checked_trip(tune, section);
     bench_outcome_end("_Send", name, sizeof name, &accelerated);
     column->algorithm = agreed_way(tune, section, way_of(name));
@@ -212,7 +212,7 @@ double tune_message_round(struct tune *tune, const struct tune_column *column, i
 }
 
 /* Columns open while messages are sent, and memory becomes known so. */
-static int can(struct tune *tune, int section, int way)
+static int message_can(struct tune *tune, int section, int way)
 {
     struct tune_column column = {.rules = tune_message_rules(section, way), .wanted = way};
     const size_t sizes[] = {tune_message_least(section), SOLID};
@@ -241,7 +241,7 @@ static void open_section(struct tune *tune, int section)
         why = "all that is measured is below the least that goes past the MPI";
     for (int w = TUNE_ALGORITHMS; !why && w < TUNE_WAYS; w++) {
         if (w != TUNE_way_staged && reaches[w - TUNE_ALGORITHMS][far])
-            *ways |= (unsigned)can(tune, section, w) << (w - TUNE_ALGORITHMS);
+            *ways |= (unsigned)message_can(tune, section, w) << (w - TUNE_ALGORITHMS);
     }
     if (!why && *ways == 0)
         why =

@@ -27,7 +27,7 @@ static uint64_t word_at(const struct tune *tune, size_t at)
 }
 
 /* Puts new data, or zeros, into the own part of symmetric memory, or compares it. 1 where it is the same. */
-static int visit(const struct tune *tune, char *symmetric, size_t bytes, int zeros, int compare)
+static int shmem_visit(const struct tune *tune, char *symmetric, size_t bytes, int zeros, int compare)
 {
     char *const here = tune->host, *const got = tune->host + PIECE;
     for (size_t from = 0; from < bytes; from += PIECE) {
@@ -59,7 +59,7 @@ static int group_of(int section)
 }
 
 /* Microseconds of one, by the rules in force; of PE 0. */
-static double run(struct tune *tune, int section, size_t bytes, unsigned rounds)
+static double shmem_run(struct tune *tune, int section, size_t bytes, unsigned rounds)
 {
     static const unsigned threads[TSHMEM_GROUPS] = {1, 32, 128, 1024};
     struct tune_shmem *shmem = &tune->shmem;
@@ -92,19 +92,19 @@ int tune_shmem_try(struct tune *tune, struct tune_column *column, int section, s
     column->algorithm = from != 0 && bytes >= from ? TUNE_copy_engine : TUNE_way_direct;
     tune->shmem.seed += 0x10000019; /* alike on all ranks */
     if (me < 2) {
-        visit(tune, tune->shmem.in, bytes, 1, 0);
-        visit(tune, tune->shmem.out, bytes, me != !put, 0);
+        shmem_visit(tune, tune->shmem.in, bytes, 1, 0);
+        shmem_visit(tune, tune->shmem.out, bytes, me != !put, 0);
     }
     bench_mpi.Barrier(MPI_COMM_WORLD);
-    run(tune, section, bytes, ROUNDS);
+    shmem_run(tune, section, bytes, ROUNDS);
     bench_mpi.Barrier(MPI_COMM_WORLD);
-    return me != put || visit(tune, tune->shmem.in, bytes, 0, 1);
+    return me != put || shmem_visit(tune, tune->shmem.in, bytes, 0, 1);
 }
 
 double tune_shmem_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes)
 {
     tune_rules_take(column->rules);
-    return run(tune, section, bytes, ROUNDS * (unsigned)column->calls);
+    return shmem_run(tune, section, bytes, ROUNDS * (unsigned)column->calls);
 }
 
 /* ---- the address space ---- */

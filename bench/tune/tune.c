@@ -44,7 +44,7 @@ static void on_signal(int number)
     wanted_to_end = 1;
 }
 
-static int candidate(const struct tune *tune, int algorithm)
+static int tune_candidate(const struct tune *tune, int algorithm)
 {
     return tune->plan->order == BENCH_HOST || in_stream[algorithm];
 }
@@ -59,12 +59,12 @@ static void choose_gpu(const struct bench_plan *plan)
     bench_must(tutti_gpu_set(plan->node_rank % gpus), "choosing a GPU");
     bench_say(plan, "device %s", tutti_device_name());
     if (tutti_rules_device(text, sizeof text) != 0)
-        bench_fail("the %s device does not tell its name", tutti_device_name());
+        bench_fail("the %s device does not report its name", tutti_device_name());
     bench_say(plan, "entry %s", text);
 }
 
 /* Buffers of the largest size that all ranks find memory for, and input in them. */
-static void allocate(struct tune *tune)
+static void tune_allocate(struct tune *tune)
 {
     for (;; tune->most /= 2) {
         void *in = NULL, *out = NULL, *message = NULL;
@@ -108,7 +108,7 @@ static void open_comm(struct tune *tune)
         open_move(tune, move);
     for (int a = 0; any && a < TUNE_ALGORITHMS; a++) {
         size_t used = 0;
-        for (int s = 0; candidate(tune, a) && s < TUNE_REDUCTIONS; s++)
+        for (int s = 0; tune_candidate(tune, a) && s < TUNE_REDUCTIONS; s++)
             used += (size_t)snprintf(tune->with[a] + used, sizeof tune->with[a] - used, "%s: *@%s %s_enqueue: *@%s ",
                                      tune_section_name(s), tune_name(a), tune_section_name(s), tune_name(a));
     }
@@ -139,7 +139,7 @@ static int open_columns(const struct tune *tune, int section, struct tune_column
 }
 
 /* Every algorithm at one size; the time and the default's name go into the point. */
-static void measure(struct tune *tune, int section, size_t bytes, double seconds)
+static void section_measure(struct tune *tune, int section, size_t bytes, double seconds)
 {
     struct tune_column columns[TUNE_CHOICES + 1];
     struct tune_point *point = tune_point_add(&tune->curve[section], bytes);
@@ -196,7 +196,7 @@ static void measure_all(struct tune *tune, double until)
                 return;
             bench_say(tune->plan, "progress " TUNE_DOES_MEASURE " %s %zu %.0f", tune_section_name(s), bytes,
                       tune->seconds - now);
-            measure(tune, s, bytes, (until - now) / left--);
+            section_measure(tune, s, bytes, (until - now) / left--);
             /* A copy engine that is ahead once stays so. */
             tune->curve[s].whole = s >= TUNE_SHMEM || (bytes == tune->most && bytes >= ENDLESS);
         }
@@ -204,7 +204,7 @@ static void measure_all(struct tune *tune, double until)
 }
 
 /* Further sizes where the fastest way changes. */
-static void refine(struct tune *tune, double until)
+static void tune_refine(struct tune *tune, double until)
 {
     int more = 1;
     while (more) {
@@ -218,14 +218,14 @@ static void refine(struct tune *tune, double until)
                 continue;
             bench_say(tune->plan, "progress " TUNE_DOES_REFINE " %s %zu %.0f", tune_section_name(s), bytes,
                       tune->seconds - now);
-            measure(tune, s, bytes, (until - now) / 12);
+            section_measure(tune, s, bytes, (until - now) / 12);
             tune_choose(&tune->curve[s], tune->win);
             more = 1;
         }
     }
 }
 
-static void report(const struct tune *tune)
+static void tune_report(const struct tune *tune)
 {
     static const char *const verdicts[TUNE_VERDICTS] = {TUNE_VERDICT_NAMES};
     static char rules[4096];
@@ -244,7 +244,7 @@ static void report(const struct tune *tune)
     }
 }
 
-static void pick(struct tune *tune)
+static void tune_pick(struct tune *tune)
 {
     for (int s = 0; s < TUNE_SECTIONS; s++) {
         tune_choose(&tune->curve[s], tune->win);
@@ -273,7 +273,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
     choose_gpu(plan);
     if (plan->order == BENCH_GRAPH && !tutti_device()->graphs)
         bench_fail("--order graph needs CUDA: the host device has no graphs; --order stream runs there");
-    allocate(&tune);
+    tune_allocate(&tune);
     tune_stream_open(&tune);
     tune_message_open(&tune);
     tune_shmem_open(&tune);
@@ -282,9 +282,9 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
     bench_mpi.Barrier(MPI_COMM_WORLD);
     began = tutti_now_ns(); /* the machine's own start does not count */
     measure_all(&tune, 0.6 * tune.seconds);
-    pick(&tune);
-    refine(&tune, 0.7 * tune.seconds);
-    pick(&tune);
+    tune_pick(&tune);
+    tune_refine(&tune, 0.7 * tune.seconds);
+    tune_pick(&tune);
     double now = bench_longest(tune_now()), until = 0.97 * tune.seconds;
     if (tune.interrupted) {
         bench_say(plan, "interrupted %.1f", now);
@@ -293,7 +293,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
         until = now + 1;
     }
     tune_prove(&tune, until);
-    report(&tune);
+    tune_report(&tune);
     tune_comm_close(&tune);
     tune_stream_close();
     tune_message_close(&tune);

@@ -2,8 +2,8 @@
 #ifndef TUTTI_BENCH_WORDS_TUNE_H
 #define TUTTI_BENCH_WORDS_TUNE_H
 
-/* Reductions and data movers that rules tell apart, messages, and puts and gets of kernels by the size of the group, in
- * the order of their sections. */
+/* Reductions and data movers that rules distinguish, messages, and puts and gets of kernels by the size of the group,
+ * in the order of their sections. */
 enum tune_section {
     TUNE_ALLREDUCE,
     TUNE_REDUCE,

@@ -169,10 +169,10 @@ TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI
  * other. A graph may be launched any number of times.
  *
  * Errors are found locally, before anything is put into the stream, and raised on `comm`: MPI_ERR_COMM if it has no
- * stream, MPI_ERR_BUFFER where kernels do not reach a buffer, MPI_ERR_TYPE and MPI_ERR_OP where there are no kernels
- * (user's own types and operators), MPI_ERR_COUNT, MPI_ERR_ROOT, MPI_ERR_ARG (a list is NULL), MPI_ERR_TRUNCATE where
- * a rank sends to itself more or less than it receives from itself; MPI_ERR_OTHER where a launch fails or a peer has. A
- * call of no elements does nothing. The forms that end in _c take counts of type MPI_Count.
+ * stream, MPI_ERR_BUFFER where kernels do not reach a buffer, MPI_ERR_TYPE and MPI_ERR_OP for which there are no
+ * kernels (user's own types and operators), MPI_ERR_COUNT, MPI_ERR_ROOT, MPI_ERR_ARG (a list is NULL), MPI_ERR_TRUNCATE
+ * where a rank sends to itself more or less than it receives from itself; MPI_ERR_OTHER where a launch fails or a peer
+ * has. A call of no elements does nothing. The forms that end in _c take counts of type MPI_Count.
  *
  * What fails later (a rank dies, a launch fails on another rank, a kernel waits for longer than TUTTI_TIMEOUT_SECONDS)
  * is reported on standard error within seconds, the kernels of all ranks end, and the next call on `comm`, of any kind,

@@ -26,11 +26,11 @@
  * nothing.
  *
  * MPIX_Match waits until the other rank matches a request of the other kind with this tag, rank and communicator.
- * Several matches of these come in the order of the calls. MPIX_Matchall matches several in any order. MPIX_Imatch
- * begins a match, which MPIX_Wait or MPIX_Waitall completes; MPIX_Is_matched asks. Both sides succeed, or both get an
- * error. The status of a receive has the source, the tag and the number of bytes of each of its messages. A match sends
- * short messages with the request's tag on its communicator: no wildcard receive or probe of the program that would
- * find them may be under way. A failed request is freed.
+ * Several matches of these take place in the order of the calls. MPIX_Matchall matches several in any order.
+ * MPIX_Imatch begins a match, which MPIX_Wait or MPIX_Waitall completes; MPIX_Is_matched asks. Both sides succeed, or
+ * both get an error. The status of a receive has the source, the tag and the number of bytes of each of its messages. A
+ * match sends short messages with the request's tag on its communicator: no wildcard receive or probe of the program
+ * that would find them may be under way. A failed request is freed.
  *
  * MPIX_Enqueue_start and MPIX_Enqueue_startall start matched requests in the stream. Message n of the sender's starts
  * goes to start n of the receiver. A send may wait for the receiver's start. MPIX_Enqueue_waitall makes later work of

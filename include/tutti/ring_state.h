@@ -30,7 +30,7 @@ enum { TUTTI_RING_NOP = 0 };
  *   word 4   value    its lower 56 bits
  *   word 5   compare  the same
  *   word 6   extra
- *   word 7   completion 24, tag 32; tag 0: the kernel wants no completion
+ *   word 7   completion 24, tag 32; tag 0: the kernel needs no completion
  */
 /* clang-format on */
 struct tutti_ring_slot {

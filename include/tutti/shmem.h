@@ -111,7 +111,7 @@ TUTTI_API void tutti_shmem_openshmem(void);
 TUTTI_API void tutti_shmem_named(void);
 /* Collective: shmem_init() and start_pes(). tshmem_init(), but where that fails the program ends with a status that is
  * not 0. start_pes: nothing where it was called before, or the address space is up; at exit() the address space ends
- * without a call of tshmem_finalize(), as by one: all PEs come to their end. */
+ * without a call of tshmem_finalize(), as by one: all PEs must reach their end. */
 TUTTI_API void tutti_shmem_init_or_end(void);
 TUTTI_API void tutti_shmem_start_pes(void);
 /* Local. How errors name the calls of this thread, for what is made of several; NULL: by their own names again. The
@@ -143,7 +143,7 @@ TUTTI_API void *tshmem_malloc(size_t bytes);
 TUTTI_API void *tshmem_calloc(size_t count, size_t bytes);
 /* alignment: a power of two, at most 2 MiB with heaps on GPUs and 64 MiB otherwise. */
 TUTTI_API void *tshmem_align(size_t alignment, size_t bytes);
-/* The new object holds this PE's data of the old one. NULL: the old one is as it was, or freed where `bytes` is 0. */
+/* The new object holds this PE's data of the old one. NULL: the old one is unchanged, or freed where `bytes` is 0. */
 TUTTI_API void *tshmem_realloc(void *address, size_t bytes);
 /* hints: what the object is for, which makes no difference here. */
 TUTTI_API void *tshmem_malloc_with_hints(size_t bytes, long hints);
@@ -182,7 +182,7 @@ TSHMEM_CALL uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, 
 
 /* ---- locks: symmetric, of a PE; zero at first, and left alone by all else ---- */
 
-/* Waits until this PE alone has the lock: PEs get it in the order in which they came. */
+/* Waits until this PE alone has the lock: PEs get it in the order of their arrival. */
 TUTTI_API void tshmem_set_lock(long *lock);
 /* 0 where this PE has it now, 1 where somebody has it. Does not wait. */
 TUTTI_API int tshmem_test_lock(long *lock);

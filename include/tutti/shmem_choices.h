@@ -11,7 +11,7 @@
 #define TSHMEM_OF_WAIT(pointer, LIST, call)                                                                            \
     (__extension__ _Generic((pointer), LIST(TSHMEM_OF_VOLATILE, call) default : tshmem_no_such_type))
 /* The same, or with a context before what points. The second argument is looked at: where it is a compound literal, it
- * stands in parentheses. */
+ * needs parentheses. */
 #define TSHMEM_OF_CTX(LIST, call, first, ...)                                                                          \
     (__extension__ _Generic((first), tshmem_ctx_t                                                                      \
                             : _Generic((TSHMEM_OF_SECOND(__VA_ARGS__, 0)), LIST(TSHMEM_OF_TYPE_CTX, call) default      \

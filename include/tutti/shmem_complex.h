@@ -17,7 +17,7 @@
 #define TSHMEM_CLASS(prefix, team, here, call)                                                                         \
     TSHMEM_CLASS_OF(prefix, team, here, float, _complexf, tshmem_complexf_t, call)                                     \
     TSHMEM_CLASS_OF(prefix, team, here, double, _complexd, tshmem_complexd_t, call)
-/* prefix: tshmem or shmem; team: its type of teams; here: what stands before a function. */
+/* prefix: tshmem or shmem; team: its type of teams; here: the specifiers before a function. */
 #define TSHMEM_CLASS_CALLS(prefix, team, here)                                                                         \
     TSHMEM_CLASS(prefix, team, here, _sum_reduce)                                                                      \
     TSHMEM_CLASS(prefix, team, here, _prod_reduce)                                                                     \

@@ -5,7 +5,7 @@
 #ifndef TUTTI_SHMEM_FAILURE_H
 #define TUTTI_SHMEM_FAILURE_H
 
-/* ROW(ID, name, word): the word stands between the name and the PE that the call names. */
+/* ROW(ID, name, word): the word is printed between the name and the PE that the call names. */
 #define TSHMEM_KERNEL_OPERATIONS(ROW)                                                                                  \
     ROW(PUT, "tshmem_put", "to")                                                                                       \
     ROW(GET, "tshmem_get", "from")                                                                                     \
@@ -67,9 +67,9 @@ struct tshmem_failure {
 /* The abort word's lowest byte. Not zero: all waits in kernels of this PE leave. */
 enum {
     TSHMEM_ABORT_TOLD = 1,   /* the host, or another PE */
-    TSHMEM_ABORT_KERNEL = 2, /* a kernel, which fills the record before it goes on */
-    TSHMEM_ABORT_NO_WAY = 3, /* a collective of a kernel came to a PE that it does not reach: its number above */
-    TSHMEM_ABORT_GRID = 4,   /* blocks of a grid waited for others that did not come */
+    TSHMEM_ABORT_KERNEL = 2, /* a kernel, which fills the record before it continues */
+    TSHMEM_ABORT_NO_WAY = 3, /* a collective of a kernel needs a PE that it does not reach: its number above */
+    TSHMEM_ABORT_GRID = 4,   /* blocks of a grid waited for others that did not arrive */
 };
 
 #endif

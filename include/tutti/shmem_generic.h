@@ -141,7 +141,7 @@ TSHMEM_CLASS_CALLS(tshmem, tshmem_team_t, TSHMEM_INLINE)
 /* The function of `call` for what `pointer` points to; of another type: none, which the compiler says. */
 #define TSHMEM_CHOOSE(pointer, LIST, call)     _Generic((pointer), LIST(TSHMEM_CASE, call) default : tshmem_no_such_type)
 /* The same, or with a context before what points. The second argument is looked at: where it is a compound literal, it
- * stands in parentheses. */
+ * needs parentheses. */
 #define TSHMEM_CHOOSE_CTX(LIST, call, first, ...)                                                                      \
     _Generic((first), tshmem_ctx_t                                                                                     \
              : _Generic((TSHMEM_SECOND(__VA_ARGS__, 0)), LIST(TSHMEM_CASE_CTX, call) default                           \

@@ -47,8 +47,8 @@ struct tshmem_team_state {
         stride;      /* me: number of this PE in the team; start, stride: in PEs of the world, stride 0: none */
     uint32_t number; /* of the team, alike on all its PEs: index of its internal area */
     uint32_t far;    /* not 0: some members do not reach each other by loads and stores; alike on all of them */
-    int32_t world[TSHMEM_NEAR_MAX]; /* PE of the world of each member, where there are no more */
-    const int32_t *list;            /* the same where there are, and stride is 0; memory that kernels read */
+    int32_t world[TSHMEM_NEAR_MAX]; /* PE of the world of each member, if there are no more */
+    const int32_t *list;            /* the same if there are more, and stride is 0; memory that kernels read */
 };
 
 /* A context's handle: its number + 1 in the lowest bits, above them which turn of that number it is, which only grows.
@@ -63,7 +63,7 @@ enum tshmem_ring_operation {
     TSHMEM_RING_PUT_VALUE,  /* of at most 16 bytes, which are in `value` and `compare` */
     TSHMEM_RING_PUT_SIGNAL, /* value: of the signal, compare: its offset, what: TSHMEM_SIGNAL_...; 0 bytes: it alone */
     TSHMEM_RING_GET,
-    TSHMEM_RING_GET_VALUE,  /* of at most 8 bytes, which come with the completion */
+    TSHMEM_RING_GET_VALUE,  /* of at most 8 bytes, which the completion contains */
     TSHMEM_RING_AMO,        /* what: enum tshmem_amo, size: 4 or 8; without a completion nothing is fetched */
     TSHMEM_RING_PUT_BLOCKS, /* bytes: number of blocks; value, compare: from one to the next at dest and source, extra:
                                elements of one, size: bytes of an element */
@@ -117,19 +117,19 @@ struct tshmem_state {
 /*
  * The internal area of a team in the heap of each member, area_bytes >= sizeof this, a multiple of 256. Zero when the
  * team is made, on all members before any of them uses it. Counters in it only grow. Members are counted as in the
- * team. Behind it, where there are more than TSHMEM_NEAR_MAX PEs: words of teams with more members, as many as there
+ * team. Behind it, with more than TSHMEM_NEAR_MAX PEs: words of teams with more members, as many as there
  * are PEs three times: `arrived` of a kernel, told[0], told[1].
  */
 struct tshmem_area {
     uint64_t arrived[2]
                     [TSHMEM_NEAR_MAX]; /* [by][member]: sequence at which that member has arrived; it stores it here */
-    uint64_t sequence[2];              /* [by]: own: of the last meeting or exchange that this member came to */
+    uint64_t sequence[2];              /* [by]: own: of the last meeting or exchange of this member */
     uint32_t busy[2];                  /* [by]: own: 1 while a collective of the team is under way */
-    uint32_t grid_arrived;             /* own: blocks of this GPU that came to the grid's barriers, from the first on */
+    uint32_t grid_arrived; /* own: blocks of this GPU that have reached the grid's barriers, from the first on */
     uint32_t unused;
     uint64_t told[2][TSHMEM_NEAR_MAX]; /* [sequence % 2][member]: the same as `arrived` of a kernel at a member that is
                                          not reached by loads and stores: the agent of this PE stores it here */
-    uint64_t word[4];                  /* own: what the first thread of a group tells the others */
+    uint64_t word[4];                  /* own: a value of the first thread of a group for the others */
     char packets[2][TSHMEM_PACKETS_BYTES]; /* [sequence % 2]: what the members send to this one in kernels, a slot each:
                                               tutti/device/packets.h; 16-byte packets */
 };

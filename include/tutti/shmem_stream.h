@@ -38,8 +38,8 @@ TUTTI_API int tshmem_putmem_signal_nbi_on_stream(void *dest, const void *source,
 TUTTI_API int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int operation, int pe, void *stream);
 TUTTI_API int tshmem_signal_set_on_stream(uint64_t *signal, uint64_t value, int pe, void *stream);
 TUTTI_API int tshmem_signal_add_on_stream(uint64_t *signal, uint64_t value, int pe, void *stream);
-/* The own signal, as it is when the stream comes there, into memory of the GPU. What the stream does afterwards sees
- * what was put before that signal. */
+/* The own signal, as it is when the stream reaches the call, into memory of the GPU. What the stream does afterwards
+ * sees what was put before that signal. */
 TUTTI_API int tshmem_signal_fetch_on_stream(uint64_t *fetched, const uint64_t *signal, void *stream);
 /* The stream waits until the own signal compares as said: a kernel of the GPU, which takes a place there meanwhile. */
 TUTTI_API int tshmem_signal_wait_until_on_stream(uint64_t *signal, int comparison, uint64_t value, void *stream);

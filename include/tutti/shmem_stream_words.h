@@ -1,9 +1,10 @@
 /* Atomics, and waits and tests of several words, in the order of a stream: as in tutti/shmem_stream.h, which alone
  * includes this.
  *
- * Local. What a call gives back it writes where its first argument points, when the stream comes there. That, arrays of
- * indices, status and values are memory of the GPU of the heap (tshmem_malloc(), tutti_alloc()), which a kernel reads
- * and writes in stream order: they stay as they are until then. Words are symmetric, single values are read at once. */
+ * Local. What a call gives back it writes where its first argument points, when the stream reaches the call. That,
+ * arrays of indices, status and values are memory of the GPU of the heap (tshmem_malloc(), tutti_alloc()), which a
+ * kernel reads and writes in stream order: they stay as they are until then. Words are symmetric, single values are
+ * read at once. */
 #ifndef TUTTI_SHMEM_STREAM_WORDS_H
 #define TUTTI_SHMEM_STREAM_WORDS_H
 
@@ -31,7 +32,7 @@ TUTTI_API int tutti_shmem_wait_on_stream(int which, int type, const void *words,
 #undef TSHMEM_INLINE
 #define TSHMEM_INLINE static inline __attribute__((unused)) /* in CUDA C++ too: of the host */
 
-/* ---- atomics, of any PE. To PEs of other nodes: those that fetch are done when the stream goes on, the others past
+/* ---- atomics, of any PE. To PEs of other nodes: those that fetch are done when the stream continues, the others past
  * tshmem_quiet_on_stream(). The nbi forms are the same as those without. ---- */
 
 #define TSHMEM_AMO_PUT(type, operation, fetched, dest, given, expected)                                                \

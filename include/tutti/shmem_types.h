@@ -40,7 +40,7 @@
 #define TSHMEM_COMPARISON_COUNT 6
 
 typedef int tshmem_team_t;
-/* All PEs; those with whom loads and stores are shared; those of this machine. */
+/* All PEs; those that share loads and stores; those of this machine. */
 #define TSHMEM_TEAM_INVALID (-1)
 #define TSHMEM_TEAM_WORLD   0
 #define TSHMEM_TEAM_SHARED  1

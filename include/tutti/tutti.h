@@ -1,4 +1,4 @@
-/* Tutti: GPUs under any MPI. Programs need none of this: preload libtutti.so. These calls are for programs that want
+/* Tutti: GPUs under any MPI. Programs need none of this: preload libtutti.so. These calls are for programs that use
  * device memory without naming a GPU interface, such as tests and benchmarks, and for asking what the library does.
  *
  * All calls are local and safe from any thread. Sizes are bytes. Unless said otherwise a call returns 0 or a negative
@@ -34,8 +34,8 @@ TUTTI_API int tutti_gpu_count(void);
 /* 1 where `pointer` is device memory, 0 otherwise. */
 TUTTI_API int tutti_is_device(const void *pointer);
 
-/* Streams: work that is done in the order in which it was put in, while the program goes on. For programs that name no
- * GPU interface; others use the streams of their own, see tutti/mpix.h.
+/* Streams: work that is done in the order in which it was put in, while the program continues. For programs that name
+ * no GPU interface; others use the streams of their own, see tutti/mpix.h.
  *
  * Makes a stream on the calling thread's current GPU. The handle is what the device's own interface calls a stream: a
  * cudaStream_t with device "cuda". */

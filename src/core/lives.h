@@ -18,7 +18,7 @@ static inline unsigned tutti_gpu_life(int gpu)
                                 memory_order_acquire);
 }
 
-/* By a device that learns of a reset. */
+/* By a device that notices a reset. */
 void tutti_gpu_reset(int gpu);
 
 #endif

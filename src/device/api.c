@@ -22,7 +22,7 @@ const char *tutti_device_name(void)
 }
 
 /* Opens the device. NULL: there is no device, and *status holds the reason. */
-static const struct tutti_device *opened(int *status)
+static const struct tutti_device *device_opened(int *status)
 {
     const struct tutti_device *device = tutti_device();
     char why[256] = "";
@@ -44,7 +44,7 @@ int tutti_alloc(size_t bytes, void **device_pointer)
     int status;
     if (!device_pointer)
         return TUTTI_ERR_ARGUMENT;
-    const struct tutti_device *device = opened(&status);
+    const struct tutti_device *device = device_opened(&status);
     int gpu = -1;
     if (device && device->gpu.meet)
         status = device->gpu.meet(&gpu);
@@ -81,14 +81,14 @@ int tutti_copy(void *to, const void *from, size_t bytes)
 int tutti_gpu_set(int gpu)
 {
     int status;
-    const struct tutti_device *device = opened(&status);
+    const struct tutti_device *device = device_opened(&status);
     return device ? device->gpu.choose(gpu) : status;
 }
 
 int tutti_gpu_count(void)
 {
     int status;
-    const struct tutti_device *device = opened(&status);
+    const struct tutti_device *device = device_opened(&status);
     return device ? device->gpu.count() : status;
 }
 

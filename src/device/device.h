@@ -87,7 +87,7 @@ struct tutti_launch {
 struct tutti_pack_args;
 /* A pointer in the args of a packing kernel, and the memory that the kernel reaches through it. */
 struct tutti_pack_reach {
-    uint32_t at; /* byte in the args where the pointer stands */
+    uint32_t at; /* place of the pointer in the args, in bytes */
     const void *start;
     size_t bytes;
 };

@@ -16,7 +16,7 @@ struct entry {
 static struct entry *entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int can(const struct tutti_device *device)
+static int streams_can(const struct tutti_device *device)
 {
     if (device->stream.create && device->stream.wrap && device->stream.identity)
         return 1;
@@ -46,7 +46,7 @@ int tutti_stream_create(void **stream)
     if (!stream)
         return TUTTI_ERR_ARGUMENT;
     int status = device ? device->open(why, sizeof why) : TUTTI_ERR_UNAVAILABLE;
-    if (status == TUTTI_OK && !can(device))
+    if (status == TUTTI_OK && !streams_can(device))
         status = TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_OK)
         return status;

@@ -17,7 +17,7 @@ struct tutti_dim {
 };
 
 /* `block` bytes that lie together on both sides, repeated over the dimensions (the first is the slowest in MPI's
- * order). With a list (entries > 0), an irregular dimension stands between dim[list_at - 1] and dim[list_at]: the first
+ * order). With a list (entries > 0), an irregular dimension is between dim[list_at - 1] and dim[list_at]: the first
  * `list_at` dims are slower than the entries, the others are walked inside each entry.
  *
  *     memory = offset + offsets[e] + sum of i[k] * dim[k].stride
@@ -56,7 +56,7 @@ struct tutti_plan {
  * most, loops around such a part, described block by block, structs of lists of 262144 blocks at most, or progressions
  * in any number of dimensions; other layouts may get several plans, one for each description. TUTTI_ERR_UNAVAILABLE
  * where a form exceeds a plan's limits (62 bits, 65536 segments, types 512 deep), TUTTI_ERR_ARGUMENT where an array's
- * numbers contradict each other, TUTTI_ERR_MEMORY; *out stays as it was. */
+ * numbers contradict each other, TUTTI_ERR_MEMORY; *out is unchanged. */
 int tutti_plan_build(const struct tutti_description *what, const struct tutti_plan **out);
 const struct tutti_plan *tutti_plan_hold(const struct tutti_plan *plan);
 /* The last one frees it, and what devices keep of it. */

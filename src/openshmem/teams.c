@@ -2,7 +2,7 @@
 #include "openshmem/names.h"
 
 /* Gives the program the team that a call has made. */
-static int made(int status, tshmem_team_t number, shmem_team_t *team)
+static int team_made(int status, tshmem_team_t number, shmem_team_t *team)
 {
     *team = SHMEM_TEAM(number);
     return status;
@@ -12,7 +12,7 @@ int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
 {
     tshmem_team_t number = TSHMEM_TEAM_INVALID;
     const int status = tshmem_ctx_get_team(ctx, &number);
-    return made(status, number, team);
+    return team_made(status, number, team);
 }
 int shmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team) TUTTI_WEAK_ALIAS("pshmem_ctx_get_team");
 
@@ -22,7 +22,7 @@ int pshmem_team_split_strided(shmem_team_t parent, int start, int stride, int si
     tshmem_team_t number = TSHMEM_TEAM_INVALID;
     const int status =
         tshmem_team_split_strided(TSHMEM_TEAM_NUMBER(parent), start, stride, size, config, mask, &number);
-    return made(status, number, team);
+    return team_made(status, number, team);
 }
 int shmem_team_split_strided(shmem_team_t parent, int start, int stride, int size, const shmem_team_config_t *config,
                              long mask, shmem_team_t *team) TUTTI_WEAK_ALIAS("pshmem_team_split_strided");
@@ -32,8 +32,8 @@ int pshmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_confi
 {
     tshmem_team_t x = TSHMEM_TEAM_INVALID, y = TSHMEM_TEAM_INVALID;
     const int status = tshmem_team_split_2d(TSHMEM_TEAM_NUMBER(parent), xrange, xconfig, xmask, &x, yconfig, ymask, &y);
-    made(status, x, xteam);
-    return made(status, y, yteam);
+    team_made(status, x, xteam);
+    return team_made(status, y, yteam);
 }
 int shmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config_t *xconfig, long xmask,
                         shmem_team_t *xteam, const shmem_team_config_t *yconfig, long ymask, shmem_team_t *yteam)

@@ -24,7 +24,7 @@ struct tutti_fragments *tutti_fragments_new(void)
     return fragments;
 }
 
-static void destroy(struct tutti_fragment *fragment, int alive)
+static void fragment_destroy(struct tutti_fragment *fragment, int alive)
 {
     if (alive)
         tutti_device()->event.destroy(fragment->event);
@@ -38,7 +38,7 @@ void tutti_fragments_free(struct tutti_fragments *fragments, int alive)
     while (fragments->idle) {
         struct tutti_fragment *fragment = fragments->idle;
         fragments->idle = fragment->next;
-        destroy(fragment, alive);
+        fragment_destroy(fragment, alive);
     }
     for (int g = 0; g < GPUS; g++) {
         for (int d = 0; d < 2; d++) {
@@ -90,7 +90,7 @@ void tutti_fragment_give(struct tutti_fragments *fragments, struct tutti_fragmen
     }
     pthread_mutex_unlock(&fragments->lock);
     if (!keeps)
-        destroy(fragment, 1);
+        fragment_destroy(fragment, 1);
 }
 
 /* All have the usual length at least, so that other messages can use them again. */

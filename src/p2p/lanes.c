@@ -30,7 +30,7 @@ static int make_stream(struct tutti_lanes *lanes)
     return status;
 }
 
-static int prepare(struct tutti_lanes *lanes)
+static int lanes_prepare(struct tutti_lanes *lanes)
 {
     const struct tutti_device *device = lanes->team->device;
     if (!device->launch.lane || !device->event.create)
@@ -54,7 +54,7 @@ int tutti_lanes_open(struct tutti_team *team, struct tutti_lanes **out, const ch
     if (lanes)
         lanes->team = team;
     *why = "a rank could not load the kernel of messages in stream order";
-    int status = tutti_team_vote(team, lanes && prepare(lanes) == TUTTI_OK, &all);
+    int status = tutti_team_vote(team, lanes && lanes_prepare(lanes) == TUTTI_OK, &all);
     if (status == TUTTI_OK && all) {
         *why = "a rank has no memory for messages in stream order, or cannot map that of another";
         status = tutti_area_open(team, tutti_lane_area_bytes((unsigned)team->size), &lanes->area);

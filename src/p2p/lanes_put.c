@@ -60,8 +60,8 @@ int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, c
 }
 
 /* 0 if the team has failed, otherwise 1 and the args of a launch that posts the message. */
-static int describe(struct tutti_lanes *lanes, const struct tutti_lane_message *message, struct tutti_lane_args *args,
-                    int *status, const char **why)
+static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_message *message,
+                          struct tutti_lane_args *args, int *status, const char **why)
 {
     *status = tutti_team_fault(lanes->team);
     if (*status == TUTTI_OK && lanes->team->state != TUTTI_TEAM_OPEN)
@@ -89,7 +89,7 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
 {
     struct tutti_lane_args args;
     int status;
-    if (!describe(lanes, message, &args, &status, why))
+    if (!lanes_describe(lanes, message, &args, &status, why))
         return status;
     args.what = TUTTI_LANE_DO;
     args.lengths = message->reports ? lanes->length->memory : NULL;
@@ -159,7 +159,7 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
     int status, captured = tutti_lanes_capture(lanes, stream);
     if (captured < 0)
         return captured;
-    if (!describe(lanes, message, &args, &status, why))
+    if (!lanes_describe(lanes, message, &args, &status, why))
         return status;
     *op = tutti_lanes_take_op(lanes, captured);
     if (*op == 0) {

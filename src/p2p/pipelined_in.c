@@ -34,19 +34,19 @@ struct tutti_incoming {
     } slot[DEPTH];
 };
 
-static uint64_t length(const struct tutti_incoming *in, uint64_t i)
+static uint64_t fragment_length(const struct tutti_incoming *in, uint64_t i)
 {
     return tutti_fragment_bytes(in->rts.bytes, in->rts.fragment, in->n, i);
 }
 
-static int pinned(const struct tutti_incoming *in)
+static int incoming_pinned(const struct tutti_incoming *in)
 {
     return in->way == BY_KERNEL || in->way == BY_COPIES;
 }
 
-static char *place(struct tutti_incoming *in, uint64_t i)
+static char *fragment_place(struct tutti_incoming *in, uint64_t i)
 {
-    if (pinned(in))
+    if (incoming_pinned(in))
         return in->slot[i % DEPTH].fragment->memory;
     if (in->way == STRAIGHT || in->way == AS_A_WHOLE)
         return in->memory + i * in->rts.fragment;
@@ -59,11 +59,11 @@ static int receive_ready(void *with, uint64_t i)
 {
     struct tutti_incoming *in = with;
     struct slot *slot = &in->slot[i % DEPTH];
-    if (pinned(in) && !slot->fragment &&
+    if (incoming_pinned(in) && !slot->fragment &&
         !(slot->fragment = tutti_fragment_take(in->pipelined->fragments, in->rts.fragment, in->gpu)))
         return 0;
-    slot->receive.memory = place(in, i);
-    slot->receive.bytes = length(in, i);
+    slot->receive.memory = fragment_place(in, i);
+    slot->receive.bytes = fragment_length(in, i);
     return 1;
 }
 
@@ -82,13 +82,13 @@ static int store_ready(void *with, uint64_t i)
     struct tutti_incoming *in = with;
     struct slot *slot = &in->slot[i % DEPTH];
     const struct tutti_elements *e = &in->elements;
-    const uint64_t first = i * in->rts.fragment, bytes = length(in, i);
+    const uint64_t first = i * in->rts.fragment, bytes = fragment_length(in, i);
     if (in->way == BY_KERNEL) {
         const int status = tutti_fragment_copy(in->pipelined->fragments, TUTTI_UNPACK, in->gpu, e, first, bytes,
                                                slot->fragment, &slot->store);
         return status != TUTTI_OK ? status : 1;
     }
-    slot->store.job = tutti_elements_job(TUTTI_UNPACK, e, first, bytes, place(in, i));
+    slot->store.job = tutti_elements_job(TUTTI_UNPACK, e, first, bytes, fragment_place(in, i));
     slot->store.places = in->way == BY_COPIES ? &e->places : NULL;
     return 1;
 }
@@ -115,7 +115,7 @@ static int add_fragment(struct tutti_incoming *in, uint64_t i, int *receive)
 }
 
 /* Receives are made in order, as all fragments have one tag; a slot is used again when it has been stored. */
-static int build(struct tutti_incoming *in)
+static int incoming_build(struct tutti_incoming *in)
 {
     int status = TUTTI_OK, before = 0, last[DEPTH];
     if (!(in->sched = tutti_sched_new("message from another node")))
@@ -160,10 +160,10 @@ static enum way way_of(struct tutti_incoming *in, uint64_t capacity)
 }
 
 /* Takes host memory, and one piece of pinned memory if it is needed, so that the message can always be finished. */
-static int equip(struct tutti_incoming *in)
+static int incoming_equip(struct tutti_incoming *in)
 {
     const uint64_t few = in->n < DEPTH ? in->n : DEPTH;
-    if (pinned(in)) {
+    if (incoming_pinned(in)) {
         in->gpu = tutti_fragment_gpu(&in->elements.places);
         in->slot[0].fragment = tutti_fragment_take(in->pipelined->fragments, in->rts.fragment, in->gpu);
         return in->slot[0].fragment != NULL;
@@ -199,7 +199,7 @@ int tutti_pipelined_accept(struct tutti_pipelined *pipelined, const struct tutti
         tutti_plan_hold(elements->plan);
     in->way = way_of(in, capacity);
     tutti_step_open(pipelined->step);
-    if (!equip(in) || build(in) != TUTTI_OK) {
+    if (!incoming_equip(in) || incoming_build(in) != TUTTI_OK) {
         tutti_incoming_free(in);
         return TUTTI_ERR_MEMORY;
     }

@@ -34,12 +34,12 @@ struct tutti_outgoing {
 
 /* ---- tasks ---- */
 
-static uint64_t load(const _Atomic uint64_t *counter)
+static uint64_t counter_load(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static void count(_Atomic uint64_t *counter)
+static void counter_count(_Atomic uint64_t *counter)
 {
     atomic_fetch_add_explicit(counter, 1, memory_order_release);
 }
@@ -50,7 +50,7 @@ static int pack_ready(void *with, uint64_t i)
     struct tutti_outgoing *out = with;
     struct sent *part = &out->part[i];
     struct tutti_fragments *pool = out->pipelined->fragments;
-    if (load(&out->begun) - load(&out->gone) >= load(&out->limit))
+    if (counter_load(&out->begun) - counter_load(&out->gone) >= counter_load(&out->limit))
         return 0;
     if (!part->fragment && !(part->fragment = tutti_fragment_take(pool, out->size, out->gpu)))
         return 0;
@@ -63,7 +63,7 @@ static int pack_ready(void *with, uint64_t i)
 static void pack_begun(void *with, uint64_t i)
 {
     (void)i;
-    count(&((struct tutti_outgoing *)with)->begun);
+    counter_count(&((struct tutti_outgoing *)with)->begun);
 }
 
 /* A fragment that the device or the transport may still use after a failure is kept. */
@@ -93,7 +93,7 @@ static int send_ready(void *with, uint64_t i)
 static void send_begun(void *with, uint64_t i)
 {
     (void)i;
-    count(&((struct tutti_outgoing *)with)->sent);
+    counter_count(&((struct tutti_outgoing *)with)->sent);
 }
 
 static void send_ended(void *with, uint64_t i, enum tutti_task_end how)
@@ -105,7 +105,7 @@ static void send_ended(void *with, uint64_t i, enum tutti_task_end how)
     }
     tutti_fragment_give(out->pipelined->fragments, out->part[i].fragment);
     out->part[i].fragment = NULL;
-    count(&out->gone);
+    counter_count(&out->gone);
 }
 
 static const struct tutti_task_hooks pack_hooks = {.ready = pack_ready, .begun = pack_begun, .ended = pack_ended};
@@ -113,7 +113,7 @@ static const struct tutti_task_hooks send_hooks = {.ready = send_ready, .begun =
 
 /* ---- making ---- */
 
-static void destroy(struct tutti_outgoing *out)
+static void outgoing_destroy(struct tutti_outgoing *out)
 {
     tutti_sched_free(out->sched);
     free(out);
@@ -124,13 +124,13 @@ void tutti_outgoing_spare(struct tutti_pipelined *p)
     while (p->spare) {
         struct tutti_outgoing *out = p->spare;
         p->spare = out->next;
-        destroy(out);
+        outgoing_destroy(out);
     }
     p->spares = 0;
 }
 
 /* The lock is held. The spare one to be replaced; NULL: there is no spare one. */
-static struct tutti_outgoing *keep(struct tutti_pipelined *p, struct tutti_outgoing *out)
+static struct tutti_outgoing *outgoing_keep(struct tutti_pipelined *p, struct tutti_outgoing *out)
 {
     struct tutti_outgoing **last = &p->spare, *old = NULL;
     out->next = p->spare;
@@ -158,11 +158,11 @@ static void let_go(struct tutti_outgoing *out)
     tutti_plan_drop(out->elements.plan);
     pthread_mutex_lock(&p->lock);
     tutti_pipelined_give_tag(p, out->tag);
-    struct tutti_outgoing *old = out->n <= SPARE_FRAGMENTS ? keep(p, out) : out;
+    struct tutti_outgoing *old = out->n <= SPARE_FRAGMENTS ? outgoing_keep(p, out) : out;
     pthread_mutex_unlock(&p->lock);
     tutti_step_close(p->step);
     if (old)
-        destroy(old);
+        outgoing_destroy(old);
 }
 
 static void has_ended(void *with, int status)
@@ -173,7 +173,7 @@ static void has_ended(void *with, int status)
     let_go(out);
 }
 
-static int build(struct tutti_outgoing *out)
+static int outgoing_build(struct tutti_outgoing *out)
 {
     int status = TUTTI_OK;
     for (uint64_t i = 0; i < out->n && status == TUTTI_OK; i++) {
@@ -195,7 +195,7 @@ static int build(struct tutti_outgoing *out)
 }
 
 /* With a schedule of n fragments. */
-static struct tutti_outgoing *take(struct tutti_pipelined *p, uint64_t n)
+static struct tutti_outgoing *outgoing_take(struct tutti_pipelined *p, uint64_t n)
 {
     pthread_mutex_lock(&p->lock);
     struct tutti_outgoing **at = &p->spare;
@@ -214,11 +214,11 @@ static struct tutti_outgoing *take(struct tutti_pipelined *p, uint64_t n)
     out->pipelined = p;
     out->n = n;
     out->sched = tutti_sched_new("message to another node");
-    if (out->sched && build(out) == TUTTI_OK) {
+    if (out->sched && outgoing_build(out) == TUTTI_OK) {
         tutti_sched_then(out->sched, has_ended, out);
         return out;
     }
-    destroy(out);
+    outgoing_destroy(out);
     return NULL;
 }
 
@@ -228,7 +228,7 @@ struct tutti_outgoing *tutti_pipelined_offer(struct tutti_pipelined *pipelined, 
 {
     struct tutti_pipelined *p = pipelined;
     struct tutti_fragment *first = tutti_fragment_take(p->fragments, fragment, gpu);
-    struct tutti_outgoing *out = first ? take(p, (bytes + fragment - 1) / fragment) : NULL;
+    struct tutti_outgoing *out = first ? outgoing_take(p, (bytes + fragment - 1) / fragment) : NULL;
     int tag = -1;
     pthread_mutex_lock(&p->lock);
     if (out && (tag = tutti_pipelined_take_tag(p)) >= 0)
@@ -243,7 +243,7 @@ struct tutti_outgoing *tutti_pipelined_offer(struct tutti_pipelined *pipelined, 
         if (first)
             tutti_fragment_give(p->fragments, first);
         if (out)
-            destroy(out);
+            outgoing_destroy(out);
         return NULL;
     }
     out->elements = *elements;
@@ -278,16 +278,16 @@ struct carry {
 };
 
 /* 1 if the transport has all fragments. */
-static int carried(void *with)
+static int outgoing_carried(void *with)
 {
     struct carry *c = with;
     struct tutti_outgoing *out = c->out;
     if (atomic_load_explicit(&out->ended, memory_order_acquire) ||
         atomic_load_explicit(&out->sent, memory_order_acquire) == out->n)
         return 1;
-    if (load(&out->limit) == UINT64_MAX)
+    if (counter_load(&out->limit) == UINT64_MAX)
         return 0;
-    const uint64_t moves = load(&out->begun) + load(&out->sent) + load(&out->gone);
+    const uint64_t moves = counter_load(&out->begun) + counter_load(&out->sent) + counter_load(&out->gone);
     if (moves != c->moves || !c->granted(c->with)) {
         c->moves = moves;
         c->since = tutti_now_ns();
@@ -303,8 +303,8 @@ int tutti_outgoing_carry(struct tutti_outgoing *out, int (*granted)(void *with),
     atomic_store(&out->limit, granted ? DEPTH : UINT64_MAX);
     atomic_store(&out->holders, 2);
     tutti_sched_start(out->sched);
-    if (!carried(&c))
-        tutti_progress_wait(&(const struct tutti_wait){.done = carried, .with = &c});
+    if (!outgoing_carried(&c))
+        tutti_progress_wait(&(const struct tutti_wait){.done = outgoing_carried, .with = &c});
     const int status = atomic_load_explicit(&out->ended, memory_order_acquire) ? out->status : TUTTI_OK;
     let_go(out);
     return status;

@@ -9,7 +9,7 @@ _Static_assert(TUTTI_RNDVS <= 256, "the number of a rendezvous is one byte");
 
 /* A bijection whose every bit of output depends on every bit of input: the finalizer of MurmurHash3 (Appleby), with the
  * constants of D. Stafford's variant 13. */
-static uint64_t mix(uint64_t x)
+static uint64_t rts_mix(uint64_t x)
 {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -17,12 +17,12 @@ static uint64_t mix(uint64_t x)
 }
 
 /* The first 16 bytes of an RTS; the rest is zero. */
-static void cipher(const struct tutti_node *node, uint64_t sequence, int number, unsigned char out[16])
+static void rts_cipher(const struct tutti_node *node, uint64_t sequence, int number, unsigned char out[16])
 {
     uint64_t key[2], word[2];
     tutti_node_key(node, key);
-    word[0] = mix(mix(sequence ^ key[0]) + key[1]);
-    word[1] = mix(mix(sequence ^ key[1]) + word[0]);
+    word[0] = rts_mix(rts_mix(sequence ^ key[0]) + key[1]);
+    word[1] = rts_mix(rts_mix(sequence ^ key[1]) + word[0]);
     memcpy(out, word, sizeof word);
     out[0] = (unsigned char)number;
 }
@@ -31,7 +31,7 @@ void tutti_short_rts_write(struct tutti_p2p_worker *worker, const struct tutti_r
 {
     unsigned char first[16];
     const size_t bytes = tutti_short_rts_bytes(rndv->bytes), n = bytes < sizeof first ? bytes : sizeof first;
-    cipher(worker->node, atomic_load(&rndv->sequence), tutti_endpoint_number(worker->endpoint, rndv), first);
+    rts_cipher(worker->node, atomic_load(&rndv->sequence), tutti_endpoint_number(worker->endpoint, rndv), first);
     memcpy(text, first, n);
     memset(text + n, 0, bytes - n);
 }
@@ -48,7 +48,7 @@ static int is_of(const struct tutti_node *node, const struct tutti_rndv *rndv, i
         tutti_short_rts_bytes(out->bytes = __atomic_load_n(&rndv->bytes, __ATOMIC_RELAXED)) != bytes)
         return 0;
     out->sequence = atomic_load(&rndv->sequence);
-    cipher(node, out->sequence, text[0], first);
+    rts_cipher(node, out->sequence, text[0], first);
     if (memcmp(text, first, bytes < sizeof first ? bytes : sizeof first) != 0)
         return 0;
     for (size_t at = sizeof first; at < bytes; at += sizeof zeros) {

@@ -50,7 +50,7 @@ static int is_left_alone(unsigned seen)
 
 /* Watches; polls while steps are open and no other thread has polled between two looks. Returns when nothing has been
  * open for some time. */
-static void look_on(void)
+static void helper_look(void)
 {
     for (int idle = 0; idle < IDLE_LOOKS && !atomic_load(&ending);) {
         const unsigned seen = atomic_load_explicit(&tutti_helper_others, memory_order_relaxed);
@@ -77,7 +77,7 @@ static void *helper_help(void *unused)
     pthread_mutex_lock(&lock);
     while (!atomic_load(&ending)) {
         pthread_mutex_unlock(&lock);
-        look_on();
+        helper_look();
         pthread_mutex_lock(&lock);
         atomic_store(&tutti_helper_state, TUTTI_HELPER_ASLEEP);
         /* A step that was opened before this store has not woken the thread. */

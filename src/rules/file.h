@@ -8,8 +8,8 @@
  *     ...
  *
  * The first line that is not empty or a comment names a device as tutti_rules_device() does; the rules after it, in the
- * grammar of TUTTI_RULES, hold where the device in use has this very name. Where the ranks of a communicator turn out
- * to have different rules, all of them use the defaults. */
+ * grammar of TUTTI_RULES, hold where the device in use has this very name. Where the ranks of a communicator have
+ * different rules, all of them use the defaults. */
 #ifndef TUTTI_RULES_FILE_H
 #define TUTTI_RULES_FILE_H
 

@@ -32,8 +32,8 @@ const char *tutti_rules_common(void)
 }
 
 /* A set of rules as they are tried: the user's, those measured here, the device's. Read once: choosing must cost next
- * to nothing. Never freed: communicators keep the set that was in force when they were opened. Where a walk stands is
- * one number: the set's, times PLACES, and the row's. */
+ * to nothing. Never freed: communicators keep the set that was in force when they were opened. The place of a walk
+ * is one number: the set's, times PLACES, and the row's. */
 enum { SETS = 64, ROWS = 512, PLACES = 1024 };
 struct set {
     struct tutti_rule row[ROWS];

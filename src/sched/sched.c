@@ -240,7 +240,7 @@ static void cancel_tasks(struct tutti_sched *sched)
 }
 
 /* As far as it goes now. 1 where the run has ended. */
-static int bring_on(struct tutti_sched *sched)
+static int sched_advance(struct tutti_sched *sched)
 {
     while (sched->status == TUTTI_OK && sched->left > 0) {
         int moved = take_released(sched);
@@ -254,7 +254,7 @@ static int bring_on(struct tutti_sched *sched)
     return sched->left == 0 || sched->status != TUTTI_OK;
 }
 
-static void list_out(struct tutti_sched *sched)
+static void sched_list(struct tutti_sched *sched)
 {
     struct tutti_sched **at = &all;
     while (*at && *at != sched)
@@ -266,7 +266,7 @@ static void list_out(struct tutti_sched *sched)
 /* Without a callback the waiting thread may free it at once; with a callback the callback alone frees it. */
 static void sched_leave(struct tutti_sched *sched)
 {
-    list_out(sched);
+    sched_list(sched);
     tutti_step_close(&step);
     if (!sched->then)
         atomic_store_explicit(&sched->runs, 0, memory_order_release);
@@ -294,7 +294,7 @@ static void poll_all(void)
         return;
     for (struct tutti_sched *sched = all, *next; sched; sched = next) {
         next = sched->next;
-        if (!bring_on(sched))
+        if (!sched_advance(sched))
             continue;
         const int calls = sched->then != NULL;
         sched_leave(sched);
@@ -333,7 +333,7 @@ void tutti_sched_start(struct tutti_sched *sched)
     sched->next = NULL;
     *end = sched;
     tutti_step_open(&step);
-    const int ended = bring_on(sched), calls = ended && sched->then;
+    const int ended = sched_advance(sched), calls = ended && sched->then;
     if (ended)
         sched_leave(sched);
     if (calls)

@@ -3,7 +3,7 @@
  *
  * Messages of several subsets, and of other users of the transport, must not meet. So each rank takes a *context*, a
  * piece of the transport's tags, for each subset: messages of the subset to this rank have these tags. A rank chooses
- * its contexts alone. The members tell each other which ones they have before they make the subset. */
+ * its contexts alone. The members exchange which ones they have before they make the subset. */
 #ifndef TUTTI_SCHED_SUBSET_H
 #define TUTTI_SCHED_SUBSET_H
 

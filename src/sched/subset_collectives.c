@@ -10,7 +10,7 @@
 
 enum { PIECE = 1 << 30 };
 
-/* One collective: `bytes` from in + r * in_step go to rank r, those of rank r come to out + r * out_step. */
+/* One collective: `bytes` from in + r * in_step go to rank r, those of rank r are received at out + r * out_step. */
 struct exchange {
     struct tutti_sched *sched;
     struct tutti_transport *transport;

@@ -39,7 +39,7 @@ static int is_same_room(struct tutti_shmem *space, struct tutti_shmem_call *call
 /* ---- growing ---- */
 
 /* One more meeting, for one word: *least becomes the least value of all PEs. */
-static int agree(struct tutti_shmem *space, struct tutti_shmem_call *call, uint64_t mine, uint64_t *least)
+static int heap_agree(struct tutti_shmem *space, struct tutti_shmem_call *call, uint64_t mine, uint64_t *least)
 {
     call->word[0] = mine;
     const int status = tutti_shmem_again(space, call);
@@ -59,10 +59,10 @@ static int grow_by(struct tutti_shmem *space, struct tutti_shmem_call *call, uin
     int fd;
     const int in_books = tutti_heap_extend(&space->heap, bytes) == TUTTI_OK;
     int mine = tutti_shmem_piece_make(space, &piece, &fd) && in_books;
-    int status = agree(space, call, (uint64_t)mine, grown);
+    int status = heap_agree(space, call, (uint64_t)mine, grown);
     if (status == TUTTI_OK && *grown) {
         mine = tutti_shmem_piece_map(space, &piece, fd);
-        status = agree(space, call, (uint64_t)mine, grown);
+        status = heap_agree(space, call, (uint64_t)mine, grown);
     }
     if (fd >= 0)
         close(fd);
@@ -80,7 +80,8 @@ static int grow_by(struct tutti_shmem *space, struct tutti_shmem_call *call, uin
 
 /* The object fits on no PE. Grows the heaps by more than is missing, so that they have few pieces; if that fails, by
  * what is missing. *grown is the same on all PEs. */
-static int grow(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t bytes, size_t align, uint64_t *grown)
+static int heap_grow(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t bytes, size_t align,
+                     uint64_t *grown)
 {
     const uint64_t unit = TUTTI_SHMEM_ALIGN_MOST, mapped = tutti_shmem_mapped(space);
     const uint64_t room = space->state.heap_bytes - mapped;
@@ -122,7 +123,8 @@ static int no_room(struct tutti_shmem *space, const struct tutti_shmem_call *cal
 
 /* Takes a place after all PEs have compared sizes; grows the heaps if none exists. A failure on this PE (no memory
  * for the books) is published to all. */
-static int take(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t bytes, size_t align, uint64_t *out)
+static int heap_take(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t bytes, size_t align,
+                     uint64_t *out)
 {
     uint64_t grown = 0;
     do {
@@ -141,7 +143,7 @@ static int take(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t
         if (status == TUTTI_OK && (!same || grown))
             break;
         if (status == TUTTI_OK)
-            status = grow(space, call, bytes, align, &grown);
+            status = heap_grow(space, call, bytes, align, &grown);
         if (status != TUTTI_OK)
             return status;
     } while (grown);
@@ -149,7 +151,7 @@ static int take(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t
 }
 
 /* Allocates an object; CALLOC: of zeros. For 0 bytes there is no object, and the call waits for no PE. */
-static void *allocate(struct tutti_shmem *space, unsigned kind, size_t bytes, size_t align)
+static void *heap_allocate(struct tutti_shmem *space, unsigned kind, size_t bytes, size_t align)
 {
     uint64_t offset = 0;
     struct tutti_shmem_call call = {.kind = kind, .word = {bytes, align}};
@@ -162,7 +164,7 @@ static void *allocate(struct tutti_shmem *space, unsigned kind, size_t bytes, si
     tutti_shmem_complete(space, 0, tutti_shmem_far_quiet, -1);
     if (tutti_shmem_begin(space, &call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;
-    int status = take(space, &call, bytes, align, &offset);
+    int status = heap_take(space, &call, bytes, align, &offset);
     if (status == TUTTI_OK && kind == TUTTI_SHMEM_CALLOC)
         status = space->kind->clear(space, address_of(space, offset), bytes);
     return tutti_shmem_end(space, &call, status) == TUTTI_OK ? address_of(space, offset) : NULL;
@@ -171,14 +173,14 @@ static void *allocate(struct tutti_shmem *space, unsigned kind, size_t bytes, si
 void *tshmem_malloc(size_t bytes)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return allocate(space, TUTTI_SHMEM_MALLOC, bytes, 1);
+    return heap_allocate(space, TUTTI_SHMEM_MALLOC, bytes, 1);
 }
 
 void *tshmem_malloc_with_hints(size_t bytes, long hints)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
     (void)hints;
-    return allocate(space, TUTTI_SHMEM_MALLOC_WITH_HINTS, bytes, 1);
+    return heap_allocate(space, TUTTI_SHMEM_MALLOC_WITH_HINTS, bytes, 1);
 }
 
 void *tshmem_calloc(size_t count, size_t bytes)
@@ -187,13 +189,13 @@ void *tshmem_calloc(size_t count, size_t bytes)
     size_t all;
     if (__builtin_mul_overflow(count, bytes, &all))
         all = SIZE_MAX; /* more than any heap can have */
-    return allocate(space, TUTTI_SHMEM_CALLOC, all, 1);
+    return heap_allocate(space, TUTTI_SHMEM_CALLOC, all, 1);
 }
 
 void *tshmem_align(size_t alignment, size_t bytes)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return allocate(space, TUTTI_SHMEM_ALIGN, bytes, alignment);
+    return heap_allocate(space, TUTTI_SHMEM_ALIGN, bytes, alignment);
 }
 
 /* The pointer is no object of the heap: an error. The PE still meets the others, so that they do not wait. */
@@ -237,7 +239,7 @@ void *tshmem_realloc(void *address, size_t bytes)
     if (tutti_shmem_begin(space, &call, TSHMEM_TEAM_WORLD) != TUTTI_OK)
         return NULL;
     const uint64_t had = tutti_heap_size(&space->heap, old);
-    int status = take(space, &call, bytes, 1, &made);
+    int status = heap_take(space, &call, bytes, 1, &made);
     if (status == TUTTI_OK) {
         const struct tutti_shmem_part part = {address_of(space, made), address, had < bytes ? had : bytes};
         status = space->kind->move(space, &part, 1);

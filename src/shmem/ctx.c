@@ -22,7 +22,7 @@ static tshmem_ctx_t handle_of(uint32_t turn, int number)
 }
 
 /* Published to kernels: turn and team while the context can be used; 0 once it has ended. */
-static void tell(struct tutti_shmem *space, int number, uint64_t turn, tshmem_team_t team)
+static void ctx_publish(struct tutti_shmem *space, int number, uint64_t turn, tshmem_team_t team)
 {
     uint64_t *const word = &tutti_shmem_kernel_view(space)->context[number];
     __atomic_store_n(word, turn << 32 | (uint32_t)team, __ATOMIC_RELEASE);
@@ -97,7 +97,7 @@ int tshmem_team_create_ctx(tshmem_team_t team, long options, tshmem_ctx_t *ctx)
             atomic_fetch_add(&contexts[i].turn, 1);
             return tutti_shmem_answer(space, status, call, "%s", tutti_status_text(status));
         }
-        tell(space, i, turn + 1, team);
+        ctx_publish(space, i, turn + 1, team);
         *ctx = handle_of(turn + 1, i);
         return TUTTI_OK;
     }
@@ -110,16 +110,16 @@ int tshmem_ctx_create(long options, tshmem_ctx_t *ctx)
 }
 
 /* Kernels must not find the context once its number can be given to another one. */
-static void forget(struct tutti_shmem *space, int number)
+static void ctx_forget(struct tutti_shmem *space, int number)
 {
-    tell(space, number, 0, 0);
+    ctx_publish(space, number, 0, 0);
     atomic_fetch_add(&contexts[number].turn, 1);
 }
 
-static void end(struct tutti_shmem *space, int number)
+static void ctx_end(struct tutti_shmem *space, int number)
 {
     tutti_shmem_complete(space, number, tutti_shmem_far_quiet, -1);
-    forget(space, number);
+    ctx_forget(space, number);
 }
 
 void tshmem_ctx_destroy(tshmem_ctx_t ctx)
@@ -132,14 +132,14 @@ void tshmem_ctx_destroy(tshmem_ctx_t ctx)
     if (number == 0)
         tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "the default context is always there");
     else if (number > 0)
-        end(space, number);
+        ctx_end(space, number);
 }
 
 void tutti_shmem_contexts_leave(struct tutti_shmem *space, tshmem_team_t team)
 {
     for (int i = 1; i < TSHMEM_CONTEXTS_MAX && tutti_shmem_team(space, team); i++) {
         if (atomic_load(&contexts[i].turn) % 2 != 0 && contexts[i].team == team)
-            end(space, i);
+            ctx_end(space, i);
     }
 }
 
@@ -150,7 +150,7 @@ void tutti_shmem_contexts_close(struct tutti_shmem *space)
             continue;
         if (!__atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
             space->kind->quiet(space, i);
-        forget(space, i);
+        ctx_forget(space, i);
     }
 }
 
@@ -170,8 +170,8 @@ int tshmem_ctx_get_team(tshmem_ctx_t ctx, tshmem_team_t *team)
 /* ---- order ---- */
 
 /* A fence also completes operations inside the node, as that of the default context does. */
-static void order(struct tutti_shmem *space, tshmem_ctx_t ctx, int (*far)(struct tutti_shmem *space, int pe),
-                  const char *call)
+static void ctx_order(struct tutti_shmem *space, tshmem_ctx_t ctx, int (*far)(struct tutti_shmem *space, int pe),
+                      const char *call)
 {
     const int number = ctx == TSHMEM_CTX_INVALID ? -1 : number_of(space, ctx, call);
     if (number >= 0)
@@ -181,13 +181,13 @@ static void order(struct tutti_shmem *space, tshmem_ctx_t ctx, int (*far)(struct
 void tshmem_ctx_fence(tshmem_ctx_t ctx)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    order(space, ctx, tutti_shmem_far_fence, "tshmem_ctx_fence");
+    ctx_order(space, ctx, tutti_shmem_far_fence, "tshmem_ctx_fence");
 }
 
 void tshmem_ctx_quiet(tshmem_ctx_t ctx)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    order(space, ctx, tutti_shmem_far_quiet, "tshmem_ctx_quiet");
+    ctx_order(space, ctx, tutti_shmem_far_quiet, "tshmem_ctx_quiet");
 }
 
 /* Sessions are hints about the calls to come: their arguments are checked and have no effect. */

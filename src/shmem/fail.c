@@ -16,7 +16,7 @@ enum { SAID_MOST = 50 }; /* a loop of wrong calls must not fill a disk */
 
 /* ---- why there is no address space ---- */
 
-static void remember(struct tutti_shmem *space, const char *text)
+static void failure_remember(struct tutti_shmem *space, const char *text)
 {
     char *const failed = space->errors.failed;
     const int most = (int)sizeof space->errors.failed;
@@ -41,8 +41,8 @@ int tutti_shmem_down(struct tutti_shmem *space, const char *call)
 
 /* ---- reporting ---- */
 
-static void say(struct tutti_shmem *space, int status, const char *call, const char *format, va_list list,
-                const char *besides)
+static void failure_report(struct tutti_shmem *space, int status, const char *call, const char *format, va_list list,
+                           const char *besides)
 {
     char text[320], line[400];
     int none = TUTTI_OK;
@@ -50,7 +50,7 @@ static void say(struct tutti_shmem *space, int status, const char *call, const c
     snprintf(line, sizeof line, "%s: %s", tutti_shmem_called(call), text);
     tutti_shmem_own_names(line);
     if (strncmp(call, "tshmem_init", sizeof "tshmem_init" - 1) == 0)
-        remember(space, text);
+        failure_remember(space, text);
     const unsigned before = atomic_fetch_add(&space->errors.shown, 1);
     if (before < SAID_MOST)
         tutti_error("%s%s", line, besides);
@@ -63,7 +63,7 @@ int tutti_shmem_answer(struct tutti_shmem *space, int status, const char *call, 
 {
     va_list list;
     va_start(list, format);
-    say(space, status, call, format, list, "");
+    failure_report(space, status, call, format, list, "");
     va_end(list);
     return status;
 }
@@ -81,7 +81,8 @@ int tutti_shmem_fail(struct tutti_shmem *space, int status, const char *call, co
     if (space->ends->is_ending())
         return status;
     va_start(list, format);
-    say(space, status, call, format, list, ends ? ". The program ends (TUTTI_SHMEM_ERRORS=return: it goes on)" : "");
+    failure_report(space, status, call, format, list,
+                   ends ? ". The program ends (TUTTI_SHMEM_ERRORS=return: it continues)" : "");
     va_end(list);
     if (ends)
         space->ends->all(space, EXIT_FAILURE);
@@ -264,7 +265,7 @@ static void say_word(struct tutti_shmem *space, uint32_t word)
     const int me = space->state.me;
     if ((word & 0xff) == TSHMEM_ABORT_NO_WAY)
         tutti_shmem_fail(space, TUTTI_ERR_UNAVAILABLE, where,
-                         "a collective of PE %d came to PE %u, which its loads and stores do not reach", me, word >> 8);
+                         "a collective of PE %d needs PE %u, which its loads and stores do not reach", me, word >> 8);
     else if (word == TSHMEM_ABORT_GRID)
         tutti_shmem_fail(space, TUTTI_ERR_TIMEOUT, where,
                          "blocks of a grid of PE %d waited for others longer than TUTTI_TIMEOUT_SECONDS: tutti_grid_ "

@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct arrival) + (1 << 3 * (TUTTI_SHMEM_ROUNDS - 1)) * si
                    TUTTI_WIRE_PIECE,
                "and that of many");
 
-static struct tutti_wire *wire(struct tutti_shmem *space)
+static struct tutti_wire *far_wire(struct tutti_shmem *space)
 {
     return __atomic_load_n(&space->wire, __ATOMIC_ACQUIRE);
 }
@@ -32,10 +32,10 @@ static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER;
 
 void tutti_shmem_far_poll(struct tutti_shmem *space)
 {
-    if (!wire(space) || pthread_mutex_trylock(&in_use) != 0)
+    if (!far_wire(space) || pthread_mutex_trylock(&in_use) != 0)
         return;
-    if (wire(space))
-        tutti_wire_poll(wire(space));
+    if (far_wire(space))
+        tutti_wire_poll(far_wire(space));
     pthread_mutex_unlock(&in_use);
 }
 
@@ -43,15 +43,15 @@ void tutti_shmem_far_where(struct tutti_shmem *space, char *text, size_t size)
 {
     if (pthread_mutex_trylock(&in_use) != 0)
         return;
-    if (wire(space))
-        tutti_wire_where(wire(space), text, size);
+    if (far_wire(space))
+        tutti_wire_where(far_wire(space), text, size);
     pthread_mutex_unlock(&in_use);
 }
 
 /* ---- callbacks of the wire ---- */
 
 /* The content of a message from another process is checked first. */
-static void hear(void *with, int from, const void *note, size_t bytes)
+static void far_receive_hop(void *with, int from, const void *note, size_t bytes)
 {
     struct tutti_shmem *const space = with;
     struct arrival arrival;
@@ -74,7 +74,7 @@ static void hear(void *with, int from, const void *note, size_t bytes)
                           tutti_shmem_arrival(arrival.sequence, call), memory_order_release);
 }
 
-static void end(void *with, int from, int status)
+static void far_end(void *with, int from, int status)
 {
     struct tutti_shmem *const space = with;
     if (status > 0 && from >= 0) {
@@ -103,7 +103,7 @@ int tutti_shmem_far_open(struct tutti_shmem *space)
 {
     const int pes = space->transport->size;
     struct tutti_wire *made = NULL;
-    const struct tutti_wire_users users = {.notice = hear, .ended = end, .with = space};
+    const struct tutti_wire_users users = {.notice = far_receive_hop, .ended = far_end, .with = space};
     unsigned char *const is_far = space->is_far = calloc((size_t)pes, sizeof *is_far);
     for (int pe = 0; pe < pes && is_far; pe++) /* in meetings of large teams near members also get messages */
         is_far[pe] = pe != space->state.me && (pes > TUTTI_SHMEM_FLAT || space->control[pe] == NULL);
@@ -148,14 +148,14 @@ void tutti_shmem_far_close(struct tutti_shmem *space)
 
 void tutti_shmem_far_abort(struct tutti_shmem *space)
 {
-    if (wire(space))
-        tutti_wire_abort(wire(space), TUTTI_ERR_BROKEN);
+    if (far_wire(space))
+        tutti_wire_abort(far_wire(space), TUTTI_ERR_BROKEN);
 }
 
 void tutti_shmem_far_exit(struct tutti_shmem *space, int status)
 {
-    if (wire(space))
-        tutti_wire_abort(wire(space), TUTTI_WIRE_EXIT | (status & 0xff));
+    if (far_wire(space))
+        tutti_wire_abort(far_wire(space), TUTTI_WIRE_EXIT | (status & 0xff));
 }
 
 /* ---- waiting ---- */
@@ -168,7 +168,7 @@ static int broken_or(struct tutti_shmem *space, int done)
 static int has_left(struct tutti_shmem *space, void *with)
 {
     (void)with;
-    return broken_or(space, tutti_wire_left(wire(space)));
+    return broken_or(space, tutti_wire_left(far_wire(space)));
 }
 
 static void say_leaving(struct tutti_shmem *space, void *with, char *text, size_t size)
@@ -180,28 +180,28 @@ static void say_leaving(struct tutti_shmem *space, void *with, char *text, size_
 
 int tutti_shmem_far_leave(struct tutti_shmem *space)
 {
-    if (!wire(space))
+    if (!far_wire(space))
         return TUTTI_OK;
-    tutti_wire_leave(wire(space));
+    tutti_wire_leave(far_wire(space));
     return tutti_shmem_await(space, has_left, say_leaving, NULL);
 }
 
 static int is_quiet(struct tutti_shmem *space, void *with)
 {
-    return broken_or(space, tutti_wire_quiet(wire(space), *(const int *)with));
+    return broken_or(space, tutti_wire_quiet(far_wire(space), *(const int *)with));
 }
 
 static int is_fenced(struct tutti_shmem *space, void *with)
 {
     (void)with;
-    return broken_or(space, tutti_wire_is_fenced(wire(space)));
+    return broken_or(space, tutti_wire_is_fenced(far_wire(space)));
 }
 
 static void say_quiet(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
     char where[160];
     (void)with;
-    tutti_wire_where(wire(space), where, sizeof where);
+    tutti_wire_where(far_wire(space), where, sizeof where);
     snprintf(text, size, "in tshmem_quiet or tshmem_fence for PEs of other nodes:%s", where);
 }
 
@@ -234,9 +234,9 @@ static void say_operation(struct tutti_shmem *space, void *with, char *text, siz
 
 /* nonblocking: the operation is under way on return, and the wire keeps a copy. A failed wait aborts the address
  * space, so nothing refers to `op` afterwards. */
-static int run(struct tutti_shmem *space, struct tutti_wire_op *op, int later)
+static int far_run(struct tutti_shmem *space, struct tutti_wire_op *op, int later)
 {
-    const int status = later ? tutti_wire_post(wire(space), op) : tutti_wire_begin(wire(space), op);
+    const int status = later ? tutti_wire_post(far_wire(space), op) : tutti_wire_begin(far_wire(space), op);
     if (status != TUTTI_OK)
         return tutti_shmem_fail(space, status, "the address space", "PE %d, of another node, is not reached: %s",
                                 op->pe, tutti_status_text(status));
@@ -253,8 +253,8 @@ static uint64_t offset_of(const void *address)
     return (uintptr_t)address & (((uintptr_t)1 << TUTTI_SHMEM_FAR_BITS) - 1);
 }
 
-static struct tutti_wire_op describe(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
-                                     size_t bytes)
+static struct tutti_wire_op far_describe(void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block,
+                                         size_t n, size_t bytes)
 {
     const int puts = tutti_shmem_is_far(to);
     const void *there = puts ? to : from;
@@ -272,15 +272,15 @@ static struct tutti_wire_op describe(void *to, const void *from, ptrdiff_t dst, 
 static int copy_blocks(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
                        size_t block, size_t n, size_t bytes)
 {
-    struct tutti_wire_op op = describe(to, from, dst, sst, block, n, bytes);
-    return run(space, &op, 0);
+    struct tutti_wire_op op = far_describe(to, from, dst, sst, block, n, bytes);
+    return far_run(space, &op, 0);
 }
 
-static int copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, int later)
+static int far_copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, int later)
 {
     const ptrdiff_t all = (ptrdiff_t)bytes;
-    struct tutti_wire_op op = describe(to, from, all, all, bytes, 1, 1);
-    return run(space, &op, later);
+    struct tutti_wire_op op = far_describe(to, from, all, all, bytes, 1, 1);
+    return far_run(space, &op, later);
 }
 
 static int copy_element(struct tutti_shmem *space, void *to, const void *from, size_t bytes)
@@ -288,7 +288,8 @@ static int copy_element(struct tutti_shmem *space, void *to, const void *from, s
     return copy_blocks(space, to, from, 1, 1, 1, 1, bytes);
 }
 
-static uint64_t amo(struct tutti_shmem *space, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
+static uint64_t far_amo(struct tutti_shmem *space, int operation, void *at, size_t bytes, uint64_t value,
+                        uint64_t compare)
 {
     const int what = operation & ~TSHMEM_AMO_NO_FETCH;
     struct tutti_wire_op op = {.what = TUTTI_WIRE_AMO,
@@ -300,29 +301,29 @@ static uint64_t amo(struct tutti_shmem *space, int operation, void *at, size_t b
                                .value = value,
                                .compare = compare,
                                .fetches = what == operation && what != TSHMEM_AMO_SET};
-    return run(space, &op, !op.fetches) == TUTTI_OK ? op.was : 0;
+    return far_run(space, &op, !op.fetches) == TUTTI_OK ? op.was : 0;
 }
 
 static int put_signal(struct tutti_shmem *space, void *to, const void *from, size_t bytes, uint64_t *at, uint64_t value,
                       int operation, int later)
 {
     const ptrdiff_t all = (ptrdiff_t)bytes;
-    struct tutti_wire_op op = describe(at, from, all, all, bytes, bytes > 0, 1);
+    struct tutti_wire_op op = far_describe(at, from, all, all, bytes, bytes > 0, 1);
     op.at = bytes > 0 ? offset_of(to) : 0;
     op.changes = 1;
     op.amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
     op.word = offset_of(at);
     op.word_bytes = sizeof *at;
     op.value = value;
-    return run(space, &op, later);
+    return far_run(space, &op, later);
 }
 
 const struct tutti_shmem_kind tutti_shmem_far = {
     .name = "far",
-    .copy = copy,
+    .copy = far_copy,
     .element = copy_element,
     .blocks = copy_blocks,
-    .amo = amo,
+    .amo = far_amo,
     .put_signal = put_signal,
 };
 
@@ -343,7 +344,7 @@ int tutti_shmem_far_arrive(struct tutti_shmem *space, const struct tshmem_team_s
     struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE, .pe = pe, .note_bytes = sizeof arrival + sizeof *said};
     memcpy(op.note, &arrival, sizeof arrival);
     memcpy(op.note + sizeof arrival, said, sizeof *said);
-    return run(space, &op, 1);
+    return far_run(space, &op, 1);
 }
 
 const struct tutti_shmem_contribution *
@@ -359,8 +360,8 @@ static void free_note(struct tutti_wire_op *op, int status)
 }
 
 /* What has arrived of the members up to this one, to the hop's target. */
-static int tell(struct tutti_shmem *space, const struct tshmem_team_state *team, uint64_t sequence,
-                const struct tutti_shmem_hop *hop)
+static int far_send_hop(struct tutti_shmem *space, const struct tshmem_team_state *team, uint64_t sequence,
+                        const struct tutti_shmem_hop *hop)
 {
     const struct tutti_shmem_far_room *const room = &space->far_room[team->number];
     const size_t bytes = sizeof(struct arrival) + (size_t)hop->count * sizeof(struct tutti_shmem_contribution);
@@ -377,7 +378,7 @@ static int tell(struct tutti_shmem *space, const struct tshmem_team_state *team,
         (struct arrival){team->number, (uint32_t)hop->number, sequence, (uint32_t)team->me, (uint32_t)hop->count};
     for (int i = 0; i < hop->count; i++)
         arrival->said[i] = room->said[(team->me + team->size - i) % team->size][sequence & 1];
-    const int status = run(space, &op, 1);
+    const int status = far_run(space, &op, 1);
     if (status != TUTTI_OK)
         free(arrival);
     return status;
@@ -429,7 +430,7 @@ int tutti_shmem_far_meet(struct tutti_shmem *space, const struct tshmem_team_sta
     space->far_room[team->number].said[team->me][sequence & 1] = *said;
     for (; status == TUTTI_OK && tutti_shmem_hop(team->size, team->me, m.round, 1, &hop); m.round++) {
         for (int j = 1; status == TUTTI_OK && tutti_shmem_hop(team->size, team->me, m.round, j, &hop); j++)
-            status = tell(space, team, sequence, &hop);
+            status = far_send_hop(space, team, sequence, &hop);
         if (status == TUTTI_OK)
             status = tutti_shmem_await(space, round_is_over, say_round, &m);
     }

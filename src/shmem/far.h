@@ -18,9 +18,9 @@ void tutti_shmem_far_close(struct tutti_shmem *space);
 /* Local: the function of space->step. */
 void tutti_shmem_far_poll(struct tutti_shmem *space);
 void tutti_shmem_far_where(struct tutti_shmem *space, char *text, size_t size);
-/* Local: tells all far PEs that the address space ends. */
+/* Local: notifies all far PEs that the address space ends. */
 void tutti_shmem_far_abort(struct tutti_shmem *space);
-/* Local: tells them too that this PE ends the program with that status. */
+/* Local: notifies them too that this PE ends the program with that status. */
 void tutti_shmem_far_exit(struct tutti_shmem *space, int status);
 
 /* For calls that do not wait and that programs repeat until a far PE has acted. */

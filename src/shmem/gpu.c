@@ -9,7 +9,7 @@
 #include "shmem/lane.h"
 #include "shmem/space.h"
 
-static const struct tutti_device *device(struct tutti_shmem *space)
+static const struct tutti_device *space_device(struct tutti_shmem *space)
 {
     return space->gpu->device;
 }
@@ -19,10 +19,10 @@ int tutti_shmem_gpu_copy(struct tutti_shmem *space, void *to, const void *from, 
     if (to == from)
         return TUTTI_OK;
     if (later)
-        return tutti_shmem_later(space, later - 1,
-                                 device(space)->stream.copy(space->gpu->later[later - 1].stream, to, from, bytes));
+        return tutti_shmem_later(
+            space, later - 1, space_device(space)->stream.copy(space->gpu->later[later - 1].stream, to, from, bytes));
     struct tutti_shmem_lane *lane = tutti_shmem_lane_take(space);
-    return lane ? tutti_shmem_lane_end(space, lane, device(space)->stream.copy(lane->stream, to, from, bytes))
+    return lane ? tutti_shmem_lane_end(space, lane, space_device(space)->stream.copy(lane->stream, to, from, bytes))
                 : TUTTI_ERR_BROKEN;
 }
 
@@ -44,7 +44,7 @@ int tutti_shmem_gpu_blocks(struct tutti_shmem *space, void *to, const void *from
         char *here = (char *)to + (ptrdiff_t)i * dst * (ptrdiff_t)bytes;
         const char *there = (const char *)from + (ptrdiff_t)i * sst * (ptrdiff_t)bytes;
         if (here != there)
-            status = device(space)->stream.copy(lane->stream, here, there, block * bytes);
+            status = space_device(space)->stream.copy(lane->stream, here, there, block * bytes);
     }
     return tutti_shmem_lane_end(space, lane, status);
 }
@@ -71,7 +71,7 @@ int tutti_shmem_gpu_put_signal(struct tutti_shmem *space, void *to, const void *
     if (!stream)
         return TUTTI_ERR_BROKEN;
     if (bytes > 0 && to != from)
-        status = device(space)->stream.copy(stream, to, from, bytes);
+        status = space_device(space)->stream.copy(stream, to, from, bytes);
     if (status == TUTTI_OK)
         status = tutti_shmem_lane_amo(space, stream, NULL, amo, at, sizeof *at, value, 0);
     return later ? tutti_shmem_later(space, later - 1, status) : tutti_shmem_lane_end(space, lane, status);
@@ -86,7 +86,7 @@ int tutti_shmem_gpu_quiet(struct tutti_shmem *space, int context)
 int tutti_shmem_gpu_open_context(struct tutti_shmem *space, int context)
 {
     struct tutti_shmem_later *later = &space->gpu->later[context];
-    return later->stream ? TUTTI_OK : device(space)->stream.create(space->gpu->gpu, &later->stream);
+    return later->stream ? TUTTI_OK : space_device(space)->stream.create(space->gpu->gpu, &later->stream);
 }
 
 int tutti_shmem_gpu_move(struct tutti_shmem *space, const struct tutti_shmem_part *parts, size_t n)
@@ -97,7 +97,7 @@ int tutti_shmem_gpu_move(struct tutti_shmem *space, const struct tutti_shmem_par
         return TUTTI_ERR_BROKEN;
     for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
         if (parts[i].to != parts[i].from && parts[i].bytes > 0)
-            status = device(space)->stream.copy(lane->stream, parts[i].to, parts[i].from, parts[i].bytes);
+            status = space_device(space)->stream.copy(lane->stream, parts[i].to, parts[i].from, parts[i].bytes);
     }
     return tutti_shmem_lane_end(space, lane, status);
 }
@@ -105,7 +105,7 @@ int tutti_shmem_gpu_move(struct tutti_shmem *space, const struct tutti_shmem_par
 int tutti_shmem_gpu_clear(struct tutti_shmem *space, void *at, size_t bytes)
 {
     struct tutti_shmem_lane *lane = tutti_shmem_lane_take(space);
-    return lane ? tutti_shmem_lane_end(space, lane, device(space)->stream.fill(lane->stream, at, 0, bytes))
+    return lane ? tutti_shmem_lane_end(space, lane, space_device(space)->stream.fill(lane->stream, at, 0, bytes))
                 : TUTTI_ERR_BROKEN;
 }
 
@@ -121,8 +121,8 @@ static int begin_look(struct tutti_shmem *space, struct tutti_shmem_peek *peek, 
     if (!lane)
         return TUTTI_OK; /* all lanes are busy: test again later */
     peek->lane = lane;
-    return device(space)->stream.copy(lane->stream, bytes > TUTTI_SHMEM_ROOM ? peek->room : lane->line->room, words,
-                                      bytes);
+    return space_device(space)->stream.copy(lane->stream, bytes > TUTTI_SHMEM_ROOM ? peek->room : lane->line->room,
+                                            words, bytes);
 }
 
 /* The wait has the lane only while the copy runs: operations that others wait for may need it. */

@@ -10,15 +10,15 @@
 enum { ALIGNMENT = 1 << 16 };
 static const size_t parts_bytes = 2 * (size_t)TSHMEM_NEAR_MAX * (64 << 10);
 
-static struct tutti_shmem_gpu *own(const struct tutti_shmem *space)
+static struct tutti_shmem_gpu *agent_gpu(const struct tutti_shmem *space)
 {
     return space->gpu;
 }
 
 /* Pinned memory, so that no copy waits for the host. Kernels also store the old value of an atomic there. */
-static int room(void *space, size_t bytes, void **out)
+static int agent_room(void *space, size_t bytes, void **out)
 {
-    struct tutti_shmem_gpu *gpu = own(space);
+    struct tutti_shmem_gpu *gpu = agent_gpu(space);
     void *seen = NULL;
     bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (posix_memalign(out, ALIGNMENT, bytes) != 0)
@@ -30,9 +30,9 @@ static int room(void *space, size_t bytes, void **out)
     return status;
 }
 
-static void give(void *space, void *memory)
+static void agent_give(void *space, void *memory)
 {
-    struct tutti_shmem_gpu *gpu = own(space);
+    struct tutti_shmem_gpu *gpu = agent_gpu(space);
     gpu->device->memory.unmap_host(gpu->gpu, memory);
     free(memory);
 }
@@ -40,7 +40,7 @@ static void give(void *space, void *memory)
 static int begin_blocks(void *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
                         size_t bytes)
 {
-    struct tutti_shmem_gpu *gpu = own(space);
+    struct tutti_shmem_gpu *gpu = agent_gpu(space);
     int status = TUTTI_OK;
     if (dst == (ptrdiff_t)block && sst == (ptrdiff_t)block)
         return gpu->device->stream.copy(gpu->agent, to, from, n * block * bytes);
@@ -53,25 +53,25 @@ static int begin_blocks(void *space, void *to, const void *from, ptrdiff_t dst, 
 static int begin_amo(void *space, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare,
                      uint64_t *was)
 {
-    uint64_t *seen = was ? (uint64_t *)(void *)((char *)was + own(space)->agent_shift) : NULL;
+    uint64_t *seen = was ? (uint64_t *)(void *)((char *)was + agent_gpu(space)->agent_shift) : NULL;
     struct tutti_amo_args args = {.at = at, .value = value, .expected = compare, .was = seen};
-    return tutti_shmem_amo_launch(space, own(space)->agent, operation, bytes, &args);
+    return tutti_shmem_amo_launch(space, agent_gpu(space)->agent, operation, bytes, &args);
 }
 
 static int have_ended(void *space)
 {
-    return own(space)->device->stream.query(own(space)->agent);
+    return agent_gpu(space)->device->stream.query(agent_gpu(space)->agent);
 }
 
 const struct tutti_wire_local tutti_shmem_gpu_agent = {
-    .room = room, .give = give, .blocks = begin_blocks, .amo = begin_amo, .ended = have_ended};
+    .room = agent_room, .give = agent_give, .blocks = begin_blocks, .amo = begin_amo, .ended = have_ended};
 
 /* ---- room for reductions ---- */
 
 /* Kept, since freeing memory of a GPU waits for its kernels. */
 void *tutti_shmem_gpu_room(struct tutti_shmem *space, size_t bytes)
 {
-    struct tutti_shmem_gpu *gpu = own(space);
+    struct tutti_shmem_gpu *gpu = agent_gpu(space);
     void *made = NULL;
     if (bytes > parts_bytes || atomic_exchange(&gpu->parts_busy, 1))
         return gpu->device->memory.alloc(gpu->gpu, bytes, &made) == TUTTI_OK ? made : NULL;
@@ -84,7 +84,7 @@ void *tutti_shmem_gpu_room(struct tutti_shmem *space, size_t bytes)
 
 void tutti_shmem_gpu_give(struct tutti_shmem *space, void *memory)
 {
-    struct tutti_shmem_gpu *gpu = own(space);
+    struct tutti_shmem_gpu *gpu = agent_gpu(space);
     if (memory == gpu->parts)
         atomic_store(&gpu->parts_busy, 0);
     else

@@ -14,20 +14,20 @@
 
 enum { CONTROL_PAGE = 4096 };
 
-static int refuse(struct tutti_shmem *space, int status, const char *what)
+static int heap_refuse(struct tutti_shmem *space, int status, const char *what)
 {
     return tutti_shmem_answer(space, status, "tshmem_init", "%s; TUTTI_SHMEM_HEAP=host gives heaps in host memory",
                               what);
 }
 
 /* The current GPU, as for a communicator. If none exists, the PEs of a node take GPUs in turn. */
-static int choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
+static int heap_choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
 {
     char why[160] = "";
     const struct tutti_device *device = tutti_device();
     if (!device || device->open(why, sizeof why) != TUTTI_OK) {
         tutti_error("tshmem_init: device %s cannot be used: %s", device ? device->name : "none", why);
-        return refuse(space, TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
+        return heap_refuse(space, TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
     }
     gpu->device = device;
     const int gpus = device->gpu.count();
@@ -36,7 +36,7 @@ static int choose(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
     if (gpu->gpu < 0 && gpus > 0)
         gpu->gpu = tutti_node_rank(space->team->node) % gpus;
     return gpu->gpu >= 0 && gpu->gpu < gpus ? TUTTI_OK
-                                            : refuse(space, TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
+                                            : heap_refuse(space, TUTTI_ERR_UNAVAILABLE, "there is no GPU for the heap");
 }
 
 /* Kernels read teams, contexts and the abort word in the host's control page. */
@@ -47,11 +47,11 @@ static int register_control(struct tutti_shmem *space, struct tutti_shmem_gpu *g
     void *seen = NULL;
     const int status = gpu->device->memory.map_host(gpu->gpu, control, bytes, &seen);
     if (status != TUTTI_OK)
-        return refuse(space, status, "host memory could not be registered with the GPU");
+        return heap_refuse(space, status, "host memory could not be registered with the GPU");
     gpu->control = control;
     return seen == control
                ? TUTTI_OK
-               : refuse(space, TUTTI_ERR_UNAVAILABLE, "the GPU has registered host memory at another address");
+               : heap_refuse(space, TUTTI_ERR_UNAVAILABLE, "the GPU has registered host memory at another address");
 }
 
 static int open_gpu(struct tutti_shmem *space)
@@ -63,7 +63,7 @@ static int open_gpu(struct tutti_shmem *space)
     gpu->peer = calloc((size_t)space->transport->size, sizeof *gpu->peer);
     if (!gpu->peer)
         return TUTTI_ERR_MEMORY;
-    int status = choose(space, gpu);
+    int status = heap_choose(space, gpu);
     if (status == TUTTI_OK)
         status = register_control(space, gpu);
     return status == TUTTI_OK ? tutti_shmem_lanes_open(space, gpu) : status;
@@ -84,7 +84,7 @@ static int can_grow(const struct tutti_shmem_gpu *gpu)
     return grain > 0 && TUTTI_SHMEM_ALIGN_MOST % grain == 0;
 }
 
-static int reserve(struct tutti_shmem *space, int grows)
+static int heap_reserve(struct tutti_shmem *space, int grows)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     const size_t align = TUTTI_SHMEM_ALIGN_MOST;
@@ -111,7 +111,7 @@ static void leave_range(struct tutti_shmem *space, int pe)
     gpu->peer[pe].range = NULL;
 }
 
-static void unreserve(struct tutti_shmem *space)
+static void heap_unreserve(struct tutti_shmem *space)
 {
     for (int pe = 0; pe < space->transport->size; pe++)
         leave_range(space, pe);
@@ -151,7 +151,7 @@ static int import_piece(struct tutti_shmem *space, struct tutti_shmem_piece *pie
     return space->gpu->device->range.import(space->gpu->gpu, &offer->what, fd, at);
 }
 
-static void drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
+static void piece_drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
 {
     size_t bytes;
     for (int i = 0; i < space->near->count; i++) /* some pieces may not have been mapped */
@@ -167,7 +167,7 @@ static int no_memory(const struct tutti_shmem_gpu *gpu, struct tutti_shmem_piece
     return status;
 }
 
-static int allocate(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
+static int piece_allocate(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     const struct tutti_device *device = gpu->device;
@@ -185,11 +185,12 @@ static int allocate(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
     return status;
 }
 
-static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, struct tutti_shmem_offer *offer, int *fd)
+static int piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, struct tutti_shmem_offer *offer,
+                      int *fd)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     const int me = space->state.me;
-    int status = gpu->peer[me].range ? add_piece(space, piece) : allocate(space, piece);
+    int status = gpu->peer[me].range ? add_piece(space, piece) : piece_allocate(space, piece);
     if (status != TUTTI_OK)
         return no_memory(gpu, piece, status);
     const char *const at = space->heaps[me] + piece->at;
@@ -197,10 +198,10 @@ static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, stru
     if (status == TUTTI_OK)
         status = gpu->device->gpu.uuid(gpu->gpu, offer->uuid);
     if (status != TUTTI_OK)
-        return refuse(space, status, "memory of the GPU cannot be shared with other processes");
+        return heap_refuse(space, status, "memory of the GPU cannot be shared with other processes");
     offer->offset = (uint64_t)(uintptr_t)at - offer->what.base;
     if (piece->at == 0 && tutti_shmem_lanes_prepare(gpu) != TUTTI_OK)
-        return refuse(space, TUTTI_ERR_DEVICE, "the kernels could not be loaded");
+        return heap_refuse(space, TUTTI_ERR_DEVICE, "the kernels could not be loaded");
     return TUTTI_OK;
 }
 
@@ -220,12 +221,12 @@ static int import_whole(struct tutti_shmem *space, struct tutti_shmem_piece *pie
     return TUTTI_OK;
 }
 
-static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
-                 const struct tutti_shmem_offer *offer, int fd)
+static int piece_reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
+                       const struct tutti_shmem_offer *offer, int fd)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     if (gpu->device->gpu.reach(gpu->gpu, offer->uuid) == 0)
-        return refuse(space, TUTTI_ERR_UNAVAILABLE, "GPUs that cannot reach each other's memory");
+        return heap_refuse(space, TUTTI_ERR_UNAVAILABLE, "GPUs that cannot reach each other's memory");
     const int status = (gpu->peer[pe].range ? import_piece : import_whole)(space, piece, pe, offer, fd);
     if (status == TUTTI_ERR_ARGUMENT)
         snprintf(piece->why, sizeof piece->why, "PE %d offers a heap that is not where it says", pe);
@@ -244,7 +245,7 @@ static void let_go(struct tutti_shmem *space)
     }
 }
 
-static void unmake(struct tutti_shmem *space)
+static void heap_unmake(struct tutti_shmem *space)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     if (gpu && gpu->device && gpu->peer) {
@@ -267,13 +268,13 @@ const struct tutti_shmem_kind tutti_shmem_device = {
     .name = "device",
     .open = open_gpu,
     .align_most = TUTTI_SHMEM_ALIGN_MOST,
-    .reserve = reserve,
-    .unreserve = unreserve,
-    .make = make,
-    .reach = reach,
-    .drop = drop,
+    .reserve = heap_reserve,
+    .unreserve = heap_unreserve,
+    .make = piece_make,
+    .reach = piece_reach,
+    .drop = piece_drop,
     .let_go = let_go,
-    .unmake = unmake,
+    .unmake = heap_unmake,
     .copy = tutti_shmem_gpu_copy,
     .element = tutti_shmem_gpu_element,
     .blocks = tutti_shmem_gpu_blocks,

@@ -16,14 +16,14 @@
 
 enum { ALIGN_MOST = 1 << 26 };
 
-static void unmap(struct tutti_shmem *space, int pe)
+static void heap_unmap(struct tutti_shmem *space, int pe)
 {
     if (space->heaps[pe])
         munmap(space->heaps[pe], space->state.heap_bytes);
     space->heaps[pe] = NULL;
 }
 
-static int reserve(struct tutti_shmem *space, int grows)
+static int heap_reserve(struct tutti_shmem *space, int grows)
 {
     int fine = 1;
     (void)grows;
@@ -35,13 +35,14 @@ static int reserve(struct tutti_shmem *space, int grows)
     return fine ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-static void unreserve(struct tutti_shmem *space)
+static void heap_unreserve(struct tutti_shmem *space)
 {
     for (int i = 0; i < space->near->count; i++)
-        unmap(space, space->near->pe[i]);
+        heap_unmap(space, space->near->pe[i]);
 }
 
-static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, struct tutti_shmem_offer *offer, int *fd)
+static int piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, struct tutti_shmem_offer *offer,
+                      int *fd)
 {
     (void)offer;
     *fd = tutti_shmem_memfd(piece->bytes, piece->at + piece->bytes, space->team->size, piece->why);
@@ -53,14 +54,14 @@ static int make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, stru
     return TUTTI_ERR_MEMORY;
 }
 
-static int reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
-                 const struct tutti_shmem_offer *offer, int fd)
+static int piece_reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
+                       const struct tutti_shmem_offer *offer, int fd)
 {
     (void)offer;
     return tutti_shmem_memfd_map(fd, piece->bytes, space->heaps[pe] + piece->at) ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-static void drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
+static void piece_drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
 {
     for (int i = 0; i < space->near->count; i++)
         tutti_shmem_memfd_unmap(space->heaps[space->near->pe[i]] + piece->at, piece->bytes);
@@ -70,16 +71,16 @@ static void let_go(struct tutti_shmem *space)
 {
     for (int pe = 0; pe < space->transport->size; pe++) {
         if (pe != space->state.me)
-            unmap(space, pe);
+            heap_unmap(space, pe);
     }
 }
 
-static void unmake(struct tutti_shmem *space)
+static void heap_unmake(struct tutti_shmem *space)
 {
-    unmap(space, space->state.me);
+    heap_unmap(space, space->state.me);
 }
 
-static int copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, int later)
+static int heap_copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, int later)
 {
     (void)space;
     (void)later;
@@ -133,7 +134,7 @@ static int put_signal(struct tutti_shmem *space, void *to, const void *from, siz
 }
 
 /* Earlier stores become visible to all PEs before later ones. */
-static int quiet(struct tutti_shmem *space, int context)
+static int heap_quiet(struct tutti_shmem *space, int context)
 {
     (void)space;
     (void)context;
@@ -141,7 +142,7 @@ static int quiet(struct tutti_shmem *space, int context)
     return TUTTI_OK;
 }
 
-static int move(struct tutti_shmem *space, const struct tutti_shmem_part *parts, size_t n)
+static int heap_move(struct tutti_shmem *space, const struct tutti_shmem_part *parts, size_t n)
 {
     (void)space;
     for (size_t i = 0; i < n; i++) {
@@ -151,14 +152,14 @@ static int move(struct tutti_shmem *space, const struct tutti_shmem_part *parts,
     return TUTTI_OK;
 }
 
-static int clear(struct tutti_shmem *space, void *at, size_t bytes)
+static int heap_clear(struct tutti_shmem *space, void *at, size_t bytes)
 {
     (void)space;
     memset(at, 0, bytes);
     return TUTTI_OK;
 }
 
-static int peek(struct tutti_shmem *space, struct tutti_shmem_peek *peek, const void *words, size_t bytes)
+static int heap_peek(struct tutti_shmem *space, struct tutti_shmem_peek *peek, const void *words, size_t bytes)
 {
     (void)space;
     (void)bytes;
@@ -166,19 +167,19 @@ static int peek(struct tutti_shmem *space, struct tutti_shmem_peek *peek, const 
     return 1;
 }
 
-static void forget(struct tutti_shmem *space, struct tutti_shmem_peek *peek)
+static void peek_forget(struct tutti_shmem *space, struct tutti_shmem_peek *peek)
 {
     (void)space;
     (void)peek;
 }
 
-static void *allocate(struct tutti_shmem *space, size_t bytes)
+static void *scratch_allocate(struct tutti_shmem *space, size_t bytes)
 {
     (void)space;
     return malloc(bytes);
 }
 
-static void give(struct tutti_shmem *space, void *room)
+static void scratch_give(struct tutti_shmem *space, void *room)
 {
     (void)space;
     free(room);
@@ -220,25 +221,25 @@ const struct tutti_shmem_kind tutti_shmem_host = {
     .name = "host",
     .host_reaches = 1,
     .align_most = ALIGN_MOST,
-    .reserve = reserve,
-    .unreserve = unreserve,
-    .make = make,
-    .reach = reach,
-    .drop = drop,
+    .reserve = heap_reserve,
+    .unreserve = heap_unreserve,
+    .make = piece_make,
+    .reach = piece_reach,
+    .drop = piece_drop,
     .let_go = let_go,
-    .unmake = unmake,
-    .copy = copy,
+    .unmake = heap_unmake,
+    .copy = heap_copy,
     .element = copy_element,
     .blocks = copy_blocks,
     .amo = tutti_shmem_amo_host,
     .put_signal = put_signal,
-    .quiet = quiet,
-    .move = move,
-    .clear = clear,
+    .quiet = heap_quiet,
+    .move = heap_move,
+    .clear = heap_clear,
     .reduce = tutti_shmem_reduce_host,
-    .peek = peek,
-    .forget = forget,
+    .peek = heap_peek,
+    .forget = peek_forget,
     .local = &local,
-    .room = allocate,
-    .give = give,
+    .room = scratch_allocate,
+    .give = scratch_give,
 };

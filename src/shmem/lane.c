@@ -9,7 +9,7 @@
 
 enum { ALIGNMENT = 1 << 16, LOOKS = 256 };
 
-static struct tutti_shmem_gpu *own(struct tutti_shmem *space)
+static struct tutti_shmem_gpu *lane_gpu(struct tutti_shmem *space)
 {
     return space->gpu;
 }
@@ -70,7 +70,7 @@ int tutti_shmem_lane_fail(struct tutti_shmem *space, int status)
 {
     tutti_shmem_leave_all(space);
     return tutti_shmem_fail(space, status, "the address space ends", "an operation on the heap failed on GPU %d: %s",
-                            own(space)->gpu, tutti_status_text(status));
+                            lane_gpu(space)->gpu, tutti_status_text(status));
 }
 
 /* ---- lanes ---- */
@@ -78,13 +78,13 @@ int tutti_shmem_lane_fail(struct tutti_shmem *space, int status)
 static void say_gpu(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
     (void)with;
-    snprintf(text, size, "for an operation of its own on GPU %d", own(space)->gpu);
+    snprintf(text, size, "for an operation of its own on GPU %d", lane_gpu(space)->gpu);
 }
 
 struct tutti_shmem_lane *tutti_shmem_lane_try(struct tutti_shmem *space)
 {
     for (int i = 0; i < TUTTI_SHMEM_LANES; i++) {
-        struct tutti_shmem_lane *lane = &own(space)->lane[i];
+        struct tutti_shmem_lane *lane = &lane_gpu(space)->lane[i];
         if (atomic_load_explicit(&lane->busy, memory_order_relaxed) == 0 &&
             atomic_exchange_explicit(&lane->busy, 1, memory_order_acquire) == 0)
             return lane;
@@ -116,7 +116,7 @@ void tutti_shmem_lane_give(struct tutti_shmem_lane *lane)
 
 int tutti_shmem_lane_query(struct tutti_shmem *space, struct tutti_shmem_lane *lane)
 {
-    return own(space)->device->stream.query(lane->stream);
+    return lane_gpu(space)->device->stream.query(lane->stream);
 }
 
 static int is_done(struct tutti_shmem *space, void *with)
@@ -183,9 +183,9 @@ int tutti_shmem_amo_launch(struct tutti_shmem *space, struct tutti_stream *strea
                                         .op = atomics[operation].op,
                                         .blocks = 1,
                                         .threads = 32,
-                                        .gpu = own(space)->gpu,
+                                        .gpu = lane_gpu(space)->gpu,
                                         .amo = args};
-    return own(space)->device->launch.kernel(stream, &launch);
+    return lane_gpu(space)->device->launch.kernel(stream, &launch);
 }
 
 int tutti_shmem_lane_amo(struct tutti_shmem *space, struct tutti_stream *stream, struct tutti_shmem_lane *lane,
@@ -231,21 +231,21 @@ int tutti_shmem_later(struct tutti_shmem *space, int context, int status)
 {
     if (status != TUTTI_OK)
         return tutti_shmem_lane_fail(space, status);
-    atomic_fetch_add(&own(space)->later[context].issued, 1);
+    atomic_fetch_add(&lane_gpu(space)->later[context].issued, 1);
     return TUTTI_OK;
 }
 
 static int is_settled(struct tutti_shmem *space, void *with)
 {
     const struct tutti_shmem_later *later = with;
-    return own(space)->device->stream.query(later->stream);
+    return lane_gpu(space)->device->stream.query(later->stream);
 }
 
 /* The count was taken after all counted operations were put into the stream. A thread that puts in more counts them
  * after this test, and tests itself. */
 int tutti_shmem_later_end(struct tutti_shmem *space, int context)
 {
-    struct tutti_shmem_later *later = &own(space)->later[context];
+    struct tutti_shmem_later *later = &lane_gpu(space)->later[context];
     const uint64_t issued = atomic_load(&later->issued);
     uint64_t settled = atomic_load(&later->settled);
     if (settled >= issued)

@@ -20,14 +20,15 @@ static int home_of(struct tutti_shmem *space, const struct lock *lock)
                  (unsigned)space->state.pes);
 }
 
-static uint32_t change(struct tutti_shmem *space, int operation, uint32_t *at, uint32_t value, uint32_t compare, int pe)
+static uint32_t lock_change(struct tutti_shmem *space, int operation, uint32_t *at, uint32_t value, uint32_t compare,
+                            int pe)
 {
     return (uint32_t)tutti_shmem_change(space, operation, at, sizeof *at, value, compare, pe);
 }
 
 static uint32_t read_state(struct tutti_shmem *space, struct lock *lock)
 {
-    return change(space, TSHMEM_AMO_FETCH, &lock->state, 0, 0, space->state.me);
+    return lock_change(space, TSHMEM_AMO_FETCH, &lock->state, 0, 0, space->state.me);
 }
 
 /* The lock at that address; NULL, after an error message, if none exists. */
@@ -54,15 +55,15 @@ void tshmem_set_lock(long *object)
     struct lock *lock = find_lock(space, object, call);
     if (!lock)
         return;
-    if (change(space, TSHMEM_AMO_OR, &lock->state, QUEUED, 0, me) & QUEUED) {
+    if (lock_change(space, TSHMEM_AMO_OR, &lock->state, QUEUED, 0, me) & QUEUED) {
         tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "PE %d has the lock at %p already, or waits for it", me,
                          (void *)object);
         return;
     }
-    const uint32_t before = change(space, TSHMEM_AMO_SWAP, &lock->last, (uint32_t)me + 1, 0, home_of(space, lock));
+    const uint32_t before = lock_change(space, TSHMEM_AMO_SWAP, &lock->last, (uint32_t)me + 1, 0, home_of(space, lock));
     if (before == 0 || is_broken(space))
         return;
-    change(space, TSHMEM_AMO_OR, &lock->state, (uint32_t)me + 1, 0, (int)before - 1);
+    lock_change(space, TSHMEM_AMO_OR, &lock->state, (uint32_t)me + 1, 0, (int)before - 1);
     tutti_shmem_wait_word(space, &lock->state, TSHMEM_CMP_GE, GRANTED, call);
 }
 
@@ -71,11 +72,11 @@ int tshmem_test_lock(long *object)
     struct tutti_shmem *const space = tutti_shmem_here();
     const int me = space->state.me;
     struct lock *lock = find_lock(space, object, "tshmem_test_lock");
-    if (!lock || change(space, TSHMEM_AMO_OR, &lock->state, QUEUED, 0, me) & QUEUED)
+    if (!lock || lock_change(space, TSHMEM_AMO_OR, &lock->state, QUEUED, 0, me) & QUEUED)
         return 1;
-    if (change(space, TSHMEM_AMO_COMPARE_SWAP, &lock->last, (uint32_t)me + 1, 0, home_of(space, lock)) == 0)
+    if (lock_change(space, TSHMEM_AMO_COMPARE_SWAP, &lock->last, (uint32_t)me + 1, 0, home_of(space, lock)) == 0)
         return is_broken(space);
-    change(space, TSHMEM_AMO_SET, &lock->state, 0, 0, me); /* not in the queue: no other PE stores there */
+    lock_change(space, TSHMEM_AMO_SET, &lock->state, 0, 0, me); /* not in the queue: no other PE stores there */
     return 1;
 }
 
@@ -93,9 +94,9 @@ void tshmem_clear_lock(long *object)
         return;
     }
     tshmem_quiet();
-    if (!(state & NEXT) && change(space, TSHMEM_AMO_COMPARE_SWAP, &lock->last, 0, (uint32_t)me + 1,
-                                  home_of(space, lock)) == (uint32_t)me + 1) {
-        change(space, TSHMEM_AMO_SET, &lock->state, 0, 0, me);
+    if (!(state & NEXT) && lock_change(space, TSHMEM_AMO_COMPARE_SWAP, &lock->last, 0, (uint32_t)me + 1,
+                                       home_of(space, lock)) == (uint32_t)me + 1) {
+        lock_change(space, TSHMEM_AMO_SET, &lock->state, 0, 0, me);
         return;
     }
     /* Another PE is behind this one, and stores its number here at once. */
@@ -104,6 +105,6 @@ void tshmem_clear_lock(long *object)
     state = read_state(space, lock);
     if (is_broken(space) || !(state & NEXT))
         return;
-    change(space, TSHMEM_AMO_SET, &lock->state, 0, 0, me);
-    change(space, TSHMEM_AMO_OR, &lock->state, GRANTED, 0, (int)(state & NEXT) - 1);
+    lock_change(space, TSHMEM_AMO_SET, &lock->state, 0, 0, me);
+    lock_change(space, TSHMEM_AMO_OR, &lock->state, GRANTED, 0, (int)(state & NEXT) - 1);
 }

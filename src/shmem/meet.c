@@ -54,7 +54,7 @@ struct awaiting {
 };
 
 /* Reports once the reason of a long wait. */
-static int look(void *with, uint64_t *waited)
+static int meet_look(void *with, uint64_t *waited)
 {
     struct awaiting *a = with;
     struct tutti_shmem *const space = a->space;
@@ -93,7 +93,7 @@ int tutti_shmem_await(struct tutti_shmem *space, int (*done)(struct tutti_shmem 
                                     .watched = 1,
                                     .spins = space->crowded ? SPINS_CROWDED : SPINS_ALONE,
                                     .crowded = space->crowded,
-                                    .look = look,
+                                    .look = meet_look,
                                     .look_with = &a};
     const int status = come < 0 ? come : tutti_progress_wait(&wait);
     if (status == TUTTI_OK)
@@ -128,7 +128,7 @@ static int is_finalizing(struct tutti_shmem *space, int pe)
     return (arrival & 0xff) == TUTTI_SHMEM_FINALIZE && arrival >> 8 > all->sequence;
 }
 
-static int all_here(struct tutti_shmem *space, void *with)
+static int meet_all_arrived(struct tutti_shmem *space, void *with)
 {
     struct meeting *m = with;
     const struct tshmem_team_state *team = m->call->team;
@@ -157,7 +157,7 @@ static void say_missing(struct tutti_shmem *space, void *with, char *text, size_
     }
 }
 
-static int meet(struct tutti_shmem *space, struct tutti_shmem_call *call)
+static int call_meet(struct tutti_shmem *space, struct tutti_shmem_call *call)
 {
     const struct tshmem_team_state *team = call->team;
     struct tutti_shmem_place *place = call->place;
@@ -177,11 +177,11 @@ static int meet(struct tutti_shmem *space, struct tutti_shmem_call *call)
             status = tutti_shmem_far_arrive(space, team, tutti_shmem_pe_of(space, team, i), sequence, said);
     }
     struct meeting m = {.call = call};
-    return status == TUTTI_OK ? tutti_shmem_await(space, all_here, say_missing, &m) : status;
+    return status == TUTTI_OK ? tutti_shmem_await(space, meet_all_arrived, say_missing, &m) : status;
 }
 
 /* Begins a call, before its first meeting: one call at a time on a team. */
-static int enter(struct tutti_shmem *space, struct tutti_shmem_call *call, tshmem_team_t team)
+static int call_enter(struct tutti_shmem *space, struct tutti_shmem_call *call, tshmem_team_t team)
 {
     const char *name = tutti_shmem_call_name(call);
     call->team = tutti_shmem_team(space, team);
@@ -202,7 +202,7 @@ static int enter(struct tutti_shmem *space, struct tutti_shmem_call *call, tshme
     return TUTTI_OK;
 }
 
-static void leave(struct tutti_shmem_call *call)
+static void call_leave(struct tutti_shmem_call *call)
 {
     atomic_store_explicit(&call->place->busy, 0, memory_order_release);
 }
@@ -249,7 +249,7 @@ static int find_other_call(struct tutti_shmem *space, const struct tutti_shmem_c
 }
 
 /* Reports an error if there is such a member. */
-static int compare(struct tutti_shmem *space, const struct tutti_shmem_call *call, int member)
+static int call_compare(struct tutti_shmem *space, const struct tutti_shmem_call *call, int member)
 {
     char text[240];
     if (member == call->team->size)
@@ -264,20 +264,20 @@ static int compare(struct tutti_shmem *space, const struct tutti_shmem_call *cal
 
 int tutti_shmem_begin(struct tutti_shmem *space, struct tutti_shmem_call *call, tshmem_team_t team)
 {
-    int status = enter(space, call, team);
+    int status = call_enter(space, call, team);
     if (status != TUTTI_OK)
         return status;
-    status = meet(space, call);
+    status = call_meet(space, call);
     if (status == TUTTI_OK)
-        status = compare(space, call, find_other(space, call));
+        status = call_compare(space, call, find_other(space, call));
     if (status != TUTTI_OK)
-        leave(call);
+        call_leave(call);
     return status;
 }
 
 int tutti_shmem_again(struct tutti_shmem *space, struct tutti_shmem_call *call)
 {
-    return meet(space, call);
+    return call_meet(space, call);
 }
 
 int tutti_shmem_end(struct tutti_shmem *space, struct tutti_shmem_call *call, int status)
@@ -285,8 +285,8 @@ int tutti_shmem_end(struct tutti_shmem *space, struct tutti_shmem_call *call, in
     if (status == TUTTI_OK && space->wire) /* complete what was put into far heaps */
         status = tutti_shmem_far_quiet(space, -1);
     if (status == TUTTI_OK)
-        status = meet(space, call);
-    leave(call);
+        status = call_meet(space, call);
+    call_leave(call);
     return status;
 }
 
@@ -298,12 +298,12 @@ int tutti_shmem_pass(struct tutti_shmem *space, tshmem_team_t team, unsigned kin
 int tutti_shmem_pass_as(struct tutti_shmem *space, tshmem_team_t team, unsigned kind, unsigned form)
 {
     struct tutti_shmem_call call = {.kind = kind, .word = {[TUTTI_SHMEM_ELEMENT] = form}};
-    int status = enter(space, &call, team);
+    int status = call_enter(space, &call, team);
     if (status != TUTTI_OK)
         return status;
-    status = meet(space, &call);
+    status = call_meet(space, &call);
     if (status == TUTTI_OK)
-        status = compare(space, &call, find_other_call(space, &call));
-    leave(&call);
+        status = call_compare(space, &call, find_other_call(space, &call));
+    call_leave(&call);
     return status;
 }

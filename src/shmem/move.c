@@ -6,8 +6,8 @@
 
 enum { PARTS = TUTTI_SHMEM_PARTS };
 
-static uint64_t offset(struct tutti_shmem *space, struct tutti_shmem_call *call, const void *address, size_t bytes,
-                       int reads)
+static uint64_t call_offset(struct tutti_shmem *space, struct tutti_shmem_call *call, const void *address, size_t bytes,
+                            int reads)
 {
     const int me = space->state.me;
     if (bytes == 0 || space->state.pes == 0)
@@ -20,13 +20,13 @@ static uint64_t offset(struct tutti_shmem *space, struct tutti_shmem_call *call,
 
 uint64_t tutti_shmem_offset(struct tutti_shmem *space, struct tutti_shmem_call *call, const void *address, size_t bytes)
 {
-    return offset(space, call, address, bytes, 0);
+    return call_offset(space, call, address, bytes, 0);
 }
 
 uint64_t tutti_shmem_source_offset(struct tutti_shmem *space, struct tutti_shmem_call *call, const void *address,
                                    size_t bytes)
 {
-    return offset(space, call, address, bytes, 1);
+    return call_offset(space, call, address, bytes, 1);
 }
 
 size_t tutti_shmem_product(struct tutti_shmem *space, struct tutti_shmem_call *call, size_t a, size_t b)
@@ -46,8 +46,8 @@ int tutti_shmem_members(struct tutti_shmem *space, tshmem_team_t team)
 }
 
 /* Stores this PE's bytes at `offset` into the objects at `dest` of all members, beginning with the next member. */
-static int push(struct tutti_shmem *space, const struct tutti_shmem_call *call, uint64_t dest, const void *source,
-                size_t bytes)
+static int call_push(struct tutti_shmem *space, const struct tutti_shmem_call *call, uint64_t dest, const void *source,
+                     size_t bytes)
 {
     struct tutti_shmem_part part[PARTS];
     const int size = call->team->size;
@@ -78,7 +78,7 @@ int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, si
     if (status != TUTTI_OK)
         return status;
     if (call.team->me == root)
-        status = push(space, &call, call.word[0], source, all);
+        status = call_push(space, &call, call.word[0], source, all);
     return tutti_shmem_end(space, &call, status);
 }
 
@@ -93,7 +93,8 @@ static uint64_t begin_of(struct tutti_shmem *space, const void *address)
 /* Bytes of all contributions, and of those before this PE's. If none exist, dest may be anything. All PEs find
  * the same. */
 enum { MINE = TUTTI_SHMEM_ALIKE, DEST };
-static int add_up(struct tutti_shmem *space, const struct tutti_shmem_call *call, uint64_t *before, uint64_t *all)
+static int call_add_sizes(struct tutti_shmem *space, const struct tutti_shmem_call *call, uint64_t *before,
+                          uint64_t *all)
 {
     const char *name = tutti_shmem_call_name(call);
     int other = -1;
@@ -130,9 +131,9 @@ int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size
     int status = tutti_shmem_begin(space, &call, team);
     if (status != TUTTI_OK)
         return status;
-    status = add_up(space, &call, &before, &all);
+    status = call_add_sizes(space, &call, &before, &all);
     if (status == TUTTI_OK) /* otherwise all have seen the error: there is no last meeting */
-        status = push(space, &call, call.word[DEST] + before, source, mine);
+        status = call_push(space, &call, call.word[DEST] + before, source, mine);
     return tutti_shmem_end(space, &call, status);
 }
 
@@ -147,14 +148,15 @@ int tutti_shmem_fcollect(tshmem_team_t team, void *dest, const void *source, siz
     call.word[2] = mine;
     int status = tutti_shmem_begin(space, &call, team);
     if (status == TUTTI_OK) {
-        status = push(space, &call, call.word[0] + (uint64_t)call.team->me * mine, source, mine);
+        status = call_push(space, &call, call.word[0] + (uint64_t)call.team->me * mine, source, mine);
         status = tutti_shmem_end(space, &call, status);
     }
     return status;
 }
 
 /* Bytes from the first to the last of `n` elements, `stride` elements apart. */
-static size_t reach(struct tutti_shmem *space, struct tutti_shmem_call *call, ptrdiff_t stride, size_t n, size_t bytes)
+static size_t strided_reach(struct tutti_shmem *space, struct tutti_shmem_call *call, ptrdiff_t stride, size_t n,
+                            size_t bytes)
 {
     if (stride < 1) {
         call->refused = tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, "tshmem_alltoalls",
@@ -174,8 +176,8 @@ int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, pt
     struct tutti_shmem_call call = {.kind = dst == 1 && sst == 1 ? TUTTI_SHMEM_ALLTOALL : TUTTI_SHMEM_ALLTOALLS,
                                     .word = {[TUTTI_SHMEM_ELEMENT] = bytes}};
     const size_t all = tutti_shmem_product(space, &call, n, (size_t)tutti_shmem_members(space, team));
-    call.word[0] = tutti_shmem_offset(space, &call, dest, reach(space, &call, dst, all, bytes));
-    call.word[1] = tutti_shmem_source_offset(space, &call, source, reach(space, &call, sst, all, bytes));
+    call.word[0] = tutti_shmem_offset(space, &call, dest, strided_reach(space, &call, dst, all, bytes));
+    call.word[1] = tutti_shmem_source_offset(space, &call, source, strided_reach(space, &call, sst, all, bytes));
     call.word[2] = n * bytes;
     call.word[3] = (uint64_t)dst << 32 | (uint32_t)sst;
     int status = tutti_shmem_begin(space, &call, team);

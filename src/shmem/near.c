@@ -11,7 +11,7 @@ static struct tutti_shmem_near *near_of(struct tutti_transport *transport)
 }
 
 /* All PEs gather; each reads the entries of its node. */
-static int allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
+static int near_allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     struct tutti_shmem_near *near = near_of(transport);
     /* A PE without memory would leave the others in the exchange, so the memory is taken first. */
@@ -26,23 +26,23 @@ static int allgather(struct tutti_transport *transport, const void *in, void *ou
     return status;
 }
 
-static int barrier(struct tutti_transport *transport)
+static int near_barrier(struct tutti_transport *transport)
 {
     return near_of(transport)->all->ops->barrier(near_of(transport)->all);
 }
 
-static int allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
+static int near_allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
 {
     return near_of(transport)->all->ops->allreduce(near_of(transport)->all, words, count, how);
 }
 
-static void progress(struct tutti_transport *transport)
+static void near_progress(struct tutti_transport *transport)
 {
     near_of(transport)->all->ops->progress(near_of(transport)->all);
 }
 
 static const struct tutti_transport_ops ops = {
-    .barrier = barrier, .allgather = allgather, .allreduce = allreduce, .progress = progress};
+    .barrier = near_barrier, .allgather = near_allgather, .allreduce = near_allreduce, .progress = near_progress};
 
 int tutti_shmem_near_find(struct tutti_shmem *space, struct tutti_transport *all, const struct tutti_node *node)
 {

@@ -18,7 +18,7 @@ struct tutti_proxy_server {
     char name[16]; /* of the PE, in messages */
 };
 
-static int refuse(struct tutti_shmem *space, int status, const char *what)
+static int server_refuse(struct tutti_shmem *space, int status, const char *what)
 {
     return tutti_shmem_answer(space, status, "tshmem_init",
                               "%s for requests of kernels (TUTTI_SHMEM_RING=off disables it): %s", what,
@@ -114,14 +114,14 @@ int tutti_shmem_proxy_open(struct tutti_shmem *space)
         return TUTTI_OK;
     struct tutti_proxy_server *const server = calloc(1, sizeof *server);
     if (!server)
-        return refuse(space, TUTTI_ERR_MEMORY, "no memory");
+        return server_refuse(space, TUTTI_ERR_MEMORY, "no memory");
     space->proxy_server = server;
     int status = open_ring(space, server);
     if (status != TUTTI_OK)
-        return refuse(space, status, "no memory");
+        return server_refuse(space, status, "no memory");
     status = open_proxy(space, server);
     if (status != TUTTI_OK)
-        return refuse(space, status, "no streams");
+        return server_refuse(space, status, "no streams");
     const struct tutti_ring_kernel_view view = tutti_ring_server_view(&server->ring);
     tutti_proxy_publish(&view, &space->state.ring);
     space->state.ring.elements = wanted.elements;
@@ -135,7 +135,7 @@ int tutti_shmem_proxy_start(struct tutti_shmem *space)
     if (!space->proxy_server)
         return TUTTI_OK;
     const int status = tutti_ring_server_start(&space->proxy_server->ring, space->crowded);
-    return status == TUTTI_OK ? TUTTI_OK : refuse(space, status, "no thread");
+    return status == TUTTI_OK ? TUTTI_OK : server_refuse(space, status, "no thread");
 }
 
 void tutti_shmem_proxy_stop(struct tutti_shmem *space)

@@ -12,7 +12,7 @@ _Static_assert((int)TSHMEM_INT8 == (int)TUTTI_TYPE_I8 && (int)TSHMEM_UINT64 == (
                "numbered as in types.def");
 
 /* Elements [*begin, *begin + *n) that member `me` does: slices of whole lines. */
-static void slice(size_t count, int type, int members, int me, size_t *begin, size_t *n)
+static void reduction_slice(size_t count, int type, int members, int me, size_t *begin, size_t *n)
 {
     const size_t size = tutti_shmem_type_size(type), line = size < 128 ? 128 / size : 1;
     size_t each = count / (size_t)members + (count % (size_t)members != 0);
@@ -22,7 +22,7 @@ static void slice(size_t count, int type, int members, int me, size_t *begin, si
 }
 
 /* Refuses types and operators without a reduction. */
-static void check(struct tutti_shmem *space, struct tutti_shmem_call *call, int type, int op)
+static void reduction_check(struct tutti_shmem *space, struct tutti_shmem_call *call, int type, int op)
 {
     if (type >= 0 && type < TSHMEM_TYPES && op >= 0 && op < TSHMEM_OPS &&
         (type == TSHMEM_ID_LONGDOUBLE ? op >= TSHMEM_OP_MAX : tutti_has_kernel(type, tutti_shmem_operator(op))))
@@ -31,11 +31,11 @@ static void check(struct tutti_shmem *space, struct tutti_shmem_call *call, int 
                                      "type %d is not reduced by operation %d", type, op);
 }
 
-static struct tutti_shmem_call describe(struct tutti_shmem *space, unsigned kind, void *dest, size_t dest_n,
-                                        const void *source, size_t source_n, int type, int op)
+static struct tutti_shmem_call reduction_describe(struct tutti_shmem *space, unsigned kind, void *dest, size_t dest_n,
+                                                  const void *source, size_t source_n, int type, int op)
 {
     struct tutti_shmem_call call = {.kind = kind, .word = {[3] = (uint64_t)type << 32 | (uint32_t)op}};
-    check(space, &call, type, op);
+    reduction_check(space, &call, type, op);
     const size_t size = call.refused == TUTTI_OK ? tutti_shmem_type_size(type) : 1;
     call.word[0] = tutti_shmem_offset(space, &call, dest, tutti_shmem_product(space, &call, dest_n, size));
     call.word[1] = tutti_shmem_source_offset(space, &call, source, tutti_shmem_product(space, &call, source_n, size));
@@ -48,7 +48,7 @@ size_t tutti_shmem_slices(struct tutti_shmem *space, struct tutti_shmem_job *job
 {
     char *const *base = space->base; /* also contributions of far members */
     size_t begin;
-    slice(n, job->type, team->size, team->me, &begin, &job->count);
+    reduction_slice(n, job->type, team->size, team->me, &begin, &job->count);
     const size_t size = tutti_shmem_type_size(job->type), at = begin * size;
     job->ranks = job->outs = team->size;
     *zero = NULL;
@@ -93,7 +93,7 @@ static int reduce_large(struct tutti_shmem *space, const struct tutti_shmem_call
     const size_t size = tutti_shmem_type_size(type);
     size_t begin;
     int status = large_open(space, &job, team->size);
-    slice(n, type, team->size, team->me, &begin, &job.count);
+    reduction_slice(n, type, team->size, team->me, &begin, &job.count);
     for (int i = 0; i < team->size && status == TUTTI_OK; i++) {
         const int to = shape == TUTTI_SHAPE_ALL ? (team->me + i) % team->size : i;
         job.in[i] = (const char *)tutti_shmem_of(space, call, i, call->word[1]) + begin * size;
@@ -149,15 +149,15 @@ static int reduce_slices(struct tutti_shmem *space, struct tutti_shmem_call *cal
 int tutti_shmem_reduce(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    struct tutti_shmem_call call = describe(space, TUTTI_SHMEM_REDUCE, dest, n, source, n, type, op);
+    struct tutti_shmem_call call = reduction_describe(space, TUTTI_SHMEM_REDUCE, dest, n, source, n, type, op);
     return reduce_slices(space, &call, team, n, type, op, TUTTI_SHAPE_ALL);
 }
 
 int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int exclusive)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    struct tutti_shmem_call call =
-        describe(space, exclusive ? TUTTI_SHMEM_EXSCAN : TUTTI_SHMEM_INSCAN, dest, n, source, n, type, TSHMEM_OP_SUM);
+    struct tutti_shmem_call call = reduction_describe(space, exclusive ? TUTTI_SHMEM_EXSCAN : TUTTI_SHMEM_INSCAN, dest,
+                                                      n, source, n, type, TSHMEM_OP_SUM);
     return reduce_slices(space, &call, team, n, type, TSHMEM_OP_SUM,
                          exclusive ? TUTTI_SHAPE_BEFORE : TUTTI_SHAPE_THROUGH);
 }
@@ -169,7 +169,7 @@ int tutti_shmem_reducescatter(tshmem_team_t team, void *dest, const void *source
     size_t all;
     if (__builtin_mul_overflow(n, (size_t)members, &all))
         all = SIZE_MAX; /* refused as too large */
-    struct tutti_shmem_call call = describe(space, TUTTI_SHMEM_REDUCESCATTER, dest, n, source, all, type, op);
+    struct tutti_shmem_call call = reduction_describe(space, TUTTI_SHMEM_REDUCESCATTER, dest, n, source, all, type, op);
     int status = tutti_shmem_begin(space, &call, team);
     if (status != TUTTI_OK)
         return status;

@@ -3,16 +3,16 @@
 #include "shmem/here.h"
 
 /* Inlined: the functions of the C API are short. */
-static inline void put(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
-                       const char *call)
+static inline void rma_put(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
+                           const char *call)
 {
     void *to = bytes ? tutti_shmem_at(space, dest, bytes, pe, call) : NULL;
     if (to)
         space->kind_of[pe]->copy(space, to, source, bytes, later);
 }
 
-static inline void get(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
-                       const char *call)
+static inline void rma_get(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
+                           const char *call)
 {
     const void *from = bytes ? tutti_shmem_from(space, source, bytes, pe, call) : NULL;
     if (from)
@@ -22,37 +22,37 @@ static inline void get(struct tutti_shmem *space, void *dest, const void *source
 void tutti_shmem_put(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
                      const char *call)
 {
-    put(space, dest, source, bytes, pe, later, call);
+    rma_put(space, dest, source, bytes, pe, later, call);
 }
 
 void tutti_shmem_get(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
                      const char *call)
 {
-    get(space, dest, source, bytes, pe, later, call);
+    rma_get(space, dest, source, bytes, pe, later, call);
 }
 
 void tshmem_putmem(void *dest, const void *source, size_t bytes, int pe)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    put(space, dest, source, bytes, pe, 0, "tshmem_put");
+    rma_put(space, dest, source, bytes, pe, 0, "tshmem_put");
 }
 
 void tshmem_getmem(void *dest, const void *source, size_t bytes, int pe)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    get(space, dest, source, bytes, pe, 0, "tshmem_get");
+    rma_get(space, dest, source, bytes, pe, 0, "tshmem_get");
 }
 
 void tshmem_putmem_nbi(void *dest, const void *source, size_t bytes, int pe)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    put(space, dest, source, bytes, pe, 1, "tshmem_put_nbi");
+    rma_put(space, dest, source, bytes, pe, 1, "tshmem_put_nbi");
 }
 
 void tshmem_getmem_nbi(void *dest, const void *source, size_t bytes, int pe)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    get(space, dest, source, bytes, pe, 1, "tshmem_get_nbi");
+    rma_get(space, dest, source, bytes, pe, 1, "tshmem_get_nbi");
 }
 
 void tutti_shmem_p(void *dest, const void *value, size_t bytes, int pe)
@@ -74,7 +74,7 @@ void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe)
 
 /* Bytes from the first to the last of n blocks in the heap; 0 if that is more than any heap has, or the stride is
  * not positive. */
-static size_t reach(ptrdiff_t stride, size_t block, size_t n, size_t bytes)
+static size_t strided_reach(ptrdiff_t stride, size_t block, size_t n, size_t bytes)
 {
     size_t last, elements, all;
     if (stride < 1 || __builtin_mul_overflow(n - 1, (size_t)stride, &last) ||
@@ -90,7 +90,7 @@ void tutti_shmem_put_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
     if (n == 0 || block == 0)
         return;
     const char *const call = block > 1 ? "tshmem_ibput" : "tshmem_iput";
-    const size_t all = reach(dst, block, n, bytes);
+    const size_t all = strided_reach(dst, block, n, bytes);
     if (all == 0) {
         tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "a stride of %td elements: it begins with 1", dst);
         return;
@@ -107,7 +107,7 @@ void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
     if (n == 0 || block == 0)
         return;
     const char *const call = block > 1 ? "tshmem_ibget" : "tshmem_iget";
-    const size_t all = reach(sst, block, n, bytes);
+    const size_t all = strided_reach(sst, block, n, bytes);
     if (all == 0) {
         tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "a stride of %td elements: it begins with 1", sst);
         return;
@@ -191,8 +191,8 @@ static const char *atomic_name(int operation)
     return what < sizeof names / sizeof *names ? names[what][operation & TSHMEM_AMO_NO_FETCH ? 1 : 0] : "an atomic";
 }
 
-static inline uint64_t amo(struct tutti_shmem *space, int operation, void *dest, size_t bytes, uint64_t value,
-                           uint64_t compare, int pe)
+static inline uint64_t rma_amo(struct tutti_shmem *space, int operation, void *dest, size_t bytes, uint64_t value,
+                               uint64_t compare, int pe)
 {
     const char *const call = atomic_name(operation);
     if ((uintptr_t)dest % bytes != 0) {
@@ -207,13 +207,13 @@ static inline uint64_t amo(struct tutti_shmem *space, int operation, void *dest,
 uint64_t tutti_shmem_change(struct tutti_shmem *space, int operation, void *dest, size_t bytes, uint64_t value,
                             uint64_t compare, int pe)
 {
-    return amo(space, operation, dest, bytes, value, compare, pe);
+    return rma_amo(space, operation, dest, bytes, value, compare, pe);
 }
 
 uint64_t tutti_shmem_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare, int pe)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return amo(space, operation, dest, bytes, value, compare, pe);
+    return rma_amo(space, operation, dest, bytes, value, compare, pe);
 }
 
 /* ---- order: earlier stores become visible to all PEs before later ones ---- */

@@ -75,7 +75,7 @@ static int open_channel(struct tutti_shmem *space)
                               : tutti_shmem_answer(space, status, "tshmem_init", "%s", tutti_status_text(status));
 }
 
-static int make(struct tutti_shmem *space)
+static int space_make(struct tutti_shmem *space)
 {
     const int64_t mib = tutti_shmem_heap_mib(), first = mib > 0 ? mib << 20 : 0;
     const int64_t said = (int64_t)tutti_settings()->shmem_heap_most_mb << 20;
@@ -171,7 +171,7 @@ static void free_rooms(struct tutti_shmem *space)
         free(space->world[i]);
 }
 
-static void unmake(struct tutti_shmem *space)
+static void space_unmake(struct tutti_shmem *space)
 {
     tutti_shmem_far_close(space);
     tutti_shmem_proxy_close(space);
@@ -213,12 +213,12 @@ int tutti_shmem_space_open(struct tutti_shmem *space, struct tutti_transport *tr
     if (status != TUTTI_OK)
         tutti_shmem_answer(space, status, "tshmem_init", "%s", tutti_status_text(status));
     else
-        status = make(space);
+        status = space_make(space);
     /* No PE uses a peer's memory before the peer has laid it out. */
     if (status == TUTTI_OK)
         status = transport->ops->barrier(transport);
     if (status != TUTTI_OK) {
-        unmake(space);
+        space_unmake(space);
         return status;
     }
     space->users = 1;
@@ -257,7 +257,7 @@ void tutti_shmem_space_close(struct tutti_shmem *space)
     tutti_shmem_contexts_close(space);
     let_go(space);
     space->state.pes = 0;
-    unmake(space);
+    space_unmake(space);
 }
 
 void tutti_shmem_space_forget(struct tutti_shmem *space)

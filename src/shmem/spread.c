@@ -42,7 +42,7 @@ struct piece {
     char *room;
 };
 
-static int places(const struct tutti_shmem_job *job)
+static int job_places(const struct tutti_shmem_job *job)
 {
     int n = 0;
     for (int i = 0; i < job->ranks; i++)
@@ -87,7 +87,7 @@ static int run_piece(struct tutti_shmem *space, const struct piece *p)
 
 int tutti_shmem_reduce_all(struct tutti_shmem *space, const struct tutti_shmem_job *job)
 {
-    const int far = space->wire ? places(job) : 0;
+    const int far = space->wire ? job_places(job) : 0;
     if (far == 0)
         return space->kind->reduce(space, job);
     struct piece piece = {.job = job, .size = tutti_shmem_type_size(job->type)};
@@ -117,7 +117,8 @@ struct large {
 };
 
 /* The sources of members [begin, begin + n), behind `here->ranks` others. */
-static int fetch(struct tutti_shmem *space, const struct large *l, int begin, int n, struct tutti_shmem_job *here)
+static int spread_fetch(struct tutti_shmem *space, const struct large *l, int begin, int n,
+                        struct tutti_shmem_job *here)
 {
     int status = TUTTI_OK;
     for (int i = 0; i < n && status == TUTTI_OK; i++) {
@@ -133,7 +134,8 @@ static int fetch(struct tutti_shmem *space, const struct large *l, int begin, in
 }
 
 /* Results of a scan, for those members; their sources are in the job, behind the sum of all before. */
-static int scan(struct tutti_shmem *space, const struct large *l, int begin, int n, const struct tutti_shmem_job *with)
+static int spread_scan(struct tutti_shmem *space, const struct large *l, int begin, int n,
+                       const struct tutti_shmem_job *with)
 {
     struct tutti_shmem_job here = *with;
     const int skip = here.ranks - n;
@@ -155,25 +157,25 @@ static int scan(struct tutti_shmem *space, const struct large *l, int begin, int
 }
 
 /* Members [begin, begin + n): the sum becomes that of all members up to them. */
-static int combine(struct tutti_shmem *space, struct large *l, int begin, int n)
+static int spread_combine(struct tutti_shmem *space, struct large *l, int begin, int n)
 {
     struct tutti_shmem_job here = {.type = l->job->type, .op = l->job->op, .outs = 1, .count = l->count};
     char *const next = begin == 0 ? l->sum : l->sum + PIECE == l->prefix ? l->sum - PIECE : l->sum + PIECE;
     if (begin > 0)
         here.in[here.ranks++] = l->sum;
-    int status = fetch(space, l, begin, n, &here);
+    int status = spread_fetch(space, l, begin, n, &here);
     here.shape = TUTTI_SHAPE_ALL;
     here.out[0] = next; /* a scan still needs the sum before */
     if (status == TUTTI_OK)
         status = space->kind->reduce(space, &here);
     if (status == TUTTI_OK && l->job->shape != TUTTI_SHAPE_ALL)
-        status = scan(space, l, begin, n, &here);
+        status = spread_scan(space, l, begin, n, &here);
     l->sum = next;
     return status;
 }
 
 /* Stores the sum of all into every result. */
-static int hand_out(struct tutti_shmem *space, const struct large *l)
+static int spread_distribute(struct tutti_shmem *space, const struct large *l)
 {
     struct tutti_shmem_part part[TUTTI_SHMEM_PARTS];
     int n = 0, status = TUTTI_OK;
@@ -203,9 +205,9 @@ int tutti_shmem_reduce_large(struct tutti_shmem *space, const struct tutti_shmem
         l.count = job->count - done < most ? job->count - done : most;
         l.sum = room;
         for (int begin = 0; begin < job->ranks && status == TUTTI_OK; begin += MEMBERS)
-            status = combine(space, &l, begin, job->ranks - begin < MEMBERS ? job->ranks - begin : MEMBERS);
+            status = spread_combine(space, &l, begin, job->ranks - begin < MEMBERS ? job->ranks - begin : MEMBERS);
         if (status == TUTTI_OK && job->shape == TUTTI_SHAPE_ALL)
-            status = hand_out(space, &l);
+            status = spread_distribute(space, &l);
     }
     space->kind->give(space, room);
     return status;

@@ -30,7 +30,7 @@ static int tell_list(struct tutti_shmem *space, struct tshmem_team_state *team, 
 }
 
 /* Members are in space->world[number]; this PE is one of them. */
-static int fill(struct tutti_shmem *space, struct tshmem_team_state *team, unsigned number, int size)
+static int team_fill(struct tutti_shmem *space, struct tshmem_team_state *team, unsigned number, int size)
 {
     const int32_t *const world = space->world[number];
     const int start = world[0], stride = size > 1 ? world[1] - start : 1;
@@ -66,7 +66,7 @@ int tutti_shmem_teams_open(struct tutti_shmem *space)
         for (int k = 0; k < size; k++)
             space->world[i][k] = i == TSHMEM_TEAM_WORLD ? k : near->pe[k];
         if (status == TUTTI_OK)
-            status = fill(space, &team[i], (unsigned)i, size);
+            status = team_fill(space, &team[i], (unsigned)i, size);
     }
     tutti_shmem_numbers_open(TSHMEM_TEAM_NODE + 1);
     space->state.far = team[TSHMEM_TEAM_WORLD].far;
@@ -90,7 +90,7 @@ int tutti_shmem_team_make(struct tutti_shmem *space, unsigned number, const int3
     memset(team, 0, sizeof *team);
     memcpy(space->world[number], pe, (size_t)size * sizeof *pe);
     memset(&space->control[space->state.me]->place[number], 0, sizeof(struct tutti_shmem_place));
-    const int status = clear_areas(space, number), told = fill(space, team, number, size);
+    const int status = clear_areas(space, number), told = team_fill(space, team, number, size);
     contexts[number] = wanted;
     return status != TUTTI_OK ? status : told;
 }
@@ -126,7 +126,7 @@ void tutti_shmem_team_unmake(struct tutti_shmem *space, tshmem_team_t team)
 /* The contribution of a PE about numbers, behind the words that must agree. */
 enum { TAKEN = TUTTI_SHMEM_ALIKE, REFUSED };
 
-static uint64_t any(struct tutti_shmem *space, const struct tutti_shmem_call *call, int word)
+static uint64_t call_any(struct tutti_shmem *space, const struct tutti_shmem_call *call, int word)
 {
     uint64_t bits = 0;
     for (int i = 0; i < call->team->size; i++)
@@ -136,7 +136,7 @@ static uint64_t any(struct tutti_shmem *space, const struct tutti_shmem_call *ca
 
 static struct tutti_shmem_numbers said_by_any(struct tutti_shmem *space, const struct tutti_shmem_call *call)
 {
-    return (struct tutti_shmem_numbers){any(space, call, TAKEN), any(space, call, REFUSED)};
+    return (struct tutti_shmem_numbers){call_any(space, call, TAKEN), call_any(space, call, REFUSED)};
 }
 
 struct meeting {
@@ -144,7 +144,7 @@ struct meeting {
     struct tutti_shmem_call *call;
 };
 
-static int meet(void *with, struct tutti_shmem_numbers *words)
+static int teams_meet(void *with, struct tutti_shmem_numbers *words)
 {
     struct tutti_shmem *const space = ((struct meeting *)with)->space;
     struct tutti_shmem_call *const call = ((struct meeting *)with)->call;
@@ -156,17 +156,17 @@ static int meet(void *with, struct tutti_shmem_numbers *words)
     return status;
 }
 
-static int agree(struct tutti_shmem *space, struct tutti_shmem_call *call, int member, uint64_t besides,
-                 unsigned *number)
+static int team_agree(struct tutti_shmem *space, struct tutti_shmem_call *call, int member, uint64_t besides,
+                      unsigned *number)
 {
     struct meeting meeting = {space, call};
-    return tutti_shmem_number_agree(meet, &meeting, said_by_any(space, call), member, besides, call->team->number,
+    return tutti_shmem_number_agree(teams_meet, &meeting, said_by_any(space, call), member, besides, call->team->number,
                                     number);
 }
 
 /* Makes a team of `size` PEs of the parent, `stride` apart, with a claimed number. */
-static int make(struct tutti_shmem *space, struct tutti_shmem_call *call, int start, int stride, int size,
-                unsigned number, int wanted, tshmem_team_t *made)
+static int team_make(struct tutti_shmem *space, struct tutti_shmem_call *call, int start, int stride, int size,
+                     unsigned number, int wanted, tshmem_team_t *made)
 {
     int32_t pe[TSHMEM_PES_MAX] = {0};
     for (int i = 0; i < size; i++)
@@ -225,9 +225,9 @@ int tshmem_team_split_strided(tshmem_team_t parent, int start, int stride, int s
         return status;
     const int member = is_member(from->me, start, stride, size);
     unsigned number = TSHMEM_TEAMS_MAX;
-    status = agree(space, &call, member, 0, &number);
+    status = team_agree(space, &call, member, 0, &number);
     if (number < TSHMEM_TEAMS_MAX && member)
-        status = make(space, &call, start, stride, size, number, wanted, made);
+        status = team_make(space, &call, start, stride, size, number, wanted, made);
     status = tutti_shmem_end(space, &call, status);
     if (status == TUTTI_OK && *made != TSHMEM_TEAM_INVALID)
         status = tutti_shmem_team_open(space, *made);
@@ -253,13 +253,13 @@ int tshmem_team_split_2d(tshmem_team_t parent, int xrange, const tshmem_team_con
     const int n = from->size, width = xrange < n ? xrange : n;
     const int row = from->me / width * width, column = from->me % width;
     unsigned x = TSHMEM_TEAMS_MAX, y = TSHMEM_TEAMS_MAX;
-    status = agree(space, &call, 1, 0, &x);
+    status = team_agree(space, &call, 1, 0, &x);
     if (x < TSHMEM_TEAMS_MAX)
-        status = agree(space, &call, 1, UINT64_C(1) << x, &y);
+        status = team_agree(space, &call, 1, UINT64_C(1) << x, &y);
     if (y < TSHMEM_TEAMS_MAX) {
-        status = make(space, &call, row, 1, width < n - row ? width : n - row, x, xwanted, xteam);
+        status = team_make(space, &call, row, 1, width < n - row ? width : n - row, x, xwanted, xteam);
         if (status == TUTTI_OK)
-            status = make(space, &call, column, width, (n - column + width - 1) / width, y, ywanted, yteam);
+            status = team_make(space, &call, column, width, (n - column + width - 1) / width, y, ywanted, yteam);
     } else if (x < TSHMEM_TEAMS_MAX) {
         tutti_shmem_number_release(x);
     }

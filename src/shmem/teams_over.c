@@ -21,7 +21,7 @@ struct meeting {
 };
 
 /* The first error that any of them has; 0: none. */
-static int meet(void *with, struct tutti_shmem_numbers *words)
+static int over_meet(void *with, struct tutti_shmem_numbers *words)
 {
     const struct meeting *m = with;
     const struct said mine = {m->status, *words};
@@ -36,7 +36,7 @@ static int meet(void *with, struct tutti_shmem_numbers *words)
 }
 
 /* The reason for which this process refuses; reported. */
-static int refuse(struct tutti_shmem *space, struct tutti_transport *over, const int32_t *pe, int wanted)
+static int over_refuse(struct tutti_shmem *space, struct tutti_transport *over, const int32_t *pe, int wanted)
 {
     if (space->state.pes == 0)
         return tutti_shmem_down(space, name);
@@ -59,14 +59,14 @@ int tutti_shmem_team_over(struct tutti_transport *over, const int32_t *pe, const
     struct tutti_shmem *const space = tutti_shmem_here();
     struct said all[TSHMEM_PES_MAX]; /* a process without memory would leave the others in the exchange */
     const int wanted = config && mask & TSHMEM_TEAM_NUM_CONTEXTS ? config->num_contexts : 0;
-    struct meeting m = {over, refuse(space, over, pe, wanted), all};
+    struct meeting m = {over, over_refuse(space, over, pe, wanted), all};
     struct tutti_shmem_numbers words = {.taken = tutti_shmem_numbers_taken()};
     const int own = m.status;
     unsigned number;
     *made = TSHMEM_TEAM_INVALID;
-    int status = meet(&m, &words);
+    int status = over_meet(&m, &words);
     if (status == TUTTI_OK)
-        status = tutti_shmem_number_agree(meet, &m, words, 1, 0, (unsigned)pe[0], &number);
+        status = tutti_shmem_number_agree(over_meet, &m, words, 1, 0, (unsigned)pe[0], &number);
     if (status != TUTTI_OK)
         return own != TUTTI_OK ? own
                                : tutti_shmem_answer(space, status, name, "another process of the communicator says: %s",
@@ -75,7 +75,7 @@ int tutti_shmem_team_over(struct tutti_transport *over, const int32_t *pe, const
         return tutti_shmem_answer(space, TUTTI_ERR_MEMORY, name, "more than %d teams of one PE at a time",
                                   TSHMEM_TEAMS_MAX);
     m.status = tutti_shmem_team_make(space, number, pe, over->size, wanted);
-    status = meet(&m, &words); /* no member uses it before all have made it */
+    status = over_meet(&m, &words); /* no member uses it before all have made it */
     if (status == TUTTI_OK) {
         *made = (tshmem_team_t)number;
         return tutti_shmem_team_open(space, *made);

@@ -23,7 +23,7 @@ static size_t size_of(int type)
 }
 
 /* An integer widened to 64 bits, with its sign where the type has one. shared: peers change it. */
-static uint64_t load(int type, const void *base, size_t i, int shared)
+static uint64_t word_load(int type, const void *base, size_t i, int shared)
 {
     const int order = shared ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
     switch (type) {
@@ -40,7 +40,7 @@ static uint64_t load(int type, const void *base, size_t i, int shared)
     }
 }
 
-static int compare(int type, int comparison, uint64_t a, uint64_t b)
+static int word_compare(int type, int comparison, uint64_t a, uint64_t b)
 {
     const int with_sign = type % 2 == 0;
     switch (comparison) {
@@ -54,16 +54,16 @@ static int compare(int type, int comparison, uint64_t a, uint64_t b)
     }
 }
 
-static int holds(struct words *w, size_t i)
+static int word_holds(struct words *w, size_t i)
 {
     const size_t value = w->which & TSHMEM_WAIT_VECTOR ? i : 0;
-    w->seen = load(w->type, w->peek.seen, i, 1);
-    return compare(w->type, w->comparison, w->seen, load(w->type, w->values, value, 0));
+    w->seen = word_load(w->type, w->peek.seen, i, 1);
+    return word_compare(w->type, w->comparison, w->seen, word_load(w->type, w->values, value, 0));
 }
 
 /* One test of all words: 1 if enough of them hold. `any` starts behind the last word that it found: so each word
  * that holds is found in turn. */
-static int look(struct words *w)
+static int words_look(struct words *w)
 {
     static _Atomic size_t past;
     size_t wanted = 0, found = 0;
@@ -75,7 +75,7 @@ static int look(struct words *w)
         if (w->status && w->status[i])
             continue;
         wanted++;
-        if (!holds(w, i)) {
+        if (!word_holds(w, i)) {
             if (how == TSHMEM_WAIT_ALL)
                 break;
             continue;
@@ -105,7 +105,7 @@ static int is_enough(struct tutti_shmem *space, void *with)
     const int seen = are_seen(space, with);
     if (seen < 0)
         return seen;
-    if (seen && look(with))
+    if (seen && words_look(with))
         return 1;
     return __atomic_load_n(space->state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : 0;
 }
@@ -116,10 +116,10 @@ static void say_words(struct tutti_shmem *space, void *with, char *text, size_t 
     const struct words *w = with;
     snprintf(text, size, "in %s for %s of %zu words at %p, the first of which is %lld", tutti_shmem_called(w->name),
              (w->which & 3) == TSHMEM_WAIT_ALL ? "all" : "one", w->n, w->words,
-             w->n && w->peek.seen ? (long long)load(w->type, w->peek.seen, 0, 1) : 0);
+             w->n && w->peek.seen ? (long long)word_load(w->type, w->peek.seen, 0, 1) : 0);
 }
 
-static size_t run(struct tutti_shmem *space, struct words *w)
+static size_t words_run(struct tutti_shmem *space, struct words *w)
 {
     if (space->state.pes == 0) {
         tutti_shmem_down(space, w->name);
@@ -134,7 +134,7 @@ static size_t run(struct tutti_shmem *space, struct words *w)
             tutti_shmem_far_serve(space);
         const int status = tutti_shmem_await(space, test ? are_seen : is_enough, say_words, w);
         if (status == TUTTI_OK && test)
-            look(w);
+            words_look(w);
         space->kind->forget(space, &w->peek);
         if (status == TUTTI_OK)
             return w->result;
@@ -168,7 +168,7 @@ size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t
                       .indices = indices,
                       .status = status,
                       .name = name_of(n == 1 && which == (which & TSHMEM_WAIT_TEST) ? which | 3 : which)};
-    return run(space, &w);
+    return words_run(space, &w);
 }
 
 int tutti_shmem_wait_word(struct tutti_shmem *space, const uint32_t *word, int comparison, uint32_t value,
@@ -176,7 +176,7 @@ int tutti_shmem_wait_word(struct tutti_shmem *space, const uint32_t *word, int c
 {
     struct words w = {
         .type = TSHMEM_UINT32, .comparison = comparison, .words = word, .values = &value, .n = 1, .name = call};
-    return run(space, &w) == 1 ? TUTTI_OK : TUTTI_ERR_BROKEN;
+    return words_run(space, &w) == 1 ? TUTTI_OK : TUTTI_ERR_BROKEN;
 }
 
 uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t value)
@@ -188,7 +188,7 @@ uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, uint64_t val
                       .values = &value,
                       .n = 1,
                       .name = "tshmem_signal_wait_until"};
-    run(space, &w);
+    words_run(space, &w);
     return w.seen;
 }
 

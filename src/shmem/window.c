@@ -98,7 +98,7 @@ void tutti_shmem_piece_drop(struct tutti_shmem *space, const struct tutti_shmem_
 }
 
 /* Reserves addresses for the largest size if all PEs can, otherwise for the first size. */
-static int reserve(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t most)
+static int window_reserve(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t most)
 {
     const uint64_t whole = (*heap_bytes + TUTTI_SHMEM_ALIGN_MOST - 1) / TUTTI_SHMEM_ALIGN_MOST * TUTTI_SHMEM_ALIGN_MOST;
     if (most > whole) {
@@ -170,7 +170,7 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
     space->first = whole_pages(areas + told + lists);
     if (!map_controls(space) ||
         !all_can(space->transport, !space->kind->open || space->kind->open(space) == TUTTI_OK) ||
-        !reserve(space, heap_bytes, most) || !map_heaps(space, *heap_bytes)) {
+        !window_reserve(space, heap_bytes, most) || !map_heaps(space, *heap_bytes)) {
         tutti_shmem_unmap(space);
         return TUTTI_ERR_MEMORY;
     }

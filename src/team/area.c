@@ -76,7 +76,7 @@ static void close_all(int fds[], int n)
 }
 
 /* Hands this rank's two descriptors to the others and maps theirs; *fine is 0 where something could not be mapped. */
-static int exchange(struct tutti_team *team, size_t bytes, const int mine[2], struct tutti_area *area, int *fine)
+static int area_exchange(struct tutti_team *team, size_t bytes, const int mine[2], struct tutti_area *area, int *fine)
 {
     int theirs[TUTTI_MAX_RANKS];
     for (int part = 0; part < 2; part++) {
@@ -89,7 +89,7 @@ static int exchange(struct tutti_team *team, size_t bytes, const int mine[2], st
         }
         if (team->size > 1)
             close_all(theirs, team->size);
-        uint32_t all; /* a second descriptor is sent when all have the first: nothing else tells them apart */
+        uint32_t all; /* a second descriptor is sent when all have the first: nothing else distinguishes them */
         if (status == TUTTI_OK)
             status = tutti_team_vote(team, 1, &all);
         if (status != TUTTI_OK)
@@ -110,7 +110,7 @@ int tutti_area_open(struct tutti_team *team, size_t bytes, struct tutti_area *ar
     fine &= fd[1] >= 0;
     int status = tutti_team_vote(team, (uint32_t)fine, &all);
     if (status == TUTTI_OK && all) {
-        status = exchange(team, bytes, fd, area, &fine);
+        status = area_exchange(team, bytes, fd, area, &fine);
         if (status == TUTTI_OK)
             status = tutti_team_vote(team, (uint32_t)fine, &all);
     }

@@ -139,7 +139,7 @@ static void drop_stale(struct tutti_cache *cache, int peer, const struct tutti_e
     }
 }
 
-static void refer(struct tutti_cache *cache, struct tutti_mapping *m)
+static void mapping_refer(struct tutti_cache *cache, struct tutti_mapping *m)
 {
     if (m->refs++ == 0 && m->channel)
         cache->count--;
@@ -164,7 +164,7 @@ struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int 
     if (m && m->making)
         m = NULL;
     if (m)
-        refer(cache, m);
+        mapping_refer(cache, m);
     pthread_mutex_unlock(&cache->lock);
     return m;
 }
@@ -183,7 +183,7 @@ static int cache_enter(struct tutti_cache *cache, const struct tutti_mapping *ke
 {
     struct tutti_mapping *m = *out = cache_seek(cache, key->peer, key->gpu, &key->what);
     if (m) {
-        refer(cache, m);
+        mapping_refer(cache, m);
         return TUTTI_OK;
     }
     if (cache_is_gone(cache, key->peer, key->what.id))

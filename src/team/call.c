@@ -74,15 +74,15 @@ int tutti_team_peer(const struct tutti_team *team, int r)
     return tutti_membership(team)->peer[r];
 }
 
-static uint64_t others(const struct tutti_team *team)
+static uint64_t team_others(const struct tutti_team *team)
 {
     uint64_t all = team->size == 64 ? UINT64_MAX : (UINT64_C(1) << team->size) - 1;
     return all & ~(UINT64_C(1) << team->rank);
 }
 
 /* A record that is gone: only its kind is known. */
-static void assume(const struct tutti_slot *slot, uint32_t sequence, const struct tutti_arrival *mine,
-                   struct tutti_arrival *theirs)
+static void arrival_assume(const struct tutti_slot *slot, uint32_t sequence, const struct tutti_arrival *mine,
+                           struct tutti_arrival *theirs)
 {
     *theirs = *mine;
     theirs->kind = TUTTI_ARRIVAL_HOST;
@@ -115,7 +115,7 @@ static int has_arrived(void *with)
     const int there = tutti_record_read(team->slot[r], team->sequence, &membership->seen[r]);
     if (there < 0) {
         membership->late |= UINT64_C(1) << r;
-        assume(team->slot[r], team->sequence, &membership->seen[team->rank], &membership->seen[r]);
+        arrival_assume(team->slot[r], team->sequence, &membership->seen[team->rank], &membership->seen[r]);
     }
     membership->come |= (uint64_t)(there != 0) << r;
     return there != 0;
@@ -151,7 +151,7 @@ static int is_reached(void *with)
 
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
 {
-    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_ARRIVAL, others(team));
+    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_ARRIVAL, team_others(team));
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
     for (int r = 0; r < team->size; r++) {
@@ -168,7 +168,7 @@ static int ask_again(struct tutti_team *team, enum tutti_waiting_for what)
 {
     struct tutti_waiting *test = &tutti_membership(team)->test;
     if (!test->team)
-        *test = tutti_waiting(team, what, others(team));
+        *test = tutti_waiting(team, what, team_others(team));
     const int status = tutti_wait_test(test);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
@@ -209,7 +209,7 @@ int tutti_team_vote_among(struct tutti_team *team, enum tutti_waiting_for what, 
 {
     const uint32_t votes = put_vote(team, mine);
     uint32_t least = mine;
-    struct tutti_waiting w = tutti_waiting(team, what, of & others(team));
+    struct tutti_waiting w = tutti_waiting(team, what, of & team_others(team));
     for (int r = 0; r < team->size; r++) {
         const struct tutti_slot *slot = team->slot[r];
         struct goal goal = {&slot->voted, votes};
@@ -231,7 +231,7 @@ int tutti_team_vote_for(struct tutti_team *team, enum tutti_waiting_for what, ui
         team->votes++;
         return TUTTI_ERR_BROKEN;
     }
-    const int status = tutti_team_vote_among(team, what, others(team) | UINT64_C(1) << team->rank, mine, all);
+    const int status = tutti_team_vote_among(team, what, team_others(team) | UINT64_C(1) << team->rank, mine, all);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
@@ -274,7 +274,7 @@ void tutti_team_done(struct tutti_team *team, int status)
 
 int tutti_team_await_done(struct tutti_team *team, uint64_t of)
 {
-    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DONE, of & others(team));
+    struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DONE, of & team_others(team));
     int failed = TUTTI_OK;
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;

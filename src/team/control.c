@@ -28,7 +28,7 @@ static uint64_t inode_of(int fd)
 }
 
 /* Pages above the limit are mapped once more by each rank that shares them. */
-static void put_down(struct tutti_page *page, int fd)
+static void own_page_add(struct tutti_page *page, int fd)
 {
     for (int i = 0; i < OWN_PAGES; i++) {
         struct tutti_page *none = NULL;
@@ -39,7 +39,7 @@ static void put_down(struct tutti_page *page, int fd)
     }
 }
 
-static void strike_out(struct tutti_page *page)
+static void own_page_remove(struct tutti_page *page)
 {
     for (int i = 0; i < OWN_PAGES; i++) {
         if (atomic_load(&own_pages[i].page) != page)
@@ -64,7 +64,7 @@ static struct tutti_page *find_own(int fd)
     return NULL;
 }
 
-static int map(int fd, struct tutti_page **out)
+static int page_map(int fd, struct tutti_page **out)
 {
     struct tutti_page *page = calloc(1, sizeof *page);
     if (!page)
@@ -93,7 +93,7 @@ int tutti_page_create(const uint64_t nonce[2], int *out_fd, struct tutti_page **
         fcntl(fd, F_ADD_SEALS, PAGE_SEALS | F_SEAL_SEAL) != 0)
         tutti_info("no memory for the control page: error %d", errno);
     else
-        status = map(fd, out);
+        status = page_map(fd, out);
     if (status != TUTTI_OK) {
         close(fd);
         return status;
@@ -104,7 +104,7 @@ int tutti_page_create(const uint64_t nonce[2], int *out_fd, struct tutti_page **
     control->pid = (uint32_t)getpid();
     control->nonce[0] = nonce[0];
     control->nonce[1] = nonce[1];
-    put_down(*out, fd);
+    own_page_add(*out, fd);
     *out_fd = fd;
     return TUTTI_OK;
 }
@@ -120,7 +120,7 @@ int tutti_page_map(int fd, const uint64_t nonce[2], struct tutti_page **out)
         return TUTTI_ERR_SYSTEM;
     }
     struct tutti_page *page = find_own(fd);
-    int status = page ? TUTTI_OK : map(fd, &page);
+    int status = page ? TUTTI_OK : page_map(fd, &page);
     if (status != TUTTI_OK)
         return status;
     const struct tutti_control *control = page->control;
@@ -138,7 +138,7 @@ void tutti_page_release(struct tutti_page *page)
 {
     if (!page || atomic_fetch_sub(&page->refs, 1) != 1)
         return;
-    strike_out(page);
+    own_page_remove(page);
     munmap(page->control, sizeof *page->control);
     free(page);
 }

@@ -18,7 +18,7 @@ static void deferred_free_end(struct tutti_node *node, void *memory, struct tutt
         node->device->launch.drop(kept);
 }
 
-static void discard(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
+static void deferred_discard(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
 {
     struct tutti_deferred_free *aside = NULL;
     tutti_fiber_lock(&node->lock);
@@ -34,13 +34,13 @@ static void discard(struct tutti_node *node, void *memory, struct tutti_prepared
 void tutti_deferred_free_memory(struct tutti_node *node, void *device_memory)
 {
     if (device_memory)
-        discard(node, device_memory, NULL);
+        deferred_discard(node, device_memory, NULL);
 }
 
 void tutti_deferred_free_launch(struct tutti_node *node, struct tutti_prepared *kept)
 {
     if (kept)
-        discard(node, NULL, kept);
+        deferred_discard(node, NULL, kept);
 }
 
 void tutti_deferred_free_hold(struct tutti_node *node)

@@ -32,7 +32,7 @@ void tutti_invalidation_look(struct tutti_node *node, const struct tutti_device 
 }
 
 /* A peer that missed notices because the list is full releases all mappings: it keeps them only for later use. */
-static void hear(struct tutti_node *node, const struct tutti_device *device, int r)
+static void invalidation_receive(struct tutti_node *node, const struct tutti_device *device, int r)
 {
     struct tutti_invalidations *theirs = &node->peer[r].page->control->gone;
     const uint32_t count = atomic_load_explicit(&theirs->count, memory_order_acquire), seen = node->peer[r].gone_seen;
@@ -54,7 +54,7 @@ void tutti_invalidation_hear(struct tutti_node *node, const struct tutti_device 
     (void)atomic_exchange(&tutti_node_control(node)->gone.notices, 0);
     for (int r = 0; r < node->size; r++) {
         if (r != node->rank)
-            hear(node, device, r);
+            invalidation_receive(node, device, r);
     }
     atomic_fetch_add(&node->heard, 1);
     pthread_mutex_unlock(&node->gone);

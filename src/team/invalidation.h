@@ -1,6 +1,6 @@
 /* Allocations that peers have mapped and that their owner has freed: the memory is the machine's again when all have
- * let go of it. The owner notices, and tells its peers by a list in its control page; they unmap what they do not use.
- * Nothing depends on it but memory: ids do not come again. Private to team/; safe from any thread. */
+ * let go of it. The owner notices, and publishes it to its peers by a list in its control page; they unmap what they do
+ * not use. Nothing depends on it but memory: ids do not come again. Private to team/; safe from any thread. */
 #ifndef TUTTI_TEAM_GONE_H
 #define TUTTI_TEAM_GONE_H
 

@@ -11,7 +11,7 @@ struct notice {
     int differs;
 };
 
-static int noticed(const struct notice *n)
+static int kernel_noticed(const struct notice *n)
 {
     uint32_t now = __atomic_load_n(n->word, __ATOMIC_ACQUIRE);
     return n->differs ? now != n->value : tutti_reached(now, n->value);
@@ -21,7 +21,7 @@ static int noticed(const struct notice *n)
 static int kernel_left(struct tutti_team *team, const struct notice *n, int mailed)
 {
     int state = team->device->stream.query(team->stream);
-    if (state == 0 || noticed(n))
+    if (state == 0 || kernel_noticed(n))
         return TUTTI_OK;
     if (state > 0 && mailed && tutti_mail_lost(team))
         return TUTTI_OK;
@@ -48,7 +48,7 @@ struct kernel {
 static int has_ended(void *with)
 {
     struct kernel *k = with;
-    if (noticed(k->n))
+    if (kernel_noticed(k->n))
         return 1;
     if (k->mailed && tutti_mail_lost(k->team)) {
         *k->mailed = 0;
@@ -60,7 +60,7 @@ static int has_ended(void *with)
     return kernel_left(k->team, k->n, k->mailed != NULL);
 }
 
-static int await(struct tutti_team *team, const struct notice *n, int *mailed)
+static int kernel_await(struct tutti_team *team, const struct notice *n, int *mailed)
 {
     struct kernel k = {
         .team = team, .n = n, .mailed = mailed, .w = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX)};
@@ -77,13 +77,13 @@ static int await(struct tutti_team *team, const struct notice *n, int *mailed)
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch)
 {
     const struct notice done = {&team->words->done, epoch, 0};
-    return await(team, &done, NULL);
+    return kernel_await(team, &done, NULL);
 }
 
 int tutti_team_await_notice(struct tutti_team *team)
 {
     const struct notice changed = {&team->words->noticed, team->noticed, 1};
-    int status = await(team, &changed, NULL);
+    int status = kernel_await(team, &changed, NULL);
     team->noticed = __atomic_load_n(&team->words->noticed, __ATOMIC_RELAXED);
     return status;
 }
@@ -92,7 +92,7 @@ int tutti_team_await_mail(struct tutti_team *team, uint32_t launch_number, int *
 {
     *served = 1;
     const struct notice done = {&team->words->done, launch_number, 0};
-    int status = await(team, &done, served);
+    int status = kernel_await(team, &done, served);
     if (!*served)
         team->mail.launch_number = 0;
     return status;

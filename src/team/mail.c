@@ -2,7 +2,7 @@
  * last has been done, or when its kernel has left, or a launch that came after it in the stream has reported. */
 #include "team/mail.h"
 
-static void post(struct tutti_team *team, const uint32_t data[TUTTI_MAIL_WORDS])
+static void mail_post(struct tutti_team *team, const uint32_t data[TUTTI_MAIL_WORDS])
 {
     const uint64_t sequence = ++team->mail.sequence;
     for (int i = 0; i < TUTTI_MAIL_WORDS; i++)
@@ -26,7 +26,7 @@ int tutti_team_mail_post(struct tutti_team *team, const struct tutti_flow_args *
         [TUTTI_MAIL_NUMBER] = args->launch_number,
         [TUTTI_MAIL_WHAT] = TUTTI_MAIL_CALL,
     };
-    post(team, data);
+    mail_post(team, data);
     return 1;
 }
 
@@ -35,7 +35,7 @@ int tutti_team_mail_leave(struct tutti_team *team)
     static const uint32_t data[TUTTI_MAIL_WORDS] = {[TUTTI_MAIL_WHAT] = TUTTI_MAIL_LEAVE};
     if (team->mail.launch_number == 0)
         return 0;
-    post(team, data);
+    mail_post(team, data);
     team->mail.launch_number = 0;
     return 1;
 }

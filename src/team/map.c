@@ -11,13 +11,13 @@ struct request {
     struct tutti_shares copy; /* what has been checked must not change */
     const struct tutti_share *share[2];
     struct tutti_mapping *mapping[2];
-    int fd[2];   /* -1: has not come */
+    int fd[2];   /* -1: has not arrived */
     int came[2]; /* a note for it has arrived */
     int asked;
 };
 
 /* Takes what is mapped already; 1 where a descriptor is needed. */
-static int look_up(struct tutti_team *team, int r, struct request *q)
+static int map_look_up(struct tutti_team *team, int r, struct request *q)
 {
     struct tutti_membership *membership = tutti_membership(team);
     int missing = 0;
@@ -32,7 +32,7 @@ static int look_up(struct tutti_team *team, int r, struct request *q)
 }
 
 /* Reads the descriptors that rank r has sent so far; 1: all have arrived. */
-static int collect(struct tutti_team *team, int r, struct request *q)
+static int map_collect(struct tutti_team *team, int r, struct request *q)
 {
     struct tutti_membership *membership = tutti_membership(team);
     const struct tutti_export *what[2];
@@ -57,7 +57,7 @@ static int has_come(void *with)
     const struct awaited *a = with;
     struct tutti_membership *membership = tutti_membership(a->team);
     for (int r = 0; r < a->team->size; r++) {
-        if (membership->expected >> r & 1 && collect(a->team, r, &a->q[r]))
+        if (membership->expected >> r & 1 && map_collect(a->team, r, &a->q[r]))
             membership->expected &= ~(UINT64_C(1) << r);
     }
     return !membership->expected;
@@ -98,7 +98,7 @@ static void close_descriptors(struct tutti_team *team, struct request *q)
     }
 }
 
-static int holds(const struct tutti_team *team, int r, const struct tutti_share *share, uint64_t bytes)
+static int map_holds(const struct tutti_team *team, int r, const struct tutti_share *share, uint64_t bytes)
 {
     if (share->offset <= share->what.bytes && bytes <= share->what.bytes - share->offset)
         return 1;
@@ -114,8 +114,8 @@ static int read_offer(const struct tutti_team *team, int r, const struct tutti_r
     *q = (struct request){.copy = *tutti_team_shares(team, r), .fd = {-1, -1}};
     q->share[0] = &q->copy.in;
     q->share[1] = &q->copy.out;
-    return q->copy.in.shared && q->copy.out.shared && holds(team, r, q->share[0], least->in) &&
-           holds(team, r, q->share[1], least->out);
+    return q->copy.in.shared && q->copy.out.shared && map_holds(team, r, q->share[0], least->in) &&
+           map_holds(team, r, q->share[1], least->out);
 }
 
 int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reach *reach, const void *in[], void *out[],
@@ -138,7 +138,7 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reac
             *q = (struct request){.fd = {-1, -1}};
         if (wanted && !q->asked)
             fine = 0;
-        if (q->asked && look_up(team, r, q))
+        if (q->asked && map_look_up(team, r, q))
             membership->expected |= UINT64_C(1) << r;
     }
     atomic_store(&own->want, membership->expected);

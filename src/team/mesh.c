@@ -100,7 +100,7 @@ static void part_from(struct mesh *mesh, int rank)
     mesh->met--;
 }
 
-static void answer(struct mesh *mesh, int rank)
+static void mesh_answer(struct mesh *mesh, int rank)
 {
     struct hello mine = my_hello(mesh);
     int sent = tutti_socket_send(mesh->node->peer[rank].socket, &mine, sizeof mine, mesh->page_fd);
@@ -120,7 +120,7 @@ static void hear_guests(struct mesh *mesh)
         if (got == 0)
             continue;
         if (got > 0 && mesh_meet(mesh, fd, &hello, page_fd, -1) == TUTTI_OK) {
-            answer(mesh, (int)hello.rank);
+            mesh_answer(mesh, (int)hello.rank);
         } else {
             tutti_debug("a stranger at the socket was refused");
             close(fd);
@@ -129,9 +129,9 @@ static void hear_guests(struct mesh *mesh)
             close(page_fd);
         mesh->guest[i--] = mesh->guest[--mesh->guests];
     }
-    for (int r = node->rank + 1; r < node->size; r++) { /* whom an answer could not be sent at once */
+    for (int r = node->rank + 1; r < node->size; r++) { /* rank to which an answer could not be sent at once */
         if (node->peer[r].socket >= 0 && !mesh->said[r])
-            answer(mesh, r);
+            mesh_answer(mesh, r);
     }
 }
 
@@ -154,7 +154,7 @@ static int accept_guests(struct mesh *mesh)
     return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? TUTTI_ERR_SYSTEM : TUTTI_OK;
 }
 
-/* One step towards peer `rank`, which listens: connect, say hello, hear hello. *fd is the connection under way. */
+/* One step towards peer `rank`, which listens: connect, send hello, receive hello. *fd is the connection under way. */
 static int call_peer(struct mesh *mesh, int rank, int *fd)
 {
     struct tutti_node *node = mesh->node;
@@ -209,7 +209,7 @@ static int mesh_done(const struct mesh *mesh)
 }
 
 /* As far as it goes now. 1: all have met; or a status. */
-static int go_on(void *with)
+static int mesh_continue(void *with)
 {
     struct mesh *mesh = with;
     int status = TUTTI_OK;
@@ -239,7 +239,7 @@ int tutti_socket_mesh(struct tutti_node *node, int listener, const struct tutti_
     mesh.calls = calls;
     if (status == TUTTI_OK)
         status = tutti_progress_wait(&(const struct tutti_wait){
-            .done = go_on, .with = &mesh, .quiet = 1, .seconds = TUTTI_MESH_SECONDS, .every_us = 100});
+            .done = mesh_continue, .with = &mesh, .quiet = 1, .seconds = TUTTI_MESH_SECONDS, .every_us = 100});
     if (status != TUTTI_OK)
         tutti_info("the ranks of this machine did not meet: %s", tutti_status_text(status));
     for (int i = 0; i < mesh.guests; i++)

@@ -61,7 +61,7 @@ static int draw_nonce(uint64_t nonce[2])
 }
 
 /* Collective: members and the nonce of their first. *mine: how this rank has fared. */
-static int discover(struct tutti_node *node, struct discovery *d, int *mine)
+static int node_discover(struct tutti_node *node, struct discovery *d, int *mine)
 {
     struct tutti_transport *world = node->world;
     int64_t color = 0;
@@ -127,7 +127,7 @@ static struct tutti_node *new_node(struct tutti_transport *world)
     return node;
 }
 
-static int open_own(struct tutti_node *node, int *page_fd, int *listener, struct tutti_socket_name *name)
+static int node_open_own(struct tutti_node *node, int *page_fd, int *listener, struct tutti_socket_name *name)
 {
     int status = tutti_page_create(node->nonce, page_fd, &node->peer[node->rank].page);
     if (status == TUTTI_OK && node->size > 1)
@@ -143,7 +143,7 @@ static int connect_members(struct tutti_node *node, struct discovery *d, int min
     struct tutti_socket_name name = {.length = 0};
     int page_fd = -1, listener = -1;
     if (mine == TUTTI_OK)
-        mine = open_own(node, &page_fd, &listener, &name);
+        mine = node_open_own(node, &page_fd, &listener, &name);
     int status = choose_speaker(world, mine, speaker);
     if (status == TUTTI_OK && *speaker < 0)
         status = world->ops->allgather(world, &name, d->names, sizeof name);
@@ -169,7 +169,7 @@ int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
         status = choose_speaker(world, node && d.colors && d.nonces && d.names ? TUTTI_OK : TUTTI_ERR_MEMORY, &speaker);
     if (status == TUTTI_OK && speaker < 0) {
         int mine = TUTTI_OK;
-        status = discover(node, &d, &mine);
+        status = node_discover(node, &d, &mine);
         if (status == TUTTI_OK)
             status = connect_members(node, &d, mine, &speaker);
     }
@@ -242,7 +242,7 @@ void tutti_node_forget(struct tutti_node *node)
     if (!node)
         return;
     node->forgotten = 1;  /* no lock is taken here: another thread of the parent may have held it */
-    node->watcher = NULL; /* its thread has not come along */
+    node->watcher = NULL; /* its thread does not exist here */
     for (int r = 0; r < node->size; r++) {
         if (node->peer[r].socket >= 0)
             close(node->peer[r].socket);

@@ -91,7 +91,7 @@ struct tutti_membership {
     void *release_with;
 
     uint64_t served[2]; /* ranks that have been sent the descriptors of this call's `in` and `out` */
-    uint64_t expected;  /* ranks whose descriptors have not come yet */
+    uint64_t expected;  /* ranks whose descriptors have not arrived */
     int held;           /* mappings that the current call uses */
     int pinned;         /* mappings that the open team uses */
     struct tutti_mapping *holds[2 * TUTTI_MAX_RANKS];

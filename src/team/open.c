@@ -1,4 +1,4 @@
-/* Opening a team, and closing it again: each rank takes a resources, all tell each other, the leaders' channels are
+/* Opening a team, and closing it again: each rank takes resources, all exchange them, the leaders' channels are
  * mapped, all agree. Any failure on any rank makes the team unavailable on all. */
 #include <string.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ static const enum tutti_reason reasons[REASONS] = {
     [REASON_WORDS] = TUTTI_REASON_WORDS,           [REASON_CHANNEL] = TUTTI_REASON_WRITTEN,
 };
 
-static int complete(const struct tutti_device *device)
+static int device_complete(const struct tutti_device *device)
 {
     const struct {
         int there;
@@ -68,7 +68,7 @@ static const char *open_prepare(struct opening *o, int gpu, struct tutti_offer *
     const char *why = NULL;
     if (!device)
         return TUTTI_REASON_TEXT(NO_DEVICE);
-    if (!complete(device))
+    if (!device_complete(device))
         return TUTTI_REASON_TEXT(DEVICE);
     if (device->open(text, sizeof text) != TUTTI_OK) {
         tutti_info("device %s cannot be used: %s", device->name, text);
@@ -100,7 +100,7 @@ static const char *open_prepare(struct opening *o, int gpu, struct tutti_offer *
 }
 
 /* Participants in order of their lowest rank, which leads. Returns 0 where there are too many. */
-static int group(struct opening *o)
+static int offers_group(struct opening *o)
 {
     struct tutti_team *team = o->team;
     team->gpus = 0;
@@ -120,7 +120,7 @@ static int group(struct opening *o)
 }
 
 /* 1 if rank `mapper` maps the channel of rank `of`: all ranks map leaders' channels, a leader maps its own ranks'. */
-static int maps(const struct tutti_team *team, int mapper, int of)
+static int rank_maps(const struct tutti_team *team, int mapper, int of)
 {
     int leader = team->leader_of[team->gpu_of[of]];
     return mapper != of && (leader == of || leader == mapper);
@@ -150,16 +150,16 @@ static int is_exchanged(void *with)
 }
 
 /* Sends this rank's descriptor to the ranks that map it, and receives theirs. A rank that has failed takes part too. */
-static int exchange(struct opening *o)
+static int offers_exchange(struct opening *o)
 {
     struct tutti_team *team = o->team;
     struct tutti_membership *membership = tutti_membership(team);
     struct exchanging e = {.o = o};
     membership->expected = 0;
     for (int r = 0; r < team->size; r++) {
-        if (maps(team, r, team->rank) && o->offers[team->rank].share.what.needs_fd)
+        if (rank_maps(team, r, team->rank) && o->offers[team->rank].share.what.needs_fd)
             e.unsent |= UINT64_C(1) << r;
-        if (maps(team, team->rank, r) && o->offers[r].share.what.needs_fd)
+        if (rank_maps(team, team->rank, r) && o->offers[r].share.what.needs_fd)
             membership->expected |= UINT64_C(1) << r;
     }
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, membership->expected);
@@ -194,7 +194,7 @@ static size_t least_bytes(const struct opening *o)
 
 /* 1 where the channel lies within the allocation that it names, and the numbers are such as tutti_resources_take()
  * gives. */
-static int sound(const struct tutti_offer *offer)
+static int offer_sound(const struct tutti_offer *offer)
 {
     const struct tutti_share *share = &offer->share;
     return share->shared && offer->bytes >= TUTTI_CHANNEL_LEAST && share->offset <= share->what.bytes &&
@@ -205,7 +205,7 @@ static int map_all(struct opening *o)
 {
     struct tutti_team *team = o->team;
     for (int r = 0; r < team->size; r++) {
-        if (sound(&o->offers[r]))
+        if (offer_sound(&o->offers[r]))
             continue;
         tutti_error("rank %d offers a channel on %s that is not where it says", r, team->transport->label);
         return REASON_OFFER;
@@ -228,7 +228,7 @@ static int map_all(struct opening *o)
     for (int r = 0; r < team->size; r++) {
         void *channel = o->resources->channel;
         int g = team->gpu_of[r], leads = team->leader_of[g] == r;
-        int failed = maps(team, team->rank, r) ? map_channel(o, r, &channel) : REASONS;
+        int failed = rank_maps(team, team->rank, r) ? map_channel(o, r, &channel) : REASONS;
         if (failed != REASONS)
             return failed;
         if (leads)
@@ -240,7 +240,7 @@ static int map_all(struct opening *o)
 }
 
 /* The first phase's outcome, from all offers: NULL where all are ready. */
-static const char *refused(struct opening *o, const char *mine)
+static const char *opening_refused(struct opening *o, const char *mine)
 {
     struct tutti_team *team = o->team;
     for (int r = 0; r < team->size; r++) {
@@ -249,10 +249,10 @@ static const char *refused(struct opening *o, const char *mine)
         tutti_debug("rank %d cannot share device memory: %.63s", r, o->offers[r].why);
         return mine ? mine : TUTTI_REASON_TEXT(RANK_UNABLE);
     }
-    return group(o) ? NULL : TUTTI_REASON_TEXT(MANY_GPUS);
+    return offers_group(o) ? NULL : TUTTI_REASON_TEXT(MANY_GPUS);
 }
 
-static void give_up(struct opening *o, const char *why)
+static void opening_give_up(struct opening *o, const char *why)
 {
     struct tutti_team *team = o->team;
     struct tutti_membership *membership = tutti_membership(team);
@@ -307,10 +307,10 @@ int tutti_team_open(struct tutti_team *team, int gpu)
     int status = tutti_team_vote_for(team, TUTTI_WAITING_OFFER, 1, &all);
     for (int r = 0; r < team->size && status == TUTTI_OK; r++)
         o.offers[r] = team->slot[r]->offer;
-    const char *why = status == TUTTI_OK ? refused(&o, o.why) : TUTTI_REASON_TEXT(PEER);
+    const char *why = status == TUTTI_OK ? opening_refused(&o, o.why) : TUTTI_REASON_TEXT(PEER);
     if (!why) {
         uint32_t outcome = REASONS;
-        status = exchange(&o);
+        status = offers_exchange(&o);
         if (status == TUTTI_OK)
             outcome = (uint32_t)map_all(&o);
         if (outcome == REASONS && o.lines)
@@ -326,7 +326,7 @@ int tutti_team_open(struct tutti_team *team, int gpu)
         team->lines = !why && outcome > REASONS;
     }
     if (why)
-        give_up(&o, why);
+        opening_give_up(&o, why);
     else
         fill_team(&o);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);

@@ -14,7 +14,7 @@
 enum { DRAIN_SECONDS = 5 };
 
 /* Everything of a channel's resources but their place in the list. */
-static void dismantle(struct tutti_node *node, struct tutti_resources *resources)
+static void resources_dismantle(struct tutti_node *node, struct tutti_resources *resources)
 {
     if (resources->stream)
         node->device->stream.destroy(resources->stream);
@@ -53,7 +53,7 @@ static void free_idle(struct tutti_node *node, int all)
             continue;
         }
         *at = resources->next;
-        dismantle(node, resources);
+        resources_dismantle(node, resources);
     }
 }
 
@@ -135,7 +135,7 @@ static struct tutti_resources *resources_build(struct tutti_node *node, int gpu,
     }
     if (status != TUTTI_OK) {
         tutti_info("%s: %s", *why, tutti_status_text(status));
-        dismantle(node, resources);
+        resources_dismantle(node, resources);
         return NULL;
     }
     resources->next = node->resources;
@@ -145,7 +145,7 @@ static struct tutti_resources *resources_build(struct tutti_node *node, int gpu,
 
 /* Fresh flags: flags that an earlier communicator's launches left would be taken for this one's.
  * tutti_resources_begin() clears its packets. */
-static int clear(struct tutti_node *node, struct tutti_resources *resources)
+static int resources_clear(struct tutti_node *node, struct tutti_resources *resources)
 {
     struct tutti_words *words = &tutti_node_control(node)->words[resources->words];
     __atomic_store_n(&words->abort, 0, __ATOMIC_RELEASE);
@@ -185,7 +185,7 @@ int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct t
     pthread_mutex_unlock(&node->lock);
     if (!resources)
         return TUTTI_ERR_UNAVAILABLE;
-    if (clear(node, resources) != TUTTI_OK) {
+    if (resources_clear(node, resources) != TUTTI_OK) {
         *why = TUTTI_REASON_TEXT(CLEAR);
         tutti_resources_drop(node, resources);
         return TUTTI_ERR_DEVICE;
@@ -315,7 +315,7 @@ void tutti_seats_free(struct tutti_node *node, int alive)
         struct tutti_resources *resources = node->resources;
         node->resources = resources->next;
         if (alive && !resources->stuck)
-            dismantle(node, resources);
+            resources_dismantle(node, resources);
         else
             free(resources);
     }

@@ -18,7 +18,7 @@ static unsigned shares_of(uint64_t word)
 }
 
 /* Blocks that a single thread leaves to others that come while it waits for late ranks. */
-static unsigned reserved(unsigned all)
+static unsigned budget_reserved(unsigned all)
 {
     return all / RESERVED_OF > 1 ? all / RESERVED_OF : 1;
 }
@@ -72,7 +72,7 @@ static inline unsigned budget_take(struct tutti_sm_budget *room, unsigned all, u
 
 static unsigned budget_alone(uint64_t word, unsigned all, unsigned want, int patient)
 {
-    const unsigned given = calls_of(word) + shares_of(word) + reserved(all);
+    const unsigned given = calls_of(word) + shares_of(word) + budget_reserved(all);
     (void)patient;
     if (word & several || given >= all)
         return 0;

@@ -27,7 +27,7 @@ struct tutti_sm_budget {
 
 /* All local, of an open team. */
 
-/* Tells how many blocks the team's GPU holds. */
+/* Sets how many blocks the team's GPU holds. */
 void tutti_sm_budget_open(struct tutti_team *team);
 /* When a call arrives: up to `want` blocks, kept in team->held; 0 where other threads make reductions too. */
 unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want);

@@ -131,7 +131,7 @@ static int socket_keep(struct tutti_node *node, int peer, const struct tutti_not
 }
 
 /* Puts everything that `peer` has sent among the received; the post is held. */
-static void collect(struct tutti_node *node, int peer)
+static void socket_collect(struct tutti_node *node, int peer)
 {
     const struct tutti_control *control = tutti_node_control(node);
     for (;;) {
@@ -169,7 +169,7 @@ int tutti_socket_take(struct tutti_node *node, int peer, int slot, uint32_t sequ
 {
     int found = 0;
     pthread_mutex_lock(&node->post);
-    collect(node, peer);
+    socket_collect(node, peer);
     for (struct tutti_received **at = &node->received; *at && !found; at = &(*at)->next) {
         struct tutti_received *received = *at;
         if (received->peer != peer || received->note.slot != (uint32_t)slot || received->note.sequence != sequence ||

@@ -14,7 +14,7 @@ struct tutti_socket_name {
     char bytes[15];
 };
 
-/* Opens this rank's listening socket and tells its name. */
+/* Opens this rank's listening socket and publishes its name. */
 int tutti_socket_listen(const struct tutti_node *node, int *listener, struct tutti_socket_name *name);
 /* Connects all ranks of the node with each other and maps their pages, within TUTTI_MESH_SECONDS. Strangers (another
  * user, another nonce) are refused and do not disturb. names: by rank of the world. page_fd: of this rank's page. */

@@ -1,5 +1,5 @@
 /* Ranks that went to the MPI with host memory, and will not come back since the others' calls do not match theirs: the
- * others make their call with them, once, so that they come back, and tell them. Private to team/. */
+ * others make their call with them, once, so that they return, and notify them. Private to team/. */
 #ifndef TUTTI_TEAM_STRANDED_H
 #define TUTTI_TEAM_STRANDED_H
 

@@ -12,7 +12,7 @@
 #include "team/share.h"
 #include "team/watcher.h"
 
-/* What the ranks tell each other when a team is made: [0] of the team, [1] of its nonblocking team. */
+/* What the ranks exchange when a team is made: [0] of the team, [1] of its nonblocking team. */
 enum { TEAM, TWIN, BOTH };
 struct exchange {
     uint64_t nonce[2];

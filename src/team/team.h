@@ -250,7 +250,7 @@ int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch);
 int tutti_team_await_notice(struct tutti_team *team);
 /* Local. Mail to the kernel that stays (team->mail.launch_number). post: 1 where the command of `args` (in, out,
  * count below 2^32, shape, root, launch_number) is on its way: tutti_team_await_mail() is next; 0 where the kernel is
- * known to leave, and is forgotten. leave: tells it to leave and forgets it; 1 where there was one: the stream is free
+ * known to leave, and is forgotten. leave: makes it leave and forgets it; 1 where there was one: the stream is free
  * when it has gone. */
 int tutti_team_mail_post(struct tutti_team *team, const struct tutti_flow_args *args);
 int tutti_team_mail_leave(struct tutti_team *team);
@@ -264,7 +264,7 @@ int tutti_team_host_wait(void *with);
 int tutti_team_fault(struct tutti_team *team);
 /* Local, any thread: the same, but the team is left as it is. */
 int tutti_team_seen(const struct tutti_team *team);
-/* Marks the team broken by `status` and tells local kernels to leave. Returns status. */
+/* Marks the team broken by `status` and makes local kernels leave. Returns status. */
 int tutti_team_break(struct tutti_team *team, int status);
 
 #endif

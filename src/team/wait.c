@@ -18,19 +18,20 @@ enum {
 static const uint64_t second = 1000000000;
 
 /* Ranks that all spin, and the engine's threads where they are at work. */
-static int crowded(const struct tutti_team *team)
+static int team_crowded(const struct tutti_team *team)
 {
     const int threads = atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 0 ? 2 : 1; /* of each rank */
     return threads * team->node->size > team->node->cores;
 }
 
 /* A fiber looks once in its turn, where there are others. */
-static unsigned spins(const struct tutti_team *team)
+static unsigned team_spins(const struct tutti_team *team)
 {
     const int how = tutti_settings()->wait;
     if (tutti_fiber_here() && atomic_load_explicit(&tutti_fibers_open, memory_order_relaxed) > 1)
         return 1;
-    return how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && !crowded(team)) ? SPINS_ALONE : SPINS_SHARED;
+    return how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && !team_crowded(team)) ? SPINS_ALONE
+                                                                                             : SPINS_SHARED;
 }
 
 struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of)
@@ -90,8 +91,8 @@ int tutti_await(struct tutti_waiting *w, int (*done)(void *with), void *with)
     return tutti_progress_wait(&(const struct tutti_wait){.done = done,
                                                           .with = with,
                                                           .quiet = 1, /* the transport makes progress */
-                                                          .spins = spins(w->team),
-                                                          .crowded = crowded(w->team),
+                                                          .spins = team_spins(w->team),
+                                                          .crowded = team_crowded(w->team),
                                                           .look = wait_look,
                                                           .look_with = w});
 }
@@ -107,6 +108,6 @@ int tutti_wait_look(struct tutti_waiting *w)
     uint64_t waited;
     const int status = wait_look(w, &waited);
     if (status == TUTTI_OK)
-        tutti_pause_by(&w->pauses, waited, crowded(w->team), NAP_MOST_US);
+        tutti_pause_by(&w->pauses, waited, team_crowded(w->team), NAP_MOST_US);
     return status;
 }

@@ -24,8 +24,8 @@ struct line {
     size_t used;
 };
 
-static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct line *line, const char *format, ...)
+static void line_add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void line_add(struct line *line, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -65,7 +65,7 @@ static int pid_of(const struct tutti_membership *membership, int r)
     return membership->node->peer[membership->peer[r]].pid;
 }
 
-static uint32_t number(uint32_t sequence)
+static uint32_t call_number(uint32_t sequence)
 {
     return sequence - (uint32_t)TUTTI_FIRST;
 }
@@ -141,27 +141,28 @@ int tutti_node_dead(const struct tutti_node *node)
     return pid;
 }
 
-static const char *nonblocking(const struct tutti_team *team)
+static const char *team_nonblocking(const struct tutti_team *team)
 {
     return team->is_nonblocking ? "nonblocking " : "";
 }
 
-static void add_here(struct line *line, const struct tutti_waiting *w)
+static void line_add_here(struct line *line, const struct tutti_waiting *w)
 {
     const struct tutti_team *team = w->team;
     struct tutti_arrival last;
     char call[128];
-    if (tutti_record_read(team->slot[team->rank], team->sequence, &last) != 1 || number(team->sequence) == 0) {
-        add(line, "%s, before its first call", team->transport->label);
+    if (tutti_record_read(team->slot[team->rank], team->sequence, &last) != 1 || call_number(team->sequence) == 0) {
+        line_add(line, "%s, before its first call", team->transport->label);
         return;
     }
     write_call(&last, call, sizeof call);
-    add(line, "%scall %u on %s (%s)", nonblocking(team), number(team->sequence), team->transport->label, call);
+    line_add(line, "%scall %u on %s (%s)", team_nonblocking(team), call_number(team->sequence), team->transport->label,
+             call);
 }
 
 /* A kernel that has all it needs from a peer that has gone ends soon by itself. Takes those that left in good order out
  * of *gone: they do so only after their part. */
-static int overdue(struct tutti_waiting *w, uint64_t *gone)
+static int wait_overdue(struct tutti_waiting *w, uint64_t *gone)
 {
     const struct tutti_membership *membership = tutti_membership(w->team);
     for (uint64_t rest = *gone; rest; rest &= rest - 1) {
@@ -182,14 +183,14 @@ int tutti_watch_peers(struct tutti_waiting *w)
     uint64_t gone = tutti_watch_gone(membership, missing_of(w));
     if (gone)
         gone &= missing_of(w); /* it may have done its part and left since */
-    if (gone && w->what == TUTTI_WAITING_KERNEL && !overdue(w, &gone))
+    if (gone && w->what == TUTTI_WAITING_KERNEL && !wait_overdue(w, &gone))
         gone = 0;
     if (gone) {
         int r = __builtin_ctzll(gone);
         int left = (int)atomic_load(&membership->node->peer[membership->peer[r]].page->control->closed);
-        add(&line, "rank %d (process %d) has %s while rank %d waited for it in ", r, pid_of(membership, r),
-            left ? "finalized" : "died", team->rank);
-        add_here(&line, w);
+        line_add(&line, "rank %d (process %d) has %s while rank %d waited for it in ", r, pid_of(membership, r),
+                 left ? "finalized" : "died", team->rank);
+        line_add_here(&line, w);
         tutti_error("%s", line.text);
         return TUTTI_ERR_PEER;
     }
@@ -197,8 +198,8 @@ int tutti_watch_peers(struct tutti_waiting *w)
         int status = tutti_status_told(atomic_load(&team->slot[r]->broken));
         if (r == team->rank || status == TUTTI_OK)
             continue;
-        add(&line, "rank %d has given up (%s) ", r, tutti_status_text(status));
-        add_here(&line, w);
+        line_add(&line, "rank %d has given up (%s) ", r, tutti_status_text(status));
+        line_add_here(&line, w);
         tutti_info("%s", line.text);
         return status;
     }
@@ -211,32 +212,32 @@ static void add_whereabouts(struct line *line, const struct tutti_waiting *w, in
     const struct tutti_slot *slot = w->team->slot[r];
     const struct tutti_membership *membership = tutti_membership(w->team);
     uint32_t last = atomic_load(&slot->sequence);
-    add(line, "rank %d (process %d) ", r, pid_of(membership, r));
+    line_add(line, "rank %d (process %d) ", r, pid_of(membership, r));
     switch (w->what) {
     case TUTTI_WAITING_VOTE:
-        add(line, "has arrived and not agreed yet");
+        line_add(line, "has arrived and not agreed yet");
         return;
     case TUTTI_WAITING_OFFER:
-        add(line, "has not said what device memory it can share");
+        line_add(line, "has not said what device memory it can share");
         return;
     case TUTTI_WAITING_DESCRIPTOR:
-        add(line, "has not sent the descriptor of its buffer");
+        line_add(line, "has not sent the descriptor of its buffer");
         return;
     case TUTTI_WAITING_DONE:
-        add(line, "has arrived and not finished");
+        line_add(line, "has arrived and not finished");
         return;
     default:
         break;
     }
     if (last == (uint32_t)TUTTI_FIRST) {
-        add(line, "has not arrived, this would be its first call");
+        line_add(line, "has not arrived, this would be its first call");
         return;
     }
     struct tutti_arrival its;
     char call[128] = "forgotten";
     if (tutti_record_read(slot, last, &its) == 1)
         write_call(&its, call, sizeof call);
-    add(line, "has not arrived, its last call was %u (%s)", number(last), call);
+    line_add(line, "has not arrived, its last call was %u (%s)", call_number(last), call);
 }
 
 static void add_missing(struct line *line, const struct tutti_waiting *w)
@@ -246,27 +247,27 @@ static void add_missing(struct line *line, const struct tutti_waiting *w)
         uint32_t where = team->words ? __atomic_load_n(&team->words->where, __ATOMIC_RELAXED) : 0;
         int gpu = (int)(where & 0xffff);
         if (where && gpu < team->gpus)
-            add(line, "its kernel waits for the GPU of rank %d in phase %u", team->leader_of[gpu], where >> 16);
+            line_add(line, "its kernel waits for the GPU of rank %d in phase %u", team->leader_of[gpu], where >> 16);
         else
-            add(line, "its kernel has not ended");
+            line_add(line, "its kernel has not ended");
         return;
     }
     uint64_t missing = missing_of(w);
     for (int shown = 0; missing; missing &= missing - 1, shown++) {
         if (shown == SHOWN) {
-            add(line, "; and %d more ranks", __builtin_popcountll(missing));
+            line_add(line, "; and %d more ranks", __builtin_popcountll(missing));
             return;
         }
-        add(line, shown ? "; " : "");
+        line_add(line, shown ? "; " : "");
         add_whereabouts(line, w, __builtin_ctzll(missing));
     }
 }
 
 static void add_waiter(struct line *line, const struct tutti_waiting *w)
 {
-    add(line, "rank %d has waited %llu s in ", w->team->rank, (unsigned long long)(w->waited / 1000000000));
-    add_here(line, w);
-    add(line, ": ");
+    line_add(line, "rank %d has waited %llu s in ", w->team->rank, (unsigned long long)(w->waited / 1000000000));
+    line_add_here(line, w);
+    line_add(line, ": ");
     add_missing(line, w);
 }
 
@@ -300,8 +301,8 @@ void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arri
     if (team->rank != reporter)
         return;
     struct line line = {.used = 0};
-    add(&line, "the ranks' calls do not match in %scall %u on %s:", nonblocking(team), number(team->sequence),
-        team->transport->label);
+    line_add(&line, "the ranks' calls do not match in %scall %u on %s:", team_nonblocking(team),
+             call_number(team->sequence), team->transport->label);
     int shown = 0;
     for (int r = 0; r < team->size; r++) {
         int first = r, more = 0;
@@ -313,10 +314,10 @@ void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arri
             more += tutti_watch_alike(all[p], all[r]);
         char call[128];
         write_call(all[r], call, sizeof call);
-        add(&line, "%s rank %d", shown > 1 ? ";" : "", r);
+        line_add(&line, "%s rank %d", shown > 1 ? ";" : "", r);
         if (more)
-            add(&line, " and %d more", more);
-        add(&line, ": %s", call);
+            line_add(&line, " and %d more", more);
+        line_add(&line, ": %s", call);
     }
     tutti_error("%s", line.text);
 }

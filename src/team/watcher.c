@@ -28,7 +28,7 @@ struct tutti_watcher {
     struct watched *first;
 };
 
-static const char *label(const struct tutti_team *team)
+static const char *team_label(const struct tutti_team *team)
 {
     return team->transport->label;
 }
@@ -62,7 +62,7 @@ static int peer_gave_up(const struct tutti_team *team)
         if (r == team->rank || status == TUTTI_OK)
             continue;
         tutti_error("rank %d (process %d) has given up calls in stream order on %s (%s); rank %d gives them up too", r,
-                    pid_of(team, r), label(team), tutti_status_text(status), team->rank);
+                    pid_of(team, r), team_label(team), tutti_status_text(status), team->rank);
         return status;
     }
     return TUTTI_OK;
@@ -104,7 +104,7 @@ static int peer_died(struct watched *w, uint64_t now)
     const int world = member < 0; /* a queue's team is of this rank alone */
     tutti_error("rank %d (process %d) has died; rank %d gives up calls in stream order on %s",
                 world ? tutti_node_world(team->node, gone) : team_rank(team, gone), team->node->peer[gone].pid,
-                world ? tutti_node_world(team->node, team->node->rank) : team->rank, label(team));
+                world ? tutti_node_world(team->node, team->node->rank) : team->rank, team_label(team));
     return TUTTI_ERR_PEER;
 }
 
@@ -114,21 +114,21 @@ static int kernel_left(const struct tutti_team *team)
     if (left == TUTTI_LEFT_TWICE) {
         tutti_error("rank %d: two calls in stream order on %s were under way at once, in two streams (graphs that are "
                     "launched into two, or streams that do not wait for each other): their results are wrong",
-                    team->rank, label(team));
+                    team->rank, team_label(team));
         return TUTTI_ERR_MISMATCH;
     }
     if (left == TUTTI_LEFT_TRUNCATED) {
         tutti_error(
             "rank %d: a message in stream order on %s is longer than the receive that it matches: what does not "
             "fit is lost",
-            team->rank, label(team));
+            team->rank, team_label(team));
         return TUTTI_ERR_MISMATCH;
     }
     if (left != TUTTI_LEFT_LATE)
         return TUTTI_OK;
     uint32_t where = __atomic_load_n(&team->words->where, __ATOMIC_RELAXED);
     tutti_error("rank %d: a kernel in stream order on %s has given up waiting for rank %u (TUTTI_TIMEOUT_SECONDS)",
-                team->rank, label(team), where & 0xffff);
+                team->rank, team_label(team), where & 0xffff);
     return TUTTI_ERR_TIMEOUT;
 }
 
@@ -148,9 +148,9 @@ static void look_at_stall(struct watched *w, uint64_t now)
         return;
     w->said = 1;
     tutti_warn(
-        "rank %d: its kernel in stream order on %s has waited %llu s for rank %u, whose stream has not come so far "
+        "rank %d: its kernel in stream order on %s has waited %llu s for rank %u, whose stream has not reached it "
         "(phase %u)",
-        team->rank, label(team), (unsigned long long)seconds, where & 0xffff, where >> 16);
+        team->rank, team_label(team), (unsigned long long)seconds, where & 0xffff, where >> 16);
 }
 
 static void watcher_look(struct watched *w)
@@ -170,7 +170,7 @@ static void watcher_look(struct watched *w)
         look_at_stall(w, now);
 }
 
-static void *watch(void *with)
+static void *watcher_run(void *with)
 {
     struct tutti_watcher *watcher = with;
     pthread_mutex_lock(&watcher->lock);
@@ -198,7 +198,7 @@ static int watcher_start(struct tutti_watcher *watcher)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&watcher->thread, NULL, watch, watcher);
+    int failed = pthread_create(&watcher->thread, NULL, watcher_run, watcher);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed ? TUTTI_ERR_SYSTEM : TUTTI_OK;
 }

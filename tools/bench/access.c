@@ -107,7 +107,7 @@ static const char windows_doc[] =
     "benchmarks do; and in the same run the other ways.\v"
     "Rank 0 is the origin, rank 1 the target; times are rank 0's, medians in microseconds. GB/s are 10^9 bytes a "
     "second of "
-    "--window operations, each with a place of its own up to 64 MiB; of the other ways they stand in place of the "
+    "--window operations, each with a place of its own up to 64 MiB; the other ways show them in place of the "
     "median, and x is their latency in units of Tutti's.\n\nWays: hand has its window in pinned host memory, copies "
     "from "
     "device to pinned memory before or back behind, at the origin alone; host is the MPI on pinned host memory on both "

@@ -79,7 +79,7 @@ static int bench_run(const struct bench *bench, int argc, char **argv)
     return bench_report_status(ends.report, status, failed);
 }
 
-static void usage(FILE *to)
+static void bench_usage(FILE *to)
 {
     fputs("Usage: tutti bench BENCHMARK [OPTION...]\n\n", to);
     for (int i = 0; i < BENCHES; i++)
@@ -113,11 +113,11 @@ static const struct bench *bench_find(const char *name)
 int tool_bench(int argc, char **argv)
 {
     if (argc < 2) {
-        usage(stderr);
+        bench_usage(stderr);
         return TOOL_WRONG_USE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0) {
-        usage(stdout);
+        bench_usage(stdout);
         return 0;
     }
     const struct bench *bench = bench_find(argv[1]);

@@ -109,7 +109,7 @@ static const char hand_doc[] =
     "start of a pair of persistent requests; of nonblocking calls the wait is part. x is the time by hand in units "
     "of "
     "Tutti's: below 1, by hand is faster, and the row says behind where that is more than the tolerance. Behind x "
-    "stands how the call went, or why it was staged. The last lines name the rows that are behind.\n\n"
+    "is how the call went, or why it was staged. The last lines name the rows that are behind.\n\n"
     "Data is random. The last call of each way has new data, and what it has written is compared with what the MPI "
     "makes of the same data in ordinary memory. The exit status is 1 where a result is wrong or, with --limit, a "
     "call is "

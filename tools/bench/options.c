@@ -127,7 +127,7 @@ struct reading {
     struct bench_options *options;
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t options_parse(int key, char *argument, struct argp_state *state)
 {
     const struct reading *reading = state->input;
     if ((reading->spec->take && reading->spec->take(key, argument)) || take_shared(key, argument, reading->options))
@@ -149,7 +149,7 @@ void bench_options_read(const struct bench_spec *spec, struct bench_options *opt
 {
     struct argp_option all[OPTIONS];
     struct reading reading = {spec, options};
-    const struct argp argp = {.options = all, .parser = parse, .doc = spec->doc, .help_filter = spec->explain};
+    const struct argp argp = {.options = all, .parser = options_parse, .doc = spec->doc, .help_filter = spec->explain};
     fill_options(spec, options->seconds, all);
     tool_check_options(all, argc, argv, 0);
     argp_parse(&argp, argc, argv, 0, NULL, &reading);

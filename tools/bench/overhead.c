@@ -40,35 +40,36 @@ struct run {
     int preloaded;
 };
 
-static void take(void *with, char *text)
+static void text_take(void *with, char *text)
 {
     struct run *run = with;
     sscanf(text, "overhead %lf %d", &run->seconds, &run->preloaded);
 }
 
 /* The exit status of the command on a failure. */
-static int measure(const struct bench_options *o, const struct bench_place *place, int preload, double *seconds)
+static int overhead_measure(const struct bench_options *o, const struct bench_place *place, int preload,
+                            double *seconds)
 {
     char iterations[48], warm_up[48], name[] = BENCH_DOES_OVERHEAD, *arguments[] = {name, iterations, warm_up, NULL};
     snprintf(iterations, sizeof iterations, "iterations=%ld", o->iterations);
     snprintf(warm_up, sizeof warm_up, "warm_up=%ld", o->warm_up);
     struct run run = {.preloaded = -1};
-    int status = bench_start(o, place, arguments, preload, take, &run);
+    int status = bench_start(o, place, arguments, preload, text_take, &run);
     if (status == 0 && run.preloaded != preload)
         fprintf(stderr, "tutti: the library was %s in front of the MPI\n", preload ? "not" : "still");
     *seconds = run.seconds;
     return status != 0 ? status : run.preloaded != preload || run.seconds <= 0;
 }
 
-static int ascending(const void *a, const void *b)
+static int double_ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static double median(double *values, int n)
+static double values_median(double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof *values, ascending);
+    qsort(values, (size_t)n, sizeof *values, double_ascending);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
@@ -92,21 +93,21 @@ static int overhead_run(const struct bench_place *place)
     for (int i = 0; i < o->pairs; i++) {
         /* The order of the two changes from pair to pair: drift affects both alike. */
         int first = i % 2;
-        int status = measure(o, place, first, first ? &with[i] : &without[i]);
+        int status = overhead_measure(o, place, first, first ? &with[i] : &without[i]);
         if (status == 0)
-            status = measure(o, place, !first, first ? &without[i] : &with[i]);
+            status = overhead_measure(o, place, !first, first ? &without[i] : &with[i]);
         if (status != 0)
             return status;
         ratios[i] = with[i] / without[i];
         printf("%-6d %14.4f %14.4f %10.4f\n", i + 1, without[i], with[i], ratios[i]);
         fflush(stdout);
     }
-    double ratio = median(ratios, o->pairs);
-    /* median() has sorted them */
+    double ratio = values_median(ratios, o->pairs);
+    /* values_median() has sorted them */
     printf("# Median of the ratios: %.4f (%+.2f %%), from %.4f to %.4f\n", ratio, (ratio - 1) * 100, ratios[0],
            ratios[n - 1]);
     if (ratios[n - 1] - ratios[0] > 0.05)
-        puts("# The pairs differ by more than 5 %: this machine was too busy to tell a few percent");
+        puts("# The pairs differ by more than 5 %: this machine was too busy to measure a few percent");
     int failed = bench_json_overhead(o, place, without, with, o->pairs, ratio);
     free(without);
     free(with);

@@ -17,8 +17,8 @@ static const char *const way_names[] = {
 enum { KEY_LAYOUT = BENCH_KEY_OWN, KEY_BLOCK, KEY_STRIDE, KEY_CUBE, KEY_PARTS, KEY_DESCRIPTIONS, KEY_WAYS };
 
 static char none[] = "";
-static struct pack_options options;
-static struct pack_table table = {.options = &options};
+struct pack_options pack_options;
+static struct bench_sheet sheet = {.options = &pack_options.bench, .name = BENCH_DOES_PACK};
 
 static const struct argp_option pack_own[] = {
     {"ranks", 'n', "RANKS", 0, "1: packing is a local call", 1},
@@ -62,7 +62,7 @@ static unsigned read_ways(const char *text)
 
 static int pack_take(int key, char *argument)
 {
-    struct pack_options *o = &options;
+    struct pack_options *o = &pack_options;
     switch (key) {
     case 'n':
         if (strcmp(argument, "1") != 0)
@@ -162,21 +162,24 @@ static void fill_sizes(struct pack_options *o)
 static void pack_begin(const struct bench *bench)
 {
     (void)bench;
-    options.block = 8;
-    options.cube = 1024;
-    options.parts = options.descriptions = none;
-    options.ways = ~0u;
-    options.bench.ranks = 1;
-    options.bench.seconds = 0.25;
+    pack_options.block = 8;
+    pack_options.cube = 1024;
+    pack_options.parts = pack_options.descriptions = none;
+    pack_options.ways = ~0u;
+    pack_options.bench.ranks = 1;
+    pack_options.bench.seconds = 0.25;
 }
 
 static void pack_check(void)
 {
-    struct pack_options *o = &options;
+    struct pack_options *o = &pack_options;
     if (!o->stride)
         o->stride = 2 * o->block;
     if ((o->cube & (o->cube - 1)) != 0)
         tool_refuse("--cube %zu is not a power of two", o->cube);
+    sheet.columns = o->kind == PACK_COMMIT ? &commit_columns : &pack_columns;
+    if (o->kind == PACK_COMMIT)
+        o->bench.check = 0; /* there are no data */
     check_parts(o);
     if (o->kind == PACK_STRIDED) {
         fill_sizes(o);
@@ -186,7 +189,7 @@ static void pack_check(void)
 
 static void pack_tell(struct tool_words *words)
 {
-    const struct pack_options *o = &options;
+    const struct pack_options *o = &pack_options;
     bench_word_add(words, "layout", o->kind);
     bench_word_add(words, "block", (long long)o->block);
     bench_word_add(words, "stride", (long long)o->stride);
@@ -196,29 +199,15 @@ static void pack_tell(struct tool_words *words)
     tool_words_take(words, tool_print("descriptions=%s", o->descriptions));
 }
 
-static int pack_close(void *unused, int status)
-{
-    (void)unused;
-    pack_table_end(&table);
-    if (status != 0 || table.rows > 0 || !table.report.right)
-        return 0;
-    fputs("tutti: no layout has the descriptions that were chosen\n", stderr);
-    return 1;
-}
-
 const struct bench bench_pack = {
     .name = BENCH_DOES_PACK,
     .text = "MPI_Pack and MPI_Unpack of layouts on device memory, beside other ways",
     .does = BENCH_DOES_PACK,
     .spec = {.own = pack_own, .take = pack_take, .doc = pack_doc},
-    .options = &options.bench,
-    .table = &table,
-    .report = &table.report,
+    .options = &pack_options.bench,
+    .sheet = &sheet,
     .begin = pack_begin,
     .check = pack_check,
     .tell = pack_tell,
-    .record = pack_table_record,
-    .json = BENCH_JSON(pack_json_write),
-    .plot = pack_plot_write,
-    .close = pack_close,
+    .close = pack_end,
 };

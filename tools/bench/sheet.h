@@ -27,6 +27,7 @@ struct bench_line {
 };
 
 struct bench_sheet;
+struct json_t;
 /* A figure computed from the times of a way, printed beside its median or in its place. */
 struct bench_shown {
     const char *title, *key; /* of the column, in JSON */
@@ -67,6 +68,8 @@ struct bench_columns {
     const char *(*option)(int i, double *value);
     /* The same for options that are words; an empty one is null. */
     const char *(*choice)(int i, const char **text);
+    /* Adds to the JSON what else there is about all rows. */
+    void (*json)(const struct bench_sheet *sheet, struct json_t *all);
     /* Handles a record of the benchmark's own; 0: it is another. */
     int (*record)(struct bench_sheet *sheet, const char *word, const char *rest);
     /* Its plot, if it is not a line for each way over bytes. 0, or 1 after an error message. */
@@ -92,7 +95,7 @@ int bench_sheet_shows(const struct bench_columns *columns, const struct bench_sh
                       const struct bench_line *line);
 /* A way's time divided by the one that it is compared with. */
 double bench_sheet_ratio(const struct bench_sheet *sheet, const struct bench_line *line, int way);
-int bench_sheet_json(const void *sheet);
-int bench_sheet_plot(const void *sheet);
+int bench_sheet_json(const void *table);
+int bench_sheet_plot(const void *table);
 
 #endif

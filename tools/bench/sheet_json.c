@@ -65,6 +65,8 @@ int bench_sheet_json(const void *table)
     for (int i = 0; i < sheet->lines; i++)
         json_array_append_new(rows, sheet_line_json(sheet, &sheet->line[i]));
     json_object_set_new(all, "rows", rows);
+    if (c->json)
+        c->json(sheet, all);
     return bench_json_dump(all, sheet->options->json);
 }
 #endif

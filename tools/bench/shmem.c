@@ -75,8 +75,8 @@ static char *shmem_explain(int key, const char *text, void *input)
 }
 
 static const char shmem_doc[] =
-    "Measures the global address space inside kernels: each PE is a process, with a GPU of its own where there "
-    "are enough; also in the order of a stream; the figures of two papers; beside NVSHMEM where the build has "
+    "Measures the global address space inside kernels: each PE is a process, with its own GPU if there are "
+    "enough; also in the order of a stream; the figures of two papers; beside NVSHMEM where the build has "
     "found it.\v"
     "A time is that of one round of a launch, of the PE that takes longest, by the GPU's clock past the first "
     "fifth of the rounds; medians over launches in microseconds. Of graph and stream it is that of one of many "

@@ -13,6 +13,6 @@ extern const char *const shmem_ways[GAS_WAYS], *const shmem_figures[GAS_FIGURES]
 int shmem_figure(const struct bench_line *line);
 enum gas_rate shmem_rate(const struct bench_line *line);
 
-int shmem_plot_write(const void *sheet);
+int shmem_plot_write(const void *written);
 
 #endif

@@ -18,7 +18,7 @@
 
 int tool_refusal = TOOL_WRONG_USE;
 
-static void say(const char *format, va_list arguments)
+static void text_print(const char *format, va_list arguments)
 {
     fflush(stdout);
     fputs("tutti: ", stderr);
@@ -30,7 +30,7 @@ void tool_refuse(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    text_print(format, arguments);
     va_end(arguments);
     exit(tool_refusal);
 }
@@ -39,7 +39,7 @@ void tool_refuse_program(int status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    text_print(format, arguments);
     va_end(arguments);
     exit(tool_refusal == TOOL_RUN_FAILED ? status : tool_refusal);
 }
@@ -200,7 +200,7 @@ void tool_path_first(const char *program)
     free(all);
 }
 
-static pid_t start(char *const argv[], int output)
+static pid_t program_start(char *const argv[], int output)
 {
     pid_t child = fork();
     if (child != 0)
@@ -223,7 +223,7 @@ int tool_capture(char *const argv[], int seconds, char *out, size_t size)
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
-    pid_t child = start(argv, ends[1]);
+    pid_t child = program_start(argv, ends[1]);
     close(ends[1]);
     size_t n = 0;
     int late = child < 0;

@@ -17,12 +17,12 @@ static const struct argp_option options[] = {
     {"machine", KEY_MACHINE, NULL, 0,
      "MPIs and devices in full: folders, interfaces, UUIDs, which GPUs reach whose memory", 0},
     {"settings", KEY_SETTINGS, NULL, 0, "All settings: value, default, what each does, when to change it", 0},
-    {"rules", KEY_RULES, NULL, 0, "All rules in force, where they come from, and the algorithms that they may name", 0},
+    {"rules", KEY_RULES, NULL, 0, "All rules in force, their origins, and the algorithms that they may name", 0},
     {"json", KEY_JSON, NULL, 0, "All of it as JSON", 0},
     {.name = NULL},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t info_parse(int key, char *argument, struct argp_state *state)
 {
     int *view = state->input;
     if (key >= KEY_JSON && key <= KEY_RULES) {
@@ -36,7 +36,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {
     .options = options,
-    .parser = parse,
+    .parser = info_parse,
     .doc =
         "Shows on one screen the MPIs and devices that were found, what is enabled and why not, and the settings and "
         "rules in force. Needs no MPI.",
@@ -159,9 +159,9 @@ void info_obstacles(const struct info *info, void (*say)(void *with, const char 
         ready |= device->chosen && device->status == TUTTI_OK;
     }
     if (ready && info->simulates)
-        SAY("no GPU is used: the host device stands in for one, for tests and for trying things out");
+        SAY("no GPU is used: the host device simulates one, for tests and for trying things out");
     if (!before)
-        SAY("nothing stands in the way: calls on device memory are accelerated");
+        SAY("ready: calls on device memory are accelerated");
 #undef SAY
 }
 

@@ -43,7 +43,7 @@ struct info {
     int devices;
     const char *wanted; /* TUTTI_DEVICE */
     const char *used;   /* name of the device, or "none" */
-    int simulates;      /* 1: that device stands in for a GPU */
+    int simulates;      /* 1: that device simulates a GPU */
     const char *rules;  /* default rules of that device */
     struct info_rules measured;
     char wrong[4096]; /* settings and rules that are not valid, a line each */

@@ -11,12 +11,12 @@
 #ifdef TUTTI_JANSSON
 #include <jansson.h>
 
-static json_t *text(const char *value)
+static json_t *json_text(const char *value)
 {
     return value ? json_string_nocheck(value) : json_null();
 }
 
-static json_t *mpis(const struct info *info)
+static json_t *json_mpis(const struct info *info)
 {
     json_t *all = json_array();
     for (int i = 0; i < info->mpis.n; i++) {
@@ -24,19 +24,19 @@ static json_t *mpis(const struct info *info)
         json_t *abis = json_array();
         for (int a = TOOL_ABI_OPENMPI; a <= TOOL_ABI_STANDARD; a *= 2) {
             if (mpi->abi & a)
-                json_array_append_new(abis, text(tool_abi_name(a)));
+                json_array_append_new(abis, json_text(tool_abi_name(a)));
         }
         const struct info_front *front = info_front_of(info, mpi->abi);
-        json_array_append_new(all,
-                              json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "name", tool_family_name(mpi->family),
-                                        "title", tool_family_title(mpi->family), "version", mpi->version, "launcher",
-                                        mpi->launcher, "libraries", text(mpi->libraries[0] ? mpi->libraries : NULL),
-                                        "interfaces", abis, "front_end", text(front ? front->path : NULL)));
+        json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "name",
+                                             tool_family_name(mpi->family), "title", tool_family_title(mpi->family),
+                                             "version", mpi->version, "launcher", mpi->launcher, "libraries",
+                                             json_text(mpi->libraries[0] ? mpi->libraries : NULL), "interfaces", abis,
+                                             "front_end", json_text(front ? front->path : NULL)));
     }
     return all;
 }
 
-static json_t *devices(const struct info *info)
+static json_t *json_devices(const struct info *info)
 {
     json_t *all = json_array();
     for (int i = 0; i < info->devices; i++) {
@@ -48,34 +48,34 @@ static json_t *devices(const struct info *info)
                 int known = device->gpu[g].reaches[p];
                 json_array_append_new(reaches, known < 0 ? json_null() : json_boolean(known));
             }
-            json_array_append_new(gpus, json_pack("{s:o, s:s, s:o}", "name", text(device->gpu[g].text), "uuid",
+            json_array_append_new(gpus, json_pack("{s:o, s:s, s:o}", "name", json_text(device->gpu[g].text), "uuid",
                                                   device->gpu[g].uuid, "reaches", reaches));
         }
         json_array_append_new(all,
                               json_pack("{s:s, s:b, s:b, s:b, s:o, s:o}", "name", device->name, "built", device->built,
                                         "in_use", device->chosen, "available", device->status == TUTTI_OK, "why_not",
-                                        text(device->status == TUTTI_OK ? NULL : device->why), "gpus", gpus));
+                                        json_text(device->status == TUTTI_OK ? NULL : device->why), "gpus", gpus));
     }
     return all;
 }
 
-static json_t *settings(void)
+static json_t *json_settings(void)
 {
     json_t *all = json_array();
     struct tutti_setting_row row;
     for (int i = 0; tutti_settings_row(i, &row); i++)
         json_array_append_new(all, json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s}", "group", row.group, "name",
-                                             row.name, "value", text(row.value), "default", row.standard, "allowed",
-                                             row.allowed, "when", row.when, "text", row.text));
+                                             row.name, "value", json_text(row.value), "default", row.standard,
+                                             "allowed", row.allowed, "when", row.when, "text", row.text));
     return all;
 }
 
 static void add_line(void *with, const char *line)
 {
-    json_array_append_new(with, text(line));
+    json_array_append_new(with, json_text(line));
 }
 
-static json_t *lines(const char *all)
+static json_t *json_lines(const char *all)
 {
     json_t *out = json_array();
     for (const char *at = all; *at; at += strspn(at, "\n")) {
@@ -91,15 +91,15 @@ void info_json(const struct info *info)
     json_t *state = json_array(), *fronts = json_object();
     info_obstacles(info, add_line, state);
     for (int i = 0; i < 3; i++)
-        json_object_set_new(fronts, tool_abi_name(info->front[i].abi), text(info->front[i].path));
-    json_t *all =
-        json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:s, s:s}}", "version",
-                  tutti_version(), "mpis", mpis(info), "preload", text(info->preload), "front_ends", fronts, "device",
-                  info->used, "devices", devices(info), "host_kernels", tutti_kernel_host_isa(), "state", state,
-                  "settings", settings(), "not_valid", lines(info->wrong), "rules", "user",
-                  text(tutti_settings()->rules), "file", text(info->measured.path[0] ? info->measured.path : NULL),
-                  "device", text(info->measured.entry[0] ? info->measured.entry : NULL), "measured",
-                  text(info->measured.rules), "defaults", info->rules, "common", tutti_rules_common());
+        json_object_set_new(fronts, tool_abi_name(info->front[i].abi), json_text(info->front[i].path));
+    json_t *all = json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:{s:o, s:o, s:o, s:o, s:s, s:s}}",
+                            "version", tutti_version(), "mpis", json_mpis(info), "preload", json_text(info->preload),
+                            "front_ends", fronts, "device", info->used, "devices", json_devices(info), "host_kernels",
+                            tutti_kernel_host_isa(), "state", state, "settings", json_settings(), "not_valid",
+                            json_lines(info->wrong), "rules", "user", json_text(tutti_settings()->rules), "file",
+                            json_text(info->measured.path[0] ? info->measured.path : NULL), "device",
+                            json_text(info->measured.entry[0] ? info->measured.entry : NULL), "measured",
+                            json_text(info->measured.rules), "defaults", info->rules, "common", tutti_rules_common());
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(all);

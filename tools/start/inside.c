@@ -12,14 +12,14 @@ struct image {
 };
 
 /* n bytes at offset, or NULL where the file is shorter. */
-static const void *at(const struct image *image, uint64_t offset, uint64_t n)
+static const void *image_at(const struct image *image, uint64_t offset, uint64_t n)
 {
     return offset <= image->size && n <= image->size - offset ? image->bytes + offset : NULL;
 }
 
-static const Elf64_Shdr *section(const struct image *image, const Elf64_Ehdr *elf, uint64_t index)
+static const Elf64_Shdr *image_section(const struct image *image, const Elf64_Ehdr *elf, uint64_t index)
 {
-    return index < elf->e_shnum ? at(image, elf->e_shoff + index * elf->e_shentsize, sizeof(Elf64_Shdr)) : NULL;
+    return index < elf->e_shnum ? image_at(image, elf->e_shoff + index * elf->e_shentsize, sizeof(Elf64_Shdr)) : NULL;
 }
 
 struct marks {
@@ -30,8 +30,8 @@ static void read_names(const struct image *image, const Elf64_Shdr *table, const
                        struct marks *marks)
 {
     const uint64_t n = table->sh_size / sizeof(Elf64_Sym);
-    const Elf64_Sym *symbol = at(image, table->sh_offset, n * sizeof *symbol);
-    const char *names = at(image, strings->sh_offset, strings->sh_size);
+    const Elf64_Sym *symbol = image_at(image, table->sh_offset, n * sizeof *symbol);
+    const char *names = image_at(image, strings->sh_offset, strings->sh_size);
     for (uint64_t i = 0; symbol && names && strings->sh_size > 0 && i < n; i++) {
         if (symbol[i].st_shndx == SHN_UNDEF || symbol[i].st_name >= strings->sh_size ||
             names[strings->sh_size - 1] != '\0')
@@ -43,7 +43,7 @@ static void read_names(const struct image *image, const Elf64_Shdr *table, const
     }
 }
 
-static int has(const struct image *image, const char *text)
+static int image_has(const struct image *image, const char *text)
 {
     return memmem(image->bytes, image->size, text, strlen(text)) != NULL;
 }
@@ -51,22 +51,23 @@ static int has(const struct image *image, const char *text)
 int tool_program_inside(const char *bytes, size_t size)
 {
     const struct image image = {bytes, size};
-    const Elf64_Ehdr *elf = at(&image, 0, sizeof *elf);
+    const Elf64_Ehdr *elf = image_at(&image, 0, sizeof *elf);
     struct marks marks = {0};
     int symbols = 0;
     if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_ident[EI_CLASS] != ELFCLASS64)
         return 0;
     for (uint64_t i = 0; i < elf->e_shnum; i++) {
-        const Elf64_Shdr *table = section(&image, elf, i);
-        const Elf64_Shdr *strings = table && table->sh_type == SHT_SYMTAB ? section(&image, elf, table->sh_link) : NULL;
+        const Elf64_Shdr *table = image_section(&image, elf, i);
+        const Elf64_Shdr *strings =
+            table && table->sh_type == SHT_SYMTAB ? image_section(&image, elf, table->sh_link) : NULL;
         if (!strings)
             continue;
         symbols = 1;
         read_names(&image, table, strings, &marks);
     }
     if (!symbols) { /* parts of messages before MPI_Init: a program with a static MPI contains all of them */
-        marks.openmpi = has(&image, "function was called before MPI_INIT was invoked");
-        marks.mpich = has(&image, "before initializing or after finalizing MPICH");
+        marks.openmpi = image_has(&image, "function was called before MPI_INIT was invoked");
+        marks.mpich = image_has(&image, "before initializing or after finalizing MPICH");
         marks.init = marks.openmpi || marks.mpich;
     }
     if (!marks.init)

@@ -22,13 +22,13 @@ static int apart, interrupts;
 static void (*on_interrupt)(void);
 static struct sigaction before[SIGNALS];
 
-static void say(const char *text)
+static void supervisor_say(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
     (void)written; /* there is no other place to report it */
 }
 
-static void handle(int signal_, siginfo_t *info, void *context)
+static void signal_handle(int signal_, siginfo_t *info, void *context)
 {
     (void)context;
     const int error = errno, by_terminal = info->si_code == SI_KERNEL;
@@ -37,7 +37,7 @@ static void handle(int signal_, siginfo_t *info, void *context)
     } else {
         const int ends = signal_ == SIGINT || signal_ == SIGTERM || signal_ == SIGHUP;
         if (signal_ == SIGINT && !ended_by && !on_interrupt)
-            say("\ntutti: interrupted: the ranks are ended\n");
+            supervisor_say("\ntutti: interrupted: the ranks are ended\n");
         if (ends && !ended_by)
             ended_by = signal_;
         if (apart && ends)
@@ -49,7 +49,7 @@ static void handle(int signal_, siginfo_t *info, void *context)
 }
 
 /* Becomes the launcher. */
-static void become(char *const argv[], const int ends[2], pid_t parent)
+static void process_become(char *const argv[], const int ends[2], pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
@@ -66,7 +66,7 @@ static void become(char *const argv[], const int ends[2], pid_t parent)
 }
 
 /* Waits until the launcher has ended, at most so many seconds; 1 if it has. The command has no other children. */
-static int ended(pid_t launcher, const sigset_t *child, int seconds, int *status)
+static int launcher_ended(pid_t launcher, const sigset_t *child, int seconds, int *status)
 {
     const struct timespec while_ = {.tv_nsec = 100000000};
     const uint64_t deadline = tutti_now_ns() + (uint64_t)seconds * 1000000000u;
@@ -81,7 +81,7 @@ static int ended(pid_t launcher, const sigset_t *child, int seconds, int *status
 
 /* A process between the command and the launcher. It notices the command's end, also by SIGKILL, and ends the whole
  * process group of the launcher: some launchers are scripts, which would end alone. */
-static void supervise(char *const argv[], const int ends[2], pid_t parent)
+static void process_supervise(char *const argv[], const int ends[2], pid_t parent)
 {
     sigset_t heard, child;
     sigemptyset(&heard);
@@ -99,7 +99,7 @@ static void supervise(char *const argv[], const int ends[2], pid_t parent)
     if (launcher == 0) {
         setpgid(0, 0);
         sigprocmask(SIG_UNBLOCK, &heard, NULL);
-        become(argv, ends, self);
+        process_become(argv, ends, self);
     }
     setpgid(launcher, launcher);
     close(ends[0]);
@@ -109,7 +109,7 @@ static void supervise(char *const argv[], const int ends[2], pid_t parent)
         signal_ = sigwaitinfo(&heard, NULL);
     if (signal_ == SIGTERM) {
         kill(-launcher, SIGTERM);
-        if (ended(launcher, &child, GRACE_SECONDS, &status)) {
+        if (launcher_ended(launcher, &child, GRACE_SECONDS, &status)) {
             for (int i = 0; i < REST_SECONDS * 100 && kill(-launcher, 0) == 0; i++)
                 usleep(10000);
         }
@@ -124,14 +124,14 @@ pid_t tool_launch(char *const argv[], const int ends[2], void (*interrupt)(void)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0 && ends)
-        supervise(argv, ends, self);
+        process_supervise(argv, ends, self);
     if (child == 0)
-        become(argv, NULL, self);
+        process_become(argv, NULL, self);
     launched = child;
     ended_by = interrupts = 0;
     apart = ends != NULL;
     on_interrupt = interrupt;
-    struct sigaction act = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
+    struct sigaction act = {.sa_sigaction = signal_handle, .sa_flags = SA_SIGINFO};
     for (int i = 0; i < SIGNALS && child > 0; i++)
         sigaction(signals[i], &act, &before[i]);
     return child;

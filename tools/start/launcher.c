@@ -187,7 +187,7 @@ static int same_folder(const char *library, const char *folder)
     return *library && *folder && realpath(library, a) && realpath(folder, b) && strcmp(dirname(a), b) == 0;
 }
 
-static int serves(const struct tool_mpi *mpi, const struct tool_program *program)
+static int mpi_serves(const struct tool_mpi *mpi, const struct tool_program *program)
 {
     if (program->inside) /* its libraries are not needed */
         return program->inside == TOOL_ABI_UNKNOWN || family_offers(mpi->family, program->inside);
@@ -217,7 +217,7 @@ static const struct tool_mpi *choose_named(struct tool_mpis *mpis, const struct 
         const struct tool_mpi *mpi = &mpis->mpi[i];
         if ((int)mpi->family != family)
             continue;
-        if (serves(mpi, program))
+        if (mpi_serves(mpi, program))
             return mpi;
         unfit = mpi;
     }
@@ -250,7 +250,7 @@ static const struct tool_mpi *choose_path(struct tool_mpis *mpis, const struct t
     if (mpis->n == 0)
         tool_refuse("--mpi %s: no launcher of Open MPI, MPICH or Intel MPI", path);
     for (int i = 0; i < mpis->n; i++) {
-        if (serves(&mpis->mpi[i], program))
+        if (mpi_serves(&mpis->mpi[i], program))
             return &mpis->mpi[i];
     }
     refuse_unfit(&mpis->mpi[0], program);
@@ -306,11 +306,12 @@ const struct tool_mpi *tool_mpi_choose(struct tool_mpis *mpis, const struct tool
     if (program->abi)
         add_beside(mpis, program->resolved);
     for (int i = 0; i < mpis->n; i++) {
-        if (program->abi && serves(&mpis->mpi[i], program) && same_folder(program->resolved, mpis->mpi[i].libraries))
+        if (program->abi && mpi_serves(&mpis->mpi[i], program) &&
+            same_folder(program->resolved, mpis->mpi[i].libraries))
             return &mpis->mpi[i];
     }
     for (int i = 0; i < mpis->n; i++) {
-        if (serves(&mpis->mpi[i], program)) {
+        if (mpi_serves(&mpis->mpi[i], program)) {
             *guessed = program->inside ? program->inside == TOOL_ABI_UNKNOWN : !program->abi || program->resolved[0];
             return &mpis->mpi[i];
         }

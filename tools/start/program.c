@@ -50,26 +50,26 @@ struct image {
 };
 
 /* n bytes at offset, or NULL where the file is shorter. */
-static const void *at(const struct image *image, uint64_t offset, uint64_t n)
+static const void *image_at(const struct image *image, uint64_t offset, uint64_t n)
 {
     return offset <= image->size && n <= image->size - offset ? image->bytes + offset : NULL;
 }
 
 static const char *text_at(const struct image *image, uint64_t offset)
 {
-    const char *text = at(image, offset, 1);
+    const char *text = image_at(image, offset, 1);
     return text && memchr(text, '\0', image->size - offset) ? text : NULL;
 }
 
-static const Elf64_Phdr *header(const struct image *image, const Elf64_Ehdr *elf, int index)
+static const Elf64_Phdr *image_header(const struct image *image, const Elf64_Ehdr *elf, int index)
 {
-    return at(image, elf->e_phoff + (uint64_t)index * elf->e_phentsize, sizeof(Elf64_Phdr));
+    return image_at(image, elf->e_phoff + (uint64_t)index * elf->e_phentsize, sizeof(Elf64_Phdr));
 }
 
 static uint64_t file_offset(const struct image *image, const Elf64_Ehdr *elf, uint64_t address)
 {
     for (int i = 0; i < elf->e_phnum; i++) {
-        const Elf64_Phdr *p = header(image, elf, i);
+        const Elf64_Phdr *p = image_header(image, elf, i);
         if (p && p->p_type == PT_LOAD && address >= p->p_vaddr && address - p->p_vaddr < p->p_filesz)
             return address - p->p_vaddr + p->p_offset;
     }
@@ -80,7 +80,7 @@ static void read_dynamic(const struct image *image, const Elf64_Ehdr *elf, const
                          struct tool_program *out)
 {
     uint64_t n = dynamic->p_filesz / sizeof(Elf64_Dyn), strings = image->size;
-    const Elf64_Dyn *entry = at(image, dynamic->p_offset, n * sizeof *entry);
+    const Elf64_Dyn *entry = image_at(image, dynamic->p_offset, n * sizeof *entry);
     for (uint64_t i = 0; entry && i < n && entry[i].d_tag != DT_NULL; i++) {
         if (entry[i].d_tag == DT_STRTAB)
             strings = file_offset(image, elf, entry[i].d_un.d_ptr);
@@ -94,7 +94,7 @@ static void read_dynamic(const struct image *image, const Elf64_Ehdr *elf, const
 
 /* Runs the program's own loader to find its libraries: "libmpi.so.40 => /path (0x...)". The program itself does not
  * run. Libraries of libraries are listed too, as for Fortran programs that name only the MPI's Fortran part. */
-static void resolve(const char *loader, struct tool_program *out)
+static void loader_resolve(const char *loader, struct tool_program *out)
 {
     enum { ROOM = 1 << 16 };
     char *list = tool_alloc(ROOM);
@@ -126,19 +126,19 @@ static void resolve(const char *loader, struct tool_program *out)
 
 static void read_elf(const struct image *image, struct tool_program *out)
 {
-    const Elf64_Ehdr *elf = at(image, 0, sizeof *elf);
+    const Elf64_Ehdr *elf = image_at(image, 0, sizeof *elf);
     if (!elf || memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_ident[EI_CLASS] != ELFCLASS64)
         return;
     const char *loader = NULL;
     for (int i = 0; i < elf->e_phnum; i++) {
-        const Elf64_Phdr *p = header(image, elf, i);
+        const Elf64_Phdr *p = image_header(image, elf, i);
         if (p && p->p_type == PT_INTERP)
             loader = text_at(image, p->p_offset);
         if (p && p->p_type == PT_DYNAMIC)
             read_dynamic(image, elf, p, out);
     }
     if (loader)
-        resolve(loader, out);
+        loader_resolve(loader, out);
 }
 
 static void read_script(const struct image *image, struct tool_program *out)
@@ -162,7 +162,7 @@ static void read_script(const struct image *image, struct tool_program *out)
     snprintf(out->interpreter, sizeof out->interpreter, "%s", first);
 }
 
-static int executable(const char *path)
+static int path_executable(const char *path)
 {
     struct stat s;
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
@@ -172,13 +172,13 @@ int tool_program_find(const char *name, char out[PATH_MAX])
 {
     if (strchr(name, '/')) {
         snprintf(out, PATH_MAX, "%s", name);
-        return executable(out);
+        return path_executable(out);
     }
     const char *path = getenv("PATH");
     for (; path && *path; path += *path == ':') {
         size_t n = strcspn(path, ":");
         snprintf(out, PATH_MAX, "%.*s/%s", (int)n, path, name);
-        if (n > 0 && executable(out))
+        if (n > 0 && path_executable(out))
             return 1;
         path += n;
     }

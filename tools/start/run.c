@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
     {.name = NULL},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t run_parse(int key, char *argument, struct argp_state *state)
 {
     struct run_options *run = state->input;
     switch (key) {
@@ -64,7 +64,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 static const struct argp argp = {
     .options = options,
-    .parser = parse,
+    .parser = run_parse,
     .args_doc = "PROGRAM [ARGUMENT...]",
     .doc =
         "Starts a program under the launcher of its MPI, with libtutti.so in front of it.\v"
@@ -75,7 +75,7 @@ static const struct argp argp = {
         "and 130 after Ctrl-C.",
 };
 
-static void show(const struct tool_words *line)
+static void line_show(const struct tool_words *line)
 {
     for (int i = 0; i < line->n; i++)
         printf("%s%s", i ? " " : "", line->word[i]);
@@ -111,7 +111,7 @@ int tool_run(int argc, char **argv)
     struct tool_words line = {.word = NULL};
     tool_start_line(&start, &line);
     if (run.show) {
-        show(&line);
+        line_show(&line);
         return 0;
     }
     pid_t launcher = tool_launch(line.word, NULL, NULL);

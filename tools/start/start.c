@@ -15,7 +15,7 @@
 extern char **environ;
 
 /* TOOL_*DIR: paths of the installation relative to the folder of the command, made by the build. */
-static char *installed(const char *const folders[], int n, const char *name)
+static char *program_installed(const char *const folders[], int n, const char *name)
 {
     char own[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
@@ -37,13 +37,13 @@ static char *installed(const char *const folders[], int n, const char *name)
 char *tool_installed_library(const char *name)
 {
     static const char *const folders[] = {TOOL_LIBDIR, "../lib"};
-    return installed(folders, 2, name);
+    return program_installed(folders, 2, name);
 }
 
 char *tool_installed_helper(const char *name)
 {
     static const char *const folders[] = {TOOL_LIBEXECDIR, "../libexec/tutti"};
-    return installed(folders, 2, name);
+    return program_installed(folders, 2, name);
 }
 
 void tool_check_settings(void)
@@ -75,14 +75,14 @@ void tool_device(const char *word)
     setenv("TUTTI_DEVICE", word, 1);
 }
 
-static int cores(void)
+static int node_cores(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* 1 if all ranks run on this machine, as far as the command line and the environment tell. */
-static int local(const struct tool_start *start)
+/* 1 if all ranks run on this machine, as far as the command line and the environment show. */
+static int start_local(const struct tool_start *start)
 {
     static const char *const managers[] = {"SLURM_JOB_ID",         "PBS_NODEFILE", "LSB_JOBID",
                                            "PE_HOSTFILE",          "FLUX_JOB_ID",  "HYDRA_HOST_FILE",
@@ -102,7 +102,7 @@ static int local(const struct tool_start *start)
     return !hosts;
 }
 
-static void standard(const char *name, const char *value)
+static void setting_standard(const char *name, const char *value)
 {
     setenv(name, value, 0); /* the user's choice stays */
 }
@@ -157,19 +157,19 @@ static char *preload_value(const struct tool_start *start)
 
 static void openmpi_line(const struct tool_start *start, struct tool_words *line, const char *preload)
 {
-    int here = local(start);
+    int here = start_local(start);
     if (geteuid() == 0) {
-        standard("OMPI_ALLOW_RUN_AS_ROOT", "1");
-        standard("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        standard("PRTE_ALLOW_RUN_AS_ROOT", "1");
-        standard("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        setting_standard("OMPI_ALLOW_RUN_AS_ROOT", "1");
+        setting_standard("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        setting_standard("PRTE_ALLOW_RUN_AS_ROOT", "1");
+        setting_standard("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     }
     if (here) {
         /* A permission: without it, more ranks than cores are refused. */
-        standard("OMPI_MCA_rmaps_base_oversubscribe", "1");
-        standard("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
-        if (start->ranks > cores())
-            standard("OMPI_MCA_mpi_yield_when_idle", "1");
+        setting_standard("OMPI_MCA_rmaps_base_oversubscribe", "1");
+        setting_standard("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+        if (start->ranks > node_cores())
+            setting_standard("OMPI_MCA_mpi_yield_when_idle", "1");
     }
     if (preload) {
         tool_words_add(line, "-x");
@@ -187,17 +187,17 @@ static void openmpi_line(const struct tool_start *start, struct tool_words *line
 static void hydra_line(const struct tool_start *start, struct tool_words *line, const char *preload)
 {
     const struct tool_mpi *mpi = start->mpi;
-    if (mpi->family == TOOL_MPICH && local(start))
-        standard("HYDRA_LAUNCHER", "fork"); /* all ranks are on this machine, so no ssh is needed */
+    if (mpi->family == TOOL_MPICH && start_local(start))
+        setting_standard("HYDRA_LAUNCHER", "fork"); /* all ranks are on this machine, so no ssh is needed */
     if (mpi->family == TOOL_IMPI) {
-        standard("I_MPI_ROOT", mpi->prefix);
+        setting_standard("I_MPI_ROOT", mpi->prefix);
         char *provider = tool_print("%s/libshm-fi.so", mpi->libraries);
         if (mpi->libraries[0] && access(provider, R_OK) == 0)
-            standard("FI_PROVIDER_PATH", mpi->libraries);
+            setting_standard("FI_PROVIDER_PATH", mpi->libraries);
         free(provider);
-        if (local(start)) {
-            standard("I_MPI_HYDRA_BOOTSTRAP", "fork");
-            standard("I_MPI_FABRICS", "shm");
+        if (start_local(start)) {
+            setting_standard("I_MPI_HYDRA_BOOTSTRAP", "fork");
+            setting_standard("I_MPI_FABRICS", "shm");
         }
     }
     if (preload) {
@@ -314,10 +314,10 @@ void tool_start_line(const struct tool_start *start, struct tool_words *line)
     find_libraries(start);
     stand_in_place(start);
     /* Streams that share one of the GPU's few queues wait behind each other's kernels. */
-    standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+    setting_standard("CUDA_DEVICE_MAX_CONNECTIONS", "32");
     char *preload = start->preload ? preload_value(start) : NULL;
     if (preload && takes_gpu_memory() && !getenv("CRAY_MPICH_DIR") && !getenv("CRAY_MPICH_VERSION"))
-        standard("MPICH_GPU_SUPPORT_ENABLED", "1");
+        setting_standard("MPICH_GPU_SUPPORT_ENABLED", "1");
     if (start->mpi->family == TOOL_OPENMPI)
         openmpi_line(start, line, preload);
     else

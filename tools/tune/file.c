@@ -93,7 +93,7 @@ static char *rules_of(const char *rules, const char *section)
     return out;
 }
 
-static void append(char **text, const char *more)
+static void text_append(char **text, const char *more)
 {
     char *all = tool_print("%s%s", *text, more);
     free(*text);
@@ -124,12 +124,12 @@ char *tune_file_entry(const struct tune_run *run)
             const char *text = strchr(made, ':') + 1;
             char *line = tool_print("%s:%s\n", name, text);
             if (text[strspn(text, " ")])
-                append(&out, line);
+                text_append(&out, line);
             free(line);
         } else {
             char *kept = rules_of(rules, name), *line = tool_print("%s:%s\n", name, kept);
             if (*kept)
-                append(&out, line);
+                text_append(&out, line);
             free(line);
             free(kept);
         }
@@ -139,7 +139,7 @@ char *tune_file_entry(const struct tune_run *run)
 }
 
 /* 1 if the line is "device: <entry>". */
-static int begins(const char *line, size_t length, const char *entry, int *any)
+static int line_begins(const char *line, size_t length, const char *entry, int *any)
 {
     size_t at = strspn(line, " \t");
     *any = length > at && strncmp(line + at, head, sizeof head - 1) == 0;
@@ -154,7 +154,7 @@ static int begins(const char *line, size_t length, const char *entry, int *any)
 }
 
 /* The contents of the file without the entries of this device. */
-static char *others(const char *path, const char *entry)
+static char *file_others(const char *path, const char *entry)
 {
     char *text = tool_alloc(TUTTI_RULES_BYTES + 1), *out = text;
     FILE *file = fopen(path, "re");
@@ -164,7 +164,7 @@ static char *others(const char *path, const char *entry)
     size_t room = 0;
     int ours = 0;
     for (ssize_t n; (n = getline(&line, &room, file)) > 0;) {
-        int any, same = begins(line, (size_t)n, entry, &any);
+        int any, same = line_begins(line, (size_t)n, entry, &any);
         if (any)
             ours = same;
         if (ours || (size_t)n + 1 > (size_t)(text + TUTTI_RULES_BYTES - out))
@@ -195,7 +195,7 @@ static int write_all(int fd, const char *text)
 
 int tune_file_write(const struct tune_run *run, const char *entry)
 {
-    char name[4200] = "", *before = others(run->path, run->entry), *all;
+    char name[4200] = "", *before = file_others(run->path, run->entry), *all;
     struct stat is;
     mode_t mask = umask(0);
     umask(mask);

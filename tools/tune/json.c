@@ -18,7 +18,7 @@ void tune_json_check(const struct tune_options *options)
     fclose(file);
 }
 
-static json_t *times(const struct tune_run *run)
+static json_t *json_times(const struct tune_run *run)
 {
     json_t *all = json_array();
     for (int i = 0; i < run->times; i++) {
@@ -30,7 +30,7 @@ static json_t *times(const struct tune_run *run)
     return all;
 }
 
-static json_t *proof(const struct tune_run *run)
+static json_t *json_proof(const struct tune_run *run)
 {
     json_t *all = json_array();
     for (int i = 0; i < run->rows; i++) {
@@ -58,7 +58,7 @@ int tune_json_write(const struct tune_run *run)
     json_t *all = json_pack("{s:s, s:i, s:s, s:s, s:s, s:s, s:f, s:b, s:o, s:o, s:o}", "version", tutti_version(),
                             "ranks", o->start.ranks, "order", orders[o->start.order], "mpi", run->mpi, "device",
                             run->device, "entry", run->entry, "seconds", run->took, "interrupted", run->interrupted > 0,
-                            "rules", rules, "proof", proof(run), "times", times(run));
+                            "rules", rules, "proof", json_proof(run), "times", json_times(run));
     int failed = !all || json_dump_file(all, o->start.json, JSON_INDENT(2)) != 0;
     json_decref(all);
     if (failed)

@@ -11,7 +11,7 @@
 
 static volatile sig_atomic_t first_rank, asked;
 
-static void tell(const char *text)
+static void table_print(const char *text)
 {
     ssize_t n = write(STDERR_FILENO, text, strlen(text));
     (void)n;
@@ -20,8 +20,9 @@ static void tell(const char *text)
 void tune_interrupt(void)
 {
     asked = 1;
-    tell("\ntutti: ending: what has been measured is kept, and proved for a few seconds; Ctrl-C again ends without "
-         "writing\n");
+    table_print(
+        "\ntutti: ending: what has been measured is kept, and proved for a few seconds; Ctrl-C again ends without "
+        "writing\n");
     if (first_rank > 0)
         kill((pid_t)first_rank, SIGUSR1);
 }
@@ -157,7 +158,7 @@ void tune_record(void *with, char *text)
 #undef KEEP
 }
 
-static const char *remark(int verdict)
+static const char *verdict_remark(int verdict)
 {
     if (verdict == TUNE_LOST)
         return "  lost: the default stays";
@@ -223,7 +224,7 @@ void tune_table(struct tune_run *run)
             printf(" %11s  %-14s %11s %7s", "-", row->tuned, "-", "-");
         else
             printf(" %11.2f  %-14s %11.2f %7.2f", row->standard_us, row->tuned, row->tuned_us, row->ratio);
-        puts(remark(row->verdict));
+        puts(verdict_remark(row->verdict));
     }
     print_sum(run);
     fflush(stdout);

@@ -139,7 +139,7 @@ static void make_room(void)
 }
 
 /* Writes files and texts, after the ranks have ended without an error. */
-static int keep(const struct tune_run *run)
+static int tune_keep(const struct tune_run *run)
 {
     char *entry = tune_file_entry(run);
     int failed = tune_json_write(run);
@@ -187,6 +187,6 @@ int tool_tune(int argc, char **argv)
                 run.note[0] ? run.note : "there was no time to measure anything");
         return 1;
     }
-    int failed = keep(&run);
+    int failed = tune_keep(&run);
     return failed || !run.right;
 }

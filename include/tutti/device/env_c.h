@@ -153,7 +153,7 @@ TUTTI_DEV void tutti_dev_load_pair_acquire(const void *from, tutti_dev_u64 *a, t
     *b = tutti_dev_load_acquire64((const char *)from + 8);
 }
 
-/* There is no such instruction that also tells the value before; gcc 12 with sanitizers drops the operand of its own
+/* No such instruction also returns the value before; gcc 12 with sanitizers drops the operand of its own
  * loop. */
 #define TUTTI_DEV_REPLACE(bits, at, made)                                                                              \
     tutti_dev_u##bits was = tutti_dev_load_relaxed##bits(at), seen;                                                    \

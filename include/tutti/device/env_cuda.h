@@ -150,7 +150,8 @@ TUTTI_DEV void tutti_dev_fence_gpu(void)
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
-/* A wait looks by tutti_dev_load_look..(), again and again; past this the thread sees what came before what it saw. */
+/* A wait looks by tutti_dev_load_look..(), again and again; past this the thread sees all stores before the one that it
+ * saw. */
 TUTTI_DEV void tutti_dev_seen(void)
 {
     TUTTI_DEV_SEEN();

@@ -25,8 +25,8 @@ TUTTI_DEV char *tutti_dev_far_grid_slot(const struct tutti_dev_far_grid *grid, i
     return grid->half + (size_t)member * grid->pitch;
 }
 
-/* AUTO: past the first, a step costs about what SMALL bytes do. ALLTOALL has one more, and sends less where there are
- * more than two members: two vectors' worth, not one to each. */
+/* AUTO: past the first, a step costs about what SMALL bytes do. ALLTOALL has one more, and sends less with more than
+ * two members: two vectors' worth, not one to each. */
 TUTTI_DEV int tutti_dev_far_grid_strategy(int strategy, int members, int root, size_t bytes)
 {
     if (strategy != TUTTI_GRID_AUTO)

@@ -44,12 +44,12 @@ TUTTI_DEV_APART int tutti_dev_far_broadcast(int group, tshmem_team_t team, void 
     return tutti_dev_far_end(&meeting);
 }
 
-/* Of an exchange: to member i what lies at source + i * step; what comes from it goes to dest + i * bytes. What is
- * blocks of elements, with gaps: `n` of them of `bytes` bytes to each. */
+/* Of an exchange: to member i what lies at source + i * step; what is received from it goes to dest + i * bytes. What
+ * is blocks of elements, with gaps: `n` of them of `bytes` bytes to each. */
 struct tutti_dev_far_exchange {
     struct tutti_dev_meeting meeting;
     struct tutti_dev_parcel parcel;
-    char *dest, *slots; /* slots: NULL: it came to the results */
+    char *dest, *slots; /* slots: NULL: it is in the results */
     const char *source;
     ptrdiff_t dst, sst;
     size_t n, bytes;

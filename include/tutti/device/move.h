@@ -81,7 +81,7 @@ TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, con
     return tutti_dev_meet_last(&meeting);
 }
 
-/* Each PE brings as much as it likes. Packet 0 tells all others how much, then come the bytes, where they are few.
+/* Each PE brings as much as it likes. Packet 0 has the number of bytes, the next ones the bytes, where they are few.
  * Where all have brought few, that was all. */
 TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes)
 {
@@ -134,8 +134,8 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     return tutti_dev_end(&meeting);
 }
 
-/* Blocks of `bytes` bytes from source + member * step; those of the members come to dest, one behind the other. Where
- * tutti_dev_is_quick(); 0: nothing has been done, for the packets are to be renewed. */
+/* Blocks of `bytes` bytes from source + member * step; those of the members are stored to dest, one behind the other.
+ * Where tutti_dev_is_quick(); 0: nothing has been done, for the packets are to be renewed. */
 TUTTI_DEV int tutti_dev_exchange_few(struct tutti_dev_meeting *meeting, void *dest, const void *source, unsigned step,
                                      unsigned bytes)
 {

@@ -4,7 +4,7 @@
  * - Integers wrap: they are combined as unsigned ones.
  * - MIN and MAX hand on a NaN. Of equal values (0.0 and -0.0) the earlier one stays.
  * - Complex products are (ar*br - ai*bi, ar*bi + ai*br), each operation rounded; infinities are not recovered.
- * - From two contributions on, a NaN that comes out is the canonical quiet NaN, positive and without payload (float
+ * - From two contributions on, a NaN as result is the canonical quiet NaN, positive and without payload (float
  *   7fc00000, double 7ff8000000000000, float16 7e00, bfloat16 7fc0); of complex numbers each part by itself.
  * - Half precision is accumulated in float and rounded once, to nearest, even where two are as near.
  *

@@ -1,7 +1,7 @@
 /* Small messages between the members of a team, in packets (packet.h).
  *
  * A step is an exchange: every member stores at least one packet into its slot at every other one, and waits for all
- * that come to it: so the rule of team.h holds. */
+ * that are sent to it: so the rule of team.h holds. */
 #ifndef TUTTI_DEVICE_PACKETS_H
 #define TUTTI_DEVICE_PACKETS_H
 
@@ -295,7 +295,7 @@ TUTTI_DEV void tutti_dev_packets_one(const struct tutti_dev_exchange *exchange, 
     *data = tutti_dev_packet_data(&packet);
 }
 
-/* Hears from every other member. */
+/* Waits for the packet of every other member. */
 TUTTI_DEV void tutti_dev_packets_hear(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting)
 {
     tutti_dev_u64 data;

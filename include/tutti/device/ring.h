@@ -1,7 +1,7 @@
 /* The ring: requests of kernels to the host (tutti/ring_state.h), for PEs that they do not reach and where copy
  * engines are faster. One addition reserves a slot. Each word of a request carries the turn of its slot, so it shows by
  * itself that it has arrived. A thread waits only for a completion that it needs, or for room when the ring is full.
- * One thread of a group makes the request; plain loads and stores never come here. */
+ * One thread of a group makes the request; plain loads and stores never use the ring. */
 #ifndef TUTTI_DEVICE_RING_H
 #define TUTTI_DEVICE_RING_H
 
@@ -61,8 +61,8 @@ TUTTI_DEV int tutti_dev_ring_offset(int operation, const void *address, uint64_t
     return 0;
 }
 
-/* Waits until the request has room. One of 32 that wait asks the host, whose memory is far, and tells the others; they
- * ask seldom. 0: the wait was left. */
+/* Waits until the request has room. One of 32 that wait asks the host, whose memory is far, and publishes the answer to
+ * the others; they ask seldom. 0: the wait was left. */
 TUTTI_DEV int tutti_dev_ring_room(const struct tshmem_ring_state *ring, uint64_t sequence)
 {
     struct tutti_dev_patience patience = {0, 0};
@@ -248,7 +248,7 @@ TUTTI_DEV_APART void tutti_dev_ring_get(void *dest, const void *source, size_t b
     r.operation = TSHMEM_RING_GET;
     r.dest = (uint64_t)(uintptr_t)dest;
     r.bytes = bytes;
-    tutti_dev_fence(); /* what was stored into `dest` comes before */
+    tutti_dev_fence(); /* what was stored into `dest` is visible before */
     if (blocking)
         tutti_dev_ring_call(&r);
     else

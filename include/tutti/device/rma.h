@@ -159,7 +159,7 @@ TUTTI_DEV_APART void tutti_dev_ring_element(void *dest, uint64_t low, uint64_t h
         tutti_dev_ring_put_value(offset, low, high, bytes, pe);
 }
 
-/* One element, whose bytes appear at once where there are 1, 2, 4 or 8 of them: peers may wait for it. It has a size of
+/* One element, of 1, 2, 4 or 8 bytes, which appear at once: peers may wait for it. It has a size of
  * a type, thus up to 16 bytes. */
 TUTTI_DEV void tutti_dev_p(void *dest, const void *value, size_t bytes, int pe)
 {

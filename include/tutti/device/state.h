@@ -170,7 +170,7 @@ struct tutti_dev_patience {
 
 enum { TUTTI_DEV_LEFT = 1, TUTTI_DEV_TOO_LONG };
 
-/* Stands in every turn of a wait of a collective, which has failed already where `failed` is not 0. Not 0: leave;
+/* Called in every turn of a wait of a collective, which has failed already where `failed` is not 0. Not 0: leave;
  * TUTTI_DEV_TOO_LONG: since the limit has passed, of which the caller fills the record. */
 TUTTI_DEV int tutti_dev_leaves(struct tutti_dev_patience *patience, int failed)
 {

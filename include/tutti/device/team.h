@@ -84,7 +84,7 @@ struct tutti_dev_meeting {
     tshmem_team_t id;
     int group, failed; /* failed: of this thread; a wait that was left */
     int operation;     /* enum tshmem_kernel_operation */
-    uint32_t cause;    /* not 0: what this thread saw fail, TSHMEM_WHY_..., above it 1 + the member that did not come */
+    uint32_t cause; /* not 0: what this thread saw fail, TSHMEM_WHY_..., above it 1 + the member that did not arrive */
     uint64_t sequence; /* of the last step */
 };
 
@@ -93,7 +93,7 @@ TUTTI_DEV struct tshmem_area *tutti_dev_own_area(const struct tutti_dev_meeting 
     return tutti_dev_here(meeting->team.number);
 }
 
-/* Stands in every turn of a wait for that member. 1: leave. */
+/* Called in every turn of a wait for that member. 1: leave. */
 TUTTI_DEV int tutti_dev_gives_up(struct tutti_dev_meeting *meeting, struct tutti_dev_patience *patience, int member)
 {
     const int leaves = tutti_dev_leaves(patience, meeting->cause != 0);
@@ -239,7 +239,7 @@ TUTTI_DEV int tutti_dev_enter(struct tutti_dev_meeting *meeting, int operation, 
 
 /* The team may have another collective, once all threads of the group are back, and not before: each of them has asked
  * for the sequence by itself, and the last one may have done so late. So they wait for each other twice, and the words
- * change in between. Those of a grid come from a wait. */
+ * change in between. Those of a grid follow a wait. */
 TUTTI_DEV int tutti_dev_free(struct tutti_dev_meeting *meeting)
 {
     struct tshmem_area *const own = tutti_dev_own_area(meeting);
@@ -261,8 +261,8 @@ TUTTI_DEV int tutti_dev_free(struct tutti_dev_meeting *meeting)
     return TUTTI_DEV_ERR_BROKEN;
 }
 
-/* Packets (packets.h) carry the lower half of the sequence, and what lies in a slot may be old. Before the half comes
- * round, all meet, each clears what it has got, and all meet again: 0 is no packet's. */
+/* Packets (packets.h) carry the lower half of the sequence, and what lies in a slot may be old. Before the half is
+ * repeated, all meet, each clears what it has got, and all meet again: 0 is no packet's. */
 enum { TUTTI_DEV_RENEW = 32 }; /* more steps than a collective has */
 TUTTI_DEV_COLD int tutti_dev_renew(int operation, int group, tshmem_team_t team, uint64_t sequence, uint32_t cause,
                                    int failed)

@@ -1,4 +1,5 @@
-/* Waits for own words of the heap, and tests of them. A group's leader looks at the words, and tells the others. */
+/* Waits for own words of the heap, and tests of them. A group's leader reads the words, and passes the result to the
+ * others. */
 #ifndef TUTTI_DEVICE_WAIT_H
 #define TUTTI_DEVICE_WAIT_H
 

@@ -45,7 +45,7 @@ TUTTI_NVSHMEM int nvshmemx_collective_launch(const void *func, dim3 grid, dim3 b
 }
 
 /* Local, while the address space is up. Gives the kernels of a module that the program has loaded their PE. The module
- * comes from one file that nvcc has compiled without -rdc=true, or NVRTC. Another one gives an error and a message. */
+ * is made of one file that nvcc has compiled without -rdc=true, or NVRTC. Another one gives an error and a message. */
 TUTTI_NVSHMEM int tutti_nvshmem_module(const char *call, CUresult found, CUdeviceptr at, size_t bytes,
                                        const struct tshmem_state *state)
 {

@@ -36,7 +36,7 @@
 #define nvshmem_query_thread      tshmem_query_thread
 #define nvshmem_global_exit       tshmem_global_exit
 
-/* nvshmem_TYPE_put and its like; those that NVSHMEM has not (collect, scans, blocks of elements) come with them. */
+/* nvshmem_TYPE_put and its like; those that NVSHMEM has not (collect, scans, blocks of elements) are there as well. */
 #define TSHMEM_NAME(type, call) nvshmem_##type##_##call
 #define TSHMEM_PLAIN(call)      nvshmem_##call
 #define TSHMEM_DO(call)         call

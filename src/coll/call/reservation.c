@@ -66,7 +66,7 @@ struct rounds {
 };
 
 /* Grows from round to round, and differs between ranks, so that calls that block each other separate. */
-static void put_off(struct rounds *r)
+static void rounds_put_off(struct rounds *r)
 {
     uint64_t us = (uint64_t)PAUSE_FIRST_US << (r->round < 7 ? r->round : 7);
     us = us < PAUSE_MOST_US ? us : PAUSE_MOST_US;
@@ -93,7 +93,7 @@ static int have_blocks(void *with)
         return status;
     tutti_sm_budget_give(team, all);
     tutti_coll_of(team)->granted = all;
-    put_off(r);
+    rounds_put_off(r);
     return all > 0;
 }
 
@@ -147,7 +147,7 @@ static int have_share(void *with)
         return status;
     if (all == SHARE_NONE && r->round >= PATIENT)
         return TUTTI_ERR_UNAVAILABLE;
-    put_off(r);
+    rounds_put_off(r);
     return mine > 0;
 }
 

@@ -154,8 +154,8 @@ static void block_end(struct tutti_move *move, const struct tutti_move_block *bl
         return;
     move->failed = recv->status;
     move->truncated = recv->truncated;
-    tutti_error("%s: what comes from rank %d is not what was asked for: %llu bytes for a buffer of %llu", move->name,
-                block->rank, (unsigned long long)recv->bytes, (unsigned long long)recv->capacity);
+    tutti_error("%s: rank %d sends what was not asked for: %llu bytes for a buffer of %llu", move->name, block->rank,
+                (unsigned long long)recv->bytes, (unsigned long long)recv->capacity);
 }
 
 void tutti_blocks_fetch(struct tutti_move *move, struct tutti_p2p_recv *recv, int first)

@@ -57,8 +57,8 @@ struct tutti_lead {
     uint64_t longest; /* bytes of the longest run; likewise */
 };
 /* Bytes of the longest run; by blocks of all ranks, so that all leaders find the same. */
-uint64_t tutti_lead_longest(const struct tutti_lead *lead);
+uint64_t tutti_lead_longest(const struct tutti_lead *x);
 /* Collective over the leaders. A status; the team may be broken. */
-int tutti_lead_launch(struct tutti_lead *lead, tutti_runs_shape *shape);
+int tutti_lead_launch(struct tutti_lead *x, tutti_runs_shape *shape);
 
 #endif

@@ -45,8 +45,8 @@ static int direct_fair(const struct tutti_team *team, const struct tutti_call *c
 }
 
 /* Segments of the ranks of this GPU; if they are too unequal, the parts of all segments in this GPU's slice. */
-static void share_out(const struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args,
-                      void *const out[])
+static void slices_share(const struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args,
+                         void *const out[])
 {
     size_t size = tutti_type_size(call->type), slice = slice_of(team, call);
     size_t first = slice * (size_t)team->gpu_index, end = first + slice;
@@ -84,7 +84,7 @@ int tutti_direct_mapped(struct tutti_team *team, const struct tutti_call *call, 
     struct tutti_kernel_args args;
     direct_begin(team, call, &args, in);
     if (args.shape == TUTTI_SHAPE_SEGMENTS) {
-        share_out(team, call, &args, out);
+        slices_share(team, call, &args, out);
         return direct_end(team, call, &args);
     }
     args.slice = slice_of(team, call);

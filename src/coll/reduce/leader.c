@@ -79,8 +79,8 @@ struct cut {
     size_t from[TUTTI_MAX_RANKS];
 };
 
-static void cut_out(const struct tutti_team *team, const struct tutti_call *call, size_t at, size_t count,
-                    struct cut *cut)
+static void locals_cut(const struct tutti_team *team, const struct tutti_call *call, size_t at, size_t count,
+                       struct cut *cut)
 {
     cut->call = *call;
     cut->call.count = count;
@@ -110,7 +110,7 @@ static int by_pieces(struct tutti_team *team, const struct tutti_call *call, str
     for (size_t at = 0; at < call->count && status == TUTTI_OK; at += most) {
         struct cut cut;
         uint32_t fine;
-        cut_out(team, call, at, call->count - at < most ? call->count - at : most, &cut);
+        locals_cut(team, call, at, call->count - at < most ? call->count - at : most, &cut);
         const void *mine = (const char *)call->in + at * size;
         size_t count = tutti_result_of(&cut.call, team->rank, team->size).count;
         void *result = count > 0 ? (char *)call->out + cut.from[team->rank] * size : NULL;

@@ -137,7 +137,7 @@ static int staged_segments(const struct staging *s, size_t longest, size_t most)
     return status;
 }
 
-/* A rank without memory must not leave the others in the exchange: all ranks learn of it, and none begins. They
+/* A rank without memory must not leave the others in the exchange: all ranks get to know of it, and none begins. They
  * agree through the team if it is open, otherwise through the MPI. */
 static int staged_agree(struct tutti_team *team, int status)
 {

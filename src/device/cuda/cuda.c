@@ -121,7 +121,7 @@ static int cuda_uuid(int gpu, unsigned char uuid[16])
     return TUTTI_OK;
 }
 
-static int attribute(CUdevice device, CUdevice_attribute which)
+static int cuda_attribute(CUdevice device, CUdevice_attribute which)
 {
     int value = 0;
     return tutti_cuda.DeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
@@ -135,19 +135,19 @@ static int cuda_describe(int gpu, char *text, size_t size)
     int status = device_of(gpu, &device);
     if (status != TUTTI_OK)
         return status;
-    /* What the driver does not tell keeps its stand-in. */
+    /* What the driver does not report keeps its substitute. */
     tutti_cuda.DeviceGetName(name, sizeof name, device);
     tutti_cuda.DeviceGetPCIBusId(bus, sizeof bus, device);
     tutti_cuda.DeviceTotalMem(&bytes, device);
     snprintf(text, size, "%s, sm_%d%d, %d multiprocessors, %.0f GiB, PCI %s", name,
-             attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-             attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
-             attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), (double)bytes / (1 << 30), bus);
+             cuda_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+             cuda_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+             cuda_attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), (double)bytes / (1 << 30), bus);
     return TUTTI_OK;
 }
 
 /* Of what kind the link of two GPUs is; native atomics are there on NVLink, but not on it alone. */
-static int lines(const unsigned char own[16], const unsigned char peer[16])
+static int nvlink_lines(const unsigned char own[16], const unsigned char peer[16])
 {
     return tutti_cuda_nvlink(own, peer) ? 2 : 1;
 }
@@ -161,7 +161,7 @@ static int visible_reach(CUdevice device, CUdevice other, const unsigned char ow
             CUDA_SUCCESS ||
         !atomics)
         return 1;
-    return lines(own, peer);
+    return nvlink_lines(own, peer);
 }
 
 static int cuda_reach(int gpu, const unsigned char peer[16])
@@ -182,7 +182,7 @@ static int cuda_reach(int gpu, const unsigned char peer[16])
     /* A GPU that CUDA_VISIBLE_DEVICES hides from this process cannot be asked about, but the driver maps its memory all
      * the same where the link allows: the attempt decides, when windows are imported and all ranks agree on the
      * outcome. */
-    return lines(own, peer);
+    return nvlink_lines(own, peer);
 }
 
 /* One block a multiprocessor: that of a kernel that waits may take all of its registers. */
@@ -196,14 +196,15 @@ static unsigned cuda_blocks(int gpu)
     CUdevice device;
     if (device_of(gpu, &device) != TUTTI_OK)
         return 1;
-    int blocks = attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    int blocks = cuda_attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     return blocks < 1 ? 1 : blocks < TUTTI_MAX_BLOCKS ? (unsigned)blocks : TUTTI_MAX_BLOCKS;
 }
 
 static unsigned cuda_resident(int gpu)
 {
     CUdevice device;
-    int blocks = device_of(gpu, &device) == TUTTI_OK ? attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) : 0;
+    int blocks =
+        device_of(gpu, &device) == TUTTI_OK ? cuda_attribute(device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) : 0;
     return blocks < 1 ? 1 : (unsigned)blocks;
 }
 

@@ -37,7 +37,7 @@ struct walk {
     char cuda[PATH_MAX];
 };
 
-static int visit(struct dl_phdr_info *info, size_t size, void *with)
+static int driver_visit_object(struct dl_phdr_info *info, size_t size, void *with)
 {
     struct walk *walk = with;
     (void)size;
@@ -69,7 +69,7 @@ static void move_mark(const char *name)
     dlclose(handle); /* it stays: RTLD_NODELETE */
 }
 
-static int resolve(void *library, char *why, size_t size)
+static int driver_resolve(void *library, char *why, size_t size)
 {
     struct tutti_cuda_driver found;
     const char *missing = NULL;
@@ -110,11 +110,11 @@ static int driver_look(void)
 {
     struct walk walk = {.count = 0};
     char why[256];
-    dl_iterate_phdr(visit, &walk);
+    dl_iterate_phdr(driver_visit_object, &walk);
     if (!walk.loads || walk.loads != atomic_load_explicit(&seen_loads, memory_order_relaxed)) {
         void *library = walk.cuda[0] ? dlopen(walk.cuda, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
         if (library)
-            return resolve(library, why, sizeof why) == TUTTI_OK;
+            return driver_resolve(library, why, sizeof why) == TUTTI_OK;
         move_mark(walk.last);
         atomic_store_explicit(&seen_loads, walk.loads, memory_order_relaxed);
     }
@@ -153,7 +153,7 @@ int tutti_cuda_load(char *why, size_t size)
                  text ? text : "unknown");
         return TUTTI_ERR_UNAVAILABLE;
     }
-    return resolve(library, why, size);
+    return driver_resolve(library, why, size);
 }
 
 const char *tutti_cuda_error_name(CUresult result)
@@ -170,7 +170,7 @@ int tutti_cuda_gone(CUresult result)
            result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-static const char *advice(CUresult result)
+static const char *error_advice(CUresult result)
 {
     switch (result) {
     case CUDA_ERROR_OUT_OF_MEMORY:
@@ -224,7 +224,8 @@ int tutti_cuda_failed(CUresult result, const char *what, int gpu)
     char where[32] = "";
     if (gpu >= 0)
         snprintf(where, sizeof where, " on GPU %d", gpu);
-    tutti_error("%s%s failed: %s (%d); %s", what, where, tutti_cuda_error_name(result), (int)result, advice(result));
+    tutti_error("%s%s failed: %s (%d); %s", what, where, tutti_cuda_error_name(result), (int)result,
+                error_advice(result));
     return status_of(result);
 }
 

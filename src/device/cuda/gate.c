@@ -30,7 +30,7 @@ static int is_shut(void *unused)
     return pthread_rwlock_trywrlock(&gate) == 0;
 }
 
-static void shut(void)
+static void gate_shut(void)
 {
     if (tutti_fiber_here())
         tutti_progress_wait(&(const struct tutti_wait){.done = is_shut, .quiet = 1});
@@ -42,7 +42,7 @@ static void shut(void)
     do {                                                                                                               \
         if (!tutti_cuda_ready())                                                                                       \
             return call;                                                                                               \
-        shut();                                                                                                        \
+        gate_shut();                                                                                                   \
         CUstreamCaptureMode mode = tutti_cuda_relax();                                                                 \
         int status = call;                                                                                             \
         tutti_cuda_unrelax(mode);                                                                                      \

@@ -11,7 +11,7 @@ static atomic_int highest = -1;        /* GPU that a context was ever chosen for
 static struct tutti_cuda_context *all; /* under choose_lock */
 static pthread_mutex_t choose_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void retire(struct tutti_cuda_context *context)
+static void context_retire(struct tutti_cuda_context *context)
 {
     struct tutti_cuda_context *expected = context;
     if (!atomic_exchange(&context->gone, 1)) {
@@ -22,14 +22,14 @@ static void retire(struct tutti_cuda_context *context)
 }
 
 /* A context that the program destroyed has no id any more, and a primary context that was reset has another one. */
-static int alive(struct tutti_cuda_context *context)
+static int context_alive(struct tutti_cuda_context *context)
 {
     unsigned long long id;
     if (atomic_load_explicit(&context->gone, memory_order_acquire))
         return 0;
     if (tutti_cuda.CtxGetId(context->handle, &id) == CUDA_SUCCESS && id == context->id)
         return 1;
-    retire(context);
+    context_retire(context);
     return 0;
 }
 
@@ -101,7 +101,7 @@ void tutti_cuda_look(void)
     for (int gpu = 0; gpu <= last; gpu++) {
         struct tutti_cuda_context *context = atomic_load_explicit(&chosen[gpu], memory_order_acquire);
         if (context)
-            alive(context);
+            context_alive(context);
     }
 }
 
@@ -188,7 +188,7 @@ static int gpu_choose(int gpu, int make, struct tutti_cuda_context **out)
 
 int tutti_cuda_enter_context(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope)
 {
-    if (!tutti_cuda_ready() || !alive(context))
+    if (!tutti_cuda_ready() || !context_alive(context))
         return TUTTI_ERR_DEVICE;
     scope->context = context;
     scope->pushed = 0;
@@ -207,7 +207,7 @@ int tutti_cuda_enter(int gpu, int make, struct tutti_cuda_scope *scope)
         return TUTTI_ERR_UNAVAILABLE;
     if (gpu < 0 || gpu >= TUTTI_CUDA_GPUS)
         return TUTTI_ERR_ARGUMENT;
-    /* A second round where the context chosen before turns out to have gone. */
+    /* A second round if the context chosen before no longer exists. */
     int status = TUTTI_ERR_DEVICE;
     for (int round = 0; round < 2 && status != TUTTI_OK; round++) {
         struct tutti_cuda_context *context = atomic_load_explicit(&chosen[gpu], memory_order_acquire);
@@ -225,7 +225,7 @@ void tutti_cuda_leave(struct tutti_cuda_scope *scope)
 {
     CUcontext popped;
     if (scope->pushed && tutti_cuda.CtxPopCurrent(&popped) != CUDA_SUCCESS)
-        retire(scope->context);
+        context_retire(scope->context);
     scope->pushed = 0;
 }
 
@@ -234,14 +234,14 @@ int tutti_cuda_check(CUresult result, const char *what, struct tutti_cuda_contex
     if (result == CUDA_SUCCESS)
         return TUTTI_OK;
     if (tutti_cuda_gone(result))
-        retire(context);
+        context_retire(context);
     return tutti_cuda_failed(result, what, context->gpu);
 }
 
 int tutti_cuda_check_free(CUresult result, const char *what, struct tutti_cuda_context *context)
 {
     if (tutti_cuda_gone(result)) {
-        retire(context);
+        context_retire(context);
         return TUTTI_OK;
     }
     return tutti_cuda_check(result, what, context);
@@ -325,7 +325,7 @@ void tutti_cuda_contexts_close(void)
         tutti_cuda_leave(&scope);
         if (context->retained && tutti_cuda.DeviceGet(&device, context->gpu) == CUDA_SUCCESS)
             tutti_cuda.DevicePrimaryCtxRelease(device);
-        retire(context);
+        context_retire(context);
     }
     pthread_mutex_unlock(&choose_lock);
 }

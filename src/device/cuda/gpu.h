@@ -12,8 +12,8 @@
 
 enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_PACKS = 3, TUTTI_CUDA_SHMEMS = 15 };
 
-/* One life of a context. A reset of the GPU ends it, also where the driver hands out the same handle again: `id` tells
- * them apart. Never freed, so that streams of a context that has gone can still ask about it. */
+/* One life of a context. A reset of the GPU ends it, also where the driver hands out the same handle again: `id`
+ * distinguishes them. Never freed, so that streams of a context that has gone can still ask about it. */
 struct tutti_cuda_context {
     CUcontext handle;
     unsigned long long id;
@@ -49,7 +49,7 @@ void tutti_cuda_leave(struct tutti_cuda_scope *scope);
 
 /* 1 where `gpu` has a context that has not been seen to be gone: one load. */
 int tutti_cuda_has_context(int gpu);
-/* Learns of resets: the context of a GPU is not the one that was chosen. Of all GPUs, since pinned host memory goes
+/* Notices resets: the context of a GPU is not the one that was chosen. Of all GPUs, since pinned host memory goes
  * with the context that it was taken in. */
 void tutti_cuda_look(void);
 /* The program has memory in this context. If `gpu` has no context yet, this one becomes its context. */

@@ -1,4 +1,4 @@
-/* Whether NVLink joins two GPUs of one kind. The driver tells of native atomics alone, which other links have too, and
+/* Whether NVLink joins two GPUs of one kind. The driver reports native atomics alone, which other links have too, and
  * nothing of GPUs that CUDA_VISIBLE_DEVICES hides from this process, as launchers that pin ranks to GPUs do. NVIDIA's
  * management library knows of all; it is opened at the first question, and may be missing. */
 #include <dlfcn.h>
@@ -56,7 +56,7 @@ static int capability_of(void *device)
 }
 
 /* Negative: not known. */
-static int joined(const unsigned char one[16], const unsigned char other[16])
+static int gpus_joined(const unsigned char one[16], const unsigned char other[16])
 {
     void *a, *b;
     int status;
@@ -70,9 +70,10 @@ static int joined(const unsigned char one[16], const unsigned char other[16])
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16])
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    int known = joined(one, other);
+    int known = gpus_joined(one, other);
     if (known < 0 && !atomic_flag_test_and_set(&said))
-        tutti_info("the management library (libnvidia-ml.so.1) does not tell whether NVLink joins the GPUs: algorithms "
-                   "that need it are left out, unless TUTTI_LINES=1");
+        tutti_info(
+            "the management library (libnvidia-ml.so.1) does not report whether NVLink joins the GPUs: algorithms "
+            "that need it are left out, unless TUTTI_LINES=1");
     return known > 0;
 }

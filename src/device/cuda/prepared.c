@@ -9,8 +9,8 @@ struct tutti_prepared {
     CUgraphExec graph;
 };
 
-static CUresult instantiate(CUfunction function, unsigned blocks, unsigned threads, void **parameters, CUstream stream,
-                            CUgraphExec *out)
+static CUresult prepared_instantiate(CUfunction function, unsigned blocks, unsigned threads, void **parameters,
+                                     CUstream stream, CUgraphExec *out)
 {
     CUgraph graph = NULL;
     CUgraphNode node;
@@ -46,8 +46,9 @@ int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction functi
     if (!prepared)
         return TUTTI_ERR_MEMORY;
     prepared->context = context;
-    const int status = tutti_cuda_check(instantiate(function, blocks, threads, parameters, stream, &prepared->graph),
-                                        "preparing a launch that comes again", context);
+    const int status =
+        tutti_cuda_check(prepared_instantiate(function, blocks, threads, parameters, stream, &prepared->graph),
+                         "preparing a launch that is repeated", context);
     if (status == TUTTI_OK)
         *out = prepared;
     else

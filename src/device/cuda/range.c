@@ -25,7 +25,7 @@ static struct range *ranges;
 static _Atomic uint64_t last_id; /* of a piece: with bit 63, so that no id of the driver's is like it */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
-static int attribute(CUdevice device, CUdevice_attribute which)
+static int range_attribute(CUdevice device, CUdevice_attribute which)
 {
     int value = 0;
     return tutti_cuda.DeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
@@ -37,7 +37,7 @@ static CUmemAllocationProp shared_memory(CUdevice device)
     CUmemAllocationProp made = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                                 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
-    if (attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED))
+    if (range_attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED))
         made.allocFlags.gpuDirectRDMACapable = 1;
     return made;
 }
@@ -47,8 +47,8 @@ size_t tutti_cuda_range_grain(int gpu)
     CUdevice device;
     size_t grain = 0;
     if (!tutti_cuda_ready() || tutti_cuda.DeviceGet(&device, gpu) != CUDA_SUCCESS ||
-        !attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) ||
-        !attribute(device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED))
+        !range_attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) ||
+        !range_attribute(device, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED))
         return 0;
     const CUmemAllocationProp wanted = shared_memory(device);
     return tutti_cuda.MemGetAllocationGranularity(&grain, &wanted, CU_MEM_ALLOC_GRANULARITY_MINIMUM) == CUDA_SUCCESS

@@ -3,7 +3,8 @@
  *   vmm     cuMemCreate: a descriptor, mapped at an address of this process's own
  *   pool    cudaMallocAsync from a pool made for sharing: a descriptor of the pool, the token names the memory in it
  * The driver does not open a handle in the process that made it. `kind` therefore holds, beside the way (bits 0 to 3),
- * a number drawn at random by the exporting process (bits 4 to 31): pids do not tell processes of two containers apart.
+ * a number drawn at random by the exporting process (bits 4 to 31): pids do not distinguish processes of two
+ * containers.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static int is_own(const struct tutti_export *what, struct tutti_memory *memory)
 }
 
 /* One attribute; 0 in the value where the driver does not know it. */
-static void ask(CUpointer_attribute attribute, void *value, const void *pointer)
+static void pointer_ask(CUpointer_attribute attribute, void *value, const void *pointer)
 {
     tutti_cuda.PointerGetAttributes(1, &attribute, &value, (CUdeviceptr)pointer);
 }
@@ -99,9 +100,9 @@ static CUresult export_vmm(const struct tutti_memory *memory, int *fd)
     size_t bytes = 0;
     unsigned long long allowed = 0;
     CUmemGenericAllocationHandle handle;
-    ask((CUpointer_attribute)TUTTI_CUDA_MAPPING_BASE, &base, memory->base);
-    ask((CUpointer_attribute)TUTTI_CUDA_MAPPING_SIZE, &bytes, memory->base);
-    ask(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, &allowed, memory->base);
+    pointer_ask((CUpointer_attribute)TUTTI_CUDA_MAPPING_BASE, &base, memory->base);
+    pointer_ask((CUpointer_attribute)TUTTI_CUDA_MAPPING_SIZE, &bytes, memory->base);
+    pointer_ask(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, &allowed, memory->base);
     if (base != (CUdeviceptr)memory->base || bytes != memory->bytes ||
         !(allowed & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
         return CUDA_ERROR_NOT_SUPPORTED;
@@ -129,8 +130,8 @@ int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd)
     unsigned legacy = 0;
     CUmemoryPool pool = NULL;
     CUresult result;
-    ask(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, &legacy, memory.base);
-    ask(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, &pool, memory.base);
+    pointer_ask(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, &legacy, memory.base);
+    pointer_ask(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, &pool, memory.base);
     if (legacy) {
         made.kind = kind_word(LEGACY);
         result = export_legacy(&memory, &made);
@@ -163,7 +164,7 @@ int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd)
 static CUresult reach_context(const void *pointer)
 {
     CUcontext owner = NULL;
-    ask(CU_POINTER_ATTRIBUTE_CONTEXT, &owner, pointer);
+    pointer_ask(CU_POINTER_ATTRIBUTE_CONTEXT, &owner, pointer);
     const CUresult result = owner ? tutti_cuda.CtxEnablePeerAccess(owner, 0) : CUDA_ERROR_INVALID_VALUE;
     return result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ? CUDA_SUCCESS : result;
 }
@@ -172,8 +173,8 @@ static CUresult reach_mapping(const void *pointer, const CUmemAccessDesc *access
 {
     CUdeviceptr base = 0;
     size_t bytes = 0;
-    ask((CUpointer_attribute)TUTTI_CUDA_MAPPING_BASE, &base, pointer);
-    ask((CUpointer_attribute)TUTTI_CUDA_MAPPING_SIZE, &bytes, pointer);
+    pointer_ask((CUpointer_attribute)TUTTI_CUDA_MAPPING_BASE, &base, pointer);
+    pointer_ask((CUpointer_attribute)TUTTI_CUDA_MAPPING_SIZE, &bytes, pointer);
     return base && bytes ? tutti_cuda.MemSetAccess(base, bytes, access, 1) : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -190,14 +191,14 @@ static CUresult give_access(int gpu, const void *pointer)
     if (result != CUDA_SUCCESS)
         return result;
     access.location.id = device;
-    ask(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, &legacy, pointer);
-    ask(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, &pool, pointer);
+    pointer_ask(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, &legacy, pointer);
+    pointer_ask(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, &pool, pointer);
     if (pool && !legacy)
         return tutti_cuda.MemPoolSetAccess(pool, &access, 1);
     return legacy ? reach_context(pointer) : reach_mapping(pointer, &access);
 }
 
-static int linked(int gpu, int owner)
+static int gpus_linked(int gpu, int owner)
 {
     CUdevice one, other;
     int can = 0;
@@ -214,7 +215,7 @@ int tutti_cuda_reach_memory(int gpu, const void *pointer)
         return TUTTI_ERR_ARGUMENT;
     if (memory.kind != TUTTI_MEMORY_DEVICE || memory.gpu < 0 || memory.gpu == gpu)
         return TUTTI_OK;
-    if (!linked(gpu, memory.gpu))
+    if (!gpus_linked(gpu, memory.gpu))
         return TUTTI_ERR_UNAVAILABLE;
     const int status = tutti_cuda_enter(gpu, 1, &scope);
     if (status != TUTTI_OK)

@@ -41,7 +41,7 @@ int tutti_host_region_again(size_t bytes, struct tutti_host_region *out);
 int tutti_host_arena_trim(void);
 /* The region is exported: it is not kept when it is unmapped. 0 if the region no longer exists. */
 int tutti_host_region_share(const struct tutti_host_region *region);
-/* Unmaps the region that starts at `base`; own as it was mapped. TUTTI_ERR_ARGUMENT where none does. */
+/* Unmaps the region that starts at `base`; own as in the mapping. TUTTI_ERR_ARGUMENT where none does. */
 int tutti_host_region_unmap(const void *base, int own);
 /* A region without memory, of `bytes` bytes at most, at a multiple of `align`; own: TUTTI_HOST_RANGE. */
 int tutti_host_region_reserve(int gpu, size_t bytes, size_t align, char **base);

@@ -195,7 +195,7 @@ __attribute__((destructor)) static void end(void)
     _exit(TUTTI_HOST_VIOLATED);
 }
 
-static int any(void)
+static int gpus_any_separate(void)
 {
     for (int gpu = chosen < 0 ? 0 : TUTTI_HOST_GPUS_MOST; gpu < TUTTI_HOST_GPUS_MOST; gpu++) {
         if (atomic_load(&gpus[gpu].context))
@@ -209,7 +209,7 @@ void tutti_host_work_on(int *gpu, const char *what)
     if (!tutti_host_separate() || *gpu >= tutti_host_gpus() || *gpu < -1)
         return;
     if (*gpu < 0)
-        *gpu = any();
+        *gpu = gpus_any_separate();
     if (!atomic_load(&gpus[*gpu].passed))
         tutti_host_violation(*gpu, "%s on GPU %d, of which the program has not passed any memory%s", what, *gpu,
                              atomic_load(&gpus[*gpu].context) ? "" : ": it makes a context there");

@@ -169,7 +169,7 @@ static int none_waits(void *unused)
     return !waiting;
 }
 
-static int early(const char *what)
+static int used_before_program(const char *what)
 {
     const struct tutti_fiber *fiber = tutti_fiber_here();
     if (fiber && !fiber->holds && waiting) /* others of its thread */
@@ -184,7 +184,7 @@ static int early(const char *what)
 #define KEPT_BACK(name, parameters, arguments)                                                                         \
     static int kept_##name parameters                                                                                  \
     {                                                                                                                  \
-        return early(#name) ? TUTTI_ERR_DEVICE : tutti_host_##name arguments;                                          \
+        return used_before_program(#name) ? TUTTI_ERR_DEVICE : tutti_host_##name arguments;                            \
     }
 KEPT_BACK(alloc, (int gpu, size_t bytes, void **device), (gpu, bytes, device))
 KEPT_BACK(alloc_cleared, (int gpu, size_t bytes, void **device), (gpu, bytes, device))

@@ -22,7 +22,7 @@
 enum { POISON = 0xa5, ALIGNMENT = 4096, LOOK = 64 << 20, CARD_AT = 16 /* in the token: card of an export's GPU */ };
 
 /* Free memory in bytes. fallocate would continue until the machine has no memory left. */
-static size_t available(void)
+static size_t memory_available(void)
 {
     FILE *file = fopen("/proc/meminfo", "re");
     char line[128];
@@ -75,7 +75,7 @@ int tutti_host_allocate(int gpu, size_t bytes, int how, void **device)
     region.gpu = gpu;
     if (bytes == 0)
         bytes = 1;
-    if (bytes > tutti_host_arena_most() || (bytes > LOOK && bytes > available())) {
+    if (bytes > tutti_host_arena_most() || (bytes > LOOK && bytes > memory_available())) {
         tutti_error("host device: %zu bytes are more than %s", bytes,
                     bytes > tutti_host_arena_most() ? "TUTTI_HOST_ARENA_GB has room for" : "this machine has");
         return TUTTI_ERR_MEMORY;

@@ -6,7 +6,7 @@
 #include "device/host/host.h"
 
 /* The calling thread's GPU, chosen as a real runtime does at the first call that needs one. */
-static int mine(void)
+static int thread_is_tutti(void)
 {
     if (tutti_host_chosen() < 0)
         tutti_host_choose(0);
@@ -31,7 +31,7 @@ int tutti_host_program_set(int gpu)
 
 int tutti_host_program_alloc(size_t bytes, void **device)
 {
-    return tutti_host_separate() ? tutti_host_allocate(mine(), bytes, TUTTI_HOST_PROGRAMS, device)
+    return tutti_host_separate() ? tutti_host_allocate(thread_is_tutti(), bytes, TUTTI_HOST_PROGRAMS, device)
                                  : TUTTI_ERR_UNAVAILABLE;
 }
 

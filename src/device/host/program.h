@@ -1,5 +1,5 @@
 /* What a program calls on separate simulated GPUs (TUTTI_HOST_LINKS), as it calls the runtime of real ones: Tutti is
- * not asked and hears nothing of it. For tests. Local; 0 or a negative status. */
+ * not asked and does not notice. For tests. Local; 0 or a negative status. */
 #ifndef TUTTI_DEVICE_HOST_PROGRAM_H
 #define TUTTI_DEVICE_HOST_PROGRAM_H
 
@@ -9,7 +9,7 @@
 enum { TUTTI_HOST_VIOLATED = 86 };
 
 /* Which cards this process sees, and in which order: "2,0". Before anything else of the device is used. */
-int tutti_host_program_see(const char *cards);
+int tutti_host_program_see(const char *list);
 /* Initialises the driver, as counting GPUs does: no GPU gets a context. Returns the number of GPUs. */
 int tutti_host_program_count(void);
 /* Makes the GPU the calling thread's, and a context on it. */

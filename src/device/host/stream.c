@@ -57,7 +57,7 @@ static int stream_run(struct tutti_work *work)
     }
 }
 
-static void delay(struct tutti_stream *stream)
+static void stream_delay(struct tutti_stream *stream)
 {
     stream->dice = stream->dice * 1664525u + 1013904223u;
     if (stream->dice >> 16 & (DELAY_ONE_IN - 1))
@@ -81,7 +81,7 @@ static void *stream_main(void *with)
             stream->tail = &stream->head;
         pthread_mutex_unlock(&stream->lock);
         if (tutti_settings()->host_strict) {
-            delay(stream);
+            stream_delay(stream);
             work->dice = stream->dice | 1;
         }
         int status = stream_run(work);
@@ -110,7 +110,7 @@ static int stream_start(struct tutti_stream *stream)
 }
 
 /* The lock is held. */
-static int enqueue(struct tutti_stream *stream, const struct tutti_work *work)
+static int stream_enqueue(struct tutti_stream *stream, const struct tutti_work *work)
 {
     struct tutti_work *copy = malloc(sizeof *copy);
     if (!copy)
@@ -132,7 +132,7 @@ static int enqueue(struct tutti_stream *stream, const struct tutti_work *work)
 }
 
 /* 1 where the GPU was reset since the stream was made. */
-static int gone(const struct tutti_stream *stream)
+static int stream_gone(const struct tutti_stream *stream)
 {
     return stream->gpu >= 0 && stream->life != tutti_host_life(stream->gpu);
 }
@@ -153,14 +153,14 @@ int tutti_host_submit(struct tutti_stream *stream, struct tutti_work *work)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
-    if (gone(stream))
+    if (stream_gone(stream))
         return TUTTI_ERR_DEVICE;
     pthread_mutex_lock(&stream->lock);
     int status = stream->status;
     int at_once = stream->queued == 0 && work->kind != TUTTI_WORK_WAIT && work->kind != TUTTI_WORK_STAY &&
                   !stream->hand_over && !tutti_settings()->host_strict;
     if (status == TUTTI_OK && !at_once)
-        status = enqueue(stream, work);
+        status = stream_enqueue(stream, work);
     else if (status == TUTTI_OK)
         stream->queued = stream->at_once = 1; /* what others submit meanwhile is queued behind */
     pthread_mutex_unlock(&stream->lock);
@@ -219,7 +219,7 @@ int tutti_host_stream_wrap(int gpu, void *handle, struct tutti_stream **out)
     struct tutti_stream *stream = streams;
     while (stream && stream != handle)
         stream = stream->next;
-    int fits = stream && !gone(stream) && (gpu < 0 || stream->gpu < 0 || stream->gpu == gpu);
+    int fits = stream && !stream_gone(stream) && (gpu < 0 || stream->gpu < 0 || stream->gpu == gpu);
     if (fits)
         stream->users++;
     pthread_mutex_unlock(&streams_lock);
@@ -285,7 +285,7 @@ int tutti_host_stream_sync(struct tutti_stream *stream)
     pthread_mutex_lock(&stream->lock);
     while (stream->queued > 0)
         pthread_cond_wait(&stream->changed, &stream->lock);
-    int status = gone(stream) ? TUTTI_ERR_DEVICE : stream->status;
+    int status = stream_gone(stream) ? TUTTI_ERR_DEVICE : stream->status;
     pthread_mutex_unlock(&stream->lock);
     return status;
 }
@@ -295,7 +295,7 @@ int tutti_host_stream_query(struct tutti_stream *stream)
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
     pthread_mutex_lock(&stream->lock);
-    const int status = gone(stream) ? TUTTI_ERR_DEVICE : stream->status;
+    const int status = stream_gone(stream) ? TUTTI_ERR_DEVICE : stream->status;
     const int state = status != TUTTI_OK ? status : stream->queued == 0;
     pthread_mutex_unlock(&stream->lock);
     return state;

@@ -25,7 +25,7 @@ enum { WORDS_BYTES = 4096 };
 enum { ANY_GPU = -1 };
 
 /* 1 where a kernel of `gpu` (ANY_GPU: a copy) reaches the byte, or it is not of the device. */
-static int touches(int gpu, const char *what, const void *byte)
+static int work_touches(int gpu, const char *what, const void *byte)
 {
     struct tutti_host_region region;
     return gpu < 0 || !tutti_host_separate() || !tutti_host_region_find(byte, &region) ||
@@ -37,7 +37,7 @@ static int reach_by(void *(*find)(const void *, size_t), int gpu, const char *wh
                     void **at)
 {
     *at = find(pointer, bytes);
-    if (bytes > 0 && (!touches(gpu, what, pointer) || !touches(gpu, what, (const char *)pointer + bytes - 1)))
+    if (bytes > 0 && (!work_touches(gpu, what, pointer) || !work_touches(gpu, what, (const char *)pointer + bytes - 1)))
         return TUTTI_ERR_DEVICE;
     if (*at || !pointer)
         return TUTTI_OK;
@@ -96,7 +96,7 @@ static void flow_elements(const struct tutti_flow_args *args, uint64_t *in, uint
 }
 
 /* 0 where the result's pointer may be anything, as the MPI has it. */
-static int gets(const struct tutti_flow_args *args)
+static int flow_gets(const struct tutti_flow_args *args)
 {
     return args->shape == TUTTI_SHAPE_ROOT     ? args->rank == args->root
            : args->shape == TUTTI_SHAPE_BEFORE ? args->number > 0
@@ -129,7 +129,7 @@ static int flow_buffers(struct tutti_flow_args *args, int gpu, const struct tutt
     flow_elements(args, &in, &out);
     int status = work_reach(gpu, "kernel's contribution", args->in, (size_t)(in * size), &at);
     args->in = at;
-    if (status == TUTTI_OK && gets(args))
+    if (status == TUTTI_OK && flow_gets(args))
         status = work_reach(gpu, "kernel's result", args->out, (size_t)(out * size), &at);
     args->out = at;
     uint64_t *const locals = args->shape == TUTTI_SHAPE_SEGMENTS ? args->result : args->begin;

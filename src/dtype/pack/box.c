@@ -16,8 +16,8 @@ static int box_cut(struct tutti_parts *parts, const struct tutti_box *box, int d
                    uint64_t end);
 
 /* The one index i of dimension d. */
-static int cut_one(struct tutti_parts *parts, const struct tutti_box *box, int d, uint64_t i, const uint64_t *span,
-                   uint64_t first, uint64_t end)
+static int box_cut_part(struct tutti_parts *parts, const struct tutti_box *box, int d, uint64_t i, const uint64_t *span,
+                        uint64_t first, uint64_t end)
 {
     const struct tutti_box_dim *const dim = &box->dim[d];
     struct tutti_box one = *box;
@@ -46,10 +46,10 @@ static int box_cut(struct tutti_parts *parts, const struct tutti_box *box, int d
     uint64_t i = first / dim->packed, last = (end - 1) / dim->packed;
     last = last < dim->count - 1 ? last : dim->count - 1;
     if (i == last)
-        return cut_one(parts, box, d, i, span, first, end);
+        return box_cut_part(parts, box, d, i, span, first, end);
     int status = TUTTI_OK;
     if (first > i * dim->packed) {
-        status = cut_one(parts, box, d, i, span, first, end);
+        status = box_cut_part(parts, box, d, i, span, first, end);
         i++;
     }
     const int tail = end < last * dim->packed + span[d + 1];
@@ -62,7 +62,7 @@ static int box_cut(struct tutti_parts *parts, const struct tutti_box *box, int d
         status = tutti_box_add_whole(parts, &middle);
     }
     if (status == TUTTI_OK && tail)
-        status = cut_one(parts, box, d, last, span, 0, end);
+        status = box_cut_part(parts, box, d, last, span, 0, end);
     return status;
 }
 

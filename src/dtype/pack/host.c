@@ -52,7 +52,7 @@ TUTTI_ALWAYS void blocks(enum way way, uintptr_t memory, uintptr_t packed, uint6
 #undef TUTTI_BLOCKS
 }
 
-/* What stands at a level: dimensions, with the list as one of them. */
+/* The entries of a level: dimensions, with the list as one of them. */
 static uint32_t levels_of(const struct tutti_segment *s)
 {
     return s->dims + (s->entries > 0);

@@ -9,7 +9,7 @@
 
 struct tutti_kept_packs;
 
-/* Launches; where that is possible, as it was kept ready. *all: the channel's, NULL at first. Only a launch of up to
+/* Launches; if possible, as a launch that is kept ready. *all: the channel's, NULL at first. Only a launch of up to
  * TUTTI_PACK_FEW_BYTES of arguments is kept. */
 int tutti_kept_packs_launch(struct tutti_kept_packs **all, const struct tutti_device *device,
                             struct tutti_stream *stream, const struct tutti_pack_launch *launch);

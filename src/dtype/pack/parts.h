@@ -34,14 +34,14 @@ struct tutti_parts {
     struct tutti_parts_reach reach[TUTTI_PARTS_REACHES];
     struct tutti_pack_reach reached[TUTTI_PARTS_REACHES + 1]; /* as devices get them */
     uint64_t extra[sizeof((struct tutti_pack_args *)0)->pool / 8];
-    struct tutti_pack_args args; /* the parts stand where they are launched from */
+    struct tutti_pack_args args; /* the parts are in the memory that they are launched from */
 };
 
 /* NULL: no memory. */
 struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct tutti_stream *stream, size_t room);
 /* Adds a part, after a launch if it does not fit beside the others. part->tile: the units of which its thread blocks
  * do whole multiples, a power of two. `extra` (of 8 * extras bytes) is what part->at will refer to; reach[i].extra says
- * in which of the two the pointer stands. */
+ * which of the two holds the pointer. */
 int tutti_parts_add(struct tutti_parts *parts, const struct tutti_pack_part *part, const void *extra, uint32_t extras,
                     const struct tutti_parts_reach *reach, unsigned reaches);
 /* The parts that were added last: [n - 1] is the last one. */

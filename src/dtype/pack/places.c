@@ -136,7 +136,7 @@ static void copy_block(struct window *window, char *memory, uint64_t at, uint64_
                                                      : window->device->memory.copy_now(memory, packed, end - from);
 }
 
-/* Dimensions from the `d`th on, and the list where it stands among them. */
+/* Dimensions from the `d`th on, and the list in its place among them. */
 static void copy_dims(struct window *window, const struct tutti_segment *segment, uint32_t d, int listed, char *memory,
                       uint64_t at, uint64_t block)
 {

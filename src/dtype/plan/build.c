@@ -9,8 +9,8 @@ enum {
     RESERVED = 1 << 20 /* places made room for at once */
 };
 
-static int build(struct tutti_workshop *shop, const struct tutti_description *what, unsigned depth,
-                 struct tutti_made *out);
+static int plan_build(struct tutti_workshop *shop, const struct tutti_description *what, unsigned depth,
+                      struct tutti_made *out);
 
 int tutti_made_bounds(struct tutti_workshop *shop, struct tutti_made *made, tutti_wide lower, tutti_wide upper)
 {
@@ -114,7 +114,7 @@ static int child_of(struct tutti_workshop *shop, struct parts *parts, const stru
         *out = slot->made;
         return TUTTI_OK;
     }
-    int status = build(shop, is, depth + 1, out);
+    int status = plan_build(shop, is, depth + 1, out);
     if (status != TUTTI_OK || is->form == TUTTI_FORM_BYTES)
         return status;
     if (2 * parts->n >= parts->room && (status = parts_grow(parts)) != TUTTI_OK)
@@ -299,7 +299,7 @@ static int build_many(struct tutti_workshop *shop, const struct tutti_descriptio
     struct parts known = {0};
     struct tutti_row row = {0};
     struct tutti_made child = {0};
-    int status = what->form == TUTTI_FORM_STRUCT ? TUTTI_OK : build(shop, what->child[0], depth + 1, &child);
+    int status = what->form == TUTTI_FORM_STRUCT ? TUTTI_OK : plan_build(shop, what->child[0], depth + 1, &child);
     if (status == TUTTI_OK && !child.place.tree && child.place.length > 0 &&
         tutti_made_extent(&child) == (int64_t)child.place.length)
         return build_dense(shop, what, &child, out);
@@ -325,8 +325,8 @@ static int build_many(struct tutti_workshop *shop, const struct tutti_descriptio
 
 /* ---- all ---- */
 
-static int build(struct tutti_workshop *shop, const struct tutti_description *what, unsigned depth,
-                 struct tutti_made *out)
+static int plan_build(struct tutti_workshop *shop, const struct tutti_description *what, unsigned depth,
+                      struct tutti_made *out)
 {
     *out = (struct tutti_made){0};
     if (depth > TUTTI_TREE_DEPTH)
@@ -340,7 +340,7 @@ static int build(struct tutti_workshop *shop, const struct tutti_description *wh
     }
     if (what->form == TUTTI_FORM_INDEXED || what->form == TUTTI_FORM_BLOCKS || what->form == TUTTI_FORM_STRUCT)
         return build_many(shop, what, depth, out);
-    int status = build(shop, what->child[0], depth + 1, out);
+    int status = plan_build(shop, what->child[0], depth + 1, out);
     if (status != TUTTI_OK)
         return status;
     switch (what->form) {
@@ -362,5 +362,5 @@ static int build(struct tutti_workshop *shop, const struct tutti_description *wh
 
 int tutti_build(struct tutti_workshop *shop, const struct tutti_description *what, struct tutti_made *out)
 {
-    return build(shop, what, 0, out);
+    return plan_build(shop, what, 0, out);
 }

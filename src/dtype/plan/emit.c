@@ -49,8 +49,8 @@ static const struct tutti_plan_list *keep_list(struct tutti_segments *out, struc
     return list;
 }
 
-static int emit(struct tutti_workshop *shop, struct tutti_segments *out, const struct nest *nest, int64_t offset,
-                uint64_t packed, uint64_t block);
+static int nest_emit(struct tutti_workshop *shop, struct tutti_segments *out, const struct nest *nest, int64_t offset,
+                     uint64_t packed, uint64_t block);
 
 /* Dimensions beyond what a segment has: the one of the fewest steps is walked here. */
 static int emit_steps(struct tutti_workshop *shop, struct tutti_segments *out, const struct nest *nest, int64_t offset,
@@ -71,12 +71,13 @@ static int emit_steps(struct tutti_workshop *shop, struct tutti_segments *out, c
         less.list_at--;
     int status = TUTTI_OK;
     for (uint64_t i = 0; i < dim.count && status == TUTTI_OK; i++)
-        status = emit(shop, out, &less, offset + (int64_t)i * dim.stride, packed + i * (uint64_t)dim.packed, block);
+        status =
+            nest_emit(shop, out, &less, offset + (int64_t)i * dim.stride, packed + i * (uint64_t)dim.packed, block);
     return status;
 }
 
-static int emit(struct tutti_workshop *shop, struct tutti_segments *out, const struct nest *nest, int64_t offset,
-                uint64_t packed, uint64_t block)
+static int nest_emit(struct tutti_workshop *shop, struct tutti_segments *out, const struct nest *nest, int64_t offset,
+                     uint64_t packed, uint64_t block)
 {
     if (nest->dims > TUTTI_PLAN_DIMS)
         return emit_steps(shop, out, nest, offset, packed, block);
@@ -117,7 +118,7 @@ static int emit_walk(struct tutti_workshop *shop, struct tutti_segments *out, st
     struct tutti_tree *tree = place.tree;
     int status = TUTTI_OK;
     if (!tree)
-        return emit(shop, out, nest, offset, packed, place.length);
+        return nest_emit(shop, out, nest, offset, packed, place.length);
     switch (tree->kind) {
     case TUTTI_TREE_LOOP:
         if (nest->dims == NEST)
@@ -139,7 +140,7 @@ static int emit_walk(struct tutti_workshop *shop, struct tutti_segments *out, st
         nest->list_at = nest->dims;
         nest->pitch = tree->kind == TUTTI_TREE_LIST ? tutti_membership_size(tree->child) : 0;
         status = tree->kind == TUTTI_TREE_LIST ? emit_walk(shop, out, nest, tree->child, offset, packed)
-                                               : emit(shop, out, nest, offset, packed, 0);
+                                               : nest_emit(shop, out, nest, offset, packed, 0);
         nest->list = NULL;
         nest->list_at = 0;
         return status;

@@ -144,8 +144,8 @@ int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_member
 int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_membership *t, size_t *n, size_t least,
                          struct tutti_membership *into);
 
-/* lists.c: a sequence of too many parts. A progression of at least TUTTI_TREE_LONG stands beside a list; shorter ones
- * are listed. */
+/* lists.c: a sequence of too many parts. A progression of at least TUTTI_TREE_LONG is a part beside a list; shorter
+ * ones are listed. */
 int tutti_membership_lists(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
                            struct tutti_membership *out);
 int tutti_membership_seq(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,

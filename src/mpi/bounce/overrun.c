@@ -31,7 +31,7 @@ static struct head *head_of(void *memory)
     return (struct head *)(void *)((char *)memory - PAGE);
 }
 
-static void *map(size_t bytes)
+static void *pages_map(size_t bytes)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return at == MAP_FAILED ? NULL : at;
@@ -41,10 +41,10 @@ static void *map(size_t bytes)
 static void *overrun_map(size_t bytes)
 {
     size_t own = PAGE + whole_pages(bytes), behind = tutti_quirks.overruns ? BEHIND : 0;
-    char *at = map(own + behind);
+    char *at = pages_map(own + behind);
     if (!at && behind) { /* address space may be limited */
         behind = 0;
-        at = map(own);
+        at = pages_map(own);
     }
     if (!at)
         return NULL;
@@ -70,7 +70,7 @@ static void overrun_unmap(void *memory)
 }
 
 /* Gives back what an overrun has touched. */
-static void trim(void *memory)
+static void pages_trim(void *memory)
 {
     char *behind = head_of(memory)->behind;
     if (likely(!behind || memcmp(behind, untouched, sizeof untouched) == 0))
@@ -182,7 +182,7 @@ static int alloc_ordinary(int gpu, size_t bytes, void **out)
 const struct tutti_bounce_kind *tutti_ordinary_kind(void)
 {
     static const struct tutti_bounce_kind ordinary = {
-        .name = "ordinary", .alloc = alloc_ordinary, .free = overrun_unmap, .clean = trim};
+        .name = "ordinary", .alloc = alloc_ordinary, .free = overrun_unmap, .clean = pages_trim};
     return &ordinary;
 }
 
@@ -196,7 +196,7 @@ const struct tutti_bounce_kind *tutti_overrun_kind(void)
     static const struct tutti_bounce_kind kind = {.name = "pinned, may be overrun",
                                                   .alloc = alloc_pinned,
                                                   .free = free_pinned,
-                                                  .clean = trim,
+                                                  .clean = pages_trim,
                                                   .look = tutti_bounce_look};
     return tutti_quirks.overruns ? &kind : &tutti_bounce_pinned;
 }

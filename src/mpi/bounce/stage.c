@@ -69,7 +69,7 @@ int tutti_needs_host(const void *buffer, MPI_Datatype type)
 }
 
 /* 1 where the whole stage lies in one allocation, gaps included. */
-static int in_one(const struct tutti_stage *stage)
+static int stage_in_one_allocation(const struct tutti_stage *stage)
 {
     struct tutti_memory memory;
     tutti_door.device->memory.classify(stage->user, &memory);
@@ -85,7 +85,7 @@ struct run {
 };
 
 /* Marks the typed bytes of one element of `type` with 0xff, by packing ones and unpacking them over zeros. */
-static unsigned char *mark(const struct tutti_stage *stage, MPI_Count true_lb)
+static unsigned char *stage_mark(const struct tutti_stage *stage, MPI_Count true_lb)
 {
     size_t bytes = stage->true_extent;
     int size = 0, position = 0;
@@ -116,7 +116,7 @@ static struct run *runs_of(const struct tutti_stage *stage, size_t *n)
     MPI_Count lb, extent;
     if (tutti_next.MPI_Type_get_true_extent_x(stage->type, &lb, &extent) != MPI_SUCCESS)
         return NULL;
-    unsigned char *marks = mark(stage, lb);
+    unsigned char *marks = stage_mark(stage, lb);
     struct run *runs = NULL;
     size_t used = 0, room = 0, i = 0;
     while (marks && i < stage->true_extent) {
@@ -214,7 +214,7 @@ static int copy_in(struct tutti_stage *stage)
 {
     /* One copy of all is as fast, unless most of it is gaps. */
     int dense = !stage->plan || stage->bytes / 4 < (size_t)stage->count * stage->plan->size;
-    if (stage->solid || (dense && in_one(stage)))
+    if (stage->solid || (dense && stage_in_one_allocation(stage)))
         return copy_bytes(stage, 0, stage->memory, stage->bytes, 0);
     return stage->plan ? copy_packed(stage, 0) : copy_runs(stage, 0);
 }
@@ -222,7 +222,7 @@ static int copy_in(struct tutti_stage *stage)
 /* ---- stages ---- */
 
 /* Reads the type; 0 if the MPI will refuse the call. */
-static int shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutti_layout **layout)
+static int stage_shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutti_layout **layout)
 {
     MPI_Count lb, extent, true_lb, true_extent, size;
     int named = tutti_type_find(stage->type) != NULL;
@@ -294,7 +294,7 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     stage->count = count;
     stage->type = type;
     stage->way = way;
-    if (!shape(stage, &lowest, &layout))
+    if (!stage_shape(stage, &lowest, &layout))
         return TUTTI_ERR_ARGUMENT;
     if (stage->size == 0)
         return TUTTI_OK;

@@ -106,7 +106,7 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
                         const struct tutti_there *there);
 /* Copies the contents, once more too. */
 int tutti_stage_in(struct tutti_stage *stage);
-/* After the real call: copies what came to device memory; `bytes` of the message, or -1 for all. */
+/* After the real call: copies the received data to device memory; `bytes` of the message, or -1 for all. */
 int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
 /* 1 where the stage can be copied in a stream of *gpu: its elements are packed, or lie in one run. Then the two calls
  * below begin the copy that tutti_stage_in() and tutti_stage_out() make; it is complete when the stream has reached it.

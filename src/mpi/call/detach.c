@@ -113,18 +113,5 @@ static void before_session(MPI_Session session)
         TUTTI_HOOKED(tutti_progress_busy() && !tutti_progress_polling());                                              \
         return just_##name arguments;                                                                                  \
     }
-#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
-    ROW(HOW_##waits, name, parameters, arguments)
-#include "mpi/real/calls.inc"
-
-#undef MADE
-#define MADE(how, form, name, parameters, arguments)                                                                   \
-    just_##name = tutti_next.name;                                                                                     \
-    tutti_next.name = progressing_##name;
-
-void tutti_calls_detach(void)
-{
-#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
-    ROW(HOW_##waits, name, parameters, arguments)
-#include "mpi/real/calls.inc"
-}
+#define PASS tutti_calls_detach
+#include "mpi/call/progressing_pass.inc"

@@ -18,7 +18,7 @@ static struct given {
 } * all_given;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void note(void *base)
+static void memory_note(void *base)
 {
     struct given *given = malloc(sizeof *given);
     if (!given)
@@ -67,7 +67,7 @@ int tutti_door_MPI_Alloc_mem(MPI_Aint size, MPI_Info info, void *baseptr)
     if (status != TUTTI_OK)
         return tutti_next.MPI_Alloc_mem(size, info, baseptr);
     *(void **)baseptr = memory;
-    note(memory);
+    memory_note(memory);
     tutti_count("MPI_Alloc_mem", TUTTI_OUTCOME_ACCELERATED, "device memory");
     return MPI_SUCCESS;
 }

@@ -123,7 +123,7 @@ static int by_plan(const struct packing *call, const struct tutti_plan *plan, si
 
 /* ---- through the MPI ---- */
 
-static int failed(const struct packing *call, int status, int *code)
+static int pack_failed(const struct packing *call, int status, int *code)
 {
     tutti_count(call->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
     tutti_error("%s: moving device memory failed: %s", call->name, tutti_status_text(status));
@@ -167,8 +167,8 @@ typedef int real_call(void *with, const struct packing *call, void *elements, vo
                       MPI_Count *position);
 
 /* 1: done, *code is the MPI's; 0: failed, *code is for the error handler. */
-static int staged(struct packing *call, enum tutti_reason reason, const char *how, real_call *real, void *with,
-                  MPI_Count most, int *code)
+static int pack_staged(struct packing *call, enum tutti_reason reason, const char *how, real_call *real, void *with,
+                       MPI_Count most, int *code)
 {
     struct tutti_stage stage;
     struct part part = {NULL, 0, NULL};
@@ -189,7 +189,7 @@ static int staged(struct packing *call, enum tutti_reason reason, const char *ho
     tutti_stage_close(&stage);
     status = status == TUTTI_OK ? closed : status;
     if (status != TUTTI_OK)
-        return failed(call, status, code);
+        return pack_failed(call, status, code);
     call->moved = position;
     tutti_count_staged(call->name, reason, how, (uint64_t)position);
     return 1;
@@ -213,7 +213,7 @@ static int pack_move(struct packing *call, real_call *real, void *with, int *cod
     const char *how;
     *code = MPI_SUCCESS;
     if (!layout)
-        return failed(call, TUTTI_ERR_MEMORY, code);
+        return pack_failed(call, TUTTI_ERR_MEMORY, code);
     if (__builtin_mul_overflow(layout->size, call->count, &bytes) || bytes > call->room) {
         *code = too_small(call, bytes);
         return 0;
@@ -221,20 +221,20 @@ static int pack_move(struct packing *call, real_call *real, void *with, int *cod
     if (bytes == 0)
         return 1;
     if (!packs_plainly())
-        return staged(call, TUTTI_REASON_PACKED_FORM, NULL, real, with, -1, code);
+        return pack_staged(call, TUTTI_REASON_PACKED_FORM, NULL, real, with, -1, code);
     if (!layout->plan)
-        return staged(call, TUTTI_REASON_TYPE, layout->why, real, with, bytes, code);
+        return pack_staged(call, TUTTI_REASON_TYPE, layout->why, real, with, bytes, code);
     tutti_inside++;
     int status = by_plan(call, layout->plan, (size_t)bytes, &how);
     tutti_inside--;
     if (status != TUTTI_OK)
-        return failed(call, status, code);
+        return pack_failed(call, status, code);
     call->moved = bytes;
     tutti_count_made(call->name, how, (uint64_t)bytes);
     return 1;
 }
 
-/* The MPI looks at what it is given, and raises its errors. By the size of nothing: not every MPI unpacks nothing
+/* The MPI checks its arguments, and raises its errors. By the size of nothing: not every MPI unpacks nothing
  * (quirks.h). */
 static int external_checked(const char *datarep, MPI_Datatype type)
 {
@@ -254,7 +254,7 @@ static MPI_Count external_most(const struct packing *call)
 }
 
 /* 1 where a call must not go to the MPI as it is. Memory that both reach may: the MPI packs it. */
-static inline int ours(const void *elements, MPI_Datatype type, const void *message)
+static inline int pack_is_ours(const void *elements, MPI_Datatype type, const void *message)
 {
     if (likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside)
         return 0;

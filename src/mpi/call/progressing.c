@@ -30,7 +30,7 @@ static inline int none_held(void)
     return nothing_open() && !tutti_receives_look();
 }
 
-/* What other ranks have done may tell the program that a receive which it has freed is complete. A step makes such
+/* Actions of other ranks may show the program that a receive which it has freed is complete. A step makes such
  * calls too, with its locks held. */
 static inline int progressing_swept(int code)
 {
@@ -47,7 +47,7 @@ static int progressing_seen(const struct tutti_team *team)
     return team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN;
 }
 
-static int all_here(void *with)
+static int call_all_arrived(void *with)
 {
     struct tutti_comm *state = with;
     if (!tutti_comm_ready(state, 0) || atomic_load_explicit(&state->queued, memory_order_acquire) > 0)
@@ -66,7 +66,8 @@ static int all_here(void *with)
 static int progressing_meet(MPI_Comm comm)
 {
     struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
-    if (!state || tutti_progress_wait(&(const struct tutti_wait){.done = all_here, .with = state, .watched = 1}))
+    if (!state ||
+        tutti_progress_wait(&(const struct tutti_wait){.done = call_all_arrived, .with = state, .watched = 1}))
         return 0;
     return progressing_seen(state->team) || !tutti_progress_busy();
 }
@@ -249,18 +250,5 @@ static int packed_from(void *buf, int count, MPI_Datatype type, void *packed, in
     }
 
 #define MADE(how, form, name, parameters, arguments) how(name, parameters, arguments)
-#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
-    ROW(HOW_##waits, name, parameters, arguments)
-#include "mpi/real/calls.inc"
-
-#undef MADE
-#define MADE(how, form, name, parameters, arguments)                                                                   \
-    just_##name = tutti_next.name;                                                                                     \
-    tutti_next.name = progressing_##name;
-
-void tutti_calls_progressing(void)
-{
-#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments)                                          \
-    ROW(HOW_##waits, name, parameters, arguments)
-#include "mpi/real/calls.inc"
-}
+#define PASS                                         tutti_calls_progressing
+#include "mpi/call/progressing_pass.inc"

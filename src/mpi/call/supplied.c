@@ -10,7 +10,7 @@ static MPI_Status *supplied_place(MPI_Status *statuses, int i)
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
-/* Neither null nor a persistent request that is not started: of those the MPI tells an empty status. */
+/* Neither null nor a persistent request that is not started: for those the MPI returns an empty status. */
 static int supplied_look(MPI_Request request, int *flag, MPI_Status *status, int *code)
 {
     *flag = 0;

@@ -199,7 +199,7 @@ static struct supplied *supplied_new(const struct tutti_collective_args *args, c
     return NULL;
 }
 
-/* Tells the peers, as of every call that waits for them: also where a rank's staging has made the call. */
+/* Notifies the peers, as of every call that waits for them: also where a rank's staging has made the call. */
 static void supplied_announce(MPI_Comm comm)
 {
     const int depth = tutti_inside;

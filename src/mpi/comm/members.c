@@ -36,7 +36,7 @@ static enum tutti_whose members_with(enum tutti_whose so_far, int rank)
     return so_far == TUTTI_OURS && tutti_node_find(tutti_door.node, rank) < 0 ? TUTTI_OF_NODES : so_far;
 }
 
-/* Without memory, rank by rank: all ranks have to come to the same answer. */
+/* Without memory, rank by rank: all ranks must get the same answer. */
 static enum tutti_whose one_by_one(MPI_Comm comm)
 {
     enum tutti_whose out = TUTTI_OF_OTHERS;

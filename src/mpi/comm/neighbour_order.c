@@ -4,7 +4,7 @@
 
 enum { GRAPH, GRID, KINDS, FORMS = 2, CALLS = 3, ALLTOALL = TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL };
 
-/* Edges of this rank to itself: enough to tell all orders of enum tutti_neighbour_order apart. */
+/* Edges of this rank to itself: enough to distinguish all orders of enum tutti_neighbour_order. */
 enum { DIMS = 2, EDGES = 2 * DIMS };
 
 int tutti_neighbour_sent(enum tutti_neighbour_order order, int place, int places)

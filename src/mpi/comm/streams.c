@@ -289,7 +289,7 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
                         comm->transport.base.label);
             idle = 0;
         } else if (capturing == 0) {
-            streams_drain(comm, 1); /* a free of the program has drained it before it came to the MPI */
+            streams_drain(comm, 1); /* a free of the program has drained it before it reached the MPI */
         }
     }
     tutti_lanes_close(comm->lanes, !closing && idle, comm->lanes_settled);

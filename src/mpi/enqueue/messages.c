@@ -24,7 +24,7 @@ struct args {
     MPI_Comm comm;
 };
 
-static int refuse(const struct args *args, int code, const char *why)
+static int enqueue_refuse(const struct args *args, int code, const char *why)
 {
     tutti_error("%s: %s", args->name, why);
     tutti_count(args->name, TUTTI_OUTCOME_REFUSED, why);
@@ -110,7 +110,7 @@ static int move_packed(const struct tutti_comm *comm, enum tutti_direction direc
 
 /* Elements with gaps, or of the host: gives the message memory of its own. A receive keeps there what the buffer holds,
  * since a shorter message leaves the rest as it is. */
-static int pack(const struct tutti_comm *comm, struct tutti_lane_message *message, struct tutti_enqueued_packed *packed,
+static int message_pack(const struct tutti_comm *comm, struct tutti_lane_message *message, struct tutti_enqueued_packed *packed,
                 const char **why)
 {
     if (message->bytes == 0 || (packed->elements.whole && !packed->host))
@@ -139,17 +139,17 @@ static struct tutti_comm *find_comm(const struct args *args, int *code)
     }
     if (comm->lanes)
         return comm;
-    *code = refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, comm->no_lanes);
+    *code = enqueue_refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, comm->no_lanes);
     return NULL;
 }
 
 /* Puts the message into the stream; started: NULL for a call that the stream waits for. */
-static int put(const struct args *args, struct tutti_comm *comm, struct tutti_lane_message *message,
+static int enqueue_put(const struct args *args, struct tutti_comm *comm, struct tutti_lane_message *message,
                struct tutti_enqueued_packed *packed, struct tutti_enqueued *started)
 {
     const char *why = "";
     TUTTI_INSIDE();
-    int status = pack(comm, message, packed, &why);
+    int status = message_pack(comm, message, packed, &why);
     if (status == TUTTI_OK)
         status = started ? tutti_lanes_start(comm->lanes, comm->stream->stream, message, &started->op, &why)
                          : tutti_lanes_do(comm->lanes, comm->stream->stream, message, &why);
@@ -167,20 +167,20 @@ static int put(const struct args *args, struct tutti_comm *comm, struct tutti_la
                          message->bytes);
         return MPI_SUCCESS;
     }
-    return status == TUTTI_ERR_UNAVAILABLE ? refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, why)
-                                           : refuse(args, tutti_error_code(status), tutti_status_text(status));
+    return status == TUTTI_ERR_UNAVAILABLE ? enqueue_refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, why)
+                                           : enqueue_refuse(args, tutti_error_code(status), tutti_status_text(status));
 }
 
 static const char no_report[] = "no memory for statuses: give MPI_STATUS_IGNORE";
 
-static int report(const struct args *args, struct tutti_comm *comm, int n,
+static int enqueue_report(const struct args *args, struct tutti_comm *comm, int n,
                   const struct tutti_enqueued_status statuses[])
 {
     const int status = n > 0 ? tutti_enqueue_statuses(comm, n, statuses) : TUTTI_OK;
-    return status == TUTTI_OK ? MPI_SUCCESS : refuse(args, tutti_error_code(status), tutti_status_text(status));
+    return status == TUTTI_OK ? MPI_SUCCESS : enqueue_refuse(args, tutti_error_code(status), tutti_status_text(status));
 }
 
-static int enqueue(const struct args *args, MPI_Request *request, MPI_Status *status)
+static int message_enqueue(const struct args *args, MPI_Request *request, MPI_Status *status)
 {
     const int reports = status != MPI_STATUS_IGNORE;
     struct tutti_lane_message message = {.send = args->send, .peer = args->peer, .tag = args->tag, .reports = reports};
@@ -193,19 +193,19 @@ static int enqueue(const struct args *args, MPI_Request *request, MPI_Status *st
     if (!comm)
         return code;
     if (reports && !tutti_enqueue_can_report(comm))
-        return refuse(args, MPI_ERR_NO_MEM, no_report);
+        return enqueue_refuse(args, MPI_ERR_NO_MEM, no_report);
     const int to_null = args->peer == MPI_PROC_NULL;
     const char *wrong = to_null ? NULL : check_peer(args, comm->team, &code);
     if (!wrong && !to_null)
         wrong = read_buffer(args, comm, &message, &packed, &code);
     if (wrong)
-        return refuse(args, code, wrong);
+        return enqueue_refuse(args, code, wrong);
     if (request && (started = tutti_enqueued_new(comm, args->send, args->peer, args->tag)) == NULL)
-        return refuse(args, MPI_ERR_NO_MEM, "no memory for a request");
-    code = to_null ? MPI_SUCCESS : put(args, comm, &message, &packed, started);
+        return enqueue_refuse(args, MPI_ERR_NO_MEM, "no memory for a request");
+    code = to_null ? MPI_SUCCESS : enqueue_put(args, comm, &message, &packed, started);
     if (reports && code == MPI_SUCCESS) {
         const struct tutti_enqueued_status one = {status, args->peer, args->tag, message.bytes, 0};
-        code = report(args, comm, 1, &one);
+        code = enqueue_report(args, comm, 1, &one);
     }
     if (started && code == MPI_SUCCESS)
         *request = started->handle;
@@ -223,13 +223,13 @@ static int wait_report(const struct args *args, struct tutti_comm *comm, int cou
     struct tutti_enqueued_status *list = malloc((size_t)(count - at) * sizeof *list);
     int n = 0;
     if (!list)
-        return refuse(args, MPI_ERR_NO_MEM, no_report);
+        return enqueue_refuse(args, MPI_ERR_NO_MEM, no_report);
     for (int i = at; i < count; i++) {
         if (of[i] && of[i]->comm == comm && !of[i]->send)
             list[n++] =
                 (struct tutti_enqueued_status){&statuses[i], of[i]->peer, of[i]->tag, of[i]->packed.bytes, of[i]->op};
     }
-    const int code = report(args, comm, n, list);
+    const int code = enqueue_report(args, comm, n, list);
     free(list);
     return code;
 }
@@ -255,8 +255,8 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
     }
     tutti_inside--;
     if (status != TUTTI_OK)
-        return status == TUTTI_ERR_UNAVAILABLE ? refuse(&args, MPI_ERR_REQUEST, why)
-                                               : refuse(&args, tutti_error_code(status), tutti_status_text(status));
+        return status == TUTTI_ERR_UNAVAILABLE ? enqueue_refuse(&args, MPI_ERR_REQUEST, why)
+                                               : enqueue_refuse(&args, tutti_error_code(status), tutti_status_text(status));
     const int code = statuses ? wait_report(&args, comm, count, of, at, statuses) : MPI_SUCCESS;
     for (int i = at; i < count; i++) {
         if (!of[i] || of[i]->comm != comm)
@@ -282,7 +282,7 @@ static int find_all(const char *name, int count, const MPI_Request requests[], M
         if (statuses && (!of[i] || of[i]->send))
             tutti_enqueue_status_empty(&statuses[i]);
         else if (statuses && !tutti_enqueue_can_report(of[i]->comm))
-            return refuse(&(struct args){.name = name, .comm = of[i]->comm->handle}, MPI_ERR_NO_MEM, no_report);
+            return enqueue_refuse(&(struct args){.name = name, .comm = of[i]->comm->handle}, MPI_ERR_NO_MEM, no_report);
     }
     return MPI_SUCCESS;
 }

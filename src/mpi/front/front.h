@@ -5,7 +5,7 @@
 #include "mpi/real/door.h"
 #include "tutti/shmem.h"
 
-/* What life.c needs of files that stand on it. The table points the stub's entries at the MPI; at the door; in a forked
+/* What life.c needs of files that use it. The table points the stub's entries at the MPI; at the door; in a forked
  * child at the MPI but for what would do harm there. */
 enum tutti_table { TUTTI_TABLE_MPI, TUTTI_TABLE_DOOR, TUTTI_TABLE_FORKED };
 struct tutti_front {
@@ -24,7 +24,7 @@ int tutti_life_all_here(void);
 
 /* sessions.c, for world.c. MPI_Init has been called. */
 void tutti_sessions_world(void);
-/* 1 where the door stands over a communicator of a session, so that it outlives MPI_Finalize. */
+/* 1 if the door is open over a communicator of a session, so that it outlives MPI_Finalize. */
 int tutti_sessions_carry(void);
 /* All ranks have entered MPI_Finalize. */
 void tutti_sessions_world_ends(void);

@@ -124,7 +124,7 @@ void tutti_job_enter(void)
 }
 
 /* The MPI may have to do something for ranks that are still in MPI_Init. */
-static void bring_on(void)
+static void job_poll_mpi(void)
 {
     int flag;
     TUTTI_INSIDE();
@@ -155,7 +155,7 @@ int tutti_job_whole(void)
     tutti_next.MPI_Comm_size(tutti_handles.world, &size);
     int *ranks = known && size > 1 ? malloc((size_t)here * sizeof *ranks) : NULL;
     if (known && size > 1) {
-        tutti_progress_mpi(bring_on);
+        tutti_progress_mpi(job_poll_mpi);
         whole = roll && ranks;
         const int come = whole ? tutti_roll_call(roll, rank, ranks) : 0;
         if (whole)

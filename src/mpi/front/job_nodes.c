@@ -1,7 +1,7 @@
 /* The leaders of the job's machines meet in the launcher's name service. A name has one writer, and its text does not
  * change. Each leader writes which ranks it leads under the lowest of them. The leader of rank 0 asks for the lowest
- * rank that it does not know of, again and again: that rank leads on its machine, if it has Tutti. So it comes to know
- * all ranks by one question a machine, or hears nothing for a while. Then it writes the decision.
+ * rank that it does not know of, again and again: that rank leads on its machine, if it has Tutti. So it gets to know
+ * all ranks by one question a machine, or gets no answer for a while. Then it writes the decision.
  *
  * A leader writes of its ranks only when it has seen that rank 0 has Tutti, and then waits for the decision. One that
  * has not seen it goes on without Tutti, and is missing to rank 0, which then decides so too. */
@@ -157,7 +157,7 @@ int tutti_job_nodes(const char *job, const int ranks[], int n, int size)
     if (must_not_ask())
         return 1;
     int *sorted = malloc((size_t)n * sizeof *sorted);
-    for (int i = 0; i < 2; i++) { /* MPIs differ in whose handler hears of it */
+    for (int i = 0; i < 2; i++) { /* MPIs differ in the handler that is called */
         tutti_next.MPI_Comm_get_errhandler(comms[i], &before[i]);
         tutti_next.MPI_Comm_set_errhandler(comms[i], tutti_handles.errors_return);
     }

@@ -4,9 +4,9 @@
  * group. All ranks of a group agree on it; a base has the same ranks on all of its ranks. Communicators with ranks
  * outside the base are staged, as those with ranks of another MPI_COMM_WORLD are.
  *
- * The base is a communicator of a session of Tutti's own, which outlives the program's. Until it is shut it stands in
- * tutti_handles in place of MPI_COMM_WORLD, and one of this process alone in place of MPI_COMM_SELF. A door that
- * MPI_Init has opened has MPI_COMM_WORLD as its base. */
+ * The base is a communicator of a session of Tutti's own, which outlives the program's. Until it is shut tutti_handles
+ * has it in place of MPI_COMM_WORLD, and one of this process alone in place of MPI_COMM_SELF. A door that MPI_Init has
+ * opened has MPI_COMM_WORLD as its base. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static int own_group(MPI_Comm comm, MPI_Group *out)
     return code;
 }
 
-static int open_own(void)
+static int session_open_own(void)
 {
     if (!own_is_open && tutti_next.MPI_Session_init && tutti_next.MPI_Comm_create_from_group &&
         tutti_next.MPI_Group_from_session_pset)
@@ -82,7 +82,7 @@ static int open_own(void)
     return own_is_open;
 }
 
-static void close_own(void)
+static void session_close_own(void)
 {
     if (own_is_open)
         tutti_next.MPI_Session_finalize(&own);
@@ -166,7 +166,7 @@ static int sessions_processes(void)
 {
     MPI_Group all;
     int n = 1;
-    if (!open_own() || tutti_next.MPI_Group_from_session_pset(own, "mpi://WORLD", &all) != MPI_SUCCESS)
+    if (!session_open_own() || tutti_next.MPI_Group_from_session_pset(own, "mpi://WORLD", &all) != MPI_SUCCESS)
         return n;
     tutti_next.MPI_Group_size(all, &n);
     tutti_next.MPI_Group_free(&all);
@@ -180,8 +180,8 @@ static int may_leave(void)
                               !tutti_comms_have_stream() && !tutti_front->shmem_is_up());
 }
 
-/* Collective over `comm`, which holds all ranks of the base that there is. 1: the door stands over its ranks. */
-static int stand_on(MPI_Comm comm)
+/* Collective over `comm`, which holds all ranks of the base that there is. 1: the door is open over its ranks. */
+static int door_move(MPI_Comm comm)
 {
     MPI_Comm world, self;
     if (mixed || (base != BASE_NONE && !close_base(0)))
@@ -216,13 +216,13 @@ static void open_over(MPI_Comm comm)
             return;
         }
     }
-    mine = mine && open_own();
+    mine = mine && session_open_own();
     if (tutti_next.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, comm) != MPI_SUCCESS || !all) {
         if (base == BASE_NONE)
             say_once("on some rank no session of Tutti's own can be made, or other communicators are in use");
         return;
     }
-    (void)stand_on(comm);
+    (void)door_move(comm);
 }
 
 int tutti_door_MPI_Comm_create_from_group(MPI_Group group, const char *stringtag, MPI_Info info,
@@ -276,13 +276,13 @@ int tutti_door_MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Se
 }
 
 /* The lock is held. Nothing is left that the door is for. */
-static void end_all(void)
+static void sessions_end(void)
 {
     if (sessions > 0 || world_up || base == BASE_WORLD)
         return;
     TUTTI_INSIDE();
     if (base == BASE_NONE || close_base(1))
-        close_own();
+        session_close_own();
     threads = 0;
 }
 
@@ -293,7 +293,7 @@ int tutti_door_MPI_Session_finalize(MPI_Session *session)
         return code;
     pthread_mutex_lock(&lock);
     sessions--;
-    end_all();
+    sessions_end();
     pthread_mutex_unlock(&lock);
     return code;
 }
@@ -327,10 +327,10 @@ void tutti_sessions_world_ends(void)
     pthread_mutex_lock(&lock);
     const MPI_Comm world = tutti_handles.world;
     if (tutti_next.MPI_Allreduce(&mine, &any, 1, MPI_INT, tutti_handles.max, world) == MPI_SUCCESS && any) {
-        mine = may_leave() && open_own();
+        mine = may_leave() && session_open_own();
         if (tutti_next.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, world) != MPI_SUCCESS || !all ||
-            !stand_on(world)) {
-            say_once("MPI_Finalize comes while something is under way");
+            !door_move(world)) {
+            say_once("MPI_Finalize was called while something is under way");
             if (tutti_door.on)
                 tutti_life_shut(1, 1);
         }
@@ -351,6 +351,6 @@ void tutti_sessions_world_over(void)
         free_base();
     else if (base == BASE_SESSION && tutti_door.on && !tutti_door.multiple)
         tutti_hook_open();
-    end_all();
+    sessions_end();
     pthread_mutex_unlock(&lock);
 }

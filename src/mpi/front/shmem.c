@@ -145,7 +145,7 @@ static int open_as(int pe, int pes, uint64_t id)
         if (size != pes)
             return shmem_refuse("tshmem_init",
                                 "a unique id is for all processes of the job: start as many as there are PEs, "
-                                "or give the MPI's communicator of those that are meant");
+                                "or pass the MPI's communicator of the intended PEs");
         if (tutti_next.MPI_Comm_split(tutti_handles.world, 0, pe, &ordered) != MPI_SUCCESS)
             return shmem_refuse("tshmem_init", "MPI_COMM_WORLD could not be put into the order of the PEs");
         tutti_next.MPI_Comm_rank(ordered, &rank);

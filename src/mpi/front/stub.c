@@ -77,7 +77,7 @@ static int stub_look(struct dl_phdr_info *info, size_t size, void *with)
 }
 
 /* A function of the MPI that `library` leads to. The stub does not export the calls that are asked for here: a library
- * of lib/tutti/ that stands in an MPI's place leads to the stub first. */
+ * of lib/tutti/ that replaces an MPI leads to the stub first. */
 static void *call_of(void *library)
 {
     void *call = dlsym(library, "PMPI_Get_version");
@@ -230,7 +230,7 @@ int tutti_mpix_type(int which, void *handle, size_t size)
 }
 
 /* A program that is written for NVSHMEM need not be linked with an MPI, though one has started it. 1 where the library
- * of that MPI is loaded now: the launcher's variable tells which one it is. */
+ * of that MPI is loaded now: the launcher's variable names it. */
 static int load_mpi_of_launcher(void)
 {
     static const struct {
@@ -268,7 +268,7 @@ __attribute__((constructor)) static void begin(void)
     began_as = getpid();
 }
 
-/* Launchers tell each rank its number; the first one speaks for all. */
+/* Launchers give each rank its number; the first one speaks for all. */
 static int stub_speaks(void)
 {
     static const char *const numbers[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -296,7 +296,7 @@ __attribute__((destructor)) static void end(void)
         stub_say(
             "Tutti was not in front: the program has taken the calls of %s by dlopen and dlsym. `tutti run` starts it "
             "with "
-            "the folder of lib/tutti/ that stands in that library's place; without it, put the folder into "
+            "the folder of lib/tutti/ that replaces that library; without it, put the folder into "
             "LD_LIBRARY_PATH and open the library by its name alone",
             path);
 }

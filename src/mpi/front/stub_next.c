@@ -3,7 +3,7 @@
  * libtutti.so, the stub hides it from the program. Then the stub itself restores the first order where it can:
  *
  * - The library has an undefined symbol PMPI_x. The loader binds that symbol to the stub, the first definition in the
- *   search order. The stub's MPI_x entry jumps to the library, and the library's PMPI_x call comes to Tutti. The
+ *   search order. The stub's MPI_x entry jumps to the library, and the library's PMPI_x call goes to Tutti. The
  * library sees each call of the program with the program's arguments.
  * - The library has no such symbol, because it asks dlsym(RTLD_NEXT, "PMPI_x"), which finds the MPI's. A jump to the
  * library would bypass Tutti. So Tutti comes first, and calls the library wherever it would call the MPI's x.
@@ -104,7 +104,7 @@ const char *tutti_stub_next(const char *const names[], int calls, const void *mp
         char profiling[128];
         snprintf(profiling, sizeof profiling, "P%s", names[i]);
         wraps[i] = NULL;
-        beneath[i] = next_of(profiling, mpi_base, &map); /* stands in front of the MPI's PMPI_x: it finds that itself */
+        beneath[i] = next_of(profiling, mpi_base, &map); /* is in front of the MPI's PMPI_x: it finds that itself */
         if (map && beneath[i])
             first = first ? first : map->l_name;
         void *next = next_of(names[i], mpi_base, &map);

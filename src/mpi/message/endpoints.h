@@ -13,8 +13,8 @@
 #include "p2p/short_rts.h"
 #include "team/endpoint.h"
 
-/* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. The key tells RTSs
- * from messages of the program that are as long. */
+/* A multiple of the sizes of all basic types, since an MPI may not take a part of an element. The key distinguishes
+ * RTSs from messages of the program that are as long. */
 enum { TUTTI_RTS_BYTES = 480 };
 /* The length of the RTS of a message: as long as the message where that is below TUTTI_RTS_BYTES, but for the few
  * bytes of which p2p/short_rts.h makes more. */

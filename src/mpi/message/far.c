@@ -11,8 +11,8 @@ int tutti_far_on;
 atomic_int tutti_far_heard;
 static struct tutti_pipelined *tutti_far; /* over the transport; NULL: tutti_far_on is 0 */
 
-static void look(void);
-struct tutti_step tutti_far_step = {.name = "messages to and from other nodes", .poll = look};
+static void far_look(void);
+struct tutti_step tutti_far_step = {.name = "messages to and from other nodes", .poll = far_look};
 
 void tutti_far_open(struct tutti_transport *transport)
 {
@@ -60,7 +60,7 @@ int tutti_far_is_rts(const struct tutti_pipelined_rts *rts)
 }
 
 /* The peers may send this rank as much as it sends. Schedules advance the fragments. */
-static void look(void)
+static void far_look(void)
 {
     static atomic_uint turns;
     if (tutti_far_hears() && atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) % LOOK_EACH == 0)

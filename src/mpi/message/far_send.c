@@ -21,7 +21,7 @@ struct tutti_far_rts {
 /* ---- whether and what to send ---- */
 
 /* 1 if the message goes in fragments. Then the caller releases the plan. */
-static int look(const struct tutti_message *message, struct tutti_far_rts *rts)
+static int far_send_look(const struct tutti_message *message, struct tutti_far_rts *rts)
 {
     if (likely(!tutti_far_on) || tutti_inside || message->mode == TUTTI_SEND_BUFFERED || message->count <= 0 ||
         message->tag < 0 || message->type == tutti_handles.no_type)
@@ -55,7 +55,7 @@ void tutti_far_let_go(struct tutti_far_rts *rts)
 /* ---- RTSs ---- */
 
 /* NULL: there is no memory, or no free tag, now. */
-static struct tutti_outgoing *offer(struct tutti_far_rts *rts)
+static struct tutti_outgoing *far_send_offer(struct tutti_far_rts *rts)
 {
     if (!rts->row->ops->post(&tutti_p2p, &rts->core, NULL))
         return NULL;
@@ -64,11 +64,11 @@ static struct tutti_outgoing *offer(struct tutti_far_rts *rts)
 }
 
 /* Sends the RTS. NULL: *code is the error, or MPI_SUCCESS: the MPI takes the message. */
-static struct tutti_outgoing *begin(struct tutti_far_rts *rts, MPI_Request *request, int *code)
+static struct tutti_outgoing *far_send_begin(struct tutti_far_rts *rts, MPI_Request *request, int *code)
 {
     const struct tutti_message *m = &rts->message;
     *code = MPI_SUCCESS;
-    struct tutti_outgoing *out = offer(rts);
+    struct tutti_outgoing *out = far_send_offer(rts);
     if (!out)
         return NULL;
     *code = (m->mode == TUTTI_SEND_READY ? tutti_next.MPI_Irsend : tutti_next.MPI_Issend)(
@@ -79,7 +79,7 @@ static struct tutti_outgoing *begin(struct tutti_far_rts *rts, MPI_Request *requ
     return NULL;
 }
 
-static void count(const struct tutti_far_rts *rts)
+static void far_send_count(const struct tutti_far_rts *rts)
 {
     tutti_count_made(rts->message.name, rts->row->reason, rts->core.bytes);
 }
@@ -95,7 +95,7 @@ static int is_matched(void *with)
     return flag;
 }
 
-static int failed(const struct tutti_message *message, int status)
+static int far_send_failed(const struct tutti_message *message, int status)
 {
     tutti_error("%s: sending device memory to another node failed: %s", message->name, tutti_status_text(status));
     return tutti_fail_comm(message->comm, tutti_error_code(status));
@@ -104,7 +104,7 @@ static int failed(const struct tutti_message *message, int status)
 static struct tutti_far_rts *new_rts(const struct tutti_message *message)
 {
     struct tutti_far_rts rts, *made = NULL;
-    if (likely(!look(message, &rts)))
+    if (likely(!far_send_look(message, &rts)))
         return NULL;
     if ((made = malloc(sizeof *made)) == NULL) {
         tutti_plan_drop(rts.core.elements.plan);
@@ -117,7 +117,7 @@ static struct tutti_far_rts *new_rts(const struct tutti_message *message)
 
 /* The message could not be carried. The MPI may still be sending the RTS, which is kept until its request has
  * completed; *request becomes null. An MPI code. */
-static int abandon(struct tutti_far_rts *rts, MPI_Request *request, int status)
+static int far_send_abandon(struct tutti_far_rts *rts, MPI_Request *request, int status)
 {
     const struct tutti_message message = rts->message;
     if (*request == tutti_handles.no_request)
@@ -125,7 +125,7 @@ static int abandon(struct tutti_far_rts *rts, MPI_Request *request, int status)
     else
         tutti_pipelined_abandon(*request, message.comm, rts);
     *request = tutti_handles.no_request;
-    return failed(&message, status); /* last, since an error handler may not return */
+    return far_send_failed(&message, status); /* last, since an error handler may not return */
 }
 
 int tutti_far_send(const struct tutti_message *message, int *code)
@@ -135,15 +135,15 @@ int tutti_far_send(const struct tutti_message *message, int *code)
     if (likely(!rts))
         return 0;
     TUTTI_INSIDE();
-    struct tutti_outgoing *out = begin(rts, &request, code);
+    struct tutti_outgoing *out = far_send_begin(rts, &request, code);
     if (!out) {
         tutti_far_let_go(rts);
         return *code != MPI_SUCCESS;
     }
-    count(rts);
+    far_send_count(rts);
     const int status = tutti_outgoing_carry(out, is_matched, &request);
     if (status != TUTTI_OK) {
-        *code = abandon(rts, &request, status);
+        *code = far_send_abandon(rts, &request, status);
         return 1;
     }
     tutti_progress_wait(&(const struct tutti_wait){.done = is_matched, .with = &request});
@@ -157,14 +157,15 @@ int tutti_far_isend(const struct tutti_message *message, MPI_Request *request, i
     if (!rts)
         return 0;
     TUTTI_INSIDE();
-    struct tutti_outgoing *out = begin(rts, request, code);
+    struct tutti_outgoing *out = far_send_begin(rts, request, code);
     if (!out) {
         tutti_far_let_go(rts);
         return *code != MPI_SUCCESS;
     }
-    count(rts);
+    far_send_count(rts);
     const int status = tutti_outgoing_carry(out, NULL, NULL);
-    *code = status == TUTTI_OK ? tutti_pipelined_put(*request, message->comm, rts, 0) : abandon(rts, request, status);
+    *code = status == TUTTI_OK ? tutti_pipelined_put(*request, message->comm, rts, 0)
+                               : far_send_abandon(rts, request, status);
     return 1;
 }
 
@@ -188,15 +189,15 @@ int tutti_far_init(const struct tutti_message *message, struct tutti_stage *stag
 int tutti_far_start(struct tutti_far_rts *rts, MPI_Request *request)
 {
     TUTTI_INSIDE();
-    struct tutti_outgoing *out = offer(rts);
+    struct tutti_outgoing *out = far_send_offer(rts);
     if (!out)
-        return failed(&rts->message, TUTTI_ERR_MEMORY);
+        return far_send_failed(&rts->message, TUTTI_ERR_MEMORY);
     int code = tutti_next.MPI_Start(request);
     if (code != MPI_SUCCESS) {
         rts->row->ops->cancel(&tutti_p2p, &rts->core);
         return code;
     }
-    count(rts);
+    far_send_count(rts);
     const int status = tutti_outgoing_carry(out, NULL, NULL);
-    return status == TUTTI_OK ? MPI_SUCCESS : failed(&rts->message, status);
+    return status == TUTTI_OK ? MPI_SUCCESS : far_send_failed(&rts->message, status);
 }

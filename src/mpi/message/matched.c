@@ -14,7 +14,7 @@ struct matched {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct matched *all, *unused;
 
-static struct matched *find(MPI_Message message)
+static struct matched *matched_find(MPI_Message message)
 {
     struct matched *it;
     HASH_FIND(hh, all, &message, sizeof message, it);
@@ -24,7 +24,7 @@ static struct matched *find(MPI_Message message)
 void tutti_matched_put(MPI_Message message, MPI_Comm comm)
 {
     pthread_mutex_lock(&lock);
-    struct matched *it = find(message); /* of one that was received without a look */
+    struct matched *it = matched_find(message); /* of one that was received without a look */
     if (!it && (it = unused) != NULL)
         unused = it->next;
     else if (!it)
@@ -43,7 +43,7 @@ MPI_Comm tutti_matched_take(const MPI_Message *message)
 {
     MPI_Comm comm = tutti_handles.world;
     pthread_mutex_lock(&lock);
-    struct matched *it = message ? find(*message) : NULL;
+    struct matched *it = message ? matched_find(*message) : NULL;
     if (it) {
         comm = it->comm;
         HASH_DEL(all, it);
@@ -57,7 +57,7 @@ MPI_Comm tutti_matched_take(const MPI_Message *message)
 MPI_Comm tutti_matched_see(MPI_Message message)
 {
     pthread_mutex_lock(&lock);
-    const struct matched *it = find(message);
+    const struct matched *it = matched_find(message);
     MPI_Comm comm = it ? it->comm : tutti_handles.world;
     pthread_mutex_unlock(&lock);
     return comm;

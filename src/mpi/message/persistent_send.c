@@ -19,7 +19,7 @@ struct persistent_send {
     int tag, held;                   /* held: message.type is, as the program may free it before a start */
 };
 
-static struct persistent_send *of(const struct tutti_request *entry)
+static struct persistent_send *persistent_of(const struct tutti_request *entry)
 {
     return TUTTI_REQUEST_OF(struct persistent_send, entry);
 }
@@ -59,9 +59,9 @@ static struct tutti_send_request *send_staged(struct persistent_send *send, int 
     return sent;
 }
 
-static int start(struct tutti_request *entry, MPI_Request *request)
+static int persistent_start(struct tutti_request *entry, MPI_Request *request)
 {
-    struct persistent_send *send = of(entry);
+    struct persistent_send *send = persistent_of(entry);
     int code = MPI_SUCCESS;
     if (send->sent) {
         tutti_error("%s: MPI_Start of a request that is active", send->message.name);
@@ -84,22 +84,22 @@ static int start(struct tutti_request *entry, MPI_Request *request)
 }
 
 /* Cannot be cancelled any more: it completes as sent. */
-static int cancel(struct tutti_request *entry, MPI_Request *request)
+static int persistent_cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)entry;
     (void)request;
     return MPI_SUCCESS;
 }
 
-static int deliver(struct tutti_request *entry, MPI_Status *status)
+static int persistent_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     (void)status;
-    return of(entry)->sent ? tutti_send_deliver(of(entry)->sent) : MPI_SUCCESS;
+    return persistent_of(entry)->sent ? tutti_send_deliver(persistent_of(entry)->sent) : MPI_SUCCESS;
 }
 
-static void settle(struct tutti_request *entry)
+static void persistent_settle(struct tutti_request *entry)
 {
-    struct persistent_send *send = of(entry);
+    struct persistent_send *send = persistent_of(entry);
     if (send->sent)
         tutti_send_let_go(send->sent);
     send->sent = NULL;
@@ -107,25 +107,25 @@ static void settle(struct tutti_request *entry)
 
 static MPI_Comm *comm_at(struct tutti_request *entry)
 {
-    return of(entry)->sent ? &of(entry)->sent->message.comm : &entry->comm;
+    return persistent_of(entry)->sent ? &persistent_of(entry)->sent->message.comm : &entry->comm;
 }
 
-static void close(struct tutti_request *entry)
+static void persistent_close(struct tutti_request *entry)
 {
-    settle(entry);
-    tutti_self_release(of(entry)->tag);
-    tutti_stage_close(&of(entry)->stage);
-    drop_type(of(entry));
+    persistent_settle(entry);
+    tutti_self_release(persistent_of(entry)->tag);
+    tutti_stage_close(&persistent_of(entry)->stage);
+    drop_type(persistent_of(entry));
 }
 
 static const struct tutti_request_kind kind = {.name = "persistent send to a rank of the node",
                                                .stays = 1,
-                                               .start = start,
+                                               .start = persistent_start,
                                                .comm = comm_at,
-                                               .cancel = cancel,
-                                               .deliver = deliver,
-                                               .settle = settle,
-                                               .close = close};
+                                               .cancel = persistent_cancel,
+                                               .deliver = persistent_deliver,
+                                               .settle = persistent_settle,
+                                               .close = persistent_close};
 
 int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request,
                               int *code)
@@ -140,7 +140,7 @@ int tutti_persistent_send_new(const struct tutti_message *message, struct tutti_
     if (!entry)
         return 0;
     TUTTI_INSIDE();
-    struct persistent_send *send = of(entry);
+    struct persistent_send *send = persistent_of(entry);
     send->message = *message;
     send->stage = *stage;
     send->held = tutti_type_hold(message->type); /* and with it the packed form in the MPI's call */

@@ -7,38 +7,38 @@ struct pipelined {
     struct tutti_far_rts *rts;
 };
 
-static struct pipelined *of(const struct tutti_request *entry)
+static struct pipelined *pipelined_of(const struct tutti_request *entry)
 {
     return TUTTI_REQUEST_OF(struct pipelined, entry);
 }
 
-static int start(struct tutti_request *entry, MPI_Request *request)
+static int pipelined_start(struct tutti_request *entry, MPI_Request *request)
 {
-    return tutti_far_start(of(entry)->rts, request);
+    return tutti_far_start(pipelined_of(entry)->rts, request);
 }
 
 /* Cannot be cancelled any more: it completes as sent. */
-static int cancel(struct tutti_request *entry, MPI_Request *request)
+static int pipelined_cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)entry;
     (void)request;
     return MPI_SUCCESS;
 }
 
-static void close(struct tutti_request *entry)
+static void pipelined_close(struct tutti_request *entry)
 {
-    tutti_far_let_go(of(entry)->rts);
+    tutti_far_let_go(pipelined_of(entry)->rts);
 }
 
 static const struct tutti_request_kind pipelined = {
-    .name = "send to another node", .start = start, .cancel = cancel, .close = close};
+    .name = "send to another node", .start = pipelined_start, .cancel = pipelined_cancel, .close = pipelined_close};
 
 int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts, int persistent)
 {
     struct tutti_request *entry = tutti_request_new(&pipelined, request, comm);
     if (!entry)
         return tutti_request_lost(comm);
-    of(entry)->rts = rts;
+    pipelined_of(entry)->rts = rts;
     entry->persistent = persistent;
     return tutti_request_put(entry);
 }
@@ -48,6 +48,6 @@ void tutti_pipelined_abandon(MPI_Request request, MPI_Comm comm, struct tutti_fa
     struct tutti_request *entry = tutti_request_new(&pipelined, request, comm);
     if (!entry)
         return; /* the RTS is lost, since it must not be reused while the MPI sends it. cppcheck-suppress memleak */
-    of(entry)->rts = rts;
+    pipelined_of(entry)->rts = rts;
     tutti_request_orphan(entry);
 }

@@ -11,21 +11,21 @@ static inline int waits_alone(int source)
     return likely(!tutti_unexpected_may() && !tutti_progress_busy()) || tutti_inside || source == MPI_PROC_NULL;
 }
 
-static void matched(MPI_Message message, MPI_Comm comm)
+static void probe_matched(MPI_Message message, MPI_Comm comm)
 {
     if ((tutti_endpoint || tutti_far_on) && !tutti_inside)
         tutti_matched_put(message, comm);
 }
 
 /* A probe polls all open steps too: the program may call nothing else until a peer has made progress. */
-static inline void poll(void)
+static inline void probe_poll(void)
 {
     if (tutti_progress_busy() && !tutti_inside)
         tutti_progress_poll();
 }
 
 /* A found message may show that a receive which the program has freed is complete. */
-static inline int swept(int code)
+static inline int probe_swept(int code)
 {
     tutti_requests_sweep(0);
     return code;
@@ -38,17 +38,17 @@ struct probing {
     MPI_Status *status;
 };
 
-static int found(void *with)
+static int probe_found(void *with)
 {
     struct probing *p = with;
     p->code = tutti_unexpected_probe(p->source, p->tag, p->comm, &p->flag, p->message, p->status);
     return p->flag || p->code != MPI_SUCCESS;
 }
 
-static int await(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+static int probe_await(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
     struct probing p = {.source = source, .tag = tag, .comm = comm, .message = message, .status = status};
-    tutti_progress_wait(&(const struct tutti_wait){.done = found, .with = &p});
+    tutti_progress_wait(&(const struct tutti_wait){.done = probe_found, .with = &p});
     return p.code;
 }
 
@@ -56,33 +56,33 @@ int tutti_door_MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     if (waits_alone(source))
         return tutti_next.MPI_Probe(source, tag, comm, status);
-    return swept(await(source, tag, comm, NULL, status));
+    return probe_swept(probe_await(source, tag, comm, NULL, status));
 }
 
 int tutti_door_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
-    poll();
+    probe_poll();
     if (likely(!tutti_unexpected_may()) || source == MPI_PROC_NULL)
-        return swept(tutti_next.MPI_Iprobe(source, tag, comm, flag, status));
-    return swept(tutti_unexpected_probe(source, tag, comm, flag, NULL, status));
+        return probe_swept(tutti_next.MPI_Iprobe(source, tag, comm, flag, status));
+    return probe_swept(tutti_unexpected_probe(source, tag, comm, flag, NULL, status));
 }
 
 int tutti_door_MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
 {
     int code = waits_alone(source) ? tutti_next.MPI_Mprobe(source, tag, comm, message, status)
-                                   : await(source, tag, comm, message, status);
+                                   : probe_await(source, tag, comm, message, status);
     if (code == MPI_SUCCESS)
-        matched(*message, comm);
-    return swept(code);
+        probe_matched(*message, comm);
+    return probe_swept(code);
 }
 
 int tutti_door_MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
-    poll();
+    probe_poll();
     int code = likely(!tutti_unexpected_may()) || source == MPI_PROC_NULL
                    ? tutti_next.MPI_Improbe(source, tag, comm, flag, message, status)
                    : tutti_unexpected_probe(source, tag, comm, flag, message, status);
     if (code == MPI_SUCCESS && *flag)
-        matched(*message, comm);
-    return swept(code);
+        probe_matched(*message, comm);
+    return probe_swept(code);
 }

@@ -301,7 +301,7 @@ static int end_of(const struct tutti_recv_request *recv, MPI_Status *status)
         return MPI_SUCCESS;
     }
     if (recv->code == MPI_ERR_TRUNCATE)
-        tutti_error("a message of %llu bytes came for a buffer of %llu", (unsigned long long)recv->core.bytes,
+        tutti_error("a message of %llu bytes arrived for a buffer of %llu", (unsigned long long)recv->core.bytes,
                     (unsigned long long)recv->core.capacity);
     return tutti_fail_comm(recv->comm, recv->code);
 }

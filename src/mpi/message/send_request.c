@@ -7,13 +7,13 @@ struct by_rndv {
     struct tutti_send_request *sent;
 };
 
-static struct by_rndv *of(const struct tutti_request *entry)
+static struct by_rndv *by_rndv_of(const struct tutti_request *entry)
 {
     return TUTTI_REQUEST_OF(struct by_rndv, entry);
 }
 
 /* Cannot be cancelled any more: it completes as sent. */
-static int cancel(struct tutti_request *entry, MPI_Request *request)
+static int by_rndv_cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)entry;
     (void)request;
@@ -22,38 +22,38 @@ static int cancel(struct tutti_request *entry, MPI_Request *request)
 
 static int free_request(struct tutti_request *entry, MPI_Request *request)
 {
-    return tutti_send_free(of(entry)->sent, request);
+    return tutti_send_free(by_rndv_of(entry)->sent, request);
 }
 
-static int deliver(struct tutti_request *entry, MPI_Status *status)
+static int by_rndv_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     (void)status;
-    return tutti_send_deliver(of(entry)->sent);
+    return tutti_send_deliver(by_rndv_of(entry)->sent);
 }
 
 static MPI_Comm *comm_at(struct tutti_request *entry)
 {
-    return &of(entry)->sent->message.comm;
+    return &by_rndv_of(entry)->sent->message.comm;
 }
 
-static void close(struct tutti_request *entry)
+static void by_rndv_close(struct tutti_request *entry)
 {
-    tutti_send_let_go(of(entry)->sent);
+    tutti_send_let_go(by_rndv_of(entry)->sent);
 }
 
 static const struct tutti_request_kind rndv = {.name = "send by rendezvous",
                                                .stays = 1,
                                                .comm = comm_at,
-                                               .cancel = cancel,
+                                               .cancel = by_rndv_cancel,
                                                .free = free_request,
-                                               .deliver = deliver,
-                                               .close = close};
+                                               .deliver = by_rndv_deliver,
+                                               .close = by_rndv_close};
 
 int tutti_rndv_put(MPI_Request request, MPI_Comm comm, struct tutti_send_request *sent)
 {
     struct tutti_request *entry = tutti_request_new(&rndv, request, comm);
     if (!entry)
         return tutti_request_lost(comm);
-    of(entry)->sent = sent;
+    by_rndv_of(entry)->sent = sent;
     return tutti_request_put(entry);
 }

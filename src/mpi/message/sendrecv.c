@@ -25,12 +25,12 @@ struct pair {
     int tag, code, done, freed, given_up;
 };
 
-static void poll(void);
-static struct tutti_step step = {.name = "pairs of requests", .poll = poll};
+static void pair_poll(void);
+static struct tutti_step step = {.name = "pairs of requests", .poll = pair_poll};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pair *all;
 
-static int test(MPI_Request *request, MPI_Status *status, int *code)
+static int pair_test(MPI_Request *request, MPI_Status *status, int *code)
 {
     int flag = 1;
     if (*request == tutti_handles.no_request)
@@ -41,7 +41,7 @@ static int test(MPI_Request *request, MPI_Status *status, int *code)
     return flag || one != MPI_SUCCESS;
 }
 
-static void destroy(struct pair *pair)
+static void pair_destroy(struct pair *pair)
 {
     if (pair->given_up)
         tutti_self_end(0, &pair->request);
@@ -50,7 +50,7 @@ static void destroy(struct pair *pair)
     free(pair);
 }
 
-static void poll(void)
+static void pair_poll(void)
 {
     if (pthread_mutex_trylock(&lock) != 0) /* also from within its own tests */
         return;
@@ -58,8 +58,8 @@ static void poll(void)
     tutti_inside = 0; /* the parts are calls of Tutti */
     for (struct pair **at = &all; *at;) {
         struct pair *pair = *at;
-        int received = test(&pair->receive, &pair->status, &pair->code);
-        int sent = test(&pair->send, MPI_STATUS_IGNORE, &pair->code);
+        int received = pair_test(&pair->receive, &pair->status, &pair->code);
+        int sent = pair_test(&pair->send, MPI_STATUS_IGNORE, &pair->code);
         if (!received || !sent) {
             at = &pair->next;
             continue;
@@ -69,7 +69,7 @@ static void poll(void)
         tutti_self_complete(pair->tag); /* before the list is empty: see self.h */
         tutti_step_close(&step);
         if (pair->freed)
-            destroy(pair);
+            pair_destroy(pair);
     }
     tutti_inside = depth;
     pthread_mutex_unlock(&lock);
@@ -81,14 +81,14 @@ struct sendrecv {
     struct pair *pair;
 };
 
-static struct pair *of(const struct tutti_request *entry)
+static struct pair *pair_of(const struct tutti_request *entry)
 {
     return TUTTI_REQUEST_OF(struct sendrecv, entry)->pair;
 }
 
-static int cancel(struct tutti_request *entry, MPI_Request *request)
+static int pair_cancel(struct tutti_request *entry, MPI_Request *request)
 {
-    struct pair *pair = of(entry);
+    struct pair *pair = pair_of(entry);
     int code = MPI_SUCCESS;
     (void)request;
     pthread_mutex_lock(&lock);
@@ -98,10 +98,10 @@ static int cancel(struct tutti_request *entry, MPI_Request *request)
     return code;
 }
 
-static int deliver(struct tutti_request *entry, MPI_Status *status)
+static int pair_deliver(struct tutti_request *entry, MPI_Status *status)
 {
-    *status = of(entry)->status;
-    return of(entry)->code; /* its error handler has been called */
+    *status = pair_of(entry)->status;
+    return pair_of(entry)->code; /* its error handler has been called */
 }
 
 static void let_go(struct pair *pair)
@@ -111,24 +111,28 @@ static void let_go(struct pair *pair)
     pair->freed = 1;
     pthread_mutex_unlock(&lock);
     if (done)
-        destroy(pair);
+        pair_destroy(pair);
 }
 
-static void close(struct tutti_request *entry)
+static void pair_close(struct tutti_request *entry)
 {
-    let_go(of(entry));
+    let_go(pair_of(entry));
 }
 
 static int free_request(struct tutti_request *entry, MPI_Request *request)
 {
     *request = tutti_handles.no_request;
-    of(entry)->given_up = 1;
-    let_go(of(entry));
+    pair_of(entry)->given_up = 1;
+    let_go(pair_of(entry));
     return MPI_SUCCESS;
 }
 
-static const struct tutti_request_kind kind = {
-    .name = "send and receive", .stays = 1, .cancel = cancel, .free = free_request, .deliver = deliver, .close = close};
+static const struct tutti_request_kind kind = {.name = "send and receive",
+                                               .stays = 1,
+                                               .cancel = pair_cancel,
+                                               .free = free_request,
+                                               .deliver = pair_deliver,
+                                               .close = pair_close};
 
 /* One request for two calls of Tutti that are under way. Takes over `memory`, which is freed at the end. */
 static int new_pair(MPI_Comm comm, MPI_Request receive, MPI_Request send, void *memory, MPI_Request *request)

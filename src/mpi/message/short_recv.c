@@ -32,7 +32,7 @@ struct tutti_short_recv *tutti_short_recv_new(void *buffer, MPI_Count count, MPI
 }
 
 /* Releases the sender of an RTS: its message is too long. */
-static void drop(struct tutti_short_recv *short_recv, const MPI_Status *status)
+static void short_recv_drop(struct tutti_short_recv *short_recv, const MPI_Status *status)
 {
     static struct tutti_stage none;
     struct tutti_stage *stage = &none;
@@ -65,8 +65,8 @@ int tutti_short_recv_move(struct tutti_short_recv *short_recv, const MPI_Status 
 int tutti_short_recv_end(struct tutti_short_recv *short_recv, const MPI_Status *status, int code)
 {
     if (code == MPI_SUCCESS && !tutti_short_recv_move(short_recv, status)) {
-        drop(short_recv, status);
-        tutti_error("a message of more than %zu bytes came for a buffer of %zu", short_recv->capacity,
+        short_recv_drop(short_recv, status);
+        tutti_error("a message of more than %zu bytes arrived for a buffer of %zu", short_recv->capacity,
                     short_recv->capacity);
         code = tutti_fail_comm(short_recv->comm, MPI_ERR_TRUNCATE);
     }

@@ -12,7 +12,7 @@ struct staged {
     struct tutti_stage stage;
 };
 
-static struct staged *of(const struct tutti_request *entry)
+static struct staged *staged_of(const struct tutti_request *entry)
 {
     return TUTTI_REQUEST_OF(struct staged, entry);
 }
@@ -31,9 +31,9 @@ int tutti_staged_in(struct tutti_stage *stage, MPI_Comm comm)
     return done == TUTTI_OK ? MPI_SUCCESS : tutti_stage_failed("a nonblocking call", comm, done);
 }
 
-static int prepare(struct tutti_request *entry)
+static int staged_prepare(struct tutti_request *entry)
 {
-    struct staged *staged = of(entry);
+    struct staged *staged = staged_of(entry);
     const int code = tutti_staged_in(&staged->stage, entry->comm);
     if (code == MPI_SUCCESS && staged->stage.way & TUTTI_STAGE_IN)
         tutti_count_send(staged->call, &staged->stage, staged->reason);
@@ -41,39 +41,42 @@ static int prepare(struct tutti_request *entry)
     return code;
 }
 
-static void count(struct tutti_request *entry, const MPI_Status *status, int code)
+static void staged_count(struct tutti_request *entry, const MPI_Status *status, int code)
 {
-    struct staged *staged = of(entry);
+    struct staged *staged = staged_of(entry);
     if (!staged->counted && staged->stage.way & TUTTI_STAGE_OUT)
         tutti_count_receive(staged->call, NULL, &staged->stage, entry->comm, status, code);
     staged->counted = 1;
 }
 
-static int fail(struct tutti_request *entry, MPI_Status *status, int code)
+static int staged_fail(struct tutti_request *entry, MPI_Status *status, int code)
 {
     if (code != MPI_ERR_PENDING)
-        count(entry, status, code);
+        staged_count(entry, status, code);
     return code;
 }
 
-static int deliver(struct tutti_request *entry, MPI_Status *status)
+static int staged_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     if (entry->delivered)
         return MPI_SUCCESS;
-    int code = tutti_staged_out(&of(entry)->stage, entry->comm, status);
+    int code = tutti_staged_out(&staged_of(entry)->stage, entry->comm, status);
     if (!tutti_was_cancelled(status))
-        count(entry, status, code);
+        staged_count(entry, status, code);
     entry->delivered = code == MPI_SUCCESS;
     return code;
 }
 
-static void close(struct tutti_request *entry)
+static void staged_close(struct tutti_request *entry)
 {
-    tutti_stage_close(&of(entry)->stage);
+    tutti_stage_close(&staged_of(entry)->stage);
 }
 
-static const struct tutti_request_kind staged = {
-    .name = "staged message", .prepare = prepare, .deliver = deliver, .fail = fail, .close = close};
+static const struct tutti_request_kind staged = {.name = "staged message",
+                                                 .prepare = staged_prepare,
+                                                 .deliver = staged_deliver,
+                                                 .fail = staged_fail,
+                                                 .close = staged_close};
 
 struct tutti_request *tutti_staged_entry(MPI_Comm comm, const char *call, const struct tutti_stage *stage,
                                          int persistent)
@@ -81,12 +84,12 @@ struct tutti_request *tutti_staged_entry(MPI_Comm comm, const char *call, const 
     struct tutti_request *entry = tutti_request_new(&staged, tutti_handles.no_request, comm);
     if (!entry)
         return NULL;
-    *of(entry) = (struct staged){.call = call, .reason = TUTTI_REASON_CALL, .stage = *stage};
+    *staged_of(entry) = (struct staged){.call = call, .reason = TUTTI_REASON_CALL, .stage = *stage};
     entry->persistent = persistent;
     return entry;
 }
 
 void tutti_staged_because(struct tutti_request *entry, enum tutti_reason reason)
 {
-    of(entry)->reason = reason;
+    staged_of(entry)->reason = reason;
 }

@@ -58,7 +58,7 @@ void tutti_stamped_add(struct tutti_stamped *stamped)
     atomic_fetch_add(stamped->persistent ? &persistent_stamped : &tutti_stamped_open, 1);
 }
 
-static void destroy(struct tutti_stamped *stamped)
+static void stamped_destroy(struct tutti_stamped *stamped)
 {
     if (!stamped->taken) {
         pthread_mutex_lock(&lock);
@@ -116,18 +116,18 @@ int tutti_stamped_end(struct tutti_stamped *stamped, MPI_Status *status, int cod
     stamped->instead = tutti_handles.no_request;
     atomic_fetch_sub(&tutti_stamped_open, 1);
     if (!stamped->persistent)
-        destroy(stamped);
+        stamped_destroy(stamped);
     return short_recv ? tutti_short_recv_end(short_recv, status, code) : code;
 }
 
 /* ---- requests that the program has freed: their own buffers wait for the message ---- */
 
-static void sweep(void);
-static struct tutti_step freed_step = {.name = "freed receives", .poll = sweep};
+static void stamped_sweep(void);
+static struct tutti_step freed_step = {.name = "freed receives", .poll = stamped_sweep};
 static pthread_mutex_t freed_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_stamped *freed;
 
-static void sweep(void)
+static void stamped_sweep(void)
 {
     TUTTI_INSIDE();
     if (pthread_mutex_trylock(&freed_lock) != 0) /* also from within its own fetches */
@@ -235,7 +235,7 @@ static int stamped_MPI_Request_free(MPI_Request *request)
             just_MPI_Request_free(&stamped->instead);
         if (stamped->persistent)
             atomic_fetch_sub(&persistent_stamped, 1);
-        destroy(stamped);
+        stamped_destroy(stamped);
     }
     return just_MPI_Request_free(request);
 }
@@ -292,7 +292,7 @@ void tutti_stamped_close(void)
         if (stamped == &anchor)
             HASH_DEL(stamped_all, stamped);
         else
-            destroy(stamped);
+            stamped_destroy(stamped);
     }
     atomic_store(&tutti_stamped_open, 0);
     atomic_store(&persistent_stamped, 0);

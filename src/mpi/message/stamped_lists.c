@@ -73,8 +73,8 @@ static void stamped_list_close(struct stamped_list *m)
 }
 
 /* Copies the MPI's changes of the list to the program's list, except for persistent requests, which stay. Called
- * before stamped_all end. */
-static void give_back(struct stamped_list *m)
+ * before the stamps end. */
+static void stamped_list_back(struct stamped_list *m)
 {
     for (int i = 0; i < m->n; i++) {
         if (!m->stamped[i] || !m->stamped[i]->persistent)
@@ -83,7 +83,7 @@ static void give_back(struct stamped_list *m)
 }
 
 /* The status is of request i. */
-static int end_one(struct stamped_list *m, int i, MPI_Status *status, int code)
+static int stamped_list_end_one(struct stamped_list *m, int i, MPI_Status *status, int code)
 {
     if (i < 0 || i >= m->n || !m->stamped[i])
         return code;
@@ -94,7 +94,7 @@ static int end_one(struct stamped_list *m, int i, MPI_Status *status, int code)
 
 /* The same for a call that returns several statuses: request which[k], or k if `which` is NULL, for status k of n.
  * After an error that the MPI has not seen all statuses hold an error code. */
-static int end_of_list(struct stamped_list *m, int n, const int which[], int code)
+static int stamped_list_end_several(struct stamped_list *m, int n, const int which[], int code)
 {
     int failed = code == MPI_ERR_IN_STATUS;
     for (int k = 0; k < n; k++) {
@@ -102,7 +102,7 @@ static int end_of_list(struct stamped_list *m, int n, const int which[], int cod
         const int i = which ? which[k] : k;
         if (!m->stamped[i] || (code == MPI_ERR_IN_STATUS && status->MPI_ERROR == MPI_ERR_PENDING))
             continue;
-        const int one = end_one(m, i, status, code == MPI_ERR_IN_STATUS ? status->MPI_ERROR : MPI_SUCCESS);
+        const int one = stamped_list_end_one(m, i, status, code == MPI_ERR_IN_STATUS ? status->MPI_ERROR : MPI_SUCCESS);
         for (int other = 0; other < n && one != MPI_SUCCESS && !failed; other++)
             m->statuses[other].MPI_ERROR = MPI_SUCCESS;
         failed |= one != MPI_SUCCESS;
@@ -112,105 +112,84 @@ static int end_of_list(struct stamped_list *m, int n, const int which[], int cod
     return failed ? MPI_ERR_IN_STATUS : code;
 }
 
-static int end_all(struct stamped_list *m, int ended, int code)
+static int stamped_list_end_all(struct stamped_list *m, int ended, int code)
 {
-    give_back(m);
+    stamped_list_back(m);
     if (ended)
-        code = end_of_list(m, m->n, NULL, code);
+        code = stamped_list_end_several(m, m->n, NULL, code);
     stamped_list_close(m);
     return code;
 }
 
+/* The beginning of each call: `m`, the list, or the plain call if no request is stamped. */
+#define LIST_OR(plain, statuses, lists)                                                                                \
+    struct stamped_list m;                                                                                             \
+    const int found = stamped_list_open(&m, n, requests, statuses, lists);                                             \
+    if (likely(found == UNSTAMPED))                                                                                    \
+        return plain;                                                                                                  \
+    if (found == NO_MEMORY)                                                                                            \
+        return tutti_fail_self(MPI_ERR_NO_MEM);
+
 static int stamped_MPI_Waitall(int n, MPI_Request requests[], MPI_Status *statuses)
 {
-    struct stamped_list m;
-    const int found = stamped_list_open(&m, n, requests, statuses, 1);
-    if (likely(found == UNSTAMPED))
-        return just_MPI_Waitall(n, requests, statuses);
-    if (found == NO_MEMORY)
-        return tutti_fail_self(MPI_ERR_NO_MEM);
+    LIST_OR(just_MPI_Waitall(n, requests, statuses), statuses, 1)
     const int code = just_MPI_Waitall(n, m.shown, m.statuses);
-    return end_all(&m, code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS, code);
+    return stamped_list_end_all(&m, code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS, code);
 }
 
 static int stamped_MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status *statuses)
 {
-    struct stamped_list m;
-    const int found = stamped_list_open(&m, n, requests, statuses, 1);
-    if (likely(found == UNSTAMPED))
-        return just_MPI_Testall(n, requests, flag, statuses);
-    if (found == NO_MEMORY)
-        return tutti_fail_self(MPI_ERR_NO_MEM);
+    LIST_OR(just_MPI_Testall(n, requests, flag, statuses), statuses, 1)
     const int code = just_MPI_Testall(n, m.shown, flag, m.statuses);
-    return end_all(&m, (code == MPI_SUCCESS && *flag) || code == MPI_ERR_IN_STATUS, code);
+    return stamped_list_end_all(&m, (code == MPI_SUCCESS && *flag) || code == MPI_ERR_IN_STATUS, code);
 }
 
-static int end_any(struct stamped_list *m, int which, MPI_Status *status, int code)
+static int stamped_list_end_any(struct stamped_list *m, int which, MPI_Status *status, int code)
 {
-    give_back(m);
+    stamped_list_back(m);
     if (which != MPI_UNDEFINED)
-        code = end_one(m, which, status, code);
+        code = stamped_list_end_one(m, which, status, code);
     stamped_list_close(m);
     return code;
 }
 
 static int stamped_MPI_Waitany(int n, MPI_Request requests[], int *which, MPI_Status *status)
 {
-    struct stamped_list m;
-    const int found = stamped_list_open(&m, n, requests, NULL, 0);
-    if (likely(found == UNSTAMPED))
-        return just_MPI_Waitany(n, requests, which, status);
-    if (found == NO_MEMORY)
-        return tutti_fail_self(MPI_ERR_NO_MEM);
+    LIST_OR(just_MPI_Waitany(n, requests, which, status), NULL, 0)
     MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
     const int code = just_MPI_Waitany(n, m.shown, which, where);
-    return end_any(&m, *which, where, code);
+    return stamped_list_end_any(&m, *which, where, code);
 }
 
 static int stamped_MPI_Testany(int n, MPI_Request requests[], int *which, int *flag, MPI_Status *status)
 {
-    struct stamped_list m;
-    const int found = stamped_list_open(&m, n, requests, NULL, 0);
-    if (likely(found == UNSTAMPED))
-        return just_MPI_Testany(n, requests, which, flag, status);
-    if (found == NO_MEMORY)
-        return tutti_fail_self(MPI_ERR_NO_MEM);
+    LIST_OR(just_MPI_Testany(n, requests, which, flag, status), NULL, 0)
     MPI_Status own = {0}, *where = status == MPI_STATUS_IGNORE ? &own : status;
     const int code = just_MPI_Testany(n, m.shown, which, flag, where);
-    return end_any(&m, code != MPI_SUCCESS || *flag ? *which : MPI_UNDEFINED, where, code);
+    return stamped_list_end_any(&m, code != MPI_SUCCESS || *flag ? *which : MPI_UNDEFINED, where, code);
 }
 
-static int end_some(struct stamped_list *m, int out, const int which[], int code)
+static int stamped_list_end_some(struct stamped_list *m, int out, const int which[], int code)
 {
-    give_back(m);
+    stamped_list_back(m);
     if (out != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))
-        code = end_of_list(m, out, which, code);
+        code = stamped_list_end_several(m, out, which, code);
     stamped_list_close(m);
     return code;
 }
 
 static int stamped_MPI_Waitsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
 {
-    struct stamped_list m;
-    const int found = stamped_list_open(&m, n, requests, statuses, 1);
-    if (likely(found == UNSTAMPED))
-        return just_MPI_Waitsome(n, requests, out, which, statuses);
-    if (found == NO_MEMORY)
-        return tutti_fail_self(MPI_ERR_NO_MEM);
+    LIST_OR(just_MPI_Waitsome(n, requests, out, which, statuses), statuses, 1)
     const int code = just_MPI_Waitsome(n, m.shown, out, which, m.statuses);
-    return end_some(&m, *out, which, code);
+    return stamped_list_end_some(&m, *out, which, code);
 }
 
 static int stamped_MPI_Testsome(int n, MPI_Request requests[], int *out, int which[], MPI_Status *statuses)
 {
-    struct stamped_list m;
-    const int found = stamped_list_open(&m, n, requests, statuses, 1);
-    if (likely(found == UNSTAMPED))
-        return just_MPI_Testsome(n, requests, out, which, statuses);
-    if (found == NO_MEMORY)
-        return tutti_fail_self(MPI_ERR_NO_MEM);
+    LIST_OR(just_MPI_Testsome(n, requests, out, which, statuses), statuses, 1)
     const int code = just_MPI_Testsome(n, m.shown, out, which, m.statuses);
-    return end_some(&m, *out, which, code);
+    return stamped_list_end_some(&m, *out, which, code);
 }
 
 void tutti_calls_listed(void)

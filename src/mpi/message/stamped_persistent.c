@@ -15,8 +15,8 @@ static int (*just_MPI_Start)(MPI_Request *);
 static int (*just_MPI_Startall)(int, MPI_Request[]);
 
 /* A persistent receive was made. If it cannot be recorded it is freed. */
-static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                MPI_Request *request)
+static int persistent_note(void *buffer, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                           MPI_Request *request)
 {
     struct tutti_stamped *stamped = calloc(1, sizeof *stamped);
     if (!stamped || !tutti_type_hold(type)) {
@@ -45,7 +45,7 @@ static int note(void *buffer, MPI_Count count, MPI_Datatype type, int source, in
         if (code != MPI_SUCCESS || likely(!tutti_endpoint && !tutti_far_on) || comm == tutti_self_quiet() ||           \
             source == MPI_PROC_NULL)                                                                                   \
             return code;                                                                                               \
-        return note(buf, count, type, source, tag, comm, request);                                                     \
+        return persistent_note(buf, count, type, source, tag, comm, request);                                          \
     }
 INIT(, int)
 INIT(_c, MPI_Count)

@@ -28,8 +28,8 @@ static int open_call(struct tutti_stage *stage, struct tutti_recv_request *recv,
 }
 
 /* A call that the MPI has started, or a persistent one, whose elements are copied in at each start. */
-static int begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
-                 struct tutti_recv_request *recv, struct tutti_request *entry)
+static int message_begun(const char *call, int code, const MPI_Request *request, struct tutti_stage *stage,
+                         struct tutti_recv_request *recv, struct tutti_request *entry)
 {
     const enum tutti_reason reason = tutti_why_take(TUTTI_REASON_CALL);
     if (code == MPI_SUCCESS && !recv && stage->way & TUTTI_STAGE_IN && (!entry || !entry->persistent))

@@ -12,7 +12,7 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
 
-/* What it may be; once it was read: what it is. FEW: the RTS of a message that is shorter than it. */
+/* What it may be, and after it was read its kind. FEW: the RTS of a message that is shorter than it. */
 enum form { PLAIN, RTS, FEW_RTS, FAR_RTS };
 
 struct tutti_unexpected {
@@ -59,7 +59,7 @@ void tutti_unexpected_leave(void)
 
 /* ---- the lists ---- */
 
-static void put(struct tutti_unexpected **at, struct tutti_unexpected *unexpected)
+static void unexpected_put(struct tutti_unexpected **at, struct tutti_unexpected *unexpected)
 {
     pthread_mutex_lock(&lock);
     while (*at)
@@ -81,7 +81,7 @@ static int take_from(struct tutti_unexpected **at, const struct tutti_unexpected
     return 1;
 }
 
-static void take(struct tutti_unexpected *unexpected)
+static void unexpected_take(struct tutti_unexpected *unexpected)
 {
     pthread_mutex_lock(&lock);
     if (!take_from(&list, unexpected))
@@ -90,7 +90,7 @@ static void take(struct tutti_unexpected *unexpected)
 }
 
 /* The lock is held. */
-static struct tutti_unexpected *find(int source, int tag, MPI_Comm comm)
+static struct tutti_unexpected *unexpected_find(int source, int tag, MPI_Comm comm)
 {
     struct tutti_unexpected *unexpected = list;
     while (unexpected && (unexpected->claimed || unexpected->comm != comm ||
@@ -100,7 +100,7 @@ static struct tutti_unexpected *find(int source, int tag, MPI_Comm comm)
     return unexpected;
 }
 
-static struct tutti_unexpected *claim(struct tutti_unexpected *unexpected)
+static struct tutti_unexpected *unexpected_claim(struct tutti_unexpected *unexpected)
 {
     if (unexpected)
         unexpected->claimed = 1;
@@ -111,7 +111,7 @@ static struct tutti_unexpected *claim(struct tutti_unexpected *unexpected)
 struct tutti_unexpected *tutti_unexpected_claim(int source, int tag, MPI_Comm comm)
 {
     pthread_mutex_lock(&lock);
-    return claim(find(source, tag, comm));
+    return unexpected_claim(unexpected_find(source, tag, comm));
 }
 
 struct tutti_unexpected *tutti_unexpected_claim_of(MPI_Message message)
@@ -120,7 +120,7 @@ struct tutti_unexpected *tutti_unexpected_claim_of(MPI_Message message)
     struct tutti_unexpected *unexpected = given;
     while (unexpected && (unexpected->claimed || unexpected->message != message))
         unexpected = unexpected->next;
-    return claim(unexpected);
+    return unexpected_claim(unexpected);
 }
 
 void tutti_unexpected_unclaim(struct tutti_unexpected *unexpected)
@@ -191,7 +191,7 @@ static int is_near_rts(const struct tutti_unexpected *unexpected, struct tutti_r
 }
 
 /* The text has been received. */
-static void interpret(struct tutti_unexpected *unexpected)
+static void unexpected_interpret(struct tutti_unexpected *unexpected)
 {
     struct tutti_rts_head rts;
     struct tutti_pipelined_rts far_rts;
@@ -210,7 +210,7 @@ static void interpret(struct tutti_unexpected *unexpected)
         tutti_next.MPI_Status_set_elements_x(&unexpected->status, tutti_handles.byte, (MPI_Count)bytes);
 }
 
-/* Advances the reading of a possible RTS, with `wait` to its end. 1: it is known what it is; 0: not yet; negative:
+/* Advances the reading of a possible RTS, with `wait` to its end. 1: its kind is known; 0: not yet; negative:
  * the message is lost. */
 static int read_on(struct tutti_unexpected *unexpected, int wait)
 {
@@ -232,7 +232,7 @@ static int read_on(struct tutti_unexpected *unexpected, int wait)
         return -1;
     if (!flag)
         return 0;
-    interpret(unexpected);
+    unexpected_interpret(unexpected);
     if (tutti_self_inject(unexpected->text, text_bytes(unexpected->form), &unexpected->message, &unexpected->request) !=
         0)
         return -1;
@@ -242,14 +242,14 @@ static int read_on(struct tutti_unexpected *unexpected, int wait)
 
 /* ---- probing; the gate is shut ---- */
 
-static int lost(MPI_Comm comm)
+static int unexpected_lost(MPI_Comm comm)
 {
     tutti_error("a message that a probe has found is lost: out of memory, or the MPI has failed");
     return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
 }
 
 /* Takes the messages of the source out of the MPI, up to the one with this tag. An MPI code. */
-static int take_out(int source, int tag, MPI_Comm comm)
+static int unexpected_take_out(int source, int tag, MPI_Comm comm)
 {
     MPI_Message message;
     MPI_Status status;
@@ -260,14 +260,14 @@ static int take_out(int source, int tag, MPI_Comm comm)
             return code;
         struct tutti_unexpected *unexpected = unexpected_new(comm, message, &status);
         if (!unexpected)
-            return lost(comm);
-        put(&list, unexpected);
+            return unexpected_lost(comm);
+        unexpected_put(&list, unexpected);
     } while (status.MPI_TAG != tag);
     return MPI_SUCCESS;
 }
 
 /* The program owns MPI_ERROR. */
-static void show(const MPI_Status *from, MPI_Status *status)
+static void status_show(const MPI_Status *from, MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)
         return;
@@ -277,37 +277,38 @@ static void show(const MPI_Status *from, MPI_Status *status)
 }
 
 /* Returns a message of the list to a probe. */
-static int found(struct tutti_unexpected *unexpected, int *flag, MPI_Message *message, MPI_Status *status)
+static int unexpected_found(struct tutti_unexpected *unexpected, int *flag, MPI_Message *message, MPI_Status *status)
 {
     const int known = read_on(unexpected, 0);
     if (known < 0) {
-        take(unexpected);
-        return lost(unexpected->comm);
+        unexpected_take(unexpected);
+        return unexpected_lost(unexpected->comm);
     }
     *flag = known;
     if (!known)
         return MPI_SUCCESS;
-    show(&unexpected->status, status);
+    status_show(&unexpected->status, status);
     if (message) {
         *message = unexpected->message;
-        take(unexpected);
+        unexpected_take(unexpected);
         if (unexpected->state == READ)
-            put(&given, unexpected);
+            unexpected_put(&given, unexpected);
         else
             free(unexpected);
     }
     return MPI_SUCCESS;
 }
 
-static int probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+static int unexpected_probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
 {
     for (;;) {
         pthread_mutex_lock(&lock);
-        struct tutti_unexpected *unexpected = find(source, tag, comm); /* none can be claimed: the gate is shut */
+        struct tutti_unexpected *unexpected =
+            unexpected_find(source, tag, comm); /* none can be claimed: the gate is shut */
         pthread_mutex_unlock(&lock);
         MPI_Status there;
         if (unexpected)
-            return found(unexpected, flag, message, status);
+            return unexpected_found(unexpected, flag, message, status);
         int code = tutti_next.MPI_Iprobe(source, tag, comm, flag, &there);
         if (code != MPI_SUCCESS || !*flag)
             return code;
@@ -318,12 +319,12 @@ static int probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
             if (code == MPI_SUCCESS && *flag) {
                 if (tutti_quirks.probe_keeps_cancelled)
                     tutti_next.MPI_Status_set_cancelled(&there, 0);
-                show(&there, status);
+                status_show(&there, status);
             }
             return code;
         }
         *flag = 0;
-        code = take_out(there.MPI_SOURCE, there.MPI_TAG, comm);
+        code = unexpected_take_out(there.MPI_SOURCE, there.MPI_TAG, comm);
         if (code != MPI_SUCCESS)
             return code;
     }
@@ -336,7 +337,7 @@ int tutti_unexpected_probe(int source, int tag, MPI_Comm comm, int *flag, MPI_Me
         atomic_store(&tutti_unexpected_guards, 1);
         pthread_rwlock_wrlock(&gate);
     }
-    int code = probe(source, tag, comm, flag, message, status);
+    int code = unexpected_probe(source, tag, comm, flag, message, status);
     if (tutti_door.multiple)
         pthread_rwlock_unlock(&gate);
     return code;
@@ -353,7 +354,7 @@ MPI_Message *tutti_unexpected_message(struct tutti_unexpected *unexpected)
 
 int tutti_unexpected_begun(struct tutti_unexpected *unexpected)
 {
-    take(unexpected);
+    unexpected_take(unexpected);
     if (unexpected->state != READ) {
         free(unexpected);
         return 0;

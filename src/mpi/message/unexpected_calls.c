@@ -19,8 +19,8 @@ int tutti_unexpected_receive(struct tutti_unexpected *unexpected, void *buf, MPI
 }
 
 /* A receive has begun, or has failed to. */
-static int begun(int code, const MPI_Request *request, struct tutti_unexpected *unexpected,
-                 struct tutti_short_recv *short_recv)
+static int unexpected_begun(int code, const MPI_Request *request, struct tutti_unexpected *unexpected,
+                            struct tutti_short_recv *short_recv)
 {
     if (code != MPI_SUCCESS) {
         if (unexpected)
@@ -50,7 +50,7 @@ static int begun(int code, const MPI_Request *request, struct tutti_unexpected *
         struct tutti_unexpected *unexpected = tutti_unexpected_claim(source, tag, comm);                               \
         int code = unexpected ? tutti_unexpected_receive(unexpected, buf, count, type, request)                        \
                               : just_MPI_Irecv##suffix(buf, count, type, source, tag, comm, request);                  \
-        code = begun(code, request, unexpected, short_recv);                                                           \
+        code = unexpected_begun(code, request, unexpected, short_recv);                                                \
         tutti_unexpected_leave();                                                                                      \
         return code;                                                                                                   \
     }                                                                                                                  \
@@ -68,7 +68,7 @@ static int begun(int code, const MPI_Request *request, struct tutti_unexpected *
             type = tutti_handles.byte;                                                                                 \
         }                                                                                                              \
         const int code = just_MPI_Imrecv##suffix(buf, count, type, message, request);                                  \
-        return begun(code, request, unexpected, short_recv);                                                           \
+        return unexpected_begun(code, request, unexpected, short_recv);                                                \
     }
 RECEIVES(, int)
 RECEIVES(_c, MPI_Count)

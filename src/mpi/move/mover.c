@@ -173,7 +173,7 @@ int tutti_mover_run(const struct tutti_collective_args *call, int *code)
     *code = tutti_mover_code(&x, status);
     if (*code != MPI_SUCCESS) {
         tutti_count(call->name, TUTTI_OUTCOME_FAILED,
-                    status != TUTTI_OK ? tutti_status_text(status) : "what came was not expected");
+                    status != TUTTI_OK ? tutti_status_text(status) : "the data received were not expected");
         tutti_fail_comm(call->comm, *code);
         return 1;
     }

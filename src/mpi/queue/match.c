@@ -1,5 +1,5 @@
-/* The match of two persistent requests. Each side sends a message with the request's tag on its communicator: what it
- * is, and names of its port and, of a receive, its memory. Each side maps what the other one has named and sends a
+/* The match of two persistent requests. Each side sends a message with the request's tag on its communicator: its kind,
+ * and names of its port and, of a receive, its memory. Each side maps what the other one has named and sends a
  * second message: whether it could. So both sides succeed or none. The messages of a tag, communicator and peer come in
  * the order of the matches, and are given to the matches in that order. One receive at a time is posted for them. */
 #include "mpi/queue/match.h"
@@ -375,7 +375,7 @@ int tutti_match_begin(struct tutti_mpix_request *request, int gpu)
         return match_wrong(request, MPI_ERR_NO_MEM, why_memory);
     }
     request->code = MPI_SUCCESS;
-    (void)match_prepare(request, gpu); /* the note tells the peer of an error */
+    (void)match_prepare(request, gpu); /* the note notifies the peer of an error */
     *m = (struct tutti_matching){.request = request, .group = group, .id = ++ids};
     m->sent[0] = m->sent[1] = tutti_handles.no_request;
     m->out = (struct match_note){

@@ -30,7 +30,7 @@ int64_t tutti_attached_room(void)
 }
 
 /* What the MPI is given. NULL: no memory. */
-static void *stand_in(void *buffer, MPI_Count size)
+static void *attached_substitute(void *buffer, MPI_Count size)
 {
     if (size <= 0 || !tutti_must_stage(buffer))
         return buffer;
@@ -70,7 +70,7 @@ static void *give_back(void *given)
     return program;
 }
 
-static void attached(void *buffer, void *given, int code, const char *name)
+static void buffer_attached(void *buffer, void *given, int code, const char *name)
 {
     if (code != MPI_SUCCESS)
         give_back(given);

@@ -45,7 +45,7 @@ static inline void tutti_leave(int *unused)
 /* Until the end of the block, also when an exception leaves it. */
 #define TUTTI_INSIDE() __attribute__((cleanup(tutti_leave), unused)) int tutti_inside_mark = tutti_inside++
 
-/* 1 where `pointer` needs staging: memory that only the device can reach. *out: what it is, where a device is active;
+/* 1 where `pointer` needs staging: memory that only the device can reach. *out: its kind, where a device is active;
  * otherwise unchanged. */
 static inline int tutti_on_device_at(const void *pointer, struct tutti_memory *out)
 {

@@ -29,7 +29,7 @@ enum { STATUSES = 32 };
 static int codes[STATUSES];
 
 /* 1 where the MPI knows the text of the code. */
-static int name(int code, const char *text)
+static int error_name(int code, const char *text)
 {
     char back[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
@@ -41,9 +41,9 @@ static int name(int code, const char *text)
 static int errors_make(int class, const char *text)
 {
     int code = 0;
-    if (tutti_next.MPI_Add_error_code(class, &code) == MPI_SUCCESS && name(code, text))
+    if (tutti_next.MPI_Add_error_code(class, &code) == MPI_SUCCESS && error_name(code, text))
         return code;
-    return tutti_next.MPI_Add_error_class(&code) == MPI_SUCCESS && name(code, text) ? code : 0;
+    return tutti_next.MPI_Add_error_class(&code) == MPI_SUCCESS && error_name(code, text) ? code : 0;
 }
 
 void tutti_errors_close(void)

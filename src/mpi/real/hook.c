@@ -7,8 +7,8 @@
 __thread int tutti_hook_on;
 static int there, closed;
 
-/* What the MPI is asked for in here may come to its progress, and back to this. */
-static void bring_on(void)
+/* What the MPI is asked for in here may enter its progress, and this again. */
+static void hook_poll(void)
 {
     if (likely(!tutti_hook_on))
         return;
@@ -22,7 +22,7 @@ static void bring_on(void)
 
 static int opal_progress(void)
 {
-    bring_on();
+    hook_poll();
     return 0; /* events of the MPI's own */
 }
 
@@ -38,7 +38,7 @@ static int call_opal(const char *name)
 static int async_progress(void *thing)
 {
     (void)thing;
-    bring_on();
+    hook_poll();
     return closed; /* MPIX_ASYNC_NOPROGRESS, _DONE */
 }
 

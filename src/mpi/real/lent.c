@@ -44,7 +44,7 @@ static struct lent **lent_find(const struct key *key)
     return at;
 }
 
-static int hold(struct key key)
+static int lent_hold(struct key key)
 {
     pthread_mutex_lock(&lock);
     struct lent **at = lent_find(&key), *it = *at;
@@ -79,7 +79,7 @@ static void let_go(struct key key)
 }
 
 /* 1 where it is freed later. */
-static int put_off(struct key key)
+static int lent_put_off(struct key key)
 {
     if (likely(atomic_load_explicit(&any, memory_order_relaxed) == 0))
         return 0;
@@ -103,14 +103,14 @@ static int is_users(MPI_Op op)
 
 int tutti_type_hold(MPI_Datatype type)
 {
-    return !is_of_program(type) || hold(of_type(type));
+    return !is_of_program(type) || lent_hold(of_type(type));
 }
 
 int tutti_handles_hold(MPI_Datatype type, MPI_Op op)
 {
     if (!tutti_type_hold(type))
         return 0;
-    if (!is_users(op) || hold(of_op(op)))
+    if (!is_users(op) || lent_hold(of_op(op)))
         return 1;
     tutti_type_let_go(type);
     return 0;
@@ -131,7 +131,7 @@ void tutti_handles_let_go(MPI_Datatype type, MPI_Op op)
 
 int tutti_type_free(MPI_Datatype *type)
 {
-    if (!put_off(of_type(*type)))
+    if (!lent_put_off(of_type(*type)))
         return tutti_next.MPI_Type_free(type);
     *type = tutti_handles.no_type;
     return MPI_SUCCESS;
@@ -144,7 +144,7 @@ int tutti_door_MPI_Type_free(MPI_Datatype *datatype)
 
 int tutti_door_MPI_Op_free(MPI_Op *op)
 {
-    if (!op || !put_off(of_op(*op)))
+    if (!op || !lent_put_off(of_op(*op)))
         return tutti_next.MPI_Op_free(op);
     *op = tutti_handles.no_op;
     return MPI_SUCCESS;

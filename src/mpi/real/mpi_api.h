@@ -95,7 +95,7 @@ typedef void *tutti_mpi_session;
 #define MPI_2DOUBLE_PRECISION MPI_DATATYPE_NULL
 #endif
 
-/* What the door calls: the MPI's calls that Tutti stands in front of, and those that it needs besides. Passes replace
+/* What the door calls: the MPI's calls that Tutti wraps, and others that it needs. Passes replace
  * entries when the front end is opened, in the order of front.c. A call that this MPI lacks is NULL. */
 struct tutti_next {
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) int(*name) parameters;

@@ -18,7 +18,7 @@ static MPI_Comm comm_of(int place)
 }
 
 /* What is to be set back comes into *before; 0: nothing is. */
-static int silence(MPI_Comm comm, MPI_Errhandler *before)
+static int comm_silence(MPI_Comm comm, MPI_Errhandler *before)
 {
     if (tutti_next.MPI_Comm_get_errhandler(comm, before) != MPI_SUCCESS)
         return 0;
@@ -42,9 +42,9 @@ static void silence_begin(struct silenced *silent, MPI_Comm comm)
     pthread_mutex_lock(&lock);
     silent->comm = comm;
     for (int place = 0; place < COMMS; place++)
-        silent->is[place] = is_set[place] && silence(comm_of(place), &silent->before[place]);
+        silent->is[place] = is_set[place] && comm_silence(comm_of(place), &silent->before[place]);
     silent->is[COMMS] = comm != tutti_handles.no_comm && comm != tutti_handles.world && comm != tutti_handles.self &&
-                        silence(comm, &silent->before[COMMS]);
+                        comm_silence(comm, &silent->before[COMMS]);
 }
 
 static void silence_end(struct silenced *silent)
@@ -96,7 +96,7 @@ int tutti_test_on(MPI_Comm comm, MPI_Request *request, int *flag, MPI_Status *st
     return tutti_end_with(comm, request, code);
 }
 
-static void note(int place, MPI_Errhandler handler)
+static void handler_note(int place, MPI_Errhandler handler)
 {
     if (handler != tutti_handles.errors_are_fatal)
         atomic_store(&tutti_errors_return, 1);
@@ -109,12 +109,12 @@ int tutti_quiet_set(MPI_Comm comm, MPI_Errhandler handler)
     pthread_mutex_lock(&lock);
     const int code = tutti_next.MPI_Comm_set_errhandler(comm, handler);
     if (code == MPI_SUCCESS && !tutti_inside)
-        note(comm == tutti_handles.world ? WORLD : comm == tutti_handles.self ? SELF : COMMS, handler);
+        handler_note(comm == tutti_handles.world ? WORLD : comm == tutti_handles.self ? SELF : COMMS, handler);
     pthread_mutex_unlock(&lock);
     return code;
 }
 
 void tutti_quiet_begin(MPI_Errhandler handler)
 {
-    note(WORLD, handler);
+    handler_note(WORLD, handler);
 }

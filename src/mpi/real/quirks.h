@@ -26,8 +26,8 @@
 /* Of what header the front end is made. */
 enum tutti_interface { TUTTI_INTERFACE_OPENMPI, TUTTI_INTERFACE_MPICH, TUTTI_INTERFACE_STANDARD };
 
-/* A field of a row that is not known beforehand: the MPI is asked, at MPI_Init but where said, and its answer stands in
- * tutti_quirks from then on. */
+/* A field of a row that is not known beforehand: the MPI is asked, at MPI_Init but where said, and its answer is stored
+ * in tutti_quirks. */
 enum { TUTTI_QUIRK_ASK = -1 };
 
 /* Of several blocks from one rank, which is received at which place of the receiver's list of neighbours. */
@@ -144,7 +144,7 @@ const struct tutti_quirks *tutti_quirks_find(enum tutti_interface interface, con
 
 /* quirks_ask.c: in MPI_Init. Finds the row, asks what is to be asked then. */
 void tutti_quirks_open(void);
-/* The row of this MPI as it stands, before. */
+/* The row of this MPI, unchanged. */
 const struct tutti_quirks *tutti_quirks_row(void);
 
 #endif

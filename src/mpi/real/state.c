@@ -1,4 +1,4 @@
-/* What all of src/mpi/ stands on: the MPI's own calls, its predefined handles, and the state of the door. */
+/* What all of src/mpi/ uses: the MPI's own calls, its predefined handles, and the state of the door. */
 #include <dlfcn.h>
 #include <stdio.h>
 

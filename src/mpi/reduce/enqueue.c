@@ -91,7 +91,7 @@ static int enqueue_put(const struct tutti_reduction_args *args, const struct tut
     return tutti_stream_refuse_status(args->name, args->comm, status);
 }
 
-static int enqueue(const struct tutti_reduction_args *args)
+static int reduction_enqueue(const struct tutti_reduction_args *args)
 {
     int code;
     const struct tutti_comm *state = tutti_stream_comm(args->name, args->comm, &code);
@@ -169,7 +169,7 @@ int tutti_door_MPIX_Barrier_enqueue(MPI_Comm comm)
 {
     const struct tutti_reduction_args args = {
         .collective = TUTTI_COLLECTIVE_BARRIER, .name = "MPIX_Barrier_enqueue", .comm = comm};
-    return enqueue(&args);
+    return reduction_enqueue(&args);
 }
 
 #define WIDTHS_OF "mpi/reduce/enqueue.inc"

@@ -40,7 +40,7 @@ struct tutti_open_call {
     int freed;      /* the program has freed the request */
     int lists;      /* counts narrowed by large.c may belong to `real` */
     int persistent; /* args.comm is this request's own */
-    MPI_Comm comm;  /* named by the program, or its stand-in: its error handler is called */
+    MPI_Comm comm;  /* named by the program, or its substitute: its error handler is called */
 };
 
 /* Functions of a `later` call that the communicator's worker may make. The list of open calls calls them, one at a

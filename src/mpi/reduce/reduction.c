@@ -56,7 +56,7 @@ static MPI_Count results_of(const struct tutti_reduction_args *args, int rank)
     }
 }
 
-static int reachable(const struct tutti_memory *memory)
+static int memory_reachable(const struct tutti_memory *memory)
 {
     return memory->kind == TUTTI_MEMORY_DEVICE || memory->kind == TUTTI_MEMORY_MANAGED;
 }
@@ -66,12 +66,12 @@ static void look_at_buffers(struct tutti_call *call)
 {
     struct tutti_memory in, out;
     tutti_door.device->memory.classify(call->in, &in);
-    if (!reachable(&in))
+    if (!memory_reachable(&in))
         return;
     out = in;
     if (call->out && call->out != call->in)
         tutti_door.device->memory.classify(call->out, &out);
-    if (!reachable(&out) || (in.gpu >= 0 && out.gpu >= 0 && in.gpu != out.gpu))
+    if (!memory_reachable(&out) || (in.gpu >= 0 && out.gpu >= 0 && in.gpu != out.gpu))
         return;
     call->kind = TUTTI_ARRIVAL_DEVICE;
     call->gpu = in.gpu >= 0 ? in.gpu : out.gpu;
@@ -139,7 +139,7 @@ static enum tutti_reading read_team(const struct tutti_reduction_args *args, str
 }
 
 /* 1 if no rank returns before all have called. */
-static int meets(enum tutti_collective collective)
+static int collective_meets(enum tutti_collective collective)
 {
     return collective == TUTTI_COLLECTIVE_ALLREDUCE || collective == TUTTI_COLLECTIVE_REDUCE_SCATTER ||
            collective == TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK;
@@ -158,7 +158,7 @@ static enum tutti_reading read_call(const struct tutti_reduction_args *args, str
         return TUTTI_READ_STAGED;
     }
     struct tutti_comm *state = tutti_comm_find(args->comm);
-    nonblocking |= tutti_host_only() && type->host_ok && meets(args->collective) &&
+    nonblocking |= tutti_host_only() && type->host_ok && collective_meets(args->collective) &&
                    (!state || atomic_load_explicit(&state->queued, memory_order_acquire) == 0);
     if (!state && !(state = nonblocking ? tutti_comm_begin(args->comm) : tutti_comm_make(args->comm)))
         return TUTTI_READ_UNTOUCHED;
@@ -283,7 +283,7 @@ static int staging_failed(const struct tutti_reduction_args *args, int status)
     return tutti_stage_failed(args->name, args->comm, status);
 }
 
-static int staged(const struct tutti_reduction_args *args, const char *why)
+static int reduction_staged(const struct tutti_reduction_args *args, const char *why)
 {
     struct tutti_staging staging;
     int code, status = tutti_staging_open(&staging, args);
@@ -333,7 +333,7 @@ static int run_on_team(const struct tutti_reduction_args *args, struct tutti_rea
         return tutti_fail_comm(args->comm, tutti_error_code(status));
     }
     if (taken == TUTTI_REDUCE_DECLINED)
-        return after_mpi(read->team, args->name, args->comm, staged(args, why));
+        return after_mpi(read->team, args->name, args->comm, reduction_staged(args, why));
     tutti_count_made(args->name, why, read->call.count * tutti_type_size(read->call.type));
     return MPI_SUCCESS;
 }
@@ -366,7 +366,7 @@ static int reduce_blocking(const struct tutti_reduction_args *args)
     struct tutti_read read;
     switch (read_call(args, &read, 0)) {
     case TUTTI_READ_STAGED:
-        return staged(args, read.why);
+        return reduction_staged(args, read.why);
     case TUTTI_READ_FAILED:
         return tutti_fail_comm(args->comm, tutti_error_code(read.status));
     case TUTTI_READ_TEAM:
@@ -416,8 +416,8 @@ static inline int host_elements_fine(enum tutti_collective collective, const str
 }
 
 /* A single rank has no peers that read it. */
-static inline void announce(struct tutti_team *team, enum tutti_collective collective, int type, int operation,
-                            const struct announced *announced)
+static inline void reduction_announce(struct tutti_team *team, enum tutti_collective collective, int type,
+                                      int operation, const struct announced *announced)
 {
     if (team->size > 1)
         tutti_team_announce(team, collective, type, operation, announced->count, announced->detail);

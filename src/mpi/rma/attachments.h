@@ -44,7 +44,7 @@ void tutti_attachments_close(struct tutti_attachments *attached);
 int tutti_attachments_find(const struct tutti_attachments *attached, int target, uint64_t at,
                            struct tutti_attachment *out);
 /* The region of this row; its generation is 0 where the row is not in use. -1: no row from here on was ever used. */
-int tutti_attachments_at(const struct tutti_attachments *attached, int target, unsigned row,
+int tutti_attachments_at(const struct tutti_attachments *attached, int target, unsigned i,
                          struct tutti_attachment *out);
 /* The row of this rank whose region begins at the address; -1: none. */
 int tutti_attachments_begins(const struct tutti_attachments *attached, uint64_t base);

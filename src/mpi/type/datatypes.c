@@ -33,7 +33,7 @@ static void list_in(struct tutti_layout **list, struct tutti_layout *layout)
     *list = layout;
 }
 
-static void list_out(struct tutti_layout *layout)
+static void layout_list_out(struct tutti_layout *layout)
 {
     *layout->at = layout->next;
     if (layout->next)
@@ -70,7 +70,7 @@ static int on_delete(MPI_Datatype type, int key, void *value, void *extra)
     (void)extra;
     pthread_mutex_lock(&lock);
     if (open_now && key == keyval) { /* not of a door that was shut */
-        list_out(value);
+        layout_list_out(value);
         list_in(&gone, value);
     }
     pthread_mutex_unlock(&lock);
@@ -197,7 +197,7 @@ static struct tutti_layout *make_once(MPI_Datatype type)
         __atomic_store_n(slot, layout, __ATOMIC_RELEASE);
     } else if (tutti_next.MPI_Type_set_attr(type, keyval, layout) != MPI_SUCCESS) {
         pthread_mutex_lock(&lock);
-        list_out(layout);
+        layout_list_out(layout);
         pthread_mutex_unlock(&lock);
         datatypes_destroy(layout);
         return NULL;

@@ -249,7 +249,7 @@ static uint32_t distribution_of(int distribution)
                                                    : TUTTI_DISTRIBUTE_NONE;
 }
 
-/* 1 where an MPI whose darray_is_own (quirks.h) comes to the standard's layout: of all that is faster than a dimension
+/* 1 where an MPI whose darray_is_own (quirks.h) gets the standard's layout: of all that is faster than a dimension
  * of cyclic blocks this process has the whole, or the fastest is cyclic itself. */
 static int is_as_standard(const struct tutti_description *darray)
 {
@@ -383,7 +383,7 @@ static int read_type(struct tutti_reading *reading, MPI_Datatype type, int depth
 int tutti_describe(struct tutti_reading *reading, MPI_Datatype type, const struct tutti_description **out)
 {
     struct node top;
-    *reading = (struct tutti_reading){.why = "the MPI does not tell"};
+    *reading = (struct tutti_reading){.why = "the MPI does not report"};
     int status = read_type(reading, type, 0, &top);
     if (status == TUTTI_OK)
         *out = top.is;

@@ -1,4 +1,4 @@
-/* What a datatype is made of, as the MPI's envelopes and contents tell. */
+/* What a datatype is made of, from the MPI's envelopes and contents. */
 #ifndef TUTTI_MPI_DESCRIBE_H
 #define TUTTI_MPI_DESCRIBE_H
 

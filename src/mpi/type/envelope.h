@@ -1,4 +1,4 @@
-/* A constructor's arguments as the MPI tells them, and the memory that a description is made of. */
+/* A constructor's arguments as the MPI returns them, and the memory that a description is made of. */
 #ifndef TUTTI_MPI_ENVELOPE_H
 #define TUTTI_MPI_ENVELOPE_H
 
@@ -23,7 +23,7 @@ enum {
 #endif
 
 /* Everything that a constructor was given. The counts, lengths, displacements and extents are numbered in the order of
- * the constructor's arguments, whether the MPI tells them as integers, addresses or large counts (`large`; of array
+ * the constructor's arguments, whether the MPI returns them as integers, addresses or large counts (`large`; of array
  * types `integer` then holds the other arguments alone). */
 struct tutti_contents {
     int combiner, large;

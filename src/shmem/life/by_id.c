@@ -67,14 +67,14 @@ int tutti_shmem_team_by_id(uint64_t id, int size, int index, const tshmem_team_c
     tshmem_quiet();
     const struct tutti_wait wait = {.done = all_known,
                                     .with = &g,
-                                    .what = "nvshmemx_team_init: members of the team that have not come",
+                                    .what = "nvshmemx_team_init: members of the team that have not arrived",
                                     .seconds = tutti_settings()->timeout_seconds,
                                     .watched = 1,
                                     .every_us = 100,
                                     .crowded = space->crowded};
     const int status = tutti_progress_wait(&wait);
     if (status != TUTTI_OK)
-        return tutti_shmem_fail(space, status, name, "%s: member %d of %d has not come", tutti_status_text(status),
+        return tutti_shmem_fail(space, status, name, "%s: member %d of %d has not arrived", tutti_status_text(status),
                                 g.known, size);
     for (int i = 0; i < size; i++) {
         if ((g.pe[i] == tshmem_my_pe()) != (i == index))

@@ -38,7 +38,7 @@ static int is_ending(void)
     return atomic_load(&role) != NOBODY && pthread_equal(ender, pthread_self());
 }
 
-static int never(void *unused)
+static int exit_never(void *unused)
 {
     (void)unused;
     return 0;
@@ -55,14 +55,14 @@ static void __attribute__((noreturn)) leave(struct tutti_shmem *space)
 
 /* ---- other PEs ---- */
 
-static struct tutti_shmem_control *own(const struct tutti_shmem *space)
+static struct tutti_shmem_control *exit_control(const struct tutti_shmem *space)
 {
     return space->state.pes > 0 ? space->control[space->state.me] : NULL;
 }
 
 static void tell_others(struct tutti_shmem *space)
 {
-    if (!own(space))
+    if (!exit_control(space))
         return;
     tutti_shmem_exit_is_told(space, code);
     tutti_shmem_far_exit(space, code);
@@ -88,7 +88,7 @@ static int have_ended(void *with)
     return all;
 }
 
-/* Meanwhile messages tell far PEs. */
+/* Meanwhile messages notify far PEs. */
 static void wait_for_others(const struct tutti_shmem *space)
 {
     struct farewell farewell = {space, tutti_now_ns()};
@@ -102,26 +102,26 @@ static void wait_for_others(const struct tutti_shmem *space)
 static void __attribute__((noreturn)) finish(struct tutti_shmem *space)
 {
     fflush(NULL);
-    if (own(space))
-        __atomic_store_n(&own(space)->ended, DONE, __ATOMIC_RELEASE);
+    if (exit_control(space))
+        __atomic_store_n(&exit_control(space)->ended, DONE, __ATOMIC_RELEASE);
     if (atomic_load(&role) == LEADS)
         wait_for_others(space);
     else if (tutti_shmem_server(space)) /* the launcher usually ends it before, with the same status */
-        tutti_progress_wait(&(const struct tutti_wait){.done = never, .seconds = FOLLOWERS_S});
+        tutti_progress_wait(&(const struct tutti_wait){.done = exit_never, .seconds = FOLLOWERS_S});
     leave(space);
 }
 
-static void *leave_now(void *space)
+static void *exit_leave(void *space)
 {
     leave(space);
 }
 
 /* Ends the process if exit() does not; if the MPI's abort does not end it either, directly. */
-static void *watch(void *space)
+static void *exit_watch(void *space)
 {
     pthread_t thread;
     tutti_nap((atomic_load(&role) == LEADS ? HANDLERS_S : HANDLERS_S + FOLLOWERS_S) * 1000000u);
-    if (pthread_create(&thread, NULL, leave_now, space) == 0)
+    if (pthread_create(&thread, NULL, exit_leave, space) == 0)
         tutti_nap(1000000);
     _exit(code);
 }
@@ -132,7 +132,7 @@ static int begin_watch(struct tutti_shmem *space)
     sigset_t all, before;
     sigfillset(&all); /* the program's handlers do not run on it */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int made = pthread_create(&thread, NULL, watch, space) == 0;
+    const int made = pthread_create(&thread, NULL, exit_watch, space) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (made)
         pthread_detach(thread);
@@ -148,8 +148,8 @@ static void __attribute__((noreturn)) end(struct tutti_shmem *space, int mine, i
     ender = pthread_self();
     code = status;
     atomic_store(&role, mine);
-    if (own(space))
-        __atomic_store_n(&own(space)->ended, READ, __ATOMIC_RELEASE);
+    if (exit_control(space))
+        __atomic_store_n(&exit_control(space)->ended, READ, __ATOMIC_RELEASE);
     const int watched = begin_watch(space);
     if (mine == LEADS)
         tell_others(space);
@@ -158,14 +158,14 @@ static void __attribute__((noreturn)) end(struct tutti_shmem *space, int mine, i
     exit(status);
 }
 
-static void end_all(struct tutti_shmem *space, int status)
+static void exit_end_all(struct tutti_shmem *space, int status)
 {
     end(space, LEADS, status);
 }
 
 static void end_with_others(struct tutti_shmem *space)
 {
-    const struct tutti_shmem_control *const control = own(space);
+    const struct tutti_shmem_control *const control = exit_control(space);
     const uint32_t told = control ? __atomic_load_n(&control->ending, __ATOMIC_ACQUIRE) : 0;
     if (told && !is_ending())
         end(space, FOLLOWS, (int)(told & 0xff));
@@ -214,7 +214,7 @@ static void at_exit(void)
 
 static void __attribute__((constructor)) loaded(void)
 {
-    static const struct tutti_shmem_ends ends = {end_all, end_with_others, is_ending};
+    static const struct tutti_shmem_ends ends = {exit_end_all, end_with_others, is_ending};
     struct tutti_shmem *const space = tutti_shmem_here();
     space->ends = &ends;
     atexit(at_exit);

@@ -16,7 +16,7 @@ enum { BYTES_FIRST = 64 << 20, BYTES_OTHERS = 16 << 20, BLOCKS_FIRST = 64, BLOCK
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table of channels */
 
-static struct tutti_shmem_channel *find(const struct tutti_shmem_channels *channels, int owner)
+static struct tutti_shmem_channel *channel_find(const struct tutti_shmem_channels *channels, int owner)
 {
     for (int i = 0; i < TUTTI_SHMEM_CHANNELS; i++) {
         if (atomic_load_explicit(&channels->one[i].owner, memory_order_acquire) == owner)
@@ -25,17 +25,17 @@ static struct tutti_shmem_channel *find(const struct tutti_shmem_channels *chann
     return NULL;
 }
 
-static struct tutti_shmem_channel *take(struct tutti_shmem_channels *channels, int number)
+static struct tutti_shmem_channel *channel_take(struct tutti_shmem_channels *channels, int number)
 {
     pthread_mutex_lock(&lock);
-    struct tutti_shmem_channel *channel = find(channels, 0);
+    struct tutti_shmem_channel *channel = channel_find(channels, 0);
     if (channel)
         atomic_store_explicit(&channel->owner, 1 + number, memory_order_release);
     pthread_mutex_unlock(&lock);
     return channel;
 }
 
-static void give(struct tutti_shmem_channel *channel)
+static void channel_give(struct tutti_shmem_channel *channel)
 {
     pthread_mutex_lock(&lock);
     struct tutti_team *made = channel->made;
@@ -68,7 +68,7 @@ int tutti_shmem_channels_room(struct tutti_shmem_channels *channels, struct tutt
 {
     struct tutti_team *team[TUTTI_SHMEM_CHANNELS - 1] = {NULL};
     int status = TUTTI_OK;
-    channels->room = find(channels, 0) != &channels->one[0];
+    channels->room = channel_find(channels, 0) != &channels->one[0];
     for (int i = 0; i < TUTTI_SHMEM_CHANNELS - 1; i++) { /* all PEs make all of them, also after a failure */
         int made = tutti_team_create(node, near, &team[i]);
         if (made == TUTTI_OK && channels->room) {
@@ -85,27 +85,27 @@ int tutti_shmem_channels_room(struct tutti_shmem_channels *channels, struct tutt
 
 int tutti_shmem_channel_over(struct tutti_shmem_channels *channels, struct tutti_team *team, int number, int gpu)
 {
-    struct tutti_shmem_channel *channel = take(channels, number);
+    struct tutti_shmem_channel *channel = channel_take(channels, number);
     if (!channel)
         return TUTTI_OK;
     const int status = open_on(channel, team, gpu);
     if (status != TUTTI_OK)
-        give(channel);
+        channel_give(channel);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
 }
 
-static void progress(struct tutti_transport *transport)
+static void channels_progress(struct tutti_transport *transport)
 {
     struct tutti_transport *all = ((struct tutti_shmem_members *)transport)->all;
     all->ops->progress(all);
 }
 
-static const struct tutti_transport_ops ops = {.progress = progress};
+static const struct tutti_transport_ops ops = {.progress = channels_progress};
 
 void tutti_shmem_channel_begin(struct tutti_shmem_channels *channels, struct tutti_node *node,
                                struct tutti_transport *all, int number, int me, int size, void *record)
 {
-    struct tutti_shmem_channel *channel = take(channels, number);
+    struct tutti_shmem_channel *channel = channel_take(channels, number);
     memset(record, 0, TUTTI_EXCHANGE_BYTES); /* of a team that is not connected */
     if (!channel)
         return;
@@ -113,39 +113,39 @@ void tutti_shmem_channel_begin(struct tutti_shmem_channels *channels, struct tut
     channel->members.all = all;
     snprintf(channel->members.base.label, sizeof channel->members.base.label, "team %d of PEs", number);
     if (tutti_team_begin(node, &channel->members.base, record, &channel->made) != TUTTI_OK)
-        give(channel);
+        channel_give(channel);
 }
 
 int tutti_shmem_channel_open(struct tutti_shmem_channels *channels, int number, const void *records, int gpu)
 {
-    struct tutti_shmem_channel *channel = find(channels, 1 + number);
+    struct tutti_shmem_channel *channel = channel_find(channels, 1 + number);
     if (!channel)
         return TUTTI_OK;
     tutti_team_join(channel->made, records);
     const int status = channel->made->whole ? open_on(channel, channel->made, gpu) : TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_OK)
-        give(channel);
+        channel_give(channel);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
 }
 
 void tutti_shmem_channel_close(struct tutti_shmem_channels *channels, int number)
 {
-    struct tutti_shmem_channel *channel = find(channels, 1 + number);
+    struct tutti_shmem_channel *channel = channel_find(channels, 1 + number);
     if (channel)
-        give(channel);
+        channel_give(channel);
 }
 
 void tutti_shmem_channels_close(struct tutti_shmem_channels *channels)
 {
     for (int i = 0; i < TUTTI_SHMEM_CHANNELS; i++) {
         if (atomic_load(&channels->one[i].owner))
-            give(&channels->one[i]);
+            channel_give(&channels->one[i]);
     }
 }
 
 struct tutti_team *tutti_shmem_channel_of(const struct tutti_shmem_channels *channels, int number)
 {
-    const struct tutti_shmem_channel *channel = find(channels, 1 + number);
+    const struct tutti_shmem_channel *channel = channel_find(channels, 1 + number);
     return channel ? channel->team : NULL;
 }
 

@@ -93,7 +93,7 @@ const char *tutti_shmem_contribution_name(unsigned kind, const uint64_t word[TUT
     return text;
 }
 
-static void show(enum shown how, uint64_t word, uint64_t first, char *text, size_t size)
+static void word_show(enum shown how, uint64_t word, uint64_t first, char *text, size_t size)
 {
     const uint32_t upper = (uint32_t)(word >> 32);
     switch (how) {
@@ -123,8 +123,8 @@ static void differ_in(const struct row *row, const struct tutti_shmem_contributi
         char here[48], there[48];
         if (field->how == NOTHING)
             continue;
-        show(field->how, mine->word[field->word], first, here, sizeof here);
-        show(field->how, theirs->word[field->word], first, there, sizeof there);
+        word_show(field->how, mine->word[field->word], first, here, sizeof here);
+        word_show(field->how, theirs->word[field->word], first, there, sizeof there);
         if (mine->word[field->word] == theirs->word[field->word] || strcmp(here, there) == 0)
             continue;
         const uint64_t element = mine->word[TUTTI_SHMEM_ELEMENT];

@@ -142,7 +142,7 @@ static void say_call(const struct failure *f, char *call, size_t size)
         snprintf(call, size, "%s", operation.name);
 }
 
-static struct failure unpack(const struct tshmem_failure *record)
+static struct failure failure_unpack(const struct tshmem_failure *record)
 {
     const uint32_t thread = (uint32_t)(record->call >> 32);
     return (struct failure){
@@ -160,7 +160,7 @@ int tutti_shmem_failure_text(const struct tshmem_failure *record, const struct t
                              char where[TEXT], char text[2 * TEXT])
 {
     char call[TEXT / 2], why[TEXT];
-    const struct failure f = unpack(record);
+    const struct failure f = failure_unpack(record);
     say_where(&f, of->pe, where);
     say_call(&f, call, sizeof call);
     say_why(&f, of, why);

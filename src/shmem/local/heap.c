@@ -36,7 +36,7 @@ void tutti_heap_close(struct tutti_heap *heap)
 }
 
 /* Splits off the last `bytes` bytes of `block` as a free block behind it; 0 if there is no memory. */
-static int cut(struct tutti_heap_block *block, uint64_t bytes)
+static int block_cut(struct tutti_heap_block *block, uint64_t bytes)
 {
     struct tutti_heap_block *rest = new_block(block->offset + block->bytes - bytes, bytes);
     if (!rest)
@@ -51,7 +51,7 @@ static int cut(struct tutti_heap_block *block, uint64_t bytes)
 }
 
 /* Joins `block` and the free block behind it. */
-static void join(struct tutti_heap_block *block)
+static void block_join(struct tutti_heap_block *block)
 {
     struct tutti_heap_block *gone = block->next;
     block->bytes += gone->bytes;
@@ -72,13 +72,13 @@ int tutti_heap_take(struct tutti_heap *heap, uint64_t bytes, uint64_t align, uin
         if (block->taken || skip > block->bytes || bytes > block->bytes - skip)
             continue;
         if (skip > 0) { /* the bytes before it stay free */
-            if (!cut(block, block->bytes - skip))
+            if (!block_cut(block, block->bytes - skip))
                 return TUTTI_ERR_MEMORY;
             block = block->next;
         }
-        if (block->bytes > bytes && !cut(block, block->bytes - bytes)) {
+        if (block->bytes > bytes && !block_cut(block, block->bytes - bytes)) {
             if (skip > 0)
-                join(block->before);
+                block_join(block->before);
             return TUTTI_ERR_MEMORY;
         }
         block->taken = 1;
@@ -132,7 +132,7 @@ void tutti_heap_shrink(struct tutti_heap *heap, uint64_t bytes)
     }
 }
 
-static struct tutti_heap_block *find(const struct tutti_heap *heap, uint64_t offset)
+static struct tutti_heap_block *block_find(const struct tutti_heap *heap, uint64_t offset)
 {
     struct tutti_heap_block *block = heap->first;
     while (block && block->offset < offset)
@@ -142,19 +142,19 @@ static struct tutti_heap_block *find(const struct tutti_heap *heap, uint64_t off
 
 int tutti_heap_give(struct tutti_heap *heap, uint64_t offset)
 {
-    struct tutti_heap_block *block = find(heap, offset);
+    struct tutti_heap_block *block = block_find(heap, offset);
     if (!block)
         return TUTTI_ERR_ARGUMENT;
     block->taken = 0;
     if (block->next && !block->next->taken)
-        join(block);
+        block_join(block);
     if (block->before && !block->before->taken)
-        join(block->before);
+        block_join(block->before);
     return TUTTI_OK;
 }
 
 uint64_t tutti_heap_size(const struct tutti_heap *heap, uint64_t offset)
 {
-    const struct tutti_heap_block *block = find(heap, offset);
+    const struct tutti_heap_block *block = block_find(heap, offset);
     return block ? block->bytes : 0;
 }

@@ -87,7 +87,7 @@ static int64_t read_mib(const char *text)
 }
 
 /* The variable with that name, or of its name before version 1.4 if it is not set; empty: neither is set. */
-static const char *either(const char *setting, const char *old)
+static const char *setting_either(const char *setting, const char *old)
 {
     const char *value = *setting ? setting : secure_getenv(old);
     return value ? value : "";
@@ -95,7 +95,7 @@ static const char *either(const char *setting, const char *old)
 
 const char *tutti_shmem_heap_text(void)
 {
-    return either(tutti_settings()->openshmem_size, "SMA_SYMMETRIC_SIZE");
+    return setting_either(tutti_settings()->openshmem_size, "SMA_SYMMETRIC_SIZE");
 }
 
 int64_t tutti_shmem_heap_mib(void)
@@ -150,11 +150,11 @@ void tutti_shmem_greet(int first)
     const struct tutti_settings *settings = tutti_settings();
     if (!named)
         return;
-    if (*either(settings->openshmem_debug, "SMA_DEBUG"))
+    if (*setting_either(settings->openshmem_debug, "SMA_DEBUG"))
         tutti_log_raise();
-    if (first && *either(settings->openshmem_version, "SMA_VERSION"))
+    if (first && *setting_either(settings->openshmem_version, "SMA_VERSION"))
         fprintf(stderr, "%s %s, OpenSHMEM %d.%d\n", TSHMEM_VENDOR_STRING, tutti_version(), (int)TSHMEM_MAJOR_VERSION,
                 (int)TSHMEM_MINOR_VERSION);
-    if (first && *either(settings->openshmem_info, "SMA_INFO"))
+    if (first && *setting_either(settings->openshmem_info, "SMA_INFO"))
         print_settings();
 }

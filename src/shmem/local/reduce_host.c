@@ -24,7 +24,7 @@ size_t tutti_shmem_type_size(int type)
 }
 
 /* As in kernels: a NaN stays; of equal values the lowest PE's is taken. */
-static long double combine(int op, long double a, long double b)
+static long double value_combine(int op, long double a, long double b)
 {
     switch (op) {
     case TSHMEM_OP_SUM:
@@ -39,7 +39,7 @@ static long double combine(int op, long double a, long double b)
 }
 
 /* Elements are copied in parts of their size: the last bytes of a long double hold nothing, and are zero. */
-static void store(void *to, size_t i, long double value)
+static void value_store(void *to, size_t i, long double value)
 {
     long double padded;
     memset(&padded, 0, sizeof padded);
@@ -56,12 +56,12 @@ static void run_long_double(const struct tutti_shmem_job *job)
             long double value;
             memcpy(&value, (const char *)job->in[r] + i * sizeof value, sizeof value);
             prefix[r] = sum;
-            sum = r == 0 ? value : combine(job->op, sum, value);
+            sum = r == 0 ? value : value_combine(job->op, sum, value);
             prefix[r] = job->shape == TUTTI_SHAPE_THROUGH ? sum : prefix[r];
         }
         for (int o = 0; o < job->outs; o++) {
             if (job->out[o])
-                store(job->out[o], i, scan && o < job->ranks ? prefix[o] : sum);
+                value_store(job->out[o], i, scan && o < job->ranks ? prefix[o] : sum);
         }
     }
 }

@@ -83,7 +83,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *with)
     return 1;
 }
 
-static void lay_out(struct tutti_shmem_statics *found)
+static void statics_lay_out(struct tutti_shmem_statics *found)
 {
     enum { LINE = 64 };
     found->all = found->bytes;
@@ -101,7 +101,7 @@ uint64_t tutti_shmem_statics_find(struct tutti_shmem_statics *statics, struct tu
     if (wanted)
         dl_iterate_phdr(look_at, &mine);
     if (mine.found.bytes > 0)
-        lay_out(&mine.found);
+        statics_lay_out(&mine.found);
     const int alike =
         tutti_shmem_alike(all, (int64_t)mine.found.all) && tutti_shmem_alike(all, (int64_t)(mine.id >> 1));
     if (!alike && wanted)

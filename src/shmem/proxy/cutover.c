@@ -37,7 +37,7 @@ static int is_engine(int section, uint64_t bytes)
     return tutti_rules_next(section, bytes, &from) == WAY_COPY_ENGINE;
 }
 
-static uint64_t threshold(int section)
+static uint64_t cutover_threshold(int section)
 {
     uint64_t yes = UINT64_C(1) << MOST, no = yes;
     if (!is_engine(section, yes))
@@ -57,7 +57,7 @@ int tutti_cutovers(uint64_t cutover[TSHMEM_CUTS][TSHMEM_GROUPS])
 {
     int any = 0;
     for (int i = 0; i < TSHMEM_CUTS * TSHMEM_GROUPS; i++) {
-        const uint64_t bytes = threshold(room.first + i);
+        const uint64_t bytes = cutover_threshold(room.first + i);
         cutover[i / TSHMEM_GROUPS][i % TSHMEM_GROUPS] = bytes;
         any |= bytes != 0;
     }

@@ -41,14 +41,14 @@ static void has_ended(struct tutti_wire_op *op, int status)
 {
     struct far_operation *mine = (struct far_operation *)op;
     struct far *far = op->ended_with;
-    (void)status; /* poll() asks for the state */
+    (void)status; /* far_wire_poll() asks for the state */
     mine->next = atomic_load_explicit(&far->ended, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&far->ended, &mine->next, mine, memory_order_release,
                                                   memory_order_relaxed))
         ;
 }
 
-static void move(struct tutti_wire_op *op, const struct tutti_ring_request *o, int get)
+static void wire_op_move(struct tutti_wire_op *op, const struct tutti_ring_request *o, int get)
 {
     op->what = get ? TUTTI_WIRE_GET : TUTTI_WIRE_PUT;
     op->at = get ? o->source : o->dest;
@@ -61,7 +61,7 @@ static void move(struct tutti_wire_op *op, const struct tutti_ring_request *o, i
 
 static void move_value(struct tutti_wire_op *op, struct tutti_ring_request *o, int get)
 {
-    move(op, o, get);
+    wire_op_move(op, o, get);
     op->here = o->value;
     op->block = 1;
     op->bytes = o->bytes;
@@ -72,7 +72,7 @@ static void move_value(struct tutti_wire_op *op, struct tutti_ring_request *o, i
 
 static void move_blocks(struct tutti_wire_op *op, const struct tutti_ring_request *o, int get)
 {
-    move(op, o, get);
+    wire_op_move(op, o, get);
     op->n = o->bytes;
     op->block = o->extra;
     op->bytes = o->size;
@@ -80,7 +80,8 @@ static void move_blocks(struct tutti_wire_op *op, const struct tutti_ring_reques
     op->here_step = (ptrdiff_t)o->value[!get];
 }
 
-static void change(struct tutti_wire_op *op, int amo, uint64_t word, uint32_t bytes, uint64_t value, uint64_t compare)
+static void wire_op_change(struct tutti_wire_op *op, int amo, uint64_t word, uint32_t bytes, uint64_t value,
+                           uint64_t compare)
 {
     op->changes = 1;
     op->amo = amo;
@@ -90,7 +91,7 @@ static void change(struct tutti_wire_op *op, int amo, uint64_t word, uint32_t by
     op->compare = compare;
 }
 
-/* Completed by poll(). */
+/* Completed by far_wire_poll(). */
 static int begin_quiet(struct far *far, struct far_operation *mine)
 {
     mine->next = far->quiet;
@@ -98,7 +99,7 @@ static int begin_quiet(struct far *far, struct far_operation *mine)
     return TUTTI_RING_OPEN;
 }
 
-static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *at)
+static int far_wire_begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *at)
 {
     struct far *far = far_of(proxy);
     struct far_operation *mine = &far->operation[o - proxy->ring->request];
@@ -111,7 +112,7 @@ static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *
         return begin_quiet(far, mine);
     case TSHMEM_RING_PUT:
     case TSHMEM_RING_GET:
-        move(op, o, o->operation == TSHMEM_RING_GET);
+        wire_op_move(op, o, o->operation == TSHMEM_RING_GET);
         break;
     case TSHMEM_RING_PUT_VALUE:
     case TSHMEM_RING_GET_VALUE:
@@ -122,15 +123,15 @@ static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *
         move_blocks(op, o, o->operation == TSHMEM_RING_GET_BLOCKS);
         break;
     case TSHMEM_RING_PUT_SIGNAL:
-        move(op, o, 0);
+        wire_op_move(op, o, 0);
         op->n = o->bytes > 0;
-        change(op, o->what == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET, o->value[1], sizeof(uint64_t),
-               o->value[0], 0);
+        wire_op_change(op, o->what == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET, o->value[1],
+                       sizeof(uint64_t), o->value[0], 0);
         break;
     default: /* TSHMEM_RING_AMO */
         op->what = TUTTI_WIRE_AMO;
         op->fetches = o->tag != 0;
-        change(op, o->what, o->dest, o->size, o->value[0], o->value[1]);
+        wire_op_change(op, o->what, o->dest, o->size, o->value[0], o->value[1]);
     }
     const int status = (proxy->wire_by_any ? tutti_wire_begin : tutti_wire_queue)(proxy->wire, op);
     return status == TUTTI_OK ? TUTTI_RING_OPEN : status;
@@ -150,7 +151,7 @@ static int end_quiet(struct tutti_proxy *proxy)
 }
 
 /* The number of completed requests, or the status of a failed one. */
-static int poll(struct tutti_proxy *proxy)
+static int far_wire_poll(struct tutti_proxy *proxy)
 {
     if (proxy->wire_by_any)
         tutti_wire_poll(proxy->wire);
@@ -171,5 +172,8 @@ static int poll(struct tutti_proxy *proxy)
     return quieted < 0 ? quieted : ended + quieted;
 }
 
-const struct tutti_path tutti_far_wire = {
-    .name = "of a PE of another node", .begin = begin, .poll = poll, .open = open_far, .close = close_far};
+const struct tutti_path tutti_far_wire = {.name = "of a PE of another node",
+                                          .begin = far_wire_begin,
+                                          .poll = far_wire_poll,
+                                          .open = open_far,
+                                          .close = close_far};

@@ -52,7 +52,7 @@ static int open_queues(struct tutti_proxy *proxy)
     return status;
 }
 
-static struct queue *shortest(struct queues *all)
+static struct queue *queue_shortest(struct queues *all)
 {
     struct queue *found = &all->queue[0];
     for (int i = 1; i < STREAMS; i++) {
@@ -120,7 +120,7 @@ static int put_into(struct tutti_proxy *proxy, struct tutti_stream *stream, stru
 }
 
 /* Driver calls of the poller's thread need its GPU. */
-static int choose(struct tutti_proxy *proxy, struct queues *all)
+static int queue_choose(struct tutti_proxy *proxy, struct queues *all)
 {
     if (all->chosen)
         return TUTTI_OK;
@@ -128,11 +128,11 @@ static int choose(struct tutti_proxy *proxy, struct queues *all)
     return proxy->device->gpu.choose(proxy->gpu);
 }
 
-static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *at)
+static int near_device_begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *at)
 {
     struct queues *const all = proxy->near_with;
-    struct queue *const queue = shortest(all);
-    int status = choose(proxy, all);
+    struct queue *const queue = queue_shortest(all);
+    int status = queue_choose(proxy, all);
     if (!queue)
         return TUTTI_RING_BUSY;
     if (status == TUTTI_OK)
@@ -164,5 +164,8 @@ static int poll_queues(struct tutti_proxy *proxy)
     return ended;
 }
 
-const struct tutti_path tutti_near_device = {
-    .name = "of a GPU of this node", .begin = begin, .poll = poll_queues, .open = open_queues, .close = close_queues};
+const struct tutti_path tutti_near_device = {.name = "of a GPU of this node",
+                                             .begin = near_device_begin,
+                                             .poll = poll_queues,
+                                             .open = open_queues,
+                                             .close = close_queues};

@@ -3,7 +3,7 @@
 
 #include "shmem/kind.h"
 
-static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *at)
+static int near_host_begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *at)
 {
     const struct tutti_shmem_kind *const kind = proxy->kind;
     void *const dest = (void *)(uintptr_t)o->dest;
@@ -36,4 +36,4 @@ static int begin(struct tutti_proxy *proxy, struct tutti_ring_request *o, char *
 
 _Static_assert((int)TUTTI_RING_DONE == 0, "what a kind did is done");
 
-const struct tutti_path tutti_near_host = {.name = "of a PE of this node", .begin = begin};
+const struct tutti_path tutti_near_host = {.name = "of a PE of this node", .begin = near_host_begin};

@@ -8,7 +8,8 @@
 
 static const struct tutti_ring_operation operations[TSHMEM_RING_OPERATIONS];
 
-static int refuse(const struct tutti_proxy *proxy, const struct tutti_ring_request *r, int status, const char *why)
+static int proxy_refuse(const struct tutti_proxy *proxy, const struct tutti_ring_request *r, int status,
+                        const char *why)
 {
     tutti_error("a kernel of PE %d asked for %s with PE %u, %llu bytes at %llx and %llx: %s", proxy->state->me,
                 operations[r->operation].name, (unsigned)r->pe, (unsigned long long)r->bytes,
@@ -18,7 +19,7 @@ static int refuse(const struct tutti_proxy *proxy, const struct tutti_ring_reque
 
 static int refuse_place(const struct tutti_proxy *proxy, const struct tutti_ring_request *r)
 {
-    return refuse(proxy, r, TUTTI_ERR_ARGUMENT, "not what lies in a heap");
+    return proxy_refuse(proxy, r, TUTTI_ERR_ARGUMENT, "not what lies in a heap");
 }
 
 static int is_in_heap(const struct tutti_proxy *proxy, uint64_t offset, uint64_t bytes)
@@ -38,8 +39,8 @@ static int begin_by_path(struct tutti_proxy *proxy, struct tutti_ring_request *r
     else if (proxy->far)
         status = proxy->far->begin(proxy, r, NULL);
     else
-        return refuse(proxy, r, TUTTI_ERR_UNAVAILABLE, "that PE is not reached");
-    return status < 0 ? refuse(proxy, r, status, tutti_status_text(status)) : status;
+        return proxy_refuse(proxy, r, TUTTI_ERR_UNAVAILABLE, "that PE is not reached");
+    return status < 0 ? proxy_refuse(proxy, r, status, tutti_status_text(status)) : status;
 }
 
 /* bytes: size of the access to the heap of its PE; 0: out of range. */

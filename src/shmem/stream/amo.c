@@ -2,8 +2,8 @@
 #include "shmem/here.h"
 #include "shmem/stream/stream.h"
 
-static int amo(struct tutti_shmem *space, int operation, void *fetched, void *dest, size_t bytes, uint64_t value,
-               uint64_t compare, int pe, const char *name, void *stream)
+static int stream_amo(struct tutti_shmem *space, int operation, void *fetched, void *dest, size_t bytes, uint64_t value,
+                      uint64_t compare, int pe, const char *name, void *stream)
 {
     const int what = operation & ~TSHMEM_AMO_NO_FETCH, fetches = what == operation && what != TSHMEM_AMO_SET;
     struct tutti_shmem_streamed call = {
@@ -30,12 +30,12 @@ int tutti_shmem_amo_on_stream(int operation, void *fetched, void *dest, size_t b
                               int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return amo(space, operation, fetched, dest, bytes, value, compare, pe, "an atomic in a stream", stream);
+    return stream_amo(space, operation, fetched, dest, bytes, value, compare, pe, "an atomic in a stream", stream);
 }
 
 int tshmem_signal_fetch_on_stream(uint64_t *fetched, const uint64_t *signal, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return amo(space, TSHMEM_AMO_FETCH, fetched, (void *)(uintptr_t)signal, sizeof *signal, 0, 0, space->state.me,
-               "tshmem_signal_fetch_on_stream", stream);
+    return stream_amo(space, TSHMEM_AMO_FETCH, fetched, (void *)(uintptr_t)signal, sizeof *signal, 0, 0,
+                      space->state.me, "tshmem_signal_fetch_on_stream", stream);
 }

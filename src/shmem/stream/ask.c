@@ -6,7 +6,7 @@
 #include "shmem/stream/stream.h"
 
 /* If threads of Tutti may not call the MPI, a program that waits for its stream by itself would hang. */
-static void warn(struct tutti_shmem *space, const char *name)
+static void stream_warn(struct tutti_shmem *space, const char *name)
 {
     static atomic_int said;
     if (!space->transport->any_thread && !atomic_exchange(&said, 1))
@@ -26,7 +26,7 @@ int tutti_shmem_stream_reaches_far(struct tutti_shmem *space, const char *name)
                          "streams reach PEs of other nodes by the ring of the kernels: not with TUTTI_SHMEM_RING=off");
         return 0;
     }
-    warn(space, name);
+    stream_warn(space, name);
     return 1;
 }
 

@@ -18,7 +18,7 @@ static int members_of(struct tutti_shmem *space, tshmem_team_t team)
 }
 
 /* Refuses more bytes than any heap has. */
-static size_t times(size_t n, int members)
+static size_t bytes_times(size_t n, int members)
 {
     size_t all;
     return __builtin_mul_overflow(n, (size_t)members, &all) ? SIZE_MAX : all;
@@ -26,9 +26,9 @@ static size_t times(size_t n, int members)
 
 /* args: dest and source with the bytes that the call reaches there, n, and the other arguments of the kernel. moved:
  * bytes that this PE stores. */
-static int put_in(struct tutti_shmem *space, struct tutti_shmem_streamed *call, const char *name,
-                  enum tutti_shmem_what what, tshmem_team_t team, size_t dest_bytes, size_t source_bytes, size_t moved,
-                  void *stream)
+static int collect_put(struct tutti_shmem *space, struct tutti_shmem_streamed *call, const char *name,
+                       enum tutti_shmem_what what, tshmem_team_t team, size_t dest_bytes, size_t source_bytes,
+                       size_t moved, void *stream)
 {
     if (!is_symmetric(space, call->args.dest, dest_bytes, name) ||
         !is_symmetric(space, call->args.source, source_bytes, name))
@@ -50,11 +50,13 @@ static int put_in(struct tutti_shmem *space, struct tutti_shmem_streamed *call, 
         space, call, tutti_shmem_stream_launch(space, call, what, moved, tutti_shmem_stream_blocks(moved)), 1);
 }
 
-static int move(struct tutti_shmem *space, const char *name, enum tutti_shmem_what what, tshmem_team_t team, void *dest,
-                size_t dest_bytes, const void *source, size_t source_bytes, size_t n, int root, void *stream)
+static int stream_move(struct tutti_shmem *space, const char *name, enum tutti_shmem_what what, tshmem_team_t team,
+                       void *dest, size_t dest_bytes, const void *source, size_t source_bytes, size_t n, int root,
+                       void *stream)
 {
     struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = n, .root = root}};
-    return put_in(space, &call, name, what, team, dest_bytes, source_bytes, times(n, members_of(space, team)), stream);
+    return collect_put(space, &call, name, what, team, dest_bytes, source_bytes,
+                       bytes_times(n, members_of(space, team)), stream);
 }
 
 int tshmem_broadcastmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes, int root,
@@ -65,26 +67,26 @@ int tshmem_broadcastmem_on_stream(tshmem_team_t team, void *dest, const void *so
     if (tutti_shmem_team(space, team) && (root < 0 || root >= members_of(space, team)))
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "there is no PE %d in a team of %d", root,
                                 members_of(space, team));
-    return move(space, name, TUTTI_SHMEM_DO_BROADCAST, team, dest, bytes, source, bytes, bytes, root, stream);
+    return stream_move(space, name, TUTTI_SHMEM_DO_BROADCAST, team, dest, bytes, source, bytes, bytes, root, stream);
 }
 
 int tshmem_fcollectmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return move(space, "tshmem_fcollect_on_stream", TUTTI_SHMEM_DO_FCOLLECT, team, dest,
-                times(bytes, members_of(space, team)), source, bytes, bytes, 0, stream);
+    return stream_move(space, "tshmem_fcollect_on_stream", TUTTI_SHMEM_DO_FCOLLECT, team, dest,
+                       bytes_times(bytes, members_of(space, team)), source, bytes, bytes, 0, stream);
 }
 
 int tshmem_alltoallmem_on_stream(tshmem_team_t team, void *dest, const void *source, size_t bytes, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    const size_t all = times(bytes, members_of(space, team));
-    return move(space, "tshmem_alltoall_on_stream", TUTTI_SHMEM_DO_ALLTOALL, team, dest, all, source, all, bytes, 0,
-                stream);
+    const size_t all = bytes_times(bytes, members_of(space, team));
+    return stream_move(space, "tshmem_alltoall_on_stream", TUTTI_SHMEM_DO_ALLTOALL, team, dest, all, source, all, bytes,
+                       0, stream);
 }
 
 /* From the first to the last of n elements, `stride` apart. */
-static size_t reach(size_t n, ptrdiff_t stride, size_t bytes)
+static size_t strided_reach(size_t n, ptrdiff_t stride, size_t bytes)
 {
     size_t last, all;
     if (n == 0)
@@ -99,14 +101,14 @@ int tutti_shmem_alltoalls_on_stream(tshmem_team_t team, void *dest, const void *
 {
     struct tutti_shmem *const space = tutti_shmem_here();
     static const char name[] = "tshmem_alltoalls_on_stream";
-    const size_t all = times(n, members_of(space, team));
+    const size_t all = bytes_times(n, members_of(space, team));
     struct tutti_shmem_streamed call = {
         .args = {.dest = dest, .source = source, .n = n, .size = (uint32_t)bytes, .dst = dst, .sst = sst}};
     if (dst < 1 || sst < 1)
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "strides of %td and %td elements: they begin with 1",
                                 dst, sst);
-    return put_in(space, &call, name, TUTTI_SHMEM_DO_ALLTOALLS, team, reach(all, dst, bytes), reach(all, sst, bytes),
-                  times(all, (int)bytes), stream);
+    return collect_put(space, &call, name, TUTTI_SHMEM_DO_ALLTOALLS, team, strided_reach(all, dst, bytes),
+                       strided_reach(all, sst, bytes), bytes_times(all, (int)bytes), stream);
 }
 
 /* PEs have different counts, so they could not agree by size: always one block. */

@@ -41,7 +41,7 @@ struct blocks {
 };
 
 /* Bytes from the first to the last; 0 if that is more than any memory, or the stride is not positive. */
-static size_t reach(const struct blocks *b, ptrdiff_t stride)
+static size_t blocks_reach(const struct blocks *b, ptrdiff_t stride)
 {
     size_t last, elements, all;
     if (stride < 1 || __builtin_mul_overflow(b->n - 1, (size_t)stride, &last) ||
@@ -82,7 +82,7 @@ static int move_blocks(struct tutti_shmem *space, const struct blocks *b, void *
 {
     if (b->n == 0 || b->block == 0)
         return TUTTI_OK;
-    const size_t there = reach(b, b->get ? b->sst : b->dst), here = reach(b, b->get ? b->dst : b->sst);
+    const size_t there = blocks_reach(b, b->get ? b->sst : b->dst), here = blocks_reach(b, b->get ? b->dst : b->sst);
     if (there == 0 || here == 0)
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, b->name,
                                 "strides of %td and %td elements: they begin with 1", b->dst, b->sst);

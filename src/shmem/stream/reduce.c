@@ -30,7 +30,7 @@ static int is_symmetric(struct tutti_shmem *space, const void *address, size_t n
 }
 
 /* The slice of this PE; its part of the first result of an exclusive scan is zero. */
-static int slices(struct tutti_shmem *space, struct tutti_shmem_streamed *call, enum tutti_shape shape)
+static int reduce_slices(struct tutti_shmem *space, struct tutti_shmem_streamed *call, enum tutti_shape shape)
 {
     const struct tutti_shmem_args *args = &call->args;
     struct tutti_shmem_job job = {.type = args->type, .op = args->op, .shape = shape};
@@ -45,7 +45,7 @@ static int slices(struct tutti_shmem *space, struct tutti_shmem_streamed *call, 
 }
 
 /* Its block of all sources, into its own result. */
-static int block(struct tutti_shmem *space, struct tutti_shmem_streamed *call)
+static int reduce_by_block(struct tutti_shmem *space, struct tutti_shmem_streamed *call)
 {
     const struct tutti_shmem_args *args = &call->args;
     const struct tshmem_team_state *team = tutti_shmem_team(space, args->team);
@@ -64,19 +64,19 @@ static int block(struct tutti_shmem *space, struct tutti_shmem_streamed *call)
 }
 
 /* In place, the first PE's result overwrites its block of all sources, once that PE has read it. */
-static int blocks(struct tutti_shmem *space, struct tutti_shmem_streamed *call)
+static int reduce_by_blocks(struct tutti_shmem *space, struct tutti_shmem_streamed *call)
 {
     const int first = tutti_shmem_team(space, call->args.team)->me == 0;
     if (call->args.dest != call->args.source)
-        return block(space, call);
-    int status = first ? block(space, call) : TUTTI_OK;
+        return reduce_by_block(space, call);
+    int status = first ? reduce_by_block(space, call) : TUTTI_OK;
     if (status == TUTTI_OK)
         status = tutti_shmem_stream_launch(space, call, TUTTI_SHMEM_DO_MEET, 0, 1);
-    return status == TUTTI_OK && !first ? block(space, call) : status;
+    return status == TUTTI_OK && !first ? reduce_by_block(space, call) : status;
 }
 
-static int reduce(struct tutti_shmem *space, const char *name, enum tutti_shmem_what what, tshmem_team_t team,
-                  void *dest, const void *source, size_t n, int type, int op, void *stream)
+static int stream_reduce(struct tutti_shmem *space, const char *name, enum tutti_shmem_what what, tshmem_team_t team,
+                         void *dest, const void *source, size_t n, int type, int op, void *stream)
 {
     struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = n, .type = type, .op = op}};
     const struct tshmem_team_state *members = tutti_shmem_team(space, team);
@@ -106,11 +106,12 @@ static int reduce(struct tutti_shmem *space, const char *name, enum tutti_shmem_
             space, &call, tutti_shmem_stream_launch(space, &call, what, slice, tutti_shmem_stream_blocks(slice)), 1);
     status = tutti_shmem_stream_launch(space, &call, TUTTI_SHMEM_DO_ENTER, 0, 1);
     if (status == TUTTI_OK)
-        status = what == TUTTI_SHMEM_DO_REDUCESCATTER ? blocks(space, &call)
-                                                      : slices(space, &call,
-                                                               what == TUTTI_SHMEM_DO_INSCAN   ? TUTTI_SHAPE_THROUGH
-                                                               : what == TUTTI_SHMEM_DO_EXSCAN ? TUTTI_SHAPE_BEFORE
-                                                                                               : TUTTI_SHAPE_ALL);
+        status = what == TUTTI_SHMEM_DO_REDUCESCATTER
+                     ? reduce_by_blocks(space, &call)
+                     : reduce_slices(space, &call,
+                                     what == TUTTI_SHMEM_DO_INSCAN   ? TUTTI_SHAPE_THROUGH
+                                     : what == TUTTI_SHMEM_DO_EXSCAN ? TUTTI_SHAPE_BEFORE
+                                                                     : TUTTI_SHAPE_ALL);
     if (status == TUTTI_OK)
         status = tutti_shmem_stream_launch(space, &call, TUTTI_SHMEM_DO_LEAVE, 0, 1);
     return tutti_shmem_stream_end(space, &call, status, 0);
@@ -120,21 +121,22 @@ int tutti_shmem_reduce_on_stream(tshmem_team_t team, void *dest, const void *sou
                                  void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return reduce(space, "a reduction in a stream", TUTTI_SHMEM_DO_REDUCE, team, dest, source, n, type, op, stream);
+    return stream_reduce(space, "a reduction in a stream", TUTTI_SHMEM_DO_REDUCE, team, dest, source, n, type, op,
+                         stream);
 }
 
 int tutti_shmem_reducescatter_on_stream(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op,
                                         void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return reduce(space, "a reducescatter in a stream", TUTTI_SHMEM_DO_REDUCESCATTER, team, dest, source, n, type, op,
-                  stream);
+    return stream_reduce(space, "a reducescatter in a stream", TUTTI_SHMEM_DO_REDUCESCATTER, team, dest, source, n,
+                         type, op, stream);
 }
 
 int tutti_shmem_scan_on_stream(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int exclusive,
                                void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return reduce(space, "a scan in a stream", exclusive ? TUTTI_SHMEM_DO_EXSCAN : TUTTI_SHMEM_DO_INSCAN, team, dest,
-                  source, n, type, TSHMEM_OP_SUM, stream);
+    return stream_reduce(space, "a scan in a stream", exclusive ? TUTTI_SHMEM_DO_EXSCAN : TUTTI_SHMEM_DO_INSCAN, team,
+                         dest, source, n, type, TSHMEM_OP_SUM, stream);
 }

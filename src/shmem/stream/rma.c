@@ -5,7 +5,8 @@
 #include "shmem/stream/stream.h"
 
 /* A copy into or out of a near heap, as mapped here. */
-static int copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, void *handle, const char *name)
+static int stream_copy(struct tutti_shmem *space, void *to, const void *from, size_t bytes, void *handle,
+                       const char *name)
 {
     struct tutti_stream *stream = tutti_shmem_stream_wrap(space, handle, name);
     if (!stream)
@@ -15,14 +16,14 @@ static int copy(struct tutti_shmem *space, void *to, const void *from, size_t by
 }
 
 /* later: the stream continues at once, if that is faster. */
-static int put(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later, void *stream,
-               const char *name)
+static int stream_put(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
+                      void *stream, const char *name)
 {
     void *at = bytes ? tutti_shmem_at(space, dest, bytes, pe, name) : NULL;
     if (!at)
         return bytes ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
     if (!tutti_shmem_is_far(at))
-        return copy(space, at, source, bytes, stream, name);
+        return stream_copy(space, at, source, bytes, stream, name);
     const struct tutti_shmem_asked asked = {.operation = TSHMEM_RING_PUT,
                                             .dest = tutti_shmem_stream_offset(space, dest),
                                             .source = (uint64_t)(uintptr_t)source,
@@ -30,14 +31,14 @@ static int put(struct tutti_shmem *space, void *dest, const void *source, size_t
     return tutti_shmem_stream_ask(space, &asked, pe, !later, name, stream);
 }
 
-static int get(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later, void *stream,
-               const char *name)
+static int stream_get(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, int pe, int later,
+                      void *stream, const char *name)
 {
     const void *at = bytes ? tutti_shmem_at(space, source, bytes, pe, name) : NULL;
     if (!at)
         return bytes ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
     if (!tutti_shmem_is_far(at))
-        return copy(space, dest, at, bytes, stream, name);
+        return stream_copy(space, dest, at, bytes, stream, name);
     const struct tutti_shmem_asked asked = {.operation = TSHMEM_RING_GET,
                                             .dest = (uint64_t)(uintptr_t)dest,
                                             .source = tutti_shmem_stream_offset(space, source),
@@ -48,25 +49,25 @@ static int get(struct tutti_shmem *space, void *dest, const void *source, size_t
 int tshmem_putmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return put(space, dest, source, bytes, pe, 0, stream, "tshmem_putmem_on_stream");
+    return stream_put(space, dest, source, bytes, pe, 0, stream, "tshmem_putmem_on_stream");
 }
 
 int tshmem_putmem_nbi_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return put(space, dest, source, bytes, pe, 1, stream, "tshmem_putmem_nbi_on_stream");
+    return stream_put(space, dest, source, bytes, pe, 1, stream, "tshmem_putmem_nbi_on_stream");
 }
 
 int tshmem_getmem_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return get(space, dest, source, bytes, pe, 0, stream, "tshmem_getmem_on_stream");
+    return stream_get(space, dest, source, bytes, pe, 0, stream, "tshmem_getmem_on_stream");
 }
 
 int tshmem_getmem_nbi_on_stream(void *dest, const void *source, size_t bytes, int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return get(space, dest, source, bytes, pe, 1, stream, "tshmem_getmem_nbi_on_stream");
+    return stream_get(space, dest, source, bytes, pe, 1, stream, "tshmem_getmem_nbi_on_stream");
 }
 
 /* ---- signals ---- */

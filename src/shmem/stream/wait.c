@@ -9,8 +9,8 @@ static size_t size_of(int type)
     return (size_t)1 << type / 2; /* INT8, UINT8, INT16 ... */
 }
 
-static int look(struct tutti_shmem *space, const char *name, enum tutti_shmem_what what,
-                struct tutti_shmem_streamed *call, void *stream)
+static int stream_look(struct tutti_shmem *space, const char *name, enum tutti_shmem_what what,
+                       struct tutti_shmem_streamed *call, void *stream)
 {
     struct tutti_shmem_args *const args = &call->args;
     const size_t size = size_of(args->type);
@@ -38,11 +38,11 @@ int tshmem_signal_wait_until_on_stream(uint64_t *signal, int comparison, uint64_
                                                  .n = 1,
                                                  .comparison = comparison,
                                                  .value = value}};
-    return look(space, "tshmem_signal_wait_until_on_stream", TUTTI_SHMEM_DO_SIGNAL_WAIT, &call, stream);
+    return stream_look(space, "tshmem_signal_wait_until_on_stream", TUTTI_SHMEM_DO_SIGNAL_WAIT, &call, stream);
 }
 
 /* Memory that the kernel reads and writes besides the words. 0, after an error message, if kernels do not reach it. */
-static int take(struct tutti_shmem *space, const struct tutti_shmem_args *args, const char *name)
+static int stream_take(struct tutti_shmem *space, const struct tutti_shmem_args *args, const char *name)
 {
     const struct {
         const char *what;
@@ -98,5 +98,6 @@ int tutti_shmem_wait_on_stream(int which, int type, const void *words, size_t n,
         call.args.own[i].at = NULL;
     if (n == 0 && !answer)
         return TUTTI_OK;
-    return take(space, &call.args, name) ? look(space, name, TUTTI_SHMEM_DO_WAIT, &call, stream) : TUTTI_ERR_ARGUMENT;
+    return stream_take(space, &call.args, name) ? stream_look(space, name, TUTTI_SHMEM_DO_WAIT, &call, stream)
+                                                : TUTTI_ERR_ARGUMENT;
 }

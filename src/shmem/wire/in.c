@@ -39,7 +39,7 @@ static int is_word(const struct tutti_wire *wire, const struct head *head)
            is_inside(wire, head->word, head->word_bytes) && head->amo <= TSHMEM_AMO_ADD_FLOAT;
 }
 
-static int change(struct tutti_wire *wire, const struct head *head, uint64_t *was)
+static int word_change(struct tutti_wire *wire, const struct head *head, uint64_t *was)
 {
     if (!is_word(wire, head))
         return TUTTI_ERR_BROKEN;
@@ -59,7 +59,7 @@ static int take_put(struct tutti_wire *wire, struct message *message)
         status = wire->local->blocks(wire->users.with, wire->heap + head->at, message->data, (ptrdiff_t)head->step,
                                      (ptrdiff_t)head->block, head->block, head->n, head->bytes);
     if (status == TUTTI_OK && head->changes)
-        status = change(wire, head, NULL);
+        status = word_change(wire, head, NULL);
     return status;
 }
 
@@ -77,7 +77,7 @@ static int take_amo(struct tutti_wire *wire, struct message *message)
 {
     if (message->head->fetches && !may_ask(wire->peer[message->pe]))
         return TUTTI_ERR_BROKEN;
-    return change(wire, message->head, message->head->fetches ? (uint64_t *)(void *)message->data : NULL);
+    return word_change(wire, message->head, message->head->fetches ? (uint64_t *)(void *)message->data : NULL);
 }
 
 static int take_notice(struct tutti_wire *wire, struct message *message)
@@ -110,12 +110,12 @@ static int take_nothing(struct tutti_wire *wire, struct message *message)
 
 /* ---- once the local work has ended ---- */
 
-static void applied(struct tutti_wire *wire, struct message *message)
+static void message_applied(struct tutti_wire *wire, struct message *message)
 {
     wire->peer[message->pe]->applied++;
 }
 
-static void owe(struct tutti_wire *wire, struct message *message)
+static void message_owe(struct tutti_wire *wire, struct message *message)
 {
     struct peer *peer = wire->peer[message->pe];
     peer->owed[peer->owed_in++ % TUTTI_WIRE_CREDITS] = *message->head;
@@ -125,11 +125,11 @@ static void owe(struct tutti_wire *wire, struct message *message)
 static void end_amo(struct tutti_wire *wire, struct message *message)
 {
     if (!message->head->fetches) {
-        applied(wire, message);
+        message_applied(wire, message);
         return;
     }
     memcpy(&message->head->value, message->data, sizeof message->head->value);
-    owe(wire, message);
+    message_owe(wire, message);
 }
 
 static void end_notice(struct tutti_wire *wire, struct message *message)
@@ -168,13 +168,13 @@ static const struct {
     int (*take)(struct tutti_wire *wire, struct message *message);
     void (*end)(struct tutti_wire *wire, struct message *message);
 } rows[WHATS] = {
-    [PUT] = {take_put, applied},          [GET] = {take_get, owe},           [AMO] = {take_amo, end_amo},
+    [PUT] = {take_put, message_applied},  [GET] = {take_get, message_owe},   [AMO] = {take_amo, end_amo},
     [NOTICE] = {take_notice, end_notice}, [REPLY] = {take_reply, end_reply}, [ACK] = {take_nothing, end_nothing},
     [ABORT] = {take_nothing, end_abort},  [BYE] = {take_nothing, end_bye},
 };
 
 /* Checks the head of a message: number, credit, size, and acknowledgements of this PE's own messages. */
-static int check(struct tutti_wire *wire, struct message *message, const struct tutti_came *came)
+static int message_check(struct tutti_wire *wire, struct message *message, const struct tutti_came *came)
 {
     const struct head *head = message->head;
     const int control = head->what >= ACK;
@@ -209,7 +209,7 @@ void tutti_wire_finish_receive(struct tutti_wire *wire, struct message *message)
 }
 
 /* Takes the oldest receive first: messages of one PE are handled in order. 1: there was one. */
-static int take_one(struct tutti_wire *wire)
+static int wire_take_message(struct tutti_wire *wire)
 {
     struct message *message = &wire->receive[(wire->head + wire->taken) % RECEIVES];
     struct tutti_came came;
@@ -223,7 +223,7 @@ static int take_one(struct tutti_wire *wire)
     wire->taken++;
     if (status == TUTTI_OK) {
         message->pe = came.from;
-        status = check(wire, message, &came);
+        status = message_check(wire, message, &came);
     }
     if (status == TUTTI_OK)
         status = rows[message->head->what].take(wire, message);
@@ -236,6 +236,6 @@ static int take_one(struct tutti_wire *wire)
 void tutti_wire_take(struct tutti_wire *wire)
 {
     enum { MOST = 4 * RECEIVES }; /* then own messages are sent, too */
-    for (int i = 0; i < MOST && take_one(wire); i++)
+    for (int i = 0; i < MOST && wire_take_message(wire); i++)
         ;
 }

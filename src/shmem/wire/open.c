@@ -7,7 +7,7 @@ enum { BUFFER = HEAD + TUTTI_WIRE_PIECE, BUFFERS = RECEIVES + REQUESTS + REPLIES
 
 static _Atomic(struct tutti_wire *) lost;
 
-static void lay_out(struct message *message, char *buffer)
+static void message_lay_out(struct message *message, char *buffer)
 {
     message->head = (struct head *)(void *)buffer;
     message->data = buffer + HEAD;
@@ -16,18 +16,18 @@ static void lay_out(struct message *message, char *buffer)
 static void lay_out_pool(struct message *messages, int n, struct message **pool, char *buffers)
 {
     for (int i = 0; i < n; i++) {
-        lay_out(&messages[i], buffers + (size_t)i * BUFFER);
+        message_lay_out(&messages[i], buffers + (size_t)i * BUFFER);
         messages[i].home = pool;
         messages[i].next = *pool;
         *pool = &messages[i];
     }
 }
 
-static void lay_out_all(struct tutti_wire *wire)
+static void wire_lay_out(struct tutti_wire *wire)
 {
     char *buffers = wire->room;
     for (int i = 0; i < RECEIVES; i++)
-        lay_out(&wire->receive[i], buffers + (size_t)i * BUFFER);
+        message_lay_out(&wire->receive[i], buffers + (size_t)i * BUFFER);
     buffers += (size_t)RECEIVES * BUFFER;
     lay_out_pool(wire->request, REQUESTS, &wire->free_requests, buffers);
     lay_out_pool(wire->reply, REPLIES, &wire->free_replies, buffers + (size_t)REQUESTS * BUFFER);
@@ -42,7 +42,7 @@ static void free_all(struct tutti_wire *wire)
     free(wire);
 }
 
-static struct tutti_wire *allocate(int size)
+static struct tutti_wire *wire_allocate(int size)
 {
     struct tutti_wire *wire = calloc(1, sizeof *wire);
     if (!wire)
@@ -58,7 +58,7 @@ static struct tutti_wire *allocate(int size)
 int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far, const struct tutti_wire_local *local,
                     char *heap, uint64_t heap_bytes, const struct tutti_wire_users *users, struct tutti_wire **out)
 {
-    struct tutti_wire *wire = allocate(transport->size);
+    struct tutti_wire *wire = wire_allocate(transport->size);
     if (!wire)
         return TUTTI_ERR_MEMORY;
     int status = local->room(users->with, (size_t)BUFFERS * BUFFER, &wire->room);
@@ -75,7 +75,7 @@ int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far,
     atomic_init(&wire->heap_bytes, heap_bytes);
     wire->sending_end = &wire->sending;
     wire->batch_end = &wire->batch;
-    lay_out_all(wire);
+    wire_lay_out(wire);
     for (int i = 0; i < RECEIVES && status == TUTTI_OK; i++)
         status = tutti_wire_post_receive(wire, &wire->receive[i]);
     if (status != TUTTI_OK) {

@@ -3,14 +3,14 @@
 
 #include "shmem/wire/own.h"
 
-static size_t least(size_t a, size_t b)
+static size_t bytes_least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* ---- own operations ---- */
 
-static int asks(const struct tutti_wire_op *op)
+static int op_asks(const struct tutti_wire_op *op)
 {
     return op->what == TUTTI_WIRE_GET || (op->what == TUTTI_WIRE_AMO && op->fetches);
 }
@@ -39,10 +39,10 @@ static struct piece next_piece(const struct tutti_wire_op *op)
                           .at = op->at + (uint64_t)((int64_t)op->block_at * op->step * (int64_t)op->bytes),
                           .here = (char *)op->here + (ptrdiff_t)op->block_at * op->here_step * (ptrdiff_t)op->bytes};
     if (block <= TUTTI_WIRE_PIECE) {
-        piece.n = least(op->n - op->block_at, TUTTI_WIRE_PIECE / block);
+        piece.n = bytes_least(op->n - op->block_at, TUTTI_WIRE_PIECE / block);
     } else {
         piece.bytes = 1;
-        piece.block = least(block - op->byte_at, TUTTI_WIRE_PIECE);
+        piece.block = bytes_least(block - op->byte_at, TUTTI_WIRE_PIECE);
         piece.at += op->byte_at;
         piece.here += op->byte_at;
     }
@@ -65,7 +65,7 @@ static int pass_piece(struct tutti_wire_op *op, const struct piece *piece)
     return op->block_at == op->n;
 }
 
-static void describe(struct head *head, const struct tutti_wire_op *op, const struct piece *piece, int last)
+static void head_describe(struct head *head, const struct tutti_wire_op *op, const struct piece *piece, int last)
 {
     static const uint32_t whats[] = {
         [TUTTI_WIRE_PUT] = PUT, [TUTTI_WIRE_GET] = GET, [TUTTI_WIRE_AMO] = AMO, [TUTTI_WIRE_NOTICE] = NOTICE};
@@ -87,7 +87,7 @@ static void describe(struct head *head, const struct tutti_wire_op *op, const st
     }
 }
 
-static void ask(struct peer *peer, struct tutti_wire_op *op, const struct piece *piece, uint64_t number)
+static void peer_ask(struct peer *peer, struct tutti_wire_op *op, const struct piece *piece, uint64_t number)
 {
     struct ask *at = &peer->ask[peer->asked++ % TUTTI_WIRE_CREDITS];
     *at = (struct ask){.op = op, .number = number};
@@ -101,14 +101,14 @@ static void ask(struct peer *peer, struct tutti_wire_op *op, const struct piece 
 }
 
 /* The operation has been sent: from now on its last message identifies it. */
-static void sent(struct peer *peer, struct tutti_wire_op *op, struct message *message)
+static void message_sent(struct peer *peer, struct tutti_wire_op *op, struct message *message)
 {
     peer->first = op->next;
     if (!peer->first)
         peer->end = &peer->first;
     op->next = NULL;
     op->last = peer->sent;
-    if (asks(op))
+    if (op_asks(op))
         return;
     if (op->confirmed) {
         *peer->unconfirmed_end = op;
@@ -129,10 +129,10 @@ static void send_piece(struct tutti_wire *wire, struct peer *peer, struct messag
         last = pass_piece(op, &piece);
     }
     message->pe = peer->pe;
-    describe(message->head, op, with_data ? &piece : NULL, last);
+    head_describe(message->head, op, with_data ? &piece : NULL, last);
     message->head->number = ++peer->sent;
-    if (asks(op))
-        ask(peer, op, with_data ? &piece : NULL, peer->sent);
+    if (op_asks(op))
+        peer_ask(peer, op, with_data ? &piece : NULL, peer->sent);
     if (op->what == TUTTI_WIRE_NOTICE) {
         message->head->data = op->note_bytes;
         memcpy(message->data, op->here ? op->here : op->note, op->note_bytes);
@@ -142,7 +142,7 @@ static void send_piece(struct tutti_wire *wire, struct peer *peer, struct messag
                                      piece.here_step, piece.block, piece.n, piece.bytes);
     }
     if (last)
-        sent(peer, op, message);
+        message_sent(peer, op, message);
     tutti_wire_batch(wire, message, status);
 }
 
@@ -179,12 +179,12 @@ static int may_send(const struct tutti_wire *wire, const struct peer *peer)
 {
     return wire->status == TUTTI_OK && peer->first && wire->free_requests &&
            peer->sent - peer->acked < TUTTI_WIRE_CREDITS &&
-           (!asks(peer->first) || peer->asked - peer->answered < TUTTI_WIRE_CREDITS);
+           (!op_asks(peer->first) || peer->asked - peer->answered < TUTTI_WIRE_CREDITS);
 }
 
 /* ---- answers ---- */
 
-static void answer(struct tutti_wire *wire, struct peer *peer, struct message *message)
+static void peer_answer(struct tutti_wire *wire, struct peer *peer, struct message *message)
 {
     const struct head *question = &peer->owed[peer->owed_out++ % TUTTI_WIRE_CREDITS];
     int status = TUTTI_OK;
@@ -211,7 +211,7 @@ void tutti_wire_push(struct tutti_wire *wire)
         for (int i = 0; i < size; i++) {
             struct peer *peer = wire->known[(wire->turn + i) % size];
             if (wire->status == TUTTI_OK && peer->owed_out < peer->owed_in && wire->free_replies) {
-                answer(wire, peer, tutti_wire_take_message(&wire->free_replies));
+                peer_answer(wire, peer, tutti_wire_take_message(&wire->free_replies));
                 moved = 1;
             }
             if (may_send(wire, peer)) {

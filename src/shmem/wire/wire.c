@@ -113,14 +113,14 @@ struct message *tutti_wire_take_message(struct message **pool)
 }
 
 /* Acknowledgements, which every message carries. */
-static void sign(struct peer *peer, struct head *head)
+static void head_sign(struct peer *peer, struct head *head)
 {
     head->applied = peer->told = peer->applied;
 }
 
 int tutti_wire_give_message(struct tutti_wire *wire, struct message *message)
 {
-    sign(wire->peer[message->pe], message->head);
+    head_sign(wire->peer[message->pe], message->head);
     const int status = wire->transport->ops->send(wire->transport, message->head, HEAD + message->head->data,
                                                   message->pe, TUTTI_WIRE_TAG, 0, &message->transfer);
     message->under_way = status == TUTTI_OK;
@@ -134,7 +134,7 @@ int tutti_wire_give_control(struct tutti_wire *wire, struct peer *peer, struct c
                             uint64_t value)
 {
     control->head = (struct head){.what = (uint32_t)what, .value = value};
-    sign(peer, &control->head);
+    head_sign(peer, &control->head);
     const int status = wire->transport->ops->send(wire->transport, &control->head, sizeof control->head, peer->pe,
                                                   TUTTI_WIRE_TAG, 0, &control->transfer);
     control->under_way = status == TUTTI_OK;
@@ -179,7 +179,7 @@ static void look_after_sends(struct tutti_wire *wire)
 }
 
 /* Acknowledges messages to peers that do not know yet. */
-static void acknowledge(struct tutti_wire *wire)
+static void wire_acknowledge(struct tutti_wire *wire)
 {
     for (int i = 0; i < wire->peers && wire->status == TUTTI_OK; i++) {
         struct peer *peer = wire->known[i];
@@ -193,7 +193,7 @@ static void acknowledge(struct tutti_wire *wire)
 
 /* ---- the batch ---- */
 
-static void finish(struct tutti_wire *wire, struct message *message)
+static void message_finish(struct tutti_wire *wire, struct message *message)
 {
     if (message->home)
         tutti_wire_finish_send(wire, message);
@@ -206,7 +206,7 @@ void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int stat
     if (status != TUTTI_OK)
         tutti_wire_fail(wire, -1, status);
     if (!wire->local->ended || wire->status != TUTTI_OK) {
-        finish(wire, message);
+        message_finish(wire, message);
         return;
     }
     message->next = NULL;
@@ -216,7 +216,7 @@ void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int stat
 }
 
 /* 1 if no local work is under way: all messages in the batch have been finished. */
-static int settle(struct tutti_wire *wire)
+static int wire_settle(struct tutti_wire *wire)
 {
     if (!wire->begun)
         return 1;
@@ -231,7 +231,7 @@ static int settle(struct tutti_wire *wire)
     wire->begun = 0;
     while (message) {
         struct message *next = message->next;
-        finish(wire, message);
+        message_finish(wire, message);
         message = next;
     }
     return 1;
@@ -239,14 +239,14 @@ static int settle(struct tutti_wire *wire)
 
 /* ---- the user's side ---- */
 
-static void poll(struct tutti_wire *wire)
+static void wire_poll(struct tutti_wire *wire)
 {
-    if (wire->status == TUTTI_OK && settle(wire)) {
+    if (wire->status == TUTTI_OK && wire_settle(wire)) {
         tutti_wire_take(wire);
         if (wire->status == TUTTI_OK)
             tutti_wire_push(wire);
-        settle(wire);
-        acknowledge(wire);
+        wire_settle(wire);
+        wire_acknowledge(wire);
     }
     look_after_sends(wire);
 }
@@ -255,12 +255,12 @@ void tutti_wire_poll(struct tutti_wire *wire)
 {
     if (pthread_mutex_trylock(&wire->lock) != 0)
         return;
-    poll(wire);
+    wire_poll(wire);
     pthread_mutex_unlock(&wire->lock);
 }
 
 /* The lock is held. */
-static int begin(struct tutti_wire *wire, struct tutti_wire_op *op)
+static int wire_begin(struct tutti_wire *wire, struct tutti_wire_op *op)
 {
     if (wire->status != TUTTI_OK)
         return wire->status;
@@ -277,9 +277,9 @@ static int begin(struct tutti_wire *wire, struct tutti_wire_op *op)
 }
 
 /* Sends what may be sent now. The lock is held. */
-static void send_off(struct tutti_wire *wire)
+static void wire_send_ready(struct tutti_wire *wire)
 {
-    if (wire->status == TUTTI_OK && settle(wire))
+    if (wire->status == TUTTI_OK && wire_settle(wire))
         tutti_wire_push(wire);
 }
 
@@ -295,9 +295,9 @@ static int begin_own(struct tutti_wire *wire, struct tutti_wire_op *op, int send
         return TUTTI_ERR_ARGUMENT;
     op->kept = 0;
     pthread_mutex_lock(&wire->lock);
-    const int status = begin(wire, op);
+    const int status = wire_begin(wire, op);
     if (sends)
-        send_off(wire);
+        wire_send_ready(wire);
     pthread_mutex_unlock(&wire->lock);
     return status;
 }
@@ -326,12 +326,12 @@ int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op)
     if (copy) {
         memcpy(copy, op, sizeof *copy);
         copy->kept = 1;
-        status = begin(wire, copy);
+        status = wire_begin(wire, copy);
         if (status != TUTTI_OK) {
             copy->next = wire->spare;
             wire->spare = copy;
         }
-        send_off(wire);
+        wire_send_ready(wire);
     }
     pthread_mutex_unlock(&wire->lock);
     return status;

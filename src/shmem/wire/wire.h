@@ -115,7 +115,7 @@ int tutti_wire_is_fenced(struct tutti_wire *wire);
 /* Describes operations that are not applied yet. */
 void tutti_wire_where(struct tutti_wire *wire, char *text, size_t size);
 
-/* Tells all far PEs, once, that this PE gives up. Operations under way end with that status. TUTTI_WIRE_EXIT, and a
+/* Notifies all far PEs, once, that this PE gives up. Operations under way end with that status. TUTTI_WIRE_EXIT, and a
  * status in the low byte: the program ends with that status, which users of the other wires get; operations end with
  * TUTTI_ERR_BROKEN. */
 enum { TUTTI_WIRE_EXIT = 1 << 8 };

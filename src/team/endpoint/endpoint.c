@@ -346,7 +346,7 @@ void tutti_endpoint_connected(struct tutti_endpoint *endpoint)
 /* Rendezvous that have been taken, or moved out of the buffer. Those that their sender still looks at only have their
  * leases ended; where many are open, not each time, or a window of messages would cost the square of their number. The
  * lock is held. */
-static void sweep(struct tutti_endpoint *endpoint)
+static void endpoint_sweep(struct tutti_endpoint *endpoint)
 {
     enum { FEW = 16, SELDOM = 32 };
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
@@ -382,7 +382,7 @@ void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
                is_due(endpoint);
     if (!work || pthread_mutex_trylock(&endpoint->lock) != 0)
         return;
-    sweep(endpoint);
+    endpoint_sweep(endpoint);
     tutti_endpoint_serve(endpoint);
     tutti_endpoint_settle(endpoint);
     if (is_due(endpoint))

@@ -14,7 +14,7 @@
 
 /* ---- mapping; the lock is held ---- */
 
-static struct tutti_endpoint_hopeless *hopeless(struct tutti_endpoint_from *from, uint64_t id, int gpu)
+static struct tutti_endpoint_hopeless *mapping_hopeless(struct tutti_endpoint_from *from, uint64_t id, int gpu)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_HOPELESS; i++) {
         if (from->hopeless[i].id == id && from->hopeless[i].gpu == gpu)
@@ -27,13 +27,13 @@ static struct tutti_endpoint_hopeless *hopeless(struct tutti_endpoint_from *from
  * next try. */
 static int is_hopeless(struct tutti_endpoint_from *from, uint64_t id, int gpu)
 {
-    const struct tutti_endpoint_hopeless *failed = hopeless(from, id, gpu);
+    const struct tutti_endpoint_hopeless *failed = mapping_hopeless(from, id, gpu);
     return failed && tutti_now_ns() < failed->next;
 }
 
-static void give_up(struct tutti_endpoint_from *from, uint64_t id, int gpu)
+static void mapping_give_up(struct tutti_endpoint_from *from, uint64_t id, int gpu)
 {
-    struct tutti_endpoint_hopeless *failed = hopeless(from, id, gpu);
+    struct tutti_endpoint_hopeless *failed = mapping_hopeless(from, id, gpu);
     if (!failed) {
         failed = &from->hopeless[from->hopes++ % TUTTI_ENDPOINT_HOPELESS];
         *failed = (struct tutti_endpoint_hopeless){.id = id, .gpu = gpu, .wait = TUTTI_ENDPOINT_AGAIN_NS / 2};
@@ -127,7 +127,7 @@ static void settle_asked(struct tutti_endpoint *endpoint, int peer, struct tutti
     const uint64_t id = from->asked.id;
     const int reset = from->asked_life != tutti_gpu_life(from->asked_gpu);
     if (!held && !reset)
-        give_up(from, id, from->asked_gpu);
+        mapping_give_up(from, id, from->asked_gpu);
     from->asked.id = 0;
     atomic_fetch_sub(&endpoint->asking, 1);
     if (from->asked_channel)
@@ -150,7 +150,7 @@ static void map_beside(struct tutti_endpoint *endpoint, int peer, int fd)
         settle_asked(endpoint, peer, from->mapped);
 }
 
-static void settle_one(struct tutti_endpoint *endpoint, int peer)
+static void mapping_settle(struct tutti_endpoint *endpoint, int peer)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
     const int mapping = atomic_load_explicit(&from->mapping, memory_order_acquire);
@@ -174,11 +174,12 @@ static void settle_one(struct tutti_endpoint *endpoint, int peer)
 void tutti_endpoint_settle(struct tutti_endpoint *endpoint)
 {
     for (int r = 0; r < endpoint->node->size && atomic_load_explicit(&endpoint->asking, memory_order_relaxed) > 0; r++)
-        settle_one(endpoint, r);
+        mapping_settle(endpoint, r);
 }
 
 /* Begins to map a peer's memory, by its descriptor if it takes one. */
-static void ask(struct tutti_endpoint *endpoint, int peer, int gpu, int channel, const struct tutti_export *what)
+static void mapping_ask(struct tutti_endpoint *endpoint, int peer, int gpu, int channel,
+                        const struct tutti_export *what)
 {
     struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
     struct tutti_wanted *wanted = &theirs->wanted[endpoint->node->rank];
@@ -205,14 +206,14 @@ static enum tutti_reaching endpoint_map(struct tutti_endpoint *endpoint, int pee
                                         const struct tutti_export *what, int channel, struct tutti_mapping **out)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
-    settle_one(endpoint, peer);
+    mapping_settle(endpoint, peer);
     *out = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
     if (*out)
         return TUTTI_REACHED;
     if (is_hopeless(from, what->id, gpu) || tutti_endpoint_is_quiet(endpoint))
         return TUTTI_REACH_NOT;
     if (from->asked.id == 0) {
-        ask(endpoint, peer, gpu, channel, what); /* may be mapped now, or have failed */
+        mapping_ask(endpoint, peer, gpu, channel, what); /* may be mapped now, or have failed */
         *out = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
     }
     return *out ? TUTTI_REACHED : is_hopeless(from, what->id, gpu) ? TUTTI_REACH_NOT : TUTTI_REACH_LATER;
@@ -338,7 +339,7 @@ void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
 }
 
 /* 1 where messages have named the allocation before. */
-static int sighted(struct tutti_endpoint_from *from, uint64_t id)
+static int allocation_sighted(struct tutti_endpoint_from *from, uint64_t id)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_SIGHTED; i++) {
         if (from->sighted[i].id == id)
@@ -351,7 +352,7 @@ static int sighted(struct tutti_endpoint_from *from, uint64_t id)
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, const struct tutti_rndv *rndv,
                          uint64_t id)
 {
-    const int again = sighted(&endpoint->from[peer], id);
+    const int again = allocation_sighted(&endpoint->from[peer], id);
     if (tutti_endpoint_is_slow(endpoint))
         return (int)atomic_load_explicit(&rndv->pays, memory_order_relaxed);
     return again ||
@@ -394,7 +395,7 @@ void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mappin
 /* 1 where a packed message gives reason to map the allocation that it names. */
 static int meets(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, uint64_t id)
 {
-    const int again = sighted(&endpoint->from[peer], id);
+    const int again = allocation_sighted(&endpoint->from[peer], id);
     return tutti_endpoint_is_slow(endpoint) ? (int)atomic_load_explicit(&rndv->pays, memory_order_relaxed) : again;
 }
 

@@ -48,7 +48,7 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
 }
 
 /* 1 where the peer keeps the allocation mapped from now on, until the lease ends. */
-static int lease(struct tutti_known *known, uint64_t id)
+static int allocation_lease(struct tutti_known *known, uint64_t id)
 {
     if (atomic_load_explicit(&known->id, memory_order_relaxed) != id)
         return 0;
@@ -75,7 +75,7 @@ void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutt
 }
 
 /* The lock is held. Takes a free rendezvous and returns its number; -1: all are in use. */
-static int take(struct tutti_endpoint *endpoint)
+static int rndv_take_free(struct tutti_endpoint *endpoint)
 {
     for (int w = 0; w < TUTTI_RNDVS / 64; w++) {
         if (~endpoint->used[w] == 0)
@@ -97,7 +97,7 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
     if (index < 0)
         return NULL;
     tutti_fiber_lock(&endpoint->lock);
-    int number = take(endpoint);
+    int number = rndv_take_free(endpoint);
     uint64_t sequence = ++endpoint->sequence;
     pthread_mutex_unlock(&endpoint->lock);
     if (number < 0)
@@ -284,7 +284,8 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
     if (!rndv->share.shared)
         return 0;
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
-        if (lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i], rndv->share.what.id)) {
+        if (allocation_lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i],
+                             rndv->share.what.id)) {
             endpoint->lease[tutti_endpoint_number(endpoint, rndv)] = (unsigned char)(i + 1);
             tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
             return 1;

@@ -32,7 +32,7 @@ struct tutti_rndv *tutti_endpoint_find(struct tutti_endpoint *endpoint, int peer
 }
 
 /* 1 where the rendezvous is of a message for this rank with this tag. */
-static int announces(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, int tag)
+static int rndv_announces(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, int tag)
 {
     const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
     return state != TUTTI_RNDV_FREE && state != TUTTI_RNDV_ATS &&
@@ -45,7 +45,7 @@ int tutti_endpoint_announces(const struct tutti_endpoint *endpoint, int peer, in
     int found = 0;
     for (int i = 0; i < TUTTI_RNDVS && !found; i++) {
         const struct tutti_rndv *rndv = &tutti_endpoint_theirs(endpoint, peer)->rndv[i];
-        found = announces(endpoint, rndv, tag) && ONCE(rndv->bytes) <= most;
+        found = rndv_announces(endpoint, rndv, tag) && ONCE(rndv->bytes) <= most;
     }
     return found;
 }
@@ -55,7 +55,7 @@ void tutti_endpoint_hold(struct tutti_endpoint *endpoint, int peer, int tag)
     for (int i = 0; i < TUTTI_RNDVS; i++) {
         struct tutti_rndv *rndv = &tutti_endpoint_theirs(endpoint, peer)->rndv[i];
         uint32_t before = TUTTI_HELD_NOT;
-        if (announces(endpoint, rndv, tag))
+        if (rndv_announces(endpoint, rndv, tag))
             atomic_compare_exchange_strong(&rndv->held, &before, TUTTI_HELD_PERHAPS);
     }
 }
@@ -82,12 +82,12 @@ void tutti_endpoint_received(struct tutti_endpoint *endpoint, int peer, int numb
 }
 
 /* 1 where `bytes` bytes from `at` on lie within `all`. */
-static int within(uint64_t at, uint64_t bytes, uint64_t all)
+static int range_within(uint64_t at, uint64_t bytes, uint64_t all)
 {
     return at <= all && bytes <= all - at;
 }
 
-static void refuse(const struct tutti_endpoint *endpoint, int peer, const char *what)
+static void rndv_refuse(const struct tutti_endpoint *endpoint, int peer, const char *what)
 {
     tutti_error("a message from rank %d cannot be taken: its rendezvous names %s",
                 tutti_node_world(endpoint->node, peer), what);
@@ -100,7 +100,7 @@ static int gpu_of(const struct tutti_endpoint *endpoint, int peer, const struct 
     if (*out < TUTTI_ENDPOINT_GPUS &&
         atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[*out].offered, memory_order_acquire) > 0)
         return 1;
-    refuse(endpoint, peer, "a GPU that is not there");
+    rndv_refuse(endpoint, peer, "a GPU that is not there");
     return 0;
 }
 
@@ -157,7 +157,8 @@ enum tutti_reaching tutti_endpoint_reach(struct tutti_endpoint *endpoint, int pe
     pthread_mutex_unlock(&endpoint->lock);
     if (there == TUTTI_REACHED && tutti_endpoint_unmapped(endpoint, peer, index)) /* for later: this one needs none */
         atomic_store_explicit(&endpoint->again, 1, memory_order_relaxed);
-    if (there == TUTTI_REACHED && !within(share.offset, ONCE(rndv->layout_bytes) ? 0 : bytes, (*held)->what.bytes)) {
+    if (there == TUTTI_REACHED &&
+        !range_within(share.offset, ONCE(rndv->layout_bytes) ? 0 : bytes, (*held)->what.bytes)) {
         tutti_endpoint_release(endpoint, *held);
         *held = NULL;
         tutti_debug("an offer of rank %d names bytes beyond its allocation", tutti_node_world(endpoint->node, peer));
@@ -216,7 +217,7 @@ enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int p
     if (!gpu_of(endpoint, peer, rndv, &index))
         return TUTTI_REACH_NOT;
     if (!read_pieces(rndv, bytes, taken, &p)) {
-        refuse(endpoint, peer, "pieces that are not the message's");
+        rndv_refuse(endpoint, peer, "pieces that are not the message's");
         return TUTTI_REACH_NOT;
     }
     if (p.packed == taken)
@@ -239,14 +240,14 @@ enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int p
             return there;
         const uint64_t offset = tutti_endpoint_offset(endpoint, peer, index);
         if (offset > mapping->what.bytes) {
-            refuse(endpoint, peer, "scratch that is not there");
+            rndv_refuse(endpoint, peer, "scratch that is not there");
             return TUTTI_REACH_NOT;
         }
         scratch = (char *)mapping->base + offset;
         room = mapping->what.bytes - offset;
     }
-    if (!within(p.at, p.each * p.slots, room)) {
-        refuse(endpoint, peer, "scratch that is not there");
+    if (!range_within(p.at, p.each * p.slots, room)) {
+        rndv_refuse(endpoint, peer, "scratch that is not there");
         return TUTTI_REACH_NOT;
     }
     const uint64_t slot = taken % p.slots, there = p.packed - taken;
@@ -279,7 +280,7 @@ int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const
     uint64_t all;
     int64_t first, end, lowest = ONCE(rndv->lowest);
     if (length > sizeof text) {
-        refuse(endpoint, peer, "a layout that is too long");
+        rndv_refuse(endpoint, peer, "a layout that is too long");
         return TUTTI_ERR_ARGUMENT;
     }
     memcpy(text, rndv->layout, length);
@@ -287,12 +288,12 @@ int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const
     if (status == TUTTI_OK &&
         (__builtin_mul_overflow(count, plan->size, &all) || all != bytes || !extent_of(plan, count, &first, &end) ||
          first != lowest ||
-         (held && !within((uint64_t)(data - (char *)held->base), (uint64_t)(end - first), held->what.bytes)))) {
+         (held && !range_within((uint64_t)(data - (char *)held->base), (uint64_t)(end - first), held->what.bytes)))) {
         tutti_plan_drop(plan);
         status = TUTTI_ERR_ARGUMENT;
     }
     if (status == TUTTI_ERR_ARGUMENT)
-        refuse(endpoint, peer, "a layout that is not the message's");
+        rndv_refuse(endpoint, peer, "a layout that is not the message's");
     if (status == TUTTI_OK)
         *out = (struct tutti_endpoint_layout){plan, count, (char *)((uintptr_t)data - (uintptr_t)lowest)};
     return status;

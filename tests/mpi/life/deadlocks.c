@@ -1,6 +1,6 @@
 /* Valid programs that once hung or were overtaken: what a rank waits for may need a rank that is inside another call.
  * In each case a nonblocking allreduce or allgather, the first call of its communicator, is open while rank 0 is in
- * some call that rank 1 comes to only when that is over. Kinds: device memory on all ranks, or on all but rank 0 (then
+ * some call that rank 1 makes only when that is over. Kinds: device memory on all ranks, or on all but rank 0 (then
  * the MPI makes the call, late, and nothing may overtake it). And messages without a receive, before one that a
  * rank waits for. An alarm ends a deadlock. */
 #include <signal.h>

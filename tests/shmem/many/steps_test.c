@@ -1,4 +1,4 @@
-/* Which heap a kernel finds for a PE among very many, and how all members of a team hear from all. */
+/* Which heap a kernel finds for a PE among very many, and how all members of a team exchange with all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -45,7 +45,7 @@ static int look_at(uint64_t before, uint64_t after)
     place->sequence = SEQUENCE;
     atomic_store(&place->arrived[1], before);
     goes_on = after;
-    return all_here(&space, &m);
+    return meet_all_arrived(&space, &m);
 }
 
 int main(void)
