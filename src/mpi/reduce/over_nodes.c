@@ -5,6 +5,7 @@
 
 #include "mpi/message/endpoints.h"
 #include "mpi/real/errors.h"
+#include "mpi/reduce/deferred_call.h"
 #include "p2p/deferred.h"
 #include "progress/engine.h"
 
@@ -197,7 +198,9 @@ int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call
 {
     *status = TUTTI_OK;
     if (over->at != TUTTI_OVER_NODES_RUNS) {
+        tutti_deferred_call_starting++; /* what it gives to the MPI stands for this call, which is the first in turn */
         const int go = decide(comm, call, over, status);
+        tutti_deferred_call_starting--;
         if (go <= 0) {
             *why = why_not(call);
             return go;
