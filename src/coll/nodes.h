@@ -29,6 +29,8 @@ struct tutti_nodes *tutti_nodes_new(int ranks);
 void tutti_nodes_over(struct tutti_nodes *nodes, struct tutti_hierarchy *hierarchy, int rules);
 void tutti_nodes_free(struct tutti_nodes *nodes, int alive);
 
+/* 1 if calls of this collective may go in two levels. */
+int tutti_nodes_knows(enum tutti_collective collective);
 /* 1 if a call of this collective goes in two levels by the rules; 0: the rules leave it to the MPI. Depends on facts
  * that are the same on all ranks. */
 int tutti_nodes_takes(const struct tutti_nodes *nodes, const struct tutti_call *call);

@@ -27,6 +27,28 @@ struct tutti_part_of tutti_nodes_part(const struct tutti_nodes_call *c, size_t c
     return (struct tutti_part_of){begin, count - begin < each ? count - begin : each};
 }
 
+struct tutti_part_of tutti_nodes_wanted(const struct tutti_nodes_call *c, int r, struct tutti_part_of of, char **to)
+{
+    const struct tutti_result result = tutti_result_of(c->call, r, c->nodes->hierarchy->ranks->size);
+    const size_t begin = of.begin > result.begin ? of.begin : result.begin;
+    const size_t end = of.begin + of.count, result_end = result.begin + result.count;
+    const size_t least = end < result_end ? end : result_end;
+    if (least <= begin)
+        return (struct tutti_part_of){of.begin, 0};
+    if (to)
+        *to = (char *)c->call->out + (begin - result.begin) * c->size;
+    return (struct tutti_part_of){begin, least - begin};
+}
+
+int tutti_nodes_wanted_in_node(const struct tutti_nodes_call *c, struct tutti_part_of of)
+{
+    const struct tutti_hierarchy *h = c->nodes->hierarchy;
+    int wanted = 0;
+    for (int i = 0; i < h->size && !wanted; i++)
+        wanted = tutti_nodes_wanted(c, h->member[i], of, NULL).count > 0;
+    return wanted;
+}
+
 /* Step number `at`; *piece: of which piece, which may be one past the last. */
 static enum tutti_nodes_step step_of(const struct tutti_nodes_call *c, int at, int *piece)
 {
@@ -136,23 +158,35 @@ int tutti_area_take_piece(struct tutti_nodes_call *c, int piece)
                            2 * count * c->size + exchange_of(c, count)->room(participants(c), count, c->size));
 }
 
-/* Where the exchange takes the contribution from, and where its result goes. */
-static int wire_ends(struct tutti_nodes_call *c, int piece, struct tutti_part_of part, struct tutti_wire *w)
+/* Where the exchange takes the contribution from. */
+static int wire_from(struct tutti_nodes_call *c, int piece, struct tutti_part_of part, struct tutti_wire *w)
 {
-    const struct tutti_part_of all = tutti_nodes_piece(c, piece);
-    const size_t at = (all.begin + part.begin) * c->size;
-    const int area = piece % TUTTI_AREAS, alone = !meets_in_node(c);
-    char *const in = (char *)(uintptr_t)c->call->in, *const out = c->call->out;
-    int status = TUTTI_OK;
-    if (alone)
-        status = tutti_nodes_end(c, TUTTI_PORT_OUT, c->in_gpu, c->in_host, in + at, area, &w->from);
-    else if (c->by_messages)
-        w->from = (struct tutti_wire_end){.memory = w->in};
-    else
-        status = tutti_nodes_end(c, TUTTI_PORT_OUT, c->in_gpu, 0, tutti_nodes_arrives(c, piece), area, &w->from);
-    if (status == TUTTI_OK && (alone || !c->out_by_messages))
-        status = tutti_nodes_end(c, TUTTI_PORT_IN, c->out_gpu, c->out_host, out + at, area, &w->to);
-    return status;
+    const int area = piece % TUTTI_AREAS;
+    char *const in = (char *)(uintptr_t)c->call->in + part.begin * c->size;
+    if (!meets_in_node(c))
+        return tutti_nodes_end(c, TUTTI_PORT_OUT, c->in_gpu, c->in_host, in, area, &w->from);
+    if (!c->by_messages)
+        return tutti_nodes_end(c, TUTTI_PORT_OUT, c->in_gpu, 0, tutti_nodes_arrives(c, piece), area, &w->from);
+    w->from = (struct tutti_wire_end){.memory = w->in};
+    return TUTTI_OK;
+}
+
+/* Where its result goes: to the program's buffer if this rank gets it, or if it hands it out from there; otherwise back
+ * to where the node's reduction has arrived. What is handed out by messages stays in the area. */
+static int wire_to(struct tutti_nodes_call *c, int piece, struct tutti_part_of part, struct tutti_wire *w)
+{
+    const int area = piece % TUTTI_AREAS;
+    char *to = NULL;
+    const struct tutti_part_of wanted = tutti_nodes_wanted(c, c->nodes->hierarchy->ranks->rank, part, &to);
+    if (!meets_in_node(c) || (c->all_get && !c->out_by_messages)) {
+        w->to_first = wanted.begin - part.begin;
+        w->to_count = wanted.count;
+        return tutti_nodes_end(c, TUTTI_PORT_IN, c->out_gpu, c->out_host, to, area, &w->to);
+    }
+    if (c->out_by_messages || !tutti_nodes_wanted_in_node(c, part))
+        return TUTTI_OK;
+    w->to_count = part.count;
+    return tutti_nodes_end(c, TUTTI_PORT_IN, c->in_gpu, 0, tutti_nodes_arrives(c, piece), area, &w->to);
 }
 
 static int begin_step(struct tutti_nodes_call *c, int piece)
@@ -178,8 +212,11 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
                              .in = area->memory,
                              .out = area->memory + bytes,
                              .room = area->memory + 2 * bytes};
+    const struct tutti_part_of of = {tutti_nodes_piece(c, piece).begin + part.begin, part.count};
     if (status == TUTTI_OK)
-        status = wire_ends(c, piece, part, w);
+        status = wire_from(c, piece, of, w);
+    if (status == TUTTI_OK)
+        status = wire_to(c, piece, of, w);
     if (status == TUTTI_OK)
         status = tutti_wire_build(w, row);
     if (status != TUTTI_OK) {
@@ -207,7 +244,7 @@ static int await_step(struct tutti_nodes_call *c, int piece)
 
 static int hand_out_step(struct tutti_nodes_call *c, int piece)
 {
-    if (!meets_in_node(c))
+    if (!meets_in_node(c) || !tutti_nodes_wanted_in_node(c, tutti_nodes_piece(c, piece)))
         return 1;
     if (!c->out_by_messages) {
         const int done = job_step(c, tutti_nodes_hand_out, piece);
@@ -263,6 +300,7 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
     c->team = worker ? h->team->nonblocking : h->team;
     c->tag = worker ? TUTTI_WIRE_TAGS : 0;
     c->leaders = c->row->leaders > 0 ? c->row->leaders : h->least;
+    c->all_get = call->collective == TUTTI_COLLECTIVE_ALLREDUCE;
     look_at_buffer(call->in, &c->in_host, &c->in_gpu);
     look_at_buffer(call->out, &c->out_host, &c->out_gpu);
     const size_t part = ((size_t)tutti_settings()->nodes_piece_kb << 10) / c->size;

@@ -66,28 +66,51 @@ static const struct tutti_names exchange_names = {
     .find = exchange_find,
 };
 
-enum nodes_section { SECTION_ALLREDUCE, SECTION_LEADERS, SECTIONS };
+enum nodes_section { SECTION_ALLREDUCE, SECTION_REDUCE, SECTION_REDUCE_SCATTER, SECTION_LEADERS, SECTIONS };
 static const struct tutti_section sections[SECTIONS] = {
     [SECTION_ALLREDUCE] = {"allreduce_nodes", &nodes_names},
+    [SECTION_REDUCE] = {"reduce_nodes", &nodes_names},
+    [SECTION_REDUCE_SCATTER] = {"reduce_scatter_nodes", &nodes_names},
     [SECTION_LEADERS] = {"leaders", &exchange_names},
 };
 static struct tutti_rules_room nodes_room = {
-    .section = sections, .sections = SECTIONS, .known = "allreduce_nodes, leaders"};
+    .section = sections, .sections = SECTIONS, .known = "allreduce_nodes, reduce_nodes, reduce_scatter_nodes, leaders"};
 
 __attribute__((constructor)) static void nodes_register(void)
 {
     tutti_rules_register(&nodes_room);
 }
 
+static int section_of(enum tutti_collective collective)
+{
+    switch (collective) {
+    case TUTTI_COLLECTIVE_ALLREDUCE:
+        return SECTION_ALLREDUCE;
+    case TUTTI_COLLECTIVE_REDUCE:
+        return SECTION_REDUCE;
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return SECTION_REDUCE_SCATTER;
+    default:
+        return -1;
+    }
+}
+
+int tutti_nodes_knows(enum tutti_collective collective)
+{
+    return section_of(collective) >= 0;
+}
+
 const struct tutti_nodes_row *tutti_nodes_choose(const struct tutti_nodes *nodes, enum tutti_collective collective,
                                                  size_t bytes)
 {
+    const int section = section_of(collective);
     int from = tutti_rules_begin(nodes->rules), choice;
-    if (collective != TUTTI_COLLECTIVE_ALLREDUCE)
+    if (section < 0)
         return NULL;
     if (tutti_settings()->order == TUTTI_SET_ORDER_RANKS)
         return &tutti_nodes_ranks;
-    while ((choice = tutti_rules_next(nodes_room.first + SECTION_ALLREDUCE, bytes, &from)) >= 0) {
+    while ((choice = tutti_rules_next(nodes_room.first + section, bytes, &from)) >= 0) {
         if (choice == NODES_MPI)
             return NULL;
         if (!nodes_rows[choice]->can || nodes_rows[choice]->can(nodes->hierarchy))

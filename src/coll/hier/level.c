@@ -46,31 +46,34 @@ static const struct tutti_plan *plan_of_byte(void)
     return plan;
 }
 
-/* Each leader sends its part of the piece to all others, from and into the program's buffers. */
+static void add_block(struct tutti_move_block *list, int *n, const struct tutti_plan *plan, int rank,
+                                          char *at, size_t bytes)
+{
+    struct tutti_move_block *block = &list[(*n)++];
+    *block = (struct tutti_move_block){
+        .rank = rank, .bytes = bytes, .elements = {.plan = plan, .count = (int64_t)bytes, .buffer = at, .whole = 1}};
+}
+
+/* Each leader sends each rank what that rank gets of its part of the piece. */
 static void hand_out_blocks(const struct tutti_nodes_call *c, const struct tutti_plan *plan, struct tutti_move *move)
 {
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
     const struct tutti_part_of all = tutti_nodes_piece(c, c->job_piece);
     for (int r = 0; r < h->size; r++) {
-        const struct tutti_part_of part = tutti_nodes_part(c, all.count, r);
-        const struct tutti_move_block block = {
-            .rank = r,
-            .bytes = part.count * c->size,
-            .elements = {.plan = plan,
-                         .count = (int64_t)(part.count * c->size),
-                         .buffer = (char *)c->call->out + (all.begin + part.begin) * c->size,
-                         .whole = 1}};
-        if (part.count == 0)
-            continue;
-        if (r != h->rank) {
-            move->receive[move->receives++] = block;
-            continue;
-        }
-        for (int to = 0; to < h->size; to++) {
-            if (to == r)
+        struct tutti_part_of part = tutti_nodes_part(c, all.count, r);
+        part.begin += all.begin;
+        char *const from = c->all_get ? (char *)c->call->out + part.begin * c->size
+                           : c->scratch ? tutti_nodes_arrives(c, c->job_piece) : NULL;
+        for (int to = 0; to < h->size && part.count > 0; to++) {
+            char *at = NULL;
+            const struct tutti_part_of wanted = tutti_nodes_wanted(c, h->member[to], part, &at);
+            const size_t bytes = wanted.count * c->size;
+            if (bytes == 0 || (r == to && c->all_get))
                 continue;
-            move->send[move->sends] = block;
-            move->send[move->sends++].rank = to;
+            if (r == h->rank)
+                add_block(move->send, &move->sends, plan, to, from + (wanted.begin - part.begin) * c->size, bytes);
+            if (to == h->rank)
+                add_block(move->receive, &move->receives, plan, r, at, bytes);
         }
     }
 }
@@ -88,7 +91,9 @@ int tutti_nodes_hand_out(void *call)
                               .worker = &worker,
                               .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}},
                               .current = c->out_gpu};
-    struct tutti_call moved = {.collective = c->leaders == 1 ? TUTTI_COLLECTIVE_BCAST : TUTTI_COLLECTIVE_ALLGATHERV};
+    struct tutti_call moved = {.collective = !c->all_get      ? TUTTI_COLLECTIVE_ALLTOALLV
+                                             : c->leaders == 1 ? TUTTI_COLLECTIVE_BCAST
+                                                               : TUTTI_COLLECTIVE_ALLGATHERV};
     c->how = NULL;
     if (c->team->state == TUTTI_TEAM_BROKEN) {
         free(blocks);

@@ -46,22 +46,26 @@ static void gather_add(struct tutti_wire *w)
         tutti_wire_combine(w, w->out, mine.count);
 }
 
-/* Each leader sends its part to all; `mine` is that part. */
+/* Each leader sends each rank what that rank gets of its part, which lies in the room. */
 static void scatter_add(struct tutti_wire *w)
 {
     const struct tutti_nodes_call *c = call_of(w);
+    const struct tutti_hierarchy *h = c->nodes->hierarchy;
+    const struct tutti_part_of all = tutti_nodes_piece(c, c->job_piece);
     for (int r = 0; r < w->n; r++) {
-        const struct tutti_part_of part = tutti_nodes_part(c, w->count, r);
-        char *const to = w->out + part.begin * w->size;
-        if (part.count == 0)
-            continue;
-        if (r != w->me) {
-            tutti_wire_ends(w, tutti_wire_receive(w, r, LOCAL_OUT, to, part.count));
-            continue;
+        struct tutti_part_of part = tutti_nodes_part(c, w->count, r);
+        part.begin += all.begin;
+        for (int k = 0; k < w->n && part.count > 0; k++) {
+            const int to = (r + k) % w->n;
+            const struct tutti_part_of wanted = tutti_nodes_wanted(c, h->member[to], part, NULL);
+            const char *const from = w->room + (wanted.begin - part.begin) * w->size;
+            char *const at = w->out + (wanted.begin - all.begin) * w->size;
+            if (wanted.count == 0 || (r != w->me && to != w->me))
+                continue;
+            tutti_wire_ends(w, r != w->me    ? tutti_wire_receive(w, r, LOCAL_OUT, at, wanted.count)
+                               : to == w->me ? tutti_wire_copy(w, at, from, wanted.count, -1)
+                                             : tutti_wire_send(w, to, LOCAL_OUT, from, wanted.count, -1));
         }
-        tutti_wire_ends(w, tutti_wire_copy(w, to, w->room, part.count, -1));
-        for (int k = 1; k < w->n; k++)
-            tutti_wire_ends(w, tutti_wire_send(w, (r + k) % w->n, LOCAL_OUT, w->room, part.count, -1));
     }
 }
 
@@ -98,7 +102,11 @@ int tutti_nodes_scatter(struct tutti_nodes_call *c, int piece)
     local_open(c, all.count);
     c->local.out = c->local_area.memory;
     c->local.room = c->area[piece % TUTTI_AREAS].memory + part * c->size; /* `out` of the wire */
-    status = tutti_nodes_end(c, TUTTI_PORT_IN, c->out_gpu, c->out_host, (char *)c->call->out + all.begin * c->size,
-                             piece % TUTTI_AREAS, &c->local.to);
+    char *to = NULL;
+    const struct tutti_part_of wanted = tutti_nodes_wanted(c, c->nodes->hierarchy->ranks->rank, all, &to);
+    c->job_piece = piece;
+    c->local.to_first = wanted.begin - all.begin;
+    c->local.to_count = wanted.count;
+    status = tutti_nodes_end(c, TUTTI_PORT_IN, c->out_gpu, c->out_host, to, piece % TUTTI_AREAS, &c->local.to);
     return status == TUTTI_OK ? tutti_wire_build(&c->local, &scatter_row) : status;
 }

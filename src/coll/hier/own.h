@@ -80,6 +80,7 @@ struct tutti_nodes_call {
     size_t each;  /* elements of a piece; the last one may be shorter */
     int pieces;
     int leaders;
+    int all_get; /* 1: all ranks get the whole result, so leaders hand it out from the program's buffers */
     /* Where it stands: */
     int at, under_way; /* number of the step; 1: it has begun */
     int by_messages;   /* 1: some rank of the node has memory that kernels do not reach, or the team cannot be opened */
@@ -98,6 +99,10 @@ struct tutti_nodes_call {
 struct tutti_part_of tutti_nodes_piece(const struct tutti_nodes_call *c, int piece);
 /* The part of a piece of `count` elements that local rank r leads; none on ranks that do not lead. */
 struct tutti_part_of tutti_nodes_part(const struct tutti_nodes_call *c, size_t count, int r);
+/* The elements of [begin, begin + count) of the reduced vector that rank r of the communicator gets, by their place in
+ * the vector; *to: where they go. in_node: 1 if some rank of this node gets any. */
+struct tutti_part_of tutti_nodes_wanted(const struct tutti_nodes_call *c, int r, struct tutti_part_of of, char **to);
+int tutti_nodes_wanted_in_node(const struct tutti_nodes_call *c, struct tutti_part_of of);
 /* Where the reduction of this rank's part of a piece arrives. A call with a scratch. */
 char *tutti_nodes_arrives(const struct tutti_nodes_call *c, int piece);
 /* Host memory of at least `bytes`, with undefined contents; a status. give: takes empty ones. piece: as much as the

@@ -98,10 +98,10 @@ int tutti_wire_copy(struct tutti_wire *wire, void *to, const void *from, size_t 
 
 /* A copy between host memory and an end. */
 static int wire_copy_end(struct tutti_wire *w, struct tutti_copy_task *task, const struct tutti_wire_end *end,
-                         char *host, enum tutti_direction direction)
+                         char *host, size_t count, enum tutti_direction direction)
 {
     *task = (struct tutti_copy_task){
-        .job = {.direction = direction, .memory = end->memory, .packed = host, .bytes = w->count * w->size},
+        .job = {.direction = direction, .memory = end->memory, .packed = host, .bytes = count * w->size},
         .stream = end->stream,
         .event = end->event};
     return wire_keep(w, tutti_task_copy(w->sched, task, (uint64_t)direction));
@@ -131,10 +131,11 @@ int tutti_wire_build(struct tutti_wire *wire, const struct tutti_exchange_row *r
     wire->mine = wire->from.stream ? wire->in : wire->from.memory;
     wire->have = -1;
     if (wire->from.memory && wire->from.stream)
-        wire->have = wire_copy_end(wire, &wire->copy[0], &wire->from, wire->in, TUTTI_PACK);
+        wire->have = wire_copy_end(wire, &wire->copy[0], &wire->from, wire->in, wire->count, TUTTI_PACK);
     row->add(wire);
-    if (wire->status == TUTTI_OK && wire->to.memory) {
-        const int last = wire_copy_end(wire, &wire->copy[1], &wire->to, wire->out, TUTTI_UNPACK);
+    if (wire->status == TUTTI_OK && wire->to.memory && wire->to_count > 0) {
+        const int last = wire_copy_end(wire, &wire->copy[1], &wire->to, wire->out + wire->to_first * wire->size,
+                                       wire->to_count, TUTTI_UNPACK);
         for (int i = 0; i < wire->ends; i++)
             tutti_wire_after(wire, last, wire->end[i], TUTTI_AFTER_END);
     }

@@ -21,6 +21,7 @@ struct tutti_wire {
     int type, op;
     size_t size, count;              /* bytes of an element; elements */
     struct tutti_wire_end from, to;  /* the contribution; where the result goes. They may be the same memory */
+    size_t to_first, to_count;       /* elements of the result that go there */
     char *in, *out;                  /* host memory of count elements each; `in` is only used for another `from` */
     char *room;                      /* as many bytes as the row asks for */
     /* Set by tutti_wire_build(): */

@@ -40,7 +40,7 @@ void tutti_over_nodes_free(struct tutti_over_nodes *over)
 int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call)
 {
     return comm && comm->team && comm->team->size > 1 && !comm->team->whole && comm->over_nodes &&
-           call->collective == TUTTI_COLLECTIVE_ALLREDUCE;
+           tutti_nodes_knows(call->collective);
 }
 
 /* ---- steps that both forms share ---- */
