@@ -255,7 +255,8 @@ static int hand_out_step(struct tutti_nodes_call *c, int piece)
     return local_step(c, tutti_nodes_scatter, piece);
 }
 
-/* As far as it goes without waiting for another rank, but for the jobs of a blocking call. 1: it has ended. A status. */
+/* As far as it goes without waiting for another rank, but for the jobs of a blocking call. 1: it has ended. A status.
+ */
 static int advance(struct tutti_nodes_call *c)
 {
     static int (*const run[])(struct tutti_nodes_call *, int) = {[TUTTI_STEP_REDUCE] = reduce_step,
@@ -368,8 +369,8 @@ struct tutti_nodes_call *tutti_nodes_begin(struct tutti_nodes *nodes, const stru
 
 int tutti_nodes_poll(struct tutti_nodes_call *call, int *status, const char **why)
 {
-    const int done = call->at == 0 && !call->under_way && call->nodes->status != TUTTI_OK ? call->nodes->status
-                                                                                          : advance(call);
+    const int done =
+        call->at == 0 && !call->under_way && call->nodes->status != TUTTI_OK ? call->nodes->status : advance(call);
     if (done == 0)
         return 0;
     *why = call->row->name;

@@ -62,8 +62,7 @@ static const struct tutti_names exchange_names = {
 #define TUTTI_EXCHANGE(name, text) #name " "
     .known =
 #include "tutti/nodes.def"
-        ,
-    .find = exchange_find,
+        , .find = exchange_find,
 };
 
 enum nodes_section { SECTION_ALLREDUCE, SECTION_REDUCE, SECTION_REDUCE_SCATTER, SECTION_LEADERS, SECTIONS };

@@ -4,7 +4,7 @@
 
 enum {
     RARE = 1 << 20, /* the longest stretch of calls without an agreement while the MPI makes them */
-    OFTEN = 64      /* and while Tutti makes them: a program whose memory is not a GPU's any more is not to be held up */
+    OFTEN = 64 /* and while Tutti makes them: a program whose memory is not a GPU's any more is not to be held up */
 };
 
 static uint64_t kind_key(const struct tutti_call *call)

@@ -46,8 +46,8 @@ static const struct tutti_plan *plan_of_byte(void)
     return plan;
 }
 
-static void add_block(struct tutti_move_block *list, int *n, const struct tutti_plan *plan, int rank,
-                                          char *at, size_t bytes)
+static void add_block(struct tutti_move_block *list, int *n, const struct tutti_plan *plan, int rank, char *at,
+                      size_t bytes)
 {
     struct tutti_move_block *block = &list[(*n)++];
     *block = (struct tutti_move_block){
@@ -62,8 +62,9 @@ static void hand_out_blocks(const struct tutti_nodes_call *c, const struct tutti
     for (int r = 0; r < h->size; r++) {
         struct tutti_part_of part = tutti_nodes_part(c, all.count, r);
         part.begin += all.begin;
-        char *const from = c->all_get ? (char *)c->call->out + part.begin * c->size
-                           : c->scratch ? tutti_nodes_arrives(c, c->job_piece) : NULL;
+        char *const from = c->all_get   ? (char *)c->call->out + part.begin * c->size
+                           : c->scratch ? tutti_nodes_arrives(c, c->job_piece)
+                                        : NULL;
         for (int to = 0; to < h->size && part.count > 0; to++) {
             char *at = NULL;
             const struct tutti_part_of wanted = tutti_nodes_wanted(c, h->member[to], part, &at);
@@ -91,7 +92,7 @@ int tutti_nodes_hand_out(void *call)
                               .worker = &worker,
                               .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}},
                               .current = c->out_gpu};
-    struct tutti_call moved = {.collective = !c->all_get      ? TUTTI_COLLECTIVE_ALLTOALLV
+    struct tutti_call moved = {.collective = !c->all_get       ? TUTTI_COLLECTIVE_ALLTOALLV
                                              : c->leaders == 1 ? TUTTI_COLLECTIVE_BCAST
                                                                : TUTTI_COLLECTIVE_ALLGATHERV};
     c->how = NULL;

@@ -87,8 +87,7 @@ int tutti_nodes_gather(struct tutti_nodes_call *c, int piece)
     c->local.room = c->local_area.memory + bytes;
     c->local.out = c->area[piece % TUTTI_AREAS].memory; /* `in` of the wire */
     status = tutti_nodes_end(c, TUTTI_PORT_OUT, c->in_gpu, c->in_host,
-                             (char *)(uintptr_t)c->call->in + all.begin * c->size, piece % TUTTI_AREAS,
-                             &c->local.from);
+                             (char *)(uintptr_t)c->call->in + all.begin * c->size, piece % TUTTI_AREAS, &c->local.from);
     return status == TUTTI_OK ? tutti_wire_build(&c->local, &gather_row) : status;
 }
 

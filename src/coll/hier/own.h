@@ -10,7 +10,7 @@
 /* A row of nodes.def: how a call is divided. */
 struct tutti_nodes_row {
     const char *name;
-    int leaders; /* ranks of a node that exchange; 0: as many as every node has */
+    int leaders;  /* ranks of a node that exchange; 0: as many as every node has */
     int overlaps; /* 1: a node reduces the next piece while the one before is exchanged */
     int flat;     /* 1: all ranks of the communicator exchange, in rank order; the nodes do nothing */
     /* 1 if it can run a call; by facts that are the same on all ranks. NULL: always. */
@@ -76,8 +76,8 @@ struct tutti_nodes_call {
     int in_host, out_host; /* 1: the host reaches it */
     int in_gpu, out_gpu;
     char *scratch; /* of two pieces, where the node's reductions arrive; NULL: none */
-    size_t size;  /* of an element */
-    size_t each;  /* elements of a piece; the last one may be shorter */
+    size_t size;   /* of an element */
+    size_t each;   /* elements of a piece; the last one may be shorter */
     int pieces;
     int leaders;
     int all_get; /* 1: all ranks get the whole result, so leaders hand it out from the program's buffers */

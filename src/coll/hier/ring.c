@@ -15,8 +15,7 @@ static void ring_add(struct tutti_wire *w)
             in.count > 0 ? tutti_wire_receive(w, left, TUTTI_SLICES_OUT, w->out + in.begin * w->size, in.count) : -1;
         tutti_wire_after(w, receive, received, TUTTI_AFTER_POST);
         if (out.count > 0) {
-            const int send =
-                tutti_wire_send(w, right, TUTTI_SLICES_OUT, w->out + out.begin * w->size, out.count, have);
+            const int send = tutti_wire_send(w, right, TUTTI_SLICES_OUT, w->out + out.begin * w->size, out.count, have);
             tutti_wire_after(w, send, sent, TUTTI_AFTER_POST);
             tutti_wire_ends(w, sent = send);
         }

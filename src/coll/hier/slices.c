@@ -15,13 +15,15 @@ int tutti_slices_reduce(struct tutti_wire *w)
     for (int i = 0; i < w->n; i++) {
         char *const theirs = w->room + (size_t)i * mine.count * w->size;
         w->theirs[i] = i == w->me ? w->mine + mine.begin * w->size : theirs;
-        w->brought[i] = i == w->me || mine.count == 0 ? w->have : tutti_wire_receive(w, i, TUTTI_SLICES_IN, theirs, mine.count);
+        w->brought[i] =
+            i == w->me || mine.count == 0 ? w->have : tutti_wire_receive(w, i, TUTTI_SLICES_IN, theirs, mine.count);
     }
     for (int k = 1; k < w->n; k++) {
         const int to = (w->me + k) % w->n;
         const struct tutti_part_of part = tutti_part_of(w->count, w->n, to);
         if (part.count > 0)
-            tutti_wire_ends(w, tutti_wire_send(w, to, TUTTI_SLICES_IN, w->mine + part.begin * w->size, part.count, w->have));
+            tutti_wire_ends(
+                w, tutti_wire_send(w, to, TUTTI_SLICES_IN, w->mine + part.begin * w->size, part.count, w->have));
     }
     if (mine.count == 0)
         return w->have;
@@ -38,7 +40,8 @@ static void slices_add(struct tutti_wire *w)
         const int peer = (w->me + k) % w->n;
         const struct tutti_part_of part = tutti_part_of(w->count, w->n, peer);
         if (part.count > 0)
-            tutti_wire_ends(w, tutti_wire_receive(w, peer, TUTTI_SLICES_OUT, w->out + part.begin * w->size, part.count));
+            tutti_wire_ends(w,
+                            tutti_wire_receive(w, peer, TUTTI_SLICES_OUT, w->out + part.begin * w->size, part.count));
         if (mine.count > 0)
             tutti_wire_ends(
                 w, tutti_wire_send(w, peer, TUTTI_SLICES_OUT, w->out + mine.begin * w->size, mine.count, combined));

@@ -52,8 +52,8 @@ int tutti_wire_receive(struct tutti_wire *wire, int from, int tag, void *memory,
 {
     if (wire->status != TUTTI_OK)
         return -1;
-    return wire_keep(wire, tutti_task_receive(wire->sched, wire_transfer(wire, from, tag, memory, count),
-                                              (uint64_t)from));
+    return wire_keep(wire,
+                     tutti_task_receive(wire->sched, wire_transfer(wire, from, tag, memory, count), (uint64_t)from));
 }
 
 /* A kernel takes so many contributions; of more, the result so far is the first of the next ones. */
@@ -85,10 +85,8 @@ int tutti_wire_copy(struct tutti_wire *wire, void *to, const void *from, size_t 
 {
     if (wire->status != TUTTI_OK)
         return -1;
-    wire->copy[2] = (struct tutti_copy_task){.job = {.direction = TUTTI_PACK,
-                                                     .memory = (void *)(uintptr_t)from,
-                                                     .packed = to,
-                                                     .bytes = count * wire->size}};
+    wire->copy[2] = (struct tutti_copy_task){
+        .job = {.direction = TUTTI_PACK, .memory = (void *)(uintptr_t)from, .packed = to, .bytes = count * wire->size}};
     const int number = wire_keep(wire, tutti_task_copy(wire->sched, &wire->copy[2], 0));
     tutti_wire_after(wire, number, after, TUTTI_AFTER_END);
     return number;

@@ -19,16 +19,16 @@ struct tutti_wire {
     const int *peer; /* [n]: rank in the transport of each participant */
     int n, me, tag;  /* tag: the first of TUTTI_WIRE_TAGS */
     int type, op;
-    size_t size, count;              /* bytes of an element; elements */
-    struct tutti_wire_end from, to;  /* the contribution; where the result goes. They may be the same memory */
-    size_t to_first, to_count;       /* elements of the result that go there */
-    char *in, *out;                  /* host memory of count elements each; `in` is only used for another `from` */
-    char *room;                      /* as many bytes as the row asks for */
+    size_t size, count;             /* bytes of an element; elements */
+    struct tutti_wire_end from, to; /* the contribution; where the result goes. They may be the same memory */
+    size_t to_first, to_count;      /* elements of the result that go there */
+    char *in, *out;                 /* host memory of count elements each; `in` is only used for another `from` */
+    char *room;                     /* as many bytes as the row asks for */
     /* Set by tutti_wire_build(): */
     struct tutti_sched *sched;
     const char *mine; /* the contribution in host memory, once the task `have` has ended; -1: already */
     int have;
-    int status; /* the first failure of the functions below, after which they do nothing */
+    int status;     /* the first failure of the functions below, after which they do nothing */
     int *end, ends; /* tasks after which the result is whole, and `from` is not read any more */
     struct tutti_transfer_task *transfer;
     struct tutti_combine_task *combine;
@@ -45,9 +45,9 @@ enum { TUTTI_WIRE_TAGS = 2 };
 
 /* A row of exchanges; the same is chosen by all participants. */
 struct tutti_exchange_row {
-    const char *name;                                        /* its name in nodes.def */
-    size_t (*room)(int n, size_t count, size_t size);        /* bytes of `room` */
-    void (*add)(struct tutti_wire *wire);                    /* adds the tasks of the exchange */
+    const char *name;                                 /* its name in nodes.def */
+    size_t (*room)(int n, size_t count, size_t size); /* bytes of `room` */
+    void (*add)(struct tutti_wire *wire);             /* adds the tasks of the exchange */
 };
 
 /* Local. Makes the schedule, which the caller starts. A status. end: frees it, also after a failure; it does not run.

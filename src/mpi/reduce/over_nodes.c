@@ -113,8 +113,7 @@ static int agree(struct tutti_comm *comm, const struct tutti_call *call)
     struct tutti_transport *transport = &comm->transport.base;
     int rules;
     tutti_nodes_words(call, comm->over_nodes->words);
-    int status =
-        transport->ops->allreduce(transport, comm->over_nodes->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN);
+    int status = transport->ops->allreduce(transport, comm->over_nodes->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN);
     if (status != TUTTI_OK)
         return status;
     if (!after_agreement(comm, call, &rules))
