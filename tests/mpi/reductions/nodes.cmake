@@ -13,7 +13,7 @@ nodes(single-doubling 3 1 64 single_leader "*@doubling")
 nodes(multi 5 2 16 multi_leader "*@slices")
 nodes(multi-ring 4 2 16 multi_leader "*@ring" MPIS openmpi)
 nodes(pipelined 4 2 4 pipelined "0-1k@doubling,1k-3k@ring,*@slices")
-nodes(pipelined-uneven 5 3 4 pipelined "0-1k@all_at_once,*@slices" MPIS openmpi)
+nodes(pipelined-uneven 5 3 8 pipelined "0-1k@all_at_once,*@slices" MPIS openmpi)
 nodes(pipelined-shared 4 2 16 pipelined "*@slices" MPIS openmpi)
 tutti_mpi_test(mpi-nodes-shared PROGRAM mpi-nodes RANKS 4 RANKS_MPICH 3 ARGS bits MANY 8 TIMEOUT 60 LABELS matrix
                ENV ${stats} TUTTI_NODE_RANKS=2 TUTTI_HOST_GPUS=1 TUTTI_NODES_PIECE_KB=16)
@@ -23,7 +23,7 @@ tutti_mpi_test(mpi-nodes-order PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 3 ARGS bits
 tutti_mpi_test(mpi-nodes-one PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 2 ARGS bits MANY 8 TIMEOUT 60 ENV ${stats})
 foreach(ranks 1 2)
   tutti_mpi_test(mpi-nodes-kinds-${ranks} PROGRAM mpi-nodes RANKS 4 RANKS_MPICH 3 ARGS kinds MANY 400 TIMEOUT 60
-                 ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4)
+                 ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,*@pipelined")
 endforeach()
 tutti_mpi_test(mpi-nodes-kinds-order PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 3 ARGS kinds MANY 200 TIMEOUT 60
                ENV TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_NODES_PIECE_KB=4)
