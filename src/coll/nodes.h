@@ -46,11 +46,12 @@ int tutti_nodes_poll(struct tutti_nodes_call *call, int *status, const char **wh
 
 /* ---- which calls: an agreement of all ranks, kept for calls of the same kind ----
  *
- * Whether all ranks bring device memory is known after an agreement alone. Calls of the same collective, count, type
- * and operator are one kind; the first, second, fourth ... call of a kind agrees, and the calls between do as the last
- * one did. So a program on host memory pays for a few agreements in millions of calls. */
+ * Whether all ranks bring device memory is known after an agreement alone. Calls of the same collective, form, count,
+ * type and operator are one kind; the first, second, fourth ... call of a kind agrees, and the calls between do as the
+ * last one did. So a program on host memory pays for a few agreements in millions of calls. */
 enum { TUTTI_NODES_KINDS = 64 };
 struct tutti_nodes_kinds {
+    int nonblocking; /* the form of the calls that are asked about */
     struct tutti_nodes_kind {
         uint64_t key;
         uint32_t calls;
@@ -62,9 +63,10 @@ enum tutti_nodes_turn { TUTTI_NODES_TO_MPI, TUTTI_NODES_AGREE, TUTTI_NODES_TAKEN
 enum tutti_nodes_turn tutti_nodes_turn(struct tutti_nodes_kinds *kinds, const struct tutti_call *call);
 /* After an agreement, before the next turn. */
 void tutti_nodes_agreed(struct tutti_nodes_kinds *kinds, const struct tutti_call *call, int taken);
-/* Words to be combined by their minimum, and what they say then: 1: the call is taken, with rules from *rules on. */
-enum { TUTTI_NODES_WORDS = 4 };
-void tutti_nodes_words(const struct tutti_call *call, int64_t words[TUTTI_NODES_WORDS]);
+/* Words to be combined by their minimum, and what they say then: 1: the call is taken, with rules from *rules on. able:
+ * 0: this rank cannot take part in calls of this form. */
+enum { TUTTI_NODES_WORDS = 5 };
+void tutti_nodes_words(const struct tutti_call *call, int able, int64_t words[TUTTI_NODES_WORDS]);
 int tutti_nodes_said(const int64_t words[TUTTI_NODES_WORDS], int *rules);
 
 #endif

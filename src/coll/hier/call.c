@@ -10,37 +10,7 @@
 
 /* ---- pieces and steps ---- */
 
-struct tutti_part_of tutti_nodes_piece(const struct tutti_nodes_call *c, int piece)
-{
-    const size_t begin = c->each * (size_t)piece, left = c->call->count - begin;
-    return (struct tutti_part_of){begin, left < c->each ? left : c->each};
-}
-
-/* Parts begin at whole lines of kernels. */
-struct tutti_part_of tutti_nodes_part(const struct tutti_nodes_call *c, size_t count, int r)
-{
-    enum { GRAIN = 32 };
-    const size_t leaders = (size_t)c->leaders;
-    const size_t each = ((count + leaders - 1) / leaders + GRAIN - 1) / GRAIN * GRAIN, begin = each * (size_t)r;
-    if (r >= c->leaders || begin >= count)
-        return (struct tutti_part_of){count, 0};
-    return (struct tutti_part_of){begin, count - begin < each ? count - begin : each};
-}
-
-struct tutti_part_of tutti_nodes_wanted(const struct tutti_nodes_call *c, int r, struct tutti_part_of of, char **to)
-{
-    const struct tutti_result result = tutti_result_of(c->call, r, c->nodes->hierarchy->ranks->size);
-    const size_t begin = of.begin > result.begin ? of.begin : result.begin;
-    const size_t end = of.begin + of.count, result_end = result.begin + result.count;
-    const size_t least = end < result_end ? end : result_end;
-    if (least <= begin)
-        return (struct tutti_part_of){of.begin, 0};
-    if (to)
-        *to = (char *)c->call->out + (begin - result.begin) * c->size;
-    return (struct tutti_part_of){begin, least - begin};
-}
-
-int tutti_nodes_wanted_in_node(const struct tutti_nodes_call *c, struct tutti_part_of of)
+static int wanted_in_node(const struct tutti_nodes_call *c, struct tutti_part_of of)
 {
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
     int wanted = 0;
@@ -129,35 +99,6 @@ static int reduce_step(struct tutti_nodes_call *c, int piece)
     return local_step(c, tutti_nodes_gather, piece);
 }
 
-/* The part of this rank in the exchange of a piece. */
-static struct tutti_part_of wire_part(const struct tutti_nodes_call *c, int piece)
-{
-    const struct tutti_part_of all = tutti_nodes_piece(c, piece);
-    if (c->row->flat)
-        return (struct tutti_part_of){0, all.count};
-    return tutti_nodes_part(c, all.count, c->nodes->hierarchy->rank);
-}
-
-static int participants(const struct tutti_nodes_call *c)
-{
-    const struct tutti_hierarchy *h = c->nodes->hierarchy;
-    return c->row->flat ? h->ranks->size : h->nodes;
-}
-
-static const struct tutti_exchange_row *exchange_of(const struct tutti_nodes_call *c, size_t count)
-{
-    return c->row->flat ? &tutti_exchange_slices : tutti_exchange_choose(c->nodes, participants(c), count, c->size);
-}
-
-int tutti_area_take_piece(struct tutti_nodes_call *c, int piece)
-{
-    const size_t count = wire_part(c, piece).count;
-    if (count == 0)
-        return TUTTI_OK;
-    return tutti_area_take(&c->area[piece % TUTTI_AREAS],
-                           2 * count * c->size + exchange_of(c, count)->room(participants(c), count, c->size));
-}
-
 /* Where the exchange takes the contribution from. */
 static int wire_from(struct tutti_nodes_call *c, int piece, struct tutti_part_of part, struct tutti_wire *w)
 {
@@ -183,7 +124,7 @@ static int wire_to(struct tutti_nodes_call *c, int piece, struct tutti_part_of p
         w->to_count = wanted.count;
         return tutti_nodes_end(c, TUTTI_PORT_IN, c->out_gpu, c->out_host, to, area, &w->to);
     }
-    if (c->out_by_messages || !tutti_nodes_wanted_in_node(c, part))
+    if (c->out_by_messages || !wanted_in_node(c, part))
         return TUTTI_OK;
     w->to_count = part.count;
     return tutti_nodes_end(c, TUTTI_PORT_IN, c->in_gpu, 0, tutti_nodes_arrives(c, piece), area, &w->to);
@@ -192,17 +133,17 @@ static int wire_to(struct tutti_nodes_call *c, int piece, struct tutti_part_of p
 static int begin_step(struct tutti_nodes_call *c, int piece)
 {
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
-    const struct tutti_part_of part = wire_part(c, piece);
+    const struct tutti_part_of part = tutti_nodes_own_part(c, piece);
     struct tutti_wire *w = &c->wire[piece % TUTTI_AREAS];
     struct tutti_area *area = &c->area[piece % TUTTI_AREAS];
     if (part.count == 0)
         return 1;
-    const struct tutti_exchange_row *row = exchange_of(c, part.count);
+    const struct tutti_exchange_row *row = tutti_nodes_exchange(c, part.count);
     const size_t bytes = part.count * c->size;
     int status = tutti_area_take_piece(c, piece);
     *w = (struct tutti_wire){.transport = h->ranks,
                              .peer = c->row->flat ? c->nodes->all : h->peer,
-                             .n = participants(c),
+                             .n = tutti_nodes_participants(c),
                              .me = c->row->flat ? h->ranks->rank : h->node,
                              .tag = c->tag,
                              .type = c->call->type,
@@ -244,7 +185,7 @@ static int await_step(struct tutti_nodes_call *c, int piece)
 
 static int hand_out_step(struct tutti_nodes_call *c, int piece)
 {
-    if (!meets_in_node(c) || !tutti_nodes_wanted_in_node(c, tutti_nodes_piece(c, piece)))
+    if (!meets_in_node(c) || !wanted_in_node(c, tutti_nodes_piece(c, piece)))
         return 1;
     if (!c->out_by_messages) {
         const int done = job_step(c, tutti_nodes_hand_out, piece);

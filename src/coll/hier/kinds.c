@@ -7,9 +7,9 @@ enum {
     OFTEN = 64 /* and while Tutti makes them: a program whose memory is not a GPU's any more is not to be held up */
 };
 
-static uint64_t kind_key(const struct tutti_call *call)
+static uint64_t kind_key(const struct tutti_call *call, int nonblocking)
 {
-    uint64_t key = (uint64_t)call->count * 64 + (uint64_t)(unsigned)call->type;
+    uint64_t key = ((uint64_t)call->count * 2 + (uint64_t)nonblocking) * 64 + (uint64_t)(unsigned)call->type;
     key = key * 64 + (uint64_t)(unsigned)call->op;
     key = key * 64 + (uint64_t)call->collective;
     return key * UINT64_C(0x9e3779b97f4a7c15) + 1;
@@ -17,7 +17,7 @@ static uint64_t kind_key(const struct tutti_call *call)
 
 static struct tutti_nodes_kind *kind_at(struct tutti_nodes_kinds *kinds, const struct tutti_call *call)
 {
-    const uint64_t key = kind_key(call);
+    const uint64_t key = kind_key(call, kinds->nonblocking);
     struct tutti_nodes_kind *kind = &kinds->kind[key >> 58];
     if (kind->key != key)
         *kind = (struct tutti_nodes_kind){.key = key};
@@ -38,8 +38,9 @@ void tutti_nodes_agreed(struct tutti_nodes_kinds *kinds, const struct tutti_call
     kind_at(kinds, call)->taken = taken;
 }
 
-/* Whether all bring device memory, whether some rank does, and whether all have the same rules and settings. */
-void tutti_nodes_words(const struct tutti_call *call, int64_t words[TUTTI_NODES_WORDS])
+/* Whether all bring device memory, whether some rank does, whether all have the same rules and settings, and whether
+ * all are able. */
+void tutti_nodes_words(const struct tutti_call *call, int able, int64_t words[TUTTI_NODES_WORDS])
 {
     const struct tutti_settings *settings = tutti_settings();
     int begin, defaults;
@@ -49,6 +50,7 @@ void tutti_nodes_words(const struct tutti_call *call, int64_t words[TUTTI_NODES_
     words[1] = -words[0];
     words[2] = hash;
     words[3] = -hash;
+    words[4] = able;
 }
 
 int tutti_nodes_said(const int64_t words[TUTTI_NODES_WORDS], int *rules)
@@ -57,5 +59,5 @@ int tutti_nodes_said(const int64_t words[TUTTI_NODES_WORDS], int *rules)
     tutti_rules_hash(&begin, &defaults);
     const int same = words[2] == -words[3], any = words[1] < 0;
     *rules = begin;
-    return same && (tutti_settings()->order == TUTTI_SET_ORDER_RANKS ? any : words[0] == 1);
+    return same && words[4] == 1 && (tutti_settings()->order == TUTTI_SET_ORDER_RANKS ? any : words[0] == 1);
 }

@@ -26,6 +26,16 @@ void tutti_area_give(struct tutti_area *area)
     *area = (struct tutti_area){.memory = NULL};
 }
 
+int tutti_area_take_piece(struct tutti_nodes_call *c, int piece)
+{
+    const size_t count = tutti_nodes_own_part(c, piece).count;
+    if (count == 0)
+        return TUTTI_OK;
+    return tutti_area_take(&c->area[piece % TUTTI_AREAS],
+                           2 * count * c->size +
+                               tutti_nodes_exchange(c, count)->room(tutti_nodes_participants(c), count, c->size));
+}
+
 static void port_close(struct tutti_port *port, int alive)
 {
     for (int i = 0; alive && port->stream && i < TUTTI_AREAS; i++)

@@ -100,9 +100,12 @@ struct tutti_part_of tutti_nodes_piece(const struct tutti_nodes_call *c, int pie
 /* The part of a piece of `count` elements that local rank r leads; none on ranks that do not lead. */
 struct tutti_part_of tutti_nodes_part(const struct tutti_nodes_call *c, size_t count, int r);
 /* The elements of [begin, begin + count) of the reduced vector that rank r of the communicator gets, by their place in
- * the vector; *to: where they go. in_node: 1 if some rank of this node gets any. */
+ * the vector; *to: where they go. */
 struct tutti_part_of tutti_nodes_wanted(const struct tutti_nodes_call *c, int r, struct tutti_part_of of, char **to);
-int tutti_nodes_wanted_in_node(const struct tutti_nodes_call *c, struct tutti_part_of of);
+/* The part of a piece that this rank exchanges, with how many participants, and how. */
+struct tutti_part_of tutti_nodes_own_part(const struct tutti_nodes_call *c, int piece);
+int tutti_nodes_participants(const struct tutti_nodes_call *c);
+const struct tutti_exchange_row *tutti_nodes_exchange(const struct tutti_nodes_call *c, size_t count);
 /* Where the reduction of this rank's part of a piece arrives. A call with a scratch. */
 char *tutti_nodes_arrives(const struct tutti_nodes_call *c, int piece);
 /* Host memory of at least `bytes`, with undefined contents; a status. give: takes empty ones. piece: as much as the

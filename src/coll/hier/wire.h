@@ -8,7 +8,7 @@
 
 /* One side of the exchange's ends: memory of the program or of the library, of any kind. */
 struct tutti_wire_end {
-    void *memory;                /* NULL: there is none */
+    void *memory;                /* NULL: this side is empty */
     struct tutti_stream *stream; /* that copies it; NULL: the host reaches the memory */
     struct tutti_event *event;   /* of the stream's GPU, the wire's own */
 };

@@ -5,6 +5,7 @@
 
 #include "mpi/message/endpoints.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/hook.h"
 #include "mpi/reduce/deferred_call.h"
 #include "p2p/deferred.h"
 #include "progress/engine.h"
@@ -112,7 +113,7 @@ static int agree(struct tutti_comm *comm, const struct tutti_call *call)
 {
     struct tutti_transport *transport = &comm->transport.base;
     int rules;
-    tutti_nodes_words(call, comm->over_nodes->words);
+    tutti_nodes_words(call, 1, comm->over_nodes->words);
     int status = transport->ops->allreduce(transport, comm->over_nodes->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN);
     if (status != TUTTI_OK)
         return status;
@@ -123,8 +124,9 @@ static int agree(struct tutti_comm *comm, const struct tutti_call *call)
     return status != TUTTI_OK ? status : after_opening(comm, call);
 }
 
-int tutti_over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call, const char *name, int *status,
-                         const char **why)
+/* 1: Tutti has made the call, *status and *why are set; 0: the MPI makes it, for the reason *why. */
+static int over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call, const char *name, int *status,
+                          const char **why)
 {
     TUTTI_INSIDE();
     *status = TUTTI_OK;
@@ -132,6 +134,7 @@ int tutti_over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call,
         *status = tutti_progress_wait(&(const struct tutti_wait){.done = none_queued, .with = comm, .watched = 1});
     if (*status != TUTTI_OK)
         return 1;
+    comm->over_nodes->kinds.nonblocking = 0;
     const enum tutti_nodes_turn turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
     const int taken = turn == TUTTI_NODES_AGREE ? agree(comm, call) : turn == TUTTI_NODES_TAKEN;
     if (taken == 0) {
@@ -142,13 +145,35 @@ int tutti_over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call,
     return 1;
 }
 
+int tutti_over_nodes_or_team(MPI_Comm handle, struct tutti_team *team, const struct tutti_call *call, const char *name,
+                             enum tutti_reduce_outcome *taken, const char **why)
+{
+    struct tutti_comm *comm = tutti_comm_find(handle);
+    int status;
+    if (likely(!tutti_over_nodes_concerns(comm, call)))
+        return tutti_reduce_run(team, call, taken, why);
+    *taken = TUTTI_REDUCE_DONE;
+    if (over_nodes_run(comm, call, name, &status, why))
+        return status;
+    *taken = TUTTI_REDUCE_DECLINED;
+    return call->host_ok ? TUTTI_OK : tutti_reduce_run(team, call, taken, why);
+}
+
 /* ---- nonblocking ---- */
 
 int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over)
 {
     over->at = TUTTI_OVER_NODES_TURN;
+    comm->over_nodes->kinds.nonblocking = 1;
     over->turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
     return over->turn == TUTTI_NODES_TO_MPI;
+}
+
+/* 1 if open calls make progress while this rank is in a blocking call of the MPI, where it may have to wait for a rank
+ * that waits for this open call. */
+static int progresses(void)
+{
+    return tutti_door.multiple || tutti_hook_is_there();
 }
 
 static int start_call(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
@@ -173,7 +198,7 @@ static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct
     if (over->at == TUTTI_OVER_NODES_TURN) {
         if (over->turn != TUTTI_NODES_AGREE)
             return over->turn == TUTTI_NODES_TAKEN ? 1 : -1;
-        tutti_nodes_words(call, of->words);
+        tutti_nodes_words(call, progresses(), of->words);
         *status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
         over->at = TUTTI_OVER_NODES_AGREES;
         if (*status != TUTTI_OK)

@@ -28,16 +28,16 @@ void tutti_over_nodes_free(struct tutti_over_nodes *over);
 /* 1 if the call may go in two levels; the same on all ranks. */
 int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call);
 
-/* Collective; blocking. 1: Tutti has made the call, *status and *why are set; 0: the MPI makes it, for the reason *why.
- * A failure is status of 1. */
-int tutti_over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call, const char *name, int *status,
-                         const char **why);
+/* Collective; blocking: in two levels on a communicator over several nodes, otherwise tutti_reduce_run() on the team. A
+ * status, and its outputs. */
+int tutti_over_nodes_or_team(MPI_Comm handle, struct tutti_team *team, const struct tutti_call *call, const char *name,
+                             enum tutti_reduce_outcome *taken, const char **why);
 
 /* Local, of a nonblocking call before which no other is open on the communicator: takes its turn. 1: the MPI makes it.
  */
 int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over);
-/* Local; of the first open call of the communicator. 0: under way; otherwise as tutti_over_nodes_run(): 1, or -1 if the
- * MPI makes the call. */
+/* Local; of the first open call of the communicator. 0: under way; 1: it has ended, *status and *why are set; -1: the
+ * MPI makes the call, for the reason *why. */
 int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
                           const char *name, int *status, const char **why);
 

@@ -321,29 +321,12 @@ static inline int after_mpi(struct tutti_team *team, const char *name, MPI_Comm 
     return report_mismatch(&args, team);
 }
 
-/* In two levels on a communicator over several nodes, otherwise on the team. */
-static int run_somehow(const struct tutti_reduction_args *args, const struct tutti_read *read,
-                       enum tutti_reduce_outcome *taken, const char **why)
-{
-    struct tutti_comm *state = tutti_comm_find(args->comm);
-    int status;
-    if (unlikely(tutti_over_nodes_concerns(state, &read->call))) {
-        *taken = TUTTI_REDUCE_DONE;
-        if (tutti_over_nodes_run(state, &read->call, args->name, &status, why))
-            return status;
-        *taken = TUTTI_REDUCE_DECLINED;
-        if (read->call.host_ok)
-            return TUTTI_OK;
-    }
-    return tutti_reduce_run(read->team, &read->call, taken, why);
-}
-
 static int run_on_team(const struct tutti_reduction_args *args, struct tutti_read *read)
 {
     enum tutti_reduce_outcome taken;
     const char *why;
     tutti_inside++; /* no exception leaves the code below: errors of the program are raised afterwards */
-    int status = run_somehow(args, read, &taken, &why);
+    int status = tutti_over_nodes_or_team(args->comm, read->team, &read->call, args->name, &taken, &why);
     tutti_inside--;
     tutti_read_end(read);
     if (unlikely(status != TUTTI_OK)) {
