@@ -63,10 +63,9 @@ enum tutti_nodes_turn { TUTTI_NODES_TO_MPI, TUTTI_NODES_AGREE, TUTTI_NODES_TAKEN
 enum tutti_nodes_turn tutti_nodes_turn(struct tutti_nodes_kinds *kinds, const struct tutti_call *call);
 /* After an agreement, before the next turn. */
 void tutti_nodes_agreed(struct tutti_nodes_kinds *kinds, const struct tutti_call *call, int taken);
-/* Words to be combined by their minimum, and what they say then: 1: the call is taken, with rules from *rules on. able:
- * 0: this rank cannot take part in calls of this form. */
-enum { TUTTI_NODES_WORDS = 5 };
-void tutti_nodes_words(const struct tutti_call *call, int able, int64_t words[TUTTI_NODES_WORDS]);
+/* Words to be combined by their minimum, and what they say then: 1: the call is taken, with rules from *rules on. */
+enum { TUTTI_NODES_WORDS = 4 };
+void tutti_nodes_words(const struct tutti_call *call, int64_t words[TUTTI_NODES_WORDS]);
 int tutti_nodes_said(const int64_t words[TUTTI_NODES_WORDS], int *rules);
 
 #endif

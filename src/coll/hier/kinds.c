@@ -40,7 +40,7 @@ void tutti_nodes_agreed(struct tutti_nodes_kinds *kinds, const struct tutti_call
 
 /* Whether all bring device memory, whether some rank does, whether all have the same rules and settings, and whether
  * all are able. */
-void tutti_nodes_words(const struct tutti_call *call, int able, int64_t words[TUTTI_NODES_WORDS])
+void tutti_nodes_words(const struct tutti_call *call, int64_t words[TUTTI_NODES_WORDS])
 {
     const struct tutti_settings *settings = tutti_settings();
     int begin, defaults;
@@ -50,7 +50,6 @@ void tutti_nodes_words(const struct tutti_call *call, int able, int64_t words[TU
     words[1] = -words[0];
     words[2] = hash;
     words[3] = -hash;
-    words[4] = able;
 }
 
 int tutti_nodes_said(const int64_t words[TUTTI_NODES_WORDS], int *rules)
@@ -59,5 +58,5 @@ int tutti_nodes_said(const int64_t words[TUTTI_NODES_WORDS], int *rules)
     tutti_rules_hash(&begin, &defaults);
     const int same = words[2] == -words[3], any = words[1] < 0;
     *rules = begin;
-    return same && words[4] == 1 && (tutti_settings()->order == TUTTI_SET_ORDER_RANKS ? any : words[0] == 1);
+    return same && (tutti_settings()->order == TUTTI_SET_ORDER_RANKS ? any : words[0] == 1);
 }

@@ -40,7 +40,7 @@ static int nonblocking_simple(const struct tutti_reduction_args *args, struct tu
     struct tutti_comm *state = tutti_comm_find(args->comm);
     if (state && atomic_load_explicit(&state->queued, memory_order_acquire) > 0)
         return 0;
-    if (reading == TUTTI_READ_TEAM && tutti_over_nodes_concerns(state, &read->call) &&
+    if (reading == TUTTI_READ_TEAM && tutti_over_nodes_concerns(state, &read->call, 1) &&
         !tutti_over_nodes_turn(state, &read->call, over))
         return 0;
     switch (reading) {

@@ -74,7 +74,7 @@ static void nonblocking_step_give(struct tutti_open_call *open)
         after_job(open);
         return;
     }
-    if (tutti_over_nodes_concerns(open->state, call)) {
+    if (tutti_over_nodes_concerns(open->state, call, 1)) {
         open->phase = TUTTI_OPEN_NODES;
         return;
     }

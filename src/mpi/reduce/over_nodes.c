@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "mpi/message/endpoints.h"
+#include "mpi/message/far.h"
 #include "mpi/real/errors.h"
-#include "mpi/real/hook.h"
 #include "mpi/reduce/deferred_call.h"
 #include "p2p/deferred.h"
 #include "progress/engine.h"
@@ -38,10 +38,11 @@ void tutti_over_nodes_free(struct tutti_over_nodes *over)
     free(over);
 }
 
-int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call)
+/* An open call that makes no progress while its rank is in a blocking call of the MPI could stop that call. */
+int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call, int nonblocking)
 {
-    return comm && comm->team && comm->team->size > 1 && !comm->team->whole && comm->over_nodes &&
-           tutti_nodes_knows(call->collective);
+    return (!nonblocking || tutti_far_progresses) && comm && comm->team && comm->team->size > 1 && !comm->team->whole &&
+           comm->over_nodes && tutti_nodes_knows(call->collective);
 }
 
 /* ---- steps that both forms share ---- */
@@ -113,7 +114,7 @@ static int agree(struct tutti_comm *comm, const struct tutti_call *call)
 {
     struct tutti_transport *transport = &comm->transport.base;
     int rules;
-    tutti_nodes_words(call, 1, comm->over_nodes->words);
+    tutti_nodes_words(call, comm->over_nodes->words);
     int status = transport->ops->allreduce(transport, comm->over_nodes->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN);
     if (status != TUTTI_OK)
         return status;
@@ -150,7 +151,7 @@ int tutti_over_nodes_or_team(MPI_Comm handle, struct tutti_team *team, const str
 {
     struct tutti_comm *comm = tutti_comm_find(handle);
     int status;
-    if (likely(!tutti_over_nodes_concerns(comm, call)))
+    if (likely(!tutti_over_nodes_concerns(comm, call, 0)))
         return tutti_reduce_run(team, call, taken, why);
     *taken = TUTTI_REDUCE_DONE;
     if (over_nodes_run(comm, call, name, &status, why))
@@ -167,13 +168,6 @@ int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call
     comm->over_nodes->kinds.nonblocking = 1;
     over->turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
     return over->turn == TUTTI_NODES_TO_MPI;
-}
-
-/* 1 if open calls make progress while this rank is in a blocking call of the MPI, where it may have to wait for a rank
- * that waits for this open call. */
-static int progresses(void)
-{
-    return tutti_door.multiple || tutti_hook_is_there();
 }
 
 static int start_call(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
@@ -198,7 +192,7 @@ static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct
     if (over->at == TUTTI_OVER_NODES_TURN) {
         if (over->turn != TUTTI_NODES_AGREE)
             return over->turn == TUTTI_NODES_TAKEN ? 1 : -1;
-        tutti_nodes_words(call, progresses(), of->words);
+        tutti_nodes_words(call, of->words);
         *status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
         over->at = TUTTI_OVER_NODES_AGREES;
         if (*status != TUTTI_OK)

@@ -26,7 +26,7 @@ struct tutti_over_nodes *tutti_over_nodes_new(int ranks);
 void tutti_over_nodes_free(struct tutti_over_nodes *over);
 
 /* 1 if the call may go in two levels; the same on all ranks. */
-int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call);
+int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call, int nonblocking);
 
 /* Collective; blocking: in two levels on a communicator over several nodes, otherwise tutti_reduce_run() on the team. A
  * status, and its outputs. */
