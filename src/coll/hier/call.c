@@ -3,10 +3,12 @@
 #include <stdlib.h>
 
 #include "coll/hier/own.h"
+#include "core/clock.h"
 #include "core/reserve.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
+#include "progress/engine.h"
 
 /* ---- pieces and steps ---- */
 
@@ -281,6 +283,11 @@ static int call_close(struct tutti_nodes_call *c, int status)
     return status < 0 ? status : TUTTI_OK;
 }
 
+static int sched_ended(void *with)
+{
+    return tutti_sched_done(with);
+}
+
 int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, const struct tutti_nodes_moves *moves,
                     const char **why)
 {
@@ -291,7 +298,11 @@ int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, co
     call_open(&c, nodes, call, moves, NULL);
     *why = c.row->name;
     while ((done = advance(&c)) == 0) {
-        const int status = tutti_sched_wait(c.waiting, "for ranks of other nodes, in a reduction", 1);
+        const int status = tutti_progress_wait(&(const struct tutti_wait){.done = sched_ended,
+                                                                          .with = c.waiting,
+                                                                          .what = "for other ranks, in a reduction",
+                                                                          .seconds = tutti_settings()->timeout_seconds,
+                                                                          .watched = 1});
         if (status != TUTTI_OK)
             return call_close(&c, status);
     }
@@ -310,8 +321,13 @@ struct tutti_nodes_call *tutti_nodes_begin(struct tutti_nodes *nodes, const stru
 
 int tutti_nodes_poll(struct tutti_nodes_call *call, int *status, const char **why)
 {
-    const int done =
-        call->at == 0 && !call->under_way && call->nodes->status != TUTTI_OK ? call->nodes->status : advance(call);
+    const int at = call->at, first = at == 0 && !call->under_way;
+    int done = first && call->nodes->status != TUTTI_OK ? call->nodes->status : advance(call);
+    if (call->at != at || call->since == 0)
+        call->since = tutti_now_ns();
+    else if (done == 0 && call->waiting && /* a job has a time limit of its own */
+             tutti_now_ns() - call->since > (uint64_t)tutti_settings()->timeout_seconds * UINT64_C(1000000000))
+        done = TUTTI_ERR_TIMEOUT;
     if (done == 0)
         return 0;
     *why = call->row->name;

@@ -86,6 +86,7 @@ struct tutti_nodes_call {
     int by_messages;   /* 1: some rank of the node has memory that kernels do not reach, or the team cannot be opened */
     int out_by_messages;
     struct tutti_sched *waiting; /* for this schedule; NULL: for a job */
+    uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */
     struct tutti_area area[TUTTI_AREAS], local_area;
     struct tutti_wire wire[TUTTI_AREAS], local;
     /* The job under way, or run at once: */
