@@ -1,8 +1,8 @@
-/* How a call over several nodes is divided: pieces of the message, parts of a piece, and who gets what of the result.
- */
+/* How a call over several nodes is divided: pieces of the message, parts of a piece, and each rank's share of the
+ * result. */
 #include "coll/hier/own.h"
 
-struct tutti_part_of tutti_nodes_piece(const struct tutti_nodes_call *c, int piece)
+    struct tutti_part_of tutti_nodes_piece(const struct tutti_nodes_call *c, int piece)
 {
     const size_t begin = c->each * (size_t)piece, left = c->call->count - begin;
     return (struct tutti_part_of){begin, left < c->each ? left : c->each};

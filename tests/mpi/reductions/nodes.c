@@ -8,10 +8,15 @@
  *                          others, with device or host memory drawn for each rank, call and buffer; nonblocking calls
  *                          stay open over blocking ones. Values whose result is exact in any order.
  *
+ *   nodes death CALL         The last rank but one is killed before this call: all others get an error within the time
+ * limit (TUTTI_TIMEOUT_SECONDS), in blocking calls if CALL is even, otherwise in nonblocking ones.
+ *
  * TUTTI_TEST_EXPECT=ROW: bits: every call must have been made by this algorithm over nodes. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kit.h"
 
@@ -248,9 +253,37 @@ static void kinds(int actions)
         MPI_Comm_free(&comms[c]);
 }
 
+/* ---- death ---- */
+
+static void death(long call)
+{
+    enum { COUNT = 1000, AFTER = 300 };
+    struct kit_buffer in, out;
+    int error = MPI_SUCCESS;
+    kit_open(&in, KIT_DEVICE, COUNT * 4);
+    kit_open(&out, KIT_DEVICE, COUNT * 4);
+    const void *const from = kit_put(&in, 0, NULL, COUNT * 4);
+    void *const to = kit_put(&out, 0, NULL, COUNT * 4);
+    for (long i = 0; i < call + AFTER && error == MPI_SUCCESS; i++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (i == call + 1 && kit_rank == kit_size - 2) { /* not before the ranks have met */
+            fprintf(stderr, "killed at %ld\n", i);
+            raise(SIGKILL);
+        }
+        error = call % 2 == 0 ? MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD)
+                              : MPI_Iallreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        error = error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    fprintf(stderr, error != MPI_SUCCESS ? "survivor %d told\n" : "survivor %d goes on as if all were there\n",
+            kit_rank);
+    _exit(error == MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (argc > 2 && strcmp(argv[1], "death") == 0)
+        death(atol(argv[2]));
     const int many = argc > 1 ? atoi(argv[1]) : 40;
     if (argc > 2 && strcmp(argv[2], "kinds") == 0)
         kinds(many);
