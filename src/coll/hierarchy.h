@@ -11,12 +11,14 @@ struct tutti_hierarchy {
     int nodes;                       /* of the communicator's ranks, numbered in the order of their lowest ranks */
     int node;                        /* this rank's */
     int size, rank;                  /* ranks of the communicator on this node; this one's number among them */
+    int least, most;                 /* ranks of the communicator on the node with fewest; with most */
     int *node_of;                    /* [ranks of the communicator] */
     int *member;                     /* [size]: rank in the communicator of each rank of this node, ascending */
     int *leader;                     /* [nodes]: rank in the communicator of each node's lowest rank */
+    int *peer;                       /* [nodes]: of the rank with number `rank` on each node; -1: it has fewer ranks */
     struct tutti_team *team;         /* of this node's ranks, whole; its transport is `here` */
     struct tutti_transport *here;    /* of this node's ranks; rank r is member[r] */
-    struct tutti_transport *leaders; /* rank n is leader[n]; NULL on ranks that do not lead */
+    struct tutti_transport *ranks;   /* of all ranks of the communicator, as they are numbered there */
     struct tutti_contexts *contexts; /* and its own ones, -1: none */
     int context[2];
 };

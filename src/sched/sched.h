@@ -3,8 +3,8 @@
  * - What meets peers in kernels or in shared memory is a *job* (worker.h): one blocking function on a worker fiber. It
  *   never uses the transport, since the engine's thread does not call the MPI.
  * - What uses the transport is a *schedule*: tasks with dependencies, run by the progress engine. No task waits.
- * - A job can be a task of a schedule. So a call over several nodes is one schedule: a job among the ranks of the node,
- *   messages among the leaders, another job.
+ * - A job can be a task of a schedule. A call over several nodes alternates between jobs among the ranks of the node
+ * and schedules of messages among the leaders.
  *
  * Shared tasks are in tasks.h: run a job, send, receive, copy, combine, wait for a flag.
  *

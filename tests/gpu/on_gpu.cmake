@@ -71,6 +71,18 @@ gpu_test(reductions-staged mpi-reductions ${gpu_ranks} ARGS 1500
              "TUTTI_RULES=allreduce:*@staged reduce:*@staged reduce_scatter:*@staged scan:*@staged")
 gpu_test(reductions-shared mpi-reductions ${shared} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 gpu_test(bits mpi-bits ${gpu_ranks})
+# Virtual nodes: of one rank, of two, of ranks that share a GPU, and with ranks on host memory.
+foreach(row single_leader multi_leader pipelined)
+  foreach(ranks 1 2)
+    gpu_test(nodes-${row}-${ranks} mpi-nodes 4 ARGS 12 bits
+             ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=16 TUTTI_TEST_EXPECT=${row}
+                 "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} leaders:0-1k@doubling,1k-4k@ring,*@slices")
+  endforeach()
+endforeach()
+gpu_test(nodes-order mpi-nodes 4 ARGS 12 bits ENV TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_TEST_EXPECT=ranks)
+gpu_test(nodes-kinds mpi-nodes 4 ARGS 600 kinds
+         ENV TUTTI_NODE_RANKS=2 TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,*@pipelined")
+gpu_test(nodes-matrix mpi-matrix 4 ARGS 1500 ENV TUTTI_NODE_RANKS=2 TUTTI_TEST_EXPECT=accelerated)
 gpu_test(aware mpi-aware ${gpu_ranks} ARGS cuda,cuda:host,cuda:device,cuda:managed 1)
 foreach(program mixed illegal wrong user_op user_ops host_ahead host_only comms threads messages collectives refused)
   gpu_test(${program} mpi-${program} ${gpu_ranks})

@@ -6,7 +6,7 @@
 #include "core/reserve.h"
 #include "core/status.h"
 
-enum { HERE, LEADERS };
+enum { HERE, RANKS };
 enum { LAST_TESTS = 64 }; /* after the exchange is given up: most have ended by then */
 
 /* The record of a rank. */
@@ -42,6 +42,21 @@ static void number_nodes(struct tutti_hierarchy *h, int ranks, const int world_r
     }
 }
 
+/* The fewest and the most ranks of a node. count: [nodes], all 0. */
+static void count_ranks(struct tutti_hierarchy *h, int ranks, int count[])
+{
+    for (int r = 0; r < ranks; r++) {
+        const int n = h->node_of[r];
+        if (count[n]++ == h->rank)
+            h->peer[n] = r;
+    }
+    h->least = h->most = count[0];
+    for (int n = 1; n < h->nodes; n++) {
+        h->least = count[n] < h->least ? count[n] : h->least;
+        h->most = count[n] > h->most ? count[n] : h->most;
+    }
+}
+
 static int find_facts(struct tutti_hierarchy *h, const struct tutti_node *node, const struct tutti_transport *transport,
                       const int world_ranks[])
 {
@@ -58,6 +73,8 @@ static int find_facts(struct tutti_hierarchy *h, const struct tutti_node *node, 
                 h->rank = h->size;
             h->member[h->size++] = r;
         }
+        memset(number, 0, (size_t)world * sizeof *number);
+        count_ranks(h, transport->size, number);
     }
     free(lowest);
     free(number);
@@ -72,17 +89,21 @@ static struct tutti_hierarchy *new_hierarchy(struct tutti_contexts *contexts, in
     if (!h)
         return NULL;
     h->contexts = contexts;
-    h->context[HERE] = h->context[LEADERS] = -1;
+    h->context[HERE] = h->context[RANKS] = -1;
     h->node_of = calloc((size_t)ranks, sizeof *h->node_of);
     h->member = calloc((size_t)ranks, sizeof *h->member);
     h->leader = calloc((size_t)ranks, sizeof *h->leader);
-    if (h->node_of && h->member && h->leader)
+    h->peer = malloc((size_t)ranks * sizeof *h->peer);
+    if (h->node_of && h->member && h->leader && h->peer) {
+        for (int n = 0; n < ranks; n++)
+            h->peer[n] = -1;
         return h;
+    }
     tutti_hierarchy_free(h);
     return NULL;
 }
 
-/* Of ranks[0 to size) of the communicator, with a context of this rank. */
+/* Of ranks[0 to size) of the communicator, with a context of this rank. ranks NULL: its first ones. */
 static int make_subset(struct tutti_hierarchy *h, int which, int rank, int size, const int ranks[],
                        const int world_ranks[], const char *label, struct tutti_transport **out)
 {
@@ -90,7 +111,7 @@ static int make_subset(struct tutti_hierarchy *h, int which, int rank, int size,
     if (!under)
         return TUTTI_ERR_MEMORY;
     for (int i = 0; i < size; i++)
-        under[i] = world_ranks[ranks[i]];
+        under[i] = world_ranks[ranks ? ranks[i] : i];
     h->context[which] = tutti_context_take(h->contexts);
     const int status = h->context[which] < 0
                            ? TUTTI_ERR_UNAVAILABLE
@@ -108,14 +129,15 @@ static int make_parts(struct tutti_hierarchy_opening *opening, struct tutti_node
         status = TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK)
         status = make_subset(h, HERE, h->rank, h->size, h->member, world_ranks, label, &h->here);
-    if (status == TUTTI_OK && h->rank == 0)
-        status = make_subset(h, LEADERS, h->node, h->nodes, h->leader, world_ranks, label, &h->leaders);
+    if (status == TUTTI_OK)
+        status = make_subset(h, RANKS, opening->transport->rank, opening->transport->size, NULL, world_ranks, label,
+                             &h->ranks);
     if (status == TUTTI_OK)
         status = tutti_team_begin(node, h->here, opening->mine.exchange, &h->team);
     if (status == TUTTI_OK && !h->team->slot[h->rank]) /* the node has no more places for teams */
         status = TUTTI_ERR_UNAVAILABLE;
     opening->mine.context[HERE] = h->context[HERE];
-    opening->mine.context[LEADERS] = h->context[LEADERS];
+    opening->mine.context[RANKS] = h->context[RANKS];
     return status;
 }
 
@@ -171,8 +193,8 @@ static void join_parts(struct tutti_hierarchy_opening *opening)
         memcpy(exchanges + (size_t)i * TUTTI_EXCHANGE_BYTES, record->exchange, TUTTI_EXCHANGE_BYTES);
         tutti_subset_context(h->here, i, record->context[HERE]);
     }
-    for (int n = 0; h->leaders && n < h->nodes; n++)
-        tutti_subset_context(h->leaders, n, opening->all[h->leader[n]].context[LEADERS]);
+    for (int r = 0; r < opening->transport->size; r++)
+        tutti_subset_context(h->ranks, r, opening->all[r].context[RANKS]);
     tutti_team_join(h->team, exchanges);
 }
 
@@ -221,7 +243,7 @@ void tutti_hierarchy_free(struct tutti_hierarchy *hierarchy)
         return;
     tutti_team_free(hierarchy->team);
     tutti_subset_free(hierarchy->here);
-    tutti_subset_free(hierarchy->leaders);
+    tutti_subset_free(hierarchy->ranks);
     for (int i = 0; i < 2; i++) {
         if (hierarchy->context[i] >= 0)
             tutti_context_give(hierarchy->contexts, hierarchy->context[i]);
@@ -229,5 +251,6 @@ void tutti_hierarchy_free(struct tutti_hierarchy *hierarchy)
     free(hierarchy->node_of);
     free(hierarchy->member);
     free(hierarchy->leader);
+    free(hierarchy->peer);
     free(hierarchy);
 }

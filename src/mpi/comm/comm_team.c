@@ -18,6 +18,7 @@ static pthread_mutex_t opening_lock = PTHREAD_MUTEX_INITIALIZER;
 static void team_apart(struct tutti_comm *comm)
 {
     comm->team = tutti_team_apart(tutti_door.node, &comm->transport.base, "ranks on several nodes");
+    comm->over_nodes = tutti_comms_over_nodes(comm->transport.base.size);
     if (!comm->team) {
         comm->passed = TUTTI_REASON_TEXT(MEMORY);
         comm->alone = 1;

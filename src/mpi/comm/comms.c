@@ -70,6 +70,8 @@ static int comms_insert(struct tutti_comm *comm)
 static void comms_release(struct tutti_comm *comm)
 {
     told.leave(comm);
+    if (told.over_nodes_free)
+        told.over_nodes_free(comm->over_nodes);
     tutti_comm_hierarchy_end(comm);
     /* At the end the program has completed everything, and may have destroyed its streams. */
     int idle = told.close_stream(comm, closing);
@@ -160,6 +162,11 @@ void tutti_comms_connect(struct tutti_team *team, int gpu)
         told.connect(team, gpu);
 }
 
+struct tutti_over_nodes *tutti_comms_over_nodes(int ranks)
+{
+    return told.over_nodes ? told.over_nodes(ranks) : NULL;
+}
+
 int tutti_comms_open(const struct tutti_comm_users *users)
 {
     told = *users;
@@ -179,7 +186,9 @@ int tutti_comms_broken(void)
     for (struct tutti_comm *c = all; c; c = c->next)
         broken |= c->failed != TUTTI_OK ||
                   (c->team && (c->team->state == TUTTI_TEAM_BROKEN ||
-                               (c->team->nonblocking && c->team->nonblocking->state == TUTTI_TEAM_BROKEN)));
+                               (c->team->nonblocking && c->team->nonblocking->state == TUTTI_TEAM_BROKEN))) ||
+                  (c->hierarchy && (c->hierarchy->team->state == TUTTI_TEAM_BROKEN ||
+                                    c->hierarchy->team->nonblocking->state == TUTTI_TEAM_BROKEN));
     pthread_mutex_unlock(&lock);
     return broken;
 }

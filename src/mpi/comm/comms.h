@@ -27,6 +27,7 @@ struct tutti_open_queue {
     struct tutti_comm *before, *behind;
 };
 struct tutti_lanes;
+struct tutti_over_nodes;
 struct tutti_comm {
     MPI_Comm handle;
     const char *passed;      /* not NULL: reductions are passed on, for this reason */
@@ -39,11 +40,12 @@ struct tutti_comm {
     int hierarchy_begun;
     struct tutti_hierarchy_opening *hierarchy_opening; /* not NULL: it is being made */
     struct tutti_hierarchy *hierarchy;
-    struct tutti_worker *worker;      /* of nonblocking calls; NULL before the first */
-    atomic_int queued;                /* nonblocking calls that are not yet given to the team or to the MPI */
-    struct tutti_open_queue calls;    /* these, see nonblocking_progress.c */
-    struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank */
-    struct tutti_lanes *lanes;        /* of messages in its stream; NULL: there can be none, for this reason: */
+    struct tutti_over_nodes *over_nodes; /* of its reductions, reduce/over_nodes.h; NULL: it is not of several nodes */
+    struct tutti_worker *worker;         /* of nonblocking calls; NULL before the first */
+    atomic_int queued;                   /* nonblocking calls that are not yet given to the team or to the MPI */
+    struct tutti_open_queue calls;       /* these, see nonblocking_progress.c */
+    struct tutti_mpix_stream *stream;    /* NULL: none; its team is open then, where it has more than one rank */
+    struct tutti_lanes *lanes;           /* of messages in its stream; NULL: there can be none, for this reason: */
     const char *no_lanes;
     int lanes_settled; /* 1: on no rank a kernel uses them any more */
     struct tutti_mpi_transport transport;
@@ -129,7 +131,11 @@ struct tutti_comm_users {
         struct tutti_comm *comm); /* waits until each of its nonblocking calls was given to the team or to the MPI */
     int (*close_stream)(struct tutti_comm *comm, int closing); /* see tutti_comm_stream_close() */
     void (*connect)(struct tutti_team *team, int gpu);         /* see tutti_endpoints_connect() */
+    struct tutti_over_nodes *(*over_nodes)(int ranks);         /* of a communicator over several nodes */
+    void (*over_nodes_free)(struct tutti_over_nodes *over);    /* takes NULL */
 };
+/* Local: what reductions over several nodes keep; NULL without memory. */
+struct tutti_over_nodes *tutti_comms_over_nodes(int ranks);
 /* Collective: the communicator of the team gets a stream on `gpu`, and no kernel waits in it yet. */
 void tutti_comms_connect(struct tutti_team *team, int gpu);
 int tutti_comms_open(const struct tutti_comm_users *users);

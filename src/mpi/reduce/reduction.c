@@ -9,6 +9,7 @@
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
+#include "mpi/reduce/over_nodes.h"
 
 /* ---- reading ---- */
 
@@ -325,7 +326,7 @@ static int run_on_team(const struct tutti_reduction_args *args, struct tutti_rea
     enum tutti_reduce_outcome taken;
     const char *why;
     tutti_inside++; /* no exception leaves the code below: errors of the program are raised afterwards */
-    int status = tutti_reduce_run(read->team, &read->call, &taken, &why);
+    int status = tutti_over_nodes_or_team(args->comm, read->team, &read->call, args->name, &taken, &why);
     tutti_inside--;
     tutti_read_end(read);
     if (unlikely(status != TUTTI_OK)) {

@@ -117,12 +117,11 @@ static void judge(struct tutti_comm *comm, unsigned long long seed)
     tutti_team_arrive(h->team, &mine);
     CHECK(tutti_team_await(h->team, all) == TUTTI_OK, "the team does not meet");
     CHECK(h->here->ops->allreduce(h->here, &word, 1, TUTTI_COMBINE_SUM) == TUTTI_OK && word == h->size, "ranks here");
-    if (!h->leaders)
-        return;
-    CHECK(h->leaders->ops->allreduce(h->leaders, &word, 1, TUTTI_COMBINE_SUM) == TUTTI_OK &&
+    word = 1;
+    CHECK(h->ranks->ops->allreduce(h->ranks, &word, 1, TUTTI_COMBINE_SUM) == TUTTI_OK &&
               word == comm->transport.base.size,
           "all ranks");
-    collectives_run(h->leaders, seed, 3);
+    collectives_run(h->ranks, seed, 3);
 }
 
 int main(int argc, char **argv)

@@ -220,6 +220,41 @@ struct oracle_case kit_case(const struct kit_pair *pair, enum oracle_mode mode, 
                                 .seed = seed};
 }
 
+/* The virtual node of a rank of the world; all ranks are on one without TUTTI_NODE_RANKS, or if TUTTI_ORDER=ranks asks
+ * for the bits of one. */
+static int node_of(int rank)
+{
+    const char *const each = getenv("TUTTI_NODE_RANKS"), *const order = getenv("TUTTI_ORDER");
+    const int ranks = each ? atoi(each) : 0;
+    return ranks > 0 && !(order && strcmp(order, "ranks") == 0) ? rank / ranks : 0;
+}
+
+/* In rank order inside each node, then node after node in the order of their lowest ranks. in[] and which[] are of
+ * `ranks` ranks; in[] is changed. */
+static void reduce_by_nodes(void *out, const struct oracle_case *c, int ranks, const int *which, const void *in[],
+                            size_t count)
+{
+    enum { MOST = 64 };
+    const void *member[MOST], *node[MOST];
+    int nodes = 0;
+    for (int first = 0; first < ranks; first++) {
+        int members = 0;
+        if (!in[first])
+            continue;
+        const int of = node_of(which ? which[first] : first);
+        void *const partial = (void *)(uintptr_t)in[first];
+        for (int r = first; r < ranks; r++) {
+            if (!in[r] || node_of(which ? which[r] : r) != of)
+                continue;
+            member[members++] = in[r];
+            in[r] = NULL;
+        }
+        oracle_reduce(partial, c, members, member, count);
+        node[nodes++] = partial;
+    }
+    oracle_reduce(out, c, nodes, node, count);
+}
+
 void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count)
 {
     enum { MOST = 64 };
@@ -234,7 +269,7 @@ void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int 
         oracle_fill(room + (size_t)r * bytes, c, which ? which[r] : r, first, count);
         in[r] = room + (size_t)r * bytes;
     }
-    oracle_reduce(out, c, ranks, in, count);
+    reduce_by_nodes(out, c, ranks, which, in, count);
     free(room);
 }
 

@@ -61,6 +61,7 @@ tutti_mpi_test(mpi-bits-leaders PROGRAM mpi-bits RANKS 4 RANKS_MPICH 3 TIMEOUT 4
 
 include(${CMAKE_CURRENT_LIST_DIR}/blocking.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/nonblocking.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/nodes.cmake)
 
 program(illegal EVERYWHERE)
 tutti_mpi_test(mpi-illegal PROGRAM mpi-illegal RANKS 2 EVERYWHERE)

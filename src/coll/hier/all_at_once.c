@@ -1,0 +1,26 @@
+/* all_at_once: each participant sends all of its contribution to all others, and combines for itself. One latency, for
+ * few bytes. */
+#include "coll/hier/wire.h"
+
+static size_t all_at_once_room(int n, size_t count, size_t size)
+{
+    return (size_t)n * count * size;
+}
+
+static void all_at_once_add(struct tutti_wire *w)
+{
+    for (int i = 0; i < w->n; i++) {
+        char *const theirs = w->room + (size_t)i * w->count * w->size;
+        w->theirs[i] = i == w->me ? w->mine : theirs;
+        w->brought[i] = i == w->me ? w->have : tutti_wire_receive(w, i, 0, theirs, w->count);
+    }
+    for (int k = 1; k < w->n; k++) /* each participant begins with another peer */
+        tutti_wire_ends(w, tutti_wire_send(w, (w->me + k) % w->n, 0, w->mine, w->count, w->have));
+    tutti_wire_ends(w, tutti_wire_combine(w, w->out, w->count));
+}
+
+const struct tutti_exchange_row tutti_exchange_all_at_once = {
+    .name = "all_at_once",
+    .room = all_at_once_room,
+    .add = all_at_once_add,
+};

@@ -1,0 +1,135 @@
+/* The rules of reductions over nodes: how a call is divided, by the bytes of a rank's contribution; how the leaders
+ * exchange, by the bytes of a leader's part of a piece. */
+#include <string.h>
+
+#include "coll/hier/own.h"
+#include "core/settings.h"
+#include "core/types.h"
+
+enum { CHOOSE_ROOM = 16 << 20 }; /* bytes of received contributions in an exchange */
+
+enum nodes_id {
+#define TUTTI_NODES(name, text) NODES_##name,
+#include "tutti/nodes.def"
+    NODES_ROWS,
+    NODES_MPI = NODES_ROWS
+};
+
+enum exchange_id {
+#define TUTTI_EXCHANGE(name, text) EXCHANGE_##name,
+#include "tutti/nodes.def"
+    EXCHANGE_ROWS
+};
+
+static const struct tutti_nodes_row *const nodes_rows[NODES_ROWS] = {
+#define TUTTI_NODES(name, text) &tutti_nodes_##name,
+#include "tutti/nodes.def"
+};
+
+static const struct tutti_exchange_row *const exchange_rows[EXCHANGE_ROWS] = {
+#define TUTTI_EXCHANGE(name, text) &tutti_exchange_##name,
+#include "tutti/nodes.def"
+};
+
+static int nodes_find(const char *name)
+{
+    int i = 0;
+    while (i < NODES_ROWS && strcmp(nodes_rows[i]->name, name) != 0)
+        i++;
+    return i < NODES_ROWS || strcmp(name, "mpi") == 0 ? i : -1;
+}
+
+static int exchange_find(const char *name)
+{
+    for (int i = 0; i < EXCHANGE_ROWS; i++) {
+        if (strcmp(exchange_rows[i]->name, name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static const struct tutti_names nodes_names = {
+    .what = "algorithm over nodes",
+#define TUTTI_NODES(name, text) #name " "
+    .known =
+#include "tutti/nodes.def"
+        "mpi",
+    .find = nodes_find,
+};
+
+static const struct tutti_names exchange_names = {
+    .what = "exchange of leaders",
+#define TUTTI_EXCHANGE(name, text) #name " "
+    .known =
+#include "tutti/nodes.def"
+        , .find = exchange_find,
+};
+
+enum nodes_section { SECTION_ALLREDUCE, SECTION_REDUCE, SECTION_REDUCE_SCATTER, SECTION_LEADERS, SECTIONS };
+static const struct tutti_section sections[SECTIONS] = {
+    [SECTION_ALLREDUCE] = {"allreduce_nodes", &nodes_names},
+    [SECTION_REDUCE] = {"reduce_nodes", &nodes_names},
+    [SECTION_REDUCE_SCATTER] = {"reduce_scatter_nodes", &nodes_names},
+    [SECTION_LEADERS] = {"leaders", &exchange_names},
+};
+static struct tutti_rules_room nodes_room = {
+    .section = sections, .sections = SECTIONS, .known = "allreduce_nodes, reduce_nodes, reduce_scatter_nodes, leaders"};
+
+__attribute__((constructor)) static void nodes_register(void)
+{
+    tutti_rules_register(&nodes_room);
+}
+
+static int section_of(enum tutti_collective collective)
+{
+    switch (collective) {
+    case TUTTI_COLLECTIVE_ALLREDUCE:
+        return SECTION_ALLREDUCE;
+    case TUTTI_COLLECTIVE_REDUCE:
+        return SECTION_REDUCE;
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER:
+    case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return SECTION_REDUCE_SCATTER;
+    default:
+        return -1;
+    }
+}
+
+int tutti_nodes_knows(enum tutti_collective collective)
+{
+    return section_of(collective) >= 0;
+}
+
+const struct tutti_nodes_row *tutti_nodes_choose(const struct tutti_nodes *nodes, enum tutti_collective collective,
+                                                 size_t bytes)
+{
+    const int section = section_of(collective);
+    int from = tutti_rules_begin(nodes->rules), choice;
+    if (section < 0)
+        return NULL;
+    if (tutti_settings()->order == TUTTI_SET_ORDER_RANKS)
+        return &tutti_nodes_ranks;
+    while ((choice = tutti_rules_next(nodes_room.first + section, bytes, &from)) >= 0) {
+        if (choice == NODES_MPI)
+            return NULL;
+        if (!nodes_rows[choice]->can || nodes_rows[choice]->can(nodes->hierarchy))
+            return nodes_rows[choice];
+    }
+    return NULL;
+}
+
+const struct tutti_exchange_row *tutti_exchange_choose(const struct tutti_nodes *nodes, int n, size_t count,
+                                                       size_t size)
+{
+    int from = tutti_rules_begin(nodes->rules), choice;
+    while ((choice = tutti_rules_next(nodes_room.first + SECTION_LEADERS, count * size, &from)) >= 0) {
+        if (exchange_rows[choice]->room(n, count, size) <= CHOOSE_ROOM)
+            return exchange_rows[choice];
+    }
+    return &tutti_exchange_slices;
+}
+
+int tutti_nodes_takes(const struct tutti_nodes *nodes, const struct tutti_call *call)
+{
+    return tutti_nodes_choose(nodes, call->collective, call->count * tutti_type_size(call->type)) != NULL;
+}

@@ -1,0 +1,135 @@
+/* A reduction over several nodes, and what a communicator keeps for them. Private to hier/. */
+#ifndef TUTTI_COLL_HIER_OWN_H
+#define TUTTI_COLL_HIER_OWN_H
+
+#include "bounce/bounce.h"
+#include "coll/hier/wire.h"
+#include "coll/move.h"
+#include "coll/nodes.h"
+
+/* A row of nodes.def: how a call is divided. */
+struct tutti_nodes_row {
+    const char *name;
+    int leaders;  /* ranks of a node that exchange; 0: as many as every node has */
+    int overlaps; /* 1: a node reduces the next piece while the one before is exchanged */
+    int flat;     /* 1: all ranks of the communicator exchange, in rank order; the nodes do nothing */
+    /* 1 if it can run a call; by facts that are the same on all ranks. NULL: always. */
+    int (*can)(const struct tutti_hierarchy *hierarchy);
+};
+#define TUTTI_NODES(name, text) extern const struct tutti_nodes_row tutti_nodes_##name;
+#include "tutti/nodes.def"
+
+/* choose.c: by the rules. NULL: the MPI makes the call. */
+const struct tutti_nodes_row *tutti_nodes_choose(const struct tutti_nodes *nodes, enum tutti_collective collective,
+                                                 size_t bytes);
+const struct tutti_exchange_row *tutti_exchange_choose(const struct tutti_nodes *nodes, int n, size_t count,
+                                                       size_t size);
+
+enum tutti_port_id { TUTTI_PORT_OUT, TUTTI_PORT_IN, TUTTI_PORTS };
+enum { TUTTI_AREAS = 2 }; /* pieces under way at a time */
+
+/* A stream for copies between a GPU and host memory. */
+struct tutti_port {
+    int gpu;
+    unsigned life;
+    struct tutti_stream *stream;
+    struct tutti_event *event[TUTTI_AREAS];
+};
+
+/* Of blocking and of nonblocking calls: one call of each form may be under way. */
+struct tutti_nodes_form {
+    struct tutti_port port[TUTTI_PORTS];
+    void *scratch; /* of a GPU; NULL: none */
+    int gpu;
+    unsigned life;
+    size_t scratch_bytes;
+};
+
+struct tutti_nodes {
+    struct tutti_hierarchy *hierarchy;
+    int rules;
+    int status; /* not TUTTI_OK: a call has failed, and all further ones do */
+    int *all;   /* [ranks of the communicator, at least]: 0, 1, 2 ... */
+    struct tutti_nodes_form form[2];
+};
+
+/* Host memory of a piece: `in` and `out` of the wire, and its room. */
+struct tutti_area {
+    struct tutti_bounce *bounce; /* NULL: `memory` is malloc's */
+    char *memory;
+    size_t bytes;
+};
+
+/* Where a call stands in a piece. */
+enum tutti_nodes_step { TUTTI_STEP_REDUCE, TUTTI_STEP_BEGIN, TUTTI_STEP_AWAIT, TUTTI_STEP_HAND_OUT };
+
+struct tutti_nodes_call {
+    struct tutti_nodes *nodes;
+    const struct tutti_call *call;
+    const struct tutti_nodes_moves *moves;
+    const struct tutti_nodes_row *row;
+    struct tutti_nodes_form *form;
+    struct tutti_team *team;
+    struct tutti_worker *worker; /* NULL: a blocking call */
+    int tag;                     /* the first of the call's form, in both transports */
+    /* The program's buffers: */
+    int in_host, out_host; /* 1: the host reaches it */
+    int in_gpu, out_gpu;
+    char *scratch; /* of two pieces, where the node's reductions arrive; NULL: none */
+    size_t size;   /* of an element */
+    size_t each;   /* elements of a piece; the last one may be shorter */
+    int pieces;
+    int leaders;
+    int all_get; /* 1: all ranks get the whole result, so leaders hand it out from the program's buffers */
+    /* Where it stands: */
+    int at, under_way; /* number of the step; 1: it has begun */
+    int by_messages;   /* 1: some rank of the node has memory that kernels do not reach, or the team cannot be opened */
+    int out_by_messages;
+    struct tutti_sched *waiting; /* for this schedule; NULL: for a job */
+    uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */
+    struct tutti_area area[TUTTI_AREAS], local_area;
+    struct tutti_wire wire[TUTTI_AREAS], local;
+    /* The job under way, or run at once: */
+    struct tutti_job job;
+    int job_piece;
+    enum tutti_reduce_outcome taken;
+    const char *how; /* NULL: nothing was moved */
+};
+
+/* Piece p of the call, in elements. */
+struct tutti_part_of tutti_nodes_piece(const struct tutti_nodes_call *c, int piece);
+/* The part of a piece of `count` elements that local rank r leads; none on ranks that do not lead. */
+struct tutti_part_of tutti_nodes_part(const struct tutti_nodes_call *c, size_t count, int r);
+/* The elements of [begin, begin + count) of the reduced vector that rank r of the communicator gets, by their place in
+ * the vector; *to: where they go. */
+struct tutti_part_of tutti_nodes_wanted(const struct tutti_nodes_call *c, int r, struct tutti_part_of of, char **to);
+/* The part of a piece that this rank exchanges, with how many participants, and how. */
+struct tutti_part_of tutti_nodes_own_part(const struct tutti_nodes_call *c, int piece);
+int tutti_nodes_participants(const struct tutti_nodes_call *c);
+const struct tutti_exchange_row *tutti_nodes_exchange(const struct tutti_nodes_call *c, size_t count);
+/* Where the reduction of this rank's part of a piece arrives. A call with a scratch. */
+char *tutti_nodes_arrives(const struct tutti_nodes_call *c, int piece);
+/* Host memory of at least `bytes`, with undefined contents; a status. give: takes empty ones. piece: as much as the
+ * exchange of a piece needs, as long as the piece is under way. */
+int tutti_area_take_piece(struct tutti_nodes_call *c, int piece);
+int tutti_area_take(struct tutti_area *area, size_t bytes);
+void tutti_area_give(struct tutti_area *area);
+/* An end at the program's memory, from byte `at` on. A status. */
+int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, int host, void *memory, int area,
+                    struct tutti_wire_end *out);
+
+/* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. */
+void tutti_nodes_scratch(struct tutti_nodes_call *c);
+
+/* level.c: the parts inside the node as jobs; blocking. tutti_nodes_reduce(): this rank's part of the piece is in
+ * the scratch; taken: DECLINED on all ranks of the node if nothing was done. tutti_nodes_hand_out(): how NULL likewise.
+ */
+int tutti_nodes_reduce(void *call);
+int tutti_nodes_hand_out(void *call);
+
+/* local.c: the same by messages, as schedules: `local` is built. in: the part arrives in the piece's area, as `in` of
+ * the wire. A status. */
+int tutti_nodes_gather(struct tutti_nodes_call *c, int piece);
+int tutti_nodes_scatter(struct tutti_nodes_call *c, int piece);
+
+#endif

@@ -1,0 +1,293 @@
+/* Reductions over virtual nodes (TUTTI_NODE_RANKS).
+ *
+ *   nodes WINDOWS bits     An element's bits do not depend on the message's length, its offset in it, or on whether it
+ *                          comes by allreduce, reduce-scatter or reduce: windows of one long vector of adversarial
+ *                          values are reduced by all of them, blocking and not, in place or not, and each element must
+ *                          have the bits that the oracle finds for the placement of the ranks.
+ *   nodes ACTIONS kinds    Calls of few counts on several communicators, so that the agreement of one call holds for
+ *                          others, with device or host memory drawn for each rank, call and buffer; nonblocking calls
+ *                          stay open over blocking ones. Values whose result is exact in any order.
+ *
+ *   nodes death CALL         The last rank but one is killed before this call: all others get an error within the time
+ * limit (TUTTI_TIMEOUT_SECONDS), in blocking calls if CALL is even, otherwise in nonblocking ones.
+ *
+ * TUTTI_TEST_EXPECT=ROW: bits: every call must have been made by this algorithm over nodes. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kit.h"
+
+enum { LENGTH = 6000, RANKS = 64 };
+enum call { ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, CALLS };
+static const char *const names[CALLS] = {"allreduce", "reduce", "reduce-scatter", "reduce-scatter of blocks"};
+
+/* ---- bits ---- */
+
+struct window {
+    enum call call;
+    size_t first, count; /* of the whole contribution */
+    int counts[RANKS], root, in_place, nonblocking;
+    size_t begin, gets; /* this rank's result, from the window's first element on */
+};
+
+static struct window draw_window(uint64_t *dice, int w)
+{
+    struct window x = {.call = (enum call)(random_next(dice) % CALLS)};
+    const size_t most = w % 4 == 0 ? LENGTH : w % 4 == 1 ? 40 : 900;
+    x.count = 1 + random_next(dice) % most;
+    if (x.call == REDUCE_SCATTER_BLOCK)
+        x.count = (x.count + (size_t)kit_size - 1) / (size_t)kit_size * (size_t)kit_size;
+    x.first = random_next(dice) % (LENGTH + RANKS - x.count + 1);
+    x.root = (int)(random_next(dice) % (uint64_t)kit_size);
+    x.in_place = (int)(random_next(dice) % 2);
+    x.nonblocking = (int)(random_next(dice) % 2);
+    size_t left = x.count;
+    for (int r = 0; r < kit_size; r++) {
+        const size_t part = r + 1 == kit_size ? left : random_next(dice) % 4 == 0 ? 0 : random_next(dice) % (left + 1);
+        x.counts[r] = x.call == REDUCE_SCATTER_BLOCK ? (int)(x.count / (size_t)kit_size) : (int)part;
+        left -= part;
+    }
+    x.gets = x.call == ALLREDUCE || (x.call == REDUCE && kit_rank == x.root) ? x.count : 0;
+    if (x.call >= REDUCE_SCATTER) {
+        for (int r = 0; r < kit_rank; r++)
+            x.begin += (size_t)x.counts[r];
+        x.gets = (size_t)x.counts[kit_rank];
+    }
+    return x;
+}
+
+static int make_call(const struct window *x, const void *from, void *to, MPI_Datatype type, MPI_Op op)
+{
+    const int n = (int)x->count;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int error;
+    switch (x->call) {
+    case ALLREDUCE:
+        error = x->nonblocking ? MPI_Iallreduce(from, to, n, type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Allreduce(from, to, n, type, op, MPI_COMM_WORLD);
+        break;
+    case REDUCE:
+        error = x->nonblocking ? MPI_Ireduce(from, to, n, type, op, x->root, MPI_COMM_WORLD, &request)
+                               : MPI_Reduce(from, to, n, type, op, x->root, MPI_COMM_WORLD);
+        break;
+    case REDUCE_SCATTER:
+        error = x->nonblocking ? MPI_Ireduce_scatter(from, to, x->counts, type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Reduce_scatter(from, to, x->counts, type, op, MPI_COMM_WORLD);
+        break;
+    default:
+        error = x->nonblocking ? MPI_Ireduce_scatter_block(from, to, x->counts[0], type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Reduce_scatter_block(from, to, x->counts[0], type, op, MPI_COMM_WORLD);
+        break;
+    }
+    const int waited = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return error != MPI_SUCCESS ? error : waited;
+}
+
+static void one_window(const struct kit_pair *pair, struct window x, const char *mine, const char *want,
+                       struct kit_buffer *in, struct kit_buffer *out, uint64_t *dice)
+{
+    const size_t size = pair->handle->size, in_at = random_next(dice) % 5 * size % KIT_OFFSET;
+    const int in_place = x.in_place && (x.call != REDUCE || kit_rank == x.root);
+    void *const to = kit_put(out, in_at, in_place ? mine + x.first * size : NULL, x.count * size);
+    const void *const from = in_place ? MPI_IN_PLACE : kit_put(in, in_at, mine + x.first * size, x.count * size);
+    const int error = make_call(&x, from, to, pair->handle->type, kit_op(pair->op));
+    int guards;
+    const char *const got = kit_get(out, &guards);
+    const char *const expected = want + (x.first + x.begin) * size;
+    const size_t differs = oracle_differ(pair->handle->element, got, expected, x.gets, 0);
+    CHECK(error == MPI_SUCCESS && guards && differs == x.gets,
+          "%s %s by %s%s%s: element %zu of %zu from %zu does not have the bits of the whole vector (class %d)",
+          pair->handle->name, oracle_op_name(pair->op), names[x.call], x.nonblocking ? ", nonblocking" : "",
+          in_place ? ", in place" : "", differs, x.count, x.first, kit_class(error));
+}
+
+static void bits(int windows)
+{
+    for (int i = 0; i < kit_pair_count; i++) {
+        const struct kit_pair *pair = &kit_pairs[i];
+        if (kit_handle_of(pair->handle->element) != pair->handle ||
+            !(oracle_floating(pair->handle->element) || pair->op == TUTTI_OP_MINLOC))
+            continue;
+        const size_t bytes = (LENGTH + RANKS) * pair->handle->size;
+        struct oracle_case c = kit_case(pair, ORACLE_HARD, random_mix(kit_seed + (uint64_t)i));
+        char *mine = malloc(bytes), *want = malloc(bytes);
+        struct kit_buffer in, out;
+        uint64_t dice = random_mix(kit_seed ^ (uint64_t)i);
+        kit_open(&in, KIT_DEVICE, bytes);
+        kit_open(&out, KIT_DEVICE, bytes);
+        oracle_fill(mine, &c, kit_rank, 0, LENGTH + RANKS);
+        kit_expect(want, &c, kit_size, 0, LENGTH + RANKS);
+        for (int w = 0; w < windows; w++)
+            one_window(pair, draw_window(&dice, w), mine, want, &in, &out, &dice);
+        kit_close(&in);
+        kit_close(&out);
+        free(mine);
+        free(want);
+    }
+    const char *const expect = getenv("TUTTI_TEST_EXPECT");
+    static const char *const counted[] = {"MPI_Allreduce", "MPI_Ireduce", "MPI_Reduce_scatter",
+                                          "MPI_Ireduce_scatter_block"};
+    for (int k = 0; expect && k < 4; k++)
+        CHECK(kit_counted(counted[k], expect) > 0 && kit_counted(counted[k], "staged") == 0, "%s: not by %s",
+              counted[k], expect);
+}
+
+/* ---- kinds ---- */
+
+enum { COMMS = 3, OPEN = 5, COUNTS = 4, MOST = 3000 };
+static const int some_counts[COUNTS] = {1, 37, 600, MOST};
+
+struct slot {
+    struct kit_buffer in[2], out[2]; /* by kind */
+    MPI_Request request;
+    int open, kind[2], comm, count;
+    int64_t value; /* of the first element, for rank 0 of the world */
+};
+
+static MPI_Comm comms[COMMS];
+static int comm_size[COMMS], comm_members[COMMS][RANKS], comm_rank[COMMS];
+
+static void open_comms(void)
+{
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -kit_rank, &comms[1]);
+    MPI_Comm_split(MPI_COMM_WORLD, kit_rank % 2, (kit_rank * 7) % kit_size, &comms[2]);
+    for (int c = 0; c < COMMS; c++) {
+        MPI_Comm_size(comms[c], &comm_size[c]);
+        MPI_Comm_rank(comms[c], &comm_rank[c]);
+        MPI_Allgather(&kit_rank, 1, MPI_INT, comm_members[c], 1, MPI_INT, comms[c]);
+    }
+}
+
+static int64_t value_of(const struct slot *s, int world_rank, int i)
+{
+    return s->value + (int64_t)world_rank * 100000 + i % 97;
+}
+
+/* Device memory on all ranks, host memory on all, or what is drawn for each rank and buffer. */
+static void draw_kinds(struct slot *s, uint64_t *dice)
+{
+    const uint64_t how = random_next(dice) % 8, mixed = random_next(dice);
+    for (int b = 0; b < 2; b++) {
+        const uint64_t own = random_mix(mixed + (uint64_t)(kit_rank * 2 + b));
+        s->kind[b] = how < 5 ? KIT_DEVICE : how == 5 ? KIT_HOST : (int)(own % 4 != 0);
+    }
+}
+
+static void start_slot(struct slot *s, uint64_t *dice)
+{
+    static int64_t mine[MOST];
+    s->comm = (int)(random_next(dice) % COMMS);
+    s->count = some_counts[random_next(dice) % COUNTS];
+    s->value = (int64_t)(random_next(dice) % 1000);
+    draw_kinds(s, dice);
+    const uint64_t form = random_next(dice) % 4;
+    for (int i = 0; i < s->count; i++)
+        mine[i] = value_of(s, kit_rank, i);
+    const void *const in = kit_put(&s->in[s->kind[0]], 0, mine, (size_t)s->count * 8);
+    void *const out = kit_put(&s->out[s->kind[1]], 8, NULL, (size_t)s->count * 8);
+    int error = MPI_SUCCESS;
+    s->open = 1;
+    if (form < 2) {
+        error = MPI_Allreduce(in, out, s->count, MPI_INT64_T, MPI_SUM, comms[s->comm]);
+        s->request = MPI_REQUEST_NULL;
+    } else {
+        error = MPI_Iallreduce(in, out, s->count, MPI_INT64_T, MPI_SUM, comms[s->comm], &s->request);
+    }
+    CHECK(error == MPI_SUCCESS, "class %d", kit_class(error));
+}
+
+static void end_slot(struct slot *s)
+{
+    CHECK(MPI_Wait(&s->request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "the wait fails");
+    int guards, wrong = -1;
+    const int64_t *const got = (const void *)kit_get(&s->out[s->kind[1]], &guards);
+    for (int i = 0; i < s->count && wrong < 0; i++) {
+        int64_t sum = 0;
+        for (int r = 0; r < comm_size[s->comm]; r++)
+            sum += value_of(s, comm_members[s->comm][r], i);
+        wrong = got[i] != sum ? i : -1;
+    }
+    CHECK(wrong < 0 && guards, "communicator %d, %d elements, %s to %s memory: element %d is wrong", s->comm, s->count,
+          s->kind[0] == KIT_HOST ? "host" : "device", s->kind[1] == KIT_HOST ? "host" : "device", wrong);
+    s->open = 0;
+}
+
+static void kinds(int actions)
+{
+    static struct slot slots[OPEN];
+    uint64_t dice = random_mix(kit_seed);
+    open_comms();
+    for (int i = 0; i < OPEN; i++) {
+        for (int kind = 0; kind < 2; kind++) {
+            kit_open(&slots[i].in[kind], (enum kit_kind)kind, MOST * 8 + 64);
+            kit_open(&slots[i].out[kind], (enum kit_kind)kind, MOST * 8 + 64);
+        }
+    }
+    for (int a = 0; a < actions; a++) {
+        struct slot *const s = &slots[random_next(&dice) % OPEN];
+        const uint64_t beside = random_next(&dice) % 8;
+        if (s->open)
+            end_slot(s);
+        start_slot(s, &dice);
+        if (beside == 0)
+            MPI_Barrier(comms[random_next(&dice) % COMMS]);
+        if (beside == 1) {
+            int root = (int)(random_next(&dice) % 2), word = kit_rank;
+            MPI_Bcast(&word, 1, MPI_INT, root, comms[1]);
+            CHECK(word == comm_members[1][root], "a broadcast of %d", word);
+        }
+    }
+    for (int i = 0; i < OPEN; i++) {
+        if (slots[i].open)
+            end_slot(&slots[i]);
+        for (int kind = 0; kind < 2; kind++) {
+            kit_close(&slots[i].in[kind]);
+            kit_close(&slots[i].out[kind]);
+        }
+    }
+    for (int c = 0; c < COMMS; c++)
+        MPI_Comm_free(&comms[c]);
+}
+
+/* ---- death ---- */
+
+static void death(long call)
+{
+    enum { COUNT = 1000, AFTER = 300 };
+    struct kit_buffer in, out;
+    int error = MPI_SUCCESS;
+    kit_open(&in, KIT_DEVICE, COUNT * 4);
+    kit_open(&out, KIT_DEVICE, COUNT * 4);
+    const void *const from = kit_put(&in, 0, NULL, COUNT * 4);
+    void *const to = kit_put(&out, 0, NULL, COUNT * 4);
+    for (long i = 0; i < call + AFTER && error == MPI_SUCCESS; i++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (i == call + 1 && kit_rank == kit_size - 2) { /* not before the ranks have met */
+            fprintf(stderr, "killed at %ld\n", i);
+            raise(SIGKILL);
+        }
+        error = call % 2 == 0 ? MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD)
+                              : MPI_Iallreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        error = error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    fprintf(stderr, error != MPI_SUCCESS ? "survivor %d told\n" : "survivor %d goes on as if all were there\n",
+            kit_rank);
+    _exit(error == MPI_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (argc > 2 && strcmp(argv[1], "death") == 0)
+        death(atol(argv[2]));
+    const int many = argc > 1 ? atoi(argv[1]) : 40;
+    if (argc > 2 && strcmp(argv[2], "kinds") == 0)
+        kinds(many);
+    else
+        bits(many);
+    return kit_end("nodes");
+}
