@@ -48,7 +48,7 @@ int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *st
  * their numbers are free again. */
 int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
                      const char **why);
-/* Where the bytes of a received message stand when the stream is past a wait that reports, until the operation's number
+/* Where the bytes of a received message are when the stream is past a wait that reports, until the operation's number
  * is used again by later work of the stream. op 0: of tutti_lanes_do(). NULL: there is no memory for it. */
 const volatile uint64_t *tutti_lanes_length(const struct tutti_lanes *lanes, int op);
 /* Local. free() of this memory when the lanes are closed: a graph may use it until then. A status. */

@@ -125,7 +125,7 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
 #   mpi/comm/streams.c                no peer: its stream is idle where the program frees the communicator
 while read -r line; do
     case $line in
-    src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/device/cuda/gate.c:*|src/device/host/host.c:*|src/team/cache.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;
+    src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/device/cuda/gate.c:*|src/device/host/host.c:*|src/team/mappings/cache.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;
     src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/rma/mapped_update.c:*|src/mpi/rma/mapped_attach.c:*|src/mpi/rma/mapped_owner.c:*|src/mpi/comm/streams.c:*) ;;
     src/shmem/heap_*) ;; # tables of heaps: an operation of the address space
     *) breach "a quiet wait, in which a peer may need what this rank does not bring on: $line" ;;

@@ -60,7 +60,7 @@ struct tutti_area {
     size_t bytes;
 };
 
-/* Where a call stands in a piece. */
+/* The step of a call within a piece. */
 enum tutti_nodes_step { TUTTI_STEP_REDUCE, TUTTI_STEP_BEGIN, TUTTI_STEP_AWAIT, TUTTI_STEP_HAND_OUT };
 
 struct tutti_nodes_call {
@@ -81,7 +81,7 @@ struct tutti_nodes_call {
     int pieces;
     int leaders;
     int all_get; /* 1: all ranks get the whole result, so leaders hand it out from the program's buffers */
-    /* Where it stands: */
+    /* Its step: */
     int at, under_way; /* number of the step; 1: it has begun */
     int by_messages;   /* 1: some rank of the node has memory that kernels do not reach, or the team cannot be opened */
     int out_by_messages;

@@ -2,7 +2,7 @@
  * result. */
 #include "coll/hier/own.h"
 
-    struct tutti_part_of tutti_nodes_piece(const struct tutti_nodes_call *c, int piece)
+struct tutti_part_of tutti_nodes_piece(const struct tutti_nodes_call *c, int piece)
 {
     const size_t begin = c->each * (size_t)piece, left = c->call->count - begin;
     return (struct tutti_part_of){begin, left < c->each ? left : c->each};

@@ -2,7 +2,7 @@
  * time. */
 #include "coll/hier/slices.h"
 
-/* Step k: the slice that arrived in the step before goes on to the right. */
+/* Step k: the slice that arrived in the step before is sent to the right. */
 static void ring_add(struct tutti_wire *w)
 {
     const int right = (w->me + 1) % w->n, left = (w->me + w->n - 1) % w->n;

@@ -55,7 +55,7 @@ struct tutti_exchange_row {
 int tutti_wire_build(struct tutti_wire *wire, const struct tutti_exchange_row *row);
 void tutti_wire_end(struct tutti_wire *wire);
 
-/* For rows. Each returns the number of a new task, which comes after the end of task `after` (-1: none). A failure is
+/* For rows. Each returns the number of a new task, which starts after the end of task `after` (-1: none). A failure is
  * kept in wire->status. */
 int tutti_wire_send(struct tutti_wire *wire, int to, int tag, const void *memory, size_t count, int after);
 int tutti_wire_receive(struct tutti_wire *wire, int from, int tag, void *memory, size_t count);

@@ -21,7 +21,7 @@ const struct tutti_algorithm tutti_move_pipeline = {
 };
 
 /* 1 if ranks of a team that is not open must share GPUs: there are more ranks than GPUs that this process sees. Which
- * GPU each rank has, ranks learn when they open the team. */
+ * GPU each rank has, ranks read when they open the team. */
 static int pipeline_likely_shared(const struct tutti_team *team)
 {
     const struct tutti_device *device = team->device ? team->device : tutti_device();

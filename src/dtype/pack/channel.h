@@ -22,7 +22,7 @@ struct tutti_pack_channel {
 
 int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out);
 void tutti_pack_channel_give(struct tutti_pack_channel *channel);
-/* A launch that reports, in the cheapest way: by mail to a kernel that stays (*launched: 0), as it was kept
+/* A launch that reports, in the cheapest way: by mail to a kernel that stays (*launched: 0), as the kept launch
  * ready, or afresh. A status. */
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched);

@@ -110,8 +110,8 @@ static int move_packed(const struct tutti_comm *comm, enum tutti_direction direc
 
 /* Elements with gaps, or of the host: gives the message memory of its own. A receive keeps there what the buffer holds,
  * since a shorter message leaves the rest as it is. */
-static int message_pack(const struct tutti_comm *comm, struct tutti_lane_message *message, struct tutti_enqueued_packed *packed,
-                const char **why)
+static int message_pack(const struct tutti_comm *comm, struct tutti_lane_message *message,
+                        struct tutti_enqueued_packed *packed, const char **why)
 {
     if (message->bytes == 0 || (packed->elements.whole && !packed->host))
         return TUTTI_OK;
@@ -145,7 +145,7 @@ static struct tutti_comm *find_comm(const struct args *args, int *code)
 
 /* Puts the message into the stream; started: NULL for a call that the stream waits for. */
 static int enqueue_put(const struct args *args, struct tutti_comm *comm, struct tutti_lane_message *message,
-               struct tutti_enqueued_packed *packed, struct tutti_enqueued *started)
+                       struct tutti_enqueued_packed *packed, struct tutti_enqueued *started)
 {
     const char *why = "";
     TUTTI_INSIDE();
@@ -174,7 +174,7 @@ static int enqueue_put(const struct args *args, struct tutti_comm *comm, struct 
 static const char no_report[] = "no memory for statuses: give MPI_STATUS_IGNORE";
 
 static int enqueue_report(const struct args *args, struct tutti_comm *comm, int n,
-                  const struct tutti_enqueued_status statuses[])
+                          const struct tutti_enqueued_status statuses[])
 {
     const int status = n > 0 ? tutti_enqueue_statuses(comm, n, statuses) : TUTTI_OK;
     return status == TUTTI_OK ? MPI_SUCCESS : enqueue_refuse(args, tutti_error_code(status), tutti_status_text(status));
@@ -255,8 +255,9 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
     }
     tutti_inside--;
     if (status != TUTTI_OK)
-        return status == TUTTI_ERR_UNAVAILABLE ? enqueue_refuse(&args, MPI_ERR_REQUEST, why)
-                                               : enqueue_refuse(&args, tutti_error_code(status), tutti_status_text(status));
+        return status == TUTTI_ERR_UNAVAILABLE
+                   ? enqueue_refuse(&args, MPI_ERR_REQUEST, why)
+                   : enqueue_refuse(&args, tutti_error_code(status), tutti_status_text(status));
     const int code = statuses ? wait_report(&args, comm, count, of, at, statuses) : MPI_SUCCESS;
     for (int i = at; i < count; i++) {
         if (!of[i] || of[i]->comm != comm)

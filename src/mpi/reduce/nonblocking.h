@@ -18,7 +18,7 @@ enum tutti_open_call_phase {
     TUTTI_OPEN_IDLE,    /* persistent: not started */
     TUTTI_OPEN_NEW,     /* not read yet */
     TUTTI_OPEN_WORKING, /* a job of the communicator's worker */
-    TUTTI_OPEN_NODES,   /* a call over several nodes, which goes on while it is the first of its communicator */
+    TUTTI_OPEN_NODES,   /* a call over several nodes, which advances while it is the first of its communicator */
     TUTTI_OPEN_PASSED,  /* goes to the MPI when its turn comes */
     TUTTI_OPEN_REAL,    /* the MPI's call is under way */
     TUTTI_OPEN_DONE     /* ended with `code`; the message that completes the request is on its way */

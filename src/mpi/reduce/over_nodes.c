@@ -216,7 +216,7 @@ int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call
 {
     *status = TUTTI_OK;
     if (over->at != TUTTI_OVER_NODES_RUNS) {
-        tutti_deferred_call_starting++; /* what it gives to the MPI stands for this call, which is the first in turn */
+        tutti_deferred_call_starting++; /* calls that it makes of the MPI are this call, the first in turn */
         const int go = decide(comm, call, over, status);
         tutti_deferred_call_starting--;
         if (go <= 0) {

@@ -7,9 +7,9 @@
 #include "coll/nodes.h"
 #include "mpi/comm/comms.h"
 
-/* Where a nonblocking call stands. */
+/* The state of a nonblocking call. */
 enum tutti_over_nodes_at {
-    TUTTI_OVER_NODES_NEW, /* its turn has not come */
+    TUTTI_OVER_NODES_NEW, /* its turn comes later */
     TUTTI_OVER_NODES_TURN,
     TUTTI_OVER_NODES_AGREES,
     TUTTI_OVER_NODES_OPENS, /* the hierarchy is being made */

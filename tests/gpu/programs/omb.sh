@@ -1,5 +1,5 @@
 # The OSU micro-benchmarks with their defaults on device memory (-d cuda D D), then a few calls whose data they check (-c); those of
-# windows have no such check (`tutti bench put` compares). Beside the times stand those of the MPI alone on host memory.
+# windows have no such check (`tutti bench put` compares). Beside the times are those of the MPI alone on host memory.
 # shellcheck shell=bash disable=SC2034,SC2154
 parts+=(omb)
 omb_rows() {
