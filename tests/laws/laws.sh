@@ -114,7 +114,7 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
 
 # A quiet wait polls nothing, so that whoever else makes the progress that it needs is known for each:
 #   dtype/pack/{channel,copies}.c, device/*    no peer: a kernel of this process, or another fiber of this thread
-#   team/cache.c                      no peer: another thread of this process, which is in the GPU's driver
+#   team/mappings/cache.c             no peer: another thread of this process, which is in the GPU's driver
 #   team/wait.c                       its own look, by the transport
 #   coll/call/reservation.c             the votes that it asks, by team/wait.c
 #   team/mesh.c, node.c, roll.c       all ranks are in MPI_Init or MPI_Finalize, and it is bounded
