@@ -84,7 +84,7 @@ if [ -z "$short" ]; then
     refused 'll does not do MPI_Allreduce of 64 bytes, .* with 1 rank here \(copy would\)' -n 1 --algorithm ll
     refused 'oneshot does not do MPIX_Allreduce_enqueue back to back of 64 bytes' --order stream --algorithm oneshot
     refused 'chain does not do MPI_Allreduce of 64 bytes, max of int32' --ops max --types int32 --algorithm chain
-    TUTTI_NODE_RANKS=1 refused 'direct does not do .* \(single_leader would\)' --algorithm direct
+    TUTTI_NODE_RANKS=1 refused 'direct does not do .* \(mpi: ranks on several nodes would\)' --algorithm direct
     said=$(TUTTI_HOST_GPUS=1 "${quick[@]}" --algorithm leader -m 32k:32k 2>&1)
     holds "$said" "^32768 .* leader " "--algorithm leader, two ranks on one GPU"
     holds "$said" " 1 GPU\$" "two ranks on one GPU"

@@ -46,7 +46,8 @@ void tutti_nodes_words(const struct tutti_call *call, int64_t words[TUTTI_NODES_
     int begin, defaults;
     const int64_t hash = (int64_t)tutti_rules_hash(&begin, &defaults) << 24 ^ (int64_t)settings->nodes_piece_kb << 1 ^
                          (int64_t)settings->order;
-    words[0] = call->kind == TUTTI_ARRIVAL_DEVICE;
+    words[0] = call->kind == TUTTI_ARRIVAL_DEVICE ||
+               !call->host_ok; /* what the MPI cannot reduce has one order of nodes too */
     words[1] = -words[0];
     words[2] = hash;
     words[3] = -hash;

@@ -1,6 +1,8 @@
 # Reductions over virtual nodes: by each algorithm and each exchange, nodes with equal and with unequal numbers of ranks,
 # of one rank, and ranks that share GPUs.
 program(nodes EVERYWHERE)
+# The rules of the default for CUDA: on the host device calls below 1 MiB are the MPI's.
+set(by_default_of_cuda "TUTTI_RULES=allreduce_nodes:0-64k@single_leader,*@pipelined reduce_nodes:0-64k@single_leader,*@pipelined reduce_scatter_nodes:0-64k@single_leader,*@pipelined")
 # nodes(NAME RANKS NODE_RANKS PIECE_KB ROW EXCHANGES, further arguments of tutti_mpi_test)
 function(nodes name ranks node_ranks piece row exchanges)
   tutti_mpi_test(mpi-nodes-${name} PROGRAM mpi-nodes RANKS ${ranks} RANKS_MPICH 3 ARGS bits MANY 8 TIMEOUT 60 LABELS matrix
@@ -16,7 +18,7 @@ nodes(pipelined 4 2 4 pipelined "0-1k@doubling,1k-3k@ring,*@slices")
 nodes(pipelined-uneven 5 3 8 pipelined "0-1k@all_at_once,*@slices" MPIS openmpi)
 nodes(pipelined-shared 4 2 16 pipelined "*@slices" MPIS openmpi)
 tutti_mpi_test(mpi-nodes-shared PROGRAM mpi-nodes RANKS 4 RANKS_MPICH 3 ARGS bits MANY 8 TIMEOUT 60 LABELS matrix
-               ENV ${stats} TUTTI_NODE_RANKS=2 TUTTI_HOST_GPUS=1 TUTTI_NODES_PIECE_KB=16)
+               ENV ${stats} TUTTI_NODE_RANKS=2 TUTTI_HOST_GPUS=1 TUTTI_NODES_PIECE_KB=16 ${by_default_of_cuda})
 tutti_mpi_test(mpi-nodes-order PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 3 ARGS bits MANY 8 TIMEOUT 60 LABELS matrix
                ENV ${stats} TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_NODES_PIECE_KB=16 TUTTI_TEST_EXPECT=ranks)
 # One node: the same words hold there.
