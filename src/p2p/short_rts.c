@@ -16,12 +16,14 @@ static uint64_t rts_mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* The first 16 bytes of an RTS; the rest is zero. */
-static void rts_cipher(const struct tutti_node *node, uint64_t sequence, int number, unsigned char out[16])
+/* The first 16 bytes of an RTS of node rank `from`; the rest is zero. Ranks that have made as many sends have equal
+ * sequences and numbers, so the sender is part of what is ciphered. */
+static void rts_cipher(const struct tutti_node *node, int from, uint64_t sequence, int number, unsigned char out[16])
 {
     uint64_t key[2], word[2];
     tutti_node_key(node, key);
-    word[0] = rts_mix(rts_mix(sequence ^ key[0]) + key[1]);
+    const uint64_t sender = rts_mix((uint64_t)from + 1);
+    word[0] = rts_mix(rts_mix(sequence ^ key[0]) + (key[1] ^ sender));
     word[1] = rts_mix(rts_mix(sequence ^ key[1]) + word[0]);
     memcpy(out, word, sizeof word);
     out[0] = (unsigned char)number;
@@ -31,13 +33,14 @@ void tutti_short_rts_write(struct tutti_p2p_worker *worker, const struct tutti_r
 {
     unsigned char first[16];
     const size_t bytes = tutti_short_rts_bytes(rndv->bytes), n = bytes < sizeof first ? bytes : sizeof first;
-    rts_cipher(worker->node, atomic_load(&rndv->sequence), tutti_endpoint_number(worker->endpoint, rndv), first);
+    rts_cipher(worker->node, worker->node->rank, atomic_load(&rndv->sequence),
+               tutti_endpoint_number(worker->endpoint, rndv), first);
     memcpy(text, first, n);
     memset(text + n, 0, bytes - n);
 }
 
-/* 1 if `text` is the RTS of this rendezvous: out->sequence and out->bytes. The sequence is read last: if the rendezvous
- * is used again meanwhile, it differs. */
+/* 1 if `text` is the RTS of this rendezvous, which rank out->rank has with this one: out->sequence and out->bytes. The
+ * sequence is read last: if the rendezvous is used again meanwhile, it differs. */
 static int is_of(const struct tutti_node *node, const struct tutti_rndv *rndv, int tag, const unsigned char *text,
                  size_t bytes, struct tutti_rts_head *out)
 {
@@ -45,10 +48,11 @@ static int is_of(const struct tutti_node *node, const struct tutti_rndv *rndv, i
     unsigned char first[16];
     const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
     if (state == TUTTI_RNDV_FREE || state == TUTTI_RNDV_ATS || !rndv->short_rts || rndv->tag != tag ||
+        atomic_load_explicit(&rndv->to, memory_order_relaxed) != (uint32_t)node->rank ||
         tutti_short_rts_bytes(out->bytes = __atomic_load_n(&rndv->bytes, __ATOMIC_RELAXED)) != bytes)
         return 0;
     out->sequence = atomic_load(&rndv->sequence);
-    rts_cipher(node, out->sequence, text[0], first);
+    rts_cipher(node, out->rank, out->sequence, text[0], first);
     if (memcmp(text, first, bytes < sizeof first ? bytes : sizeof first) != 0)
         return 0;
     for (size_t at = sizeof first; at < bytes; at += sizeof zeros) {

@@ -24,6 +24,17 @@ int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block)
     return 1;
 }
 
+/* A rank whose blocks are all in memory of the host leaves the call to the MPI, which needs no GPU for it. */
+static int flatten_concerns(const struct tutti_move *move)
+{
+    int host = 0;
+    for (int i = 0; i < move->sends; i++)
+        host |= move->send[i].bytes > 0 && move->send[i].host;
+    for (int i = 0; i < move->receives; i++)
+        host |= move->receive[i].bytes > 0 && move->receive[i].host;
+    return move->runs.gpu >= 0 || !host || TUTTI_NO(HOST_SOME);
+}
+
 /* A block that has bytes. *packed: 1 if it is not a run in memory of the GPU, and has to become one. */
 static int flatten_block(struct tutti_move *move, struct tutti_move_block *block, int *gpu, int *packed)
 {
@@ -86,5 +97,7 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
         flow->receive[block->rank].at = flatten_run(block);
         flow->receive[block->rank].bytes = block->bytes;
     }
-    return flow->send[team->rank].bytes == flow->receive[team->rank].bytes || TUTTI_NO(OTHER);
+    if (flow->send[team->rank].bytes != flow->receive[team->rank].bytes)
+        return TUTTI_NO(OTHER);
+    return flatten_concerns(move);
 }

@@ -100,7 +100,7 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
   driver(mpi-killed-messages ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_messages.${mpi}>)
   if(mpi STREQUAL "openmpi")
-    driver(mpi-killed-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 4 ${preloaded}
+    driver(mpi-killed-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 1 ${run} ${survive_${mpi}} -n 4 ${preloaded}
            TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=4 "TUTTI_RULES=allreduce_nodes:*@pipelined" -- $<TARGET_FILE:mpi-nodes.${mpi}> death)
   endif()
   driver(mpi-killed-windows ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
