@@ -1,0 +1,14 @@
+# RTSs that are old or come again. Not Intel MPI by the standard ABI: it ends the program though errors return.
+program(stale_rts EVERYWHERE)
+tutti_mpi_test(mpi-stale-rts PROGRAM mpi-stale_rts RANKS 2 ENV ${stats} TIMEOUT 80
+               MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
+tutti_mpi_test(mpi-stale-rts-packed PROGRAM mpi-stale_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 80)
+tutti_mpi_test(mpi-stale-rts-far PROGRAM mpi-stale_rts RANKS 2 ENV ${far} TIMEOUT 80)
+# RTSs as short as their messages, and what looks like one.
+program(same_rts EVERYWHERE)
+foreach(way direct packed)
+  tutti_mpi_test(mpi-same-rts-${way} PROGRAM mpi-same_rts RANKS 4 RANKS_MPICH 3 ENV ${stats} TUTTI_RULES=message:*@${way})
+endforeach()
+program(short_rts EVERYWHERE)
+tutti_mpi_test(mpi-short-rts PROGRAM mpi-short_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 80)
+tutti_mpi_test(mpi-short-rts-packed PROGRAM mpi-short_rts RANKS 2 ENV ${stats} TUTTI_RULES=message:*@packed TIMEOUT 80)
