@@ -1,9 +1,9 @@
 /* RTSs as short as their messages. A message may be shorter than an RTS of plain text, so all but a few bits lie in the
  * rendezvous, which the receiver reads in shared memory (team/rndv.h). What the transport carries is as long as the
  * message: statuses, probes and truncation are right by themselves. It begins with the number of the rendezvous and
- * continues with a cipher of its sender and sequence under the key of the node: 56 bits in 8 to 15 bytes, 120 bits in more.
- * Messages of 1 to 7 bytes have an RTS of 8 bytes: their receiver gives the transport a buffer of that length, and
- * probes read what they find.
+ * continues with a cipher of its sender and sequence under the key of the node: 56 bits in 8 to 15 bytes, 120 bits in
+ * more. Messages of 1 to 7 bytes have an RTS of 8 bytes: their receiver gives the transport a buffer of that length,
+ * and probes read what they find.
  *
  * The receiver believes what it has received if one rendezvous for it has this number, tag and length, is open and has
  * a sequence with this cipher. A message of the program is taken for an RTS with a probability of 2^-56 for each peer

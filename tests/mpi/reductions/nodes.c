@@ -33,12 +33,8 @@ struct window {
     size_t begin, gets; /* this rank's result, from the window's first element on */
 };
 
-/* MPICH before 4.3 does not poll Tutti in its own waits, so Tutti leaves it all nonblocking calls over nodes. */
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40300000
+/* Tutti leaves nonblocking calls over nodes to the MPI, whose bits are its own. */
 enum { NONBLOCKING = 0 };
-#else
-enum { NONBLOCKING = 1 };
-#endif
 
 static struct window draw_window(uint64_t *dice, int w)
 {
