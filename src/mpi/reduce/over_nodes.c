@@ -39,7 +39,7 @@ void tutti_over_nodes_free(struct tutti_over_nodes *over)
 }
 
 /* Nonblocking calls are left to the MPI: their agreements can change the order in which ranks start collectives of the
- * MPI (mpi-deadlocks-nodes-1 stood still in one run of three). */
+ * MPI: a deadlock of mpi-deadlocks-nodes-1 in one run of three. */
 int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call, int nonblocking)
 {
     return !nonblocking && comm && comm->team && comm->team->size > 1 && !comm->team->whole && comm->over_nodes &&
