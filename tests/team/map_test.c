@@ -111,7 +111,7 @@ static void open_fields(void **state)
     assert_int_equal(check_failed(), 0);
 }
 
-/* Everybody maps everybody's buffers of this round, in every mask. */
+/* Each rank maps the other ranks' buffers of this round, in every mask. */
 static int map_round(struct tutti_team *team, int round, int in_place, uint64_t of)
 {
     void *in, *out, *theirs_out[TUTTI_MAX_RANKS] = {NULL};
@@ -132,6 +132,7 @@ static int map_round(struct tutti_team *team, int round, int in_place, uint64_t 
         CHECK(holds(theirs_in[r], word(r, round, 0)), "round %d: contribution of rank %d", round, r);
         CHECK(holds(theirs_out[r], word(r, round, in_place ? 0 : 1)), "round %d: result of rank %d", round, r);
     }
+    tutti_team_unmap(team); /* first: a peer that sees this rank done frees what was mapped */
     tutti_team_done(team, TUTTI_OK);
     CHECK(tutti_team_await_done(team, UINT64_MAX >> (64 - team->size)) == TUTTI_OK, "done");
     tutti_free(in);

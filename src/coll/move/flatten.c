@@ -24,17 +24,6 @@ int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block)
     return 1;
 }
 
-/* A rank whose blocks are all in memory of the host leaves the call to the MPI, which needs no GPU for it. */
-static int flatten_concerns(const struct tutti_move *move)
-{
-    int host = 0;
-    for (int i = 0; i < move->sends; i++)
-        host |= move->send[i].bytes > 0 && move->send[i].host;
-    for (int i = 0; i < move->receives; i++)
-        host |= move->receive[i].bytes > 0 && move->receive[i].host;
-    return move->runs.gpu >= 0 || !host || TUTTI_NO(HOST_SOME);
-}
-
 /* A block that has bytes. *packed: 1 if it is not a run in memory of the GPU, and has to become one. */
 static int flatten_block(struct tutti_move *move, struct tutti_move_block *block, int *gpu, int *packed)
 {
@@ -63,6 +52,7 @@ static void *flatten_run(const struct tutti_move_block *block)
 int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
 {
     uint64_t to = 0, from = 0;
+    int host = 0;
     struct tutti_move_runs *runs = &move->runs;
     struct tutti_move_flow *flow = &runs->flow;
     runs->gpu = -1;
@@ -80,6 +70,7 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
             continue;
         if (!flatten_block(move, block, &runs->gpu, &runs->packed))
             return 0;
+        host |= block->host;
         runs->packed |= move->aside;
         flow->send[block->rank].at = move->aside ? NULL : flatten_run(block);
         flow->send[block->rank].bytes = block->bytes;
@@ -93,11 +84,12 @@ int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
             continue;
         if (!flatten_block(move, block, &runs->gpu, &runs->packed))
             return 0;
+        host |= block->host;
         runs->near &= !block->elements.placed;
         flow->receive[block->rank].at = flatten_run(block);
         flow->receive[block->rank].bytes = block->bytes;
     }
-    if (flow->send[team->rank].bytes != flow->receive[team->rank].bytes)
-        return TUTTI_NO(OTHER);
-    return flatten_concerns(move);
+    if (host && runs->gpu < 0) /* all of this rank's blocks are: the MPI needs no GPU for the call */
+        return TUTTI_NO(HOST_SOME);
+    return flow->send[team->rank].bytes == flow->receive[team->rank].bytes || TUTTI_NO(OTHER);
 }

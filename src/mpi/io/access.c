@@ -29,7 +29,8 @@ static MPI_Count divisor(MPI_Count a, MPI_Count b)
 
 enum {
     LEAST = 256 << 10, /* bytes of a piece that is copied beside nothing: about what a copy costs at any length */
-    CUT_FROM = 4       /* of them: a shorter access is as fast whole */
+    WRITE_FROM = 4,    /* of them: a shorter write is as fast whole, */
+    READ_FROM = 16     /* and a shorter read, whose last piece is copied beside nothing, too */
 };
 
 /* 1 where this process alone has opened the file: then each of its collective calls is this process's own. */
@@ -74,7 +75,8 @@ static void access_cut(struct tutti_access *access)
         tutti_next.MPI_Type_get_extent_x(access->type, &lower, &access->extent) != MPI_SUCCESS ||
         __builtin_mul_overflow(access->size, access->count, &bytes))
         return;
-    if (bytes < (MPI_Count)CUT_FROM * LEAST || !access_may_be_cut(access))
+    const MPI_Count from = access->way & TUTTI_STAGE_IN ? WRITE_FROM : READ_FROM;
+    if (bytes < from * LEAST || !access_may_be_cut(access))
         return;
     access->unit = access->etype / divisor(access->size, access->etype);
     access->least = access_elements(access, LEAST);
