@@ -275,7 +275,7 @@ function(tutti_mpi_test name)
     endif()
     add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${timeout} ${TUTTI_MPI_${mpi}_RUN}
              ${TUTTI_MPI_${mpi}_FLAGS} -n ${ranks} env ${words})
-    # Shares of the slots of ctest, five a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
+    # Shares of the slots of ctest, three a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
     # end; some compute all the time.
     math(EXPR cores "(${ranks} + 1) / 2")
     if(T_LABELS MATCHES "programs|sequences|matrix|large")
