@@ -1,5 +1,5 @@
-/* Mappings of the receiver's side of endpoints: allocations that messages name, and which of them are known to their
- * owners as mapped. */
+/* Mappings of the receiver's side of endpoints: the peers' scratches, allocations that messages name, and which of them
+ * are known to their owners as mapped. */
 #include "team/endpoint/endpoint_own.h"
 
 #include <string.h>
@@ -200,8 +200,10 @@ static void mapping_ask(struct tutti_endpoint *endpoint, int peer, int gpu, int 
     atomic_fetch_add(&theirs->asked, 1);
 }
 
-enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
-                                       const struct tutti_export *what, int channel, struct tutti_mapping **out)
+/* A peer's memory for kernels of `gpu`, with one more reference. channel: it is not to be evicted. What is not mapped
+ * yet is mapped beside, so the caller does not wait for the driver. */
+static enum tutti_reaching endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
+                                        const struct tutti_export *what, int channel, struct tutti_mapping **out)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
     mapping_settle(endpoint, peer);
@@ -220,13 +222,131 @@ enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer
 enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, int peer, int gpu,
                                              const struct tutti_export *what, struct tutti_mapping **out)
 {
-    const enum tutti_reaching there = tutti_endpoint_map(endpoint, peer, gpu, what, 0, out);
+    const enum tutti_reaching there = endpoint_map(endpoint, peer, gpu, what, 0, out);
     struct tutti_mapping *more = NULL;
     if (there == TUTTI_REACHED && endpoint->most > 0 && !is_known(endpoint, peer, what->id))
         more = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
     if (more)
         make_known(endpoint, peer, more);
     return there;
+}
+
+void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept)
+{
+    struct tutti_mapping *before = *kept;
+    *kept = NULL;
+    tutti_endpoint_release(endpoint, before);
+}
+
+/* 1 where the scratch `id` is what the peer offers there. After a reset of its GPU it offers another one. */
+static int is_offered(const struct tutti_endpoint_page *page, uint64_t id)
+{
+    return atomic_load(&page->offered) == 2 && __atomic_load_n(&page->scratch.what.id, __ATOMIC_RELAXED) == id;
+}
+
+/* 1 where messages for this rank lie packed in that scratch. */
+static int scratch_has_messages(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
+{
+    int has = 0;
+    for (int i = 0; i < TUTTI_RNDVS && !has; i++) {
+        const struct tutti_rndv *rndv = &tutti_endpoint_theirs(endpoint, peer)->rndv[i];
+        has = (tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE) || tutti_rndv_is(rndv, TUTTI_RNDV_MOVING)) &&
+              atomic_load_explicit(&rndv->to, memory_order_relaxed) == (uint32_t)endpoint->node->rank &&
+              __atomic_load_n(&rndv->scratch, __ATOMIC_RELAXED) == id;
+    }
+    return has;
+}
+
+/* The owner of *kept has reset its GPU, before or now. Memory that is passed by a descriptor exists as long as a
+ * process has it mapped; it is unmapped as soon as no message lies there, since new memory may have its place. */
+static void scratch_retire(struct tutti_endpoint *endpoint, int peer, const struct tutti_endpoint_page *page,
+                           struct tutti_mapping **kept, struct tutti_mapping **former)
+{
+    if (*former && !scratch_has_messages(endpoint, peer, (*former)->what.id))
+        tutti_endpoint_drop(endpoint, former);
+    if (!*kept || is_offered(page, (*kept)->what.id))
+        return;
+    if (!*former && (*kept)->what.needs_fd && scratch_has_messages(endpoint, peer, (*kept)->what.id)) {
+        *former = *kept;
+        *kept = NULL;
+    } else {
+        tutti_endpoint_drop(endpoint, kept);
+    }
+}
+
+enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
+                                               struct tutti_mapping **out)
+{
+    const struct tutti_endpoint_page *page = &tutti_endpoint_theirs(endpoint, peer)->gpu[index];
+    _Atomic uint8_t *state = &tutti_endpoint_mine(endpoint)->maps[peer][index];
+    const int slot = tutti_endpoint_index(endpoint, gpu);
+    if (slot < 0 || atomic_load_explicit(&page->offered, memory_order_acquire) != 2)
+        return TUTTI_REACH_NOT;
+    struct tutti_mapping **kept = &endpoint->from[peer].scratch[index][slot];
+    enum tutti_reaching there = TUTTI_REACHED;
+    scratch_retire(endpoint, peer, page, kept, &endpoint->from[peer].former[index][slot]);
+    if (!*kept) {
+        const struct tutti_share theirs = page->scratch; /* once: what has been checked must not change */
+        there = TUTTI_REACH_NOT;
+        if (theirs.offset <= theirs.what.bytes) /* whether the GPUs reach each other is seen when it is mapped */
+            there = endpoint_map(endpoint, peer, gpu, &theirs.what, 1, kept);
+    }
+    if (there == TUTTI_REACHED) {
+        atomic_store(state, TUTTI_MAPS);
+        if (!is_offered(page, (*kept)->what.id)) { /* the peer may have looked before */
+            atomic_store(state, TUTTI_MAPS_NOT_YET);
+            there = TUTTI_REACH_LATER;
+        }
+    } else if (there == TUTTI_REACH_NOT && !tutti_endpoint_is_quiet(endpoint) && atomic_load(state) != TUTTI_MAPS) {
+        tutti_debug("the scratch of rank %d of this node cannot be mapped for GPU %d", peer, gpu);
+        atomic_store_explicit(state, TUTTI_MAPS_CANNOT, memory_order_release);
+        atomic_store(&endpoint->again, tutti_now_ns() + TUTTI_ENDPOINT_AGAIN_NS);
+    }
+    *out = *kept;
+    return there;
+}
+
+int tutti_endpoint_unmapped(const struct tutti_endpoint *endpoint, int peer, unsigned index)
+{
+    return atomic_load_explicit(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].offered, memory_order_relaxed) ==
+               2 &&
+           atomic_load_explicit(&tutti_endpoint_mine(endpoint)->maps[peer][index], memory_order_relaxed) ==
+               TUTTI_MAPS_NOT_YET &&
+           !tutti_endpoint_is_own(endpoint, peer);
+}
+
+void tutti_endpoint_try_again(struct tutti_endpoint *endpoint)
+{
+    const int gpus = atomic_load(&endpoint->gpus);
+    uint64_t again = 0;
+    for (int r = 0; r < endpoint->node->size; r++) {
+        for (unsigned i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
+            const _Atomic uint8_t *state = &tutti_endpoint_mine(endpoint)->maps[r][i];
+            enum tutti_reaching there = TUTTI_REACH_NOT;
+            struct tutti_mapping *mapping;
+            for (int slot = 0; slot < gpus && there == TUTTI_REACH_NOT &&
+                               (atomic_load(state) == TUTTI_MAPS_CANNOT || tutti_endpoint_unmapped(endpoint, r, i));
+                 slot++)
+                there = tutti_endpoint_map_scratch(endpoint, r, i, endpoint->gpu[slot].gpu, &mapping);
+            if (atomic_load(state) == TUTTI_MAPS_CANNOT)
+                again = tutti_now_ns() + TUTTI_ENDPOINT_AGAIN_NS;
+        }
+    }
+    atomic_store(&endpoint->again, again);
+}
+
+enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
+                                              uint64_t id, struct tutti_mapping **out)
+{
+    const struct tutti_endpoint_from *from = &endpoint->from[peer];
+    const int slot = tutti_endpoint_index(endpoint, gpu);
+    enum tutti_reaching there = TUTTI_REACHED;
+    *out = slot < 0 ? NULL : from->former[index][slot];
+    if (!*out || (*out)->what.id != id)
+        *out = slot < 0 ? NULL : from->scratch[index][slot];
+    if (!*out || (*out)->what.id != id)
+        there = tutti_endpoint_map_scratch(endpoint, peer, index, gpu, out);
+    return there == TUTTI_REACHED && (*out)->what.id != id ? TUTTI_REACH_NOT : there;
 }
 
 /* ---- known allocations; the lock is held ---- */
@@ -281,29 +401,6 @@ int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned ind
 
 /* ---- calls ---- */
 
-void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes,
-                              uint64_t since)
-{
-    const struct tutti_endpoint_from *from = &endpoint->from[peer];
-    if (!tutti_endpoint_is_slow(endpoint))
-        return;
-    const uint64_t expected = tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint)),
-                   now = tutti_now_ns();
-    if (now - since >= expected) /* the sender is in no call: waiting has cost as much as the mapping */
-        atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
-    if (atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)
-        return;
-    tutti_fiber_lock(&endpoint->lock);
-    const int mapping = from->asked.id != 0;
-    const uint64_t waited = mapping && now > from->asked_at ? now - from->asked_at : 0;
-    pthread_mutex_unlock(&endpoint->lock);
-    const uint64_t carried = tutti_endpoint_carrying(bytes);
-    if (!mapping || carried <= waited || carried + waited <= expected) {
-        atomic_store_explicit(&rndv->must, TUTTI_MUST_HURRY, memory_order_release);
-        tutti_count("allocations of other ranks", TUTTI_OUTCOME_MAPPED, "after a message that the MPI is to carry");
-    }
-}
-
 void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mapping *held)
 {
     if (held)
@@ -325,7 +422,7 @@ void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct
         return;
     tutti_fiber_lock(&endpoint->lock);
     if (!is_known(endpoint, peer, share.what.id) && meets(endpoint, peer, rndv, share.what.id) &&
-        tutti_endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
+        endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
         make_known(endpoint, peer, held);
     pthread_mutex_unlock(&endpoint->lock);
 }

@@ -208,10 +208,6 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint);
 char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index);
 /* The same, begun on a thread beside where that is slow. Without the lock. */
 void tutti_endpoint_make_scratch(struct tutti_endpoint *endpoint, int index);
-/* A peer's memory for kernels of `gpu`, with one more reference. channel: it is not to be evicted. What is not mapped
- * yet is mapped beside, so the caller does not wait for the driver. */
-enum tutti_reaching tutti_endpoint_map(struct tutti_endpoint *endpoint, int peer, int gpu,
-                                       const struct tutti_export *what, int channel, struct tutti_mapping **out);
 /* The scratch of a peer's GPU for kernels of `gpu`, kept until the endpoint ends or one of the two GPUs is reset. */
 enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
                                                struct tutti_mapping **out);
