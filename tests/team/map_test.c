@@ -158,7 +158,7 @@ static void never_stale(void **state)
 {
     (void)state;
     int before = kit_count_descriptors();
-    int rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 3000), few = rounds / 20 + 1;
+    int rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 500), few = rounds / 10 + 1;
     assert_int_equal(run(2, everybody, &rounds), 0);
     assert_int_equal(run(5, everybody, &few), 0);
     assert_int_equal(kit_count_descriptors(), before);
@@ -353,7 +353,7 @@ static void *endpoint_main(void *at)
     struct tutti_team *team;
     CHECK(tutti_team_create(endpoint->node, endpoint->transport, &team) == TUTTI_OK && team->whole, "team");
     CHECK(tutti_team_open(team, -1) == TUTTI_OK && team->state == TUTTI_TEAM_OPEN, "open: %s", team->why);
-    for (int i = 0; i < 300 && !check_failed(); i++)
+    for (int i = 0; i < 80 && !check_failed(); i++)
         map_round(team, i * 8 + endpoint->number, 0, UINT64_MAX);
     tutti_team_free(team);
     return NULL;

@@ -214,7 +214,9 @@ void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv 
     char *scratch = tutti_endpoint_own_scratch(endpoint, piece->gpu);
     const uint64_t slots = scratch ? take_slots(endpoint, number, each, pieces, whole) : 0;
     if (slots) {
-        rndv->at = piece->at;
+        const struct tutti_share *at = &tutti_endpoint_mine(endpoint)->gpu[piece->gpu].scratch;
+        rndv->scratch = at->shared ? at->what.id : 0;
+        rndv->at = (at->shared ? at->offset : 0) + piece->at;
         rndv->piece = each;
         rndv->slots = (uint32_t)slots;
     }
