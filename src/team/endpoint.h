@@ -104,6 +104,11 @@ struct tutti_endpoint_memo {
  * is taken or no longer offered. id: of the allocation; 0: the device is asked. memo: may be NULL. */
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo);
+/* Before that: 1 where the allocation has no name yet and naming it may take the driver longer than the message. The
+ * rendezvous then holds its id alone, which is enough for tutti_endpoint_account(): the peer cannot map it. id: of the
+ * allocation; 0: not known. */
+int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
+                               uint64_t id);
 /* The peer has not mapped the allocation that a rendezvous names, of a message of rndv->bytes bytes: decides whether it
  * is to map it (rndv->pays), by what such messages have cost so far. leaves: 1 where the MPI is to have this message,
  * as it is short and a mapping does not pay yet. needs_scratch: 1 where the peer is to have this rank's scratch.

@@ -47,33 +47,6 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
     }
 }
 
-/* 1 where the peer keeps the allocation mapped from now on, until the lease ends. */
-static int allocation_lease(struct tutti_known *known, uint64_t id)
-{
-    if (atomic_load_explicit(&known->id, memory_order_relaxed) != id)
-        return 0;
-    uint32_t n = atomic_load_explicit(&known->leases, memory_order_relaxed);
-    do {
-        if (n & TUTTI_KNOWN_CLOSED)
-            return 0;
-    } while (!atomic_compare_exchange_weak(&known->leases, &n, n + 1));
-    if (atomic_load(&known->id) == id)
-        return 1;
-    atomic_fetch_sub(&known->leases, 1);
-    return 0;
-}
-
-void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
-{
-    const int i = tutti_endpoint_number(endpoint, rndv);
-    if (endpoint->lease[i])
-        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
-                              ->known[endpoint->node->rank][endpoint->lease[i] - 1]
-                              .leases,
-                         1);
-    endpoint->lease[i] = 0;
-}
-
 /* The lock is held. Takes a free rendezvous and returns its number; -1: all are in use. */
 static int rndv_take_free(struct tutti_endpoint *endpoint)
 {
@@ -241,57 +214,4 @@ unsigned tutti_endpoint_room(const struct tutti_endpoint *endpoint, const struct
     n = n < half ? n : half;
     n = n < slots - packed % slots ? n : slots - packed % slots;
     return (unsigned)(n < all - packed ? n : all - packed);
-}
-
-int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
-{
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    const uint64_t id = rndv->share.what.id;
-    uint64_t before = 0;
-    if (atomic_compare_exchange_strong(&endpoint->from[piece->to].named[piece->gpu], &before, id) || before == id)
-        return 0;
-    tutti_endpoint_distrust(endpoint, rndv);
-    return 1;
-}
-
-void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
-{
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    _Atomic uint64_t *named = &endpoint->from[piece->to].named[piece->gpu];
-    if (atomic_load_explicit(named, memory_order_relaxed) != TUTTI_ENDPOINT_SEVERAL)
-        atomic_store_explicit(named, TUTTI_ENDPOINT_SEVERAL, memory_order_relaxed);
-}
-
-int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
-                         struct tutti_endpoint_memo *memo)
-{
-    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    const int peer = piece->to;
-    piece->own = pointer;
-    if (tutti_endpoint_is_own(endpoint, peer)) {
-        rndv->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
-        return 1;
-    }
-    if (memo && memo->of) {
-        rndv->share = memo->share;
-        rndv->share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
-    } else {
-        if (id)
-            tutti_share_name(endpoint->node, endpoint->device, pointer, id, &rndv->share);
-        else
-            tutti_share_fill(endpoint->node, endpoint->device, pointer, &rndv->share);
-        if (memo)
-            *memo = (struct tutti_endpoint_memo){.of = pointer, .share = rndv->share};
-    }
-    if (!rndv->share.shared)
-        return 0;
-    for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
-        if (allocation_lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i],
-                             rndv->share.what.id)) {
-            endpoint->lease[tutti_endpoint_number(endpoint, rndv)] = (unsigned char)(i + 1);
-            tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
-            return 1;
-        }
-    }
-    return 0;
 }
