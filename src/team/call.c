@@ -286,7 +286,7 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of)
         int status = r == team->rank || is_reached(&goal) ? TUTTI_OK : tutti_await(&w, is_reached, &goal);
         if (status != TUTTI_OK)
             return tutti_team_break(team, status);
-        status = tutti_status_told(atomic_load_explicit(&slot->done_status, memory_order_relaxed));
+        status = tutti_status_of_word(atomic_load_explicit(&slot->done_status, memory_order_relaxed));
         failed = failed == TUTTI_OK ? status : failed;
     }
     return failed == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, failed);

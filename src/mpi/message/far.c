@@ -8,7 +8,7 @@
 enum { LOOK_EACH = 8, TAGS = 32000 };
 
 int tutti_far_on;
-atomic_int tutti_far_heard;
+atomic_int tutti_far_arrived;
 static struct tutti_pipelined *tutti_far; /* over the transport; NULL: tutti_far_on is 0 */
 
 static void far_look(void);
@@ -55,7 +55,7 @@ int tutti_far_is_rts(const struct tutti_pipelined_rts *rts)
 {
     if (!tutti_pipelined_knows(tutti_far, rts))
         return 0;
-    atomic_store(&tutti_far_heard, 1);
+    atomic_store(&tutti_far_arrived, 1);
     return 1;
 }
 
@@ -63,6 +63,6 @@ int tutti_far_is_rts(const struct tutti_pipelined_rts *rts)
 static void far_look(void)
 {
     static atomic_uint turns;
-    if (tutti_far_hears() && atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) % LOOK_EACH == 0)
+    if (tutti_far_has_arrived() && atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) % LOOK_EACH == 0)
         tutti_requests_look();
 }

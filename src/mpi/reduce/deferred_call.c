@@ -26,7 +26,7 @@ static int deferred_must_wait(MPI_Comm comm)
 
 void tutti_deferred_call_free(struct tutti_deferred_call *later)
 {
-    tutti_deferred_call_let_go(later);
+    tutti_deferred_call_release(later);
     free(later);
 }
 

@@ -29,7 +29,7 @@ static void announce_host(const struct tutti_reduction_args *args, const struct 
         tutti_comm_hold(state);
     nonblocking_announce(read);
     if (unlikely(early))
-        tutti_comm_let_go(state);
+        tutti_comm_unlend(state);
 }
 
 /* 1 if the MPI can make the call at once: this rank has no device memory in it, and the communicator has no earlier

@@ -21,10 +21,10 @@
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
 
-static void bring_on(void);
+static void nonblocking_poll(void);
 static void nonblocking_progress_where(char *text, size_t size);
 struct tutti_step tutti_nonblocking_step = {
-    .name = "nonblocking collectives", .poll = bring_on, .where = nonblocking_progress_where};
+    .name = "nonblocking collectives", .poll = nonblocking_poll, .where = nonblocking_progress_where};
 
 enum { LOOKS = 64 }; /* MPI calls visited by a poll */
 
@@ -77,7 +77,7 @@ struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *a
     int held = made && tutti_handles_hold(args->datatype, args->op);
     if (!held || tutti_open_call_put(open->request, open, persistent) != TUTTI_OK) {
         if (held)
-            tutti_handles_let_go(args->datatype, args->op);
+            tutti_handles_release(args->datatype, args->op);
         free(open->counts);
         free(open);
         return NULL;
@@ -94,7 +94,7 @@ static void nonblocking_progress_destroy(struct tutti_open_call *open)
     tutti_self_release(open->tag);
     if (open->persistent && open->args.comm != tutti_handles.no_comm)
         tutti_next.MPI_Comm_free(&open->args.comm);
-    tutti_handles_let_go(open->args.datatype, open->args.op);
+    tutti_handles_release(open->args.datatype, open->args.op);
     if (open->later)
         open->later->end(open->later);
     free(open->counts);
@@ -219,7 +219,7 @@ static void poll_locked(void)
         step_other(others.first);
 }
 
-static void bring_on(void)
+static void nonblocking_poll(void)
 {
     if (pthread_mutex_trylock(&lock) != 0) /* another thread polls, or this one, below an error handler */
         return;

@@ -379,7 +379,7 @@ static int is_due(const struct tutti_endpoint *endpoint)
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
 {
     tutti_invalidation_poll(endpoint->node, endpoint->device);
-    int work = (atomic_load_explicit(&endpoint->node->heard, memory_order_relaxed) != endpoint->heard) |
+    int work = (atomic_load_explicit(&endpoint->node->notices, memory_order_relaxed) != endpoint->notices_seen) |
                atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed) |
                atomic_load_explicit(&endpoint->asking, memory_order_relaxed) |
                (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->asked, memory_order_relaxed) != 0) |
@@ -391,7 +391,7 @@ void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
     tutti_endpoint_settle(endpoint);
     if (is_due(endpoint))
         tutti_endpoint_try_again(endpoint);
-    if (atomic_load(&endpoint->node->heard) != endpoint->heard)
+    if (atomic_load(&endpoint->node->notices) != endpoint->notices_seen)
         tutti_endpoint_forget(endpoint);
     pthread_mutex_unlock(&endpoint->lock);
 }

@@ -353,7 +353,7 @@ enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, i
 
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
 {
-    const uint32_t heard = atomic_load(&endpoint->node->heard);
+    const uint32_t notices = atomic_load(&endpoint->node->notices);
     int left = 0;
     for (int r = 0; r < endpoint->node->size; r++) {
         for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
@@ -373,7 +373,7 @@ void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
         }
     }
     if (!left)
-        atomic_store(&endpoint->heard, heard);
+        atomic_store(&endpoint->notices_seen, notices);
 }
 
 /* 1 where messages have named the allocation before. */

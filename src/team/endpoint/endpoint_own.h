@@ -102,8 +102,8 @@ struct tutti_endpoint {
     _Atomic int asking;               /* peers whose memory is being mapped */
     _Atomic int beside;               /* threads beside that map or allocate for this endpoint */
     _Atomic uint64_t again; /* time of the next attempt to map scratches that could not be mapped; 0: all are mapped */
-    _Atomic uint32_t heard; /* of the node's, as far as it has been followed */
-    int most;               /* known of one peer */
+    _Atomic uint32_t notices_seen; /* of the node's, as far as it has been followed */
+    int most;                      /* known of one peer */
     struct tutti_endpoint_piece {
         uint64_t at, bytes;    /* of the scratch of `gpu`; bytes 0: none */
         uint16_t next, before; /* that are taken, by address, as in struct tutti_endpoint_gpu */

@@ -133,7 +133,7 @@ uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer)
     return atomic_load_explicit(&endpoint->from[peer].fetched, memory_order_relaxed);
 }
 
-void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+void tutti_endpoint_send_release(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     const int i = tutti_endpoint_number(endpoint, rndv);
     tutti_fiber_lock(&endpoint->lock);
