@@ -2,13 +2,14 @@
  *
  *   nodes WINDOWS bits     An element's bits do not depend on the message's length, its offset in it, or on whether it
  *                          comes by allreduce, reduce-scatter or reduce: windows of one long vector of adversarial
- *                          values are reduced by all of them, in place or not, and each element must have the bits that
- * the oracle finds for the placement of the ranks. nodes ACTIONS kinds    Calls of few counts on several communicators,
- * so that the agreement of one call holds for others, with device or host memory drawn for each rank, call and buffer;
- * nonblocking calls, which are the MPI's, stay open over blocking ones. Values whose result is exact in any order.
+ *                          values are reduced by all of them, blocking and not, in place or not, and each element must
+ *                          have the bits that the oracle finds for the placement of the ranks.
+ *   nodes ACTIONS kinds    Calls of few counts on several communicators, so that the agreement of one call holds for
+ *                          others, with device or host memory drawn for each rank, call and buffer; nonblocking calls
+ *                          stay open over blocking ones. Values whose result is exact in any order.
  *
  *   nodes death CALL         The last rank but one is killed before this call: all others get an error within the time
- * limit (TUTTI_TIMEOUT_SECONDS).
+ * limit (TUTTI_TIMEOUT_SECONDS), in blocking calls if CALL is even, otherwise in nonblocking ones.
  *
  * TUTTI_TEST_EXPECT=ROW: bits: every call must have been made by this algorithm over nodes. */
 #include <signal.h>
@@ -28,9 +29,12 @@ static const char *const names[CALLS] = {"allreduce", "reduce", "reduce-scatter"
 struct window {
     enum call call;
     size_t first, count; /* of the whole contribution */
-    int counts[RANKS], root, in_place;
+    int counts[RANKS], root, in_place, nonblocking;
     size_t begin, gets; /* this rank's result, from the window's first element on */
 };
+
+/* Tutti leaves nonblocking calls over nodes to the MPI, whose bits are its own. */
+enum { NONBLOCKING = 1 };
 
 static struct window draw_window(uint64_t *dice, int w)
 {
@@ -42,6 +46,7 @@ static struct window draw_window(uint64_t *dice, int w)
     x.first = random_next(dice) % (LENGTH + RANKS - x.count + 1);
     x.root = (int)(random_next(dice) % (uint64_t)kit_size);
     x.in_place = (int)(random_next(dice) % 2);
+    x.nonblocking = (int)(random_next(dice) % 2) && NONBLOCKING;
     size_t left = x.count;
     for (int r = 0; r < kit_size; r++) {
         const size_t part = r + 1 == kit_size ? left : random_next(dice) % 4 == 0 ? 0 : random_next(dice) % (left + 1);
@@ -60,16 +65,28 @@ static struct window draw_window(uint64_t *dice, int w)
 static int make_call(const struct window *x, const void *from, void *to, MPI_Datatype type, MPI_Op op)
 {
     const int n = (int)x->count;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int error;
     switch (x->call) {
     case ALLREDUCE:
-        return MPI_Allreduce(from, to, n, type, op, MPI_COMM_WORLD);
+        error = x->nonblocking ? MPI_Iallreduce(from, to, n, type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Allreduce(from, to, n, type, op, MPI_COMM_WORLD);
+        break;
     case REDUCE:
-        return MPI_Reduce(from, to, n, type, op, x->root, MPI_COMM_WORLD);
+        error = x->nonblocking ? MPI_Ireduce(from, to, n, type, op, x->root, MPI_COMM_WORLD, &request)
+                               : MPI_Reduce(from, to, n, type, op, x->root, MPI_COMM_WORLD);
+        break;
     case REDUCE_SCATTER:
-        return MPI_Reduce_scatter(from, to, x->counts, type, op, MPI_COMM_WORLD);
+        error = x->nonblocking ? MPI_Ireduce_scatter(from, to, x->counts, type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Reduce_scatter(from, to, x->counts, type, op, MPI_COMM_WORLD);
+        break;
     default:
-        return MPI_Reduce_scatter_block(from, to, x->counts[0], type, op, MPI_COMM_WORLD);
+        error = x->nonblocking ? MPI_Ireduce_scatter_block(from, to, x->counts[0], type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Reduce_scatter_block(from, to, x->counts[0], type, op, MPI_COMM_WORLD);
+        break;
     }
+    const int waited = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return error != MPI_SUCCESS ? error : waited;
 }
 
 static void one_window(const struct kit_pair *pair, struct window x, const char *mine, const char *want,
@@ -85,9 +102,9 @@ static void one_window(const struct kit_pair *pair, struct window x, const char 
     const char *const expected = want + (x.first + x.begin) * size;
     const size_t differs = oracle_differ(pair->handle->element, got, expected, x.gets, 0);
     CHECK(error == MPI_SUCCESS && guards && differs == x.gets,
-          "%s %s by %s%s: element %zu of %zu from %zu does not have the bits of the whole vector (class %d)",
-          pair->handle->name, oracle_op_name(pair->op), names[x.call], in_place ? ", in place" : "", differs, x.count,
-          x.first, kit_class(error));
+          "%s %s by %s%s%s: element %zu of %zu from %zu does not have the bits of the whole vector (class %d)",
+          pair->handle->name, oracle_op_name(pair->op), names[x.call], x.nonblocking ? ", nonblocking" : "",
+          in_place ? ", in place" : "", differs, x.count, x.first, kit_class(error));
 }
 
 static void bits(int windows)
@@ -114,8 +131,9 @@ static void bits(int windows)
         free(want);
     }
     const char *const expect = getenv("TUTTI_TEST_EXPECT");
-    static const char *const counted[] = {"MPI_Allreduce", "MPI_Reduce", "MPI_Reduce_scatter",
-                                          "MPI_Reduce_scatter_block"};
+    static const char *const counted[] = {"MPI_Allreduce", NONBLOCKING ? "MPI_Ireduce" : "MPI_Reduce",
+                                          "MPI_Reduce_scatter",
+                                          NONBLOCKING ? "MPI_Ireduce_scatter_block" : "MPI_Reduce_scatter_block"};
     for (int k = 0; expect && k < 4; k++)
         CHECK(kit_counted(counted[k], expect) > 0 && kit_counted(counted[k], "staged") == 0, "%s: not by %s",
               counted[k], expect);
@@ -251,11 +269,14 @@ static void death(long call)
     const void *const from = kit_put(&in, 0, NULL, COUNT * 4);
     void *const to = kit_put(&out, 0, NULL, COUNT * 4);
     for (long i = 0; i < call + AFTER && error == MPI_SUCCESS; i++) {
+        MPI_Request request = MPI_REQUEST_NULL;
         if (i == call + 1 && kit_rank == kit_size - 2) { /* not before the ranks have met */
             fprintf(stderr, "killed at %ld\n", i);
             raise(SIGKILL);
         }
-        error = MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        error = call % 2 == 0 ? MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD)
+                              : MPI_Iallreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        error = error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     fprintf(stderr, error != MPI_SUCCESS ? "survivor %d told\n" : "survivor %d goes on as if all were there\n",
             kit_rank);
