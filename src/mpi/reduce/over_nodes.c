@@ -38,12 +38,11 @@ void tutti_over_nodes_free(struct tutti_over_nodes *over)
     free(over);
 }
 
-/* Nonblocking calls are left to the MPI: their agreements can change the order in which ranks start collectives of the
- * MPI: a deadlock of mpi-deadlocks-nodes-1 in one run of three. */
+/* A nonblocking call needs its ranks' progress also while they are in blocking calls of the MPI. */
 int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call, int nonblocking)
 {
-    (void)nonblocking; return comm && comm->team && comm->team->size > 1 && !comm->team->whole && comm->over_nodes &&
-           tutti_nodes_knows(call->collective);
+    return (!nonblocking || tutti_far_progresses) && comm && comm->team && comm->team->size > 1 && !comm->team->whole &&
+           comm->over_nodes && tutti_nodes_knows(call->collective);
 }
 
 /* ---- steps that both forms share ---- */
