@@ -103,7 +103,7 @@ static int deferred_put_mover(const struct tutti_collective_args *args, MPI_Requ
 
 /* ---- other calls ---- */
 
-/* 1: the MPI goes on to start collectives on the communicator while the call is open. All ranks of the communicator
+/* 1: the MPI starts more collectives on the communicator while the call is open. All ranks of the communicator
  * know its state from now on, so that calls behind wait for it. */
 static int deferred_goes_on(MPI_Comm comm)
 {

@@ -315,7 +315,7 @@ static void order(int round)
     error |= MPI_Iallgather(&kit_rank, 1, MPI_INT, all, 1, MPI_INT, comm, &request[4]);
     error |= MPI_Iallreduce(late, sums, 2, MPI_INT, MPI_SUM, comm, &request[5]);
     error |= idup(comm, round, &made, &request[6]);
-    /* Open MPI's goes on to start collectives of its own, at moments of each rank's own. */
+    /* While it is open, Open MPI starts collectives of its own, at a different moment on each rank. */
     for (int i = (kit_rank * 37 + round * 11) % 50; i > 0; i--) {
         int flag;
         MPI_Iprobe(MPI_ANY_SOURCE, TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);

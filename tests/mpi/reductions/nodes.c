@@ -212,6 +212,7 @@ static void draw_slot(struct slot *s, uint64_t *dice)
     const int size = comm_size[s->comm], rank = comm_rank[s->comm];
     s->count = some_counts[random_next(dice) % COUNTS];
     s->root = (int)(random_next(dice) % 64) % size;
+    uint64_t parts = random_next(dice); /* as many draws in groups of any size */
     if (s->form == FORM_ISCATTER_BLOCK)
         s->count = s->count / size * size;
     s->begin = 0;
@@ -221,7 +222,7 @@ static void draw_slot(struct slot *s, uint64_t *dice)
     for (int r = 0, left = s->count; r < size; r++) {
         s->counts[r] = s->form == FORM_ISCATTER_BLOCK ? s->count / size
                        : r + 1 == size                ? left
-                                                      : (int)(random_next(dice) % (uint64_t)(left + 1));
+                                                      : (int)(random_next(&parts) % (uint64_t)(left + 1));
         s->begin += r < rank ? s->counts[r] : 0;
         left -= s->counts[r];
     }
