@@ -167,8 +167,8 @@ struct tutti_control {
     _Alignas(4096) uint64_t magic;
     uint32_t version, pid;
     uint64_t nonce[2];
-    _Atomic uint32_t closed; /* 1: the owner has left in good order */
-    _Atomic uint32_t steps;  /* that its nonblocking calls have invalidations on, over all communicators */
+    _Atomic uint32_t closed;               /* 1: the owner has left in good order */
+    _Atomic uint32_t steps;                /* of its nonblocking calls, over all communicators */
     struct tutti_words words[TUTTI_WORDS]; /* page-aligned end, so that a device can map this part alone */
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
     struct tutti_endpoints endpoints;

@@ -86,10 +86,10 @@ static void round_of(const struct side *s, uint64_t n, uint64_t kept)
     free_some(s, first, n);
     meet(s);
     if (!s->is_owner) {
-        CHECK(atomic_load(&tutti_node_control(s->node)->gone.notices) != 0, "there is a notice of %llu",
+        CHECK(atomic_load(&tutti_node_control(s->node)->invalidations.notices) != 0, "there is a notice of %llu",
               (unsigned long long)n);
         tutti_invalidation_poll(s->node, &counted_device);
-        CHECK(atomic_load(&tutti_node_control(s->node)->gone.notices) == 0, "the notice is read");
+        CHECK(atomic_load(&tutti_node_control(s->node)->invalidations.notices) == 0, "the notice is read");
     }
     meet(s);
     for (uint64_t id = first; id < first + n; id++)

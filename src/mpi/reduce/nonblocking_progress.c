@@ -167,10 +167,10 @@ static void sort_in(struct tutti_open_call *open)
         nonblocking_progress_destroy(open);
 }
 
-/* The call has ended, or it is known whether Tutti or the MPI makes it. */
+/* The call has ended, or it is known whether Tutti or the MPI makes it: the next one may start. */
 static int is_through(const struct tutti_open_call *open)
 {
-    return open->phase == TUTTI_OPEN_REAL || open->phase == TUTTI_OPEN_DONE;
+    return (open->phase == TUTTI_OPEN_REAL && !open->alone) || open->phase == TUTTI_OPEN_DONE;
 }
 
 static void step_queue(struct tutti_comm *state)
@@ -235,6 +235,7 @@ static void nonblocking_progress_where(char *text, size_t size)
         [TUTTI_OPEN_IDLE] = "",
         [TUTTI_OPEN_NEW] = "its ranks have not met yet",
         [TUTTI_OPEN_WORKING] = "a thread of the library is at it",
+        [TUTTI_OPEN_NODES] = "its ranks on several nodes are at it",
         [TUTTI_OPEN_PASSED] = "the MPI gets it after those before it",
         [TUTTI_OPEN_REAL] = "the MPI is at it",
         [TUTTI_OPEN_DONE] = "",
@@ -252,6 +253,8 @@ void tutti_open_call_start(struct tutti_open_call *open)
     LOCKED();
     TUTTI_INSIDE();
     open->phase = TUTTI_OPEN_NEW;
+    if (open->over_nodes.at != TUTTI_OVER_NODES_TURN) /* its starter may have taken its turn */
+        open->over_nodes.at = TUTTI_OVER_NODES_NEW;
     open->code = MPI_SUCCESS;
     open->status = TUTTI_OK;
     open->state = tutti_comm_find(open->args.comm);

@@ -98,7 +98,7 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
 
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    return (int)(rndv - tutti_endpoint_mine(endpoint)->rndv);
+    return tutti_endpoint_number_of(endpoint, rndv);
 }
 
 /* Before the rendezvous is posted: the receiver of its RTS finds it counted. */
