@@ -131,9 +131,9 @@ static void set_count(const struct side *s, uint32_t count)
 {
     meet(s);
     if (s->is_owner)
-        atomic_store(&tutti_node_control(s->node)->gone.count, count);
+        atomic_store(&tutti_node_control(s->node)->invalidations.count, count);
     else
-        s->node->peer[OWNER].gone_seen = count;
+        s->node->peer[OWNER].invalidations_seen = count;
     meet(s);
 }
 
@@ -146,7 +146,7 @@ static void half_written(const struct side *s)
     meet(s);
     free_some(s, first, n);
     if (s->is_owner) {
-        struct tutti_invalidations *list = &tutti_node_control(s->node)->gone;
+        struct tutti_invalidations *list = &tutti_node_control(s->node)->invalidations;
         atomic_store(&list->id[atomic_load(&list->count) % TUTTI_GONE], first + n);
     }
     meet(s);

@@ -11,8 +11,6 @@
 #include "mpi/real/rows.h"
 #include "mpi/reduce/nonblocking.h"
 
-__thread int tutti_deferred_call_starting;
-
 /* 1 if a nonblocking reduction of the communicator, or a call after it, has not been given to the MPI yet. */
 static int deferred_must_wait(MPI_Comm comm)
 {
