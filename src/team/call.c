@@ -267,6 +267,8 @@ int tutti_team_vote_test(struct tutti_team *team, uint32_t *all, int *come)
 void tutti_team_done(struct tutti_team *team, int status)
 {
     struct tutti_slot *own = team->slot[team->rank];
+    if (status == TUTTI_OK) /* first: a peer that sees this rank done may free what is mapped here */
+        tutti_share_release(tutti_membership(team));
     count_step(team);
     atomic_store_explicit(&own->done_status, (uint32_t)-status, memory_order_relaxed);
     atomic_store_explicit(&own->done, team->sequence, memory_order_release);

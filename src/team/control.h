@@ -93,7 +93,7 @@ struct tutti_slot {
     _Atomic uint32_t generation;             /* changes when the owner leaves the communicator */
     _Atomic uint32_t device[2];              /* sequences of the last two arrivals with device memory */
     _Atomic uint32_t report;                 /* not zero: what peers have found while this rank was in the MPI, a status
-                                              as above; written by them */
+                                                as above; written by them */
     uint32_t pad0[24];
     _Alignas(128) _Atomic uint32_t voted; /* number of the last vote */
     _Atomic uint32_t vote[2];             /* what was voted in vote v: [v & 1], written before `voted` */

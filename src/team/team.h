@@ -239,7 +239,8 @@ void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti
  * what rank r gave, the caller closes it; -1 for the own one, for none, and where it could not be kept. Bounded,
  * reports stalls. Team whole. */
 int tutti_team_pass(struct tutti_team *team, int mine, int theirs[]);
-/* Says that this rank has finished the current call with `status`. */
+/* Says that this rank has finished the current call with `status`. TUTTI_OK: its kernels have ended, and its mappings
+ * are given back before. */
 void tutti_team_done(struct tutti_team *team, int status);
 /* Waits until the ranks in the mask have finished the current call; returns the first failure among them. */
 int tutti_team_await_done(struct tutti_team *team, uint64_t of);

@@ -21,20 +21,9 @@ static int allocation_lease(struct tutti_known *known, uint64_t id)
     return 0;
 }
 
-void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
-{
-    const int i = tutti_endpoint_number_of(endpoint, rndv);
-    if (endpoint->lease[i])
-        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
-                              ->known[endpoint->node->rank][endpoint->lease[i] - 1]
-                              .leases,
-                         1);
-    endpoint->lease[i] = 0;
-}
-
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
     const uint64_t id = rndv->share.what.id;
     uint64_t before = 0;
     if (atomic_compare_exchange_strong(&endpoint->from[piece->to].named[piece->gpu], &before, id) || before == id)
@@ -45,7 +34,7 @@ int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_r
 
 void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
     _Atomic uint64_t *named = &endpoint->from[piece->to].named[piece->gpu];
     if (atomic_load_explicit(named, memory_order_relaxed) != TUTTI_ENDPOINT_SEVERAL)
         atomic_store_explicit(named, TUTTI_ENDPOINT_SEVERAL, memory_order_relaxed);
@@ -54,7 +43,7 @@ void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti
 /* 1 where the peer keeps the allocation of this id mapped: the rendezvous has a lease now. */
 static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t id)
 {
-    const int number = tutti_endpoint_number_of(endpoint, rndv), peer = endpoint->piece[number].to;
+    const int number = tutti_endpoint_number(endpoint, rndv), peer = endpoint->piece[number].to;
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
         if (allocation_lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i], id)) {
             endpoint->lease[number] = (unsigned char)(i + 1);
@@ -68,7 +57,7 @@ static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv 
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo)
 {
-    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)];
+    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
     piece->own = pointer;
     if (tutti_endpoint_is_own(endpoint, piece->to)) {
         rndv->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
@@ -91,13 +80,13 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
 int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
                                uint64_t id)
 {
-    const int peer = endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].to;
+    const int peer = endpoint->piece[tutti_endpoint_number(endpoint, rndv)].to;
     if (!id || !tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, peer))
         return 0;
     tutti_invalidation_poll(endpoint->node, endpoint->device);
     if (tutti_share_is_named(endpoint->node, id))
         return 0;
-    endpoint->piece[tutti_endpoint_number_of(endpoint, rndv)].own = pointer;
+    endpoint->piece[tutti_endpoint_number(endpoint, rndv)].own = pointer;
     rndv->share = (struct tutti_share){.what = {.id = id}};
     return 1;
 }

@@ -9,6 +9,17 @@
 
 enum { ALIGN = 256, PIECE_MOST = 16 << 20, SLOTS = 4 };
 
+void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    const int i = tutti_endpoint_number(endpoint, rndv);
+    if (endpoint->lease[i])
+        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
+                              ->known[endpoint->node->rank][endpoint->lease[i] - 1]
+                              .leases,
+                         1);
+    endpoint->lease[i] = 0;
+}
+
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state)
 {
     int i = tutti_endpoint_number(endpoint, rndv);
@@ -98,7 +109,7 @@ struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer
 
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    return tutti_endpoint_number_of(endpoint, rndv);
+    return (int)(rndv - tutti_endpoint_mine(endpoint)->rndv);
 }
 
 /* Before the rendezvous is posted: the receiver of its RTS finds it counted. */
