@@ -40,7 +40,7 @@ struct pack_layout {
     size_t number[PACK_NUMBERS]; /* what `make` needs */
 };
 
-/* Layout i of the kind; 0 where there are no more. Freed with pack_layout_free(). */
+/* Layout i of the kind; 0: there are no more. Freed with pack_layout_free(). */
 int pack_layout_make(const struct bench_plan *plan, const struct pack_plan *pack, int i, struct pack_layout *out);
 void pack_layout_free(struct pack_layout *layout);
 struct pack_piece pack_layout_piece(const struct pack_layout *layout, size_t i);

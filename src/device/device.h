@@ -48,7 +48,7 @@ struct tutti_stream; /* ordered work on one GPU */
 /* Some devices have a default stream that waits for other streams, and they for it. */
 enum tutti_stream_order {
     TUTTI_STREAM_FREE,     /* waits for no other */
-    TUTTI_STREAM_BLOCKING, /* what comes into it and into the default stream runs one after the other */
+    TUTTI_STREAM_BLOCKING, /* its work and that of the default stream run one after the other */
     TUTTI_STREAM_DEFAULT
 };
 struct tutti_event;

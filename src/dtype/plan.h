@@ -66,8 +66,8 @@ void tutti_plan_drop(const struct tutti_plan *plan);
 void tutti_plan_at_free(void (*forget)(const struct tutti_plan *plan));
 
 /* `count` elements as segments: the count is one more slowest dimension (stride: the extent; packed stride: the size),
- * folded where it can be. Returns the number of segments, written into `out` (room for plan->segments); 0 where there
- * are no bytes, and where a segment has TUTTI_PLAN_DIMS dimensions already and cannot take one more (*by_element is 1
+ * folded where it can be. Returns the number of segments, written into `out` (room for plan->segments); 0 if there
+ * are no bytes, and if a segment has TUTTI_PLAN_DIMS dimensions already and cannot take one more (*by_element is 1
  * then, otherwise 0: launch element by element). */
 uint32_t tutti_plan_repeat(const struct tutti_plan *plan, uint64_t count, struct tutti_segment *out, int *by_element);
 

@@ -8,7 +8,7 @@
 
 /* Time in which the receiver may fetch: about that of a packing kernel, and a nanosecond more for so many bytes. It
  * begins again whenever the receiver is seen to fetch another message, up to so many times in all: a receiver that is
- * at work comes to this one, and packing would only take room from it. */
+ * at work reaches this one, and packing would only take room from it. */
 enum { GRACE_NS = 20000, GRACE_BYTES = 100, GRACES = 64 };
 
 /* ---- sender ---- */

@@ -115,7 +115,7 @@ static void engine_restore(const int *before)
     polling = *before;
 }
 
-/* What else is open, since it may be why nothing goes on. */
+/* What else is open, since it may be the cause of the stall. */
 static void say_stall(const struct tutti_wait *wait)
 {
     char text[512] = "";

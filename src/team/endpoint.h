@@ -27,7 +27,7 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive);
 /* Once, before there are rendezvous: a step that polls the endpoint. It is open while there are any: a peer may ask
  * for memory of this rank until it has taken the data of the last one, though its sender waits for something else. */
 void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *step);
-/* Frees the rendezvous that have been taken, serves peers. A few loads where there is nothing to do. */
+/* Frees the rendezvous that have been taken, serves peers. A few loads if there is nothing to do. */
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint);
 /* The program passes memory of this GPU: from now on this rank takes rendezvous. Its index; negative where the rank has
  * passed memory of too many GPUs. Cheap where it is known. */
@@ -181,7 +181,7 @@ int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const
                           const struct tutti_mapping *held, char *data, uint64_t bytes,
                           struct tutti_endpoint_layout *out);
 void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mapping *held);
-/* A message names an allocation. One that comes a second time is mapped for `gpu`, or the peer is asked for its
+/* A message names an allocation. At the second message it is mapped for `gpu`, or the peer is asked for its
  * descriptor, so that later messages from it are fetched directly: mapping takes longer than packing a message once. */
 void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu);
 

@@ -99,7 +99,7 @@ static const char *open_prepare(struct opening *o, int gpu, struct tutti_offer *
     return NULL;
 }
 
-/* Participants in order of their lowest rank, which leads. Returns 0 where there are too many. */
+/* Participants in order of their lowest rank, which leads. Returns 0 if there are too many. */
 static int offers_group(struct opening *o)
 {
     struct tutti_team *team = o->team;

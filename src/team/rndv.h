@@ -43,7 +43,7 @@ struct tutti_wanted {
 };
 
 /* Which side moves a rendezvous on: its owner from FREE, MOVING and ATS; its receiver from GETTING, BOUNCE and AM; from
- * GET the side that comes first. Every step that the other side could take too is a compare and swap, ATS included: the
+ * GET the first side to do so. Every step that the other side could take too is a compare and swap, ATS included: the
  * owner may use a rendezvous again as soon as it is in ATS.
  *
  * BOUNCE: the packed message passes through `slots` pieces of scratch. The owner stores how many pieces it has packed

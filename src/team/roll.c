@@ -36,7 +36,7 @@ struct tutti_roll {
 };
 
 /* A name that the ranks know without having met. Another user could take it first: then no leader is trusted, and the
- * job goes on without Tutti. */
+ * job runs without Tutti. */
 static void roll_set_name(struct tutti_roll *roll, const char *job)
 {
     const uint64_t key = tutti_fnv(tutti_fnv(TUTTI_FNV_BEGIN, "tutti", 6), job, strlen(job));

@@ -17,7 +17,7 @@ static unsigned shares_of(uint64_t word)
     return (unsigned)(word >> SHARES & FIELD);
 }
 
-/* Blocks that a single thread leaves to others that come while it waits for late ranks. */
+/* Blocks that a single thread leaves to calls that begin while it waits for late ranks. */
 static unsigned budget_reserved(unsigned all)
 {
     return all / RESERVED_OF > 1 ? all / RESERVED_OF : 1;

@@ -41,7 +41,7 @@ void tutti_sm_budget_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream, of at most `most` blocks: three quarters for the first on a GPU, half of the
  * rest for others; at least one. 0: no block is left, or, for a patient caller, running calls hold too many blocks. */
 unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patient);
-/* 1 where there is room for one more share once the calls under way have ended. */
+/* 1 if there is room for one more share once the calls under way have ended. */
 int tutti_sm_budget_ends(const struct tutti_team *team);
 void tutti_sm_budget_unshare(struct tutti_team *team, unsigned blocks);
 

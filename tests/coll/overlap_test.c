@@ -1,6 +1,6 @@
 /* Launches in stream order of which the next one may come while the one before runs: only where the communicator's
- * share of the GPU has room for the blocks of both; otherwise the device waits for the end of the one before. Where
- * there is room it does not wait. Random sequences of launches, which a device in between writes down and does not
+ * share of the GPU has room for the blocks of both; otherwise the device waits for the end of the one before. With
+ * room it does not wait. Random sequences of launches, which a device in between writes down and does not
  * make. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Plans that come as bytes of another process: what was written is read as the same plan; what was changed on its way
+/* Plans read from bytes of another process: what was written is read as the same plan; what was changed on its way
  * is refused, or is a plan that touches what it says and no more. usage: wire_test CASES */
 #include "core/status.h"
 #include "dtype/check_type.h"

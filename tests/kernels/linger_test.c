@@ -1,5 +1,5 @@
 /* The kernel that stays: its threads are the GPUs, the main thread is the host of all ranks. Bursts with pauses about
- * as long as it stays, commands to leave, commands that come while it leaves, sequences and launch numbers over their
+ * as long as it stays, commands to leave, commands posted while it leaves, sequences and launch numbers over their
  * wrap. Every result is compared to the bit, and every call must be done exactly once. */
 #include <pthread.h>
 #include <setjmp.h>

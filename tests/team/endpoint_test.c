@@ -1,5 +1,5 @@
 /* Endpoints between ranks that are threads or forked processes: rendezvous of random lengths go round a ring, then from
- * each rank to itself, taken from the sender's buffer or from its scratch, by the side that comes first; the scratch
+ * each rank to itself, taken from the sender's buffer or from its scratch, by the first side to do so; the scratch
  * fills up and empties again. */
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* What comes through the sockets of a node may be anything: hellos and notes with words changed, cut, with other
+/* Sockets of a node may carry anything: hellos and notes with words changed, cut, with other
  * descriptors, several or none. Sound ones among them must arrive, and no descriptor may be left open.
  * usage: fuzz_sockets_test MEETINGS NOTES (TUTTI_TEST_SEED) */
 #include <fcntl.h>

@@ -110,7 +110,7 @@ static int driver_resolve(void *library, char *why, size_t size)
 }
 
 /* The list of objects has changed (or was never looked at). No lock is held while the dynamic linker is called, and
- * threads that come here together do the same work twice, without harm. */
+ * threads that get here together do the same work twice, without harm. */
 static int driver_look(void)
 {
     struct walk walk = {.count = 0};

@@ -1,4 +1,4 @@
-/* The parts of jobs that came before, for when they come again with the same plans at addresses that are aligned alike.
+/* The parts of earlier jobs, for jobs with the same plans at addresses that are aligned alike.
  * Plans are known by their ids, which are never used again. Private to src/dtype/. */
 #ifndef TUTTI_DTYPE_PACK_KNOWN_H
 #define TUTTI_DTYPE_PACK_KNOWN_H

@@ -51,8 +51,8 @@ static inline struct tutti_pack_part *tutti_parts_at(struct tutti_parts *parts)
 }
 /* 1 where so much has room beside the others. */
 int tutti_parts_have_room(const struct tutti_parts *parts, uint32_t n, uint32_t extras, uint32_t reaches);
-/* Launches the remaining parts, if any, with the notice, and returns the room. `status`: of what came before;
- * nothing is launched any more where that is a failure. *launches: how many there were, also those that failed. */
+/* Launches the remaining parts, if any, with the notice, and returns the room. `status`: of the launches before;
+ * after a failure nothing more is launched. *launches: the number of launches, failed ones too. */
 int tutti_parts_end(struct tutti_parts *parts, int status, unsigned *launches);
 
 #endif

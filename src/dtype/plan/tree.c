@@ -195,7 +195,7 @@ int tutti_row_reserve(struct tutti_row *row, size_t n)
     return TUTTI_OK;
 }
 
-/* Makes `last` longer by what follows it, where that goes on with the same stride. */
+/* Makes `last` longer by the next one, if that continues with the same stride. */
 static int tree_absorb(struct tutti_workshop *shop, struct tutti_membership *last, struct tutti_membership next,
                        bool *done)
 {

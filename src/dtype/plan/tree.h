@@ -86,7 +86,7 @@ struct tutti_row {
 void tutti_row_free(struct tutti_row *row);
 /* Room for `n` places in all. */
 int tutti_row_reserve(struct tutti_row *row, size_t n);
-/* Appends, merged with the last one where that goes on. */
+/* Appends, merged with the last one if it continues that. */
 int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership place);
 /* Appends the place's blocks one by one. */
 int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership place);

@@ -88,8 +88,7 @@ static int row_from(const struct tutti_blocks *blocks, int i, int end, size_t *b
     return *bytes ? n : 0;
 }
 
-/* A copy takes as long as a launch, which moves all rows: they are copied where there is one, or where they are long.
- */
+/* A copy takes as long as a launch, which moves all rows: a single row is copied, and so are long rows. */
 static int are_copied(const struct tutti_blocks *blocks, int first, int end)
 {
     size_t bytes, all = 0;

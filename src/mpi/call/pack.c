@@ -1,6 +1,6 @@
 /* MPI_Pack and its like where device memory is involved: one kernel where kernels reach both sides, by pinned memory in
- * pieces where one side is the host's, and through the MPI on host memory for types without a plan. What comes out is
- * what the MPI's own MPI_Pack gives, so that either side may unpack what the other has packed. */
+ * pieces where one side is the host's, and through the MPI on host memory for types without a plan. The packed form is
+ * that of the MPI's own MPI_Pack, so that either side may unpack what the other has packed. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -123,8 +123,8 @@ static int supplied_copy_types(struct copies *own, const struct tutti_buffer *bu
     return 1;
 }
 
-/* Puts copies in place of the program's. What the MPI does not look at must not be a type that is gone; where there are
- * no blocks it compares their sizes all the same. 0 without memory. */
+/* Puts copies in place of the program's. What the MPI does not look at must not be a freed type; without blocks it
+ * compares their sizes all the same. 0 without memory. */
 static int supplied_keep(struct tutti_buffer *buffer, const struct tutti_pattern_side *side, struct copies *own)
 {
     const size_t n = (size_t)side->n, displ = buffer->large_displs ? sizeof(MPI_Aint) : sizeof(int);

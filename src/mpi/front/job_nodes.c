@@ -3,8 +3,8 @@
  * rank that it does not know of, again and again: that rank leads on its machine, if it has Tutti. So it gets to know
  * all ranks by one question a machine, or gets no answer for a while. Then it writes the decision.
  *
- * A leader writes of its ranks only when it has seen that rank 0 has Tutti, and then waits for the decision. One that
- * has not seen it goes on without Tutti, and is missing to rank 0, which then decides so too. */
+ * A leader writes of its ranks only when it has seen that rank 0 has Tutti, and then waits for the decision. A leader
+ * that has not seen it continues without Tutti; rank 0 misses it, and then decides against Tutti too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

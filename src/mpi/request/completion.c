@@ -133,8 +133,8 @@ static int completion_settle(struct list *list, int i, int code, int whole, MPI_
     return code;
 }
 
-/* Settles all requests, or those named by `indices`, after a call that says of each of `n` what became of it. Where one
- * has another error than the MPI says, the statuses tell of it. */
+/* Settles all requests, or those named by `indices`, after a call that returns the outcome of each of `n`. If one
+ * has another error than the MPI's, the statuses hold it. */
 static int settle_some(struct list *list, const MPI_Request *requests, const int *indices, int n, int code)
 {
     int result = code, wrong = 0;

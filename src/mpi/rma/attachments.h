@@ -17,7 +17,7 @@ struct tutti_attached_row {
     uint64_t copy; /* where the public copy lies at the owner */
 };
 
-/* A region, as it was found. */
+/* A region that was found. */
 struct tutti_attachment {
     unsigned row;
     uint32_t generation;

@@ -1,4 +1,4 @@
-/* One operation on a window: what it is, and its way. Local; MPI codes. */
+/* One operation on a window: its kind, and its way. Local; MPI codes. */
 #ifndef TUTTI_MPI_RMA_RMA_H
 #define TUTTI_MPI_RMA_RMA_H
 

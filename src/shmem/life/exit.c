@@ -44,7 +44,7 @@ static int exit_never(void *unused)
     return 0;
 }
 
-/* By the launcher, where there is one and the MPI is up. */
+/* By the launcher, if there is one and the MPI is up. */
 static void __attribute__((noreturn)) leave(struct tutti_shmem *space)
 {
     const struct tutti_shmem_host *host = tutti_shmem_server(space);

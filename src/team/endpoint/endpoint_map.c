@@ -88,7 +88,8 @@ static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_m
     tutti_endpoint_release(endpoint, held);
 }
 
-/* The peer learns whether its scratch is mapped now: the message that it was asked for may have gone another way. */
+/* The peer is notified whether its scratch is mapped now: the message that it was asked for may have gone another way.
+ */
 static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t id, int gpu)
 {
     const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);

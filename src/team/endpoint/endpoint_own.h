@@ -31,7 +31,7 @@ struct tutti_endpoint_from {
     struct tutti_mapping *pinned[TUTTI_ENDPOINT_KNOWN]; /* of those that are known */
     /* The memory that is being mapped, one at a time; asked.id 0: none. endpoint_map.c */
     struct tutti_export asked;
-    int asked_gpu, asked_channel; /* what it is to be mapped for, and as what */
+    int asked_gpu, asked_channel; /* GPU and channel that it is to be mapped for */
     unsigned asked_life;          /* of that GPU */
     uint64_t asked_at;            /* time */
     _Atomic int mapping;          /* enum tutti_endpoint_mapping */
@@ -225,7 +225,7 @@ int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned ind
                          uint64_t id);
 /* Releases known allocations that their owners have freed, see invalidation.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
-/* A peer's allocation for kernels of `gpu`, with one more reference; once it is mapped, its owner learns of it. */
+/* A peer's allocation for kernels of `gpu`, with one more reference; once it is mapped, its owner is notified. */
 enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, int peer, int gpu,
                                              const struct tutti_export *what, struct tutti_mapping **out);
 /* 1 where the peer offers a scratch that this rank has not tried to map. Any thread, without the lock. */

@@ -26,7 +26,7 @@ struct tutti_rndv *tutti_endpoint_find(struct tutti_endpoint *endpoint, int peer
         return NULL;
     /* Before the sequence: of a rendezvous that is used again meanwhile that is another one then. */
     const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
-    if (state == TUTTI_RNDV_FREE || state == TUTTI_RNDV_ATS) /* an RTS that comes again */
+    if (state == TUTTI_RNDV_FREE || state == TUTTI_RNDV_ATS) /* a repeated RTS */
         return NULL;
     return atomic_load(&rndv->sequence) == sequence ? rndv : NULL;
 }

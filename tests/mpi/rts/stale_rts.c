@@ -1,4 +1,4 @@
-/* An RTS that comes again, or late: a rank takes one out behind the library's back, hands it to itself as often as it
+/* An RTS that arrives again, or late: a rank takes one out behind the library's back, hands it to itself as often as it
  * likes, and receives. The first time the message is there; after that the receive ends with an error, at once, and its
  * buffer is unchanged. What follows is right. Two ranks; arguments: rounds (3). TUTTI_NODE_RANKS=1: of the protocol
  * between nodes. */
