@@ -1,5 +1,5 @@
 /* The kernels for CUDA, as compressed fat binaries inside the library: machine code for sm_80 and sm_90 and PTX for
- * what comes later. One image for some types (images.inc), so that a program loads what it uses.
+ * later GPUs. One image for some types (images.inc), so that a program loads what it uses.
  *
  * The kernel of a type is named tutti_KERNEL_TYPE_FAMILY with the names of kernels.def, the IDs of
  * types.def and the families of families.def: tutti_oneshot_F32_SUM, tutti_direct_U64_ORDER. tutti_fatbin_kernel()

@@ -36,8 +36,7 @@
 
 enum {
     TUTTI_FLOW_TILE = 240 * 16, /* bytes combined at once: whole units of both kinds of packets */
-    TUTTI_FLOW_PARTS =
-        TUTTI_MAX_RANKS / TUTTI_MAX_GPUS /* of a tile, one where there are more contributions than GPUs */
+    TUTTI_FLOW_PARTS = TUTTI_MAX_RANKS / TUTTI_MAX_GPUS /* of a tile, if there are more contributions than GPUs */
 };
 
 /* What a launch packs first: reading it ahead would gain nothing here. */
