@@ -48,7 +48,7 @@ enum {
 /* A pause between this block's last poll and its next step; only tests ask for it. */
 TUTTI_FN void tutti_pace(void)
 {
-    if (tutti_kernel_dice)
+    if (tutti_kernel_jitter)
         tutti_kernel_pause();
 }
 

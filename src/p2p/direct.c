@@ -54,7 +54,7 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
         direct_name(worker, send);
 }
 
-static int direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+static int p2p_direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     tutti_direct_show(worker, send);
     return send->shown != TUTTI_SHOWN_NOT ? 1 : TUTTI_NO(UNSHARED);
@@ -160,7 +160,7 @@ static int direct_fetched(struct tutti_p2p_fetch *f)
     return 1;
 }
 
-const struct tutti_protocol_ops tutti_direct_ops = {.can = direct_can,
+const struct tutti_protocol_ops tutti_direct_ops = {.can = p2p_direct_can,
                                                     .cost = direct_cost,
                                                     .post = direct_post,
                                                     .poll = direct_poll,

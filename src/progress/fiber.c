@@ -213,7 +213,7 @@ static void fiber_resume(struct fiber *fiber)
 }
 
 /* Between two rounds over all fibers. `still`: since when nothing has moved. */
-static void pause_for(uint64_t still, unsigned *nap_us)
+static void fiber_pause_for(uint64_t still, unsigned *nap_us)
 {
     const int how = tutti_settings()->wait;
     if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && still < YIELD_AFTER_NS)) {
@@ -265,7 +265,7 @@ static void run_all(struct fiber *first)
         } else if (first) {
             const uint64_t now = tutti_now_ns();
             since = since ? since : now;
-            pause_for(now - since, &nap_us);
+            fiber_pause_for(now - since, &nap_us);
         }
     }
 }

@@ -105,7 +105,7 @@ struct tutti_shmem {
     struct tutti_team *team;              /* of the near PEs */
     struct tutti_transport *transport;    /* of all PEs */
     const struct tutti_shmem_host *host;
-    struct tutti_shmem_gpu *gpu;             /* of heaps on a device, see lane.h */
+    struct tutti_shmem_gpu *gpu;             /* of heaps on a device, see copy_queue.h */
     const struct tutti_path *far_path;       /* requests of kernels for far PEs (proxy/proxy.h); NULL: none exist */
     struct tutti_proxy_server *proxy_server; /* requests of kernels, see proxy_server.c; NULL: there is no ring */
     int control_mapped;                      /* this PE's control page is registered with it */

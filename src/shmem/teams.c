@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "progress/transport.h"
+#include "shmem/copy_queue.h"
 #include "shmem/far.h"
-#include "shmem/lane.h"
 #include "shmem/local/numbers.h"
 #include "shmem/meet.h"
 #include "shmem/near.h"

@@ -201,7 +201,7 @@ static int offer_sound(const struct tutti_offer *offer)
            offer->bytes <= share->what.bytes - share->offset && offer->blocks > 0 && offer->ticks < UINT64_C(1) << 62;
 }
 
-static int map_all(struct opening *o)
+static int open_map_all(struct opening *o)
 {
     struct tutti_team *team = o->team;
     for (int r = 0; r < team->size; r++) {
@@ -312,7 +312,7 @@ int tutti_team_open(struct tutti_team *team, int gpu)
         uint32_t outcome = REASONS;
         status = offers_exchange(&o);
         if (status == TUTTI_OK)
-            outcome = (uint32_t)map_all(&o);
+            outcome = (uint32_t)open_map_all(&o);
         if (outcome == REASONS && o.lines)
             outcome++;
         for (int r = 0; r < team->size; r++) {

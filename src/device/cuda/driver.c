@@ -219,7 +219,7 @@ static const char *error_advice(CUresult result)
     }
 }
 
-static int status_of(CUresult result)
+static int driver_status_of(CUresult result)
 {
     return result == CUDA_ERROR_OUT_OF_MEMORY ? TUTTI_ERR_MEMORY : TUTTI_ERR_DEVICE;
 }
@@ -231,11 +231,11 @@ int tutti_cuda_failed(CUresult result, const char *what, int gpu)
         snprintf(where, sizeof where, " on GPU %d", gpu);
     tutti_error("%s%s failed: %s (%d); %s", what, where, tutti_cuda_error_name(result), (int)result,
                 error_advice(result));
-    return status_of(result);
+    return driver_status_of(result);
 }
 
 int tutti_cuda_declined(CUresult result, const char *what, int gpu)
 {
     tutti_info("%s on GPU %d is not possible: %s (%d)", what, gpu, tutti_cuda_error_name(result), (int)result);
-    return status_of(result);
+    return driver_status_of(result);
 }

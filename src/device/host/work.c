@@ -72,7 +72,7 @@ int tutti_work_fill(struct tutti_work *work, int gpu, void *device, int byte, si
 }
 
 /* Bytes of a channel that a launch may touch. */
-static size_t channel_bytes(const struct tutti_launch *launch, size_t bytes)
+static size_t work_channel_bytes(const struct tutti_launch *launch, size_t bytes)
 {
     const struct tutti_kernel_args *args = launch->args;
     size_t most = sizeof(struct tutti_channel_flags);
@@ -181,7 +181,7 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     work->gpu = gpu;
     work->is_flow = launch->flow != NULL;
     work->blocks = launch->blocks;
-    work->dice = 0;
+    work->jitter = 0;
     if (tutti_host_places() > 0 && tutti_host_waits(launch->kernel) && launch->blocks > tutti_host_places()) {
         tutti_error("host device: a kernel of %u blocks, where a GPU holds %u (TUTTI_HOST_BLOCKS)", launch->blocks,
                     tutti_host_places());
@@ -210,7 +210,7 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
         args->out[i] = at;
     }
     for (uint32_t g = 0; g < args->gpus && status == TUTTI_OK; g++) {
-        status = work_reach(gpu, "kernel's window", args->window[g], channel_bytes(launch, bytes), &at);
+        status = work_reach(gpu, "kernel's window", args->window[g], work_channel_bytes(launch, bytes), &at);
         args->window[g] = at;
     }
     return status;
@@ -265,7 +265,7 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
     work->kind = TUTTI_WORK_LANE;
     work->gpu = gpu;
     work->blocks = args->blocks;
-    work->dice = 0;
+    work->jitter = 0;
     if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED || args->matches > TUTTI_LANE_MATCHES)
         return TUTTI_ERR_ARGUMENT;
     *made = *args;
@@ -326,7 +326,7 @@ void tutti_work_drop(struct tutti_work *work)
 static void run_blocks(const struct tutti_work *work)
 {
     const unsigned held = tutti_host_places_take(work);
-    tutti_kernel_pace(tutti_host_waits((enum tutti_kernel)work->kernel) ? work->dice : 0);
+    tutti_kernel_pace(tutti_host_waits((enum tutti_kernel)work->kernel) ? work->jitter : 0);
     for (unsigned block = 0; block < work->blocks; block++)
         tutti_kernel_host(work->kernel, work->type, work->op, &work->args, block);
     tutti_kernel_pace(0);

@@ -91,7 +91,7 @@ static int copies_is_run(const struct tutti_plan *plan, uint64_t count)
            (count == 1 || plan->extent == (int64_t)plan->size);
 }
 
-static int copies_can(const struct tutti_pack_job *job)
+static int pack_copies_can(const struct tutti_pack_job *job)
 {
     return copies_is_run(job->plan, job->count) &&
            (job->direction != TUTTI_RELAYOUT || copies_is_run(job->to_plan, job->to_count));
@@ -129,7 +129,7 @@ int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, in
         return TUTTI_ERR_UNAVAILABLE;
     gpu = gpu < 0 ? 0 : gpu; /* memory that belongs to no GPU in particular */
     for (unsigned i = 0; i < n; i++) {
-        if (!copies_can(&jobs[i]))
+        if (!pack_copies_can(&jobs[i]))
             return TUTTI_ERR_UNAVAILABLE;
     }
     struct copies *copies = copies_find(gpu);

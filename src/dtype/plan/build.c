@@ -129,7 +129,7 @@ static const struct tutti_description *child_at(const struct tutti_description *
     return what->child[what->form == TUTTI_FORM_STRUCT ? i : 0];
 }
 
-static inline uint64_t length_at(const struct tutti_description *what, uint64_t i)
+static inline uint64_t build_length_at(const struct tutti_description *what, uint64_t i)
 {
     if (what->form == TUTTI_FORM_BLOCKS)
         return what->length;
@@ -193,8 +193,8 @@ static int group_end(struct tutti_workshop *shop, struct group *group, struct bo
 }
 
 /* Where the child is a block as long as its extent: the rows of most indexed types. */
-static int add_dense(struct tutti_workshop *shop, const struct tutti_description *what, const struct tutti_made *child,
-                     struct tutti_runs *runs, struct tutti_made *out)
+static int build_add_dense(struct tutti_workshop *shop, const struct tutti_description *what,
+                           const struct tutti_made *child, struct tutti_runs *runs, struct tutti_made *out)
 {
     const int64_t shift = child->place.offset;
     const uint64_t bytes = child->place.length, most = (uint64_t)TUTTI_TREE_LIMIT / bytes;
@@ -202,7 +202,7 @@ static int add_dense(struct tutti_workshop *shop, const struct tutti_description
     uint64_t size = 0;
     int status = tutti_runs_reserve(runs, what->count < RESERVED ? what->count : RESERVED);
     for (uint64_t i = 0; i < what->count && status == TUTTI_OK; i++) {
-        uint64_t length = length_at(what, i);
+        uint64_t length = build_length_at(what, i);
         int64_t offset = offset_at(what, i);
         if (length == 0)
             continue;
@@ -228,7 +228,7 @@ static int build_dense(struct tutti_workshop *shop, const struct tutti_descripti
                        const struct tutti_made *child, struct tutti_made *out)
 {
     struct tutti_runs runs = {0};
-    int status = add_dense(shop, what, child, &runs, out);
+    int status = build_add_dense(shop, what, child, &runs, out);
     if (status == TUTTI_OK)
         status = tutti_runs_settle(shop, &runs, &out->place);
     tutti_runs_free(&runs);
@@ -245,7 +245,7 @@ static int build_row(struct tutti_workshop *shop, const struct tutti_description
     uint64_t last_length = 0, size = 0;
     int status = TUTTI_OK;
     for (uint64_t i = 0; i < what->count && status == TUTTI_OK; i++) {
-        uint64_t length = length_at(what, i);
+        uint64_t length = build_length_at(what, i);
         const struct tutti_description *is = child_at(what, i);
         int64_t offset = offset_at(what, i);
         if (length == 0)

@@ -73,7 +73,7 @@ static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree *
     return true;
 }
 
-static struct span span_of(const struct tutti_tree *tree, size_t i)
+static struct span overlap_span_of(const struct tutti_tree *tree, size_t i)
 {
     struct tutti_membership part = tree->child;
     if (tree->kind == TUTTI_TREE_SEQ)
@@ -92,9 +92,9 @@ static bool row_apart(const struct tutti_tree *tree)
     bool rises = true, falls = true;
     if (tree->apart)
         return true;
-    struct span last = span_of(tree, 0);
+    struct span last = overlap_span_of(tree, 0);
     for (size_t i = 1; i < tree->n && (rises || falls); i++) {
-        struct span span = span_of(tree, i);
+        struct span span = overlap_span_of(tree, i);
         rises = rises && span.from >= last.to;
         falls = falls && span.to <= last.from;
         last = span;
@@ -105,7 +105,7 @@ static bool row_apart(const struct tutti_tree *tree)
     if (!spans)
         return false;
     for (size_t i = 0; i < tree->n; i++)
-        spans[i] = span_of(tree, i);
+        spans[i] = overlap_span_of(tree, i);
     bool apart = overlap_disjoint(spans, tree->n);
     tutti_arena_free(spans);
     return apart;

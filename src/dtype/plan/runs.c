@@ -96,7 +96,7 @@ int tutti_runs_add_place(struct tutti_runs *runs, struct tutti_membership place)
 
 /* ---- what repeats ---- */
 
-static uint64_t length_at(const struct tutti_runs *runs, size_t i)
+static uint64_t runs_length_at(const struct tutti_runs *runs, size_t i)
 {
     return runs->lengths ? runs->lengths[i] : runs->each;
 }
@@ -138,12 +138,12 @@ static bool has_long(const struct tutti_runs *runs, size_t n)
     for (size_t i = 0; i + 1 < n; i += TUTTI_TREE_LONG / 2) {
         size_t low = i, high = i + 1;
         const int64_t step = at[i + 1] - at[i];
-        const uint64_t length = length_at(runs, i);
-        if (length_at(runs, i + 1) != length)
+        const uint64_t length = runs_length_at(runs, i);
+        if (runs_length_at(runs, i + 1) != length)
             continue;
-        while (high + 1 < n && at[high + 1] - at[high] == step && length_at(runs, high + 1) == length)
+        while (high + 1 < n && at[high + 1] - at[high] == step && runs_length_at(runs, high + 1) == length)
             high++;
-        while (low > 0 && at[low] - at[low - 1] == step && length_at(runs, low - 1) == length)
+        while (low > 0 && at[low] - at[low - 1] == step && runs_length_at(runs, low - 1) == length)
             low--;
         if (high - low >= TUTTI_TREE_LONG - 1)
             return true;
@@ -159,7 +159,8 @@ static size_t runs_alike(const struct tutti_runs *runs, size_t n, size_t q)
     uint64_t place = 0;
     for (int k = 0; k < SAMPLES; k++) {
         size_t i = (size_t)((place += UINT64_C(0x9e3779b97f4a7c15)) >> 32) % (n - 1 - q);
-        found += at[i + 1] - at[i] == at[i + q + 1] - at[i + q] && length_at(runs, i) == length_at(runs, i + q);
+        found +=
+            at[i + 1] - at[i] == at[i + q + 1] - at[i + q] && runs_length_at(runs, i) == runs_length_at(runs, i + q);
     }
     return found;
 }
@@ -186,7 +187,7 @@ static int as_places(const struct tutti_runs *runs, size_t n, struct tutti_membe
     if (!t)
         return TUTTI_ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
-        t[i] = (struct tutti_membership){runs->offsets[i], length_at(runs, i), NULL};
+        t[i] = (struct tutti_membership){runs->offsets[i], runs_length_at(runs, i), NULL};
     *out = t;
     return TUTTI_OK;
 }
@@ -203,7 +204,7 @@ static int runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, str
         return status != TUTTI_OK ? status : tutti_membership_loop(shop, n / period, by, inner, out);
     }
     if (n == 1) {
-        *out = (struct tutti_membership){runs->offsets[0], length_at(runs, 0), NULL};
+        *out = (struct tutti_membership){runs->offsets[0], runs_length_at(runs, 0), NULL};
         return TUTTI_OK;
     }
     const bool in_vain = runs_hopeless(runs, n);

@@ -33,7 +33,7 @@ struct question {
     char name[NAME], answer[PORT];
 };
 
-static int is_answered(void *with)
+static int job_nodes_is_answered(void *with)
 {
     struct question *question = with;
     memset(question->answer, 0, sizeof question->answer);
@@ -46,7 +46,7 @@ static const char *job_nodes_lookup(const char *job, const char *what, int rank,
     static struct question question;
     snprintf(question.name, sizeof question.name, "tutti-%.220s-%s-%d", job, what, rank);
     return tutti_progress_wait(&(const struct tutti_wait){
-               .done = is_answered, .with = &question, .seconds = seconds, .every_us = ASK_US}) == TUTTI_OK
+               .done = job_nodes_is_answered, .with = &question, .seconds = seconds, .every_us = ASK_US}) == TUTTI_OK
                ? question.answer
                : NULL;
 }
@@ -90,7 +90,7 @@ static int read_ranks(const char *text, char known[], int size)
 }
 
 /* On the leader of rank 0: 1 where all ranks are found. */
-static int find_all(const char *job, const char *own, int size)
+static int job_nodes_find_all(const char *job, const char *own, int size)
 {
     char *known = calloc((size_t)size, 1);
     int found = known ? read_ranks(own, known, size) : 0, lowest = 0, missing = known ? -1 : 0;
@@ -122,7 +122,7 @@ static int job_nodes_decide(const char *job, const int ranks[], int n, int size)
         return 1;
     }
     if (ranks[0] == 0) {
-        const int all = fit && find_all(job, own, size);
+        const int all = fit && job_nodes_find_all(job, own, size);
         return job_nodes_publish(job, "decision", 0, all ? "1" : "0") == TUTTI_OK && all;
     }
     if (!job_nodes_lookup(job, "here", 0, tutti_settings()->stall_seconds)) {

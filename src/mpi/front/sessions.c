@@ -200,7 +200,7 @@ static int door_move(MPI_Comm comm)
 }
 
 /* Collective over `comm`. All its ranks see alike whether the base holds them all: then nothing is done. */
-static void open_over(MPI_Comm comm)
+static void sessions_open_over(MPI_Comm comm)
 {
     int n = 0, in = 0, size = 0, mine = 1, all = 0;
     if (base != BASE_NONE) {
@@ -233,7 +233,7 @@ int tutti_door_MPI_Comm_create_from_group(MPI_Group group, const char *stringtag
         return code;
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);
-    open_over(*newcomm);
+    sessions_open_over(*newcomm);
     pthread_mutex_unlock(&lock);
     if (tutti_door.on)
         tutti_short_recv_look(errhandler);
@@ -311,7 +311,7 @@ void tutti_sessions_world(void)
             tutti_info("every call is passed on to the MPI");
     } else {
         TUTTI_INSIDE();
-        open_over(program_world);
+        sessions_open_over(program_world);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -283,7 +283,7 @@ static void wire_send_ready(struct tutti_wire *wire)
         tutti_wire_push(wire);
 }
 
-static int is_wrong(const struct tutti_wire *wire, const struct tutti_wire_op *op)
+static int wire_is_wrong(const struct tutti_wire *wire, const struct tutti_wire_op *op)
 {
     return op->pe < 0 || op->pe >= wire->transport->size || !wire->far[op->pe] ||
            op->note_bytes > (op->here ? (size_t)TUTTI_WIRE_PIECE : sizeof op->note);
@@ -291,7 +291,7 @@ static int is_wrong(const struct tutti_wire *wire, const struct tutti_wire_op *o
 
 static int begin_own(struct tutti_wire *wire, struct tutti_wire_op *op, int sends)
 {
-    if (is_wrong(wire, op))
+    if (wire_is_wrong(wire, op))
         return TUTTI_ERR_ARGUMENT;
     op->kept = 0;
     pthread_mutex_lock(&wire->lock);
@@ -314,7 +314,7 @@ int tutti_wire_queue(struct tutti_wire *wire, struct tutti_wire_op *op)
 
 int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op)
 {
-    if (is_wrong(wire, op))
+    if (wire_is_wrong(wire, op))
         return TUTTI_ERR_ARGUMENT;
     pthread_mutex_lock(&wire->lock);
     struct tutti_wire_op *copy = wire->spare;
@@ -337,7 +337,7 @@ int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op)
     return status;
 }
 
-static int is_quiet(const struct peer *peer)
+static int wire_is_quiet(const struct peer *peer)
 {
     return !peer || (!peer->first && peer->sent == peer->acked && peer->asked == peer->answered);
 }
@@ -347,9 +347,9 @@ int tutti_wire_quiet(struct tutti_wire *wire, int pe)
     int quiet = 1;
     pthread_mutex_lock(&wire->lock);
     for (int i = 0; pe < 0 && i < wire->peers; i++)
-        quiet &= is_quiet(wire->known[i]);
+        quiet &= wire_is_quiet(wire->known[i]);
     if (pe >= 0)
-        quiet = is_quiet(wire->peer[pe]);
+        quiet = wire_is_quiet(wire->peer[pe]);
     const int status = wire->status;
     pthread_mutex_unlock(&wire->lock);
     return status != TUTTI_OK ? status : quiet;
@@ -375,7 +375,7 @@ void tutti_wire_where(struct tutti_wire *wire, char *text, size_t size)
         return;
     for (int i = 0; i < wire->peers && n >= 0 && (size_t)n + 48 < size; i++) {
         const struct peer *peer = wire->known[i];
-        if (!is_quiet(peer))
+        if (!wire_is_quiet(peer))
             n += snprintf(text + n, size - (size_t)n, " PE %d (%llu messages, %llu answers)", peer->pe,
                           (unsigned long long)(peer->sent - peer->acked),
                           (unsigned long long)(peer->asked - peer->answered));

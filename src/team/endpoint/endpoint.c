@@ -202,7 +202,7 @@ static void begin_life(struct tutti_endpoint *endpoint, int index)
 }
 
 /* Place of the GPU, in any of its lives; -1: it has no place. */
-static int place_of(const struct tutti_endpoint *endpoint, int gpu)
+static int endpoint_place_of(const struct tutti_endpoint *endpoint, int gpu)
 {
     int index = atomic_load(&endpoint->gpus) - 1;
     while (index >= 0 && endpoint->gpu[index].gpu != gpu)
@@ -214,7 +214,7 @@ static int place_of(const struct tutti_endpoint *endpoint, int gpu)
 static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
 {
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
-    int index = place_of(endpoint, gpu);
+    int index = endpoint_place_of(endpoint, gpu);
     if (index >= 0 && !tutti_endpoint_is_there(&endpoint->gpu[index]))
         begin_life(endpoint, index);
     if (index >= 0)

@@ -42,7 +42,7 @@ static void mapping_give_up(struct tutti_endpoint_from *from, uint64_t id, int g
     failed->next = tutti_now_ns() + failed->wait;
 }
 
-static int is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
+static int endpoint_map_is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
         if (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->known[peer][i].id, memory_order_relaxed) == id)
@@ -71,7 +71,8 @@ static void count_known(struct tutti_endpoint_from *from, uint64_t id)
 static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_mapping *held)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
-    for (int tries = 0; tries < endpoint->most && !held->doomed && !is_known(endpoint, peer, held->what.id); tries++) {
+    for (int tries = 0;
+         tries < endpoint->most && !held->doomed && !endpoint_map_is_known(endpoint, peer, held->what.id); tries++) {
         unsigned i = from->met++ % (unsigned)endpoint->most;
         struct tutti_known *known = &tutti_endpoint_mine(endpoint)->known[peer][i];
         uint32_t none = 0;
@@ -225,7 +226,7 @@ enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, in
 {
     const enum tutti_reaching there = endpoint_map(endpoint, peer, gpu, what, 0, out);
     struct tutti_mapping *more = NULL;
-    if (there == TUTTI_REACHED && endpoint->most > 0 && !is_known(endpoint, peer, what->id))
+    if (there == TUTTI_REACHED && endpoint->most > 0 && !endpoint_map_is_known(endpoint, peer, what->id))
         more = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
     if (more)
         make_known(endpoint, peer, more);
@@ -422,7 +423,7 @@ void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct
     if (!share.shared || tutti_endpoint_is_own(endpoint, peer) || endpoint->most == 0)
         return;
     tutti_fiber_lock(&endpoint->lock);
-    if (!is_known(endpoint, peer, share.what.id) && meets(endpoint, peer, rndv, share.what.id) &&
+    if (!endpoint_map_is_known(endpoint, peer, share.what.id) && meets(endpoint, peer, rndv, share.what.id) &&
         endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
         make_known(endpoint, peer, held);
     pthread_mutex_unlock(&endpoint->lock);

@@ -256,7 +256,7 @@ enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int p
 }
 
 /* First and last + 1 byte of `count` elements, from where the layout counts. 0 where the numbers are too large. */
-static int extent_of(const struct tutti_plan *plan, uint64_t count, int64_t *first, int64_t *end)
+static int endpoint_take_extent_of(const struct tutti_plan *plan, uint64_t count, int64_t *first, int64_t *end)
 {
     int64_t reach;
     if (count == 0 || count > INT64_MAX || __builtin_mul_overflow((int64_t)count - 1, plan->extent, &reach))
@@ -283,8 +283,8 @@ int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const
     memcpy(text, rndv->layout, length);
     int status = tutti_plan_read(text, length, &plan);
     if (status == TUTTI_OK &&
-        (__builtin_mul_overflow(count, plan->size, &all) || all != bytes || !extent_of(plan, count, &first, &end) ||
-         first != lowest ||
+        (__builtin_mul_overflow(count, plan->size, &all) || all != bytes ||
+         !endpoint_take_extent_of(plan, count, &first, &end) || first != lowest ||
          (held && !range_within((uint64_t)(data - (char *)held->base), (uint64_t)(end - first), held->what.bytes)))) {
         tutti_plan_drop(plan);
         status = TUTTI_ERR_ARGUMENT;
