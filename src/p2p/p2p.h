@@ -150,6 +150,8 @@ struct tutti_p2p_fetching {
 void tutti_p2p_fetch_all(struct tutti_p2p_fetching *fetching, int wait);
 /* Waits for the kernels that this thread has left fetching. Cheap where nothing was left. */
 void tutti_p2p_land(void);
+/* The message is one of another node, by recv->far_rts, which is set: sets its protocol and its bytes. */
+void tutti_p2p_from_far(struct tutti_p2p_recv *recv);
 /* Asks for the fragments of a message of another node; repeated calls do nothing. */
 void tutti_p2p_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv);
 
