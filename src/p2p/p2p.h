@@ -132,7 +132,7 @@ struct tutti_p2p_recv {
     uint64_t met;                    /* time at which its memory was not mapped yet; 0: it was not looked at */
     uint64_t taken;                  /* pieces of a rendezvous that have been taken */
     uint64_t came;                   /* bytes that the transport has carried */
-    struct tutti_part *part;         /* not NULL: a part that the transport is receiving */
+    struct tutti_carried_part *part; /* not NULL: a part that the transport is receiving */
     struct tutti_p2p_flight *flight; /* not NULL: a kernel is fetching it */
     char *assembly;                  /* not NULL: the packed message, of elements without a plan */
     int begun;                       /* 1: fragments were asked for */

@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct arrival) + (1 << 3 * (TUTTI_SHMEM_ROUNDS - 1)) * si
                    TUTTI_WIRE_PIECE,
                "and that of many");
 
-static struct tutti_wire *far_wire(struct tutti_shmem *space)
+static struct tutti_shmem_wire *far_wire(struct tutti_shmem *space)
 {
     return __atomic_load_n(&space->wire, __ATOMIC_ACQUIRE);
 }
@@ -103,7 +103,7 @@ static void free_room(struct tutti_shmem *space)
 int tutti_shmem_far_open(struct tutti_shmem *space)
 {
     const int pes = space->transport->size;
-    struct tutti_wire *made = NULL;
+    struct tutti_shmem_wire *made = NULL;
     const struct tutti_wire_users users = {.notice = far_receive_hop, .ended = far_end, .with = space};
     unsigned char *const is_far = space->is_far = calloc((size_t)pes, sizeof *is_far);
     for (int pe = 0; pe < pes && is_far; pe++) /* in meetings of large teams near members also get messages */
@@ -136,7 +136,7 @@ void tutti_shmem_far_grow(struct tutti_shmem *space)
 
 void tutti_shmem_far_close(struct tutti_shmem *space)
 {
-    struct tutti_wire *made = space->wire;
+    struct tutti_shmem_wire *made = space->wire;
     if (!made)
         return;
     tutti_step_close(space->step);

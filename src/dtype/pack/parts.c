@@ -24,7 +24,7 @@ struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct 
         if (!parts)
             return NULL;
         memset(&parts->args, 0, sizeof parts->args); /* drivers read more of it than was written */
-        parts->known = NULL;
+        parts->cache = NULL;
     }
     parts->device = device;
     parts->stream = stream;

@@ -15,7 +15,7 @@ struct tutti_parts_reach {
 
 enum { TUTTI_PARTS_REACHES = 1024 }; /* of one launch */
 
-struct tutti_known;
+struct tutti_parts_cache;
 
 /* Large, and kept from call to call: a thread has one as long as its call lasts. */
 struct tutti_parts {
@@ -30,7 +30,7 @@ struct tutti_parts {
     uint32_t *ended;
     unsigned launches;
     uint32_t n, extras, reaches;
-    struct tutti_known *known; /* see known.h */
+    struct tutti_parts_cache *cache; /* see parts_cache.h */
     struct tutti_parts_reach reach[TUTTI_PARTS_REACHES];
     struct tutti_pack_reach reached[TUTTI_PARTS_REACHES + 1]; /* as devices get them */
     uint64_t extra[sizeof((struct tutti_pack_args *)0)->pool / 8];

@@ -50,7 +50,7 @@ static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree *
 {
     uint64_t stride[TUTTI_TREE_PARTS * 4] = {0}, count[TUTTI_TREE_PARTS * 4] = {0};
     size_t n = 0;
-    struct tutti_membership child = {.tree = (struct tutti_tree *)(uintptr_t)tree};
+    struct tutti_tree_place child = {.tree = (struct tutti_tree *)(uintptr_t)tree};
     for (; child.tree && child.tree->kind == TUTTI_TREE_LOOP; child = child.tree->child) {
         uint64_t by = (uint64_t)(child.tree->stride < 0 ? -child.tree->stride : child.tree->stride);
         size_t i = n++;
@@ -75,11 +75,11 @@ static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree *
 
 static struct span overlap_span_of(const struct tutti_tree *tree, size_t i)
 {
-    struct tutti_membership part = tree->child;
+    struct tutti_tree_place part = tree->child;
     if (tree->kind == TUTTI_TREE_SEQ)
         part = tree->parts[i];
     else if (tree->kind == TUTTI_TREE_MIXED)
-        part = (struct tutti_membership){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
+        part = (struct tutti_tree_place){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
     else
         part.offset = tree->offsets[i];
     return (struct span){(uint64_t)(part.offset + tutti_membership_low(part) - tree->low),
@@ -133,7 +133,7 @@ static bool parts_apart(const struct tutti_tree *tree)
     return false;
 }
 
-static bool blocks_apart(struct tutti_membership place)
+static bool blocks_apart(struct tutti_tree_place place)
 {
     struct tutti_workshop shop;
     struct tutti_row row = {0};
@@ -153,7 +153,7 @@ static bool blocks_apart(struct tutti_membership place)
     return apart;
 }
 
-int tutti_membership_overlaps(struct tutti_membership place)
+int tutti_membership_overlaps(struct tutti_tree_place place)
 {
     if (parts_apart(place.tree))
         return 0;
