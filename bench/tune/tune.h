@@ -46,7 +46,7 @@ enum { TUNE_CHECKED = 64 << 10 };
 
 /* Seconds since the ranks began, on this rank. */
 double tune_now(void);
-/* 1 where the user wants this rank to end. */
+/* 1 if the user wants this rank to end. */
 int tune_interrupted(void);
 /* 1 if no time is left. With a number of rounds there is no limit, until the user ends the run. */
 static inline int tune_is_late(const struct tune *tune, double now, double until)

@@ -43,7 +43,7 @@ struct tutti_segment {
 struct tutti_plan {
     uint64_t size;                /* bytes of one packed element */
     int64_t lower, extent;        /* as MPI_Type_get_extent says */
-    int64_t true_lower, true_end; /* first and last + 1 byte touched by one element; both 0 where size is 0 */
+    int64_t true_lower, true_end; /* first and last + 1 byte touched by one element; both 0 if size is 0 */
     uint64_t hash;                /* of the structure: equal layouts have equal hashes in one process */
     uint32_t overlaps;            /* 1: an element may write a byte twice at unpack */
     uint32_t segments;

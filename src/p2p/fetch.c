@@ -49,7 +49,7 @@ static int is_alike(const struct tutti_p2p_fetch *one, const struct tutti_p2p_fe
     return one->gpu == other->gpu && one->engines == other->engines && one->recv->engines == other->recv->engines;
 }
 
-/* 1 where nothing but the end of the kernel is needed to end them. */
+/* 1 if nothing but the end of the kernel is needed to end them. */
 static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
 {
     int may = !of[0]->engines && !of[0]->recv->engines && !tutti_endpoint_is_quiet(of[0]->worker->endpoint);

@@ -9,7 +9,7 @@
 
 struct tutti_p2p_flight;
 
-/* 1 where the thread may begin one more, for messages of so many bytes in all. */
+/* 1 if the thread may begin one more, for messages of so many bytes in all. */
 int tutti_flights_may(uint64_t bytes);
 /* Launches the jobs of these fetches, on the GPU of the first; how: of tutti_pack_reached(). Each fetch is of a whole
  * offered message, recv->flight is set. A status; on failure nothing has changed. */

@@ -50,7 +50,7 @@ static int window_map_all(struct tutti_shmem *space, int own, struct tutti_shmem
     return fine;
 }
 
-/* The first piece of something: 1 where all PEs have mapped it. */
+/* The first piece of something: 1 if all PEs have mapped it. */
 static int all_have(struct tutti_shmem *space, const struct tutti_shmem_piece *piece, int mine)
 {
     if (!mine && piece->why[0])

@@ -26,7 +26,7 @@ struct discovery {
 };
 
 /* *speaker: the rank of the world that says why nothing is shared, the same on all: one that has failed by itself, if
- * there is one, rather than one that has waited for others in vain. -1 where all are fine. Collective. */
+ * there is one, rather than one that has waited for others in vain. -1 if all are fine. Collective. */
 static int choose_speaker(struct tutti_transport *world, int status, int *speaker)
 {
     const int by_others = status == TUTTI_ERR_TIMEOUT || status == TUTTI_ERR_PEER;

@@ -192,7 +192,7 @@ static size_t least_bytes(const struct opening *o)
     return bytes;
 }
 
-/* 1 where the channel lies within the allocation that it names, and the numbers are such as tutti_resources_take()
+/* 1 if the channel lies within the allocation that it names, and the numbers are such as tutti_resources_take()
  * gives. */
 static int offer_sound(const struct tutti_offer *offer)
 {
@@ -239,7 +239,7 @@ static int open_map_all(struct opening *o)
     return tutti_resources_words(team->node, o->resources, &team->words_device) == TUTTI_OK ? REASONS : REASON_WORDS;
 }
 
-/* The first phase's outcome, from all offers: NULL where all are ready. */
+/* The first phase's outcome, from all offers: NULL if all are ready. */
 static const char *opening_refused(struct opening *o, const char *mine)
 {
     struct tutti_team *team = o->team;

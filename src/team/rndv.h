@@ -11,7 +11,7 @@
 /* A buffer that peers may map. */
 struct tutti_share {
     uint32_t shared; /* 0: cannot be mapped, or was not asked for */
-    uint32_t near; /* of a result: 1 where its owner finds it without a fence over the system, see struct tutti_call */
+    uint32_t near;   /* of a result: 1 if its owner finds it without a fence over the system, see struct tutti_call */
     uint64_t offset; /* of the buffer in the allocation */
     struct tutti_export what;
 };

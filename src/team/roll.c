@@ -149,7 +149,7 @@ int tutti_roll_call(struct tutti_roll *roll, int rank, int ranks[])
     return status == TUTTI_OK ? roll->registered : 0;
 }
 
-/* 1 where the leader has decided, a status where it has gone. */
+/* 1 if the leader has decided, a status where it has gone. */
 static int roll_is_decided(void *with)
 {
     struct tutti_roll *roll = with;

@@ -31,7 +31,7 @@ struct tutti_sm_budget {
 
 /* Sets how many blocks the team's GPU holds. */
 void tutti_sm_budget_open(struct tutti_team *team);
-/* When a call arrives: up to `want` blocks, kept in team->held; 0 where other threads make reductions too. */
+/* When a call arrives: up to `want` blocks, kept in team->held; 0 if other threads make reductions too. */
 unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want);
 /* After all ranks have arrived: up to `want` blocks, added to team->held. 0 if no block is free, or, for a patient
  * call, if less than half of the blocks is free that an idle GPU would have. */

@@ -50,7 +50,7 @@ static struct exchange my_exchange(struct tutti_node *node, int able)
     return mine;
 }
 
-/* Reason why these ranks cannot share memory, the same on all of them; NULL where they can. */
+/* Reason why these ranks cannot share memory, the same on all of them; NULL if they can. */
 static const char *team_why_not(const struct tutti_node *node, const struct exchange all[], int size)
 {
     for (int r = 0; r < size; r++) {

@@ -26,7 +26,7 @@ static const unsigned shares[] = {1, 2, 3, 5, 8, 18, 33};
 
 static struct {
     unsigned share, blocks;              /* blocks: of the last launch in stream order */
-    int goes, together, apart, launches; /* goes: 1 where that lets the next one come at once */
+    int goes, together, apart, launches; /* goes: 1 if that lets the next one come at once */
     const struct tutti_stream *team_stream;
 } seen;
 static unsigned drawn; /* blocks of the launches of this call */

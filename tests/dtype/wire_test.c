@@ -41,7 +41,7 @@ static void use(const struct tutti_plan *plan, uint64_t count)
     free(packed);
 }
 
-/* 1 where the type can be written at all. */
+/* 1 if the type can be written at all. */
 static int one_case(uint64_t *state, long *refused, long *taken)
 {
     static struct any_room room;

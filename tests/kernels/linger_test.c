@@ -98,7 +98,7 @@ static void launch(struct rank *it, struct tutti_flow_args *args)
     it->launched++;
 }
 
-/* 1 where the launch number has been reported; launches afresh where the kernel has left without the command. */
+/* 1 if the launch number has been reported; launches afresh where the kernel has left without the command. */
 static int reported(struct rank *it, struct tutti_flow_args *args, int *mailed)
 {
     if (__atomic_load_n(&it->done, __ATOMIC_ACQUIRE) == args->launch_number)

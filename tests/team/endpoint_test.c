@@ -104,7 +104,7 @@ static int send_one(struct side *s, int i, uint64_t *state)
     return 1;
 }
 
-/* Packs what was offered and not fetched, or asked for; 1 where the buffer may be used again. */
+/* Packs what was offered and not fetched, or asked for; 1 if the buffer may be used again. */
 static int has_left(struct side *s, int i)
 {
     struct flight *f = &s->flight[i];

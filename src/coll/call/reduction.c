@@ -180,14 +180,14 @@ void tutti_open_again(struct tutti_team *team)
 {
     enum { FIRST = 16, MOST = 1 << 20 };
     struct tutti_coll_state *state = tutti_coll_of(team);
-    if (team->state != TUTTI_TEAM_UNAVAILABLE || ++state->refused < state->patience)
+    if (team->state != TUTTI_TEAM_UNAVAILABLE || ++state->refused < state->backoff)
         return;
-    if (state->patience == 0) {
-        state->patience = FIRST;
+    if (state->backoff == 0) {
+        state->backoff = FIRST;
         return;
     }
     state->refused = 0;
-    state->patience = state->patience < MOST ? state->patience * 2 : MOST;
+    state->backoff = state->backoff < MOST ? state->backoff * 2 : MOST;
     team->state = TUTTI_TEAM_CLOSED;
 }
 

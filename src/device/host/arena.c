@@ -83,7 +83,7 @@ int tutti_host_arena_active(void)
     return atomic_load_explicit(&regions, memory_order_relaxed) != 0;
 }
 
-/* 1 where the address lies in the first range, in a region or not. Two compares. */
+/* 1 if the address lies in the first range, in a region or not. Two compares. */
 static int holds(const void *pointer)
 {
     size_t bytes = atomic_load_explicit(&arena_bytes, memory_order_acquire);
@@ -166,7 +166,7 @@ static int set_access(const struct tutti_host_region *region, int access)
            mprotect(second + (region->base - first), mapped, access) == 0;
 }
 
-/* Under the lock, as the others. 0 where it cannot be kept. */
+/* Under the lock, as the others. 0 if it cannot be kept. */
 static int arena_keep(struct tutti_host_region *region)
 {
     if (!may_keep(region) || !set_access(region, PROT_NONE))

@@ -131,7 +131,7 @@ static int stream_enqueue(struct tutti_stream *stream, const struct tutti_work *
     return TUTTI_OK;
 }
 
-/* 1 where the GPU was reset since the stream was made. */
+/* 1 if the GPU was reset since the stream was made. */
 static int stream_gone(const struct tutti_stream *stream)
 {
     return stream->gpu >= 0 && stream->life != tutti_host_life(stream->gpu);
@@ -246,7 +246,7 @@ int tutti_host_stream_capturing(struct tutti_stream *stream)
     return tutti_host_forked() ? TUTTI_ERR_UNAVAILABLE : 0;
 }
 
-/* 1 where the caller was the last user: it is in no list any more. */
+/* 1 if the caller was the last user: it is in no list any more. */
 static int stream_drop(struct tutti_stream *stream)
 {
     pthread_mutex_lock(&streams_lock);

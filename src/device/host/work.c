@@ -24,7 +24,7 @@ enum { WORDS_BYTES = 4096 };
 
 enum { ANY_GPU = -1 };
 
-/* 1 where a kernel of `gpu` (ANY_GPU: a copy) reaches the byte, or it is not of the device. */
+/* 1 if a kernel of `gpu` (ANY_GPU: a copy) reaches the byte, or it is not of the device. */
 static int work_touches(int gpu, const char *what, const void *byte)
 {
     struct tutti_host_region region;
@@ -95,7 +95,7 @@ static void flow_elements(const struct tutti_flow_args *args, uint64_t *in, uint
     *out = args->n[args->rank];
 }
 
-/* 0 where the result's pointer may be anything, as the MPI has it. */
+/* 0 if the result's pointer may be anything, as the MPI has it. */
 static int flow_gets(const struct tutti_flow_args *args)
 {
     return args->shape == TUTTI_SHAPE_ROOT     ? args->rank == args->root

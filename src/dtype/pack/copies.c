@@ -83,7 +83,7 @@ static void copies_give(struct copies *copies)
 
 /* ---- jobs ---- */
 
-/* 1 where `count` elements are one run of bytes, in the order of the message. */
+/* 1 if `count` elements are one run of bytes, in the order of the message. */
 static int copies_is_run(const struct tutti_plan *plan, uint64_t count)
 {
     const struct tutti_segment *const segment = plan->segment;

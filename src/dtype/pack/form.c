@@ -94,7 +94,7 @@ static unsigned form_word_of(const struct tutti_box *box)
     return (unsigned)(bits & (~bits + 1));
 }
 
-/* 1 where in the order of the dimensions one block follows the other on that side. */
+/* 1 if in the order of the dimensions one block follows the other on that side. */
 static int is_dense(const struct tutti_box *box, int to)
 {
     uint64_t span = box->block;

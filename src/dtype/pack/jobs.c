@@ -375,7 +375,7 @@ static int add_segments(struct tutti_parts *parts, const struct tutti_pack_job *
     return status;
 }
 
-/* 1 where all elements are one block. */
+/* 1 if all elements are one block. */
 static int is_block(const struct tutti_plan *plan, uint64_t count)
 {
     return plan->segments == 1 && plan->segment[0].dims == 0 && plan->segment[0].entries == 0 &&

@@ -149,7 +149,7 @@ static void look_up(const struct tutti_device *device, uintptr_t at, struct seen
     seen->of[seen->n++].gpu = memory->gpu;
 }
 
-/* 1 where all of the repetitions lie in one allocation on both sides: only then are they one box. */
+/* 1 if all of the repetitions lie in one allocation on both sides: only then are they one box. */
 static int pack_together(const struct tutti_device *device, const struct tutti_pack_job *job,
                          const struct tutti_repeat *repeat, struct seen *seen)
 {

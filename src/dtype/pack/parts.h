@@ -49,7 +49,7 @@ static inline struct tutti_pack_part *tutti_parts_at(struct tutti_parts *parts)
 {
     return (struct tutti_pack_part *)(void *)parts->args.pool;
 }
-/* 1 where so much has room beside the others. */
+/* 1 if so much has room beside the others. */
 int tutti_parts_have_room(const struct tutti_parts *parts, uint32_t n, uint32_t extras, uint32_t reaches);
 /* Launches the remaining parts, if any, with the notice, and returns the room. `status`: of the launches before;
  * after a failure nothing more is launched. *launches: the number of launches, failed ones too. */

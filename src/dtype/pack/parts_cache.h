@@ -6,7 +6,7 @@
 #include "dtype/pack.h"
 #include "dtype/pack/jobs.h"
 
-/* Adds the parts and returns 1 where they are known. */
+/* Adds the parts and returns 1 if they are known. */
 int tutti_parts_cache_add(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *job,
                           const struct tutti_repeat *repeat);
 

@@ -98,7 +98,7 @@ static int list_shapes(struct tutti_workshop *shop, const struct tutti_tree_plac
 /* ---- lists of blocks ---- */
 
 /* What all blocks of a list are, or the shortest one where all are a multiple of it and the most of them once or twice;
- * 0 where they differ. */
+ * 0 if they differ. */
 static uint64_t common_length(const struct tutti_block_runs *runs, uint64_t size)
 {
     uint64_t least = runs->each;

@@ -130,7 +130,7 @@ int tutti_membership_loop(struct tutti_workshop *shop, uint64_t count, int64_t s
 int tutti_membership_settle(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_tree_place *out);
 /* A layout of few blocks is looked at block by block, so that it comes out the same however it was described. */
 int tutti_membership_normal(struct tutti_workshop *shop, struct tutti_tree_place *place);
-/* 1 where one element may write a byte twice. */
+/* 1 if one element may write a byte twice. */
 int tutti_membership_overlaps(struct tutti_tree_place place);
 
 /* progress.c: the length of the shortest beginning of a row of n that, repeated at equal distances, makes all of it.

@@ -206,7 +206,7 @@ static int blocks_measure(struct tutti_blocks *blocks, const struct tutti_side *
     return MEASURED;
 }
 
-/* Displacements of the packed blocks, in the units of the call. 0 where they are too large for it. */
+/* Displacements of the packed blocks, in the units of the call. 0 if they are too large for it. */
 static int blocks_displace(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
     int wide = side->given.large_displs;
@@ -223,7 +223,7 @@ static int blocks_displace(struct tutti_blocks *blocks, const struct tutti_side 
     return 1;
 }
 
-/* 1 where kernels of one GPU reach all blocks, in its memory, which has the packed ones too then. */
+/* 1 if kernels of one GPU reach all blocks, in its memory, which has the packed ones too then. */
 static int on_one_gpu(const struct tutti_blocks *blocks, struct tutti_places *all)
 {
     *all = (struct tutti_places){.gpu = -1};

@@ -68,7 +68,7 @@ int tutti_needs_host(const void *buffer, MPI_Datatype type)
     return (there || stage_finds_device(buffer, type, 0)) && tutti_type_is_fine(type);
 }
 
-/* 1 where the whole stage lies in one allocation, gaps included. */
+/* 1 if the whole stage lies in one allocation, gaps included. */
 static int stage_in_one_allocation(const struct tutti_stage *stage)
 {
     struct tutti_memory memory;

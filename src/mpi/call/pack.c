@@ -24,7 +24,7 @@ struct packing {
 
 /* ---- how the MPI packs ---- */
 
-/* 1 where the MPI's packed form is the elements' bytes in order and nothing else; asked of the MPI itself. */
+/* 1 if the MPI's packed form is the elements' bytes in order and nothing else; asked of the MPI itself. */
 static int ask_plain(void)
 {
     struct gapped {
@@ -253,7 +253,7 @@ static MPI_Count external_most(const struct packing *call)
     return bytes;
 }
 
-/* 1 where a call must not go to the MPI as it is. Memory that both reach may: the MPI packs it. */
+/* 1 if a call must not go to the MPI as it is. Memory that both reach may: the MPI packs it. */
 static inline int pack_is_ours(const void *elements, MPI_Datatype type, const void *message)
 {
     if (likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside)

@@ -62,7 +62,7 @@ static int call_all_arrived(void *with)
     return 1;
 }
 
-/* Returns 1 where the call now ends without any help; else steps of this rank may be needed before all have arrived. */
+/* Returns 1 if the call now ends without any help; else steps of this rank may be needed before all have arrived. */
 static int progressing_meet(MPI_Comm comm)
 {
     struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);

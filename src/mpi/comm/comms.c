@@ -216,7 +216,7 @@ int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream)
     return status;
 }
 
-/* 1 where no team is being made; communicators neither come nor go in MPI_Finalize. */
+/* 1 if no team is being made; communicators neither come nor go in MPI_Finalize. */
 static int all_are_ready(void *unused)
 {
     int ready = 1;

@@ -89,7 +89,7 @@ static int read_ranks(const char *text, char known[], int size)
     return fresh;
 }
 
-/* On the leader of rank 0: 1 where all ranks are found. */
+/* On the leader of rank 0: 1 if all ranks are found. */
 static int job_nodes_find_all(const char *job, const char *own, int size)
 {
     char *known = calloc((size_t)size, 1);
@@ -137,7 +137,7 @@ static int job_nodes_decide(const char *job, const int ranks[], int n, int size)
     return decision && decision[0] == '1';
 }
 
-/* 1 where names cannot be asked for. A name that is not there is an error, which some MPIs do not return. A spawned
+/* 1 if names cannot be asked for. A name that is not there is an error, which some MPIs do not return. A spawned
  * world has its parents' environment, and may find their names. */
 static int must_not_ask(void)
 {

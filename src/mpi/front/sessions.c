@@ -173,7 +173,7 @@ static int sessions_processes(void)
     return n;
 }
 
-/* 1 where this rank may leave its base: nothing is under way, and nothing depends on its communicators' teams. */
+/* 1 if this rank may leave its base: nothing is under way, and nothing depends on its communicators' teams. */
 static int may_leave(void)
 {
     return !tutti_door.on || (!tutti_progress_busy() && tutti_requests_none() && !tutti_unexpected_on() &&
@@ -242,7 +242,7 @@ int tutti_door_MPI_Comm_create_from_group(MPI_Group group, const char *stringtag
 
 /* ---- life ---- */
 
-/* 1 where the info asks for MPI_THREAD_MULTIPLE. */
+/* 1 if the info asks for MPI_THREAD_MULTIPLE. */
 static int asks_for_threads(MPI_Info info)
 {
     char level[64] = "";

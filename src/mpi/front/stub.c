@@ -166,7 +166,7 @@ static void plain_table(void *mpi)
     }
 }
 
-/* Opens the front end for the MPI that is loaded, once; the lock is held. 0 where no MPI is. */
+/* Opens the front end for the MPI that is loaded, once; the lock is held. 0 if no MPI is. */
 static int stub_resolve(void)
 {
     char path[4096], why[1024] = "";
@@ -229,7 +229,7 @@ int tutti_mpix_type(int which, void *handle, size_t size)
     return ask ? ask(which, handle, size) : -1;
 }
 
-/* A program that is written for NVSHMEM need not be linked with an MPI, though one has started it. 1 where the library
+/* A program that is written for NVSHMEM need not be linked with an MPI, though one has started it. 1 if the library
  * of that MPI is loaded now: the launcher's variable names it. */
 static int load_mpi_of_launcher(void)
 {

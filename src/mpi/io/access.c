@@ -33,7 +33,7 @@ enum {
     READ_FROM = 16     /* and a shorter read, whose last piece is copied beside nothing, too */
 };
 
-/* 1 where this process alone has opened the file: then each of its collective calls is this process's own. */
+/* 1 if this process alone has opened the file: then each of its collective calls is this process's own. */
 static int file_is_alone(MPI_File file)
 {
     MPI_Group group;
@@ -46,7 +46,7 @@ static int file_is_alone(MPI_File file)
     return ranks == 1;
 }
 
-/* 1 where the MPI may be called for one piece after the other. */
+/* 1 if the MPI may be called for one piece after the other. */
 static int access_may_be_cut(const struct tutti_access *access)
 {
     int atomic = 1;

@@ -66,7 +66,7 @@ static int match_wrong(struct tutti_mpix_request *request, int code, const char 
     return code;
 }
 
-/* *direct: 1 where the peer's kernels may store into the buffer itself, if it can be mapped. */
+/* *direct: 1 if the peer's kernels may store into the buffer itself, if it can be mapped. */
 static int match_read(struct tutti_mpix_request *request, int gpu, int *direct)
 {
     struct tutti_layout *layout = request->type == tutti_handles.no_type ? NULL : tutti_layout_of(request->type);

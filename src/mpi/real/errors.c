@@ -28,7 +28,7 @@ static int errors_class_of(int status)
 enum { STATUSES = 32 };
 static int codes[STATUSES];
 
-/* 1 where the MPI knows the text of the code. */
+/* 1 if the MPI knows the text of the code. */
 static int error_name(int code, const char *text)
 {
     char back[MPI_MAX_ERROR_STRING] = "";

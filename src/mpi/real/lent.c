@@ -78,7 +78,7 @@ static void lent_release(struct key key)
     free(last);
 }
 
-/* 1 where it is freed later. */
+/* 1 if it is freed later. */
 static int lent_put_off(struct key key)
 {
     if (likely(atomic_load_explicit(&any, memory_order_relaxed) == 0))

@@ -17,7 +17,7 @@
 #endif
 
 #ifdef TUTTI_FRONT_OPENMPI
-/* Address of a data symbol of the loaded MPI; NULL where this version lacks it. */
+/* Address of a data symbol of the loaded MPI; NULL if this version lacks it. */
 void *tutti_ompi_symbol(const char *name);
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)tutti_ompi_symbol(#global))

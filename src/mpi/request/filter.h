@@ -13,7 +13,7 @@ struct tutti_filter {
     MPI_Request few[TUTTI_VEIL_FEW];
 };
 
-/* 1 where any of them is not to be completed yet; entries: may be NULL. */
+/* 1 if any of them is not to be completed yet; entries: may be NULL. */
 int tutti_any_is_coming(struct tutti_request *const entries[], int n);
 
 /* entries: of the requests, as tutti_requests_progress() has left them; NULL: none. */

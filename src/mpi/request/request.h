@@ -40,13 +40,13 @@ struct tutti_request_kind {
 
     /* ---- while it is under way ---- */
 
-    /* 1 where waiting for it needs this thread. */
+    /* 1 if waiting for it needs this thread. */
     int (*listens)(const struct tutti_request *entry);
     /* Makes progress without waiting; `request` may be of the null handle. Sets entry->coming. Messages that can be
      * fetched with others in one launch go into the batch. batch NULL: no completion call looks at the entry; nothing
      * is fetched, and entry->coming stays. */
     void (*progress)(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch);
-    /* The MPI has completed it with this status, or will when asked; it was not cancelled. 1 where its data are still
+    /* The MPI has completed it with this status, or will when asked; it was not cancelled. 1 if its data are still
      * to be fetched; they go into the batch, where that is not NULL. */
     int (*arrived)(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch);
 
@@ -143,7 +143,7 @@ static inline int tutti_request_begun(struct tutti_request *entry, MPI_Request r
 /* There was no memory for the entry of an active request: reports it. The memory that its call uses must live until it
  * completes, so that memory is leaked rather than reused too early. An MPI code. */
 int tutti_request_lost(MPI_Comm comm);
-/* 1 where the request outlives its completion. */
+/* 1 if the request outlives its completion. */
 int tutti_request_lives(const struct tutti_request *entry);
 /* Completed with this status, or failed with this code. An MPI code. */
 int tutti_request_deliver(struct tutti_request *entry, MPI_Status *status);
@@ -152,7 +152,7 @@ int tutti_request_fail(struct tutti_request *entry, MPI_Status *status, int code
 void tutti_request_drop(struct tutti_request *entry);
 void tutti_request_destroy(struct tutti_request *entry);
 
-/* 1 where the request is not to be completed yet, as tutti_requests_progress() has found it. */
+/* 1 if the request is not to be completed yet, as tutti_requests_progress() has found it. */
 static inline int tutti_is_coming(const struct tutti_request *entry)
 {
     for (; entry; entry = entry->under) {

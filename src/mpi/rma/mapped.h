@@ -166,7 +166,7 @@ int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_r
 
 /* ---- mapped_long.c: datatypes without a plan ---- */
 
-/* 1 where all types of the operation have one. */
+/* 1 if all types of the operation have one. */
 int tutti_mapped_has_plans(const struct tutti_rma *rma);
 /* The operation on memory of the target, done on return; bytes: of its elements. kept: 1: it is the window's; 0: it is
  * a copy of it in host memory, and this rank is the target's updater if the operation accumulates. */

@@ -29,7 +29,7 @@ static void line_meet(struct tutti_mapped *mapped, int gpu)
     pthread_mutex_unlock(&mapped->mutex);
 }
 
-/* 1 where the peer's GPU reaches memory of this one. */
+/* 1 if the peer's GPU reaches memory of this one. */
 static int peer_reaches(const struct tutti_mapped *mapped, int peer, int gpu)
 {
     const struct tutti_mapped_line *line = &mapped->line[peer];

@@ -5,7 +5,7 @@
 #include "mpi/rma/attachments.h"
 #include "mpi/rma/mapped.h"
 
-/* 1 where the MPI refuses the arguments, whose error is the program's. */
+/* 1 if the MPI refuses the arguments, whose error is the program's. */
 static int mapped_run_is_wrong(const struct tutti_window *window, const struct tutti_rma *rma)
 {
     const int n = window->attached ? window->attached->n : window->mapped->n;
@@ -48,7 +48,7 @@ static void target_set(const struct tutti_mapped *mapped, const struct tutti_rma
     out->reached = 1;
 }
 
-/* The part of the target's window: 0 where the operation leaves the window. */
+/* The part of the target's window: 0 if the operation leaves the window. */
 static int target_of(const struct tutti_mapped *mapped, const struct tutti_rma *rma, const struct tutti_layout *layout,
                      const struct span *span, struct tutti_mapped_buffer *out)
 {
@@ -174,7 +174,7 @@ static enum tutti_rma_way run_attached(const struct tutti_window *window, struct
     return run(window->mapped, rma, target, request);
 }
 
-/* 1 where the target has device memory that this way may concern. */
+/* 1 if the target has device memory that this way may concern. */
 static int is_ours(const struct tutti_window *window, const struct tutti_rma *rma)
 {
     const struct tutti_mapped *mapped = window->mapped;

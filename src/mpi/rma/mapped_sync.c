@@ -213,7 +213,7 @@ int tutti_mapped_complete(struct tutti_mapped *mapped)
     return status;
 }
 
-/* 1 where all origins that this rank has posted for have completed. */
+/* 1 if all origins that this rank has posted for have completed. */
 static int are_complete(void *with)
 {
     struct tutti_mapped *mapped = with;

@@ -37,7 +37,7 @@ struct tutti_rma {
     int code;
 };
 
-/* 1 where no operation of this process can need Tutti. */
+/* 1 if no operation of this process can need Tutti. */
 static inline int tutti_rma_idle(void)
 {
     return (likely(!tutti_door.device || !tutti_door.device->active()) &&

@@ -52,7 +52,7 @@ void tutti_window_drop(struct tutti_window *window);
 
 /* ---- create.c ---- */
 
-/* 1 where all ranks of the communicator ask each other. */
+/* 1 if all ranks of the communicator ask each other. */
 int tutti_ranks_ask(MPI_Comm comm);
 /* Collective: the least of what the ranks say. An MPI code. */
 int tutti_ranks_agree(MPI_Comm comm, int mine, int *least);

@@ -240,7 +240,7 @@ static int datatypes_contiguous(MPI_Count count, MPI_Datatype of, MPI_Datatype *
     return tutti_next.MPI_Type_contiguous_c && tutti_next.MPI_Type_contiguous_c(count, of, out) == MPI_SUCCESS;
 }
 
-/* 1 where an MPI that cuts bytes anywhere would cut within a basic element. */
+/* 1 if an MPI that cuts bytes anywhere would cut within a basic element. */
 static int must_keep_signature(const struct tutti_layout *layout)
 {
     const unsigned basic = layout->basic;

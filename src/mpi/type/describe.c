@@ -250,7 +250,7 @@ static uint32_t distribution_of(int distribution)
                                                    : TUTTI_DISTRIBUTE_NONE;
 }
 
-/* 1 where an MPI whose darray_is_own (quirks.h) gets the standard's layout: of all that is faster than a dimension
+/* 1 if an MPI whose darray_is_own (quirks.h) gets the standard's layout: of all that is faster than a dimension
  * of cyclic blocks this process has the whole, or the fastest is cyclic itself. */
 static int is_as_standard(const struct tutti_description *darray)
 {

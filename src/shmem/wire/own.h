@@ -88,7 +88,7 @@ struct tutti_shmem_wire {
     int begun; /* some of them have such work */
     int turn;  /* the peer that is first to send */
     struct tutti_wire_op *spare;
-    const unsigned char *far; /* [size]: 1 where that PE is reached by messages */
+    const unsigned char *far; /* [size]: 1 if that PE is reached by messages */
     /* Peers with messages in either direction; others take no memory, and no time of a poll. */
     struct peer **peer;  /* [size], by PE; NULL: none */
     struct peer **known; /* [peers], in order of their first message */

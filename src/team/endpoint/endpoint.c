@@ -157,7 +157,7 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
 
 /* ---- GPUs, and scratch on them ---- */
 
-/* 1 where a GPU of this rank has the scratch mapped. The lock is held. */
+/* 1 if a GPU of this rank has the scratch mapped. The lock is held. */
 static int has_mapped(const struct tutti_endpoint *endpoint, int peer, int index)
 {
     for (int slot = 0; slot < atomic_load(&endpoint->gpus); slot++) {
@@ -188,7 +188,7 @@ static void begin_life(struct tutti_endpoint *endpoint, int index)
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
     atomic_store(&tutti_endpoint_mine(endpoint)->gpu[index].offered, 1);
     own->scratch = NULL;
-    own->asked = own->patience = 0;
+    own->asked = own->backoff = 0;
     for (int r = 0; r < endpoint->node->size; r++) {
         atomic_store(&tutti_endpoint_theirs(endpoint, r)->maps[endpoint->node->rank][index], TUTTI_MAPS_NOT_YET);
         atomic_store(&endpoint->from[r].named[index], 0);

@@ -240,13 +240,13 @@ void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping *
     tutti_endpoint_release(endpoint, before);
 }
 
-/* 1 where the scratch `id` is what the peer offers there. After a reset of its GPU it offers another one. */
+/* 1 if the scratch `id` is what the peer offers there. After a reset of its GPU it offers another one. */
 static int is_offered(const struct tutti_endpoint_page *page, uint64_t id)
 {
     return atomic_load(&page->offered) == 2 && __atomic_load_n(&page->scratch.what.id, __ATOMIC_RELAXED) == id;
 }
 
-/* 1 where messages for this rank lie packed in that scratch. */
+/* 1 if messages for this rank lie packed in that scratch. */
 static int scratch_has_messages(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
 {
     int has = 0;
@@ -378,7 +378,7 @@ void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
         atomic_store(&endpoint->notices_seen, notices);
 }
 
-/* 1 where messages have named the allocation before. */
+/* 1 if messages have named the allocation before. */
 static int allocation_sighted(struct tutti_endpoint_from *from, uint64_t id)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_SIGHTED; i++) {
@@ -409,7 +409,7 @@ void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mappin
         tutti_cache_release(endpoint->node->cache, endpoint->device, held);
 }
 
-/* 1 where a packed message gives reason to map the allocation that it names. */
+/* 1 if a packed message gives reason to map the allocation that it names. */
 static int meets(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, uint64_t id)
 {
     const int again = allocation_sighted(&endpoint->from[peer], id);

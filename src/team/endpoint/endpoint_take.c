@@ -31,7 +31,7 @@ struct tutti_rndv *tutti_endpoint_find(struct tutti_endpoint *endpoint, int peer
     return atomic_load(&rndv->sequence) == sequence ? rndv : NULL;
 }
 
-/* 1 where the rendezvous is of a message for this rank with this tag. */
+/* 1 if the rendezvous is of a message for this rank with this tag. */
 static int rndv_announces(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, int tag)
 {
     const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
@@ -81,7 +81,7 @@ void tutti_endpoint_received(struct tutti_endpoint *endpoint, int peer, int numb
         atomic_store(&rndv->held, TUTTI_HELD_NOT);
 }
 
-/* 1 where `bytes` bytes from `at` on lie within `all`. */
+/* 1 if `bytes` bytes from `at` on lie within `all`. */
 static int range_within(uint64_t at, uint64_t bytes, uint64_t all)
 {
     return at <= all && bytes <= all - at;
@@ -255,7 +255,7 @@ enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int p
     return TUTTI_REACHED;
 }
 
-/* First and last + 1 byte of `count` elements, from where the layout counts. 0 where the numbers are too large. */
+/* First and last + 1 byte of `count` elements, from where the layout counts. 0 if the numbers are too large. */
 static int endpoint_take_extent_of(const struct tutti_plan *plan, uint64_t count, int64_t *first, int64_t *end)
 {
     int64_t reach;

@@ -81,7 +81,7 @@ static void draw_messages(struct program *p, uint64_t *random)
     }
 }
 
-/* 1 where `one` may go before `other`, of the same rank. */
+/* 1 if `one` may go before `other`, of the same rank. */
 static int may_pass(const struct program *p, const struct action *one, const struct action *other)
 {
     const struct message *a = &p->message[one->message], *b = &p->message[other->message];
