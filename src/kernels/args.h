@@ -85,7 +85,7 @@ struct tutti_kernel_args {
     uint32_t blocks;   /* as launched */
     uint32_t finished; /* value of `finished` (channel) after the last block of this launch */
     uint32_t shape;    /* direct: enum tutti_shape. ROOT: out[0] is the root's; THROUGH, BEFORE: out[r] is rank r's,
-                          NULL where it gets nothing; SEGMENTS: out[p] is that of piece p. Others: ALL */
+                          NULL if it gets nothing; SEGMENTS: out[p] is that of piece p. Others: ALL */
     uint32_t pad;
     uint64_t slot_bytes; /* oneshot, twoshot: distance of two ranks' slots in a window */
     /* Byte offsets from the channel's start, the same in every window: slot 0; twoshot: the result region. A launch
@@ -103,7 +103,7 @@ struct tutti_kernel_args {
     void *window[TUTTI_MAX_GPUS];    /* start of each GPU's channel (struct tutti_channel_flags, then data) */
     const volatile uint32_t *abort;  /* not zero: leave at once */
     volatile uint32_t *done;         /* set to epoch by the last block, after all stores of the launch are visible;
-                                        direct: NULL where the stream is waited for instead */
+                                        direct: NULL if the stream is waited for instead */
     volatile uint32_t *where; /* progress: phase << 16 | GPU waited for, written when a wait gets long; may be NULL */
     uint64_t timeout_ns; /* a wait inside the kernel ends after this long; it then behaves as if aborted. 0: never */
     /* Host device alone: called now and then by a waiting kernel; not zero: leave at once. */
@@ -193,7 +193,7 @@ struct tutti_flow_args {
     uint64_t result_n[TUTTI_MAX_GPUS];
 };
 
-/* 1 where the kernel of this position in kernels.def moves data. */
+/* 1 if the kernel of this position in kernels.def moves data. */
 enum tutti_kernel_position {
 #define TUTTI_KERNEL(id, name, args) TUTTI_KERNEL_AT_##id,
 #include "kernels/kernels.def"

@@ -1,5 +1,5 @@
 /* Streams in which the host works on memory of its GPU. They wait for no other stream, so a kernel of the program
- * that runs for ever does not block them. A copy queue is such a stream with a line of pinned memory; one operation
+ * that runs forever does not block them. A copy queue is such a stream with a line of pinned memory; one operation
  * uses it at a time. Nonblocking operations have a stream of their own. */
 #ifndef TUTTI_SHMEM_COPY_QUEUE_H
 #define TUTTI_SHMEM_COPY_QUEUE_H

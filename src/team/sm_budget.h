@@ -36,7 +36,7 @@ unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want);
 /* After all ranks have arrived: up to `want` blocks, added to team->held. 0 if no block is free, or, for a patient
  * call, if less than half of the blocks is free that an idle GPU would have. */
 unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int patient);
-/* Gives back what the call has beyond `keep` blocks. */
+/* Frees the call's blocks beyond the first `keep`. */
 void tutti_sm_budget_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream, of at most `most` blocks: three quarters for the first on a GPU, half of the
  * rest for others; at least one. 0: no block is left, or, for a patient caller, running calls hold too many blocks. */

@@ -123,8 +123,8 @@ int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport,
                      struct tutti_team **out);
 void tutti_team_join(struct tutti_team *team, const void *exchanges);
 void tutti_team_abandon(struct tutti_team *team, const void *exchange);
-/* Local. Gives back what a team has for calls in stream order: its share of the multiprocessors, and the watcher's eye.
- * Its stream has done what was put into it, or the process ends. Of other teams nothing. */
+/* Local. Frees a team's resources for calls in stream order: its share of the multiprocessors, and its place with the
+ * watcher. Its stream has done its work, or the process ends. Does nothing for other teams. */
 void tutti_team_unshare(struct tutti_team *team);
 /* Local. Returns slots and channels, also the nonblocking team's, to the node. */
 void tutti_team_free(struct tutti_team *team);

@@ -111,7 +111,7 @@ TUTTI_DEV uint64_t tutti_dev_ring_claim(const struct tshmem_ring_state *ring)
     }
 }
 
-/* Sends it, waits until it is done, and gives back what it brings. Where the wait was left the completion stays taken:
+/* Sends it, waits until it is done, and returns its answer. Where the wait was left the completion stays taken:
  * the host may still write it. */
 TUTTI_DEV_APART uint64_t tutti_dev_ring_call(const struct tutti_dev_request *r)
 {

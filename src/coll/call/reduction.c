@@ -12,7 +12,7 @@
 #include "coll/launch/linger.h"
 #include "coll/state.h"
 
-/* Ranks with different rules would choose different algorithms and wait for each other for ever. */
+/* Ranks with different rules would choose different algorithms and wait for each other forever. */
 static int agree_on_rules(struct tutti_team *team)
 {
     int begin, defaults;

@@ -18,7 +18,7 @@ static atomic_int state;
 static pthread_mutex_t publish_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The object that was the last of the process when libcuda was last looked for. New objects are appended to the list,
- * so nothing was loaded since while it has no successor. It is pinned, so that reading its successor is safe for ever.
+ * so nothing was loaded since while it has no successor. It is pinned, so that reading its successor is safe forever.
  */
 static _Atomic(struct link_map *) mark;
 /* Loads of the process up to then: decides where the last object could not be pinned. */

@@ -112,7 +112,7 @@ static int add_job(struct tutti_parts *parts, int gpu, const struct tutti_pack_j
         return status;
     const struct tutti_parts_cache_mark mark = tutti_parts_cache_begin(parts);
     status = tutti_job_add(parts, job, image, to_image, repeat);
-    /* What was made without a table that could not be uploaded now is not how it is to be done for ever. */
+    /* What was made without a table that could not be uploaded now is not how it is to be done forever. */
     const int bare =
         (!image && tutti_image_useful(job->plan)) || (relayout && !to_image && tutti_image_useful(job->to_plan));
     if (status == TUTTI_OK && !bare)

@@ -69,7 +69,7 @@ static void overrun_unmap(void *memory)
         munmap(head_of(memory), head_of(memory)->mapped);
 }
 
-/* Gives back what an overrun has touched. */
+/* Frees the pages that an overrun has touched. */
 static void pages_trim(void *memory)
 {
     char *behind = head_of(memory)->behind;

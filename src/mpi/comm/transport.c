@@ -44,7 +44,7 @@ static int transport_ended(void *with)
     return flag || e->code != MPI_SUCCESS;
 }
 
-/* Completes a nonblocking call. A plain MPI waits for ever for a process that has died; here the wait ends with
+/* Completes a nonblocking call. A plain MPI waits forever for a process that has died; here the wait ends with
  * TUTTI_ERR_PEER. Then the request is lost, and the MPI may still use its buffers. A stall is reported once, without
  * the missing rank, which is unknown before the ranks have met. There is no time limit, as in the MPI's own call: a
  * program on host memory must not fail for it. */

@@ -53,7 +53,7 @@ struct tutti_mpix_request {
 int tutti_match_begin(struct tutti_mpix_request *request, int gpu);
 /* Advances all matches; 1 if that of the request has ended, well or not. */
 int tutti_match_test(struct tutti_mpix_request *request);
-/* Gives back what the match has taken. */
+/* Frees what the match has taken. */
 void tutti_match_end(struct tutti_mpix_request *request);
 
 #endif

@@ -55,7 +55,7 @@ struct tutti_request_kind {
 
     /* ---- completion ---- */
 
-    /* It has completed with this status, which may be put right: delivers the data. More than once where the program
+    /* It has completed with this status, which may be corrected: delivers the data. More than once where the program
      * looks before it completes it. Not called for a persistent one that is not active. An MPI code, of an error that
      * has been raised. */
     int (*deliver)(struct tutti_request *entry, MPI_Status *status);
@@ -63,7 +63,7 @@ struct tutti_request_kind {
     int (*fail)(struct tutti_request *entry, MPI_Status *status, int code);
     /* A persistent one has completed: it may be started again. */
     void (*settle)(struct tutti_request *entry);
-    /* Gives back what the entry has. */
+    /* Frees what the entry has. */
     void (*close)(struct tutti_request *entry);
 };
 

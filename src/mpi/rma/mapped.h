@@ -184,7 +184,7 @@ struct tutti_attachment;
 int tutti_mapped_reach(struct tutti_mapped *mapped, int target, const struct tutti_attachment *region, char **base);
 /* Takes in what the ranks have shown since the last time. Never waits. */
 void tutti_mapped_look(struct tutti_mapped *mapped);
-/* Local. Gives back what this rank has mapped. */
+/* Local. Unmaps what this rank has mapped. */
 void tutti_mapped_leave(struct tutti_mapped *mapped);
 
 /* ---- mapped_owner.c: attached memory that this rank cannot map ---- */

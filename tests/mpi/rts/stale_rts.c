@@ -158,7 +158,7 @@ int main(int argc, char **argv)
     const int rounds = argc > 1 ? atoi(argv[1]) : 3;
     if (kit_plain || kit_size < 2)
         kit_skip("stale_rts", "needs two ranks, and the library in front");
-    alarm(SECONDS); /* a receive that believes an old RTS waits for ever */
+    alarm(SECONDS); /* a receive that believes an old RTS waits forever */
     kit_open(&in, KIT_DEVICE, sizeof mine);
     kit_open(&out, KIT_DEVICE, sizeof mine);
     open_endpoints();
