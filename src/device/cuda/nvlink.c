@@ -39,7 +39,7 @@ static void open_nvml(void)
     nvml.usable = nvml.init && nvml.by_uuid && nvml.p2p && nvml.capability && nvml.init() == 0;
 }
 
-static int nvlink_handle_of(const unsigned char uuid[16], void **device)
+static int handle_of(const unsigned char uuid[16], void **device)
 {
     char text[64] = "GPU-";
     int at = 4;
@@ -61,8 +61,7 @@ static int gpus_joined(const unsigned char one[16], const unsigned char other[16
     void *a, *b;
     int status;
     pthread_once(&once, open_nvml);
-    if (!nvml.usable || !nvlink_handle_of(one, &a) || !nvlink_handle_of(other, &b) ||
-        nvml.p2p(a, b, CAPS_NVLINK, &status) != 0)
+    if (!nvml.usable || !handle_of(one, &a) || !handle_of(other, &b) || nvml.p2p(a, b, CAPS_NVLINK, &status) != 0)
         return -1;
     int kind = capability_of(a);
     return kind < 0 ? -1 : status == STATUS_OK && kind == capability_of(b);

@@ -8,7 +8,7 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/move/mover_blocks.h"
 
-/* 1 while this process cannot have memory of the device, and in calls of Tutti itself. */
+/* 1 while this process cannot have memory of the device, and in calls that come from Tutti itself. */
 static inline int tutti_nothing_on_device(void)
 {
     return likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside;

@@ -47,7 +47,7 @@ int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_
 
 /* ---- steps that both forms share ---- */
 
-static const char *over_nodes_why_not(const struct tutti_call *call)
+static const char *why_not(const struct tutti_call *call)
 {
     return call->kind == TUTTI_ARRIVAL_DEVICE ? TUTTI_REASON_TEXT(NODES) : TUTTI_REASON_TEXT(HOST_MEMORY);
 }
@@ -103,7 +103,7 @@ static const struct tutti_nodes_moves *moves_of(struct tutti_comm *comm, const c
 
 /* ---- blocking ---- */
 
-static int over_nodes_none_queued(void *with)
+static int none_queued(void *with)
 {
     struct tutti_comm *comm = with;
     return atomic_load_explicit(&comm->queued, memory_order_acquire) == 0;
@@ -131,16 +131,15 @@ static int over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call
 {
     TUTTI_INSIDE();
     *status = TUTTI_OK;
-    if (!over_nodes_none_queued(comm))
-        *status =
-            tutti_progress_wait(&(const struct tutti_wait){.done = over_nodes_none_queued, .with = comm, .watched = 1});
+    if (!none_queued(comm))
+        *status = tutti_progress_wait(&(const struct tutti_wait){.done = none_queued, .with = comm, .watched = 1});
     if (*status != TUTTI_OK)
         return 1;
     comm->over_nodes->kinds.nonblocking = 0;
     const enum tutti_nodes_turn turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
     const int taken = turn == TUTTI_NODES_AGREE ? agree(comm, call) : turn == TUTTI_NODES_TAKEN;
     if (taken == 0) {
-        *why = over_nodes_why_not(call);
+        *why = why_not(call);
         return 0;
     }
     *status = taken < 0 ? taken : tutti_nodes_run(comm->over_nodes->nodes, call, moves_of(comm, name), why);
@@ -221,7 +220,7 @@ int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call
         const int go = decide(comm, call, over, status);
         tutti_deferred_call_starting--;
         if (go <= 0) {
-            *why = over_nodes_why_not(call);
+            *why = why_not(call);
             return go;
         }
         if (*status == TUTTI_OK)
