@@ -22,7 +22,7 @@ static CUresult lane_load(struct tutti_cuda_context *context, CUfunction *out)
     return result;
 }
 
-static int lane_function_of(struct tutti_cuda_context *context, CUfunction *out)
+static int function_of(struct tutti_cuda_context *context, CUfunction *out)
 {
     CUfunction function = atomic_load_explicit(&context->lane, memory_order_acquire);
     if (!function) {
@@ -47,7 +47,7 @@ int tutti_cuda_prepare_lane(int gpu)
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = lane_function_of(scope.context, &function);
+    status = function_of(scope.context, &function);
     tutti_cuda_leave(&scope);
     return status;
 }
@@ -59,7 +59,7 @@ int tutti_cuda_launch_lane(struct tutti_stream *stream, const struct tutti_lane_
     int status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = lane_function_of(scope.context, &function);
+    status = function_of(scope.context, &function);
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)(uintptr_t)args};
         CUresult result =
