@@ -7,16 +7,7 @@ export ARGP_HELP_FMT=rmargin=4000 LC_ALL=C # the command breaks no line
 # The text of a page without its layout.
 plain() { sed -E 's/\\-/-/g; s/\\f.//g; s/\\&//g; s/\\e/\\/g; s/\\//g' ${1:+"$pages/$1"}; }
 
-# options PAGE WORD...: those of `tutti WORD... --help`
-options() {
-    local page=$1 text option
-    shift
-    text=$(plain "man1/$page.1") || { fail "no page $page(1)"; return; }
-    for option in $("$tutti" "$@" --help | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p'); do
-        checks=$((checks + 1))
-        grep -qE -- "(^|[ ,])$option(=|\$)" <<<"$text" || fail "$page(1) does not name $option"
-    done
-}
+words() { tr -cs '[:alnum:]' '\n' | sed '/^$/d'; }
 # same PAGE WORD...: the page has the words of `tutti WORD... --help` in their order, and no others but names of sections.
 same() {
     local page=$1 difference
@@ -26,24 +17,31 @@ same() {
     checks=$((checks + 1))
     [ -z "$difference" ] || fail "$page(1) (>) differs from tutti $* --help (<): $(head -n 8 <<<"$difference" | tr '\n' ' ')"
 }
-words() { tr -cs '[:alnum:]' '\n' | sed '/^$/d'; }
-
-same tutti
-same tutti-bench bench
+# options PAGE WORD...: those of `tutti WORD... --help`
+options() {
+    local page=$1 text option
+    shift
+    text=$(plain "man1/$page.1") || { fail "no page $page(1)"; return; }
+    for option in $("$tutti" "$@" --help | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p'); do
+        checks=$((checks + 1))
+        grep -qE -- "(^|[ ,])$option(=|\$)" <<<"$text" || fail "$page(1) does not name $option"
+    done
+    same "$page" "$@"
+}
 for command in run info tune; do
     options tutti-$command $command
-    same tutti-$command $command
 done
 benches=$("$tutti" bench --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti)
 for bench in $benches; do
     options "tutti-bench-${bench//_/-}" bench "$bench"
-    same "tutti-bench-${bench//_/-}" bench "$bench"
     holds "$(plain man1/tutti-bench.1)" "^$bench\$" "tutti-bench(1)"
 done
 for command in run info bench tune; do
     holds "$(plain man1/tutti.1)" "^$command\$" "tutti(1) names its commands"
     holds "$(plain man1/tutti.1)" "tutti-$command\(1\)" "tutti(1) leads to its commands"
 done
+same tutti
+same tutti-bench bench
 for call in $(grep -ohE '#define MPIX_[A-Za-z_]+ +tutti_MPIX' "$sources"/include/tutti/mpix{,_queue}.h | awk '{ print $2 }'); do
     checks=$((checks + 1))
     [ -s "$pages/man3/$call.3" ] || fail "no page $call(3)"
