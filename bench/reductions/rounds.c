@@ -77,7 +77,7 @@ static int is_nccl(int way)
     return way >= BENCH_NCCL && way <= BENCH_NCCL_SYM32;
 }
 
-/* Elements from..from + n of this rank's result; 1 where right. */
+/* Elements from..from + n of this rank's result; 1 if right. */
 static int check_place(struct bench_ways *ways, int way, uint64_t seed, int exact, size_t from, size_t n,
                        struct bench_wrong *wrong)
 {

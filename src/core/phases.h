@@ -49,7 +49,7 @@ void tutti_phases_switch(int on);
  */
 uint64_t tutti_phases_take(uint64_t ns[TUTTI_PHASES]);
 const char *tutti_phase_name(int phase); /* NULL past the last */
-/* 1 where this build can make NVTX ranges. */
+/* 1 if this build can make NVTX ranges. */
 int tutti_phases_have_nvtx(void);
 
 #endif

@@ -52,7 +52,7 @@ static const struct row {
 enum {
     ROWS = sizeof rows / sizeof rows[0],
     SHOWN = 200,              /* of what the environment holds */
-    OWN = sizeof "TUTTI_" - 1 /* before every name: does not help to find the one that is meant */
+    OWN = sizeof "TUTTI_" - 1 /* before every name: does not help to find the intended one */
 };
 
 /* Variables of the project that are not settings of the library (tests, build). */

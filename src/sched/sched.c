@@ -373,7 +373,7 @@ void tutti_sched_cancel(struct tutti_sched *sched, int status)
         call_back(sched);
 }
 
-static int is_done(void *with)
+static int sched_is_done(void *with)
 {
     return tutti_sched_done(with);
 }
@@ -381,7 +381,7 @@ static int is_done(void *with)
 int tutti_sched_wait(struct tutti_sched *sched, const char *what, int watched)
 {
     const int status = tutti_progress_wait(
-        &(const struct tutti_wait){.done = is_done, .with = sched, .what = what, .watched = watched});
+        &(const struct tutti_wait){.done = sched_is_done, .with = sched, .what = what, .watched = watched});
     if (status != TUTTI_OK)
         tutti_sched_cancel(sched, status);
     return sched->status;

@@ -1,4 +1,4 @@
-/* Schedules and jobs: the two forms of work that goes on while the program does something else.
+/* Schedules and jobs: the two forms of work that proceeds while the program does something else.
  *
  * - What meets peers in kernels or in shared memory is a *job* (worker.h): one blocking function on a worker fiber. It
  *   never uses the transport, since the engine's thread does not call the MPI.

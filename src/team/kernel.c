@@ -18,7 +18,7 @@ static int kernel_noticed(const struct notice *n)
 }
 
 /* Why the kernels that are under way will not report: they have left or failed. TUTTI_OK: they are at work. */
-static int kernel_left(struct tutti_team *team, const struct notice *n, int mailed)
+static int team_kernel_left(struct tutti_team *team, const struct notice *n, int mailed)
 {
     int state = team->device->stream.query(team->stream);
     if (state == 0 || kernel_noticed(n))
@@ -57,7 +57,7 @@ static int kernel_ended(void *with)
     if (k->w.waited - k->asked <= 1000000) /* seldom: a query costs more than a look at the word */
         return 0;
     k->asked = k->w.waited;
-    return kernel_left(k->team, k->n, k->mailed != NULL);
+    return team_kernel_left(k->team, k->n, k->mailed != NULL);
 }
 
 static int kernel_await(struct tutti_team *team, const struct notice *n, int *mailed)

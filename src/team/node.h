@@ -184,9 +184,9 @@ void tutti_page_release(struct tutti_page *page);
 /* Slots of this rank's page. take: number of a fresh slot, or -1. drop: of a slot that no peer has seen. */
 int tutti_slot_take(struct tutti_node *node);
 void tutti_slot_drop(struct tutti_node *node, int number);
-/* Leaves the communicator: the place goes on living until all peers have left too. */
+/* Leaves the communicator: the place lives until all peers have left too. */
 void tutti_membership_leave(struct tutti_membership *membership);
-/* Frees places that all peers have left; the lock is held. 1 where none is left. */
+/* Frees places that all peers have left; the lock is held. 1 if none is left. */
 int tutti_membership_sweep(struct tutti_node *node);
 
 #endif

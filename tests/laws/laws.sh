@@ -98,7 +98,13 @@ while read -r line; do
     src/p2p/protocols.[ch]:* | src/p2p/direct.c:* | src/p2p/engines.c:* | src/p2p/packed.c:* | src/p2p/carried.c:* | src/p2p/pipelined*.c:*) ;;
     *) breach "a protocol by name, outside of its row: $line" ;;
     esac
-done < <(grep -rnE '\bTUTTI_PROTOCOL_[a-z]\w*\b' src --include='*.[ch]' --include='*.inc')
+done < <(grep -rnE '\bTUTTI_PROTOCOL_[a-z]\w*\b|\btutti_(staged|packed|direct|engines|both|carried|pipelined)_ops\b' src --include='*.[ch]' --include='*.inc')
+
+# A type has one name, and a name one type: apart from what each device and each instantiation of the kernels defines for itself.
+while read -r name; do
+    breach "two types of one name: $name: $(grep -rlE "^$name \\{" src include | tr '\n' ' ')"
+done < <(grep -rhoE '^(struct|union|enum) tutti_\w+ \{' src include --include='*.[ch]' --include='*.inc' --exclude-dir=kernels --exclude-dir=cuda --exclude-dir=host |
+    sed 's/ {$//' | sort | uniq -d)
 
 # Nothing waits by itself: all waits are the engine's. Apart from it sleep the threads of the host device, which stand for
 # a GPU's, and the watcher, which is a thread of its own, as are what ends a process whose exit() stands still and what serves

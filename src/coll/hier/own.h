@@ -54,7 +54,7 @@ struct tutti_nodes {
 };
 
 /* Host memory of a piece: `in` and `out` of the wire, and its room. */
-struct tutti_area {
+struct tutti_nodes_area {
     struct tutti_bounce *bounce; /* NULL: `memory` is malloc's */
     char *memory;
     size_t bytes;
@@ -87,7 +87,7 @@ struct tutti_nodes_call {
     int out_by_messages;
     struct tutti_sched *waiting; /* for this schedule; NULL: for a job */
     uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */
-    struct tutti_area area[TUTTI_AREAS], local_area;
+    struct tutti_nodes_area area[TUTTI_AREAS], local_area;
     struct tutti_wire wire[TUTTI_AREAS], local;
     /* The job under way, or run at once: */
     struct tutti_job job;
@@ -112,8 +112,8 @@ char *tutti_nodes_arrives(const struct tutti_nodes_call *c, int piece);
 /* Host memory of at least `bytes`, with undefined contents; a status. give: takes empty ones. piece: as much as the
  * exchange of a piece needs, as long as the piece is under way. */
 int tutti_area_take_piece(struct tutti_nodes_call *c, int piece);
-int tutti_area_take(struct tutti_area *area, size_t bytes);
-void tutti_area_give(struct tutti_area *area);
+int tutti_area_take(struct tutti_nodes_area *area, size_t bytes);
+void tutti_area_give(struct tutti_nodes_area *area);
 /* An end at the program's memory, from byte `at` on. A status. */
 int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, int host, void *memory, int area,
                     struct tutti_wire_end *out);
