@@ -1,6 +1,6 @@
-/* Joules of GPUs, processor packages and DRAM, read beside the time. NVML gives the GPUs, Linux's powercap the packages and
- * the DRAM. A source that this machine or this user lacks is there all the same, with the reason in words, and its figures
- * are NAN: unavailable is never 0.
+/* Joules of GPUs, processor packages and DRAM, read beside the time. NVML gives the GPUs, Linux's powercap the packages
+ * and the DRAM. A source that this machine or this user lacks is there all the same, with the reason in words, and its
+ * figures are NAN: unavailable is never 0.
  *
  *     struct tutti_energy *meter;
  *     tutti_energy_open(NULL, &meter);
@@ -9,9 +9,9 @@
  *     tutti_energy_end(meter, window, figures, room);
  *     tutti_energy_close(meter);
  *
- * A thread reads all sources every TUTTI_ENERGY_INTERVAL_MS milliseconds and sleeps in between. All calls are local, are
- * safe from any thread, and return 0 or a negative status, whose text tutti_status_text() gives. Link with -ltutti-core.
- * docs/energy.md says how long a window must be. */
+ * A thread reads all sources every TUTTI_ENERGY_INTERVAL_MS milliseconds and sleeps in between. All calls are local,
+ * are safe from any thread, and return 0 or a negative status, whose text tutti_status_text() gives. Link with
+ * -ltutti-core. docs/energy.md says how long a window must be. */
 #ifndef TUTTI_ENERGY_H
 #define TUTTI_ENERGY_H
 
@@ -34,8 +34,8 @@ struct tutti_energy_options {
     const char *nvml;     /* NVML's library */
     const char *powercap; /* folder of the domains */
     const char *cpuinfo;  /* file that shows whether this is a virtual machine */
-    int every_rank;       /* 1: this process reads whatever its rank is. 0: of the ranks of a node the first alone does */
-    int trace;            /* 1: samples are kept, for tutti_energy_sample() */
+    int every_rank; /* 1: this process reads whatever its rank is. 0: of the ranks of a node the first alone does */
+    int trace;      /* 1: samples are kept, for tutti_energy_sample() */
 };
 
 struct tutti_energy_source {
@@ -76,9 +76,9 @@ TUTTI_API int tutti_energy_look(struct tutti_energy *meter, int window, struct t
 TUTTI_API int tutti_energy_end(struct tutti_energy *meter, int window, struct tutti_energy_figure *out, int room);
 /* Processor seconds of the thread that reads. */
 TUTTI_API double tutti_energy_own_seconds(struct tutti_energy *meter);
-/* Samples of a meter that keeps them: how many there are, and one: seconds since the meter was opened, and of each of the
- * first `room` sources the power in watts (of a source without power readings the counter's rise over the time since the
- * sample before) and the counter's rise since the start in joules. Either array may be NULL. */
+/* Samples of a meter that keeps them: how many there are, and one: seconds since the meter was opened, and of each of
+ * the first `room` sources the power in watts (of a source without power readings the counter's rise over the time
+ * since the sample before) and the counter's rise since the start in joules. Either array may be NULL. */
 TUTTI_API long tutti_energy_samples(struct tutti_energy *meter);
 TUTTI_API int tutti_energy_sample(struct tutti_energy *meter, long sample, double *seconds, double *watts,
                                   double *joules, int room);

@@ -1,5 +1,5 @@
-/* Packages and DRAM: the domains of RAPL as Linux's powercap shows them, intel-rapl:0 (package-0) and intel-rapl:0:0 (dram).
- * AMD's have the same names. intel-rapl-mmio:0 is the same package a second time and is left out. */
+/* Packages and DRAM: the domains of RAPL as Linux's powercap shows them, intel-rapl:0 (package-0) and intel-rapl:0:0
+ * (dram). AMD's have the same names. intel-rapl-mmio:0 is the same package a second time and is left out. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -46,7 +46,8 @@ void energy_source_sample(struct energy_source *source, uint64_t now_ns)
 {
     struct energy_sums *sums = &source->sums;
     const struct energy_reading before = source->last;
-    struct energy_reading now = {.average_w = NAN, .clock_mhz = NAN, .memory_clock_mhz = NAN, .celsius = NAN, .cap_w = NAN};
+    struct energy_reading now = {
+        .average_w = NAN, .clock_mhz = NAN, .memory_clock_mhz = NAN, .celsius = NAN, .cap_w = NAN};
     source->ops->read(source, &now);
     source_count(source, &now);
     const double seconds = sums->samples ? (double)(now_ns - sums->ns) * 1e-9 : 0;
@@ -65,8 +66,8 @@ void energy_source_sample(struct energy_source *source, uint64_t now_ns)
 }
 
 /* Why the counter says nothing of this window; empty: it does. */
-static void figure_reason(const struct energy_source *source, const struct energy_sums *from, const struct energy_sums *to,
-                          struct tutti_energy_figure *out)
+static void figure_reason(const struct energy_source *source, const struct energy_sums *from,
+                          const struct energy_sums *to, struct tutti_energy_figure *out)
 {
     const char *text = "";
     if (!source->about.counter)
@@ -83,8 +84,14 @@ static void figure_reason(const struct energy_source *source, const struct energ
 void energy_figure(const struct energy_source *source, const struct energy_sums *from, const struct energy_sums *to,
                    struct tutti_energy_figure *out)
 {
-    *out = (struct tutti_energy_figure){.joules = NAN, .integral = NAN, .difference = NAN, .average_w = NAN,
-                                        .clock_mhz = NAN, .memory_clock_mhz = NAN, .celsius = NAN, .cap_w = NAN};
+    *out = (struct tutti_energy_figure){.joules = NAN,
+                                        .integral = NAN,
+                                        .difference = NAN,
+                                        .average_w = NAN,
+                                        .clock_mhz = NAN,
+                                        .memory_clock_mhz = NAN,
+                                        .celsius = NAN,
+                                        .cap_w = NAN};
     out->seconds = (double)(to->ns - from->ns) * 1e-9;
     if (!source->ops) {
         snprintf(out->reason, sizeof out->reason, "%s", source->about.reason);

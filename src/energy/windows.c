@@ -66,7 +66,8 @@ long tutti_energy_samples(struct tutti_energy *meter)
     return n;
 }
 
-int tutti_energy_sample(struct tutti_energy *meter, long sample, double *seconds, double *watts, double *joules, int room)
+int tutti_energy_sample(struct tutti_energy *meter, long sample, double *seconds, double *watts, double *joules,
+                        int room)
 {
     const int width = 1 + 2 * meter->sources.n;
     pthread_mutex_lock(&meter->lock);

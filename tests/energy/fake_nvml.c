@@ -1,5 +1,6 @@
-/* A pretended management library: three GPUs whose readings a test sets through `fake_nvml`. FAKE_NVML_WATTS="100,250" in the
- * environment makes as many GPUs of steady power, whose counters follow the clock in steps of 100 ms, as real ones do. */
+/* A pretended management library: three GPUs whose readings a test sets through `fake_nvml`. FAKE_NVML_WATTS="100,250"
+ * in the environment makes as many GPUs of steady power, whose counters follow the clock in steps of 100 ms, as real
+ * ones do. */
 #include "fake_nvml.h"
 
 #include <stdio.h>
@@ -70,7 +71,10 @@ int nvmlShutdown(void)
 
 const char *nvmlErrorString(int status)
 {
-    return status == 4 ? "Insufficient Permissions" : status == NOT_FOUND ? "Not Found" : status == 9 ? "Driver Not Loaded" : "Not Supported";
+    return status == 4           ? "Insufficient Permissions"
+           : status == NOT_FOUND ? "Not Found"
+           : status == 9         ? "Driver Not Loaded"
+                                 : "Not Supported";
 }
 
 int nvmlDeviceGetCount_v2(unsigned *count)

@@ -5,7 +5,8 @@
 enum { FAKE_GPUS = 3 };
 
 struct fake_nvml {
-    int init, count, counter_status[FAKE_GPUS], power_status[FAKE_GPUS], module; /* statuses of NVML; module: 1: it has readings */
+    int init, count, counter_status[FAKE_GPUS], power_status[FAKE_GPUS],
+        module; /* statuses of NVML; module: 1: it has readings */
     unsigned long long mj[FAKE_GPUS];
     unsigned mw[FAKE_GPUS], module_mw[FAKE_GPUS];
 };

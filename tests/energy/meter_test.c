@@ -1,5 +1,6 @@
-/* The meter over pretended sources, at times that the test chooses: sums against a plain oracle over random traces; counters
- * that wrap, stand still, go back, count a module or cannot be read; domains that are missing. meter_test LIBRARY [seed] */
+/* The meter over pretended sources, at times that the test chooses: sums against a plain oracle over random traces;
+ * counters that wrap, stand still, go back, count a module or cannot be read; domains that are missing. meter_test
+ * LIBRARY */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <math.h>
@@ -15,6 +16,8 @@
 #include "support/check.h"
 #include "support/random.h"
 
+#define EXPECT(fine) CHECK(fine, "%s", #fine)
+
 static const char *library;
 static struct fake_nvml *fake;
 static char folder[64];
@@ -25,7 +28,7 @@ static void put(const char *name, const char *text)
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
-    CHECK(file != NULL);
+    EXPECT(file != NULL);
     fputs(text, file);
     fclose(file);
 }
@@ -41,16 +44,19 @@ static void make_folder(const char *name)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    CHECK(mkdir(path, 0755) == 0);
+    EXPECT(mkdir(path, 0755) == 0);
 }
 
 /* Two sockets, one with memory; the package a second time, and a domain that is not read. */
 static void make_tree(void)
 {
-    static const char *const domains[][2] = {{"intel-rapl:0", "package-0"}, {"intel-rapl:0:0", "core"}, {"intel-rapl:0:1", "dram"},
-                                             {"intel-rapl:1", "package-1"}, {"intel-rapl-mmio:0", "package-0"}};
+    static const char *const domains[][2] = {{"intel-rapl:0", "package-0"},
+                                             {"intel-rapl:0:0", "core"},
+                                             {"intel-rapl:0:1", "dram"},
+                                             {"intel-rapl:1", "package-1"},
+                                             {"intel-rapl-mmio:0", "package-0"}};
     strcpy(folder, "/tmp/tutti-energy-XXXXXX");
-    CHECK(mkdtemp(folder) != NULL);
+    EXPECT(mkdtemp(folder) != NULL);
     for (int i = 0; i < 5; i++) {
         char name[64];
         make_folder(domains[i][0]);
@@ -67,14 +73,15 @@ static void drop_tree(void)
 {
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", folder);
-    CHECK(system(command) == 0);
+    EXPECT(system(command) == 0);
 }
 
 static struct tutti_energy *open_meter(const char *gpus, const char *cpuinfo)
 {
     struct tutti_energy *meter = NULL;
-    const struct tutti_energy_options o = {.gpus = gpus, .nvml = library, .powercap = folder, .cpuinfo = cpuinfo, .every_rank = 1};
-    CHECK(energy_meter_make(&o, &meter) == 0);
+    const struct tutti_energy_options o = {
+        .gpus = gpus, .nvml = library, .powercap = folder, .cpuinfo = cpuinfo, .every_rank = 1};
+    EXPECT(energy_meter_make(&o, &meter) == 0);
     return meter;
 }
 
@@ -112,12 +119,14 @@ static void test_traces(void)
         struct tutti_energy *meter = open_meter("", "/dev/null");
         struct tutti_energy_figure figure[ENERGY_SOURCES];
         const int package = named(meter, "package-0"), gpu = named(meter, "gpu 1");
-        const int begin = (int)(random_next(&state) % 20), end = begin + 1 + (int)(random_next(&state) % (SAMPLES - 20));
+        const int begin = (int)(random_next(&state) % 20),
+                  end = begin + 1 + (int)(random_next(&state) % (SAMPLES - 20));
         double uj = 0, joules = 0, mj = 0, watts = 0;
         uint64_t now = random_next(&state) % 1000000000;
         int window = -1;
         for (int s = 0; s <= end; s++) {
-            const unsigned long long rise = 1 + random_next(&state) % (range - 1), more = 1 + random_next(&state) % 100000;
+            const unsigned long long rise = 1 + random_next(&state) % (range - 1),
+                                     more = 1 + random_next(&state) % 100000;
             const uint64_t step = 1 + random_next(&state) % 200000000;
             const double before = watts;
             fake->mw[1] = (unsigned)(random_next(&state) % 700000);
@@ -137,14 +146,14 @@ static void test_traces(void)
             if (s == begin)
                 window = energy_window_begin(meter);
         }
-        CHECK(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
-        CHECK(near_to(figure[package].joules, uj * 1e-6));
-        CHECK(figure[package].updates == end - begin);
-        CHECK(isnan(figure[package].integral));
-        CHECK(near_to(figure[gpu].joules, mj * 1e-3));
-        CHECK(near_to(figure[gpu].integral, joules));
-        CHECK(near_to(figure[gpu].difference, 100 * (joules - mj * 1e-3) / (mj * 1e-3)));
-        CHECK(figure[gpu].clock_mhz == 1980 && figure[gpu].celsius == 41 && figure[gpu].cap_w == 700);
+        EXPECT(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
+        EXPECT(near_to(figure[package].joules, uj * 1e-6));
+        EXPECT(figure[package].updates == end - begin);
+        EXPECT(isnan(figure[package].integral));
+        EXPECT(near_to(figure[gpu].joules, mj * 1e-3));
+        EXPECT(near_to(figure[gpu].integral, joules));
+        EXPECT(near_to(figure[gpu].difference, 100 * (joules - mj * 1e-3) / (mj * 1e-3)));
+        EXPECT(figure[gpu].clock_mhz == 1980 && figure[gpu].celsius == 41 && figure[gpu].cap_w == 700);
         tutti_energy_close(meter);
         drop_tree();
     }
@@ -156,11 +165,13 @@ static void test_domains(void)
     reset_fake();
     struct tutti_energy *meter = open_meter("GPU-fake-2,GPU-fake-9", "/dev/null");
     struct tutti_energy_source about;
-    CHECK(tutti_energy_sources(meter) == 5); /* neither core nor the second package-0 */
-    CHECK(tutti_energy_source(meter, named(meter, "gpu 0"), &about) == 0 && strcmp(about.id, "GPU-fake-2") == 0 && about.power);
-    CHECK(tutti_energy_source(meter, named(meter, "gpu 1"), &about) == 0 && strstr(about.reason, "knows no GPU GPU-fake-9"));
-    CHECK(named(meter, "package-1") >= 0 && named(meter, "dram-0") >= 0);
-    CHECK(tutti_energy_source(meter, 5, &about) < 0);
+    EXPECT(tutti_energy_sources(meter) == 5); /* neither core nor the second package-0 */
+    EXPECT(tutti_energy_source(meter, named(meter, "gpu 0"), &about) == 0 && strcmp(about.id, "GPU-fake-2") == 0 &&
+           about.power);
+    EXPECT(tutti_energy_source(meter, named(meter, "gpu 1"), &about) == 0 &&
+           strstr(about.reason, "knows no GPU GPU-fake-9"));
+    EXPECT(named(meter, "package-1") >= 0 && named(meter, "dram-0") >= 0);
+    EXPECT(tutti_energy_source(meter, 5, &about) < 0);
     tutti_energy_close(meter);
     drop_tree();
 }
@@ -171,29 +182,32 @@ static void test_missing(void)
     struct tutti_energy_source about;
     struct tutti_energy_figure figure[8];
     strcpy(folder, "/tmp/tutti-energy-XXXXXX");
-    CHECK(mkdtemp(folder) != NULL);
+    EXPECT(mkdtemp(folder) != NULL);
     reset_fake();
     fake->init = 9;
     put("cpuinfo", "processor : 0\nflags\t\t: fpu hypervisor lahf_lm\n");
     char cpuinfo[128];
     snprintf(cpuinfo, sizeof cpuinfo, "%s/cpuinfo", folder);
     struct tutti_energy *meter = open_meter("", cpuinfo);
-    CHECK(tutti_energy_sources(meter) == 3);
-    CHECK(tutti_energy_source(meter, 0, &about) == 0 && strstr(about.reason, "Driver Not Loaded"));
-    CHECK(tutti_energy_source(meter, 1, &about) == 0 && strstr(about.reason, "no domain package") && strstr(about.reason, "virtual"));
-    CHECK(tutti_energy_source(meter, 2, &about) == 0 && strstr(about.reason, "no domain dram"));
+    EXPECT(tutti_energy_sources(meter) == 3);
+    EXPECT(tutti_energy_source(meter, 0, &about) == 0 && strstr(about.reason, "Driver Not Loaded"));
+    EXPECT(tutti_energy_source(meter, 1, &about) == 0 && strstr(about.reason, "no domain package") &&
+           strstr(about.reason, "virtual"));
+    EXPECT(tutti_energy_source(meter, 2, &about) == 0 && strstr(about.reason, "no domain dram"));
     const int window = tutti_energy_begin(meter);
-    CHECK(tutti_energy_end(meter, window, figure, 8) == 0);
+    EXPECT(tutti_energy_end(meter, window, figure, 8) == 0);
     for (int i = 0; i < 3; i++)
-        CHECK(isnan(figure[i].joules) && isnan(figure[i].integral) && figure[i].reason[0]);
-    CHECK(tutti_energy_end(meter, window, figure, 8) < 0);
+        EXPECT(isnan(figure[i].joules) && isnan(figure[i].integral) && figure[i].reason[0]);
+    EXPECT(tutti_energy_end(meter, window, figure, 8) < 0);
     tutti_energy_close(meter);
     drop_tree(); /* and the folder is gone */
     meter = NULL;
-    const struct tutti_energy_options o = {.nvml = "/nowhere/libnvidia-ml.so", .powercap = folder, .cpuinfo = "/dev/null", .every_rank = 1};
-    CHECK(energy_meter_make(&o, &meter) == 0);
-    CHECK(tutti_energy_source(meter, 0, &about) == 0 && strstr(about.reason, "no NVML"));
-    CHECK(tutti_energy_source(meter, 1, &about) == 0 && strstr(about.reason, "No such file") && !strstr(about.reason, "virtual"));
+    const struct tutti_energy_options o = {
+        .nvml = "/nowhere/libnvidia-ml.so", .powercap = folder, .cpuinfo = "/dev/null", .every_rank = 1};
+    EXPECT(energy_meter_make(&o, &meter) == 0);
+    EXPECT(tutti_energy_source(meter, 0, &about) == 0 && strstr(about.reason, "no NVML"));
+    EXPECT(tutti_energy_source(meter, 1, &about) == 0 && strstr(about.reason, "No such file") &&
+           !strstr(about.reason, "virtual"));
     tutti_energy_close(meter);
 }
 
@@ -203,9 +217,9 @@ static void test_denied(void)
     make_tree();
     reset_fake();
     char path[128];
-    CHECK(chmod(folder, 0755) == 0);
+    EXPECT(chmod(folder, 0755) == 0);
     snprintf(path, sizeof path, "%s/intel-rapl:0/energy_uj", folder);
-    CHECK(chmod(path, 0400) == 0);
+    EXPECT(chmod(path, 0400) == 0);
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
@@ -221,7 +235,7 @@ static void test_denied(void)
         _exit(good && !about.reason[0] ? 0 : 1);
     }
     int status = 0;
-    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     drop_tree();
 }
 
@@ -248,20 +262,20 @@ static void test_counters(void)
     energy_meter_sample(meter, 1000000000);
     const int window = energy_window_begin(meter);
     two_seconds(meter, 20, (const unsigned long long[]){0, 10000, 10000});
-    CHECK(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
-    CHECK(isnan(figure[0].joules) && strstr(figure[0].reason, "stands still") && near_to(figure[0].integral, 200));
-    CHECK(near_to(figure[1].joules, 200) && near_to(figure[1].difference, 0) && !figure[1].reason[0]);
+    EXPECT(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
+    EXPECT(isnan(figure[0].joules) && strstr(figure[0].reason, "stands still") && near_to(figure[0].integral, 200));
+    EXPECT(near_to(figure[1].joules, 200) && near_to(figure[1].difference, 0) && !figure[1].reason[0]);
     fake->mj[1] = 17;
     fake->counter_status[2] = 4;
     energy_meter_sample(meter, 3100000000u);
-    CHECK(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
-    CHECK(isnan(figure[1].joules) && strstr(figure[1].reason, "went back"));
-    CHECK(isnan(figure[2].joules) && strstr(figure[2].reason, "Insufficient Permissions"));
+    EXPECT(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
+    EXPECT(isnan(figure[1].joules) && strstr(figure[1].reason, "went back"));
+    EXPECT(isnan(figure[2].joules) && strstr(figure[2].reason, "Insufficient Permissions"));
     fake->counter_status[2] = 0; /* one failure in the middle loses nothing */
     fake->mj[2] += 1000;
     energy_meter_sample(meter, 3200000000u);
-    CHECK(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
-    CHECK(near_to(figure[2].joules, 201));
+    EXPECT(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
+    EXPECT(near_to(figure[2].joules, 201));
     tutti_energy_close(meter);
     drop_tree();
 }
@@ -281,9 +295,10 @@ static void test_module(void)
     energy_meter_sample(meter, 1000000000);
     const int window = energy_window_begin(meter);
     two_seconds(meter, 20, (const unsigned long long[]){18000, 10000, 10000});
-    CHECK(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
-    CHECK(figure[0].scope == TUTTI_ENERGY_MODULE && near_to(figure[0].integral, 360) && near_to(figure[0].difference, 0));
-    CHECK(figure[1].scope == TUTTI_ENERGY_OWN && near_to(figure[1].integral, 200));
+    EXPECT(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
+    EXPECT(figure[0].scope == TUTTI_ENERGY_MODULE && near_to(figure[0].integral, 360) &&
+           near_to(figure[0].difference, 0));
+    EXPECT(figure[1].scope == TUTTI_ENERGY_OWN && near_to(figure[1].integral, 200));
     tutti_energy_close(meter);
     drop_tree();
 }
@@ -296,30 +311,36 @@ static void test_thread(void)
     fake->mw[0] = 50000;
     struct tutti_energy *meter = NULL;
     struct tutti_energy_figure figure[ENERGY_SOURCES];
-    struct tutti_energy_options o = {.interval_ms = 1, .gpus = "GPU-fake-0", .nvml = library, .powercap = folder, .cpuinfo = "/dev/null", .every_rank = 1, .trace = 1};
-    CHECK(tutti_energy_open(&o, &meter) == 0);
+    struct tutti_energy_options o = {.interval_ms = 1,
+                                     .gpus = "GPU-fake-0",
+                                     .nvml = library,
+                                     .powercap = folder,
+                                     .cpuinfo = "/dev/null",
+                                     .every_rank = 1,
+                                     .trace = 1};
+    EXPECT(tutti_energy_open(&o, &meter) == 0);
     const int window = tutti_energy_begin(meter);
     while (tutti_energy_samples(meter) < 20) {
         fake->mj[0] += 10;
         usleep(1000);
     }
-    CHECK(tutti_energy_end(meter, window, figure, ENERGY_SOURCES) == 0);
-    CHECK(figure[0].updates > 0 && near_to(figure[0].integral, 50 * figure[0].seconds));
+    EXPECT(tutti_energy_end(meter, window, figure, ENERGY_SOURCES) == 0);
+    EXPECT(figure[0].updates > 0 && near_to(figure[0].integral, 50 * figure[0].seconds));
     double before = -1, seconds, watts[1], joules[1];
     for (long s = 0; s < tutti_energy_samples(meter); s++) {
-        CHECK(tutti_energy_sample(meter, s, &seconds, watts, joules, 1) == 0);
-        CHECK(seconds > before && watts[0] == 50);
+        EXPECT(tutti_energy_sample(meter, s, &seconds, watts, joules, 1) == 0);
+        EXPECT(seconds > before && watts[0] == 50);
         before = seconds;
     }
-    CHECK(tutti_energy_sample(meter, 1L << 40, &seconds, watts, joules, 1) < 0);
-    CHECK(tutti_energy_own_seconds(meter) > 0);
+    EXPECT(tutti_energy_sample(meter, 1L << 40, &seconds, watts, joules, 1) < 0);
+    EXPECT(tutti_energy_own_seconds(meter) > 0);
     tutti_energy_close(meter);
     o.interval_ms = 60000;
     o.every_rank = 0;
     setenv("OMPI_COMM_WORLD_LOCAL_RANK", "1", 1);
-    CHECK(tutti_energy_open(&o, &meter) == 0);
+    EXPECT(tutti_energy_open(&o, &meter) == 0);
     struct tutti_energy_source about;
-    CHECK(tutti_energy_source(meter, 1, &about) == 0 && strstr(about.reason, "first rank"));
+    EXPECT(tutti_energy_source(meter, 1, &about) == 0 && strstr(about.reason, "first rank"));
     tutti_energy_close(meter);
     unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
     drop_tree();
@@ -327,13 +348,15 @@ static void test_thread(void)
 
 int main(int argc, char **argv)
 {
+    if (argc < 2)
+        return 2;
     library = argv[1];
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)getpid() * 1000003;
+    state = check_seed();
     printf("seed %llu\n", (unsigned long long)state);
     void *opened = dlopen(library, RTLD_NOW);
-    CHECK(opened != NULL);
+    EXPECT(opened != NULL);
     fake = dlsym(opened, "fake_nvml");
-    CHECK(fake != NULL);
+    EXPECT(fake != NULL);
     test_traces();
     test_domains();
     test_missing();
@@ -341,6 +364,6 @@ int main(int argc, char **argv)
     test_counters();
     test_module();
     test_thread();
-    puts("good");
-    return 0;
+    printf("%ld checks, %ld failed\n", check_done(), check_failed());
+    return check_failed() != 0;
 }
