@@ -87,10 +87,13 @@ static void gpu_read_power(const struct nvml *nvml, void *device, struct energy_
             out->average_w = field_watts(&f[2]);
     }
     unsigned mw;
-    if (!out->has_power && nvml->DeviceGetPowerUsage(device, &mw) == NVML_OK) {
-        out->has_power = 1;
+    if (out->has_power)
+        return;
+    const int status = nvml->DeviceGetPowerUsage(device, &mw);
+    out->has_power = status == NVML_OK;
+    out->never_power = status == NVML_NOT_SUPPORTED;
+    if (out->has_power)
         out->watts = mw * 1e-3;
-    }
 }
 
 static void gpu_read(struct energy_source *source, struct energy_reading *out)
@@ -100,9 +103,10 @@ static void gpu_read(struct energy_source *source, struct energy_reading *out)
     unsigned value;
     const int status = nvml->DeviceGetTotalEnergyConsumption(source->device, &mj);
     out->has_counter = status == NVML_OK;
+    out->never_counter = status == NVML_NOT_SUPPORTED;
     out->counter_uj = mj * 1000;
     if (!out->has_counter)
-        snprintf(out->reason, sizeof out->reason, "NVML's energy counter: %s", nvml->ErrorString(status));
+        snprintf(out->reason, sizeof out->reason, "NVML's energy counter: %.160s", nvml->ErrorString(status));
     gpu_read_power(nvml, source->device, out);
     if (nvml->DeviceGetClockInfo(source->device, NVML_CLOCK_SM, &value) == NVML_OK)
         out->clock_mhz = value;
@@ -135,12 +139,13 @@ static void gpu_add(struct energy_sources *sources, const struct nvml *nvml, voi
     source->device = device;
     source->library = nvml;
     gpu_read(source, &first);
-    about->counter = first.has_counter;
-    about->power = first.has_power;
+    /* A reading that fails now may succeed later: only what the device lacks for good is left out. */
+    about->counter = !first.never_counter;
+    about->power = !first.never_power;
     if (about->counter || about->power)
         source->ops = &gpu_ops;
     else
-        snprintf(about->reason, sizeof about->reason, "%s; no power reading either", first.reason);
+        snprintf(about->reason, sizeof about->reason, "%.200s; no power reading either", first.reason);
 }
 
 static void gpus_add_listed(struct energy_sources *sources, const struct nvml *nvml, const char *gpus)

@@ -26,10 +26,10 @@ static void meter_keep(struct tutti_energy *meter, uint64_t now_ns)
     for (int i = 0; i < meter->sources.n; i++) {
         const struct energy_source *source = &meter->sources.source[i];
         const double seconds = before ? row[0] - before[0] : 0;
-        row[2 + 2 * i] = source->ops && source->about.counter ? source->sums.counter_j : __builtin_nan("");
-        row[1 + 2 * i] = source->ops && source->about.power ? source->last.watts
-                         : seconds > 0                      ? (row[2 + 2 * i] - before[2 + 2 * i]) / seconds
-                                                            : __builtin_nan("");
+        row[2 + 2 * i] = source->sums.counter_known ? source->sums.counter_j : __builtin_nan("");
+        row[1 + 2 * i] = source->sums.power_known ? source->last.watts
+                         : seconds > 0            ? (row[2 + 2 * i] - before[2 + 2 * i]) / seconds
+                                                  : __builtin_nan("");
     }
     meter->n_kept++;
 }

@@ -26,10 +26,11 @@ static void source_count(struct energy_source *source, const struct energy_readi
 {
     struct energy_sums *sums = &source->sums;
     const uint64_t before = source->counter_uj, value = now->counter_uj;
-    const int first = !sums->counter_known && sums->samples == 0;
     sums->counter_known = now->has_counter;
     if (!now->has_counter)
         return;
+    const int first = !source->counted; /* the rise is counted from here: readings before this one may have failed */
+    source->counted = 1;
     source->counter_uj = value;
     if (first || value == before)
         return;

@@ -11,6 +11,7 @@ enum { ENERGY_SOURCES = 64, ENERGY_WINDOWS = 64 };
 /* One reading. Fields that have no value: has_... is 0, or NAN. */
 struct energy_reading {
     int has_counter, has_power, has_module;
+    int never_counter, never_power; /* 1: the device has none, now and later */
     uint64_t counter_uj;
     double watts, module_watts; /* instantaneous */
     double average_w, clock_mhz, memory_clock_mhz, celsius, cap_w;
@@ -41,6 +42,7 @@ struct energy_source {
     struct energy_reading last;
     struct energy_sums sums;
     uint64_t counter_uj; /* the last one that could be read */
+    int counted;         /* 1: there is one */
 };
 
 /* A list that is being filled. */

@@ -280,6 +280,43 @@ static void test_counters(void)
     drop_tree();
 }
 
+/* GPU 0: the first readings fail and later ones do not. The rise is counted from the first reading that succeeds, in the
+ * sums and in the trace. GPU 1: the device has no counter. GPU 2: it has neither counter nor power. */
+static void test_late(void)
+{
+    make_tree();
+    reset_fake();
+    for (int g = 0; g < FAKE_GPUS; g++) {
+        fake->mj[g] = 7000000;
+        fake->mw[g] = 60000;
+    }
+    fake->counter_status[0] = fake->power_status[0] = 4;
+    fake->counter_status[1] = fake->counter_status[2] = fake->power_status[2] = 3;
+    struct tutti_energy *meter = open_meter("", "/dev/null");
+    struct tutti_energy_figure figure[ENERGY_SOURCES];
+    double seconds, watts[FAKE_GPUS], joules[FAKE_GPUS];
+    meter->trace = 1;
+    energy_meter_sample(meter, 1000000000);
+    const int early = energy_window_begin(meter);
+    energy_meter_sample(meter, 1500000000);
+    fake->counter_status[0] = fake->power_status[0] = 0;
+    energy_meter_sample(meter, 2000000000);
+    const int late = energy_window_begin(meter);
+    two_seconds(meter, 4, (const unsigned long long[]){30000, 0, 0});
+    EXPECT(energy_window_look(meter, early, figure, ENERGY_SOURCES) == 0);
+    EXPECT(isnan(figure[0].joules) && isnan(figure[0].integral) && figure[0].reason[0]);
+    EXPECT(isnan(figure[1].joules) && strstr(figure[1].reason, "no energy counter") && !isnan(figure[1].integral));
+    EXPECT(isnan(figure[2].joules) && isnan(figure[2].integral) && strstr(figure[2].reason, "no power reading"));
+    EXPECT(energy_window_look(meter, late, figure, ENERGY_SOURCES) == 0);
+    EXPECT(near_to(figure[0].joules, 120) && figure[0].updates == 4);
+    EXPECT(tutti_energy_sample(meter, 0, &seconds, watts, joules, FAKE_GPUS) == 0);
+    EXPECT(isnan(watts[0]) && isnan(joules[0]) && watts[1] == 60 && isnan(joules[1]) && isnan(watts[2]));
+    EXPECT(tutti_energy_sample(meter, tutti_energy_samples(meter) - 1, &seconds, watts, joules, FAKE_GPUS) == 0);
+    EXPECT(watts[0] == 60 && near_to(joules[0], 120)); /* not what the driver had counted before */
+    tutti_energy_close(meter);
+    drop_tree();
+}
+
 /* The counter of GPU 0 counts its module, that of GPU 1 the GPU. */
 static void test_module(void)
 {
@@ -362,6 +399,7 @@ int main(int argc, char **argv)
     test_missing();
     test_denied();
     test_counters();
+    test_late();
     test_module();
     test_thread();
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
