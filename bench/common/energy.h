@@ -1,6 +1,6 @@
-/* Joules of calls: every way makes its calls over windows of some seconds, in turns (A B C A B C ...), and energy counters are
- * read at both ends of a window. The first rank of each node reads the processor packages, the DRAM and the GPUs that ranks of
- * its node use; rank 0 reports sums over nodes. */
+/* Joules of calls: every way makes its calls over windows of some seconds, in turns (A B C A B C ...), and energy
+ * counters are read at both ends of a window. The first rank of each node reads the processor packages, the DRAM and
+ * the GPUs that ranks of its node use; rank 0 reports sums over nodes. */
 #ifndef TUTTI_BENCH_COMMON_ENERGY_H
 #define TUTTI_BENCH_COMMON_ENERGY_H
 
@@ -21,8 +21,8 @@ struct bench_energy_calls {
     int (*check)(void *with, int way);
 };
 
-/* Collective; both do nothing for a plan that measures times. Open, before any GPU is used: starts the meters, and measures
- * the machine as it is before a context is made. */
+/* Collective; both do nothing for a plan that measures times. Open, before any GPU is used: starts the meters, and
+ * measures the machine as it is before a context is made. */
 void bench_energy_open(const struct bench_plan *plan);
 void bench_energy_close(const struct bench_plan *plan);
 /* Collective. Measures one size and reports its row; 1 if all checked results were right. */

@@ -102,7 +102,7 @@ void bench_energy_begin(void)
     energy.start = tutti_now_ns();
 }
 
-/* The least number of updates of a counter of the kind that has any; -1: there is none. */
+/* The least number of updates of a counter of the kind that has any; -1: no counter has any. */
 static long least_updates(int kind)
 {
     long least = -1;
@@ -132,7 +132,7 @@ int bench_energy_enough(double seconds, long updates)
     return bench_all_agree(enough);
 }
 
-/* Sum over the sources of the kind on this node; NAN if one is unavailable or there is none. */
+/* Sum over the sources of the kind on this node; NAN if one is unavailable or the kind has no source. */
 static double node_sum(int kind, int integral)
 {
     double sum = 0;

@@ -9,8 +9,8 @@ enum energy_way {
     ENERGY_WAYS
 };
 
-/* What is added up over a window. INTEGRAL: of the GPUs' power; COUNTER: of their energy counters. CPU: processor seconds of
- * the ranks. */
+/* What is added up over a window. INTEGRAL: of the GPUs' power; COUNTER: of their energy counters. CPU: processor
+ * seconds of the ranks. */
 enum energy_part { ENERGY_COUNTER, ENERGY_INTEGRAL, ENERGY_PACKAGE, ENERGY_DRAM, ENERGY_CPU, ENERGY_PARTS };
 #define ENERGY_PART_NAMES "gpu", "gpu_integral", "package", "dram", "cpu"
 

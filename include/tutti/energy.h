@@ -34,7 +34,7 @@ struct tutti_energy_options {
     const char *nvml;     /* NVML's library */
     const char *powercap; /* folder of the domains */
     const char *cpuinfo;  /* file that shows whether this is a virtual machine */
-    int every_rank; /* 1: this process reads whatever its rank is. 0: of the ranks of a node the first alone does */
+    int every_rank; /* 1: this process reads on any rank. 0: of the ranks of a node the first alone does */
     int trace;      /* 1: samples are kept, for tutti_energy_sample() */
 };
 

@@ -78,7 +78,8 @@ static void figure_reason(const struct energy_source *source, const struct energ
     else if (to->back > from->back)
         text = "the counter went back: the driver was loaded again";
     else if (out->updates == 0)
-        text = out->seconds >= 1 ? "the counter stands still" : "the window is shorter than an update of the counter";
+        text =
+            out->seconds >= 1 ? "the counter does not change" : "the window is shorter than an update of the counter";
     snprintf(out->reason, sizeof out->reason, "%s", text);
 }
 

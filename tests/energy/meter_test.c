@@ -1,5 +1,5 @@
 /* The meter over pretended sources, at times that the test chooses: sums against a plain oracle over random traces;
- * counters that wrap, stand still, go back, count a module or cannot be read; domains that are missing. meter_test
+ * counters that wrap, do not change, go back, count a module or cannot be read; domains that are missing. meter_test
  * LIBRARY */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -248,7 +248,7 @@ static void two_seconds(struct tutti_energy *meter, int steps, const unsigned lo
     }
 }
 
-/* GPU 0: its counter stands still. GPU 1: it goes back. GPU 2: it cannot be read any more at the end. */
+/* GPU 0: its counter does not change. GPU 1: it goes back. GPU 2: it cannot be read any more at the end. */
 static void test_counters(void)
 {
     make_tree();
@@ -263,7 +263,7 @@ static void test_counters(void)
     const int window = energy_window_begin(meter);
     two_seconds(meter, 20, (const unsigned long long[]){0, 10000, 10000});
     EXPECT(energy_window_look(meter, window, figure, ENERGY_SOURCES) == 0);
-    EXPECT(isnan(figure[0].joules) && strstr(figure[0].reason, "stands still") && near_to(figure[0].integral, 200));
+    EXPECT(isnan(figure[0].joules) && strstr(figure[0].reason, "does not change") && near_to(figure[0].integral, 200));
     EXPECT(near_to(figure[1].joules, 200) && near_to(figure[1].difference, 0) && !figure[1].reason[0]);
     fake->mj[1] = 17;
     fake->counter_status[2] = 4;

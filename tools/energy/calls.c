@@ -1,5 +1,5 @@
-/* tutti energy allreduce, bcast ...: the benchmarks of tutti bench (their options, their ranks, their calls), which measure
- * joules in place of times. */
+/* tutti energy allreduce, bcast ...: the benchmarks of tutti bench (their options, their ranks, their calls), which
+ * measure joules in place of times. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,18 +57,24 @@ enum { OWN = sizeof own_options / sizeof own_options[0], OPTIONS = 64 };
 static const char *const without[] = {"ways",   "order",       "phases", "ops",   "types", "in-place",
                                       "window", "nonblocking", "tests",  "steps", "fresh"};
 
-static const char energy_doc[] =
-    "Measures joules of a call, in many ways beside each other.\v"
-    "Each way makes its calls back to back over windows, in turns, and energy counters are read at both ends. J is of one call, "
-    "summed over all ranks: of the GPUs that the ranks use (NVML's energy counter), of the processor packages and of the DRAM "
-    "of their nodes (RAPL). net is less what the idle window of the same trial drew; +- is half the 95 % confidence interval "
-    "over trials. int % is how far the integral of the GPUs' power is from their counter. A source that the machine or the "
-    "user lacks is shown as unavailable, with the reason.\n\n"
-    "Variants: idle (the ranks sleep; contexts and buffers are open), auto, spin, yield and sleep (the library, by TUTTI_WAIT), "
-    "stream (in stream order, the host sleeps), staged (copies to pinned host memory, the plain MPI, copies back), plain (the "
-    "plain MPI on ordinary memory, on the host device), native (the MPI's own way with device pointers), nccl (in stream order, "
-    "the host sleeps).\n\n"
-    "Data is random; the result of one more call of each way is checked.";
+static const char energy_doc[] = "Measures joules of a call, in many ways beside each other.\v"
+                                 "Each way makes its calls back to back over windows, in turns, and energy counters "
+                                 "are read at both ends. J is of one call, "
+                                 "summed over all ranks: of the GPUs that the ranks use (NVML's energy counter), of "
+                                 "the processor packages and of the DRAM "
+                                 "of their nodes (RAPL). net is less what the idle window of the same trial drew; +- "
+                                 "is half the 95 % confidence interval "
+                                 "over trials. int % is how far the integral of the GPUs' power is from their counter. "
+                                 "A source that the machine or the "
+                                 "user lacks is shown as unavailable, with the reason.\n\n"
+                                 "Variants: idle (the ranks sleep; contexts and buffers are open), auto, spin, yield "
+                                 "and sleep (the library, by TUTTI_WAIT), "
+                                 "stream (in stream order, the host sleeps), staged (copies to pinned host memory, the "
+                                 "plain MPI, copies back), plain (the "
+                                 "plain MPI on ordinary memory, on the host device), native (the MPI's own way with "
+                                 "device pointers), nccl (in stream order, "
+                                 "the host sleeps).\n\n"
+                                 "Data is random; the result of one more call of each way is checked.";
 
 static struct energy_table table;
 static const struct bench *base;
@@ -174,8 +180,8 @@ int energy_calls_run(int i, int argc, char **argv)
     }
     for (int own = 0; own < OWN; own++)
         options[n++] = own_options[own];
-    options[n++] = (struct argp_option){"message-size", 'm', "SIZES", 0,
-                                        "Bytes: a list 64k,256m (default), or MIN:MAX, doubling; suffixes k, m, g", 2};
+    options[n++] = (struct argp_option){
+        "message-size", 'm', "SIZES", 0, "Bytes: a list 64k,256m (default), or MIN:MAX, doubling; suffixes k, m, g", 2};
     struct bench energy = *base;
     energy.spec = (struct bench_spec){
         .without = "iterations warmup seconds", .own = options, .take = energy_take, .doc = energy_doc};

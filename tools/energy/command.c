@@ -89,12 +89,13 @@ static void show_source(FILE *to, int s)
     show_number(to, "%.3f", f->integral);
     show_number(to, "%.2f", f->difference);
     if (run.idle > 0)
-        show_number(to, "%.3f", joules - (isnan(f->joules) ? idle->integral : idle->joules) / idle->seconds * f->seconds);
+        show_number(to, "%.3f",
+                    joules - (isnan(f->joules) ? idle->integral : idle->joules) / idle->seconds * f->seconds);
     fprintf(to, " %8ld  %s%s%s\n", f->updates, run.source[s].model,
             f->scope == TUTTI_ENERGY_MODULE ? " (the counter counts the module)" : "", f->reason);
 }
 
-/* Sum of the sources of a kind; NAN if one of them is unavailable or there is none. */
+/* Sum of the sources of a kind; NAN if one of them is unavailable or the kind has no source. */
 static double kind_joules(int kind)
 {
     double sum = 0;
@@ -125,8 +126,8 @@ static void show_sums(FILE *to)
 
 static void show_run(FILE *to)
 {
-    fprintf(to, "tutti: %.3f s, %.3f processor seconds (%.2f cores busy), reading %.3f %% of a core\n", run.seconds, run.cpu,
-            run.cpu / run.seconds, 100 * run.own / run.seconds);
+    fprintf(to, "tutti: %.3f s, %.3f processor seconds (%.2f cores busy), reading %.3f %% of a core\n", run.seconds,
+            run.cpu, run.cpu / run.seconds, 100 * run.own / run.seconds);
     if (tutti_launched_local_rank() > 0)
         return; /* the first rank of the node shows its sources */
     fprintf(to, "tutti: %-12s %11s %11s %11s %11s", "source", "J", "W", "integral J", "differs %");

@@ -17,7 +17,8 @@ static void energy_usage(FILE *to)
         fprintf(to, "  %-21s %s\n", name, text);
     fputs("\nOptions of a program (tutti energy CALL --help lists those of a call):\n\n", to);
     energy_command_help(to);
-    fputs("\nThe GPUs of the machine, the processor packages and the DRAM are read while PROGRAM runs. A source that this "
+    fputs("\nThe GPUs of the machine, the processor packages and the DRAM are read while PROGRAM runs. A source that "
+          "this "
           "machine or this user lacks is shown as unavailable, with the reason. The exit status is the program's.\n\n"
           "Examples:\n"
           "  tutti energy -- mpirun -n 4 ./app\n"

@@ -56,7 +56,7 @@ void energy_table_record(void *table, char *text);
 int energy_table_close(void *table, int status);
 int energy_table_json(const void *table);
 int energy_table_plot(const void *table);
-/* GPUs, packages and DRAM that are known, added; NAN if none is known. By the counter of the GPUs. */
+/* GPUs, packages and DRAM that are known, added; NAN if all are unknown. By the counter of the GPUs. */
 double energy_cell_joules(const struct energy_cell *cell, int net);
 /* Splits a record of a source: name, id, model, module, four numbers, reason. */
 enum { ENERGY_SOURCE_FIELDS = 9 };
@@ -80,7 +80,7 @@ int energy_ranks_close(struct energy_ranks *ranks, struct energy_rank out[ENERGY
 struct energy_run {
     char *const *command;
     const char *json, *csv, *plot;
-    double idle; /* seconds before the start; 0: none */
+    double idle; /* seconds before the start; 0: idle is not measured */
     struct tutti_energy *meter;
     int sources;
     struct tutti_energy_source source[ENERGY_SHOWN_SOURCES];

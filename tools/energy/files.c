@@ -46,9 +46,9 @@ static json_t *energy_source_json(const char *record)
     char copy[512], *f[ENERGY_SOURCE_FIELDS];
     snprintf(copy, sizeof copy, "%s", record);
     energy_source_split(copy, f);
-    json_t *out = json_pack("{s:o, s:o, s:o, s:s, s:o}", "name", bench_json_text(f[0]), "id", bench_json_text(f[1]), "model",
-                            bench_json_text(f[2]), "scope", atoi(f[3]) ? "module" : "own", "unavailable",
-                            bench_json_text(f[8]));
+    json_t *out =
+        json_pack("{s:o, s:o, s:o, s:s, s:o}", "name", bench_json_text(f[0]), "id", bench_json_text(f[1]), "model",
+                  bench_json_text(f[2]), "scope", atoi(f[3]) ? "module" : "own", "unavailable", bench_json_text(f[8]));
     for (int i = 0; i < 4; i++)
         json_object_set_new(out, numbers[i], energy_number(strtod(f[4 + i], NULL)));
     return out;
@@ -75,8 +75,8 @@ int energy_table_json(const void *with)
                         energy_number(table->whole > 0 ? 100 * table->meter / table->whole : NAN));
     for (int i = 0; i < table->lines; i++) {
         const struct energy_line *line = &table->line[i];
-        json_t *row = json_pack("{s:I, s:o}", "bytes", (json_int_t)line->bytes, "algorithm",
-                                bench_json_text(line->algorithm));
+        json_t *row =
+            json_pack("{s:I, s:o}", "bytes", (json_int_t)line->bytes, "algorithm", bench_json_text(line->algorithm));
         for (int way = 0; way < ENERGY_WAYS; way++) {
             if (line->cell[way].known)
                 json_object_set_new(row, energy_way_names[way], energy_cell_json(table, line, way));
@@ -119,10 +119,11 @@ static void energy_plot_script(FILE *to, const void *with)
     bench_plot_head(to, table->options, what, "ranks", table->report.device, 900, 600);
     free(what);
     energy_plot_data(to, with);
-    fputs("END_OF_DATA\nset datafile missing '-'\nset style data histograms\nset style fill solid 0.8\nset boxwidth 0.8\n"
-          "set logscale y 10\nset ylabel 'joules of a call'\nset xtics rotate by -60 noenhanced\nset grid y\n"
-          "set key left top\nplot $data using 2:xtic(1) title 'all', $data using 3 title 'less idle'\n",
-          to);
+    fputs(
+        "END_OF_DATA\nset datafile missing '-'\nset style data histograms\nset style fill solid 0.8\nset boxwidth 0.8\n"
+        "set logscale y 10\nset ylabel 'joules of a call'\nset xtics rotate by -60 noenhanced\nset grid y\n"
+        "set key left top\nplot $data using 2:xtic(1) title 'all', $data using 3 title 'less idle'\n",
+        to);
 }
 
 int energy_table_plot(const void *with)

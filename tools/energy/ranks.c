@@ -1,5 +1,5 @@
-/* The ranks below this process: their processor seconds, read from /proc while they run. A process is a rank's if a launcher
- * has put the rank into its environment; the processes of a rank are added up. */
+/* The ranks below this process: their processor seconds, read from /proc while they run. A process is a rank's if a
+ * launcher has put the rank into its environment; the processes of a rank are added up. */
 #include <ctype.h>
 #include <dirent.h>
 #include <pthread.h>
@@ -16,9 +16,9 @@
 enum { PROCESSES = 4096, LOOK_MS = 100 };
 
 struct process {
-    int pid, parent, rank; /* rank -1: it has none */
+    int pid, parent, rank; /* rank -1: not a rank */
     double cpu, begin, end;
-    unsigned long long started; /* tells a process from a later one of the same number */
+    unsigned long long started; /* differs for a later process of the same number */
 };
 
 struct energy_ranks {
@@ -41,15 +41,16 @@ static int stat_read(int pid, struct process *out)
         fclose(file);
     text[n] = '\0';
     const char *behind = strrchr(text, ')'); /* the name in front of it may have blanks */
-    if (!behind || sscanf(behind + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %llu",
-                          &out->parent, &user, &system, &out->started) != 4)
+    if (!behind ||
+        sscanf(behind + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %llu",
+               &out->parent, &user, &system, &out->started) != 4)
         return 0;
     out->pid = pid;
     out->cpu = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
     return 1;
 }
 
-/* The rank that a launcher has given the process; -1: none. */
+/* The rank that a launcher has given the process; -1: no rank. */
 static int rank_read(int pid)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="};

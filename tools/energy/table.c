@@ -63,11 +63,14 @@ static void print_head(struct energy_table *table)
     print_watts("packages", table->bare[ENERGY_PACKAGE], &n);
     print_watts("DRAM", table->bare[ENERGY_DRAM], &n);
     puts(n ? "" : "unavailable");
-    printf("# windows of %g s and %ld updates, %d counted for each way; data from seed %llu, %s\n", o->window, o->updates,
-           o->trials, (unsigned long long)o->seed, o->check ? "one call of each way validated" : "not validated");
-    puts("# J of a call over all ranks; net: less idle; int: integral of the GPUs' power beside their counter; CPU s: of the ranks");
-    printf("%-10s %-7s %11s %6s %11s %11s %6s %11s %7s %11s %11s %11s %11s %11s %9s %6s\n", "# Size", "Way", "us", "+-%",
-           "J", "GPU J", "+-%", "GPU net", "int %", "CPU J", "CPU net", "DRAM J", "J/byte", "CPU s", "calls", "updates");
+    printf("# windows of %g s and %ld updates, %d counted for each way; data from seed %llu, %s\n", o->window,
+           o->updates, o->trials, (unsigned long long)o->seed,
+           o->check ? "one call of each way validated" : "not validated");
+    puts("# J of a call over all ranks; net: less idle; int: integral of the GPUs' power beside their counter; CPU s: "
+         "of the ranks");
+    printf("%-10s %-7s %11s %6s %11s %11s %6s %11s %7s %11s %11s %11s %11s %11s %9s %6s\n", "# Size", "Way", "us",
+           "+-%", "J", "GPU J", "+-%", "GPU net", "int %", "CPU J", "CPU net", "DRAM J", "J/byte", "CPU s", "calls",
+           "updates");
     fflush(stdout);
 }
 
@@ -151,8 +154,8 @@ int energy_table_close(void *with, int status)
         if (f[8][0])
             printf("# %s: unavailable: %s\n", f[0], f[8]);
         else if (f[2][0])
-            printf("# %s: %s, %s; SM %s MHz, memory %s MHz, %s C, cap %s W; the counter counts the %s\n", f[0], f[2], f[1],
-                   f[4], f[5], f[6], f[7], atoi(f[3]) ? "module" : "GPU");
+            printf("# %s: %s, %s; SM %s MHz, memory %s MHz, %s C, cap %s W; the counter counts the %s\n", f[0], f[2],
+                   f[1], f[4], f[5], f[6], f[7], atoi(f[3]) ? "module" : "GPU");
         else
             printf("# %s: %s\n", f[0], f[1]);
     }
@@ -168,8 +171,8 @@ static void add_window(struct energy_table *table, const char *text)
     struct energy_line *line = last_line(table);
     char name[16];
     struct energy_cell c = {.known = 1};
-    if (line && sscanf(text, "%15s %lf %lf %lf %lf %ld %d", name, &c.us.mean, &c.us.half, &c.calls, &c.seconds, &c.updates,
-                       &c.trials) == 7) {
+    if (line && sscanf(text, "%15s %lf %lf %lf %lf %ld %d", name, &c.us.mean, &c.us.half, &c.calls, &c.seconds,
+                       &c.updates, &c.trials) == 7) {
         const int way = name_of(energy_way_names, ENERGY_WAYS, name);
         if (way >= 0)
             line->cell[way] = c;
@@ -181,8 +184,8 @@ static void add_joules(struct energy_table *table, const char *text)
     struct energy_line *line = last_line(table);
     char name[16], part_name[16];
     struct energy_value gross, net;
-    if (!line || sscanf(text, "%15s %15s %lf %lf %lf %lf", name, part_name, &gross.mean, &gross.half, &net.mean,
-                        &net.half) != 6)
+    if (!line ||
+        sscanf(text, "%15s %15s %lf %lf %lf %lf", name, part_name, &gross.mean, &gross.half, &net.mean, &net.half) != 6)
         return;
     const int way = name_of(energy_way_names, ENERGY_WAYS, name);
     const int part = name_of(energy_part_names, ENERGY_PARTS, part_name);

@@ -59,10 +59,11 @@ static json_t *trace_source(const struct energy_run *run, int s)
     static const char *const kinds[TUTTI_ENERGY_KINDS] = {"gpu", "package", "dram"};
     const struct tutti_energy_source *source = &run->source[s];
     const struct tutti_energy_figure *f = &run->figure[s], *idle = &run->before[s];
-    json_t *out = json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:i, s:i}", "name", source->name, "kind", kinds[source->kind],
-                            "id", bench_json_text(source->id), "model", bench_json_text(source->model), "scope",
-                            f->scope == TUTTI_ENERGY_MODULE ? "module" : "own", "unavailable", bench_json_text(f->reason),
-                            "updates", (int)f->updates, "samples", (int)f->samples);
+    json_t *out =
+        json_pack("{s:s, s:s, s:o, s:o, s:s, s:o, s:i, s:i}", "name", source->name, "kind", kinds[source->kind], "id",
+                  bench_json_text(source->id), "model", bench_json_text(source->model), "scope",
+                  f->scope == TUTTI_ENERGY_MODULE ? "module" : "own", "unavailable", bench_json_text(f->reason),
+                  "updates", (int)f->updates, "samples", (int)f->samples);
     json_object_set_new(out, "joules", trace_number(f->joules));
     json_object_set_new(out, "integral", trace_number(f->integral));
     json_object_set_new(out, "differs_percent", trace_number(f->difference));
@@ -136,7 +137,8 @@ static void trace_script(FILE *to, const void *with)
     bench_plot_text(to, run->command[0], 1);
     fputs("\"\n$data << END_OF_DATA\n", to);
     trace_data(to, with);
-    fputs("END_OF_DATA\nset datafile missing '-'\nset xlabel 'seconds'\nset ylabel 'watts'\nset yrange [0:*]\nset grid\nplot ",
+    fputs("END_OF_DATA\nset datafile missing '-'\nset xlabel 'seconds'\nset ylabel 'watts'\nset yrange [0:*]\nset "
+          "grid\nplot ",
           to);
     for (int s = 0, lines = 0; s < run->sources; s++) {
         if (isnan(run->figure[s].joules) && isnan(run->figure[s].integral))
