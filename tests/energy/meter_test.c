@@ -280,8 +280,8 @@ static void test_counters(void)
     drop_tree();
 }
 
-/* GPU 0: the first readings fail and later ones do not. The rise is counted from the first reading that succeeds, in the
- * sums and in the trace. GPU 1: the device has no counter. GPU 2: it has neither counter nor power. */
+/* GPU 0: the first readings fail and later ones do not. The rise is counted from the first reading that succeeds, in
+ * the sums and in the trace. GPU 1: the device has no counter. GPU 2: it has neither counter nor power. */
 static void test_late(void)
 {
     make_tree();
