@@ -16,7 +16,7 @@ options() {
         grep -qE -- "(^|[ ,])$option(=|\$)" <<<"$text" || fail "$page(1) does not name $option"
     done
 }
-for command in run info tune; do
+for command in run info energy tune; do
     options tutti-$command $command
 done
 benches=$("$tutti" bench --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti)
@@ -24,7 +24,11 @@ for bench in $benches; do
     options "tutti-bench-${bench//_/-}" bench "$bench"
     holds "$(plain man1/tutti-bench.1)" "^$bench\$" "tutti-bench(1)"
 done
-for command in run info bench tune; do
+for call in $("$tutti" energy --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti); do
+    options "tutti-energy-${call//_/-}" energy "$call"
+    holds "$(plain man1/tutti-energy.1)" "^$call\$" "tutti-energy(1)"
+done
+for command in run info bench energy tune; do
     holds "$(plain man1/tutti.1)" "^$command\$" "tutti(1) names its commands"
     holds "$(plain man1/tutti.1)" "tutti-$command\(1\)" "tutti(1) leads to its commands"
 done

@@ -9,7 +9,7 @@
 static void energy_usage(FILE *to)
 {
     const char *text, *name;
-    fputs("Usage: tutti energy [OPTION...] [--] PROGRAM [ARGUMENT...]\n"
+    fputs("Usage: tutti energy [OPTION...] [--] PROGRAM [ARGUMENT...]\n\n"
           "Usage: tutti energy CALL [OPTION...]\n\n"
           "Joules and watts of any command, or joules of a call in many ways beside each other.\n\n",
           to);
