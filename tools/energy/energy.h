@@ -52,10 +52,10 @@ const char *energy_call_name(int i, const char **text);
 int energy_calls_run(int i, int argc, char **argv);
 
 /* As of struct bench. */
-void energy_table_record(void *table, char *text);
-int energy_table_close(void *table, int status);
-int energy_table_json(const void *table);
-int energy_table_plot(const void *table);
+void energy_table_record(void *with, char *text);
+int energy_table_close(void *with, int status);
+int energy_table_json(const void *with);
+int energy_table_plot(const void *with);
 /* GPUs, packages and DRAM that are known, added; NAN if all are unknown. By the counter of the GPUs. */
 double energy_cell_joules(const struct energy_cell *cell, int net);
 /* Splits a record of a source: name, id, model, module, four numbers, reason. */
