@@ -54,6 +54,7 @@ def _library(path):
     library.tutti_energy_begin.argtypes = [meter]
     for call in (library.tutti_energy_look, library.tutti_energy_end):
         call.argtypes = [meter, ctypes.c_int, ctypes.POINTER(_Figure), ctypes.c_int]
+    library.tutti_energy_processes.argtypes = [meter, ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.c_int]
     library.tutti_energy_own_seconds.argtypes = [meter]
     library.tutti_energy_own_seconds.restype = ctypes.c_double
     library.tutti_energy_samples.argtypes = [meter]
@@ -153,6 +154,12 @@ class Meter:
 
     def window(self):
         return Window(self)
+
+    def processes(self, source):
+        """Numbers of the processes that compute on a GPU now, an element of sources; None where it cannot list them."""
+        pids = (ctypes.c_int * 64)()
+        n = self._library.tutti_energy_processes(self._meter, self.sources.index(source), pids, len(pids))
+        return None if n < 0 else list(pids[:n])
 
     def own_seconds(self):
         """Processor seconds of the thread that reads."""

@@ -34,8 +34,8 @@ struct tutti_energy_options {
     const char *nvml;     /* NVML's library */
     const char *powercap; /* folder of the domains */
     const char *cpuinfo;  /* file that shows whether this is a virtual machine */
-    int every_rank; /* 1: this process reads on any rank. 0: of the ranks of a node the first alone does */
-    int trace;      /* 1: samples are kept, for tutti_energy_sample() */
+    int every_rank;       /* 1: this process reads on any rank. 0: of the ranks of a node the first alone does */
+    int trace;            /* 1: samples are kept, for tutti_energy_sample() */
 };
 
 struct tutti_energy_source {
@@ -74,6 +74,9 @@ TUTTI_API int tutti_energy_begin(struct tutti_energy *meter);
 TUTTI_API int tutti_energy_look(struct tutti_energy *meter, int window, struct tutti_energy_figure *out, int room);
 /* The same, and ends the window. */
 TUTTI_API int tutti_energy_end(struct tutti_energy *meter, int window, struct tutti_energy_figure *out, int room);
+/* Processes that compute on a GPU now: at most `room` numbers, as this machine counts processes (in a container they
+ * may be others' than it sees). Returns how many there are; a negative status where the source cannot list them. */
+TUTTI_API int tutti_energy_processes(struct tutti_energy *meter, int source, int *pids, int room);
 /* Processor seconds of the thread that reads. */
 TUTTI_API double tutti_energy_own_seconds(struct tutti_energy *meter);
 /* Samples of a meter that keeps them: how many there are, and one: seconds since the meter was opened, and of each of

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/status.h"
 #include "energy/source.h"
 
 /* Of nvml.h. */
@@ -24,6 +25,12 @@ struct nvml_field {
     } value;
 };
 
+struct nvml_process {
+    unsigned pid;
+    unsigned long long bytes;
+    unsigned instance, compute_instance;
+};
+
 struct nvml {
     void *library;
     int (*Init_v2)(void);
@@ -40,6 +47,7 @@ struct nvml {
     int (*DeviceGetClockInfo)(void *device, int clock, unsigned *mhz);
     int (*DeviceGetTemperature)(void *device, int sensor, unsigned *celsius);
     int (*DeviceGetFieldValues)(void *device, int n, struct nvml_field *fields); /* NULL: an old driver */
+    int (*Processes)(void *device, unsigned *n, struct nvml_process *processes); /* likewise */
 };
 
 static int nvml_symbols(struct nvml *nvml)
@@ -61,6 +69,7 @@ static int nvml_symbols(struct nvml *nvml)
     FIND(DeviceGetTemperature);
 #undef FIND
     *(void **)(void *)&nvml->DeviceGetFieldValues = dlsym(nvml->library, "nvmlDeviceGetFieldValues");
+    *(void **)(void *)&nvml->Processes = dlsym(nvml->library, "nvmlDeviceGetComputeRunningProcesses_v3");
     return all;
 }
 
@@ -123,7 +132,21 @@ static void gpu_close(struct energy_source *source)
     (void)source;
 }
 
-static const struct energy_ops gpu_ops = {.read = gpu_read, .close = gpu_close};
+static int gpu_processes(struct energy_source *source, int *pids, int room)
+{
+    enum { PROCESSES = 64 };
+    const struct nvml *nvml = source->library;
+    struct nvml_process process[PROCESSES];
+    unsigned n = PROCESSES;
+    if (!nvml->Processes || nvml->Processes(source->device, &n, process) != NVML_OK)
+        return TUTTI_ERR_UNAVAILABLE;
+    n = n < PROCESSES ? n : PROCESSES;
+    for (int i = 0; i < (int)n && i < room; i++)
+        pids[i] = (int)process[i].pid;
+    return (int)n;
+}
+
+static const struct energy_ops gpu_ops = {.read = gpu_read, .close = gpu_close, .processes = gpu_processes};
 
 static void gpu_add(struct energy_sources *sources, const struct nvml *nvml, void *device, int index)
 {

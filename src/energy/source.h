@@ -30,6 +30,9 @@ struct energy_source;
 struct energy_ops {
     void (*read)(struct energy_source *source, struct energy_reading *out);
     void (*close)(struct energy_source *source);
+    /* Numbers of the processes that use it, at most `room`; how many there are, or a negative status. NULL: not known.
+     */
+    int (*processes)(struct energy_source *source, int *pids, int room);
 };
 
 struct energy_source {

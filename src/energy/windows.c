@@ -58,6 +58,14 @@ int tutti_energy_end(struct tutti_energy *meter, int window, struct tutti_energy
     return window_read(meter, window, out, room, 1);
 }
 
+int tutti_energy_processes(struct tutti_energy *meter, int source, int *pids, int room)
+{
+    if (source < 0 || source >= meter->sources.n)
+        return TUTTI_ERR_ARGUMENT;
+    struct energy_source *of = &meter->sources.source[source];
+    return of->ops && of->ops->processes ? of->ops->processes(of, pids, room) : TUTTI_ERR_UNAVAILABLE;
+}
+
 long tutti_energy_samples(struct tutti_energy *meter)
 {
     pthread_mutex_lock(&meter->lock);

@@ -64,10 +64,15 @@ holds "$(TUTTI_ENERGY_GPUS=none "$tutti" energy -- true 2>&1)" '^tutti: package-
 lacks "$(TUTTI_ENERGY_GPUS=none "$tutti" energy -- true 2>&1)" '^tutti: gpu' "no GPUs wanted"
 
 # Ranks of a launcher, each with its processor seconds; with what the machine draws at rest.
-work='i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; sleep 0.3'
+# NVML lists rank 0 on both GPUs and rank 1 on the second.
+mkdir "$folder/users"
+export FAKE_NVML_USERS=$folder/users
+# shellcheck disable=SC2016 # the ranks expand it
+work='if [ "${OMPI_COMM_WORLD_RANK-$PMI_RANK}" = 0 ]; then echo $$ >>"$FAKE_NVML_USERS/0"; fi; echo $$ >>"$FAKE_NVML_USERS/1"
+i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; sleep 1'
 said=$("$tutti" energy --idle 0.2 -- "$tutti" run -q -n 2 --mpi "$mpi" sh -c "$work" 2>&1)
-holds "$said" '^tutti: rank 0: [0-9.]+ s, [0-9.]+ processor seconds' "rank 0"
-holds "$said" '^tutti: rank 1: [0-9.]+ s, [0-9.]+ processor seconds' "rank 1"
+holds "$said" '^tutti: rank 0: [0-9.]+ s, [0-9.]+ processor seconds \(process [0-9]+\), gpu 0: [0-9.]+ J, gpu 1: [0-9.]+ J \(2 ranks\)$' "rank 0"
+holds "$said" '^tutti: rank 1: [0-9.]+ s, [0-9.]+ processor seconds \(process [0-9]+\), gpu 1: [0-9.]+ J \(2 ranks\)$' "rank 1"
 lacks "$said" '^tutti: rank 2' "two ranks"
 holds "$said" 'less idle J' "less idle"
 expect 127 "there is no such program" "$tutti" energy -- ./nothing-of-this-name

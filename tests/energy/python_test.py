@@ -24,6 +24,8 @@ with tempfile.TemporaryDirectory() as folder:
         with open(path, "w") as to:
             to.write(text)
 
+    put("users/1", "4711\n4712\n")
+    os.environ["FAKE_NVML_USERS"] = os.path.join(folder, "users")
     put("intel-rapl:0/name", "package-0\n")
     put("intel-rapl:0/energy_uj", "9000000\n")
     put("intel-rapl:0/max_energy_range_uj", "10000000\n")
@@ -52,5 +54,7 @@ with tempfile.TemporaryDirectory() as folder:
         seconds, watts, joules = meter.samples()[-1]
         by_name = dict(zip([source.name for source in meter.sources], watts))
         check(seconds > 0 and by_name["gpu 0"] == 100 and by_name["dram"] is None, "samples")
+        check(meter.processes(sources["gpu 1"]) == [4711, 4712] and meter.processes(sources["gpu 0"]) == [], "processes")
+        check(meter.processes(sources["dram"]) is None, "processes of DRAM")
         check(meter.own_seconds() > 0, "processor seconds of the reading thread")
 print("%d checks, 0 failed" % checks)

@@ -124,6 +124,25 @@ static void show_sums(FILE *to)
         fprintf(to, "tutti: all that is known %.3f J, %.2f W\n", all, all / run.seconds);
 }
 
+/* The rank's processor seconds, and the joules of its GPUs: of the whole GPU, also where ranks share it. */
+static void show_rank(FILE *to, const struct energy_rank *rank)
+{
+    fprintf(to, "tutti: rank %d: %.1f s, %.2f processor seconds (process %d)", rank->rank, rank->end - rank->begin,
+            rank->cpu, rank->pid);
+    for (int s = 0; s < run.sources; s++) {
+        int users = 0;
+        if (!(rank->sources >> s & 1))
+            continue;
+        for (int r = 0; r < run.ranks; r++)
+            users += run.rank[r].sources >> s & 1;
+        const struct tutti_energy_figure *f = &run.figure[s];
+        fprintf(to, ", %s: %.3f J", run.source[s].name, isnan(f->joules) ? f->integral : f->joules);
+        if (users > 1)
+            fprintf(to, " (%d ranks)", users);
+    }
+    fputc('\n', to);
+}
+
 static void show_run(FILE *to)
 {
     fprintf(to, "tutti: %.3f s, %.3f processor seconds (%.2f cores busy), reading %.3f %% of a core\n", run.seconds,
@@ -136,8 +155,7 @@ static void show_run(FILE *to)
         show_source(to, s);
     show_sums(to);
     for (int r = 0; r < run.ranks; r++)
-        fprintf(to, "tutti: rank %d: %.1f s, %.2f processor seconds (process %d)\n", run.rank[r].rank,
-                run.rank[r].end - run.rank[r].begin, run.rank[r].cpu, run.rank[r].pid);
+        show_rank(to, &run.rank[r]);
 }
 
 /* ---- the run ---- */
@@ -176,7 +194,7 @@ static void measure_command(const char *path)
     tool_words_add(&words, path);
     for (int i = 1; run.command[i]; i++)
         tool_words_add(&words, run.command[i]);
-    struct energy_ranks *ranks = energy_ranks_open();
+    struct energy_ranks *ranks = energy_ranks_open(run.meter);
     double opened = 0;
     const long samples = tutti_energy_samples(run.meter);
     const int window = tutti_energy_begin(run.meter);

@@ -71,9 +71,10 @@ struct energy_ranks;
 struct energy_rank {
     int rank, pid;
     double begin, end, cpu; /* seconds since the command's start; processor seconds */
+    uint64_t sources;       /* mask of the sources (GPUs) that list a process of the rank */
 };
-/* Starts a thread that looks for them below this process, in /proc. */
-struct energy_ranks *energy_ranks_open(void);
+/* Starts a thread that looks for them below this process, in /proc, and on the GPUs of the meter. */
+struct energy_ranks *energy_ranks_open(struct tutti_energy *meter);
 /* Ends the thread. The number of ranks, in their order, at most ENERGY_RANKS. */
 int energy_ranks_close(struct energy_ranks *ranks, struct energy_rank out[ENERGY_RANKS]);
 

@@ -18,11 +18,13 @@ enum { PROCESSES = 4096, LOOK_MS = 100 };
 struct process {
     int pid, parent, rank; /* rank -1: not a rank */
     double cpu, begin, end;
+    uint64_t sources;
     unsigned long long started; /* differs for a later process of the same number */
 };
 
 struct energy_ranks {
     pthread_t thread;
+    struct tutti_energy *meter;
     atomic_int stop;
     int running;
     uint64_t opened;
@@ -108,6 +110,7 @@ static void rank_note(struct energy_ranks *ranks, const struct process *process)
         *known = *process;
         known->rank = rank;
         known->begin = now;
+        known->sources = 0;
     }
     known->cpu = process->cpu;
     known->end = now;
@@ -129,6 +132,23 @@ static void ranks_look(struct energy_ranks *ranks, struct process *all)
     }
 }
 
+/* Which GPUs the ranks' processes compute on. */
+static void ranks_look_on_gpus(struct energy_ranks *ranks)
+{
+    enum { USERS = 64 };
+    const int sources = tutti_energy_sources(ranks->meter);
+    for (int s = 0; s < sources && s < ENERGY_SHOWN_SOURCES; s++) {
+        int pids[USERS];
+        const int n = tutti_energy_processes(ranks->meter, s, pids, USERS);
+        for (int i = 0; i < n && i < USERS; i++) {
+            for (int k = 0; k < ranks->n; k++) {
+                if (ranks->known[k].pid == pids[i])
+                    ranks->known[k].sources |= UINT64_C(1) << s;
+            }
+        }
+    }
+}
+
 static void *ranks_run(void *with)
 {
     struct energy_ranks *ranks = with;
@@ -136,16 +156,18 @@ static void *ranks_run(void *with)
     tutti_thread_roam();
     while (!atomic_load(&ranks->stop)) {
         ranks_look(ranks, all);
+        ranks_look_on_gpus(ranks);
         nanosleep(&(const struct timespec){0, LOOK_MS * 1000000L}, NULL);
     }
     free(all);
     return NULL;
 }
 
-struct energy_ranks *energy_ranks_open(void)
+struct energy_ranks *energy_ranks_open(struct tutti_energy *meter)
 {
     struct energy_ranks *ranks = tool_alloc(sizeof *ranks);
     ranks->n = 0;
+    ranks->meter = meter;
     ranks->opened = tutti_now_ns();
     atomic_init(&ranks->stop, 0);
     ranks->running = pthread_create(&ranks->thread, NULL, ranks_run, ranks) == 0;
@@ -173,6 +195,7 @@ int energy_ranks_close(struct energy_ranks *ranks, struct energy_rank out[ENERGY
         if (at == n)
             out[n++] = (struct energy_rank){.rank = p->rank, .pid = p->pid, .begin = p->begin, .end = p->end};
         out[at].cpu += p->cpu;
+        out[at].sources |= p->sources;
         out[at].begin = p->begin < out[at].begin ? p->begin : out[at].begin;
         out[at].end = p->end > out[at].end ? p->end : out[at].end;
     }

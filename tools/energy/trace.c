@@ -92,6 +92,17 @@ static json_t *trace_samples(const struct energy_run *run)
     return out;
 }
 
+static json_t *trace_rank(const struct energy_run *run, const struct energy_rank *rank)
+{
+    json_t *gpus = json_array();
+    for (int s = 0; s < run->sources; s++) {
+        if (rank->sources >> s & 1)
+            json_array_append_new(gpus, json_string(run->source[s].name));
+    }
+    return json_pack("{s:i, s:f, s:f, s:i, s:o}", "rank", rank->rank, "seconds", rank->end - rank->begin, "cpu_seconds",
+                     rank->cpu, "process", rank->pid, "gpus", gpus);
+}
+
 int energy_trace_json(const struct energy_run *run)
 {
     json_t *all = json_object(), *command = json_array(), *sources = json_array(), *ranks = json_array();
@@ -100,9 +111,7 @@ int energy_trace_json(const struct energy_run *run)
     for (int s = 0; s < run->sources; s++)
         json_array_append_new(sources, trace_source(run, s));
     for (int r = 0; r < run->ranks; r++)
-        json_array_append_new(ranks, json_pack("{s:i, s:f, s:f, s:i}", "rank", run->rank[r].rank, "seconds",
-                                               run->rank[r].end - run->rank[r].begin, "cpu_seconds", run->rank[r].cpu,
-                                               "process", run->rank[r].pid));
+        json_array_append_new(ranks, trace_rank(run, &run->rank[r]));
     json_object_set_new(all, "command", command);
     json_object_set_new(all, "status", json_integer(run->status));
     json_object_set_new(all, "seconds", json_real(run->seconds));
