@@ -52,10 +52,19 @@ static void read_calls(void)
     plan.warm_up = (long)value_of("warm_up");
 }
 
+/* "energy=TRIALS:SECONDS:UPDATES:WAYS" */
+static void read_energy(const char *text)
+{
+    struct bench_energy_plan *e = &plan.energy;
+    if (sscanf(text, "%d:%lf:%ld:%u", &e->trials, &e->seconds, &e->updates, &e->ways) != 4)
+        e->trials = 0;
+}
+
 /* What all but tune and overhead take. */
 static void read_shared(void)
 {
     read_calls();
+    read_energy(text_of("energy"));
     read_sizes(text_of("sizes"));
     plan.seconds = strtod(text_of("seconds"), NULL);
     plan.check = (int)value_of("check");

@@ -208,6 +208,12 @@ const struct tutti_settings *tutti_settings(void)
     return &settings;
 }
 
+int tutti_settings_wait(int policy)
+{
+    tutti_settings();
+    return __atomic_exchange_n(&settings.wait, policy, __ATOMIC_RELAXED);
+}
+
 int tutti_settings_row(int index, struct tutti_setting_row *out)
 {
     if (index < 0 || index >= ROWS)

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "progress/fiber.h"
+#include "progress/forecast.h"
 #include "team/sm_budget.h"
 #include "team/team.h"
 #include "team/wait.h"
@@ -78,6 +79,8 @@ struct tutti_membership {
     struct tutti_waiting kernel; /* of kernels that run on the caller's thread */
     uint32_t kernel_epoch;
     int kernel_status;
+    uint64_t work; /* what kernels do next, see tutti_team_expect() */
+    struct tutti_forecast forecast;
 
     struct tutti_arrival seen[TUTTI_MAX_RANKS]; /* records of the current call, of the ranks in `come` */
     uint64_t come;                              /* this rank and those whose records have been read */

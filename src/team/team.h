@@ -244,6 +244,10 @@ int tutti_team_pass(struct tutti_team *team, int mine, int theirs[]);
 void tutti_team_done(struct tutti_team *team, int status);
 /* Waits until the ranks in the mask have finished the current call; returns the first failure among them. */
 int tutti_team_await_done(struct tutti_team *team, uint64_t of);
+/* Local. Names the work that the team's kernels do next: how long they take is the same for the same name (not 0),
+ * within what the machine lets vary. Long waits for them are then slept through (progress/forecast.h), where TUTTI_WAIT
+ * is auto. 0: their time is not known. */
+void tutti_team_expect(struct tutti_team *team, uint64_t work);
 /* Waits until this rank's done word (team->words->done) has reached `epoch`; on abort or the death of a peer sets the
  * abort word, waits a bounded time for the kernel to leave and breaks the team. */
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch);

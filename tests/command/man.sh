@@ -28,7 +28,7 @@ options() {
     done
     same "$page" "$@"
 }
-for command in run info tune; do
+for command in run info energy tune; do
     options tutti-$command $command
 done
 benches=$("$tutti" bench --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti)
@@ -36,7 +36,11 @@ for bench in $benches; do
     options "tutti-bench-${bench//_/-}" bench "$bench"
     holds "$(plain man1/tutti-bench.1)" "^$bench\$" "tutti-bench(1)"
 done
-for command in run info bench tune; do
+for call in $("$tutti" energy --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti); do
+    options "tutti-energy-${call//_/-}" energy "$call"
+    holds "$(plain man1/tutti-energy.1)" "^$call\$" "tutti-energy(1)"
+done
+for command in run info bench energy tune; do
     holds "$(plain man1/tutti.1)" "^$command\$" "tutti(1) names its commands"
     holds "$(plain man1/tutti.1)" "tutti-$command\(1\)" "tutti(1) leads to its commands"
 done
