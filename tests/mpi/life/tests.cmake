@@ -9,12 +9,13 @@ program(deadlocks EVERYWHERE WITH life/deadlocks_calls.c)
 tutti_mpi_test(mpi-deadlocks PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2)
 tutti_mpi_test(mpi-deadlocks-moves PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2 ARGS moves ENV TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-deadlocks-moves-calls PROGRAM mpi-deadlocks RANKS 3 ARGS moves calls ENV TUTTI_RULES=message:*@direct
-               MPIS openmpi openmpi5)
+               MPIS openmpi openmpi5 mpich)
 tutti_mpi_test(mpi-deadlocks-nodes-1 PROGRAM mpi-deadlocks RANKS 3 ENV TUTTI_NODE_RANKS=1 MPIS openmpi)
 # Where the MPI has progress hooks.
-tutti_mpi_test(mpi-deadlocks-nodes-2 PROGRAM mpi-deadlocks RANKS 3 ENV TUTTI_NODE_RANKS=2 MPIS openmpi openmpi5 mpich5)
+tutti_mpi_test(mpi-deadlocks-nodes-2 PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 3 ENV TUTTI_NODE_RANKS=2
+               MPIS openmpi openmpi5 mpich mpich5 mpiabi)
 tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ARGS calls MPIS openmpi openmpi5)
-tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ARGS calls no-pairs MPIS mpich5)
+tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ARGS calls no-pairs MPIS mpich mpich5 mpiabi)
 # Or a thread. Not under MPICH 4.0, which now and then fails by itself with several.
 tutti_mpi_test(mpi-deadlocks-thread PROGRAM mpi-deadlocks RANKS 2 ARGS calls ENV TUTTI_ASYNC_PROGRESS=1 MPIS openmpi impi)
 tutti_mpi_test(mpi-deadlocks-thread PROGRAM mpi-deadlocks RANKS 2 ARGS calls no-pairs ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich5)
