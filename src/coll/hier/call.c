@@ -145,6 +145,7 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
     int status = tutti_area_take_piece(c, piece);
     *w = (struct tutti_wire){.transport = h->ranks,
                              .peer = c->row->flat ? c->nodes->all : h->peer,
+                             .names = c->row->flat ? c->nodes->all : h->peer,
                              .n = tutti_nodes_participants(c),
                              .me = c->row->flat ? h->ranks->rank : h->node,
                              .tag = c->tag,
@@ -259,6 +260,7 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
 static int call_close(struct tutti_nodes_call *c, int status)
 {
     if (status < 0) {
+        tutti_nodes_fails(c, status);
         c->nodes->status = status;
         for (int i = 0; i < TUTTI_AREAS; i++) {
             if (c->wire[i].sched)
@@ -319,15 +321,29 @@ struct tutti_nodes_call *tutti_nodes_begin(struct tutti_nodes *nodes, const stru
     return c;
 }
 
+/* A nonblocking call that waits for messages. 0, or TUTTI_ERR_TIMEOUT. */
+static int look_at_time(struct tutti_nodes_call *c)
+{
+    const uint64_t seconds = (tutti_now_ns() - c->since) / UINT64_C(1000000000);
+    if (seconds >= (uint64_t)tutti_settings()->timeout_seconds)
+        return TUTTI_ERR_TIMEOUT;
+    if (!c->stalls && seconds >= (uint64_t)tutti_settings()->stall_seconds) {
+        c->stalls = 1;
+        tutti_nodes_stalls(c, seconds);
+    }
+    return 0;
+}
+
 int tutti_nodes_poll(struct tutti_nodes_call *call, int *status, const char **why)
 {
     const int at = call->at, first = at == 0 && !call->under_way;
     int done = first && call->nodes->status != TUTTI_OK ? call->nodes->status : advance(call);
-    if (call->at != at || call->since == 0)
+    if (call->at != at || call->since == 0) {
         call->since = tutti_now_ns();
-    else if (done == 0 && call->waiting && /* a job has a time limit of its own */
-             tutti_now_ns() - call->since > (uint64_t)tutti_settings()->timeout_seconds * UINT64_C(1000000000))
-        done = TUTTI_ERR_TIMEOUT;
+        call->stalls = 0;
+    } else if (done == 0 && call->waiting) { /* a job has a time limit of its own, and reports itself */
+        done = look_at_time(call);
+    }
     if (done == 0)
         return 0;
     *why = call->row->name;

@@ -43,7 +43,7 @@ int tutti_wire_send(struct tutti_wire *wire, int to, int tag, const void *memory
     if (wire->status != TUTTI_OK)
         return -1;
     struct tutti_transfer_task *task = wire_transfer(wire, to, tag, (void *)(uintptr_t)memory, count);
-    const int number = wire_keep(wire, tutti_task_send(wire->sched, task, (uint64_t)to));
+    const int number = wire_keep(wire, tutti_task_send(wire->sched, task, (uint64_t)wire->names[to]));
     tutti_wire_after(wire, number, after, TUTTI_AFTER_END);
     return number;
 }
@@ -52,8 +52,8 @@ int tutti_wire_receive(struct tutti_wire *wire, int from, int tag, void *memory,
 {
     if (wire->status != TUTTI_OK)
         return -1;
-    return wire_keep(wire,
-                     tutti_task_receive(wire->sched, wire_transfer(wire, from, tag, memory, count), (uint64_t)from));
+    return wire_keep(wire, tutti_task_receive(wire->sched, wire_transfer(wire, from, tag, memory, count),
+                                              (uint64_t)wire->names[from]));
 }
 
 /* A kernel takes so many contributions; of more, the result so far is the first of the next ones. */

@@ -16,8 +16,9 @@ struct tutti_wire_end {
 struct tutti_wire {
     /* Set by the caller: */
     struct tutti_transport *transport;
-    const int *peer; /* [n]: rank in the transport of each participant */
-    int n, me, tag;  /* tag: the first of TUTTI_WIRE_TAGS */
+    const int *peer;  /* [n]: rank in the transport of each participant */
+    const int *names; /* [n]: its rank in the communicator, for reports */
+    int n, me, tag;   /* tag: the first of TUTTI_WIRE_TAGS */
     int type, op;
     size_t size, count;             /* bytes of an element; elements */
     struct tutti_wire_end from, to; /* the contribution; where the result goes. They may be the same memory */

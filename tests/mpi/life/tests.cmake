@@ -100,10 +100,10 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
          $<TARGET_FILE:mpi-watch.${mpi}> finalize)
   driver(mpi-killed-messages ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_messages.${mpi}>)
-  if(mpi STREQUAL "openmpi")
-    driver(mpi-killed-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 1 ${run} ${survive_${mpi}} -n 4 ${preloaded}
-           TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=4 "TUTTI_RULES=allreduce_nodes:*@pipelined" -- $<TARGET_FILE:mpi-nodes.${mpi}> death)
-  endif()
+  driver(mpi-killed-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 4 ${run} ${survive_${mpi}} -n 4 ${preloaded}
+         TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=2
+         "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@multi_leader"
+         -- $<TARGET_FILE:mpi-nodes.${mpi}> death)
   driver(mpi-killed-windows ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_windows.${mpi}>)
   foreach(mode kill queue launch)

@@ -8,8 +8,9 @@
  *                          others, with device or host memory drawn for each rank, call and buffer; nonblocking calls
  *                          stay open over blocking ones. Values whose result is exact in any order.
  *
- *   nodes death CALL         The last rank but one is killed before this call: all others get an error within the time
- * limit (TUTTI_TIMEOUT_SECONDS), in blocking calls if CALL is even, otherwise in nonblocking ones.
+ *   nodes death CALL       The last rank but one is killed behind this call: all others get an error within the time
+ *                          limit (TUTTI_TIMEOUT_SECONDS). CALL draws the form of the calls: blocking ones, nonblocking
+ *                          ones, one or several open at once, persistent ones.
  *
  * TUTTI_TEST_EXPECT=ROW: bits: every call must have been made by this algorithm over nodes. */
 #include <dlfcn.h>
@@ -392,24 +393,57 @@ static void kinds(int actions)
 
 /* ---- death ---- */
 
+enum { OPEN_AT_DEATH = 3 };
+
+/* *started: of the persistent form. */
+static int one_of(long form, const void *from, char *to, int count, MPI_Request *started)
+{
+    MPI_Request open[OPEN_AT_DEATH] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int error, ended = MPI_SUCCESS;
+    switch (form % 6) {
+    case 0:
+        return MPI_Allreduce(from, to, count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    case 1:
+        error = MPI_Iallreduce(from, to, count, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD, &open[0]);
+        break;
+    case 2:
+        return MPI_Reduce_scatter_block(from, to, count / kit_size, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    case 3:
+        error = MPI_Ireduce(from, to, count, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD, &open[0]);
+        break;
+    case 4:
+        error = *started == MPI_REQUEST_NULL ? allreduce_init(from, to, count, MPI_COMM_WORLD, started)
+                                             : MPI_Start(started);
+        return error != MPI_SUCCESS ? error : MPI_Wait(started, MPI_STATUS_IGNORE);
+    default:
+        error = MPI_SUCCESS;
+        for (int i = 0; i < OPEN_AT_DEATH && error == MPI_SUCCESS; i++)
+            error = MPI_Iallreduce(from, to + (size_t)i * (size_t)count * 8, count, MPI_INT64_T, MPI_SUM,
+                                   MPI_COMM_WORLD, &open[i]);
+    }
+    for (int i = 0; i < OPEN_AT_DEATH && error == MPI_SUCCESS; i++) {
+        error = MPI_Wait(&open[i], MPI_STATUS_IGNORE);
+        ended = ended != MPI_SUCCESS ? ended : error;
+    }
+    return error != MPI_SUCCESS ? error : ended;
+}
+
 static void death(long call)
 {
     enum { COUNT = 1000, AFTER = 300 };
     struct kit_buffer in, out;
+    MPI_Request started = MPI_REQUEST_NULL;
     int error = MPI_SUCCESS;
-    kit_open(&in, KIT_DEVICE, COUNT * 4);
-    kit_open(&out, KIT_DEVICE, COUNT * 4);
-    const void *const from = kit_put(&in, 0, NULL, COUNT * 4);
-    void *const to = kit_put(&out, 0, NULL, COUNT * 4);
+    kit_open(&in, KIT_DEVICE, COUNT * 8);
+    kit_open(&out, KIT_DEVICE, COUNT * 8 * OPEN_AT_DEATH);
+    const void *const from = kit_put(&in, 0, NULL, COUNT * 8);
+    void *const to = kit_put(&out, 0, NULL, COUNT * 8 * OPEN_AT_DEATH);
     for (long i = 0; i < call + AFTER && error == MPI_SUCCESS; i++) {
-        MPI_Request request = MPI_REQUEST_NULL;
         if (i == call + 1 && kit_rank == kit_size - 2) { /* not before the ranks have met */
             fprintf(stderr, "killed at %ld\n", i);
             raise(SIGKILL);
         }
-        error = call % 2 == 0 ? MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD)
-                              : MPI_Iallreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-        error = error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+        error = one_of(call, from, to, COUNT, &started);
     }
     fprintf(stderr, error != MPI_SUCCESS ? "survivor %d told\n" : "survivor %d goes on as if all were there\n",
             kit_rank);
