@@ -59,15 +59,21 @@ int tutti_wire_receive(struct tutti_wire *wire, int from, int tag, void *memory,
 /* A kernel takes so many contributions; of more, the result so far is the first of the next ones. */
 int tutti_wire_combine(struct tutti_wire *wire, void *out, size_t count)
 {
-    int last = -1;
-    for (int next = 0; next < wire->n && wire->status == TUTTI_OK;) {
+    return tutti_wire_combine_some(wire, NULL, 0, wire->n, out, count, -1);
+}
+
+int tutti_wire_combine_some(struct tutti_wire *wire, const void *so_far, int begin, int end, void *out, size_t count,
+                            int after)
+{
+    int last = after;
+    for (int next = begin; next < end && wire->status == TUTTI_OK;) {
         struct tutti_combine_task *task = &wire->combine[wire->combines++];
         const void **inputs = &wire->inputs[wire->input_count];
         const int first = next;
         int n = 0;
         if (next > 0)
-            inputs[n++] = out;
-        while (n < TUTTI_MAX_RANKS && next < wire->n)
+            inputs[n++] = next == begin ? so_far : out;
+        while (n < TUTTI_MAX_RANKS && next < end)
             inputs[n++] = wire->theirs[next++];
         wire->input_count += n;
         *task = (struct tutti_combine_task){
@@ -106,12 +112,12 @@ static int wire_copy_end(struct tutti_wire *w, struct tutti_copy_task *task, con
 }
 
 /* As many of each as any row adds. */
-static int wire_room(struct tutti_wire *w)
+static int wire_room(struct tutti_wire *w, int prefixes)
 {
-    const size_t n = (size_t)w->n;
+    const size_t n = (size_t)w->n, each = prefixes ? n / TUTTI_MAX_RANKS + 1 : 1;
     w->transfer = calloc(4 * n, sizeof *w->transfer);
-    w->combine = calloc(2 * n, sizeof *w->combine);
-    w->inputs = calloc(2 * n, sizeof *w->inputs);
+    w->combine = calloc(2 * n * each, sizeof *w->combine);
+    w->inputs = calloc(prefixes ? (n + each) * n : 2 * n, sizeof *w->inputs);
     w->end = calloc(4 * n, sizeof *w->end);
     w->theirs = calloc(n, sizeof *w->theirs);
     w->brought = calloc(n, sizeof *w->brought);
@@ -123,7 +129,7 @@ static int wire_room(struct tutti_wire *w)
 int tutti_wire_build(struct tutti_wire *wire, const struct tutti_exchange_row *row)
 {
     wire->transfers = wire->combines = wire->input_count = wire->ends = 0;
-    wire->status = wire_room(wire);
+    wire->status = wire_room(wire, row->prefixes);
     if (wire->status != TUTTI_OK)
         return wire->status;
     wire->mine = wire->from.stream ? wire->in : wire->from.memory;
