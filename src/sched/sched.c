@@ -388,9 +388,24 @@ int tutti_sched_wait(struct tutti_sched *sched, const char *what, int watched)
 }
 
 /* The first task that has not ended. The lock is held. */
+static int first_task(const struct tutti_sched *sched)
+{
+    return sched->n_running > 0 ? sched->running[0] : sched->n_ready > 0 ? sched->ready[0] : NONE;
+}
+
+const void *tutti_sched_at(const struct tutti_sched *sched)
+{
+    if (pthread_mutex_trylock(&lock) != 0)
+        return NULL;
+    const int at = first_task(sched);
+    const void *with = at == NONE ? NULL : sched->task[at].with;
+    pthread_mutex_unlock(&lock);
+    return with;
+}
+
 static void describe_run(const struct tutti_sched *sched, char *text, size_t size)
 {
-    const int at = sched->n_running > 0 ? sched->running[0] : sched->n_ready > 0 ? sched->ready[0] : NONE;
+    const int at = first_task(sched);
     const int n = snprintf(text, size, "%s, %d of %d tasks left, ", sched->name, sched->left, sched->tasks);
     const size_t used = n > 0 && (size_t)n < size ? (size_t)n : size;
     if (at == NONE)

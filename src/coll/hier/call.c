@@ -4,6 +4,7 @@
 
 #include "coll/hier/own.h"
 #include "core/clock.h"
+#include "core/phases.h"
 #include "core/reserve.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -207,11 +208,18 @@ static int advance(struct tutti_nodes_call *c)
                                                                  [TUTTI_STEP_BEGIN] = begin_step,
                                                                  [TUTTI_STEP_AWAIT] = await_step,
                                                                  [TUTTI_STEP_HAND_OUT] = hand_out_step};
+    static const enum tutti_phase phase[] = {[TUTTI_STEP_REDUCE] = TUTTI_PHASE_ARRIVAL,
+                                             [TUTTI_STEP_BEGIN] = TUTTI_PHASE_LEADERS,
+                                             [TUTTI_STEP_AWAIT] = TUTTI_PHASE_LEADERS,
+                                             [TUTTI_STEP_HAND_OUT] = TUTTI_PHASE_HANDOUT};
     const int steps = steps_of(c);
     while (c->at < steps) {
         int piece;
         const enum tutti_nodes_step step = step_of(c, c->at, &piece);
+        tutti_phase(phase[step]);
+        tutti_phase_hold(step == TUTTI_STEP_HAND_OUT);
         const int done = piece < c->pieces ? run[step](c, piece) : 1;
+        tutti_phase_hold(0);
         if (done != 1)
             return done;
         c->under_way = 0;
@@ -287,7 +295,10 @@ static int call_close(struct tutti_nodes_call *c, int status)
 
 static int sched_ended(void *with)
 {
-    return tutti_sched_done(with);
+    const struct tutti_nodes_call *c = with;
+    if (TUTTI_PHASES_WATCHED)
+        tutti_nodes_phase(c);
+    return tutti_sched_done(c->waiting);
 }
 
 int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, const struct tutti_nodes_moves *moves,
@@ -301,7 +312,7 @@ int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, co
     *why = c.row->name;
     while ((done = advance(&c)) == 0) {
         const int status = tutti_progress_wait(&(const struct tutti_wait){.done = sched_ended,
-                                                                          .with = c.waiting,
+                                                                          .with = &c,
                                                                           .what = "for other ranks, in a reduction",
                                                                           .seconds = tutti_settings()->timeout_seconds,
                                                                           .watched = 1});

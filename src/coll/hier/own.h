@@ -119,6 +119,8 @@ void tutti_area_give(struct tutti_area *area);
 int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, int host, void *memory, int area,
                     struct tutti_wire_end *out);
 
+/* report.c, local: marks what the schedule that the call waits for is doing. */
+void tutti_nodes_phase(const struct tutti_nodes_call *c);
 /* report.c, local: writes which call waits, or has failed, and what it was waiting for. */
 void tutti_nodes_stalls(const struct tutti_nodes_call *c, uint64_t seconds);
 void tutti_nodes_fails(const struct tutti_nodes_call *c, int status);

@@ -1,8 +1,9 @@
-/* What is said about a call over nodes that waits for long, or fails: which call, and what it waits for. */
+/* What a call over nodes waits for: in the message about one that waits for long or fails, and as a phase. */
 #include <stdio.h>
 
 #include "coll/hier/own.h"
 #include "core/log.h"
+#include "core/phases.h"
 #include "core/status.h"
 #include "core/types.h"
 
@@ -21,6 +22,23 @@ void tutti_nodes_stalls(const struct tutti_nodes_call *c, uint64_t seconds)
     char text[320];
     nodes_describe(c, text, sizeof text);
     tutti_warn("waiting for %llu s in %s", (unsigned long long)seconds, text);
+}
+
+/* The schedules of two pieces may be under way; the call waits for one. */
+void tutti_nodes_phase(const struct tutti_nodes_call *c)
+{
+    const void *const at = tutti_sched_at(c->waiting);
+    if (c->waiting == c->local.sched) {
+        tutti_phase(TUTTI_PHASE_MPI);
+        return;
+    }
+    for (int i = 0; at && i < TUTTI_AREAS; i++) {
+        const struct tutti_wire *w = &c->wire[i];
+        if (w->sched == c->waiting)
+            tutti_phase(at == &w->copy[0]   ? TUTTI_PHASE_COPY_OUT
+                        : at == &w->copy[1] ? TUTTI_PHASE_COPY_IN
+                                            : TUTTI_PHASE_LEADERS);
+    }
 }
 
 /* A failure inside the node has been reported where it was seen. */

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "mpi/message/endpoints.h"
@@ -145,6 +146,7 @@ static int agree(struct tutti_comm *comm, const struct tutti_call *call, const c
     struct tutti_over_nodes *of = comm->over_nodes;
     char what[160];
     int rules;
+    tutti_phase(TUTTI_PHASE_MPI);
     tutti_nodes_words(call, of->words);
     int status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
     snprintf(what, sizeof what, "not all ranks of %s have come to %s, where they agree who makes it", transport->label,
@@ -195,7 +197,10 @@ int tutti_over_nodes_or_team(MPI_Comm handle, struct tutti_team *team, const str
     if (likely(!tutti_over_nodes_concerns(comm, call, 0)))
         return tutti_reduce_run(team, call, taken, why);
     *taken = TUTTI_REDUCE_DONE;
-    if (over_nodes_run(comm, call, name, &status, why))
+    tutti_phase_begin(name);
+    const int made = over_nodes_run(comm, call, name, &status, why);
+    tutti_phase_end();
+    if (made)
         return status;
     *taken = TUTTI_REDUCE_DECLINED;
     return call->host_ok ? TUTTI_OK : tutti_reduce_run(team, call, taken, why);
