@@ -12,7 +12,7 @@ __thread int tutti_hook_on;
 static int closed;
 static _Atomic unsigned runs;
 
-/* A way in which the MPI's progress comes to hook_poll(). */
+/* A way in which the MPI's progress calls hook_poll(). */
 struct hook {
     const char *name;
     int (*open)(void); /* 0, or -1 where the MPI has no such way */
@@ -59,7 +59,7 @@ static void close_opal(void)
     call_opal("opal_progress_unregister");
 }
 
-/* ---- MPIX_Async_start: a hook for everybody, MPICH from 4.3 on ---- */
+/* ---- MPIX_Async_start: a hook for everybody ---- */
 
 static int async_ends;
 
@@ -127,7 +127,7 @@ static const struct hook hooks[] = {
     {"ucp_worker_progress", open_ucp, close_ucp},
 };
 
-/* 1 if the MPI's progress really comes by: it may use another network than the one whose function was replaced. */
+/* 1 if the MPI's progress really calls it: the MPI may use another network than the one whose function was replaced. */
 static int open_way(const struct hook *way)
 {
     enum { ROUNDS = 64 };

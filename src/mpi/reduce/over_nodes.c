@@ -94,7 +94,7 @@ static long limit_of(const struct tutti_call *call)
 
 static int agreement_fails(struct tutti_comm *comm, const char *name, int status)
 {
-    tutti_error("rank %d: not all ranks of %s have come to %s, where they agree who makes it: %s",
+    tutti_error("rank %d: not all ranks of %s have started %s, in which they agree on its algorithm: %s",
                 comm->transport.base.rank, comm->transport.base.label, name, tutti_status_text(status));
     return comm->over_nodes->failed = status;
 }
@@ -149,8 +149,8 @@ static int agree(struct tutti_comm *comm, const struct tutti_call *call, const c
     tutti_phase(TUTTI_PHASE_MPI);
     tutti_nodes_words(call, of->words);
     int status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
-    snprintf(what, sizeof what, "not all ranks of %s have come to %s, where they agree who makes it", transport->label,
-             name);
+    snprintf(what, sizeof what, "not all ranks of %s have started %s, in which they agree on its algorithm",
+             transport->label, name);
     struct tutti_wait wait = {.done = is_agreed, .with = comm, .what = what, .seconds = limit_of(call), .watched = 1};
     if (status == TUTTI_OK)
         status = tutti_progress_wait(&wait);

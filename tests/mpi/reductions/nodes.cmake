@@ -1,6 +1,6 @@
 # Reductions over virtual nodes: by each algorithm and each exchange, nodes with equal and with unequal numbers of ranks,
 # of one rank, and ranks that share GPUs.
-program(nodes EVERYWHERE)
+program(nodes EVERYWHERE WITH reductions/nodes_death.c)
 # The rules of the default for CUDA: on the host device calls below 1 MiB are the MPI's.
 set(by_default_of_cuda "TUTTI_RULES=allreduce_nodes:0-64k@single_leader,*@pipelined reduce_nodes:0-64k@single_leader,*@pipelined reduce_scatter_nodes:0-64k@single_leader,*@pipelined scan_nodes:*@ranks")
 # nodes(NAME RANKS NODE_RANKS PIECE_KB ROW EXCHANGES, further arguments of tutti_mpi_test)
