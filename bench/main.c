@@ -11,6 +11,7 @@
 #include "bench/shmem/shmem.h"
 #include "bench/transfer/transfer.h"
 #include "bench/tune/tune.h"
+#include "core/settings.h"
 
 static struct bench_plan plan;
 static char **words; /* the arguments behind the benchmark's, NULL at the end */
@@ -249,7 +250,8 @@ static void find_place(void)
     bench_mpi.Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     bench_mpi.Comm_rank(node, &plan.node_rank);
     bench_mpi.Comm_free(&node);
-    int first = plan.node_rank == 0;
+    const int virtual_ranks = tutti_settings()->node_ranks;
+    int first = virtual_ranks > 0 ? plan.node_rank % virtual_ranks == 0 : plan.node_rank == 0;
     bench_mpi.Allreduce(&first, &plan.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 

@@ -24,6 +24,7 @@ extern _Atomic int tutti_phases_on;
 void tutti_phase_begin_slow(const char *call);
 enum tutti_phase tutti_phase_slow(enum tutti_phase phase);
 void tutti_phase_end_slow(void);
+void tutti_phase_hold_slow(int on);
 
 /* Local, safe from any thread. A call begins, in TUTTI_PHASE_ARRIVAL; `call` is a static text. Within another call of
  * the same thread it counts as a part of the outer call. */
@@ -41,6 +42,13 @@ static inline void tutti_phase_end(void)
 {
     if (TUTTI_PHASES_WATCHED)
         tutti_phase_end_slow();
+}
+
+/* Marks of the calling thread change nothing while on: of a part of a call whose inner phases do not matter. */
+static inline void tutti_phase_hold(int on)
+{
+    if (TUTTI_PHASES_WATCHED)
+        tutti_phase_hold_slow(on);
 }
 
 /* Local. Turns recording on or off for all threads; overrides the settings. */

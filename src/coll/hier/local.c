@@ -11,6 +11,7 @@ static void local_open(struct tutti_nodes_call *c, size_t count)
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
     c->local = (struct tutti_wire){.transport = h->here,
                                    .peer = c->nodes->all,
+                                   .names = h->member,
                                    .n = h->size,
                                    .me = h->rank,
                                    .tag = c->tag,
