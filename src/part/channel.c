@@ -122,8 +122,8 @@ static int outgoing_failed(struct outgoing *message, int status)
 static int outgoing_send(struct outgoing *message, const unsigned char *memory, size_t bytes, int to)
 {
     struct tutti_transport *transport = tutti_part_engine.transport;
-    const int status = transport->ops->send(transport, memory, bytes, to, tutti_part_engine.channel_tag, 0,
-                                            &message->transfer);
+    const int status =
+        transport->ops->send(transport, memory, bytes, to, tutti_part_engine.channel_tag, 0, &message->transfer);
     if (status != TUTTI_OK)
         return outgoing_failed(message, status);
     if (message->of)

@@ -76,9 +76,9 @@ struct tutti_part_record {
     } of;
     uint64_t comm, bytes;
     int tag, data_tag, partitions;
-    struct tutti_part *receive;              /* NULL: it has not been created yet */
-    struct tutti_part_early *early, **last;  /* in the order of arrival */
-    struct tutti_part_record *next;          /* among those without a receive, in the order of arrival */
+    struct tutti_part *receive;             /* NULL: it has not been created yet */
+    struct tutti_part_early *early, **last; /* in the order of arrival */
+    struct tutti_part_record *next;         /* among those without a receive, in the order of arrival */
     UT_hash_handle hh;
 };
 
@@ -86,19 +86,19 @@ struct tutti_part_rndv; /* rndv.c: one message by rendezvous */
 
 struct tutti_part {
     struct tutti_part_args args;
-    uint64_t each;                   /* packed bytes of a partition */
-    struct tutti_elements elements;  /* all of them, of this round */
+    uint64_t each;                  /* packed bytes of a partition */
+    struct tutti_elements elements; /* all of them, of this round */
     atomic_int active;
     int status, truncated;
     uint64_t round;
-    struct tutti_part *next, **at;   /* among the active ones */
+    struct tutti_part *next, **at; /* among the active ones */
     struct tutti_part_pieces pieces;
-    int rndvs;                       /* messages by rendezvous that are under way */
+    int rndvs; /* messages by rendezvous that are under way */
     /* Of a send: */
     uint64_t id;
     int data_tag, unready;
-    int out;                         /* messages of the channel that the transport has */
-    unsigned char *ready;            /* [partitions] */
+    int out;              /* messages of the channel that the transport has */
+    unsigned char *ready; /* [partitions] */
     /* Of a receive: */
     struct tutti_part_record *record; /* NULL: not matched */
     struct tutti_part *behind;        /* among those that are not matched, in the order of their creation */

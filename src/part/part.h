@@ -18,12 +18,12 @@ struct tutti_node;
 struct tutti_part;
 
 struct tutti_part_args {
-    int send;             /* 1: a send; 0: a receive */
-    int peer;             /* rank of the transport; -1: nothing is sent, and a receive gets nothing */
-    int tag;              /* of the program */
-    uint64_t comm;        /* the communicator: the same number on all of its ranks, and on no other communicator */
-    int partitions;       /* 0 is valid */
-    int64_t count;        /* elements of a partition */
+    int send;       /* 1: a send; 0: a receive */
+    int peer;       /* rank of the transport; -1: nothing is sent, and a receive gets nothing */
+    int tag;        /* of the program */
+    uint64_t comm;  /* the communicator: the same number on all of its ranks, and on no other communicator */
+    int partitions; /* 0 is valid */
+    int64_t count;  /* elements of a partition */
     const struct tutti_plan *plan; /* held by the owner as long as the request */
     void *buffer;
     int in_order, solid; /* of the layout: an element is one run of bytes; and the next one begins where it ends */
@@ -52,10 +52,10 @@ enum tutti_part_wrong {
     TUTTI_PART_FINE,
     TUTTI_PART_NO_SEND,    /* it is a receive */
     TUTTI_PART_NO_RECEIVE, /* it is a send */
-    TUTTI_PART_INACTIVE, /* no round has begun */
-    TUTTI_PART_RANGE,    /* there is no such partition */
-    TUTTI_PART_TWICE,    /* one of them is ready already */
-    TUTTI_PART_FAILED    /* it could not be sent: tutti_part_status() */
+    TUTTI_PART_INACTIVE,   /* no round has begun */
+    TUTTI_PART_RANGE,      /* there is no such partition */
+    TUTTI_PART_TWICE,      /* one of them is ready already */
+    TUTTI_PART_FAILED      /* it could not be sent: tutti_part_status() */
 };
 /* Partitions [first, last] of a send are ready. Nothing is done if the answer is neither FINE nor FAILED. */
 enum tutti_part_wrong tutti_part_ready(struct tutti_part *part, int first, int last);

@@ -7,7 +7,8 @@
 
 int tutti_part_receive_done(const struct tutti_part *part)
 {
-    return part->args.peer < 0 || part->status != TUTTI_OK || (part->record && part->unnamed == 0 && part->missing == 0);
+    return part->args.peer < 0 || part->status != TUTTI_OK ||
+           (part->record && part->unnamed == 0 && part->missing == 0);
 }
 
 void tutti_part_receive_landed(struct tutti_part *part, uint64_t first, uint64_t bytes)

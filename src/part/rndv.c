@@ -73,9 +73,8 @@ int tutti_part_rndv_send(struct tutti_part *part, uint64_t first, uint64_t n, st
     struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
     const int peer = rndv_peer(part);
     const uint64_t count = (uint64_t)part->args.count;
-    struct sent *sent = peer < 0 || !tutti_p2p_first(&tutti_rules_of_messages, 0, head->bytes)
-                            ? NULL
-                            : calloc(1, sizeof *sent);
+    struct sent *sent =
+        peer < 0 || !tutti_p2p_first(&tutti_rules_of_messages, 0, head->bytes) ? NULL : calloc(1, sizeof *sent);
     if (!sent)
         return 0;
     sent->part = part;
@@ -161,10 +160,8 @@ int tutti_part_rndv_receive(struct tutti_part *part, uint64_t first, const struc
     fetched->part = part;
     fetched->first = first;
     fetched->core.bytes = head->bytes;
-    fetched->core.rts = (struct tutti_rts_head){.sequence = head->rndv_sequence,
-                                                .bytes = head->bytes,
-                                                .number = head->rndv,
-                                                .rank = head->rndv_rank};
+    fetched->core.rts = (struct tutti_rts_head){
+        .sequence = head->rndv_sequence, .bytes = head->bytes, .number = head->rndv, .rank = head->rndv_rank};
     fetched->core.unpack = fetched_unpack;
     fetched->core.capacity = end <= tutti_part_capacity(part) ? head->bytes : 0;
     if (first % size == 0 && end % size == 0)

@@ -1,6 +1,6 @@
 /* MPIX_Stream, and communicators made with one. */
-#include "mpi/comm/identity.h"
 #include "mpi/comm/streams.h"
+#include "mpi/comm/identity.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include <limits.h>
 
 #include "core/log.h"
-#include "mpi/comm/identity.h"
 #include "mpi/bounce/stage.h"
+#include "mpi/comm/identity.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/part/partitioned.h"
 #include "mpi/real/errors.h"

@@ -1,6 +1,7 @@
 /* Partitioned messages: random programs against what they must give. Every rank draws the same program: some pairs of
  * ranks, several with the same tag, each side with its own number of partitions, type and kind of memory; rounds; the
- * order in which partitions become ready, and the calls that mark them; waits by MPI_Parrived or by completion calls. */
+ * order in which partitions become ready, and the calls that mark them; waits by MPI_Parrived or by completion calls.
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
