@@ -9,8 +9,8 @@
 /* Local. 0: not known: the communicator reaches processes outside MPI_COMM_WORLD, or was created by a session. */
 uint64_t tutti_comm_identity(MPI_Comm comm);
 
-/* A collective call on `comm` begins that creates a communicator: the number of that one, 0 if that of `comm` is not
- * known. Once for each such call, in the order of the calls. */
+/* A collective call on `comm` begins that creates a communicator: the number of the new communicator, 0 if that of
+ * `comm` is not known. Once for each such call, in the order of the calls. */
 uint64_t tutti_comm_identity_child(MPI_Comm comm);
 /* The same of a call of a group's ranks alone: MPI_Comm_create_group, or one that connects two groups. other: NULL:
  * there is one group. */

@@ -42,7 +42,7 @@ struct pair {
 };
 
 static MPI_Comm comms[3];
-static int use_threads;
+static int use_threads, may_meet = 1;
 
 static int value(uint64_t program, int pair, int round, size_t i)
 {
@@ -232,7 +232,7 @@ static void round_run(struct pair *pairs, int n, uint64_t program, int round)
         if (watches && pairs[i].recv.rank == kit_rank)
             side_watch(&pairs[i], &pairs[i].recv, program, i, round);
     }
-    if (draw(3) == 0)
+    if (draw(3) == 0 && may_meet) /* see `Limits` of docs/partitioned.md */
         MPI_Barrier(MPI_COMM_WORLD);
     if (draw(2)) {
         code = MPI_Waitall(used, requests, statuses);
@@ -337,6 +337,7 @@ static void errors(void)
 int main(int argc, char **argv)
 {
     use_threads = argc > 2 && strcmp(argv[2], "threads") == 0;
+    may_meet = !(argc > 2 && strcmp(argv[2], "apart") == 0);
     const int programs = argc > 1 ? atoi(argv[1]) : 20;
     const int level = kit_start(&argc, &argv, use_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     use_threads = use_threads && level == MPI_THREAD_MULTIPLE;
