@@ -31,7 +31,7 @@ static int tag_take(void)
     return -1;
 }
 
-void tutti_part_tag_give(int tag)
+static void tag_give(int tag)
 {
     const int at = tag - tutti_part_engine.data_tag;
     if (tags_used)
@@ -53,7 +53,7 @@ int tutti_part_match_send(struct tutti_part *part)
                                          .data_tag = part->data_tag};
     const int status = tutti_part_channel_send(part->args.peer, &head, NULL);
     if (status != TUTTI_OK)
-        tutti_part_tag_give(part->data_tag);
+        tag_give(part->data_tag);
     return status;
 }
 
@@ -155,7 +155,7 @@ struct tutti_part_record *tutti_part_record_of(int source, uint64_t id)
 int tutti_part_match_free(struct tutti_part *part)
 {
     if (part->args.send) {
-        tutti_part_tag_give(part->data_tag);
+        tag_give(part->data_tag);
         return 1;
     }
     part->gone = !part->record;

@@ -143,8 +143,6 @@ struct tutti_part_record *tutti_part_record_of(int source, uint64_t id);
 /* The program has freed the receive. 1: the caller frees it, 0: later. */
 int tutti_part_match_free(struct tutti_part *part);
 void tutti_part_match_close(void);
-/* The tag of a send is free. */
-void tutti_part_tag_give(int tag);
 
 /* pieces.c. The lock is held. */
 

@@ -44,7 +44,7 @@ CREATES(MPI_Dist_graph_create_adjacent,
 CREATES(MPI_Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *newcomm), (comm, high, newcomm))
 
 /* Duplicates that are created later: the call counts when the program makes it, and the handle is known when the MPI
- * makes it. The program's `newcomm` tells one from the other. */
+ * makes it. The program's `newcomm` distinguishes them. */
 static struct pending {
     struct pending *next;
     const MPI_Comm *newcomm;

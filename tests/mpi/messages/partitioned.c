@@ -261,7 +261,12 @@ static void program_run(uint64_t program)
         draw_pair(&pairs[i]);
     for (int i = 0; i < n; i++) {
         side_open(&pairs[i], &pairs[i].send, 1);
-        side_open(&pairs[i], &pairs[i].recv, 0);
+    }
+    for (int comm = 2; comm >= 0; comm--) { /* the order counts within a communicator alone */
+        for (int i = 0; i < n; i++) {
+            if (pairs[i].comm == comm)
+                side_open(&pairs[i], &pairs[i].recv, 0);
+        }
     }
     for (int round = 0; round < rounds; round++)
         round_run(pairs, n, program, round);
