@@ -114,7 +114,7 @@ static struct tutti_part *waiting_take(const struct tutti_part_record *record)
     return NULL;
 }
 
-void tutti_part_match_came(int source, const struct tutti_part_head *head)
+void tutti_part_match_record(int source, const struct tutti_part_head *head)
 {
     struct tutti_part_record *record = calloc(1, sizeof *record);
     if (!record)
@@ -140,7 +140,7 @@ void tutti_part_match_came(int source, const struct tutti_part_head *head)
         part->record = NULL;
         tutti_part_destroy(part);
     } else if (atomic_load_explicit(&part->active, memory_order_relaxed)) {
-        tutti_part_receive_bound(part);
+        tutti_part_engine.bound(part);
     }
 }
 

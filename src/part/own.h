@@ -116,6 +116,10 @@ struct tutti_part_engine {
     pthread_mutex_t lock; /* protects everything in this room */
     struct tutti_part *active;
     struct tutti_step step;
+    /* What the channel and matching call upwards; part.c sets them. */
+    void (*record_arrived)(int source, const struct tutti_part_head *head);
+    void (*data_arrived)(int source, const struct tutti_part_head *head, const void *data);
+    void (*bound)(struct tutti_part *part);
 };
 extern struct tutti_part_engine tutti_part_engine;
 
@@ -136,8 +140,8 @@ void tutti_part_channel_close(void);
 /* Announces a send request; a receive looks for its sender, or waits for it. A status. */
 int tutti_part_match_send(struct tutti_part *part);
 int tutti_part_match_receive(struct tutti_part *part);
-/* A record has come. */
-void tutti_part_match_came(int source, const struct tutti_part_head *head);
+/* A record has arrived. */
+void tutti_part_match_record(int source, const struct tutti_part_head *head);
 /* The record of a message; NULL: it is not known. */
 struct tutti_part_record *tutti_part_record_of(int source, uint64_t id);
 /* The program has freed the receive. 1: the caller frees it, 0: later. */
@@ -173,21 +177,19 @@ void tutti_part_rndv_close(void);
 
 int tutti_part_send_start(struct tutti_part *part);
 int tutti_part_send_done(const struct tutti_part *part);
+/* Partitions are ready, as tutti_part_ready() and tutti_part_ready_list() say. */
+enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, int last);
+enum tutti_part_wrong tutti_part_send_list(struct tutti_part *part, int n, const int partitions[]);
 int tutti_part_receive_start(struct tutti_part *part);
 int tutti_part_receive_done(const struct tutti_part *part);
 /* The receive was matched while it was active. */
 void tutti_part_receive_bound(struct tutti_part *part);
 /* A message of the channel. data: head->bytes bytes of an INLINE message. */
-void tutti_part_receive_came(int source, const struct tutti_part_head *head, const void *data);
+void tutti_part_receive_data(int source, const struct tutti_part_head *head, const void *data);
+/* engine.c. The lock is held. */
+
 /* Packed bytes [first, first + bytes) have arrived, and are in the buffer. */
-void tutti_part_receive_landed(struct tutti_part *part, uint64_t first, uint64_t bytes);
-
-/* part.c. The lock is held. */
-
-/* Ends the round if nothing of it is left. */
-void tutti_part_end_if_done(struct tutti_part *part);
-/* The program has freed it before, and nothing needs it any more. */
-void tutti_part_destroy(struct tutti_part *part);
+void tutti_part_landed(struct tutti_part *part, uint64_t first, uint64_t bytes);
 /* The round cannot be completed as it should. */
 static inline void tutti_part_fail(struct tutti_part *part, int status)
 {
@@ -207,5 +209,8 @@ static inline int tutti_part_is_direct(const struct tutti_part *part)
 /* Memory for `bytes` packed bytes of the request, from where kernels reach it if they must. NULL without memory. */
 void *tutti_part_memory(const struct tutti_part *part, uint64_t bytes, struct tutti_bounce **bounce);
 void tutti_part_memory_free(void *memory, struct tutti_bounce *bounce);
+
+/* request.c: the program has freed it before, and nothing needs it any more. */
+void tutti_part_destroy(struct tutti_part *part);
 
 #endif

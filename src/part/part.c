@@ -9,9 +9,6 @@
 
 static void part_poll(void);
 static void part_where(char *text, size_t size);
-struct tutti_part_engine tutti_part_engine = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .step = {.name = "partitioned messages", .poll = part_poll, .where = part_where}};
 
 enum { DATA_TAGS_MOST = 1 << 20, DATA_TAGS_LEAST = 64 };
 
@@ -30,6 +27,12 @@ int tutti_part_open(struct tutti_transport *transport, struct tutti_endpoint *en
     engine->aware = aware;
     engine->worker = (struct tutti_p2p_worker){.endpoint = endpoint, .node = node, .transport = transport};
     engine->transport = transport;
+    engine->record_arrived = tutti_part_match_record;
+    engine->data_arrived = tutti_part_receive_data;
+    engine->bound = tutti_part_receive_bound;
+    engine->step.name = "partitioned messages";
+    engine->step.poll = part_poll;
+    engine->step.where = part_where;
     tutti_progress_add(&engine->step);
     return TUTTI_OK;
 }
@@ -52,24 +55,7 @@ void tutti_part_close(void)
     pthread_mutex_unlock(&engine->lock);
 }
 
-/* ---- memory ---- */
-
-void *tutti_part_memory(const struct tutti_part *part, uint64_t bytes, struct tutti_bounce **bounce)
-{
-    *bounce = NULL;
-    if (!part->elements.places.device)
-        return malloc(bytes ? bytes : 1);
-    *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
-    return *bounce ? (*bounce)->memory : NULL;
-}
-
-void tutti_part_memory_free(void *memory, struct tutti_bounce *bounce)
-{
-    if (bounce)
-        tutti_bounce_give(bounce);
-    else
-        free(memory);
-}
+/* ---- requests ---- */
 
 /* Where the buffer lies is looked up at each start: the program may have registered its memory since. */
 static void part_place(struct tutti_part *part)
@@ -89,14 +75,6 @@ static void part_place(struct tutti_part *part)
 }
 
 /* ---- life ---- */
-
-void tutti_part_destroy(struct tutti_part *part)
-{
-    tutti_part_pieces_close(&part->pieces);
-    free(part->ready);
-    free((void *)part->left);
-    free(part);
-}
 
 struct tutti_part *tutti_part_new(const struct tutti_part_args *args)
 {
@@ -159,7 +137,8 @@ static int part_is_done(const struct tutti_part *part)
     return tutti_part_receive_done(part);
 }
 
-void tutti_part_end_if_done(struct tutti_part *part)
+/* Ends the round if nothing of it is left. */
+static void part_end_if_done(struct tutti_part *part)
 {
     if (part_is_done(part))
         part_end(part);
@@ -186,9 +165,29 @@ int tutti_part_start(struct tutti_part *part)
     const int status = part->args.send ? tutti_part_send_start(part) : tutti_part_receive_start(part);
     tutti_part_fail(part, status);
     atomic_store_explicit(&part->active, 1, memory_order_release);
-    tutti_part_end_if_done(part);
+    part_end_if_done(part);
     pthread_mutex_unlock(&engine->lock);
     return TUTTI_OK;
+}
+
+enum tutti_part_wrong tutti_part_ready(struct tutti_part *part, int first, int last)
+{
+    pthread_mutex_lock(&tutti_part_engine.lock);
+    const enum tutti_part_wrong wrong = tutti_part_send_range(part, first, last);
+    if (wrong == TUTTI_PART_FINE || wrong == TUTTI_PART_FAILED)
+        part_end_if_done(part);
+    pthread_mutex_unlock(&tutti_part_engine.lock);
+    return wrong;
+}
+
+enum tutti_part_wrong tutti_part_ready_list(struct tutti_part *part, int n, const int partitions[])
+{
+    pthread_mutex_lock(&tutti_part_engine.lock);
+    const enum tutti_part_wrong wrong = tutti_part_send_list(part, n, partitions);
+    if (n > 0 && (wrong == TUTTI_PART_FINE || wrong == TUTTI_PART_FAILED))
+        part_end_if_done(part);
+    pthread_mutex_unlock(&tutti_part_engine.lock);
+    return wrong;
 }
 
 /* ---- progress ---- */
@@ -204,7 +203,7 @@ static void part_poll(void)
         if (!tutti_part_pieces_idle(&part->pieces))
             tutti_part_fail(part, tutti_part_pieces_poll(part));
         next = part->next;
-        tutti_part_end_if_done(part);
+        part_end_if_done(part);
     }
     pthread_mutex_unlock(&engine->lock);
 }

@@ -97,19 +97,14 @@ static enum tutti_part_wrong send_marked(struct tutti_part *part, int first, int
     return status == TUTTI_OK ? TUTTI_PART_FINE : TUTTI_PART_FAILED;
 }
 
-enum tutti_part_wrong tutti_part_ready(struct tutti_part *part, int first, int last)
+enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, int last)
 {
-    struct tutti_part_engine *engine = &tutti_part_engine;
-    pthread_mutex_lock(&engine->lock);
-    enum tutti_part_wrong wrong = check(part, first, last);
-    if (wrong == TUTTI_PART_FINE) {
-        memset(part->ready + first, 1, (size_t)(last - first) + 1);
-        part->unready -= last - first + 1;
-        wrong = send_marked(part, first, last - first + 1);
-        tutti_part_end_if_done(part);
-    }
-    pthread_mutex_unlock(&engine->lock);
-    return wrong;
+    const enum tutti_part_wrong wrong = check(part, first, last);
+    if (wrong != TUTTI_PART_FINE)
+        return wrong;
+    memset(part->ready + first, 1, (size_t)(last - first) + 1);
+    part->unready -= last - first + 1;
+    return send_marked(part, first, last - first + 1);
 }
 
 /* The list is marked entry by entry, so an entry that comes twice is found; then the marks are taken back. */
@@ -130,10 +125,8 @@ static enum tutti_part_wrong list_mark(struct tutti_part *part, int n, const int
 }
 
 /* Entries that follow each other travel together. */
-enum tutti_part_wrong tutti_part_ready_list(struct tutti_part *part, int n, const int partitions[])
+enum tutti_part_wrong tutti_part_send_list(struct tutti_part *part, int n, const int partitions[])
 {
-    struct tutti_part_engine *engine = &tutti_part_engine;
-    pthread_mutex_lock(&engine->lock);
     enum tutti_part_wrong wrong = list_mark(part, n, partitions);
     for (int i = 0, length; i < n && wrong == TUTTI_PART_FINE; i += length) {
         length = 1;
@@ -141,8 +134,5 @@ enum tutti_part_wrong tutti_part_ready_list(struct tutti_part *part, int n, cons
             length++;
         wrong = send_marked(part, partitions[i], length);
     }
-    if (n > 0 && (wrong == TUTTI_PART_FINE || wrong == TUTTI_PART_FAILED))
-        tutti_part_end_if_done(part);
-    pthread_mutex_unlock(&engine->lock);
     return wrong;
 }
