@@ -97,8 +97,9 @@ struct tutti_part {
     /* Of a send: */
     uint64_t id;
     int data_tag, unready;
-    int out;              /* messages of the channel that the transport has */
-    unsigned char *ready; /* [partitions] */
+    int out;                     /* messages of the channel that the transport has */
+    unsigned char *ready;        /* [partitions] */
+    uint32_t held_first, held_n; /* ready partitions that are not sent yet: small ones travel together */
     /* Of a receive: */
     struct tutti_part_record *record; /* NULL: not matched */
     struct tutti_part *behind;        /* among those that are not matched, in the order of their creation */
@@ -180,6 +181,8 @@ int tutti_part_send_done(const struct tutti_part *part);
 /* Partitions are ready, as tutti_part_ready() and tutti_part_ready_list() say. */
 enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, int last);
 enum tutti_part_wrong tutti_part_send_list(struct tutti_part *part, int n, const int partitions[]);
+/* Sends the partitions that wait for others. A status. */
+int tutti_part_send_held(struct tutti_part *part);
 int tutti_part_receive_start(struct tutti_part *part);
 int tutti_part_receive_done(const struct tutti_part *part);
 /* The receive was matched while it was active. */

@@ -200,6 +200,8 @@ static void part_poll(void)
     tutti_part_channel_poll();
     tutti_part_rndv_poll();
     for (struct tutti_part *part = engine->active, *next; part; part = next) {
+        if (part->held_n > 0)
+            tutti_part_fail(part, tutti_part_send_held(part));
         if (!tutti_part_pieces_idle(&part->pieces))
             tutti_part_fail(part, tutti_part_pieces_poll(part));
         next = part->next;

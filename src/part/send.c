@@ -75,6 +75,7 @@ int tutti_part_send_start(struct tutti_part *part)
 {
     memset(part->ready, 0, (size_t)part->args.partitions);
     part->unready = part->args.partitions;
+    part->held_n = 0;
     return part->args.partitions == 0 && part->args.peer >= 0 ? send_run(part, 0, 0) : TUTTI_OK;
 }
 
@@ -89,10 +90,41 @@ static enum tutti_part_wrong check(const struct tutti_part *part, int first, int
     return memchr(part->ready + first, 1, (size_t)(last - first) + 1) ? TUTTI_PART_TWICE : TUTTI_PART_FINE;
 }
 
-/* Sends what was marked. */
+int tutti_part_send_held(struct tutti_part *part)
+{
+    const uint32_t n = part->held_n;
+    part->held_n = 0;
+    return n > 0 ? send_ready(part, part->held_first, n) : TUTTI_OK;
+}
+
+/* A small partition of host memory costs the MPIs more by its message than by its bytes. It waits for its neighbours
+ * until they fill a message, all partitions are ready, or this process calls the MPI for something else. A status. */
+static int hold(struct tutti_part *part, uint32_t first, uint32_t n)
+{
+    int status = TUTTI_OK;
+    if (part->held_n > 0 && first == part->held_first + part->held_n) {
+        part->held_n += n;
+    } else if (part->held_n > 0 && first + n == part->held_first) {
+        part->held_first = first;
+        part->held_n += n;
+    } else {
+        status = tutti_part_send_held(part);
+        part->held_first = first;
+        part->held_n = n;
+    }
+    if (status == TUTTI_OK && (part->unready == 0 || (part->held_n + 1) * part->each > TUTTI_PART_INLINE_MOST))
+        status = tutti_part_send_held(part);
+    return status;
+}
+
+/* Sends what was marked, now or with others. */
 static enum tutti_part_wrong send_marked(struct tutti_part *part, int first, int n)
 {
-    const int status = part->status == TUTTI_OK ? send_ready(part, (uint32_t)first, (uint32_t)n) : part->status;
+    int status = part->status;
+    if (status == TUTTI_OK && part->each <= TUTTI_PART_INLINE_MOST / 2 && !part->elements.places.device)
+        status = hold(part, (uint32_t)first, (uint32_t)n);
+    else if (status == TUTTI_OK)
+        status = send_ready(part, (uint32_t)first, (uint32_t)n);
     tutti_part_fail(part, status);
     return status == TUTTI_OK ? TUTTI_PART_FINE : TUTTI_PART_FAILED;
 }
