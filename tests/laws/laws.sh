@@ -22,8 +22,8 @@ done < <(includes 'cuda\.h|cuda_runtime(_api)?\.h|cudaTypedefs\.h|nvml\.h' src i
 
 # A room knows the rooms under it and nothing above. The device contract names the kernels' list; kernels know nothing of
 # devices. Then the rooms of the door.
-for rooms in "core progress energy kernels device bounce rules dtype team ring sched p2p coll shmem mpi" \
-    "mpi/real mpi/type mpi/bounce mpi/comm mpi/request mpi/io mpi/message mpi/move mpi/reduce mpi/rma mpi/call mpi/front"; do
+for rooms in "core progress energy kernels device bounce rules dtype team ring sched p2p coll shmem part mpi" \
+    "mpi/real mpi/type mpi/bounce mpi/comm mpi/request mpi/io mpi/message mpi/part mpi/move mpi/reduce mpi/rma mpi/call mpi/front"; do
     read -ra rooms <<<"$rooms"
     for ((below = 0; below < ${#rooms[@]}; below++)); do
         [ -d "src/${rooms[below]}" ] || continue
@@ -49,12 +49,12 @@ done < <(
 )
 while read -r line; do
     breach "a public header includes a private one: $line"
-done < <(includes '(core|kernels|energy|device|progress|rules|dtype|team|ring|sched|p2p|coll|shmem|mpi)/.*' include)
+done < <(includes '(core|kernels|energy|device|progress|rules|dtype|team|ring|sched|p2p|coll|shmem|part|mpi)/.*' include)
 
 # A team holds no state of the rooms above it: they keep their own.
 while read -r line; do
     breach "the team's header speaks of a room above it: $line"
-done < <(grep -nE '\b(coll|p2p|shmem|mpi)/' src/team/team.h /dev/null 2>/dev/null)
+done < <(grep -nE '\b(coll|p2p|shmem|part|mpi)/' src/team/team.h /dev/null 2>/dev/null)
 
 # What callers must know of an algorithm is a column of its row (coll/algorithm.h): outside src/coll/reduce and src/coll/move
 # nothing names one, and there nothing but its own row compares its name.

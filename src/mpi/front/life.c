@@ -17,6 +17,7 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/message/rndv.h"
 #include "mpi/message/unexpected.h"
+#include "mpi/part/partitioned.h"
 #include "mpi/queue/queue.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
@@ -174,6 +175,7 @@ void tutti_life_open(int multiple)
     else
         tutti_hook_open();
     tutti_endpoints_open();
+    tutti_partitioned_open();
     tutti_short_recv_open();
     tutti_comm_make(tutti_handles.world); /* so that a nonblocking first call waits for no rank */
     life_register_fork();
@@ -270,6 +272,7 @@ void tutti_life_shut(int all, int last)
     tutti_unexpected_close();
     tutti_stamped_close();
     tutti_queues_close(tutti_door.device && tutti_door.device->active());
+    tutti_partitioned_close();
     tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
     tutti_comms_close();
     tutti_fibers_end();
