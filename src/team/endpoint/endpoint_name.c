@@ -21,17 +21,6 @@ static int allocation_lease(struct tutti_known *known, uint64_t id)
     return 0;
 }
 
-void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
-{
-    const int i = tutti_endpoint_number(endpoint, rndv);
-    if (endpoint->lease[i])
-        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
-                              ->known[endpoint->node->rank][endpoint->lease[i] - 1]
-                              .leases,
-                         1);
-    endpoint->lease[i] = 0;
-}
-
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];

@@ -47,6 +47,17 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
     }
 }
 
+void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    const int i = tutti_endpoint_number(endpoint, rndv);
+    if (endpoint->lease[i])
+        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
+                              ->known[endpoint->node->rank][endpoint->lease[i] - 1]
+                              .leases,
+                         1);
+    endpoint->lease[i] = 0;
+}
+
 /* The lock is held. Takes a free rendezvous and returns its number; -1: all are in use. */
 static int rndv_take_free(struct tutti_endpoint *endpoint)
 {
