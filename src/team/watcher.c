@@ -1,4 +1,5 @@
 #include "team/watcher.h"
+#include "kernels/lane_args.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -147,10 +148,14 @@ static void look_at_stall(struct watched *w, uint64_t now)
     if (w->said || seconds < (uint64_t)tutti_settings()->stall_seconds)
         return;
     w->said = 1;
-    tutti_warn(
-        "rank %d: its kernel in stream order on %s has waited %llu s for rank %u, whose stream has not reached it "
-        "(phase %u)",
-        team->rank, team_label(team), (unsigned long long)seconds, where & 0xffff, where >> 16);
+    if ((where & 0xffff) == TUTTI_LANE_ANY_PEER)
+        tutti_warn("rank %d: its kernel in stream order on %s has waited %llu s for a message of any rank", team->rank,
+                   team_label(team), (unsigned long long)seconds);
+    else
+        tutti_warn(
+            "rank %d: its kernel in stream order on %s has waited %llu s for rank %u, whose stream has not reached it "
+            "(phase %u)",
+            team->rank, team_label(team), (unsigned long long)seconds, where & 0xffff, where >> 16);
 }
 
 static void watcher_look(struct watched *w)
