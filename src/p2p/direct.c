@@ -136,7 +136,7 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     if (there == TUTTI_REACH_LATER)
         direct_wait(f);
     if (there != TUTTI_REACHED || !tutti_rndv_win(f->rndv, TUTTI_RNDV_GETTING)) {
-        tutti_fetch_let_go(f);
+        tutti_fetch_release(f);
         return 0;
     }
     f->state = TUTTI_RNDV_GETTING;

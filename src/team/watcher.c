@@ -1,5 +1,4 @@
 #include "team/watcher.h"
-#include "kernels/lane_args.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -59,7 +58,7 @@ void tutti_watcher_give_up(struct tutti_team *team, int status)
 static int peer_gave_up(const struct tutti_team *team)
 {
     for (int r = 0; r < team->size; r++) {
-        int status = tutti_status_told(atomic_load(&team->slot[r]->broken));
+        int status = tutti_status_of_word(atomic_load(&team->slot[r]->broken));
         if (r == team->rank || status == TUTTI_OK)
             continue;
         tutti_error("rank %d (process %d) has given up calls in stream order on %s (%s); rank %d gives them up too", r,
@@ -148,14 +147,10 @@ static void look_at_stall(struct watched *w, uint64_t now)
     if (w->said || seconds < (uint64_t)tutti_settings()->stall_seconds)
         return;
     w->said = 1;
-    if ((where & 0xffff) == TUTTI_LANE_ANY_PEER)
-        tutti_warn("rank %d: its kernel in stream order on %s has waited %llu s for a message of any rank", team->rank,
-                   team_label(team), (unsigned long long)seconds);
-    else
-        tutti_warn(
-            "rank %d: its kernel in stream order on %s has waited %llu s for rank %u, whose stream has not reached it "
-            "(phase %u)",
-            team->rank, team_label(team), (unsigned long long)seconds, where & 0xffff, where >> 16);
+    tutti_warn(
+        "rank %d: its kernel in stream order on %s has waited %llu s for rank %u, whose stream has not reached it "
+        "(phase %u)",
+        team->rank, team_label(team), (unsigned long long)seconds, where & 0xffff, where >> 16);
 }
 
 static void watcher_look(struct watched *w)

@@ -26,6 +26,7 @@ static int any_bytes(MPI_Count count, MPI_Datatype type)
 #define POLLS_STANDS  (void)0
 #define POLLS_MEETS   (void)0
 #define POLLS_ORDERED (void)0
+#define POLLS_CREATES (void)0
 
 /* NULL: the call reaches no device memory. */
 #define FILLED1(a, n, type) (tutti_must_stage(a) && any_bytes(n, type) ? #a : NULL)

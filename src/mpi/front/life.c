@@ -133,12 +133,12 @@ static int first_of_machine(void)
     return tutti_node_rank(tutti_door.node) == 0;
 }
 
-static void hear_of_forks(void)
+static void life_register_fork(void)
 {
-    static int heard;
-    if (!heard)
+    static int registered;
+    if (!registered)
         pthread_atfork(NULL, NULL, after_fork);
-    heard = 1;
+    registered = 1;
 }
 
 void tutti_life_open(int multiple)
@@ -175,7 +175,7 @@ void tutti_life_open(int multiple)
     tutti_endpoints_open();
     tutti_short_recv_open();
     tutti_comm_make(tutti_handles.world); /* so that a nonblocking first call waits for no rank */
-    hear_of_forks();
+    life_register_fork();
     tutti_door.on = 1;
     tutti_front->table(TUTTI_TABLE_DOOR);
 }
@@ -215,7 +215,7 @@ static void print_counters(void)
     free(all);
 }
 
-static int has_come(void *request)
+static int life_all_arrived(void *request)
 {
     int flag = 0;
     return tutti_next.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : flag;
@@ -234,7 +234,7 @@ int tutti_life_all_here(void)
                                   tutti_handles.world, &request) != MPI_SUCCESS)
         return 0;
     return tutti_progress_wait(&(const struct tutti_wait){
-               .done = has_come,
+               .done = life_all_arrived,
                .with = &request,
                .what = "in MPI_Finalize, for the other ranks",
                .watched = 1,

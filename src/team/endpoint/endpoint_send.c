@@ -9,6 +9,17 @@
 
 enum { ALIGN = 256, PIECE_MOST = 16 << 20, SLOTS = 4 };
 
+void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    const int i = tutti_endpoint_number(endpoint, rndv);
+    if (endpoint->lease[i])
+        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
+                              ->known[endpoint->node->rank][endpoint->lease[i] - 1]
+                              .leases,
+                         1);
+    endpoint->lease[i] = 0;
+}
+
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state)
 {
     int i = tutti_endpoint_number(endpoint, rndv);
@@ -45,17 +56,6 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
         atomic_store_explicit(&wanted->id, 0, memory_order_release);
         atomic_fetch_sub(&own->asked, 1);
     }
-}
-
-void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
-{
-    const int i = tutti_endpoint_number(endpoint, rndv);
-    if (endpoint->lease[i])
-        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
-                              ->known[endpoint->node->rank][endpoint->lease[i] - 1]
-                              .leases,
-                         1);
-    endpoint->lease[i] = 0;
 }
 
 /* The lock is held. Takes a free rendezvous and returns its number; -1: all are in use. */
@@ -144,7 +144,7 @@ uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer)
     return atomic_load_explicit(&endpoint->from[peer].fetched, memory_order_relaxed);
 }
 
-void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+void tutti_endpoint_send_release(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     const int i = tutti_endpoint_number(endpoint, rndv);
     tutti_fiber_lock(&endpoint->lock);
@@ -198,7 +198,9 @@ void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv 
     char *scratch = tutti_endpoint_own_scratch(endpoint, piece->gpu);
     const uint64_t slots = scratch ? take_slots(endpoint, number, each, pieces, whole) : 0;
     if (slots) {
-        rndv->at = piece->at;
+        const struct tutti_share *at = &tutti_endpoint_mine(endpoint)->gpu[piece->gpu].scratch;
+        rndv->scratch = at->shared ? at->what.id : 0;
+        rndv->at = (at->shared ? at->offset : 0) + piece->at;
         rndv->piece = each;
         rndv->slots = (uint32_t)slots;
     }
