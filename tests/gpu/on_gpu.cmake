@@ -76,12 +76,12 @@ foreach(row single_leader multi_leader pipelined)
   foreach(ranks 1 2)
     gpu_test(nodes-${row}-${ranks} mpi-nodes 4 ARGS 12 bits
              ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=16 TUTTI_TEST_EXPECT=${row}
-                 "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} leaders:0-1k@doubling,1k-4k@ring,*@slices")
+                 "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@ranks leaders:0-1k@doubling,1k-4k@ring,*@slices")
   endforeach()
 endforeach()
 gpu_test(nodes-order mpi-nodes 4 ARGS 12 bits ENV TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_TEST_EXPECT=ranks)
 gpu_test(nodes-kinds mpi-nodes 4 ARGS 600 kinds
-         ENV TUTTI_NODE_RANKS=2 TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,*@pipelined")
+         ENV TUTTI_NODE_RANKS=2 TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,*@pipelined reduce_nodes:*@multi_leader reduce_scatter_nodes:*@pipelined scan_nodes:*@ranks")
 # A call of memory of GPUs after calls of host memory that are alike is left to the MPI until the ranks agree again.
 gpu_test(nodes-matrix mpi-matrix 4 ARGS 1500 ENV TUTTI_NODE_RANKS=2 TUTTI_TEST_EXPECT=accelerated TUTTI_TEST_SHARE=90)
 gpu_test(aware mpi-aware ${gpu_ranks} ARGS cuda,cuda:host,cuda:device,cuda:managed 1)
