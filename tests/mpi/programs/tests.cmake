@@ -64,6 +64,11 @@ programs(neighbours-few ${neighbours},device,large,vector,types,dup,blocking 21 
 tutti_mpi_test(mpi-programs-neighbours-twice PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20
                MPIS openmpi openmpi5 mpich5 LABELS programs
                ENV TUTTI_TEST_KINDS=cart,neighbor,twice,selfall,device,host,large,vector,types,blocking)
+set(twice TUTTI_TEST_KINDS=cart,neighbor,twice,selfall,device,large,vector,types,blocking)
+tutti_mpi_test(mpi-programs-twice-packets PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20
+               MPIS openmpi openmpi5 mpich5 LABELS programs ENV ${twice} ${packets})
+tutti_mpi_test(mpi-programs-twice-leaders PROGRAM mpi-programs RANKS 4 MANY 21 ARGS 40 100k 20
+               MPIS openmpi LABELS programs ENV ${twice} ${packets} TUTTI_HOST_GPUS=2)
 programs(inter inter,${moved},${reduced},device,host,large,late,vector,types,dup,split,blocking 21 30)
 programs(inter-later inter,${moved},${reduced},${around},dup,split,icoll,lag 21 30)
 
