@@ -73,6 +73,8 @@ struct oracle_case kit_case(const struct kit_pair *pair, enum oracle_mode mode, 
 /* Writes what the allreduce of `ranks` ranks must give; which[r] is the world's rank of rank r, NULL: r itself. */
 void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count);
 void kit_expect(void *out, const struct oracle_case *c, int ranks, size_t first, size_t count);
+/* What a scan over the contributions of ranks 0 to depth - 1 must give: rank order, also over nodes. */
+void kit_expect_scan(void *out, const struct oracle_case *c, int depth, size_t first, size_t count);
 
 /* Calls counted so far whose row starts with `call` and names `word` as outcome or reason. Needs TUTTI_STATS=1. */
 uint64_t kit_counted(const char *call, const char *word);

@@ -123,21 +123,6 @@ static void one_window(const struct kit_pair *pair, struct window x, const char 
           in_place ? ", in place" : "", differs, x.count, x.first, kit_class(error));
 }
 
-/* A scan combines the ranks before this one in rank order, wherever they are. */
-static void expect_scan(char *want, const struct oracle_case *c, int ranks, size_t count)
-{
-    const void *in[RANKS];
-    const size_t bytes = count * oracle_size(c->type);
-    char *const room = malloc((size_t)ranks * bytes + 1);
-    for (int r = 0; r < ranks; r++) {
-        oracle_fill(room + (size_t)r * bytes, c, r, 0, count);
-        in[r] = room + (size_t)r * bytes;
-    }
-    if (ranks > 0)
-        oracle_reduce(want, c, ranks, in, count);
-    free(room);
-}
-
 static void bits(int windows)
 {
     for (int i = 0; i < kit_pair_count; i++) {
@@ -156,8 +141,8 @@ static void bits(int windows)
         kit_open(&out, KIT_DEVICE, bytes);
         oracle_fill(mine, &c, kit_rank, 0, LENGTH + RANKS);
         kit_expect(all, &c, kit_size, 0, LENGTH + RANKS);
-        expect_scan(through, &c, kit_rank + 1, LENGTH + RANKS);
-        expect_scan(before, &c, kit_rank, LENGTH + RANKS);
+        kit_expect_scan(through, &c, kit_rank + 1, 0, LENGTH + RANKS);
+        kit_expect_scan(before, &c, kit_rank, 0, LENGTH + RANKS);
         for (int w = 0; w < windows; w++)
             one_window(pair, draw_window(&dice, w), mine, want, &in, &out, &dice);
         kit_close(&in);
