@@ -165,8 +165,7 @@ struct tutti_lane_args {
     uint32_t awaited; /* operations in `await` */
     /* POST and DO. */
     uint32_t op, send, peer, lane;
-    uint32_t any;  /* as in struct tutti_lane_op, like accepts */
-    uint32_t wild; /* 1: the form of the kernel that matches receives from any source or with any tag */
+    uint32_t any; /* as in struct tutti_lane_op, like the next */
     unsigned char accepts[TUTTI_MAX_GPUS];
     void *buffer;
     uint64_t bytes;

@@ -31,7 +31,6 @@ void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *a
         .ranks = (uint32_t)team->size,
         .rank = (uint32_t)team->rank,
         .blocks = 1,
-        .wild = (uint32_t)lanes->wild,
         .abort = &team->words_device->abort,
         .where = &team->words_device->where,
         .failed = &team->words_device->failed,
@@ -68,8 +67,6 @@ static int lanes_name(struct tutti_lanes *lanes, const struct tutti_lane_message
     int some = 0;
     memset(args->accepts, TUTTI_LANE_NONE, sizeof args->accepts);
     args->any = message->peer == TUTTI_LANES_ANY || message->tag == TUTTI_LANES_ANY;
-    lanes->wild |= (int)args->any;
-    args->wild = (uint32_t)lanes->wild;
     args->peer = message->peer == TUTTI_LANES_ANY ? TUTTI_LANE_ANY_PEER : (uint32_t)message->peer;
     for (one.peer = 0; one.peer < lanes->team->size; one.peer++) {
         if (message->peer != TUTTI_LANES_ANY && message->peer != one.peer)
@@ -143,7 +140,6 @@ int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int
     struct tutti_lane_args args;
     tutti_lanes_fill(lanes, &args);
     args.what = captured ? TUTTI_LANE_BESIDE_GRAPH : TUTTI_LANE_BESIDE;
-    args.wild = 1; /* later receives may be from any source */
     int status = device->event.record(lanes->fork, stream);
     if (status == TUTTI_OK)
         status = device->event.wait(lanes->beside, lanes->fork);

@@ -168,7 +168,7 @@ foreach(ranks IN LISTS stream_ranks)
       gpu_test(stream-messages-${part}-${ranks} mpi-stream_messages ${ranks} ARGS ${part}
                ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=1000)
     endforeach()
-    foreach(part replay any late events)
+    foreach(part replay any events)
       gpu_test(stream-messages-graph-${part}-${ranks} mpi-stream_messages_graph ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
     endforeach()
     foreach(part programs replay matches errors)

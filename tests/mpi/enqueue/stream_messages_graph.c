@@ -3,8 +3,6 @@
  *
  *   stream_messages_graph replay   TUTTI_TEST_REPLAYS: how many graph launches (5000)
  *   stream_messages_graph any      the same by receives from any source or with any tag
- *   stream_messages_graph late     a graph of receives that name source and tag, captured before the first receive from
- *                                  any source, and launched while such receives are pending
  *   stream_messages_graph events   pmodels/mpich 7612: an event behind a call, which another stream waits for
  */
 #include <stdio.h>
@@ -77,35 +75,6 @@ static void replay(struct messages *m)
     free(host);
 }
 
-/* The receive from any source is before those of the graph, so it takes the first of the two messages. */
-static void late(struct messages *m)
-{
-    const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
-    char *const in = m->memory + 1024;
-    unsigned char host[SMALL * 2], got[SMALL * 2];
-    CU(cu.BeginCapture(m->stream, CAPTURE_GLOBAL));
-    FINE(MPIX_Send_enqueue(m->memory, SMALL, MPI_BYTE, next, 3, m->comm));
-    FINE(MPIX_Send_enqueue(m->memory + SMALL, SMALL, MPI_BYTE, next, 3, m->comm));
-    FINE(MPIX_Recv_enqueue(in + SMALL, SMALL, MPI_BYTE, last, 3, m->comm, MPI_STATUS_IGNORE));
-    const CUgraphExec exec = kit_cuda_captured(m->stream, NULL);
-    for (int i = 0; i < 500; i++) {
-        MPI_Request request;
-        MPI_Status status;
-        for (int j = 0; j < SMALL * 2; j++)
-            host[j] = (unsigned char)(i + j + kit_rank * 17);
-        CHECK(tutti_copy(m->memory, host, sizeof host) == 0, "contents");
-        FINE(MPIX_Irecv_enqueue(in, SMALL, MPI_BYTE, MPI_ANY_SOURCE, i % 2 ? 3 : MPI_ANY_TAG, m->comm, &request));
-        CU(cu.Launch(exec, m->stream));
-        FINE(MPIX_Wait_enqueue(&request, &status));
-        CHECK(tutti_stream_sync(m->stream) == 0 && tutti_copy(got, in, sizeof got) == 0, "the stream");
-        for (int j = 0; j < SMALL * 2; j++)
-            host[j] = (unsigned char)(i + j + last * 17);
-        if (!CHECK(memcmp(got, host, sizeof got) == 0 && messages_status(&status, last, 3, SMALL),
-                   "round %d: a wrong message or status", i))
-            break;
-    }
-}
-
 static void events(struct messages *m)
 {
     const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
@@ -147,8 +116,6 @@ int main(int argc, char **argv)
     messages_open(&m);
     if (argc > 1 && strcmp(argv[1], "events") == 0)
         events(&m);
-    else if (argc > 1 && strcmp(argv[1], "late") == 0)
-        late(&m);
     else
         replay(&m);
     messages_close(&m, 0);
