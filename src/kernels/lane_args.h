@@ -150,7 +150,7 @@ enum tutti_lane_what {
     TUTTI_LANE_BESIDE_GRAPH /* the same in a graph: until it is stopped */
 };
 
-/* A message, as kernels report it to the host. */
+/* What the host learns of a message. */
 struct tutti_lane_report {
     uint64_t bytes;
     uint32_t peer, lane;

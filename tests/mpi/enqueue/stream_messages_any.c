@@ -2,7 +2,7 @@
  * rank starts its sends and posts its receives in an order of its own, and waits for them later.
  *
  * The oracle: the receives that took messages of one source are matched with these messages by the rules of MPI. In the
- * order of the sends, each message takes the first of these receives that accepts it and is still free. Contents and
+ * order of the sends, each message takes the first of these receives that accepts it and has none yet. Contents and
  * statuses must be those of that message. So receives that name their source have one right result; the order in which
  * the messages of several sources arrive is free. */
 #include "stream_messages.h"
