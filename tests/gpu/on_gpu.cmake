@@ -88,6 +88,8 @@ gpu_test(aware mpi-aware ${gpu_ranks} ARGS cuda,cuda:host,cuda:device,cuda:manag
 foreach(program mixed illegal wrong user_op user_ops host_ahead host_only comms threads messages collectives refused)
   gpu_test(${program} mpi-${program} ${gpu_ranks})
 endforeach()
+gpu_test(partitioned mpi-partitioned 3 ARGS 20)
+gpu_test(partitioned-nodes mpi-partitioned 3 ARGS 20 apart ENV TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
 
 # Data movers, by each of their rows.
 gpu_test(moves mpi-types_collectives ${gpu_ranks} ARGS 1500 device)
