@@ -11,7 +11,7 @@ KERNELS ?= optimised
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo check quick mpi4py bench gpu-check gpu-bench gpu-programs sanitize format lint docs install clean help configure
+.PHONY: all demo check quick eight mpi4py bench gpu-check gpu-bench gpu-programs sanitize format lint docs install clean help configure
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -45,6 +45,11 @@ quick: ## Unit tests, laws and Open MPI: those that together take about two minu
 	@scripts/setup.sh check
 	@$(MAKE) all TESTS=ON KERNELS=any
 	@scripts/check.sh $(BUILD) $(JOBS) -L '^(unit|law|openmpi)$$' -LE '^(programs|sequences|matrix|large|long)$$'
+
+eight: ## Algorithms and generators with eight ranks on simulated GPUs
+	@scripts/setup.sh check
+	@$(MAKE) all TESTS=ON KERNELS=any CMAKE_FLAGS="$(CMAKE_FLAGS) -DTUTTI_TEST_EIGHT=ON"
+	@scripts/check.sh $(BUILD) $(JOBS) -L '^eight$$'
 
 bench: ## Measurements on the CPU; results under build/results
 	@scripts/setup.sh check

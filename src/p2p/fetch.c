@@ -110,7 +110,7 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
         const int status = fetch_jobs(of[0], together, used, near);
         for (unsigned k = 0; k < used; k++) {
             if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
-                tutti_fetch_let_go(of[k]);
+                tutti_fetch_release(of[k]);
                 left++;
             } else {
                 tutti_fetch_end(of[k], status);

@@ -74,7 +74,7 @@ enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
  * time. TUTTI_ERR_UNAVAILABLE, and nothing was done: no job is large. */
 int tutti_engines_both(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
 /* store.c. Releases what was held for a job. */
-void tutti_fetch_let_go(struct tutti_p2p_fetch *fetch);
+void tutti_fetch_release(struct tutti_p2p_fetch *fetch);
 /* The GPUs to fetch by, the best first: fetch->gpus. */
 void tutti_fetch_gpus(struct tutti_p2p_fetch *fetch);
 /* 1 where all of a job's bytes are stored in one allocation of the GPU that fetches them. */

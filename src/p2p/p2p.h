@@ -43,11 +43,12 @@ extern const struct tutti_protocol_rules tutti_rules_of_messages;
 
 /* ---- sender ---- */
 
-struct tutti_carried;                /* a part that the transport has */
-enum tutti_shown {                   /* how the rendezvous names the buffer */
-                   TUTTI_SHOWN_NOT,  /* it does not */
-                   TUTTI_SHOWN,      /* as an allocation that the receiver may have to map */
-                   TUTTI_SHOWN_KNOWN /* as an allocation that the receiver keeps mapped */
+struct tutti_carried;                 /* a part that the transport has */
+enum tutti_shown {                    /* how the rendezvous names the buffer */
+                   TUTTI_SHOWN_NOT,   /* it does not: the receiver cannot reach it */
+                   TUTTI_SHOWN_BY_ID, /* not yet: if the message is offered, its allocation is named first */
+                   TUTTI_SHOWN,       /* as an allocation that the receiver may have to map */
+                   TUTTI_SHOWN_KNOWN  /* as an allocation that the receiver keeps mapped */
 };
 
 /* One message at its sender. The caller fills the first members, zero for unknown ones, and keeps the memory until

@@ -209,7 +209,7 @@ int tutti_pipelined_accept(struct tutti_pipelined *pipelined, const struct tutti
 
 int tutti_incoming_start(struct tutti_incoming *in)
 {
-    const int status = tutti_pipelined_hear(in->pipelined, &in->rts);
+    const int status = tutti_pipelined_note_rts(in->pipelined, &in->rts);
     if (status == TUTTI_OK)
         tutti_sched_start(in->sched);
     return status;

@@ -40,23 +40,21 @@ int tutti_part_channel_listen(void)
     return status;
 }
 
-static void channel_handle(const struct tutti_came *came, const unsigned char *memory)
+static void channel_handle(const struct tutti_transfer_status *came, const unsigned char *memory)
 {
     struct tutti_part_head head;
     if (came->bytes < sizeof head)
         return;
     memcpy(&head, memory, sizeof head);
-    if (head.way == TUTTI_PART_RECORD)
-        tutti_part_match_came(came->from, &head);
-    else
-        tutti_part_receive_came(came->from, &head, memory + sizeof head);
+    if (head.way < TUTTI_PART_WAYS)
+        tutti_part_engine.handlers[head.way](came->from, &head, memory + sizeof head);
 }
 
 static void channel_receive(void)
 {
     struct tutti_transport *transport = tutti_part_engine.transport;
     for (int i = 0; i < SLOTS && listening == SLOTS; i++) {
-        struct tutti_came came;
+        struct tutti_transfer_status came;
         int done = 0;
         if (transport->ops->test(transport, &slot[oldest].transfer, &came, &done) != TUTTI_OK || !done)
             return;

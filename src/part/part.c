@@ -4,14 +4,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "device/device.h"
 #include "part/own.h"
 
 static void part_poll(void);
 static void part_where(char *text, size_t size);
-struct tutti_part_engine tutti_part_engine = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
-    .step = {.name = "partitioned messages", .poll = part_poll, .where = part_where}};
+
+/* ---- messages of the channel ---- */
+
+/* A record may be that of a receive which has started, or which the program has freed. */
+static void part_record(int source, const struct tutti_part_head *head, const void *data)
+{
+    (void)data;
+    struct tutti_part *part = tutti_part_match_arrived(source, head);
+    if (part && part->gone)
+        tutti_part_destroy(part);
+    else if (part && atomic_load_explicit(&part->active, memory_order_relaxed))
+        tutti_part_receive_bound(part);
+}
+
+static tutti_part_handle *const handlers[TUTTI_PART_WAYS] = {[TUTTI_PART_RECORD] = part_record,
+                                                             [TUTTI_PART_INLINE] = tutti_part_receive_arrived,
+                                                             [TUTTI_PART_PIECES] = tutti_part_receive_arrived,
+                                                             [TUTTI_PART_RNDV] = tutti_part_receive_arrived};
+
+/* ---- open and close ---- */
 
 enum { DATA_TAGS_MOST = 1 << 20, DATA_TAGS_LEAST = 64 };
 
@@ -30,6 +46,9 @@ int tutti_part_open(struct tutti_transport *transport, struct tutti_endpoint *en
     engine->aware = aware;
     engine->worker = (struct tutti_p2p_worker){.endpoint = endpoint, .node = node, .transport = transport};
     engine->transport = transport;
+    engine->handlers = handlers;
+    engine->step.poll = part_poll;
+    engine->step.where = part_where;
     tutti_progress_add(&engine->step);
     return TUTTI_OK;
 }
@@ -52,51 +71,7 @@ void tutti_part_close(void)
     pthread_mutex_unlock(&engine->lock);
 }
 
-/* ---- memory ---- */
-
-void *tutti_part_memory(const struct tutti_part *part, uint64_t bytes, struct tutti_bounce **bounce)
-{
-    *bounce = NULL;
-    if (!part->elements.places.device)
-        return malloc(bytes ? bytes : 1);
-    *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
-    return *bounce ? (*bounce)->memory : NULL;
-}
-
-void tutti_part_memory_free(void *memory, struct tutti_bounce *bounce)
-{
-    if (bounce)
-        tutti_bounce_give(bounce);
-    else
-        free(memory);
-}
-
-/* Where the buffer lies is looked up at each start: the program may have registered its memory since. */
-static void part_place(struct tutti_part *part)
-{
-    const struct tutti_part_args *args = &part->args;
-    const struct tutti_device *device = tutti_device();
-    const int64_t count = args->count * args->partitions;
-    part->elements = (struct tutti_elements){.plan = args->plan,
-                                             .count = count,
-                                             .buffer = args->buffer,
-                                             .whole = args->in_order && (args->solid || count == 1)};
-    if (!device || !device->active() || tutti_part_capacity(part) == 0 || args->peer < 0) {
-        part->elements.places = (struct tutti_places){.gpu = -1};
-        part->elements.placed = 1;
-    }
-    tutti_elements_places(&part->elements);
-}
-
 /* ---- life ---- */
-
-void tutti_part_destroy(struct tutti_part *part)
-{
-    tutti_part_pieces_close(&part->pieces);
-    free(part->ready);
-    free((void *)part->left);
-    free(part);
-}
 
 struct tutti_part *tutti_part_new(const struct tutti_part_args *args)
 {
@@ -177,7 +152,7 @@ int tutti_part_start(struct tutti_part *part)
     part->status = TUTTI_OK;
     part->truncated = 0;
     part->round++;
-    part_place(part);
+    tutti_part_place(part);
     part->next = engine->active;
     part->at = &engine->active;
     if (part->next)

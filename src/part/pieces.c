@@ -43,7 +43,7 @@ static int piece_ended(struct tutti_part *part, struct tutti_part_piece *piece)
     if (!part->args.send) {
         if (piece->memory && piece_fits(part, piece))
             status = tutti_elements_move(TUTTI_UNPACK, &part->elements, piece->first, piece->bytes, piece->memory);
-        tutti_part_receive_landed(part, piece->first, piece->bytes);
+        tutti_part_landed(part, piece->first, piece->bytes);
     }
     piece_release(&part->pieces, piece);
     return status;

@@ -11,17 +11,6 @@ int tutti_part_receive_done(const struct tutti_part *part)
            (part->record && part->unnamed == 0 && part->missing == 0);
 }
 
-void tutti_part_receive_landed(struct tutti_part *part, uint64_t first, uint64_t bytes)
-{
-    const uint64_t end = first + bytes, capacity = tutti_part_capacity(part), each = part->each;
-    part->missing -= bytes;
-    for (uint64_t at = first; at < end && at < capacity;) {
-        const uint64_t partition = at / each, next = (partition + 1) * each < end ? (partition + 1) * each : end;
-        atomic_fetch_sub_explicit(&part->left[partition], next - at, memory_order_release);
-        at = next;
-    }
-}
-
 /* Data of an INLINE message. Kernels read pinned memory alone. A status. */
 static int receive_inline(struct tutti_part *part, uint64_t first, uint64_t bytes, const void *data)
 {
@@ -39,7 +28,7 @@ static int receive_inline(struct tutti_part *part, uint64_t first, uint64_t byte
         status = tutti_elements_move(TUTTI_UNPACK, &part->elements, first, stored, memory);
     if (bounce)
         tutti_bounce_give(bounce);
-    tutti_part_receive_landed(part, first, bytes);
+    tutti_part_landed(part, first, bytes);
     return status;
 }
 
@@ -77,7 +66,7 @@ static int receive_keep(struct tutti_part_record *record, const struct tutti_par
     return TUTTI_OK;
 }
 
-void tutti_part_receive_came(int source, const struct tutti_part_head *head, const void *data)
+void tutti_part_receive_arrived(int source, const struct tutti_part_head *head, const void *data)
 {
     struct tutti_part_record *record = tutti_part_record_of(source, head->id);
     struct tutti_part *part = record ? record->receive : NULL;

@@ -178,7 +178,7 @@ static void fetched_end(struct fetched *fetched)
     part->rndvs--;
     if (fetched->core.status != TUTTI_OK && !fetched->core.truncated)
         tutti_part_fail(part, fetched->core.status);
-    tutti_part_receive_landed(part, fetched->first, fetched->core.bytes);
+    tutti_part_landed(part, fetched->first, fetched->core.bytes);
     free(fetched);
 }
 

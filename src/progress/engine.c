@@ -137,7 +137,7 @@ static void say_stall(const struct tutti_wait *wait)
 /* The clock of one wait. */
 struct watch {
     uint64_t start, next, dead_since;
-    int told;
+    int reported;
 };
 
 static int engine_look(const struct tutti_wait *wait, struct watch *watch)
@@ -147,8 +147,8 @@ static int engine_look(const struct tutti_wait *wait, struct watch *watch)
         return TUTTI_OK;
     watch->next = now + LOOK_NS;
     watch->start = watch->start ? watch->start : now;
-    if (wait->what && !watch->told && now - watch->start > (uint64_t)tutti_settings()->stall_seconds * second) {
-        watch->told = 1;
+    if (wait->what && !watch->reported && now - watch->start > (uint64_t)tutti_settings()->stall_seconds * second) {
+        watch->reported = 1;
         say_stall(wait);
     }
     if (wait->seconds > 0 && now - watch->start > (uint64_t)wait->seconds * second)

@@ -348,7 +348,7 @@ static void fiber_forget(void)
     atomic_store(&tutti_fibers_open, 0);
 }
 
-static void hear_of_forks(void)
+static void fiber_register_fork(void)
 {
     pthread_atfork(NULL, NULL, fiber_forget);
 }
@@ -356,7 +356,7 @@ static void hear_of_forks(void)
 int tutti_fiber_start(void (*run)(void *with), void *with)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, hear_of_forks);
+    pthread_once(&once, fiber_register_fork);
     pthread_mutex_lock(&lock);
     struct fiber *fiber = take_fiber();
     int status = !fiber ? TUTTI_ERR_MEMORY : alive ? TUTTI_OK : fiber_start();

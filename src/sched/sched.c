@@ -169,7 +169,7 @@ static void free_followers(struct tutti_sched *sched, int task, enum tutti_task_
     }
 }
 
-static void has_ended(struct tutti_sched *sched, int task)
+static void task_ended(struct tutti_sched *sched, int task)
 {
     sched->left--;
     free_followers(sched, task, TUTTI_AFTER_END);
@@ -195,7 +195,7 @@ static int post_ready(struct tutti_sched *sched)
         task->posted = 1;
         free_followers(sched, at, TUTTI_AFTER_POST);
         if (answer == TUTTI_TASK_ENDED)
-            has_ended(sched, at);
+            task_ended(sched, at);
         else
             sched->running[sched->n_running++] = at;
     }
@@ -213,7 +213,7 @@ static int poll_running(struct tutti_sched *sched)
         const int answer = sched->status == TUTTI_OK ? task->ops->poll(task->with, task->number) : TUTTI_TASK_RUNS;
         if (answer == TUTTI_TASK_ENDED) {
             moved = 1;
-            has_ended(sched, at);
+            task_ended(sched, at);
         } else if (answer < 0) {
             sched->status = answer;
         } else {

@@ -117,7 +117,7 @@ void tutti_shmem_leave_near(struct tutti_shmem *space)
     }
 }
 
-void tutti_shmem_exit_is_told(struct tutti_shmem *space, int status)
+void tutti_shmem_exit_from_peer(struct tutti_shmem *space, int status)
 {
     for (int pe = 0; pe < space->state.pes; pe++) {
         if (space->control[pe])
@@ -237,10 +237,10 @@ static int find_record(struct tutti_shmem *space, uint32_t word, struct tshmem_f
 static int pe_of(void *with, int32_t team, int member)
 {
     struct tutti_shmem *const space = with;
+    if (team < 0 || team >= TSHMEM_TEAMS_MAX)
+        return -1;
     const struct tshmem_team_state *state = &tutti_shmem_kernel_view(space)->team[team];
-    return team >= 0 && team < TSHMEM_TEAMS_MAX && state->used && member < state->size
-               ? tutti_shmem_pe_of(space, state, member)
-               : -1;
+    return state->used && member < state->size ? tutti_shmem_pe_of(space, state, member) : -1;
 }
 
 static void say_record(struct tutti_shmem *space, const struct tshmem_failure *record, int pe)
@@ -280,10 +280,10 @@ static void look_at_kernels(struct tutti_shmem *space)
 {
     struct tshmem_failure record;
     const uint32_t word = __atomic_load_n(space->state.abort, __ATOMIC_ACQUIRE);
-    if (word == 0 || atomic_load(&space->failure_told))
+    if (word == 0 || atomic_load(&space->failure_reported))
         return;
     const int pe = find_record(space, word, &record), by_word = pe < 0 && (word & 0xff) > TSHMEM_ABORT_TOLD;
-    if ((pe < 0 && !by_word) || atomic_exchange(&space->failure_told, 1))
+    if ((pe < 0 && !by_word) || atomic_exchange(&space->failure_reported, 1))
         return;
     if (by_word)
         say_word(space, word);

@@ -14,7 +14,7 @@ struct arrival {
     uint32_t team, hop; /* in small teams the member */
     uint64_t sequence;
     uint32_t first, count;
-    struct tutti_shmem_contribution said[];
+    struct tutti_shmem_contribution contribution[];
 };
 _Static_assert(sizeof(struct arrival) + sizeof(struct tutti_shmem_contribution) <= TUTTI_WIRE_NOTE,
                "an arrival is a note");
@@ -63,13 +63,14 @@ static void far_receive_hop(void *with, int from, const void *note, size_t bytes
         return;
     const struct tutti_shmem_far_room *const room = &space->far_room[arrival.team];
     const char *from_here = (const char *)note + sizeof arrival;
-    if (!room->said || arrival.first >= (uint32_t)room->size || arrival.count > (uint32_t)room->size ||
-        bytes != sizeof arrival + arrival.count * sizeof *arrival.said)
+    if (!room->contribution || arrival.first >= (uint32_t)room->size || arrival.count > (uint32_t)room->size ||
+        bytes != sizeof arrival + arrival.count * sizeof *arrival.contribution)
         return;
-    for (uint32_t i = 0; i < arrival.count; i++, from_here += sizeof *arrival.said)
-        memcpy(&room->said[(arrival.first + (uint32_t)room->size - i) % (uint32_t)room->size][arrival.sequence & 1],
-               from_here, sizeof *arrival.said);
-    const uint64_t call = room->said[arrival.first][arrival.sequence & 1].call;
+    for (uint32_t i = 0; i < arrival.count; i++, from_here += sizeof *arrival.contribution)
+        memcpy(&room->contribution[(arrival.first + (uint32_t)room->size - i) % (uint32_t)room->size]
+                                  [arrival.sequence & 1],
+               from_here, sizeof *arrival.contribution);
+    const uint64_t call = room->contribution[arrival.first][arrival.sequence & 1].call;
     atomic_store_explicit(&space->control[space->state.me]->place[arrival.team].arrived[arrival.hop],
                           tutti_shmem_arrival(arrival.sequence, call), memory_order_release);
 }
@@ -78,7 +79,7 @@ static void far_end(void *with, int from, int status)
 {
     struct tutti_shmem *const space = with;
     if (status > 0 && from >= 0) {
-        tutti_shmem_exit_is_told(space, status & 0xff);
+        tutti_shmem_exit_from_peer(space, status & 0xff);
         return;
     }
     tutti_shmem_leave_near(space);
@@ -92,8 +93,8 @@ static void far_end(void *with, int from, int status)
 static void free_room(struct tutti_shmem *space)
 {
     for (int i = 0; i < TSHMEM_TEAMS_MAX; i++) {
-        free(space->far_room[i].said);
-        space->far_room[i].said = NULL;
+        free(space->far_room[i].contribution);
+        space->far_room[i].contribution = NULL;
     }
     free(space->is_far);
     space->is_far = NULL;
@@ -217,7 +218,7 @@ int tutti_shmem_far_fence(struct tutti_shmem *space, int pe)
     return tutti_shmem_await(space, is_fenced, say_quiet, &pe);
 }
 
-static int has_ended(struct tutti_shmem *space, void *with)
+static int far_operation_ended(struct tutti_shmem *space, void *with)
 {
     const int state = tutti_wire_state(with);
     return broken_or(space, state == TUTTI_WIRE_DONE ? 1 : state);
@@ -240,7 +241,7 @@ static int far_run(struct tutti_shmem *space, struct tutti_wire_op *op, int late
     if (status != TUTTI_OK)
         return tutti_shmem_fail(space, status, "the address space", "PE %d, of another node, is not reached: %s",
                                 op->pe, tutti_status_text(status));
-    return later ? TUTTI_OK : tutti_shmem_await(space, has_ended, say_operation, op);
+    return later ? TUTTI_OK : tutti_shmem_await(space, far_operation_ended, say_operation, op);
 }
 
 static int pe_of(const void *address)
@@ -331,26 +332,27 @@ const struct tutti_shmem_kind tutti_shmem_far = {
 
 int tutti_shmem_far_team(struct tutti_shmem *space, unsigned number, int size)
 {
-    free(space->far_room[number].said);
-    space->far_room[number].said = calloc((size_t)size, sizeof *space->far_room[number].said);
+    free(space->far_room[number].contribution);
+    space->far_room[number].contribution = calloc((size_t)size, sizeof *space->far_room[number].contribution);
     space->far_room[number].size = size;
-    return space->far_room[number].said ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    return space->far_room[number].contribution ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 int tutti_shmem_far_arrive(struct tutti_shmem *space, const struct tshmem_team_state *team, int pe, uint64_t sequence,
-                           const struct tutti_shmem_contribution *said)
+                           const struct tutti_shmem_contribution *contribution)
 {
     const struct arrival arrival = {team->number, (uint32_t)team->me, sequence, (uint32_t)team->me, 1};
-    struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE, .pe = pe, .note_bytes = sizeof arrival + sizeof *said};
+    struct tutti_wire_op op = {
+        .what = TUTTI_WIRE_NOTICE, .pe = pe, .note_bytes = sizeof arrival + sizeof *contribution};
     memcpy(op.note, &arrival, sizeof arrival);
-    memcpy(op.note + sizeof arrival, said, sizeof *said);
+    memcpy(op.note + sizeof arrival, contribution, sizeof *contribution);
     return far_run(space, &op, 1);
 }
 
 const struct tutti_shmem_contribution *
 tutti_shmem_far_said(struct tutti_shmem *space, const struct tshmem_team_state *team, int member, uint64_t sequence)
 {
-    return &space->far_room[team->number].said[member][sequence & 1];
+    return &space->far_room[team->number].contribution[member][sequence & 1];
 }
 
 static void free_note(struct tutti_wire_op *op, int status)
@@ -377,7 +379,7 @@ static int far_send_hop(struct tutti_shmem *space, const struct tshmem_team_stat
     *arrival =
         (struct arrival){team->number, (uint32_t)hop->number, sequence, (uint32_t)team->me, (uint32_t)hop->count};
     for (int i = 0; i < hop->count; i++)
-        arrival->said[i] = room->said[(team->me + team->size - i) % team->size][sequence & 1];
+        arrival->contribution[i] = room->contribution[(team->me + team->size - i) % team->size][sequence & 1];
     const int status = far_run(space, &op, 1);
     if (status != TUTTI_OK)
         free(arrival);
@@ -392,7 +394,7 @@ struct large_meeting {
     int round;
 };
 
-static int has_come(const struct large_meeting *m, const struct tutti_shmem_hop *hop)
+static int large_has_arrived(const struct large_meeting *m, const struct tutti_shmem_hop *hop)
 {
     return atomic_load_explicit(&m->place->arrived[hop->number], memory_order_acquire) >> 8 >= m->sequence;
 }
@@ -403,7 +405,7 @@ static int round_is_over(struct tutti_shmem *space, void *with)
     struct tutti_shmem_hop hop;
     int over = 1;
     for (int j = 1; tutti_shmem_hop(m->team->size, m->team->me, m->round, j, &hop) && over; j++)
-        over = has_come(m, &hop);
+        over = large_has_arrived(m, &hop);
     return broken_or(space, over);
 }
 
@@ -414,7 +416,7 @@ static void say_round(struct tutti_shmem *space, void *with, char *text, size_t 
     int n = snprintf(text, size, "in %s for PE", m->name);
     for (int j = 1; tutti_shmem_hop(m->team->size, m->team->me, m->round, j, &hop) && n > 0 && (size_t)n + 60 < size;
          j++) {
-        if (!has_come(m, &hop))
+        if (!large_has_arrived(m, &hop))
             n += snprintf(text + n, size - (size_t)n, " %d", tutti_shmem_pe_of(space, m->team, hop.from));
     }
     if (m->round > 0 && n > 0 && (size_t)n < size)
@@ -422,12 +424,12 @@ static void say_round(struct tutti_shmem *space, void *with, char *text, size_t 
 }
 
 int tutti_shmem_far_meet(struct tutti_shmem *space, const struct tshmem_team_state *team, uint64_t sequence,
-                         const struct tutti_shmem_contribution *said, const char *name)
+                         const struct tutti_shmem_contribution *contribution, const char *name)
 {
     struct large_meeting m = {team, &space->control[space->state.me]->place[team->number], sequence, name, 0};
     struct tutti_shmem_hop hop;
     int status = TUTTI_OK;
-    space->far_room[team->number].said[team->me][sequence & 1] = *said;
+    space->far_room[team->number].contribution[team->me][sequence & 1] = *contribution;
     for (; status == TUTTI_OK && tutti_shmem_hop(team->size, team->me, m.round, 1, &hop); m.round++) {
         for (int j = 1; status == TUTTI_OK && tutti_shmem_hop(team->size, team->me, m.round, j, &hop); j++)
             status = far_send_hop(space, team, sequence, &hop);

@@ -233,7 +233,7 @@ static int piece_reach(struct tutti_shmem *space, struct tutti_shmem_piece *piec
     return status;
 }
 
-static void let_go(struct tutti_shmem *space)
+static void heap_unmap_peers(struct tutti_shmem *space)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     for (int pe = 0; gpu && gpu->peer && pe < space->transport->size; pe++) {
@@ -273,7 +273,7 @@ const struct tutti_shmem_kind tutti_shmem_device = {
     .make = piece_make,
     .reach = piece_reach,
     .drop = piece_drop,
-    .let_go = let_go,
+    .unmap_peers = heap_unmap_peers,
     .unmake = heap_unmake,
     .copy = tutti_shmem_gpu_copy,
     .element = tutti_shmem_gpu_element,

@@ -67,7 +67,7 @@ static void piece_drop(struct tutti_shmem *space, const struct tutti_shmem_piece
         tutti_shmem_memfd_unmap(space->heaps[space->near->pe[i]] + piece->at, piece->bytes);
 }
 
-static void let_go(struct tutti_shmem *space)
+static void heap_unmap_peers(struct tutti_shmem *space)
 {
     for (int pe = 0; pe < space->transport->size; pe++) {
         if (pe != space->state.me)
@@ -226,7 +226,7 @@ const struct tutti_shmem_kind tutti_shmem_host = {
     .make = piece_make,
     .reach = piece_reach,
     .drop = piece_drop,
-    .let_go = let_go,
+    .unmap_peers = heap_unmap_peers,
     .unmake = heap_unmake,
     .copy = heap_copy,
     .element = copy_element,

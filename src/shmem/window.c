@@ -183,10 +183,10 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
     }
     state->area = 0;
     state->area_bytes = area_bytes;
-    space->told = apart ? (void *)(state->heap + areas) : &space->control[me]->told;
+    space->kernel_view = apart ? (void *)(state->heap + areas) : &space->control[me]->kernel_view;
     space->lists = lists > 0 ? (void *)(state->heap + areas + told) : NULL;
-    state->team = space->told->team;
-    state->context = space->told->context;
+    state->team = space->kernel_view->team;
+    state->context = space->kernel_view->context;
     state->abort = &space->control[me]->abort;
     state->failure = &space->control[me]->failure;
     return TUTTI_OK;
@@ -194,7 +194,7 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
 
 void tutti_shmem_unmap(struct tutti_shmem *space)
 {
-    space->kind->let_go(space);
+    space->kind->unmap_peers(space);
     space->kind->unmake(space);
     for (int pe = 0; pe < space->transport->size; pe++) {
         if (space->control[pe])

@@ -267,6 +267,8 @@ int tutti_team_vote_test(struct tutti_team *team, uint32_t *all, int *come)
 void tutti_team_done(struct tutti_team *team, int status)
 {
     struct tutti_slot *own = team->slot[team->rank];
+    if (status == TUTTI_OK) /* first: a peer that sees this rank done may free what is mapped here */
+        tutti_share_release(tutti_membership(team));
     count_step(team);
     atomic_store_explicit(&own->done_status, (uint32_t)-status, memory_order_relaxed);
     atomic_store_explicit(&own->done, team->sequence, memory_order_release);
@@ -286,7 +288,7 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of)
         int status = r == team->rank || is_reached(&goal) ? TUTTI_OK : tutti_await(&w, is_reached, &goal);
         if (status != TUTTI_OK)
             return tutti_team_break(team, status);
-        status = tutti_status_told(atomic_load_explicit(&slot->done_status, memory_order_relaxed));
+        status = tutti_status_of_word(atomic_load_explicit(&slot->done_status, memory_order_relaxed));
         failed = failed == TUTTI_OK ? status : failed;
     }
     return failed == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, failed);

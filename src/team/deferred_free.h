@@ -1,8 +1,8 @@
 /* Things of the device that are no longer used. To free them may wait for kernels that run (of the driver, not of its
  * contract), and a kernel in stream order may run until a peer makes a call that in turn waits for this process. So
  * while communicators with a stream live they are put aside; the last of them to go frees all. */
-#ifndef TUTTI_TEAM_DISCARD_H
-#define TUTTI_TEAM_DISCARD_H
+#ifndef TUTTI_TEAM_DEFERRED_FREE_H
+#define TUTTI_TEAM_DEFERRED_FREE_H
 
 #include "team/team.h"
 

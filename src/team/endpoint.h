@@ -74,7 +74,7 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer);
 enum { TUTTI_NO_GPU = -2 };
 
 /* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: for no bytes), to be filled and posted. NULL: all are
- * in use. The caller owns it until tutti_endpoint_let_go(); it is freed when it is DONE as well. */
+ * in use. The caller owns it until tutti_endpoint_send_release(); it is freed when it is DONE as well. */
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* The RTS of a new rendezvous is to be short. */
@@ -88,7 +88,7 @@ int tutti_endpoint_urged(const struct tutti_endpoint *endpoint);
 void tutti_endpoint_saw_fetch(struct tutti_endpoint *endpoint, int peer, uint64_t now);
 uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer);
 /* The sender looks at the rendezvous no more. */
-void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+void tutti_endpoint_send_release(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Frees a rendezvous that was not announced to any peer. */
 void tutti_endpoint_withdraw(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
 /* Scratch for a rendezvous of `bytes` bytes, freed with it: slots for its pieces, as many as there is room for;
@@ -104,6 +104,11 @@ struct tutti_endpoint_memo {
  * is taken or no longer offered. id: of the allocation; 0: the device is asked. memo: may be NULL. */
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo);
+/* Before that: 1 where the allocation has no name yet and naming it may take the driver longer than the message. The
+ * rendezvous then holds its id alone, which is enough for tutti_endpoint_account(): the peer cannot map it. id: of the
+ * allocation; 0: not known. */
+int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
+                               uint64_t id);
 /* The peer has not mapped the allocation that a rendezvous names, of a message of rndv->bytes bytes: decides whether it
  * is to map it (rndv->pays), by what such messages have cost so far. leaves: 1 where the MPI is to have this message,
  * as it is short and a mapping does not pay yet. needs_scratch: 1 where the peer is to have this rank's scratch.

@@ -45,7 +45,7 @@ struct kernel {
     uint64_t asked; /* when the device was asked last */
 };
 
-static int has_ended(void *with)
+static int kernel_ended(void *with)
 {
     struct kernel *k = with;
     if (kernel_noticed(k->n))
@@ -66,7 +66,7 @@ static int kernel_await(struct tutti_team *team, const struct notice *n, int *ma
         .team = team, .n = n, .mailed = mailed, .w = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX)};
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    const int status = has_ended(&k) == 1 ? TUTTI_OK : tutti_await(&k.w, has_ended, &k);
+    const int status = kernel_ended(&k) == 1 ? TUTTI_OK : tutti_await(&k.w, kernel_ended, &k);
     if (status != TUTTI_OK) {
         tutti_team_break(team, status);
         tutti_resources_drain(team);

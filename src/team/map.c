@@ -52,7 +52,7 @@ struct awaited {
     struct request *q;
 };
 
-static int has_come(void *with)
+static int map_has_arrived(void *with)
 {
     const struct awaited *a = with;
     struct tutti_membership *membership = tutti_membership(a->team);
@@ -67,7 +67,7 @@ static int await_descriptors(struct tutti_team *team, struct request *q)
 {
     struct awaited a = {team, q};
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, tutti_membership(team)->expected);
-    const int status = w.of ? tutti_await(&w, has_come, &a) : TUTTI_OK;
+    const int status = w.of ? tutti_await(&w, map_has_arrived, &a) : TUTTI_OK;
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 

@@ -103,7 +103,7 @@ static void free_node(struct tutti_node *node)
     tutti_cache_free(node->cache);
     pthread_mutex_destroy(&node->lock);
     pthread_mutex_destroy(&node->post);
-    pthread_mutex_destroy(&node->gone);
+    pthread_mutex_destroy(&node->invalidating);
     free(node->peer);
     free(node->world_rank);
     free(node->colors);
@@ -118,7 +118,7 @@ static struct tutti_node *new_node(struct tutti_transport *world)
     node->world = world;
     pthread_mutex_init(&node->lock, NULL);
     pthread_mutex_init(&node->post, NULL);
-    pthread_mutex_init(&node->gone, NULL);
+    pthread_mutex_init(&node->invalidating, NULL);
     node->cache = tutti_cache_new((size_t)tutti_settings()->cache_entries);
     if (!node->cache) {
         free_node(node);
@@ -232,7 +232,7 @@ void tutti_node_close(struct tutti_node *node)
     tutti_deferred_free_end(node, alive);
     if (alive)
         tutti_cache_empty(node->cache, node->device);
-    tutti_seats_free(node, alive);
+    tutti_resources_free(node, alive);
     free_places(node);
     free_node(node);
 }

@@ -1,4 +1,4 @@
-/* Seats: channel, stream and words that an open team uses in this process, pooled over teams. Private to team/. */
+/* Resources: channel, stream and words that an open team uses in this process, pooled over teams. Private to team/. */
 #ifndef TUTTI_TEAM_RESOURCES_H
 #define TUTTI_TEAM_RESOURCES_H
 
@@ -24,6 +24,6 @@ void tutti_resources_leave(struct tutti_team *team);
 /* Waits up to a bound until the team's kernels have left; marks the resources stuck otherwise. */
 void tutti_resources_drain(struct tutti_team *team);
 /* Frees all resources; alive: the device may be called. */
-void tutti_seats_free(struct tutti_node *node, int alive);
+void tutti_resources_free(struct tutti_node *node, int alive);
 
 #endif

@@ -87,7 +87,8 @@ struct tutti_rndv {
     int64_t lowest;           /* GET: of the lowest byte in the share, from the buffer that the layout counts from */
     uint32_t gpu;             /* of the owner's GPUs (struct tutti_endpoint_page): the one that the data lie on */
     uint32_t slots;           /* BOUNCE: pieces that the scratch has room for */
-    uint64_t at, piece;       /* BOUNCE: place of the first slot in the scratch; bytes of a piece */
+    uint64_t at, piece;       /* BOUNCE: place of the first slot in the allocation; bytes of a piece */
+    uint64_t scratch;         /* BOUNCE: the scratch's allocation */
     _Atomic uint64_t packed;  /* BOUNCE: pieces that the owner has packed */
     _Atomic uint64_t taken;   /* BOUNCE: pieces that the receiver has taken */
     _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */

@@ -1,13 +1,15 @@
-/* Room for kernels that wait. A block of such a kernel may occupy a multiprocessor for as long as it waits. So every
- * block of all kernels that run on a GPU at once needs its own multiprocessor. Without one, a kernel could queue behind
- * another call whose peers queue behind this one: a deadlock. Each process counts the blocks that it has given away on
- * each of its GPUs: shares   of communicators with a stream, for as long as they live: their graphs may be launched at
- * any time calls    blocking and nonblocking ones, from when they are about to launch until they have ended A call
- * takes blocks in one of two ways. If one thread alone makes reductions, the thread takes the blocks when it arrives
- * and writes their number into its arrival: the ranks use the least number. With several threads, a call that waits for
- * late ranks must not block other calls. Then the ranks take blocks after all ranks have arrived, without waiting, and
- * vote. If one rank got no block, all ranks return theirs and try again. If all ranks got blocks, the call launches,
- * completes and returns them. So no call waits while it holds blocks. */
+/* The multiprocessors of a GPU that kernels which wait may occupy. A block of such a kernel may occupy a multiprocessor
+ * for as long as it waits. So every block of all such kernels that run on a GPU at once needs its own multiprocessor.
+ * Without one, a kernel could queue behind another call whose peers queue behind this one: a deadlock. Each process
+ * counts the blocks that it has given away on each of its GPUs, of two kinds:
+ * - shares: of communicators with a stream, for as long as they live: their graphs may be launched at any time;
+ * - calls: of blocking and nonblocking calls, from just before the launch until the call has ended.
+ *
+ * A call takes blocks in one of two ways. If one thread alone makes reductions, the thread takes the blocks when it
+ * arrives and writes their number into its arrival: the ranks use the least number. With several threads, a call that
+ * waits for late ranks must not block other calls. Then the ranks take blocks after all ranks have arrived, without
+ * waiting, and vote. If one rank got no block, all ranks return theirs and try again. If all ranks got blocks, the call
+ * launches, completes and returns them. So no call waits while it holds blocks. */
 #ifndef TUTTI_TEAM_BUDGET_H
 #define TUTTI_TEAM_BUDGET_H
 

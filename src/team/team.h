@@ -193,13 +193,13 @@ int tutti_team_test(struct tutti_team *team, const struct tutti_arrival *all[], 
  * of the ranks in the mask. 1: those ranks have the report, and the call must be made; 0: it must not. */
 int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able);
 /* 1 where peers have found while this rank was in the MPI that its call does not match theirs. A load. */
-static inline int tutti_team_is_told(const struct tutti_team *team)
+static inline int tutti_team_has_report(const struct tutti_team *team)
 {
     return team->size > 1 && team->whole &&
-           atomic_load_explicit(&team->slot[team->rank]->told, memory_order_relaxed) != 0;
+           atomic_load_explicit(&team->slot[team->rank]->report, memory_order_relaxed) != 0;
 }
 /* Then: breaks the team by what they have found, and returns it. */
-int tutti_team_take_told(struct tutti_team *team);
+int tutti_team_take_report(struct tutti_team *team);
 /* Opens the team on GPU `gpu`. Collective over the team's ranks, in two phases: state becomes OPEN on all ranks or
  * UNAVAILABLE on all (`why` says the reason; not an error). Through shared memory alone, so that it is bounded, reports
  * stalls and may be called on any thread. */
@@ -239,7 +239,8 @@ void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti
  * what rank r gave, the caller closes it; -1 for the own one, for none, and where it could not be kept. Bounded,
  * reports stalls. Team whole. */
 int tutti_team_pass(struct tutti_team *team, int mine, int theirs[]);
-/* Says that this rank has finished the current call with `status`. */
+/* Says that this rank has finished the current call with `status`. TUTTI_OK: its kernels have ended, and its mappings
+ * are given back before. */
 void tutti_team_done(struct tutti_team *team, int status);
 /* Waits until the ranks in the mask have finished the current call; returns the first failure among them. */
 int tutti_team_await_done(struct tutti_team *team, uint64_t of);

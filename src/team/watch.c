@@ -195,7 +195,7 @@ int tutti_watch_peers(struct tutti_waiting *w)
         return TUTTI_ERR_PEER;
     }
     for (int r = 0; r < team->size; r++) {
-        int status = tutti_status_told(atomic_load(&team->slot[r]->broken));
+        int status = tutti_status_of_word(atomic_load(&team->slot[r]->broken));
         if (r == team->rank || status == TUTTI_OK)
             continue;
         line_add(&line, "rank %d has given up (%s) ", r, tutti_status_text(status));

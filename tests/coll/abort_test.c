@@ -22,7 +22,7 @@ enum {
     SMALL = 40,       /* elements of the sum before */
     LARGE = 700000,   /* of a call that is left: many rounds in a channel of 1 MiB */
     ALONE_US = 20000, /* how long a rank waits before it is told to leave */
-    BOUND_MS = 5000   /* then it has left; a sanitizer on a loaded machine is slow */
+    BOUND_MS = 30000  /* then it has left; a sanitizer on a loaded machine is slow */
 };
 
 static const struct tutti_algorithm *algorithm;

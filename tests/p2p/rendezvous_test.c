@@ -311,7 +311,7 @@ static void fetched_before_it_is_carried(struct side *s, uint64_t *state)
           (unsigned long long)send.carried);
     CHECK(tutti_rndv_is(rndv, TUTTI_RNDV_GETTING), "the receiver has lost the rendezvous");
     rndv_set(rndv, TUTTI_RNDV_ATS);
-    tutti_endpoint_let_go(s->endpoint, rndv);
+    tutti_endpoint_send_release(s->endpoint, rndv);
     kit_shut(&out);
 }
 

@@ -82,7 +82,7 @@ static void take(const struct flight *f)
 
 static void end(const struct flight *f)
 {
-    tutti_endpoint_let_go(endpoint[SENDER], f->rndv);
+    tutti_endpoint_send_release(endpoint[SENDER], f->rndv);
     poll_both();
 }
 

@@ -127,7 +127,7 @@ static int has_left(struct side *s, int i)
         pack_some(s, f);
         return 0;
     }
-    tutti_endpoint_let_go(s->endpoint, f->rndv);
+    tutti_endpoint_send_release(s->endpoint, f->rndv);
     f->rndv = NULL;
     return 1;
 }

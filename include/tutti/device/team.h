@@ -139,7 +139,7 @@ TUTTI_DEV void tutti_dev_arrive_say(const struct tutti_dev_meeting *meeting)
 
 /* Waits until all other members have announced the step, and enters it. again: repeats the own announcement if the wait
  * is long. */
-TUTTI_DEV void tutti_dev_arrive_hear(struct tutti_dev_meeting *meeting, int again)
+TUTTI_DEV void tutti_dev_arrive_await(struct tutti_dev_meeting *meeting, int again)
 {
     const struct tutti_dev_team team = meeting->team;
     const unsigned rank = (unsigned)tutti_dev_rank(meeting->group), size = (unsigned)tutti_dev_size(meeting->group);
@@ -166,7 +166,7 @@ TUTTI_DEV void tutti_dev_arrive_hear(struct tutti_dev_meeting *meeting, int agai
 TUTTI_DEV void tutti_dev_arrive(struct tutti_dev_meeting *meeting)
 {
     tutti_dev_arrive_say(meeting);
-    tutti_dev_arrive_hear(meeting, 0);
+    tutti_dev_arrive_await(meeting, 0);
 }
 
 /* All members' groups: what their threads have stored before is seen by all after. */

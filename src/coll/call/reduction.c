@@ -196,8 +196,8 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    if (tutti_team_is_told(team))
-        return tutti_team_take_told(team);
+    if (tutti_team_has_report(team))
+        return tutti_team_take_report(team);
     if (call->kind == TUTTI_ARRIVAL_DEVICE) {
         int settled = tutti_coll_settle(team);
         if (settled != TUTTI_OK && settled != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */

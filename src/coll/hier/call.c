@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "coll/hier/own.h"
+#include "core/clock.h"
+#include "core/reserve.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
@@ -48,12 +50,24 @@ static int meets_in_node(const struct tutti_nodes_call *c)
     return !c->row->flat && c->nodes->hierarchy->size > 1;
 }
 
-/* A part inside the node. 1: it has ended; a status. */
+/* A job, at once or on the worker. 1: it has ended; 0: not yet. A status. */
 static int job_step(struct tutti_nodes_call *c, int (*run)(void *with), int piece)
 {
-    c->job_piece = piece;
-    const int status = run(c);
-    return status < 0 ? status : 1;
+    c->waiting = NULL;
+    if (!c->under_way) {
+        c->under_way = 1;
+        c->job_piece = piece;
+        c->job = (struct tutti_job){.run = run, .with = c};
+        if (!c->worker) {
+            c->job.status = run(c);
+            return c->job.status < 0 ? c->job.status : 1;
+        }
+        const int status = tutti_worker_give(c->worker, &c->job);
+        return status < 0 ? status : 0;
+    }
+    if (c->worker && !tutti_job_done(&c->job))
+        return 0;
+    return c->job.status < 0 ? c->job.status : 1;
 }
 
 /* A schedule in the node. 1, 0 or a status. */
@@ -133,6 +147,7 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
                              .peer = c->row->flat ? c->nodes->all : h->peer,
                              .n = tutti_nodes_participants(c),
                              .me = c->row->flat ? h->ranks->rank : h->node,
+                             .tag = c->tag,
                              .type = c->call->type,
                              .op = c->call->op,
                              .size = c->size,
@@ -183,7 +198,8 @@ static int hand_out_step(struct tutti_nodes_call *c, int piece)
     return local_step(c, tutti_nodes_scatter, piece);
 }
 
-/* As far as it goes without waiting for a schedule. 1: it has ended. A status. */
+/* As far as it goes without waiting for another rank, but for the jobs of a blocking call. 1: it has ended. A status.
+ */
 static int advance(struct tutti_nodes_call *c)
 {
     static int (*const run[])(struct tutti_nodes_call *, int) = {[TUTTI_STEP_REDUCE] = reduce_step,
@@ -197,6 +213,7 @@ static int advance(struct tutti_nodes_call *c)
         const int done = piece < c->pieces ? run[step](c, piece) : 1;
         if (done != 1)
             return done;
+        c->under_way = 0;
         c->at++;
     }
     return 1;
@@ -217,13 +234,15 @@ static void look_at_buffer(const void *buffer, int *host, int *gpu)
 }
 
 static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, const struct tutti_call *call,
-                      const struct tutti_nodes_moves *moves)
+                      const struct tutti_nodes_moves *moves, struct tutti_worker *worker)
 {
     const struct tutti_hierarchy *h = nodes->hierarchy;
-    *c = (struct tutti_nodes_call){.nodes = nodes, .call = call, .moves = moves};
+    *c = (struct tutti_nodes_call){.nodes = nodes, .call = call, .moves = moves, .worker = worker};
     c->size = tutti_type_size(call->type);
     c->row = tutti_nodes_choose(nodes, call->collective, call->count * c->size);
-    c->team = h->team;
+    c->form = &nodes->form[worker != NULL];
+    c->team = worker ? h->team->nonblocking : h->team;
+    c->tag = worker ? TUTTI_WIRE_TAGS : 0;
     c->leaders = c->row->leaders > 0 ? c->row->leaders : h->least;
     c->all_get = call->collective == TUTTI_COLLECTIVE_ALLREDUCE;
     look_at_buffer(call->in, &c->in_host, &c->in_gpu);
@@ -276,7 +295,7 @@ int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, co
     int done;
     if (nodes->status != TUTTI_OK)
         return nodes->status;
-    call_open(&c, nodes, call, moves);
+    call_open(&c, nodes, call, moves, NULL);
     *why = c.row->name;
     while ((done = advance(&c)) == 0) {
         const int status = tutti_progress_wait(&(const struct tutti_wait){.done = sched_ended,
@@ -288,4 +307,31 @@ int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, co
             return call_close(&c, status);
     }
     return call_close(&c, done);
+}
+
+struct tutti_nodes_call *tutti_nodes_begin(struct tutti_nodes *nodes, const struct tutti_call *call,
+                                           const struct tutti_nodes_moves *moves, struct tutti_worker *worker)
+{
+    static struct tutti_reserve reserve; /* a rank without memory would leave the others waiting */
+    struct tutti_nodes_call *c = tutti_reserve_take(&reserve, sizeof *c);
+    if (c)
+        call_open(c, nodes, call, moves, worker);
+    return c;
+}
+
+int tutti_nodes_poll(struct tutti_nodes_call *call, int *status, const char **why)
+{
+    const int at = call->at, first = at == 0 && !call->under_way;
+    int done = first && call->nodes->status != TUTTI_OK ? call->nodes->status : advance(call);
+    if (call->at != at || call->since == 0)
+        call->since = tutti_now_ns();
+    else if (done == 0 && call->waiting && /* a job has a time limit of its own */
+             tutti_now_ns() - call->since > (uint64_t)tutti_settings()->timeout_seconds * UINT64_C(1000000000))
+        done = TUTTI_ERR_TIMEOUT;
+    if (done == 0)
+        return 0;
+    *why = call->row->name;
+    *status = call_close(call, done);
+    free(call);
+    return 1;
 }

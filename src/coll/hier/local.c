@@ -13,6 +13,7 @@ static void local_open(struct tutti_nodes_call *c, size_t count)
                                    .peer = c->nodes->all,
                                    .n = h->size,
                                    .me = h->rank,
+                                   .tag = c->tag,
                                    .type = c->call->type,
                                    .op = c->call->op,
                                    .size = c->size,

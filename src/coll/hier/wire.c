@@ -30,8 +30,11 @@ void tutti_wire_ends(struct tutti_wire *wire, int task)
 static struct tutti_transfer_task *wire_transfer(struct tutti_wire *w, int peer, int tag, void *memory, size_t count)
 {
     struct tutti_transfer_task *task = &w->transfer[w->transfers++];
-    *task = (struct tutti_transfer_task){
-        .transport = w->transport, .memory = memory, .bytes = count * w->size, .rank = w->peer[peer], .tag = tag};
+    *task = (struct tutti_transfer_task){.transport = w->transport,
+                                         .memory = memory,
+                                         .bytes = count * w->size,
+                                         .rank = w->peer[peer],
+                                         .tag = w->tag + tag};
     return task;
 }
 

@@ -17,7 +17,7 @@ struct tutti_wire {
     /* Set by the caller: */
     struct tutti_transport *transport;
     const int *peer; /* [n]: rank in the transport of each participant */
-    int n, me;
+    int n, me, tag;  /* tag: the first of TUTTI_WIRE_TAGS */
     int type, op;
     size_t size, count;             /* bytes of an element; elements */
     struct tutti_wire_end from, to; /* the contribution; where the result goes. They may be the same memory */
@@ -40,6 +40,8 @@ struct tutti_wire {
     const void **theirs;
     int *brought;
 };
+
+enum { TUTTI_WIRE_TAGS = 2 };
 
 /* A row of exchanges; the same is chosen by all participants. */
 struct tutti_exchange_row {

@@ -80,6 +80,11 @@ static int driver_resolve(void *library, char *why, size_t size)
         if (!entry && !missing)                                                                                        \
             missing = #symbol;                                                                                         \
     } while (0);
+#define TUTTI_CUDA_OPTIONAL(field, symbol)                                                                             \
+    do {                                                                                                               \
+        void *entry = dlsym(library, #symbol);                                                                         \
+        memcpy(&found.field, &entry, sizeof entry);                                                                    \
+    } while (0);
 #include "device/cuda/driver.def"
 #undef TUTTI_CUDA_ENTRY
     pthread_mutex_lock(&publish_lock);

@@ -11,9 +11,12 @@
 #if CUDA_VERSION < 12000
 CUresult cuCtxGetId(CUcontext context, unsigned long long *id);
 #endif
+#if CUDA_VERSION < 12010
+CUresult cuCtxSetFlags(unsigned flags);
+#endif
 
-/* Attributes that headers older than CUDA 12 do not name. */
-enum { TUTTI_CUDA_MAPPING_SIZE = 18, TUTTI_CUDA_MAPPING_BASE = 19 };
+/* Attributes and flags that headers older than CUDA 12.1 do not name. */
+enum { TUTTI_CUDA_MAPPING_SIZE = 18, TUTTI_CUDA_MAPPING_BASE = 19, TUTTI_CUDA_SYNC_MEMOPS = 0x80 };
 
 struct tutti_cuda_driver {
 #define TUTTI_CUDA_ENTRY(field, symbol) __typeof__(&symbol) field;

@@ -61,8 +61,13 @@ int tutti_cuda_current(void);
 /* A GPU for work that any can do: the current one, else one that has a context, else 0. */
 int tutti_cuda_any(void);
 
+/* From now on the synchronous copies and fills that the program makes in this context of `gpu` are complete when they
+ * return. Those under way are waited for, for a limited time. Local. */
+void tutti_cuda_complete_copies(int gpu, CUcontext handle);
+
 /* 1 where the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
  * capability. If the library cannot answer, one message at info level reports it. */
+void tutti_cuda_nvlink_open(void);
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16]);
 
 /* Turns the result of `what` in `context` into a status, reports failures and notices a context that has gone. */

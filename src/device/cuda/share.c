@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/counters.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "device/cuda/gpu.h"
@@ -118,6 +119,7 @@ int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd)
 {
     struct tutti_memory memory;
     struct tutti_cuda_scope scope;
+    tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "how memory is shared");
     tutti_cuda_classify(device, &memory);
     if (memory.kind != TUTTI_MEMORY_DEVICE || !memory.base || !memory.bytes || !memory.id)
         return TUTTI_ERR_NOT_EXPORTABLE;

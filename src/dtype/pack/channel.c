@@ -138,7 +138,7 @@ static int channel_check(struct tutti_pack_flight *flight)
     return flight->failed;
 }
 
-static int has_ended(void *with)
+static int channel_ended(void *with)
 {
     struct tutti_pack_flight *flight = with;
     return channel_reported(flight->channel) || channel_check(flight) != TUTTI_OK;
@@ -181,7 +181,7 @@ int tutti_pack_channel_wait(struct tutti_pack_flight *flight)
     const int status =
         channel_reported(flight->channel)
             ? TUTTI_OK
-            : tutti_progress_wait(&(const struct tutti_wait){.done = has_ended,
+            : tutti_progress_wait(&(const struct tutti_wait){.done = channel_ended,
                                                              .with = flight,
                                                              .seconds = tutti_settings()->timeout_seconds,
                                                              .quiet = 1,

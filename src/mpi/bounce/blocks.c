@@ -310,7 +310,7 @@ void tutti_blocks_close(struct tutti_blocks *blocks)
         if (blocks->block[i].plan)
             tutti_plan_drop(blocks->block[i].plan);
         if (blocks->block[i].own_type)
-            tutti_type_let_go(blocks->block[i].type);
+            tutti_type_release(blocks->block[i].type);
     }
     free(blocks->block);
     free(blocks->own_displs);

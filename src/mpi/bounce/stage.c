@@ -406,7 +406,7 @@ void tutti_stage_close(struct tutti_stage *stage)
     if (stage->plan)
         tutti_plan_drop(stage->plan);
     if (stage->own_type)
-        tutti_type_let_go(stage->type);
+        tutti_type_release(stage->type);
     stage->staged = 0;
     stage->memory = NULL;
     stage->plan = NULL;

@@ -11,6 +11,7 @@
 #define POLLS_STANDS  (void)0
 #define POLLS_MEETS   (void)0
 #define POLLS_ORDERED (void)0
+#define POLLS_CREATES (void)0
 
 #define GENERATE_SEE(waits, name, errors, buffers, parameters, arguments)
 #define GENERATE_MEET(waits, name, errors, buffers, parameters, arguments)                                             \

@@ -152,9 +152,9 @@ static int supplied_keep(struct tutti_buffer *buffer, const struct tutti_pattern
 
 static void supplied_drop(struct copies *own)
 {
-    tutti_type_let_go(own->type);
+    tutti_type_release(own->type);
     for (int i = 0; i < own->n; i++)
-        tutti_type_let_go(own->types[i]);
+        tutti_type_release(own->types[i]);
     free(own->counts);
     free(own->displs);
     free(own->types);

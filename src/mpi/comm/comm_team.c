@@ -150,7 +150,7 @@ void tutti_comm_hold(struct tutti_comm *comm)
     pthread_mutex_lock(&opening_lock);
 }
 
-void tutti_comm_let_go(struct tutti_comm *comm)
+void tutti_comm_unlend(struct tutti_comm *comm)
 {
     (void)comm;
     pthread_mutex_unlock(&opening_lock);
@@ -172,7 +172,7 @@ void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum 
     if (team->size > 1 && team->slot[team->rank] && team->state != TUTTI_TEAM_BROKEN &&
         (atomic_load(&comm->opening) || team->whole))
         tutti_team_announce(team, collective, type, op, count, detail);
-    tutti_comm_let_go(comm);
+    tutti_comm_unlend(comm);
 }
 
 int tutti_comm_ready(struct tutti_comm *comm, int wait)

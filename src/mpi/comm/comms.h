@@ -98,7 +98,7 @@ struct tutti_team *tutti_comm_early(struct tutti_comm *comm);
  * team.
  */
 void tutti_comm_hold(struct tutti_comm *comm);
-void tutti_comm_let_go(struct tutti_comm *comm);
+void tutti_comm_unlend(struct tutti_comm *comm);
 /* Local. Announces a blocking call of host memory on the team that tutti_comm_early() gave. */
 void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum tutti_collective collective, int type,
                          int op, uint64_t count, uint64_t detail);

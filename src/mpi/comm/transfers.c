@@ -27,10 +27,10 @@ static MPI_Request request_of(const uintptr_t *handle)
 }
 
 /* The bytes of a message that has arrived; negative if the MPI does not know. */
-static int transfers_fill(struct tutti_came *came, const MPI_Status *status)
+static int transfers_fill(struct tutti_transfer_status *came, const MPI_Status *status)
 {
     MPI_Count bytes = -1;
-    *came = (struct tutti_came){.from = status->MPI_SOURCE, .tag = status->MPI_TAG};
+    *came = (struct tutti_transfer_status){.from = status->MPI_SOURCE, .tag = status->MPI_TAG};
     if (tutti_next.MPI_Get_elements_x(status, tutti_handles.byte, &bytes) != MPI_SUCCESS || bytes < 0)
         return TUTTI_ERR_TRANSPORT;
     came->bytes = (size_t)bytes;
@@ -97,8 +97,8 @@ int tutti_transport_receive_caught(struct tutti_transport *transport, struct tut
     return TUTTI_OK;
 }
 
-int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came,
-                         int *done)
+int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfer *transfer,
+                         struct tutti_transfer_status *came, int *done)
 {
     TUTTI_INSIDE();
     MPI_Request request = request_of(&transfer->handle);

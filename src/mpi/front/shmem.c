@@ -203,7 +203,7 @@ int tutti_door_tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_t *
     static const char name[] = "tshmem_team_from_comm";
     struct tutti_mpi_transport over;
     int32_t pe[TSHMEM_PES_MAX];
-    MPI_Comm twin;
+    MPI_Comm copy;
     int inter = 1, size = 0;
     *made = TSHMEM_TEAM_INVALID;
     if (!tutti_door.on || comm == tutti_handles.no_comm)
@@ -215,13 +215,13 @@ int tutti_door_tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_t *
         if (inter || size > TSHMEM_PES_MAX)
             return shmem_refuse(name,
                                 "of an intercommunicator, or of more processes than there can be PEs, no team is made");
-        if (pes_of(comm, size, pe) != TUTTI_OK || tutti_next.MPI_Comm_dup(comm, &twin) != MPI_SUCCESS)
+        if (pes_of(comm, size, pe) != TUTTI_OK || tutti_next.MPI_Comm_dup(comm, &copy) != MPI_SUCCESS)
             return shmem_refuse(name, "the communicator could not be duplicated");
     }
-    tutti_transport_over(&over, twin);
+    tutti_transport_over(&over, copy);
     const int status = tutti_shmem_team_over(&over.base, pe, config, mask, made);
     TUTTI_INSIDE();
-    tutti_next.MPI_Comm_free(&twin);
+    tutti_next.MPI_Comm_free(&copy);
     return status;
 }
 

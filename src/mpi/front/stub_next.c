@@ -60,11 +60,9 @@ static struct symbols read_symbols(const struct link_map *map)
             out.table = stub_next_address(map, entry->d_un.d_ptr);
         else if (entry->d_tag == DT_STRTAB)
             out.names = stub_next_address(map, entry->d_un.d_ptr);
-        else if (entry->d_tag == DT_GNU_HASH && out.undefined == 0)
-            out.undefined =
-                ((const uint32_t *)stub_next_address(map, entry->d_un.d_ptr))[1]; /* the first that is defined */
-        else if (entry->d_tag == DT_HASH)
-            out.undefined = ((const uint32_t *)stub_next_address(map, entry->d_un.d_ptr))[1]; /* all of them */
+        else if (entry->d_tag == DT_HASH || (entry->d_tag == DT_GNU_HASH && out.undefined == 0))
+            out.undefined = ((const uint32_t *)stub_next_address(map, entry->d_un.d_ptr))[1]; /* of the latter: the
+                                                                                               first that is defined */
     }
     return out;
 }

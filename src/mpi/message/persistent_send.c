@@ -27,7 +27,7 @@ static struct persistent_send *persistent_of(const struct tutti_request *entry)
 static void drop_type(struct persistent_send *send)
 {
     if (send->held)
-        tutti_type_let_go(send->message.type);
+        tutti_type_release(send->message.type);
 }
 
 /* A staged message, polled like a rendezvous. NULL: *code is the reason. */
@@ -101,7 +101,7 @@ static void persistent_settle(struct tutti_request *entry)
 {
     struct persistent_send *send = persistent_of(entry);
     if (send->sent)
-        tutti_send_let_go(send->sent);
+        tutti_send_release(send->sent);
     send->sent = NULL;
 }
 

@@ -27,7 +27,7 @@ static int pipelined_cancel(struct tutti_request *entry, MPI_Request *request)
 
 static void pipelined_close(struct tutti_request *entry)
 {
-    tutti_far_let_go(pipelined_of(entry)->rts);
+    tutti_far_release(pipelined_of(entry)->rts);
 }
 
 static const struct tutti_request_kind pipelined = {

@@ -64,7 +64,7 @@ static int prepare(struct tutti_request *entry)
 static int listens(const struct tutti_request *entry)
 {
     (void)entry;
-    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears();
+    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_has_arrived();
 }
 
 /* Until one may arrive, the MPI alone decides when a receive has completed. */

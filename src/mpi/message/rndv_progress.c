@@ -17,8 +17,8 @@
 
 enum { ENDING_NS = 1000000000 };
 
-static void bring_on(void);
-static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = bring_on};
+static void rndv_poll(void);
+static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = rndv_poll};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* With an RTS or data on the way, or not left; the oldest first. Their requests complete in the order in which the MPI
  * has them, so that the message that completes one finds it at the head of the MPI's list. */
@@ -134,7 +134,7 @@ static void poll_locked(void)
     }
 }
 
-static void bring_on(void)
+static void rndv_poll(void)
 {
     if (!tutti_endpoint || pthread_mutex_trylock(&lock) != 0)
         return;
@@ -145,7 +145,7 @@ static void bring_on(void)
     tutti_endpoint_poll(tutti_endpoint);
 }
 
-void tutti_send_let_go(struct tutti_send_request *sent)
+void tutti_send_release(struct tutti_send_request *sent)
 {
     pthread_mutex_lock(&lock);
     int out = sent->state == TUTTI_SEND_OUT;
@@ -185,7 +185,7 @@ struct ending {
 static int ended(void *with)
 {
     struct ending *ending = with;
-    bring_on(); /* also what has left, whose RTSs are on their way */
+    rndv_poll(); /* also what has left, whose RTSs are on their way */
     if (ending->since == 0 && complete(&ending->here))
         ending->since = tutti_now_ns();
     const int left = (tutti_endpoint && all) || tutti_step_busy(&tutti_far_step);

@@ -78,7 +78,7 @@ void tutti_recv_close(struct tutti_recv_request *recv)
         tutti_plan_drop(recv->core.elements.plan);
     recv->core.elements.plan = NULL;
     if (recv->own_type)
-        tutti_type_let_go(recv->type);
+        tutti_type_release(recv->type);
     recv->own_type = 0;
 }
 

@@ -40,7 +40,7 @@ static inline int tutti_recv_is_open(const struct tutti_recv_request *recv)
 /* How the MPI's memory for a watched receive is taken: RTSs are likely if any peer sends rendezvous here. */
 static inline int tutti_lazily(void)
 {
-    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears() ? TUTTI_STAGE_LAZY : 0;
+    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_has_arrived() ? TUTTI_STAGE_LAZY : 0;
 }
 
 /* 1 if a message for this buffer may be an RTS: then the receive must be closed. stays: the program may meet its

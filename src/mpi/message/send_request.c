@@ -38,7 +38,7 @@ static MPI_Comm *comm_at(struct tutti_request *entry)
 
 static void by_rndv_close(struct tutti_request *entry)
 {
-    tutti_send_let_go(by_rndv_of(entry)->sent);
+    tutti_send_release(by_rndv_of(entry)->sent);
 }
 
 static const struct tutti_request_kind rndv = {.name = "send by rendezvous",

@@ -100,7 +100,7 @@ static void partitioned_end(struct tutti_partitioned *one)
     tutti_part_free(one->part);
     tutti_self_release(one->tag);
     tutti_plan_drop(one->plan);
-    tutti_type_let_go(one->args.type);
+    tutti_type_release(one->args.type);
 }
 
 /* Another request may have got the handle by now: its entry is found first. */
@@ -128,7 +128,7 @@ int tutti_partitioned_new(const struct tutti_partitioned_args *args, struct tutt
     if (!tutti_type_hold(args->type))
         return MPI_ERR_NO_MEM;
     if (tutti_self_request(1, &handle, &tag) != 0) {
-        tutti_type_let_go(args->type);
+        tutti_type_release(args->type);
         return MPI_ERR_NO_MEM;
     }
     struct tutti_request *entry = tutti_request_new(&kind, handle, args->comm);
@@ -142,7 +142,7 @@ int tutti_partitioned_new(const struct tutti_partitioned_args *args, struct tutt
     if (!one || !one->part) {
         tutti_next.MPI_Request_free(&handle);
         tutti_self_release(tag);
-        tutti_type_let_go(args->type);
+        tutti_type_release(args->type);
         if (entry)
             tutti_request_give(entry);
         return MPI_ERR_NO_MEM;

@@ -87,17 +87,17 @@ static int match_read(struct tutti_mpix_request *request, int gpu, int *direct)
                            "one");
     request->elements = tutti_message_elements(request->buffer, request->count, layout);
     tutti_plan_hold(layout->plan);
-    struct tutti_memory memory;
-    char *const at = (char *)request->buffer + layout->true_lower;
-    tutti_door.device->memory.classify(at, &memory);
-    if (!request->buffer || memory.kind == TUTTI_MEMORY_HOST)
+    struct tutti_memory memory = {.kind = TUTTI_MEMORY_HOST};
+    if (request->buffer)
+        tutti_door.device->memory.classify((char *)request->buffer + layout->true_lower, &memory);
+    if (memory.kind == TUTTI_MEMORY_HOST)
         return match_wrong(request, MPI_ERR_BUFFER,
                            "the buffer is not memory that kernels reach (device, managed or pinned)");
     if (memory.kind == TUTTI_MEMORY_DEVICE && memory.gpu >= 0)
         request->gpu = memory.gpu;
     *direct = request->elements.whole && (request->send || memory.kind == TUTTI_MEMORY_DEVICE);
     if (request->elements.whole)
-        request->start.from = at;
+        request->start.from = (char *)request->buffer + layout->true_lower;
     return MPI_SUCCESS;
 }
 

@@ -61,7 +61,7 @@ static int lent_hold(struct key key)
     return it != NULL;
 }
 
-static void let_go(struct key key)
+static void lent_release(struct key key)
 {
     pthread_mutex_lock(&lock);
     struct lent **at = lent_find(&key), *it = *at, *last = NULL;
@@ -112,21 +112,21 @@ int tutti_handles_hold(MPI_Datatype type, MPI_Op op)
         return 0;
     if (!is_users(op) || lent_hold(of_op(op)))
         return 1;
-    tutti_type_let_go(type);
+    tutti_type_release(type);
     return 0;
 }
 
-void tutti_type_let_go(MPI_Datatype type)
+void tutti_type_release(MPI_Datatype type)
 {
     if (is_of_program(type))
-        let_go(of_type(type));
+        lent_release(of_type(type));
 }
 
-void tutti_handles_let_go(MPI_Datatype type, MPI_Op op)
+void tutti_handles_release(MPI_Datatype type, MPI_Op op)
 {
-    tutti_type_let_go(type);
+    tutti_type_release(type);
     if (is_users(op))
-        let_go(of_op(op));
+        lent_release(of_op(op));
 }
 
 int tutti_type_free(MPI_Datatype *type)

@@ -86,7 +86,7 @@ int tutti_end_with(MPI_Comm comm, MPI_Request *request, int code)
 
 int tutti_test_on(MPI_Comm comm, MPI_Request *request, int *flag, MPI_Status *status)
 {
-    MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status; /* cppcheck-suppress uninitvar */
     if (likely(!tutti_waits_raise_elsewhere()))
         return tutti_next.MPI_Test(request, flag, status);
     const int code = tutti_look(*request, flag, where);

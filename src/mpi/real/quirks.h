@@ -96,6 +96,10 @@ struct tutti_quirks {
      * Intel MPI 2021. MPI_Test, Testsome and Waitall take them. */
     int testall_lacks_collectives;
 
+    /* While it is open, MPI_Comm_idup starts collectives on its communicator, by MPI_Iallreduce: they take the messages
+     * of nonblocking collectives that were started behind it, in an order of each rank's own: Open MPI 4.1 to 5.0. */
+    int idup_goes_on;
+
     /* MPI_Reduce in place crashes at a root other than 0: MPICH 3.4 and 4.0, not 4.1. */
     int reduce_in_place_crashes;
     /* Persistent collectives copy what is sent when they are made, and mix up their messages from the second start on:

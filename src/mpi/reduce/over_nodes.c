@@ -4,14 +4,19 @@
 #include <stdlib.h>
 
 #include "mpi/message/endpoints.h"
+#include "mpi/message/far.h"
 #include "mpi/real/errors.h"
+#include "mpi/reduce/deferred_call.h"
+#include "p2p/deferred.h"
 #include "progress/engine.h"
 
 struct tutti_over_nodes {
     struct tutti_nodes *nodes;
     struct tutti_nodes_kinds kinds;
     struct tutti_nodes_moves moves;
+    struct tutti_deferred transport; /* a fiber does not call the MPI */
     int64_t words[TUTTI_NODES_WORDS];
+    struct tutti_pending pending;
     int over; /* 1: `nodes` has its hierarchy */
 };
 
@@ -33,16 +38,44 @@ void tutti_over_nodes_free(struct tutti_over_nodes *over)
     free(over);
 }
 
-/* 1 if the call may go in two levels; the same on all ranks. */
-static int over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call)
+/* A nonblocking call needs its ranks' progress also while they are in blocking calls of the MPI. */
+int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call, int nonblocking)
 {
-    return comm && comm->team && comm->team->size > 1 && !comm->team->whole && comm->over_nodes &&
-           tutti_nodes_knows(call->collective);
+    return (!nonblocking || tutti_far_progresses) && comm && comm->team && comm->team->size > 1 && !comm->team->whole &&
+           comm->over_nodes && tutti_nodes_knows(call->collective);
 }
+
+/* ---- steps that both forms share ---- */
 
 static const char *why_not(const struct tutti_call *call)
 {
     return call->kind == TUTTI_ARRIVAL_DEVICE ? TUTTI_REASON_TEXT(NODES) : TUTTI_REASON_TEXT(HOST_MEMORY);
+}
+
+/* What the words have said: 1 if the call may be taken. Then the hierarchy is begun. */
+static int after_agreement(struct tutti_comm *comm, const struct tutti_call *call, int *rules)
+{
+    if (!tutti_nodes_said(comm->over_nodes->words, rules)) {
+        tutti_nodes_agreed(&comm->over_nodes->kinds, call, 0);
+        return 0;
+    }
+    tutti_comm_hierarchy_begin(comm);
+    return 1;
+}
+
+/* The hierarchy has been made, or cannot be: 1 if the call is taken. */
+static int after_opening(struct tutti_comm *comm, const struct tutti_call *call)
+{
+    struct tutti_over_nodes *over = comm->over_nodes;
+    int rules;
+    (void)tutti_nodes_said(over->words, &rules);
+    if (comm->hierarchy && !over->over) {
+        tutti_nodes_over(over->nodes, comm->hierarchy, rules);
+        over->over = 1;
+    }
+    const int taken = comm->hierarchy && tutti_nodes_takes(over->nodes, call);
+    tutti_nodes_agreed(&over->kinds, call, taken);
+    return taken;
 }
 
 static int is_made(void *with)
@@ -54,13 +87,21 @@ static int is_made(void *with)
 static const struct tutti_nodes_moves *moves_of(struct tutti_comm *comm, const char *name)
 {
     struct tutti_over_nodes *over = comm->over_nodes;
+    struct tutti_p2p_worker *const blocking = &over->moves.blocking;
     over->moves.name = name;
-    over->moves.worker = (struct tutti_p2p_worker){.endpoint = tutti_endpoint_everywhere ? tutti_endpoint : NULL,
-                                                   .node = tutti_p2p.node,
-                                                   .transport = tutti_p2p.transport,
-                                                   .pipelined = tutti_p2p.pipelined};
+    *blocking = (struct tutti_p2p_worker){.endpoint = tutti_endpoint_everywhere ? tutti_endpoint : NULL,
+                                          .node = tutti_p2p.node,
+                                          .transport = tutti_p2p.transport,
+                                          .pipelined = tutti_p2p.pipelined};
+    over->moves.nonblocking = *blocking;
+    if (tutti_p2p.transport) {
+        tutti_deferred_over(&over->transport, tutti_p2p.transport);
+        over->moves.nonblocking.transport = &over->transport.base;
+    }
     return &over->moves;
 }
+
+/* ---- blocking ---- */
 
 static int none_queued(void *with)
 {
@@ -68,31 +109,20 @@ static int none_queued(void *with)
     return atomic_load_explicit(&comm->queued, memory_order_acquire) == 0;
 }
 
-/* The agreement, and the hierarchy that the first call needs which is taken. 1: the call is taken; 0; a status. */
+/* 1: the call is taken; 0; a status. */
 static int agree(struct tutti_comm *comm, const struct tutti_call *call)
 {
-    struct tutti_over_nodes *over = comm->over_nodes;
     struct tutti_transport *transport = &comm->transport.base;
     int rules;
-    tutti_nodes_words(call, over->words);
-    int status = transport->ops->allreduce(transport, over->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN);
+    tutti_nodes_words(call, comm->over_nodes->words);
+    int status = transport->ops->allreduce(transport, comm->over_nodes->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN);
     if (status != TUTTI_OK)
         return status;
-    int taken = tutti_nodes_said(over->words, &rules);
-    if (taken) {
-        tutti_comm_hierarchy_begin(comm);
-        status = tutti_progress_wait(&(const struct tutti_wait){
-            .done = is_made, .with = comm, .what = "for the ranks of a communicator over several nodes", .watched = 1});
-        if (status != TUTTI_OK)
-            return status;
-        if (comm->hierarchy && !over->over) {
-            tutti_nodes_over(over->nodes, comm->hierarchy, rules);
-            over->over = 1;
-        }
-        taken = comm->hierarchy && tutti_nodes_takes(over->nodes, call);
-    }
-    tutti_nodes_agreed(&over->kinds, call, taken);
-    return taken;
+    if (!after_agreement(comm, call, &rules))
+        return 0;
+    status = tutti_progress_wait(&(const struct tutti_wait){
+        .done = is_made, .with = comm, .what = "for the ranks of a communicator over several nodes", .watched = 1});
+    return status != TUTTI_OK ? status : after_opening(comm, call);
 }
 
 /* 1: Tutti has made the call, *status and *why are set; 0: the MPI makes it, for the reason *why. */
@@ -105,6 +135,7 @@ static int over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call
         *status = tutti_progress_wait(&(const struct tutti_wait){.done = none_queued, .with = comm, .watched = 1});
     if (*status != TUTTI_OK)
         return 1;
+    comm->over_nodes->kinds.nonblocking = 0;
     const enum tutti_nodes_turn turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
     const int taken = turn == TUTTI_NODES_AGREE ? agree(comm, call) : turn == TUTTI_NODES_TAKEN;
     if (taken == 0) {
@@ -120,11 +151,82 @@ int tutti_over_nodes_or_team(MPI_Comm handle, struct tutti_team *team, const str
 {
     struct tutti_comm *comm = tutti_comm_find(handle);
     int status;
-    if (likely(!over_nodes_concerns(comm, call)))
+    if (likely(!tutti_over_nodes_concerns(comm, call, 0)))
         return tutti_reduce_run(team, call, taken, why);
     *taken = TUTTI_REDUCE_DONE;
     if (over_nodes_run(comm, call, name, &status, why))
         return status;
     *taken = TUTTI_REDUCE_DECLINED;
     return call->host_ok ? TUTTI_OK : tutti_reduce_run(team, call, taken, why);
+}
+
+/* ---- nonblocking ---- */
+
+int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over)
+{
+    over->at = TUTTI_OVER_NODES_TURN;
+    comm->over_nodes->kinds.nonblocking = 1;
+    over->turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
+    return over->turn == TUTTI_NODES_TO_MPI;
+}
+
+static int start_call(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
+                      const char *name)
+{
+    if (!comm->worker && !(comm->worker = tutti_worker_new()))
+        return TUTTI_ERR_MEMORY;
+    over->call = tutti_nodes_begin(comm->over_nodes->nodes, call, moves_of(comm, name), comm->worker);
+    over->at = TUTTI_OVER_NODES_RUNS;
+    return over->call ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+/* As far as it goes now; 0, 1 to go on with the call, -1: the MPI makes it. */
+static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
+                  int *status)
+{
+    struct tutti_transport *transport = &comm->transport.base;
+    struct tutti_over_nodes *of = comm->over_nodes;
+    int done = 0, rules;
+    if (over->at == TUTTI_OVER_NODES_NEW)
+        (void)tutti_over_nodes_turn(comm, call, over);
+    if (over->at == TUTTI_OVER_NODES_TURN) {
+        if (over->turn != TUTTI_NODES_AGREE)
+            return over->turn == TUTTI_NODES_TAKEN ? 1 : -1;
+        tutti_nodes_words(call, of->words);
+        *status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
+        over->at = TUTTI_OVER_NODES_AGREES;
+        if (*status != TUTTI_OK)
+            return 1;
+    }
+    if (over->at == TUTTI_OVER_NODES_AGREES) {
+        *status = transport->ops->pending_test(transport, &of->pending, &done);
+        if (*status != TUTTI_OK || !done)
+            return *status != TUTTI_OK;
+        if (!after_agreement(comm, call, &rules))
+            return -1;
+        over->at = TUTTI_OVER_NODES_OPENS;
+    }
+    if (!is_made(comm))
+        return 0;
+    return after_opening(comm, call) ? 1 : -1;
+}
+
+int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
+                          const char *name, int *status, const char **why)
+{
+    *status = TUTTI_OK;
+    if (over->at != TUTTI_OVER_NODES_RUNS) {
+        tutti_deferred_call_starting++; /* calls that it makes of the MPI are this call, the first in turn */
+        const int go = decide(comm, call, over, status);
+        tutti_deferred_call_starting--;
+        if (go <= 0) {
+            *why = why_not(call);
+            return go;
+        }
+        if (*status == TUTTI_OK)
+            *status = start_call(comm, call, over, name);
+        if (*status != TUTTI_OK)
+            return 1;
+    }
+    return tutti_nodes_poll(over->call, status, why);
 }

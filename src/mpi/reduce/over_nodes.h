@@ -7,13 +7,38 @@
 #include "coll/nodes.h"
 #include "mpi/comm/comms.h"
 
+/* The state of a nonblocking call. */
+enum tutti_over_nodes_at {
+    TUTTI_OVER_NODES_NEW, /* its turn comes later */
+    TUTTI_OVER_NODES_TURN,
+    TUTTI_OVER_NODES_AGREES,
+    TUTTI_OVER_NODES_OPENS, /* the hierarchy is being made */
+    TUTTI_OVER_NODES_RUNS
+};
+struct tutti_over_nodes_call {
+    enum tutti_over_nodes_at at;
+    enum tutti_nodes_turn turn;
+    struct tutti_nodes_call *call;
+};
+
 /* For tutti_comms_open(). */
 struct tutti_over_nodes *tutti_over_nodes_new(int ranks);
 void tutti_over_nodes_free(struct tutti_over_nodes *over);
+
+/* 1 if the call may go in two levels; the same on all ranks. */
+int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call, int nonblocking);
 
 /* Collective; blocking: in two levels on a communicator over several nodes, otherwise tutti_reduce_run() on the team. A
  * status, and its outputs. */
 int tutti_over_nodes_or_team(MPI_Comm handle, struct tutti_team *team, const struct tutti_call *call, const char *name,
                              enum tutti_reduce_outcome *taken, const char **why);
+
+/* Local, of a nonblocking call before which no other is open on the communicator: takes its turn. 1: the MPI makes it.
+ */
+int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over);
+/* Local; of the first open call of the communicator. 0: under way; 1: it has ended, *status and *why are set; -1: the
+ * MPI makes the call, for the reason *why. */
+int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
+                          const char *name, int *status, const char **why);
 
 #endif

@@ -22,7 +22,7 @@ struct list {
     int n, leave;
     struct tutti_request **entry; /* of each request, or NULL */
     MPI_Status *status, *given;   /* where the real call writes: the program's, or our own */
-    struct tutti_mine mine;
+    struct tutti_call_requests mine;
     struct tutti_request *few[FEW];
     MPI_Status few_status[FEW];
 };
@@ -80,7 +80,7 @@ static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_
         list->entry[i] = tutti_request_visit(requests[i]);
         any |= list->entry[i] != NULL;
     }
-    list->mine = (struct tutti_mine){n, list->entry, requests};
+    list->mine = (struct tutti_call_requests){n, list->entry, requests};
     if (!any)
         free_lists(list);
     return any ? WATCHED : UNWATCHED;
@@ -170,8 +170,8 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
         return tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
-        return swept(tutti_patient_wait(&tutti_nobody, request, status));
-    int code = tutti_patient_wait(&list.mine, request, list.status);
+        return swept(tutti_progressing_wait(&tutti_no_call_requests, request, status));
+    int code = tutti_progressing_wait(&list.mine, request, list.status);
     return list_close(&list, completion_settle(&list, 0, code, 0, *request, list.status));
 }
 
@@ -182,10 +182,10 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
         return tutti_next.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Test(request, flag, status));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     int code = MPI_SUCCESS;
     *flag = 0;
     if (!tutti_is_coming(list.entry[0]))
@@ -206,9 +206,10 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED)
-        code = swept(tutti_patient_waitall(&tutti_nobody, count, array_of_requests, array_of_statuses, &unreturned));
+        code = swept(tutti_progressing_waitall(&tutti_no_call_requests, count, array_of_requests, array_of_statuses,
+                                               &unreturned));
     else
-        code = tutti_patient_waitall(&list.mine, count, array_of_requests, list.status, &unreturned);
+        code = tutti_progressing_waitall(&list.mine, count, array_of_requests, list.status, &unreturned);
     if (found == WATCHED)
         code = list_close(&list, settle_some(&list, array_of_requests, NULL, count, code));
     return code == MPI_ERR_IN_STATUS && unreturned ? MPI_SUCCESS : code;
@@ -224,10 +225,10 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     int code = tutti_filtered_testall(list.entry, count, array_of_requests, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
         code = settle_some(&list, array_of_requests, NULL, count, code);
@@ -244,9 +245,9 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED)
-        return swept(tutti_patient_waitany(&tutti_nobody, count, array_of_requests, indx, status));
+        return swept(tutti_progressing_waitany(&tutti_no_call_requests, count, array_of_requests, indx, status));
     *indx = MPI_UNDEFINED;
-    int code = tutti_patient_waitany(&list.mine, count, array_of_requests, indx, list.status);
+    int code = tutti_progressing_waitany(&list.mine, count, array_of_requests, indx, list.status);
     return list_close(&list, settle_any(&list, array_of_requests, *indx, code));
 }
 
@@ -260,11 +261,11 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status));
     }
     *indx = MPI_UNDEFINED;
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     int code = tutti_filtered_testany(list.entry, count, array_of_requests, indx, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
         code = settle_any(&list, array_of_requests, *indx, code);
@@ -284,10 +285,10 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
         if (found == NO_MEMORY)                                                                                        \
             return no_memory(incount);                                                                                 \
         if (found == UNWATCHED)                                                                                        \
-            return swept(tutti_patient_##lower(&tutti_nobody, incount, array_of_requests, outcount, array_of_indices,  \
-                                               array_of_statuses));                                                    \
-        int code =                                                                                                     \
-            tutti_patient_##lower(&list.mine, incount, array_of_requests, outcount, array_of_indices, list.status);    \
+            return swept(tutti_progressing_##lower(&tutti_no_call_requests, incount, array_of_requests, outcount,      \
+                                                   array_of_indices, array_of_statuses));                              \
+        int code = tutti_progressing_##lower(&list.mine, incount, array_of_requests, outcount, array_of_indices,       \
+                                             list.status);                                                             \
         if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))                          \
             code = settle_some(&list, array_of_requests, array_of_indices, *outcount, code);                           \
         return list_close(&list, code);                                                                                \
@@ -305,10 +306,10 @@ int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status
         return tutti_next.MPI_Request_get_status(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, &request, one_of(status), 1, LEAVE) == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status(request, flag, status));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     int code = MPI_SUCCESS;
     *flag = 0;
     if (!tutti_is_coming(list.entry[0]))
@@ -329,10 +330,10 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     int code = MPI_SUCCESS;
     *flag = 0;
     if (!tutti_any_is_coming(list.entry, count))
@@ -354,10 +355,10 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
     if (found == NO_MEMORY)
         return no_memory(count);
     if (found == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     *indx = MPI_UNDEFINED;
     tutti_filter_open(&filter, list.entry, array_of_requests, count);
     int code = tutti_next.MPI_Request_get_status_any(count, filter.shown, indx, flag, list.status);
@@ -382,11 +383,11 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
     if (found == NO_MEMORY)
         return no_memory(incount);
     if (found == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                             array_of_statuses));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     *outcount = 0;
     tutti_filter_open(&filter, list.entry, array_of_requests, incount);
     int code = tutti_next.MPI_Request_get_status_some(incount, filter.shown, outcount, array_of_indices, list.status);

@@ -113,7 +113,7 @@ void tutti_mapped_serve(struct tutti_mapped *mapped)
         atomic_store(&box->serves, 0);
 }
 
-static int has_ended(void *with)
+static int mapped_serve_ended(void *with)
 {
     const struct tutti_mapped_box *box = with;
     return atomic_load(&box->serves) == 0;
@@ -126,7 +126,7 @@ void tutti_mapped_serve_end(struct tutti_mapped *mapped)
         return;
     atomic_store(&box->serves, 2);
     sem_post(&box->asked);
-    (void)tutti_progress_wait(&(const struct tutti_wait){.done = has_ended, .with = box, .quiet = 1});
+    (void)tutti_progress_wait(&(const struct tutti_wait){.done = mapped_serve_ended, .with = box, .quiet = 1});
     sem_destroy(&box->asked);
 }
 

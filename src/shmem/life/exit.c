@@ -64,7 +64,7 @@ static void tell_others(struct tutti_shmem *space)
 {
     if (!exit_control(space))
         return;
-    tutti_shmem_exit_is_told(space, code);
+    tutti_shmem_exit_from_peer(space, code);
     tutti_shmem_far_exit(space, code);
 }
 

@@ -152,7 +152,7 @@ struct tutti_team *tutti_shmem_channel_of(const struct tutti_shmem_channels *cha
 int tutti_shmem_channels_look(struct tutti_shmem_channels *channels)
 {
     int status = TUTTI_OK;
-    if (atomic_load_explicit(&channels->told, memory_order_relaxed))
+    if (atomic_load_explicit(&channels->reported, memory_order_relaxed))
         return status;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < TUTTI_SHMEM_CHANNELS && status == TUTTI_OK; i++) {
@@ -160,12 +160,12 @@ int tutti_shmem_channels_look(struct tutti_shmem_channels *channels)
         status = team ? tutti_team_seen(team) : TUTTI_OK;
     }
     pthread_mutex_unlock(&lock);
-    return status != TUTTI_OK && !atomic_exchange(&channels->told, 1) ? status : TUTTI_OK;
+    return status != TUTTI_OK && !atomic_exchange(&channels->reported, 1) ? status : TUTTI_OK;
 }
 
 void tutti_shmem_channels_leave(struct tutti_shmem_channels *channels)
 {
-    if (atomic_exchange(&channels->told, 1))
+    if (atomic_exchange(&channels->reported, 1))
         return;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < TUTTI_SHMEM_CHANNELS; i++) {

@@ -37,7 +37,7 @@ static void close_far(struct tutti_proxy *proxy)
     proxy->far_with = NULL;
 }
 
-static void has_ended(struct tutti_wire_op *op, int status)
+static void far_operation_ended(struct tutti_wire_op *op, int status)
 {
     struct far_operation *mine = (struct far_operation *)op;
     struct far *far = op->ended_with;
@@ -105,8 +105,8 @@ static int far_wire_begin(struct tutti_proxy *proxy, struct tutti_ring_request *
     struct far_operation *mine = &far->operation[o - proxy->ring->request];
     struct tutti_wire_op *op = &mine->op;
     (void)at;
-    *mine = (struct far_operation){.request = o,
-                                   .op = {.pe = o->pe, .confirmed = 1, .ended = has_ended, .ended_with = far}};
+    *mine = (struct far_operation){
+        .request = o, .op = {.pe = o->pe, .confirmed = 1, .ended = far_operation_ended, .ended_with = far}};
     switch (o->operation) {
     case TSHMEM_RING_QUIET:
         return begin_quiet(far, mine);

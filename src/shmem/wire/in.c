@@ -174,7 +174,7 @@ static const struct {
 };
 
 /* Checks the head of a message: number, credit, size, and acknowledgements of this PE's own messages. */
-static int message_check(struct tutti_wire *wire, struct message *message, const struct tutti_came *came)
+static int message_check(struct tutti_wire *wire, struct message *message, const struct tutti_transfer_status *came)
 {
     const struct head *head = message->head;
     const int control = head->what >= ACK;
@@ -186,7 +186,7 @@ static int message_check(struct tutti_wire *wire, struct message *message, const
     if (came->bytes < sizeof *head || head->what >= WHATS ||
         (control ? head->data != 0 : came->bytes != HEAD + (size_t)head->data) || head->applied > peer->sent)
         return TUTTI_ERR_BROKEN;
-    if (head->what < REPLY && (head->number != ++peer->came || head->number > peer->told + TUTTI_WIRE_CREDITS))
+    if (head->what < REPLY && (head->number != ++peer->came || head->number > peer->acknowledged + TUTTI_WIRE_CREDITS))
         return TUTTI_ERR_BROKEN;
     if (head->applied > peer->acked) {
         peer->acked = head->applied;
@@ -212,7 +212,7 @@ void tutti_wire_finish_receive(struct tutti_wire *wire, struct message *message)
 static int wire_take_message(struct tutti_wire *wire)
 {
     struct message *message = &wire->receive[(wire->head + wire->taken) % RECEIVES];
-    struct tutti_came came;
+    struct tutti_transfer_status came;
     int done = 0;
     if (wire->taken == RECEIVES || wire->status != TUTTI_OK)
         return 0;

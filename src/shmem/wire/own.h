@@ -56,9 +56,9 @@ struct peer {
     int pe;
     struct tutti_wire_op *first, **end; /* operations to be sent, in order */
     struct tutti_wire_op *unconfirmed, **unconfirmed_end;
-    uint64_t sent, acked;   /* messages with a credit that were sent; those of them that were applied there */
-    uint64_t applied, told; /* the peer's messages applied here; how many of them the peer knows of */
-    uint64_t came;          /* number of the last message received */
+    uint64_t sent, acked;           /* messages with a credit that were sent; those of them that were applied there */
+    uint64_t applied, acknowledged; /* the peer's messages applied here; how many of them the peer knows of */
+    uint64_t came;                  /* number of the last message received */
     uint64_t asked, answered, taken_answers; /* questions of this PE; answers that were stored, that arrived */
     struct ask ask[TUTTI_WIRE_CREDITS];
     uint64_t owed_in, owed_out; /* the peer's questions, to be answered in order */

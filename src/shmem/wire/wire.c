@@ -71,11 +71,11 @@ void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
 {
     if (wire->status != TUTTI_OK)
         return;
-    const int told = status, exits = status > 0;
+    const int acknowledged = status, exits = status > 0;
     status = exits ? TUTTI_ERR_BROKEN : status;
     wire->status = status;
     if (exits) /* threads that wait for an operation read the status after its end */
-        wire->users.ended(wire->users.with, from, told);
+        wire->users.ended(wire->users.with, from, acknowledged);
     for (struct message *message = wire->batch; message; message = message->next) {
         if (message->home && message->op)
             tutti_wire_end_op(wire, message->op, status);
@@ -84,7 +84,7 @@ void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
     for (int i = 0; i < wire->peers; i++)
         end_peer(wire, wire->known[i], status);
     if (!exits)
-        wire->users.ended(wire->users.with, from, told);
+        wire->users.ended(wire->users.with, from, acknowledged);
 }
 
 void tutti_wire_abort(struct tutti_wire *wire, int status)
@@ -115,7 +115,7 @@ struct message *tutti_wire_take_message(struct message **pool)
 /* Acknowledgements, which every message carries. */
 static void head_sign(struct peer *peer, struct head *head)
 {
-    head->applied = peer->told = peer->applied;
+    head->applied = peer->acknowledged = peer->applied;
 }
 
 int tutti_wire_give_message(struct tutti_wire *wire, struct message *message)
@@ -183,7 +183,7 @@ static void wire_acknowledge(struct tutti_wire *wire)
 {
     for (int i = 0; i < wire->peers && wire->status == TUTTI_OK; i++) {
         struct peer *peer = wire->known[i];
-        if (peer->told == peer->applied || peer->ack.under_way || peer->said_bye)
+        if (peer->acknowledged == peer->applied || peer->ack.under_way || peer->said_bye)
             continue;
         const int status = tutti_wire_give_control(wire, peer, &peer->ack, ACK, 0);
         if (status != TUTTI_OK)

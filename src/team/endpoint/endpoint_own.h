@@ -25,6 +25,8 @@ struct tutti_endpoint_from {
     _Atomic uint64_t fetched; /* when it was seen to fetch from this rank */
     /* Its scratches, by its GPU and by this rank's that they are mapped for. */
     struct tutti_mapping *scratch[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
+    /* The scratch that it offered before it reset its GPU: messages may lie there that it packed before. */
+    struct tutti_mapping *former[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
     unsigned met;                                       /* allocations that were made known so far */
     struct tutti_mapping *pinned[TUTTI_ENDPOINT_KNOWN]; /* of those that are known */
     /* The memory that is being mapped, one at a time; asked.id 0: none. endpoint_map.c */
@@ -100,8 +102,8 @@ struct tutti_endpoint {
     _Atomic int asking;               /* peers whose memory is being mapped */
     _Atomic int beside;               /* threads beside that map or allocate for this endpoint */
     _Atomic uint64_t again; /* time of the next attempt to map scratches that could not be mapped; 0: all are mapped */
-    _Atomic uint32_t heard; /* of the node's, as far as it has been followed */
-    int most;               /* known of one peer */
+    _Atomic uint32_t notices_seen; /* of the node's, as far as it has been followed */
+    int most;                      /* known of one peer */
     struct tutti_endpoint_piece {
         uint64_t at, bytes;    /* of the scratch of `gpu`; bytes 0: none */
         uint16_t next, before; /* that are taken, by address, as in struct tutti_endpoint_gpu */
@@ -211,8 +213,10 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
                                                struct tutti_mapping **out);
 /* Gives up one of these. */
 void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept);
-/* Where the scratch begins in its allocation, as its owner says. */
-uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index);
+/* The peer's scratch `id` for kernels of `gpu`, also if the peer has reset its GPU since and offers another one. The
+ * lock is held. */
+enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
+                                              uint64_t id, struct tutti_mapping **out);
 /* 1 where the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
  * or the peer does not keep it mapped. */
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);

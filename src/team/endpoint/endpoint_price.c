@@ -4,6 +4,8 @@
  * (the rule of ski rental). The sender keeps the account: it sees all messages, also those that the MPI has. */
 #include "team/endpoint/endpoint_own.h"
 
+#include "core/clock.h"
+#include "core/counters.h"
 #include "core/settings.h"
 
 enum {
@@ -77,4 +79,27 @@ int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct t
 int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     return endpoint->piece[tutti_endpoint_number(endpoint, rndv)].left;
+}
+
+void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes,
+                              uint64_t since)
+{
+    const struct tutti_endpoint_from *from = &endpoint->from[peer];
+    if (!tutti_endpoint_is_slow(endpoint))
+        return;
+    const uint64_t expected = tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint)),
+                   now = tutti_now_ns();
+    if (now - since >= expected) /* the sender is in no call: waiting has cost as much as the mapping */
+        atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)
+        return;
+    tutti_fiber_lock(&endpoint->lock);
+    const int mapping = from->asked.id != 0;
+    const uint64_t waited = mapping && now > from->asked_at ? now - from->asked_at : 0;
+    pthread_mutex_unlock(&endpoint->lock);
+    const uint64_t carried = tutti_endpoint_carrying(bytes);
+    if (!mapping || carried <= waited || carried + waited <= expected) {
+        atomic_store_explicit(&rndv->must, TUTTI_MUST_HURRY, memory_order_release);
+        tutti_count("allocations of other ranks", TUTTI_OUTCOME_MAPPED, "after a message that the MPI is to carry");
+    }
 }

@@ -230,21 +230,18 @@ enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int p
         tutti_endpoint_release(endpoint, held); /* of this process: it does not go */
         if (there != TUTTI_REACHED)
             return there;
-        room = piece->at + piece->bytes;
+        scratch -= p.at - piece->at; /* of the allocation, from its start on */
+        room = p.at + piece->bytes;
     } else {
         struct tutti_mapping *mapping = NULL;
         tutti_fiber_lock(&endpoint->lock);
-        const enum tutti_reaching there = tutti_endpoint_map_scratch(endpoint, peer, index, gpu, &mapping);
+        const enum tutti_reaching there =
+            tutti_endpoint_map_packed(endpoint, peer, index, gpu, ONCE(rndv->scratch), &mapping);
         pthread_mutex_unlock(&endpoint->lock);
         if (there != TUTTI_REACHED)
             return there;
-        const uint64_t offset = tutti_endpoint_offset(endpoint, peer, index);
-        if (offset > mapping->what.bytes) {
-            rndv_refuse(endpoint, peer, "scratch that is not there");
-            return TUTTI_REACH_NOT;
-        }
-        scratch = (char *)mapping->base + offset;
-        room = mapping->what.bytes - offset;
+        scratch = mapping->base;
+        room = mapping->what.bytes;
     }
     if (!range_within(p.at, p.each * p.slots, room)) {
         rndv_refuse(endpoint, peer, "scratch that is not there");

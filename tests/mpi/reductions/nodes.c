@@ -2,15 +2,17 @@
  *
  *   nodes WINDOWS bits     An element's bits do not depend on the message's length, its offset in it, or on whether it
  *                          comes by allreduce, reduce-scatter or reduce: windows of one long vector of adversarial
- *                          values are reduced by all of them, in place or not, and each element must have the bits that
- * the oracle finds for the placement of the ranks. nodes ACTIONS kinds    Calls of few counts on several communicators,
- * so that the agreement of one call holds for others, with device or host memory drawn for each rank, call and buffer;
- * nonblocking calls, which are the MPI's, stay open over blocking ones. Values whose result is exact in any order.
+ *                          values are reduced by all of them, blocking and not, in place or not, and each element must
+ *                          have the bits that the oracle finds for the placement of the ranks.
+ *   nodes ACTIONS kinds    Calls of few counts on several communicators, so that the agreement of one call holds for
+ *                          others, with device or host memory drawn for each rank, call and buffer; nonblocking calls
+ *                          stay open over blocking ones. Values whose result is exact in any order.
  *
  *   nodes death CALL         The last rank but one is killed before this call: all others get an error within the time
- * limit (TUTTI_TIMEOUT_SECONDS).
+ * limit (TUTTI_TIMEOUT_SECONDS), in blocking calls if CALL is even, otherwise in nonblocking ones.
  *
  * TUTTI_TEST_EXPECT=ROW: bits: every call must have been made by this algorithm over nodes. */
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +30,16 @@ static const char *const names[CALLS] = {"allreduce", "reduce", "reduce-scatter"
 struct window {
     enum call call;
     size_t first, count; /* of the whole contribution */
-    int counts[RANKS], root, in_place;
+    int counts[RANKS], root, in_place, nonblocking;
     size_t begin, gets; /* this rank's result, from the window's first element on */
 };
+
+/* MPICH before 4.3 does not poll Tutti in its own waits: there the MPI makes nonblocking calls over nodes. */
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40300000
+enum { NONBLOCKING = 0 };
+#else
+enum { NONBLOCKING = 1 };
+#endif
 
 static struct window draw_window(uint64_t *dice, int w)
 {
@@ -42,6 +51,7 @@ static struct window draw_window(uint64_t *dice, int w)
     x.first = random_next(dice) % (LENGTH + RANKS - x.count + 1);
     x.root = (int)(random_next(dice) % (uint64_t)kit_size);
     x.in_place = (int)(random_next(dice) % 2);
+    x.nonblocking = (int)(random_next(dice) % 2) && NONBLOCKING;
     size_t left = x.count;
     for (int r = 0; r < kit_size; r++) {
         const size_t part = r + 1 == kit_size ? left : random_next(dice) % 4 == 0 ? 0 : random_next(dice) % (left + 1);
@@ -60,16 +70,28 @@ static struct window draw_window(uint64_t *dice, int w)
 static int make_call(const struct window *x, const void *from, void *to, MPI_Datatype type, MPI_Op op)
 {
     const int n = (int)x->count;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int error;
     switch (x->call) {
     case ALLREDUCE:
-        return MPI_Allreduce(from, to, n, type, op, MPI_COMM_WORLD);
+        error = x->nonblocking ? MPI_Iallreduce(from, to, n, type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Allreduce(from, to, n, type, op, MPI_COMM_WORLD);
+        break;
     case REDUCE:
-        return MPI_Reduce(from, to, n, type, op, x->root, MPI_COMM_WORLD);
+        error = x->nonblocking ? MPI_Ireduce(from, to, n, type, op, x->root, MPI_COMM_WORLD, &request)
+                               : MPI_Reduce(from, to, n, type, op, x->root, MPI_COMM_WORLD);
+        break;
     case REDUCE_SCATTER:
-        return MPI_Reduce_scatter(from, to, x->counts, type, op, MPI_COMM_WORLD);
+        error = x->nonblocking ? MPI_Ireduce_scatter(from, to, x->counts, type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Reduce_scatter(from, to, x->counts, type, op, MPI_COMM_WORLD);
+        break;
     default:
-        return MPI_Reduce_scatter_block(from, to, x->counts[0], type, op, MPI_COMM_WORLD);
+        error = x->nonblocking ? MPI_Ireduce_scatter_block(from, to, x->counts[0], type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Reduce_scatter_block(from, to, x->counts[0], type, op, MPI_COMM_WORLD);
+        break;
     }
+    const int waited = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return error != MPI_SUCCESS ? error : waited;
 }
 
 static void one_window(const struct kit_pair *pair, struct window x, const char *mine, const char *want,
@@ -85,9 +107,9 @@ static void one_window(const struct kit_pair *pair, struct window x, const char 
     const char *const expected = want + (x.first + x.begin) * size;
     const size_t differs = oracle_differ(pair->handle->element, got, expected, x.gets, 0);
     CHECK(error == MPI_SUCCESS && guards && differs == x.gets,
-          "%s %s by %s%s: element %zu of %zu from %zu does not have the bits of the whole vector (class %d)",
-          pair->handle->name, oracle_op_name(pair->op), names[x.call], in_place ? ", in place" : "", differs, x.count,
-          x.first, kit_class(error));
+          "%s %s by %s%s%s: element %zu of %zu from %zu does not have the bits of the whole vector (class %d)",
+          pair->handle->name, oracle_op_name(pair->op), names[x.call], x.nonblocking ? ", nonblocking" : "",
+          in_place ? ", in place" : "", differs, x.count, x.first, kit_class(error));
 }
 
 static void bits(int windows)
@@ -114,8 +136,9 @@ static void bits(int windows)
         free(want);
     }
     const char *const expect = getenv("TUTTI_TEST_EXPECT");
-    static const char *const counted[] = {"MPI_Allreduce", "MPI_Reduce", "MPI_Reduce_scatter",
-                                          "MPI_Reduce_scatter_block"};
+    static const char *const counted[] = {"MPI_Allreduce", NONBLOCKING ? "MPI_Ireduce" : "MPI_Reduce",
+                                          "MPI_Reduce_scatter",
+                                          NONBLOCKING ? "MPI_Ireduce_scatter_block" : "MPI_Reduce_scatter_block"};
     for (int k = 0; expect && k < 4; k++)
         CHECK(kit_counted(counted[k], expect) > 0 && kit_counted(counted[k], "staged") == 0, "%s: not by %s",
               counted[k], expect);
@@ -123,14 +146,23 @@ static void bits(int windows)
 
 /* ---- kinds ---- */
 
-enum { COMMS = 3, OPEN = 5, COUNTS = 4, MOST = 3000 };
+enum { COMMS = 3, OPEN = 5, COUNTS = 4, MOST = 3000, BESIDE = 4 };
 static const int some_counts[COUNTS] = {1, 37, 600, MOST};
+enum form { FORM_ALL, FORM_IALL, FORM_IREDUCE, FORM_ISCATTER, FORM_ISCATTER_BLOCK, FORM_PERSISTENT, FORMS };
 
 struct slot {
     struct kit_buffer in[2], out[2]; /* by kind */
     MPI_Request request;
-    int open, kind[2], comm, count;
-    int64_t value; /* of the first element, for rank 0 of the world */
+    enum form form;
+    int open, kind[2], comm, count, root;
+    int counts[RANKS], begin, gets; /* this rank gets elements [begin, begin + gets) */
+    int64_t value;                  /* of the first element, for rank 0 of the world */
+};
+
+/* A nonblocking collective of host memory, on the communicators of the others. */
+struct beside {
+    MPI_Request request;
+    int comm, word, all[RANKS];
 };
 
 static MPI_Comm comms[COMMS];
@@ -163,50 +195,177 @@ static void draw_kinds(struct slot *s, uint64_t *dice)
     }
 }
 
-static void start_slot(struct slot *s, uint64_t *dice)
+/* Tutti supplies it where the MPI lacks it. */
+static int allreduce_init(const void *in, void *out, int count, MPI_Comm comm, MPI_Request *request)
+{
+    int (*init)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info, MPI_Request *);
+    *(void **)(void *)&init = dlsym(RTLD_DEFAULT, "MPI_Allreduce_init");
+    const int error = init ? init(in, out, count, MPI_INT64_T, MPI_SUM, comm, MPI_INFO_NULL, request) : MPI_ERR_OTHER;
+    return error == MPI_SUCCESS ? MPI_Start(request) : error;
+}
+
+static void draw_slot(struct slot *s, uint64_t *dice)
+{
+    s->comm = (int)(random_next(dice) % COMMS);
+    s->value = (int64_t)(random_next(dice) % 1000);
+    s->form = (enum form)(random_next(dice) % FORMS);
+    const int size = comm_size[s->comm], rank = comm_rank[s->comm];
+    s->count = some_counts[random_next(dice) % COUNTS];
+    s->root = (int)(random_next(dice) % 64) % size;
+    uint64_t parts = random_next(dice); /* as many draws in groups of any size */
+    if (s->form == FORM_ISCATTER_BLOCK)
+        s->count = s->count / size * size;
+    s->begin = 0;
+    s->gets = s->form == FORM_IREDUCE && rank != s->root ? 0 : s->count;
+    if (s->form != FORM_ISCATTER && s->form != FORM_ISCATTER_BLOCK)
+        return;
+    for (int r = 0, left = s->count; r < size; r++) {
+        s->counts[r] = s->form == FORM_ISCATTER_BLOCK ? s->count / size
+                       : r + 1 == size                ? left
+                                                      : (int)(random_next(&parts) % (uint64_t)(left + 1));
+        s->begin += r < rank ? s->counts[r] : 0;
+        left -= s->counts[r];
+    }
+    s->gets = s->counts[rank];
+}
+
+static void start_slot(struct slot *s, uint64_t *dice, int device)
 {
     static int64_t mine[MOST];
-    s->comm = (int)(random_next(dice) % COMMS);
-    s->count = some_counts[random_next(dice) % COUNTS];
-    s->value = (int64_t)(random_next(dice) % 1000);
+    draw_slot(s, dice);
     draw_kinds(s, dice);
-    const uint64_t form = random_next(dice) % 4;
+    if (device)
+        s->kind[0] = s->kind[1] = KIT_DEVICE;
     for (int i = 0; i < s->count; i++)
         mine[i] = value_of(s, kit_rank, i);
     const void *const in = kit_put(&s->in[s->kind[0]], 0, mine, (size_t)s->count * 8);
     void *const out = kit_put(&s->out[s->kind[1]], 8, NULL, (size_t)s->count * 8);
-    int error = MPI_SUCCESS;
+    const MPI_Comm comm = comms[s->comm];
+    int error;
     s->open = 1;
-    if (form < 2) {
-        error = MPI_Allreduce(in, out, s->count, MPI_INT64_T, MPI_SUM, comms[s->comm]);
-        s->request = MPI_REQUEST_NULL;
-    } else {
-        error = MPI_Iallreduce(in, out, s->count, MPI_INT64_T, MPI_SUM, comms[s->comm], &s->request);
+    s->request = MPI_REQUEST_NULL;
+    switch (s->form) {
+    case FORM_ALL:
+        error = MPI_Allreduce(in, out, s->count, MPI_INT64_T, MPI_SUM, comm);
+        break;
+    case FORM_IREDUCE:
+        error = MPI_Ireduce(in, out, s->count, MPI_INT64_T, MPI_SUM, s->root, comm, &s->request);
+        break;
+    case FORM_ISCATTER:
+        error = MPI_Ireduce_scatter(in, out, s->counts, MPI_INT64_T, MPI_SUM, comm, &s->request);
+        break;
+    case FORM_ISCATTER_BLOCK:
+        error = MPI_Ireduce_scatter_block(in, out, s->counts[0], MPI_INT64_T, MPI_SUM, comm, &s->request);
+        break;
+    case FORM_PERSISTENT:
+        error = allreduce_init(in, out, s->count, comm, &s->request);
+        break;
+    default:
+        error = MPI_Iallreduce(in, out, s->count, MPI_INT64_T, MPI_SUM, comm, &s->request);
     }
     CHECK(error == MPI_SUCCESS, "class %d", kit_class(error));
 }
 
-static void end_slot(struct slot *s)
+/* Each rank completes a request in its own way. */
+static void end_request(MPI_Request *request, uint64_t *own)
 {
-    CHECK(MPI_Wait(&s->request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "the wait fails");
+    int flag = 0;
+    if (random_next(own) % 2) {
+        while (!flag)
+            CHECK(MPI_Test(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS, "the test fails");
+    }
+    CHECK(MPI_Wait(request, MPI_STATUS_IGNORE) == MPI_SUCCESS, "the wait fails");
+}
+
+static void check_slot(struct slot *s)
+{
     int guards, wrong = -1;
     const int64_t *const got = (const void *)kit_get(&s->out[s->kind[1]], &guards);
-    for (int i = 0; i < s->count && wrong < 0; i++) {
+    for (int i = 0; i < s->gets && wrong < 0; i++) {
         int64_t sum = 0;
         for (int r = 0; r < comm_size[s->comm]; r++)
-            sum += value_of(s, comm_members[s->comm][r], i);
+            sum += value_of(s, comm_members[s->comm][r], s->begin + i);
         wrong = got[i] != sum ? i : -1;
     }
-    CHECK(wrong < 0 && guards, "communicator %d, %d elements, %s to %s memory: element %d is wrong", s->comm, s->count,
-          s->kind[0] == KIT_HOST ? "host" : "device", s->kind[1] == KIT_HOST ? "host" : "device", wrong);
+    CHECK(wrong < 0 && guards, "form %d, communicator %d, %d elements, %s to %s memory: element %d is wrong",
+          (int)s->form, s->comm, s->count, s->kind[0] == KIT_HOST ? "host" : "device",
+          s->kind[1] == KIT_HOST ? "host" : "device", wrong);
+}
+
+/* A persistent one starts twice. */
+static void end_slot(struct slot *s, uint64_t *own)
+{
+    const int starts = s->form == FORM_PERSISTENT ? 2 : 1;
+    for (int i = 0; i < starts; i++) {
+        if (i > 0)
+            CHECK(MPI_Start(&s->request) == MPI_SUCCESS, "the second start fails");
+        end_request(&s->request, own);
+        check_slot(s);
+    }
+    if (s->form == FORM_PERSISTENT)
+        CHECK(MPI_Request_free(&s->request) == MPI_SUCCESS, "a persistent request is not freed");
     s->open = 0;
+}
+
+static void end_beside(struct beside *b, uint64_t *own)
+{
+    if (b->request == MPI_REQUEST_NULL)
+        return;
+    end_request(&b->request, own);
+    for (int r = 0; r < comm_size[b->comm]; r++)
+        CHECK(b->all[r] == b->word + comm_members[b->comm][r], "rank %d's part of an allgather is %d", r, b->all[r]);
+}
+
+/* The program's own collectives: they may not overtake the reductions, nor the reductions them. */
+static void call_beside(struct beside *b, uint64_t *dice, uint64_t *own)
+{
+    const uint64_t what = random_next(dice) % 8;
+    const int c = (int)(random_next(dice) % COMMS), root = (int)(random_next(dice) % 64) % comm_size[c];
+    static int mine[BESIDE];
+    int word = kit_rank;
+    if (what == 0) {
+        MPI_Barrier(comms[c]);
+    } else if (what == 1) {
+        MPI_Bcast(&word, 1, MPI_INT, root, comms[c]);
+        CHECK(word == comm_members[c][root], "a broadcast of %d", word);
+    } else if (what == 2) {
+        MPI_Comm made;
+        MPI_Comm_split(comms[c], 0, 0, &made);
+        MPI_Comm_free(&made);
+    } else if (what < 6) {
+        const int i = (int)(random_next(dice) % BESIDE);
+        end_beside(&b[i], own);
+        b[i].comm = c;
+        b[i].word = (int)(random_next(dice) % 1000);
+        mine[i] = b[i].word + kit_rank;
+        MPI_Iallgather(&mine[i], 1, MPI_INT, b[i].all, 1, MPI_INT, comms[c], &b[i].request);
+    }
+}
+
+/* Communicators are freed while calls of device memory are open on them. */
+static void free_open(struct slot *slots, uint64_t *dice, uint64_t *own)
+{
+    for (int i = 0; i < OPEN; i++)
+        start_slot(&slots[i], dice, 1);
+    for (int c = 0; c < COMMS; c++)
+        MPI_Comm_free(&comms[c]);
+    for (int i = 0; i < OPEN; i++) {
+        end_slot(&slots[i], own);
+        for (int kind = 0; kind < 2; kind++) {
+            kit_close(&slots[i].in[kind]);
+            kit_close(&slots[i].out[kind]);
+        }
+    }
 }
 
 static void kinds(int actions)
 {
     static struct slot slots[OPEN];
-    uint64_t dice = random_mix(kit_seed);
+    static struct beside besides[BESIDE];
+    uint64_t dice = random_mix(kit_seed), own = random_mix(kit_seed + 1 + (uint64_t)kit_rank);
     open_comms();
+    for (int i = 0; i < BESIDE; i++)
+        besides[i].request = MPI_REQUEST_NULL;
     for (int i = 0; i < OPEN; i++) {
         for (int kind = 0; kind < 2; kind++) {
             kit_open(&slots[i].in[kind], (enum kit_kind)kind, MOST * 8 + 64);
@@ -215,28 +374,18 @@ static void kinds(int actions)
     }
     for (int a = 0; a < actions; a++) {
         struct slot *const s = &slots[random_next(&dice) % OPEN];
-        const uint64_t beside = random_next(&dice) % 8;
         if (s->open)
-            end_slot(s);
-        start_slot(s, &dice);
-        if (beside == 0)
-            MPI_Barrier(comms[random_next(&dice) % COMMS]);
-        if (beside == 1) {
-            int root = (int)(random_next(&dice) % 2), word = kit_rank;
-            MPI_Bcast(&word, 1, MPI_INT, root, comms[1]);
-            CHECK(word == comm_members[1][root], "a broadcast of %d", word);
-        }
+            end_slot(s, &own);
+        start_slot(s, &dice, 0);
+        call_beside(besides, &dice, &own);
     }
+    for (int i = 0; i < BESIDE; i++)
+        end_beside(&besides[i], &own);
     for (int i = 0; i < OPEN; i++) {
         if (slots[i].open)
-            end_slot(&slots[i]);
-        for (int kind = 0; kind < 2; kind++) {
-            kit_close(&slots[i].in[kind]);
-            kit_close(&slots[i].out[kind]);
-        }
+            end_slot(&slots[i], &own);
     }
-    for (int c = 0; c < COMMS; c++)
-        MPI_Comm_free(&comms[c]);
+    free_open(slots, &dice, &own);
 }
 
 /* ---- death ---- */
@@ -251,11 +400,14 @@ static void death(long call)
     const void *const from = kit_put(&in, 0, NULL, COUNT * 4);
     void *const to = kit_put(&out, 0, NULL, COUNT * 4);
     for (long i = 0; i < call + AFTER && error == MPI_SUCCESS; i++) {
+        MPI_Request request = MPI_REQUEST_NULL;
         if (i == call + 1 && kit_rank == kit_size - 2) { /* not before the ranks have met */
             fprintf(stderr, "killed at %ld\n", i);
             raise(SIGKILL);
         }
-        error = MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        error = call % 2 == 0 ? MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD)
+                              : MPI_Iallreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        error = error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     fprintf(stderr, error != MPI_SUCCESS ? "survivor %d told\n" : "survivor %d goes on as if all were there\n",
             kit_rank);

@@ -40,8 +40,8 @@ static int look_at(uint64_t before, uint64_t after)
     struct tutti_shmem space = {.state = {.pes = 2, .abort = &abort_word},
                                 .control = controls,
                                 .world = {[TSHMEM_TEAM_WORLD] = world},
-                                .told = &control.told};
-    control.told.team[TSHMEM_TEAM_WORLD] = team;
+                                .kernel_view = &control.kernel_view};
+    control.kernel_view.team[TSHMEM_TEAM_WORLD] = team;
     place->sequence = SEQUENCE;
     atomic_store(&place->arrived[1], before);
     goes_on = after;
