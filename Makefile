@@ -41,7 +41,7 @@ check: ## All tests; ends with "N passed, N failed, N skipped"
 	@scripts/check.sh $(BUILD) $(JOBS)
 
 # Left out: random programs and the wide matrices, and what takes long by tests/costs/costs.txt.
-quick: ## Unit tests, laws and Open MPI: those that together take about two minutes on two cores
+quick: ## Unit tests, laws and Open MPI: those that together take about 140 seconds of the processor
 	@scripts/setup.sh check
 	@$(MAKE) all TESTS=ON KERNELS=any
 	@scripts/check.sh $(BUILD) $(JOBS) -L '^(unit|law|openmpi)$$' -LE '^(programs|sequences|matrix|large|long)$$'

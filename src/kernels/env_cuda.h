@@ -25,7 +25,7 @@
 enum {
     TUTTI_SPINS_CHECK = 256,     /* between two looks at the clock */
     TUTTI_ASK_NS = 20000,        /* between two looks of a GPU at the abort word, which is in host memory */
-    TUTTI_LONG_WAIT_NS = 1000000 /* after this long a wait says where it stands */
+    TUTTI_LONG_WAIT_NS = 1000000 /* a wait of this length reports its place */
 };
 
 /* Launched early: returns when the launch before has ended. */

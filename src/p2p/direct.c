@@ -8,7 +8,7 @@
 
 /* Time in which the receiver may fetch: about that of a packing kernel, and a nanosecond more for so many bytes. It
  * begins again whenever the receiver is seen to fetch another message, up to so many times in all: a receiver that is
- * at work comes to this one, and packing would only take room from it. */
+ * at work reaches this one, and packing would only take room from it. */
 enum { GRACE_NS = 20000, GRACE_BYTES = 100, GRACES = 64 };
 
 /* ---- sender ---- */
@@ -54,7 +54,7 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
         direct_name(worker, send);
 }
 
-static int direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+static int p2p_direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     tutti_direct_show(worker, send);
     return send->shown != TUTTI_SHOWN_NOT ? 1 : TUTTI_NO(UNSHARED);
@@ -160,7 +160,7 @@ static int direct_fetched(struct tutti_p2p_fetch *f)
     return 1;
 }
 
-const struct tutti_protocol_ops tutti_direct_ops = {.can = direct_can,
+const struct tutti_protocol_ops tutti_direct_ops = {.can = p2p_direct_can,
                                                     .cost = direct_cost,
                                                     .post = direct_post,
                                                     .poll = direct_poll,

@@ -46,8 +46,10 @@ static void channel_handle(const struct tutti_transfer_status *came, const unsig
     if (came->bytes < sizeof head)
         return;
     memcpy(&head, memory, sizeof head);
-    if (head.way < TUTTI_PART_WAYS)
-        tutti_part_engine.handlers[head.way](came->from, &head, memory + sizeof head);
+    if (head.way == TUTTI_PART_RECORD)
+        tutti_part_engine.record_arrived(came->from, &head);
+    else
+        tutti_part_engine.data_arrived(came->from, &head, memory + sizeof head);
 }
 
 static void channel_receive(void)

@@ -1,11 +1,9 @@
-/* What all files of this room share: the state of the engine, memory for packed bytes, the count of bytes that arrived.
- */
+/* What all files of this room share: the engine's state, memory for packed partitions, and what has arrived. */
 #include <stdlib.h>
 
 #include "part/own.h"
 
-struct tutti_part_engine tutti_part_engine = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                                              .step = {.name = "partitioned messages"}};
+struct tutti_part_engine tutti_part_engine = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void *tutti_part_memory(const struct tutti_part *part, uint64_t bytes, struct tutti_bounce **bounce)
 {

@@ -114,11 +114,11 @@ static struct tutti_part *waiting_take(const struct tutti_part_record *record)
     return NULL;
 }
 
-struct tutti_part *tutti_part_match_arrived(int source, const struct tutti_part_head *head)
+void tutti_part_match_record(int source, const struct tutti_part_head *head)
 {
     struct tutti_part_record *record = calloc(1, sizeof *record);
     if (!record)
-        return NULL;
+        return;
     record->of = (struct tutti_part_of){(uint64_t)source, head->id};
     record->comm = head->comm;
     record->bytes = head->bytes;
@@ -132,14 +132,16 @@ struct tutti_part *tutti_part_match_arrived(int source, const struct tutti_part_
     if (!part) {
         *announced_last = record;
         announced_last = &record->next;
-        return NULL;
+        return;
     }
     part->record = record;
     if (part->gone) {
         record_free(record);
         part->record = NULL;
+        tutti_part_destroy(part);
+    } else if (atomic_load_explicit(&part->active, memory_order_relaxed)) {
+        tutti_part_engine.bound(part);
     }
-    return part;
 }
 
 struct tutti_part_record *tutti_part_record_of(int source, uint64_t id)

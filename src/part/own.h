@@ -17,8 +17,7 @@ enum tutti_part_way {
     TUTTI_PART_RECORD, /* a send request was created */
     TUTTI_PART_INLINE, /* the data follow the head in the same message */
     TUTTI_PART_PIECES, /* the data follow in messages of `piece` bytes, under the tag of the request */
-    TUTTI_PART_RNDV,   /* the receiver fetches the data: `rts` */
-    TUTTI_PART_WAYS
+    TUTTI_PART_RNDV    /* the receiver fetches the data: `rts` */
 };
 
 struct tutti_part_head {
@@ -30,9 +29,6 @@ struct tutti_part_head {
     int32_t rndv, rndv_rank;
     uint64_t rndv_sequence;
 };
-
-/* A message of the channel. The lock is held. data: what follows the head. */
-typedef void tutti_part_handle(int source, const struct tutti_part_head *head, const void *data);
 
 enum {
     TUTTI_PART_ROOM = 4032, /* bytes of a message of the channel: MPIs send as much without asking the receiver */
@@ -101,8 +97,9 @@ struct tutti_part {
     /* Of a send: */
     uint64_t id;
     int data_tag, unready;
-    int out;              /* messages of the channel that the transport has */
-    unsigned char *ready; /* [partitions] */
+    int out;                     /* messages of the channel that the transport has */
+    unsigned char *ready;        /* [partitions] */
+    uint32_t held_first, held_n; /* ready partitions that are not sent yet: small ones travel together */
     /* Of a receive: */
     struct tutti_part_record *record; /* NULL: not matched */
     struct tutti_part *behind;        /* among those that are not matched, in the order of their creation */
@@ -120,17 +117,12 @@ struct tutti_part_engine {
     pthread_mutex_t lock; /* protects everything in this room */
     struct tutti_part *active;
     struct tutti_step step;
-    tutti_part_handle *const *handlers; /* [TUTTI_PART_WAYS]: the channel passes each message on, by its way */
+    /* What the channel and matching call upwards; part.c sets them. */
+    void (*record_arrived)(int source, const struct tutti_part_head *head);
+    void (*data_arrived)(int source, const struct tutti_part_head *head, const void *data);
+    void (*bound)(struct tutti_part *part);
 };
 extern struct tutti_part_engine tutti_part_engine;
-
-/* ---- engine.c ---- */
-
-/* Memory for `bytes` packed bytes of the request, from where kernels reach it if they must. NULL without memory. */
-void *tutti_part_memory(const struct tutti_part *part, uint64_t bytes, struct tutti_bounce **bounce);
-void tutti_part_memory_free(void *memory, struct tutti_bounce *bounce);
-/* Packed bytes [first, first + bytes) have arrived, and are in the buffer. The lock is held. */
-void tutti_part_landed(struct tutti_part *part, uint64_t first, uint64_t bytes);
 
 /* channel.c. The lock is held. */
 
@@ -149,8 +141,8 @@ void tutti_part_channel_close(void);
 /* Announces a send request; a receive looks for its sender, or waits for it. A status. */
 int tutti_part_match_send(struct tutti_part *part);
 int tutti_part_match_receive(struct tutti_part *part);
-/* A record has arrived. The receive that takes it; if that is `gone`, the caller destroys it. NULL: none yet. */
-struct tutti_part *tutti_part_match_arrived(int source, const struct tutti_part_head *head);
+/* A record has arrived. */
+void tutti_part_match_record(int source, const struct tutti_part_head *head);
 /* The record of a message; NULL: it is not known. */
 struct tutti_part_record *tutti_part_record_of(int source, uint64_t id);
 /* The program has freed the receive. 1: the caller frees it, 0: later. */
@@ -185,27 +177,22 @@ void tutti_part_rndv_close(void);
 /* send.c, receive.c. The lock is held. */
 
 int tutti_part_send_start(struct tutti_part *part);
-/* Sends partitions that are marked as ready. A status. */
-int tutti_part_send_ready(struct tutti_part *part, uint32_t first, uint32_t n);
 int tutti_part_send_done(const struct tutti_part *part);
+/* Partitions are ready, as tutti_part_ready() and tutti_part_ready_list() say. */
+enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, int last);
+enum tutti_part_wrong tutti_part_send_list(struct tutti_part *part, int n, const int partitions[]);
+/* Sends the partitions that wait for others. A status. */
+int tutti_part_send_held(struct tutti_part *part);
 int tutti_part_receive_start(struct tutti_part *part);
 int tutti_part_receive_done(const struct tutti_part *part);
 /* The receive was matched while it was active. */
 void tutti_part_receive_bound(struct tutti_part *part);
-/* A message with partitions. data: head->bytes bytes of an INLINE message. */
-tutti_part_handle tutti_part_receive_arrived;
+/* A message of the channel. data: head->bytes bytes of an INLINE message. */
+void tutti_part_receive_data(int source, const struct tutti_part_head *head, const void *data);
+/* engine.c. The lock is held. */
 
-/* request.c */
-
-/* Finds where the buffer lies. Done at each start: the program may have registered its memory since. */
-void tutti_part_place(struct tutti_part *part);
-/* The program has freed it before, and nothing needs it any more. */
-void tutti_part_destroy(struct tutti_part *part);
-
-/* part.c. The lock is held. */
-
-/* Ends the round if nothing of it is left. */
-void tutti_part_end_if_done(struct tutti_part *part);
+/* Packed bytes [first, first + bytes) have arrived, and are in the buffer. */
+void tutti_part_landed(struct tutti_part *part, uint64_t first, uint64_t bytes);
 /* The round cannot be completed as it should. */
 static inline void tutti_part_fail(struct tutti_part *part, int status)
 {
@@ -222,4 +209,11 @@ static inline int tutti_part_is_direct(const struct tutti_part *part)
 {
     return part->elements.whole && (!part->elements.places.device || tutti_part_engine.aware);
 }
+/* Memory for `bytes` packed bytes of the request, from where kernels reach it if they must. NULL without memory. */
+void *tutti_part_memory(const struct tutti_part *part, uint64_t bytes, struct tutti_bounce **bounce);
+void tutti_part_memory_free(void *memory, struct tutti_bounce *bounce);
+
+/* request.c: the program has freed it before, and nothing needs it any more. */
+void tutti_part_destroy(struct tutti_part *part);
+
 #endif

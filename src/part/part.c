@@ -4,30 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "device/device.h"
 #include "part/own.h"
 
 static void part_poll(void);
 static void part_where(char *text, size_t size);
-
-/* ---- messages of the channel ---- */
-
-/* A record may be that of a receive which has started, or which the program has freed. */
-static void part_record(int source, const struct tutti_part_head *head, const void *data)
-{
-    (void)data;
-    struct tutti_part *part = tutti_part_match_arrived(source, head);
-    if (part && part->gone)
-        tutti_part_destroy(part);
-    else if (part && atomic_load_explicit(&part->active, memory_order_relaxed))
-        tutti_part_receive_bound(part);
-}
-
-static tutti_part_handle *const handlers[TUTTI_PART_WAYS] = {[TUTTI_PART_RECORD] = part_record,
-                                                             [TUTTI_PART_INLINE] = tutti_part_receive_arrived,
-                                                             [TUTTI_PART_PIECES] = tutti_part_receive_arrived,
-                                                             [TUTTI_PART_RNDV] = tutti_part_receive_arrived};
-
-/* ---- open and close ---- */
 
 enum { DATA_TAGS_MOST = 1 << 20, DATA_TAGS_LEAST = 64 };
 
@@ -46,7 +27,10 @@ int tutti_part_open(struct tutti_transport *transport, struct tutti_endpoint *en
     engine->aware = aware;
     engine->worker = (struct tutti_p2p_worker){.endpoint = endpoint, .node = node, .transport = transport};
     engine->transport = transport;
-    engine->handlers = handlers;
+    engine->record_arrived = tutti_part_match_record;
+    engine->data_arrived = tutti_part_receive_data;
+    engine->bound = tutti_part_receive_bound;
+    engine->step.name = "partitioned messages";
     engine->step.poll = part_poll;
     engine->step.where = part_where;
     tutti_progress_add(&engine->step);
@@ -69,6 +53,25 @@ void tutti_part_close(void)
     tutti_part_match_close();
     engine->transport = NULL;
     pthread_mutex_unlock(&engine->lock);
+}
+
+/* ---- requests ---- */
+
+/* Where the buffer lies is looked up at each start: the program may have registered its memory since. */
+static void part_place(struct tutti_part *part)
+{
+    const struct tutti_part_args *args = &part->args;
+    const struct tutti_device *device = tutti_device();
+    const int64_t count = args->count * args->partitions;
+    part->elements = (struct tutti_elements){.plan = args->plan,
+                                             .count = count,
+                                             .buffer = args->buffer,
+                                             .whole = args->in_order && (args->solid || count == 1)};
+    if (!device || !device->active() || tutti_part_capacity(part) == 0 || args->peer < 0) {
+        part->elements.places = (struct tutti_places){.gpu = -1};
+        part->elements.placed = 1;
+    }
+    tutti_elements_places(&part->elements);
 }
 
 /* ---- life ---- */
@@ -134,7 +137,8 @@ static int part_is_done(const struct tutti_part *part)
     return tutti_part_receive_done(part);
 }
 
-void tutti_part_end_if_done(struct tutti_part *part)
+/* Ends the round if nothing of it is left. */
+static void part_end_if_done(struct tutti_part *part)
 {
     if (part_is_done(part))
         part_end(part);
@@ -152,7 +156,7 @@ int tutti_part_start(struct tutti_part *part)
     part->status = TUTTI_OK;
     part->truncated = 0;
     part->round++;
-    tutti_part_place(part);
+    part_place(part);
     part->next = engine->active;
     part->at = &engine->active;
     if (part->next)
@@ -161,9 +165,29 @@ int tutti_part_start(struct tutti_part *part)
     const int status = part->args.send ? tutti_part_send_start(part) : tutti_part_receive_start(part);
     tutti_part_fail(part, status);
     atomic_store_explicit(&part->active, 1, memory_order_release);
-    tutti_part_end_if_done(part);
+    part_end_if_done(part);
     pthread_mutex_unlock(&engine->lock);
     return TUTTI_OK;
+}
+
+enum tutti_part_wrong tutti_part_ready(struct tutti_part *part, int first, int last)
+{
+    pthread_mutex_lock(&tutti_part_engine.lock);
+    const enum tutti_part_wrong wrong = tutti_part_send_range(part, first, last);
+    if (wrong == TUTTI_PART_FINE || wrong == TUTTI_PART_FAILED)
+        part_end_if_done(part);
+    pthread_mutex_unlock(&tutti_part_engine.lock);
+    return wrong;
+}
+
+enum tutti_part_wrong tutti_part_ready_list(struct tutti_part *part, int n, const int partitions[])
+{
+    pthread_mutex_lock(&tutti_part_engine.lock);
+    const enum tutti_part_wrong wrong = tutti_part_send_list(part, n, partitions);
+    if (n > 0 && (wrong == TUTTI_PART_FINE || wrong == TUTTI_PART_FAILED))
+        part_end_if_done(part);
+    pthread_mutex_unlock(&tutti_part_engine.lock);
+    return wrong;
 }
 
 /* ---- progress ---- */
@@ -176,10 +200,12 @@ static void part_poll(void)
     tutti_part_channel_poll();
     tutti_part_rndv_poll();
     for (struct tutti_part *part = engine->active, *next; part; part = next) {
+        if (part->held_n > 0)
+            tutti_part_fail(part, tutti_part_send_held(part));
         if (!tutti_part_pieces_idle(&part->pieces))
             tutti_part_fail(part, tutti_part_pieces_poll(part));
         next = part->next;
-        tutti_part_end_if_done(part);
+        part_end_if_done(part);
     }
     pthread_mutex_unlock(&engine->lock);
 }

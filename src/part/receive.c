@@ -66,7 +66,7 @@ static int receive_keep(struct tutti_part_record *record, const struct tutti_par
     return TUTTI_OK;
 }
 
-void tutti_part_receive_arrived(int source, const struct tutti_part_head *head, const void *data)
+void tutti_part_receive_data(int source, const struct tutti_part_head *head, const void *data)
 {
     struct tutti_part_record *record = tutti_part_record_of(source, head->id);
     struct tutti_part *part = record ? record->receive : NULL;

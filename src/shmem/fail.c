@@ -141,7 +141,7 @@ int tshmem_pe_accessible(int pe)
 
 /* ---- errors published by kernels in streams ---- */
 
-static const char *name_of(uint32_t what)
+static const char *fail_name_of(uint32_t what)
 {
     static const char *const names[] = {
         [TUTTI_SHMEM_DO_ENTER] = "a collective in a stream, at its beginning",
@@ -193,12 +193,12 @@ static void look_at_streams(struct tutti_shmem *space)
     const int status = -(int)(word & 0xff);
     tutti_shmem_leave_all(space);
     if (status == TUTTI_ERR_BROKEN)
-        tutti_shmem_fail(space, status, name_of(word >> 8),
+        tutti_shmem_fail(space, status, fail_name_of(word >> 8),
                          "PE %d left a wait in a kernel: another collective of the team was under way in another "
                          "stream, or the time limit TUTTI_TIMEOUT_SECONDS has passed, or a PE has given up",
                          space->state.me);
     else if (status != TUTTI_OK)
-        tutti_shmem_fail(space, status, name_of(word >> 8), "in a kernel of PE %d: %s", space->state.me,
+        tutti_shmem_fail(space, status, fail_name_of(word >> 8), "in a kernel of PE %d: %s", space->state.me,
                          tutti_status_text(status));
 }
 

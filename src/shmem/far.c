@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct arrival) + (1 << 3 * (TUTTI_SHMEM_ROUNDS - 1)) * si
                    TUTTI_WIRE_PIECE,
                "and that of many");
 
-static struct tutti_wire *far_wire(struct tutti_shmem *space)
+static struct tutti_shmem_wire *far_wire(struct tutti_shmem *space)
 {
     return __atomic_load_n(&space->wire, __ATOMIC_ACQUIRE);
 }
@@ -103,7 +103,7 @@ static void free_room(struct tutti_shmem *space)
 int tutti_shmem_far_open(struct tutti_shmem *space)
 {
     const int pes = space->transport->size;
-    struct tutti_wire *made = NULL;
+    struct tutti_shmem_wire *made = NULL;
     const struct tutti_wire_users users = {.notice = far_receive_hop, .ended = far_end, .with = space};
     unsigned char *const is_far = space->is_far = calloc((size_t)pes, sizeof *is_far);
     for (int pe = 0; pe < pes && is_far; pe++) /* in meetings of large teams near members also get messages */
@@ -136,7 +136,7 @@ void tutti_shmem_far_grow(struct tutti_shmem *space)
 
 void tutti_shmem_far_close(struct tutti_shmem *space)
 {
-    struct tutti_wire *made = space->wire;
+    struct tutti_shmem_wire *made = space->wire;
     if (!made)
         return;
     tutti_step_close(space->step);
@@ -166,7 +166,7 @@ static int broken_or(struct tutti_shmem *space, int done)
     return done == 0 && __atomic_load_n(space->state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : done;
 }
 
-static int has_left(struct tutti_shmem *space, void *with)
+static int far_has_left(struct tutti_shmem *space, void *with)
 {
     (void)with;
     return broken_or(space, tutti_wire_left(far_wire(space)));
@@ -184,10 +184,10 @@ int tutti_shmem_far_leave(struct tutti_shmem *space)
     if (!far_wire(space))
         return TUTTI_OK;
     tutti_wire_leave(far_wire(space));
-    return tutti_shmem_await(space, has_left, say_leaving, NULL);
+    return tutti_shmem_await(space, far_has_left, say_leaving, NULL);
 }
 
-static int is_quiet(struct tutti_shmem *space, void *with)
+static int far_is_quiet(struct tutti_shmem *space, void *with)
 {
     return broken_or(space, tutti_wire_quiet(far_wire(space), *(const int *)with));
 }
@@ -198,7 +198,7 @@ static int is_fenced(struct tutti_shmem *space, void *with)
     return broken_or(space, tutti_wire_is_fenced(far_wire(space)));
 }
 
-static void say_quiet(struct tutti_shmem *space, void *with, char *text, size_t size)
+static void far_say_quiet(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
     char where[160];
     (void)with;
@@ -209,16 +209,16 @@ static void say_quiet(struct tutti_shmem *space, void *with, char *text, size_t 
 int tutti_shmem_far_quiet(struct tutti_shmem *space, int pe)
 {
     (void)space;
-    return tutti_shmem_await(space, is_quiet, say_quiet, &pe);
+    return tutti_shmem_await(space, far_is_quiet, far_say_quiet, &pe);
 }
 
 int tutti_shmem_far_fence(struct tutti_shmem *space, int pe)
 {
     (void)space;
-    return tutti_shmem_await(space, is_fenced, say_quiet, &pe);
+    return tutti_shmem_await(space, is_fenced, far_say_quiet, &pe);
 }
 
-static int far_operation_ended(struct tutti_shmem *space, void *with)
+static int shmem_far_operation_ended(struct tutti_shmem *space, void *with)
 {
     const int state = tutti_wire_state(with);
     return broken_or(space, state == TUTTI_WIRE_DONE ? 1 : state);
@@ -241,15 +241,15 @@ static int far_run(struct tutti_shmem *space, struct tutti_wire_op *op, int late
     if (status != TUTTI_OK)
         return tutti_shmem_fail(space, status, "the address space", "PE %d, of another node, is not reached: %s",
                                 op->pe, tutti_status_text(status));
-    return later ? TUTTI_OK : tutti_shmem_await(space, far_operation_ended, say_operation, op);
+    return later ? TUTTI_OK : tutti_shmem_await(space, shmem_far_operation_ended, say_operation, op);
 }
 
-static int pe_of(const void *address)
+static int far_pe_of(const void *address)
 {
     return (int)((uintptr_t)address >> TUTTI_SHMEM_FAR_BITS & (TSHMEM_PES_MAX - 1));
 }
 
-static uint64_t offset_of(const void *address)
+static uint64_t far_offset_of(const void *address)
 {
     return (uintptr_t)address & (((uintptr_t)1 << TUTTI_SHMEM_FAR_BITS) - 1);
 }
@@ -260,8 +260,8 @@ static struct tutti_wire_op far_describe(void *to, const void *from, ptrdiff_t d
     const int puts = tutti_shmem_is_far(to);
     const void *there = puts ? to : from;
     return (struct tutti_wire_op){.what = puts ? TUTTI_WIRE_PUT : TUTTI_WIRE_GET,
-                                  .pe = pe_of(there),
-                                  .at = offset_of(there),
+                                  .pe = far_pe_of(there),
+                                  .at = far_offset_of(there),
                                   .here = puts ? (void *)(uintptr_t)from : to,
                                   .n = n,
                                   .block = block,
@@ -270,8 +270,8 @@ static struct tutti_wire_op far_describe(void *to, const void *from, ptrdiff_t d
                                   .here_step = puts ? sst : dst};
 }
 
-static int copy_blocks(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
-                       size_t block, size_t n, size_t bytes)
+static int far_copy_blocks(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
+                           size_t block, size_t n, size_t bytes)
 {
     struct tutti_wire_op op = far_describe(to, from, dst, sst, block, n, bytes);
     return far_run(space, &op, 0);
@@ -284,9 +284,9 @@ static int far_copy(struct tutti_shmem *space, void *to, const void *from, size_
     return far_run(space, &op, later);
 }
 
-static int copy_element(struct tutti_shmem *space, void *to, const void *from, size_t bytes)
+static int far_copy_element(struct tutti_shmem *space, void *to, const void *from, size_t bytes)
 {
-    return copy_blocks(space, to, from, 1, 1, 1, 1, bytes);
+    return far_copy_blocks(space, to, from, 1, 1, 1, 1, bytes);
 }
 
 static uint64_t far_amo(struct tutti_shmem *space, int operation, void *at, size_t bytes, uint64_t value,
@@ -294,10 +294,10 @@ static uint64_t far_amo(struct tutti_shmem *space, int operation, void *at, size
 {
     const int what = operation & ~TSHMEM_AMO_NO_FETCH;
     struct tutti_wire_op op = {.what = TUTTI_WIRE_AMO,
-                               .pe = pe_of(at),
+                               .pe = far_pe_of(at),
                                .changes = 1,
                                .amo = what,
-                               .word = offset_of(at),
+                               .word = far_offset_of(at),
                                .word_bytes = (uint32_t)bytes,
                                .value = value,
                                .compare = compare,
@@ -310,10 +310,10 @@ static int put_signal(struct tutti_shmem *space, void *to, const void *from, siz
 {
     const ptrdiff_t all = (ptrdiff_t)bytes;
     struct tutti_wire_op op = far_describe(at, from, all, all, bytes, bytes > 0, 1);
-    op.at = bytes > 0 ? offset_of(to) : 0;
+    op.at = bytes > 0 ? far_offset_of(to) : 0;
     op.changes = 1;
     op.amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
-    op.word = offset_of(at);
+    op.word = far_offset_of(at);
     op.word_bytes = sizeof *at;
     op.value = value;
     return far_run(space, &op, later);
@@ -322,8 +322,8 @@ static int put_signal(struct tutti_shmem *space, void *to, const void *from, siz
 const struct tutti_shmem_kind tutti_shmem_far = {
     .name = "far",
     .copy = far_copy,
-    .element = copy_element,
-    .blocks = copy_blocks,
+    .element = far_copy_element,
+    .blocks = far_copy_blocks,
     .amo = far_amo,
     .put_signal = put_signal,
 };

@@ -18,7 +18,7 @@
 
 struct tutti_shmem;
 struct tutti_wire_local;
-struct tutti_shmem_lane;
+struct tutti_shmem_queue;
 
 enum { TUTTI_SHMEM_WHY = 200 };
 
@@ -57,7 +57,7 @@ struct tutti_shmem_job {
 struct tutti_shmem_peek {
     const void *seen; /* values at the last test */
     /* Device: the copy that is under way, and its target. */
-    struct tutti_shmem_lane *lane;
+    struct tutti_shmem_queue *queue;
     uint64_t few[8];
     void *room; /* for more words than fit */
 };

@@ -73,7 +73,7 @@ static int meet_look(void *with, uint64_t *waited)
     return TUTTI_OK;
 }
 
-static int is_done(void *with)
+static int meet_is_done(void *with)
 {
     const struct awaiting *a = with;
     return a->done(a->space, a->with);
@@ -87,7 +87,7 @@ int tutti_shmem_await(struct tutti_shmem *space, int (*done)(struct tutti_shmem 
     const int come = done(space, with);
     if (come > 0)
         return TUTTI_OK;
-    const struct tutti_wait wait = {.done = is_done,
+    const struct tutti_wait wait = {.done = meet_is_done,
                                     .with = &a,
                                     .seconds = tutti_settings()->timeout_seconds,
                                     .watched = 1,

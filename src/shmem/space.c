@@ -9,8 +9,8 @@
 #include "device/device.h"
 #include "progress/transport.h"
 #include "rules/rules.h"
+#include "shmem/copy_queue.h"
 #include "shmem/far.h"
-#include "shmem/lane.h"
 #include "shmem/local/way.h"
 #include "shmem/near.h"
 #include "shmem/proxy/proxy.h"
@@ -46,7 +46,7 @@ static int are_whole(struct tutti_shmem *space)
 }
 
 /* Opens the wire to PEs of other nodes, if there are any. */
-static int open_far(struct tutti_shmem *space)
+static int space_open_far(struct tutti_shmem *space)
 {
     const int far = space->near->count < space->transport->size;
     int status = far ? tutti_shmem_far_open(space) : TUTTI_OK;
@@ -135,7 +135,7 @@ static int space_make(struct tutti_shmem *space)
         status = TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_OK)
         return tutti_shmem_answer(space, status, "tshmem_init", "the teams were not copied to the GPU");
-    status = open_far(space);
+    status = space_open_far(space);
     if (status != TUTTI_OK)
         return status;
     status = tutti_shmem_proxy_open(space);

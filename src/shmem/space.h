@@ -80,7 +80,7 @@ struct tutti_shmem_far_room {
 
 struct tutti_shmem_near;
 struct tutti_step;
-struct tutti_wire;
+struct tutti_shmem_wire;
 
 struct tutti_shmem {
     struct tshmem_state state; /* pes 0: the address space is not up; peer: NULL of far PEs */
@@ -92,7 +92,7 @@ struct tutti_shmem {
     int32_t *world[TSHMEM_TEAMS_MAX];            /* PE of each member of a team, by its number */
     int32_t *lists;                              /* the same for kernels, if they do not read `world`: [teams][PEs] */
     struct tutti_shmem_near *near;               /* PEs of this node */
-    struct tutti_wire *wire;                     /* the wire to all others, see wire/wire.h; NULL: none exist */
+    struct tutti_shmem_wire *wire;               /* the wire to all others, see wire/wire.h; NULL: none exist */
     uint64_t began;                              /* bytes that programs got at the start */
     uint64_t first;                              /* offset of the first byte of the heap that programs get */
     _Atomic uint64_t mapped;                     /* see tutti_shmem_mapped() */
@@ -105,7 +105,7 @@ struct tutti_shmem {
     struct tutti_team *team;              /* of the near PEs */
     struct tutti_transport *transport;    /* of all PEs */
     const struct tutti_shmem_host *host;
-    struct tutti_shmem_gpu *gpu;             /* of heaps on a device, see lane.h */
+    struct tutti_shmem_gpu *gpu;             /* of heaps on a device, see copy_queue.h */
     const struct tutti_path *far_path;       /* requests of kernels for far PEs (proxy/proxy.h); NULL: none exist */
     struct tutti_proxy_server *proxy_server; /* requests of kernels, see proxy_server.c; NULL: there is no ring */
     int control_mapped;                      /* this PE's control page is registered with it */

@@ -12,7 +12,7 @@ void tutti_deferred_free_launch(struct tutti_node *node, struct tutti_prepared *
 /* Local. One more communicator with a stream, or one less. */
 void tutti_deferred_free_hold(struct tutti_node *node);
 void tutti_deferred_free_release(struct tutti_node *node);
-/* Local. 1 where communicators with a stream live. */
+/* Local. 1 if communicators with a stream live. */
 int tutti_deferred_free_held(const struct tutti_node *node);
 /* Local. At the node's end; alive: the device may be called. */
 void tutti_deferred_free_end(struct tutti_node *node, int alive);

@@ -11,7 +11,7 @@ void tutti_invalidation_look(struct tutti_node *node, const struct tutti_device 
 /* Peer: unmaps the allocations named in notices. */
 void tutti_invalidation_read(struct tutti_node *node, const struct tutti_device *device);
 
-/* Both, where there is something: two loads otherwise. */
+/* Both, if there is something: two loads otherwise. */
 static inline void tutti_invalidation_poll(struct tutti_node *node, const struct tutti_device *device)
 {
     if (atomic_load_explicit(&tutti_device_frees, memory_order_relaxed) !=

@@ -16,7 +16,7 @@ struct request {
     int asked;
 };
 
-/* Takes what is mapped already; 1 where a descriptor is needed. */
+/* Takes what is mapped already; 1 if a descriptor is needed. */
 static int map_look_up(struct tutti_team *team, int r, struct request *q)
 {
     struct tutti_membership *membership = tutti_membership(team);
@@ -107,7 +107,7 @@ static int map_holds(const struct tutti_team *team, int r, const struct tutti_sh
     return 0;
 }
 
-/* Reads what rank r offers; 1 where it can be asked for. */
+/* Reads what rank r offers; 1 if it can be asked for. */
 static int read_offer(const struct tutti_team *team, int r, const struct tutti_reach *reach, struct request *q)
 {
     const struct tutti_reach any = {0, 0}, *least = reach ? &reach[r] : &any;

@@ -26,7 +26,7 @@ struct discovery {
 };
 
 /* *speaker: the rank of the world that says why nothing is shared, the same on all: one that has failed by itself, if
- * there is one, rather than one that has waited for others in vain. -1 where all are fine. Collective. */
+ * there is one, rather than one that has waited for others in vain. -1 if all are fine. Collective. */
 static int choose_speaker(struct tutti_transport *world, int status, int *speaker)
 {
     const int by_others = status == TUTTI_ERR_TIMEOUT || status == TUTTI_ERR_PEER;
@@ -110,7 +110,7 @@ static void free_node(struct tutti_node *node)
     free(node);
 }
 
-static struct tutti_node *new_node(struct tutti_transport *world)
+static struct tutti_node *node_new(struct tutti_transport *world)
 {
     struct tutti_node *node = calloc(1, sizeof *node);
     if (!node)
@@ -161,7 +161,7 @@ static int connect_members(struct tutti_node *node, struct discovery *d, int min
 int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
 {
     *out = NULL;
-    struct tutti_node *node = new_node(world);
+    struct tutti_node *node = node_new(world);
     size_t size = (size_t)world->size;
     struct discovery d = {malloc(size * sizeof *d.colors), malloc(size * sizeof *d.nonces),
                           malloc(size * sizeof *d.names), 0};

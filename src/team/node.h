@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "progress/fiber.h"
+#include "progress/forecast.h"
 #include "team/sm_budget.h"
 #include "team/team.h"
 #include "team/wait.h"
@@ -78,6 +79,8 @@ struct tutti_membership {
     struct tutti_waiting kernel; /* of kernels that run on the caller's thread */
     uint32_t kernel_epoch;
     int kernel_status;
+    uint64_t work; /* what kernels do next, see tutti_team_expect() */
+    struct tutti_forecast forecast;
 
     struct tutti_arrival seen[TUTTI_MAX_RANKS]; /* records of the current call, of the ranks in `come` */
     uint64_t come;                              /* this rank and those whose records have been read */
@@ -184,9 +187,9 @@ void tutti_page_release(struct tutti_page *page);
 /* Slots of this rank's page. take: number of a fresh slot, or -1. drop: of a slot that no peer has seen. */
 int tutti_slot_take(struct tutti_node *node);
 void tutti_slot_drop(struct tutti_node *node, int number);
-/* Leaves the communicator: the place goes on living until all peers have left too. */
+/* Leaves the communicator: the place lives until all peers have left too. */
 void tutti_membership_leave(struct tutti_membership *membership);
-/* Frees places that all peers have left; the lock is held. 1 where none is left. */
+/* Frees places that all peers have left; the lock is held. 1 if none is left. */
 int tutti_membership_sweep(struct tutti_node *node);
 
 #endif

@@ -14,7 +14,7 @@ int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct t
  * the whole channel where that is not enough: the last team broke, and left packets of later epochs, or it laid out the
  * channel for other than `bytes`, so that its data lie where the next one has its flags. */
 int tutti_resources_begin(struct tutti_node *node, struct tutti_resources *resources, uint64_t ticks, size_t bytes);
-/* Gives back resources that no peer has used. */
+/* Frees resources that no peer has used. */
 void tutti_resources_drop(struct tutti_node *node, struct tutti_resources *resources);
 /* Kernels' view of the words. */
 int tutti_resources_words(struct tutti_node *node, const struct tutti_resources *resources,

@@ -11,7 +11,7 @@
 /* A buffer that peers may map. */
 struct tutti_share {
     uint32_t shared; /* 0: cannot be mapped, or was not asked for */
-    uint32_t near; /* of a result: 1 where its owner finds it without a fence over the system, see struct tutti_call */
+    uint32_t near;   /* of a result: 1 if its owner finds it without a fence over the system, see struct tutti_call */
     uint64_t offset; /* of the buffer in the allocation */
     struct tutti_export what;
 };
@@ -43,7 +43,7 @@ struct tutti_wanted {
 };
 
 /* Which side moves a rendezvous on: its owner from FREE, MOVING and ATS; its receiver from GETTING, BOUNCE and AM; from
- * GET the side that comes first. Every step that the other side could take too is a compare and swap, ATS included: the
+ * GET the first side to do so. Every step that the other side could take too is a compare and swap, ATS included: the
  * owner may use a rendezvous again as soon as it is in ATS.
  *
  * BOUNCE: the packed message passes through `slots` pieces of scratch. The owner stores how many pieces it has packed

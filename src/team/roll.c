@@ -36,7 +36,7 @@ struct tutti_roll {
 };
 
 /* A name that the ranks know without having met. Another user could take it first: then no leader is trusted, and the
- * job goes on without Tutti. */
+ * job runs without Tutti. */
 static void roll_set_name(struct tutti_roll *roll, const char *job)
 {
     const uint64_t key = tutti_fnv(tutti_fnv(TUTTI_FNV_BEGIN, "tutti", 6), job, strlen(job));
@@ -149,7 +149,7 @@ int tutti_roll_call(struct tutti_roll *roll, int rank, int ranks[])
     return status == TUTTI_OK ? roll->registered : 0;
 }
 
-/* 1 where the leader has decided, a status where it has gone. */
+/* 1 if the leader has decided, a status where it has gone. */
 static int roll_is_decided(void *with)
 {
     struct tutti_roll *roll = with;

@@ -12,7 +12,7 @@
 struct tutti_roll;
 
 /* Local. Registers this rank as one of the `size` ranks that the launcher has started on this machine for the job of
- * this name. The name is the same for these ranks and for no others. A status; *out is NULL where it failed. */
+ * this name. The name is the same for these ranks and for no others. A status; *out is NULL if it failed. */
 int tutti_roll_enter(const char *job, int size, struct tutti_roll **out);
 /* 1 on the rank that leads. */
 int tutti_roll_leads(const struct tutti_roll *roll);

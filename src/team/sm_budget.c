@@ -17,13 +17,13 @@ static unsigned shares_of(uint64_t word)
     return (unsigned)(word >> SHARES & FIELD);
 }
 
-/* Blocks that a single thread leaves to others that come while it waits for late ranks. */
+/* Blocks that a single thread leaves to calls that begin while it waits for late ranks. */
 static unsigned budget_reserved(unsigned all)
 {
     return all / RESERVED_OF > 1 ? all / RESERVED_OF : 1;
 }
 
-/* NULL where nothing is counted. */
+/* NULL if nothing is counted. */
 static struct tutti_sm_budget *budget_of_team(const struct tutti_team *team, unsigned *all)
 {
     if (team->gpu < 0 || team->gpu >= TUTTI_BUDGET_GPUS)
@@ -39,7 +39,7 @@ void tutti_sm_budget_open(struct tutti_team *team)
         atomic_store(&team->node->sm_budget[team->gpu].all, team->device->gpu.resident(team->gpu));
 }
 
-/* 1 where no other thread has made a reduction on this GPU. */
+/* 1 if no other thread has made a reduction on this GPU. */
 static int only_thread(const struct tutti_team *team, struct tutti_sm_budget *budget)
 {
     static _Thread_local char here;

@@ -31,17 +31,17 @@ struct tutti_sm_budget {
 
 /* Sets how many blocks the team's GPU holds. */
 void tutti_sm_budget_open(struct tutti_team *team);
-/* When a call arrives: up to `want` blocks, kept in team->held; 0 where other threads make reductions too. */
+/* When a call arrives: up to `want` blocks, kept in team->held; 0 if other threads make reductions too. */
 unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want);
 /* After all ranks have arrived: up to `want` blocks, added to team->held. 0 if no block is free, or, for a patient
  * call, if less than half of the blocks is free that an idle GPU would have. */
 unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int patient);
-/* Gives back what the call has beyond `keep` blocks. */
+/* Frees the call's blocks beyond the first `keep`. */
 void tutti_sm_budget_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream, of at most `most` blocks: three quarters for the first on a GPU, half of the
  * rest for others; at least one. 0: no block is left, or, for a patient caller, running calls hold too many blocks. */
 unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patient);
-/* 1 where there is room for one more share once the calls under way have ended. */
+/* 1 if there is room for one more share once the calls under way have ended. */
 int tutti_sm_budget_ends(const struct tutti_team *team);
 void tutti_sm_budget_unshare(struct tutti_team *team, unsigned blocks);
 

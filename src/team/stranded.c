@@ -4,7 +4,7 @@
 #include "team/node.h"
 #include "team/watch.h"
 
-/* 1 where the record says all that is needed to make the call: not the segments of a reduce-scatter, nor which data
+/* 1 if the record says all that is needed to make the call: not the segments of a reduce-scatter, nor which data
  * are moved. Half precision never goes to the MPI. */
 static int is_plain(const struct tutti_arrival *call)
 {

@@ -129,7 +129,7 @@ static enum tutti_left left_by(const struct rank *me)
     return (enum tutti_left)__atomic_load_n(&me->team->words->failed, __ATOMIC_ACQUIRE);
 }
 
-/* A kernel that does not leave would keep its stream, and the test, for ever. */
+/* A kernel that does not leave would keep its stream, and the test, forever. */
 static void await_left(struct rank *me, int i, const char *what)
 {
     const uint64_t start = tutti_now_ns();

@@ -76,18 +76,20 @@ foreach(row single_leader multi_leader pipelined)
   foreach(ranks 1 2)
     gpu_test(nodes-${row}-${ranks} mpi-nodes 4 ARGS 12 bits
              ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=16 TUTTI_TEST_EXPECT=${row}
-                 "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} leaders:0-1k@doubling,1k-4k@ring,*@slices")
+                 "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@ranks leaders:0-1k@doubling,1k-4k@ring,*@slices")
   endforeach()
 endforeach()
 gpu_test(nodes-order mpi-nodes 4 ARGS 12 bits ENV TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_TEST_EXPECT=ranks)
 gpu_test(nodes-kinds mpi-nodes 4 ARGS 600 kinds
-         ENV TUTTI_NODE_RANKS=2 TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,*@pipelined")
+         ENV TUTTI_NODE_RANKS=2 TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,*@pipelined reduce_nodes:*@multi_leader reduce_scatter_nodes:*@pipelined scan_nodes:*@ranks")
 # A call of memory of GPUs after calls of host memory that are alike is left to the MPI until the ranks agree again.
 gpu_test(nodes-matrix mpi-matrix 4 ARGS 1500 ENV TUTTI_NODE_RANKS=2 TUTTI_TEST_EXPECT=accelerated TUTTI_TEST_SHARE=90)
 gpu_test(aware mpi-aware ${gpu_ranks} ARGS cuda,cuda:host,cuda:device,cuda:managed 1)
 foreach(program mixed illegal wrong user_op user_ops host_ahead host_only comms threads messages collectives refused)
   gpu_test(${program} mpi-${program} ${gpu_ranks})
 endforeach()
+gpu_test(partitioned mpi-partitioned 3 ARGS 20)
+gpu_test(partitioned-nodes mpi-partitioned 3 ARGS 20 apart ENV TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
 
 # Data movers, by each of their rows.
 gpu_test(moves mpi-types_collectives ${gpu_ranks} ARGS 1500 device)
@@ -97,6 +99,12 @@ foreach(row copies ll ll128 pipeline engines)
            ENV "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
 endforeach()
 gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
+# A neighbour twice.
+gpu_test(moves-twice-ll mpi-topologies 2 ARGS 3 ENV TUTTI_RULES=neighbor:*@ll TUTTI_TEST_EXPECT=packets)
+foreach(row ll128 pipeline)
+  gpu_test(moves-twice-${row} mpi-topologies 2 ARGS 3 ENV TUTTI_RULES=neighbor:*@${row})
+endforeach()
+gpu_test(moves-twice-leaders mpi-topologies 4 ARGS 2)
 # Types with gaps and, on one side of a rank, memory of the host, by kernels of runs; leaders of ranks that share GPUs.
 foreach(row ll ll128 pipeline)
   set(by "*@${row} *@fetch")

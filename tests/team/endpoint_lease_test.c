@@ -110,7 +110,7 @@ static uint64_t known(void)
 
 /* ---- what is tested ---- */
 
-/* 1 where all places are free for others. */
+/* 1 if all places are free for others. */
 static void no_lease_is_left(const char *after)
 {
     const uint64_t first = ids + 1;

@@ -1,6 +1,6 @@
 /* Ranks with host memory that wait in the MPI for calls that no other rank makes: when the others make the call with
- * them, and when they cannot. Ranks are threads; in the MPI's place the hook of the team writes down what it is asked
- * for. */
+ * them, and when they cannot. Ranks are threads; in the MPI's place the hook of the team records its
+ * calls. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -28,7 +28,7 @@ TUTTI_DEV unsigned tutti_dev_slot(const struct tutti_dev_meeting *meeting)
     return (TSHMEM_PACKETS_BYTES / 16u >> tutti_dev_shift((unsigned)meeting->team.size)) * 16u;
 }
 
-/* 1 where so many bytes from each member have room: alike on all members. */
+/* 1 if so many bytes from each member have room: alike on all members. */
 TUTTI_DEV int tutti_dev_is_small(const struct tutti_dev_meeting *meeting, size_t bytes)
 {
     return bytes <= TUTTI_DEV_SMALL && bytes <= tutti_dev_slot(meeting) / 16 * TUTTI_DEV_PACKET;
@@ -313,7 +313,7 @@ TUTTI_DEV void tutti_dev_await_all(struct tutti_dev_meeting *meeting)
     tutti_dev_packets_await(&exchange, meeting);
 }
 
-/* 1 where no thread has more than one packet of a message. */
+/* 1 if no thread has more than one packet of a message. */
 TUTTI_DEV int tutti_dev_is_quick(const struct tutti_dev_meeting *meeting, size_t bytes)
 {
     return bytes <= tutti_dev_size(meeting->group) * TUTTI_DEV_PACKET &&

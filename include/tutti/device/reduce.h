@@ -142,7 +142,7 @@ TUTTI_DEV size_t tutti_dev_type_size(int type)
     }
 }
 
-/* 1 where that operation is done on that type. */
+/* 1 if that operation is done on that type. */
 TUTTI_DEV int tutti_dev_has(int type, int op)
 {
     const int complex_type = type == TSHMEM_ID_COMPLEXF || type == TSHMEM_ID_COMPLEXD;

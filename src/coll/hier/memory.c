@@ -4,7 +4,7 @@
 #include "coll/hier/own.h"
 #include "core/status.h"
 
-int tutti_area_take(struct tutti_area *area, size_t bytes)
+int tutti_area_take(struct tutti_nodes_area *area, size_t bytes)
 {
     if (area->bytes >= bytes && area->memory)
         return TUTTI_OK;
@@ -17,13 +17,13 @@ int tutti_area_take(struct tutti_area *area, size_t bytes)
     return area->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-void tutti_area_give(struct tutti_area *area)
+void tutti_area_give(struct tutti_nodes_area *area)
 {
     if (area->bounce)
         tutti_bounce_give(area->bounce);
     else
         free(area->memory);
-    *area = (struct tutti_area){.memory = NULL};
+    *area = (struct tutti_nodes_area){.memory = NULL};
 }
 
 int tutti_area_take_piece(struct tutti_nodes_call *c, int piece)

@@ -54,7 +54,7 @@ struct tutti_nodes {
 };
 
 /* Host memory of a piece: `in` and `out` of the wire, and its room. */
-struct tutti_area {
+struct tutti_nodes_area {
     struct tutti_bounce *bounce; /* NULL: `memory` is malloc's */
     char *memory;
     size_t bytes;
@@ -86,8 +86,9 @@ struct tutti_nodes_call {
     int by_messages;   /* 1: some rank of the node has memory that kernels do not reach, or the team cannot be opened */
     int out_by_messages;
     struct tutti_sched *waiting; /* for this schedule; NULL: for a job */
+    int stalls;                  /* a nonblocking call: its stall has been reported */
     uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */
-    struct tutti_area area[TUTTI_AREAS], local_area;
+    struct tutti_nodes_area area[TUTTI_AREAS], local_area;
     struct tutti_wire wire[TUTTI_AREAS], local;
     /* The job under way, or run at once: */
     struct tutti_job job;
@@ -112,11 +113,17 @@ char *tutti_nodes_arrives(const struct tutti_nodes_call *c, int piece);
 /* Host memory of at least `bytes`, with undefined contents; a status. give: takes empty ones. piece: as much as the
  * exchange of a piece needs, as long as the piece is under way. */
 int tutti_area_take_piece(struct tutti_nodes_call *c, int piece);
-int tutti_area_take(struct tutti_area *area, size_t bytes);
-void tutti_area_give(struct tutti_area *area);
+int tutti_area_take(struct tutti_nodes_area *area, size_t bytes);
+void tutti_area_give(struct tutti_nodes_area *area);
 /* An end at the program's memory, from byte `at` on. A status. */
 int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, int host, void *memory, int area,
                     struct tutti_wire_end *out);
+
+/* report.c, local: marks what the schedule that the call waits for is doing. */
+void tutti_nodes_phase(const struct tutti_nodes_call *c);
+/* report.c, local: writes which call waits, or has failed, and what it was waiting for. */
+void tutti_nodes_stalls(const struct tutti_nodes_call *c, uint64_t seconds);
+void tutti_nodes_fails(const struct tutti_nodes_call *c, int status);
 
 /* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. */
 void tutti_nodes_scratch(struct tutti_nodes_call *c);

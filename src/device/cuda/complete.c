@@ -7,7 +7,7 @@
 #include "core/log.h"
 #include "device/cuda/gpu.h"
 
-/* For copies that began before the flag was set. Not for ever: a kernel of the program in the same stream may wait for
+/* For copies that began before the flag was set. Not forever: a kernel of the program in the same stream may wait for
  * a peer, which waits for the call that this is part of. No progress is made meanwhile, since the caller may hold
  * locks.
  */

@@ -45,7 +45,7 @@ static int starts_early(int gpu)
            major >= 9;
 }
 
-/* 1 where `handle` is the GPU's primary context, which Tutti now keeps alive too. Another
+/* 1 if `handle` is the GPU's primary context, which Tutti now keeps alive too. Another
  * library may release it while its own streams exist: Intel MPI does so in MPI_Finalize. */
 static int retain_primary(int gpu, CUcontext handle)
 {

@@ -82,7 +82,7 @@ static inline struct tutti_comm *tutti_comm_find(MPI_Comm comm)
             return NULL;
     }
 }
-/* Collective over the communicator at its first reduction; NULL where the handle is not valid (nothing was done). */
+/* Collective over the communicator at its first reduction; NULL if the handle is not valid (nothing was done). */
 struct tutti_comm *tutti_comm_make(MPI_Comm handle);
 /* comm_team.c: gives a new one its team, or the reason for having no team. Without `wait` it may return before the
  * ranks' records have arrived. */
@@ -140,8 +140,8 @@ struct tutti_over_nodes *tutti_comms_over_nodes(int ranks);
 void tutti_comms_connect(struct tutti_team *team, int gpu);
 int tutti_comms_open(const struct tutti_comm_users *users);
 void tutti_comms_close(void);
-int tutti_comms_broken(void);      /* 1 where a team has failed */
-int tutti_comms_have_stream(void); /* 1 where a communicator has a stream */
+int tutti_comms_broken(void);      /* 1 if a team has failed */
+int tutti_comms_have_stream(void); /* 1 if a communicator has a stream */
 /* Local, in MPI_Finalize, when all ranks are there: ends the making of teams that are still made. Bounded. */
 void tutti_comms_settle(void);
 void tutti_comms_forget(void);

@@ -67,7 +67,7 @@ static struct symbols read_symbols(const struct link_map *map)
     return out;
 }
 
-/* 1 where the library calls the function of this name by the loader's search. */
+/* 1 if the library calls the function of this name by the loader's search. */
 static int refers_to(const struct symbols *symbols, const char *name)
 {
     for (uint32_t i = 1; symbols->table && symbols->names && i < symbols->undefined; i++) {
@@ -78,7 +78,7 @@ static int refers_to(const struct symbols *symbols, const char *name)
     return 0;
 }
 
-/* The next function of this name behind the stub, and the library that has it; NULL where that is the MPI. */
+/* The next function of this name behind the stub, and the library that has it; NULL if that is the MPI. */
 static void *next_of(const char *name, const void *mpi_base, struct link_map **map)
 {
     Dl_info its;

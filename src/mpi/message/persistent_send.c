@@ -105,7 +105,7 @@ static void persistent_settle(struct tutti_request *entry)
     send->sent = NULL;
 }
 
-static MPI_Comm *comm_at(struct tutti_request *entry)
+static MPI_Comm *persistent_send_comm_at(struct tutti_request *entry)
 {
     return persistent_of(entry)->sent ? &persistent_of(entry)->sent->message.comm : &entry->comm;
 }
@@ -121,7 +121,7 @@ static void persistent_close(struct tutti_request *entry)
 static const struct tutti_request_kind kind = {.name = "persistent send to a rank of the node",
                                                .stays = 1,
                                                .start = persistent_start,
-                                               .comm = comm_at,
+                                               .comm = persistent_send_comm_at,
                                                .cancel = persistent_cancel,
                                                .deliver = persistent_deliver,
                                                .settle = persistent_settle,

@@ -64,7 +64,7 @@ void tutti_send_list(struct tutti_send_request *sent)
 }
 
 /* The data are out of the program's buffer. */
-static int has_left(struct tutti_send_request *sent)
+static int rndv_progress_has_left(struct tutti_send_request *sent)
 {
     int status = TUTTI_OK;
     const int left = tutti_p2p_data_out(&tutti_p2p, &sent->core, &status);
@@ -103,7 +103,7 @@ static int step(struct tutti_send_request *sent)
     const int gone = complete(&sent->rts), carried = tutti_p2p_send_done(&tutti_p2p, &sent->core);
     const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
     int waits = gone ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
-    if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
+    if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && rndv_progress_has_left(sent)) {
         sent->state = TUTTI_SEND_LEFT;
         if (sent->tag >= 0)
             tutti_self_complete(sent->tag); /* before the list is empty: see self.h */
@@ -113,7 +113,7 @@ static int step(struct tutti_send_request *sent)
 }
 
 /* The lock is held. */
-static void poll_locked(void)
+static void rndv_progress_poll_locked(void)
 {
     struct tutti_send_request **at = &all;
     tutti_p2p_poll(&tutti_p2p);
@@ -140,7 +140,7 @@ static void rndv_poll(void)
         return;
     TUTTI_INSIDE();
     if (all)
-        poll_locked();
+        rndv_progress_poll_locked();
     pthread_mutex_unlock(&lock);
     tutti_endpoint_poll(tutti_endpoint);
 }

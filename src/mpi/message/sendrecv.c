@@ -119,7 +119,7 @@ static void pair_close(struct tutti_request *entry)
     pair_release(pair_of(entry));
 }
 
-static int free_request(struct tutti_request *entry, MPI_Request *request)
+static int sendrecv_free_request(struct tutti_request *entry, MPI_Request *request)
 {
     *request = tutti_handles.no_request;
     pair_of(entry)->given_up = 1;
@@ -130,7 +130,7 @@ static int free_request(struct tutti_request *entry, MPI_Request *request)
 static const struct tutti_request_kind kind = {.name = "send and receive",
                                                .stays = 1,
                                                .cancel = pair_cancel,
-                                               .free = free_request,
+                                               .free = sendrecv_free_request,
                                                .deliver = pair_deliver,
                                                .close = pair_close};
 

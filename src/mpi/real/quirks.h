@@ -13,7 +13,7 @@
  * - Persistent collectives are made with what goes in: MPICH 4.0 reads some buffers at once (collective.c).
  * - No other type stands for one of no elements than one of the same list: MPICH 4.0 takes all blocks of MPI_Ialltoallw
  *   in place for blocks of the first type (supplied_persistent.c).
- * - Nothing is unpacked from external32 where there is nothing: Intel MPI 2021 ends the program (pack.c).
+ * - No call unpacks 0 bytes from external32: Intel MPI 2021 ends the program (pack.c).
  * - Texts of errors: MPICH until 4.1 keeps them in classes of the program alone, which are tried (errors.c).
  * - True bounds are not compared: Open MPI's are wrong for a stride of minus one byte, MPICH counts parts of no bytes
  *   (datatypes.c).

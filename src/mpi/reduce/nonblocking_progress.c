@@ -112,7 +112,7 @@ static void nonblocking_progress_append(struct tutti_open_queue *queue, struct t
     queue->last = open;
 }
 
-static void take_out(struct tutti_open_queue *queue, struct tutti_open_call *open)
+static void nonblocking_progress_take_out(struct tutti_open_queue *queue, struct tutti_open_call *open)
 {
     *(open->previous ? &open->previous->next : &queue->first) = open->next;
     *(open->next ? &open->next->previous : &queue->last) = open->previous;
@@ -138,7 +138,7 @@ static int leave_queue(struct tutti_open_call *open)
 {
     struct tutti_comm *state = open->state;
     struct tutti_open_queue *calls = &state->calls;
-    take_out(calls, open);
+    nonblocking_progress_take_out(calls, open);
     const int more = calls->first != NULL;
     if (!more) {
         *(calls->before ? &calls->before->calls.behind : &queues) = calls->behind;
@@ -199,7 +199,7 @@ static void step_queue(struct tutti_comm *state)
 
 static void step_other(struct tutti_open_call *open)
 {
-    take_out(&others, open);
+    nonblocking_progress_take_out(&others, open);
     other_count--;
     if (open->phase == TUTTI_OPEN_NEW)
         tutti_open_call_read(open);
@@ -209,7 +209,7 @@ static void step_other(struct tutti_open_call *open)
     sort_in(open);
 }
 
-static void poll_locked(void)
+static void nonblocking_progress_poll_locked(void)
 {
     for (struct tutti_comm *state = queues, *behind; state; state = behind) {
         behind = state->calls.behind;
@@ -225,7 +225,7 @@ static void nonblocking_poll(void)
         return;
     __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;
     TUTTI_INSIDE();
-    poll_locked();
+    nonblocking_progress_poll_locked();
 }
 
 /* Visits a call that was started first. */
@@ -264,7 +264,7 @@ void tutti_open_call_start(struct tutti_open_call *open)
         sort_in(open);
     tutti_progress_add(&tutti_nonblocking_step);
     tutti_step_open(&tutti_nonblocking_step);
-    poll_locked();
+    nonblocking_progress_poll_locked();
 }
 
 int tutti_open_call_deliver(const struct tutti_open_call *open)
@@ -306,7 +306,7 @@ int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request)
     return code;
 }
 
-static int none_queued(void *with)
+static int nonblocking_progress_none_queued(void *with)
 {
     struct tutti_comm *state = with;
     return atomic_load_explicit(&state->queued, memory_order_acquire) == 0;
@@ -315,7 +315,7 @@ static int none_queued(void *with)
 void tutti_nonblocking_leave(struct tutti_comm *state)
 {
     tutti_comm_ready(state, 1);
-    tutti_progress_wait(&(const struct tutti_wait){.done = none_queued,
+    tutti_progress_wait(&(const struct tutti_wait){.done = nonblocking_progress_none_queued,
                                                    .with = state,
                                                    .what = "before a communicator is freed, for its nonblocking calls",
                                                    .watched = 1});

@@ -1,8 +1,14 @@
 #include "mpi/reduce/over_nodes.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/phases.h"
+#include "core/settings.h"
+#include "core/status.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/message/far.h"
 #include "mpi/real/errors.h"
@@ -17,7 +23,8 @@ struct tutti_over_nodes {
     struct tutti_deferred transport; /* a fiber does not call the MPI */
     int64_t words[TUTTI_NODES_WORDS];
     struct tutti_pending pending;
-    int over; /* 1: `nodes` has its hierarchy */
+    int over;   /* 1: `nodes` has its hierarchy */
+    int failed; /* a status: a call has failed, and all further ones do. The MPI may still write into `words` */
 };
 
 struct tutti_over_nodes *tutti_over_nodes_new(int ranks)
@@ -35,7 +42,8 @@ void tutti_over_nodes_free(struct tutti_over_nodes *over)
     if (!over)
         return;
     tutti_nodes_free(over->nodes, tutti_door.device && tutti_door.device->active());
-    free(over);
+    if (!over->failed)
+        free(over);
 }
 
 /* A nonblocking call needs its ranks' progress also while they are in blocking calls of the MPI. */
@@ -78,6 +86,19 @@ static int after_opening(struct tutti_comm *comm, const struct tutti_call *call)
     return taken;
 }
 
+/* A rank with host memory waits as long as the MPI's own call would. */
+static long limit_of(const struct tutti_call *call)
+{
+    return call->kind == TUTTI_ARRIVAL_DEVICE ? tutti_settings()->timeout_seconds : 0;
+}
+
+static int agreement_fails(struct tutti_comm *comm, const char *name, int status)
+{
+    tutti_error("rank %d: not all ranks of %s have started %s, in which they agree on its algorithm: %s",
+                comm->transport.base.rank, comm->transport.base.label, name, tutti_status_text(status));
+    return comm->over_nodes->failed = status;
+}
+
 static int is_made(void *with)
 {
     struct tutti_comm *comm = with;
@@ -109,19 +130,37 @@ static int none_queued(void *with)
     return atomic_load_explicit(&comm->queued, memory_order_acquire) == 0;
 }
 
+static int is_agreed(void *with)
+{
+    struct tutti_comm *comm = with;
+    struct tutti_transport *transport = &comm->transport.base;
+    int done = 0;
+    const int status = transport->ops->pending_test(transport, &comm->over_nodes->pending, &done);
+    return status != TUTTI_OK ? status : done;
+}
+
 /* 1: the call is taken; 0; a status. */
-static int agree(struct tutti_comm *comm, const struct tutti_call *call)
+static int agree(struct tutti_comm *comm, const struct tutti_call *call, const char *name)
 {
     struct tutti_transport *transport = &comm->transport.base;
+    struct tutti_over_nodes *of = comm->over_nodes;
+    char what[160];
     int rules;
-    tutti_nodes_words(call, comm->over_nodes->words);
-    int status = transport->ops->allreduce(transport, comm->over_nodes->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN);
+    tutti_phase(TUTTI_PHASE_MPI);
+    tutti_nodes_words(call, of->words);
+    int status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
+    snprintf(what, sizeof what, "not all ranks of %s have started %s, in which they agree on its algorithm",
+             transport->label, name);
+    struct tutti_wait wait = {.done = is_agreed, .with = comm, .what = what, .seconds = limit_of(call), .watched = 1};
+    if (status == TUTTI_OK)
+        status = tutti_progress_wait(&wait);
     if (status != TUTTI_OK)
-        return status;
+        return agreement_fails(comm, name, status);
     if (!after_agreement(comm, call, &rules))
         return 0;
-    status = tutti_progress_wait(&(const struct tutti_wait){
-        .done = is_made, .with = comm, .what = "for the ranks of a communicator over several nodes", .watched = 1});
+    wait.done = is_made;
+    wait.what = "for the ranks of a communicator over several nodes";
+    status = tutti_progress_wait(&wait);
     return status != TUTTI_OK ? status : after_opening(comm, call);
 }
 
@@ -133,16 +172,20 @@ static int over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call
     *status = TUTTI_OK;
     if (!none_queued(comm))
         *status = tutti_progress_wait(&(const struct tutti_wait){.done = none_queued, .with = comm, .watched = 1});
+    if (*status == TUTTI_OK)
+        *status = comm->over_nodes->failed;
     if (*status != TUTTI_OK)
         return 1;
     comm->over_nodes->kinds.nonblocking = 0;
     const enum tutti_nodes_turn turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
-    const int taken = turn == TUTTI_NODES_AGREE ? agree(comm, call) : turn == TUTTI_NODES_TAKEN;
+    const int taken = turn == TUTTI_NODES_AGREE ? agree(comm, call, name) : turn == TUTTI_NODES_TAKEN;
     if (taken == 0) {
         *why = why_not(call);
         return 0;
     }
     *status = taken < 0 ? taken : tutti_nodes_run(comm->over_nodes->nodes, call, moves_of(comm, name), why);
+    if (*status != TUTTI_OK)
+        comm->over_nodes->failed = *status;
     return 1;
 }
 
@@ -154,7 +197,10 @@ int tutti_over_nodes_or_team(MPI_Comm handle, struct tutti_team *team, const str
     if (likely(!tutti_over_nodes_concerns(comm, call, 0)))
         return tutti_reduce_run(team, call, taken, why);
     *taken = TUTTI_REDUCE_DONE;
-    if (over_nodes_run(comm, call, name, &status, why))
+    tutti_phase_begin(name);
+    const int made = over_nodes_run(comm, call, name, &status, why);
+    tutti_phase_end();
+    if (made)
         return status;
     *taken = TUTTI_REDUCE_DECLINED;
     return call->host_ok ? TUTTI_OK : tutti_reduce_run(team, call, taken, why);
@@ -180,9 +226,19 @@ static int start_call(struct tutti_comm *comm, const struct tutti_call *call, st
     return over->call ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
+/* A nonblocking call that agrees, or waits for the hierarchy. A status. */
+static int look_at_time(struct tutti_comm *comm, const struct tutti_call *call,
+                        const struct tutti_over_nodes_call *over, const char *name)
+{
+    const long limit = limit_of(call);
+    if (limit == 0 || tutti_now_ns() - over->since <= (uint64_t)limit * UINT64_C(1000000000))
+        return TUTTI_OK;
+    return agreement_fails(comm, name, TUTTI_ERR_TIMEOUT);
+}
+
 /* As far as it goes now; 0, 1 to go on with the call, -1: the MPI makes it. */
 static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
-                  int *status)
+                  const char *name, int *status)
 {
     struct tutti_transport *transport = &comm->transport.base;
     struct tutti_over_nodes *of = comm->over_nodes;
@@ -195,29 +251,36 @@ static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct
         tutti_nodes_words(call, of->words);
         *status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
         over->at = TUTTI_OVER_NODES_AGREES;
+        over->since = tutti_now_ns();
         if (*status != TUTTI_OK)
             return 1;
     }
     if (over->at == TUTTI_OVER_NODES_AGREES) {
         *status = transport->ops->pending_test(transport, &of->pending, &done);
+        if (*status == TUTTI_OK && !done)
+            *status = look_at_time(comm, call, over, name);
         if (*status != TUTTI_OK || !done)
             return *status != TUTTI_OK;
         if (!after_agreement(comm, call, &rules))
             return -1;
         over->at = TUTTI_OVER_NODES_OPENS;
     }
-    if (!is_made(comm))
-        return 0;
+    if (!is_made(comm)) {
+        *status = look_at_time(comm, call, over, name);
+        return *status != TUTTI_OK;
+    }
     return after_opening(comm, call) ? 1 : -1;
 }
 
 int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
                           const char *name, int *status, const char **why)
 {
-    *status = TUTTI_OK;
+    *status = comm->over_nodes->failed;
+    if (*status != TUTTI_OK && over->at != TUTTI_OVER_NODES_RUNS)
+        return 1;
     if (over->at != TUTTI_OVER_NODES_RUNS) {
         tutti_deferred_call_starting++; /* calls that it makes of the MPI are this call, the first in turn */
-        const int go = decide(comm, call, over, status);
+        const int go = decide(comm, call, over, name, status);
         tutti_deferred_call_starting--;
         if (go <= 0) {
             *why = why_not(call);
@@ -228,5 +291,8 @@ int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call
         if (*status != TUTTI_OK)
             return 1;
     }
-    return tutti_nodes_poll(over->call, status, why);
+    const int done = tutti_nodes_poll(over->call, status, why);
+    if (done && *status != TUTTI_OK)
+        comm->over_nodes->failed = *status;
+    return done;
 }

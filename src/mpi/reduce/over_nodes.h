@@ -18,6 +18,7 @@ enum tutti_over_nodes_at {
 struct tutti_over_nodes_call {
     enum tutti_over_nodes_at at;
     enum tutti_nodes_turn turn;
+    uint64_t since; /* the agreement has begun, ns */
     struct tutti_nodes_call *call;
 };
 

@@ -8,7 +8,7 @@
 #include "mpi/request/waits.h"
 #include "progress/engine.h"
 
-static inline int nothing_open(void)
+static inline int completion_nothing_open(void)
 {
     return tutti_inside || (tutti_requests_none() && !tutti_progress_busy());
 }
@@ -32,7 +32,7 @@ static inline MPI_Status *one_of(MPI_Status *status)
     return status == MPI_STATUS_IGNORE ? NULL : status;
 }
 
-static inline MPI_Status *all_of(MPI_Status *statuses)
+static inline MPI_Status *completion_all_of(MPI_Status *statuses)
 {
     return statuses == MPI_STATUSES_IGNORE ? NULL : statuses;
 }
@@ -87,7 +87,7 @@ static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_
 }
 
 /* Of a call that has done nothing, and may be made again. */
-static int no_memory(int n)
+static int completion_no_memory(int n)
 {
     tutti_error("out of memory: none of %d requests is completed", n);
     return tutti_fail_self(MPI_ERR_NO_MEM);
@@ -133,8 +133,8 @@ static int completion_settle(struct list *list, int i, int code, int whole, MPI_
     return code;
 }
 
-/* Settles all requests, or those named by `indices`, after a call that says of each of `n` what became of it. Where one
- * has another error than the MPI says, the statuses tell of it. */
+/* Settles all requests, or those named by `indices`, after a call that returns the outcome of each of `n`. If one
+ * has another error than the MPI's, the statuses hold it. */
 static int settle_some(struct list *list, const MPI_Request *requests, const int *indices, int n, int code)
 {
     int result = code, wrong = 0;
@@ -166,7 +166,7 @@ static int settle_any(struct list *list, const MPI_Request *requests, int i, int
 int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct list list;
-    if (nothing_open() || !request)
+    if (completion_nothing_open() || !request)
         return tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
@@ -178,7 +178,7 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (nothing_open() || !request)
+    if (completion_nothing_open() || !request)
         return tutti_next.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED) {
@@ -199,12 +199,12 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
 {
     struct list list;
     int code, unreturned = 0;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
-    const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE);
+    const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED)
         code = swept(tutti_progressing_waitall(&tutti_no_call_requests, count, array_of_requests, array_of_statuses,
                                                &unreturned));
@@ -218,12 +218,12 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
 int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
-    const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE);
+    const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
@@ -238,12 +238,12 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
 int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status)
 {
     struct list list;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Waitany(count, array_of_requests, indx, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED)
         return swept(tutti_progressing_waitany(&tutti_no_call_requests, count, array_of_requests, indx, status));
     *indx = MPI_UNDEFINED;
@@ -254,12 +254,12 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
 int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status));
@@ -277,13 +277,14 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
                               MPI_Status *array_of_statuses)                                                           \
     {                                                                                                                  \
         struct list list;                                                                                              \
-        if (nothing_open())                                                                                            \
+        if (completion_nothing_open())                                                                                 \
             return tutti_next.MPI_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);   \
         TUTTI_INSIDE();                                                                                                \
-        const int found = list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, TAKE);      \
+        const int found =                                                                                              \
+            list_open(&list, incount, array_of_requests, completion_all_of(array_of_statuses), incount, TAKE);         \
         *outcount = 0;                                                                                                 \
         if (found == NO_MEMORY)                                                                                        \
-            return no_memory(incount);                                                                                 \
+            return completion_no_memory(incount);                                                                      \
         if (found == UNWATCHED)                                                                                        \
             return swept(tutti_progressing_##lower(&tutti_no_call_requests, incount, array_of_requests, outcount,      \
                                                    array_of_indices, array_of_statuses));                              \
@@ -302,7 +303,7 @@ SOME(Testsome, testsome)
 int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Request_get_status(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, &request, one_of(status), 1, LEAVE) == UNWATCHED) {
@@ -323,12 +324,12 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
                                           MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
-    const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, LEAVE);
+    const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, LEAVE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
@@ -348,12 +349,12 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
 {
     struct list list;
     struct tutti_filter filter;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, LEAVE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status));
@@ -375,13 +376,14 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
 {
     struct list list;
     struct tutti_filter filter;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);
     TUTTI_INSIDE();
-    const int found = list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, LEAVE);
+    const int found =
+        list_open(&list, incount, array_of_requests, completion_all_of(array_of_statuses), incount, LEAVE);
     if (found == NO_MEMORY)
-        return no_memory(incount);
+        return completion_no_memory(incount);
     if (found == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,

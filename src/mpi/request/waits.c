@@ -31,7 +31,7 @@ void tutti_call_requests_poll(const struct tutti_call_requests *mine)
  * thread any more. */
 struct progressing_call {
     const struct tutti_call_requests *mine;
-    uint64_t next; /* when they are looked at again; see is_done() */
+    uint64_t next; /* when they are looked at again; see waits_is_done() */
     int count, code, *out, *which;
     int at;         /* one by one: requests that are complete */
     int unreturned; /* one by one: a request has failed, and the MPI has returned no error after its handler */
@@ -73,7 +73,7 @@ static int look(struct progressing_call *call)
     return call->test(call) || call->code != MPI_SUCCESS;
 }
 
-static int is_done(void *with)
+static int waits_is_done(void *with)
 {
     struct progressing_call *call = with;
     if (!looks_again(call))
@@ -90,7 +90,7 @@ static int is_done(void *with)
 static int progressing_run(struct progressing_call *call)
 {
     look_at_own(call); /* before those that send pack what could be fetched */
-    tutti_progress_wait(&(const struct tutti_wait){.done = is_done, .with = call});
+    tutti_progress_wait(&(const struct tutti_wait){.done = waits_is_done, .with = call});
     tutti_p2p_land(); /* senders wait for what this call leaves open */
     return call->code;
 }
@@ -114,7 +114,7 @@ static int test_all(struct progressing_call *call)
     return flag;
 }
 
-static int wait_all(struct progressing_call *call)
+static int waits_wait_all(struct progressing_call *call)
 {
     return tutti_next.MPI_Waitall(call->count, call->requests, call->statuses);
 }
@@ -139,7 +139,7 @@ static int test_some(struct progressing_call *call)
     return *call->out != 0;
 }
 
-static int wait_some(struct progressing_call *call)
+static int waits_wait_some(struct progressing_call *call)
 {
     return tutti_next.MPI_Waitsome(call->count, call->requests, call->out, call->which, call->statuses);
 }
@@ -225,7 +225,7 @@ static int test_each(struct progressing_call *call)
 static int wait_rest(struct progressing_call *call)
 {
     if (call->at == 0)
-        return wait_all(call);
+        return waits_wait_all(call);
     do {
         MPI_Status own = {.MPI_ERROR = MPI_SUCCESS},
                    *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
@@ -247,7 +247,7 @@ int tutti_progressing_waitall(const struct tutti_call_requests *mine, int count,
                                     .requests = requests,
                                     .statuses = statuses,
                                     .test = test_all,
-                                    .wait = wait_all};
+                                    .wait = waits_wait_all};
     if (tutti_quirks.testall_lacks_collectives && count > 0) {
         call.waits_for_all = 0;
         call.test = test_each;
@@ -280,7 +280,7 @@ int tutti_progressing_waitsome(const struct tutti_call_requests *mine, int count
                                                       .which = which,
                                                       .statuses = statuses,
                                                       .test = test_some,
-                                                      .wait = wait_some});
+                                                      .wait = waits_wait_some});
 }
 
 int tutti_progressing_testsome(const struct tutti_call_requests *mine, int count, MPI_Request requests[], int *out,
@@ -299,7 +299,7 @@ struct look {
     int code;
 };
 
-static int is_complete(void *with)
+static int waits_is_complete(void *with)
 {
     struct look *look = with;
     int flag = 0;
@@ -320,7 +320,7 @@ int tutti_wait_on(MPI_Comm comm, MPI_Request *request, MPI_Status *status)
                         .request = *request,
                         .status = status == MPI_STATUS_IGNORE ? &own : status}; /* cppcheck-suppress uninitvar */
     TUTTI_INSIDE();
-    tutti_progress_wait(&(const struct tutti_wait){.done = is_complete, .with = &look});
+    tutti_progress_wait(&(const struct tutti_wait){.done = waits_is_complete, .with = &look});
     if (look.code == MPI_SUCCESS) {
         if (look.entry)
             tutti_request_back(look.entry);

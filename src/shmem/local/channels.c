@@ -46,7 +46,7 @@ static void channel_give(struct tutti_shmem_channel *channel)
 }
 
 /* The channel gets the team when that is open. */
-static int open_on(struct tutti_shmem_channel *channel, struct tutti_team *team, int gpu)
+static int channels_open_on(struct tutti_shmem_channel *channel, struct tutti_team *team, int gpu)
 {
     team->channel_most = channel->made ? BYTES_OTHERS : BYTES_FIRST;
     team->blocks_most = channel->made ? BLOCKS_OTHERS : BLOCKS_FIRST;
@@ -88,7 +88,7 @@ int tutti_shmem_channel_over(struct tutti_shmem_channels *channels, struct tutti
     struct tutti_shmem_channel *channel = channel_take(channels, number);
     if (!channel)
         return TUTTI_OK;
-    const int status = open_on(channel, team, gpu);
+    const int status = channels_open_on(channel, team, gpu);
     if (status != TUTTI_OK)
         channel_give(channel);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
@@ -122,7 +122,7 @@ int tutti_shmem_channel_open(struct tutti_shmem_channels *channels, int number, 
     if (!channel)
         return TUTTI_OK;
     tutti_team_join(channel->made, records);
-    const int status = channel->made->whole ? open_on(channel, channel->made, gpu) : TUTTI_ERR_UNAVAILABLE;
+    const int status = channel->made->whole ? channels_open_on(channel, channel->made, gpu) : TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_OK)
         channel_give(channel);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;

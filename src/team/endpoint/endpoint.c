@@ -158,7 +158,7 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
 
 /* ---- GPUs, and scratch on them ---- */
 
-/* 1 where a GPU of this rank has the scratch mapped. The lock is held. */
+/* 1 if a GPU of this rank has the scratch mapped. The lock is held. */
 static int has_mapped(const struct tutti_endpoint *endpoint, int peer, int index)
 {
     for (int slot = 0; slot < atomic_load(&endpoint->gpus); slot++) {
@@ -189,7 +189,7 @@ static void begin_life(struct tutti_endpoint *endpoint, int index)
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
     atomic_store(&tutti_endpoint_mine(endpoint)->gpu[index].offered, 1);
     own->scratch = NULL;
-    own->asked = own->patience = 0;
+    own->asked = own->backoff = 0;
     for (int r = 0; r < endpoint->node->size; r++) {
         atomic_store(&tutti_endpoint_theirs(endpoint, r)->maps[endpoint->node->rank][index], TUTTI_MAPS_NOT_YET);
         atomic_store(&endpoint->from[r].named[index], 0);
@@ -203,7 +203,7 @@ static void begin_life(struct tutti_endpoint *endpoint, int index)
 }
 
 /* Place of the GPU, in any of its lives; -1: it has no place. */
-static int place_of(const struct tutti_endpoint *endpoint, int gpu)
+static int endpoint_place_of(const struct tutti_endpoint *endpoint, int gpu)
 {
     int index = atomic_load(&endpoint->gpus) - 1;
     while (index >= 0 && endpoint->gpu[index].gpu != gpu)
@@ -215,7 +215,7 @@ static int place_of(const struct tutti_endpoint *endpoint, int gpu)
 static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
 {
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
-    int index = place_of(endpoint, gpu);
+    int index = endpoint_place_of(endpoint, gpu);
     if (index >= 0 && !tutti_endpoint_is_there(&endpoint->gpu[index]))
         begin_life(endpoint, index);
     if (index >= 0)

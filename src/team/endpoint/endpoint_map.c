@@ -42,7 +42,7 @@ static void mapping_give_up(struct tutti_endpoint_from *from, uint64_t id, int g
     failed->next = tutti_now_ns() + failed->wait;
 }
 
-static int is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
+static int endpoint_map_is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
         if (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->known[peer][i].id, memory_order_relaxed) == id)
@@ -71,7 +71,8 @@ static void count_known(struct tutti_endpoint_from *from, uint64_t id)
 static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_mapping *held)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
-    for (int tries = 0; tries < endpoint->most && !held->doomed && !is_known(endpoint, peer, held->what.id); tries++) {
+    for (int tries = 0;
+         tries < endpoint->most && !held->doomed && !endpoint_map_is_known(endpoint, peer, held->what.id); tries++) {
         unsigned i = from->met++ % (unsigned)endpoint->most;
         struct tutti_known *known = &tutti_endpoint_mine(endpoint)->known[peer][i];
         uint32_t none = 0;
@@ -88,7 +89,8 @@ static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_m
     tutti_endpoint_release(endpoint, held);
 }
 
-/* The peer learns whether its scratch is mapped now: the message that it was asked for may have gone another way. */
+/* The peer is notified whether its scratch is mapped now: the message that it was asked for may have gone another way.
+ */
 static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t id, int gpu)
 {
     const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
@@ -224,7 +226,7 @@ enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, in
 {
     const enum tutti_reaching there = endpoint_map(endpoint, peer, gpu, what, 0, out);
     struct tutti_mapping *more = NULL;
-    if (there == TUTTI_REACHED && endpoint->most > 0 && !is_known(endpoint, peer, what->id))
+    if (there == TUTTI_REACHED && endpoint->most > 0 && !endpoint_map_is_known(endpoint, peer, what->id))
         more = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
     if (more)
         make_known(endpoint, peer, more);
@@ -238,13 +240,13 @@ void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping *
     tutti_endpoint_release(endpoint, before);
 }
 
-/* 1 where the scratch `id` is what the peer offers there. After a reset of its GPU it offers another one. */
+/* 1 if the scratch `id` is what the peer offers there. After a reset of its GPU it offers another one. */
 static int is_offered(const struct tutti_endpoint_page *page, uint64_t id)
 {
     return atomic_load(&page->offered) == 2 && __atomic_load_n(&page->scratch.what.id, __ATOMIC_RELAXED) == id;
 }
 
-/* 1 where messages for this rank lie packed in that scratch. */
+/* 1 if messages for this rank lie packed in that scratch. */
 static int scratch_has_messages(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
 {
     int has = 0;
@@ -376,7 +378,7 @@ void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
         atomic_store(&endpoint->notices_seen, notices);
 }
 
-/* 1 where messages have named the allocation before. */
+/* 1 if messages have named the allocation before. */
 static int allocation_sighted(struct tutti_endpoint_from *from, uint64_t id)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_SIGHTED; i++) {
@@ -407,7 +409,7 @@ void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mappin
         tutti_cache_release(endpoint->node->cache, endpoint->device, held);
 }
 
-/* 1 where a packed message gives reason to map the allocation that it names. */
+/* 1 if a packed message gives reason to map the allocation that it names. */
 static int meets(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, uint64_t id)
 {
     const int again = allocation_sighted(&endpoint->from[peer], id);
@@ -421,7 +423,7 @@ void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct
     if (!share.shared || tutti_endpoint_is_own(endpoint, peer) || endpoint->most == 0)
         return;
     tutti_fiber_lock(&endpoint->lock);
-    if (!is_known(endpoint, peer, share.what.id) && meets(endpoint, peer, rndv, share.what.id) &&
+    if (!endpoint_map_is_known(endpoint, peer, share.what.id) && meets(endpoint, peer, rndv, share.what.id) &&
         endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
         make_known(endpoint, peer, held);
     pthread_mutex_unlock(&endpoint->lock);

@@ -5,7 +5,7 @@
 #include "team/invalidation.h"
 #include "team/share.h"
 
-/* 1 where the peer keeps the allocation mapped from now on, until the lease ends. */
+/* 1 if the peer keeps the allocation mapped from now on, until the lease ends. */
 static int allocation_lease(struct tutti_known *known, uint64_t id)
 {
     if (atomic_load_explicit(&known->id, memory_order_relaxed) != id)
@@ -40,7 +40,7 @@ void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti
         atomic_store_explicit(named, TUTTI_ENDPOINT_SEVERAL, memory_order_relaxed);
 }
 
-/* 1 where the peer keeps the allocation of this id mapped: the rendezvous has a lease now. */
+/* 1 if the peer keeps the allocation of this id mapped: the rendezvous has a lease now. */
 static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t id)
 {
     const int number = tutti_endpoint_number(endpoint, rndv), peer = endpoint->piece[number].to;

@@ -31,7 +31,7 @@ struct tutti_endpoint_from {
     struct tutti_mapping *pinned[TUTTI_ENDPOINT_KNOWN]; /* of those that are known */
     /* The memory that is being mapped, one at a time; asked.id 0: none. endpoint_map.c */
     struct tutti_export asked;
-    int asked_gpu, asked_channel; /* what it is to be mapped for, and as what */
+    int asked_gpu, asked_channel; /* GPU and channel that it is to be mapped for */
     unsigned asked_life;          /* of that GPU */
     uint64_t asked_at;            /* time */
     _Atomic int mapping;          /* enum tutti_endpoint_mapping */
@@ -75,7 +75,7 @@ struct tutti_endpoint_gpu {
     char *scratch;
     int making; /* 1: a thread beside allocates it */
     struct tutti_endpoint *endpoint;
-    unsigned asked, patience; /* without success so far; and how often before the next try */
+    unsigned asked, backoff; /* without success so far; and how often before the next try */
     /* Places of the scratch that are taken, by address, as numbers of rendezvous + 1; 0: none. latest: the one that was
      * taken last, behind which the next search begins. */
     uint16_t first, latest;
@@ -156,7 +156,7 @@ static inline int tutti_endpoint_quiet(const struct tutti_endpoint *endpoint)
     return endpoint->connected && !endpoint->connecting && tutti_deferred_free_held(endpoint->node);
 }
 
-/* 1 where mapping and allocating may take the device longer than a message. */
+/* 1 if mapping and allocating may take the device longer than a message. */
 static inline int tutti_endpoint_is_slow(const struct tutti_endpoint *endpoint)
 {
     return endpoint->device->share.usual_ns && endpoint->device->share.usual_ns() > 0;
@@ -217,18 +217,18 @@ void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping *
  * lock is held. */
 enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
                                               uint64_t id, struct tutti_mapping **out);
-/* 1 where the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
+/* 1 if the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
  * or the peer does not keep it mapped. */
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
-/* 1 where the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
+/* 1 if the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, const struct tutti_rndv *rndv,
                          uint64_t id);
 /* Releases known allocations that their owners have freed, see invalidation.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
-/* A peer's allocation for kernels of `gpu`, with one more reference; once it is mapped, its owner learns of it. */
+/* A peer's allocation for kernels of `gpu`, with one more reference; once it is mapped, its owner is notified. */
 enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, int peer, int gpu,
                                              const struct tutti_export *what, struct tutti_mapping **out);
-/* 1 where the peer offers a scratch that this rank has not tried to map. Any thread, without the lock. */
+/* 1 if the peer offers a scratch that this rank has not tried to map. Any thread, without the lock. */
 int tutti_endpoint_unmapped(const struct tutti_endpoint *endpoint, int peer, unsigned index);
 /* Maps peers' scratches that are offered. Tries those once more that could not be mapped: the reason may have gone. */
 void tutti_endpoint_try_again(struct tutti_endpoint *endpoint);

@@ -11,7 +11,9 @@
 enum {
     PACK_NS = 6000,     /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
     SCRATCH_PRICES = 2, /* scratch is allocated, then mapped */
-    LEFT_BYTES = 65536  /* up to here the MPI's own way with staged messages is the faster one: no RTS, no answer */
+    /* Before scratch is mapped, up to here the MPI's own way with staged messages is the faster one: no RTS, no answer.
+     */
+    LEFT_BYTES = 65536
 };
 
 static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)
@@ -66,7 +68,7 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
     const int shows = shows_scratch(endpoint, to, piece->gpu, maps);
     piece->scratch_pays = maps != TUTTI_MAPS && several && spend(&to->carried, ns, SCRATCH_PRICES * price);
     pthread_mutex_unlock(&endpoint->lock);
-    piece->left = !pays && !piece->scratch_pays && !shows && bytes <= LEFT_BYTES;
+    piece->left = !pays && !piece->scratch_pays && !shows && maps != TUTTI_MAPS && bytes <= LEFT_BYTES;
     atomic_store_explicit(&rndv->pays, (uint32_t)pays, memory_order_relaxed);
 }
 

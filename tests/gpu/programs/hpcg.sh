@@ -1,5 +1,5 @@
 # NVIDIA's HPCG. Modes of its halo exchange: 0 host memory, 1 host memory by Alltoallv, 2 device memory, 3 device memory by
-# Alltoallv. Beside modes 0 and 2 stands mode 0 without Tutti, beside 1 and 3 mode 1. It calls MPI before it meets its GPU.
+# Alltoallv. Modes 0 and 2 are compared with mode 0 without Tutti, 1 and 3 with mode 1. It calls MPI before it meets its GPU.
 # shellcheck shell=bash disable=SC2034,SC2154
 parts+=(hpcg)
 hpcg_rows() { printf '%s\n' hpcg-2 hpcg-3 hpcg-0 hpcg-1; }

@@ -66,7 +66,7 @@ static double message(struct kit_buffer *buffer, int number)
     return us;
 }
 
-/* 1 where mapping and allocating may take longer than a message. */
+/* 1 if mapping and allocating may take longer than a message. */
 static int is_slow(void)
 {
     const char *device = getenv("TUTTI_DEVICE");

@@ -339,6 +339,40 @@ static void errors(void)
     MPI_Request_free(&r);
 }
 
+/* The sender marks one small partition and waits in a receive for the answer that its arrival causes: what waits for
+ * other partitions to travel with must leave. */
+static void answered(void)
+{
+    enum { N = 6, TIMES = 20 };
+    int data[N] = {0}, answer = 0;
+    MPI_Request request;
+    if (kit_rank > 1 || kit_size < 2)
+        return;
+    if (kit_rank == 0)
+        psend_init(data, N, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    else
+        precv_init(data, N, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    for (int round = 0; round < TIMES; round++) {
+        MPI_Start(&request);
+        for (int i = 0; i < N; i++) {
+            const int partition = round % 2 ? N - 1 - i : i;
+            int flag = 0;
+            if (kit_rank == 0) {
+                data[partition] = round * N + partition;
+                pready(partition, request);
+                MPI_Recv(&answer, 1, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                CHECK(answer == data[partition], "answer %d of partition %d", answer, partition);
+                continue;
+            }
+            while (!flag)
+                parrived(request, partition, &flag);
+            MPI_Send(&data[partition], 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&request);
+}
+
 int main(int argc, char **argv)
 {
     use_threads = argc > 2 && strcmp(argv[2], "threads") == 0;
@@ -359,6 +393,7 @@ int main(int argc, char **argv)
         MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
     if (kit_errors_returned())
         errors();
+    answered();
     for (int i = 0; i < programs; i++)
         program_run((uint64_t)i);
     for (int i = 1; i < 3; i++)

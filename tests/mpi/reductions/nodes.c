@@ -8,22 +8,22 @@
  *                          others, with device or host memory drawn for each rank, call and buffer; nonblocking calls
  *                          stay open over blocking ones. Values whose result is exact in any order.
  *
- *   nodes death CALL         The last rank but one is killed before this call: all others get an error within the time
- * limit (TUTTI_TIMEOUT_SECONDS), in blocking calls if CALL is even, otherwise in nonblocking ones.
+ *   nodes death CALL       The last rank but one is killed behind this call: all others get an error within the time
+ *                          limit (TUTTI_TIMEOUT_SECONDS). CALL draws the form of the calls: blocking ones, nonblocking
+ *                          ones, one or several open at once, persistent ones.
  *
  * TUTTI_TEST_EXPECT=ROW: bits: every call must have been made by this algorithm over nodes. */
-#include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kit.h"
+#include "nodes.h"
 
 enum { LENGTH = 6000, RANKS = 64 };
-enum call { ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, CALLS };
-static const char *const names[CALLS] = {"allreduce", "reduce", "reduce-scatter", "reduce-scatter of blocks"};
+enum call { ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, CALLS };
+static const char *const names[CALLS] = {"allreduce", "reduce", "reduce-scatter", "reduce-scatter of blocks",
+                                         "scan",      "exscan"};
 
 /* ---- bits ---- */
 
@@ -34,12 +34,14 @@ struct window {
     size_t begin, gets; /* this rank's result, from the window's first element on */
 };
 
-/* MPICH before 4.3 does not poll Tutti in its own waits: there the MPI makes nonblocking calls over nodes. */
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40300000
-enum { NONBLOCKING = 0 };
-#else
-enum { NONBLOCKING = 1 };
-#endif
+/* Intel MPI does not poll Tutti in its own waits: there the MPI makes nonblocking calls over nodes. */
+static int nonblocking_too(void)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(text, &length);
+    return strstr(text, "Intel") == NULL;
+}
 
 static struct window draw_window(uint64_t *dice, int w)
 {
@@ -51,15 +53,16 @@ static struct window draw_window(uint64_t *dice, int w)
     x.first = random_next(dice) % (LENGTH + RANKS - x.count + 1);
     x.root = (int)(random_next(dice) % (uint64_t)kit_size);
     x.in_place = (int)(random_next(dice) % 2);
-    x.nonblocking = (int)(random_next(dice) % 2) && NONBLOCKING;
+    x.nonblocking = (int)(random_next(dice) % 2) && nonblocking_too();
     size_t left = x.count;
     for (int r = 0; r < kit_size; r++) {
         const size_t part = r + 1 == kit_size ? left : random_next(dice) % 4 == 0 ? 0 : random_next(dice) % (left + 1);
         x.counts[r] = x.call == REDUCE_SCATTER_BLOCK ? (int)(x.count / (size_t)kit_size) : (int)part;
         left -= part;
     }
-    x.gets = x.call == ALLREDUCE || (x.call == REDUCE && kit_rank == x.root) ? x.count : 0;
-    if (x.call >= REDUCE_SCATTER) {
+    const int gets = x.call == REDUCE ? kit_rank == x.root : x.call != EXSCAN || kit_rank > 0;
+    x.gets = gets ? x.count : 0;
+    if (x.call == REDUCE_SCATTER || x.call == REDUCE_SCATTER_BLOCK) {
         for (int r = 0; r < kit_rank; r++)
             x.begin += (size_t)x.counts[r];
         x.gets = (size_t)x.counts[kit_rank];
@@ -85,6 +88,14 @@ static int make_call(const struct window *x, const void *from, void *to, MPI_Dat
         error = x->nonblocking ? MPI_Ireduce_scatter(from, to, x->counts, type, op, MPI_COMM_WORLD, &request)
                                : MPI_Reduce_scatter(from, to, x->counts, type, op, MPI_COMM_WORLD);
         break;
+    case SCAN:
+        error = x->nonblocking ? MPI_Iscan(from, to, n, type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Scan(from, to, n, type, op, MPI_COMM_WORLD);
+        break;
+    case EXSCAN:
+        error = x->nonblocking ? MPI_Iexscan(from, to, n, type, op, MPI_COMM_WORLD, &request)
+                               : MPI_Exscan(from, to, n, type, op, MPI_COMM_WORLD);
+        break;
     default:
         error = x->nonblocking ? MPI_Ireduce_scatter_block(from, to, x->counts[0], type, op, MPI_COMM_WORLD, &request)
                                : MPI_Reduce_scatter_block(from, to, x->counts[0], type, op, MPI_COMM_WORLD);
@@ -94,7 +105,7 @@ static int make_call(const struct window *x, const void *from, void *to, MPI_Dat
     return error != MPI_SUCCESS ? error : waited;
 }
 
-static void one_window(const struct kit_pair *pair, struct window x, const char *mine, const char *want,
+static void one_window(const struct kit_pair *pair, struct window x, const char *mine, char *const want[CALLS],
                        struct kit_buffer *in, struct kit_buffer *out, uint64_t *dice)
 {
     const size_t size = pair->handle->size, in_at = random_next(dice) % 5 * size % KIT_OFFSET;
@@ -104,7 +115,7 @@ static void one_window(const struct kit_pair *pair, struct window x, const char 
     const int error = make_call(&x, from, to, pair->handle->type, kit_op(pair->op));
     int guards;
     const char *const got = kit_get(out, &guards);
-    const char *const expected = want + (x.first + x.begin) * size;
+    const char *const expected = want[x.call] + (x.first + x.begin) * size;
     const size_t differs = oracle_differ(pair->handle->element, got, expected, x.gets, 0);
     CHECK(error == MPI_SUCCESS && guards && differs == x.gets,
           "%s %s by %s%s%s: element %zu of %zu from %zu does not have the bits of the whole vector (class %d)",
@@ -121,24 +132,35 @@ static void bits(int windows)
             continue;
         const size_t bytes = (LENGTH + RANKS) * pair->handle->size;
         struct oracle_case c = kit_case(pair, ORACLE_HARD, random_mix(kit_seed + (uint64_t)i));
-        char *mine = malloc(bytes), *want = malloc(bytes);
+        char *const mine = malloc(bytes), *const all = malloc(bytes), *const through = malloc(bytes),
+                    *const before = malloc(bytes);
+        char *const want[CALLS] = {all, all, all, all, through, before};
         struct kit_buffer in, out;
         uint64_t dice = random_mix(kit_seed ^ (uint64_t)i);
         kit_open(&in, KIT_DEVICE, bytes);
         kit_open(&out, KIT_DEVICE, bytes);
         oracle_fill(mine, &c, kit_rank, 0, LENGTH + RANKS);
-        kit_expect(want, &c, kit_size, 0, LENGTH + RANKS);
+        kit_expect(all, &c, kit_size, 0, LENGTH + RANKS);
+        kit_expect_scan(through, &c, kit_rank + 1, 0, LENGTH + RANKS);
+        kit_expect_scan(before, &c, kit_rank, 0, LENGTH + RANKS);
         for (int w = 0; w < windows; w++)
             one_window(pair, draw_window(&dice, w), mine, want, &in, &out, &dice);
         kit_close(&in);
         kit_close(&out);
         free(mine);
-        free(want);
+        free(all);
+        free(through);
+        free(before);
     }
     const char *const expect = getenv("TUTTI_TEST_EXPECT");
-    static const char *const counted[] = {"MPI_Allreduce", NONBLOCKING ? "MPI_Ireduce" : "MPI_Reduce",
-                                          "MPI_Reduce_scatter",
-                                          NONBLOCKING ? "MPI_Ireduce_scatter_block" : "MPI_Reduce_scatter_block"};
+    const char *const counted[] = {"MPI_Allreduce", nonblocking_too() ? "MPI_Ireduce" : "MPI_Reduce",
+                                   "MPI_Reduce_scatter",
+                                   nonblocking_too() ? "MPI_Ireduce_scatter_block" : "MPI_Reduce_scatter_block"};
+    static const char *const scans[] = {"MPI_Scan", "MPI_Exscan"}, *const open_scans[] = {"MPI_Iscan", "MPI_Iexscan"};
+    for (int k = 0; expect && k < 2; k++)
+        CHECK(kit_counted(nonblocking_too() ? open_scans[k] : scans[k], "ranks") > 0 &&
+                  kit_counted(scans[k], "staged") == 0,
+              "%s: not by ranks", scans[k]);
     for (int k = 0; expect && k < 4; k++)
         CHECK(kit_counted(counted[k], expect) > 0 && kit_counted(counted[k], "staged") == 0, "%s: not by %s",
               counted[k], expect);
@@ -148,15 +170,25 @@ static void bits(int windows)
 
 enum { COMMS = 3, OPEN = 5, COUNTS = 4, MOST = 3000, BESIDE = 4 };
 static const int some_counts[COUNTS] = {1, 37, 600, MOST};
-enum form { FORM_ALL, FORM_IALL, FORM_IREDUCE, FORM_ISCATTER, FORM_ISCATTER_BLOCK, FORM_PERSISTENT, FORMS };
+enum form {
+    FORM_ALL,
+    FORM_IALL,
+    FORM_IREDUCE,
+    FORM_ISCATTER,
+    FORM_ISCATTER_BLOCK,
+    FORM_ISCAN,
+    FORM_EXSCAN_INIT,
+    FORM_PERSISTENT,
+    FORMS
+};
 
 struct slot {
     struct kit_buffer in[2], out[2]; /* by kind */
     MPI_Request request;
     enum form form;
-    int open, kind[2], comm, count, root;
-    int counts[RANKS], begin, gets; /* this rank gets elements [begin, begin + gets) */
-    int64_t value;                  /* of the first element, for rank 0 of the world */
+    int open, kind[2], comm, count, root, combines; /* combines: the contributions of so many ranks */
+    int counts[RANKS], begin, gets;                 /* this rank gets elements [begin, begin + gets) */
+    int64_t value;                                  /* of the first element, for rank 0 of the world */
 };
 
 /* A nonblocking collective of host memory, on the communicators of the others. */
@@ -195,15 +227,6 @@ static void draw_kinds(struct slot *s, uint64_t *dice)
     }
 }
 
-/* Tutti supplies it where the MPI lacks it. */
-static int allreduce_init(const void *in, void *out, int count, MPI_Comm comm, MPI_Request *request)
-{
-    int (*init)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info, MPI_Request *);
-    *(void **)(void *)&init = dlsym(RTLD_DEFAULT, "MPI_Allreduce_init");
-    const int error = init ? init(in, out, count, MPI_INT64_T, MPI_SUM, comm, MPI_INFO_NULL, request) : MPI_ERR_OTHER;
-    return error == MPI_SUCCESS ? MPI_Start(request) : error;
-}
-
 static void draw_slot(struct slot *s, uint64_t *dice)
 {
     s->comm = (int)(random_next(dice) % COMMS);
@@ -216,7 +239,8 @@ static void draw_slot(struct slot *s, uint64_t *dice)
     if (s->form == FORM_ISCATTER_BLOCK)
         s->count = s->count / size * size;
     s->begin = 0;
-    s->gets = s->form == FORM_IREDUCE && rank != s->root ? 0 : s->count;
+    s->gets = (s->form == FORM_IREDUCE && rank != s->root) || (s->form == FORM_EXSCAN_INIT && rank == 0) ? 0 : s->count;
+    s->combines = s->form == FORM_ISCAN ? rank + 1 : s->form == FORM_EXSCAN_INIT ? rank : size;
     if (s->form != FORM_ISCATTER && s->form != FORM_ISCATTER_BLOCK)
         return;
     for (int r = 0, left = s->count; r < size; r++) {
@@ -257,8 +281,14 @@ static void start_slot(struct slot *s, uint64_t *dice, int device)
     case FORM_ISCATTER_BLOCK:
         error = MPI_Ireduce_scatter_block(in, out, s->counts[0], MPI_INT64_T, MPI_SUM, comm, &s->request);
         break;
+    case FORM_ISCAN:
+        error = MPI_Iscan(in, out, s->count, MPI_INT64_T, MPI_SUM, comm, &s->request);
+        break;
+    case FORM_EXSCAN_INIT:
+        error = nodes_call_init("MPI_Exscan_init", in, out, s->count, comm, &s->request);
+        break;
     case FORM_PERSISTENT:
-        error = allreduce_init(in, out, s->count, comm, &s->request);
+        error = nodes_call_init("MPI_Allreduce_init", in, out, s->count, comm, &s->request);
         break;
     default:
         error = MPI_Iallreduce(in, out, s->count, MPI_INT64_T, MPI_SUM, comm, &s->request);
@@ -283,7 +313,7 @@ static void check_slot(struct slot *s)
     const int64_t *const got = (const void *)kit_get(&s->out[s->kind[1]], &guards);
     for (int i = 0; i < s->gets && wrong < 0; i++) {
         int64_t sum = 0;
-        for (int r = 0; r < comm_size[s->comm]; r++)
+        for (int r = 0; r < s->combines; r++)
             sum += value_of(s, comm_members[s->comm][r], s->begin + i);
         wrong = got[i] != sum ? i : -1;
     }
@@ -295,14 +325,14 @@ static void check_slot(struct slot *s)
 /* A persistent one starts twice. */
 static void end_slot(struct slot *s, uint64_t *own)
 {
-    const int starts = s->form == FORM_PERSISTENT ? 2 : 1;
-    for (int i = 0; i < starts; i++) {
+    const int persistent = s->form == FORM_PERSISTENT || s->form == FORM_EXSCAN_INIT;
+    for (int i = 0; i < 1 + persistent; i++) {
         if (i > 0)
             CHECK(MPI_Start(&s->request) == MPI_SUCCESS, "the second start fails");
         end_request(&s->request, own);
         check_slot(s);
     }
-    if (s->form == FORM_PERSISTENT)
+    if (persistent)
         CHECK(MPI_Request_free(&s->request) == MPI_SUCCESS, "a persistent request is not freed");
     s->open = 0;
 }
@@ -388,37 +418,11 @@ static void kinds(int actions)
     free_open(slots, &dice, &own);
 }
 
-/* ---- death ---- */
-
-static void death(long call)
-{
-    enum { COUNT = 1000, AFTER = 300 };
-    struct kit_buffer in, out;
-    int error = MPI_SUCCESS;
-    kit_open(&in, KIT_DEVICE, COUNT * 4);
-    kit_open(&out, KIT_DEVICE, COUNT * 4);
-    const void *const from = kit_put(&in, 0, NULL, COUNT * 4);
-    void *const to = kit_put(&out, 0, NULL, COUNT * 4);
-    for (long i = 0; i < call + AFTER && error == MPI_SUCCESS; i++) {
-        MPI_Request request = MPI_REQUEST_NULL;
-        if (i == call + 1 && kit_rank == kit_size - 2) { /* not before the ranks have met */
-            fprintf(stderr, "killed at %ld\n", i);
-            raise(SIGKILL);
-        }
-        error = call % 2 == 0 ? MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD)
-                              : MPI_Iallreduce(from, to, COUNT, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
-        error = error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-    fprintf(stderr, error != MPI_SUCCESS ? "survivor %d told\n" : "survivor %d goes on as if all were there\n",
-            kit_rank);
-    _exit(error == MPI_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (argc > 2 && strcmp(argv[1], "death") == 0)
-        death(atol(argv[2]));
+        nodes_death(atol(argv[2]));
     const int many = argc > 1 ? atoi(argv[1]) : 40;
     if (argc > 2 && strcmp(argv[2], "kinds") == 0)
         kinds(many);

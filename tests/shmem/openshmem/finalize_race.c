@@ -1,5 +1,5 @@
 /* A PE that waits in a collective looks whether another PE has arrived, and then whether that PE is in
- * tshmem_finalize, where it would wait for this one for ever. Between the two looks the other may come, and go on to
+ * tshmem_finalize, where it would wait for this one forever. Between the two looks the other may come, and go on to
  * its end: that is no error. The look at what has arrived is replaced, so that the other does so after the first look.
  */
 #include <stdatomic.h>
