@@ -142,7 +142,7 @@ endforeach()
 program(partitioned EVERYWHERE)
 tutti_mpi_test(mpi-partitioned PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 EVERYWHERE TIMEOUT 60)
 # Barriers between a start and its end, over several nodes: where the MPI polls in them. apart: without them.
-tutti_mpi_test(mpi-partitioned-nodes PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 ENV ${far} TIMEOUT 60
+tutti_mpi_test(mpi-partitioned-nodes PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 ENV ${far} TIMEOUT 120
                MPIS openmpi openmpi5 mpich mpich5 mpiabi)
 tutti_mpi_test(mpi-partitioned-nodes PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 ARGS apart ENV ${far} TIMEOUT 60
                MPIS impi impiabi)
