@@ -261,7 +261,8 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
     c->pieces = (int)((call->count + c->each - 1) / c->each);
     if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu >= 0) /* managed memory is of any GPU */
         c->in_gpu = c->out_gpu = call->gpu;
-    if (call->kind == TUTTI_ARRIVAL_DEVICE && meets_in_node(c))
+    c->by_messages = c->out_by_messages = c->row->messages;
+    if (call->kind == TUTTI_ARRIVAL_DEVICE && meets_in_node(c) && !c->by_messages)
         tutti_nodes_scratch(c);
 }
 
