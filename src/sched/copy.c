@@ -38,12 +38,6 @@ static int copy_post(void *with, uint64_t number)
     int status = TUTTI_OK;
     if (ready <= 0)
         return ready == 0 ? TUTTI_TASK_LATER : ready;
-    if (task->at_once) {
-        const int packs = job->direction == TUTTI_PACK;
-        status = tutti_device()->memory.copy_now(packs ? job->packed : job->memory, packs ? job->memory : job->packed,
-                                                 job->bytes);
-        return tutti_task_begin(&task->user, number, status != TUTTI_OK ? status : TUTTI_TASK_ENDED, TUTTI_TASK_FAILED);
-    }
     if (task->stream) {
         status = copy_in_stream(task);
         return tutti_task_begin(&task->user, number, status != TUTTI_OK ? status : TUTTI_TASK_RUNS, TUTTI_TASK_LOST);

@@ -61,7 +61,6 @@ struct tutti_copy_task {
     struct tutti_stream *stream;
     struct tutti_event *event;
     const struct tutti_places *places;
-    int at_once; /* 1: the thread that posts it copies, and waits; without a plan */
 };
 int tutti_task_copy(struct tutti_sched *sched, struct tutti_copy_task *task, uint64_t number);
 

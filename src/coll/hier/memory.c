@@ -77,7 +77,6 @@ int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, 
     if (status == TUTTI_OK && !host) {
         out->stream = port->stream;
         out->event = port->event[area];
-        out->waits = c->worker == NULL;
     }
     return status;
 }

@@ -123,14 +123,11 @@ static const struct tutti_task_hooks copy_phases = {.ready = copy_ready, .begun 
 static int wire_copy_end(struct tutti_wire *w, struct tutti_copy_task *task, const struct tutti_wire_end *end,
                          char *host, size_t count, enum tutti_direction direction)
 {
-    enum { SHORT = 64 << 10 };
-    static int never = -1; if (never < 0) never = getenv("X_NEVER") != NULL;
     *task = (struct tutti_copy_task){
         .user = {.hooks = &copy_phases},
         .job = {.direction = direction, .memory = end->memory, .packed = host, .bytes = count * w->size},
         .stream = end->stream,
-        .event = end->event,
-        .at_once = !never && end->stream && end->waits && count * w->size <= SHORT};
+        .event = end->event};
     return wire_keep(w, tutti_task_copy(w->sched, task, (uint64_t)direction));
 }
 

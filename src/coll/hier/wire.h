@@ -11,7 +11,6 @@ struct tutti_wire_end {
     void *memory;                /* NULL: this side is empty */
     struct tutti_stream *stream; /* that copies it; NULL: the host reaches the memory */
     struct tutti_event *event;   /* of the stream's GPU, the wire's own */
-    int waits;                   /* 1: the calling thread may wait for a short copy, which takes less time so */
 };
 
 struct tutti_wire {

@@ -3,12 +3,23 @@
  */
 #include "coll/move/runs.h"
 
-enum { RANKS_LEAST = 3 }; /* two ranks have nothing to hand on */
+enum {
+    RANKS_LEAST = 3, /* two ranks have nothing to hand on */
+    ROUNDS = 5,      /* an owner begins to hand on when it has a chunk: one in so many of its part */
+    CHUNK_LEAST = 8 << 10,
+    CHUNK_MOST = 64 << 10,
+    GRAIN = 256
+};
 
+/* All ranks know the length of the message, so all have the same chunks. */
 static void split_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
 {
-    (void)longest;
+    const uint64_t slices = team->size > 1 ? (uint64_t)team->size - 1 : 1;
     tutti_runs_in_chunks(team, TUTTI_KERNEL_MOVE_SPLIT, runs);
+    const uint64_t wanted = (longest / (slices * runs->blocks * ROUNDS) + GRAIN - 1) / GRAIN * GRAIN;
+    const uint64_t most = wanted < CHUNK_LEAST ? CHUNK_LEAST : wanted > CHUNK_MOST ? CHUNK_MOST : wanted;
+    if (runs->room > most)
+        runs->room = (size_t)most;
 }
 
 static int split_can(const struct tutti_team *team, const struct tutti_call *call)
