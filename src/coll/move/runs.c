@@ -30,7 +30,7 @@ uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_mo
 
 void tutti_runs_in_chunks(const struct tutti_team *team, enum tutti_kernel kernel, struct tutti_runs *runs)
 {
-    enum { CHUNK_LEAST = 2048, CHUNK_MOST = 192 << 10, BLOCKS_MOST = 128, GRAIN = 256 };
+    enum { CHUNK_LEAST = 2048, CHUNK_MOST = 64 << 10, BLOCKS_MOST = 128, GRAIN = 256 };
     const size_t set = tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride; /* bytes of each of the sets of slots */
     const size_t peers = team->size > 1 ? (size_t)team->size - 1 : 1;
     *runs = (struct tutti_runs){

@@ -11,7 +11,7 @@ enum {
     BLOCKS_MOST = 128,
     BLOCKS_FEWER = 64,
     DEPTH = 2, /* a receiver returns the places of a round while the next one comes */
-    ROUND = 6  /* groups a warp: some microsecond is lost at the end of a round, in which the block's threads meet */
+    ROUND = 3  /* groups a warp: more of them lose less where the threads of a block meet, but leave the cache */
 };
 
 static int chain_ll128_can(const struct tutti_team *team, const struct tutti_call *call)

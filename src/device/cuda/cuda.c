@@ -228,17 +228,17 @@ static const char cuda_rules[] =
     "message_far:"
     " 0-255k@staged *@pipelined; "
     "bcast:"
-    " 0-8k@ll 0-768k@ll128 0-4m@leader_pipeline 768k-2m@fetch *@split *@fetch; "
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-768k@ll128 768k-2m@fetch *@split *@fetch; "
     "gather:"
-    " 0-8k@ll 0-256k@ll128 0-4m@leader_pipeline *@fetch; "
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
     "scatter:"
-    " 0-8k@ll 0-256k@ll128 0-4m@leader_pipeline *@fetch; "
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
     "allgather:"
-    " 0-8k@ll 0-256k@ll128 0-4m@leader_pipeline *@fetch; "
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
     "alltoall:"
-    " 0-8k@ll 0-256k@ll128 0-4m@leader_pipeline *@fetch; "
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
     "neighbor:"
-    " 0-8k@ll 0-256k@ll128 0-4m@leader_pipeline *@fetch";
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch";
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
