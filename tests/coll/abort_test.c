@@ -29,6 +29,9 @@ static const struct tutti_algorithm *algorithm;
 static int rounds = 6;
 static size_t counts[RANKS] = {LARGE / 2, 0, LARGE - LARGE / 2};
 static atomic_int stopped;        /* the rank that stops has left */
+static atomic_int stops;          /* the rank that meets_and_stops() names */
+static atomic_int waiting[RANKS]; /* a kernel of the rank has waited */
+static atomic_int met;            /* ranks whose kernels have waited, or ended, since the one that stops has waited */
 static atomic_long in_the_middle; /* launches that were left after another rank had left */
 
 /* Calls of all shapes; an algorithm is tried with those that it can run. */
@@ -52,16 +55,39 @@ struct rank {
     int *in, *out;
 };
 
-/* The device, but kernels that wait look at the abort word alone. */
-static struct tutti_device by_word;
+/* The device, but kernels that wait look at the abort word alone, or call `look`. */
+static struct tutti_device by_word, by_look;
 
-static int launch_by_word(struct tutti_stream *stream, const struct tutti_launch *launch)
+static int launch_with(struct tutti_stream *stream, const struct tutti_launch *launch, int (*look)(void *))
 {
     struct tutti_launch bare = *launch;
     struct tutti_flow_args args = *launch->flow;
-    args.host_wait = NULL;
+    args.host_wait = look;
     bare.flow = &args;
     return tutti_device()->launch.kernel(stream, &bare);
+}
+
+static int launch_by_word(struct tutti_stream *stream, const struct tutti_launch *launch)
+{
+    return launch_with(stream, launch, NULL);
+}
+
+/* In a kernel that waits. The kernel of the rank that stops stays here until its peers wait too, and leaves then. */
+static int look(void *with)
+{
+    const struct tutti_team *team = with;
+    if (!atomic_exchange(&waiting[team->rank], 1) && team->rank == atomic_load(&stops)) {
+        while (atomic_load(&met) < RANKS - 1)
+            usleep(200);
+        __atomic_store_n(&team->words->abort, 1, __ATOMIC_RELEASE);
+        return 1; /* at once: what it waits for may have arrived meanwhile */
+    }
+    return 0;
+}
+
+static int launch_by_look(struct tutti_stream *stream, const struct tutti_launch *launch)
+{
+    return launch_with(stream, launch, look);
 }
 
 static int open_team(struct rank *me)
@@ -112,10 +138,10 @@ static void sum_before(struct rank *me)
     CHECK(wrong == 0, "%d elements of the sum before are wrong, by %s", wrong, why);
 }
 
-static void launch(struct rank *me, int i)
+static void launch(struct rank *me, int i, const struct tutti_device *device)
 {
     const struct tutti_call call = call_of(me, i, LARGE);
-    me->team->device = &by_word;
+    me->team->device = device;
     CHECK(algorithm->enqueue(me->team, &call, me->stream) == TUTTI_OK, "rank %d: launch", me->team->rank);
 }
 
@@ -147,7 +173,7 @@ static void await_left(struct rank *me, int i, const char *what)
 static void alone(struct rank *me, int i, int who)
 {
     if (me->team->rank == who) {
-        launch(me, i);
+        launch(me, i, &by_word);
         usleep(ALONE_US);
         CHECK(me->team->device->stream.query(me->stream) == 0, "%s, collective %d, rank %d has ended without its peers",
               algorithm->name, (int)calls[i].collective, who);
@@ -160,16 +186,54 @@ static void alone(struct rank *me, int i, int who)
     me->transport->ops->barrier(me->transport);
 }
 
+static void left_by_peer(struct rank *me, int i)
+{
+    tell_to_leave(me);
+    await_left(me, i, "left by a peer");
+    if (atomic_load(&stopped) > 0 && left_by(me) == TUTTI_LEFT_TOLD)
+        atomic_fetch_add(&in_the_middle, 1);
+}
+
+/* Rank `who` comes first and waits, the others come and wait too, or end without it; then it leaves, and the others are
+ * told. Whatever the machine does meanwhile, that is in the middle of the call. */
+static void meets_and_stops(struct rank *me, int i, int who)
+{
+    const int rank = me->team->rank;
+    atomic_store(&waiting[rank], 0);
+    if (rank == who) {
+        atomic_store(&stopped, 0);
+        atomic_store(&met, 0);
+        atomic_store(&stops, who);
+    }
+    me->transport->ops->barrier(me->transport);
+    if (rank == who) {
+        launch(me, i, &by_look);
+        await_left(me, i, "meeting its peers");
+        CHECK(atomic_load(&waiting[who]) && left_by(me) == TUTTI_LEFT_TOLD, "%s, collective %d, rank %d: left by %d",
+              algorithm->name, (int)calls[i].collective, who, (int)left_by(me));
+        atomic_store(&stopped, 1);
+    } else {
+        while (!atomic_load(&waiting[who]))
+            usleep(200);
+        launch(me, i, &by_look);
+        while (!atomic_load(&waiting[rank]) && me->team->device->stream.query(me->stream) == 0)
+            usleep(200);
+        atomic_fetch_add(&met, 1);
+        while (!atomic_load(&stopped))
+            usleep(200);
+        left_by_peer(me, i);
+    }
+    me->transport->ops->barrier(me->transport);
+}
+
 /* All come, rank `who` leaves after a while, whatever it is waiting for, and the others are told when they have had
- * time to need it. after_us 0: it leaves as soon as it waits for anything. */
+ * time to need it. On a busy machine the call may have ended before. */
 static void one_stops(struct rank *me, int i, int who, unsigned after_us)
 {
     if (me->team->rank == 0)
         atomic_store(&stopped, 0);
     me->transport->ops->barrier(me->transport);
-    if (me->team->rank == who && after_us == 0)
-        tell_to_leave(me);
-    launch(me, i);
+    launch(me, i, &by_word);
     if (me->team->rank == who) {
         usleep(after_us);
         tell_to_leave(me);
@@ -179,10 +243,7 @@ static void one_stops(struct rank *me, int i, int who, unsigned after_us)
         while (!atomic_load(&stopped))
             usleep(200);
         usleep(1000);
-        tell_to_leave(me);
-        await_left(me, i, "left by a peer");
-        if (atomic_load(&stopped) > 0 && left_by(me) == TUTTI_LEFT_TOLD)
-            atomic_fetch_add(&in_the_middle, 1);
+        left_by_peer(me, i);
     }
     me->transport->ops->barrier(me->transport);
 }
@@ -201,7 +262,6 @@ static int all_cases(struct rank *me)
         for (int round = 0; round < RANKS + rounds; round++) {
             const int who = round < RANKS ? round : (int)(random_next(&dice) % RANKS);
             const unsigned drawn = (unsigned)(random_next(&dice) % 8000);
-            const unsigned after = round == RANKS ? 0 : 1 + drawn; /* once in the middle, however fast the machine is */
             if (!open_team(me))
                 return 1;
             const int does = can(me, i);
@@ -209,8 +269,10 @@ static int all_cases(struct rank *me)
                 sum_before(me);
                 if (round < RANKS)
                     alone(me, i, who);
+                else if (round == RANKS)
+                    meets_and_stops(me, i, who);
                 else
-                    one_stops(me, i, who, after);
+                    one_stops(me, i, who, drawn);
             }
             tried += does;
             close_team(me);
@@ -255,6 +317,8 @@ int main(int argc, char **argv)
     fflush(stdout);
     by_word = *tutti_device();
     by_word.launch.kernel = launch_by_word;
+    by_look = by_word;
+    by_look.launch.kernel = launch_by_look;
     const int failed = tutti_threads_run(RANKS, rank_main, NULL);
     CHECK(in_the_middle > 0 || rounds == 0, "no launch of %s was left in the middle", name);
     printf("%ld checks, %ld failed, %ld launches left in the middle\n", check_done(), check_failed(), in_the_middle);

@@ -21,10 +21,14 @@ while read -r line; do # programs written for NVSHMEM get CUDA's headers by its 
 done < <(includes 'cuda\.h|cuda_runtime(_api)?\.h|cudaTypedefs\.h|nvml\.h' src include)
 
 # A room knows the rooms under it and nothing above. The device contract names the kernels' list; kernels know nothing of
-# devices. Then the rooms of the door.
-for rooms in "core progress energy kernels device bounce rules dtype team ring sched p2p coll shmem part mpi" \
-    "mpi/real mpi/type mpi/bounce mpi/comm mpi/request mpi/io mpi/message mpi/part mpi/move mpi/reduce mpi/rma mpi/call mpi/front"; do
+# devices. openshmem, the library above all, includes include/tutti alone, as if it were below all. Then the rooms of the door.
+for rooms in "openshmem core progress energy kernels device bounce rules dtype team ring sched p2p coll shmem part mpi" \
+    "mpi/real mpi/type mpi/bounce mpi/comm mpi/request mpi/io mpi/message mpi/queue mpi/enqueue mpi/part mpi/move mpi/reduce mpi/rma mpi/call mpi/front"; do
     read -ra rooms <<<"$rooms"
+    for folder in "src/${rooms[0]%"${rooms[0]##*/}"}"*/; do
+        folder=${folder#src/}
+        [[ " ${rooms[*]} " == *" ${folder%/} "* || $folder == *'*'* ]] || breach "a room that the list of rooms lacks: src/${folder%/}"
+    done
     for ((below = 0; below < ${#rooms[@]}; below++)); do
         [ -d "src/${rooms[below]}" ] || continue
         above=$(IFS='|' && echo "${rooms[*]:below+1}")
@@ -41,6 +45,9 @@ for room in dtype coll; do
         case $line in src/$room/*) ;; *) breach "a header of an inner room of $room: $line" ;; esac
     done < <(includes "(\.\./)*(src/)?$room/.*/.*" src)
 done
+while read -r line; do
+    case $line in src/openshmem/*) ;; *) breach "openshmem is above all rooms: $line" ;; esac
+done < <(includes '(\.\./)*(src/)?openshmem/.*' src)
 while read -r line; do
     breach "a device reaches into another: $line"
 done < <(

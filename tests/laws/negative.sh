@@ -4,7 +4,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/{include,src/{core,progress,kernels,device/{host,cuda},rules,dtype,team,sched,p2p,coll,mpi},tools,bench,tests}
+mkdir -p "$tree"/{include,src/{core,progress,kernels,device/{host,cuda},rules,dtype,team,sched,p2p,coll,shmem,mpi},tools,bench,tests}
 failed=0
 expect() { # what laws.sh must say
     local said
@@ -33,8 +33,16 @@ breach src/team/b.c '#  include "cuda.h"' 'cuda.h outside src/device/cuda: src/t
 breach src/core/b.h '#include "team/team.h"' 'core includes team, a room above it: src/core/b.h:1'
 breach src/device/b.c '#include "../coll/coll.h"' 'device includes coll'
 breach src/mpi/b.c '#include "coll/launch/flow.h"' 'a header of an inner room of coll: src/mpi/b.c:1'
-mkdir -p "$tree/src/mpi/comm"
+mkdir -p "$tree"/src/{attic,mpi/{cellar,comm}}
+expect 'a room that the list of rooms lacks: src/attic'
+rmdir "$tree/src/attic"
+expect 'a room that the list of rooms lacks: src/mpi/cellar'
+rmdir "$tree/src/mpi/cellar"
 breach src/mpi/comm/b.c '#include "mpi/reduce/reduction.h"' 'mpi/comm includes mpi/reduce, a room above it: src/mpi/comm/b.c:1'
+mkdir -p "$tree/src/mpi/queue" "$tree/src/openshmem"
+breach src/openshmem/b.c '#include "core/status.h"' 'openshmem includes core, a room above it: src/openshmem/b.c:1'
+breach src/shmem/b.c '#include "openshmem/names.h"' 'openshmem is above all rooms: src/shmem/b.c:1'
+breach src/mpi/queue/b.c '#include "mpi/enqueue/messages.h"' 'mpi/queue includes mpi/enqueue, a room above it: src/mpi/queue/b.c:1'
 breach src/device/host/b.c '#include "device/cuda/driver.h"' 'a device reaches into another'
 breach src/coll/b.c 'int on = strcmp(device->name, "cuda") == 0;' 'a device by name, not by a field of its table: src/coll/b.c:1'
 mkdir "$tree/tools/info"
@@ -71,11 +79,11 @@ breach src/mpi/b.h '# ifdef TUTTI_FRONT_OPENMPI' 'an interface of an MPI, not a 
 breach src/team/b.c "$(yes '/* */' | head -n 450)" 'has 450 lines'
 mkdir "$tree/docs"
 breach docs/performance.md "$(yes 'a line' | head -n 201)" 'docs/performance.md has 201 lines'
-mkdir "$tree/src/mpi/room"
-touch "$tree"/src/mpi/room/{1..25}.c
+mkdir -p "$tree/src/mpi/message"
+touch "$tree"/src/mpi/message/{1..25}.c
 clean
-touch "$tree/src/mpi/room/26.c"
-expect 'src/mpi/room has 26 .c files'
-rm -r "$tree/src/mpi/room"
+touch "$tree/src/mpi/message/26.c"
+expect 'src/mpi/message has 26 .c files'
+rm -r "$tree/src/mpi/message"
 clean
 exit $failed

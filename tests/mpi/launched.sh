@@ -39,15 +39,14 @@ marked_wait_for() { # PATTERN: until the log has it, at most 30 s
         sleep 0.1
     done
 }
-marked_left() { # ids of ranks that are still here
-    local folder name
+marked_left() { # ids of ranks that are still here; one process reads the environments of all
+    local name folder
     name=$(basename "$program")
-    for folder in /proc/[0-9]*; do
-        if tr '\0' '\n' 2>/dev/null <"$folder/environ" | grep -qx "TUTTI_TEST_MARK=$mark" &&
-            grep -qxF "${name:0:15}" "$folder/comm" 2>/dev/null && ! grep -q '^State:.*[ZX]' "$folder/status" 2>/dev/null; then
-            basename "$folder"
+    while read -r folder; do
+        if grep -qxF "${name:0:15}" "$folder/comm" 2>/dev/null && ! grep -q '^State:.*[ZX]' "$folder/status" 2>/dev/null; then
+            echo "${folder#/proc/}"
         fi
-    done
+    done < <(grep -lzxF "TUTTI_TEST_MARK=$mark" /proc/[0-9]*/environ 2>/dev/null | sed 's,/environ$,,')
 }
 # marked_end: waits for all ranks, 42 s at most, and ends those that are left; then the launcher.
 marked_end() {

@@ -1,5 +1,6 @@
 /* Every reduction, reducescatter and scan x every type x counts x teams, in place too, against the oracle of the
- * reductions: the same bits. TUTTI_TEST_EVERY: every so-manieth row, others each time that the test runs. */
+ * reductions: the same bits. TUTTI_TEST_EVERY: every so-manieth row, others each time that the test runs.
+ * TUTTI_TEST_TURNS: the counts of a row take turns from team to team, so that each team has a share of them. */
 #include "core/status.h"
 #include "shmem/on_stream.h"
 #include "shmem/teams_of.h"
@@ -175,7 +176,8 @@ void shmem_test(void)
 {
     static const size_t counts[] = {0, 1, 3, 64, 129, MOST};
     static size_t first;
-    const size_t every = (size_t)check_setting("TUTTI_TEST_EVERY", 1);
+    const size_t every = (size_t)check_setting("TUTTI_TEST_EVERY", 1),
+                 turns = (size_t)check_setting("TUTTI_TEST_TURNS", 1);
     tshmem_team_t teams[TEAMS];
     source = tshmem_malloc(ROOM);
     dest = tshmem_malloc(ROOM);
@@ -186,7 +188,7 @@ void shmem_test(void)
         for (int t = 0; t < TEAMS; t++) {
             const uint64_t draw = shmem_draw(check_seed(), r, (uint64_t)t);
             for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-                if (teams[t] != TSHMEM_TEAM_INVALID)
+                if (teams[t] != TSHMEM_TEAM_INVALID && (c + r + (size_t)t) % turns == 0)
                     one(&rows[r], teams[t], counts[c], (draw >> c & 1) != 0, draw);
             }
         }
