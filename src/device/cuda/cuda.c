@@ -311,5 +311,7 @@ const struct tutti_device tutti_device_cuda = {
     .launch.waiting_begin = tutti_cuda_waiting_begin,
     .launch.waiting_end = tutti_cuda_waiting_end,
     .memory.copy_now = tutti_cuda_copy_now,
+    .memory.copy_pinned = tutti_cuda_copy_pinned,
+    .memory.few = 4 << 10,
     .close = cuda_close,
 };

@@ -98,6 +98,7 @@ int tutti_cuda_unmap_host(int gpu, void *host);
 /* The stream context->beside; the context is entered. */
 int tutti_cuda_make_beside(struct tutti_cuda_context *context);
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
+int tutti_cuda_copy_pinned(int gpu, void *to, const void *from, size_t bytes);
 int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base);
