@@ -67,7 +67,7 @@ static int copy_on(int gpu, void *to, const void *from, size_t bytes, int wait)
 /* Copies between device memory and pinned memory are complete when the driver returns, in both directions. */
 int tutti_cuda_copy_pinned(int gpu, void *to, const void *from, size_t bytes)
 {
-    return bytes ? copy_on(gpu, to, from, bytes, 0) : TUTTI_OK;
+    return bytes ? copy_on(gpu >= 0 ? gpu : tutti_cuda_any(), to, from, bytes, 0) : TUTTI_OK;
 }
 
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)

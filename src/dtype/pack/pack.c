@@ -70,11 +70,10 @@ int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
 int tutti_pack_ready(int gpu)
 {
     const struct tutti_device *device = tutti_device();
-    if (!device || gpu < 0 || gpu >= GPUS)
-        return 0;
-    if (!device->launch.prepare) /* nothing is ever loaded */
-        return 1;
-    return atomic_load_explicit(&rooms[gpu], memory_order_relaxed) != 0 && tutti_pack_channel_is_idle(gpu);
+    if (!device || !device->launch.prepare) /* nothing is ever loaded */
+        return device != NULL;
+    return gpu >= 0 && gpu < GPUS && atomic_load_explicit(&rooms[gpu], memory_order_relaxed) != 0 &&
+           tutti_pack_channel_is_idle(gpu);
 }
 
 /* What the GPU keeps of the plan; `stream` is the one that will be launched into, which may be captured. */

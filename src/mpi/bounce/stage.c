@@ -216,7 +216,7 @@ static void place_solid(struct tutti_stage *stage, const struct tutti_there *the
     const struct tutti_memory *memory = &there->memory;
     const char *base = memory->base;
     if (stage->plan || !stage->solid || stage->way & TUTTI_STAGE_LATER || memory->kind != TUTTI_MEMORY_DEVICE ||
-        memory->gpu < 0 || stage->user < base || stage->user + stage->bytes > base + memory->bytes)
+        stage->user < base || stage->user + stage->bytes > base + memory->bytes)
         return;
     stage->places = (struct tutti_places){.device = 1, .gpu = memory->gpu, .id = memory->id};
 }
