@@ -289,6 +289,9 @@ struct tutti_device {
          * set, so that launch.kernel() loads nothing. Not between waiting_begin and waiting_end. NULL: nothing is ever
          * loaded. */
         int (*prepare)(int gpu, uint32_t kernels, int type, int op);
+        /* 1 if launch.prepare() of the kernel would load an image of kernels, which takes long. Loads nothing. NULL:
+         * never. */
+        int (*lacks)(int gpu, int kernel, int type, int op);
         /* Around launches of kernels that wait for other GPUs' kernels: from when all ranks are there to launch until
          * their kernels have ended. Meanwhile the device keeps calls back, of all threads, that may wait for running
          * kernels (load, allocate, free, map): two ranks that made one each in between would wait for each other for

@@ -81,6 +81,8 @@ void tutti_cuda_unrelax(CUstreamCaptureMode mode);
 
 /* The kernel of a pair for which tutti_has_kernel() holds; loads its module at the first use. The context is entered.
  */
+/* 1 if the image that holds the kernel is not loaded on the GPU. */
+int tutti_cuda_lacks(int gpu, int kernel, int type, int op);
 int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type, int op, CUfunction *out);
 /* Unloads modules and gives primary contexts back. */
 void tutti_cuda_contexts_close(void);
