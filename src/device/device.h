@@ -170,6 +170,11 @@ struct tutti_device {
          * ordered before it, as a plain copy call of the device would be; but not while a capture keeps everybody from
          * that stream. May wait as memory.alloc() may: not between waiting_begin and waiting_end. */
         int (*copy_now)(void *to, const void *from, size_t bytes);
+        /* As copy_now(), between memory of `gpu` as memory.classify() has just found it and memory of
+         * memory.alloc_pinned(), in either direction: the device is not asked for their kinds. NULL: copy_now(). */
+        int (*copy_pinned)(int gpu, void *to, const void *from, size_t bytes);
+        /* Bytes up to which a launch of launch.pack() copies between the two in less time. */
+        size_t few;
     } memory;
 
     /* Memory that several processes or GPUs reach. */
@@ -284,6 +289,9 @@ struct tutti_device {
          * set, so that launch.kernel() loads nothing. Not between waiting_begin and waiting_end. NULL: nothing is ever
          * loaded. */
         int (*prepare)(int gpu, uint32_t kernels, int type, int op);
+        /* 1 if launch.prepare() of the kernel would load an image of kernels, which takes long. Loads nothing. NULL:
+         * never. */
+        int (*lacks)(int gpu, int kernel, int type, int op);
         /* Around launches of kernels that wait for other GPUs' kernels: from when all ranks are there to launch until
          * their kernels have ended. Meanwhile the device keeps calls back, of all threads, that may wait for running
          * kernels (load, allocate, free, map): two ranks that made one each in between would wait for each other for

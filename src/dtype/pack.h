@@ -30,6 +30,8 @@ struct tutti_pack_job {
  * waiting_end; tutti_pack_prepare() does it before (plan NULL: the kernels alone). The caller holds the plans until the
  * work is done. RELAYOUT between two irregular types of some hundred segments: TUTTI_ERR_UNAVAILABLE. */
 int tutti_pack_prepare(int gpu, const struct tutti_plan *plan);
+/* 1 if a launch on the GPU now loads no kernels and allocates nothing, or if the device never loads any. */
+int tutti_pack_ready(int gpu);
 int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* The same, done on return: picks the host's way for small messages in memory that the host can reach, and otherwise a
  * launch on a stream of its own (one a GPU and thread at most) with a notice in mapped memory. A message between memory

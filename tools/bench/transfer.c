@@ -341,6 +341,8 @@ static void transfer_check(void)
         tool_refuse("--tests: a blocking call is not tested: --nonblocking is missing");
     if (options.steps && b->order != BENCH_HOST)
         tool_refuse("--steps are those of calls of the host: leave out --order");
+    if (!options.fresh)
+        setenv("TUTTI_MAPPING_PRICE_US", "1", 0); /* not the first messages, which are staged */
     if (options.fresh && b->order != BENCH_HOST)
         tool_refuse("--fresh times calls of the host: leave out --order");
     if (!b->sizes_given)

@@ -4,6 +4,7 @@
 #include "coll/move/lead.h"
 #include "coll/move/packing.h"
 
+#include "coll/call/opening.h"
 #include "coll/call/reopen.h"
 #include "coll/call/reservation.h"
 #include "coll/state.h"
@@ -87,6 +88,9 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
     if (permitted & move_rows_of_teams())
         move_flatten(team, call->move);
     const struct tutti_call mine = move_call(call);
+    if (permitted & move_rows_of_teams() && call->move->runs.are &&
+        tutti_opening_waits(team, call, TUTTI_MOVES_TYPE, TUTTI_MOVES_OP, mine.count))
+        return 0;
     for (int i = 0; i < TUTTI_MOVES; i++) {
         if (permitted >> i & 1)
             able |= (uint32_t)tutti_algorithm_can(tutti_moves[i], team, &mine) << i;

@@ -6,6 +6,7 @@
 #include "core/status.h"
 #include "core/types.h"
 
+#include "coll/call/opening.h"
 #include "coll/call/reopen.h"
 #include "coll/call/reservation.h"
 #include "coll/launch/flow.h"
@@ -37,6 +38,7 @@ int tutti_open(struct tutti_team *team, int gpu)
         return status;
     tutti_coll_of(team)->linger = (struct tutti_linger){.us = 0};
     tutti_coll_of(team)->moves_prepared = 0; /* it may be another GPU than before */
+    tutti_opening_done(team);
     uint32_t blocks = team->blocks, most = (uint32_t)tutti_settings()->blocks;
     blocks = most > 0 && most < blocks ? most : blocks;
     blocks = team->blocks_most > 0 && team->blocks_most < blocks ? team->blocks_most : blocks;
@@ -221,11 +223,13 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     if (!team->whole)
         return call->host_ok ? reduction_pass(taken, why, team->why) : call_reduction_staged(team, call, taken, why);
 
+    const int waits = call->kind == TUTTI_ARRIVAL_DEVICE &&
+                      tutti_opening_waits(team, call, call->type, call->op, call->count * tutti_type_size(call->type));
     struct tutti_arrival mine = {
         .collective = (uint32_t)call->collective,
         .type = call->type,
         .op = call->op,
-        .kind = tutti_reopen_kind(team, call),
+        .kind = waits ? TUTTI_ARRIVAL_HOST : tutti_reopen_kind(team, call),
         .count = call->count,
         .detail = tutti_detail(call->collective, call->root, call->counts, team->size),
     };
@@ -238,8 +242,8 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
         tutti_offer_buffers(team, call);
     tutti_reservation_arrive(team, call, &mine);
     tutti_team_arrive(team, &mine);
-    if (call->kind == TUTTI_ARRIVAL_HOST && call->host_ok)
-        return reduction_pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
+    if (mine.kind == TUTTI_ARRIVAL_HOST && call->host_ok)
+        return reduction_pass(taken, why, waits ? TUTTI_REASON_TEXT(FIRST_CALLS) : TUTTI_REASON_TEXT(HOST_MEMORY));
 
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
     int status = tutti_team_await(team, all);

@@ -308,8 +308,11 @@ const struct tutti_device tutti_device_cuda = {
     .launch.lane = tutti_cuda_launch_lane,
     .launch.prepare_lane = tutti_cuda_gated_prepare_lane,
     .launch.prepare = tutti_cuda_prepare,
+    .launch.lacks = tutti_cuda_lacks,
     .launch.waiting_begin = tutti_cuda_waiting_begin,
     .launch.waiting_end = tutti_cuda_waiting_end,
     .memory.copy_now = tutti_cuda_copy_now,
+    .memory.copy_pinned = tutti_cuda_copy_pinned,
+    .memory.few = 4 << 10,
     .close = cuda_close,
 };

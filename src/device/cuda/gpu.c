@@ -298,6 +298,21 @@ int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type
     return TUTTI_OK;
 }
 
+int tutti_cuda_lacks(int gpu, int kernel, int type, int op)
+{
+    char name[TUTTI_FATBIN_NAME];
+    struct tutti_cuda_context *context =
+        gpu >= 0 && gpu < TUTTI_CUDA_GPUS ? atomic_load_explicit(&chosen[gpu], memory_order_acquire) : NULL;
+    const int image =
+        tutti_has_kernel(type, op) ? tutti_fatbin_kernel(kernel, tutti_kernel_type(type, op), op, name) : -1;
+    if (!context || image < 0)
+        return image >= 0;
+    pthread_mutex_lock(&context->lock);
+    const int lacks = !context->module[image];
+    pthread_mutex_unlock(&context->lock);
+    return lacks;
+}
+
 void tutti_cuda_contexts_close(void)
 {
     pthread_mutex_lock(&choose_lock);

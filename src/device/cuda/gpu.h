@@ -81,6 +81,8 @@ void tutti_cuda_unrelax(CUstreamCaptureMode mode);
 
 /* The kernel of a pair for which tutti_has_kernel() holds; loads its module at the first use. The context is entered.
  */
+/* 1 if the image that holds the kernel is not loaded on the GPU. */
+int tutti_cuda_lacks(int gpu, int kernel, int type, int op);
 int tutti_cuda_function(struct tutti_cuda_context *context, int kernel, int type, int op, CUfunction *out);
 /* Unloads modules and gives primary contexts back. */
 void tutti_cuda_contexts_close(void);
@@ -98,6 +100,7 @@ int tutti_cuda_unmap_host(int gpu, void *host);
 /* The stream context->beside; the context is entered. */
 int tutti_cuda_make_beside(struct tutti_cuda_context *context);
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
+int tutti_cuda_copy_pinned(int gpu, void *to, const void *from, size_t bytes);
 int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base);

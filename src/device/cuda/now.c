@@ -46,10 +46,33 @@ static int in_own(CUdeviceptr to, CUdeviceptr from, size_t bytes, struct tutti_c
     return tutti_cuda_check(result, "copying while a stream is captured", context);
 }
 
+/* wait: the driver may return before the last byte is there. */
+static int copy_on(int gpu, void *to, const void *from, size_t bytes, int wait)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter(gpu, 1, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUstreamCaptureMode mode = tutti_cuda_relax();
+    CUresult result = in_default((CUdeviceptr)to, (CUdeviceptr)from, bytes, wait);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, scope.context);
+    else
+        status = tutti_cuda_check(result, "copying", scope.context);
+    tutti_cuda_unrelax(mode);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+/* Copies between device memory and pinned memory are complete when the driver returns, in both directions. */
+int tutti_cuda_copy_pinned(int gpu, void *to, const void *from, size_t bytes)
+{
+    return bytes ? copy_on(gpu >= 0 ? gpu : tutti_cuda_any(), to, from, bytes, 0) : TUTTI_OK;
+}
+
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)
 {
     struct tutti_memory into, out_of;
-    struct tutti_cuda_scope scope;
     if (!bytes)
         return TUTTI_OK;
     tutti_cuda_kind(to, &into);
@@ -58,19 +81,9 @@ int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
         return TUTTI_OK;
     }
-    int gpu = into.gpu >= 0 ? into.gpu : out_of.gpu >= 0 ? out_of.gpu : tutti_cuda_any();
-    int status = tutti_cuda_enter(gpu, 1, &scope);
-    if (status != TUTTI_OK)
-        return status;
-    CUstreamCaptureMode mode = tutti_cuda_relax();
-    const int is_there =
-        into.kind == TUTTI_MEMORY_HOST || (into.kind == TUTTI_MEMORY_DEVICE && out_of.kind == TUTTI_MEMORY_PINNED);
-    CUresult result = in_default((CUdeviceptr)to, (CUdeviceptr)from, bytes, !is_there);
-    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
-        status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, scope.context);
-    else
-        status = tutti_cuda_check(result, "copying", scope.context);
-    tutti_cuda_unrelax(mode);
-    tutti_cuda_leave(&scope);
-    return status;
+    const int gpu = into.gpu >= 0 ? into.gpu : out_of.gpu >= 0 ? out_of.gpu : tutti_cuda_any();
+    const int is_there = into.kind == TUTTI_MEMORY_HOST ||
+                         (into.kind == TUTTI_MEMORY_DEVICE && out_of.kind == TUTTI_MEMORY_PINNED) ||
+                         (into.kind == TUTTI_MEMORY_PINNED && out_of.kind == TUTTI_MEMORY_DEVICE);
+    return copy_on(gpu, to, from, bytes, !is_there);
 }

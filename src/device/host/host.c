@@ -292,5 +292,6 @@ const struct tutti_device tutti_device_host = {
     .launch.waiting_begin = host_waiting_begin,
     .launch.waiting_end = host_waiting_end,
     .memory.copy_now = tutti_host_copy_now,
+    .memory.few = 7,
     .close = host_close,
 };

@@ -89,6 +89,14 @@ static struct tutti_pack_channel *channel_take_idle(int gpu)
     return channel;
 }
 
+int tutti_pack_channel_is_idle(int gpu)
+{
+    pthread_mutex_lock(&lock);
+    const int is = idle[gpu] && idle[gpu]->life == tutti_gpu_life(gpu);
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
 int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out)
 {
     if (gpu < 0 || gpu >= GPUS)

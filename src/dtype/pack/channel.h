@@ -20,6 +20,8 @@ struct tutti_pack_channel {
     struct tutti_stay stay;
 };
 
+/* 1 if one waits for its next launch. */
+int tutti_pack_channel_is_idle(int gpu);
 int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct tutti_pack_channel **out);
 void tutti_pack_channel_give(struct tutti_pack_channel *channel);
 /* A launch that reports, in the cheapest way: by mail to a kernel that stays (*launched: 0), as the kept launch

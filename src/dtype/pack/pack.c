@@ -67,6 +67,15 @@ int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
     return status;
 }
 
+int tutti_pack_ready(int gpu)
+{
+    const struct tutti_device *device = tutti_device();
+    if (!device || !device->launch.prepare) /* nothing is ever loaded */
+        return device != NULL;
+    return gpu >= 0 && gpu < GPUS && atomic_load_explicit(&rooms[gpu], memory_order_relaxed) != 0 &&
+           tutti_pack_channel_is_idle(gpu);
+}
+
 /* What the GPU keeps of the plan; `stream` is the one that will be launched into, which may be captured. */
 static int image_of(const struct tutti_device *device, struct tutti_stream *stream, int gpu,
                     const struct tutti_plan *plan, const struct tutti_plan_image **image)

@@ -12,8 +12,7 @@
 #include "team/deferred_free.h"
 
 enum {
-    FEW = 7,              /* bytes that a kernel copies, of messages that the MPI carries */
-    LAZY_FROM = 64 << 10, /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */
+    LAZY_FROM = 1 << 20,  /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */
     POOLED_MOST = 4 << 20 /* up to here memory for lazy stages is kept for the next one */
 };
 
@@ -180,12 +179,10 @@ static int copy_packed(struct tutti_stage *stage, int out)
     return status;
 }
 
-/* Between the first bytes of the buffer and `host`, which is pinned: a few bytes by a kernel, where it is known which
- * GPU they lie on. A copy would cost more than the launch. */
-static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, size_t bytes, int out)
+/* A few bytes by a kernel, in less time than a copy takes. */
+static int copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out)
 {
-    char *user = stage->user + at;
-    const struct tutti_layout *layout = stage->places.id ? tutti_layout_of(tutti_handles.byte) : NULL;
+    const struct tutti_layout *layout = tutti_layout_of(tutti_handles.byte);
     const struct tutti_pack_job job = {.direction = out ? TUTTI_UNPACK : TUTTI_PACK,
                                        .plan = layout ? layout->plan : NULL,
                                        .count = bytes,
@@ -193,19 +190,33 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
                                        .packed = host,
                                        .bytes = bytes};
     const unsigned keep = tutti_door.node && !tutti_deferred_free_held(tutti_door.node) ? TUTTI_PACK_KEEP : 0;
-    if (job.plan && tutti_pack_reached(stage->places.gpu, &job, 1, keep | (out ? TUTTI_PACK_NEAR : 0)) == TUTTI_OK)
-        return TUTTI_OK;
-    return tutti_door.device->memory.copy_now(out ? user : host, out ? host : user, bytes);
+    return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, keep | (out ? TUTTI_PACK_NEAR : 0))
+                    : TUTTI_ERR_UNAVAILABLE;
 }
 
-/* A few bytes without gaps in one allocation of a GPU: copy_bytes(). Of a stage that is filled later the program may
- * free the buffer meanwhile. */
-static void place_few(struct tutti_stage *stage, const struct tutti_there *there)
+/* Between the first bytes of the buffer and `host`, which is pinned. If it is known which GPU they lie on, the driver
+ * is not asked again. */
+static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, size_t bytes, int out)
+{
+    const struct tutti_device *device = tutti_door.device;
+    char *user = stage->user + at, *to = out ? user : host;
+    const char *from = out ? host : user;
+    const int known = !stage->plan && stage->places.id != 0;
+    if (known && bytes <= device->memory.few && tutti_pack_ready(stage->places.gpu) &&
+        copy_few(stage, user, host, bytes, out) == TUTTI_OK)
+        return TUTTI_OK;
+    return known && device->memory.copy_pinned ? device->memory.copy_pinned(stage->places.gpu, to, from, bytes)
+                                               : device->memory.copy_now(to, from, bytes);
+}
+
+/* Elements without gaps in one allocation of a GPU: copy_bytes(). Of a stage that is filled later the program may free
+ * the buffer meanwhile. */
+static void place_solid(struct tutti_stage *stage, const struct tutti_there *there)
 {
     const struct tutti_memory *memory = &there->memory;
     const char *base = memory->base;
-    if (stage->plan || !stage->solid || stage->bytes > FEW || stage->way & TUTTI_STAGE_LATER ||
-        memory->kind != TUTTI_MEMORY_DEVICE || stage->user < base || stage->user + stage->bytes > base + memory->bytes)
+    if (stage->plan || !stage->solid || stage->way & TUTTI_STAGE_LATER || memory->kind != TUTTI_MEMORY_DEVICE ||
+        stage->user < base || stage->user + stage->bytes > base + memory->bytes)
         return;
     stage->places = (struct tutti_places){.device = 1, .gpu = memory->gpu, .id = memory->id};
 }
@@ -307,8 +318,8 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
         if (!stage->own_type)
             return TUTTI_ERR_MEMORY;
     }
-    if (!layout)
-        place_few(stage, there);
+    if (!layout) /* images of other types may lie in memory that is not pinned */
+        place_solid(stage, there);
     stage->packed = stage->plan && way & TUTTI_STAGE_PACKED && tutti_layout_packed(layout, type, &stage->given) == 0;
     if (stage->packed)
         stage->bytes = (size_t)count * stage->size;

@@ -43,7 +43,7 @@ struct tutti_stage {
     MPI_Datatype type;
     int own_type;                  /* `type` is held: the program may free it during the call */
     const struct tutti_plan *plan; /* held; NULL: none is known, or none is needed */
-    struct tutti_places places;    /* of the buffer, if there is a plan, or of a few bytes (places.id not 0) */
+    struct tutti_places places;    /* of the buffer, if there is a plan, or if it has no gaps (places.id not 0) */
 };
 
 /* How the elements were staged, for the counters; NULL: by copies. */

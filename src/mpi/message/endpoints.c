@@ -7,7 +7,6 @@
 
 #include "coll/hierarchy.h"
 #include "core/settings.h"
-#include "dtype/pack.h"
 #include "mpi/comm/comms.h"
 #include "mpi/comm/neighbour_order.h"
 #include "mpi/message/far.h"
@@ -150,10 +149,8 @@ void tutti_endpoints_poll(const void *buffer)
     struct tutti_memory memory;
     if (unlikely(!tutti_endpoint_listens(tutti_endpoint))) {
         tutti_door.device->memory.classify(buffer, &memory);
-        if (memory.kind == TUTTI_MEMORY_DEVICE) {
+        if (memory.kind == TUTTI_MEMORY_DEVICE)
             tutti_endpoint_use(tutti_endpoint, memory.gpu);
-            (void)tutti_pack_prepare(memory.gpu, NULL); /* loads the kernels while the message is on its way */
-        }
     }
     tutti_endpoint_poll(tutti_endpoint);
 }

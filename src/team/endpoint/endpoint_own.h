@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "dtype/pack.h"
 #include "progress/beside.h"
 #include "team/deferred_free.h"
 #include "team/endpoint.h"
@@ -175,6 +176,14 @@ static inline uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint 
     const uint64_t last = atomic_load_explicit(&of->mapping_ns, memory_order_relaxed), most = 20000000,
                    ns = last ? last : endpoint->device->share.usual_ns();
     return ns < most ? ns : most;
+}
+
+/* On a thread beside: loads the packing kernels of the GPU in this life, which the next messages need. A failure is
+ * reported by the call that needs them. */
+static inline void tutti_endpoint_load_kernels(const struct tutti_endpoint *endpoint, int gpu, unsigned life)
+{
+    if (tutti_endpoint_is_slow(endpoint) && life == tutti_gpu_life(gpu) && !tutti_pack_ready(gpu))
+        (void)tutti_pack_prepare(gpu, NULL);
 }
 
 /* The last call of what tutti_endpoint_begin() has begun. */

@@ -7,17 +7,19 @@
 #include "core/clock.h"
 #include "core/counters.h"
 #include "core/settings.h"
+#include "dtype/pack.h"
 
 enum {
-    PACK_NS = 6000,     /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
-    SCRATCH_PRICES = 2, /* scratch is allocated, then mapped */
-    LEFT_BYTES = 65536  /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
+    PACK_NS = 6000,       /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
+    SCRATCH_PRICES = 2,   /* scratch is allocated, then mapped */
+    LEFT_BYTES = 1 << 20, /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
+    KERNELS_NS = 4000000  /* that loading the packing kernels takes */
 };
 
-static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)
+static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of, int gpu)
 {
     const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
-    return set ? set : tutti_endpoint_mapping_takes(endpoint, of);
+    return set ? set : tutti_endpoint_mapping_takes(endpoint, of) + (tutti_pack_ready(gpu) ? 0 : KERNELS_NS);
 }
 
 static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
@@ -59,7 +61,7 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
         return;
     const int several = tutti_endpoint_several(endpoint, rndv);
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][piece->gpu]);
-    const uint64_t price = price_of(endpoint, theirs), bytes = rndv->bytes,
+    const uint64_t price = price_of(endpoint, theirs, endpoint->gpu[piece->gpu].gpu), bytes = rndv->bytes,
                    ns = maps == TUTTI_MAPS ? PACK_NS + bytes / 1024 : tutti_endpoint_carrying(bytes);
     tutti_fiber_lock(&endpoint->lock);
     const int pays = spend(&account_of(to, rndv->share.what.id)->spent, ns, price);

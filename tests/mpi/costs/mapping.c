@@ -18,7 +18,7 @@
 #define STANDS_NS UINT64_C(40000000000)
 enum {
     BYTES = 20000,
-    LONGER = 200000, /* than messages that are staged */
+    LONGER = 2000000, /* than messages that are staged */
     LARGE = 8 << 20,
     LONG_US = 15000,
     TAG = 4,

@@ -1,0 +1,70 @@
+#include "coll/call/opening.h"
+
+#include <stdatomic.h>
+
+#include "coll/state.h"
+#include "core/reasons.h"
+#include "core/settings.h"
+
+/* What a staged call loses: two copies and the waits for them, and the bytes. What the first team of a process takes,
+ * a further one, and an image of kernels. */
+enum { LOST_NS = 25000, LOST_BYTES = 2, FIRST_NS = 20000000, FURTHER_NS = 3000000, KERNELS_NS = 8000000 };
+static atomic_int opened; /* 1: a team of the process has been opened on a GPU */
+
+/* A kernel of the image that the call needs: one image has all that move data. */
+static int opening_kernel(int type, int op)
+{
+    const int moves = type == TUTTI_MOVES_TYPE && op == TUTTI_MOVES_OP;
+    int kernel = 0;
+    while (kernel < TUTTI_KERNELS - 1 && tutti_kernel_moves(kernel) != moves)
+        kernel++;
+    return kernel;
+}
+
+/* ns that this rank would have to spend before the call's kernels can be launched; 0: nothing, or the device is quick.
+ */
+static uint64_t opening_takes(const struct tutti_team *team, int type, int op)
+{
+    const struct tutti_device *device = tutti_device();
+    if (!device || !device->share.usual_ns || device->share.usual_ns() == 0)
+        return 0;
+    if (team->state == TUTTI_TEAM_CLOSED)
+        return atomic_load_explicit(&opened, memory_order_relaxed) ? FURTHER_NS : FIRST_NS;
+    return device->launch.lacks && team->leader && device->launch.lacks(team->gpu, opening_kernel(type, op), type, op)
+               ? KERNELS_NS
+               : 0;
+}
+
+/* 1 if the team is open and has launched kernels of the pair. */
+static int opening_is_over(const struct tutti_team *team, int type, int op)
+{
+    const struct tutti_coll_state *state = tutti_coll_of(team);
+    return team->state == TUTTI_TEAM_OPEN &&
+           (type == TUTTI_MOVES_TYPE && op == TUTTI_MOVES_OP ? state->moves_prepared : state->prepared[type][op] != 0);
+}
+
+int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes)
+{
+    struct tutti_coll_state *state = tutti_coll_of(team);
+    if (!call->patient || opening_is_over(team, type, op) ||
+        (team->state != TUTTI_TEAM_OPEN && team->state != TUTTI_TEAM_CLOSED))
+        return 0;
+    const uint64_t takes = opening_takes(team, type, op), set = (uint64_t)tutti_settings()->mapping_price_us * 1000,
+                   price = takes && set ? set : takes;
+    if (price == 0)
+        return 0;
+    state->lost_ns += LOST_NS + bytes / LOST_BYTES;
+    if (state->lost_ns < price) {
+        tutti_why_set(TUTTI_REASON_FIRST_CALLS);
+        return 1;
+    }
+    if (team->state == TUTTI_TEAM_OPEN) /* this rank loads the kernels now; a team opens when it pays for all ranks */
+        state->lost_ns = 0;
+    return 0;
+}
+
+void tutti_opening_done(struct tutti_team *team)
+{
+    tutti_coll_of(team)->lost_ns = 0;
+    atomic_store_explicit(&opened, 1, memory_order_relaxed);
+}
