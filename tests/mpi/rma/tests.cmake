@@ -15,3 +15,6 @@ tutti_mpi_test(mpi-rma-gpus PROGRAM mpi-rma RANKS 2 ARGS 12 TIMEOUT 60 MPIS open
                ENV ${stats} TUTTI_TEST_SEED=4 TUTTI_HOST_GPUS=3 TUTTI_TEST_CARDS=3 TUTTI_HOST_LINKS=all)
 tutti_mpi_test(mpi-rma-tickets PROGRAM mpi-tickets RANKS 4 RANKS_MPICH 3 ARGS 60 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich)
 tutti_mpi_test(mpi-rma-mapped PROGRAM mpi-mapped RANKS 3 RANKS_MPICH 2 ARGS 30 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich)
+
+# Random programs on windows of every flavour; a plain model says what memory must hold.
+program(model EVERYWHERE WITH rma/model_draw.c rma/model_run.c rma/model_steps.c rma/model_text.c rma/model_types.c every/every_memory.c)
