@@ -5,7 +5,7 @@
  *   model [PROGRAMS [FLAVOURS]]     FLAVOURS: a set of bits by enum model_flavour (all)
  *
  * In the environment: TUTTI_TEST_SEED, TUTTI_TEST_FIRST=n begins with program n, TUTTI_TEST_ONLY=n runs program n
- * alone, PROGRAMS times, TUTTI_TEST_TEXT=1 prints the step that fails, TUTTI_TEST_PATIENCE seconds after which a
+ * alone, PROGRAMS times, TUTTI_TEST_TEXT=1 prints the step that fails, 2 all steps, TUTTI_TEST_PATIENCE seconds after which a
  * program counts as hanging (60). */
 #include "model.h"
 
@@ -18,10 +18,32 @@
 static struct model model;
 static struct model_run *run;
 
+/* What may be left out, by TUTTI_TEST_WITHOUT: a list of these names. */
+enum without { NOCHECK, ZERO, SWAP, SMALL_SWAP, WIDE_SWAP, FETCH, GET_ACCUMULATE, GAPS_UPDATED, FLUSH, FORMS, WITHOUT };
+static const char *const without_names[] = {"nocheck", "zero", "swap", "smallswap", "wideswap", "fetch", "getacc", "gaps", "flush", "requests"};
+static int without[WITHOUT];
+
+static void read_without(void)
+{
+    const char *text = getenv("TUTTI_TEST_WITHOUT");
+    for (int i = 0; i < WITHOUT; i++)
+        without[i] = text && strstr(text, without_names[i]) != NULL;
+}
+
+int model_checks_locks(void)
+{
+    return without[NOCHECK];
+}
+
 int model_may(const struct model_op *op)
 {
-    (void)op;
-    return 1;
+    const size_t size = model_sizes[op->element];
+    const int updates = op->call != MODEL_Put && op->call != MODEL_Get && op->call != MODEL_Rput && op->call != MODEL_Rget;
+    if (op->call == MODEL_Compare_and_swap && (without[SWAP] || (without[SMALL_SWAP] && size < 4) || (without[WIDE_SWAP] && size > 4)))
+        return 0;
+    return !(without[ZERO] && op->to.n == 0) && !(without[FETCH] && op->call == MODEL_Fetch_and_op) &&
+           !(without[GET_ACCUMULATE] && (op->call == MODEL_Get_accumulate || op->call == MODEL_Rget_accumulate)) &&
+           !(without[GAPS_UPDATED] && updates && op->to.family != MODEL_NAMED) && !(without[FORMS] && op->call >= MODEL_Rput);
 }
 
 static void show_step(void)
@@ -54,9 +76,14 @@ static void stuck(int number)
 }
 
 /* What comes after a step: a look at all windows, or less. Always what the next step needs. */
-static int step_end(enum model_kind kind)
+static int is_passive(enum model_kind kind)
 {
-    const int passive = kind == MODEL_STEP_SHARED || kind == MODEL_STEP_EXCLUSIVE, how = model_dice(&model, 4);
+    return kind == MODEL_STEP_SHARED || kind == MODEL_STEP_EXCLUSIVE;
+}
+
+static int step_end(enum model_kind kind, enum model_kind next)
+{
+    const int passive = is_passive(kind), how = model_dice(&model, 4);
     int fine = 1;
     model.unmatched = 0;
     if (how < 2) {
@@ -67,7 +94,7 @@ static int step_end(enum model_kind kind)
             model_run_own(run, &model);
         else
             model.unmatched = 1;
-    } else if (how == 2) {
+    } else if (how == 2 || is_passive(next)) { /* no rank locks a window that is exposed still */
         MPI_Barrier(MPI_COMM_WORLD);
     }
     for (int w = 0; w < model.windows; w++)
@@ -81,10 +108,15 @@ static int program_run(uint64_t number, int flavours)
     model_draw(&model, kit_seed, number, kit_size, kit_rank, flavours);
     model_run_windows(run, &model);
     const int steps = model.big ? 4 : 2 + model_dice(&model, 7);
+    enum model_kind kind = model_kind_draw(&model);
     for (int s = 0; s < steps && fine; s++) {
-        const enum model_kind kind = model_step(&model);
+        const enum model_kind next = model_kind_draw(&model);
+        model_step(&model, kind);
+        if (check_setting("TUTTI_TEST_TEXT", 0) > 1 && kit_rank == 0)
+            show_step();
         model_run_step(run, &model);
-        fine = step_end(kind);
+        fine = step_end(kind, next);
+        kind = next;
         for (int w = 0; w < model.windows && fine; w++) {
             if (model.window[w].flavour == MODEL_DYNAMIC && !model.unmatched && model_rarely(&model, 3)) {
                 MPI_Barrier(MPI_COMM_WORLD);
@@ -110,6 +142,7 @@ int main(int argc, char **argv)
     signal(SIGSEGV, stuck);
     signal(SIGABRT, stuck);
     alarm(patience);
+    read_without();
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     const int programs = argc > 1 ? atoi(argv[1]) : 100;
     const int flavours = argc > 2 ? atoi(argv[2]) : (1 << MODEL_FLAVOURS) - 1;

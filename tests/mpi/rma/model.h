@@ -87,7 +87,7 @@ enum model_flavour { MODEL_CREATE, MODEL_ALLOCATE, MODEL_ALLOCATE_DEVICE, MODEL_
 enum model_touch { MODEL_FREE, MODEL_READ, MODEL_WRITTEN, MODEL_SUMMED };
 struct model_claim {
     uint32_t when; /* number of the action; before model_window.since: none */
-    uint8_t touch, element, op;
+    uint8_t touch, element, op, alone;
     int8_t by; /* MODEL_NONE: several ranks */
 };
 
@@ -211,7 +211,8 @@ void model_completed(struct model *m, int window, int origin, int target, int fa
 
 enum model_kind { MODEL_STEP_FENCE, MODEL_STEP_POSTED, MODEL_STEP_SHARED, MODEL_STEP_EXCLUSIVE, MODEL_STEPS };
 extern const char *const model_step_names[];
-enum model_kind model_step(struct model *m);
+enum model_kind model_kind_draw(struct model *m);
+void model_step(struct model *m, enum model_kind kind);
 /* Moves attached memory of this rank to memory of another kind: what kind. Contents stay. */
 void model_move(struct model *m, int window);
 
@@ -237,5 +238,7 @@ int model_run_failures(const struct model_run *run);
 
 /* 0: this MPI fails here, with or without Tutti. */
 int model_may(const struct model_op *op);
+/* 1: without MPI_MODE_NOCHECK. */
+int model_checks_locks(void);
 
 #endif

@@ -63,7 +63,9 @@ static void window_draw(struct model *m, int w, int flavours)
             const enum every_kind kind = window->flavour != MODEL_CREATE && !dynamic ? EVERY_HOST
                                          : mixed ? (enum every_kind)model_dice(m, EVERY_KINDS)
                                                  : all;
-            const size_t bytes = !dynamic && model_rarely(m, 6) ? 0 : most / 2 + (size_t)model_dice(m, (int)most);
+            size_t bytes = !dynamic && model_rarely(m, 6) ? 0 : most / 2 + (size_t)model_dice(m, (int)most);
+            if (!dynamic && window->flavour != MODEL_CREATE) /* the memory of the next rank begins behind it */
+                bytes = bytes / 16 * 16;
             region_draw(m, &window->region[r][k], kind, bytes, (uint64_t)(w * 100000 + r * 1000 + k) * 1000003);
         }
     }
@@ -196,6 +198,8 @@ static int byte_allows(const struct model_window *window, const struct model_cla
         return 0;
     if (claim->by == op->origin && claim->when < window->flushed[op->origin][op->target])
         return 1;
+    if (claim->alone && claim->by != op->origin)
+        return 0;
     if (op_gets(op->call))
         return claim->touch == MODEL_READ;
     if (op_puts(op->call) || claim->touch != MODEL_SUMMED || claim->element != op->element)
@@ -206,20 +210,21 @@ static int byte_allows(const struct model_window *window, const struct model_cla
 static void byte_claim(const struct model *m, const struct model_window *window, struct model_claim *claim,
                        const struct model_op *op)
 {
-    const int kept = claim->when >= window->since && claim->touch != MODEL_FREE &&
-                     !(claim->by == op->origin && claim->when < window->flushed[op->origin][op->target]);
+    const int old = claim->when < window->since || claim->touch == MODEL_FREE;
     const struct model_claim before = *claim;
     *claim = (struct model_claim){.when = m->now,
-                                  .touch = op_gets(op->call)   ? MODEL_READ
-                                           : op_puts(op->call) ? MODEL_WRITTEN
-                                                            : MODEL_SUMMED,
+                                  .touch = op_gets(op->call) ? MODEL_READ : op_puts(op->call) ? MODEL_WRITTEN : MODEL_SUMMED,
                                   .element = (uint8_t)op->element,
                                   .op = shared_operator(op),
                                   .by = (int8_t)(op->store ? MODEL_NONE : op->origin)};
-    if (kept && before.by != op->origin)
+    if (old)
+        return;
+    if (before.by != op->origin)
         claim->by = MODEL_NONE;
-    if (kept && before.op != claim->op)
+    if (before.op != claim->op)
         claim->op = MIXED;
+    /* Another rank's operation may come before the earlier one of this rank. */
+    claim->alone = before.alone || before.touch != claim->touch || before.element != claim->element;
 }
 
 static struct model_region *region_of(struct model *m, const struct model_op *op)

@@ -207,7 +207,7 @@ static void act_shared(struct model *m, struct holding *h, int rank)
 {
     const int w = model_dice(m, m->windows), t = model_dice(m, m->ranks), way = model_dice(m, 10);
     if (!h->all[w] && !h->one[w][t]) {
-        const int assert = model_rarely(m, 4) ? MPI_MODE_NOCHECK : 0;
+        const int assert = model_rarely(m, 4) && !model_checks_locks() ? MPI_MODE_NOCHECK : 0;
         if (!holds_any(h, w) && model_rarely(m, 2)) {
             model_add(m, rank, MODEL_LOCK_ALL, w, assert);
             h->all[w] = 1;
@@ -273,9 +273,13 @@ static void step_exclusive(struct model *m)
 
 /* ---- any ---- */
 
-enum model_kind model_step(struct model *m)
+enum model_kind model_kind_draw(struct model *m)
 {
-    const enum model_kind kind = (enum model_kind)model_dice(m, MODEL_STEPS);
+    return (enum model_kind)model_dice(m, MODEL_STEPS);
+}
+
+void model_step(struct model *m, enum model_kind kind)
+{
     model_step_begin(m);
     switch (kind) {
     case MODEL_STEP_FENCE:
@@ -290,7 +294,6 @@ enum model_kind model_step(struct model *m)
     default:
         step_exclusive(m);
     }
-    return kind;
 }
 
 void model_move(struct model *m, int window)
