@@ -387,6 +387,10 @@ gpu_test(rma mpi-rma ${gpu_ranks} ARGS 30)
 gpu_test(rma-late mpi-rma ${gpu_ranks} ARGS 15 late)
 gpu_test(rma-far mpi-rma ${gpu_ranks} ARGS 15 far ENV TUTTI_NODE_RANKS=1)
 # Windows that the ranks map. They need no window of host memory, which the MPI of some machines refuses.
+# 4: windows of MPI_Win_allocate in device memory alone, which an MPI that makes no windows has too.
+gpu_test(rma-model mpi-model ${gpu_ranks} ARGS 150 ENV TUTTI_TEST_WITHOUT=nocheck)
+gpu_test(rma-model-alone mpi-model ${gpu_ranks} ARGS 300 4 ENV TUTTI_TEST_WITHOUT=nocheck TUTTI_TEST_SEED=8)
+gpu_test(rma-model-shared mpi-model ${shared} ARGS 60 4 ENV TUTTI_TEST_WITHOUT=nocheck TUTTI_TEST_SEED=9)
 gpu_test(rma-mapped mpi-mapped ${gpu_ranks} ARGS 60)
 gpu_test(rma-mapped-shared mpi-mapped ${shared} ARGS 30)
 gpu_test(rma-tickets mpi-tickets ${gpu_ranks} ARGS 100)

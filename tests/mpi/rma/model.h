@@ -83,6 +83,9 @@ void model_layout_free(const struct model_layout *layout, MPI_Datatype *type);
 
 enum model_flavour { MODEL_CREATE, MODEL_ALLOCATE, MODEL_ALLOCATE_DEVICE, MODEL_SHARED, MODEL_DYNAMIC, MODEL_FLAVOURS };
 
+/* Flavours, a set: windows that need none of the MPI where ranks map each other's memory. */
+enum { MODEL_ALONE = 1 << MODEL_ALLOCATE_DEVICE };
+
 /* What has been done with a byte of a window since all ranks last synchronised. */
 enum model_touch { MODEL_FREE, MODEL_READ, MODEL_WRITTEN, MODEL_SUMMED };
 struct model_claim {

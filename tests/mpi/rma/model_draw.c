@@ -63,7 +63,7 @@ static void window_draw(struct model *m, int w, int flavours)
             const enum every_kind kind = window->flavour != MODEL_CREATE && !dynamic ? EVERY_HOST
                                          : mixed ? (enum every_kind)model_dice(m, EVERY_KINDS)
                                                  : all;
-            size_t bytes = !dynamic && model_rarely(m, 6) ? 0 : most / 2 + (size_t)model_dice(m, (int)most);
+            size_t bytes = !dynamic && model_rarely(m, 6) && flavours != MODEL_ALONE ? 0 : most / 2 + (size_t)model_dice(m, (int)most);
             if (!dynamic && window->flavour != MODEL_CREATE) /* the memory of the next rank begins behind it */
                 bytes = bytes / 16 * 16;
             region_draw(m, &window->region[r][k], kind, bytes, (uint64_t)(w * 100000 + r * 1000 + k) * 1000003);
