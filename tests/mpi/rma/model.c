@@ -19,8 +19,8 @@ static struct model model;
 static struct model_run *run;
 
 /* What may be left out, by TUTTI_TEST_WITHOUT: a list of these names. */
-enum without { NOCHECK, ZERO, SWAP, SMALL_SWAP, WIDE_SWAP, FETCH, GET_ACCUMULATE, GAPS_UPDATED, FLUSH, FORMS, WITHOUT };
-static const char *const without_names[] = {"nocheck", "zero", "swap", "smallswap", "wideswap", "fetch", "getacc", "gaps", "flush", "requests"};
+enum without { RGET, UNSIGNED, NOCHECK, ZERO, SWAP, SMALL_SWAP, WIDE_SWAP, FETCH, GET_ACCUMULATE, GAPS_UPDATED, FLUSH, FORMS, WITHOUT };
+static const char *const without_names[] = {"rget", "unsigned", "nocheck", "zero", "swap", "smallswap", "wideswap", "fetch", "getacc", "gaps", "flush", "requests"};
 static int without[WITHOUT];
 
 static void read_without(void)
@@ -35,11 +35,18 @@ int model_checks_locks(void)
     return without[NOCHECK];
 }
 
+int model_gets_later(void)
+{
+    return without[RGET];
+}
+
 int model_may(const struct model_op *op)
 {
     const size_t size = model_sizes[op->element];
     const int updates = op->call != MODEL_Put && op->call != MODEL_Get && op->call != MODEL_Rput && op->call != MODEL_Rget;
     if (op->call == MODEL_Compare_and_swap && (without[SWAP] || (without[SMALL_SWAP] && size < 4) || (without[WIDE_SWAP] && size > 4)))
+        return 0;
+    if (without[UNSIGNED] && (op->element == MODEL_U32 || op->element == MODEL_U64) && (op->op == MODEL_MIN || op->op == MODEL_MAX))
         return 0;
     return !(without[ZERO] && op->to.n == 0) && !(without[FETCH] && op->call == MODEL_Fetch_and_op) &&
            !(without[GET_ACCUMULATE] && (op->call == MODEL_Get_accumulate || op->call == MODEL_Rget_accumulate)) &&

@@ -53,7 +53,9 @@ extern const size_t model_sizes[];
 MPI_Datatype model_mpi_element(enum model_element element);
 MPI_Op model_mpi_operator(enum model_operator op);
 int model_legal(enum model_element element, enum model_operator op);
-/* *to = *from op *to. 0, and *to stays: the bits of the result are not determined (NaN, zeros of two signs). */
+/* 1: the result is determined for all values, in any order. */
+int model_exact(enum model_element element, enum model_operator op);
+/* *to = *from op *to. 0, and *to stays: the bits of the result are not determined (NaN, zeros of two signs, overflow). */
 int model_combine(enum model_element element, enum model_operator op, const void *from, void *to);
 
 /* Where n elements lie: `count` elements of a type of `runs` runs. Bytes from the address that the MPI is given. */
@@ -243,5 +245,7 @@ int model_run_failures(const struct model_run *run);
 int model_may(const struct model_op *op);
 /* 1: without MPI_MODE_NOCHECK. */
 int model_checks_locks(void);
+/* 1: the data of MPI_Rget may be missing when its request is complete. */
+int model_gets_later(void);
 
 #endif

@@ -186,7 +186,7 @@ enum { MIXED = 255 }; /* operators: the claim is of its origin alone */
 static uint8_t shared_operator(const struct model_op *op)
 {
     const int alone =
-        op_fetches(op->call) || op->op == MODEL_REPLACE || op->element == MODEL_F32 || op->element == MODEL_F64;
+        op_fetches(op->call) || op->op == MODEL_REPLACE || !model_exact(op->element, op->op);
     return alone ? MIXED : (uint8_t)op->op;
 }
 
@@ -260,9 +260,7 @@ static int op_is_determined(struct model *m, const struct model_op *op)
 {
     const struct model_region *region = region_of(m, op);
     char value[16];
-    if (op->element != MODEL_F32 && op->element != MODEL_F64)
-        return 1;
-    if (op_puts(op->call) || op_gets(op->call) || op->op == MODEL_NO_OP || op->op == MODEL_REPLACE)
+    if (op_puts(op->call) || op_gets(op->call) || model_exact(op->element, op->op))
         return 1;
     for (int i = 0; i < op->to.n; i++) {
         memcpy(value, region->data + op->at + model_layout_at(&op->to, i), model_sizes[op->element]);

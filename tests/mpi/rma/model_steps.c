@@ -149,7 +149,7 @@ static void requests(struct model *m, int rank, int all)
         if (op->origin == rank && op->request == 1 && (all || model_rarely(m, 2))) {
             m->list[m->listed++] = i;
             op->request = 2;
-            op->complete = 1;
+            op->complete |= op->call != MODEL_Rget || !model_gets_later();
         }
     }
     if (m->listed > first)
