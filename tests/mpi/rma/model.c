@@ -19,8 +19,8 @@ static struct model model;
 static struct model_run *run;
 
 /* What may be left out, by TUTTI_TEST_WITHOUT: a list of these names. */
-enum without { RGET, UNSIGNED, NOCHECK, ZERO, SWAP, SMALL_SWAP, WIDE_SWAP, FETCH, GET_ACCUMULATE, GAPS_UPDATED, FLUSH, FORMS, WITHOUT };
-static const char *const without_names[] = {"rget", "unsigned", "nocheck", "zero", "swap", "smallswap", "wideswap", "fetch", "getacc", "gaps", "flush", "requests"};
+enum without { LOGICAL, PAIRS, RGET, UNSIGNED, NOCHECK, ZERO, SWAP, SMALL_SWAP, WIDE_SWAP, FETCH, GET_ACCUMULATE, GAPS_UPDATED, FLUSH, FORMS, WITHOUT };
+static const char *const without_names[] = {"logical", "pairs", "rget", "unsigned", "nocheck", "zero", "swap", "smallswap", "wideswap", "fetch", "getacc", "gaps", "flush", "requests"};
 static int without[WITHOUT];
 
 static void read_without(void)
@@ -47,6 +47,8 @@ int model_may(const struct model_op *op)
     if (op->call == MODEL_Compare_and_swap && (without[SWAP] || (without[SMALL_SWAP] && size < 4) || (without[WIDE_SWAP] && size > 4)))
         return 0;
     if (without[UNSIGNED] && (op->element == MODEL_U32 || op->element == MODEL_U64) && (op->op == MODEL_MIN || op->op == MODEL_MAX))
+        return 0;
+    if ((without[LOGICAL] && op->op >= MODEL_LAND && op->op <= MODEL_LXOR) || (without[PAIRS] && op->element == MODEL_2INT))
         return 0;
     return !(without[ZERO] && op->to.n == 0) && !(without[FETCH] && op->call == MODEL_Fetch_and_op) &&
            !(without[GET_ACCUMULATE] && (op->call == MODEL_Get_accumulate || op->call == MODEL_Rget_accumulate)) &&
