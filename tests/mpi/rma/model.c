@@ -5,8 +5,8 @@
  *   model [PROGRAMS [FLAVOURS]]     FLAVOURS: a set of bits by enum model_flavour (all)
  *
  * In the environment: TUTTI_TEST_SEED, TUTTI_TEST_FIRST=n begins with program n, TUTTI_TEST_ONLY=n runs program n
- * alone, PROGRAMS times, TUTTI_TEST_TEXT=1 prints the step that fails, 2 all steps, TUTTI_TEST_PATIENCE seconds after which a
- * program counts as hanging (60). */
+ * alone, PROGRAMS times, TUTTI_TEST_TEXT=1 prints the step that fails, 2 all steps, TUTTI_TEST_PATIENCE seconds after
+ * which a program counts as hanging (60). */
 #include "model.h"
 
 #include <signal.h>
@@ -19,8 +19,26 @@ static struct model model;
 static struct model_run *run;
 
 /* What may be left out, by TUTTI_TEST_WITHOUT: a list of these names. */
-enum without { LOGICAL, PAIRS, RGET, UNSIGNED, NOCHECK, ZERO, SWAP, SMALL_SWAP, WIDE_SWAP, FETCH, GET_ACCUMULATE, GAPS_UPDATED, FLUSH, FORMS, WITHOUT };
-static const char *const without_names[] = {"logical", "pairs", "rget", "unsigned", "nocheck", "zero", "swap", "smallswap", "wideswap", "fetch", "getacc", "gaps", "flush", "requests"};
+enum without {
+    LOGICAL,
+    PAIRS,
+    RGET,
+    UNSIGNED,
+    NOCHECK,
+    ZERO,
+    SWAP,
+    SMALL_SWAP,
+    WIDE_SWAP,
+    FETCH,
+    GET_ACCUMULATE,
+    GAPS_UPDATED,
+    FLUSH,
+    FORMS,
+    WITHOUT
+};
+static const char *const without_names[] = {"logical", "pairs", "rget",      "unsigned", "nocheck",
+                                            "zero",    "swap",  "smallswap", "wideswap", "fetch",
+                                            "getacc",  "gaps",  "flush",     "requests"};
 static int without[WITHOUT];
 
 static void read_without(void)
@@ -43,16 +61,21 @@ int model_gets_later(void)
 int model_may(const struct model_op *op)
 {
     const size_t size = model_sizes[op->element];
-    const int updates = op->call != MODEL_Put && op->call != MODEL_Get && op->call != MODEL_Rput && op->call != MODEL_Rget;
-    if (op->call == MODEL_Compare_and_swap && (without[SWAP] || (without[SMALL_SWAP] && size < 4) || (without[WIDE_SWAP] && size > 4)))
+    const int updates =
+        op->call != MODEL_Put && op->call != MODEL_Get && op->call != MODEL_Rput && op->call != MODEL_Rget;
+    if (op->call == MODEL_Compare_and_swap &&
+        (without[SWAP] || (without[SMALL_SWAP] && size < 4) || (without[WIDE_SWAP] && size > 4)))
         return 0;
-    if (without[UNSIGNED] && (op->element == MODEL_U32 || op->element == MODEL_U64) && (op->op == MODEL_MIN || op->op == MODEL_MAX))
+    if (without[UNSIGNED] && (op->element == MODEL_U32 || op->element == MODEL_U64) &&
+        (op->op == MODEL_MIN || op->op == MODEL_MAX))
         return 0;
-    if ((without[LOGICAL] && op->op >= MODEL_LAND && op->op <= MODEL_LXOR) || (without[PAIRS] && op->element == MODEL_2INT))
+    if ((without[LOGICAL] && op->op >= MODEL_LAND && op->op <= MODEL_LXOR) ||
+        (without[PAIRS] && op->element == MODEL_2INT))
         return 0;
     return !(without[ZERO] && op->to.n == 0) && !(without[FETCH] && op->call == MODEL_Fetch_and_op) &&
            !(without[GET_ACCUMULATE] && (op->call == MODEL_Get_accumulate || op->call == MODEL_Rget_accumulate)) &&
-           !(without[GAPS_UPDATED] && updates && op->to.family != MODEL_NAMED) && !(without[FORMS] && op->call >= MODEL_Rput);
+           !(without[GAPS_UPDATED] && updates && op->to.family != MODEL_NAMED) &&
+           !(without[FORMS] && op->call >= MODEL_Rput);
 }
 
 static void show_step(void)

@@ -55,7 +55,8 @@ MPI_Op model_mpi_operator(enum model_operator op);
 int model_legal(enum model_element element, enum model_operator op);
 /* 1: the result is determined for all values, in any order. */
 int model_exact(enum model_element element, enum model_operator op);
-/* *to = *from op *to. 0, and *to stays: the bits of the result are not determined (NaN, zeros of two signs, overflow). */
+/* *to = *from op *to. 0, and *to stays: the bits of the result are not determined (NaN, zeros of two signs, overflow).
+ */
 int model_combine(enum model_element element, enum model_operator op, const void *from, void *to);
 
 /* Where n elements lie: `count` elements of a type of `runs` runs. Bytes from the address that the MPI is given. */

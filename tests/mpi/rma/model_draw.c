@@ -63,7 +63,9 @@ static void window_draw(struct model *m, int w, int flavours)
             const enum every_kind kind = window->flavour != MODEL_CREATE && !dynamic ? EVERY_HOST
                                          : mixed ? (enum every_kind)model_dice(m, EVERY_KINDS)
                                                  : all;
-            size_t bytes = !dynamic && model_rarely(m, 6) && flavours != MODEL_ALONE ? 0 : most / 2 + (size_t)model_dice(m, (int)most);
+            size_t bytes = !dynamic && model_rarely(m, 6) && flavours != MODEL_ALONE
+                               ? 0
+                               : most / 2 + (size_t)model_dice(m, (int)most);
             if (!dynamic && window->flavour != MODEL_CREATE) /* the memory of the next rank begins behind it */
                 bytes = bytes / 16 * 16;
             region_draw(m, &window->region[r][k], kind, bytes, (uint64_t)(w * 100000 + r * 1000 + k) * 1000003);
@@ -185,8 +187,7 @@ enum { MIXED = 255 }; /* operators: the claim is of its origin alone */
 /* The operator by which the claim of an operation is shared with other ranks. */
 static uint8_t shared_operator(const struct model_op *op)
 {
-    const int alone =
-        op_fetches(op->call) || op->op == MODEL_REPLACE || !model_exact(op->element, op->op);
+    const int alone = op_fetches(op->call) || op->op == MODEL_REPLACE || !model_exact(op->element, op->op);
     return alone ? MIXED : (uint8_t)op->op;
 }
 
@@ -213,7 +214,9 @@ static void byte_claim(const struct model *m, const struct model_window *window,
     const int old = claim->when < window->since || claim->touch == MODEL_FREE;
     const struct model_claim before = *claim;
     *claim = (struct model_claim){.when = m->now,
-                                  .touch = op_gets(op->call) ? MODEL_READ : op_puts(op->call) ? MODEL_WRITTEN : MODEL_SUMMED,
+                                  .touch = op_gets(op->call)   ? MODEL_READ
+                                           : op_puts(op->call) ? MODEL_WRITTEN
+                                                               : MODEL_SUMMED,
                                   .element = (uint8_t)op->element,
                                   .op = shared_operator(op),
                                   .by = (int8_t)(op->store ? MODEL_NONE : op->origin)};
@@ -361,7 +364,8 @@ static int op_draw(struct model *m, struct model_op *op, int requests)
         return 0;
     return (op_gets(op->call) || buffer_draw(m, op, MODEL_ORIGIN, single || model_rarely(m, 2))) &&
            (!swaps || buffer_draw(m, op, MODEL_COMPARE, 1)) &&
-           ((!op_gets(op->call) && !op_fetches(op->call)) || buffer_draw(m, op, MODEL_RESULT, single || model_rarely(m, 2)));
+           ((!op_gets(op->call) && !op_fetches(op->call)) ||
+            buffer_draw(m, op, MODEL_RESULT, single || model_rarely(m, 2)));
 }
 
 /* Half of them swap. */

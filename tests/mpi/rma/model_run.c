@@ -156,7 +156,8 @@ void model_run_windows(struct model_run *run, const struct model *m)
 {
     for (int w = 0; w < m->windows; w++)
         window_make(run, m, w);
-    MPI_Barrier(MPI_COMM_WORLD); /* the memory of the windows is filled */
+    model_run_own(run, m); /* the memory of some has been filled after they were made */
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void detach(struct model_run *run, const struct model *m, int w)
