@@ -313,6 +313,19 @@ static int program_run(uint64_t number)
     return agree();
 }
 
+/* What fails without Tutti too (TUTTI_TEST_PLAIN=1). Open MPI 4.1: a large nonblocking access of many parts never ends.
+ * MPICH: types of host memory that do not begin at their address; 4.0: the pointer after a read with gaps. */
+static const char *without_here(void)
+{
+#ifdef OPEN_MPI
+    return "nonblocking";
+#elif defined MPICH_NUMVERSION && MPICH_NUMVERSION < 40100000
+    return "shifted spread gaps";
+#else
+    return "shifted";
+#endif
+}
+
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"gaps", "nonblocking", "ordered", "shared", "split", "atomic", "shifted", "spread"};
@@ -330,7 +343,7 @@ int main(int argc, char **argv)
     if (kit_size > FILE_RANKS)
         kit_skip("contents", "too many ranks");
     for (int i = 0; i < FILE_WITHOUTS; i++)
-        without |= (unsigned)(text && strstr(text, names[i])) << i;
+        without |= (unsigned)(strstr(without_here(), names[i]) || (text && strstr(text, names[i]))) << i;
     snprintf(name, sizeof name, "%s/contents-%d", argc > 2 ? argv[2] : "/tmp", process);
     room = malloc(24 << 20);
     for (int k = 0; k < EVERY_KINDS; k++)
