@@ -133,15 +133,14 @@ static int step_end(enum model_kind kind, enum model_kind next)
 {
     const int passive = is_passive(kind), how = model_dice(&model, 4);
     int fine = 1;
-    model.unmatched = 0;
-    if (how < 2) {
-        fine = model_run_check(run, &model, model_step_names[kind], passive);
+    if (how < 2) { /* an earlier step may have changed windows that this one leaves alone */
+        fine = model_run_check(run, &model, model_step_names[kind], passive || model.unmatched);
+        model.unmatched = 0;
     } else if (passive) {
         MPI_Barrier(MPI_COMM_WORLD);
         if (how == 2)
             model_run_own(run, &model);
-        else
-            model.unmatched = 1;
+        model.unmatched = how != 2;
     } else if (how == 2 || is_passive(next)) { /* no rank locks a window that is exposed still */
         MPI_Barrier(MPI_COMM_WORLD);
     }
