@@ -168,12 +168,12 @@ static void access_make(int i)
         DO(MPI_File_seek(file, a->offset, MPI_SEEK_SET));
     switch (a->call) {
         ON(read)
-        ON(write) AT(read_at) AT(write_at) LATER_ON(iread) LATER_ON(iwrite) LATER_AT(iread_at) LATER_AT(iwrite_at)
-            ON(read_shared) ON(write_shared) LATER_ON(iread_shared) LATER_ON(iwrite_shared) ON(read_all) ON(write_all)
-                AT(read_at_all) AT(write_at_all) LATER_ON(iread_all) LATER_ON(iwrite_all) LATER_AT(iread_at_all)
-                    LATER_AT(iwrite_at_all) SPLIT(read_all) SPLIT(write_all) SPLIT_AT(read_at_all)
-                        SPLIT_AT(write_at_all) ON(read_ordered) ON(write_ordered) SPLIT(read_ordered)
-                            SPLIT(write_ordered) case FILE_CALLS_ALL : break;
+        ON(write)
+        AT(read_at) AT(write_at) LATER_ON(iread) LATER_ON(iwrite) LATER_AT(iread_at) LATER_AT(iwrite_at) ON(read_shared)
+            ON(write_shared) LATER_ON(iread_shared) LATER_ON(iwrite_shared) ON(read_all) ON(write_all) AT(read_at_all)
+                AT(write_at_all) LATER_ON(iread_all) LATER_ON(iwrite_all) LATER_AT(iread_at_all) LATER_AT(iwrite_at_all)
+                    SPLIT(read_all) SPLIT(write_all) SPLIT_AT(read_at_all) SPLIT_AT(write_at_all) ON(read_ordered)
+                        ON(write_ordered) SPLIT(read_ordered) SPLIT(write_ordered) case FILE_CALLS_ALL : break;
     }
     if (file_has(a->call, "_i"))
         return;
@@ -290,7 +290,8 @@ static int program_run(uint64_t number)
     if (model.me == 0)
         contents_write();
     MPI_Barrier(MPI_COMM_WORLD);
-    /* ROMIO reads, changes and writes holes between the elements of a rank, which overtakes short writes of other ranks. */
+    /* ROMIO reads, changes and writes holes between the elements of a rank, which overtakes short writes of other
+     * ranks. */
     MPI_Info info;
     MPI_Info_create(&info);
     MPI_Info_set(info, "romio_ds_write", "disable");
@@ -328,7 +329,8 @@ static const char *without_here(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"gaps", "nonblocking", "ordered", "shared", "split", "atomic", "shifted", "spread"};
+    static const char *const names[] = {"gaps",  "nonblocking", "ordered", "shared",
+                                        "split", "atomic",      "shifted", "spread"};
     const unsigned patience = (unsigned)check_setting("TUTTI_TEST_PATIENCE", 60);
     const char *text = getenv("TUTTI_TEST_WITHOUT");
     signal(SIGALRM, stuck);

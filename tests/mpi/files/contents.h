@@ -46,7 +46,7 @@ struct file_access {
 struct file_model {
     uint64_t number, seed, state;
     int ranks, me, big, step, same, atomic, accesses;
-    int shifted, spread; /* types in host memory may begin off their address, and have gaps */
+    int shifted, spread;            /* types in host memory may begin off their address, and have gaps */
     size_t arena_bytes, most, room; /* room: bytes of the file that accesses may reach */
     struct file_view view[FILE_RANKS];
     long pointer[FILE_RANKS], shared;
@@ -60,7 +60,17 @@ struct file_model {
 };
 
 /* without: a set of enum file_without. */
-enum file_without { FILE_GAPS, FILE_NONBLOCKING, FILE_ORDERED, FILE_SHARED, FILE_SPLIT, FILE_ATOMIC, FILE_SHIFTED, FILE_SPREAD, FILE_WITHOUTS };
+enum file_without {
+    FILE_GAPS,
+    FILE_NONBLOCKING,
+    FILE_ORDERED,
+    FILE_SHARED,
+    FILE_SPLIT,
+    FILE_ATOMIC,
+    FILE_SHIFTED,
+    FILE_SPREAD,
+    FILE_WITHOUTS
+};
 void file_draw(struct file_model *m, uint64_t seed, uint64_t number, int ranks, int me, unsigned without);
 void file_close(struct file_model *m);
 /* Views of all ranks; they begin at zero again. */

@@ -259,6 +259,8 @@ static void act_shared(struct file_model *m, int rank, unsigned without)
 static int act_together(struct file_model *m, unsigned without)
 {
     const enum file_call call = (enum file_call)(FILE_read_all + dice(m, FILE_CALLS_ALL - FILE_read_all));
+    /* A rank may leave a collective write before another one has written its bytes: they are open until the step's end.
+     */
     const int ordered = file_has(call, "ordered"), at = file_has(call, "_at"), alike = dice(m, 8),
               open = file_has(call, "_i");
     if (!may_call(call, without) || (ordered && !m->same))
@@ -268,7 +270,7 @@ static int act_together(struct file_model *m, unsigned without)
         const long before = ordered ? m->shared : m->pointer[r];
         a->offset = before;
         a->seeks = !ordered && !at && alike > 2;
-        if (!access_draw(m, a, !at && !a->seeks, open)) { /* at least nothing is valid */
+        if (!access_draw(m, a, !at && !a->seeks, open || !file_reads(call))) { /* at least nothing is valid */
             a->seeks = 0;
             a->offset = at ? 0 : before;
             if (!memory_draw(m, a, 0))
