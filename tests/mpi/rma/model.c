@@ -44,8 +44,8 @@ static int without[WITHOUT];
 /* What fails without Tutti too (TUTTI_TEST_PLAIN=1). Open MPI reduces unsigned elements as signed ones, and makes other
  * values than 0 and 1 of logical operators; Open MPI 4.1 has wrong bytes in MPI_Get_accumulate, and ends the program in
  * MPI_Compare_and_swap of its own window. MPICH 4.0 takes the least and the largest unsigned element for that of signed
- * ones, and the data of MPI_Rget may come after its request is complete. MPICH stands still when locks with
- * MPI_MODE_NOCHECK and without follow each other. */
+ * ones, and data of a get with gaps may come after its request is complete, or after MPI_Win_flush_local. MPICH stands
+ * still when locks with MPI_MODE_NOCHECK and without follow each other. */
 static const char *without_here(int flavours)
 {
 #ifdef OPEN_MPI

@@ -246,7 +246,7 @@ int model_run_failures(const struct model_run *run);
 int model_may(const struct model_op *op);
 /* 1: without MPI_MODE_NOCHECK. */
 int model_checks_locks(void);
-/* 1: the data of MPI_Rget may be missing when its request is complete. */
+/* 1: data of a get may be missing when its request is complete, or after MPI_Win_flush_local. */
 int model_gets_later(void);
 
 #endif

@@ -126,6 +126,11 @@ void model_close(struct model *m)
     }
 }
 
+static int op_gets(enum model_call call)
+{
+    return call == MODEL_Get || call == MODEL_Rget;
+}
+
 void model_window_synchronised(struct model *m, int window)
 {
     m->window[window].since = ++m->now;
@@ -141,8 +146,9 @@ void model_completed(struct model *m, int window, int origin, int target, int fa
     }
     for (int i = 0; i < m->ops; i++) {
         struct model_op *op = &m->op[i];
+        const int late = !far && model_gets_later() && op_gets(op->call);
         if (op->window == window && op->origin == origin && (target == MODEL_NONE || op->target == target))
-            op->complete = 1;
+            op->complete |= !late;
     }
     m->now++;
 }
@@ -175,11 +181,6 @@ static int op_fetches(enum model_call call)
 static int op_puts(enum model_call call)
 {
     return call == MODEL_Put || call == MODEL_Rput;
-}
-
-static int op_gets(enum model_call call)
-{
-    return call == MODEL_Get || call == MODEL_Rget;
 }
 
 enum { MIXED = 255 }; /* operators: the claim is of its origin alone */
