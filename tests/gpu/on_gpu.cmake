@@ -303,6 +303,7 @@ gpu_test(types-collectives-packed mpi-types_collectives ${gpu_ranks} ARGS 900 de
 gpu_test(types-collectives mpi-types_collectives ${gpu_ranks} ARGS 600)
 gpu_test(types-pack mpi-types_pack 2 ENV TUTTI_STAGING_MB=1)
 # Files, and every call that names a buffer, in device, pinned and managed memory.
+gpu_test(contents mpi-contents 2 ARGS 60 ENV TUTTI_STAGING_MB=1)
 gpu_test(files mpi-files 2 ARGS 9 ENV TUTTI_STAGING_MB=1)
 gpu_test(files-aware mpi-files 2 ARGS 3 ENV TUTTI_MPI_GPU_AWARE=1 TUTTI_TEST_SEED=79)
 gpu_test(views mpi-views ${gpu_ranks})
@@ -387,6 +388,10 @@ gpu_test(rma mpi-rma ${gpu_ranks} ARGS 30)
 gpu_test(rma-late mpi-rma ${gpu_ranks} ARGS 15 late)
 gpu_test(rma-far mpi-rma ${gpu_ranks} ARGS 15 far ENV TUTTI_NODE_RANKS=1)
 # Windows that the ranks map. They need no window of host memory, which the MPI of some machines refuses.
+# 4: windows of MPI_Win_allocate in device memory alone, which an MPI that makes no windows has too.
+gpu_test(rma-model mpi-model ${gpu_ranks} ARGS 150)
+gpu_test(rma-model-alone mpi-model ${gpu_ranks} ARGS 300 4 ENV TUTTI_TEST_SEED=8)
+gpu_test(rma-model-shared mpi-model ${shared} ARGS 60 4 ENV TUTTI_TEST_SEED=9)
 gpu_test(rma-mapped mpi-mapped ${gpu_ranks} ARGS 60)
 gpu_test(rma-mapped-shared mpi-mapped ${shared} ARGS 30)
 gpu_test(rma-tickets mpi-tickets ${gpu_ranks} ARGS 100)

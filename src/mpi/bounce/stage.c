@@ -310,7 +310,9 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     if (stage->size == 0)
         return TUTTI_OK;
     stage->user = (char *)(uintptr_t)buffer + lowest;
-    if (layout && layout->plan && !stage->prefix) {
+    /* ROMIO takes elements without gaps that begin before or behind their address for such that begin there. */
+    const int shifted = lowest != 0 && way & TUTTI_STAGE_HOST && way & TUTTI_STAGE_PACKED;
+    if (layout && layout->plan && (!stage->prefix || shifted)) {
         tutti_places_of(layout->plan, count, buffer, &stage->places);
         stage->plan = tutti_plan_hold(layout->plan);
     } else if (!stage->solid) {

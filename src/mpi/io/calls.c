@@ -7,6 +7,14 @@
 
 #define ON_FILE(file) tutti_fail_file(file, code)
 
+/* The MPI's call. An MPI may write and read files by calls that the program could make, such as ROMIO: these are the
+ * MPI's own. */
+#define REAL(name, arguments)                                                                                          \
+    (__extension__({                                                                                                   \
+        TUTTI_INSIDE();                                                                                                \
+        tutti_next.name arguments;                                                                                     \
+    }))
+
 /* ---- blocking ---- */
 
 #define AT_POINTER 0
@@ -18,7 +26,7 @@
 #define IO_BLOCKING(name, errors, arguments, direction, how, at, move)                                                 \
     {                                                                                                                  \
         if (likely(!tutti_file_stages(buf, datatype)))                                                                 \
-            return tutti_next.name arguments;                                                                          \
+            return REAL(name, arguments);                                                                              \
         struct tutti_access access = {.call = #name,                                                                   \
                                       .file = fh,                                                                      \
                                       .buffer = (char *)(uintptr_t)buf,                                                \
@@ -34,7 +42,7 @@
             count = (__typeof__(count))access.elements;                                                                \
             status = &access.status;                                                                                   \
             move;                                                                                                      \
-            code = tutti_next.name arguments;                                                                          \
+            code = REAL(name, arguments);                                                                              \
         } while (tutti_access_more(&access, code));                                                                    \
         const int raise = tutti_access_end(&access);                                                                   \
         code = access.code;                                                                                            \
@@ -92,8 +100,9 @@ static void access_count(const char *call, const struct tutti_stage *stage)
 
 #define IO_NONBLOCKING(name, errors, arguments, direction)                                                             \
     {                                                                                                                  \
+        atomic_store_explicit(&tutti_files_advance, 1, memory_order_relaxed);                                          \
         if (likely(!tutti_file_stages(buf, datatype)))                                                                 \
-            return tutti_next.name arguments;                                                                          \
+            return REAL(name, arguments);                                                                              \
         struct tutti_stage stage;                                                                                      \
         struct tutti_request *entry = NULL;                                                                            \
         int code = access_open(&stage, #name, fh, buf, count, datatype, direction);                                    \
@@ -102,13 +111,13 @@ static void access_count(const char *call, const struct tutti_stage *stage)
         if (!entry) {                                                                                                  \
             buf = NULL;                                                                                                \
             count = 0;                                                                                                 \
-            if (tutti_next.name arguments == MPI_SUCCESS)                                                              \
+            if (REAL(name, arguments) == MPI_SUCCESS)                                                                  \
                 tutti_next.MPI_Request_free(request);                                                                  \
             return errors;                                                                                             \
         }                                                                                                              \
         buf = stage.host;                                                                                              \
         datatype = stage.given;                                                                                        \
-        if ((code = tutti_next.name arguments) != MPI_SUCCESS) {                                                       \
+        if ((code = REAL(name, arguments)) != MPI_SUCCESS) {                                                           \
             tutti_request_destroy(entry);                                                                              \
             return code;                                                                                               \
         }                                                                                                              \
@@ -121,14 +130,14 @@ static void access_count(const char *call, const struct tutti_stage *stage)
 #define IO_BEGINNING(name, errors, arguments, direction)                                                               \
     {                                                                                                                  \
         if (likely(!tutti_file_stages(buf, datatype)))                                                                 \
-            return tutti_next.name arguments;                                                                          \
+            return REAL(name, arguments);                                                                              \
         struct tutti_stage stage;                                                                                      \
         int code = access_open(&stage, #name, fh, buf, count, datatype, direction);                                    \
         const int open = code == MPI_SUCCESS;                                                                          \
         buf = open ? stage.host : NULL;                                                                                \
         datatype = open ? stage.given : datatype;                                                                      \
         count = open ? count : 0;                                                                                      \
-        const int made = tutti_next.name arguments;                                                                    \
+        const int made = REAL(name, arguments);                                                                        \
         if (open && made != MPI_SUCCESS)                                                                               \
             tutti_stage_close(&stage);                                                                                 \
         if (!open || made != MPI_SUCCESS)                                                                              \
@@ -148,11 +157,11 @@ static void access_count(const char *call, const struct tutti_stage *stage)
     {                                                                                                                  \
         struct tutti_stage stage;                                                                                      \
         if (likely(!tutti_file_joined(fh, &stage)))                                                                    \
-            return tutti_next.name arguments;                                                                          \
+            return REAL(name, arguments);                                                                              \
         MPI_Status own, *user = status;                                                                                \
         buf = stage.host;                                                                                              \
         status = &own;                                                                                                 \
-        int code = tutti_next.name arguments;                                                                          \
+        int code = REAL(name, arguments);                                                                              \
         if (code == MPI_SUCCESS && (code = tutti_access_out(#name, &stage, &own)) != MPI_SUCCESS)                      \
             errors;                                                                                                    \
         tutti_stage_close(&stage);                                                                                     \

@@ -10,7 +10,8 @@
 
 static inline int completion_nothing_open(void)
 {
-    return tutti_inside || (tutti_requests_none() && !tutti_progress_busy());
+    return tutti_inside || (tutti_requests_none() && !tutti_progress_busy() &&
+                            likely(!atomic_load_explicit(&tutti_files_advance, memory_order_relaxed)));
 }
 
 /* ---- the requests of a call ---- */

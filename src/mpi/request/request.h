@@ -101,6 +101,9 @@ enum tutti_rests { TUTTI_RESTS_NOT, TUTTI_RESTS_MOSTLY, TUTTI_RESTS };
 /* ---- table.c: where entries are ---- */
 
 extern atomic_int tutti_requests_open;
+/* 1: the program has begun nonblocking accesses of files, which an MPI may advance in any completing call, by calls
+ * that the program could make: these are the MPI's own. */
+extern atomic_int tutti_files_advance;
 
 /* 1 if no request is under watch: the only cost for programs without such requests. */
 static inline int tutti_requests_none(void)

@@ -7,7 +7,7 @@
 #include "core/spares.h"
 #include "mpi/request/request.h"
 
-atomic_int tutti_requests_open;
+atomic_int tutti_requests_open, tutti_files_advance;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table */
 static struct tutti_request *table;
 static struct tutti_spares unused;

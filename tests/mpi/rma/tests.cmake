@@ -15,3 +15,13 @@ tutti_mpi_test(mpi-rma-gpus PROGRAM mpi-rma RANKS 2 ARGS 12 TIMEOUT 60 MPIS open
                ENV ${stats} TUTTI_TEST_SEED=4 TUTTI_HOST_GPUS=3 TUTTI_TEST_CARDS=3 TUTTI_HOST_LINKS=all)
 tutti_mpi_test(mpi-rma-tickets PROGRAM mpi-tickets RANKS 4 RANKS_MPICH 3 ARGS 60 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich)
 tutti_mpi_test(mpi-rma-mapped PROGRAM mpi-mapped RANKS 3 RANKS_MPICH 2 ARGS 30 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich)
+
+# Random programs on windows of every flavour; a plain model says what memory must hold.
+program(model EVERYWHERE WITH rma/model_draw.c rma/model_run.c rma/model_steps.c rma/model_text.c rma/model_types.c every/every_memory.c)
+set(its ENV ${stats} TIMEOUT 120)
+tutti_mpi_test(mpi-rma-model PROGRAM mpi-model RANKS 2 MANY 40 ${its} MPIS openmpi mpich mpich5 mpiabi)
+tutti_mpi_test(mpi-rma-model-3 PROGRAM mpi-model RANKS 3 RANKS_MPICH 2 MANY 25 ${its} TUTTI_TEST_SEED=78)
+# Windows of MPI_Win_allocate in device memory alone: nothing is the MPI's.
+tutti_mpi_test(mpi-rma-model-alone PROGRAM mpi-model RANKS 3 RANKS_MPICH 2 MANY 60 ARGS 4 ${its} TUTTI_TEST_SEED=79)
+# Ranks of several nodes: copies in host memory.
+tutti_mpi_test(mpi-rma-model-far PROGRAM mpi-model RANKS 2 MANY 30 ${its} TUTTI_NODE_RANKS=1 TUTTI_TEST_SEED=80)
