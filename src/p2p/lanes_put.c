@@ -84,6 +84,14 @@ static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_mes
     return 1;
 }
 
+/* Threads of a block that has so many bytes to move: one for each packet. */
+static uint32_t lanes_threads(size_t bytes)
+{
+    enum { WARP = 32, LEAST = 2 * WARP };
+    const uint32_t packets = bytes > TUTTI_LANE_PACKETS_MOST ? TUTTI_LANE_THREADS : (uint32_t)(bytes / 4 + 2);
+    return packets < LEAST ? LEAST : (packets + WARP - 1) / WARP * WARP;
+}
+
 int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                    const char **why)
 {
@@ -94,6 +102,7 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
     args.what = TUTTI_LANE_DO;
     args.lengths = message->reports ? lanes->length->memory : NULL;
     args.blocks = tutti_lanes_blocks_most(lanes, tutti_lanes_blocks(message->bytes, (int)args.lane));
+    args.threads = lanes_threads(message->bytes);
     return tutti_lanes_launch(lanes, stream, &args);
 }
 
