@@ -1,6 +1,6 @@
-/* The lane kernels: the blocks of a launch are threads that run at once, as on a GPU; the host device runs one after the
- * other. Random programs of messages between ranks, waited for by their launch or started, over numbers of chunks at
- * which flags and words wrap; each program runs several times with the same launches, as a graph does. Every byte is
+/* The lane kernels: the blocks of a launch are threads that run at once, as on a GPU; the host device runs one after
+ * the other. Random programs of messages between ranks, waited for by their launch or started, over numbers of chunks
+ * at which flags and words wrap; each program runs several times with the same launches, as a graph does. Every byte is
  * compared. TUTTI_TEST_PROGRAMS: how many (60). */
 #include <pthread.h>
 #include <stdio.h>
@@ -302,8 +302,9 @@ static int run_program(unsigned number, unsigned run)
         fine &= CHECK(rank[r].failed == 0, "program %u, run %u: a launch of rank %u was left: %u", number, run, r,
                       rank[r].failed);
     for (unsigned m = 0; m < messages && fine; m++)
-        fine = CHECK(compare(&message[m]), "program %u, run %u: message %u, %lu bytes from %u to %u in lane %u, is wrong",
-                     number, run, m, (unsigned long)message[m].bytes, message[m].from, message[m].to, message[m].lane);
+        fine =
+            CHECK(compare(&message[m]), "program %u, run %u: message %u, %lu bytes from %u to %u in lane %u, is wrong",
+                  number, run, m, (unsigned long)message[m].bytes, message[m].from, message[m].to, message[m].lane);
     return fine;
 }
 
