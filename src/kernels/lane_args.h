@@ -22,7 +22,7 @@ enum {
     TUTTI_LANE_OPS = 1024,         /* and these with those of captures */
     TUTTI_LANE_AWAITED = 32,       /* most operations that a launch waits for */
     TUTTI_LANE_MATCHES = 16,       /* most matched messages that a launch starts */
-    TUTTI_LANE_SLOTS = 352,        /* slots of all lanes of a pair, see tutti_lane_slot() */
+    TUTTI_LANE_SLOTS = 352,        /* slots of all lanes of a pair, see tutti_lane_shape() */
     TUTTI_LANE_RINGS = 5504 << 10, /* data of all lanes of a pair, */
     TUTTI_LANE_BYTES = 6528 << 10, /* and its places for packets behind them */
     TUTTI_LANE_PLACES = 4,         /* for packets, of each lane: chunk q uses place q modulo 4 */
@@ -43,7 +43,9 @@ struct tutti_lane_shape {
 /* In the memory of the receiver, written by the sender. */
 struct tutti_lane_head {
     uint64_t flag;  /* number of the chunk that lies in the slot, plus 1 */
-    uint64_t bytes; /* of the whole message; in its first chunk */
+    uint64_t bytes; /* of the whole message, */
+    uint64_t first; /* and its first chunk */
+    uint64_t pad;
 };
 
 /* One side of a pair of matched requests, in the memory of its rank. A matched message uses no lane: the sender's
@@ -105,11 +107,16 @@ enum { TUTTI_LANE_RECV, TUTTI_LANE_SEND };
 /* The start of a rank's memory for lanes. The data of the lanes follow, by sender: TUTTI_LANE_BYTES each. */
 struct tutti_lane_area {
     /* Used by the rank's own kernels alone. */
-    uint64_t ticks;  /* launches that post, times TUTTI_TICKS; as in struct tutti_channel_flags */
-    uint32_t failed; /* not zero: a launch has left early; later ones leave too */
-    uint32_t stop;   /* the launch beside the stream leaves, and clears it */
-    uint64_t open;   /* operations that are not complete and that no launch in the stream waits for yet, or did */
-    uint64_t pad[29];
+    uint64_t ticks;   /* launches that post, times TUTTI_TICKS; as in struct tutti_channel_flags */
+    uint32_t failed;  /* not zero: a launch has left early; later ones leave too */
+    uint32_t stop;    /* the launch beside the stream leaves, and clears it */
+    uint64_t open;    /* operations that are not complete and that no launch in the stream waits for yet, or did */
+    uint64_t started; /* operations that no launch in the stream has waited for; of such launches alone */
+    uint64_t ended;   /* blocks of a direct launch that have ended */
+    uint64_t turn;    /* direct launches of several blocks; of the last one: */
+    uint64_t known;   /* its turn plus 1, when the bytes of the message that it receives are known, */
+    uint64_t length;  /* and they */
+    uint64_t pad[24];
     uint64_t active[TUTTI_LANE_OPS / 64]; /* bit o: operation o is one of them */
     struct tutti_lane_side side[2][TUTTI_MAX_GPUS][TUTTI_LANES];
     struct tutti_lane_op op[TUTTI_LANE_OPS];
@@ -131,6 +138,8 @@ struct tutti_lane_args {
     uint32_t what; /* enum tutti_lane_what */
     uint32_t ranks, rank;
     uint32_t blocks;  /* as launched */
+    uint32_t threads; /* of a block; 0: TUTTI_LANE_THREADS */
+    uint32_t in_turn; /* host device: 1: a block begins when the one before has ended */
     uint32_t stops;   /* WAIT: stops the launch beside the stream at its end */
     uint32_t awaited; /* operations in `await` */
     /* POST and DO. */
@@ -146,6 +155,7 @@ struct tutti_lane_args {
     volatile uint64_t *lengths; /* WAIT and DO: mapped host memory, of each operation: gets the bytes of the messages of
                                    `await` at the end of the launch; NULL: not wanted */
     uint32_t matches;           /* POST: not 0: starts these instead of `op` */
+    /* What follows is no parameter of the kernel for DO. */
     struct tutti_lane_match match[TUTTI_LANE_MATCHES];
     /* Host device alone. */
     int (*host_wait)(void *host_wait_with);

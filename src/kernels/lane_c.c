@@ -21,5 +21,8 @@ static int tutti_lane_rest(const struct tutti_lane_args *args, unsigned looks)
 
 void tutti_lane_host_block(const struct tutti_lane_args *args, unsigned block)
 {
-    tutti_lane_block(args, block);
+    if (args->what == TUTTI_LANE_DO)
+        tutti_lane_do_block(args, block);
+    else
+        tutti_lane_block(args, block);
 }

@@ -13,7 +13,9 @@
 #include "core/status.h"
 #include "p2p/lanes_own.h"
 
-enum { BLOCKS_MOST = 32 };
+/* BLOCKS_MOST: of a launch. A block that moves one chunk after the other waits for each to arrive, so that it fills a
+ * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, of ring 0's slots one each. */
+enum { BLOCKS_MOST = 32, BLOCKS_LONG = 64 };
 
 static const char why_tags[] =
     "this rank and its peer have used 64 tags in stream order on the communicator, and there "
@@ -47,10 +49,15 @@ size_t tutti_lanes_blocks(size_t bytes, int lane)
     return bytes == 0 ? 1 : (bytes + chunk - 1) / chunk;
 }
 
+static unsigned blocks_of(const struct tutti_lanes *lanes, size_t wanted, unsigned most)
+{
+    most = lanes->team->blocks < most ? lanes->team->blocks : most;
+    return wanted < most ? (unsigned)wanted : most;
+}
+
 unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted)
 {
-    const unsigned most = lanes->team->blocks < BLOCKS_MOST ? lanes->team->blocks : BLOCKS_MOST;
-    return wanted < most ? (unsigned)wanted : most;
+    return blocks_of(lanes, wanted, BLOCKS_MOST);
 }
 
 int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args)
@@ -84,6 +91,14 @@ static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_mes
     return 1;
 }
 
+/* Threads of a block that has so many bytes to move: one for each packet. */
+static uint32_t lanes_threads(size_t bytes)
+{
+    enum { WARP = 32, LEAST = 2 * WARP };
+    const uint32_t packets = bytes > TUTTI_LANE_PACKETS_MOST ? TUTTI_LANE_THREADS : (uint32_t)(bytes / 4 + 2);
+    return packets < LEAST ? LEAST : (packets + WARP - 1) / WARP * WARP;
+}
+
 int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                    const char **why)
 {
@@ -93,7 +108,9 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
         return status;
     args.what = TUTTI_LANE_DO;
     args.lengths = message->reports ? lanes->length->memory : NULL;
-    args.blocks = tutti_lanes_blocks_most(lanes, tutti_lanes_blocks(message->bytes, (int)args.lane));
+    args.blocks = blocks_of(lanes, tutti_lanes_blocks(message->bytes, (int)args.lane),
+                            args.lane == 0 ? BLOCKS_LONG : BLOCKS_MOST);
+    args.threads = lanes_threads(message->bytes);
     return tutti_lanes_launch(lanes, stream, &args);
 }
 

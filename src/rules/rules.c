@@ -39,7 +39,7 @@ const char *tutti_rules_common(void)
 enum { SETS = 64, ROWS = 512, PLACES = 1024 };
 struct set {
     struct tutti_rule row[ROWS];
-    int rows, defaults; /* where the defaults begin */
+    int rows, users, defaults; /* users: of them from TUTTI_RULES; defaults: where those begin */
     uint32_t hash;
     char *text; /* of tutti_rules_set() */
 };
@@ -102,6 +102,7 @@ static void read_defaults(struct set *out)
 static void read_first(void)
 {
     read_rows(&first, tutti_settings()->rules, "TUTTI_RULES");
+    first.users = first.rows;
     read_measured(&first);
     read_defaults(&first);
 }
@@ -129,6 +130,11 @@ enum tutti_reason tutti_rules_why(int from)
 {
     const int row = from % PLACES - 1; /* that has been taken last */
     return row >= 0 && row < set[from / PLACES]->defaults ? TUTTI_REASON_RULES : TUTTI_REASON_RULES_DEFAULT;
+}
+
+int tutti_rules_is_users(int from)
+{
+    return from % PLACES - 1 < set[from / PLACES]->users;
 }
 
 uint32_t tutti_rules_hash(int *begin, int *defaults_from)
@@ -199,6 +205,7 @@ static int add_set(const char *text, char *wrong, size_t size)
         return TUTTI_ERR_MEMORY;
     }
     read_rows(made, text, "tutti_rules_set");
+    made->users = made->rows;
     read_defaults(made);
     set[sets++] = made;
     return TUTTI_OK;

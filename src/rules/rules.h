@@ -19,6 +19,8 @@ int tutti_rules_next(int section, size_t bytes, int *from);
 int tutti_rules_in_force(void);
 /* Why a walk has ended at `from`: by a rule of the user's or one measured, or by the defaults. */
 enum tutti_reason tutti_rules_why(int from);
+/* 1 where the rule that a walk has taken last is one of TUTTI_RULES, or of tutti_rules_set(). */
+int tutti_rules_is_users(int from);
 /* A number that is equal where the rules in force are; where they begin, and where among them the defaults do, for
  * tutti_rules_next(). */
 uint32_t tutti_rules_hash(int *begin, int *defaults_from);

@@ -10,7 +10,8 @@
 #include "coll/state.h"
 #include "core/status.h"
 
-/* An arrival at a move, of the kind DEVICE. Its `count`: rows that the rank can run. Its `blocks`: multiprocessors that
+/* An arrival at a move, of the kind DEVICE. Its `count`: rows that the rank can run, and in the upper half those that
+ * TUTTI_RULES names. Its `blocks`: multiprocessors that
  * the rank has for their kernels, 0: it takes them later; whether it chose the rows before the team was open; and a sum
  * over its sent and received lengths, which shows all ranks whether both sides of each run have one length. */
 enum { HELD_BITS = 9, BEFORE_BITS = 1, SUM_BITS = 14 };
@@ -133,6 +134,7 @@ void tutti_move_decline(struct tutti_team *team, const struct tutti_call *call)
 /* What all ranks know of a call when all have arrived. */
 struct move_agreed {
     uint32_t able;   /* rows that all ranks can run */
+    uint32_t first;  /* of these, rows to try before others: TUTTI_RULES names them on all ranks */
     uint32_t before; /* 1: some rank found out before the team was open */
     uint64_t resets; /* ranks whose GPUs have been reset since the team was opened */
 };
@@ -157,7 +159,8 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, st
         if (tutti_lead_is(team, call) && !call->move->runs.before)
             tutti_lead_offer(team, call);
     }
-    mine.count = agreed->able;
+    agreed->first = tutti_moves_first(call->collective, move_largest(call->move), team->is_nonblocking);
+    mine.count = agreed->able | (uint64_t)agreed->first << 32;
     mine.blocks |= move_sum(team, call->flow) << SUM_AT;
     tutti_team_arrive(team, &mine);
     const int status = tutti_team_await(team, all);
@@ -165,6 +168,7 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, st
         if (all[r]->kind != TUTTI_ARRIVAL_HOST) {
             const uint32_t theirs = all[r]->blocks & HELD_MASK;
             agreed->able &= (uint32_t)all[r]->count;
+            agreed->first &= (uint32_t)(all[r]->count >> 32);
             held = theirs < held ? theirs : held;
             agreed->before |= all[r]->blocks >> BEFORE_AT & 1;
             agreed->resets |= (uint64_t)(all[r]->kind == TUTTI_ARRIVAL_RESET) << r;
@@ -226,12 +230,13 @@ static int move_open(struct tutti_team *team, const struct tutti_call *call, uin
 
 /* ---- the call ---- */
 
-static int move_run(struct tutti_team *team, const struct tutti_call *call, uint32_t able, const char **how)
+/* Runs the first of these rows that fits, if *how is not set. */
+static int move_run(struct tutti_team *team, const struct tutti_call *call, uint32_t rows, const char **how)
 {
     int status = TUTTI_OK;
     for (int i = 0; i < TUTTI_MOVES && status == TUTTI_OK && !*how; i++) {
         int fits = 0;
-        if (!(able >> i & 1))
+        if (!(rows >> i & 1))
             continue;
         if (tutti_moves[i]->waits_for_peers)
             status = tutti_reservation_take(team, call);
@@ -267,7 +272,9 @@ int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, 
     if (status == TUTTI_OK && agreed.able && (agreed.before || agreed.resets))
         status = move_open(team, &mine, &agreed.able);
     if (status == TUTTI_OK && agreed.able)
-        status = move_run(team, &mine, agreed.able, how);
+        status = move_run(team, &mine, agreed.able & agreed.first, how);
+    if (status == TUTTI_OK && agreed.able)
+        status = move_run(team, &mine, agreed.able & ~agreed.first, how);
     if (status == TUTTI_OK && agreed.able)
         tutti_team_unmap(team);
     tutti_reservation_end(team);

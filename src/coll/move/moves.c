@@ -103,6 +103,21 @@ static uint32_t moves_named(enum moves_section section, size_t bytes, int *any)
     return rows;
 }
 
+uint32_t tutti_moves_first(enum tutti_collective collective, size_t bytes, int nonblocking)
+{
+    uint32_t rows = 0;
+    for (int pass = 0; pass <= (nonblocking != 0); pass++) {
+        const int section = room.first + (int)(pass ? MOVES_NONBLOCKING : moves_section_of(collective));
+        int from = tutti_rules_in_force(), choice;
+        while ((choice = tutti_rules_next(section, bytes, &from)) >= 0) {
+            if (!tutti_rules_is_users(from) || choice == MOVES_MPI)
+                break; /* others come behind */
+            rows |= UINT32_C(1) << choice;
+        }
+    }
+    return rows;
+}
+
 /* Rows that take no multiprocessor, and the last resort. */
 static uint32_t moves_sparing(void)
 {

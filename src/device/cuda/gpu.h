@@ -28,9 +28,9 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS + 1]; /* the last: the one that stays */
     CUmodule shmem_module;                          /* under lock */
     _Atomic(CUfunction) shmem[TUTTI_CUDA_SHMEMS];
-    CUmodule lane_module; /* under lock */
-    _Atomic(CUfunction) lane;
-    _Atomic(CUstream) beside; /* of copies while a capture keeps the default stream; made under lock */
+    CUmodule lane_module;        /* under lock */
+    _Atomic(CUfunction) lane[2]; /* see kernels/lane.h; 1: of TUTTI_LANE_DO */
+    _Atomic(CUstream) beside;    /* of copies while a capture keeps the default stream; made under lock */
     struct tutti_cuda_context *older;
 };
 

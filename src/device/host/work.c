@@ -269,6 +269,7 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
     if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED || args->matches > TUTTI_LANE_MATCHES)
         return TUTTI_ERR_ARGUMENT;
     *made = *args;
+    made->in_turn = 1;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
         status = work_reach(gpu, "lanes of a rank", args->area[r], tutti_lane_area_bytes(args->ranks), &at);
         made->area[r] = at;

@@ -57,6 +57,11 @@ foreach(row ll ll128 pipeline)
   tutti_mpi_test(mpi-topologies-${row} PROGRAM mpi-topologies RANKS 2 ARGS 3 ENV ${by_row} TIMEOUT 90 MPIS openmpi mpich)
   tutti_mpi_test(mpi-topologies-${row}-3 PROGRAM mpi-topologies RANKS 3 ARGS 2 ENV ${by_row} TIMEOUT 90 MPIS openmpi)
 endforeach()
+# TUTTI_RULES precede measured and default rules, also where those name rows that come before in moves.def.
+foreach(row ll128 pipeline)
+  tutti_mpi_test(mpi-topologies-${row}-first PROGRAM mpi-topologies RANKS 2 ARGS 2 TIMEOUT 90 MPIS openmpi
+                 ENV ${stats} TUTTI_RULES=neighbor:*@${row} TUTTI_TEST_EXPECT=${how_${row}} TUTTI_RULES_FILE=${CMAKE_CURRENT_SOURCE_DIR}/collectives/packets.rules)
+endforeach()
 tutti_mpi_test(mpi-topologies-leaders-1 PROGRAM mpi-topologies RANKS 2 ARGS 3 ENV ${stats} TUTTI_HOST_GPUS=1 TIMEOUT 90 MPIS openmpi)
 tutti_mpi_test(mpi-topologies-leaders-2 PROGRAM mpi-topologies RANKS 4 ARGS 2 TIMEOUT 90 MPIS openmpi
                ENV ${stats} TUTTI_HOST_GPUS=2 TUTTI_RULES=neighbor:*@leader_pipeline)
