@@ -38,8 +38,8 @@ struct tutti_pcoll_call {
     int reduces;
 };
 
-/* Local: reads the communicator: rank, size. An MPI code that is not raised: MPI_ERR_UNSUPPORTED_OPERATION without a device in
- * the job; or one that is: it is none for these calls. */
+/* Local: reads the communicator: rank, size. An MPI code that is not raised: MPI_ERR_UNSUPPORTED_OPERATION without a
+ * device in the job; or one that is: it is none for these calls. */
 int tutti_pcoll_begin(struct tutti_pcoll_call *call, const char *name, MPI_Comm comm, const MPI_Request *request);
 /* Creates the request. An MPI code. */
 int tutti_pcoll_create(const struct tutti_pcoll_call *call, MPI_Request *request);

@@ -141,9 +141,9 @@ static int among_all(struct tutti_pcoll_call *call, enum tutti_pcoll_kind kind, 
     return tutti_pcoll_create(call, request);
 }
 
-int tutti_door_MPIX_Pallgather_init(const void *sendbuf, int sendpartitions, MPI_Count sendcount,
-                                    MPI_Datatype sendtype, void *recvbuf, int recvpartitions, MPI_Count recvcount,
-                                    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+int tutti_door_MPIX_Pallgather_init(const void *sendbuf, int sendpartitions, MPI_Count sendcount, MPI_Datatype sendtype,
+                                    void *recvbuf, int recvpartitions, MPI_Count recvcount, MPI_Datatype recvtype,
+                                    MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     BEGIN(MPIX_Pallgather_init)
     const struct tutti_pcoll_buffer send = blocks_of(sendbuf, sendpartitions, 1, sendcount, sendtype);
@@ -297,8 +297,8 @@ static int neighbours_create(struct tutti_pcoll_call *call, const struct tutti_n
     const int grid = all->kind == MPI_CART;
     const int order = all->kind == MPI_GRAPH ? -1 : tutti_neighbour_order(1, grid, collective);
     int *to = labels_of(all->to, all->outs, TUTTI_NEIGHBOURS_AS_SENT);
-    int *from = labels_of(all->from, all->ins,
-                          order >= 0 ? (enum tutti_neighbour_order)order : TUTTI_NEIGHBOURS_AS_SENT);
+    int *from =
+        labels_of(all->from, all->ins, order >= 0 ? (enum tutti_neighbour_order)order : TUTTI_NEIGHBOURS_AS_SENT);
     int code = MPI_ERR_NO_MEM;
     call->kind = TUTTI_PCOLL_MOVE;
     call->send = *send;
@@ -347,8 +347,7 @@ int tutti_door_MPIX_Pneighbor_allgather_init(const void *sendbuf, int sendpartit
 int tutti_door_MPIX_Pneighbor_allgatherv_init(const void *sendbuf, int sendpartitions, MPI_Count sendcount,
                                               MPI_Datatype sendtype, void *recvbuf, int recvpartitions,
                                               const MPI_Count recvcounts[], const MPI_Aint displs[],
-                                              MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
-                                              MPI_Request *request)
+                                              MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     BEGIN(MPIX_Pneighbor_allgatherv_init)
     struct tutti_pcoll_buffer send = blocks_of(sendbuf, sendpartitions, 0, sendcount, sendtype);
@@ -370,9 +369,8 @@ int tutti_door_MPIX_Pneighbor_alltoall_init(const void *sendbuf, int sendpartiti
 
 int tutti_door_MPIX_Pneighbor_alltoallv_init(const void *sendbuf, int sendpartitions, const MPI_Count sendcounts[],
                                              const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf,
-                                             int recvpartitions, const MPI_Count recvcounts[],
-                                             const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
-                                             MPI_Info info, MPI_Request *request)
+                                             int recvpartitions, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                             MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     BEGIN(MPIX_Pneighbor_alltoallv_init)
     const struct tutti_pcoll_buffer send = blocks_v(sendbuf, sendpartitions, 0, sendcounts, sdispls, sendtype);
@@ -382,9 +380,9 @@ int tutti_door_MPIX_Pneighbor_alltoallv_init(const void *sendbuf, int sendpartit
 
 int tutti_door_MPIX_Pneighbor_alltoallw_init(const void *sendbuf, int sendpartitions, const MPI_Count sendcounts[],
                                              const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
-                                             int recvpartitions, const MPI_Count recvcounts[],
-                                             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-                                             MPI_Info info, MPI_Request *request)
+                                             int recvpartitions, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                             const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                                             MPI_Request *request)
 {
     BEGIN(MPIX_Pneighbor_alltoallw_init)
     const struct tutti_pcoll_buffer send = blocks_w(sendbuf, sendpartitions, 0, sendcounts, sdispls, sendtypes);

@@ -15,12 +15,13 @@ void tutti_pcoll_fold_ranks(struct tutti_pcoll *p, struct tutti_pcoll_step *step
         int only = 0;
         while (!included[only])
             only++;
-        tutti_pcoll_copy(p, step, (struct tutti_pcoll_copy){.from = at[only],
-                                                            .to = out,
-                                                            .from_plan = block->plan,
-                                                            .to_plan = block->plan,
-                                                            .count = count,
-                                                            .bytes = (uint64_t)count * block->plan->size});
+        tutti_pcoll_copy(p, step,
+                         (struct tutti_pcoll_copy){.from = at[only],
+                                                   .to = out,
+                                                   .from_plan = block->plan,
+                                                   .to_plan = block->plan,
+                                                   .count = count,
+                                                   .bytes = (uint64_t)count * block->plan->size});
         return;
     }
     struct tutti_pcoll_fold *fold = tutti_pcoll_fold(p, step, terms, groups, out, count);
@@ -54,16 +55,16 @@ static int is_segmented(const struct tutti_pcoll *p)
 }
 
 /* In place the result of a partition is written when all contributions are here: that of this rank may still be on its
- * way to others. So a copy of it is sent. The segments of a reduce-scatter are not overwritten before the round ends. */
+ * way to others. So a copy of it is sent. The segments of a reduce-scatter are not overwritten before the round ends.
+ */
 static int own_copy(struct tutti_pcoll *p, struct tutti_pcoll_step *step, struct tutti_pcoll_at *packed)
 {
     const struct tutti_pcoll_block *block = tutti_pcoll_contribution(p);
     const uint64_t bytes = (uint64_t)block->count * block->plan->size;
     if (!p->args.in_place || is_segmented(p) || p->args.kind == TUTTI_PCOLL_REDUCE)
         return 0;
-    *packed = (struct tutti_pcoll_at){TUTTI_PCOLL_SCRATCH,
-                                      tutti_pcoll_scratch(p, bytes * (uint64_t)p->args.recv.partitions),
-                                      (int64_t)bytes};
+    *packed = (struct tutti_pcoll_at){
+        TUTTI_PCOLL_SCRATCH, tutti_pcoll_scratch(p, bytes * (uint64_t)p->args.recv.partitions), (int64_t)bytes};
     tutti_pcoll_copy(p, step,
                      (struct tutti_pcoll_copy){.from = tutti_pcoll_at(TUTTI_PCOLL_RECVBUF, block),
                                                .to = *packed,
@@ -84,13 +85,11 @@ static void at_once_send(struct tutti_pcoll *p)
         const int to = (args->rank + k) % args->size;
         if (!combines(p, to, args->rank))
             continue;
-        const struct tutti_pcoll_block *block =
-            is_segmented(p) ? &args->send.block[to] : tutti_pcoll_contribution(p);
-        tutti_pcoll_out(p, step,
-                        copied ? tutti_pcoll_edge_bytes(p, 1, to, 0, packed, (uint64_t)packed.stride,
-                                                        args->recv.partitions)
-                               : tutti_pcoll_edge_block(p, 1, to, 0, tutti_pcoll_own(p), block,
-                                                        args->send.partitions));
+        const struct tutti_pcoll_block *block = is_segmented(p) ? &args->send.block[to] : tutti_pcoll_contribution(p);
+        tutti_pcoll_out(
+            p, step,
+            copied ? tutti_pcoll_edge_bytes(p, 1, to, 0, packed, (uint64_t)packed.stride, args->recv.partitions)
+                   : tutti_pcoll_edge_block(p, 1, to, 0, tutti_pcoll_own(p), block, args->send.partitions));
     }
 }
 
@@ -109,8 +108,8 @@ static void at_once_receive(struct tutti_pcoll *p, struct tutti_pcoll_at at[], u
         block.offset = at[r].offset;
         tutti_pcoll_in(p, step, tutti_pcoll_edge_block(p, 0, r, 0, TUTTI_PCOLL_SCRATCH, &block, args->recv.partitions));
     }
-    at[args->rank] = tutti_pcoll_at(
-        tutti_pcoll_own(p), is_segmented(p) ? &args->send.block[args->rank] : tutti_pcoll_contribution(p));
+    at[args->rank] = tutti_pcoll_at(tutti_pcoll_own(p),
+                                    is_segmented(p) ? &args->send.block[args->rank] : tutti_pcoll_contribution(p));
     if (later) { /* other segments may lie where the result goes */
         const struct tutti_pcoll_copy copy = {.to = out,
                                               .from = tutti_pcoll_slot(p, args->recv.block, args->recv.partitions),
@@ -143,8 +142,8 @@ static void at_once_build(struct tutti_pcoll *p)
     free(included);
 }
 
-const struct tutti_pcoll_row tutti_pcoll_at_once = {
-    .name = "at_once",
-    .kinds = TUTTI_PCOLL_KIND(ALLREDUCE) | TUTTI_PCOLL_KIND(REDUCE) | TUTTI_PCOLL_KIND(REDUCE_SCATTER) |
-             TUTTI_PCOLL_KIND(SCAN) | TUTTI_PCOLL_KIND(EXSCAN),
-    .build = at_once_build};
+const struct tutti_pcoll_row tutti_pcoll_at_once = {.name = "at_once",
+                                                    .kinds = TUTTI_PCOLL_KIND(ALLREDUCE) | TUTTI_PCOLL_KIND(REDUCE) |
+                                                             TUTTI_PCOLL_KIND(REDUCE_SCATTER) | TUTTI_PCOLL_KIND(SCAN) |
+                                                             TUTTI_PCOLL_KIND(EXSCAN),
+                                                    .build = at_once_build};

@@ -122,8 +122,7 @@ int64_t tutti_pcoll_scratch(struct tutti_pcoll *p, uint64_t bytes)
 
 struct tutti_pcoll_at tutti_pcoll_at(enum tutti_pcoll_base base, const struct tutti_pcoll_block *block)
 {
-    return (struct tutti_pcoll_at){
-        .base = base, .offset = block->offset, .stride = block->count * block->plan->extent};
+    return (struct tutti_pcoll_at){.base = base, .offset = block->offset, .stride = block->count * block->plan->extent};
 }
 
 struct tutti_pcoll_at tutti_pcoll_slot(struct tutti_pcoll *p, const struct tutti_pcoll_block *block, int partitions)
@@ -133,9 +132,8 @@ struct tutti_pcoll_at tutti_pcoll_slot(struct tutti_pcoll *p, const struct tutti
     const int64_t low = block->plan->true_lower + (all < 0 ? all : 0);
     const int64_t end = block->plan->true_end + (all > 0 ? all : 0);
     const int64_t offset = tutti_pcoll_scratch(p, elements > 0 ? (uint64_t)(end - low) : 0);
-    return (struct tutti_pcoll_at){.base = TUTTI_PCOLL_SCRATCH,
-                                   .offset = offset - low,
-                                   .stride = block->count * block->plan->extent};
+    return (struct tutti_pcoll_at){
+        .base = TUTTI_PCOLL_SCRATCH, .offset = offset - low, .stride = block->count * block->plan->extent};
 }
 
 /* ---- work ---- */

@@ -40,7 +40,8 @@ static void chain_copy(struct tutti_pcoll *p, struct tutti_pcoll_step *step, str
                                                .bytes = (uint64_t)block->count * block->plan->size});
 }
 
-/* Where the sum of this rank and those before it goes: it is the result of a scan, and of the root if it is the last. */
+/* Where the sum of this rank and those before it goes: it is the result of a scan, and of the root if it is the last.
+ */
 static struct tutti_pcoll_at chain_sum(struct tutti_pcoll *p)
 {
     const int last = p->args.rank == p->args.size - 1;
@@ -97,8 +98,8 @@ static void chain_build(struct tutti_pcoll *p)
     }
 }
 
-const struct tutti_pcoll_row tutti_pcoll_chain = {
-    .name = "chain",
-    .kinds = TUTTI_PCOLL_KIND(REDUCE) | TUTTI_PCOLL_KIND(SCAN) | TUTTI_PCOLL_KIND(EXSCAN),
-    .can = chain_can,
-    .build = chain_build};
+const struct tutti_pcoll_row tutti_pcoll_chain = {.name = "chain",
+                                                  .kinds = TUTTI_PCOLL_KIND(REDUCE) | TUTTI_PCOLL_KIND(SCAN) |
+                                                           TUTTI_PCOLL_KIND(EXSCAN),
+                                                  .can = chain_can,
+                                                  .build = chain_build};

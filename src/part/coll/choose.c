@@ -27,16 +27,14 @@ static const struct tutti_names row_names = {.what = "algorithm of partitioned c
 #define TUTTI_PCOLL(id, name, text) name " "
                                              .known =
 #include "tutti/pcoll.def"
-                                                 ,
-                                             .find = row_find};
+                                                 , .find = row_find};
 
 enum { SECTION_BCAST, SECTION_ALLGATHER, SECTION_REDUCE, SECTIONS };
 static const struct tutti_section sections[SECTIONS] = {[SECTION_BCAST] = {"partitioned_bcast", &row_names},
                                                         [SECTION_ALLGATHER] = {"partitioned_allgather", &row_names},
                                                         [SECTION_REDUCE] = {"partitioned_reduce", &row_names}};
-static struct tutti_rules_room pcoll_room = {.section = sections,
-                                             .sections = SECTIONS,
-                                             .known = "partitioned_bcast, partitioned_allgather, partitioned_reduce"};
+static struct tutti_rules_room pcoll_room = {
+    .section = sections, .sections = SECTIONS, .known = "partitioned_bcast, partitioned_allgather, partitioned_reduce"};
 
 __attribute__((constructor)) static void pcoll_register(void)
 {

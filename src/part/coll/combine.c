@@ -96,11 +96,8 @@ static int launch(struct tutti_pcoll *p, const void *const in[], int n, void *ou
                                      .blocks = (uint32_t)(blocks < TUTTI_MAX_BLOCKS ? blocks : TUTTI_MAX_BLOCKS)};
     for (int i = 0; i < n; i++)
         args.in[i] = in[i];
-    const struct tutti_launch what = {.kernel = TUTTI_KERNEL_DIRECT,
-                                      .type = p->args.type,
-                                      .op = p->args.op,
-                                      .blocks = args.blocks,
-                                      .args = &args};
+    const struct tutti_launch what = {
+        .kernel = TUTTI_KERNEL_DIRECT, .type = p->args.type, .op = p->args.op, .blocks = args.blocks, .args = &args};
     return tutti_device()->launch.kernel(p->stream, &what);
 }
 

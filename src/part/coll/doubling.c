@@ -23,9 +23,9 @@ static void doubling_steps(struct tutti_pcoll *p, struct tutti_pcoll_at at[], un
 {
     const struct tutti_pcoll_block *block = tutti_pcoll_contribution(p);
     const int64_t each = block->count * p->size;
-    const struct tutti_pcoll_at room = {
-        TUTTI_PCOLL_SCRATCH, tutti_pcoll_scratch(p, (uint64_t)(each * p->args.size * p->partitions)),
-        each * p->args.size};
+    const struct tutti_pcoll_at room = {TUTTI_PCOLL_SCRATCH,
+                                        tutti_pcoll_scratch(p, (uint64_t)(each * p->args.size * p->partitions)),
+                                        each * p->args.size};
     for (int r = 0; r < p->args.size; r++) {
         included[r] = 1;
         at[r] = room;

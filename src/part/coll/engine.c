@@ -318,8 +318,7 @@ static void pcoll_where(char *text, size_t size)
     pthread_mutex_unlock(&lock);
 }
 
-static struct tutti_step pcoll_step = {
-    .name = "partitioned collectives", .poll = pcoll_poll, .where = pcoll_where};
+static struct tutti_step pcoll_step = {.name = "partitioned collectives", .poll = pcoll_poll, .where = pcoll_where};
 
 void tutti_pcoll_open(struct tutti_transport *transport)
 {

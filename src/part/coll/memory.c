@@ -1,4 +1,5 @@
-/* Where the buffers of a round lie, and the scratch, stream and events that it needs. They are kept for the next round. */
+/* Where the buffers of a round lie, and the scratch, stream and events that it needs. They are kept for the next round.
+ */
 #include <stdlib.h>
 
 #include "core/types.h"

@@ -11,8 +11,8 @@ static int arrives_later(struct tutti_pcoll *p, const struct tutti_pcoll_block *
 {
     const int partitions = p->args.recv.partitions;
     const uint64_t bytes = (uint64_t)block->count * block->plan->size;
-    const struct tutti_pcoll_at packed = {
-        TUTTI_PCOLL_SCRATCH, tutti_pcoll_scratch(p, bytes * (uint64_t)partitions), (int64_t)bytes};
+    const struct tutti_pcoll_at packed = {TUTTI_PCOLL_SCRATCH, tutti_pcoll_scratch(p, bytes * (uint64_t)partitions),
+                                          (int64_t)bytes};
     tutti_pcoll_finish(p, (struct tutti_pcoll_copy){.from = packed,
                                                     .to = tutti_pcoll_at(TUTTI_PCOLL_RECVBUF, block),
                                                     .to_plan = block->plan,
@@ -35,9 +35,9 @@ static void pairwise_send(struct tutti_pcoll *p)
     step->own = 1;
     for (int i = 0; i < side->blocks; i++) {
         const struct tutti_pcoll_block *block = &side->block[(first + i) % side->blocks];
-        tutti_pcoll_out(p, step,
-                        tutti_pcoll_edge_block(p, 1, block->peer, block->label, TUTTI_PCOLL_SENDBUF, block,
-                                               side->partitions));
+        tutti_pcoll_out(
+            p, step,
+            tutti_pcoll_edge_block(p, 1, block->peer, block->label, TUTTI_PCOLL_SENDBUF, block, side->partitions));
     }
 }
 
@@ -48,8 +48,8 @@ static void pairwise_receive(struct tutti_pcoll *p)
     for (int i = 0; i < side->blocks; i++) {
         const struct tutti_pcoll_block *block = &side->block[i];
         const int edge = p->args.in_place ? arrives_later(p, block)
-                                          : tutti_pcoll_edge_block(p, 0, block->peer, block->label,
-                                                                   TUTTI_PCOLL_RECVBUF, block, side->partitions);
+                                          : tutti_pcoll_edge_block(p, 0, block->peer, block->label, TUTTI_PCOLL_RECVBUF,
+                                                                   block, side->partitions);
         tutti_pcoll_in(p, step, edge);
     }
 }
@@ -133,8 +133,7 @@ static void binomial_build(struct tutti_pcoll *p)
     }
 }
 
-const struct tutti_pcoll_row tutti_pcoll_binomial = {
-    .name = "binomial", .kinds = KIND(BCAST), .build = binomial_build};
+const struct tutti_pcoll_row tutti_pcoll_binomial = {.name = "binomial", .kinds = KIND(BCAST), .build = binomial_build};
 
 /* ---- forward ---- */
 

@@ -47,7 +47,8 @@ struct tutti_pcoll_copy {
     uint64_t bytes;                               /* packed */
 };
 
-/* Waits for partitions of `ins` messages (and for the program's own, if `own`), works, marks those of `outs` messages. */
+/* Waits for partitions of `ins` messages (and for the program's own, if `own`), works, marks those of `outs` messages.
+ */
 struct tutti_pcoll_step {
     int own;
     int in, ins, out, outs; /* places in the list of edges */
@@ -56,10 +57,10 @@ struct tutti_pcoll_step {
 
 /* Partitions that go through the same steps; each has a state of its own. */
 struct tutti_pcoll_state {
-    int step, arrived;          /* arrived: of the step's messages */
-    int runs;                   /* 1: the device combines; `event` is recorded behind it */
-    struct tutti_event *event;  /* NULL: not created yet */
-    atomic_int done;            /* 1: all steps */
+    int step, arrived;         /* arrived: of the step's messages */
+    int runs;                  /* 1: the device combines; `event` is recorded behind it */
+    struct tutti_event *event; /* NULL: not created yet */
+    atomic_int done;           /* 1: all steps */
 };
 struct tutti_pcoll_track {
     int partitions, steps, step_room, left; /* left: partitions that have not done all steps */
@@ -78,9 +79,9 @@ enum tutti_pcoll_way {
 struct tutti_pcoll {
     struct tutti_pcoll_args args;
     const struct tutti_pcoll_row *row;
-    int size;              /* bytes of an element that kernels combine */
-    int partitions;        /* of a broadcast or a reduction */
-    int *order;            /* ranks in the order in which their contributions are combined */
+    int size;       /* bytes of an element that kernels combine */
+    int partitions; /* of a broadcast or a reduction */
+    int *order;     /* ranks in the order in which their contributions are combined */
     int *group_end, groups;
     /* The schedule. */
     struct tutti_pcoll_edge *edge;
@@ -156,7 +157,8 @@ void tutti_pcoll_in(struct tutti_pcoll *p, struct tutti_pcoll_step *step, int ed
 void tutti_pcoll_out(struct tutti_pcoll *p, struct tutti_pcoll_step *step, int edge);
 /* Room in the scratch. Its offset. */
 int64_t tutti_pcoll_scratch(struct tutti_pcoll *p, uint64_t bytes);
-/* A fold of `terms` terms in one group, or in `groups` groups; the caller fills in term[] and group_end[]. NULL without memory. */
+/* A fold of `terms` terms in one group, or in `groups` groups; the caller fills in term[] and group_end[]. NULL without
+ * memory. */
 struct tutti_pcoll_fold *tutti_pcoll_fold(struct tutti_pcoll *p, struct tutti_pcoll_step *step, int terms, int groups,
                                           struct tutti_pcoll_at out, int64_t count);
 void tutti_pcoll_copy(struct tutti_pcoll *p, struct tutti_pcoll_step *step, struct tutti_pcoll_copy copy);

@@ -1,6 +1,6 @@
-/* Partitioned collectives: each rank marks partitions of its contribution as ready, in any order and from any thread, and
- * each partition advances by itself through the steps of a schedule. A step waits for partitions of neighbours, combines
- * or copies, and marks partitions of messages to neighbours. The messages are partitioned messages of part.h.
+/* Partitioned collectives: each rank marks partitions of its contribution as ready, in any order and from any thread,
+ * and each partition advances by itself through the steps of a schedule. A step waits for partitions of neighbours,
+ * combines or copies, and marks partitions of messages to neighbours. The messages are partitioned messages of part.h.
  * Source: "Design and Implementation of MPI-Native GPU-Initiated MPI Partitioned Communication" (ExaMPI 2024).
  *
  * All ranks of the communicator create their collectives in the same order. All calls are local, wait for no rank and

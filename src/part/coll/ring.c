@@ -1,6 +1,6 @@
-/* ring: a slice goes from rank to rank, and each adds its contribution; then the results go round. Two neighbours, 2 (P -
- * 1) latencies. Each slice is combined in another order, so only operations whose bits do not depend on the order take
- * this row. Source: algorithm 1 of the slides named in pcoll.h. */
+/* ring: a slice goes from rank to rank, and each adds its contribution; then the results go round. Two neighbours, 2 (P
+ * - 1) latencies. Each slice is combined in another order, so only operations whose bits do not depend on the order
+ * take this row. Source: algorithm 1 of the slides named in pcoll.h. */
 #include "core/types.h"
 #include "part/coll/reduce.h"
 
@@ -32,8 +32,8 @@ static struct tutti_pcoll_at ring_add(struct tutti_pcoll *p, struct tutti_pcoll_
     int64_t count;
     const struct tutti_pcoll_at own = ring_slice(p, tutti_pcoll_own(p), slice, &count);
     const uint64_t bytes = (uint64_t)(count * p->size);
-    const struct tutti_pcoll_at partial = {TUTTI_PCOLL_SCRATCH,
-                                           tutti_pcoll_scratch(p, bytes * (uint64_t)p->partitions), (int64_t)bytes};
+    const struct tutti_pcoll_at partial = {TUTTI_PCOLL_SCRATCH, tutti_pcoll_scratch(p, bytes * (uint64_t)p->partitions),
+                                           (int64_t)bytes};
     const struct tutti_pcoll_at out = i == size - 2 ? ring_slice(p, TUTTI_PCOLL_RECVBUF, slice, &count) : partial;
     tutti_pcoll_in(p, step, ring_edge(p, 0, i, partial, count));
     struct tutti_pcoll_fold *fold = tutti_pcoll_fold(p, step, 2, 1, out, count);

@@ -1,8 +1,8 @@
 /* Partitioned collectives: random programs against the plain collectives, and reductions bit by bit against the
- * oracle. Every rank draws the same program: some of the 21 calls, on several communicators; numbers of partitions, which
- * differ between ranks where they may; types, kinds of memory, in place or not; rounds. Each rank marks partitions of all
- * requests in an order of its own, by several calls and threads, waits for some by MPI_Parrived, or marks a partition only
- * after the one before has arrived.
+ * oracle. Every rank draws the same program: some of the 21 calls, on several communicators; numbers of partitions,
+ * which differ between ranks where they may; types, kinds of memory, in place or not; rounds. Each rank marks
+ * partitions of all requests in an order of its own, by several calls and threads, waits for some by MPI_Parrived, or
+ * marks a partition only after the one before has arrived.
  *
  * Arguments: number of programs, and words: threads, apart (no barriers), a name of a call: this call alone. */
 #include <dlfcn.h>

@@ -359,7 +359,8 @@ static size_t differs(const struct pcoll *c, const char *a, const char *b, size_
     if (c->kind >= PC_MOVERS && c->op == MPI_OP_NULL) {
         const size_t n = bytes / c->recv.extents[0];
         return oracle_differ(c->pair.handle->element, a, b, n, c->pair.handle->group == TUTTI_GROUP_PAIR) *
-               c->recv.extents[0] + (bytes - n * c->recv.extents[0]);
+                   c->recv.extents[0] +
+               (bytes - n * c->recv.extents[0]);
     }
     while (i < bytes && a[i] == b[i])
         i++;

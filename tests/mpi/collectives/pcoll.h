@@ -33,7 +33,8 @@ enum pcoll_kind {
 
 enum { PC_RANKS = 16 };
 
-/* Blocks of one side: elements [first, first + count * partitions) of a type whose elements are `extent` bytes apart. */
+/* Blocks of one side: elements [first, first + count * partitions) of a type whose elements are `extent` bytes apart.
+ */
 struct pcoll_side {
     int used, partitions, blocks;
     MPI_Datatype type, types[PC_RANKS];

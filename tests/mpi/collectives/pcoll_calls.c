@@ -1,11 +1,27 @@
 /* The 21 calls, and the plain counterparts of the movers. */
 #include "pcoll.h"
 
-const char *const pcoll_names[PC_KINDS] = {
-    "Pbcast",       "Pgather",    "Pgatherv",    "Pscatter",   "Pscatterv",           "Pallgather",         "Pallgatherv",
-    "Palltoall",    "Palltoallv", "Palltoallw",  "Pneighbor_allgather", "Pneighbor_allgatherv", "Pneighbor_alltoall",
-    "Pneighbor_alltoallv", "Pneighbor_alltoallw", "Preduce", "Pallreduce", "Preduce_scatter", "Preduce_scatter_block",
-    "Pscan", "Pexscan"};
+const char *const pcoll_names[PC_KINDS] = {"Pbcast",
+                                           "Pgather",
+                                           "Pgatherv",
+                                           "Pscatter",
+                                           "Pscatterv",
+                                           "Pallgather",
+                                           "Pallgatherv",
+                                           "Palltoall",
+                                           "Palltoallv",
+                                           "Palltoallw",
+                                           "Pneighbor_allgather",
+                                           "Pneighbor_allgatherv",
+                                           "Pneighbor_alltoall",
+                                           "Pneighbor_alltoallv",
+                                           "Pneighbor_alltoallw",
+                                           "Preduce",
+                                           "Pallreduce",
+                                           "Preduce_scatter",
+                                           "Preduce_scatter_block",
+                                           "Pscan",
+                                           "Pexscan"};
 
 /* Displacements as the call counts them. */
 static const MPI_Aint *displs_of(const struct pcoll_side *side, MPI_Aint out[])
@@ -40,8 +56,8 @@ int pcoll_init(struct pcoll *c, const void *in, void *out)
         return MPIX_Pscatterv_init(in, s->partitions, s->counts, sd, s->type, out, r->partitions, r->counts[0], r->type,
                                    c->root, c->comm, info, request);
     case PC_ALLGATHER:
-        return MPIX_Pallgather_init(in, s->partitions, s->counts[0], s->type, out, r->partitions, r->counts[0],
-                                    r->type, c->comm, info, request);
+        return MPIX_Pallgather_init(in, s->partitions, s->counts[0], s->type, out, r->partitions, r->counts[0], r->type,
+                                    c->comm, info, request);
     case PC_ALLGATHERV:
         return MPIX_Pallgatherv_init(in, s->partitions, s->counts[0], s->type, out, r->partitions, r->counts, rd,
                                      r->type, c->comm, info, request);
