@@ -80,8 +80,10 @@ static int pcoll_start(struct tutti_request *entry, MPI_Request *unused)
     if (code != MPI_SUCCESS)
         return code;
     const int status = tutti_pcoll_start(one->pcoll);
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK) {
+        tutti_count_made(one->name, tutti_pcoll_algorithm(one->pcoll), tutti_pcoll_bytes(one->pcoll));
         return MPI_SUCCESS;
+    }
     tutti_error("%s: the round could not be started: %s", one->name, tutti_status_text(status));
     tutti_self_complete(one->tag); /* the MPI's request is active: it completes with nothing */
     tutti_next.MPI_Wait(&request, MPI_STATUS_IGNORE);

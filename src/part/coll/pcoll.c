@@ -12,6 +12,15 @@ const char *tutti_pcoll_algorithm(const struct tutti_pcoll *p)
     return p->row->name;
 }
 
+uint64_t tutti_pcoll_bytes(const struct tutti_pcoll *p)
+{
+    const struct tutti_pcoll_side *side = &p->args.send;
+    uint64_t bytes = 0;
+    for (int i = 0; side->used && i < side->blocks; i++)
+        bytes += (uint64_t)side->block[i].count * side->block[i].plan->size * (uint64_t)side->partitions;
+    return bytes;
+}
+
 /* A copy of an array of `n` entries. NULL without memory. */
 static void *kept(const void *from, int n, size_t size)
 {

@@ -81,5 +81,7 @@ enum tutti_part_wrong tutti_pcoll_arrived(struct tutti_pcoll *pcoll, int partiti
 int tutti_pcoll_status(const struct tutti_pcoll *pcoll);
 /* The algorithm that was chosen. Static. */
 const char *tutti_pcoll_algorithm(const struct tutti_pcoll *pcoll);
+/* Packed bytes that this rank contributes to a round. */
+uint64_t tutti_pcoll_bytes(const struct tutti_pcoll *pcoll);
 
 #endif

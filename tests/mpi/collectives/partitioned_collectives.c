@@ -303,6 +303,7 @@ static void arguments(int argc, char **argv)
 int main(int argc, char **argv)
 {
     const int programs = argc > 1 ? atoi(argv[1]) : 20, first = (int)check_setting("TUTTI_TEST_FIRST", 0);
+    const char *const expected = getenv("TUTTI_TEST_EXPECT"), *const expected_of = getenv("TUTTI_TEST_OF");
     int wide[2] = {0, 0}, around[2] = {1, 0};
     arguments(argc, argv);
     const int level = kit_start(&argc, &argv, use_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
@@ -323,6 +324,8 @@ int main(int argc, char **argv)
         errors(comms[1]);
     for (int i = first; i < first + programs; i++)
         program_run((uint64_t)i);
+    if (expected && kit_counted(expected_of, expected) == 0)
+        CHECK(0, "no round of %s was made by %s", expected_of, expected);
     MPI_Op_free(&function);
     for (int i = 1; i < COMMS; i++)
         MPI_Comm_free(&comms[i]);

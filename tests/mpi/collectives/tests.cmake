@@ -79,7 +79,13 @@ tutti_mpi_test(mpi-partitioned-collectives-nodes ${pcoll} RANKS 4 RANKS_MPICH 2 
 tutti_mpi_test(mpi-partitioned-collectives-nodes-1 ${pcoll} RANKS 3 RANKS_MPICH 2 MANY 20 ARGS apart ENV ${far} TIMEOUT 120
                EVERYWHERE)
 tutti_mpi_test(mpi-partitioned-collectives-threads ${pcoll} RANKS 2 MANY 30 ARGS threads EVERYWHERE TIMEOUT 90)
-foreach(row at_once doubling slices chain)
+foreach(row at_once doubling slices ring)
   tutti_mpi_test(mpi-partitioned-collectives-${row} ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
-                 ENV "TUTTI_RULES=partitioned_reduce:*@${row} *@slices partitioned_allgather:*@forward partitioned_bcast:*@pairwise")
+                 ENV ${stats} TUTTI_TEST_EXPECT=${row} TUTTI_TEST_OF=MPIX_Pallreduce_init
+                     "TUTTI_RULES=partitioned_reduce:*@${row} *@slices partitioned_bcast:*@pairwise")
 endforeach()
+tutti_mpi_test(mpi-partitioned-collectives-chain ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
+               ENV ${stats} TUTTI_TEST_EXPECT=chain TUTTI_TEST_OF=MPIX_Pscan_init TUTTI_RULES=partitioned_reduce:*@chain)
+tutti_mpi_test(mpi-partitioned-collectives-forward ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
+               ENV ${stats} TUTTI_TEST_EXPECT=forward TUTTI_TEST_OF=MPIX_Pallgather_init
+                   TUTTI_RULES=partitioned_allgather:*@forward)
