@@ -435,6 +435,9 @@ static inline int tutti_MPIX_Stop_progress_thread(MPIX_Stream stream)
 #define MPIX_Start_progress_thread tutti_MPIX_Start_progress_thread
 #define MPIX_Stop_progress_thread  tutti_MPIX_Stop_progress_thread
 
+/* Partitioned collectives. */
+#include <tutti/mpix_pcoll.h>
+
 /* Persistent messages that are matched once and started in streams. */
 #include <tutti/mpix_queue.h>
 

@@ -144,6 +144,11 @@ static void part_end_if_done(struct tutti_part *part)
         part_end(part);
 }
 
+void tutti_part_move(struct tutti_part *part, void *buffer)
+{
+    part->args.buffer = buffer;
+}
+
 int tutti_part_start(struct tutti_part *part)
 {
     struct tutti_part_engine *engine = &tutti_part_engine;
@@ -210,6 +215,12 @@ static void part_poll(void)
     pthread_mutex_unlock(&engine->lock);
 }
 
+int tutti_part_has_arrived(const struct tutti_part *part, int partition)
+{
+    return !atomic_load_explicit(&part->active, memory_order_acquire) ||
+           (part->each > 0 && atomic_load_explicit(&part->left[partition], memory_order_acquire) == 0);
+}
+
 enum tutti_part_wrong tutti_part_arrived(struct tutti_part *part, int partition, int *flag)
 {
     *flag = 1;
@@ -218,9 +229,7 @@ enum tutti_part_wrong tutti_part_arrived(struct tutti_part *part, int partition,
     if (partition < 0 || partition >= part->args.partitions)
         return TUTTI_PART_RANGE;
     for (int look = 0; look < 2; look++) {
-        if (!atomic_load_explicit(&part->active, memory_order_acquire))
-            return TUTTI_PART_FINE;
-        if (part->each > 0 && atomic_load_explicit(&part->left[partition], memory_order_acquire) == 0)
+        if (tutti_part_has_arrived(part, partition))
             return TUTTI_PART_FINE;
         if (look == 0)
             part_poll();

@@ -46,6 +46,8 @@ struct tutti_part *tutti_part_new(const struct tutti_part_args *args);
 /* It is not active. Takes NULL. */
 void tutti_part_free(struct tutti_part *part);
 
+/* The buffer of the next rounds. It is not active. */
+void tutti_part_move(struct tutti_part *part, void *buffer);
 /* Begins a round. A status; TUTTI_ERR_ARGUMENT: it is active. */
 int tutti_part_start(struct tutti_part *part);
 enum tutti_part_wrong {
@@ -63,6 +65,8 @@ enum tutti_part_wrong tutti_part_ready(struct tutti_part *part, int first, int l
 enum tutti_part_wrong tutti_part_ready_list(struct tutti_part *part, int n, const int partitions[]);
 /* *flag: partition number `partition` of a receive has arrived; 1 if it is not active. FINE, RANGE or NO_RECEIVE. */
 enum tutti_part_wrong tutti_part_arrived(struct tutti_part *part, int partition, int *flag);
+/* The same of a receive, without progress. The partition exists. */
+int tutti_part_has_arrived(const struct tutti_part *part, int partition);
 
 /* Of the last round that has ended: TUTTI_OK or why it failed. */
 int tutti_part_status(const struct tutti_part *part);

@@ -8,6 +8,7 @@
 #include "mpi/front/front.h"
 #include "mpi/message/unexpected.h"
 #include "mpi/move/mover_enqueue.h"
+#include "mpi/part/coll.h"
 #include "mpi/queue/queue.h"
 #include "mpi/real/door.h"
 #include "mpi/real/handles.h"
@@ -121,6 +122,7 @@ void *tutti_front_mpix_call(const char *name, size_t size)
         BOTH(MPIX_Send_enqueue),         BOTH(MPIX_Recv_enqueue),    BOTH(MPIX_Isend_enqueue),
         BOTH(MPIX_Irecv_enqueue),        ROW(MPIX_Wait_enqueue),     ROW(MPIX_Waitall_enqueue),
 #define TUTTI_MPIX_CALL(call, ...) ROW(call),
+#include "tutti/mpix_pcoll.def"
 #include "tutti/mpix_queue.def"
         ROW(tshmem_init_comm),           ROW(tshmem_team_from_comm),
     };

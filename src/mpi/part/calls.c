@@ -5,6 +5,7 @@
 #include "mpi/bounce/stage.h"
 #include "mpi/comm/identity.h"
 #include "mpi/message/endpoints.h"
+#include "mpi/part/coll.h"
 #include "mpi/part/partitioned.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
@@ -27,14 +28,16 @@ void tutti_partitioned_open(void)
         has_own = 1;
         transport = &own.base;
     }
-    if (transport)
-        tutti_part_open(transport, tutti_endpoint, tutti_door.node, tutti_door.aware);
+    if (transport && tutti_part_open(transport, tutti_endpoint, tutti_door.node, tutti_door.aware) == TUTTI_OK)
+        tutti_pcoll_open(transport);
 }
 
 void tutti_partitioned_close(void)
 {
+    tutti_pcoll_close();
     tutti_part_close();
     tutti_partitioned_forget();
+    tutti_pcoll_forget();
     tutti_comm_identities_close();
     if (has_own)
         tutti_next.MPI_Comm_free(&own.comm);
@@ -140,20 +143,19 @@ int tutti_door_MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Da
 
 /* ---- partitions ---- */
 
-static int partitions_result(const char *name, struct tutti_part *part, MPI_Comm comm, enum tutti_part_wrong wrong)
+int tutti_partitioned_result(const char *name, MPI_Comm comm, enum tutti_part_wrong wrong, int status)
 {
     static const struct {
         const char *text;
         int code;
-    } wrongs[] = {[TUTTI_PART_NO_SEND] = {"the request is a receive", MPI_ERR_REQUEST},
-                  [TUTTI_PART_NO_RECEIVE] = {"the request is a send", MPI_ERR_REQUEST},
+    } wrongs[] = {[TUTTI_PART_NO_SEND] = {"this rank sends nothing by the request", MPI_ERR_REQUEST},
+                  [TUTTI_PART_NO_RECEIVE] = {"this rank receives nothing by the request", MPI_ERR_REQUEST},
                   [TUTTI_PART_INACTIVE] = {"the request is not active", MPI_ERR_REQUEST},
                   [TUTTI_PART_RANGE] = {"the request has no such partition", MPI_ERR_ARG},
                   [TUTTI_PART_TWICE] = {"a partition is marked ready a second time", MPI_ERR_ARG}};
     if (likely(wrong == TUTTI_PART_FINE))
         return MPI_SUCCESS;
     if (wrong == TUTTI_PART_FAILED) {
-        const int status = tutti_part_status(part);
         tutti_error("%s: the partition could not be sent: %s", name, tutti_status_text(status));
         return tutti_fail_comm(comm, tutti_error_code(status));
     }
@@ -161,10 +163,42 @@ static int partitions_result(const char *name, struct tutti_part *part, MPI_Comm
     return tutti_fail_comm(comm, wrongs[wrong].code);
 }
 
+static int partitions_result(const char *name, const struct tutti_part *part, MPI_Comm comm,
+                             enum tutti_part_wrong wrong)
+{
+    return tutti_partitioned_result(name, comm, wrong, tutti_part_status(part));
+}
+
+/* The request is of a partitioned collective. An MPI code. */
+static int range_of_collective(const char *name, struct tutti_pcoll *coll, MPI_Comm comm, int first, int last)
+{
+    TUTTI_INSIDE();
+    return tutti_partitioned_result(name, comm, tutti_pcoll_ready(coll, first, last), TUTTI_OK);
+}
+
+static int list_of_collective(const char *name, struct tutti_pcoll *coll, MPI_Comm comm, int n, const int partitions[])
+{
+    if (n < 0 || (n > 0 && !partitions))
+        return tutti_fail_comm(comm, MPI_ERR_ARG);
+    TUTTI_INSIDE();
+    return tutti_partitioned_result(name, comm, tutti_pcoll_ready_list(coll, n, partitions), TUTTI_OK);
+}
+
+static int arrived_of_collective(const char *name, struct tutti_pcoll *coll, MPI_Comm comm, int partition, int *flag)
+{
+    if (!flag)
+        return tutti_fail_comm(comm, MPI_ERR_ARG);
+    TUTTI_INSIDE();
+    return tutti_partitioned_result(name, comm, tutti_pcoll_arrived(coll, partition, flag), TUTTI_OK);
+}
+
 int tutti_door_MPI_Pready(int partition, MPI_Request request)
 {
     MPI_Comm comm;
     struct tutti_part *part = tutti_inside ? NULL : tutti_partitioned_find(request, &comm);
+    struct tutti_pcoll *coll = part || tutti_inside ? NULL : tutti_pcoll_find(request, &comm);
+    if (coll)
+        return range_of_collective("MPI_Pready", coll, comm, partition, partition);
     if (!part)
         return tutti_next.MPI_Pready(partition, request);
     TUTTI_INSIDE();
@@ -175,6 +209,9 @@ int tutti_door_MPI_Pready_range(int partition_low, int partition_high, MPI_Reque
 {
     MPI_Comm comm;
     struct tutti_part *part = tutti_inside ? NULL : tutti_partitioned_find(request, &comm);
+    struct tutti_pcoll *coll = part || tutti_inside ? NULL : tutti_pcoll_find(request, &comm);
+    if (coll)
+        return range_of_collective("MPI_Pready_range", coll, comm, partition_low, partition_high);
     if (!part)
         return tutti_next.MPI_Pready_range(partition_low, partition_high, request);
     TUTTI_INSIDE();
@@ -185,6 +222,9 @@ int tutti_door_MPI_Pready_list(int length, const int array_of_partitions[], MPI_
 {
     MPI_Comm comm;
     struct tutti_part *part = tutti_inside ? NULL : tutti_partitioned_find(request, &comm);
+    struct tutti_pcoll *coll = part || tutti_inside ? NULL : tutti_pcoll_find(request, &comm);
+    if (coll)
+        return list_of_collective("MPI_Pready_list", coll, comm, length, array_of_partitions);
     if (!part)
         return tutti_next.MPI_Pready_list(length, array_of_partitions, request);
     if (length < 0 || (length > 0 && !array_of_partitions))
@@ -198,6 +238,9 @@ int tutti_door_MPI_Parrived(MPI_Request request, int partition, int *flag)
     MPI_Comm comm;
     tutti_self_look();
     struct tutti_part *part = tutti_inside ? NULL : tutti_partitioned_find(request, &comm);
+    struct tutti_pcoll *coll = part || tutti_inside ? NULL : tutti_pcoll_find(request, &comm);
+    if (coll)
+        return arrived_of_collective("MPI_Parrived", coll, comm, partition, flag);
     if (!part)
         return tutti_next.MPI_Parrived(request, partition, flag);
     if (!flag)

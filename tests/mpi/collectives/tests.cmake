@@ -74,3 +74,23 @@ tutti_mpi_test(mpi-persistent-moves-nodes PROGRAM mpi-persistent_moves RANKS 3 E
                MPIS openmpi)
 program(persistent_wrong)
 tutti_mpi_test(mpi-persistent-wrong PROGRAM mpi-persistent_wrong RANKS 3 ENV ${stats} TIMEOUT 60 MPIS openmpi)
+# Partitioned collectives, with every MPI by Tutti: inside a node, between virtual nodes, by threads, by every algorithm.
+program(partitioned_collectives EVERYWHERE WITH collectives/pcoll.c collectives/pcoll_calls.c)
+set(pcoll PROGRAM mpi-partitioned_collectives)
+tutti_mpi_test(mpi-partitioned-collectives ${pcoll} RANKS 3 RANKS_MPICH 2 MANY 40 EVERYWHERE TIMEOUT 90)
+tutti_mpi_test(mpi-partitioned-collectives-4 ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi mpich5)
+tutti_mpi_test(mpi-partitioned-collectives-nodes ${pcoll} RANKS 4 RANKS_MPICH 2 MANY 30 ENV TUTTI_NODE_RANKS=2 TIMEOUT 120
+               MPIS openmpi mpich openmpi5 mpich5 mpiabi)
+tutti_mpi_test(mpi-partitioned-collectives-nodes-1 ${pcoll} RANKS 3 RANKS_MPICH 2 MANY 20 ARGS apart ENV ${far} TIMEOUT 120
+               EVERYWHERE)
+tutti_mpi_test(mpi-partitioned-collectives-threads ${pcoll} RANKS 2 MANY 30 ARGS threads EVERYWHERE TIMEOUT 90)
+foreach(row at_once doubling slices ring)
+  tutti_mpi_test(mpi-partitioned-collectives-${row} ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
+                 ENV ${stats} TUTTI_TEST_EXPECT=${row} TUTTI_TEST_OF=MPIX_Pallreduce_init
+                     "TUTTI_RULES=partitioned_reduce:*@${row} *@slices partitioned_bcast:*@pairwise")
+endforeach()
+tutti_mpi_test(mpi-partitioned-collectives-chain ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
+               ENV ${stats} TUTTI_TEST_EXPECT=chain TUTTI_TEST_OF=MPIX_Pscan_init TUTTI_RULES=partitioned_reduce:*@chain)
+tutti_mpi_test(mpi-partitioned-collectives-forward ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
+               ENV ${stats} TUTTI_TEST_EXPECT=forward TUTTI_TEST_OF=MPIX_Pallgather_init
+                   TUTTI_RULES=partitioned_allgather:*@forward)

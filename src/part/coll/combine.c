@@ -1,0 +1,232 @@
+/* The work of a step: combines the terms of a partition from the left, or copies a partition. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/types.h"
+#include "kernels/args.h"
+#include "kernels/reduce.h"
+#include "part/coll/own.h"
+
+enum { BLOCK_BYTES = 16 * 512 };
+
+/* ---- copies ---- */
+
+/* 1 if `count` elements are one run of bytes from true_lower on. NULL: packed bytes. */
+static int is_run(const struct tutti_plan *plan, int64_t count)
+{
+    if (!plan)
+        return 1;
+    const struct tutti_segment *one = plan->segment;
+    return plan->segments == 1 && one->dims == 0 && one->entries == 0 && one->block == plan->size &&
+           (count == 1 || plan->extent == (int64_t)plan->size);
+}
+
+static int copy_run(const struct tutti_pcoll *p, void *to, const void *from, uint64_t bytes)
+{
+    if (p->way != TUTTI_PCOLL_ON_HOST && tutti_device() && tutti_device()->active())
+        return tutti_device()->memory.copy_now(to, from, bytes);
+    memmove(to, from, bytes);
+    return TUTTI_OK;
+}
+
+static int copy_elements(enum tutti_direction direction, const struct tutti_plan *plan, int64_t count, void *memory,
+                         uint64_t bytes, void *packed)
+{
+    struct tutti_elements elements = {.plan = plan, .count = count, .buffer = memory};
+    const struct tutti_device *device = tutti_device();
+    if (!device || !device->active()) {
+        elements.places = (struct tutti_places){.gpu = -1};
+        elements.placed = 1;
+    }
+    return tutti_elements_move(direction, &elements, 0, bytes, packed);
+}
+
+/* Through packed bytes in memory that kernels reach, if one side may be device memory. A status. */
+static int copy_packed(const struct tutti_pcoll *p, char *to, const struct tutti_plan *to_plan, char *from,
+                       const struct tutti_plan *from_plan, int64_t count, uint64_t bytes)
+{
+    struct tutti_bounce *bounce =
+        p->way == TUTTI_PCOLL_ON_HOST ? NULL : tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
+    void *packed = bounce ? bounce->memory : malloc(bytes);
+    int status = packed ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK)
+        status = from_plan ? copy_elements(TUTTI_PACK, from_plan, count, from, bytes, packed)
+                           : copy_run(p, packed, from, bytes);
+    if (status == TUTTI_OK)
+        status =
+            to_plan ? copy_elements(TUTTI_UNPACK, to_plan, count, to, bytes, packed) : copy_run(p, to, packed, bytes);
+    if (bounce)
+        tutti_bounce_give(bounce);
+    else
+        free(packed);
+    return status;
+}
+
+static int copy_any(const struct tutti_pcoll *p, char *to, const struct tutti_plan *to_plan, char *from,
+                    const struct tutti_plan *from_plan, int64_t count, uint64_t bytes)
+{
+    if (bytes == 0)
+        return TUTTI_OK;
+    if (is_run(from_plan, count) && is_run(to_plan, count))
+        return copy_run(p, to + (to_plan ? to_plan->true_lower : 0), from + (from_plan ? from_plan->true_lower : 0),
+                        bytes);
+    return copy_packed(p, to, to_plan, from, from_plan, count, bytes);
+}
+
+int tutti_pcoll_run_copy(struct tutti_pcoll *p, const struct tutti_pcoll_copy *copy, int partition)
+{
+    char *from = tutti_pcoll_address(p, copy->from, partition), *to = tutti_pcoll_address(p, copy->to, partition);
+    if (from == to && copy->from_plan == copy->to_plan)
+        return TUTTI_OK;
+    return copy_any(p, to, copy->to_plan, from, copy->from_plan, copy->count, copy->bytes);
+}
+
+/* ---- folds ---- */
+
+static int launch(struct tutti_pcoll *p, const void *const in[], int n, void *out, size_t count)
+{
+    const size_t blocks = (count * (size_t)p->size + BLOCK_BYTES - 1) / BLOCK_BYTES;
+    struct tutti_kernel_args args = {.count = count,
+                                     .slice = count,
+                                     .ranks = (uint32_t)n,
+                                     .outs = 1,
+                                     .gpus = 1,
+                                     .shape = TUTTI_SHAPE_ALL,
+                                     .out = {out},
+                                     .blocks = (uint32_t)(blocks < TUTTI_MAX_BLOCKS ? blocks : TUTTI_MAX_BLOCKS)};
+    for (int i = 0; i < n; i++)
+        args.in[i] = in[i];
+    const struct tutti_launch what = {
+        .kernel = TUTTI_KERNEL_DIRECT, .type = p->args.type, .op = p->args.op, .blocks = args.blocks, .args = &args};
+    return tutti_device()->launch.kernel(p->stream, &what);
+}
+
+static int combine_run(struct tutti_pcoll *p, const void *const in[], int n, void *out, size_t count)
+{
+    if (p->way == TUTTI_PCOLL_KERNELS)
+        return launch(p, in, n, out, count);
+    tutti_reduce_host(p->args.type, p->args.op, n, in, out, count);
+    return TUTTI_OK;
+}
+
+/* The first of the terms that is in the scratch, and so can hold a partial result. */
+static void *writable_of(const void *in[], const unsigned char writable[], int n)
+{
+    int i = 0;
+    while (i + 1 < n && !writable[i])
+        i++;
+    return (void *)(uintptr_t)in[i];
+}
+
+/* Any number of terms: a kernel takes TUTTI_MAX_RANKS, of which the first one may be the result of those before. */
+static int combine_list(struct tutti_pcoll *p, const void *in[], const unsigned char writable[], int n, void *out,
+                        size_t count)
+{
+    int status = TUTTI_OK;
+    while (n > TUTTI_MAX_RANKS && status == TUTTI_OK) {
+        void *partial = writable_of(in, writable, TUTTI_MAX_RANKS);
+        status = combine_run(p, in, TUTTI_MAX_RANKS, partial, count);
+        in += TUTTI_MAX_RANKS - 1;
+        writable += TUTTI_MAX_RANKS - 1;
+        n -= TUTTI_MAX_RANKS - 1;
+        in[0] = partial;
+    }
+    return status == TUTTI_OK ? combine_run(p, in, n, out, count) : status;
+}
+
+/* The terms of each node, then the results of the nodes. */
+static int combine_groups(struct tutti_pcoll *p, const struct tutti_pcoll_fold *fold, const void *in[],
+                          const unsigned char writable[], void *out)
+{
+    int status = TUTTI_OK;
+    const size_t count = (size_t)fold->count;
+    if (fold->groups == 1)
+        return combine_list(p, in, writable, fold->terms, out, count);
+    for (int g = 0, begin = 0; g < fold->groups && status == TUTTI_OK; begin = fold->group_end[g++]) {
+        const int n = fold->group_end[g] - begin;
+        void *partial = (void *)(uintptr_t)in[begin];
+        if (n > 1) {
+            partial = writable_of(in + begin, writable + begin, n);
+            status = combine_list(p, in + begin, writable + begin, n, partial, count);
+        }
+        p->result[g] = partial;
+        p->result_writable[g] = n > 1 || writable[begin];
+    }
+    return status == TUTTI_OK ? combine_list(p, p->result, p->result_writable, fold->groups, out, count) : status;
+}
+
+/* By the program's function, which writes into its second argument: all terms are copies. The result is the last. */
+static int combine_by_function(struct tutti_pcoll *p, const struct tutti_pcoll_fold *fold, const void *in[])
+{
+    int status = TUTTI_OK;
+    for (int i = 1; i < fold->terms && status == TUTTI_OK; i++)
+        status = p->args.combine(p->args.with, in[i - 1], (void *)(uintptr_t)in[i], fold->count);
+    return status;
+}
+
+/* A copy of elements of the program in host memory, laid out as they are. *memory: to be freed. NULL without memory. */
+static void *laid_out(const struct tutti_pcoll *p, int64_t count, void **memory)
+{
+    const int64_t all = count > 0 ? (count - 1) * p->plan0->extent : 0;
+    const int64_t low = p->plan0->true_lower + (all < 0 ? all : 0), end = p->plan0->true_end + (all > 0 ? all : 0);
+    *memory = malloc(end > low ? (size_t)(end - low) : 1);
+    return *memory ? (char *)*memory - low : NULL;
+}
+
+/* Host memory: the contribution of this rank is copied, and the result is copied out. A status. */
+static int combine_staged(struct tutti_pcoll *p, const struct tutti_pcoll_fold *fold, int partition)
+{
+    const uint64_t bytes = (uint64_t)fold->count * p->plan0->size;
+    void *own_memory = NULL, *out_memory = NULL, *own, *out;
+    int status = TUTTI_OK;
+    for (int i = 0; i < fold->terms && status == TUTTI_OK; i++) {
+        char *term = tutti_pcoll_address(p, fold->term[i], partition);
+        p->in[i] = term;
+        p->writable[i] = 1;
+        if (fold->term[i].base == TUTTI_PCOLL_SCRATCH)
+            continue;
+        free(own_memory);
+        p->in[i] = own = laid_out(p, fold->count, &own_memory);
+        status = own ? copy_any(p, own, p->plan0, term, p->plan0, fold->count, bytes) : TUTTI_ERR_MEMORY;
+    }
+    out = laid_out(p, fold->count, &out_memory);
+    if (status == TUTTI_OK && !out)
+        status = TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK && p->args.type == TUTTI_TYPE_NONE) {
+        status = combine_by_function(p, fold, p->in);
+        out = (void *)(uintptr_t)p->in[fold->terms - 1];
+    } else if (status == TUTTI_OK) {
+        status = combine_groups(p, fold, p->in, p->writable, out);
+    }
+    if (status == TUTTI_OK)
+        status = copy_any(p, tutti_pcoll_address(p, fold->out, partition), p->plan0, out, p->plan0, fold->count, bytes);
+    free(own_memory);
+    free(out_memory);
+    return status;
+}
+
+int tutti_pcoll_combine(struct tutti_pcoll *p, const struct tutti_pcoll_fold *fold, int partition,
+                        struct tutti_pcoll_state *state)
+{
+    if (fold->count == 0)
+        return 1;
+    if (p->way == TUTTI_PCOLL_STAGED) {
+        const int status = combine_staged(p, fold, partition);
+        return status == TUTTI_OK ? 1 : status;
+    }
+    for (int i = 0; i < fold->terms; i++) {
+        p->in[i] = tutti_pcoll_address(p, fold->term[i], partition);
+        p->writable[i] = fold->term[i].base == TUTTI_PCOLL_SCRATCH;
+    }
+    int status = combine_groups(p, fold, p->in, p->writable, tutti_pcoll_address(p, fold->out, partition));
+    if (status != TUTTI_OK || p->way == TUTTI_PCOLL_ON_HOST)
+        return status == TUTTI_OK ? 1 : status;
+    if (!state->event)
+        status = tutti_device()->event.create(p->gpu, &state->event);
+    if (status == TUTTI_OK)
+        status = tutti_device()->event.record(state->event, p->stream);
+    if (status != TUTTI_OK)
+        return status;
+    state->runs = 1;
+    return 0;
+}

@@ -1,0 +1,334 @@
+/* The engine: advances each partition of each active collective through the steps of its schedule. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "part/coll/own.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects everything in this room; before that of part/ */
+static struct tutti_pcoll *active;
+
+/* ---- a partition ---- */
+
+static void pcoll_fail(struct tutti_pcoll *p, int status)
+{
+    if (p->status == TUTTI_OK)
+        p->status = status;
+}
+
+/* Partitions [first, last] of the messages that a step sends. A failure is reported at the end of the round: neighbours
+ * wait for the messages. */
+static void step_send(struct tutti_pcoll *p, const struct tutti_pcoll_step *step, int first, int last)
+{
+    for (int i = 0; i < step->outs; i++) {
+        struct tutti_part *part = p->edge[p->list[step->out + i]].part;
+        if (!part || tutti_part_ready(part, first, last) == TUTTI_PART_FINE)
+            continue;
+        const int status = tutti_part_status(part);
+        pcoll_fail(p, status != TUTTI_OK ? status : TUTTI_ERR_TRANSPORT);
+    }
+}
+
+/* 1 if what the step waits for is there. */
+static int step_arrived(struct tutti_pcoll *p, const struct tutti_pcoll_step *step, int partition,
+                        struct tutti_pcoll_state *state)
+{
+    if (step->own && !p->ready[partition])
+        return 0;
+    for (; state->arrived < step->ins; state->arrived++) {
+        const struct tutti_part *part = p->edge[p->list[step->in + state->arrived]].part;
+        if (part && !tutti_part_has_arrived(part, partition))
+            return 0;
+    }
+    return 1;
+}
+
+/* 1: done; 0: not yet. A step that fails lets the others continue. */
+static int step_work(struct tutti_pcoll *p, const struct tutti_pcoll_step *step, int partition,
+                     struct tutti_pcoll_state *state)
+{
+    int done = 1;
+    if (state->runs)
+        done = tutti_device()->event.query(state->event);
+    else if (step->fold >= 0)
+        done = tutti_pcoll_combine(p, &p->fold[step->fold], partition, state);
+    if (done == 0)
+        return 0;
+    state->runs = 0;
+    if (done > 0 && step->copy >= 0)
+        done = tutti_pcoll_run_copy(p, &p->copy[step->copy], partition) == TUTTI_OK ? 1 : TUTTI_ERR_DEVICE;
+    if (done < 0)
+        pcoll_fail(p, done);
+    return 1;
+}
+
+static void state_next(struct tutti_pcoll_track *track, struct tutti_pcoll_state *state)
+{
+    state->arrived = 0;
+    if (++state->step < track->steps)
+        return;
+    track->left--;
+    atomic_store_explicit(&state->done, 1, memory_order_release);
+}
+
+static void advance(struct tutti_pcoll *p, struct tutti_pcoll_track *track, int partition)
+{
+    struct tutti_pcoll_state *state = &track->state[partition];
+    while (state->step < track->steps) {
+        const struct tutti_pcoll_step *step = &track->step[state->step];
+        if (!state->runs && !step_arrived(p, step, partition, state))
+            return;
+        if (!step_work(p, step, partition, state))
+            return;
+        step_send(p, step, partition, partition);
+        state_next(track, state);
+    }
+}
+
+/* Partitions that the program marks together travel together in the first step, if that only sends. */
+static void advance_marked(struct tutti_pcoll *p, struct tutti_pcoll_track *track, int first, int last)
+{
+    const struct tutti_pcoll_step *step = track->step;
+    int together = track->steps > 0 && step->own && step->ins == 0 && step->fold < 0 && step->copy < 0;
+    for (int q = first; q <= last && together; q++)
+        together = track->state[q].step == 0;
+    if (together) {
+        step_send(p, step, first, last);
+        for (int q = first; q <= last; q++)
+            state_next(track, &track->state[q]);
+    }
+    for (int q = first; q <= last; q++)
+        advance(p, track, q);
+}
+
+/* The track whose first step waits for the program. */
+static struct tutti_pcoll_track *marked_track(struct tutti_pcoll *p)
+{
+    return &p->track[p->track[TUTTI_PCOLL_SEND].steps > 0 ? TUTTI_PCOLL_SEND : TUTTI_PCOLL_RECV];
+}
+
+/* ---- a round ---- */
+
+/* Called with the lock of part/ held. */
+void tutti_pcoll_edge_ended(void *with)
+{
+    atomic_fetch_sub_explicit(&((struct tutti_pcoll *)with)->open, 1, memory_order_acq_rel);
+}
+
+static void round_end(struct tutti_pcoll *p)
+{
+    for (int i = p->finish; i < p->copies; i++) {
+        for (int q = 0; q < p->args.recv.partitions && p->status == TUTTI_OK; q++)
+            pcoll_fail(p, tutti_pcoll_run_copy(p, &p->copy[i], q));
+    }
+    for (int i = 0; i < p->edges; i++) {
+        const struct tutti_part *part = p->edge[i].part;
+        if (part && tutti_part_status(part) != TUTTI_OK)
+            pcoll_fail(p, tutti_part_status(part));
+        else if (part && tutti_part_truncated(part) && p->status == TUTTI_OK)
+            p->status = 1;
+    }
+    *p->at = p->next;
+    if (p->next)
+        p->next->at = p->at;
+    atomic_store_explicit(&p->active, 0, memory_order_release);
+    p->args.ended(p->args.with); /* then the program may start it again, or free it, when the lock is free */
+}
+
+static struct tutti_step pcoll_step;
+
+static int round_end_if_done(struct tutti_pcoll *p)
+{
+    if (p->track[TUTTI_PCOLL_SEND].left > 0 || p->track[TUTTI_PCOLL_RECV].left > 0 || p->unready > 0 ||
+        atomic_load_explicit(&p->open, memory_order_acquire) > 0)
+        return 0;
+    round_end(p);
+    tutti_step_close(&pcoll_step);
+    return 1;
+}
+
+static void round_advance(struct tutti_pcoll *p)
+{
+    for (int t = 0; t < TUTTI_PCOLL_TRACKS; t++) {
+        for (int q = 0; q < p->track[t].partitions && p->track[t].left > 0; q++)
+            advance(p, &p->track[t], q);
+    }
+    round_end_if_done(p);
+}
+
+static void round_begin(struct tutti_pcoll *p)
+{
+    p->status = TUTTI_OK;
+    p->unready = p->args.send.used ? p->args.send.partitions : 0;
+    memset(p->ready, 0, (size_t)p->unready);
+    for (int t = 0; t < TUTTI_PCOLL_TRACKS; t++) {
+        struct tutti_pcoll_track *track = &p->track[t];
+        track->left = track->steps > 0 ? track->partitions : 0;
+        for (int q = 0; q < track->partitions; q++) {
+            struct tutti_pcoll_state *state = &track->state[q];
+            state->step = state->arrived = state->runs = 0;
+            atomic_store_explicit(&state->done, track->steps == 0, memory_order_relaxed);
+        }
+    }
+}
+
+/* The lock is held. A status. */
+static int round_start(struct tutti_pcoll *p)
+{
+    if (atomic_load_explicit(&p->active, memory_order_relaxed))
+        return TUTTI_ERR_ARGUMENT;
+    const int status = tutti_pcoll_prepare(p);
+    if (status != TUTTI_OK)
+        return status == TUTTI_ERR_ARGUMENT ? TUTTI_ERR_DEVICE : status;
+    tutti_step_open(&pcoll_step);
+    round_begin(p);
+    p->next = active;
+    p->at = &active;
+    if (p->next)
+        p->next->at = &p->next;
+    active = p;
+    int open = 0;
+    for (int i = 0; i < p->edges; i++)
+        open += p->edge[i].part != NULL;
+    atomic_store_explicit(&p->open, open, memory_order_relaxed);
+    for (int i = 0; i < p->edges; i++) {
+        struct tutti_pcoll_edge *edge = &p->edge[i];
+        if (!edge->part)
+            continue;
+        tutti_part_move(edge->part, p->base[edge->base] + edge->offset);
+        tutti_part_start(edge->part);
+    }
+    atomic_store_explicit(&p->active, 1, memory_order_release);
+    round_advance(p);
+    return TUTTI_OK;
+}
+
+int tutti_pcoll_start(struct tutti_pcoll *p)
+{
+    pthread_mutex_lock(&lock);
+    const int status = round_start(p);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* ---- partitions ---- */
+
+static enum tutti_part_wrong check(const struct tutti_pcoll *p, int first, int last)
+{
+    if (!p->args.send.used)
+        return TUTTI_PART_NO_SEND;
+    if (!atomic_load_explicit(&p->active, memory_order_relaxed))
+        return TUTTI_PART_INACTIVE;
+    if (first < 0 || last < first || last >= p->args.send.partitions)
+        return TUTTI_PART_RANGE;
+    return memchr(p->ready + first, 1, (size_t)(last - first) + 1) ? TUTTI_PART_TWICE : TUTTI_PART_FINE;
+}
+
+enum tutti_part_wrong tutti_pcoll_ready(struct tutti_pcoll *p, int first, int last)
+{
+    pthread_mutex_lock(&lock);
+    const enum tutti_part_wrong wrong = check(p, first, last);
+    if (wrong == TUTTI_PART_FINE) {
+        memset(p->ready + first, 1, (size_t)(last - first) + 1);
+        p->unready -= last - first + 1;
+        advance_marked(p, marked_track(p), first, last);
+        round_end_if_done(p);
+    }
+    pthread_mutex_unlock(&lock);
+    return wrong;
+}
+
+/* The list is marked entry by entry, so an entry that occurs twice is found; then the marks are taken back. */
+static enum tutti_part_wrong list_mark(struct tutti_pcoll *p, int n, const int partitions[])
+{
+    for (int i = 0; i < n; i++) {
+        const enum tutti_part_wrong wrong = check(p, partitions[i], partitions[i]);
+        if (wrong == TUTTI_PART_FINE) {
+            p->ready[partitions[i]] = 1;
+            continue;
+        }
+        while (i-- > 0)
+            p->ready[partitions[i]] = 0;
+        return wrong;
+    }
+    p->unready -= n;
+    return TUTTI_PART_FINE;
+}
+
+enum tutti_part_wrong tutti_pcoll_ready_list(struct tutti_pcoll *p, int n, const int partitions[])
+{
+    pthread_mutex_lock(&lock);
+    const enum tutti_part_wrong wrong = list_mark(p, n, partitions);
+    for (int i = 0, length; i < n && wrong == TUTTI_PART_FINE; i += length) {
+        length = 1;
+        while (i + length < n && partitions[i + length] == partitions[i] + length)
+            length++;
+        advance_marked(p, marked_track(p), partitions[i], partitions[i] + length - 1);
+    }
+    if (n > 0 && wrong == TUTTI_PART_FINE)
+        round_end_if_done(p);
+    pthread_mutex_unlock(&lock);
+    return wrong;
+}
+
+enum tutti_part_wrong tutti_pcoll_arrived(struct tutti_pcoll *p, int partition, int *flag)
+{
+    *flag = 1;
+    if (!p->args.recv.used)
+        return TUTTI_PART_NO_RECEIVE;
+    if (partition < 0 || partition >= p->args.recv.partitions)
+        return TUTTI_PART_RANGE;
+    if (!atomic_load_explicit(&p->active, memory_order_acquire))
+        return TUTTI_PART_FINE;
+    *flag = p->finish == p->copies &&
+            atomic_load_explicit(&p->track[TUTTI_PCOLL_RECV].state[partition].done, memory_order_acquire);
+    return TUTTI_PART_FINE;
+}
+
+int tutti_pcoll_status(const struct tutti_pcoll *p)
+{
+    return p->status;
+}
+
+/* ---- progress ---- */
+
+static void pcoll_poll(void)
+{
+    if (pthread_mutex_trylock(&lock) != 0)
+        return;
+    for (struct tutti_pcoll *p = active, *next; p; p = next) {
+        next = p->next;
+        round_advance(p);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void pcoll_where(char *text, size_t size)
+{
+    text[0] = '\0';
+    if (pthread_mutex_trylock(&lock) != 0)
+        return;
+    const struct tutti_pcoll *p = active;
+    if (p)
+        snprintf(text, size,
+                 "a partitioned collective (%s): this rank has not marked %d partitions, %d partitions of the result "
+                 "are not complete, %d messages have not ended",
+                 tutti_pcoll_algorithm(p), p->unready, p->track[TUTTI_PCOLL_RECV].left,
+                 atomic_load_explicit(&p->open, memory_order_relaxed));
+    pthread_mutex_unlock(&lock);
+}
+
+static struct tutti_step pcoll_step = {.name = "partitioned collectives", .poll = pcoll_poll, .where = pcoll_where};
+
+void tutti_pcoll_open(struct tutti_transport *transport)
+{
+    tutti_pcoll_agree(transport);
+    tutti_progress_add(&pcoll_step);
+}
+
+void tutti_pcoll_close(void)
+{
+    pthread_mutex_lock(&lock);
+    active = NULL;
+    pthread_mutex_unlock(&lock);
+}
