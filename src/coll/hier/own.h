@@ -12,7 +12,7 @@ struct tutti_nodes_row {
     const char *name;
     int leaders;  /* ranks of a node that exchange; 0: as many as every node has */
     int overlaps; /* 1: a node reduces the next piece while the one before is exchanged */
-    int messages; /* 1: in the node by messages of host memory too, whatever memory the ranks bring */
+    int messages; /* 1: in the node by messages of host memory, for ranks with memory of GPUs too */
     int flat;     /* 1: all ranks of the communicator exchange, in rank order; the nodes do nothing */
     /* 1 if it can run a call; by facts that are the same on all ranks. NULL: always. */
     int (*can)(const struct tutti_hierarchy *hierarchy);
