@@ -15,7 +15,7 @@
 
 static const struct tutti_device *const device = &tutti_device_cuda;
 static struct fake_control *fake;
-static int *joined, *major;
+static int *joined, *major, *attaches, *starts;
 static unsigned char uuid[5][16]; /* two GPUs that are seen, two that are hidden, one that nobody knows */
 
 static void test_seen(void **state)
@@ -47,6 +47,18 @@ static void test_hidden(void **state)
     assert_int_equal(device->gpu.reach(0, uuid[2]), 1);
     *joined = 1;
     assert_int_equal(device->gpu.reach(0, uuid[4]), 1);
+}
+
+/* The library attaches to the GPUs that it is asked for alone; if it finds none, to all, once. */
+static void test_attach(void **state)
+{
+    (void)state;
+    assert_int_equal(*starts, 0);
+    *attaches = 0;
+    assert_int_equal(device->gpu.reach(0, uuid[1]), 2);
+    assert_int_equal(*starts, 1);
+    assert_int_equal(device->gpu.reach(0, uuid[4]), 1);
+    assert_int_equal(*starts, 1);
 }
 
 /* Kernels of the other GPU are given access by what the memory was made by; a failure of the driver is no error of the
@@ -84,8 +96,8 @@ static void test_reach(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_seen), cmocka_unit_test(test_hidden),
-                                       cmocka_unit_test(test_reach)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_seen), cmocka_unit_test(test_attach),
+                                       cmocka_unit_test(test_hidden), cmocka_unit_test(test_reach)};
     char why[256] = "";
     void *driver = argc == 3 ? dlopen(argv[1], RTLD_NOW) : NULL, *nvml = argc == 3 ? dlopen(argv[2], RTLD_NOW) : NULL;
     if (!driver || !nvml)
@@ -93,6 +105,8 @@ int main(int argc, char **argv)
     fake = fake_of(driver);
     joined = dlsym(nvml, "fake_nvml_joined");
     major = dlsym(nvml, "fake_nvml_major");
+    attaches = dlsym(nvml, "fake_nvml_attaches");
+    starts = dlsym(nvml, "fake_nvml_starts");
     for (int i = 0; i < 5; i++)
         memset(uuid[i], 0x40 + i, sizeof uuid[i]);
     if (device->open(why, sizeof why) != TUTTI_OK)

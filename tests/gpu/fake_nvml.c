@@ -7,21 +7,33 @@ enum { GPUS = 4, FIRST = 0x40, CAPS_NVLINK = 2, NOT_FOUND = 6, NOT_SUPPORTED = 3
 
 /* What a test asks for. */
 EXPORT int fake_nvml_joined = 1, fake_nvml_major[GPUS] = {9, 9, 9, 9};
+/* 1: a GPU is attached when its handle is asked for. Starts that attach all GPUs. */
+EXPORT int fake_nvml_attaches = 1, fake_nvml_starts;
 static char handles[GPUS];
 
 EXPORT int nvmlInit_v2(void);
+EXPORT int nvmlInitWithFlags(unsigned flags);
 EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, void **device);
 EXPORT int nvmlDeviceGetP2PStatus(void *one, void *other, int what, int *status);
 EXPORT int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor);
 
 int nvmlInit_v2(void)
 {
+    fake_nvml_starts++;
+    return 0;
+}
+
+int nvmlInitWithFlags(unsigned flags)
+{
+    fake_nvml_starts += flags != 2;
     return 0;
 }
 
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **device)
 {
     unsigned first = 0;
+    if (!fake_nvml_attaches && fake_nvml_starts == 0)
+        return NOT_FOUND;
     if (sscanf(uuid, "GPU-%2x", &first) != 1 || first < FIRST || first >= FIRST + GPUS)
         return NOT_FOUND;
     *device = &handles[first - FIRST];

@@ -165,7 +165,7 @@ int tool_tune(int argc, char **argv)
     tune_file_check(&run);
     make_room();
     setenv("TUTTI_MAPPING_PRICE_US", "1", 0); /* not the first calls, which are staged */
-    setenv("TUTTI_SHMEM_HEAP_MB", "48", 0); /* two buffers: bench/tune/shmem.c */
+    setenv("TUTTI_SHMEM_HEAP_MB", "48", 0);   /* two buffers: bench/tune/shmem.c */
     if (tutti_settings()->rules[0])
         fputs("tutti: TUTTI_RULES is set: its rules come before those of the file\n", stderr);
 

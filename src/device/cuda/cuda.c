@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/settings.h"
 #include "core/status.h"
 #include "device/cuda/gate.h"
 #include "device/cuda/gpu.h"
@@ -149,6 +150,8 @@ static int cuda_describe(int gpu, char *text, size_t size)
 /* Of what kind the link of two GPUs is; native atomics are there on NVLink, but not on it alone. */
 static int nvlink_lines(const unsigned char own[16], const unsigned char peer[16])
 {
+    if (tutti_settings()->lines != TUTTI_SET_AUTO) /* the answer is not needed */
+        return 1;
     return tutti_cuda_nvlink(own, peer) ? 2 : 1;
 }
 

@@ -20,6 +20,19 @@ enum {
 static _Atomic int whole_ones;
 enum { WHOLE_ONES = 64 };
 
+/* How many stages more of few bytes take memory that is not pinned: where GPUs are slow to begin, the first allocation
+ * of pinned memory takes more than a millisecond, and so many copies from and to ordinary memory lose less. */
+static _Atomic int ordinary_left = 64;
+enum { ORDINARY_MOST = 256 << 10 };
+
+static int takes_ordinary(const struct tutti_device *device, size_t bytes)
+{
+    if (likely(atomic_load_explicit(&ordinary_left, memory_order_relaxed) <= 0) || bytes > ORDINARY_MOST ||
+        !device->share.usual_ns || device->share.usual_ns() == 0)
+        return 0;
+    return atomic_fetch_sub_explicit(&ordinary_left, 1, memory_order_relaxed) > 0;
+}
+
 void tutti_stage_expect_rts(void)
 {
     if (unlikely(atomic_load_explicit(&whole_ones, memory_order_relaxed) != 0))
@@ -194,14 +207,14 @@ static int copy_few(const struct tutti_stage *stage, char *user, char *host, siz
                     : TUTTI_ERR_UNAVAILABLE;
 }
 
-/* Between the first bytes of the buffer and `host`, which is pinned. If it is known which GPU they lie on, the driver
- * is not asked again. */
+/* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. If it is known which
+ * GPU they lie on, the driver is not asked again. */
 static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, size_t bytes, int out)
 {
     const struct tutti_device *device = tutti_door.device;
     char *user = stage->user + at, *to = out ? user : host;
     const char *from = out ? host : user;
-    const int known = !stage->plan && stage->places.id != 0;
+    const int known = !stage->plan && stage->places.id != 0 && !stage->ordinary;
     if (known && bytes <= device->memory.few && tutti_pack_ready(stage->places.gpu) &&
         copy_few(stage, user, host, bytes, out) == TUTTI_OK)
         return TUTTI_OK;
@@ -325,8 +338,9 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     stage->packed = stage->plan && way & TUTTI_STAGE_PACKED && tutti_layout_packed(layout, type, &stage->given) == 0;
     if (stage->packed)
         stage->bytes = (size_t)count * stage->size;
-    stage->lazy = is_lazy(stage);
-    if (stage->lazy && stage->bytes <= POOLED_MOST)
+    stage->ordinary = !layout && !(way & TUTTI_STAGE_LATER) && takes_ordinary(tutti_door.device, stage->bytes);
+    stage->lazy = !stage->ordinary && is_lazy(stage);
+    if (stage->ordinary || (stage->lazy && stage->bytes <= POOLED_MOST))
         stage->memory = tutti_scratch_take_ordinary(&stage->scratch, stage->bytes);
     else if (stage->lazy)
         stage->memory = tutti_overrun_lend(stage->bytes);

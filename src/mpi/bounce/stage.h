@@ -29,7 +29,8 @@ struct tutti_stage {
     int packed;                   /* `memory` holds packed elements, of `given` */
     int prefix;                   /* a message of n bytes fills the first n bytes, or packed bytes */
     int solid;                    /* no gaps */
-    int lazy;                     /* `memory` is not pinned */
+    int lazy;                     /* `memory` is not pinned, and not used where an RTS arrives */
+    int ordinary;                 /* `memory` is not pinned: one of the first stages of the process */
     int way;                      /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT */
     char *user;                   /* lowest byte in device memory */
     char *memory;                 /* lowest byte in host memory, or in device scratch (of packed elements) */
