@@ -43,6 +43,14 @@ static int opening_is_over(const struct tutti_team *team, int type, int op)
            (type == TUTTI_MOVES_TYPE && op == TUTTI_MOVES_OP ? state->moves_prepared : state->prepared[type][op] != 0);
 }
 
+int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_call *call)
+{
+    static const unsigned char rounds[TUTTI_TYPES] = {
+        [TUTTI_TYPE_F16] = 1, [TUTTI_TYPE_BF16] = 1, [TUTTI_TYPE_F32] = 1,
+        [TUTTI_TYPE_F64] = 1, [TUTTI_TYPE_C32] = 1,  [TUTTI_TYPE_C64] = 1};
+    return team->size > 2 && rounds[call->type] && (call->op == TUTTI_OP_SUM || call->op == TUTTI_OP_PROD);
+}
+
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes)
 {
     struct tutti_coll_state *state = tutti_coll_of(team);

@@ -2,12 +2,16 @@
  * calls have lost as much by staging, the MPI makes them (the rule of ski rental, as for mappings:
  * team/endpoint/endpoint_price.c). So a program with few calls is as fast as without Tutti, and one with many loses at
  * most twice what the better way takes. A rank keeps its own account, from the numbers and the bytes of its calls. It
- * declines a call in its arrival, and the MPI makes a call that any rank has declined. */
+ * declines a call in its arrival, and the MPI makes a call that any rank has declined. A reduction whose bits depend on
+ * the order is made in rank order by Tutti instead. */
 #ifndef TUTTI_COLL_CALL_OPENING_H
 #define TUTTI_COLL_CALL_OPENING_H
 
 #include "coll/coll.h"
 
+/* 1: the order of the contributions may change the bits of the call's result. Its first calls are staged in rank order
+ * by Tutti then, as later ones are reduced by kernels; the MPI has an order of its own. */
+int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_call *call);
 /* Local, before the arrival at a call of `bytes` bytes of device memory, whose kernels are those of the pair. 1: this
  * rank leaves the call to the MPI, and the reason is set. */
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes);

@@ -204,6 +204,24 @@ void tutti_open_again(struct tutti_team *team)
     team->state = TUTTI_TEAM_CLOSED;
 }
 
+/* What this rank brings to a call, which may be one of the first calls (opening.h). */
+static enum tutti_arrival_kind reduction_kind(struct tutti_team *team, const struct tutti_call *call)
+{
+    const int ordered = tutti_opening_keeps_order(team, call);
+    if (call->kind == TUTTI_ARRIVAL_DEVICE && !(ordered && team->is_nonblocking) &&
+        tutti_opening_waits(team, call, call->type, call->op, call->count * tutti_type_size(call->type)))
+        return ordered ? TUTTI_ARRIVAL_LATER : TUTTI_ARRIVAL_HOST;
+    return tutti_reopen_kind(team, call);
+}
+
+static int some_are_later(const struct tutti_team *team, const struct tutti_arrival *const all[])
+{
+    int later = 0;
+    for (int r = 0; r < team->size; r++)
+        later |= all[r]->kind == TUTTI_ARRIVAL_LATER;
+    return later;
+}
+
 static int reduction_collective(struct tutti_team *team, const struct tutti_call *call,
                                 enum tutti_reduce_outcome *taken, const char **why)
 {
@@ -223,13 +241,13 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     if (!team->whole)
         return call->host_ok ? reduction_pass(taken, why, team->why) : call_reduction_staged(team, call, taken, why);
 
-    const int waits = call->kind == TUTTI_ARRIVAL_DEVICE &&
-                      tutti_opening_waits(team, call, call->type, call->op, call->count * tutti_type_size(call->type));
+    const enum tutti_arrival_kind kind = reduction_kind(team, call);
+    const int waits = call->kind != TUTTI_ARRIVAL_HOST && kind == TUTTI_ARRIVAL_HOST;
     struct tutti_arrival mine = {
         .collective = (uint32_t)call->collective,
         .type = call->type,
         .op = call->op,
-        .kind = waits ? TUTTI_ARRIVAL_HOST : tutti_reopen_kind(team, call),
+        .kind = kind,
         .count = call->count,
         .detail = tutti_detail(call->collective, call->root, call->counts, team->size),
     };
@@ -254,6 +272,11 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     const char *reason = tutti_reopen_look(team, all, &again, &resets);
     if (reason)
         return call->host_ok ? reduction_pass(taken, why, reason) : call_reduction_staged(team, call, taken, why);
+    if (some_are_later(team, all)) {
+        status = call_reduction_staged(team, call, taken, why);
+        *why = TUTTI_REASON_TEXT(FIRST_CALLS);
+        return status;
+    }
     tutti_open_again(team);
     tutti_reservation_agree(team, all);
     if (again) {

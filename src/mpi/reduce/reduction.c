@@ -336,7 +336,11 @@ static int run_on_team(const struct tutti_reduction_args *args, struct tutti_rea
     }
     if (taken == TUTTI_REDUCE_DECLINED)
         return after_mpi(read->team, args->name, args->comm, reduction_staged(args, why));
-    tutti_count_made(args->name, why, read->call.count * tutti_type_size(read->call.type));
+    const uint64_t bytes = read->call.count * tutti_type_size(read->call.type);
+    if (unlikely(why == TUTTI_REASON_TEXT(FIRST_CALLS)))
+        tutti_count_staged(args->name, TUTTI_REASON_FIRST_CALLS, "in rank order", bytes);
+    else
+        tutti_count_made(args->name, why, bytes);
     return MPI_SUCCESS;
 }
 

@@ -123,6 +123,38 @@ static void until_it_pays(const char *name, MPI_Comm comm, int nonblocking)
           (unsigned long long)(kit_counted(name, "accelerated") - made));
 }
 
+/* Calls with the same contributions have the same bits, the first ones, which are staged, and the later ones: those of
+ * a sum in rank order. */
+static void same_bits(MPI_Comm comm, int nonblocking)
+{
+    static float mine[COUNT], sum[COUNT];
+    const char *const name = nonblocking ? "MPI_Iallreduce" : "MPI_Allreduce";
+    const uint64_t before = kit_counted(name, first);
+    int rank, size, wrong = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int r = 0; r < size; r++) {
+        for (int i = 0; i < COUNT; i++) {
+            const float one = (float)(1.0 / (1 + (i * 7919 + r * 104729) % 997)) * (r % 2 ? 1e4f : -1e-3f);
+            sum[i] = r ? sum[i] + one : one;
+            mine[i] = r == rank ? one : mine[i];
+        }
+    }
+    for (int call = 0; call < CALLS; call++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        const void *from = kit_put(&in, 0, mine, sizeof mine);
+        void *to = kit_put(&out, 0, NULL, sizeof mine);
+        const int fine = ended(nonblocking ? MPI_Iallreduce(from, to, COUNT, MPI_FLOAT, MPI_SUM, comm, &request)
+                                           : MPI_Allreduce(from, to, COUNT, MPI_FLOAT, MPI_SUM, comm),
+                               &request, nonblocking);
+        wrong += !fine || memcmp(kit_get(&out, NULL), sum, sizeof sum) != 0;
+    }
+    CHECK(wrong == 0, "%s: %d of %d calls have other bits", name, wrong, CALLS);
+    const uint64_t staged = kit_counted(name, first) - before;
+    CHECK(nonblocking && size > 2 ? staged == 0 : staged > 0, "%s: %llu first calls are staged", name,
+          (unsigned long long)staged);
+}
+
 /* The accounts of the ranks differ: the last rank to pay opens for all, and no rank has paid for nothing. */
 static void different_accounts(MPI_Comm comm)
 {
@@ -185,7 +217,11 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "random") == 0) {
         random_calls();
     } else {
-        MPI_Comm other, third;
+        MPI_Comm other, third, float_comm;
+        MPI_Comm_dup(MPI_COMM_WORLD, &float_comm);
+        same_bits(float_comm, 0);
+        same_bits(float_comm, 1);
+        MPI_Comm_free(&float_comm);
         until_it_pays("MPI_Allreduce", MPI_COMM_WORLD, 0);
         until_it_pays("MPI_Iallreduce", MPI_COMM_WORLD, 1); /* has a team of its own */
         MPI_Comm_dup(MPI_COMM_WORLD, &other);
