@@ -169,11 +169,13 @@ static void access_make(int i)
     switch (a->call) {
         ON(read)
         ON(write)
-        AT(read_at) AT(write_at) LATER_ON(iread) LATER_ON(iwrite) LATER_AT(iread_at) LATER_AT(iwrite_at) ON(read_shared)
-            ON(write_shared) LATER_ON(iread_shared) LATER_ON(iwrite_shared) ON(read_all) ON(write_all) AT(read_at_all)
-                AT(write_at_all) LATER_ON(iread_all) LATER_ON(iwrite_all) LATER_AT(iread_at_all) LATER_AT(iwrite_at_all)
-                    SPLIT(read_all) SPLIT(write_all) SPLIT_AT(read_at_all) SPLIT_AT(write_at_all) ON(read_ordered)
-                        ON(write_ordered) SPLIT(read_ordered) SPLIT(write_ordered) case FILE_CALLS_ALL : break;
+        AT(read_at)
+        AT(write_at)
+        LATER_ON(iread) LATER_ON(iwrite) LATER_AT(iread_at) LATER_AT(iwrite_at) ON(read_shared) ON(write_shared)
+            LATER_ON(iread_shared) LATER_ON(iwrite_shared) ON(read_all) ON(write_all) AT(read_at_all) AT(write_at_all)
+                LATER_ON(iread_all) LATER_ON(iwrite_all) LATER_AT(iread_at_all) LATER_AT(iwrite_at_all) SPLIT(read_all)
+                    SPLIT(write_all) SPLIT_AT(read_at_all) SPLIT_AT(write_at_all) ON(read_ordered) ON(write_ordered)
+                        SPLIT(read_ordered) SPLIT(write_ordered) case FILE_CALLS_ALL : break;
     }
     if (file_has(a->call, "_i"))
         return;
