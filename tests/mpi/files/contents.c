@@ -170,11 +170,13 @@ static void access_make(int i)
         ON(read)
         ON(write)
         AT(read_at)
-        AT(write_at) LATER_ON(iread) LATER_ON(iwrite) LATER_AT(iread_at) LATER_AT(iwrite_at) ON(read_shared)
-            ON(write_shared) LATER_ON(iread_shared) LATER_ON(iwrite_shared) ON(read_all) ON(write_all) AT(read_at_all)
-                AT(write_at_all) LATER_ON(iread_all) LATER_ON(iwrite_all) LATER_AT(iread_at_all) LATER_AT(iwrite_at_all)
-                    SPLIT(read_all) SPLIT(write_all) SPLIT_AT(read_at_all) SPLIT_AT(write_at_all) ON(read_ordered)
-                        ON(write_ordered) SPLIT(read_ordered) SPLIT(write_ordered) case FILE_CALLS_ALL : break;
+        AT(write_at)
+        LATER_ON(iread)
+        LATER_ON(iwrite) LATER_AT(iread_at) LATER_AT(iwrite_at) ON(read_shared) ON(write_shared) LATER_ON(iread_shared)
+            LATER_ON(iwrite_shared) ON(read_all) ON(write_all) AT(read_at_all) AT(write_at_all) LATER_ON(iread_all)
+                LATER_ON(iwrite_all) LATER_AT(iread_at_all) LATER_AT(iwrite_at_all) SPLIT(read_all) SPLIT(write_all)
+                    SPLIT_AT(read_at_all) SPLIT_AT(write_at_all) ON(read_ordered) ON(write_ordered) SPLIT(read_ordered)
+                        SPLIT(write_ordered) case FILE_CALLS_ALL : break;
     }
     if (file_has(a->call, "_i"))
         return;
@@ -315,12 +317,13 @@ static int program_run(uint64_t number)
     return agree();
 }
 
-/* What fails without Tutti too (TUTTI_TEST_PLAIN=1). Open MPI 4.1: a large nonblocking access of many parts never ends.
- * MPICH: types of host memory that do not begin at their address; 4.0: the pointer after a read with gaps. */
+/* What fails without Tutti too (TUTTI_TEST_PLAIN=1). Open MPI 4.1: a large nonblocking access of many parts never ends,
+ * nor does a large split one; with three ranks collective reads have wrong bytes. MPICH: types of host memory that do
+ * not begin at their address; 4.0: the pointer after a read with gaps. */
 static const char *without_here(void)
 {
 #ifdef OPEN_MPI
-    return "nonblocking";
+    return "nonblocking split";
 #elif defined MPICH_NUMVERSION && MPICH_NUMVERSION < 40100000
     return "shifted spread gaps";
 #else

@@ -34,10 +34,10 @@ void file_draw(struct file_model *m, uint64_t seed, uint64_t number, int ranks, 
 {
     *m = (struct file_model){.seed = seed, .number = number, .ranks = ranks, .me = me};
     m->state = random_mix(seed * 1000003 + number * 19 + 7);
-    m->big = rarely(m, 40);
+    m->big = rarely(m, 14); /* accesses in pieces */
     m->room = m->big ? 24 << 20 : 40000;
     m->arena_bytes = m->big ? 20 << 20 : 64 << 10;
-    m->most = m->big ? 4500000 : 1500;
+    m->most = m->big ? 6000000 : 1500;
     m->atomic = rarely(m, 4) && !(without >> FILE_ATOMIC & 1);
     m->shifted = !(without >> FILE_SHIFTED & 1);
     m->spread = !(without >> FILE_SPREAD & 1);
@@ -81,7 +81,7 @@ static void view_draw(struct file_model *m, struct file_view *v, enum model_elem
     *v = (struct file_view){.disp = dice(m, 100), .element = element, .unit = unit};
     v->runs = 1 + dice(m, gaps ? FILE_RUNS : 1);
     for (int r = 0; r < v->runs; r++) {
-        v->len[r] = 1 + dice(m, m->big ? 3000 : 6);
+        v->len[r] = m->big ? 3000 + dice(m, 30000) : 1 + dice(m, 6);
         v->at[r] = at;
         at += v->len[r] + (gaps ? dice(m, 4) : 0);
         v->k += v->len[r];
@@ -184,6 +184,8 @@ static int memory_draw(struct file_model *m, struct file_access *a, int n)
 static int count_draw(struct file_model *m, const struct file_view *v)
 {
     const int most = (int)(m->most / model_sizes[v->element] / (size_t)v->unit);
+    if (m->big && !rarely(m, 3))
+        return v->unit * (most / 5 + dice(m, most * 4 / 5));
     return rarely(m, 20) ? 0 : v->unit * (1 + dice(m, rarely(m, 2) ? most : most < 20 ? most : 20));
 }
 

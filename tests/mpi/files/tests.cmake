@@ -11,5 +11,4 @@ tutti_mpi_test(mpi-views PROGRAM mpi-views RANKS 2 ENV ${stats} TIMEOUT 60 MPIS 
 tutti_mpi_test(mpi-views-4 PROGRAM mpi-views RANKS 4 RANKS_MPICH 2 ENV ${stats} TUTTI_STAGING_MB=1 TIMEOUT 60)
 # Random programs with views, by every call; a plain model says what the file and memory must hold.
 program(contents EVERYWHERE WITH files/contents_draw.c rma/model_types.c every/every_memory.c)
-tutti_mpi_test(mpi-contents PROGRAM mpi-contents RANKS 2 MANY 60 ENV ${stats} TUTTI_STAGING_MB=1 TIMEOUT 120 MPIS openmpi mpich mpich5 mpiabi)
-tutti_mpi_test(mpi-contents-3 PROGRAM mpi-contents RANKS 3 RANKS_MPICH 2 MANY 30 ENV ${stats} TUTTI_TEST_SEED=78 TIMEOUT 120)
+tutti_mpi_test(mpi-contents PROGRAM mpi-contents RANKS 2 MANY 40 ENV ${stats} TUTTI_STAGING_MB=1 TIMEOUT 240 MPIS openmpi mpich mpich5 mpiabi)
