@@ -14,7 +14,8 @@
 #include "p2p/lanes_own.h"
 
 /* BLOCKS_MOST: of a launch. A block that moves one chunk after the other waits for each to arrive, so that it fills a
- * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, of ring 0's slots one each. */
+ * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, of ring 0's slots one each.
+ */
 enum { BLOCKS_MOST = 32, BLOCKS_LONG = 64 };
 
 static const char why_tags[] =
