@@ -113,10 +113,9 @@ struct tutti_lane_area {
     uint64_t open;    /* operations that are not complete and that no launch in the stream waits for yet, or did */
     uint64_t started; /* operations that no launch in the stream has waited for; of such launches alone */
     uint64_t ended;   /* blocks of a direct launch that have ended */
-    uint64_t turn;    /* direct launches of several blocks; of the last one: */
-    uint64_t known;   /* its turn plus 1, when the bytes of the message that it receives are known, */
-    uint64_t length;  /* and they */
-    uint64_t pad[24];
+    uint64_t turn;    /* direct receives of several blocks */
+    uint64_t known;   /* of the last one: its number and the bytes of its message, see tutti_lane_direct_known() */
+    uint64_t pad[25];
     uint64_t active[TUTTI_LANE_OPS / 64]; /* bit o: operation o is one of them */
     struct tutti_lane_side side[2][TUTTI_MAX_GPUS][TUTTI_LANES];
     struct tutti_lane_op op[TUTTI_LANE_OPS];

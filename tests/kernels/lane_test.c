@@ -1,7 +1,7 @@
 /* The lane kernels: the blocks of a launch are threads that run at once, as on a GPU; the host device runs one after
  * the other. Random programs of messages between ranks, waited for by their launch or started, over numbers of chunks
  * at which flags and words wrap; each program runs several times with the same launches, as a graph does. Every byte is
- * compared. TUTTI_TEST_PROGRAMS: how many (60). */
+ * compared. TUTTI_TEST_PROGRAMS: how many (40). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,7 +312,7 @@ int main(void)
 {
     static const uint64_t firsts[] = {0, 0, (UINT64_C(1) << 31) - 8, (UINT64_C(1) << 32) - 8};
     uint64_t random = exact_seed();
-    const long programs = check_setting("TUTTI_TEST_PROGRAMS", 60);
+    const long programs = check_setting("TUTTI_TEST_PROGRAMS", 40);
     int fine = 1;
     for (unsigned r = 0; r < RANKS; r++) {
         pthread_mutex_init(&rank[r].lock, NULL);
