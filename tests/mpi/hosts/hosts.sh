@@ -89,8 +89,8 @@ hosts_launcher() {
     if [ "$1" = openmpi ]; then
         launch=(hosts_on 1 "$2" --mca plm_rsh_agent "$scratch/agent" --host "${list// /:$3,}:$3" --map-by slot
             --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24)
-    else
-        launch=(hosts_on 1 env -u HYDRA_LAUNCHER FI_PROVIDER=tcp FI_TCP_IFACE=eth0 "$2" -launcher ssh -launcher-exec
+    else # UCX tells machines apart by their kernel, and would take these for one
+        launch=(hosts_on 1 env -u HYDRA_LAUNCHER UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 FI_PROVIDER=tcp FI_TCP_IFACE=eth0 "$2" -launcher ssh -launcher-exec
             "$scratch/agent" -hosts "${list// /,}" -ppn "$3")
     fi
     launch+=(-n $((hosts * $3)))

@@ -42,7 +42,6 @@ if [ "$mode" = passes ]; then
     wait $run
     status=$?
     [ $status -eq 0 ] || say "exit status $status"
-    found=$(cat "$scratch"/out.* | sed -n 's/.*of \([0-9]*\) nodes.*/\1/p' | sort -u)
     for i in $(seq "$many"); do
         [ "$(find "$scratch" -name "out.host$i.*" | wc -l)" -eq "$ranks" ] || say "host$i has other than $ranks ranks"
     done
