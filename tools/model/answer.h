@@ -8,7 +8,7 @@
 enum { MODEL_COUNTS = 32 };
 struct model_question {
     struct model model;
-    const char *phases, *json, *plot;
+    const char *phases, *json, *plot, *goal;
     double copies; /* bytes per us; 0: not given */
     int exchange;  /* MODEL_EXCHANGES: the best */
     int counts, nodes[MODEL_COUNTS];
@@ -20,5 +20,6 @@ void model_print(const struct model_question *q);
 /* 0, or 1 after an error message; 0 without a file. */
 int model_json(const struct model_question *q);
 int model_plot(const struct model_question *q);
+int model_goal(const struct model_question *q);
 
 #endif

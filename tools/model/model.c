@@ -21,7 +21,8 @@ enum {
     KEY_NODES,
     KEY_EXCHANGE,
     KEY_JSON,
-    KEY_PLOT
+    KEY_PLOT,
+    KEY_GOAL
 };
 
 static const struct argp_option options[] = {
@@ -40,6 +41,10 @@ static const struct argp_option options[] = {
     {"exchange", KEY_EXCHANGE, "NAME", 0, "all_at_once, doubling, slices or ring, instead of the best of them", 3},
     {"json", KEY_JSON, "FILE", 0, "Write all that was predicted as JSON", 4},
     {"plot", KEY_PLOT, "FILE.png", 0, "Plot the times at the largest number of nodes (with gnuplot)", 4},
+    {"goal", KEY_GOAL, "FILE", 0,
+     "Write the schedule of the first piece's exchange (one leader of each node, by the first of --nodes and of -m) as "
+     "GOAL, for LogGOPSim and other simulators",
+     4},
     {.name = NULL},
 };
 
@@ -127,6 +132,9 @@ static error_t take(int key, char *argument, struct argp_state *state)
     case KEY_JSON:
         q->json = argument;
         break;
+    case KEY_GOAL:
+        q->goal = argument;
+        break;
     case KEY_PLOT:
         q->plot = argument;
         break;
@@ -185,5 +193,5 @@ int tool_model(int argc, char **argv)
     model_read(q.phases, q.copies, &q.model.node);
     check(&q);
     model_print(&q);
-    return (model_json(&q) | model_plot(&q)) || fflush(stdout) != 0;
+    return (model_json(&q) | model_plot(&q) | model_goal(&q)) || fflush(stdout) != 0;
 }
