@@ -1,10 +1,9 @@
 // Runs a GOAL file (tutti model --goal) in SimGrid and prints the time of its end in us.
-// simgrid FILE star|fat_tree|dragonfly BYTES_PER_US LATENCY_US
-// Links have the bandwidth of a NIC; each way takes the latency, whatever its number of links on a star; on the other
-// networks a link takes the latency by the number of links of the longest way.
+// simgrid FILE star|fat_tree|dragonfly BYTES_PER_US LATENCY_US PLATFORM
+// All links have the bandwidth of a NIC. PLATFORM is a file that is written.
+#include <algorithm>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -98,30 +97,44 @@ static void leader(int me)
     }
 }
 
-// The network: full bisection on the star and the fat tree.
-static void make(const std::string &kind, int n, double bandwidth, double latency)
+// n hosts at least; the latency is divided among the links of the longest way. Links are of two directions.
+static int make(const std::string &kind, int n, double bandwidth, double latency, const std::string &file)
 {
-    std::string shape, links;
-    double hops = 2;
-    if (kind == "fat_tree") { // two levels, as many links up as down
+    std::ostringstream shape;
+    int hosts = n, links = 2;
+    if (kind == "fat_tree") { // two levels, as many links up as down: full bisection
         int down = 1;
         while (down * down < n)
             down++;
-        std::ostringstream text;
-        text << "2;" << down << "," << (n + down - 1) / down << ";1," << down << ";1,1";
-        shape = text.str();
-        hops = 4;
-    } else if (kind == "dragonfly") { // groups of 4 chassis of 4 blades of 4 nodes
-        std::ostringstream text;
-        text << (n + 63) / 64 << ",4;4,4;4,4;4";
-        shape = text.str();
-        hops = 5;
+        hosts = down * down;
+        shape << " topology='FAT_TREE' topo_parameters='2;" << down << "," << down << ";1," << down << ";1,1'";
+        links = 4;
+    } else if (kind == "dragonfly") { // groups of 4 chassis of 8 blades of 4 hosts
+        const int groups = std::max(2, (n + 127) / 128);
+        hosts = groups * 128;
+        shape << " topology='DRAGONFLY' topo_parameters='" << groups << ",4;4,4;8,4;4'";
+        links = 7;
     }
-    std::ofstream xml("platform.xml");
-    xml << "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<platform version=\"4.1\">\n"
-        << "<cluster id=\"c\" prefix=\"h\" suffix=\"\" radical=\"0-" << (kind == "dragonfly" ? (n + 63) / 64 * 64 : kind == "fat_tree" ? 0 : n) - 1;
-    xml.close();
-    (void)bandwidth;
-    (void)latency;
-    (void)hops;
+    std::ofstream xml(file);
+    xml << "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<platform version='4.1'>\n"
+        << "<cluster id='c' prefix='h' suffix='' radical='0-" << hosts - 1 << "' speed='1Gf' bw='" << bandwidth * 1e6 << "Bps' lat='"
+        << latency / links << "us' sharing_policy='SPLITDUPLEX'" << shape.str() << "/>\n</platform>\n";
+    return hosts;
+}
+
+int main(int argc, char **argv)
+{
+    sg4::Engine engine(&argc, argv);
+    if (argc != 6) {
+        std::cerr << "simgrid FILE star|fat_tree|dragonfly BYTES_PER_US LATENCY_US PLATFORM\n";
+        return 2;
+    }
+    read(argv[1]);
+    make(argv[2], schedule.size(), std::stod(argv[3]), std::stod(argv[4]), argv[5]);
+    engine.load_platform(argv[5]);
+    for (size_t r = 0; r < schedule.size(); r++)
+        sg4::Actor::create("leader" + std::to_string(r), engine.host_by_name("h" + std::to_string(r)), leader, r);
+    engine.run();
+    std::cout << 1e6 * sg4::Engine::get_clock() << "\n";
+    return 0;
 }
