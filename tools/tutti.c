@@ -16,6 +16,7 @@ static const struct command {
     {"bench", tool_bench, "measure: latency tables beside other ways to do the same call"},
     {"energy", tool_energy, "joules and watts of a command, or of a call in many ways"},
     {"tune", tool_tune, "measure which algorithms are the fastest on this machine, and write rules"},
+    {"model", tool_model, "predict an allreduce over many nodes from measured phases and a network"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -46,7 +47,7 @@ static const struct command *command_find(const char *name)
     const char *near = tool_nearest(name, names, COMMANDS + 1);
     if (near)
         tool_refuse("there is no command %s: did you mean %s?", name, near);
-    tool_refuse("there is no command %s: there are run, info, bench, energy, tune and help", name);
+    tool_refuse("there is no command %s: there are run, info, bench, energy, tune, model and help", name);
 }
 
 int main(int argc, char **argv)

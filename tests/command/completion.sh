@@ -13,7 +13,7 @@ offers() {
     _tutti
     printf '%s\n' "${COMPREPLY[@]}"
 }
-for command in run info bench energy tune help; do
+for command in run info bench energy tune model help; do
     holds "$(offers tutti "")" "^$command\$" "commands"
 done
 checks=$((checks + 1))
@@ -27,7 +27,7 @@ for of in bench energy; do
     done
 done
 holds "$(offers tutti energy "ba")" '^bash$' "a program"
-for command in run info energy tune; do
+for command in run info energy tune model; do
     for option in $("$tutti" $command --help | sed -nE 's/^ +(-., )?(--[a-z-]+=?).*/\2/p'); do
         holds "$(offers tutti $command "--")" "^$option\$" "options of $command"
     done

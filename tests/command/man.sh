@@ -28,7 +28,7 @@ options() {
     done
     same "$page" "$@"
 }
-for command in run info energy tune; do
+for command in run info energy tune model; do
     options tutti-$command $command
 done
 benches=$("$tutti" bench --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti)
@@ -40,7 +40,7 @@ for call in $("$tutti" energy --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' |
     options "tutti-energy-${call//_/-}" energy "$call"
     holds "$(plain man1/tutti-energy.1)" "^$call\$" "tutti-energy(1)"
 done
-for command in run info bench energy tune; do
+for command in run info bench energy tune model; do
     holds "$(plain man1/tutti.1)" "^$command\$" "tutti(1) names its commands"
     holds "$(plain man1/tutti.1)" "tutti-$command\(1\)" "tutti(1) leads to its commands"
 done

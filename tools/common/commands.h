@@ -7,5 +7,6 @@ int tool_info(int argc, char **argv);
 int tool_bench(int argc, char **argv);
 int tool_energy(int argc, char **argv);
 int tool_tune(int argc, char **argv);
+int tool_model(int argc, char **argv);
 
 #endif

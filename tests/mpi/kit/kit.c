@@ -220,11 +220,12 @@ struct oracle_case kit_case(const struct kit_pair *pair, enum oracle_mode mode, 
                                 .seed = seed};
 }
 
-/* The virtual node of a rank of the world; all ranks are on one without TUTTI_NODE_RANKS, or if TUTTI_ORDER=ranks asks
- * for the bits of one. */
+/* The node of a rank of the world: a virtual one, or a host of TUTTI_TEST_HOST_RANKS ranks (tests/mpi/hosts). All ranks
+ * are on one node without either, or if TUTTI_ORDER=ranks asks for the bits of one. */
 static int node_of(int rank)
 {
-    const char *const each = getenv("TUTTI_NODE_RANKS"), *const order = getenv("TUTTI_ORDER");
+    const char *const host = getenv("TUTTI_TEST_HOST_RANKS"), *const order = getenv("TUTTI_ORDER");
+    const char *const each = host ? host : getenv("TUTTI_NODE_RANKS");
     const int ranks = each ? atoi(each) : 0;
     return ranks > 0 && !(order && strcmp(order, "ranks") == 0) ? rank / ranks : 0;
 }

@@ -11,6 +11,7 @@
  *   nodes death CALL       The last rank but one is killed behind this call: all others get an error within the time
  *                          limit (TUTTI_TIMEOUT_SECONDS). CALL draws the form of the calls: blocking ones, nonblocking
  *                          ones, one or several open at once, persistent ones.
+ *   nodes cut CALL         The same calls without end, until an error: the cable of a node is cut from outside.
  *
  * TUTTI_TEST_EXPECT=ROW: bits: every call must have been made by this algorithm over nodes. */
 #include <stdio.h>
@@ -421,8 +422,8 @@ static void kinds(int actions)
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
-    if (argc > 2 && strcmp(argv[1], "death") == 0)
-        nodes_death(atol(argv[2]));
+    if (argc > 2 && (strcmp(argv[1], "death") == 0 || strcmp(argv[1], "cut") == 0))
+        nodes_death(atol(argv[2]), strcmp(argv[1], "cut") == 0);
     const int many = argc > 1 ? atoi(argv[1]) : 40;
     if (argc > 2 && strcmp(argv[2], "kinds") == 0)
         kinds(many);

@@ -1,5 +1,6 @@
-/* A rank on another node is killed: nodes.c. */
+/* A rank on another node is killed, or a node's cable is cut: nodes.c. */
 #include <dlfcn.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static int one_of(long form, const void *from, char *to, int count, MPI_Request 
     return error != MPI_SUCCESS ? error : ended;
 }
 
-void nodes_death(long call)
+void nodes_death(long call, int cut)
 {
     enum { COUNT = 1000, AFTER = 300 };
     struct kit_buffer in, out;
@@ -62,8 +63,10 @@ void nodes_death(long call)
     kit_open(&out, KIT_DEVICE, COUNT * 8 * OPEN_AT_DEATH);
     const void *const from = kit_put(&in, 0, NULL, COUNT * 8);
     void *const to = kit_put(&out, 0, NULL, COUNT * 8 * OPEN_AT_DEATH);
-    for (long i = 0; i < call + AFTER && error == MPI_SUCCESS; i++) {
-        if (i == call + 1 && kit_rank == kit_size - 2) { /* not before the ranks have met */
+    for (long i = 0; i < (cut ? LONG_MAX : call + AFTER) && error == MPI_SUCCESS; i++) {
+        if (i == call + 1 && cut)
+            fprintf(stderr, "met\n");
+        if (i == call + 1 && !cut && kit_rank == kit_size - 2) { /* not before the ranks have met */
             fprintf(stderr, "killed at %ld\n", i);
             raise(SIGKILL);
         }

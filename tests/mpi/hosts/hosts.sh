@@ -1,0 +1,97 @@
+# shellcheck shell=bash
+# Sourced: hosts made of namespaces on one machine. A host has its own network, name, System V objects and /dev/shm; hosts share
+# the files and a bridge. Everything lives in one process namespace and ends with it, however the test ends.
+#
+#   hosts_enter "$@"       first of all: starts the script again in namespaces of its own, or skips the test
+#   hosts_make N [RATE]    hosts host1 ... hostN, 10.77.0.1 ... N; RATE of each cable in each direction (tbf), such as 1gbit
+#   hosts_on I WORD...     runs a command on host I
+#   hosts_cut I            the cable of host I is cut
+#   hosts_launcher FAMILY LAUNCHER RANKS   launch=(...): starts RANKS ranks on each host
+set -u
+
+hosts_skip() {
+    echo "SKIPPED: network namespaces are not permitted here: $*"
+    exit 77
+}
+
+hosts_enter() {
+    [ -n "${TUTTI_TEST_HOSTS_INSIDE:-}" ] && return
+    local user=() isolate why
+    [ "$(id -u)" = 0 ] || user=(--user --map-root-user)
+    for tool in unshare nsenter ip tc; do
+        command -v $tool >/dev/null || hosts_skip "there is no $tool"
+    done
+    isolate=(unshare "${user[@]}" --net --mount --uts --pid --fork --kill-child --mount-proc)
+    why=$("${isolate[@]}" sh -ec 'ip link set lo up
+        ip link add name cable0 type veth peer name cable1
+        ip link add name hub type bridge
+        tc qdisc add dev cable0 root tbf rate 1gbit burst 256k latency 50ms
+        mount -t tmpfs tmpfs /dev/shm' 2>&1) || hosts_skip "$why"
+    exec "${isolate[@]}" env TUTTI_TEST_HOSTS_INSIDE=1 bash "$0" "$@"
+}
+
+hosts_on() {
+    local pid
+    pid=$(cat "$scratch/host$1.pid")
+    shift
+    nsenter -t "$pid" -n -u -m -i "$@"
+}
+
+hosts_shape() { # RATE COMMAND...: tc in the namespace that COMMAND enters
+    local rate=$1
+    shift
+    "$@" root tbf rate "$rate" burst 256k latency 50ms
+}
+
+hosts_make() {
+    local n=$1 rate=${2:-} i pid
+    trap 'exit 143' TERM INT
+    ip link set lo up
+    ip link add name hub type bridge
+    ip link set hub up
+    { echo "127.0.0.1 localhost"; for i in $(seq "$n"); do echo "10.77.0.$i host$i"; done; } >"$scratch/hosts"
+    mount --bind "$scratch/hosts" /etc/hosts
+    for i in $(seq "$n"); do
+        unshare --net --uts --ipc --mount sh -ec "hostname host$i; mount -t tmpfs tmpfs /dev/shm
+            ip link set lo up; : >'$scratch/host$i.made'; exec sleep infinity" &
+        pid=$!
+        echo $pid >"$scratch/host$i.pid"
+        until [ -e "$scratch/host$i.made" ]; do sleep 0.02; done
+        ip link add name "cable$i" type veth peer name eth0 netns $pid
+        ip link set "cable$i" master hub up
+        hosts_on "$i" ip address add "10.77.0.$i/24" dev eth0
+        hosts_on "$i" ip link set eth0 up
+        if [ -n "$rate" ]; then
+            hosts_shape "$rate" hosts_on "$i" tc qdisc add dev eth0
+            hosts_shape "$rate" tc qdisc add dev "cable$i"
+        fi
+    done
+    cat >"$scratch/agent" <<AGENT
+#!/bin/bash
+# As ssh: OPTION... HOST WORD...
+while [[ \$1 == -* ]]; do shift; done
+host=\$1
+shift
+exec nsenter -t "\$(cat "$scratch/\$host.pid")" -n -u -m -i sh -c "\$*"
+AGENT
+    chmod +x "$scratch/agent"
+    hosts=$n
+}
+
+hosts_cut() {
+    ip link set "cable$1" down
+}
+
+hosts_launcher() {
+    local list i
+    list=$(for i in $(seq "$hosts"); do printf 'host%s ' "$i"; done)
+    list=${list% }
+    if [ "$1" = openmpi ]; then
+        launch=(hosts_on 1 "$2" --mca plm_rsh_agent "$scratch/agent" --host "${list// /:$3,}:$3" --map-by slot
+            --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24)
+    else # UCX tells machines apart by their kernel, and would take these for one
+        launch=(hosts_on 1 env -u HYDRA_LAUNCHER UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 FI_PROVIDER=tcp FI_TCP_IFACE=eth0 "$2" -launcher ssh -launcher-exec
+            "$scratch/agent" -hosts "${list// /,}" -ppn "$3")
+    fi
+    launch+=(-n $((hosts * $3)))
+}

@@ -1,0 +1,65 @@
+#!/bin/bash
+# A program on hosts made of namespaces (hosts.sh).
+# run.sh MODE HOSTS RANKS FAMILY LAUNCHER OPTIONS... -- ENVIRONMENT... PROGRAM WORD...
+#   MODE  passes  the program ends with status 0 and its ranks found HOSTS nodes
+#         dies    the last rank but one dies: the others are told
+#         cut     the cable of the last host is cut: all ranks are told
+# shellcheck source=tests/mpi/hosts/hosts.sh
+. "$(dirname "$0")/hosts.sh"
+hosts_enter "$@"
+mode=$1 many=$2 ranks=$3 family=$4 launcher=$5
+shift 5
+options=()
+while [ "$1" != -- ]; do
+    options+=("$1")
+    shift
+done
+shift
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+hosts_make "$many"
+hosts_launcher "$family" "$launcher" "$ranks"
+all=$((many * ranks))
+failed=0
+say() {
+    echo "hosts: $*"
+    failed=$((failed + 1))
+}
+
+# A rank writes to a file: behind a cut cable its launcher gets no output.
+cat >"$scratch/rank" <<RANK
+#!/bin/bash
+exec "\$@" >"$scratch/out.\$(hostname).\$\$" 2>&1
+RANK
+chmod +x "$scratch/rank"
+said() { cat "$scratch"/out.* 2>/dev/null | grep -c "$1"; }
+everything() { tail -n 40 "$scratch"/out.* "$scratch/log"; }
+
+"${launch[@]}" "${options[@]}" "$scratch/rank" env "$@" >"$scratch/log" 2>&1 &
+run=$!
+
+if [ "$mode" = passes ]; then
+    wait $run
+    status=$?
+    [ $status -eq 0 ] || say "exit status $status"
+    for i in $(seq "$many"); do
+        [ "$(find "$scratch" -name "out.host$i.*" | wc -l)" -eq "$ranks" ] || say "host$i has other than $ranks ranks"
+    done
+else
+    expected=$all
+    [ "$mode" = dies ] && expected=$((all - 1))
+    for _ in $(seq 600); do
+        if [ "$mode" = cut ] && [ -z "${cut:-}" ] && [ "$(said '^met$')" -eq $all ]; then
+            hosts_cut "$many"
+            cut=1
+        fi
+        [ "$(said '^survivor')" -ge $expected ] && break
+        sleep 0.1
+    done
+    [ "$(said '^survivor.*told')" -eq $expected ] || say "$(said '^survivor.*told') ranks of $expected were told"
+    [ "$mode" = dies ] && [ "$(said '^killed')" -ne 1 ] && say "no rank died"
+    [ "$mode" = cut ] && [ -z "${cut:-}" ] && say "the ranks did not meet"
+fi
+[ $failed -eq 0 ] || everything
+echo "hosts, $mode on $many hosts of $ranks: $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,46 @@
+# Hosts made of namespaces, MPI over TCP between them: hosts.sh. MPICH's ranks spin: one on each host.
+# on_hosts(NAME MPI MODE HOSTS RANKS OPTIONS -- ENVIRONMENT... PROGRAM WORD...)
+function(on_hosts name mpi mode hosts ranks)
+  if(NOT mpi IN_LIST TUTTI_MPI_SYSTEM)
+    return()
+  endif()
+  driver(mpi-hosts-${name} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/hosts/run.sh ${mode} ${hosts} ${ranks} ${mpi} ${TUTTI_MPI_${mpi}_RUN}
+         ${ARGN})
+  math(EXPR cores "(${hosts} * ${ranks} + 1) / 2")
+  set_tests_properties(mpi-hosts-${name}.${mpi} PROPERTIES PROCESSORS ${cores})
+endfunction()
+
+foreach(mpi openmpi mpich)
+  set(ranks_openmpi 2)
+  set(ranks_mpich 1)
+  set(each ${ranks_${mpi}})
+  set(env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV} ${stats})
+  foreach(row single_leader multi_leader pipelined)
+    # The bits are those of the hosts, so the nodes that Tutti found are the hosts.
+    on_hosts(bits-${row} ${mpi} passes 2 ${each} -- ${env} TUTTI_TEST_HOST_RANKS=${each} TUTTI_TEST_EXPECT=${row} TUTTI_NODES_PIECE_KB=16
+             "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@ranks"
+             $<TARGET_FILE:mpi-nodes.${mpi}> 4 bits)
+  endforeach()
+  on_hosts(bits-3 ${mpi} passes 3 1 -- ${env} TUTTI_TEST_HOST_RANKS=1 TUTTI_TEST_EXPECT=pipelined
+           "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@pipelined scan_nodes:*@ranks leaders:0-1k@ring,*@slices"
+           $<TARGET_FILE:mpi-nodes.${mpi}> 4 bits)
+  on_hosts(programs ${mpi} passes 2 ${each} -- ${env} TUTTI_TEST_KINDS=${together}
+           "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@multi_leader"
+           $<TARGET_FILE:mpi-programs.${mpi}> 20 40 100k 20)
+  foreach(form 0 1 2 3 4 5)
+    if(mpi STREQUAL "mpich" AND form GREATER 3) # the test's persistent calls are Open MPI's
+      continue()
+    endif()
+    foreach(mode dies cut)
+      set(word_dies death)
+      set(word_cut cut)
+      on_hosts(${mode}-${form} ${mpi} ${mode} 3 1 ${survive_${mpi}} -- ${env} TUTTI_TIMEOUT_SECONDS=2 TUTTI_STALL_SECONDS=1
+               "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@multi_leader"
+               $<TARGET_FILE:mpi-nodes.${mpi}> ${word_${mode}} ${form})
+    endforeach()
+  endforeach()
+endforeach()
+on_hosts(programs-4 openmpi passes 4 1 -- LD_PRELOAD=${TUTTI_MPI_openmpi_PRELOAD} ${TUTTI_TEST_ENV} TUTTI_TEST_KINDS=${together}
+         $<TARGET_FILE:mpi-programs.openmpi> 20 40 100k 20)
+on_hosts(moved openmpi passes 3 1 -- LD_PRELOAD=${TUTTI_MPI_openmpi_PRELOAD} ${TUTTI_TEST_ENV} ${stats}
+         $<TARGET_FILE:mpi-collectives.openmpi>)
