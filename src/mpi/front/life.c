@@ -23,7 +23,8 @@
 #include "mpi/real/hook.h"
 #include "mpi/real/self.h"
 #include "mpi/reduce/nonblocking.h"
-#include "mpi/reduce/over_nodes.h"
+#include "mpi/move/mover.h"
+#include "mpi/nodes/over_nodes.h"
 #include "mpi/request/request.h"
 #include "mpi/type/datatypes.h"
 #include "progress/fiber.h"
@@ -174,7 +175,8 @@ void tutti_life_open(int multiple)
         tutti_hook_open();
     tutti_endpoints_open();
     tutti_short_recv_open();
-    tutti_comm_make(tutti_handles.world); /* so that a nonblocking first call waits for no rank */
+    const struct tutti_comm *const all = tutti_comm_make(tutti_handles.world); /* so a nonblocking call need not wait */
+    tutti_mover_has_nodes = all && tutti_over_nodes_moves(all);
     hear_of_forks();
     tutti_door.on = 1;
     tutti_front->table(TUTTI_TABLE_DOOR);

@@ -37,17 +37,8 @@ static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from,
     return 1;
 }
 
-/* 0 if this rank cannot take part, and the reason. */
-static int mover_describe(struct tutti_mover *x)
+static int mover_describe_blocks(struct tutti_mover *x)
 {
-    if (!tutti_door.device || !tutti_door.device->active())
-        return TUTTI_NO(HOST_SOME);
-    if (!tutti_endpoint)
-        return TUTTI_NO(APART);
-    if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
-        tutti_quirks.refuses_alias) /* the MPI refuses it */
-        return TUTTI_NO(ALIAS);
-    tutti_endpoint_poll(tutti_endpoint);
     tutti_why_set(TUTTI_REASON_EDGES);
     if (!tutti_mover_blocks_open(&x->blocks, x->call, x->nonblocking, x->team->rank, x->team->size))
         return 0;
@@ -63,6 +54,20 @@ static int mover_describe(struct tutti_mover *x)
     return mover_elements(x, x->blocks.in, ins, move->send) && mover_elements(x, x->blocks.out, outs, move->receive);
 }
 
+/* 0 if this rank cannot take part, and the reason. */
+static int mover_describe(struct tutti_mover *x)
+{
+    if (!tutti_door.device || !tutti_door.device->active())
+        return TUTTI_NO(HOST_SOME);
+    if (!tutti_endpoint)
+        return TUTTI_NO(APART);
+    if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
+        tutti_quirks.refuses_alias) /* the MPI refuses it */
+        return TUTTI_NO(ALIAS);
+    tutti_endpoint_poll(tutti_endpoint);
+    return mover_describe_blocks(x);
+}
+
 void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_args *call, struct tutti_team *team,
                        int nonblocking)
 {
@@ -74,18 +79,30 @@ void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_
     mover->bytes = 0;
 }
 
-int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *transport)
+static void mover_empty(struct tutti_mover *mover)
 {
-    TUTTI_INSIDE();
-    int current;
-    mover->p2p = (struct tutti_p2p_worker){
-        .endpoint = tutti_endpoint, .node = tutti_p2p.node, .transport = transport, .pipelined = tutti_p2p.pipelined};
     mover->move = (struct tutti_move){.send = mover->few,
                                       .name = mover->call->name,
                                       .worker = &mover->p2p,
                                       .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}},
                                       .spare = tutti_comm_spares(mover->call->comm, 0),
                                       .current = -1};
+}
+
+int tutti_mover_describe_blocks(struct tutti_mover *mover)
+{
+    TUTTI_INSIDE();
+    mover_empty(mover);
+    return mover_describe_blocks(mover);
+}
+
+int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *transport)
+{
+    TUTTI_INSIDE();
+    int current;
+    mover->p2p = (struct tutti_p2p_worker){
+        .endpoint = tutti_endpoint, .node = tutti_p2p.node, .transport = transport, .pipelined = tutti_p2p.pipelined};
+    mover_empty(mover);
     if (!mover_describe(mover))
         return 0;
     if (mover->nonblocking && tutti_door.device->gpu.current(&current) == TUTTI_OK)

@@ -8,6 +8,22 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/move/mover_blocks.h"
 
+/* 1: the job has several nodes. Set when the library is opened; the same on all ranks. */
+extern int tutti_mover_has_nodes;
+
+/* nodes.c. A call on a communicator over several nodes, also of host memory. 1: the call is done, and *code is its
+ * result; 0: the MPI must make it. Collective over the communicator in some calls (mpi/nodes/over_nodes.h). */
+int tutti_mover_nodes_run(const struct tutti_collective_args *call, int *code);
+/* Local. 1 if the ranks of the communicator count such calls. */
+int tutti_mover_nodes_new(MPI_Comm comm);
+static inline int tutti_mover_counts(MPI_Comm comm)
+{
+    if (likely(!tutti_mover_has_nodes) || tutti_inside)
+        return 0;
+    const struct tutti_comm *state = tutti_comm_find(comm);
+    return state ? state->over_nodes != NULL : tutti_mover_nodes_new(comm);
+}
+
 /* 1 while this process cannot have memory of the device, and in calls that come from Tutti itself. */
 static inline int tutti_nothing_on_device(void)
 {

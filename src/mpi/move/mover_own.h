@@ -24,6 +24,8 @@ struct tutti_mover {
 void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_args *call, struct tutti_team *team,
                        int nonblocking);
 int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *transport);
+/* The blocks alone, also of host memory. 0 if a type has no plan, or the arguments are wrong. */
+int tutti_mover_describe_blocks(struct tutti_mover *mover);
 /* The MPI code of a call whose run returned this status. */
 int tutti_mover_code(const struct tutti_mover *mover, int status);
 void tutti_mover_close(struct tutti_mover *mover);

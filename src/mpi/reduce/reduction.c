@@ -9,7 +9,7 @@
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
-#include "mpi/reduce/over_nodes.h"
+#include "mpi/nodes/over_nodes.h"
 
 /* ---- reading ---- */
 

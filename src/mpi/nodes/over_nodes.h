@@ -1,0 +1,33 @@
+/* Reductions and moves of data on a communicator over several nodes: which calls go in two levels (coll/nodes.h, coll/carry.h). Whether all ranks bring
+ * device memory is agreed now and then by a small reduction of the MPI; the calls between do the same as the last one.
+ * So all ranks decide alike, in the order of the calls on the communicator. */
+#ifndef TUTTI_MPI_OVER_NODES_H
+#define TUTTI_MPI_OVER_NODES_H
+
+#include "coll/carry.h"
+#include "coll/nodes.h"
+#include "mpi/comm/comms.h"
+
+/* For tutti_comms_open(). */
+struct tutti_over_nodes *tutti_over_nodes_new(int ranks);
+void tutti_over_nodes_free(struct tutti_over_nodes *over);
+
+/* Collective; blocking: in two levels on a communicator over several nodes, otherwise tutti_reduce_run() on the team. A
+ * status, and its outputs. */
+int tutti_over_nodes_or_team(MPI_Comm handle, struct tutti_team *team, const struct tutti_call *call, const char *name,
+                             enum tutti_reduce_outcome *taken, const char **why);
+
+/* ---- moves, on a communicator of several nodes ---- */
+
+/* Local. 1 if its calls may go in two levels; the same on all ranks. */
+int tutti_over_nodes_moves(const struct tutti_comm *comm);
+/* Once for each call, in the order of the calls on all ranks. call: `collective`, and `count`: bytes that all ranks know.
+ * A status. */
+int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call, enum tutti_nodes_turn *turn);
+/* Collective, for TUTTI_NODES_AGREE. `kind` too; bytes: of this rank's largest block. 1: the call is taken; 0; a status.
+ */
+int tutti_over_nodes_agree(struct tutti_comm *comm, const struct tutti_call *call, uint64_t bytes);
+/* Collective, for a call that is taken. `root` and `move` too. A status, as tutti_carry_run(). */
+int tutti_over_nodes_carry(struct tutti_comm *comm, const struct tutti_call *call, const char **how);
+
+#endif
