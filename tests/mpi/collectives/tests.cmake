@@ -57,3 +57,4 @@ tutti_mpi_test(mpi-persistent-moves-nodes PROGRAM mpi-persistent_moves RANKS 3 E
                MPIS openmpi)
 program(persistent_wrong)
 tutti_mpi_test(mpi-persistent-wrong PROGRAM mpi-persistent_wrong RANKS 3 ENV ${stats} TIMEOUT 60 MPIS openmpi)
+include(${CMAKE_CURRENT_LIST_DIR}/nodes.cmake)
