@@ -160,7 +160,10 @@ int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call
 {
     TUTTI_INSIDE();
     const int status = await_queue(comm);
-    *turn = status == TUTTI_OK ? tutti_nodes_turn(&comm->over_nodes->kinds, call) : TUTTI_NODES_TO_MPI;
+    struct tutti_over_nodes *over = comm->over_nodes;
+    *turn = status == TUTTI_OK ? tutti_nodes_turn(&over->kinds, call) : TUTTI_NODES_TO_MPI;
+    if (*turn == TUTTI_NODES_TAKEN && !takes(over, call, over->rules, tutti_nodes_agreed_bytes(&over->kinds, call)))
+        *turn = TUTTI_NODES_TO_MPI; /* tutti_rules_follow(): all ranks have other rules now */
     return status;
 }
 
