@@ -58,8 +58,8 @@ enum tutti_nodes_turn tutti_nodes_turn(struct tutti_nodes_kinds *kinds, const st
 void tutti_nodes_agreed(struct tutti_nodes_kinds *kinds, const struct tutti_call *call, int taken, uint64_t bytes);
 /* Of the last agreement. */
 uint64_t tutti_nodes_agreed_bytes(struct tutti_nodes_kinds *kinds, const struct tutti_call *call);
-/* Words to be combined by their minimum, and what they say then: 1: the call is taken, with rules from *rules on. bytes:
- * of this rank's largest block, if the call is a move; then those of any rank. */
+/* Words to be combined by their minimum, and what they say then: 1: the call is taken, with rules from *rules on.
+ * bytes: of this rank's largest block, if the call is a move; then those of any rank. */
 enum { TUTTI_NODES_WORDS = 5 };
 void tutti_nodes_words(const struct tutti_call *call, uint64_t bytes, int64_t words[TUTTI_NODES_WORDS]);
 int tutti_nodes_said(const struct tutti_call *call, const int64_t words[TUTTI_NODES_WORDS], int *rules,

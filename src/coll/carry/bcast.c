@@ -13,8 +13,8 @@ struct bcast {
     int from; /* rank that sends to this one; -1: none */
     int *to;  /* [tos]: ranks that this one sends to */
     int tos;
-    char *run; /* the message on this rank, as a run of bytes */
-    uint64_t bytes, each; /* of a round; the last one may be shorter */
+    char *run;                              /* the message on this rank, as a run of bytes */
+    uint64_t bytes, each;                   /* of a round; the last one may be shorter */
     struct tutti_elements given, *elements; /* of the program; NULL: it has no bytes */
     struct tutti_carry_wire wire[ROUNDS];
     struct tutti_elements slice[ROUNDS];
@@ -84,7 +84,9 @@ static struct part slice_of(const struct bcast *b, uint64_t round, int lane)
 static int make_run(struct bcast *b)
 {
     struct tutti_carry_call *c = b->c;
-    struct tutti_move_block *block = c->move->sends > 0 ? c->move->send : c->move->receives > 0 ? c->move->receive : NULL;
+    struct tutti_move_block *block = c->move->sends > 0      ? c->move->send
+                                     : c->move->receives > 0 ? c->move->receive
+                                                             : NULL;
     if (!block || block->bytes == 0)
         return TUTTI_OK;
     b->bytes = block->bytes;
@@ -232,8 +234,8 @@ static int rounds_elsewhere(struct bcast *b, uint64_t rounds)
 int tutti_carry_bcast(struct tutti_carry_call *c, int lanes, tutti_carry_path *path)
 {
     const struct tutti_hierarchy *h = c->h;
-    struct bcast b = {.c = c, .lanes = lanes, .root_node = h->node_of[c->call->root],
-                      .root_local = c->kept->local[c->call->root]};
+    struct bcast b = {
+        .c = c, .lanes = lanes, .root_node = h->node_of[c->call->root], .root_local = c->kept->local[c->call->root]};
     int status = find_path(&b, path);
     if (status == TUTTI_OK)
         status = make_run(&b);

@@ -34,8 +34,8 @@ static const struct tutti_names carry_names = {
 
 enum carry_section { CARRY_BCAST, CARRY_GATHER, CARRY_SCATTER, CARRY_ALLGATHER, CARRY_ALLTOALL, CARRY_SECTIONS };
 static const struct tutti_section sections[CARRY_SECTIONS] = {
-    [CARRY_BCAST] = {"bcast_nodes", &carry_names},         [CARRY_GATHER] = {"gather_nodes", &carry_names},
-    [CARRY_SCATTER] = {"scatter_nodes", &carry_names},     [CARRY_ALLGATHER] = {"allgather_nodes", &carry_names},
+    [CARRY_BCAST] = {"bcast_nodes", &carry_names},       [CARRY_GATHER] = {"gather_nodes", &carry_names},
+    [CARRY_SCATTER] = {"scatter_nodes", &carry_names},   [CARRY_ALLGATHER] = {"allgather_nodes", &carry_names},
     [CARRY_ALLTOALL] = {"alltoall_nodes", &carry_names},
 };
 static struct tutti_rules_room carry_room = {

@@ -1,7 +1,7 @@
 /* lanes: an allgather. Each rank sends its block once to each other node, to the rank with its number there (modulo the
- * node's number of ranks). So all ranks of a node receive a part of the other nodes' blocks, which they hand out to each
- * other by the node's movers. Source of the idea: J. L. Träff and S. Hunold, "Decomposing MPI Collectives for Exploiting
- * Multi-lane Communication" (IEEE CLUSTER 2020). */
+ * node's number of ranks). So all ranks of a node receive a part of the other nodes' blocks, which they hand out to
+ * each other by the node's movers. Source of the idea: J. L. Träff and S. Hunold, "Decomposing MPI Collectives for
+ * Exploiting Multi-lane Communication" (IEEE CLUSTER 2020). */
 #include <stdlib.h>
 
 #include "coll/carry/wire.h"

@@ -1,4 +1,5 @@
-/* Moves among the ranks of a node: by its data movers, or by messages where some rank's memory is out of their reach. */
+/* Moves among the ranks of a node: by its data movers, or by messages where some rank's memory is out of their reach.
+ */
 #include <stdlib.h>
 
 #include "coll/carry/wire.h"
@@ -28,7 +29,8 @@ void tutti_carry_meet_receive(struct tutti_carry_meet *meet, int from, const str
                               uint64_t bytes)
 {
     if (bytes > 0)
-        meet->receive[meet->receives++] = (struct tutti_move_block){.rank = from, .bytes = bytes, .elements = *elements};
+        meet->receive[meet->receives++] =
+            (struct tutti_move_block){.rank = from, .bytes = bytes, .elements = *elements};
 }
 
 int tutti_carry_meet_own(struct tutti_carry_call *c, struct tutti_carry_meet *meet)

@@ -11,8 +11,8 @@ struct tutti_carry_call;
 /* A row of nodes.def. */
 struct tutti_carry_row {
     const char *name;
-    uint32_t collectives;                    /* TUTTI_ON() of each */
-    int (*run)(struct tutti_carry_call *c);  /* a status */
+    uint32_t collectives;                   /* TUTTI_ON() of each */
+    int (*run)(struct tutti_carry_call *c); /* a status */
 };
 #define TUTTI_CARRY(name, text) extern const struct tutti_carry_row tutti_carry_##name;
 #include "tutti/nodes.def"
@@ -78,9 +78,9 @@ struct tutti_carry_call {
     struct tutti_move *move;
     const struct tutti_carry_row *row;
     int rank, ranks;
-    size_t piece;                       /* bytes of a message at most */
+    size_t piece;                         /* bytes of a message at most */
     struct tutti_move_block **to, **from; /* [ranks]: the block for, or of, each rank; NULL: none, or an empty one */
-    struct tutti_carry_area aside;      /* copies of blocks that are overwritten, or have gaps */
+    struct tutti_carry_area aside;        /* copies of blocks that are overwritten, or have gaps */
     int by_messages; /* 1: kernels of the node cannot make this call's moves, so messages among its ranks do */
 };
 

@@ -63,8 +63,7 @@ static int copy_enqueue(struct tutti_carry_window *w, enum tutti_direction direc
                                              : device->stream.copy(stream, run_at(piece), piece->memory, bytes);
             continue;
         }
-        job[jobs++] =
-            tutti_elements_job(direction, piece->item->elements, piece->first, piece->bytes, piece->memory);
+        job[jobs++] = tutti_elements_job(direction, piece->item->elements, piece->first, piece->bytes, piece->memory);
         i++;
     }
     if (status == TUTTI_OK && jobs > 0)

@@ -3,8 +3,8 @@
  * between it and the program's memory, and its messages. Pieces of host memory need no copy. A received piece may be
  * passed on to other ranks from the window's memory.
  *
- * Pieces are in one order on all ranks: all first pieces of blocks, then all second ones, and among them by the order of
- * the items. A window waits for windows before it alone, so the first piece that has not arrived can always be sent
+ * Pieces are in one order on all ranks: all first pieces of blocks, then all second ones, and among them by the order
+ * of the items. A window waits for windows before it alone, so the first piece that has not arrived can always be sent
  * and received: wires with items in a common order never stand still. Private to carry/. */
 #ifndef TUTTI_COLL_CARRY_WIRE_H
 #define TUTTI_COLL_CARRY_WIRE_H
@@ -47,9 +47,9 @@ struct tutti_carry_flow {
     enum tutti_carry_way way;
     struct tutti_carry_item *item; /* sorted */
     int items;
-    uint64_t turn;   /* the next piece: number `turn` of item `next` */
+    uint64_t turn; /* the next piece: number `turn` of item `next` */
     int next;
-    uint64_t turns;  /* pieces of the longest item */
+    uint64_t turns;                /* pieces of the longest item */
     struct tutti_carry_port *port; /* open on the GPU of the items' elements; NULL: none has any */
     struct tutti_carry_window window[TUTTI_CARRY_WINDOWS];
     int begun, ended; /* windows */

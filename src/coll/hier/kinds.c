@@ -51,8 +51,8 @@ uint64_t tutti_nodes_agreed_bytes(struct tutti_nodes_kinds *kinds, const struct 
     return kind_at(kinds, call)->bytes;
 }
 
-/* Whether all bring device memory, or none at all; whether some rank does; whether all have the same rules and settings;
- * the most bytes. */
+/* Whether all bring device memory, or none at all; whether some rank does; whether all have the same rules and
+ * settings; the most bytes. */
 void tutti_nodes_words(const struct tutti_call *call, uint64_t bytes, int64_t words[TUTTI_NODES_WORDS])
 {
     const struct tutti_settings *settings = tutti_settings();

@@ -1,6 +1,7 @@
-/* Reductions and moves of data on a communicator over several nodes: which calls go in two levels (coll/nodes.h, coll/carry.h). Whether all ranks bring
- * device memory is agreed now and then by a small reduction of the MPI; the calls between do the same as the last one.
- * So all ranks decide alike, in the order of the calls on the communicator. */
+/* Reductions and moves of data on a communicator over several nodes: which calls go in two levels (coll/nodes.h,
+ * coll/carry.h). Whether all ranks bring device memory is agreed now and then by a small reduction of the MPI; the
+ * calls between do the same as the last one. So all ranks decide alike, in the order of the calls on the communicator.
+ */
 #ifndef TUTTI_MPI_OVER_NODES_H
 #define TUTTI_MPI_OVER_NODES_H
 
@@ -21,10 +22,11 @@ int tutti_over_nodes_or_team(MPI_Comm handle, struct tutti_team *team, const str
 
 /* Local. 1 if its calls may go in two levels; the same on all ranks. */
 int tutti_over_nodes_moves(const struct tutti_comm *comm);
-/* Once for each call, in the order of the calls on all ranks. call: `collective`, and `count`: bytes that all ranks know.
- * A status. */
+/* Once for each call, in the order of the calls on all ranks. call: `collective`, and `count`: bytes that all ranks
+ * know. A status. */
 int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call, enum tutti_nodes_turn *turn);
-/* Collective, for TUTTI_NODES_AGREE. `kind` too; bytes: of this rank's largest block. 1: the call is taken; 0; a status.
+/* Collective, for TUTTI_NODES_AGREE. `kind` too; bytes: of this rank's largest block. 1: the call is taken; 0; a
+ * status.
  */
 int tutti_over_nodes_agree(struct tutti_comm *comm, const struct tutti_call *call, uint64_t bytes);
 /* Collective, for a call that is taken. `root` and `move` too. A status, as tutti_carry_run(). */

@@ -38,8 +38,8 @@ enum call {
 static const char *const names[CALLS] = {"Bcast",      "Gather",   "Gatherv",   "Scatter",   "Scatterv",  "Allgather",
                                          "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Allreduce", "Reduce"};
 
-/* Types of 1, 2 and 3 ints, without gaps and with; a unit of 6 ints is a number of any of them. Ranks of a call differ in
- * the gaps alone: Open MPI chooses algorithms, and cuts messages, by the size of each rank's type. */
+/* Types of 1, 2 and 3 ints, without gaps and with; a unit of 6 ints is a number of any of them. Ranks of a call differ
+ * in the gaps alone: Open MPI chooses algorithms, and cuts messages, by the size of each rank's type. */
 enum { TYPES = 6 };
 static const struct {
     int ints, extent, at[3];
@@ -225,7 +225,10 @@ static void draw_buffers(struct shape *s, uint64_t how)
     }
     const int scatter = s->call == SCATTER || s->call == SCATTERV;
     for (int i = 0; i < sides[IN].n && (!s->in_place || scatter); i++)
-        put_values(s, &sides[IN], i, s->rank, sides[IN].n > 1 ? i : s->call == GATHERV || s->call == GATHER ? s->root : i);
+        put_values(s, &sides[IN], i, s->rank,
+                   sides[IN].n > 1                           ? i
+                   : s->call == GATHERV || s->call == GATHER ? s->root
+                                                             : i);
     if (s->call == BCAST && s->rank == s->root)
         put_values(s, &sides[OUT], 0, s->rank, 0);
     for (int i = 0; i < sides[OUT].n && s->in_place && !scatter; i++) {
@@ -297,12 +300,13 @@ static void one_move(struct shape *s, uint64_t how)
     size_t wrong = 0;
     while (wrong < out->bytes && got[wrong] == out->image[wrong])
         wrong++;
-    CHECK(error == MPI_SUCCESS && guards && wrong == out->bytes,
-          "call %ld, %s%s on communicator %d of %d, root %d, %d units, %s to %s memory, types %d and %d: byte %zu of %zu "
-          "is wrong (class %d)",
-          s->number, names[s->call], s->in_place ? " in place" : "", s->comm, s->size, s->root, s->even,
-          sides[IN].kind == KIT_HOST ? "host" : "device", out->kind == KIT_HOST ? "host" : "device", sides[IN].type,
-          out->type, wrong, out->bytes, kit_class(error));
+    CHECK(
+        error == MPI_SUCCESS && guards && wrong == out->bytes,
+        "call %ld, %s%s on communicator %d of %d, root %d, %d units, %s to %s memory, types %d and %d: byte %zu of %zu "
+        "is wrong (class %d)",
+        s->number, names[s->call], s->in_place ? " in place" : "", s->comm, s->size, s->root, s->even,
+        sides[IN].kind == KIT_HOST ? "host" : "device", out->kind == KIT_HOST ? "host" : "device", sides[IN].type,
+        out->type, wrong, out->bytes, kit_class(error));
 }
 
 static void one_reduction(struct shape *s, uint64_t how)
