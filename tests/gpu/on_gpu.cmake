@@ -86,8 +86,8 @@ gpu_test(nodes-kinds mpi-nodes 4 ARGS 600 kinds
 foreach(row tree chains)
   foreach(ranks 1 2)
     gpu_test(moves-nodes-${row}-${ranks} mpi-moves_nodes 4 ARGS 1500
-             ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4 TUTTI_TEST_EXPECT=${row},lanes,direct
-                 "TUTTI_RULES=bcast_nodes:*@${row} gather_nodes:*@direct scatter_nodes:*@direct allgather_nodes:*@lanes alltoall_nodes:*@direct")
+             ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4 TUTTI_TEST_EXPECT=${row},lanes,pairs
+                 "TUTTI_RULES=bcast_nodes:*@${row} gather_nodes:*@pairs scatter_nodes:*@pairs allgather_nodes:*@lanes alltoall_nodes:*@pairs")
   endforeach()
 endforeach()
 # A call of memory of GPUs after calls of host memory that are alike is left to the MPI until the ranks agree again.

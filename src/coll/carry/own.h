@@ -66,7 +66,7 @@ int tutti_carry_area_take(struct tutti_carry_area *area, size_t bytes); /* a sta
 void tutti_carry_area_give(struct tutti_carry_area *area);              /* takes empty ones */
 /* Opens the port on this GPU. A status. */
 int tutti_carry_port_open(struct tutti_carry_port *port, int gpu);
-/* Device memory of the communicator that ranks of the node may map; NULL: there is none. Valid during the call. */
+/* Device memory of the communicator that ranks of the node may map; NULL without memory. Valid during the call. */
 void *tutti_carry_scratch(struct tutti_carry *carry, int gpu, size_t bytes);
 /* After a call: a large one is not kept. */
 void tutti_carry_scratch_end(struct tutti_carry *carry);

@@ -5,7 +5,7 @@
  *
  * Pieces are in one order on all ranks: all first pieces of blocks, then all second ones, and among them by the order
  * of the items. A window waits for windows before it alone, so the first piece that has not arrived can always be sent
- * and received: wires with items in a common order never stand still. Private to carry/. */
+ * and received: wires with items in a common order always progress. Private to carry/. */
 #ifndef TUTTI_COLL_CARRY_WIRE_H
 #define TUTTI_COLL_CARRY_WIRE_H
 

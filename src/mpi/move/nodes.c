@@ -24,7 +24,7 @@ int tutti_mover_nodes_new(MPI_Comm comm)
 
 /* ---- what all ranks know ---- */
 
-/* Bytes of blocks of so many elements; -1: the arguments are wrong, and the MPI says so. */
+/* Bytes of blocks of so many elements; -1: the arguments are wrong, and the MPI reports them. */
 static int64_t nodes_bytes(MPI_Count count, MPI_Datatype type)
 {
     int64_t bytes;

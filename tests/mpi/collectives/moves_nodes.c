@@ -1,11 +1,11 @@
 /* Programs of data movers and reductions over virtual nodes (TUTTI_NODE_RANKS), drawn from a seed: each call on one of
- * several communicators, which are made anew now and then and cut across the nodes, with types with and without gaps,
+ * several communicators, which are made again now and then and cut across the nodes, with types with and without gaps,
  * other ones on each rank and side, zero counts, in place, with device memory on all ranks, host memory on all, or
  * what is drawn for each rank and side. Every byte of every receive buffer is compared with what a plain loop puts
  * there, gaps and guards too.
  *
  *   moves_nodes CALLS
- *   moves_nodes CALL death   The last rank but one is killed before this call: all others get an error within the time
+ *   moves_nodes death CALL   The last rank but one is killed before this call: all others get an error within the time
  *                            limit.
  *
  * TUTTI_TEST_EXPECT=ROW,ROW...: these rows must have made calls. TUTTI_TEST_ONLY=n: the communicators of calls from n
@@ -410,10 +410,9 @@ int main(int argc, char **argv)
             kit_open(&memory[side][kind], (enum kit_kind)kind, ROOM);
     }
     make_types();
-    const long calls = argc > 1 ? atol(argv[1]) : 400;
-    if (argc > 2 && strcmp(argv[2], "death") == 0)
-        death(calls);
-    programs(calls);
+    if (argc > 2 && strcmp(argv[1], "death") == 0)
+        death(atol(argv[2]));
+    programs(argc > 1 ? atol(argv[1]) : 400);
     check_rows();
     for (int side = 0; side < 2; side++) {
         free(sides[side].image);

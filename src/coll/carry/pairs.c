@@ -1,4 +1,4 @@
-/* direct: blocks between nodes go from rank to rank, while blocks within the node go by its movers. For large blocks:
+/* pairs: blocks between nodes go from rank to rank, while blocks within the node go by its movers. For large blocks:
  * all ranks, and all their network ports, work at a time, and each byte crosses the network once. */
 #include "coll/carry/wire.h"
 #include "core/status.h"
@@ -16,7 +16,7 @@ static void add_blocks(struct tutti_carry_call *c, struct tutti_carry_wire *wire
     }
 }
 
-static int direct_run(struct tutti_carry_call *c)
+static int pairs_run(struct tutti_carry_call *c)
 {
     struct tutti_carry_wire wire;
     struct tutti_carry_meet meet = {.send = NULL};
@@ -36,9 +36,9 @@ static int direct_run(struct tutti_carry_call *c)
     return status;
 }
 
-const struct tutti_carry_row tutti_carry_direct = {
-    .name = "direct",
+const struct tutti_carry_row tutti_carry_pairs = {
+    .name = "pairs",
     .collectives = TUTTI_ON(GATHER) | TUTTI_ON(GATHERV) | TUTTI_ON(SCATTER) | TUTTI_ON(SCATTERV) | TUTTI_ON(ALLTOALL) |
                    TUTTI_ON(ALLTOALLV) | TUTTI_ON(ALLTOALLW),
-    .run = direct_run,
+    .run = pairs_run,
 };
