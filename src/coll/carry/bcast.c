@@ -196,7 +196,7 @@ static int hand_out(struct bcast *b, uint64_t round)
 
 /* ---- all rounds ---- */
 
-/* Where there are several lanes, the root's node has a round before it crosses the network. */
+/* With several lanes, the root's node has a round before it crosses the network. */
 static int rounds_at_root(struct bcast *b, uint64_t rounds)
 {
     const int alone = b->c->h->size == 1, before = b->lanes > 1 && !alone;
