@@ -11,6 +11,7 @@
 #include "bench/shmem/shmem.h"
 #include "bench/transfer/transfer.h"
 #include "bench/tune/tune.h"
+#include "core/settings.h"
 
 static struct bench_plan plan;
 static char **words; /* the arguments behind the benchmark's, NULL at the end */
@@ -52,10 +53,19 @@ static void read_calls(void)
     plan.warm_up = (long)value_of("warm_up");
 }
 
+/* "energy=TRIALS:SECONDS:UPDATES:WAYS" */
+static void read_energy(const char *text)
+{
+    struct bench_energy_plan *e = &plan.energy;
+    if (sscanf(text, "%d:%lf:%ld:%u", &e->trials, &e->seconds, &e->updates, &e->ways) != 4)
+        e->trials = 0;
+}
+
 /* What all but tune and overhead take. */
 static void read_shared(void)
 {
     read_calls();
+    read_energy(text_of("energy"));
     read_sizes(text_of("sizes"));
     plan.seconds = strtod(text_of("seconds"), NULL);
     plan.check = (int)value_of("check");
@@ -240,7 +250,8 @@ static void find_place(void)
     bench_mpi.Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     bench_mpi.Comm_rank(node, &plan.node_rank);
     bench_mpi.Comm_free(&node);
-    int first = plan.node_rank == 0;
+    const int virtual_ranks = tutti_settings()->node_ranks;
+    int first = virtual_ranks > 0 ? plan.node_rank % virtual_ranks == 0 : plan.node_rank == 0;
     bench_mpi.Allreduce(&first, &plan.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 

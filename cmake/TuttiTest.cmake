@@ -83,6 +83,15 @@ function(tutti_times number)
   set(${number} ${product} PARENT_SCOPE)
 endfunction()
 
+# Rows of eight ranks as well, of the tests that tests/eight.txt names (make eight): on GPUs eight are rare, and their programs
+# compute on two cores.
+option(TUTTI_TEST_EIGHT "Tests of eight ranks as well: label eight" OFF)
+if(TUTTI_TEST_EIGHT)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/eight.txt)
+  file(STRINGS ${PROJECT_SOURCE_DIR}/tests/eight.txt rows REGEX "^[a-z]")
+  string(JOIN "|" TUTTI_EIGHT_NAMES ${rows})
+endif()
+
 function(tutti_test_parts)
   cmake_parse_arguments(P "MPI" "" "" ${ARGN})
   foreach(file IN LISTS P_UNPARSED_ARGUMENTS)
@@ -275,7 +284,7 @@ function(tutti_mpi_test name)
     endif()
     add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${timeout} ${TUTTI_MPI_${mpi}_RUN}
              ${TUTTI_MPI_${mpi}_FLAGS} -n ${ranks} env ${words})
-    # Shares of the slots of ctest, five a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
+    # Shares of the slots of ctest, three a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
     # end; some compute all the time.
     math(EXPR cores "(${ranks} + 1) / 2")
     if(T_LABELS MATCHES "programs|sequences|matrix|large")
@@ -288,4 +297,8 @@ function(tutti_mpi_test name)
       set_tests_properties(${name}.${mpi} PROPERTIES WILL_FAIL TRUE)
     endif()
   endforeach()
+  if(TUTTI_TEST_EIGHT AND T_RANKS LESS 8 AND "openmpi" IN_LIST T_MPIS AND name MATCHES "^(${TUTTI_EIGHT_NAMES})$")
+    tutti_mpi_test(${name}-eight PROGRAM ${T_PROGRAM} RANKS 8 TIMEOUT ${T_TIMEOUT} ARGS ${T_MANY} ${T_ARGS} ENV ${T_ENV}
+                   LABELS eight MPIS openmpi)
+  endif()
 endfunction()

@@ -26,3 +26,4 @@ endforeach()
 install(FILES ${CMAKE_BINARY_DIR}/package/tuttiConfig.cmake ${CMAKE_BINARY_DIR}/package/tuttiConfigVersion.cmake
         DESTINATION ${TUTTI_PACKAGE_FOLDER})
 install(FILES LICENSE README.md DESTINATION share/doc/tutti)
+install(FILES python/tutti_energy.py DESTINATION share/tutti/python)

@@ -126,7 +126,7 @@ int main(int argc, char **argv)
         host[i] = (rank + 1) * (double)(i % 100);
     stream_copy(stream, a, host, COUNT * sizeof *host);
 #ifdef USE_CUDA
-    /* The same as a graph: captured once, it could be launched for ever. All ranks launch it alike. */
+    /* The same as a graph: captured once, it could be launched any number of times. All ranks launch it alike. */
     cudaGraph_t graph;
     cudaGraphExec_t exec;
 

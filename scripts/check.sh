@@ -9,9 +9,16 @@ log=$build/check.log
 sessions=${TMPDIR:-/tmp}/ompi.$(uname -n | cut -d. -f1).$(id -u)
 mkdir -p "$sessions/kept" && chmod 700 "$sessions"
 # Three slots a core: many tests wait for time-outs, or for an MPI to start. A test that fails is run once more: launchers and MPIs
-# fail now and then by themselves, and machines are busy. The tests that passed the second time are listed.
+# fail now and then by themselves, and machines are busy. A few that fail again are run once more at the end, one at a time. The
+# tests that passed the second or third time are listed.
 ctest --test-dir "$build" -j $((jobs * 3)) --output-on-failure --no-tests=error --repeat until-pass:2 "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
+results=$build/Testing/Temporary
+cp "$results/LastTest.log" "$build/check.first.log" 2>/dev/null
+if [ "$status" -ne 0 ] && [ -s "$results/LastTestsFailed.log" ] && [ "$(wc -l <"$results/LastTestsFailed.log")" -le 10 ]; then
+    ctest --test-dir "$build" -j 1 --output-on-failure --rerun-failed "$@" 2>&1 | tee -a "$log"
+    status=${PIPESTATUS[0]}
+fi
 rmdir "$sessions/kept" 2>/dev/null
 
 read -r passed failed skipped < <(awk -f "$(dirname "$0")/counts.awk" "$log")
@@ -22,7 +29,7 @@ if [ "$skipped" -gt 0 ]; then
         /^[0-9]+\/[0-9]+ Test: / { name = $3; said = "" }
         /^Output:/ { inside = 1; next }
         /^<end of output>/ { inside = 0; if (name in is) { sub(/^skipped: /, "", said); print "skipped: " name ": " said } }
-        inside && NF && !/^-+$/ && said !~ /skip/ { said = $0 }' "$log" "$build/Testing/Temporary/LastTest.log"
+        inside && NF && !/^-+$/ && said !~ /skip/ { said = $0 }' "$log" "$build/check.first.log"
 fi
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ] && [ "$status" -eq 0 ]
 result=$?

@@ -11,6 +11,7 @@ words() { tr '\n' ' ' | sed 's/ $//'; }
 
 commands=$("$tutti" --help | listed | words)
 benches=$("$tutti" bench --help | listed | words)
+calls=$("$tutti" energy --help | listed | words)
 cat <<END
 # Completion of tutti for bash: made by scripts/completion.sh from the command's help.
 _tutti_options() { # COMMAND [BENCHMARK]
@@ -24,6 +25,11 @@ for command in $commands; do
         done
         echo '    bench:*) echo "--help" ;;'
     else
+        if [ "$command" = energy ]; then
+            for call in $calls; do
+                printf '    energy:%s) echo "%s" ;;\n' "$call" "$(options energy "$call" | words)"
+            done
+        fi
         printf '    %s:*) echo "%s" ;;\n' "$command" "$(options "$command" | words)"
     fi
 done
@@ -33,7 +39,7 @@ cat <<END
 
 _tutti() {
     local word=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]-} bench=\${COMP_WORDS[2]-}
-    local commands="$commands" benches="$benches"
+    local commands="$commands" benches="$benches" calls="$calls"
     COMPREPLY=()
     # --option=value comes as three words where = divides words.
     if [ "\$word" = = ]; then word=; elif [ "\$before" = = ]; then before=\${COMP_WORDS[COMP_CWORD - 2]}; fi
@@ -41,18 +47,20 @@ _tutti() {
     --device) mapfile -t COMPREPLY < <(compgen -W "auto cuda host none" -- "\$word") && return ;;
     --mpi) mapfile -t COMPREPLY < <(compgen -W "openmpi mpich impi" -f -- "\$word") && return ;;
     --order) mapfile -t COMPREPLY < <(compgen -W "host stream graph" -- "\$word") && return ;;
-    --json | --plot | --output) mapfile -t COMPREPLY < <(compgen -f -- "\$word") && return ;;
+    --json | --plot | --csv | --output) mapfile -t COMPREPLY < <(compgen -f -- "\$word") && return ;;
     esac
     if [ "\$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W "\$commands --help --version" -- "\$word")
     elif [ "\$COMP_CWORD" -eq 2 ] && [ "\$command" = bench ]; then
         mapfile -t COMPREPLY < <(compgen -W "\$benches --help" -- "\$word")
+    elif [ "\$COMP_CWORD" -eq 2 ] && [ "\$command" = energy ] && [[ \$word != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "\$calls" -c -f -- "\$word")
     elif [ "\$COMP_CWORD" -eq 2 ] && [ "\$command" = help ]; then
         mapfile -t COMPREPLY < <(compgen -W "\$commands" -- "\$word")
     elif [[ \$word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "\$(_tutti_options "\$command" "\$bench")" -- "\$word")
         [[ \${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null
-    elif [ "\$command" = run ]; then
+    elif [ "\$command" = run ] || [ "\$command" = energy ]; then
         mapfile -t COMPREPLY < <(compgen -c -f -- "\$word") # the program and its arguments
     fi
 }

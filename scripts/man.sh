@@ -26,6 +26,9 @@ command_page tutti "GPUs under any MPI" "$see"
 while IFS=: read -r bench text; do
     command_page "tutti-bench-${bench//_/-}" "${text}" "*tutti-bench*(1), *tutti*(1)" bench "$bench"
 done < <("$tutti" bench --help | listed)
+while IFS=: read -r call text; do
+    command_page "tutti-energy-${call//_/-}" "${text}" "*tutti-energy*(1), *tutti*(1)" energy "$call"
+done < <("$tutti" energy --help | listed)
 awk -f "$here/scdoc.awk" -f "$here/header.awk" -v pages=mpix -v folder="$work" -v version="$version" "$sources/include/tutti/mpix.h"
 awk -f "$here/scdoc.awk" -f "$here/header.awk" -v pages=queue -v folder="$work" -v version="$version" \
     "$sources"/include/tutti/mpix_queue.{h,def}

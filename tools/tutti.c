@@ -14,6 +14,7 @@ static const struct command {
     {"run", tool_run, "start a program with the library in front of its MPI"},
     {"info", tool_info, "what was found: MPIs, devices, which GPUs reach each other, settings, rules"},
     {"bench", tool_bench, "measure: latency tables beside other ways to do the same call"},
+    {"energy", tool_energy, "joules and watts of a command, or of a call in many ways"},
     {"tune", tool_tune, "measure which algorithms are the fastest on this machine, and write rules"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -28,7 +29,8 @@ static void tutti_usage(FILE *to)
           "  tutti run -n 4 ./app\n"
           "  tutti info\n"
           "  tutti bench allreduce -n 4 -m 8:1m\n"
-          "  tutti tune -n 4\n",
+          "  tutti tune -n 4\n"
+          "  tutti energy -- mpirun -n 4 ./app\n",
           to);
 }
 
@@ -44,7 +46,7 @@ static const struct command *command_find(const char *name)
     const char *near = tool_nearest(name, names, COMMANDS + 1);
     if (near)
         tool_refuse("there is no command %s: did you mean %s?", name, near);
-    tool_refuse("there is no command %s: there are run, info, bench, tune and help", name);
+    tool_refuse("there is no command %s: there are run, info, bench, energy, tune and help", name);
 }
 
 int main(int argc, char **argv)

@@ -40,7 +40,7 @@ struct access_row {
     void (*prepare)(struct access *, int way, int part, uint64_t seed);
     /* The access; what has to end it, too. */
     void (*run)(struct access *, int way, int part);
-    /* Local. 1 where all is right here. */
+    /* Local. 1 if all is right here. */
     int (*check)(struct access *, int way, int part, uint64_t seed);
     int all; /* 1: all ranks work, and the longest time counts; 0: the time is rank 0's */
 };
@@ -50,7 +50,7 @@ const char *access_way_name(int way);
 /* Where `way` reads or writes: device memory, or pinned host memory. */
 char *access_memory(const struct access *a, int way);
 void access_must(const struct access *a, int way, int error);
-/* Bytes that follow from a seed; 1 where they are those. */
+/* Bytes that follow from a seed; 1 if they are those. */
 void access_fill(char *out, size_t bytes, uint64_t seed);
 void access_fill_at(char out[8], size_t at, uint64_t seed); /* from byte `at` on, a multiple of 8 */
 int access_same(const char *got, size_t bytes, uint64_t seed);

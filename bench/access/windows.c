@@ -120,7 +120,7 @@ static char *windows_memory(const struct access *a, int way)
     return memory;
 }
 
-/* 1 where the library takes the way's window and an operation on it. */
+/* 1 if the library takes the way's window and an operation on it. */
 static int windows_try(struct access *a, int way)
 {
     const struct bench_calls *mpi = &a->mpi[way];

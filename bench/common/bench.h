@@ -40,6 +40,14 @@ void bench_mpi_find(void);
 /* Another function of that MPI; NULL if the MPI lacks it. */
 void *bench_mpi_symbol(const char *name);
 
+/* Joules in place of times (energy.h). */
+struct bench_energy_plan {
+    int trials; /* counted windows of each way; 0: times are measured */
+    double seconds;
+    long updates;  /* least of the counters in a window */
+    unsigned ways; /* mask of enum energy_way */
+};
+
 struct bench_plan {
     int collective;                  /* enum tutti_collective */
     int order;                       /* enum bench_order */
@@ -53,6 +61,7 @@ struct bench_plan {
     int root;                 /* of a reduce; BENCH_ALL_ROOTS: each in turn */
     unsigned ways;            /* mask of the ways that are wanted */
     int in_place, check, phases;
+    struct bench_energy_plan energy;
     const char *algorithm; /* the only algorithm to be measured; "": any */
     uint64_t seed;
     int rank, size; /* in MPI_COMM_WORLD */

@@ -102,7 +102,7 @@ static int nccl_possible(char *why, size_t size)
     return find_calls(n, why, size);
 }
 
-/* 1 where no two ranks have the same GPU. */
+/* 1 if no two ranks have the same GPU. */
 static int gpus_differ(const struct bench_plan *plan)
 {
     const struct tutti_device *device = tutti_device();

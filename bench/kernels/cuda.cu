@@ -41,7 +41,7 @@ static void *pinned(size_t bytes)
     return memory;
 }
 
-/* 1 where kernels of one GPU load and store the other's memory, and make atomics there. */
+/* 1 if kernels of one GPU load and store the other's memory, and make atomics there. */
 static int reaches(int from, int to)
 {
     int can = 0, atomics = 0;

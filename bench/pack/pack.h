@@ -40,7 +40,7 @@ struct pack_layout {
     size_t number[PACK_NUMBERS]; /* what `make` needs */
 };
 
-/* Layout i of the kind; 0 where there are no more. Freed with pack_layout_free(). */
+/* Layout i of the kind; 0: there are no more. Freed with pack_layout_free(). */
 int pack_layout_make(const struct bench_plan *plan, const struct pack_plan *pack, int i, struct pack_layout *out);
 void pack_layout_free(struct pack_layout *layout);
 struct pack_piece pack_layout_piece(const struct pack_layout *layout, size_t i);
@@ -77,14 +77,14 @@ void pack_set_settle(struct pack_set *set, const struct pack_layout *layout);
 void pack_set_renew(struct pack_set *set, const struct pack_layout *layout, size_t n, uint64_t seed);
 /* Everything that packing the first n blocks has to write is wrong. */
 void pack_set_spoil(struct pack_set *set, const struct pack_layout *layout, size_t n);
-/* 1 where all is right; otherwise 0 with a text. Memory above 64 MiB is looked at in 64 places. */
+/* 1 if all is right; otherwise 0 with a text. Memory above 64 MiB is looked at in 64 places. */
 int pack_set_check_packed(struct pack_set *set, const struct pack_layout *layout, size_t n, char *text, size_t size);
 int pack_set_check_memory(struct pack_set *set, const struct pack_layout *layout, char *text, size_t size);
 
 /* Copies by the driver on CUDA (done on return), by the library on the host device. */
 void pack_copy_open(void);
 void pack_copy_blocks(const struct pack_layout *layout, const struct pack_set *set, size_t n, int unpack);
-/* 1 where one cuMemcpy3D can say it. */
+/* 1 if one cuMemcpy3D can say it. */
 int pack_copy_has_box(const struct pack_layout *layout);
 void pack_copy_box(const struct pack_layout *layout, const struct pack_set *set, int unpack);
 void pack_copy_flat(char *to, const char *from, size_t bytes);

@@ -14,7 +14,7 @@ struct bench_call {
     int *counts; /* REDUCE_SCATTER: segment of each rank; owned */
 };
 
-/* The call of the plan's collective for contributions of about `bytes`; root 0 where roots change. *out is all zero, or
+/* The call of the plan's collective for contributions of about `bytes`; root 0 if roots change. *out is all zero, or
  * was made here before. */
 void bench_call_make(const struct bench_plan *plan, int type, int op, size_t bytes, struct bench_call *out);
 
@@ -24,7 +24,7 @@ struct bench_part {
     int depth;
 };
 struct bench_part bench_part_of(const struct bench_call *call);
-/* 1 where the input lies in the output's memory on this rank. */
+/* 1 if the input lies in the output's memory on this rank. */
 int bench_in_place_here(const struct bench_call *call);
 /* Bytes of one rank's contribution. */
 size_t bench_call_bytes(const struct bench_call *call);

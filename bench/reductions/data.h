@@ -16,7 +16,7 @@ struct bench_wrong {
 };
 /* Compares n elements, from element `first` of the vector on, with the contributions of ranks 0, 1 ... ranks - 1
  * combined in this order. exact: every bit; otherwise
- * floating-point results may differ by what another order can make of them. 1 where right, 0 with *wrong set. */
+ * floating-point results may differ by what another order can make of them. 1 if right, 0 with *wrong set. */
 int bench_check(int type, int op, uint64_t seed, int ranks, size_t first, int exact, const void *result, size_t n,
                 struct bench_wrong *wrong);
 

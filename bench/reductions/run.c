@@ -1,6 +1,7 @@
 /* A whole run: every pair of type and operator, every size. */
 #include <string.h>
 
+#include "bench/common/energy.h"
 #include "bench/reductions/order.h"
 #include "bench/reductions/run.h"
 #include "bench/reductions/types.h"
@@ -9,6 +10,8 @@
 static int run_size(const struct bench_plan *plan, struct bench_ways *ways, size_t bytes)
 {
     bench_ways_size(plan, ways, bytes);
+    if (plan->energy.trials)
+        return bench_run_energy(plan, ways);
     if (plan->phases)
         return bench_run_phases(plan, ways);
     return plan->order == BENCH_HOST ? bench_run_blocking(plan, ways) : bench_run_ordered(plan, ways);
@@ -71,6 +74,7 @@ void bench_collective(struct bench_plan *plan)
 {
     static struct bench_ways ways;
     bench_say(plan, "nodes %d", plan->nodes);
+    bench_energy_open(plan);
     bench_ways_open(plan, &ways);
     int right = !*plan->algorithm || all_take(plan, &ways);
     if (right)
@@ -78,5 +82,6 @@ void bench_collective(struct bench_plan *plan)
     for (int i = 0; right && i < plan->n_sizes; i++)
         right = plan->pairs ? run_pairs(plan, &ways, plan->sizes[i]) : run_size(plan, &ways, plan->sizes[i]);
     bench_ways_close(&ways);
+    bench_energy_close(plan);
     bench_say(plan, "end %d", right);
 }

@@ -10,6 +10,7 @@
 #include "bench/reductions/enqueue.h"
 #include "bench/reductions/nccl.h"
 #include "bench/reductions/types.h"
+#include "bench/words/energy.h"
 #include "core/types.h"
 #include "device/device.h"
 #include "team/control.h"
@@ -127,6 +128,12 @@ static void set_allocate(const struct bench_plan *plan, struct bench_set *set, i
     bench_must(tutti_alloc(plan->most, &set->out), "allocating device memory");
 }
 
+/* 1 if a way that is wanted puts calls into a stream. */
+static int ways_in_stream(const struct bench_plan *plan)
+{
+    return plan->order != BENCH_HOST || plan->phases || (plan->energy.trials && plan->energy.ways >> ENERGY_STREAM & 1);
+}
+
 void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out)
 {
     char why[256];
@@ -139,18 +146,19 @@ void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out)
     out->scratch = bench_ordinary(plan->most);
     set_allocate(plan, &out->set[BENCH_SET_DEVICE], 0);
     out->used[BENCH_TUTTI] = 1;
-    if (plan->order != BENCH_HOST || plan->phases || bench_on_cuda()) {
+    if (ways_in_stream(plan) || bench_on_cuda()) {
         if (!bench_gpu_open(why, sizeof why))
             bench_fail("%s", why);
     }
     if (plan->order == BENCH_GRAPH && !bench_gpu_has_graphs())
         bench_fail("--order graph needs CUDA: the host device has no graphs; --order stream runs there");
-    if (plan->order != BENCH_HOST || plan->phases) {
-        out->ordered = bench_enqueue_open(why, sizeof why);
+    if (ways_in_stream(plan)) {
+        snprintf(why, sizeof why, "the ranks are on several nodes");
+        out->ordered = plan->nodes == 1 && bench_enqueue_open(why, sizeof why);
         if (!out->ordered && plan->order != BENCH_HOST)
             bench_fail("calls in stream order: %s", why);
         if (!out->ordered)
-            bench_say(plan, "note kernel and notice are not separated: %s", why);
+            bench_say(plan, plan->phases ? "note kernel and notice are not separated: %s" : "note no stream: %s", why);
     }
     if (plan->pairs) {
         out->used[BENCH_REFERENCE] = 1;

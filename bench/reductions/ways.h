@@ -44,7 +44,7 @@ void bench_way_restore(const struct bench_plan *plan, struct bench_ways *ways, i
 void bench_way_spoil(const struct bench_plan *plan, struct bench_ways *ways, int way);
 /* The blocking call. */
 void bench_way_call(const struct bench_plan *plan, struct bench_ways *ways, int way);
-/* Collective. 1 where the result is right on all ranks; otherwise the lowest rank with a wrong one reports it. exact:
+/* Collective. 1 if the result is right on all ranks; otherwise the lowest rank with a wrong one reports it. exact:
  * every bit. Large results are looked at in places spread over all of them. */
 int bench_way_check(const struct bench_plan *plan, struct bench_ways *ways, int way, uint64_t seed, int exact);
 /* Sizes up to here are checked in full, and with new input in every checked round. */

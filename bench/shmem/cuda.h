@@ -59,7 +59,7 @@ static double gas_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* All blocks of a cooperative launch run at once, which is what waits need. Waits, but not for ever: a peer may be
+/* All blocks of a cooperative launch run at once, which is what waits need. Waits, but not forever: a peer may be
  * gone. */
 static double gas_cuda_run(gas_kernel kernel, const struct gas_call *call, unsigned blocks, unsigned threads,
                            double seconds)

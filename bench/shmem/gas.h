@@ -48,7 +48,7 @@ struct gas_call {
     uint64_t seed;
     unsigned rounds, stride;
     size_t bytes;
-    char *in, *out; /* symmetric: what comes, what is sent */
+    char *in, *out; /* symmetric: received data, data to send */
     double *part;   /* symmetric: GAS_BLOCKS numbers; the first is the signal of a ping-pong, zero before */
     void *work;     /* symmetric, of tutti_grid_work_bytes() */
     size_t work_bytes;

@@ -22,7 +22,7 @@ static void in_forms(struct gas_bench *bench, struct gas_row row, int sized)
     }
 }
 
-/* What PE 0 does alone, to a peer where there is one. */
+/* What PE 0 does alone, to a peer if there is one. */
 static void one_sided(struct gas_bench *bench)
 {
     static const struct {

@@ -136,7 +136,7 @@ static void open_column(struct gas_bench *bench, const struct gas_row *row, int 
     column->used = 1;
 }
 
-/* A timed round; the last ones have new data, which are looked at. 1 where they are right. */
+/* A timed round; the last ones have new data, which are looked at. 1 if they are right. */
 static int round_of(struct gas_bench *bench, const struct gas_row *row, struct column *column, int which, int round)
 {
     const int checked = bench->plan->check && round >= column->batch.rounds - CHECKED;

@@ -39,7 +39,7 @@ static int tutti_team(int pes)
     return tshmem_team_split_strided(TSHMEM_TEAM_WORLD, 0, 1, pes, NULL, 0, &team) == 0 ? team : -1;
 }
 
-/* 1 where all ranks have it. */
+/* 1 if all ranks have it. */
 static int open_side(struct gas_bench *bench, int which, const struct gas_side *side, int gpu, size_t bytes)
 {
     const struct bench_plan *plan = bench->plan;
@@ -75,7 +75,7 @@ static void open_memory(struct gas_bench *bench, int which)
 
 #define FIGURE(id) (1u << GAS_FIGURE_##id)
 
-/* 1 where one of the figures asks the ring for something, in the ways that are wanted. */
+/* 1 if one of the figures asks the ring for something, in the ways that are wanted. */
 static int by_ring(const struct gas_bench *bench, unsigned figures)
 {
     const unsigned ways = bench->plan->ways;

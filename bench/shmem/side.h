@@ -15,7 +15,7 @@ int gas_kernels(struct gas_side *out, char *why, size_t size);
 struct gas_cuts {
     uint64_t bytes[TSHMEM_CUTS][TSHMEM_GROUPS];
 };
-/* The thresholds of the rules in force. 1 where there is any. */
+/* The thresholds of the rules in force. 1 if there is any. */
 int gas_cuts_of_rules(struct gas_cuts *out);
 /* tshmem_init(), with a ring where a setting does not forbid one: kernels use it as gas_state() says. Leaves the rules
  * in force as those of the settings and the file. A status. */
@@ -24,7 +24,7 @@ int gas_init(void);
 enum gas_ring { GAS_RING_NONE, GAS_RING_CUT, GAS_RING_ALL };
 /* The address space's state, for a launch; what loads and stores do not reach goes by the ring always. */
 void gas_state(enum gas_ring how, const struct gas_cuts *cuts, struct tshmem_state *out);
-/* 1 where there is a ring. */
+/* 1 if there is a ring. */
 int gas_has_ring(void);
 
 #endif

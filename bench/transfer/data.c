@@ -83,7 +83,7 @@ void transfer_fill(const struct transfer *t, struct transfer_memory *m, int way,
         memset(m->host[1], 0x5b, m->pinned[1] < out ? m->pinned[1] : out);
 }
 
-/* Bytes `at` .. `at` + n of what this rank has received; 1 where they are right. */
+/* Bytes `at` .. `at` + n of what this rank has received; 1 if they are right. */
 static int transfer_compare(const struct transfer *t, const char *got, uint64_t seed, size_t at, size_t n, char *text,
                             size_t size)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/common/columns.h"
+#include "bench/common/energy.h"
 #include "bench/common/gpu.h"
 #include "bench/common/ordered.h"
 #include "bench/common/outcome.h"
@@ -388,6 +389,26 @@ static int transfer_measure_ordered(struct transfer_run *run)
     return right;
 }
 
+/* ---- joules ---- */
+
+static void transfer_make(void *with, int way)
+{
+    transfer_take_rules(way);
+    transfer_start(with, way, NULL);
+    transfer_finish(with, way, NULL);
+}
+
+static int transfer_measure_energy(struct transfer_run *run)
+{
+    return transfer_energy(&(struct transfer_energy){.t = &run->t,
+                                                     .used = run->used,
+                                                     .with = run,
+                                                     .prepare = transfer_prepare,
+                                                     .call = transfer_make,
+                                                     .enqueue = transfer_enqueue,
+                                                     .check = transfer_right});
+}
+
 void bench_transfer(struct bench_plan *plan, const struct transfer_plan *what)
 {
     static struct transfer_run run;
@@ -396,13 +417,17 @@ void bench_transfer(struct bench_plan *plan, const struct transfer_plan *what)
         bench_fail("libtutti.so is not in front of the MPI: start this with `tutti bench`");
     run.t = (struct transfer){.plan = plan, .what = what, .row = &transfer_rows[what->id]};
     bench_say(plan, "nodes %d", plan->nodes);
+    bench_energy_open(plan);
     bench_choose_gpu(plan);
     transfer_open(&run.t, &run.memory, run.used);
     bench_say(plan, "start");
     for (int i = 0; right && i < plan->n_sizes; i++) {
         transfer_size(&run.t, &run.memory, plan->sizes[i]);
-        right = plan->order == BENCH_HOST ? transfer_measure(&run) : transfer_measure_ordered(&run);
+        right = plan->energy.trials         ? transfer_measure_energy(&run)
+                : plan->order == BENCH_HOST ? transfer_measure(&run)
+                                            : transfer_measure_ordered(&run);
     }
     transfer_close(&run.t, &run.memory);
+    bench_energy_close(plan);
     bench_say(plan, "end %d", right);
 }

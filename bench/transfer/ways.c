@@ -6,6 +6,7 @@
 #include "bench/common/place.h"
 #include "bench/reductions/enqueue.h"
 #include "bench/transfer/ways.h"
+#include "bench/words/energy.h"
 #include "device/device.h"
 #include "tutti/tutti.h"
 
@@ -139,15 +140,22 @@ static void transfer_open_nccl(const struct transfer *t, struct transfer_memory 
 
 /* ---- all ---- */
 
+/* 1 if a way that is wanted puts calls into a stream. */
+static int transfer_in_stream(const struct transfer *t)
+{
+    const struct bench_energy_plan *energy = &t->plan->energy;
+    return t->plan->order != BENCH_HOST || (energy->trials && energy->ways >> ENERGY_STREAM & 1 && t->row->enqueue);
+}
+
 void transfer_open(struct transfer *t, struct transfer_memory *m, int used[TRANSFER_WAYS])
 {
     const struct bench_plan *plan = t->plan;
     char why[256];
     transfer_open_ranks(t);
     transfer_open_memory(t, m);
-    if ((plan->order != BENCH_HOST || bench_on_cuda()) && !bench_gpu_open(why, sizeof why))
+    if ((transfer_in_stream(t) || bench_on_cuda()) && !bench_gpu_open(why, sizeof why))
         bench_fail("%s", why);
-    if (plan->order != BENCH_HOST) {
+    if (transfer_in_stream(t)) {
         transfer_enqueue_symbol(t->row->call);
         if (!bench_enqueue_open(why, sizeof why))
             bench_fail("calls in stream order: %s", why);

@@ -22,4 +22,17 @@ struct transfer_fresh {
 };
 int transfer_fresh(struct transfer_fresh *fresh);
 
+/* energy.c: joules of the calls in place of their time. The functions are those of run.c, for a way of the transfers.
+ * Collective; 1 if all data were right. */
+struct transfer_energy {
+    const struct transfer *t;
+    const int *used; /* [TRANSFER_WAYS] */
+    void *with;
+    void (*prepare)(void *with, int column, long i, int new_data);
+    void (*call)(void *with, int way);
+    void (*enqueue)(void *with, int way, int i);
+    int (*check)(void *with, int column, long i);
+};
+int transfer_energy(struct transfer_energy *energy);
+
 #endif

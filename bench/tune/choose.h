@@ -36,7 +36,7 @@ struct tune_point {
     enum tune_verdict verdict;
     double standard_us, tuned_us, ratio; /* of the proof */
 };
-/* A collective, or messages: points by size. whole: 1 where the last one speaks for all larger sizes too. */
+/* A collective, or messages: points by size. whole: 1 if the last one speaks for all larger sizes too. */
 struct tune_curve {
     struct tune_point point[TUNE_POINTS];
     int n, whole;

@@ -26,7 +26,7 @@ static uint64_t word_at(const struct tune *tune, size_t at)
     return x ^ x >> 29;
 }
 
-/* Puts new data, or zeros, into the own part of symmetric memory, or compares it. 1 where it is the same. */
+/* Puts new data, or zeros, into the own part of symmetric memory, or compares it. 1 if it is the same. */
 static int shmem_visit(const struct tune *tune, char *symmetric, size_t bytes, int zeros, int compare)
 {
     char *const here = tune->host, *const got = tune->host + PIECE;

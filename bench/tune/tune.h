@@ -46,7 +46,7 @@ enum { TUNE_CHECKED = 64 << 10 };
 
 /* Seconds since the ranks began, on this rank. */
 double tune_now(void);
-/* 1 where the user wants this rank to end. */
+/* 1 if the user wants this rank to end. */
 int tune_interrupted(void);
 /* 1 if no time is left. With a number of rounds there is no limit, until the user ends the run. */
 static inline int tune_is_late(const struct tune *tune, double now, double until)
@@ -107,7 +107,7 @@ const char *tune_message_rules(int section, int way);
 int tune_message_try(struct tune *tune, struct tune_column *column, int section, size_t bytes);
 double tune_message_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
 
-/* Puts and gets of kernels. open: collective; leaves their sections out, with a note, where there are no kernels or no
+/* Puts and gets of kernels. open: collective; leaves their sections out, with a note, if there are no kernels or no
  * ring; on the host device those of more than one thread. */
 void tune_shmem_open(struct tune *tune);
 void tune_shmem_close(struct tune *tune);

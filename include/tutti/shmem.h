@@ -85,7 +85,7 @@ TUTTI_API int tshmem_init(void);
 TUTTI_API int tshmem_init_thread(int requested, int *provided);
 /* Local. */
 TUTTI_API void tshmem_query_thread(int *provided);
-/* Local, at any time. *initialized: 1 where the address space is up, otherwise 0. */
+/* Local, at any time. *initialized: 1 if the address space is up, otherwise 0. */
 TUTTI_API void tshmem_query_initialized(int *initialized);
 /* Collective over all PEs, blocking: waits for all, and frees everything. The last of as many calls as there were of
  * init; also MPI_Finalize where tshmem_init() called MPI_Init. */
@@ -96,7 +96,7 @@ TUTTI_API int tshmem_finalize(void);
 TUTTI_API void tshmem_global_exit(int status) __attribute__((noreturn));
 /* Local. The first error since the last time that this was asked, and forgets it; 0: none. */
 TUTTI_API int tshmem_error(void);
-/* Local. -1 and 0 where the address space is not up. */
+/* Local. -1 and 0 if the address space is not up. */
 TSHMEM_CALL int tshmem_my_pe(void);
 TSHMEM_CALL int tshmem_n_pes(void);
 TUTTI_API void tshmem_info_get_version(int *major, int *minor);
@@ -121,12 +121,12 @@ TUTTI_API void tutti_shmem_as(const char *call);
 TUTTI_API int tutti_shmem_no_front(const char *call);
 /* tshmem_init_comm() with a communicator of Fortran: what its module calls. */
 TUTTI_API int tutti_shmem_init_fortran(int comm);
-/* Local. 1 where the PE exists; where the address is symmetric, too. */
+/* Local. 1 if the PE exists; where the address is symmetric, too. */
 TSHMEM_CALL int tshmem_pe_accessible(int pe);
 TSHMEM_CALL int tshmem_addr_accessible(const void *address, int pe);
 /* Local. The object at symmetric `dest` of that PE, for plain loads and stores; NULL if they do not reach it. */
 TSHMEM_CALL void *tshmem_ptr(const void *dest, int pe);
-/* Local. What kernels need (tutti/device.h); NULL where the address space is not up. */
+/* Local. What kernels need (tutti/device.h); NULL if the address space is not up. */
 TUTTI_API const struct tshmem_state *tshmem_state_get(void);
 /* Local. `take` is called with the state when the address space is made, or at once where it is up; and with NULL when
  * it ends. What it returns is an error where negative. At most 256. */
@@ -184,14 +184,14 @@ TSHMEM_CALL uint64_t tshmem_signal_wait_until(uint64_t *signal, int comparison, 
 
 /* Waits until this PE alone has the lock: PEs get it in the order of their arrival. */
 TUTTI_API void tshmem_set_lock(long *lock);
-/* 0 where this PE has it now, 1 where somebody has it. Does not wait. */
+/* 0 if this PE has it now, 1 if somebody has it. Does not wait. */
 TUTTI_API int tshmem_test_lock(long *lock);
 /* Completes what this PE has put before, as tshmem_quiet(), and passes the lock to the PE that has waited longest. */
 TUTTI_API void tshmem_clear_lock(long *lock);
 
 /* ---- teams ---- */
 
-/* Local. -1 where the team is not valid, or this PE none of it. */
+/* Local. -1 if the team is not valid, or this PE none of it. */
 TSHMEM_CALL int tshmem_team_my_pe(tshmem_team_t team);
 TSHMEM_CALL int tshmem_team_n_pes(tshmem_team_t team);
 TUTTI_API int tshmem_team_get_config(tshmem_team_t team, long mask, tshmem_team_config_t *config);

@@ -1,7 +1,7 @@
 /* Atomics, and waits and tests of several words, in the order of a stream: as in tutti/shmem_stream.h, which alone
  * includes this.
  *
- * Local. What a call gives back it writes where its first argument points, when the stream reaches the call. That,
+ * Local. A call writes its result where its first argument points, when the stream reaches the call. That,
  * arrays of indices, status and values are memory of the GPU of the heap (tshmem_malloc(), tutti_alloc()), which a
  * kernel reads and writes in stream order: they stay as they are until then. Words are symmetric, single values are
  * read at once. */

@@ -31,7 +31,7 @@ TUTTI_API int tutti_copy(void *to, const void *from, size_t bytes);
 TUTTI_API int tutti_gpu_set(int gpu);
 /* Number of GPUs of this process, or a negative status. */
 TUTTI_API int tutti_gpu_count(void);
-/* 1 where `pointer` is device memory, 0 otherwise. */
+/* 1 if `pointer` is device memory, 0 otherwise. */
 TUTTI_API int tutti_is_device(const void *pointer);
 
 /* Streams: work that is done in the order in which it was put in, while the program continues. For programs that name

@@ -48,7 +48,7 @@ static size_t bounce_limit(void)
     return (size_t)tutti_settings()->bounce_mb << 20;
 }
 
-static size_t class_of(size_t bytes)
+static size_t bounce_class_of(size_t bytes)
 {
     if (bytes <= LEAST)
         return LEAST;
@@ -59,7 +59,7 @@ static size_t class_of(size_t bytes)
 
 /* ---- what is kept; the lock is held ---- */
 
-static struct piece **bucket_of(const struct tutti_bounce_kind *kind, int gpu, size_t room)
+static struct piece **bounce_bucket_of(const struct tutti_bounce_kind *kind, int gpu, size_t room)
 {
     const uint64_t key = (uint64_t)room ^ (uint64_t)(uintptr_t)kind ^ (uint64_t)gpu << 48;
     return &bucket[key * UINT64_C(0x9e3779b97f4a7c15) >> 57];
@@ -67,7 +67,7 @@ static struct piece **bucket_of(const struct tutti_bounce_kind *kind, int gpu, s
 
 static void bounce_keep(struct piece *piece)
 {
-    struct piece **first = bucket_of(piece->kind, piece->gpu, piece->base.room);
+    struct piece **first = bounce_bucket_of(piece->kind, piece->gpu, piece->base.room);
     piece->next = *first;
     piece->at = first;
     if (piece->next)
@@ -95,8 +95,8 @@ static void bounce_unkeep(struct piece *piece)
 /* One of at least so many bytes, and at most twice as many. */
 static struct piece *bounce_find(const struct tutti_bounce_kind *kind, int gpu, size_t room)
 {
-    for (size_t c = room; c <= 2 * room; c = class_of(c + 1)) {
-        struct piece *piece = *bucket_of(kind, gpu, c);
+    for (size_t c = room; c <= 2 * room; c = bounce_class_of(c + 1)) {
+        struct piece *piece = *bounce_bucket_of(kind, gpu, c);
         while (piece && (piece->kind != kind || piece->gpu != gpu || piece->base.room != c ||
                          piece->life != tutti_gpu_life(gpu)))
             piece = piece->next;
@@ -160,9 +160,9 @@ static unsigned end_kept(int alive)
 
 /* Powers of two, and eighths of them where a whole one more would be much. What is too large to be kept is as large as
  * it has to be. */
-static size_t room_for(size_t bytes)
+static size_t bounce_room_for(size_t bytes)
 {
-    const size_t room = class_of(bytes);
+    const size_t room = bounce_class_of(bytes);
     return room <= bounce_limit() ? room : (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
@@ -287,7 +287,7 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
 {
     if (bytes > SIZE_MAX / 4)
         return NULL;
-    const size_t room = room_for(bytes);
+    const size_t room = bounce_room_for(bytes);
     int may = 1;
     if (kind->look)
         kind->look();

@@ -1,6 +1,6 @@
 /* Collectives that move data over a communicator of several nodes, in two levels: blocks between ranks of a node go by
  * the data movers of one node, blocks between nodes through pinned host memory and the transport, in pieces that are
- * copied while others are sent. Used by src/mpi/reduce/.
+ * copied while others are sent. Used by src/mpi/nodes/.
  *
  * All ranks of the communicator make the same calls in the same order, one after the other, blocking. A call is a
  * struct tutti_call of a move: `collective`, `root`, `move` with blocks by rank of the communicator, and `count`: bytes

@@ -35,6 +35,10 @@ struct tutti_move_flow {
     } receive[TUTTI_MAX_GPUS];
 };
 
+/* Why runs have no address yet: blocks have gaps, are in memory of the host, or are put aside; or none is, and several
+ * blocks are joined. */
+enum tutti_packed { TUTTI_PACKED_NOT, TUTTI_PACKED, TUTTI_PACKED_JOINED };
+
 /* The blocks of one call on this rank. */
 struct tutti_move {
     struct tutti_move_block *send, *receive;
@@ -50,8 +54,9 @@ struct tutti_move {
     struct tutti_move_runs {
         int are, gpu, near; /* are: 1: they are runs; near: 1: received blocks lie in memory of that GPU alone */
         int before;         /* 1: the team was not open when these were set */
-        int packed;         /* 1: some runs have no address yet: blocks with gaps, of the host, or put aside
-                               (move/packing.h) */
+        int packed;         /* enum tutti_packed: whether some runs have no address yet (move/packing.h) */
+        /* Bit r: the run to, or from, rank r consists of several blocks that do not follow each other in memory. */
+        uint64_t joined_sends, joined_receives;
         struct tutti_move_flow flow;
     } runs;
     /* Set by the algorithm: a status, the first failure after which blocks are not complete; and 1 if a block was

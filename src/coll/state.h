@@ -13,10 +13,10 @@ struct tutti_coll_state {
     int (*settle)(void *with);
     void *settle_with;
     /* Team UNAVAILABLE: calls since, and until it is tried again. */
-    unsigned refused, patience;
+    unsigned refused, backoff;
     /* Team open on other GPUs than a call's: calls that are still staged until it is opened on theirs, how many after
      * the last opening, and calls done since. */
-    unsigned other_left, other_patience, served;
+    unsigned other_left, other_backoff, served;
     int rules;                                 /* first of the rules in force: all ranks have the same */
     uint16_t prepared[TUTTI_TYPES][TUTTI_OPS]; /* bit k: this rank has prepared kernel k */
     /* The last call whose kernels were prepared. */

@@ -17,7 +17,7 @@ enum tutti_outcome {
 };
 const char *tutti_outcome_name(enum tutti_outcome outcome);
 
-/* 1 where calls are counted. Set once, at the first use. */
+/* 1 if calls are counted. Set once, at the first use. */
 extern int tutti_counting;
 
 /* All of these are local and safe from any thread. `call` and `why` are static texts; why: the algorithm, or the

@@ -1,4 +1,4 @@
-/* FNV-1a: a number for some bytes that goes on from another one. Not for tables that strangers fill. */
+/* FNV-1a: a number for some bytes, continued from the number of earlier bytes. Not for tables that strangers fill. */
 #ifndef TUTTI_FNV_H
 #define TUTTI_FNV_H
 

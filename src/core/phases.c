@@ -26,6 +26,7 @@ static const struct {
 
 static _Thread_local struct {
     int depth; /* calls within calls */
+    int held;
     enum tutti_phase now;
     uint64_t since, calls, ns[TUTTI_PHASES];
 } mine;
@@ -93,13 +94,14 @@ void tutti_phase_begin_slow(const char *call)
     range_push(call);
     range_push(rows[TUTTI_PHASE_ARRIVAL].name);
     mine.now = TUTTI_PHASE_ARRIVAL;
+    mine.held = 0;
     mine.since = tutti_now_ns();
 }
 
 enum tutti_phase tutti_phase_slow(enum tutti_phase phase)
 {
     enum tutti_phase was = mine.now;
-    if (mine.depth == 0 || phase == was)
+    if (mine.depth == 0 || mine.held || phase == was)
         return phase;
     uint64_t now = tutti_now_ns();
     add_until(now);
@@ -121,6 +123,11 @@ void tutti_phase_end_slow(void)
     }
     range_pop();
     range_pop();
+}
+
+void tutti_phase_hold_slow(int on)
+{
+    mine.held = on;
 }
 
 void tutti_phases_switch(int on)

@@ -24,6 +24,7 @@ extern _Atomic int tutti_phases_on;
 void tutti_phase_begin_slow(const char *call);
 enum tutti_phase tutti_phase_slow(enum tutti_phase phase);
 void tutti_phase_end_slow(void);
+void tutti_phase_hold_slow(int on);
 
 /* Local, safe from any thread. A call begins, in TUTTI_PHASE_ARRIVAL; `call` is a static text. Within another call of
  * the same thread it counts as a part of the outer call. */
@@ -43,13 +44,20 @@ static inline void tutti_phase_end(void)
         tutti_phase_end_slow();
 }
 
+/* Marks of the calling thread change nothing while on: of a part of a call whose inner phases do not matter. */
+static inline void tutti_phase_hold(int on)
+{
+    if (TUTTI_PHASES_WATCHED)
+        tutti_phase_hold_slow(on);
+}
+
 /* Local. Turns recording on or off for all threads; overrides the settings. */
 void tutti_phases_switch(int on);
 /* Local. Nanoseconds that the calling thread has spent in each phase since it last asked, and the number of its calls.
  */
 uint64_t tutti_phases_take(uint64_t ns[TUTTI_PHASES]);
 const char *tutti_phase_name(int phase); /* NULL past the last */
-/* 1 where this build can make NVTX ranges. */
+/* 1 if this build can make NVTX ranges. */
 int tutti_phases_have_nvtx(void);
 
 #endif

@@ -40,7 +40,7 @@ enum tutti_reason tutti_why_take(enum tutti_reason otherwise);
 /* Bytes of device memory by reason; those of NONE went past host memory. A message counts at its sender alone. */
 void tutti_tally_add(enum tutti_reason reason, uint64_t bytes);
 void tutti_tally_read(uint64_t bytes[TUTTI_REASONS]);
-/* 1 where more than half of the bytes (of all ranks) were staged for reasons that the user can change: `out` is the
+/* 1 if more than half of the bytes (of all ranks) were staged for reasons that the user can change: `out` is the
  * hint of the reason with most bytes. */
 int tutti_tally_hint(const uint64_t bytes[TUTTI_REASONS], char *out, size_t size);
 

@@ -52,7 +52,7 @@ static const struct row {
 enum {
     ROWS = sizeof rows / sizeof rows[0],
     SHOWN = 200,              /* of what the environment holds */
-    OWN = sizeof "TUTTI_" - 1 /* before every name: does not help to find the one that is meant */
+    OWN = sizeof "TUTTI_" - 1 /* before every name: does not help to find the intended one */
 };
 
 /* Variables of the project that are not settings of the library (tests, build). */
@@ -206,6 +206,12 @@ const struct tutti_settings *tutti_settings(void)
 {
     pthread_once(&once, read_once);
     return &settings;
+}
+
+int tutti_settings_wait(int policy)
+{
+    tutti_settings();
+    return __atomic_exchange_n(&settings.wait, policy, __ATOMIC_RELAXED);
 }
 
 int tutti_settings_row(int index, struct tutti_setting_row *out)

@@ -27,6 +27,10 @@ enum { TUTTI_SET_MESSAGES_AUTO, TUTTI_SET_MESSAGES_MPI };
  * valid is reported once on standard error and its default is used. */
 const struct tutti_settings *tutti_settings(void);
 
+/* Waits of this process go on as the policy (TUTTI_SET_WAIT_...) has it, in place of TUTTI_WAIT: the bench compares
+ * policies in one run. Local, safe from any thread. Returns the policy that was in force. */
+int tutti_settings_wait(int policy);
+
 /* Reads the environment into *out and writes what is wrong, one line a setting, into `wrong` (cut at `size` bytes).
  * Returns TUTTI_OK or TUTTI_ERR_SETTING; *out is complete either way. Unknown names that begin with TUTTI_ are
  * reported, with the nearest known name. */

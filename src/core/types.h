@@ -77,9 +77,9 @@ const char *tutti_op_name(int op);
 
 /* Element type of an MPI type of `group` with `size` bytes; TUTTI_TYPE_NONE where no kernel type has that size. */
 int tutti_type_of(enum tutti_group group, size_t size);
-/* 1 where the standard allows `op` on types of `group` and kernels exist for it. */
+/* 1 if the standard allows `op` on types of `group` and kernels exist for it. */
 int tutti_legal(int op, enum tutti_group group);
-/* 1 where a kernel exists for the pair of element type and operator. */
+/* 1 if a kernel exists for the pair of element type and operator. */
 int tutti_has_kernel(int type, int op);
 /* The type whose kernel serves the pair: the unsigned one where signs do not matter. */
 int tutti_kernel_type(int type, int op);

@@ -38,7 +38,7 @@ struct tutti_export {
     unsigned char token[TUTTI_EXPORT_TOKEN];
 };
 
-/* 1 where two allocations of one owner have addresses in common: one of them has been freed. */
+/* 1 if two allocations of one owner have addresses in common: one of them has been freed. */
 static inline int tutti_export_overlaps(const struct tutti_export *one, const struct tutti_export *other)
 {
     return one->base < other->base + other->bytes && other->base < one->base + one->bytes;
@@ -48,7 +48,7 @@ struct tutti_stream; /* ordered work on one GPU */
 /* Some devices have a default stream that waits for other streams, and they for it. */
 enum tutti_stream_order {
     TUTTI_STREAM_FREE,     /* waits for no other */
-    TUTTI_STREAM_BLOCKING, /* what comes into it and into the default stream runs one after the other */
+    TUTTI_STREAM_BLOCKING, /* its work and that of the default stream run one after the other */
     TUTTI_STREAM_DEFAULT
 };
 struct tutti_event;
@@ -122,7 +122,7 @@ struct tutti_device {
     /* Opens the device; further calls return the first result. `why` (of `size` bytes) says what is missing on
      * TUTTI_ERR_UNAVAILABLE. */
     int (*open)(char *why, size_t size);
-    /* 1 where this process may hold memory of the device now. Cheap enough for every call of a program: a load or two.
+    /* 1 if this process may hold memory of the device now. Cheap enough for every call of a program: a load or two.
      * Never loads, opens or initialises anything. */
     int (*active)(void);
     void (*close)(void); /* frees what open() took; only where the device is still alive, never from a destructor */
@@ -142,9 +142,12 @@ struct tutti_device {
         void (*look)(void);
         int (*uuid)(int gpu, unsigned char uuid[16]); /* equal over processes for the same hardware */
         int (*describe)(int gpu, char *text, size_t size);
-        /* 0 where kernels on `gpu` cannot load and store memory of `peer`; 1 where they can; 2 where besides the 128
+        /* 0 if kernels on `gpu` cannot load and store memory of `peer`; 1 if they can; 2 if besides the 128
          * bytes that a warp stores at once are seen whole (NVLink, the same GPU). */
         int (*reach)(int gpu, const unsigned char peer[16]);
+        /* Opens what `reach` asks, which may take tens of milliseconds; returns when it is open. Any thread. NULL:
+         * nothing. */
+        void (*open_links)(void);
         unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */
         /* Most blocks of kernels that wait, of all calls and streams together, that are resident at once. NULL or 0:
          * kernels take no room from each other. */
@@ -221,7 +224,7 @@ struct tutti_device {
         int (*identity)(const struct tutti_stream *stream, int *gpu, void **handle);
         /* Of enum tutti_stream_order. NULL: all are FREE. */
         int (*order)(const struct tutti_stream *stream);
-        /* 1 where what is put into the stream goes into a graph that is being captured, 0 where not, negative: failed.
+        /* 1 if what is put into the stream goes into a graph that is being captured, 0 if not, negative: failed.
          */
         int (*capturing)(struct tutti_stream *stream);
         int (*sync)(struct tutti_stream *stream);  /* waits; bounded only by the work itself */
@@ -260,7 +263,7 @@ struct tutti_device {
          */
         int (*prepare_pack)(int gpu, size_t *room);
         /* As launch.keep(), of the packing kernel: what its args point to must be there when launch.kept() is called.
-         * NULL where launch.keep() is. */
+         * NULL if launch.keep() is. */
         int (*keep_pack)(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
                          struct tutti_prepared **out);
         /* A packing kernel that stays, see src/kernels/pack_stay.inc; the args are copied before it returns.
@@ -302,11 +305,11 @@ extern _Atomic uint64_t tutti_device_frees;
 
 /* The device of this process, by TUTTI_DEVICE; NULL with TUTTI_DEVICE=none. Chosen once, opens nothing. */
 const struct tutti_device *tutti_device(void);
-/* Device `index` of the list, or NULL past the last; *built is 0 where this build left it out. */
+/* Device `index` of the list, or NULL past the last; *built is 0 if this build left it out. */
 const struct tutti_device *tutti_device_at(int index, int *built);
 /* Reports that `device` lacks `operation`; returns TUTTI_ERR_UNAVAILABLE. */
 int tutti_device_missing(const struct tutti_device *device, const char *operation);
-/* 1 where the machine seems to have the hardware of `auto`'s first choice (looks at /dev, loads nothing). */
+/* 1 if the machine seems to have the hardware of `auto`'s first choice (looks at /dev, loads nothing). */
 int tutti_device_present(const char *name);
 
 #endif

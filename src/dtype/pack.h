@@ -38,7 +38,7 @@ int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_
 int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* The same by a launch, for a caller that knows that kernels of the GPU reach all memory of the jobs: the device is not
  * asked for its kind. how: TUTTI_PACK_NEAR: all that is stored lies in memory of this GPU. TUTTI_PACK_KEEP: a launch
- * that comes again may be kept ready, which may wait for running kernels (device/device.h: launch.keep_pack). */
+ * that is repeated may be kept ready, which may wait for running kernels (device/device.h: launch.keep_pack). */
 enum { TUTTI_PACK_NEAR = 1, TUTTI_PACK_KEEP = 2 };
 int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how);
 /* The same in two halves: begin returns when the kernel is launched; on success poll, until it does not return 0 (1:

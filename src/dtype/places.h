@@ -17,7 +17,7 @@ struct tutti_places {
 };
 void tutti_places_of(const struct tutti_plan *plan, int64_t count, const void *buffer, struct tutti_places *out);
 
-/* 1 where kernels of places->gpu reach all. */
+/* 1 if kernels of places->gpu reach all. */
 static inline int tutti_places_reached(const struct tutti_places *places)
 {
     return !places->host && !places->spread;

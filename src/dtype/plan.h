@@ -43,7 +43,7 @@ struct tutti_segment {
 struct tutti_plan {
     uint64_t size;                /* bytes of one packed element */
     int64_t lower, extent;        /* as MPI_Type_get_extent says */
-    int64_t true_lower, true_end; /* first and last + 1 byte touched by one element; both 0 where size is 0 */
+    int64_t true_lower, true_end; /* first and last + 1 byte touched by one element; both 0 if size is 0 */
     uint64_t hash;                /* of the structure: equal layouts have equal hashes in one process */
     uint32_t overlaps;            /* 1: an element may write a byte twice at unpack */
     uint32_t segments;
@@ -66,8 +66,8 @@ void tutti_plan_drop(const struct tutti_plan *plan);
 void tutti_plan_at_free(void (*forget)(const struct tutti_plan *plan));
 
 /* `count` elements as segments: the count is one more slowest dimension (stride: the extent; packed stride: the size),
- * folded where it can be. Returns the number of segments, written into `out` (room for plan->segments); 0 where there
- * are no bytes, and where a segment has TUTTI_PLAN_DIMS dimensions already and cannot take one more (*by_element is 1
+ * folded where it can be. Returns the number of segments, written into `out` (room for plan->segments); 0 if there
+ * are no bytes, and if a segment has TUTTI_PLAN_DIMS dimensions already and cannot take one more (*by_element is 1
  * then, otherwise 0: launch element by element). */
 uint32_t tutti_plan_repeat(const struct tutti_plan *plan, uint64_t count, struct tutti_segment *out, int *by_element);
 

@@ -4,7 +4,7 @@
 
 #include "dtype/plan.h"
 
-/* Local. Writes `plan` to `bytes` (of `room`); the length, or 0 where it has lists of blocks or there is no room. */
+/* Local. Writes `plan` to `bytes` (of `room`); the length, or 0 if it has lists of blocks or there is no room. */
 size_t tutti_plan_write(const struct tutti_plan *plan, void *bytes, size_t room);
 /* Local. The plan that was written: the one of this process where it has its like. The caller has one reference more.
  * TUTTI_ERR_ARGUMENT where the bytes are no plan. */

@@ -42,7 +42,7 @@ struct tutti_channel_flags {
     uint64_t ticks;  /* launches so far, times TUTTI_TICKS; see flow.inc */
     uint64_t owed;   /* epoch of the last launch that ended without the knowledge that all peers had begun it */
     uint64_t begun;  /* epoch of the launch that was begun last */
-    uint32_t failed; /* not zero: a launch has left early; what comes after leaves too */
+    uint32_t failed; /* not zero: a launch has left early; later launches leave too */
     uint32_t pad1;
     uint64_t token[TUTTI_MAX_GPUS]; /* epoch that each peer has begun */
     uint64_t pad3[12];
@@ -85,7 +85,7 @@ struct tutti_kernel_args {
     uint32_t blocks;   /* as launched */
     uint32_t finished; /* value of `finished` (channel) after the last block of this launch */
     uint32_t shape;    /* direct: enum tutti_shape. ROOT: out[0] is the root's; THROUGH, BEFORE: out[r] is rank r's,
-                          NULL where it gets nothing; SEGMENTS: out[p] is that of piece p. Others: ALL */
+                          NULL if it gets nothing; SEGMENTS: out[p] is that of piece p. Others: ALL */
     uint32_t pad;
     uint64_t slot_bytes; /* oneshot, twoshot: distance of two ranks' slots in a window */
     /* Byte offsets from the channel's start, the same in every window: slot 0; twoshot: the result region. A launch
@@ -103,7 +103,7 @@ struct tutti_kernel_args {
     void *window[TUTTI_MAX_GPUS];    /* start of each GPU's channel (struct tutti_channel_flags, then data) */
     const volatile uint32_t *abort;  /* not zero: leave at once */
     volatile uint32_t *done;         /* set to epoch by the last block, after all stores of the launch are visible;
-                                        direct: NULL where the stream is waited for instead */
+                                        direct: NULL if the stream is waited for instead */
     volatile uint32_t *where; /* progress: phase << 16 | GPU waited for, written when a wait gets long; may be NULL */
     uint64_t timeout_ns; /* a wait inside the kernel ends after this long; it then behaves as if aborted. 0: never */
     /* Host device alone: called now and then by a waiting kernel; not zero: leave at once. */
@@ -153,9 +153,9 @@ struct tutti_flow_args {
     uint32_t launch_number; /* not zero: the last block stores it in *done when all is stored */
     uint32_t notice;        /* of enum tutti_notice */
     uint32_t tells;         /* 1: stores tokens at its peers when it begins, in every shape */
-    uint32_t early; /* 1: what comes next in the stream may take multiprocessors as soon as all blocks have begun; 0:
-                       when this launch needs none any more that others keep, see flow.inc */
-    uint32_t over;  /* 1: the result lies over contributions: all of a block's are read before it stores any */
+    uint32_t early;         /* 1: the stream's next work may take multiprocessors as soon as all blocks have begun; 0:
+                               when this launch needs none any more that others keep, see flow.inc */
+    uint32_t over;          /* 1: the result lies over contributions: all of a block's are read before it stores any */
     uint32_t contributions; /* of the call, combined in their order: more than `ranks` where leaders take part */
     uint32_t number;        /* of `in` among them */
     uint32_t locals;        /* contributions of this participant: `in`, and from 1 on begin[] with the numbers n[] */
@@ -170,7 +170,7 @@ struct tutti_flow_args {
                                        that move data: address of what goes to each rank, and its bytes. Leaders:
                                        address and number of each contribution of theirs */
     uint64_t n[TUTTI_MAX_GPUS];
-    uint64_t slice;                   /* elements of a rank's slice, where there are slices. Kernels that move data:
+    uint64_t slice;                   /* elements of a rank's slice, if there are slices. Kernels that move data:
                                          bytes of a run that are worth a block */
     uint64_t chunk;                   /* elements that a block moves at once, where it works in chunks */
     uint64_t depth;                   /* chunks under way in a block, or lane. Kernels that move data: blocks that
@@ -188,12 +188,12 @@ struct tutti_flow_args {
     uint64_t bytes;
     int (*host_wait)(void *host_wait_with);
     void *host_wait_with;
-    /* Kernels that move data: address of what comes from each rank, and its bytes. Leaders: address of each result. */
+    /* Kernels that move data: address of the run from each rank, and its bytes. Leaders: address of each result. */
     uint64_t result[TUTTI_MAX_GPUS];
     uint64_t result_n[TUTTI_MAX_GPUS];
 };
 
-/* 1 where the kernel of this position in kernels.def moves data. */
+/* 1 if the kernel of this position in kernels.def moves data. */
 enum tutti_kernel_position {
 #define TUTTI_KERNEL(id, name, args) TUTTI_KERNEL_AT_##id,
 #include "kernels/kernels.def"

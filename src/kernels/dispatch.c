@@ -105,26 +105,26 @@ void tutti_reduce_host(int type, int op, int ranks, const void *const in[], void
     rules_leave(found);
 }
 
-_Thread_local unsigned tutti_kernel_dice;
+_Thread_local unsigned tutti_kernel_jitter;
 
-void tutti_kernel_pace(unsigned dice)
+void tutti_kernel_pace(unsigned jitter)
 {
-    tutti_kernel_dice = dice;
+    tutti_kernel_jitter = jitter;
 }
 
 void tutti_kernel_pause(void)
 {
     enum { ONE_IN = 32, MOST_NS = 100000 };
-    tutti_kernel_dice = tutti_kernel_dice * 1664525u + 1013904223u;
-    const struct timespec time = {0, (long)(tutti_kernel_dice % MOST_NS)};
-    if ((tutti_kernel_dice >> 16) % ONE_IN == 0)
+    tutti_kernel_jitter = tutti_kernel_jitter * 1664525u + 1013904223u;
+    const struct timespec time = {0, (long)(tutti_kernel_jitter % MOST_NS)};
+    if ((tutti_kernel_jitter >> 16) % ONE_IN == 0)
         nanosleep(&time, NULL);
 }
 
 void tutti_kernel_host(int kernel, int type, int op, const void *args, unsigned block)
 {
     const struct tutti_c_variant *const variant = chosen();
-    if (tutti_kernel_dice)
+    if (tutti_kernel_jitter)
         tutti_kernel_pause();
     const rules found = rules_enter();
     variant->kernel[kernel](args, block, tutti_kernels_c_pair(variant, type, op));

@@ -48,7 +48,7 @@ enum {
 /* A pause between this block's last poll and its next step; only tests ask for it. */
 TUTTI_FN void tutti_pace(void)
 {
-    if (tutti_kernel_dice)
+    if (tutti_kernel_jitter)
         tutti_kernel_pause();
 }
 
@@ -63,8 +63,8 @@ TUTTI_FN void tutti_spread(unsigned char *const to[], unsigned n, const unsigned
     }
 }
 
-/* Tells every peer that this block has reached `phase` of the launch; its stores before are visible to a reader of the
- * phase.
+/* Notifies every peer that this block has reached `phase` of the launch; its stores before are visible to a reader of
+ * the phase.
  */
 TUTTI_FN void tutti_signal(const struct tutti_kernel_args *args, unsigned phase, unsigned block)
 {

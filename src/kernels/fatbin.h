@@ -1,5 +1,5 @@
 /* The kernels for CUDA, as compressed fat binaries inside the library: machine code for sm_80 and sm_90 and PTX for
- * what comes later. One image for some types (images.inc), so that a program loads what it uses.
+ * later GPUs. One image for some types (images.inc), so that a program loads what it uses.
  *
  * The kernel of a type is named tutti_KERNEL_TYPE_FAMILY with the names of kernels.def, the IDs of
  * types.def and the families of families.def: tutti_oneshot_F32_SUM, tutti_direct_U64_ORDER. tutti_fatbin_kernel()
@@ -26,10 +26,10 @@ struct tutti_fatbin {
 
 /* Image `i`, of TUTTI_FATBINS. */
 struct tutti_fatbin tutti_fatbin(int i);
-/* 0 where the kernels were compiled without optimisation (TUTTI_CUDA_OPTIMIZE=OFF): right, and slow. */
+/* 0 if the kernels were compiled without optimisation (TUTTI_CUDA_OPTIMIZE=OFF): right, and slow. */
 int tutti_fatbin_optimized(void);
 /* Image that holds the kernels of (type, op), and the kernel's name (at most TUTTI_FATBIN_NAME bytes). `kernel` is a
- * position in kernels.def. Returns the image's number, or -1 where no kernel exists for the pair. */
+ * position in kernels.def. Returns the image's number, or -1 if no kernel exists for the pair. */
 int tutti_fatbin_kernel(int kernel, int type, int op, char name[TUTTI_FATBIN_NAME]);
 
 #endif

@@ -36,8 +36,7 @@
 
 enum {
     TUTTI_FLOW_TILE = 240 * 16, /* bytes combined at once: whole units of both kinds of packets */
-    TUTTI_FLOW_PARTS =
-        TUTTI_MAX_RANKS / TUTTI_MAX_GPUS /* of a tile, one where there are more contributions than GPUs */
+    TUTTI_FLOW_PARTS = TUTTI_MAX_RANKS / TUTTI_MAX_GPUS /* of a tile, if there are more contributions than GPUs */
 };
 
 /* What a launch packs first: reading it ahead would gain nothing here. */
@@ -77,7 +76,7 @@ TUTTI_FN void tutti_flow_let_go(void)
 {
 }
 
-/* In stream order: 0 where another launch, of another stream, is under way. Its first block begins, its last one ends.
+/* In stream order: 0 if another launch, of another stream, is under way. Its first block begins, its last one ends.
  */
 TUTTI_FN int tutti_flow_alone(const struct tutti_flow_args *args, unsigned block, int ends)
 {
@@ -100,7 +99,7 @@ struct tutti_patience {
     uint64_t start;
 };
 
-/* One more look was in vain; 1 where the launch must be left. */
+/* One more look was in vain; 1 if the launch must be left. */
 TUTTI_FN int tutti_flow_tired(const struct tutti_flow_args *args, struct tutti_patience *p, unsigned phase,
                               unsigned rank)
 {
@@ -137,7 +136,7 @@ TUTTI_FN int tutti_flow_wait_word(const struct tutti_flow_args *args, const uint
     return 1;
 }
 
-/* Until all peers have begun the launch that is owed; 0 where the launch must be left. */
+/* Until all peers have begun the launch that is owed; 0 if the launch must be left. */
 TUTTI_FN int tutti_flow_settle(const struct tutti_flow_args *args)
 {
     const struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);

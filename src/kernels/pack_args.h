@@ -56,7 +56,7 @@ enum {
 enum { TUTTI_PACK_NO_LIST = 255 };
 
 /* As small as can be: a launch whose parameter has more than TUTTI_PACK_SOME_BYTES is a dear one. What only some parts
- * have stands behind their dimensions: the list, where one of these has one; in rows and join always struct
+ * have lies behind their dimensions: the list, where one of these has one; in rows and join always struct
  * tutti_pack_bounds.
  */
 struct tutti_pack_part {
@@ -81,7 +81,7 @@ struct tutti_pack_bounds {
     int64_t low, high; /* loads stay in [from + low, from + high) */
 };
 
-/* Locate: one side of a message. What it refers to stands `at` 8 bytes behind the struct tutti_pack_locate. */
+/* Locate: one side of a message. What it refers to lies `at` 8 bytes behind the struct tutti_pack_locate. */
 struct tutti_pack_step {
     uint64_t count, packed;
     int64_t stride;
@@ -121,7 +121,7 @@ struct tutti_pack_table {
 
 /* Entry e of a list has bytes [begins[e], begins[e + 1]) of it on the dense side, and lies at list[e] on the other
  * one; the entry in which byte k << TUTTI_PACK_GRAIN of the list lies is starts[k]. Lists are repeated
- * over the part's dimensions, which stand behind this. Either they follow each other on the dense side (units 0: magic
+ * over the part's dimensions, which lie behind this. Either they follow each other on the dense side (units 0: magic
  * divides by `size`), or each is a row of its own there, of `units` aligned 16 bytes (magic divides by `units`).
  * Without dimensions the part begins with byte `skip` of the one list. */
 enum { TUTTI_PACK_GRAIN = 9 };

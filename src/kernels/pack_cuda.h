@@ -9,7 +9,7 @@
 #define TUTTI_PACK_FN           static __device__ __forceinline__
 #define TUTTI_PACK_APART        static __device__ __noinline__
 #define TUTTI_PACK_SYNC_WARP()  __syncwarp()
-#define TUTTI_PACK_UNDEFINED(x) ((void)0) /* it stands in no register */
+#define TUTTI_PACK_UNDEFINED(x) ((void)0) /* it has no register */
 
 /* Compilers cannot know that it is global memory. */
 TUTTI_PACK_FN unsigned char *tutti_pack_at(int64_t address)

@@ -16,9 +16,9 @@ void tutti_reduce_host(int type, int op, int ranks, const void *const in[], void
  * row in kernels.def; pointers in it are directly usable. */
 void tutti_kernel_host(int kernel, int type, int op, const void *args, unsigned block);
 
-/* dice not 0: kernels on the calling thread pause now and then, as follows from it, before a block and before they read
- * what peers have sent; what peers may do meanwhile, they do. 0: they do not. */
-void tutti_kernel_pace(unsigned dice);
+/* jitter not 0: kernels on the calling thread pause now and then, as follows from it, before a block and before they
+ * read what peers have sent; what peers may do meanwhile, they do. 0: they do not. */
+void tutti_kernel_pace(unsigned jitter);
 
 /* Name of the instruction set chosen: "avx512", "avx2", "base". */
 const char *tutti_kernel_host_isa(void);

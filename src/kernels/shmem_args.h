@@ -33,7 +33,7 @@ enum tutti_shmem_what {
                             STATUS is not 0, that compare with `value`, or each with its own of VALUES; what was
                             found goes to ANSWER and INDICES */
     TUTTI_SHMEM_DO_AMO,  /* `op` on the word of `size` bytes of dest at `pe`; `element`: its value, and what is
-                            compared; what the word was goes to ANSWER, where there is one */
+                            compared; its old value is stored into ANSWER, if there is one */
     TUTTI_SHMEM_DO_P,    /* `element`, of `size` bytes, into dest at `pe` */
     TUTTI_SHMEM_DO_PUT_BLOCKS, /* n blocks of `block` elements of `size` bytes, dst and sst apart: of BLOCKS to dest
                                   at `pe` */

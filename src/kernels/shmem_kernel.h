@@ -13,7 +13,7 @@ enum { TUTTI_SHMEM_KERNELS = 15 };
 const void *tutti_shmem_fatbin(void);
 extern const char *const tutti_shmem_kernel_names[TUTTI_SHMEM_KERNELS];
 
-/* 1 where a launch is of the kernels of reductions; which of the kernels it is of. */
+/* 1 if a launch is of the kernels of reductions; which of the kernels it is of. */
 static inline int tutti_shmem_reduces(const struct tutti_shmem_args *args)
 {
     return args->what >= TUTTI_SHMEM_DO_REDUCE && args->what <= TUTTI_SHMEM_DO_EXSCAN;

@@ -27,7 +27,7 @@ struct tutti_c_variant {
 };
 
 /* See tutti_kernel_pace(). */
-extern _Thread_local unsigned tutti_kernel_dice;
+extern _Thread_local unsigned tutti_kernel_jitter;
 void tutti_kernel_pause(void);
 
 /* The i-th variant that was built and that this processor runs, the widest first; NULL past the last. */

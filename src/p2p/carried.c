@@ -107,7 +107,7 @@ static void carried_poll(struct tutti_p2p_worker *worker, struct tutti_p2p_send 
 /* ---- receiver ---- */
 
 /* A part that is being received. */
-struct tutti_part {
+struct tutti_carried_part {
     struct tutti_transfer transfer;
     struct tutti_bounce *packed; /* pinned */
 };
@@ -130,7 +130,7 @@ static uint64_t part_bytes(const struct tutti_p2p_recv *recv)
 static int part_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv)
 {
     struct tutti_transport *transport = worker->transport;
-    struct tutti_part *part = calloc(1, sizeof *part);
+    struct tutti_carried_part *part = calloc(1, sizeof *part);
     if (!part || !(part->packed = tutti_bounce_take(&tutti_bounce_pinned, -1, part_bytes(recv)))) {
         free(part);
         return 0;

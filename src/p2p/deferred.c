@@ -18,7 +18,7 @@ struct errand {
     int peer, tag, sends, synchronous;
     int begun;
     struct tutti_transfer transfer;
-    struct tutti_came came;
+    struct tutti_transfer_status came;
     int status;
     atomic_int done;
 };
@@ -104,8 +104,8 @@ static int deferred_receive(struct tutti_transport *transport, void *memory, siz
     return errand_give(transport, &errand, out);
 }
 
-static int deferred_test(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came,
-                         int *done)
+static int deferred_test(struct tutti_transport *transport, struct tutti_transfer *transfer,
+                         struct tutti_transfer_status *came, int *done)
 {
     struct errand *errand;
     (void)transport;

@@ -8,7 +8,7 @@
 
 /* Time in which the receiver may fetch: about that of a packing kernel, and a nanosecond more for so many bytes. It
  * begins again whenever the receiver is seen to fetch another message, up to so many times in all: a receiver that is
- * at work comes to this one, and packing would only take room from it. */
+ * at work reaches this one, and packing would only take room from it. */
 enum { GRACE_NS = 20000, GRACE_BYTES = 100, GRACES = 64 };
 
 /* ---- sender ---- */
@@ -27,6 +27,15 @@ static int describe(struct tutti_p2p_send *send)
     return rndv->layout_bytes > 0;
 }
 
+/* Names the allocation. */
+static void direct_name(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+{
+    const int known = tutti_endpoint_share(worker->endpoint, send->rndv, send->lowest, send->allocation, send->memo);
+    send->shown = known ? TUTTI_SHOWN_KNOWN : send->rndv->share.shared ? TUTTI_SHOWN : TUTTI_SHOWN_NOT;
+}
+
+/* A message that the MPI is to have, or that is packed, needs no name before mapping pays: then the receiver maps the
+ * allocation. */
 void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     struct tutti_rndv *rndv = send->rndv;
@@ -34,15 +43,18 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     send->shown = TUTTI_SHOWN_NOT;
     if (!send->lowest || !describe(send))
         return;
-    if (tutti_endpoint_share(worker->endpoint, rndv, send->lowest, send->allocation, send->memo))
-        send->shown = TUTTI_SHOWN_KNOWN;
-    else if (rndv->share.shared)
-        send->shown = TUTTI_SHOWN;
-    if (send->shown == TUTTI_SHOWN && !send->agreed)
-        tutti_endpoint_account(worker->endpoint, rndv);
+    if (!send->agreed && tutti_endpoint_share_later(worker->endpoint, rndv, send->lowest, send->allocation))
+        send->shown = TUTTI_SHOWN_BY_ID;
+    else
+        direct_name(worker, send);
+    if ((send->shown != TUTTI_SHOWN && send->shown != TUTTI_SHOWN_BY_ID) || send->agreed)
+        return;
+    tutti_endpoint_account(worker->endpoint, rndv);
+    if (send->shown == TUTTI_SHOWN_BY_ID && atomic_load_explicit(&rndv->pays, memory_order_relaxed))
+        direct_name(worker, send);
 }
 
-static int direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+static int p2p_direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     tutti_direct_show(worker, send);
     return send->shown != TUTTI_SHOWN_NOT ? 1 : TUTTI_NO(UNSHARED);
@@ -50,7 +62,8 @@ static int direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *se
 
 int tutti_direct_leaves(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send)
 {
-    return send->shown == TUTTI_SHOWN && tutti_endpoint_leaves(worker->endpoint, send->rndv);
+    return (send->shown == TUTTI_SHOWN || send->shown == TUTTI_SHOWN_BY_ID) &&
+           tutti_endpoint_leaves(worker->endpoint, send->rndv);
 }
 
 static enum tutti_protocol_cost direct_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
@@ -65,6 +78,8 @@ static enum tutti_protocol_cost direct_cost(struct tutti_p2p_worker *worker, str
 static int direct_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, struct tutti_pack_job *job)
 {
     (void)job;
+    if (send->shown == TUTTI_SHOWN_BY_ID)
+        direct_name(worker, send);
     if (send->agreed)
         tutti_endpoint_offer(worker->endpoint, send->gpu);
     else if (send->shown == TUTTI_SHOWN_NOT ||
@@ -121,7 +136,7 @@ static int direct_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     if (there == TUTTI_REACH_LATER)
         direct_wait(f);
     if (there != TUTTI_REACHED || !tutti_rndv_win(f->rndv, TUTTI_RNDV_GETTING)) {
-        tutti_fetch_let_go(f);
+        tutti_fetch_release(f);
         return 0;
     }
     f->state = TUTTI_RNDV_GETTING;
@@ -145,7 +160,7 @@ static int direct_fetched(struct tutti_p2p_fetch *f)
     return 1;
 }
 
-const struct tutti_protocol_ops tutti_direct_ops = {.can = direct_can,
+const struct tutti_protocol_ops tutti_direct_ops = {.can = p2p_direct_can,
                                                     .cost = direct_cost,
                                                     .post = direct_post,
                                                     .poll = direct_poll,

@@ -10,7 +10,7 @@
 
 /* An agreed message goes by this row though it has gaps: its buffer is shown, and the receiver fetches it as `direct`
  * does. Other messages with gaps are not shown here: the next row does it, and takes the lease. */
-static int engines_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+static int p2p_engines_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     if (!send->elements.whole && !send->agreed)
         return 0;
@@ -34,12 +34,12 @@ static int both_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *sen
     return tutti_direct_ops.post(worker, send, job);
 }
 
-const struct tutti_protocol_ops tutti_engines_ops = {.can = engines_can,
+const struct tutti_protocol_ops tutti_engines_ops = {.can = p2p_engines_can,
                                                      .cost = engines_cost,
                                                      .post = engines_post,
                                                      .cancel = tutti_rndv_cancel,
                                                      .instead = TUTTI_PROTOCOL_packed};
-const struct tutti_protocol_ops tutti_both_ops = {.can = engines_can,
+const struct tutti_protocol_ops tutti_both_ops = {.can = p2p_engines_can,
                                                   .cost = engines_cost,
                                                   .post = both_post,
                                                   .cancel = tutti_rndv_cancel,

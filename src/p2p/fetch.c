@@ -49,7 +49,7 @@ static int is_alike(const struct tutti_p2p_fetch *one, const struct tutti_p2p_fe
     return one->gpu == other->gpu && one->engines == other->engines && one->recv->engines == other->recv->engines;
 }
 
-/* 1 where nothing but the end of the kernel is needed to end them. */
+/* 1 if nothing but the end of the kernel is needed to end them. */
 static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
 {
     int may = !of[0]->engines && !of[0]->recv->engines && !tutti_endpoint_is_quiet(of[0]->worker->endpoint);
@@ -81,7 +81,7 @@ static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pa
 }
 
 /* One launch for each GPU, or copies by its engines. Returns how many are not complete. */
-static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job *jobs, unsigned n, int beside)
+static unsigned p2p_fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job *jobs, unsigned n, int beside)
 {
     unsigned left = 0;
     for (unsigned done = 0; done < n;) {
@@ -110,7 +110,7 @@ static unsigned fetch_run(struct tutti_p2p_fetch *fetches, struct tutti_pack_job
         const int status = fetch_jobs(of[0], together, used, near);
         for (unsigned k = 0; k < used; k++) {
             if (status == TUTTI_OK && !of[k]->ops->fetched(of[k])) {
-                tutti_fetch_let_go(of[k]);
+                tutti_fetch_release(of[k]);
                 left++;
             } else {
                 tutti_fetch_end(of[k], status);
@@ -171,7 +171,7 @@ static int fetch_node(void *with)
             left += what == 0;
     }
     if (used)
-        left += fetch_run(fetches, jobs, used, all->beside);
+        left += p2p_fetch_run(fetches, jobs, used, all->beside);
     return left == 0;
 }
 

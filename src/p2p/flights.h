@@ -1,7 +1,7 @@
-/* Fetches whose kernel runs while the thread goes on: further messages arrive meanwhile, and are fetched together by
- * the next kernel. Private to the protocols among ranks of a node. A flight belongs to the thread that began it: only
- * calls of this thread fetch its messages, and the thread lands its flights before it leaves the call in which it
- * waits, as senders wait for them. */
+/* Fetches whose kernel runs while the thread does other work: further messages arrive meanwhile, and are fetched
+ * together by the next kernel. Private to the protocols among ranks of a node. A flight belongs to the thread that
+ * began it: only calls of this thread fetch its messages, and the thread lands its flights before it leaves the call in
+ * which it waits, as senders wait for them. */
 #ifndef TUTTI_P2P_FLIGHTS_H
 #define TUTTI_P2P_FLIGHTS_H
 
@@ -9,7 +9,7 @@
 
 struct tutti_p2p_flight;
 
-/* 1 where the thread may begin one more, for messages of so many bytes in all. */
+/* 1 if the thread may begin one more, for messages of so many bytes in all. */
 int tutti_flights_may(uint64_t bytes);
 /* Launches the jobs of these fetches, on the GPU of the first; how: of tutti_pack_reached(). Each fetch is of a whole
  * offered message, recv->flight is set. A status; on failure nothing has changed. */

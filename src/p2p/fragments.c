@@ -64,7 +64,7 @@ static struct tutti_fragment *new_fragment(int gpu)
 }
 
 /* One without memory. */
-static struct tutti_fragment *take_idle(struct tutti_fragments *fragments, int gpu)
+static struct tutti_fragment *fragments_take_idle(struct tutti_fragments *fragments, int gpu)
 {
     pthread_mutex_lock(&fragments->lock);
     struct tutti_fragment **at = &fragments->idle, *found = NULL;
@@ -97,7 +97,7 @@ void tutti_fragment_give(struct tutti_fragments *fragments, struct tutti_fragmen
 struct tutti_fragment *tutti_fragment_take(struct tutti_fragments *fragments, size_t bytes, int gpu)
 {
     const size_t usual = (size_t)tutti_settings()->message_chunk;
-    struct tutti_fragment *fragment = take_idle(fragments, gpu);
+    struct tutti_fragment *fragment = fragments_take_idle(fragments, gpu);
     if (!fragment)
         return NULL;
     fragment->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes < usual ? usual : bytes);
@@ -117,8 +117,8 @@ int tutti_fragment_gpu(const struct tutti_places *places)
     return gpu < 0 || gpu >= GPUS ? 0 : gpu;
 }
 
-static int stream_of(struct tutti_fragments *fragments, int gpu, enum tutti_direction direction,
-                     struct tutti_stream **out)
+static int fragments_stream_of(struct tutti_fragments *fragments, int gpu, enum tutti_direction direction,
+                               struct tutti_stream **out)
 {
     int status = TUTTI_OK;
     pthread_mutex_lock(&fragments->lock);
@@ -147,5 +147,5 @@ int tutti_fragment_copy(struct tutti_fragments *fragments, enum tutti_direction 
     }
     task->gpu = gpu;
     task->event = fragment->event;
-    return stream_of(fragments, gpu, direction, &task->stream);
+    return fragments_stream_of(fragments, gpu, direction, &task->stream);
 }

@@ -44,7 +44,7 @@ void tutti_carried_send(struct tutti_p2p_worker *worker, struct tutti_p2p_send *
 void tutti_carried_sweep(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* direct.c: describes the buffer in the rendezvous: send->shown. */
 void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
-/* 1 where the MPI is to have the message, as mapping the buffer's allocation does not pay yet. */
+/* 1 if the MPI is to have the message, as mapping the buffer's allocation does not pay yet. */
 int tutti_direct_leaves(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
 /* Shared by direct and packed. */
 void tutti_rndv_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
@@ -74,10 +74,10 @@ enum tutti_engines tutti_engines_take(const struct tutti_p2p_fetch *fetch);
  * time. TUTTI_ERR_UNAVAILABLE, and nothing was done: no job is large. */
 int tutti_engines_both(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make, unsigned how);
 /* store.c. Releases what was held for a job. */
-void tutti_fetch_let_go(struct tutti_p2p_fetch *fetch);
+void tutti_fetch_release(struct tutti_p2p_fetch *fetch);
 /* The GPUs to fetch by, the best first: fetch->gpus. */
 void tutti_fetch_gpus(struct tutti_p2p_fetch *fetch);
-/* 1 where all of a job's bytes are stored in one allocation of the GPU that fetches them. */
+/* 1 if all of a job's bytes are stored in one allocation of the GPU that fetches them. */
 int tutti_fetch_is_near(const struct tutti_p2p_fetch *fetch);
 /* The message has ended with this status. */
 void tutti_recv_end(struct tutti_p2p_recv *recv, int status);

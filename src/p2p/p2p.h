@@ -43,11 +43,12 @@ extern const struct tutti_protocol_rules tutti_rules_of_messages;
 
 /* ---- sender ---- */
 
-struct tutti_carried;                /* a part that the transport has */
-enum tutti_shown {                   /* how the rendezvous names the buffer */
-                   TUTTI_SHOWN_NOT,  /* it does not */
-                   TUTTI_SHOWN,      /* as an allocation that the receiver may have to map */
-                   TUTTI_SHOWN_KNOWN /* as an allocation that the receiver keeps mapped */
+struct tutti_carried;                 /* a part that the transport has */
+enum tutti_shown {                    /* how the rendezvous names the buffer */
+                   TUTTI_SHOWN_NOT,   /* it does not: the receiver cannot reach it */
+                   TUTTI_SHOWN_BY_ID, /* not yet: if the message is offered, its allocation is named first */
+                   TUTTI_SHOWN,       /* as an allocation that the receiver may have to map */
+                   TUTTI_SHOWN_KNOWN  /* as an allocation that the receiver keeps mapped */
 };
 
 /* One message at its sender. The caller fills the first members, zero for unknown ones, and keeps the memory until
@@ -131,7 +132,7 @@ struct tutti_p2p_recv {
     uint64_t met;                    /* time at which its memory was not mapped yet; 0: it was not looked at */
     uint64_t taken;                  /* pieces of a rendezvous that have been taken */
     uint64_t came;                   /* bytes that the transport has carried */
-    struct tutti_part *part;         /* not NULL: a part that the transport is receiving */
+    struct tutti_carried_part *part; /* not NULL: a part that the transport is receiving */
     struct tutti_p2p_flight *flight; /* not NULL: a kernel is fetching it */
     char *assembly;                  /* not NULL: the packed message, of elements without a plan */
     int begun;                       /* 1: fragments were asked for */
@@ -149,6 +150,8 @@ struct tutti_p2p_fetching {
 void tutti_p2p_fetch_all(struct tutti_p2p_fetching *fetching, int wait);
 /* Waits for the kernels that this thread has left fetching. Cheap where nothing was left. */
 void tutti_p2p_land(void);
+/* The message is one of another node, by recv->far_rts, which is set: sets its protocol and its bytes. */
+void tutti_p2p_from_far(struct tutti_p2p_recv *recv);
 /* Asks for the fragments of a message of another node; repeated calls do nothing. */
 void tutti_p2p_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *recv);
 

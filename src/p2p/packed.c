@@ -37,7 +37,7 @@ void tutti_packed_add(struct tutti_p2p_send *send, uint64_t pieces)
     atomic_store_explicit(&send->rndv->packed, send->packed, memory_order_release);
 }
 
-/* The receiver of a collective learns of the allocation this way. */
+/* The receiver of a collective gets to know the allocation this way. */
 static int packed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     if (send->agreed)

@@ -12,7 +12,7 @@
 enum { WORD = 64 };
 
 /* A sender uses a tag again when its last message has been received, so a later RTS with it is newer. */
-struct tutti_heard {
+struct tutti_last_rts {
     uint64_t of; /* rank << 32 | tag */
     uint64_t sequence;
     UT_hash_handle hh;
@@ -45,11 +45,11 @@ void tutti_pipelined_free(struct tutti_pipelined *pipelined, int alive)
     if (!pipelined)
         return;
     tutti_outgoing_spare(pipelined);
-    struct tutti_heard *heard, *next;
-    HASH_ITER(hh, pipelined->heard, heard, next)
+    struct tutti_last_rts *last, *next;
+    HASH_ITER(hh, pipelined->last_rts, last, next)
     {
-        HASH_DEL(pipelined->heard, heard);
-        free(heard);
+        HASH_DEL(pipelined->last_rts, last);
+        free(last);
     }
     tutti_fragments_free(pipelined->fragments, alive);
     pthread_mutex_destroy(&pipelined->lock);
@@ -105,24 +105,24 @@ void tutti_pipelined_give_tag(struct tutti_pipelined *p, int tag)
 }
 
 /* The lock is held. NULL without memory. */
-static struct tutti_heard *heard_of(struct tutti_pipelined *p, uint64_t of)
+static struct tutti_last_rts *last_rts_of(struct tutti_pipelined *p, uint64_t of)
 {
-    struct tutti_heard *heard;
-    HASH_FIND(hh, p->heard, &of, sizeof of, heard);
-    if (heard || !(heard = calloc(1, sizeof *heard)))
-        return heard;
-    heard->of = of;
-    HASH_ADD(hh, p->heard, of, sizeof heard->of, heard);
-    return heard;
+    struct tutti_last_rts *last;
+    HASH_FIND(hh, p->last_rts, &of, sizeof of, last);
+    if (last || !(last = calloc(1, sizeof *last)))
+        return last;
+    last->of = of;
+    HASH_ADD(hh, p->last_rts, of, sizeof last->of, last);
+    return last;
 }
 
-int tutti_pipelined_hear(struct tutti_pipelined *p, const struct tutti_pipelined_rts *rts)
+int tutti_pipelined_note_rts(struct tutti_pipelined *p, const struct tutti_pipelined_rts *rts)
 {
     pthread_mutex_lock(&p->lock);
-    struct tutti_heard *heard = heard_of(p, (uint64_t)(uint32_t)rts->rank << 32 | (uint32_t)rts->tag);
-    const int status = !heard ? TUTTI_ERR_MEMORY : rts->sequence <= heard->sequence ? TUTTI_ERR_MISMATCH : TUTTI_OK;
+    struct tutti_last_rts *last = last_rts_of(p, (uint64_t)(uint32_t)rts->rank << 32 | (uint32_t)rts->tag);
+    const int status = !last ? TUTTI_ERR_MEMORY : rts->sequence <= last->sequence ? TUTTI_ERR_MISMATCH : TUTTI_OK;
     if (status == TUTTI_OK)
-        heard->sequence = rts->sequence;
+        last->sequence = rts->sequence;
     pthread_mutex_unlock(&p->lock);
     return status;
 }

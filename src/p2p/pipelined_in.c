@@ -142,7 +142,7 @@ static int incoming_build(struct tutti_incoming *in)
 
 /* ---- life ---- */
 
-static enum way way_of(struct tutti_incoming *in, uint64_t capacity)
+static enum way pipelined_in_way_of(struct tutti_incoming *in, uint64_t capacity)
 {
     const struct tutti_device *device = tutti_device();
     struct tutti_elements *e = &in->elements;
@@ -197,7 +197,7 @@ int tutti_pipelined_accept(struct tutti_pipelined *pipelined, const struct tutti
     in->elements = *elements;
     if (elements->plan)
         tutti_plan_hold(elements->plan);
-    in->way = way_of(in, capacity);
+    in->way = pipelined_in_way_of(in, capacity);
     tutti_step_open(pipelined->step);
     if (!incoming_equip(in) || incoming_build(in) != TUTTI_OK) {
         tutti_incoming_free(in);
@@ -209,7 +209,7 @@ int tutti_pipelined_accept(struct tutti_pipelined *pipelined, const struct tutti
 
 int tutti_incoming_start(struct tutti_incoming *in)
 {
-    const int status = tutti_pipelined_hear(in->pipelined, &in->rts);
+    const int status = tutti_pipelined_note_rts(in->pipelined, &in->rts);
     if (status == TUTTI_OK)
         tutti_sched_start(in->sched);
     return status;

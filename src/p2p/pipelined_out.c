@@ -145,7 +145,7 @@ static struct tutti_outgoing *outgoing_keep(struct tutti_pipelined *p, struct tu
     return old;
 }
 
-static void let_go(struct tutti_outgoing *out)
+static void outgoing_release(struct tutti_outgoing *out)
 {
     struct tutti_pipelined *p = out->pipelined;
     if (atomic_fetch_sub_explicit(&out->holders, 1, memory_order_acq_rel) > 1)
@@ -165,12 +165,12 @@ static void let_go(struct tutti_outgoing *out)
         outgoing_destroy(old);
 }
 
-static void has_ended(void *with, int status)
+static void outgoing_ended(void *with, int status)
 {
     struct tutti_outgoing *out = with;
     out->status = status;
     atomic_store_explicit(&out->ended, 1, memory_order_release);
-    let_go(out);
+    outgoing_release(out);
 }
 
 static int outgoing_build(struct tutti_outgoing *out)
@@ -215,7 +215,7 @@ static struct tutti_outgoing *outgoing_take(struct tutti_pipelined *p, uint64_t 
     out->n = n;
     out->sched = tutti_sched_new("message to another node");
     if (out->sched && outgoing_build(out) == TUTTI_OK) {
-        tutti_sched_then(out->sched, has_ended, out);
+        tutti_sched_then(out->sched, outgoing_ended, out);
         return out;
     }
     outgoing_destroy(out);
@@ -265,7 +265,7 @@ struct tutti_outgoing *tutti_pipelined_offer(struct tutti_pipelined *pipelined, 
 
 void tutti_outgoing_withdraw(struct tutti_outgoing *out)
 {
-    let_go(out);
+    outgoing_release(out);
 }
 
 /* ---- carrying ---- */
@@ -306,6 +306,6 @@ int tutti_outgoing_carry(struct tutti_outgoing *out, int (*granted)(void *with),
     if (!outgoing_carried(&c))
         tutti_progress_wait(&(const struct tutti_wait){.done = outgoing_carried, .with = &c});
     const int status = atomic_load_explicit(&out->ended, memory_order_acquire) ? out->status : TUTTI_OK;
-    let_go(out);
+    outgoing_release(out);
     return status;
 }

@@ -16,8 +16,8 @@ struct tutti_pipelined {
     pthread_mutex_t fetching; /* protects the receives' begun and in */
     pthread_mutex_t lock;     /* protects everything below */
     uint64_t sequence, *used;
-    struct tutti_heard *heard;    /* RTSs that were taken: the last of each sender and tag */
-    struct tutti_outgoing *spare; /* with schedules that can be started again */
+    struct tutti_last_rts *last_rts; /* RTSs that were taken: the last of each sender and tag */
+    struct tutti_outgoing *spare;    /* with schedules that can be started again */
     int spares;
 };
 
@@ -30,7 +30,7 @@ static inline uint64_t tutti_fragment_bytes(uint64_t bytes, uint64_t fragment, u
 enum { TUTTI_FRAGMENTS_MOST = 65536 }; /* of a message */
 
 /* pipelined.c. Records that the RTS is taken: see tutti_incoming_start(). */
-int tutti_pipelined_hear(struct tutti_pipelined *p, const struct tutti_pipelined_rts *rts);
+int tutti_pipelined_note_rts(struct tutti_pipelined *p, const struct tutti_pipelined_rts *rts);
 /* The lock is held. The least free tag, so that receivers remember few; or -1. */
 int tutti_pipelined_take_tag(struct tutti_pipelined *p);
 void tutti_pipelined_give_tag(struct tutti_pipelined *p, int tag);

@@ -33,7 +33,7 @@ static int pipelined_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send
     return send->out != NULL;
 }
 
-static void pipelined_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
+static void pipelined_row_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     (void)worker;
     tutti_outgoing_withdraw(send->out);
@@ -49,6 +49,12 @@ static void say_lost(const struct tutti_pipelined_rts *rts, int status)
                 status == TUTTI_ERR_MEMORY     ? "out of memory"
                 : status == TUTTI_ERR_MISMATCH ? "its RTS is old, or a duplicate"
                                                : "its RTS is not one of Tutti's");
+}
+
+void tutti_p2p_from_far(struct tutti_p2p_recv *recv)
+{
+    recv->bytes = recv->far_rts.bytes;
+    recv->far = &tutti_pipelined_ops;
 }
 
 /* Asks for the fragments. A status. */
@@ -107,6 +113,6 @@ static int pipelined_fetch(struct tutti_p2p_fetch *fetch, struct tutti_pack_job 
 const struct tutti_protocol_ops tutti_pipelined_ops = {.can = pipelined_can,
                                                        .cost = pipelined_cost,
                                                        .post = pipelined_post,
-                                                       .cancel = pipelined_cancel,
+                                                       .cancel = pipelined_row_cancel,
                                                        .fetch = pipelined_fetch,
                                                        .instead = TUTTI_PROTOCOLS};

@@ -108,7 +108,7 @@ int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     tutti_trace(TUTTI_TRACE_DATA_OUT, send->bytes);
     if (tutti_rndv_is(rndv, TUTTI_RNDV_ATS))
         tutti_trace_way(TUTTI_TRACE_ATS_WAY, rndv->ended);
-    tutti_endpoint_let_go(worker->endpoint, rndv);
+    tutti_endpoint_send_release(worker->endpoint, rndv);
     send->rndv = NULL;
     return 1;
 }

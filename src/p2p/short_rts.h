@@ -7,7 +7,7 @@
  *
  * The receiver believes what it has received if one rendezvous for it has this number, tag and length, is open and has
  * a sequence with this cipher. A message of the program is taken for an RTS with a probability of 2^-56 for each peer
- * that has such a rendezvous open. A short RTS that comes again names no open rendezvous, and is a message as any. */
+ * that has such a rendezvous open. A repeated short RTS names no open rendezvous, and is treated as a message. */
 #ifndef TUTTI_P2P_SHORT_RTS_H
 #define TUTTI_P2P_SHORT_RTS_H
 

@@ -10,7 +10,7 @@
 
 enum { THROUGH_HOST = 16 << 20 }; /* bytes at a time that pass through pinned memory here */
 
-void tutti_fetch_let_go(struct tutti_p2p_fetch *f)
+void tutti_fetch_release(struct tutti_p2p_fetch *f)
 {
     tutti_endpoint_release(f->worker->endpoint, f->held);
     f->held = NULL;
@@ -29,7 +29,7 @@ void tutti_recv_end(struct tutti_p2p_recv *recv, int status)
 
 void tutti_fetch_end(struct tutti_p2p_fetch *f, int status)
 {
-    tutti_fetch_let_go(f);
+    tutti_fetch_release(f);
     tutti_recv_end(f->recv, status);
     if (TUTTI_TRACED)
         f->rndv->ended = tutti_trace_stamp();

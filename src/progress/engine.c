@@ -115,7 +115,7 @@ static void engine_restore(const int *before)
     polling = *before;
 }
 
-/* What else is open, since it may be why nothing goes on. */
+/* What else is open, since it may be the cause of the stall. */
 static void say_stall(const struct tutti_wait *wait)
 {
     char text[512] = "";
@@ -137,7 +137,7 @@ static void say_stall(const struct tutti_wait *wait)
 /* The clock of one wait. */
 struct watch {
     uint64_t start, next, dead_since;
-    int told;
+    int reported;
 };
 
 static int engine_look(const struct tutti_wait *wait, struct watch *watch)
@@ -147,8 +147,8 @@ static int engine_look(const struct tutti_wait *wait, struct watch *watch)
         return TUTTI_OK;
     watch->next = now + LOOK_NS;
     watch->start = watch->start ? watch->start : now;
-    if (wait->what && !watch->told && now - watch->start > (uint64_t)tutti_settings()->stall_seconds * second) {
-        watch->told = 1;
+    if (wait->what && !watch->reported && now - watch->start > (uint64_t)tutti_settings()->stall_seconds * second) {
+        watch->reported = 1;
         say_stall(wait);
     }
     if (wait->seconds > 0 && now - watch->start > (uint64_t)wait->seconds * second)
@@ -162,7 +162,7 @@ static int engine_look(const struct tutti_wait *wait, struct watch *watch)
 }
 
 /* Asks what is waited for, `spins` times. */
-static int is_done(const struct tutti_wait *wait)
+static int engine_is_done(const struct tutti_wait *wait)
 {
     int done = wait->done(wait->with);
     for (unsigned spin = 1; spin < wait->spins && !done; spin++) {
@@ -194,7 +194,7 @@ int tutti_progress_wait(const struct tutti_wait *wait)
         uint64_t waited;
         if (bring_on)
             tutti_progress_poll();
-        const int done = is_done(wait);
+        const int done = engine_is_done(wait);
         if (done)
             return done > 0 ? TUTTI_OK : done;
         if (mpi)

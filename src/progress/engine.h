@@ -40,7 +40,7 @@ static inline int tutti_step_busy(const struct tutti_step *step)
 
 /* Polls all open steps, without waiting. Does nothing inside a poll. */
 void tutti_progress_poll(void);
-/* 1 where the calling thread is in a poll: what it calls must not wait. */
+/* 1 if the calling thread is in a poll: what it calls must not wait. */
 int tutti_progress_polling(void);
 
 struct tutti_wait {

@@ -36,7 +36,7 @@ enum {
     NAP_MOST_US = 1000
 };
 
-/* Where a stack goes on. */
+/* Where a stack continues. */
 struct context {
     ucontext_t full;
     jmp_buf quick;
@@ -86,7 +86,7 @@ static void fiber_enter(void)
     tutti_fiber_yield();
 }
 
-/* Goes on at `to`; returns when something goes on at `from`. */
+/* Continues at `to`; returns when another fiber continues at `from`. */
 static void leave_for(struct context *from, struct context *to, int first)
 {
 #if defined(__SANITIZE_ADDRESS__)
@@ -213,7 +213,7 @@ static void fiber_resume(struct fiber *fiber)
 }
 
 /* Between two rounds over all fibers. `still`: since when nothing has moved. */
-static void pause_for(uint64_t still, unsigned *nap_us)
+static void fiber_pause_for(uint64_t still, unsigned *nap_us)
 {
     const int how = tutti_settings()->wait;
     if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && still < YIELD_AFTER_NS)) {
@@ -227,7 +227,7 @@ static void pause_for(uint64_t still, unsigned *nap_us)
     }
 }
 
-/* Runs all fibers of the list in turns until none is left; takes in what comes meanwhile. */
+/* Runs all fibers of the list in turns until none is left; includes fibers that are added meanwhile. */
 static void run_all(struct fiber *first)
 {
     uint64_t since = 0;
@@ -265,7 +265,7 @@ static void run_all(struct fiber *first)
         } else if (first) {
             const uint64_t now = tutti_now_ns();
             since = since ? since : now;
-            pause_for(now - since, &nap_us);
+            fiber_pause_for(now - since, &nap_us);
         }
     }
 }
@@ -348,7 +348,7 @@ static void fiber_forget(void)
     atomic_store(&tutti_fibers_open, 0);
 }
 
-static void hear_of_forks(void)
+static void fiber_register_fork(void)
 {
     pthread_atfork(NULL, NULL, fiber_forget);
 }
@@ -356,7 +356,7 @@ static void hear_of_forks(void)
 int tutti_fiber_start(void (*run)(void *with), void *with)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, hear_of_forks);
+    pthread_once(&once, fiber_register_fork);
     pthread_mutex_lock(&lock);
     struct fiber *fiber = take_fiber();
     int status = !fiber ? TUTTI_ERR_MEMORY : alive ? TUTTI_OK : fiber_start();

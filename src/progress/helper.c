@@ -125,7 +125,7 @@ static void helper_forget(void)
     atomic_store(&tutti_helper_state, TUTTI_HELPER_NONE);
 }
 
-static void hear_of_forks(void)
+static void helper_register_fork(void)
 {
     pthread_atfork(NULL, NULL, helper_forget);
 }
@@ -133,7 +133,7 @@ static void hear_of_forks(void)
 void tutti_helper_begin(void (*poll)(void))
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, hear_of_forks);
+    pthread_once(&once, helper_register_fork);
     poll_all = poll;
     atomic_store(&ending, 0);
     atomic_store(&tutti_helper_state, TUTTI_HELPER_ASLEEP);

@@ -22,7 +22,7 @@ struct tutti_poller {
 };
 
 /* `still`: since when nothing has been done. */
-static void pause_for(struct tutti_pauses *pauses, uint64_t still, int crowded)
+static void poller_pause_for(struct tutti_pauses *pauses, uint64_t still, int crowded)
 {
     if (still > NAP_AFTER_NS)
         tutti_nap(NAP_US);
@@ -51,7 +51,7 @@ static void *poller_run(void *argument)
         }
         const uint64_t now = tutti_now_ns();
         since = idle == LOOKS + 1 ? now : since;
-        pause_for(&pauses, now - since, poller->crowded);
+        poller_pause_for(&pauses, now - since, poller->crowded);
     }
     return NULL;
 }

@@ -23,14 +23,14 @@ struct tutti_transfer {
     uintptr_t handle;
 };
 /* What a receive or a probe has met. */
-struct tutti_came {
+struct tutti_transfer_status {
     int from, tag;
     size_t bytes;
 };
 /* A message that a probe has taken out: only receive_caught() gets it. */
 struct tutti_caught {
     uintptr_t handle;
-    struct tutti_came came;
+    struct tutti_transfer_status came;
 };
 
 /* A nonblocking collective that is under way. */
@@ -92,7 +92,8 @@ struct tutti_transport_ops {
     int (*receive_caught)(struct tutti_transport *transport, struct tutti_caught *caught, void *memory, size_t room,
                           struct tutti_transfer *out);
     /* Local. *done: the transfer has ended; its handle is not used again. came (may be NULL) is set by receives. */
-    int (*test)(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came, int *done);
+    int (*test)(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_transfer_status *came,
+                int *done);
     /* Local. Takes back a receive. *cancelled: it has ended without a message; otherwise it has one, see test(). */
     int (*cancel)(struct tutti_transport *transport, struct tutti_transfer *transfer, int *cancelled);
 };

@@ -103,7 +103,7 @@ struct tutti_ring_kernel_view tutti_ring_kernel_view(const struct tutti_ring *ri
 /* ---- requests ---- */
 
 /* The 56 bits above the turn. Bits in which the turn is not the slot's are set in `wrong`. */
-static inline uint64_t word_of(const struct tutti_ring_slot *slot, int i, uint64_t turn, uint64_t *wrong)
+static inline uint64_t ring_word_of(const struct tutti_ring_slot *slot, int i, uint64_t turn, uint64_t *wrong)
 {
     const uint64_t word = __atomic_load_n(&slot->word[i], __ATOMIC_ACQUIRE);
     *wrong |= (word ^ turn) & 0xff;
@@ -117,13 +117,13 @@ static inline int read_slot(const struct tutti_ring *ring, uint64_t sequence, st
     const struct tutti_ring_slot *slot = &ring->slot[sequence & (ring->slots - 1)];
     const uint64_t turn = ((sequence >> ring->shift) + 1) & 0xff;
     uint64_t wrong = 0;
-    const uint64_t end = word_of(slot, 7, turn, &wrong);
+    const uint64_t end = ring_word_of(slot, 7, turn, &wrong);
     if (wrong)
         return 0;
-    const uint64_t extra = word_of(slot, 6, turn, &wrong), compare = word_of(slot, 5, turn, &wrong);
-    const uint64_t value = word_of(slot, 4, turn, &wrong), bytes = word_of(slot, 3, turn, &wrong);
-    const uint64_t source = word_of(slot, 2, turn, &wrong), dest = word_of(slot, 1, turn, &wrong);
-    const uint64_t begin = word_of(slot, 0, turn, &wrong);
+    const uint64_t extra = ring_word_of(slot, 6, turn, &wrong), compare = ring_word_of(slot, 5, turn, &wrong);
+    const uint64_t value = ring_word_of(slot, 4, turn, &wrong), bytes = ring_word_of(slot, 3, turn, &wrong);
+    const uint64_t source = ring_word_of(slot, 2, turn, &wrong), dest = ring_word_of(slot, 1, turn, &wrong);
+    const uint64_t begin = ring_word_of(slot, 0, turn, &wrong);
     if (wrong)
         return 0;
     out->operation = (uint8_t)begin;

@@ -1,4 +1,4 @@
-/* Rules measured on this machine, which come after the user's and before the defaults. A text file of up to 64 KiB:
+/* Rules measured on this machine: searched after the user's and before the defaults. A text file of up to 64 KiB:
  *
  *     # comment, to the end of the line
  *     device: cuda, NVIDIA H200, sm_90, 132 multiprocessors, 140 GiB

@@ -24,7 +24,7 @@ enum tutti_reason tutti_rules_why(int from);
 uint32_t tutti_rules_hash(int *begin, int *defaults_from);
 /* The same number of the rules of one section alone, which the ranks of a job may have to agree on. */
 uint32_t tutti_rules_section_hash(int section);
-/* 1 where the first rule that fits some size is one for `choice`. */
+/* 1 if the first rule that fits some size is one for `choice`. */
 int tutti_rules_choose(int section, int choice);
 /* Where the rules of a call begin: at `own`, those that its communicator was opened with, or see tutti_rules_follow().
  */

@@ -169,7 +169,7 @@ static void free_followers(struct tutti_sched *sched, int task, enum tutti_task_
     }
 }
 
-static void has_ended(struct tutti_sched *sched, int task)
+static void task_ended(struct tutti_sched *sched, int task)
 {
     sched->left--;
     free_followers(sched, task, TUTTI_AFTER_END);
@@ -195,7 +195,7 @@ static int post_ready(struct tutti_sched *sched)
         task->posted = 1;
         free_followers(sched, at, TUTTI_AFTER_POST);
         if (answer == TUTTI_TASK_ENDED)
-            has_ended(sched, at);
+            task_ended(sched, at);
         else
             sched->running[sched->n_running++] = at;
     }
@@ -213,7 +213,7 @@ static int poll_running(struct tutti_sched *sched)
         const int answer = sched->status == TUTTI_OK ? task->ops->poll(task->with, task->number) : TUTTI_TASK_RUNS;
         if (answer == TUTTI_TASK_ENDED) {
             moved = 1;
-            has_ended(sched, at);
+            task_ended(sched, at);
         } else if (answer < 0) {
             sched->status = answer;
         } else {
@@ -373,7 +373,7 @@ void tutti_sched_cancel(struct tutti_sched *sched, int status)
         call_back(sched);
 }
 
-static int is_done(void *with)
+static int sched_is_done(void *with)
 {
     return tutti_sched_done(with);
 }
@@ -381,27 +381,56 @@ static int is_done(void *with)
 int tutti_sched_wait(struct tutti_sched *sched, const char *what, int watched)
 {
     const int status = tutti_progress_wait(
-        &(const struct tutti_wait){.done = is_done, .with = sched, .what = what, .watched = watched});
+        &(const struct tutti_wait){.done = sched_is_done, .with = sched, .what = what, .watched = watched});
     if (status != TUTTI_OK)
         tutti_sched_cancel(sched, status);
     return sched->status;
 }
 
-/* The oldest schedule's first task that has not ended. */
+/* The first task that has not ended. The lock is held. */
+static int first_task(const struct tutti_sched *sched)
+{
+    return sched->n_running > 0 ? sched->running[0] : sched->n_ready > 0 ? sched->ready[0] : NONE;
+}
+
+const void *tutti_sched_at(const struct tutti_sched *sched)
+{
+    if (pthread_mutex_trylock(&lock) != 0)
+        return NULL;
+    const int at = first_task(sched);
+    const void *with = at == NONE ? NULL : sched->task[at].with;
+    pthread_mutex_unlock(&lock);
+    return with;
+}
+
+static void describe_run(const struct tutti_sched *sched, char *text, size_t size)
+{
+    const int at = first_task(sched);
+    const int n = snprintf(text, size, "%s, %d of %d tasks left, ", sched->name, sched->left, sched->tasks);
+    const size_t used = n > 0 && (size_t)n < size ? (size_t)n : size;
+    if (at == NONE)
+        snprintf(text + used, size - used, "waiting for a trigger");
+    else
+        snprintf(text + used, size - used, "at %s %llu", sched->task[at].ops->name,
+                 (unsigned long long)sched->task[at].number);
+}
+
+void tutti_sched_where(const struct tutti_sched *sched, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (pthread_mutex_trylock(&lock) != 0)
+        return;
+    describe_run(sched, text, size);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Of the oldest schedule. */
 static void sched_where(char *text, size_t size)
 {
     text[0] = '\0';
     if (pthread_mutex_trylock(&lock) != 0)
         return;
-    if (all) {
-        const int at = all->n_running > 0 ? all->running[0] : all->n_ready > 0 ? all->ready[0] : NONE;
-        const int n = snprintf(text, size, "%s, %d of %d tasks left, ", all->name, all->left, all->tasks);
-        const size_t used = n > 0 && (size_t)n < size ? (size_t)n : size;
-        if (at == NONE)
-            snprintf(text + used, size - used, "waiting for a trigger");
-        else
-            snprintf(text + used, size - used, "at %s %llu", all->task[at].ops->name,
-                     (unsigned long long)all->task[at].number);
-    }
+    if (all)
+        describe_run(all, text, size);
     pthread_mutex_unlock(&lock);
 }

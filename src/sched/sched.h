@@ -1,4 +1,4 @@
-/* Schedules and jobs: the two forms of work that goes on while the program does something else.
+/* Schedules and jobs: the two forms of work that proceeds while the program does something else.
  *
  * - What meets peers in kernels or in shared memory is a *job* (worker.h): one blocking function on a worker fiber. It
  *   never uses the transport, since the engine's thread does not call the MPI.
@@ -72,6 +72,10 @@ int tutti_sched_done(const struct tutti_sched *sched);
 int tutti_sched_status(const struct tutti_sched *sched);
 /* Ends the run with `status`, which is negative; nothing where it does not run any more. */
 void tutti_sched_cancel(struct tutti_sched *sched, int status);
+/* Writes how far the run is, and its first task that has not ended, as a text. Empty while another thread polls. */
+void tutti_sched_where(const struct tutti_sched *sched, char *text, size_t size);
+/* What the first task that has not ended was added with; NULL: none, or another thread polls. */
+const void *tutti_sched_at(const struct tutti_sched *sched);
 /* Polls all steps until the run has ended. what: see struct tutti_wait; watched: a death in the node ends the wait, and
  * the run. Its status. */
 int tutti_sched_wait(struct tutti_sched *sched, const char *what, int watched);

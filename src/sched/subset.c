@@ -68,7 +68,7 @@ static struct tutti_subset *subset_of(struct tutti_transport *transport)
 }
 
 /* What a message of `under` is here. */
-static void translate_came(const struct tutti_subset *subset, struct tutti_came *came)
+static void translate_came(const struct tutti_subset *subset, struct tutti_transfer_status *came)
 {
     int from = 0;
     while (from < subset->base.size && subset->rank_of[from] != came->from)
@@ -116,8 +116,8 @@ static int subset_receive_caught(struct tutti_transport *transport, struct tutti
     return subset->under->ops->receive_caught(subset->under, caught, memory, room, out);
 }
 
-static int subset_test(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came,
-                       int *done)
+static int subset_test(struct tutti_transport *transport, struct tutti_transfer *transfer,
+                       struct tutti_transfer_status *came, int *done)
 {
     struct tutti_subset *subset = subset_of(transport);
     const int status = subset->under->ops->test(subset->under, transfer, came, done);

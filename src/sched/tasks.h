@@ -80,7 +80,7 @@ int tutti_task_combine(struct tutti_sched *sched, struct tutti_combine_task *tas
 
 /* A job, which takes its place among the worker's jobs when the schedule starts: see worker.h. A status of the job ends
  * the run. Where a run ends before the job has begun, it is not run and its peers wait for this rank: the user breaks
- * the team. A job that runs then goes on, and is waited for before the schedule starts again or is freed. */
+ * the team. A job that runs then continues, and is waited for before the schedule starts again or is freed. */
 struct tutti_job_task {
     struct tutti_task_user user;
     struct tutti_worker *worker;

@@ -60,9 +60,9 @@ static void receive_cancel(void *with, uint64_t number)
 }
 
 static const struct tutti_task_ops sends = {
-    .name = "send", .post = send_post, .poll = send_poll, .cancel = send_cancel};
+    .name = "send to rank", .post = send_post, .poll = send_poll, .cancel = send_cancel};
 static const struct tutti_task_ops receives = {
-    .name = "receive", .post = receive_post, .poll = receive_poll, .cancel = receive_cancel};
+    .name = "receive from rank", .post = receive_post, .poll = receive_poll, .cancel = receive_cancel};
 
 int tutti_task_send(struct tutti_sched *sched, struct tutti_transfer_task *task, uint64_t number)
 {

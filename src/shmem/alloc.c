@@ -20,7 +20,7 @@ static void *address_of(struct tutti_shmem *space, uint64_t offset)
 }
 
 /* Offset of the object in the books; nowhere: there is no object. */
-static uint64_t offset_of(struct tutti_shmem *space, const void *address)
+static uint64_t alloc_offset_of(struct tutti_shmem *space, const void *address)
 {
     const uint64_t at = (uint64_t)((uintptr_t)address - (uintptr_t)space->state.heap) - space->first;
     return address && space->state.pes > 0 && tutti_heap_size(&space->heap, at) > 0 ? at : nowhere;
@@ -208,7 +208,7 @@ static int is_object(struct tutti_shmem *space, uint64_t offset)
 void tshmem_free(void *address)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    const uint64_t offset = offset_of(space, address);
+    const uint64_t offset = alloc_offset_of(space, address);
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_FREE, .word = {offset}};
     if (!address)
         return;
@@ -231,7 +231,7 @@ void *tshmem_realloc(void *address, size_t bytes)
         tshmem_free(address);
         return NULL;
     }
-    const uint64_t old = offset_of(space, address);
+    const uint64_t old = alloc_offset_of(space, address);
     struct tutti_shmem_call call = {.kind = TUTTI_SHMEM_REALLOC, .word = {bytes, old}};
     if (!is_object(space, old)) /* the NULL result reports it */
         call.refused = tutti_shmem_answer(space, TUTTI_ERR_ARGUMENT, "tshmem_realloc", NO_OBJECT, address);

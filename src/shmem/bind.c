@@ -1,8 +1,8 @@
 /* Modules of kernels that read the state: they are notified when the state exists and when it ends. */
 #include <pthread.h>
 
+#include "shmem/copy_queue.h"
 #include "shmem/here.h"
-#include "shmem/lane.h"
 
 enum { MODULES = 256 };
 

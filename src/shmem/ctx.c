@@ -16,7 +16,7 @@ struct context {
 /* [0]: the default context, which always exists. The array outlives the address space because turns must. */
 static struct context contexts[TSHMEM_CONTEXTS_MAX];
 
-static tshmem_ctx_t handle_of(uint32_t turn, int number)
+static tshmem_ctx_t ctx_handle_of(uint32_t turn, int number)
 {
     return (tshmem_ctx_t)((uintptr_t)turn << NUMBER_BITS | (uintptr_t)(number + 1));
 }
@@ -51,7 +51,7 @@ static tshmem_team_t team_of(int number)
     return number > 0 && number < TSHMEM_CONTEXTS_MAX ? contexts[number].team : TSHMEM_TEAM_WORLD;
 }
 
-static int pe_of(struct tutti_shmem *space, int number, int pe, const char *call)
+static int ctx_pe_of(struct tutti_shmem *space, int number, int pe, const char *call)
 {
     const tshmem_team_t team = team_of(number);
     if (number < 0)
@@ -69,7 +69,7 @@ int tutti_shmem_ctx_pe(tshmem_ctx_t ctx, int pe)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
     static const char call[] = "a tshmem_ctx_ call";
-    return pe_of(space, number_of(space, ctx, call), pe, call);
+    return ctx_pe_of(space, number_of(space, ctx, call), pe, call);
 }
 
 /* ---- making and ending ---- */
@@ -98,7 +98,7 @@ int tshmem_team_create_ctx(tshmem_team_t team, long options, tshmem_ctx_t *ctx)
             return tutti_shmem_answer(space, status, call, "%s", tutti_status_text(status));
         }
         ctx_publish(space, i, turn + 1, team);
-        *ctx = handle_of(turn + 1, i);
+        *ctx = ctx_handle_of(turn + 1, i);
         return TUTTI_OK;
     }
     return tutti_shmem_answer(space, TUTTI_ERR_MEMORY, call, "more than %d contexts at a time", TSHMEM_CONTEXTS_MAX);
@@ -222,14 +222,14 @@ void tshmem_ctx_putmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t 
 {
     struct tutti_shmem *const space = tutti_shmem_here();
     static const char call[] = "tshmem_ctx_put";
-    tutti_shmem_put(space, dest, source, bytes, pe_of(space, number_of(space, ctx, call), pe, call), 0, call);
+    tutti_shmem_put(space, dest, source, bytes, ctx_pe_of(space, number_of(space, ctx, call), pe, call), 0, call);
 }
 
 void tshmem_ctx_getmem(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
     static const char call[] = "tshmem_ctx_get";
-    tutti_shmem_get(space, dest, source, bytes, pe_of(space, number_of(space, ctx, call), pe, call), 0, call);
+    tutti_shmem_get(space, dest, source, bytes, ctx_pe_of(space, number_of(space, ctx, call), pe, call), 0, call);
 }
 
 void tshmem_ctx_putmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
@@ -237,7 +237,7 @@ void tshmem_ctx_putmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, siz
     struct tutti_shmem *const space = tutti_shmem_here();
     static const char call[] = "tshmem_ctx_put_nbi";
     const int number = number_of(space, ctx, call);
-    tutti_shmem_put(space, dest, source, bytes, pe_of(space, number, pe, call), number + 1, call);
+    tutti_shmem_put(space, dest, source, bytes, ctx_pe_of(space, number, pe, call), number + 1, call);
 }
 
 void tshmem_ctx_getmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, int pe)
@@ -245,7 +245,7 @@ void tshmem_ctx_getmem_nbi(tshmem_ctx_t ctx, void *dest, const void *source, siz
     struct tutti_shmem *const space = tutti_shmem_here();
     static const char call[] = "tshmem_ctx_get_nbi";
     const int number = number_of(space, ctx, call);
-    tutti_shmem_get(space, dest, source, bytes, pe_of(space, number, pe, call), number + 1, call);
+    tutti_shmem_get(space, dest, source, bytes, ctx_pe_of(space, number, pe, call), number + 1, call);
 }
 
 void tshmem_ctx_putmem_signal(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
@@ -254,7 +254,7 @@ void tshmem_ctx_putmem_signal(tshmem_ctx_t ctx, void *dest, const void *source, 
     struct tutti_shmem *const space = tutti_shmem_here();
     static const char call[] = "tshmem_ctx_put_signal";
     tutti_shmem_put_signal(space, dest, source, bytes, signal, value, operation,
-                           pe_of(space, number_of(space, ctx, call), pe, call), 0, call);
+                           ctx_pe_of(space, number_of(space, ctx, call), pe, call), 0, call);
 }
 
 void tshmem_ctx_putmem_signal_nbi(tshmem_ctx_t ctx, void *dest, const void *source, size_t bytes, uint64_t *signal,
@@ -263,6 +263,6 @@ void tshmem_ctx_putmem_signal_nbi(tshmem_ctx_t ctx, void *dest, const void *sour
     struct tutti_shmem *const space = tutti_shmem_here();
     static const char call[] = "tshmem_ctx_put_signal_nbi";
     const int number = number_of(space, ctx, call);
-    tutti_shmem_put_signal(space, dest, source, bytes, signal, value, operation, pe_of(space, number, pe, call),
+    tutti_shmem_put_signal(space, dest, source, bytes, signal, value, operation, ctx_pe_of(space, number, pe, call),
                            number + 1, call);
 }

@@ -117,7 +117,7 @@ void tutti_shmem_leave_near(struct tutti_shmem *space)
     }
 }
 
-void tutti_shmem_exit_is_told(struct tutti_shmem *space, int status)
+void tutti_shmem_exit_from_peer(struct tutti_shmem *space, int status)
 {
     for (int pe = 0; pe < space->state.pes; pe++) {
         if (space->control[pe])
@@ -141,7 +141,7 @@ int tshmem_pe_accessible(int pe)
 
 /* ---- errors published by kernels in streams ---- */
 
-static const char *name_of(uint32_t what)
+static const char *fail_name_of(uint32_t what)
 {
     static const char *const names[] = {
         [TUTTI_SHMEM_DO_ENTER] = "a collective in a stream, at its beginning",
@@ -193,12 +193,12 @@ static void look_at_streams(struct tutti_shmem *space)
     const int status = -(int)(word & 0xff);
     tutti_shmem_leave_all(space);
     if (status == TUTTI_ERR_BROKEN)
-        tutti_shmem_fail(space, status, name_of(word >> 8),
+        tutti_shmem_fail(space, status, fail_name_of(word >> 8),
                          "PE %d left a wait in a kernel: another collective of the team was under way in another "
                          "stream, or the time limit TUTTI_TIMEOUT_SECONDS has passed, or a PE has given up",
                          space->state.me);
     else if (status != TUTTI_OK)
-        tutti_shmem_fail(space, status, name_of(word >> 8), "in a kernel of PE %d: %s", space->state.me,
+        tutti_shmem_fail(space, status, fail_name_of(word >> 8), "in a kernel of PE %d: %s", space->state.me,
                          tutti_status_text(status));
 }
 
@@ -237,10 +237,10 @@ static int find_record(struct tutti_shmem *space, uint32_t word, struct tshmem_f
 static int pe_of(void *with, int32_t team, int member)
 {
     struct tutti_shmem *const space = with;
+    if (team < 0 || team >= TSHMEM_TEAMS_MAX)
+        return -1;
     const struct tshmem_team_state *state = &tutti_shmem_kernel_view(space)->team[team];
-    return team >= 0 && team < TSHMEM_TEAMS_MAX && state->used && member < state->size
-               ? tutti_shmem_pe_of(space, state, member)
-               : -1;
+    return state->used && member < state->size ? tutti_shmem_pe_of(space, state, member) : -1;
 }
 
 static void say_record(struct tutti_shmem *space, const struct tshmem_failure *record, int pe)
@@ -280,10 +280,10 @@ static void look_at_kernels(struct tutti_shmem *space)
 {
     struct tshmem_failure record;
     const uint32_t word = __atomic_load_n(space->state.abort, __ATOMIC_ACQUIRE);
-    if (word == 0 || atomic_load(&space->failure_told))
+    if (word == 0 || atomic_load(&space->failure_reported))
         return;
     const int pe = find_record(space, word, &record), by_word = pe < 0 && (word & 0xff) > TSHMEM_ABORT_TOLD;
-    if ((pe < 0 && !by_word) || atomic_exchange(&space->failure_told, 1))
+    if ((pe < 0 && !by_word) || atomic_exchange(&space->failure_reported, 1))
         return;
     if (by_word)
         say_word(space, word);

@@ -14,7 +14,7 @@ struct arrival {
     uint32_t team, hop; /* in small teams the member */
     uint64_t sequence;
     uint32_t first, count;
-    struct tutti_shmem_contribution said[];
+    struct tutti_shmem_contribution contribution[];
 };
 _Static_assert(sizeof(struct arrival) + sizeof(struct tutti_shmem_contribution) <= TUTTI_WIRE_NOTE,
                "an arrival is a note");
@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct arrival) + (1 << 3 * (TUTTI_SHMEM_ROUNDS - 1)) * si
                    TUTTI_WIRE_PIECE,
                "and that of many");
 
-static struct tutti_wire *far_wire(struct tutti_shmem *space)
+static struct tutti_shmem_wire *far_wire(struct tutti_shmem *space)
 {
     return __atomic_load_n(&space->wire, __ATOMIC_ACQUIRE);
 }
@@ -63,13 +63,14 @@ static void far_receive_hop(void *with, int from, const void *note, size_t bytes
         return;
     const struct tutti_shmem_far_room *const room = &space->far_room[arrival.team];
     const char *from_here = (const char *)note + sizeof arrival;
-    if (!room->said || arrival.first >= (uint32_t)room->size || arrival.count > (uint32_t)room->size ||
-        bytes != sizeof arrival + arrival.count * sizeof *arrival.said)
+    if (!room->contribution || arrival.first >= (uint32_t)room->size || arrival.count > (uint32_t)room->size ||
+        bytes != sizeof arrival + arrival.count * sizeof *arrival.contribution)
         return;
-    for (uint32_t i = 0; i < arrival.count; i++, from_here += sizeof *arrival.said)
-        memcpy(&room->said[(arrival.first + (uint32_t)room->size - i) % (uint32_t)room->size][arrival.sequence & 1],
-               from_here, sizeof *arrival.said);
-    const uint64_t call = room->said[arrival.first][arrival.sequence & 1].call;
+    for (uint32_t i = 0; i < arrival.count; i++, from_here += sizeof *arrival.contribution)
+        memcpy(&room->contribution[(arrival.first + (uint32_t)room->size - i) % (uint32_t)room->size]
+                                  [arrival.sequence & 1],
+               from_here, sizeof *arrival.contribution);
+    const uint64_t call = room->contribution[arrival.first][arrival.sequence & 1].call;
     atomic_store_explicit(&space->control[space->state.me]->place[arrival.team].arrived[arrival.hop],
                           tutti_shmem_arrival(arrival.sequence, call), memory_order_release);
 }
@@ -78,7 +79,7 @@ static void far_end(void *with, int from, int status)
 {
     struct tutti_shmem *const space = with;
     if (status > 0 && from >= 0) {
-        tutti_shmem_exit_is_told(space, status & 0xff);
+        tutti_shmem_exit_from_peer(space, status & 0xff);
         return;
     }
     tutti_shmem_leave_near(space);
@@ -92,8 +93,8 @@ static void far_end(void *with, int from, int status)
 static void free_room(struct tutti_shmem *space)
 {
     for (int i = 0; i < TSHMEM_TEAMS_MAX; i++) {
-        free(space->far_room[i].said);
-        space->far_room[i].said = NULL;
+        free(space->far_room[i].contribution);
+        space->far_room[i].contribution = NULL;
     }
     free(space->is_far);
     space->is_far = NULL;
@@ -102,7 +103,7 @@ static void free_room(struct tutti_shmem *space)
 int tutti_shmem_far_open(struct tutti_shmem *space)
 {
     const int pes = space->transport->size;
-    struct tutti_wire *made = NULL;
+    struct tutti_shmem_wire *made = NULL;
     const struct tutti_wire_users users = {.notice = far_receive_hop, .ended = far_end, .with = space};
     unsigned char *const is_far = space->is_far = calloc((size_t)pes, sizeof *is_far);
     for (int pe = 0; pe < pes && is_far; pe++) /* in meetings of large teams near members also get messages */
@@ -135,7 +136,7 @@ void tutti_shmem_far_grow(struct tutti_shmem *space)
 
 void tutti_shmem_far_close(struct tutti_shmem *space)
 {
-    struct tutti_wire *made = space->wire;
+    struct tutti_shmem_wire *made = space->wire;
     if (!made)
         return;
     tutti_step_close(space->step);
@@ -165,7 +166,7 @@ static int broken_or(struct tutti_shmem *space, int done)
     return done == 0 && __atomic_load_n(space->state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : done;
 }
 
-static int has_left(struct tutti_shmem *space, void *with)
+static int far_has_left(struct tutti_shmem *space, void *with)
 {
     (void)with;
     return broken_or(space, tutti_wire_left(far_wire(space)));
@@ -183,10 +184,10 @@ int tutti_shmem_far_leave(struct tutti_shmem *space)
     if (!far_wire(space))
         return TUTTI_OK;
     tutti_wire_leave(far_wire(space));
-    return tutti_shmem_await(space, has_left, say_leaving, NULL);
+    return tutti_shmem_await(space, far_has_left, say_leaving, NULL);
 }
 
-static int is_quiet(struct tutti_shmem *space, void *with)
+static int far_is_quiet(struct tutti_shmem *space, void *with)
 {
     return broken_or(space, tutti_wire_quiet(far_wire(space), *(const int *)with));
 }
@@ -197,7 +198,7 @@ static int is_fenced(struct tutti_shmem *space, void *with)
     return broken_or(space, tutti_wire_is_fenced(far_wire(space)));
 }
 
-static void say_quiet(struct tutti_shmem *space, void *with, char *text, size_t size)
+static void far_say_quiet(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
     char where[160];
     (void)with;
@@ -208,16 +209,16 @@ static void say_quiet(struct tutti_shmem *space, void *with, char *text, size_t 
 int tutti_shmem_far_quiet(struct tutti_shmem *space, int pe)
 {
     (void)space;
-    return tutti_shmem_await(space, is_quiet, say_quiet, &pe);
+    return tutti_shmem_await(space, far_is_quiet, far_say_quiet, &pe);
 }
 
 int tutti_shmem_far_fence(struct tutti_shmem *space, int pe)
 {
     (void)space;
-    return tutti_shmem_await(space, is_fenced, say_quiet, &pe);
+    return tutti_shmem_await(space, is_fenced, far_say_quiet, &pe);
 }
 
-static int has_ended(struct tutti_shmem *space, void *with)
+static int shmem_far_operation_ended(struct tutti_shmem *space, void *with)
 {
     const int state = tutti_wire_state(with);
     return broken_or(space, state == TUTTI_WIRE_DONE ? 1 : state);
@@ -240,15 +241,15 @@ static int far_run(struct tutti_shmem *space, struct tutti_wire_op *op, int late
     if (status != TUTTI_OK)
         return tutti_shmem_fail(space, status, "the address space", "PE %d, of another node, is not reached: %s",
                                 op->pe, tutti_status_text(status));
-    return later ? TUTTI_OK : tutti_shmem_await(space, has_ended, say_operation, op);
+    return later ? TUTTI_OK : tutti_shmem_await(space, shmem_far_operation_ended, say_operation, op);
 }
 
-static int pe_of(const void *address)
+static int far_pe_of(const void *address)
 {
     return (int)((uintptr_t)address >> TUTTI_SHMEM_FAR_BITS & (TSHMEM_PES_MAX - 1));
 }
 
-static uint64_t offset_of(const void *address)
+static uint64_t far_offset_of(const void *address)
 {
     return (uintptr_t)address & (((uintptr_t)1 << TUTTI_SHMEM_FAR_BITS) - 1);
 }
@@ -259,8 +260,8 @@ static struct tutti_wire_op far_describe(void *to, const void *from, ptrdiff_t d
     const int puts = tutti_shmem_is_far(to);
     const void *there = puts ? to : from;
     return (struct tutti_wire_op){.what = puts ? TUTTI_WIRE_PUT : TUTTI_WIRE_GET,
-                                  .pe = pe_of(there),
-                                  .at = offset_of(there),
+                                  .pe = far_pe_of(there),
+                                  .at = far_offset_of(there),
                                   .here = puts ? (void *)(uintptr_t)from : to,
                                   .n = n,
                                   .block = block,
@@ -269,8 +270,8 @@ static struct tutti_wire_op far_describe(void *to, const void *from, ptrdiff_t d
                                   .here_step = puts ? sst : dst};
 }
 
-static int copy_blocks(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
-                       size_t block, size_t n, size_t bytes)
+static int far_copy_blocks(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
+                           size_t block, size_t n, size_t bytes)
 {
     struct tutti_wire_op op = far_describe(to, from, dst, sst, block, n, bytes);
     return far_run(space, &op, 0);
@@ -283,9 +284,9 @@ static int far_copy(struct tutti_shmem *space, void *to, const void *from, size_
     return far_run(space, &op, later);
 }
 
-static int copy_element(struct tutti_shmem *space, void *to, const void *from, size_t bytes)
+static int far_copy_element(struct tutti_shmem *space, void *to, const void *from, size_t bytes)
 {
-    return copy_blocks(space, to, from, 1, 1, 1, 1, bytes);
+    return far_copy_blocks(space, to, from, 1, 1, 1, 1, bytes);
 }
 
 static uint64_t far_amo(struct tutti_shmem *space, int operation, void *at, size_t bytes, uint64_t value,
@@ -293,10 +294,10 @@ static uint64_t far_amo(struct tutti_shmem *space, int operation, void *at, size
 {
     const int what = operation & ~TSHMEM_AMO_NO_FETCH;
     struct tutti_wire_op op = {.what = TUTTI_WIRE_AMO,
-                               .pe = pe_of(at),
+                               .pe = far_pe_of(at),
                                .changes = 1,
                                .amo = what,
-                               .word = offset_of(at),
+                               .word = far_offset_of(at),
                                .word_bytes = (uint32_t)bytes,
                                .value = value,
                                .compare = compare,
@@ -309,10 +310,10 @@ static int put_signal(struct tutti_shmem *space, void *to, const void *from, siz
 {
     const ptrdiff_t all = (ptrdiff_t)bytes;
     struct tutti_wire_op op = far_describe(at, from, all, all, bytes, bytes > 0, 1);
-    op.at = bytes > 0 ? offset_of(to) : 0;
+    op.at = bytes > 0 ? far_offset_of(to) : 0;
     op.changes = 1;
     op.amo = operation == TSHMEM_SIGNAL_ADD ? TSHMEM_AMO_ADD : TSHMEM_AMO_SET;
-    op.word = offset_of(at);
+    op.word = far_offset_of(at);
     op.word_bytes = sizeof *at;
     op.value = value;
     return far_run(space, &op, later);
@@ -321,8 +322,8 @@ static int put_signal(struct tutti_shmem *space, void *to, const void *from, siz
 const struct tutti_shmem_kind tutti_shmem_far = {
     .name = "far",
     .copy = far_copy,
-    .element = copy_element,
-    .blocks = copy_blocks,
+    .element = far_copy_element,
+    .blocks = far_copy_blocks,
     .amo = far_amo,
     .put_signal = put_signal,
 };
@@ -331,26 +332,27 @@ const struct tutti_shmem_kind tutti_shmem_far = {
 
 int tutti_shmem_far_team(struct tutti_shmem *space, unsigned number, int size)
 {
-    free(space->far_room[number].said);
-    space->far_room[number].said = calloc((size_t)size, sizeof *space->far_room[number].said);
+    free(space->far_room[number].contribution);
+    space->far_room[number].contribution = calloc((size_t)size, sizeof *space->far_room[number].contribution);
     space->far_room[number].size = size;
-    return space->far_room[number].said ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    return space->far_room[number].contribution ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 int tutti_shmem_far_arrive(struct tutti_shmem *space, const struct tshmem_team_state *team, int pe, uint64_t sequence,
-                           const struct tutti_shmem_contribution *said)
+                           const struct tutti_shmem_contribution *contribution)
 {
     const struct arrival arrival = {team->number, (uint32_t)team->me, sequence, (uint32_t)team->me, 1};
-    struct tutti_wire_op op = {.what = TUTTI_WIRE_NOTICE, .pe = pe, .note_bytes = sizeof arrival + sizeof *said};
+    struct tutti_wire_op op = {
+        .what = TUTTI_WIRE_NOTICE, .pe = pe, .note_bytes = sizeof arrival + sizeof *contribution};
     memcpy(op.note, &arrival, sizeof arrival);
-    memcpy(op.note + sizeof arrival, said, sizeof *said);
+    memcpy(op.note + sizeof arrival, contribution, sizeof *contribution);
     return far_run(space, &op, 1);
 }
 
 const struct tutti_shmem_contribution *
 tutti_shmem_far_said(struct tutti_shmem *space, const struct tshmem_team_state *team, int member, uint64_t sequence)
 {
-    return &space->far_room[team->number].said[member][sequence & 1];
+    return &space->far_room[team->number].contribution[member][sequence & 1];
 }
 
 static void free_note(struct tutti_wire_op *op, int status)
@@ -377,7 +379,7 @@ static int far_send_hop(struct tutti_shmem *space, const struct tshmem_team_stat
     *arrival =
         (struct arrival){team->number, (uint32_t)hop->number, sequence, (uint32_t)team->me, (uint32_t)hop->count};
     for (int i = 0; i < hop->count; i++)
-        arrival->said[i] = room->said[(team->me + team->size - i) % team->size][sequence & 1];
+        arrival->contribution[i] = room->contribution[(team->me + team->size - i) % team->size][sequence & 1];
     const int status = far_run(space, &op, 1);
     if (status != TUTTI_OK)
         free(arrival);
@@ -392,7 +394,7 @@ struct large_meeting {
     int round;
 };
 
-static int has_come(const struct large_meeting *m, const struct tutti_shmem_hop *hop)
+static int large_has_arrived(const struct large_meeting *m, const struct tutti_shmem_hop *hop)
 {
     return atomic_load_explicit(&m->place->arrived[hop->number], memory_order_acquire) >> 8 >= m->sequence;
 }
@@ -403,7 +405,7 @@ static int round_is_over(struct tutti_shmem *space, void *with)
     struct tutti_shmem_hop hop;
     int over = 1;
     for (int j = 1; tutti_shmem_hop(m->team->size, m->team->me, m->round, j, &hop) && over; j++)
-        over = has_come(m, &hop);
+        over = large_has_arrived(m, &hop);
     return broken_or(space, over);
 }
 
@@ -414,7 +416,7 @@ static void say_round(struct tutti_shmem *space, void *with, char *text, size_t 
     int n = snprintf(text, size, "in %s for PE", m->name);
     for (int j = 1; tutti_shmem_hop(m->team->size, m->team->me, m->round, j, &hop) && n > 0 && (size_t)n + 60 < size;
          j++) {
-        if (!has_come(m, &hop))
+        if (!large_has_arrived(m, &hop))
             n += snprintf(text + n, size - (size_t)n, " %d", tutti_shmem_pe_of(space, m->team, hop.from));
     }
     if (m->round > 0 && n > 0 && (size_t)n < size)
@@ -422,12 +424,12 @@ static void say_round(struct tutti_shmem *space, void *with, char *text, size_t 
 }
 
 int tutti_shmem_far_meet(struct tutti_shmem *space, const struct tshmem_team_state *team, uint64_t sequence,
-                         const struct tutti_shmem_contribution *said, const char *name)
+                         const struct tutti_shmem_contribution *contribution, const char *name)
 {
     struct large_meeting m = {team, &space->control[space->state.me]->place[team->number], sequence, name, 0};
     struct tutti_shmem_hop hop;
     int status = TUTTI_OK;
-    space->far_room[team->number].said[team->me][sequence & 1] = *said;
+    space->far_room[team->number].contribution[team->me][sequence & 1] = *contribution;
     for (; status == TUTTI_OK && tutti_shmem_hop(team->size, team->me, m.round, 1, &hop); m.round++) {
         for (int j = 1; status == TUTTI_OK && tutti_shmem_hop(team->size, team->me, m.round, j, &hop); j++)
             status = far_send_hop(space, team, sequence, &hop);

@@ -44,11 +44,11 @@ static inline int tutti_shmem_is_large(const struct tshmem_team_state *team)
 int tutti_shmem_far_team(struct tutti_shmem *space, unsigned number, int size);
 /* Sends far PE `pe` the arrival of this PE at the meeting. */
 int tutti_shmem_far_arrive(struct tutti_shmem *space, const struct tshmem_team_state *team, int pe, uint64_t sequence,
-                           const struct tutti_shmem_contribution *said);
+                           const struct tutti_shmem_contribution *contribution);
 /* The meeting of a large team: each member contributes, and receives the contributions of all. A status, after an
  * error message; name: of the call. */
 int tutti_shmem_far_meet(struct tutti_shmem *space, const struct tshmem_team_state *team, uint64_t sequence,
-                         const struct tutti_shmem_contribution *said, const char *name);
+                         const struct tutti_shmem_contribution *contribution, const char *name);
 /* The contribution of a far member, or of any member of a large team, to the meeting of that sequence. */
 const struct tutti_shmem_contribution *
 tutti_shmem_far_said(struct tutti_shmem *space, const struct tshmem_team_state *team, int member, uint64_t sequence);

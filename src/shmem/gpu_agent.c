@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "core/status.h"
+#include "shmem/copy_queue.h"
 #include "shmem/gpu.h"
-#include "shmem/lane.h"
 #include "shmem/space.h"
 
 enum { ALIGNMENT = 1 << 16 };
@@ -16,7 +16,7 @@ static struct tutti_shmem_gpu *agent_gpu(const struct tutti_shmem *space)
 }
 
 /* Pinned memory, so that no copy waits for the host. Kernels also store the old value of an atomic there. */
-static int agent_room(void *space, size_t bytes, void **out)
+static int gpu_agent_room(void *space, size_t bytes, void **out)
 {
     struct tutti_shmem_gpu *gpu = agent_gpu(space);
     void *seen = NULL;
@@ -30,15 +30,15 @@ static int agent_room(void *space, size_t bytes, void **out)
     return status;
 }
 
-static void agent_give(void *space, void *memory)
+static void gpu_agent_give(void *space, void *memory)
 {
     struct tutti_shmem_gpu *gpu = agent_gpu(space);
     gpu->device->memory.unmap_host(gpu->gpu, memory);
     free(memory);
 }
 
-static int begin_blocks(void *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
-                        size_t bytes)
+static int gpu_agent_begin_blocks(void *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block,
+                                  size_t n, size_t bytes)
 {
     struct tutti_shmem_gpu *gpu = agent_gpu(space);
     int status = TUTTI_OK;
@@ -50,21 +50,24 @@ static int begin_blocks(void *space, void *to, const void *from, ptrdiff_t dst, 
     return status;
 }
 
-static int begin_amo(void *space, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare,
-                     uint64_t *was)
+static int gpu_agent_begin_amo(void *space, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare,
+                               uint64_t *was)
 {
     uint64_t *seen = was ? (uint64_t *)(void *)((char *)was + agent_gpu(space)->agent_shift) : NULL;
     struct tutti_amo_args args = {.at = at, .value = value, .expected = compare, .was = seen};
     return tutti_shmem_amo_launch(space, agent_gpu(space)->agent, operation, bytes, &args);
 }
 
-static int have_ended(void *space)
+static int gpu_agent_have_ended(void *space)
 {
     return agent_gpu(space)->device->stream.query(agent_gpu(space)->agent);
 }
 
-const struct tutti_wire_local tutti_shmem_gpu_agent = {
-    .room = agent_room, .give = agent_give, .blocks = begin_blocks, .amo = begin_amo, .ended = have_ended};
+const struct tutti_wire_local tutti_shmem_gpu_agent = {.room = gpu_agent_room,
+                                                       .give = gpu_agent_give,
+                                                       .blocks = gpu_agent_begin_blocks,
+                                                       .amo = gpu_agent_begin_amo,
+                                                       .ended = gpu_agent_have_ended};
 
 /* ---- room for reductions ---- */
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "core/status.h"
+#include "shmem/copy_queue.h"
 #include "shmem/gpu.h"
 #include "shmem/host.h"
-#include "shmem/lane.h"
 #include "shmem/space.h"
 
 enum { BLOCK_BYTES = 16 * 512, ELEMENTS = 2048 };
@@ -36,7 +36,7 @@ int tutti_shmem_gpu_launch(struct tutti_shmem *space, struct tutti_stream *strea
 }
 
 /* Copies elements [at, at + n) of all contributions to the host, and results back. */
-static int long_double(struct tutti_shmem *space, struct tutti_shmem_lane *lane, const struct tutti_shmem_job *job,
+static int long_double(struct tutti_shmem *space, struct tutti_shmem_queue *queue, const struct tutti_shmem_job *job,
                        size_t at, size_t n, long double *room)
 {
     const struct tutti_device *device = space->gpu->device;
@@ -45,10 +45,10 @@ static int long_double(struct tutti_shmem *space, struct tutti_shmem_lane *lane,
     here.count = n;
     for (int r = 0; r < job->ranks && status == TUTTI_OK; r++) {
         here.in[r] = room + (size_t)r * ELEMENTS;
-        status = device->stream.copy(lane->stream, room + (size_t)r * ELEMENTS, (const long double *)job->in[r] + at,
+        status = device->stream.copy(queue->stream, room + (size_t)r * ELEMENTS, (const long double *)job->in[r] + at,
                                      n * sizeof *room);
     }
-    status = tutti_shmem_lane_wait(space, lane, status);
+    status = tutti_shmem_queue_wait(space, queue, status);
     if (status != TUTTI_OK)
         return status;
     for (int i = 0; i < job->outs; i++)
@@ -56,31 +56,31 @@ static int long_double(struct tutti_shmem *space, struct tutti_shmem_lane *lane,
     tutti_shmem_reduce_host(space, &here);
     for (int i = 0; i < job->outs && status == TUTTI_OK; i++) {
         if (job->out[i])
-            status = device->stream.copy(lane->stream, (long double *)job->out[i] + at, here.out[i], n * sizeof *room);
+            status = device->stream.copy(queue->stream, (long double *)job->out[i] + at, here.out[i], n * sizeof *room);
     }
-    return tutti_shmem_lane_wait(space, lane, status);
+    return tutti_shmem_queue_wait(space, queue, status);
 }
 
-static int run_long_double(struct tutti_shmem *space, const struct tutti_shmem_job *job)
+static int gpu_reduce_run_long_double(struct tutti_shmem *space, const struct tutti_shmem_job *job)
 {
     long double *room = malloc((size_t)(job->ranks + job->outs) * ELEMENTS * sizeof *room);
-    struct tutti_shmem_lane *lane = room ? tutti_shmem_lane_take(space) : NULL;
-    int status = lane ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    struct tutti_shmem_queue *queue = room ? tutti_shmem_queue_take(space) : NULL;
+    int status = queue ? TUTTI_OK : TUTTI_ERR_MEMORY;
     for (size_t at = 0; at < job->count && status == TUTTI_OK; at += ELEMENTS) {
         const size_t left = job->count - at;
-        status = long_double(space, lane, job, at, left < ELEMENTS ? left : ELEMENTS, room);
+        status = long_double(space, queue, job, at, left < ELEMENTS ? left : ELEMENTS, room);
     }
-    if (lane && status == TUTTI_OK)
-        tutti_shmem_lane_give(lane);
+    if (queue && status == TUTTI_OK)
+        tutti_shmem_queue_give(queue);
     free(room);
-    return room ? status : tutti_shmem_lane_fail(space, status);
+    return room ? status : tutti_shmem_queue_fail(space, status);
 }
 
 int tutti_shmem_gpu_reduce(struct tutti_shmem *space, const struct tutti_shmem_job *job)
 {
     if (job->type == TSHMEM_ID_LONGDOUBLE)
-        return run_long_double(space, job);
-    struct tutti_shmem_lane *lane = tutti_shmem_lane_take(space);
-    return lane ? tutti_shmem_lane_end(space, lane, tutti_shmem_gpu_launch(space, lane->stream, job))
-                : TUTTI_ERR_BROKEN;
+        return gpu_reduce_run_long_double(space, job);
+    struct tutti_shmem_queue *queue = tutti_shmem_queue_take(space);
+    return queue ? tutti_shmem_queue_end(space, queue, tutti_shmem_gpu_launch(space, queue->stream, job))
+                 : TUTTI_ERR_BROKEN;
 }

@@ -6,8 +6,8 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "progress/transport.h"
+#include "shmem/copy_queue.h"
 #include "shmem/gpu.h"
-#include "shmem/lane.h"
 #include "shmem/near.h"
 #include "shmem/space.h"
 #include "team/team.h"
@@ -66,7 +66,7 @@ static int open_gpu(struct tutti_shmem *space)
     int status = heap_choose(space, gpu);
     if (status == TUTTI_OK)
         status = register_control(space, gpu);
-    return status == TUTTI_OK ? tutti_shmem_lanes_open(space, gpu) : status;
+    return status == TUTTI_OK ? tutti_shmem_queues_open(space, gpu) : status;
 }
 
 /* ---- heaps that grow: reserved ranges of the device ---- */
@@ -84,7 +84,7 @@ static int can_grow(const struct tutti_shmem_gpu *gpu)
     return grain > 0 && TUTTI_SHMEM_ALIGN_MOST % grain == 0;
 }
 
-static int heap_reserve(struct tutti_shmem *space, int grows)
+static int heap_device_reserve(struct tutti_shmem *space, int grows)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     const size_t align = TUTTI_SHMEM_ALIGN_MOST;
@@ -111,14 +111,15 @@ static void leave_range(struct tutti_shmem *space, int pe)
     gpu->peer[pe].range = NULL;
 }
 
-static void heap_unreserve(struct tutti_shmem *space)
+static void heap_device_unreserve(struct tutti_shmem *space)
 {
     for (int pe = 0; pe < space->transport->size; pe++)
         leave_range(space, pe);
 }
 
 /* Start and length of a piece in the heap of a PE, as mapped here; the first piece includes the skipped bytes. */
-static char *place_of(const struct tutti_shmem *space, const struct tutti_shmem_piece *piece, int pe, size_t *bytes)
+static char *heap_device_place_of(const struct tutti_shmem *space, const struct tutti_shmem_piece *piece, int pe,
+                                  size_t *bytes)
 {
     const size_t skip = piece->at == 0 ? skip_of(space) : 0;
     *bytes = skip + piece->bytes;
@@ -126,17 +127,17 @@ static char *place_of(const struct tutti_shmem *space, const struct tutti_shmem_
 }
 
 /* The areas of collectives, in the first piece, begin as zeros. */
-static int add_piece(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
+static int heap_device_add_piece(struct tutti_shmem *space, struct tutti_shmem_piece *piece)
 {
     const struct tutti_device *device = space->gpu->device;
-    struct tutti_shmem_lane *lane = &space->gpu->lane[0]; /* the first piece is made before any PE uses it */
+    struct tutti_shmem_queue *queue = &space->gpu->queue[0]; /* the first piece is made before any PE uses it */
     size_t bytes;
-    char *const at = place_of(space, piece, space->state.me, &bytes);
+    char *const at = heap_device_place_of(space, piece, space->state.me, &bytes);
     int status = device->range.add(space->gpu->gpu, at, bytes);
     if (status == TUTTI_OK && piece->at == 0) {
-        status = device->stream.fill(lane->stream, at, 0, bytes);
+        status = device->stream.fill(queue->stream, at, 0, bytes);
         if (status == TUTTI_OK)
-            status = device->stream.sync(lane->stream);
+            status = device->stream.sync(queue->stream);
     }
     return status;
 }
@@ -145,22 +146,22 @@ static int import_piece(struct tutti_shmem *space, struct tutti_shmem_piece *pie
                         const struct tutti_shmem_offer *offer, int fd)
 {
     size_t bytes;
-    char *const at = place_of(space, piece, pe, &bytes);
+    char *const at = heap_device_place_of(space, piece, pe, &bytes);
     if (offer->what.bytes != bytes || offer->offset != (piece->at == 0 ? skip_of(space) : 0))
         return TUTTI_ERR_ARGUMENT;
     return space->gpu->device->range.import(space->gpu->gpu, &offer->what, fd, at);
 }
 
-static void piece_drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
+static void heap_device_piece_drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
 {
     size_t bytes;
     for (int i = 0; i < space->near->count; i++) /* some pieces may not have been mapped */
-        space->gpu->device->range.cut(space->gpu->gpu, place_of(space, piece, space->near->pe[i], &bytes));
+        space->gpu->device->range.cut(space->gpu->gpu, heap_device_place_of(space, piece, space->near->pe[i], &bytes));
 }
 
 /* ---- pieces; a heap that does not grow has one, an allocation ---- */
 
-static int no_memory(const struct tutti_shmem_gpu *gpu, struct tutti_shmem_piece *piece, int status)
+static int heap_device_no_memory(const struct tutti_shmem_gpu *gpu, struct tutti_shmem_piece *piece, int status)
 {
     snprintf(piece->why, sizeof piece->why, "no %zu MiB on GPU %d for the heap (TUTTI_SHMEM_HEAP_MB): %s",
              piece->bytes >> 20, gpu->gpu, tutti_status_text(status));
@@ -172,27 +173,27 @@ static int piece_allocate(struct tutti_shmem *space, struct tutti_shmem_piece *p
     struct tutti_shmem_gpu *gpu = space->gpu;
     const struct tutti_device *device = gpu->device;
     const size_t align = TUTTI_SHMEM_ALIGN_MOST, bytes = piece->bytes + align;
-    struct tutti_shmem_lane *lane = &gpu->lane[0]; /* no PE uses it yet */
+    struct tutti_shmem_queue *queue = &gpu->queue[0]; /* no PE uses it yet */
     int status = (device->memory.alloc_cleared ? device->memory.alloc_cleared : device->memory.alloc)(gpu->gpu, bytes,
                                                                                                       &gpu->heap);
     if (status == TUTTI_OK && !device->memory.alloc_cleared) {
-        status = device->stream.fill(lane->stream, gpu->heap, 0, bytes);
+        status = device->stream.fill(queue->stream, gpu->heap, 0, bytes);
         if (status == TUTTI_OK)
-            status = device->stream.sync(lane->stream);
+            status = device->stream.sync(queue->stream);
     }
     if (status == TUTTI_OK)
         space->heaps[space->state.me] = (char *)gpu->heap + (-((uintptr_t)gpu->heap + space->first) & (align - 1));
     return status;
 }
 
-static int piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, struct tutti_shmem_offer *offer,
-                      int *fd)
+static int heap_device_piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *piece,
+                                  struct tutti_shmem_offer *offer, int *fd)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     const int me = space->state.me;
-    int status = gpu->peer[me].range ? add_piece(space, piece) : piece_allocate(space, piece);
+    int status = gpu->peer[me].range ? heap_device_add_piece(space, piece) : piece_allocate(space, piece);
     if (status != TUTTI_OK)
-        return no_memory(gpu, piece, status);
+        return heap_device_no_memory(gpu, piece, status);
     const char *const at = space->heaps[me] + piece->at;
     status = gpu->device->share.export(at, &offer->what, fd);
     if (status == TUTTI_OK)
@@ -200,7 +201,7 @@ static int piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *piece
     if (status != TUTTI_OK)
         return heap_refuse(space, status, "memory of the GPU cannot be shared with other processes");
     offer->offset = (uint64_t)(uintptr_t)at - offer->what.base;
-    if (piece->at == 0 && tutti_shmem_lanes_prepare(gpu) != TUTTI_OK)
+    if (piece->at == 0 && tutti_shmem_queues_prepare(gpu) != TUTTI_OK)
         return heap_refuse(space, TUTTI_ERR_DEVICE, "the kernels could not be loaded");
     return TUTTI_OK;
 }
@@ -221,8 +222,8 @@ static int import_whole(struct tutti_shmem *space, struct tutti_shmem_piece *pie
     return TUTTI_OK;
 }
 
-static int piece_reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
-                       const struct tutti_shmem_offer *offer, int fd)
+static int heap_device_piece_reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
+                                   const struct tutti_shmem_offer *offer, int fd)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     if (gpu->device->gpu.reach(gpu->gpu, offer->uuid) == 0)
@@ -233,7 +234,7 @@ static int piece_reach(struct tutti_shmem *space, struct tutti_shmem_piece *piec
     return status;
 }
 
-static void let_go(struct tutti_shmem *space)
+static void heap_device_unmap_peers(struct tutti_shmem *space)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     for (int pe = 0; gpu && gpu->peer && pe < space->transport->size; pe++) {
@@ -245,11 +246,11 @@ static void let_go(struct tutti_shmem *space)
     }
 }
 
-static void heap_unmake(struct tutti_shmem *space)
+static void heap_device_unmake(struct tutti_shmem *space)
 {
     struct tutti_shmem_gpu *gpu = space->gpu;
     if (gpu && gpu->device && gpu->peer) {
-        tutti_shmem_lanes_close(gpu);
+        tutti_shmem_queues_close(gpu);
         if (gpu->heap)
             gpu->device->memory.free(gpu->heap);
         leave_range(space, space->state.me);
@@ -268,13 +269,13 @@ const struct tutti_shmem_kind tutti_shmem_device = {
     .name = "device",
     .open = open_gpu,
     .align_most = TUTTI_SHMEM_ALIGN_MOST,
-    .reserve = heap_reserve,
-    .unreserve = heap_unreserve,
-    .make = piece_make,
-    .reach = piece_reach,
-    .drop = piece_drop,
-    .let_go = let_go,
-    .unmake = heap_unmake,
+    .reserve = heap_device_reserve,
+    .unreserve = heap_device_unreserve,
+    .make = heap_device_piece_make,
+    .reach = heap_device_piece_reach,
+    .drop = heap_device_piece_drop,
+    .unmap_peers = heap_device_unmap_peers,
+    .unmake = heap_device_unmake,
     .copy = tutti_shmem_gpu_copy,
     .element = tutti_shmem_gpu_element,
     .blocks = tutti_shmem_gpu_blocks,

@@ -23,7 +23,7 @@ static void heap_unmap(struct tutti_shmem *space, int pe)
     space->heaps[pe] = NULL;
 }
 
-static int heap_reserve(struct tutti_shmem *space, int grows)
+static int heap_host_reserve(struct tutti_shmem *space, int grows)
 {
     int fine = 1;
     (void)grows;
@@ -35,14 +35,14 @@ static int heap_reserve(struct tutti_shmem *space, int grows)
     return fine ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-static void heap_unreserve(struct tutti_shmem *space)
+static void heap_host_unreserve(struct tutti_shmem *space)
 {
     for (int i = 0; i < space->near->count; i++)
         heap_unmap(space, space->near->pe[i]);
 }
 
-static int piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *piece, struct tutti_shmem_offer *offer,
-                      int *fd)
+static int heap_host_piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *piece,
+                                struct tutti_shmem_offer *offer, int *fd)
 {
     (void)offer;
     *fd = tutti_shmem_memfd(piece->bytes, piece->at + piece->bytes, space->team->size, piece->why);
@@ -54,20 +54,20 @@ static int piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *piece
     return TUTTI_ERR_MEMORY;
 }
 
-static int piece_reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
-                       const struct tutti_shmem_offer *offer, int fd)
+static int heap_host_piece_reach(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
+                                 const struct tutti_shmem_offer *offer, int fd)
 {
     (void)offer;
     return tutti_shmem_memfd_map(fd, piece->bytes, space->heaps[pe] + piece->at) ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-static void piece_drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
+static void heap_host_piece_drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
 {
     for (int i = 0; i < space->near->count; i++)
         tutti_shmem_memfd_unmap(space->heaps[space->near->pe[i]] + piece->at, piece->bytes);
 }
 
-static void let_go(struct tutti_shmem *space)
+static void heap_host_unmap_peers(struct tutti_shmem *space)
 {
     for (int pe = 0; pe < space->transport->size; pe++) {
         if (pe != space->state.me)
@@ -75,7 +75,7 @@ static void let_go(struct tutti_shmem *space)
     }
 }
 
-static void heap_unmake(struct tutti_shmem *space)
+static void heap_host_unmake(struct tutti_shmem *space)
 {
     heap_unmap(space, space->state.me);
 }
@@ -88,7 +88,7 @@ static int heap_copy(struct tutti_shmem *space, void *to, const void *from, size
     return TUTTI_OK;
 }
 
-static int copy_element(struct tutti_shmem *space, void *to, const void *from, size_t bytes)
+static int heap_host_copy_element(struct tutti_shmem *space, void *to, const void *from, size_t bytes)
 {
     (void)space;
     const uintptr_t both = (uintptr_t)to | (uintptr_t)from;
@@ -103,14 +103,14 @@ static int copy_element(struct tutti_shmem *space, void *to, const void *from, s
     return TUTTI_OK;
 }
 
-static int copy_blocks(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
-                       size_t block, size_t n, size_t bytes)
+static int heap_host_copy_blocks(struct tutti_shmem *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst,
+                                 size_t block, size_t n, size_t bytes)
 {
     char *here = to;
     const char *there = from;
     for (size_t i = 0; i < n; i++) {
         if (block == 1)
-            copy_element(space, here, there, bytes);
+            heap_host_copy_element(space, here, there, bytes);
         else
             tutti_shmem_copy_host(here, there, block * bytes);
         here += dst * (ptrdiff_t)bytes;
@@ -187,13 +187,13 @@ static void scratch_give(struct tutti_shmem *space, void *room)
 
 /* ---- of the agent: all is done on return ---- */
 
-static int agent_room(void *space, size_t bytes, void **out)
+static int heap_host_agent_room(void *space, size_t bytes, void **out)
 {
     (void)space;
     return posix_memalign(out, 128, bytes) == 0 ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-static void agent_give(void *space, void *room)
+static void heap_host_agent_give(void *space, void *room)
 {
     (void)space;
     free(room);
@@ -202,7 +202,7 @@ static void agent_give(void *space, void *room)
 static int agent_blocks(void *space, void *to, const void *from, ptrdiff_t dst, ptrdiff_t sst, size_t block, size_t n,
                         size_t bytes)
 {
-    return copy_blocks(space, to, from, dst, sst, block, n, bytes);
+    return heap_host_copy_blocks(space, to, from, dst, sst, block, n, bytes);
 }
 
 static int agent_amo(void *space, int operation, void *at, size_t bytes, uint64_t value, uint64_t compare,
@@ -215,22 +215,22 @@ static int agent_amo(void *space, int operation, void *at, size_t bytes, uint64_
 }
 
 static const struct tutti_wire_local local = {
-    .room = agent_room, .give = agent_give, .blocks = agent_blocks, .amo = agent_amo};
+    .room = heap_host_agent_room, .give = heap_host_agent_give, .blocks = agent_blocks, .amo = agent_amo};
 
 const struct tutti_shmem_kind tutti_shmem_host = {
     .name = "host",
     .host_reaches = 1,
     .align_most = ALIGN_MOST,
-    .reserve = heap_reserve,
-    .unreserve = heap_unreserve,
-    .make = piece_make,
-    .reach = piece_reach,
-    .drop = piece_drop,
-    .let_go = let_go,
-    .unmake = heap_unmake,
+    .reserve = heap_host_reserve,
+    .unreserve = heap_host_unreserve,
+    .make = heap_host_piece_make,
+    .reach = heap_host_piece_reach,
+    .drop = heap_host_piece_drop,
+    .unmap_peers = heap_host_unmap_peers,
+    .unmake = heap_host_unmake,
     .copy = heap_copy,
-    .element = copy_element,
-    .blocks = copy_blocks,
+    .element = heap_host_copy_element,
+    .blocks = heap_host_copy_blocks,
     .amo = tutti_shmem_amo_host,
     .put_signal = put_signal,
     .quiet = heap_quiet,

@@ -18,7 +18,7 @@
 
 struct tutti_shmem;
 struct tutti_wire_local;
-struct tutti_shmem_lane;
+struct tutti_shmem_queue;
 
 enum { TUTTI_SHMEM_WHY = 200 };
 
@@ -57,7 +57,7 @@ struct tutti_shmem_job {
 struct tutti_shmem_peek {
     const void *seen; /* values at the last test */
     /* Device: the copy that is under way, and its target. */
-    struct tutti_shmem_lane *lane;
+    struct tutti_shmem_queue *queue;
     uint64_t few[8];
     void *room; /* for more words than fit */
 };
@@ -72,8 +72,8 @@ struct tutti_shmem_kind {
      * unreserve frees what there is, and reserve is called again with a smaller size. make: makes a piece of this
      * PE's heap and describes it for peers; *fd: its descriptor, -1: none. reach: maps the piece of a PE; the caller
      * keeps `fd`. Afterwards space->heaps is set. A failure is described in piece->why. drop: undoes both for all
-     * PEs, also if only some were done. let_go: unmaps peers' heaps while all PEs keep their own; unmake: frees the
-     * rest. Both do nothing if there is nothing. */
+     * PEs, also if only some were done. unmap_peers: unmaps peers' heaps while all PEs keep their own; unmake: frees
+     * the rest. Both do nothing if there is nothing. */
     int (*open)(struct tutti_shmem *space);
     int (*reserve)(struct tutti_shmem *space, int grows);
     void (*unreserve)(struct tutti_shmem *space);
@@ -81,7 +81,7 @@ struct tutti_shmem_kind {
     int (*reach)(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe,
                  const struct tutti_shmem_offer *offer, int fd);
     void (*drop)(struct tutti_shmem *space, const struct tutti_shmem_piece *piece);
-    void (*let_go)(struct tutti_shmem *space);
+    void (*unmap_peers)(struct tutti_shmem *space);
     void (*unmake)(struct tutti_shmem *space);
 
     /* One side lies in a heap, the other is the program's. Complete on return; if `later` is 1 + the number of a

@@ -21,13 +21,13 @@ const char *tutti_shmem_call_name(const struct tutti_shmem_call *call)
 
 struct tutti_shmem_kernel_view *tutti_shmem_kernel_view(struct tutti_shmem *space)
 {
-    return &space->control[space->state.me]->told;
+    return &space->control[space->state.me]->kernel_view;
 }
 
 int tutti_shmem_publish(struct tutti_shmem *space, const void *changed, size_t bytes)
 {
     const size_t at = (size_t)((const char *)changed - (const char *)tutti_shmem_kernel_view(space));
-    char *const there = (char *)space->told + at;
+    char *const there = (char *)space->kernel_view + at;
     if (there == changed || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return TUTTI_OK;
     return space->kind->copy(space, there, changed, bytes, 0);
@@ -50,7 +50,7 @@ struct awaiting {
     void *with;
     unsigned looks;
     uint64_t since;
-    int told;
+    int reported;
 };
 
 /* Reports once the reason of a long wait. */
@@ -59,21 +59,21 @@ static int meet_look(void *with, uint64_t *waited)
     struct awaiting *a = with;
     struct tutti_shmem *const space = a->space;
     (void)waited;
-    if (a->told || ++a->looks % LOOKS != 0)
+    if (a->reported || ++a->looks % LOOKS != 0)
         return TUTTI_OK;
     const uint64_t now = tutti_now_ns();
     a->since = a->since ? a->since : now;
     if (now - a->since < (uint64_t)tutti_settings()->stall_seconds * 1000000000u)
         return TUTTI_OK;
     char text[256] = "";
-    a->told = 1;
+    a->reported = 1;
     a->where(space, a->with, text, sizeof text);
     tutti_shmem_own_names(text);
     tutti_warn("PE %d is waiting for %ld s %s", space->state.me, tutti_settings()->stall_seconds, text);
     return TUTTI_OK;
 }
 
-static int is_done(void *with)
+static int meet_is_done(void *with)
 {
     const struct awaiting *a = with;
     return a->done(a->space, a->with);
@@ -87,7 +87,7 @@ int tutti_shmem_await(struct tutti_shmem *space, int (*done)(struct tutti_shmem 
     const int come = done(space, with);
     if (come > 0)
         return TUTTI_OK;
-    const struct tutti_wait wait = {.done = is_done,
+    const struct tutti_wait wait = {.done = meet_is_done,
                                     .with = &a,
                                     .seconds = tutti_settings()->timeout_seconds,
                                     .watched = 1,
@@ -113,7 +113,7 @@ struct meeting {
     int next; /* members before this one have arrived */
 };
 
-static int has_come(const struct tutti_shmem_place *place, int member)
+static int meeting_has_arrived(const struct tutti_shmem_place *place, int member)
 {
     return atomic_load_explicit(&place->arrived[member], memory_order_acquire) >> 8 >= place->sequence;
 }
@@ -132,7 +132,7 @@ static int meet_all_arrived(struct tutti_shmem *space, void *with)
 {
     struct meeting *m = with;
     const struct tshmem_team_state *team = m->call->team;
-    while (m->next < team->size && has_come(m->call->place, m->next))
+    while (m->next < team->size && meeting_has_arrived(m->call->place, m->next))
         m->next++;
     if (m->next == team->size)
         return 1;
@@ -141,7 +141,7 @@ static int meet_all_arrived(struct tutti_shmem *space, void *with)
     if (!is_finalizing(space, tutti_shmem_pe_of(space, team, m->next)))
         return 0;
     /* It may have arrived, and finalized, since the test above. */
-    return has_come(m->call->place, m->next) ? 0 : TUTTI_ERR_MISMATCH;
+    return meeting_has_arrived(m->call->place, m->next) ? 0 : TUTTI_ERR_MISMATCH;
 }
 
 static void say_missing(struct tutti_shmem *space, void *with, char *text, size_t size)
@@ -150,7 +150,7 @@ static void say_missing(struct tutti_shmem *space, void *with, char *text, size_
     const struct tshmem_team_state *team = m->call->team;
     int n = snprintf(text, size, "in %s for PE", tutti_shmem_call_name(m->call));
     for (int i = 0; i < team->size && n > 0 && (size_t)n + 48 < size; i++) {
-        if (!has_come(m->call->place, i))
+        if (!meeting_has_arrived(m->call->place, i))
             n += snprintf(text + n, size - (size_t)n, " %d%s", tutti_shmem_pe_of(space, team, i),
                           is_finalizing(space, tutti_shmem_pe_of(space, team, i)) ? " (which is in tshmem_finalize)"
                                                                                   : "");
@@ -162,19 +162,19 @@ static int call_meet(struct tutti_shmem *space, struct tutti_shmem_call *call)
     const struct tshmem_team_state *team = call->team;
     struct tutti_shmem_place *place = call->place;
     const uint64_t sequence = ++place->sequence;
-    struct tutti_shmem_contribution *said = &place->said[sequence & 1];
-    said->call = call->refused != TUTTI_OK ? TUTTI_SHMEM_WRONG : call->kind;
-    memcpy(said->word, call->word, sizeof said->word);
-    const uint64_t arrival = tutti_shmem_arrival(sequence, said->call);
+    struct tutti_shmem_contribution *contribution = &place->contribution[sequence & 1];
+    contribution->call = call->refused != TUTTI_OK ? TUTTI_SHMEM_WRONG : call->kind;
+    memcpy(contribution->word, call->word, sizeof contribution->word);
+    const uint64_t arrival = tutti_shmem_arrival(sequence, contribution->call);
     int status = TUTTI_OK;
     if (tutti_shmem_is_large(team))
-        return tutti_shmem_far_meet(space, team, sequence, said, tutti_shmem_call_name(call));
+        return tutti_shmem_far_meet(space, team, sequence, contribution, tutti_shmem_call_name(call));
     for (int i = 0; i < team->size && status == TUTTI_OK; i++) {
         struct tutti_shmem_control *control = space->control[tutti_shmem_pe_of(space, team, i)];
         if (control)
             atomic_store_explicit(&control->place[team->number].arrived[team->me], arrival, memory_order_release);
         else
-            status = tutti_shmem_far_arrive(space, team, tutti_shmem_pe_of(space, team, i), sequence, said);
+            status = tutti_shmem_far_arrive(space, team, tutti_shmem_pe_of(space, team, i), sequence, contribution);
     }
     struct meeting m = {.call = call};
     return status == TUTTI_OK ? tutti_shmem_await(space, meet_all_arrived, say_missing, &m) : status;
@@ -213,7 +213,7 @@ const struct tutti_shmem_contribution *tutti_shmem_contribution(struct tutti_shm
     const struct tshmem_team_state *team = call->team;
     const struct tutti_shmem_control *control = space->control[tutti_shmem_pe_of(space, team, member)];
     const uint64_t sequence = call->place->sequence;
-    return control && !tutti_shmem_is_large(team) ? &control->place[team->number].said[sequence & 1]
+    return control && !tutti_shmem_is_large(team) ? &control->place[team->number].contribution[sequence & 1]
                                                   : tutti_shmem_far_said(space, team, member, sequence);
 }
 

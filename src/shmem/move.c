@@ -84,7 +84,7 @@ int tutti_shmem_broadcast(tshmem_team_t team, void *dest, const void *source, si
 
 /* The offset of an object in the heap, of which only the beginning is known; nowhere: it is not in the heap. */
 static const uint64_t nowhere = UINT64_MAX;
-static uint64_t begin_of(struct tutti_shmem *space, const void *address)
+static uint64_t move_begin_of(struct tutti_shmem *space, const void *address)
 {
     const uint64_t at = (uint64_t)((uintptr_t)tutti_shmem_unstatic(space, address) - (uintptr_t)space->state.heap);
     return space->state.pes > 0 && at >= space->first && at < tutti_shmem_mapped(space) ? at : nowhere;
@@ -127,7 +127,7 @@ int tutti_shmem_collect(tshmem_team_t team, void *dest, const void *source, size
     uint64_t before, all;
     tutti_shmem_source_offset(space, &call, source, mine);
     call.word[MINE] = mine;
-    call.word[DEST] = begin_of(space, dest);
+    call.word[DEST] = move_begin_of(space, dest);
     int status = tutti_shmem_begin(space, &call, team);
     if (status != TUTTI_OK)
         return status;
@@ -155,8 +155,8 @@ int tutti_shmem_fcollect(tshmem_team_t team, void *dest, const void *source, siz
 }
 
 /* Bytes from the first to the last of `n` elements, `stride` elements apart. */
-static size_t strided_reach(struct tutti_shmem *space, struct tutti_shmem_call *call, ptrdiff_t stride, size_t n,
-                            size_t bytes)
+static size_t move_strided_reach(struct tutti_shmem *space, struct tutti_shmem_call *call, ptrdiff_t stride, size_t n,
+                                 size_t bytes)
 {
     if (stride < 1) {
         call->refused = tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, "tshmem_alltoalls",
@@ -176,8 +176,8 @@ int tutti_shmem_alltoalls(tshmem_team_t team, void *dest, const void *source, pt
     struct tutti_shmem_call call = {.kind = dst == 1 && sst == 1 ? TUTTI_SHMEM_ALLTOALL : TUTTI_SHMEM_ALLTOALLS,
                                     .word = {[TUTTI_SHMEM_ELEMENT] = bytes}};
     const size_t all = tutti_shmem_product(space, &call, n, (size_t)tutti_shmem_members(space, team));
-    call.word[0] = tutti_shmem_offset(space, &call, dest, strided_reach(space, &call, dst, all, bytes));
-    call.word[1] = tutti_shmem_source_offset(space, &call, source, strided_reach(space, &call, sst, all, bytes));
+    call.word[0] = tutti_shmem_offset(space, &call, dest, move_strided_reach(space, &call, dst, all, bytes));
+    call.word[1] = tutti_shmem_source_offset(space, &call, source, move_strided_reach(space, &call, sst, all, bytes));
     call.word[2] = n * bytes;
     call.word[3] = (uint64_t)dst << 32 | (uint32_t)sst;
     int status = tutti_shmem_begin(space, &call, team);

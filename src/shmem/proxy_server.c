@@ -6,7 +6,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "device/device.h"
-#include "shmem/lane.h"
+#include "shmem/copy_queue.h"
 #include "shmem/meet.h"
 #include "shmem/proxy/proxy.h"
 #include "shmem/space.h"
@@ -81,9 +81,9 @@ static int open_ring(struct tutti_shmem *space, struct tutti_proxy_server *serve
         .name = server->name, .abort = space->state.abort, .dead = find_dead, .ended = end_space, .owner = space};
     if (!space->gpu)
         return tutti_ring_server_open(&server->ring, NULL, -1, NULL, slots);
-    struct tutti_shmem_lane *const lane = tutti_shmem_lane_try(space); /* all slots are free yet */
-    const int status = tutti_ring_server_open(&server->ring, space->gpu->device, space->gpu->gpu, lane->stream, slots);
-    tutti_shmem_lane_give(lane);
+    struct tutti_shmem_queue *const queue = tutti_shmem_queue_try(space); /* all slots are free yet */
+    const int status = tutti_ring_server_open(&server->ring, space->gpu->device, space->gpu->gpu, queue->stream, slots);
+    tutti_shmem_queue_give(queue);
     return status;
 }
 
@@ -159,14 +159,14 @@ void tutti_shmem_proxy_close(struct tutti_shmem *space)
 /* ---- quiet ---- */
 
 /* with: the number of the first request that the wait does not cover. */
-static int is_quiet(struct tutti_shmem *space, void *with)
+static int proxy_server_is_quiet(struct tutti_shmem *space, void *with)
 {
     if (__atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return TUTTI_ERR_BROKEN;
     return tutti_ring_is_complete(&space->proxy_server->ring.ring, *(const uint64_t *)with);
 }
 
-static void say_quiet(struct tutti_shmem *space, void *with, char *text, size_t size)
+static void proxy_server_say_quiet(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
     (void)space;
     (void)with;
@@ -184,5 +184,5 @@ void tutti_shmem_proxy_quiet(struct tutti_shmem *space)
         next = __atomic_load_n(&counters->next, __ATOMIC_ACQUIRE);
     else if (space->kind->copy(space, &next, &counters->next, sizeof next, 0) != TUTTI_OK)
         return; /* an error was reported, and the address space has ended */
-    tutti_shmem_await(space, is_quiet, say_quiet, &next);
+    tutti_shmem_await(space, proxy_server_is_quiet, proxy_server_say_quiet, &next);
 }

@@ -128,8 +128,8 @@ static int reducescatter_large(struct tutti_shmem *space, const struct tutti_shm
 }
 
 /* Combines slices of all sources, from this PE's on, into all results. */
-static int reduce_slices(struct tutti_shmem *space, struct tutti_shmem_call *call, tshmem_team_t team, size_t n,
-                         int type, int op, enum tutti_shape shape)
+static int shmem_reduce_slices(struct tutti_shmem *space, struct tutti_shmem_call *call, tshmem_team_t team, size_t n,
+                               int type, int op, enum tutti_shape shape)
 {
     int status = tutti_shmem_begin(space, call, team);
     void *zero;
@@ -150,7 +150,7 @@ int tutti_shmem_reduce(tshmem_team_t team, void *dest, const void *source, size_
 {
     struct tutti_shmem *const space = tutti_shmem_here();
     struct tutti_shmem_call call = reduction_describe(space, TUTTI_SHMEM_REDUCE, dest, n, source, n, type, op);
-    return reduce_slices(space, &call, team, n, type, op, TUTTI_SHAPE_ALL);
+    return shmem_reduce_slices(space, &call, team, n, type, op, TUTTI_SHAPE_ALL);
 }
 
 int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int exclusive)
@@ -158,8 +158,8 @@ int tutti_shmem_scan(tshmem_team_t team, void *dest, const void *source, size_t 
     struct tutti_shmem *const space = tutti_shmem_here();
     struct tutti_shmem_call call = reduction_describe(space, exclusive ? TUTTI_SHMEM_EXSCAN : TUTTI_SHMEM_INSCAN, dest,
                                                       n, source, n, type, TSHMEM_OP_SUM);
-    return reduce_slices(space, &call, team, n, type, TSHMEM_OP_SUM,
-                         exclusive ? TUTTI_SHAPE_BEFORE : TUTTI_SHAPE_THROUGH);
+    return shmem_reduce_slices(space, &call, team, n, type, TSHMEM_OP_SUM,
+                               exclusive ? TUTTI_SHAPE_BEFORE : TUTTI_SHAPE_THROUGH);
 }
 
 int tutti_shmem_reducescatter(tshmem_team_t team, void *dest, const void *source, size_t n, int type, int op)

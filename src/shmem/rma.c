@@ -74,7 +74,7 @@ void tutti_shmem_g(void *value, const void *source, size_t bytes, int pe)
 
 /* Bytes from the first to the last of n blocks in the heap; 0 if that is more than any heap has, or the stride is
  * not positive. */
-static size_t strided_reach(ptrdiff_t stride, size_t block, size_t n, size_t bytes)
+static size_t rma_strided_reach(ptrdiff_t stride, size_t block, size_t n, size_t bytes)
 {
     size_t last, elements, all;
     if (stride < 1 || __builtin_mul_overflow(n - 1, (size_t)stride, &last) ||
@@ -90,7 +90,7 @@ void tutti_shmem_put_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
     if (n == 0 || block == 0)
         return;
     const char *const call = block > 1 ? "tshmem_ibput" : "tshmem_iput";
-    const size_t all = strided_reach(dst, block, n, bytes);
+    const size_t all = rma_strided_reach(dst, block, n, bytes);
     if (all == 0) {
         tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "a stride of %td elements: it begins with 1", dst);
         return;
@@ -107,7 +107,7 @@ void tutti_shmem_get_blocks(void *dest, const void *source, ptrdiff_t dst, ptrdi
     if (n == 0 || block == 0)
         return;
     const char *const call = block > 1 ? "tshmem_ibget" : "tshmem_iget";
-    const size_t all = strided_reach(sst, block, n, bytes);
+    const size_t all = rma_strided_reach(sst, block, n, bytes);
     if (all == 0) {
         tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, call, "a stride of %td elements: it begins with 1", sst);
         return;

@@ -9,8 +9,8 @@
 #include "device/device.h"
 #include "progress/transport.h"
 #include "rules/rules.h"
+#include "shmem/copy_queue.h"
 #include "shmem/far.h"
-#include "shmem/lane.h"
 #include "shmem/local/way.h"
 #include "shmem/near.h"
 #include "shmem/proxy/proxy.h"
@@ -46,7 +46,7 @@ static int are_whole(struct tutti_shmem *space)
 }
 
 /* Opens the wire to PEs of other nodes, if there are any. */
-static int open_far(struct tutti_shmem *space)
+static int space_open_far(struct tutti_shmem *space)
 {
     const int far = space->near->count < space->transport->size;
     int status = far ? tutti_shmem_far_open(space) : TUTTI_OK;
@@ -135,7 +135,7 @@ static int space_make(struct tutti_shmem *space)
         status = TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_OK)
         return tutti_shmem_answer(space, status, "tshmem_init", "the teams were not copied to the GPU");
-    status = open_far(space);
+    status = space_open_far(space);
     if (status != TUTTI_OK)
         return status;
     status = tutti_shmem_proxy_open(space);
@@ -236,14 +236,14 @@ int tutti_shmem_space_open(struct tutti_shmem *space, struct tutti_transport *tr
 
 /* Memory of a GPU is freed once no peer maps it any more. Host memory lives as long as a process maps it. Messages
  * end after the last meeting. */
-static void let_go(struct tutti_shmem *space)
+static void space_unmap_peers(struct tutti_shmem *space)
 {
     if ((space->kind->host_reaches && !space->wire) || __atomic_load_n(space->state.abort, __ATOMIC_RELAXED))
         return;
     tutti_shmem_complete(space, 0, tutti_shmem_far_quiet, -1);
     if (tutti_shmem_pass(space, TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) != TUTTI_OK)
         return;
-    space->kind->let_go(space);
+    space->kind->unmap_peers(space);
     if (tutti_shmem_pass(space, TSHMEM_TEAM_WORLD, TUTTI_SHMEM_FINALIZE) == TUTTI_OK)
         tutti_shmem_far_leave(space);
 }
@@ -255,7 +255,7 @@ void tutti_shmem_space_close(struct tutti_shmem *space)
     tutti_shmem_bind(space, NULL);
     tutti_shmem_proxy_stop(space);
     tutti_shmem_contexts_close(space);
-    let_go(space);
+    space_unmap_peers(space);
     space->state.pes = 0;
     space_unmake(space);
 }

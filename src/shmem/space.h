@@ -24,9 +24,9 @@ struct tutti_shmem_place {
     /* By member: the member's last meeting, see tutti_shmem_arrival(); the member stores it here. In large teams by
      * hop (local/steps.h): the last meeting in which the hop was made. */
     _Alignas(128) _Atomic uint64_t arrived[TSHMEM_NEAR_MAX];
-    /* The owner's contribution to the meeting of sequence s: said[s & 1]. No member arrives at s + 2 before all have
-     * read it. */
-    _Alignas(128) struct tutti_shmem_contribution said[2];
+    /* The owner's contribution to the meeting of sequence s: contribution[s & 1]. No member arrives at s + 2 before all
+     * have read it. */
+    _Alignas(128) struct tutti_shmem_contribution contribution[2];
     uint64_t sequence; /* used by the owner alone */
     atomic_int busy;   /* a collective of the team is under way on this PE */
 };
@@ -48,7 +48,7 @@ struct tutti_shmem_control {
     uint32_t ending; /* TUTTI_SHMEM_ENDING and a status: a PE ends the program; peers store it, then `abort` */
     uint32_t ended;  /* progress of this PE's end */
     struct tutti_shmem_offer offer;
-    struct tutti_shmem_kernel_view told;
+    struct tutti_shmem_kernel_view kernel_view;
     struct tutti_shmem_place place[TSHMEM_TEAMS_MAX];  /* by number of the team */
     char record[TSHMEM_TEAMS_MAX][TUTTI_SHMEM_RECORD]; /* the same: members that are about to open its channel */
 };
@@ -74,46 +74,46 @@ struct tutti_shmem_errors {
 
 /* Contributions of the members of a team with far ones to its last two meetings: [member][2]. far.c */
 struct tutti_shmem_far_room {
-    struct tutti_shmem_contribution (*said)[2];
+    struct tutti_shmem_contribution (*contribution)[2];
     int size;
 };
 
 struct tutti_shmem_near;
 struct tutti_step;
-struct tutti_wire;
+struct tutti_shmem_wire;
 
 struct tutti_shmem {
     struct tshmem_state state; /* pes 0: the address space is not up; peer: NULL of far PEs */
     /* By PE: the operations on its heap, and the base of addresses there: the mapping; of far PEs a name. */
     const struct tutti_shmem_kind **kind_of; /* [PEs], as the next three */
     char **base;
-    char **heaps;                         /* as mapped here; NULL: far */
-    struct tutti_shmem_control **control; /* NULL: far */
-    int32_t *world[TSHMEM_TEAMS_MAX];     /* PE of each member of a team, by its number */
-    int32_t *lists;                       /* the same for kernels, if they do not read `world`: [teams][PEs] */
-    struct tutti_shmem_near *near;        /* PEs of this node */
-    struct tutti_wire *wire;              /* the wire to all others, see wire/wire.h; NULL: none exist */
-    uint64_t began;                       /* bytes that programs got at the start */
-    uint64_t first;                       /* offset of the first byte of the heap that programs get */
-    _Atomic uint64_t mapped;              /* see tutti_shmem_mapped() */
-    const struct tutti_shmem_kind *kind;  /* of this PE's heap and all near heaps */
-    struct tutti_shmem_kernel_view *told; /* the address of `state` for kernels */
-    struct tutti_heap heap;               /* offsets from `first` on */
+    char **heaps;                                /* as mapped here; NULL: far */
+    struct tutti_shmem_control **control;        /* NULL: far */
+    int32_t *world[TSHMEM_TEAMS_MAX];            /* PE of each member of a team, by its number */
+    int32_t *lists;                              /* the same for kernels, if they do not read `world`: [teams][PEs] */
+    struct tutti_shmem_near *near;               /* PEs of this node */
+    struct tutti_shmem_wire *wire;               /* the wire to all others, see wire/wire.h; NULL: none exist */
+    uint64_t began;                              /* bytes that programs got at the start */
+    uint64_t first;                              /* offset of the first byte of the heap that programs get */
+    _Atomic uint64_t mapped;                     /* see tutti_shmem_mapped() */
+    const struct tutti_shmem_kind *kind;         /* of this PE's heap and all near heaps */
+    struct tutti_shmem_kernel_view *kernel_view; /* the address of `state` for kernels */
+    struct tutti_heap heap;                      /* offsets from `first` on */
     struct tutti_shmem_statics statics;
     struct tutti_shmem_channels channels; /* for teams whose members are near */
     int rules;                            /* first of the rules that were in force at the start, see rules/rules.h */
     struct tutti_team *team;              /* of the near PEs */
     struct tutti_transport *transport;    /* of all PEs */
     const struct tutti_shmem_host *host;
-    struct tutti_shmem_gpu *gpu;             /* of heaps on a device, see lane.h */
+    struct tutti_shmem_gpu *gpu;             /* of heaps on a device, see copy_queue.h */
     const struct tutti_path *far_path;       /* requests of kernels for far PEs (proxy/proxy.h); NULL: none exist */
     struct tutti_proxy_server *proxy_server; /* requests of kernels, see proxy_server.c; NULL: there is no ring */
     int control_mapped;                      /* this PE's control page is registered with it */
-    int uneven;              /* PEs of this node are not even steps apart, and kernels reach this PE's heap alone */
-    int crowded;             /* more PEs than cores: waits do not spin */
-    int users;               /* calls of tshmem_init without one of finalize */
-    atomic_int failure_told; /* the reason of a kernel of this node that gave up has been reported */
-    unsigned char *is_far;   /* [PEs]: messages go there; far.c */
+    int uneven;                  /* PEs of this node are not even steps apart, and kernels reach this PE's heap alone */
+    int crowded;                 /* more PEs than cores: waits do not spin */
+    int users;                   /* calls of tshmem_init without one of finalize */
+    atomic_int failure_reported; /* the reason of a kernel of this node that gave up has been reported */
+    unsigned char *is_far;       /* [PEs]: messages go there; far.c */
     struct tutti_shmem_far_room far_room[TSHMEM_TEAMS_MAX]; /* by number of the team */
     /* The rest outlives the address space. */
     struct tutti_shmem_errors errors;
@@ -156,7 +156,7 @@ int tutti_shmem_down(struct tutti_shmem *space, const char *call);
 /* Clears the reason: the address space is made, or the next attempt begins. */
 void tutti_shmem_up(struct tutti_shmem *space);
 /* Publishes to the PEs of this node that another PE ends the program with that status. */
-void tutti_shmem_exit_is_told(struct tutti_shmem *space, int status);
+void tutti_shmem_exit_from_peer(struct tutti_shmem *space, int status);
 
 /* Reports why the address cannot be used with that PE. NULL. */
 void *tutti_shmem_refuse(struct tutti_shmem *space, const void *address, size_t bytes, int pe, const char *call);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "progress/transport.h"
+#include "shmem/copy_queue.h"
 #include "shmem/far.h"
-#include "shmem/lane.h"
 #include "shmem/local/numbers.h"
 #include "shmem/meet.h"
 #include "shmem/near.h"
@@ -175,7 +175,7 @@ static int team_make(struct tutti_shmem *space, struct tutti_shmem_call *call, i
     return tutti_shmem_team_make(space, number, pe, size, wanted);
 }
 
-/* 1 where PE `me` is among start, start + stride ... */
+/* 1 if PE `me` is among start, start + stride ... */
 static int is_member(int me, int start, int stride, int size)
 {
     for (int i = 0; i < size; i++) {

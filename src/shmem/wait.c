@@ -17,7 +17,7 @@ struct words {
     const char *name;
 };
 
-static size_t size_of(int type)
+static size_t shmem_wait_size_of(int type)
 {
     return (size_t)1 << type / 2; /* INT8, UINT8, INT16 ... */
 }
@@ -97,7 +97,7 @@ static int words_look(struct words *w)
 static int are_seen(struct tutti_shmem *space, void *with)
 {
     struct words *w = with;
-    return space->kind->peek(space, &w->peek, w->words, w->n * size_of(w->type));
+    return space->kind->peek(space, &w->peek, w->words, w->n * shmem_wait_size_of(w->type));
 }
 
 static int is_enough(struct tutti_shmem *space, void *with)
@@ -125,9 +125,9 @@ static size_t words_run(struct tutti_shmem *space, struct words *w)
         tutti_shmem_down(space, w->name);
     } else if (w->comparison < 0 || w->comparison >= TSHMEM_COMPARISON_COUNT) {
         tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, w->name, "%d is no comparison: TSHMEM_CMP_EQ ...", w->comparison);
-    } else if (w->n > 0 && (uintptr_t)w->words % size_of(w->type) != 0) {
+    } else if (w->n > 0 && (uintptr_t)w->words % shmem_wait_size_of(w->type) != 0) {
         tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, w->name, "%p is not aligned to %zu bytes", w->words,
-                         size_of(w->type));
+                         shmem_wait_size_of(w->type));
     } else {
         const int test = w->which & TSHMEM_WAIT_TEST;
         if (test)
@@ -142,7 +142,7 @@ static size_t words_run(struct tutti_shmem *space, struct words *w)
     return (w->which & 3) == TSHMEM_WAIT_ANY ? SIZE_MAX : 0;
 }
 
-static const char *name_of(int which)
+static const char *wait_name_of(int which)
 {
     static const char *const names[][4] = {
         [TSHMEM_WAIT_ALL] = {"tshmem_wait_until_all", "tshmem_wait_until_all_vector", "tshmem_test_all",
@@ -167,7 +167,7 @@ size_t tutti_shmem_wait(int which, int type, const void *words, size_t n, size_t
                       .n = n,
                       .indices = indices,
                       .status = status,
-                      .name = name_of(n == 1 && which == (which & TSHMEM_WAIT_TEST) ? which | 3 : which)};
+                      .name = wait_name_of(n == 1 && which == (which & TSHMEM_WAIT_TEST) ? which | 3 : which)};
     return words_run(space, &w);
 }
 

@@ -17,7 +17,7 @@ enum { PAGE = 1 << 16 };
 
 _Static_assert(offsetof(struct tshmem_area, packets) % 16 == 0, "packets of 16 bytes");
 
-static size_t whole_pages(size_t bytes)
+static size_t window_whole_pages(size_t bytes)
 {
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
@@ -31,8 +31,8 @@ static int all_can(struct tutti_transport *transport, int mine)
 
 /* The second phase of a piece, after all have made theirs: exchanges descriptors and maps. 1 if all are mapped here;
  * otherwise piece->why names the PE. */
-static int map_all(struct tutti_shmem *space, int own, struct tutti_shmem_piece *piece,
-                   int (*map_one)(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe, int fd))
+static int window_map_all(struct tutti_shmem *space, int own, struct tutti_shmem_piece *piece,
+                          int (*map_one)(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int pe, int fd))
 {
     int theirs[TSHMEM_NEAR_MAX], fine = 1;
     const struct tutti_shmem_near *near = space->near;
@@ -50,7 +50,7 @@ static int map_all(struct tutti_shmem *space, int own, struct tutti_shmem_piece 
     return fine;
 }
 
-/* The first piece of something: 1 where all PEs have mapped it. */
+/* The first piece of something: 1 if all PEs have mapped it. */
 static int all_have(struct tutti_shmem *space, const struct tutti_shmem_piece *piece, int mine)
 {
     if (!mine && piece->why[0])
@@ -66,10 +66,10 @@ static int map_control(struct tutti_shmem *space, struct tutti_shmem_piece *piec
 
 static int map_controls(struct tutti_shmem *space)
 {
-    struct tutti_shmem_piece piece = {.bytes = whole_pages(sizeof(struct tutti_shmem_control))};
+    struct tutti_shmem_piece piece = {.bytes = window_whole_pages(sizeof(struct tutti_shmem_control))};
     const int own = tutti_shmem_memfd(piece.bytes, piece.bytes, space->team->size, piece.why);
     const int fine =
-        all_have(space, &piece, own >= 0) && all_have(space, &piece, map_all(space, own, &piece, map_control));
+        all_have(space, &piece, own >= 0) && all_have(space, &piece, window_map_all(space, own, &piece, map_control));
     if (own >= 0)
         close(own);
     return fine;
@@ -89,7 +89,7 @@ int tutti_shmem_piece_make(struct tutti_shmem *space, struct tutti_shmem_piece *
 
 int tutti_shmem_piece_map(struct tutti_shmem *space, struct tutti_shmem_piece *piece, int fd)
 {
-    return map_all(space, fd, piece, map_piece);
+    return window_map_all(space, fd, piece, map_piece);
 }
 
 void tutti_shmem_piece_drop(struct tutti_shmem *space, const struct tutti_shmem_piece *piece)
@@ -167,7 +167,7 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
     const uint64_t areas = area_bytes * TSHMEM_TEAMS_MAX * (space->kind->host_reaches ? 1 : 2);
     const uint64_t told = apart ? sizeof(struct tutti_shmem_kernel_view) : 0;
     const uint64_t lists = apart && pes > TSHMEM_NEAR_MAX ? TSHMEM_TEAMS_MAX * pes * sizeof(int32_t) : 0;
-    space->first = whole_pages(areas + told + lists);
+    space->first = window_whole_pages(areas + told + lists);
     if (!map_controls(space) ||
         !all_can(space->transport, !space->kind->open || space->kind->open(space) == TUTTI_OK) ||
         !window_reserve(space, heap_bytes, most) || !map_heaps(space, *heap_bytes)) {
@@ -183,10 +183,10 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
     }
     state->area = 0;
     state->area_bytes = area_bytes;
-    space->told = apart ? (void *)(state->heap + areas) : &space->control[me]->told;
+    space->kernel_view = apart ? (void *)(state->heap + areas) : &space->control[me]->kernel_view;
     space->lists = lists > 0 ? (void *)(state->heap + areas + told) : NULL;
-    state->team = space->told->team;
-    state->context = space->told->context;
+    state->team = space->kernel_view->team;
+    state->context = space->kernel_view->context;
     state->abort = &space->control[me]->abort;
     state->failure = &space->control[me]->failure;
     return TUTTI_OK;
@@ -194,11 +194,11 @@ int tutti_shmem_map(struct tutti_shmem *space, uint64_t *heap_bytes, uint64_t mo
 
 void tutti_shmem_unmap(struct tutti_shmem *space)
 {
-    space->kind->let_go(space);
+    space->kind->unmap_peers(space);
     space->kind->unmake(space);
     for (int pe = 0; pe < space->transport->size; pe++) {
         if (space->control[pe])
-            munmap(space->control[pe], whole_pages(sizeof(struct tutti_shmem_control)));
+            munmap(space->control[pe], window_whole_pages(sizeof(struct tutti_shmem_control)));
         space->control[pe] = NULL;
         space->heaps[pe] = NULL;
     }

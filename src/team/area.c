@@ -50,7 +50,7 @@ static int map_host(int fd, void **memory)
     return at != MAP_FAILED;
 }
 
-/* Maps the device memory of rank r; 1 where it could. */
+/* Maps the device memory of rank r; 1 if it could. */
 static int map_device(struct tutti_team *team, int r, size_t bytes, int fd, struct tutti_area *area)
 {
     const struct tutti_share share = team->slot[r]->offer.share; /* a copy: what has been checked must not change */
@@ -75,7 +75,7 @@ static void close_all(int fds[], int n)
     }
 }
 
-/* Hands this rank's two descriptors to the others and maps theirs; *fine is 0 where something could not be mapped. */
+/* Hands this rank's two descriptors to the others and maps theirs; *fine is 0 if something could not be mapped. */
 static int area_exchange(struct tutti_team *team, size_t bytes, const int mine[2], struct tutti_area *area, int *fine)
 {
     int theirs[TUTTI_MAX_RANKS];

@@ -1,5 +1,5 @@
 /* Mapped buffers of peers, and the names of this rank's own allocations. Keys hold the allocation's id, which its owner
- * never uses again, so that an address that came back is never taken for the old buffer. Private to team/; safe from
+ * never uses again, so that a reused address is never taken for the old buffer. Private to team/; safe from
  * any thread. */
 #ifndef TUTTI_TEAM_CACHE_H
 #define TUTTI_TEAM_CACHE_H

@@ -104,7 +104,7 @@ struct arrival {
 };
 
 /* 1: the rank has arrived; its record is in membership->seen[r] and stays there. */
-static int has_arrived(void *with)
+static int call_has_arrived(void *with)
 {
     const struct arrival *arrival = with;
     const int r = arrival->r;
@@ -143,7 +143,7 @@ struct goal {
     uint32_t value;
 };
 
-static int is_reached(void *with)
+static int call_is_reached(void *with)
 {
     const struct goal *goal = with;
     return tutti_reached(atomic_load_explicit(goal->word, memory_order_acquire), goal->value);
@@ -156,7 +156,7 @@ int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
         return TUTTI_ERR_BROKEN;
     for (int r = 0; r < team->size; r++) {
         struct arrival arrival = {team, r};
-        const int status = has_arrived(&arrival) ? TUTTI_OK : tutti_await(&w, has_arrived, &arrival);
+        const int status = call_has_arrived(&arrival) ? TUTTI_OK : tutti_await(&w, call_has_arrived, &arrival);
         if (status != TUTTI_OK)
             return tutti_team_break(team, status);
     }
@@ -180,7 +180,7 @@ int tutti_team_test(struct tutti_team *team, const struct tutti_arrival *all[], 
         return TUTTI_ERR_BROKEN;
     for (int r = 0; r < team->size; r++) {
         struct arrival arrival = {team, r};
-        if (!has_arrived(&arrival))
+        if (!call_has_arrived(&arrival))
             return ask_again(team, TUTTI_WAITING_ARRIVAL);
     }
     const int status = compare_arrivals(team, all);
@@ -215,8 +215,8 @@ int tutti_team_vote_among(struct tutti_team *team, enum tutti_waiting_for what, 
         struct goal goal = {&slot->voted, votes};
         if (!(of >> r & 1))
             continue;
-        const int status = is_reached(&goal) ? TUTTI_OK : tutti_await(&w, is_reached, &goal);
-        if (status != TUTTI_OK && !is_reached(&goal)) /* a rank may give up after its vote */
+        const int status = call_is_reached(&goal) ? TUTTI_OK : tutti_await(&w, call_is_reached, &goal);
+        if (status != TUTTI_OK && !call_is_reached(&goal)) /* a rank may give up after its vote */
             return status;
         uint32_t vote = atomic_load_explicit(&slot->vote[votes & 1], memory_order_relaxed);
         least = vote < least ? vote : least;
@@ -254,7 +254,7 @@ int tutti_team_vote_test(struct tutti_team *team, uint32_t *all, int *come)
     for (int r = 0; r < team->size; r++) {
         const struct tutti_slot *slot = team->slot[r];
         struct goal goal = {&slot->voted, votes};
-        if (!is_reached(&goal))
+        if (!call_is_reached(&goal))
             return ask_again(team, TUTTI_WAITING_VOTE);
         const uint32_t vote = atomic_load_explicit(&slot->vote[votes & 1], memory_order_relaxed);
         least = vote < least ? vote : least;
@@ -267,6 +267,8 @@ int tutti_team_vote_test(struct tutti_team *team, uint32_t *all, int *come)
 void tutti_team_done(struct tutti_team *team, int status)
 {
     struct tutti_slot *own = team->slot[team->rank];
+    if (status == TUTTI_OK) /* first: a peer that sees this rank done may free what is mapped here */
+        tutti_share_release(tutti_membership(team));
     count_step(team);
     atomic_store_explicit(&own->done_status, (uint32_t)-status, memory_order_relaxed);
     atomic_store_explicit(&own->done, team->sequence, memory_order_release);
@@ -283,10 +285,10 @@ int tutti_team_await_done(struct tutti_team *team, uint64_t of)
         if (!(of >> r & 1))
             continue;
         struct goal goal = {&slot->done, team->sequence};
-        int status = r == team->rank || is_reached(&goal) ? TUTTI_OK : tutti_await(&w, is_reached, &goal);
+        int status = r == team->rank || call_is_reached(&goal) ? TUTTI_OK : tutti_await(&w, call_is_reached, &goal);
         if (status != TUTTI_OK)
             return tutti_team_break(team, status);
-        status = tutti_status_told(atomic_load_explicit(&slot->done_status, memory_order_relaxed));
+        status = tutti_status_of_word(atomic_load_explicit(&slot->done_status, memory_order_relaxed));
         failed = failed == TUTTI_OK ? status : failed;
     }
     return failed == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, failed);

@@ -164,7 +164,7 @@ int tutti_slot_take(struct tutti_node *node)
     atomic_store(&slot->voted, (uint32_t)TUTTI_FIRST);
     atomic_store(&slot->done_status, 0);
     atomic_store(&slot->broken, 0);
-    atomic_store(&slot->told, 0);
+    atomic_store(&slot->report, 0);
     atomic_store(&slot->want, 0);
     for (int i = 0; i < TUTTI_RECORDS; i++) {
         atomic_store(&slot->record[i].head, (uint32_t)TUTTI_FIRST);

@@ -93,7 +93,7 @@ struct tutti_slot {
     _Atomic uint32_t broken;                 /* not zero: this rank has given the communicator up; status as above */
     _Atomic uint32_t generation;             /* changes when the owner leaves the communicator */
     _Atomic uint32_t device[2];              /* sequences of the last two arrivals with device memory */
-    _Atomic uint32_t told;                   /* not zero: what peers have found while this rank was in the MPI, a status
+    _Atomic uint32_t report;                 /* not zero: what peers have found while this rank was in the MPI, a status
                                                 as above; written by them */
     uint32_t pad0[24];
     _Alignas(128) _Atomic uint32_t voted; /* number of the last vote */
@@ -169,11 +169,11 @@ struct tutti_control {
     uint32_t version, pid;
     uint64_t nonce[2];
     _Atomic uint32_t closed;               /* 1: the owner has left in good order */
-    _Atomic uint32_t steps;                /* that its nonblocking calls have gone on, over all communicators */
+    _Atomic uint32_t steps;                /* of its nonblocking calls, over all communicators */
     struct tutti_words words[TUTTI_WORDS]; /* page-aligned end, so that a device can map this part alone */
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
     struct tutti_endpoints endpoints;
-    struct tutti_invalidations gone;
+    struct tutti_invalidations invalidations;
     struct tutti_listed listed[TUTTI_SLOTS][2]; /* of each slot, in the call of sequence s: [s & 1] */
 };
 _Static_assert(sizeof(struct tutti_control) < 8 << 20, "every rank maps the page of every rank of its node");

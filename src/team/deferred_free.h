@@ -1,8 +1,8 @@
 /* Things of the device that are no longer used. To free them may wait for kernels that run (of the driver, not of its
  * contract), and a kernel in stream order may run until a peer makes a call that in turn waits for this process. So
  * while communicators with a stream live they are put aside; the last of them to go frees all. */
-#ifndef TUTTI_TEAM_DISCARD_H
-#define TUTTI_TEAM_DISCARD_H
+#ifndef TUTTI_TEAM_DEFERRED_FREE_H
+#define TUTTI_TEAM_DEFERRED_FREE_H
 
 #include "team/team.h"
 
@@ -12,7 +12,7 @@ void tutti_deferred_free_launch(struct tutti_node *node, struct tutti_prepared *
 /* Local. One more communicator with a stream, or one less. */
 void tutti_deferred_free_hold(struct tutti_node *node);
 void tutti_deferred_free_release(struct tutti_node *node);
-/* Local. 1 where communicators with a stream live. */
+/* Local. 1 if communicators with a stream live. */
 int tutti_deferred_free_held(const struct tutti_node *node);
 /* Local. At the node's end; alive: the device may be called. */
 void tutti_deferred_free_end(struct tutti_node *node, int alive);

@@ -27,7 +27,7 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive);
 /* Once, before there are rendezvous: a step that polls the endpoint. It is open while there are any: a peer may ask
  * for memory of this rank until it has taken the data of the last one, though its sender waits for something else. */
 void tutti_endpoint_step(struct tutti_endpoint *endpoint, struct tutti_step *step);
-/* Frees the rendezvous that have been taken, serves peers. A few loads where there is nothing to do. */
+/* Frees the rendezvous that have been taken, serves peers. A few loads if there is nothing to do. */
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint);
 /* The program passes memory of this GPU: from now on this rank takes rendezvous. Its index; negative where the rank has
  * passed memory of too many GPUs. Cheap where it is known. */
@@ -36,20 +36,20 @@ int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu);
 int tutti_endpoint_gpus(const struct tutti_endpoint *endpoint, int gpus[]);
 /* Those that it has reset since, and not passed memory of again. */
 int tutti_endpoint_reset_gpus(const struct tutti_endpoint *endpoint, int gpus[]);
-/* 1 where the peer takes rendezvous. */
+/* 1 if the peer takes rendezvous. */
 int tutti_endpoint_is_open(const struct tutti_endpoint *endpoint, int peer);
-/* 1 where this rank takes rendezvous. */
+/* 1 if this rank takes rendezvous. */
 int tutti_endpoint_listens(const struct tutti_endpoint *endpoint);
 /* Short RTSs (p2p/short_rts.h): every receive of their receiver must know them, of host memory too. blind: a receive
  * that does not may be open from now on. 1: this rank takes rendezvous already, so the receive has to know them; 0: no
- * peer will send short RTSs to this rank. takes_short: peers may. shorts: 1 where some are on their way to this rank;
+ * peer will send short RTSs to this rank. takes_short: peers may. shorts: 1 if some are on their way to this rank;
  * one load. */
 int tutti_endpoint_blind(struct tutti_endpoint *endpoint);
 int tutti_endpoint_takes_short(const struct tutti_endpoint *endpoint, int peer);
 int tutti_endpoint_shorts(const struct tutti_endpoint *endpoint);
 /* RTSs are counted, so that a receiver that has seen all need not look at its receives. It is a hint: RTSs may be lost
  * with their communicator, or be seen twice. announce: the RTS of a rendezvous of this rank has been sent. saw: this
- * rank has received one. expects: 1 where more were sent to this rank than it has seen. */
+ * rank has received one. expects: 1 if more were sent to this rank than it has seen. */
 void tutti_endpoint_announce(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 void tutti_endpoint_saw(struct tutti_endpoint *endpoint);
 int tutti_endpoint_expects(const struct tutti_endpoint *endpoint);
@@ -63,7 +63,7 @@ int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int g
  * scratch, or has found that it cannot. To be polled; end: no more. */
 int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, int n, int gpu);
 void tutti_endpoint_connected(struct tutti_endpoint *endpoint);
-/* 1 where nothing may be allocated or mapped now: kernels in stream order may be waiting for this process. */
+/* 1 if nothing may be allocated or mapped now: kernels in stream order may be waiting for this process. */
 int tutti_endpoint_is_quiet(const struct tutti_endpoint *endpoint);
 /* TUTTI_ERR_PEER if the process of a rank of the node has died, reported once; looks every few milliseconds.
  * TUTTI_ERR_BROKEN if the node has no such rank. */
@@ -74,7 +74,7 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer);
 enum { TUTTI_NO_GPU = -2 };
 
 /* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: for no bytes), to be filled and posted. NULL: all are
- * in use. The caller owns it until tutti_endpoint_let_go(); it is freed when it is DONE as well. */
+ * in use. The caller owns it until tutti_endpoint_send_release(); it is freed when it is DONE as well. */
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* The RTS of a new rendezvous is to be short. */
@@ -88,7 +88,7 @@ int tutti_endpoint_urged(const struct tutti_endpoint *endpoint);
 void tutti_endpoint_saw_fetch(struct tutti_endpoint *endpoint, int peer, uint64_t now);
 uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer);
 /* The sender looks at the rendezvous no more. */
-void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+void tutti_endpoint_send_release(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* Frees a rendezvous that was not announced to any peer. */
 void tutti_endpoint_withdraw(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
 /* Scratch for a rendezvous of `bytes` bytes, freed with it: slots for its pieces, as many as there is room for;
@@ -104,9 +104,14 @@ struct tutti_endpoint_memo {
  * is taken or no longer offered. id: of the allocation; 0: the device is asked. memo: may be NULL. */
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo);
+/* Before that: 1 if the allocation has no name yet and naming it may take the driver longer than the message. The
+ * rendezvous then holds its id alone, which is enough for tutti_endpoint_account(): the peer cannot map it. id: of the
+ * allocation; 0: not known. */
+int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
+                               uint64_t id);
 /* The peer has not mapped the allocation that a rendezvous names, of a message of rndv->bytes bytes: decides whether it
- * is to map it (rndv->pays), by what such messages have cost so far. leaves: 1 where the MPI is to have this message,
- * as it is short and a mapping does not pay yet. needs_scratch: 1 where the peer is to have this rank's scratch.
+ * is to map it (rndv->pays), by what such messages have cost so far. leaves: 1 if the MPI is to have this message,
+ * as it is short and a mapping does not pay yet. needs_scratch: 1 if the peer is to have this rank's scratch.
  * distrust: the peer does not keep the allocation mapped. */
 void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
 int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
@@ -131,7 +136,7 @@ enum tutti_reaching { TUTTI_REACHED, TUTTI_REACH_LATER, TUTTI_REACH_NOT };
 struct tutti_rndv *tutti_endpoint_find(struct tutti_endpoint *endpoint, int peer, int number, uint64_t sequence);
 /* Rendezvous `number` of a rank of the node. NULL if it is not open, or not for this rank. */
 struct tutti_rndv *tutti_endpoint_at(struct tutti_endpoint *endpoint, int peer, int number);
-/* 1 where a rendezvous for this rank from `peer` has this tag and `most` bytes or fewer: a message that has not been
+/* 1 if a rendezvous for this rank from `peer` has this tag and `most` bytes or fewer: a message that has not been
  * received yet. */
 int tutti_endpoint_announces(const struct tutti_endpoint *endpoint, int peer, int tag, uint64_t most);
 /* A message with this tag from `peer` is about to be taken out of the MPI by a probe, which is no receive: its
@@ -176,7 +181,7 @@ int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const
                           const struct tutti_mapping *held, char *data, uint64_t bytes,
                           struct tutti_endpoint_layout *out);
 void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mapping *held);
-/* A message names an allocation. One that comes a second time is mapped for `gpu`, or the peer is asked for its
+/* A message names an allocation. At the second message it is mapped for `gpu`, or the peer is asked for its
  * descriptor, so that later messages from it are fetched directly: mapping takes longer than packing a message once. */
 void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu);
 
@@ -184,14 +189,14 @@ static inline int tutti_rndv_is(const struct tutti_rndv *rndv, enum tutti_rndv_s
 {
     return atomic_load_explicit(&rndv->state, memory_order_acquire) == (uint32_t)state;
 }
-/* 1 where the rendezvous was in state `from`. The only way in which a state changes, also where one side alone may
+/* 1 if the rendezvous was in state `from`. The only way in which a state changes, also where one side alone may
  * change it: a wrong step then does nothing, and cannot undo one of the other side. */
 static inline int tutti_rndv_move(struct tutti_rndv *rndv, enum tutti_rndv_state from, enum tutti_rndv_state to)
 {
     uint32_t before = (uint32_t)from;
     return atomic_compare_exchange_strong(&rndv->state, &before, (uint32_t)to);
 }
-/* From GET: 1 where this side comes first. */
+/* From GET: 1 if this side comes first. */
 static inline int tutti_rndv_win(struct tutti_rndv *rndv, enum tutti_rndv_state state)
 {
     return tutti_rndv_move(rndv, TUTTI_RNDV_GET, state);

@@ -13,6 +13,8 @@ void tutti_exports_free(struct tutti_exports *exports);
 /* Name of the allocation that holds `pointer`; status as export_memory's, kept by the allocation's id. */
 int tutti_exports_name(struct tutti_exports *exports, const struct tutti_device *device, const void *pointer,
                        uint64_t id, struct tutti_export *out);
+/* 1 if tutti_exports_name() has been asked for the allocation of this id, also if that failed. */
+int tutti_exports_has(struct tutti_exports *exports, uint64_t id);
 /* Forgets names of allocations that are there no more, and says which: at most `most` ids. Looks at all names, or at
  * the next `few`. */
 unsigned tutti_exports_gone(struct tutti_exports *exports, const struct tutti_device *device, unsigned few,

@@ -9,16 +9,16 @@
 /* Owner: looks which of the allocations that it has named are gone: at all of them, or at the next `few`. */
 void tutti_invalidation_look(struct tutti_node *node, const struct tutti_device *device, unsigned few);
 /* Peer: unmaps the allocations named in notices. */
-void tutti_invalidation_hear(struct tutti_node *node, const struct tutti_device *device);
+void tutti_invalidation_read(struct tutti_node *node, const struct tutti_device *device);
 
-/* Both, where there is something: two loads otherwise. */
+/* Both, if there is something: two loads otherwise. */
 static inline void tutti_invalidation_poll(struct tutti_node *node, const struct tutti_device *device)
 {
     if (atomic_load_explicit(&tutti_device_frees, memory_order_relaxed) !=
         atomic_load_explicit(&node->frees, memory_order_relaxed))
         tutti_invalidation_look(node, device, 0);
-    if (atomic_load_explicit(&tutti_node_control(node)->gone.notices, memory_order_relaxed) != 0)
-        tutti_invalidation_hear(node, device);
+    if (atomic_load_explicit(&tutti_node_control(node)->invalidations.notices, memory_order_relaxed) != 0)
+        tutti_invalidation_read(node, device);
 }
 
 #endif

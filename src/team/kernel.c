@@ -1,5 +1,8 @@
 /* Waiting for kernels, and what kernels of the host device call while they wait. */
 #include "core/log.h"
+#include "core/settings.h"
+#include "progress/engine.h"
+#include "progress/fiber.h"
 #include "team/mail.h"
 #include "team/node.h"
 #include "team/resources.h"
@@ -18,7 +21,7 @@ static int kernel_noticed(const struct notice *n)
 }
 
 /* Why the kernels that are under way will not report: they have left or failed. TUTTI_OK: they are at work. */
-static int kernel_left(struct tutti_team *team, const struct notice *n, int mailed)
+static int team_kernel_left(struct tutti_team *team, const struct notice *n, int mailed)
 {
     int state = team->device->stream.query(team->stream);
     if (state == 0 || kernel_noticed(n))
@@ -45,7 +48,7 @@ struct kernel {
     uint64_t asked; /* when the device was asked last */
 };
 
-static int has_ended(void *with)
+static int kernel_ended(void *with)
 {
     struct kernel *k = with;
     if (kernel_noticed(k->n))
@@ -57,7 +60,39 @@ static int has_ended(void *with)
     if (k->w.waited - k->asked <= 1000000) /* seldom: a query costs more than a look at the word */
         return 0;
     k->asked = k->w.waited;
-    return kernel_left(k->team, k->n, k->mailed != NULL);
+    return team_kernel_left(k->team, k->n, k->mailed != NULL);
+}
+
+void tutti_team_expect(struct tutti_team *team, uint64_t work)
+{
+    struct tutti_membership *membership = tutti_membership(team);
+    if (membership)
+        membership->work = work;
+}
+
+/* 1 if the wait may begin asleep: no other work of this rank needs progress, and in a fiber no other fiber is delayed.
+ * The call itself needs no progress: all ranks have arrived, and kernels do the rest. */
+static int kernel_may_nap(uint64_t work)
+{
+    return work && tutti_settings()->wait == TUTTI_SET_WAIT_AUTO && !tutti_fiber_here() && !tutti_progress_busy();
+}
+
+/* The wait for work whose time can be forecast. */
+static int kernel_await_work(struct kernel *k, uint64_t work)
+{
+    struct tutti_forecast *forecast = &tutti_membership(k->team)->forecast;
+    const int first = forecast->late_ns == 0;
+    const uint64_t start = tutti_now_ns();
+    uint64_t slept;
+    const uint64_t nap = tutti_forecast_sleep(forecast, work, &slept);
+    if (nap > 0 && first)
+        tutti_debug("%s: waits for kernels of %llu us are slept through", k->team->transport->label,
+                    (unsigned long long)(nap / 1000));
+    const int ended = kernel_noticed(k->n);
+    const int status = ended ? TUTTI_OK : tutti_await(&k->w, kernel_ended, k);
+    if (status == TUTTI_OK)
+        tutti_forecast_note(forecast, work, tutti_now_ns() - start, nap, slept, ended);
+    return status;
 }
 
 static int kernel_await(struct tutti_team *team, const struct notice *n, int *mailed)
@@ -66,7 +101,10 @@ static int kernel_await(struct tutti_team *team, const struct notice *n, int *ma
         .team = team, .n = n, .mailed = mailed, .w = tutti_waiting(team, TUTTI_WAITING_KERNEL, UINT64_MAX)};
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    const int status = has_ended(&k) == 1 ? TUTTI_OK : tutti_await(&k.w, has_ended, &k);
+    const uint64_t work = tutti_membership(team)->work;
+    const int status = kernel_ended(&k) == 1  ? TUTTI_OK
+                       : kernel_may_nap(work) ? kernel_await_work(&k, work)
+                                              : tutti_await(&k.w, kernel_ended, &k);
     if (status != TUTTI_OK) {
         tutti_team_break(team, status);
         tutti_resources_drain(team);

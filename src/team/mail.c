@@ -1,5 +1,5 @@
 /* Mail to the kernel that stays after a small call. One command is under way at a time: the next one is posted when the
- * last has been done, or when its kernel has left, or a launch that came after it in the stream has reported. */
+ * last has been done, or when its kernel has left, or a later launch of the stream has reported. */
 #include "team/mail.h"
 
 static void mail_post(struct tutti_team *team, const uint32_t data[TUTTI_MAIL_WORDS])

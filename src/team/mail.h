@@ -4,7 +4,7 @@
 
 #include "team/team.h"
 
-/* 1 where the kernel that was mailed has left, and has not begun the last command. */
+/* 1 if the kernel that was mailed has left, and has not begun the last command. */
 int tutti_mail_lost(const struct tutti_team *team);
 
 #endif

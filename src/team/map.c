@@ -16,7 +16,7 @@ struct request {
     int asked;
 };
 
-/* Takes what is mapped already; 1 where a descriptor is needed. */
+/* Takes what is mapped already; 1 if a descriptor is needed. */
 static int map_look_up(struct tutti_team *team, int r, struct request *q)
 {
     struct tutti_membership *membership = tutti_membership(team);
@@ -52,7 +52,7 @@ struct awaited {
     struct request *q;
 };
 
-static int has_come(void *with)
+static int map_has_arrived(void *with)
 {
     const struct awaited *a = with;
     struct tutti_membership *membership = tutti_membership(a->team);
@@ -67,7 +67,7 @@ static int await_descriptors(struct tutti_team *team, struct request *q)
 {
     struct awaited a = {team, q};
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_DESCRIPTOR, tutti_membership(team)->expected);
-    const int status = w.of ? tutti_await(&w, has_come, &a) : TUTTI_OK;
+    const int status = w.of ? tutti_await(&w, map_has_arrived, &a) : TUTTI_OK;
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
@@ -107,7 +107,7 @@ static int map_holds(const struct tutti_team *team, int r, const struct tutti_sh
     return 0;
 }
 
-/* Reads what rank r offers; 1 where it can be asked for. */
+/* Reads what rank r offers; 1 if it can be asked for. */
 static int read_offer(const struct tutti_team *team, int r, const struct tutti_reach *reach, struct request *q)
 {
     const struct tutti_reach any = {0, 0}, *least = reach ? &reach[r] : &any;

@@ -90,7 +90,7 @@ static int mesh_meet(struct mesh *mesh, int fd, const struct hello *hello, int p
 }
 
 /* The connection was closed before it was answered. The peer may still connect. */
-static void part_from(struct mesh *mesh, int rank)
+static void mesh_drop(struct mesh *mesh, int rank)
 {
     struct tutti_peer *peer = &mesh->node->peer[rank];
     close(peer->socket);
@@ -105,12 +105,12 @@ static void mesh_answer(struct mesh *mesh, int rank)
     struct hello mine = my_hello(mesh);
     int sent = tutti_socket_send(mesh->node->peer[rank].socket, &mine, sizeof mine, mesh->page_fd);
     if (sent < 0)
-        part_from(mesh, rank);
+        mesh_drop(mesh, rank);
     else
         mesh->said[rank] = sent;
 }
 
-static void hear_guests(struct mesh *mesh)
+static void mesh_read_guests(struct mesh *mesh)
 {
     struct tutti_node *node = mesh->node;
     for (int i = 0; i < mesh->guests; i++) {
@@ -221,7 +221,7 @@ static int mesh_continue(void *with)
     }
     if (status == TUTTI_OK)
         status = accept_guests(mesh);
-    hear_guests(mesh);
+    mesh_read_guests(mesh);
     return status == TUTTI_OK ? mesh_done(mesh) : status;
 }
 

@@ -26,7 +26,7 @@ struct discovery {
 };
 
 /* *speaker: the rank of the world that says why nothing is shared, the same on all: one that has failed by itself, if
- * there is one, rather than one that has waited for others in vain. -1 where all are fine. Collective. */
+ * there is one, rather than one that has waited for others in vain. -1 if all are fine. Collective. */
 static int choose_speaker(struct tutti_transport *world, int status, int *speaker)
 {
     const int by_others = status == TUTTI_ERR_TIMEOUT || status == TUTTI_ERR_PEER;
@@ -103,14 +103,14 @@ static void free_node(struct tutti_node *node)
     tutti_cache_free(node->cache);
     pthread_mutex_destroy(&node->lock);
     pthread_mutex_destroy(&node->post);
-    pthread_mutex_destroy(&node->gone);
+    pthread_mutex_destroy(&node->invalidating);
     free(node->peer);
     free(node->world_rank);
     free(node->colors);
     free(node);
 }
 
-static struct tutti_node *new_node(struct tutti_transport *world)
+static struct tutti_node *node_new(struct tutti_transport *world)
 {
     struct tutti_node *node = calloc(1, sizeof *node);
     if (!node)
@@ -118,7 +118,7 @@ static struct tutti_node *new_node(struct tutti_transport *world)
     node->world = world;
     pthread_mutex_init(&node->lock, NULL);
     pthread_mutex_init(&node->post, NULL);
-    pthread_mutex_init(&node->gone, NULL);
+    pthread_mutex_init(&node->invalidating, NULL);
     node->cache = tutti_cache_new((size_t)tutti_settings()->cache_entries);
     if (!node->cache) {
         free_node(node);
@@ -161,7 +161,7 @@ static int connect_members(struct tutti_node *node, struct discovery *d, int min
 int tutti_node_open(struct tutti_transport *world, struct tutti_node **out)
 {
     *out = NULL;
-    struct tutti_node *node = new_node(world);
+    struct tutti_node *node = node_new(world);
     size_t size = (size_t)world->size;
     struct discovery d = {malloc(size * sizeof *d.colors), malloc(size * sizeof *d.nonces),
                           malloc(size * sizeof *d.names), 0};
@@ -232,7 +232,7 @@ void tutti_node_close(struct tutti_node *node)
     tutti_deferred_free_end(node, alive);
     if (alive)
         tutti_cache_empty(node->cache, node->device);
-    tutti_seats_free(node, alive);
+    tutti_resources_free(node, alive);
     free_places(node);
     free_node(node);
 }

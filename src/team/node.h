@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "progress/fiber.h"
+#include "progress/forecast.h"
 #include "team/sm_budget.h"
 #include "team/team.h"
 #include "team/wait.h"
@@ -21,8 +22,8 @@ struct tutti_peer {
     int socket; /* -1: this rank itself */
     int pid;    /* as this process sees it */
     struct tutti_page *page;
-    atomic_int gone;    /* its socket has been seen closed */
-    uint32_t gone_seen; /* of its allocations that are gone, see invalidation.h; under the node's `gone` */
+    atomic_int gone;             /* its socket has been seen closed */
+    uint32_t invalidations_seen; /* of its allocations that are gone, see invalidation.h; under the node's `gone` */
 };
 
 /* A descriptor that has arrived for a team of this rank, see socket.h. */
@@ -78,6 +79,8 @@ struct tutti_membership {
     struct tutti_waiting kernel; /* of kernels that run on the caller's thread */
     uint32_t kernel_epoch;
     int kernel_status;
+    uint64_t work; /* what kernels do next, see tutti_team_expect() */
+    struct tutti_forecast forecast;
 
     struct tutti_arrival seen[TUTTI_MAX_RANKS]; /* records of the current call, of the ranks in `come` */
     uint64_t come;                              /* this rank and those whose records have been read */
@@ -123,13 +126,13 @@ struct tutti_node {
     unsigned losses;
 
     struct tutti_cache *cache;
-    pthread_mutex_t gone;                           /* see invalidation.h */
-    _Atomic uint64_t frees;                         /* that this rank has looked after */
-    _Atomic uint32_t heard;                         /* counts the notices of peers */
-    struct tutti_sm_budget room[TUTTI_BUDGET_GPUS]; /* by GPU of this process */
-    atomic_int streams;                             /* communicators with a stream */
-    struct tutti_deferred_free *discarded;          /* see deferred_free.h; under `lock` */
-    struct tutti_watcher *watcher;                  /* see watcher.h; under `lock` */
+    pthread_mutex_t invalidating;                        /* see invalidation.h */
+    _Atomic uint64_t frees;                              /* that this rank has looked after */
+    _Atomic uint32_t notices;                            /* counts the notices of peers */
+    struct tutti_sm_budget sm_budget[TUTTI_BUDGET_GPUS]; /* by GPU of this process */
+    atomic_int streams;                                  /* communicators with a stream */
+    struct tutti_deferred_free *deferred_frees;          /* see deferred_free.h; under `lock` */
+    struct tutti_watcher *watcher;                       /* see watcher.h; under `lock` */
 };
 
 static inline struct tutti_control *tutti_node_control(const struct tutti_node *node)
@@ -165,7 +168,7 @@ static inline int tutti_record_read(const struct tutti_slot *slot, uint32_t sequ
     return 1;
 }
 /* The status in a word that a peer has written: TUTTI_OK or a negative status, for any value of the word. */
-static inline int tutti_status_told(uint32_t word)
+static inline int tutti_status_of_word(uint32_t word)
 {
     return word == 0 ? TUTTI_OK : word <= (uint32_t)-TUTTI_ERR_NOT_EXPORTABLE ? -(int)word : TUTTI_ERR_BROKEN;
 }
@@ -184,9 +187,9 @@ void tutti_page_release(struct tutti_page *page);
 /* Slots of this rank's page. take: number of a fresh slot, or -1. drop: of a slot that no peer has seen. */
 int tutti_slot_take(struct tutti_node *node);
 void tutti_slot_drop(struct tutti_node *node, int number);
-/* Leaves the communicator: the place goes on living until all peers have left too. */
+/* Leaves the communicator: the place lives until all peers have left too. */
 void tutti_membership_leave(struct tutti_membership *membership);
-/* Frees places that all peers have left; the lock is held. 1 where none is left. */
+/* Frees places that all peers have left; the lock is held. 1 if none is left. */
 int tutti_membership_sweep(struct tutti_node *node);
 
 #endif

@@ -7,6 +7,7 @@
 #include "core/reasons.h"
 #include "core/settings.h"
 #include "team/cache.h"
+#include "team/links.h"
 #include "team/resources.h"
 #include "team/share.h"
 #include "team/socket.h"
@@ -87,6 +88,8 @@ static const char *open_prepare(struct opening *o, int gpu, struct tutti_offer *
     if (!team->node->device) /* there is one a process; threads that have it read it without the lock */
         team->node->device = device;
     pthread_mutex_unlock(&team->node->lock);
+    if (team->size > 1)
+        tutti_links_open(device);
     if (tutti_resources_take(team->node, gpu, team->channel_most, &o->resources, &why) != TUTTI_OK)
         return why;
     mine->bytes = o->resources->bytes;
@@ -99,7 +102,7 @@ static const char *open_prepare(struct opening *o, int gpu, struct tutti_offer *
     return NULL;
 }
 
-/* Participants in order of their lowest rank, which leads. Returns 0 where there are too many. */
+/* Participants in order of their lowest rank, which leads. Returns 0 if there are too many. */
 static int offers_group(struct opening *o)
 {
     struct tutti_team *team = o->team;
@@ -192,7 +195,7 @@ static size_t least_bytes(const struct opening *o)
     return bytes;
 }
 
-/* 1 where the channel lies within the allocation that it names, and the numbers are such as tutti_resources_take()
+/* 1 if the channel lies within the allocation that it names, and the numbers are such as tutti_resources_take()
  * gives. */
 static int offer_sound(const struct tutti_offer *offer)
 {
@@ -201,7 +204,7 @@ static int offer_sound(const struct tutti_offer *offer)
            offer->bytes <= share->what.bytes - share->offset && offer->blocks > 0 && offer->ticks < UINT64_C(1) << 62;
 }
 
-static int map_all(struct opening *o)
+static int open_map_all(struct opening *o)
 {
     struct tutti_team *team = o->team;
     for (int r = 0; r < team->size; r++) {
@@ -239,7 +242,7 @@ static int map_all(struct opening *o)
     return tutti_resources_words(team->node, o->resources, &team->words_device) == TUTTI_OK ? REASONS : REASON_WORDS;
 }
 
-/* The first phase's outcome, from all offers: NULL where all are ready. */
+/* The first phase's outcome, from all offers: NULL if all are ready. */
 static const char *opening_refused(struct opening *o, const char *mine)
 {
     struct tutti_team *team = o->team;
@@ -312,7 +315,7 @@ int tutti_team_open(struct tutti_team *team, int gpu)
         uint32_t outcome = REASONS;
         status = offers_exchange(&o);
         if (status == TUTTI_OK)
-            outcome = (uint32_t)map_all(&o);
+            outcome = (uint32_t)open_map_all(&o);
         if (outcome == REASONS && o.lines)
             outcome++;
         for (int r = 0; r < team->size; r++) {

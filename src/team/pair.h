@@ -15,7 +15,7 @@ int tutti_pair_show(struct tutti_node *node, const struct tutti_device *device, 
  * its way. *mapping is NULL for memory of this rank, otherwise it is the caller's until tutti_pair_release(). */
 int tutti_pair_map(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu,
                    const struct tutti_share *share, size_t bytes, struct tutti_mapping **mapping, void **out);
-/* Takes in what `peer` has sent, so that its socket is not full for ever. */
+/* Takes in what `peer` has sent, so that its socket is not full forever. */
 void tutti_pair_poll(struct tutti_node *node, int peer);
 /* Closes a descriptor that `peer` has sent for this name and that was not taken: the memory was mapped before. */
 void tutti_pair_drop(struct tutti_node *node, int peer, const struct tutti_share *share);

@@ -300,7 +300,7 @@ void tutti_resources_leave(struct tutti_team *team)
     membership->pinned = 0;
 }
 
-void tutti_seats_free(struct tutti_node *node, int alive)
+void tutti_resources_free(struct tutti_node *node, int alive)
 {
     while (node->views) {
         struct tutti_words_view *view = node->views;

@@ -1,4 +1,4 @@
-/* Seats: channel, stream and words that an open team uses in this process, pooled over teams. Private to team/. */
+/* Resources: channel, stream and words that an open team uses in this process, pooled over teams. Private to team/. */
 #ifndef TUTTI_TEAM_RESOURCES_H
 #define TUTTI_TEAM_RESOURCES_H
 
@@ -14,7 +14,7 @@ int tutti_resources_take(struct tutti_node *node, int gpu, size_t most, struct t
  * the whole channel where that is not enough: the last team broke, and left packets of later epochs, or it laid out the
  * channel for other than `bytes`, so that its data lie where the next one has its flags. */
 int tutti_resources_begin(struct tutti_node *node, struct tutti_resources *resources, uint64_t ticks, size_t bytes);
-/* Gives back resources that no peer has used. */
+/* Frees resources that no peer has used. */
 void tutti_resources_drop(struct tutti_node *node, struct tutti_resources *resources);
 /* Kernels' view of the words. */
 int tutti_resources_words(struct tutti_node *node, const struct tutti_resources *resources,
@@ -24,6 +24,6 @@ void tutti_resources_leave(struct tutti_team *team);
 /* Waits up to a bound until the team's kernels have left; marks the resources stuck otherwise. */
 void tutti_resources_drain(struct tutti_team *team);
 /* Frees all resources; alive: the device may be called. */
-void tutti_seats_free(struct tutti_node *node, int alive);
+void tutti_resources_free(struct tutti_node *node, int alive);
 
 #endif

@@ -11,7 +11,7 @@
 /* A buffer that peers may map. */
 struct tutti_share {
     uint32_t shared; /* 0: cannot be mapped, or was not asked for */
-    uint32_t near; /* of a result: 1 where its owner finds it without a fence over the system, see struct tutti_call */
+    uint32_t near;   /* of a result: 1 if its owner finds it without a fence over the system, see struct tutti_call */
     uint64_t offset; /* of the buffer in the allocation */
     struct tutti_export what;
 };
@@ -43,7 +43,7 @@ struct tutti_wanted {
 };
 
 /* Which side moves a rendezvous on: its owner from FREE, MOVING and ATS; its receiver from GETTING, BOUNCE and AM; from
- * GET the side that comes first. Every step that the other side could take too is a compare and swap, ATS included: the
+ * GET the first side to do so. Every step that the other side could take too is a compare and swap, ATS included: the
  * owner may use a rendezvous again as soon as it is in ATS.
  *
  * BOUNCE: the packed message passes through `slots` pieces of scratch. The owner stores how many pieces it has packed
@@ -87,7 +87,8 @@ struct tutti_rndv {
     int64_t lowest;           /* GET: of the lowest byte in the share, from the buffer that the layout counts from */
     uint32_t gpu;             /* of the owner's GPUs (struct tutti_endpoint_page): the one that the data lie on */
     uint32_t slots;           /* BOUNCE: pieces that the scratch has room for */
-    uint64_t at, piece;       /* BOUNCE: place of the first slot in the scratch; bytes of a piece */
+    uint64_t at, piece;       /* BOUNCE: place of the first slot in the allocation; bytes of a piece */
+    uint64_t scratch;         /* BOUNCE: the scratch's allocation */
     _Atomic uint64_t packed;  /* BOUNCE: pieces that the owner has packed */
     _Atomic uint64_t taken;   /* BOUNCE: pieces that the receiver has taken */
     _Atomic uint32_t held;    /* enum tutti_rndv_held; written by the receiver */

@@ -2,17 +2,17 @@
  * MPI: a rank without Tutti would take no part in a collective of Tutti's, and would get its messages in place of
  * others.
  *
- * Each rank takes a seat before its MPI_Init. The first one leads. MPI_Init returns on a rank when all ranks have
- * called it, so the leader finds all others seated then; those whose MPI does not wait so get a time of grace. The
- * leader alone decides, and each seated rank waits for its word: all ranks with Tutti decide alike, however slow one of
- * them is. */
+ * Each rank registers before its MPI_Init. The first one leads. MPI_Init returns on a rank when all ranks have called
+ * it, so the leader then finds all others registered. Some MPIs do not wait for all ranks: the leader waits a second
+ * for theirs. The leader alone decides, and each registered rank waits for the decision. So all ranks with Tutti decide
+ * alike, however slow one of them is. */
 #ifndef TUTTI_TEAM_ROLL_H
 #define TUTTI_TEAM_ROLL_H
 
 struct tutti_roll;
 
-/* Local. Takes a seat among the `size` ranks that the launcher has started on this machine for the job of this name.
- * The name is the same for these ranks and for no others. A status; *out is NULL where it failed. */
+/* Local. Registers this rank as one of the `size` ranks that the launcher has started on this machine for the job of
+ * this name. The name is the same for these ranks and for no others. A status; *out is NULL if it failed. */
 int tutti_roll_enter(const char *job, int size, struct tutti_roll **out);
 /* 1 on the rank that leads. */
 int tutti_roll_leads(const struct tutti_roll *roll);

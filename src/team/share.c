@@ -35,6 +35,11 @@ void tutti_share_name(struct tutti_node *node, const struct tutti_device *device
     out->shared = 1;
 }
 
+int tutti_share_is_named(const struct tutti_node *node, uint64_t id)
+{
+    return tutti_exports_has(tutti_cache_exports(node->cache), id);
+}
+
 void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti_share *out)
 {
     out->shared = 0;

@@ -17,41 +17,41 @@ static unsigned shares_of(uint64_t word)
     return (unsigned)(word >> SHARES & FIELD);
 }
 
-/* Blocks that a single thread leaves to others that come while it waits for late ranks. */
+/* Blocks that a single thread leaves to calls that begin while it waits for late ranks. */
 static unsigned budget_reserved(unsigned all)
 {
     return all / RESERVED_OF > 1 ? all / RESERVED_OF : 1;
 }
 
-/* NULL where nothing is counted. */
-static struct tutti_sm_budget *room_of(const struct tutti_team *team, unsigned *all)
+/* NULL if nothing is counted. */
+static struct tutti_sm_budget *budget_of_team(const struct tutti_team *team, unsigned *all)
 {
     if (team->gpu < 0 || team->gpu >= TUTTI_BUDGET_GPUS)
         return NULL;
-    struct tutti_sm_budget *room = &team->node->room[team->gpu];
-    *all = atomic_load_explicit(&room->all, memory_order_relaxed);
-    return *all ? room : NULL;
+    struct tutti_sm_budget *budget = &team->node->sm_budget[team->gpu];
+    *all = atomic_load_explicit(&budget->all, memory_order_relaxed);
+    return *all ? budget : NULL;
 }
 
 void tutti_sm_budget_open(struct tutti_team *team)
 {
     if (team->gpu >= 0 && team->gpu < TUTTI_BUDGET_GPUS && team->device->gpu.resident)
-        atomic_store(&team->node->room[team->gpu].all, team->device->gpu.resident(team->gpu));
+        atomic_store(&team->node->sm_budget[team->gpu].all, team->device->gpu.resident(team->gpu));
 }
 
-/* 1 where no other thread has made a reduction on this GPU. */
-static int only_thread(const struct tutti_team *team, struct tutti_sm_budget *room)
+/* 1 if no other thread has made a reduction on this GPU. */
+static int only_thread(const struct tutti_team *team, struct tutti_sm_budget *budget)
 {
     static _Thread_local char here;
     /* The engine's fibers take turns, as threads do: one for each team. */
     uintptr_t me = tutti_fiber_here() ? (uintptr_t)team : (uintptr_t)&here,
-              first = atomic_load_explicit(&room->thread, memory_order_relaxed);
+              first = atomic_load_explicit(&budget->thread, memory_order_relaxed);
     if (first == me)
         return 1;
-    if (first == 0 && atomic_compare_exchange_strong(&room->thread, &first, me))
+    if (first == 0 && atomic_compare_exchange_strong(&budget->thread, &first, me))
         return 1;
-    if (!(atomic_load_explicit(&room->word, memory_order_relaxed) & several))
-        atomic_fetch_or(&room->word, several);
+    if (!(atomic_load_explicit(&budget->word, memory_order_relaxed) & several))
+        atomic_fetch_or(&budget->word, several);
     return 0;
 }
 
@@ -59,13 +59,13 @@ static int only_thread(const struct tutti_team *team, struct tutti_sm_budget *ro
 typedef unsigned budget_rule(uint64_t word, unsigned all, unsigned want, int patient);
 
 /* Takes the blocks that the rule gives, in the field at this bit of the word. */
-static inline unsigned budget_take(struct tutti_sm_budget *room, unsigned all, unsigned want, int patient, int field,
+static inline unsigned budget_take(struct tutti_sm_budget *budget, unsigned all, unsigned want, int patient, int field,
                                    budget_rule *rule)
 {
-    uint64_t word = atomic_load(&room->word);
+    uint64_t word = atomic_load(&budget->word);
     for (;;) {
         const unsigned blocks = rule(word, all, want, patient);
-        if (blocks == 0 || atomic_compare_exchange_weak(&room->word, &word, word + ((uint64_t)blocks << field)))
+        if (blocks == 0 || atomic_compare_exchange_weak(&budget->word, &word, word + ((uint64_t)blocks << field)))
             return blocks;
     }
 }
@@ -82,12 +82,12 @@ static unsigned budget_alone(uint64_t word, unsigned all, unsigned want, int pat
 unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want)
 {
     unsigned all;
-    struct tutti_sm_budget *room = room_of(team, &all);
-    if (!room)
+    struct tutti_sm_budget *budget = budget_of_team(team, &all);
+    if (!budget)
         return want;
-    if (!only_thread(team, room))
+    if (!only_thread(team, budget))
         return 0;
-    const unsigned blocks = budget_take(room, all, want, 0, CALLS, budget_alone);
+    const unsigned blocks = budget_take(budget, all, want, 0, CALLS, budget_alone);
     team->held += blocks;
     return blocks;
 }
@@ -103,10 +103,10 @@ static unsigned budget_call(uint64_t word, unsigned all, unsigned want, int pati
 unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int patient)
 {
     unsigned all;
-    struct tutti_sm_budget *room = room_of(team, &all);
-    if (!room)
+    struct tutti_sm_budget *budget = budget_of_team(team, &all);
+    if (!budget)
         return want;
-    const unsigned blocks = budget_take(room, all, want, patient, CALLS, budget_call);
+    const unsigned blocks = budget_take(budget, all, want, patient, CALLS, budget_call);
     team->held += blocks;
     return blocks;
 }
@@ -115,7 +115,7 @@ void tutti_sm_budget_give(struct tutti_team *team, unsigned keep)
 {
     if (team->held <= keep)
         return;
-    atomic_fetch_sub(&team->node->room[team->gpu].word, team->held - keep);
+    atomic_fetch_sub(&team->node->sm_budget[team->gpu].word, team->held - keep);
     team->held = keep;
 }
 
@@ -136,21 +136,21 @@ static unsigned budget_share(uint64_t word, unsigned all, unsigned most, int pat
 unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patient)
 {
     unsigned all;
-    struct tutti_sm_budget *room = room_of(team, &all);
-    return room ? budget_take(room, all, most, patient, SHARES, budget_share) : most;
+    struct tutti_sm_budget *budget = budget_of_team(team, &all);
+    return budget ? budget_take(budget, all, most, patient, SHARES, budget_share) : most;
 }
 
 int tutti_sm_budget_ends(const struct tutti_team *team)
 {
     unsigned all;
-    struct tutti_sm_budget *room = room_of(team, &all);
-    return !room || shares_of(atomic_load(&room->word)) + 1 < all;
+    struct tutti_sm_budget *budget = budget_of_team(team, &all);
+    return !budget || shares_of(atomic_load(&budget->word)) + 1 < all;
 }
 
 void tutti_sm_budget_unshare(struct tutti_team *team, unsigned blocks)
 {
     unsigned all;
-    struct tutti_sm_budget *room = room_of(team, &all);
-    if (room)
-        atomic_fetch_sub(&room->word, (uint64_t)blocks << SHARES);
+    struct tutti_sm_budget *budget = budget_of_team(team, &all);
+    if (budget)
+        atomic_fetch_sub(&budget->word, (uint64_t)blocks << SHARES);
 }

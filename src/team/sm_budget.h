@@ -1,13 +1,15 @@
-/* Room for kernels that wait. A block of such a kernel may occupy a multiprocessor for as long as it waits. So every
- * block of all kernels that run on a GPU at once needs its own multiprocessor. Without one, a kernel could queue behind
- * another call whose peers queue behind this one: a deadlock. Each process counts the blocks that it has given away on
- * each of its GPUs: shares   of communicators with a stream, for as long as they live: their graphs may be launched at
- * any time calls    blocking and nonblocking ones, from when they are about to launch until they have ended A call
- * takes blocks in one of two ways. If one thread alone makes reductions, the thread takes the blocks when it arrives
- * and writes their number into its arrival: the ranks use the least number. With several threads, a call that waits for
- * late ranks must not block other calls. Then the ranks take blocks after all ranks have arrived, without waiting, and
- * vote. If one rank got no block, all ranks return theirs and try again. If all ranks got blocks, the call launches,
- * completes and returns them. So no call waits while it holds blocks. */
+/* The multiprocessors of a GPU that kernels which wait may occupy. A block of such a kernel may occupy a multiprocessor
+ * for as long as it waits. So every block of all such kernels that run on a GPU at once needs its own multiprocessor.
+ * Without one, a kernel could queue behind another call whose peers queue behind this one: a deadlock. Each process
+ * counts the blocks that it has given away on each of its GPUs, of two kinds:
+ * - shares: of communicators with a stream, for as long as they live: their graphs may be launched at any time;
+ * - calls: of blocking and nonblocking calls, from just before the launch until the call has ended.
+ *
+ * A call takes blocks in one of two ways. If one thread alone makes reductions, the thread takes the blocks when it
+ * arrives and writes their number into its arrival: the ranks use the least number. With several threads, a call that
+ * waits for late ranks must not block other calls. Then the ranks take blocks after all ranks have arrived, without
+ * waiting, and vote. If one rank got no block, all ranks return theirs and try again. If all ranks got blocks, the call
+ * launches, completes and returns them. So no call waits while it holds blocks. */
 #ifndef TUTTI_TEAM_BUDGET_H
 #define TUTTI_TEAM_BUDGET_H
 
@@ -29,17 +31,17 @@ struct tutti_sm_budget {
 
 /* Sets how many blocks the team's GPU holds. */
 void tutti_sm_budget_open(struct tutti_team *team);
-/* When a call arrives: up to `want` blocks, kept in team->held; 0 where other threads make reductions too. */
+/* When a call arrives: up to `want` blocks, kept in team->held; 0 if other threads make reductions too. */
 unsigned tutti_sm_budget_alone(struct tutti_team *team, unsigned want);
 /* After all ranks have arrived: up to `want` blocks, added to team->held. 0 if no block is free, or, for a patient
  * call, if less than half of the blocks is free that an idle GPU would have. */
 unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int patient);
-/* Gives back what the call has beyond `keep` blocks. */
+/* Frees the call's blocks beyond the first `keep`. */
 void tutti_sm_budget_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream, of at most `most` blocks: three quarters for the first on a GPU, half of the
  * rest for others; at least one. 0: no block is left, or, for a patient caller, running calls hold too many blocks. */
 unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patient);
-/* 1 where there is room for one more share once the calls under way have ended. */
+/* 1 if there is room for one more share once the calls under way have ended. */
 int tutti_sm_budget_ends(const struct tutti_team *team);
 void tutti_sm_budget_unshare(struct tutti_team *team, unsigned blocks);
 

@@ -24,7 +24,7 @@ int tutti_socket_send(int fd, const void *bytes, size_t size, int passed);
 /* 1 received, 0 nothing there, -1 closed or not a message of this size. *passed is -1 or a descriptor of the caller's.
  */
 int tutti_socket_receive(int fd, void *bytes, size_t size, int *passed);
-/* TUTTI_OK where the process at the other end has this user id; *pid is its number, 0 where it cannot be seen. */
+/* TUTTI_OK if the process at the other end has this user id; *pid is its number, 0 if it cannot be seen. */
 int tutti_socket_trusts(int fd, unsigned uid, int *pid);
 
 /* Slots of notes for no team, whose sequence is 0: of endpoints, and of team/pair.h. */

@@ -4,7 +4,7 @@
 #include "team/node.h"
 #include "team/watch.h"
 
-/* 1 where the record says all that is needed to make the call: not the segments of a reduce-scatter, nor which data
+/* 1 if the record says all that is needed to make the call: not the segments of a reduce-scatter, nor which data
  * are moved. Half precision never goes to the MPI. */
 static int is_plain(const struct tutti_arrival *call)
 {
@@ -62,7 +62,7 @@ int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able)
         return 0;
     for (int r = 0; r < team->size && all; r++) {
         if (in_mpi >> r & 1)
-            atomic_store(&team->slot[r]->told, (uint32_t)-TUTTI_ERR_MISMATCH);
+            atomic_store(&team->slot[r]->report, (uint32_t)-TUTTI_ERR_MISMATCH);
     }
     if (!all && __builtin_ctzll(waits) == team->rank)
         tutti_error("rank %d waits in the MPI on %s for a call that no other rank makes, and cannot be released",
@@ -70,7 +70,7 @@ int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able)
     return all != 0;
 }
 
-int tutti_team_take_told(struct tutti_team *team)
+int tutti_team_take_report(struct tutti_team *team)
 {
-    return tutti_team_break(team, tutti_status_told(atomic_load(&team->slot[team->rank]->told)));
+    return tutti_team_break(team, tutti_status_of_word(atomic_load(&team->slot[team->rank]->report)));
 }

@@ -50,8 +50,8 @@ static struct exchange my_exchange(struct tutti_node *node, int able)
     return mine;
 }
 
-/* Reason why these ranks cannot share memory, the same on all of them; NULL where they can. */
-static const char *why_not(const struct tutti_node *node, const struct exchange all[], int size)
+/* Reason why these ranks cannot share memory, the same on all of them; NULL if they can. */
+static const char *team_why_not(const struct tutti_node *node, const struct exchange all[], int size)
 {
     for (int r = 0; r < size; r++) {
         if (all[r].nonce[0] == 0 && all[r].nonce[1] == 0)
@@ -73,7 +73,7 @@ static const char *why_not(const struct tutti_node *node, const struct exchange 
     return NULL;
 }
 
-static void take_place(struct tutti_team *team, const struct exchange all[], int which)
+static void team_take_place(struct tutti_team *team, const struct exchange all[], int which)
 {
     struct tutti_membership *membership = tutti_membership(team);
     membership->node = team->node;
@@ -165,14 +165,14 @@ void tutti_team_join(struct tutti_team *team, const void *exchanges)
     if (team->size <= TUTTI_MAX_RANKS) {
         for (int r = 0; r < team->size; r++)
             memcpy(&all[r], (const char *)exchanges + (size_t)r * TUTTI_EXCHANGE_BYTES, sizeof all[r]);
-        why = why_not(team->node, all, team->size);
+        why = team_why_not(team->node, all, team->size);
         if (why)
             drop_slots(team->node, &all[team->rank]);
     }
     team->why = why;
     if (!why) {
-        take_place(team, all, TEAM);
-        take_place(team->nonblocking, all, TWIN);
+        team_take_place(team, all, TEAM);
+        team_take_place(team->nonblocking, all, TWIN);
         team->nonblocking->why = NULL;
         return;
     }

@@ -30,7 +30,7 @@ int tutti_node_died(const struct tutti_node *node, int r);
 int tutti_node_rank(const struct tutti_node *node);
 /* Drawn at random, alike on all ranks of the node. */
 void tutti_node_key(const struct tutti_node *node, uint64_t key[2]);
-/* Rank in the node of a rank of the world, or -1; and the other way, -1 where the node has no such rank. */
+/* Rank in the node of a rank of the world, or -1; and the other way, -1 if the node has no such rank. */
 int tutti_node_find(const struct tutti_node *node, int world_rank);
 int tutti_node_world(const struct tutti_node *node, int rank);
 int tutti_node_size(const struct tutti_node *node);
@@ -123,8 +123,8 @@ int tutti_team_begin(struct tutti_node *node, struct tutti_transport *transport,
                      struct tutti_team **out);
 void tutti_team_join(struct tutti_team *team, const void *exchanges);
 void tutti_team_abandon(struct tutti_team *team, const void *exchange);
-/* Local. Gives back what a team has for calls in stream order: its share of the multiprocessors, and the watcher's eye.
- * Its stream has done what was put into it, or the process ends. Of other teams nothing. */
+/* Local. Frees a team's resources for calls in stream order: its share of the multiprocessors, and its place with the
+ * watcher. Its stream has done its work, or the process ends. Does nothing for other teams. */
 void tutti_team_unshare(struct tutti_team *team);
 /* Local. Returns slots and channels, also the nonblocking team's, to the node. */
 void tutti_team_free(struct tutti_team *team);
@@ -170,7 +170,7 @@ static inline uint16_t *tutti_team_rndvs(const struct tutti_team *team, int r)
 /* Local. Node rank of rank r. Team whole. */
 int tutti_team_peer(const struct tutti_team *team, int r);
 
-/* Local. 1 where rank r has arrived at the current call. Team whole. */
+/* Local. 1 if rank r has arrived at the current call. Team whole. */
 int tutti_team_is_here(const struct tutti_team *team, int r);
 
 /* Waits until all ranks have arrived at the current call and points all[r] at copies of their records (valid until this
@@ -192,14 +192,14 @@ int tutti_team_test(struct tutti_team *team, const struct tutti_arrival *all[], 
 /* Collective over the ranks that are not in the mask, from within release(): agrees that all are able to make the call
  * of the ranks in the mask. 1: those ranks have the report, and the call must be made; 0: it must not. */
 int tutti_team_release(struct tutti_team *team, uint64_t in_mpi, int able);
-/* 1 where peers have found while this rank was in the MPI that its call does not match theirs. A load. */
-static inline int tutti_team_is_told(const struct tutti_team *team)
+/* 1 if peers have found while this rank was in the MPI that its call does not match theirs. A load. */
+static inline int tutti_team_has_report(const struct tutti_team *team)
 {
     return team->size > 1 && team->whole &&
-           atomic_load_explicit(&team->slot[team->rank]->told, memory_order_relaxed) != 0;
+           atomic_load_explicit(&team->slot[team->rank]->report, memory_order_relaxed) != 0;
 }
 /* Then: breaks the team by what they have found, and returns it. */
-int tutti_team_take_told(struct tutti_team *team);
+int tutti_team_take_report(struct tutti_team *team);
 /* Opens the team on GPU `gpu`. Collective over the team's ranks, in two phases: state becomes OPEN on all ranks or
  * UNAVAILABLE on all (`why` says the reason; not an error). Through shared memory alone, so that it is bounded, reports
  * stalls and may be called on any thread. */
@@ -223,7 +223,7 @@ struct tutti_reach {
 };
 /* Collective over the team's ranks, after tutti_team_await: maps `in` and `out` of the current arrivals of the ranks in
  * the mask `of` (bit r; may be empty, may include this rank: its own pointers are not mapped, the caller knows them)
- * and agrees: *agreed is 1 where all ranks mapped all they asked for. Pointers are set for the ranks asked for.
+ * and agrees: *agreed is 1 if all ranks mapped all they asked for. Pointers are set for the ranks asked for.
  * Mappings stay in the node's cache; those of the current call are not evicted until tutti_team_unmap(). reach: of each
  * rank; a share that does not hold so many bytes cannot be mapped. NULL: any number will do. */
 int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reach *reach, const void *in[], void *out[],
@@ -231,7 +231,7 @@ int tutti_team_map(struct tutti_team *team, uint64_t of, const struct tutti_reac
 /* Local. The kernels of the current call have ended: its mappings may be evicted. Without it the next call of the team
  * does it, and until then a peer's new memory at the address of a freed buffer cannot be mapped. */
 void tutti_team_unmap(struct tutti_team *team);
-/* Local. Fills a share for `pointer`, from a cache keyed by the allocation's id; shared = 0 where it cannot be
+/* Local. Fills a share for `pointer`, from a cache keyed by the allocation's id; shared = 0 if it cannot be
  * exported. */
 void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti_share *out);
 
@@ -239,27 +239,32 @@ void tutti_team_share(struct tutti_team *team, const void *pointer, struct tutti
  * what rank r gave, the caller closes it; -1 for the own one, for none, and where it could not be kept. Bounded,
  * reports stalls. Team whole. */
 int tutti_team_pass(struct tutti_team *team, int mine, int theirs[]);
-/* Says that this rank has finished the current call with `status`. */
+/* Says that this rank has finished the current call with `status`. TUTTI_OK: its kernels have ended, and its mappings
+ * are given back before. */
 void tutti_team_done(struct tutti_team *team, int status);
 /* Waits until the ranks in the mask have finished the current call; returns the first failure among them. */
 int tutti_team_await_done(struct tutti_team *team, uint64_t of);
+/* Local. Names the work that the team's kernels do next: how long they take is the same for the same name (not 0),
+ * within what the machine lets vary. Long waits for them are then slept through (progress/forecast.h), where TUTTI_WAIT
+ * is auto. 0: their time is not known. */
+void tutti_team_expect(struct tutti_team *team, uint64_t work);
 /* Waits until this rank's done word (team->words->done) has reached `epoch`; on abort or the death of a peer sets the
  * abort word, waits a bounded time for the kernel to leave and breaks the team. */
 int tutti_team_await_kernel(struct tutti_team *team, uint32_t epoch);
 /* The same for a launch that says its epoch (TUTTI_NOTICE_EPOCH), each of which is waited for. */
 int tutti_team_await_notice(struct tutti_team *team);
-/* Local. Mail to the kernel that stays (team->mail.launch_number). post: 1 where the command of `args` (in, out,
- * count below 2^32, shape, root, launch_number) is on its way: tutti_team_await_mail() is next; 0 where the kernel is
- * known to leave, and is forgotten. leave: makes it leave and forgets it; 1 where there was one: the stream is free
+/* Local. Mail to the kernel that stays (team->mail.launch_number). post: 1 if the command of `args` (in, out,
+ * count below 2^32, shape, root, launch_number) is on its way: tutti_team_await_mail() is next; 0 if the kernel is
+ * known to leave, and is forgotten. leave: makes it leave and forgets it; 1 if there was one: the stream is free
  * when it has gone. */
 int tutti_team_mail_post(struct tutti_team *team, const struct tutti_flow_args *args);
 int tutti_team_mail_leave(struct tutti_team *team);
-/* As tutti_team_await_kernel() for a command: *served is 0 where the kernel has left without beginning it, and is
+/* As tutti_team_await_kernel() for a command: *served is 0 if the kernel has left without beginning it, and is
  * forgotten. */
 int tutti_team_await_mail(struct tutti_team *team, uint32_t launch_number, int *served);
 /* For kernels of the host device (args.host_wait): progress, liveness, abort. `with` is the struct tutti_team. */
 int tutti_team_host_wait(void *with);
-/* Local. Why calls of this team in stream order have failed, TUTTI_OK where none is known to; then the team is broken.
+/* Local. Why calls of this team in stream order have failed, TUTTI_OK if none is known to; then the team is broken.
  * A load or two. Team open. */
 int tutti_team_fault(struct tutti_team *team);
 /* Local, any thread: the same, but the team is left as it is. */

@@ -24,7 +24,7 @@ static int team_crowded(const struct tutti_team *team)
     return threads * team->node->size > team->node->cores;
 }
 
-/* A fiber looks once in its turn, where there are others. */
+/* A fiber looks once in its turn, if there are other fibers. */
 static unsigned team_spins(const struct tutti_team *team)
 {
     const int how = tutti_settings()->wait;
@@ -40,7 +40,7 @@ struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_f
     return (struct tutti_waiting){.team = team, .what = what, .of = of};
 }
 
-/* Nonblocking calls of a rank share a thread: one that goes on with others is slow, and not to be accused. */
+/* Nonblocking calls of a rank share a thread: a rank that works on other calls is slow, and not reported. */
 static void look_at_steps(struct tutti_waiting *w)
 {
     const struct tutti_membership *membership = tutti_membership(w->team);

@@ -47,7 +47,7 @@ int tutti_wait_test(struct tutti_waiting *waiting);
 /* One look and one pause, for kernels that run on this thread and wait. TUTTI_OK: go on waiting. */
 int tutti_wait_look(struct tutti_waiting *waiting);
 
-/* 1 where sequence number `a` is at or past `b`. */
+/* 1 if sequence number `a` is at or past `b`. */
 static inline int tutti_reached(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) >= 0;

@@ -60,7 +60,7 @@ static void write_call(const struct tutti_arrival *a, char *out, size_t size)
         snprintf(out + n, size - (size_t)n, ", counts with checksum %08x", (unsigned)(a->detail >> 32));
 }
 
-static int pid_of(const struct tutti_membership *membership, int r)
+static int watch_pid_of(const struct tutti_membership *membership, int r)
 {
     return membership->node->peer[membership->peer[r]].pid;
 }
@@ -188,14 +188,14 @@ int tutti_watch_peers(struct tutti_waiting *w)
     if (gone) {
         int r = __builtin_ctzll(gone);
         int left = (int)atomic_load(&membership->node->peer[membership->peer[r]].page->control->closed);
-        line_add(&line, "rank %d (process %d) has %s while rank %d waited for it in ", r, pid_of(membership, r),
+        line_add(&line, "rank %d (process %d) has %s while rank %d waited for it in ", r, watch_pid_of(membership, r),
                  left ? "finalized" : "died", team->rank);
         line_add_here(&line, w);
         tutti_error("%s", line.text);
         return TUTTI_ERR_PEER;
     }
     for (int r = 0; r < team->size; r++) {
-        int status = tutti_status_told(atomic_load(&team->slot[r]->broken));
+        int status = tutti_status_of_word(atomic_load(&team->slot[r]->broken));
         if (r == team->rank || status == TUTTI_OK)
             continue;
         line_add(&line, "rank %d has given up (%s) ", r, tutti_status_text(status));
@@ -212,7 +212,7 @@ static void add_whereabouts(struct line *line, const struct tutti_waiting *w, in
     const struct tutti_slot *slot = w->team->slot[r];
     const struct tutti_membership *membership = tutti_membership(w->team);
     uint32_t last = atomic_load(&slot->sequence);
-    line_add(line, "rank %d (process %d) ", r, pid_of(membership, r));
+    line_add(line, "rank %d (process %d) ", r, watch_pid_of(membership, r));
     switch (w->what) {
     case TUTTI_WAITING_VOTE:
         line_add(line, "has arrived and not agreed yet");

@@ -14,7 +14,7 @@ void tutti_watch_stall(const struct tutti_waiting *waiting);
 void tutti_watch_timeout(const struct tutti_waiting *waiting);
 /* One line with each rank's call; the same on all ranks, said by the lowest that waits. */
 void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arrival *const all[]);
-/* 1 where the two calls match. */
+/* 1 if the two calls match. */
 int tutti_watch_alike(const struct tutti_arrival *a, const struct tutti_arrival *b);
 /* "MPI_Allreduce of 1024 float, sum" */
 void tutti_watch_call(const struct tutti_arrival *arrival, char *out, size_t size);

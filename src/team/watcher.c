@@ -58,7 +58,7 @@ void tutti_watcher_give_up(struct tutti_team *team, int status)
 static int peer_gave_up(const struct tutti_team *team)
 {
     for (int r = 0; r < team->size; r++) {
-        int status = tutti_status_told(atomic_load(&team->slot[r]->broken));
+        int status = tutti_status_of_word(atomic_load(&team->slot[r]->broken));
         if (r == team->rank || status == TUTTI_OK)
             continue;
         tutti_error("rank %d (process %d) has given up calls in stream order on %s (%s); rank %d gives them up too", r,

@@ -1,4 +1,5 @@
-/* The pool of bounce buffers under TUTTI_BOUNCE_MB=8: what is kept for whom, the limit, memory that cannot be had. */
+/* The pool of bounce buffers under TUTTI_BOUNCE_MB=8: what is kept for which user, the limit, memory that cannot be
+ * allocated. */
 #include "bounce/kinds.h"
 
 #include <setjmp.h>

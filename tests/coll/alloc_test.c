@@ -109,7 +109,7 @@ static int rank_main(struct tutti_transport *transport, void *unused)
     return check_failed() != 0;
 }
 
-/* One run; 0 where fewer than n allocations are made. */
+/* One run; 0 if fewer than n allocations are made. */
 static int with_failure(long n)
 {
     int ended[RANKS];

@@ -1,6 +1,6 @@
-/* Launches that come again are prepared: right results with any contents of the buffers, through evictions and changes
- * of size and of the call (reductions to all, and both kinds of scan, over the same buffers), and what is in use is not
- * driven out by buffers that come once. Threads with a team each. argv[1]: seed. */
+/* Repeated launches are prepared: right results with any contents of the buffers, through evictions and changes
+ * of size and of the call (reductions to all, and both kinds of scan, over the same buffers), and buffers
+ * that are used once do not evict those in use. Threads with a team each. argv[1]: seed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

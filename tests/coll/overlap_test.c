@@ -1,6 +1,6 @@
 /* Launches in stream order of which the next one may come while the one before runs: only where the communicator's
- * share of the GPU has room for the blocks of both; otherwise the device waits for the end of the one before. Where
- * there is room it does not wait. Random sequences of launches, which a device in between writes down and does not
+ * share of the GPU has room for the blocks of both; otherwise the device waits for the end of the one before. With
+ * room it does not wait. Random sequences of launches, which a device in between writes down and does not
  * make. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static const unsigned shares[] = {1, 2, 3, 5, 8, 18, 33};
 
 static struct {
     unsigned share, blocks;              /* blocks: of the last launch in stream order */
-    int goes, together, apart, launches; /* goes: 1 where that lets the next one come at once */
+    int goes, together, apart, launches; /* goes: 1 if that lets the next one come at once */
     const struct tutti_stream *team_stream;
 } seen;
 static unsigned drawn; /* blocks of the launches of this call */

@@ -203,7 +203,7 @@ static void make_calls(struct seq_rank *me, const struct sequence *s)
 
 /* ---- a rank ---- */
 
-/* 1 where there are more to come. */
+/* 1 if there are more to come. */
 static int run_one(struct seq_rank *me, long run, uint64_t number, int new_rules)
 {
     struct sequence s;

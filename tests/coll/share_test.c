@@ -19,7 +19,7 @@ enum { RANKS = 2, SHARES = 16, HOLD_MS = 400 };
 
 static struct tutti_sm_budget *room_of(const struct tutti_team *team)
 {
-    return &team->node->room[team->gpu];
+    return &team->node->sm_budget[team->gpu];
 }
 
 /* Calls that end after a while. */

@@ -1,5 +1,5 @@
 #!/bin/bash
-# tutti bench beside a pretended NCCL on a pretended CUDA driver, one rank: bench_peers.sh TUTTI MPI FOLDER-OF-FAKES
+# tutti bench beside a pretended NCCL on a pretended CUDA driver, one rank: bench_peers.sh TUTTI MPI FOLDER-OF-FAKES NVML
 # Graphs of that driver do nothing, so that their results are not looked at.
 . "$(dirname "$0")/check.sh"
 tutti=$1 mpi=$2
@@ -45,6 +45,18 @@ said=$(FAKE_NCCL_WINDOWS=0 "$tutti" bench allgather -n 1 --mpi "$mpi" -m 8,64k -
 holds "$said" '^# no symmetric memory for NCCL: .*made no window' "movers without symmetric memory"
 said=$("$tutti" bench alltoall -n 1 --mpi "$mpi" -m 8,64k -i 6 -x 1 --nonblocking --ways nccl 2>&1)
 holds "$said" "^# Size +Overall +Compute +Start +Wait +Pure +Overlap % +Iterations +Algorithm +nccl +x +best +x\$" "overlap beside NCCL"
+# Joules: NCCL and stream order beside the rest; the GPU is looked for by its UUID, which this NVML does not know.
+said=$(TUTTI_ENERGY_NVML=$4 FAKE_NVML_WATTS=100,250 "$tutti" energy allreduce -n 1 --mpi "$mpi" -m 64k --window-seconds 0.1 --updates 1 --trials 1 2>&1)
+for way in idle auto spin yield sleep stream staged nccl; do
+    holds "$said" "^65536 +$way " "joules: $way"
+done
+holds "$said" '^# gpu 0: unavailable: NVML knows no GPU GPU-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}: Not Found$' "joules: UUID"
+said=$(TUTTI_ENERGY_NVML=$4 FAKE_NVML_WATTS=100,250 TUTTI_ENERGY_GPUS=GPU-fake-1 "$tutti" energy bcast -n 1 --mpi "$mpi" -m 64k \
+    --window-seconds 0.3 --updates 1 --trials 1 --variants idle,stream,nccl 2>&1)
+for way in idle stream nccl; do
+    holds "$said" "^65536 +$way " "joules of a mover: $way"
+done
+holds "$said" '^# gpu 0: Pretended GPU, GPU-fake-1; SM 1980 MHz' "joules: a GPU by the setting"
 # Collectives of the global address space in a graph and in a stream; they take no kernels of the bench.
 for figure in graph stream; do
     said=$("$tutti" bench shmem -n 1 --mpi "$mpi" --figures $figure -m 24,4k -i 3 --seconds 0.0005 --no-validation 2>&1)

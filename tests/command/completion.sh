@@ -13,7 +13,7 @@ offers() {
     _tutti
     printf '%s\n' "${COMPREPLY[@]}"
 }
-for command in run info bench tune help; do
+for command in run info bench energy tune help; do
     holds "$(offers tutti "")" "^$command\$" "commands"
 done
 checks=$((checks + 1))
@@ -24,7 +24,14 @@ for bench in $("$tutti" bench --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' |
         holds "$(offers tutti bench "$bench" "--")" "^$option\$" "options of $bench"
     done
 done
-for command in run info tune; do
+for call in $("$tutti" energy --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti); do
+    holds "$(offers tutti energy "")" "^$call\$" "calls"
+    for option in $("$tutti" energy "$call" --help | sed -nE 's/^ +(-., )?(--[a-z-]+=?).*/\2/p'); do
+        holds "$(offers tutti energy "$call" "--")" "^$option\$" "options of the energy of $call"
+    done
+done
+holds "$(offers tutti energy "ba")" '^bash$' "a program"
+for command in run info energy tune; do
     for option in $("$tutti" $command --help | sed -nE 's/^ +(-., )?(--[a-z-]+=?).*/\2/p'); do
         holds "$(offers tutti $command "--")" "^$option\$" "options of $command"
     done

@@ -1,11 +1,22 @@
 #!/bin/bash
-# Manual pages: each names every option of its command's --help, and man finds nothing wrong: man.sh TUTTI PAGES SOURCES
+# Manual pages: each has the text of its command's --help, word by word, and man finds nothing wrong: man.sh TUTTI PAGES SOURCES
 . "$(dirname "$0")/check.sh"
 tutti=$1 pages=$2 sources=$3
+export ARGP_HELP_FMT=rmargin=4000 LC_ALL=C # the command breaks no line
 [ -d "$pages" ] || { echo "no manual pages in this build: scdoc was not there"; exit 77; }
 # The text of a page without its layout.
-plain() { sed -E 's/\\-/-/g; s/\\f.//g; s/\\&//g; s/\\e/\\/g; s/\\//g' "$pages/$1"; }
+plain() { sed -E 's/\\-/-/g; s/\\f.//g; s/\\&//g; s/\\e/\\/g; s/\\//g' ${1:+"$pages/$1"}; }
 
+words() { tr -cs '[:alnum:]' '\n' | sed '/^$/d'; }
+# same PAGE WORD...: the page has the words of `tutti WORD... --help` in their order, and no others but names of sections.
+same() {
+    local page=$1 difference
+    shift
+    difference=$(diff <("$tutti" "$@" --help | sed -E 's/^Usage: //; /^Mandatory or optional/d; /^Examples:$/d' | words) \
+        <(sed -n '/^\.SH SYNOPSIS/,/^\.SH SEE ALSO/p' "$pages/man1/$page.1" | grep -v '^\.' | plain | words))
+    checks=$((checks + 1))
+    [ -z "$difference" ] || fail "$page(1) (>) differs from tutti $* --help (<): $(head -n 8 <<<"$difference" | tr '\n' ' ')"
+}
 # options PAGE WORD...: those of `tutti WORD... --help`
 options() {
     local page=$1 text option
@@ -15,8 +26,9 @@ options() {
         checks=$((checks + 1))
         grep -qE -- "(^|[ ,])$option(=|\$)" <<<"$text" || fail "$page(1) does not name $option"
     done
+    same "$page" "$@"
 }
-for command in run info tune; do
+for command in run info energy tune; do
     options tutti-$command $command
 done
 benches=$("$tutti" bench --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti)
@@ -24,10 +36,16 @@ for bench in $benches; do
     options "tutti-bench-${bench//_/-}" bench "$bench"
     holds "$(plain man1/tutti-bench.1)" "^$bench\$" "tutti-bench(1)"
 done
-for command in run info bench tune; do
+for call in $("$tutti" energy --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti); do
+    options "tutti-energy-${call//_/-}" energy "$call"
+    holds "$(plain man1/tutti-energy.1)" "^$call\$" "tutti-energy(1)"
+done
+for command in run info bench energy tune; do
     holds "$(plain man1/tutti.1)" "^$command\$" "tutti(1) names its commands"
     holds "$(plain man1/tutti.1)" "tutti-$command\(1\)" "tutti(1) leads to its commands"
 done
+same tutti
+same tutti-bench bench
 for call in $(grep -ohE '#define MPIX_[A-Za-z_]+ +tutti_MPIX' "$sources"/include/tutti/mpix{,_queue}.h | awk '{ print $2 }'); do
     checks=$((checks + 1))
     [ -s "$pages/man3/$call.3" ] || fail "no page $call(3)"

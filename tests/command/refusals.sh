@@ -11,11 +11,11 @@ expect 2 "did you mean tune?" "$tutti" tun
 expect 2 "there is no option --foo: --help lists them" "$tutti" bench allreduce --foo
 expect 2 "there is no option --pll: --help lists them" "$tutti" bench allreduce --pll
 expect 2 "there is no option --sed: did you mean --seed?" "$tutti" bench allreduce --sed
-expect 2 "there are run, info, bench, tune and help" "$tutti" foo
+expect 2 "there are run, info, bench, energy, tune and help" "$tutti" foo
 expect 125 "TUTTI_FOO is not a setting: \`tutti info\` lists them" env TUTTI_FOO=1 "$tutti" run true
 expect 125 "TUTTI_X is not a setting: \`tutti info\` lists them" env TUTTI_X=1 "$tutti" run true
 expect 125 "TUTTI_WINDOW_BM is not a setting: did you mean TUTTI_WINDOW_MB?" env TUTTI_WINDOW_BM=1 "$tutti" run true
-expect 2 "there are run, info, bench, tune and help" "$tutti" something-else
+expect 2 "there are run, info, bench, energy, tune and help" "$tutti" something-else
 expect 2 "Usage: tutti COMMAND" "$tutti"
 expect 0 "Usage: tutti COMMAND" "$tutti" help
 expect 0 "Usage: tutti run" "$tutti" help run

@@ -19,9 +19,9 @@ extern const struct tutti_device *device;
 
 /* Opens the device of that name. 0; otherwise the exit status of a test that ends here, with a word on why. */
 int kit_open(const char *name);
-/* 1 where it is the device of that name. */
+/* 1 if it is the device of that name. */
 int kit_is(const char *name);
-/* 1 where it is the host device in strict mode. */
+/* 1 if it is the host device in strict mode. */
 int kit_strict(void);
 
 /* Bytes that follow from `seed`. */

@@ -85,7 +85,7 @@ static void job_free(struct job *job)
     kit_free(job->out);
 }
 
-/* 1 where the kernel comes to wait for its peer. */
+/* 1 if the kernel comes to wait for its peer. */
 static int waits(const struct job *job)
 {
     const uint64_t until = tutti_now_ns() + KIT_SECONDS * UINT64_C(1000000000);
@@ -94,7 +94,7 @@ static int waits(const struct job *job)
     return now_in(&job->words->where) != 0;
 }
 
-/* 1 where it has not begun after a while. */
+/* 1 if it has not begun after a while. */
 static int held_back(const struct job *job)
 {
     usleep(30000);

@@ -28,7 +28,7 @@ static struct tutti_event *make_event(void)
     return event;
 }
 
-/* 1 where all bytes are `byte`. */
+/* 1 if all bytes are `byte`. */
 static int all(const void *any, int byte, size_t bytes)
 {
     unsigned char *host = malloc(bytes);

@@ -1,5 +1,5 @@
 /* First calls on new communicators. Rank 0 never has device memory, the last rank has.
- * - A root of host memory leaves the first MPI_Bcast before the others come to it, as under the plain MPI.
+ * - A root of host memory leaves the first MPI_Bcast before the others enter it, as under the plain MPI.
  * - The first reductions meet where some ranks bring device memory: results are right on all. */
 #include <mpi.h>
 #include <stdio.h>

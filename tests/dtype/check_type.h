@@ -11,7 +11,7 @@ enum {
 };
 
 /* Everything about a plan: bounds, the segments' shape, each byte's place, packing and unpacking of a part of `count`
- * elements, and that two other descriptions of the same layout find the same plan. 1 where all is as it must be; what
+ * elements, and that two other descriptions of the same layout find the same plan. 1 if all is as it must be; what
  * is not is said. */
 int check_type(any_type what, uint64_t count, uint64_t *state);
 

@@ -1,5 +1,5 @@
 /* Launches of packing kernels that are kept ready, over a device that only records: each launch is done once, with the
- * arguments that it was given; those that come again are not launched afresh; nothing is left. kept_test [seed] */
+ * arguments that it was given; repeated ones are not launched afresh; nothing is left. kept_test [seed] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

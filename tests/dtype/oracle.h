@@ -18,7 +18,7 @@ struct oracle_map {
     size_t n, room;
 };
 
-/* Appends the map of `what` to *out (zeroed before the first use). 0 where it would have more than `most` entries. */
+/* Appends the map of `what` to *out (zeroed before the first use). 0 if it would have more than `most` entries. */
 int oracle_walk(const struct tutti_description *what, size_t most, struct oracle_map *out);
 void oracle_bounds(const struct oracle_map *map, int64_t *lower, int64_t *upper);
 void oracle_free(struct oracle_map *map);

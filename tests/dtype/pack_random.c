@@ -28,7 +28,7 @@ static const struct tutti_plan *random_plan(uint64_t *state)
     return plan;
 }
 
-/* Elements so that what they span stays small; 0 where one is too large. */
+/* Elements so that what they span stays small; 0 if one is too large. */
 static uint64_t count_of(uint64_t *state, const struct tutti_plan *plan)
 {
     const int64_t span = plan->true_end - plan->true_lower, extent = plan->extent < 0 ? -plan->extent : plan->extent;

@@ -157,7 +157,7 @@ static void await(struct tutti_stay *stay, int call)
     stay->mailed = 0; /* as a channel does */
 }
 
-/* Returns 1 where it went by mail. */
+/* Returns 1 if it went by mail. */
 static int launch(struct tutti_stay *stay, unsigned parts, uint64_t linger_ns, int call)
 {
     const unsigned bytes = prepare(parts);

@@ -1,4 +1,4 @@
-/* Plans that come as bytes of another process: what was written is read as the same plan; what was changed on its way
+/* Plans read from bytes of another process: what was written is read as the same plan; what was changed on its way
  * is refused, or is a plan that touches what it says and no more. usage: wire_test CASES */
 #include "core/status.h"
 #include "dtype/check_type.h"
@@ -41,7 +41,7 @@ static void use(const struct tutti_plan *plan, uint64_t count)
     free(packed);
 }
 
-/* 1 where the type can be written at all. */
+/* 1 if the type can be written at all. */
 static int one_case(uint64_t *state, long *refused, long *taken)
 {
     static struct any_room room;

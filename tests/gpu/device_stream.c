@@ -1,4 +1,4 @@
-/* Streams of the program on a real GPU: in order with its own work, captured and replayed, and what goes on beside. */
+/* Streams of the program on a real GPU: in order with its own work, captured and replayed, and beside other work. */
 #include <string.h>
 
 #include "core/types.h"

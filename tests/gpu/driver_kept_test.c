@@ -1,4 +1,4 @@
-/* The CUDA device against a pretended driver: launches that are kept ready. */
+/* The CUDA device against a pretended driver: launches that are kept ready, and flags of contexts. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,10 +139,31 @@ static void test_stay_pack(void **state)
     assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
 }
 
+/* Synchronous copies are complete when they return, in each context that Tutti has met, also in one made after a reset.
+ * Its other flags stay. */
+static void test_complete_copies(void **state)
+{
+    (void)state;
+    const unsigned wanted = 0x88; /* CU_CTX_SYNC_MEMOPS, and CU_CTX_MAP_HOST, which was set before */
+    void *memory;
+    for (int gpu = 0; gpu < 2; gpu++) {
+        assert_int_equal(device->memory.alloc(gpu, 100, &memory), TUTTI_OK);
+        assert_int_equal(fake->flags(gpu), wanted);
+        assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    }
+    fake->reset(1);
+    fake->current(1);
+    assert_int_equal(fake->flags(1), 8);
+    assert_int_equal(device->memory.alloc(1, 100, &memory), TUTTI_OK);
+    assert_int_equal(fake->flags(1), wanted);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    fake->current(-1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept), cmocka_unit_test(test_kept_pack),
-                                       cmocka_unit_test(test_stay_pack)};
+                                       cmocka_unit_test(test_stay_pack), cmocka_unit_test(test_complete_copies)};
     if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
         return 2;
     return cmocka_run_group_tests(tests, load, NULL);

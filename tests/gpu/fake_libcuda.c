@@ -54,6 +54,10 @@ static void reset(int gpu)
     }
 }
 
+static unsigned context_flags(int gpu)
+{
+    return fake_primary[gpu].flags;
+}
 static void current(int gpu)
 {
     fake_depth = gpu < 0 ? 0 : 1;
@@ -61,6 +65,7 @@ static void current(int gpu)
     if (gpu >= 0 && !fake_primary[gpu].alive) {
         fake_primary[gpu].alive = 1;
         fake_primary[gpu].id = fake_ids++;
+        fake_primary[gpu].flags = CU_CTX_MAP_HOST;
         fake_primary[gpu].retained = 1;
     }
 }
@@ -88,6 +93,7 @@ struct fake_control fake_state = {.driver = 13000,
                                   .reset = reset,
                                   .current = current,
                                   .release = release,
+                                  .flags = context_flags,
                                   .live = live};
 EXPORT struct fake_control *fake_control(void);
 struct fake_control *fake_control(void)
@@ -177,8 +183,10 @@ EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
     ENTER();
     *context = &fake_primary[device];
-    if (!fake_primary[device].alive)
+    if (!fake_primary[device].alive) {
         fake_primary[device].id = fake_ids++;
+        fake_primary[device].flags = CU_CTX_MAP_HOST;
+    }
     fake_primary[device].alive = 1;
     fake_primary[device].retained++;
     return CUDA_SUCCESS;
@@ -240,7 +248,19 @@ EXPORT CUresult cuCtxGetId(CUcontext context, unsigned long long *id)
     *id = context->id;
     return CUDA_SUCCESS;
 }
+EXPORT CUresult cuCtxSetFlags(unsigned flags)
+{
+    CONTEXT();
+    fake_stack[fake_depth - 1]->flags = flags;
+    return CUDA_SUCCESS;
+}
 #endif
+EXPORT CUresult cuCtxGetFlags(unsigned *flags)
+{
+    CONTEXT();
+    *flags = fake_stack[fake_depth - 1]->flags;
+    return CUDA_SUCCESS;
+}
 EXPORT CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
     CONTEXT();

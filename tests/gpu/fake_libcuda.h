@@ -32,8 +32,9 @@ struct fake_control {
     void *(*make)(int gpu, enum fake_kind kind, size_t bytes); /* memory of the program */
     void (*reset)(int gpu);                                    /* as cudaDeviceReset */
     void (*current)(int gpu);                                  /* as cudaSetDevice; -1: no context */
-    int (*release)(int gpu); /* gives up the primary context; how many hold it still */
-    int (*live)(void);       /* allocations, mappings, streams, events, modules, descriptors held */
+    int (*release)(int gpu);    /* gives up the primary context; how many hold it still */
+    unsigned (*flags)(int gpu); /* of its primary context */
+    int (*live)(void);          /* allocations, mappings, streams, events, modules, descriptors held */
 };
 
 /* Of the library that is the pretended driver. */

@@ -12,6 +12,7 @@ enum { GPUS = 2, ROOM = 256, PAGE = 4096, GRAIN = 2 << 20, OBJECT_FD = 100 };
 
 struct CUctx_st {
     int gpu, alive, retained;
+    unsigned flags;
     unsigned long long id;
 };
 struct CUstream_st {

@@ -1,5 +1,5 @@
 /* Bursts of small blocking reductions with kernels that stay (TUTTI_LINGER_US): sizes, data, types, operators and calls
- * change, ranks pause, the device is waited for, memory comes and goes on another thread. Every result is looked at.
+ * change, ranks pause, the device is waited for, another thread allocates and frees memory. Every result is looked at.
  *
  *   linger CALLS */
 #include <dlfcn.h>

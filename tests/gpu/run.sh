@@ -1,7 +1,7 @@
 #!/bin/bash
 # Tests on the GPUs of this machine: run.sh BUILD. Builds what is missing, then the device by itself, the programs of
 # tests/mpi, the Python examples, and a small matrix under compute-sanitizer. Last line: "N passed, N failed, N skipped".
-# Status 1 where a test failed, one is left for another run, or there was no GPU. Needs no network. RANKS and GPUs follow from
+# Status 1 if a test failed, one is left for another run, or there was no GPU. Needs no network. RANKS and GPUs follow from
 # what the machine has. What may be set:
 #   FIRST    regular expressions, blanks between them: tests whose names match the first come first, then those of the second ...
 #   ONLY     a regular expression: no others; if it names CTest's tests alone, no more is built than these run

@@ -1,5 +1,5 @@
 /* The CUDA kernels on the GPUs of the machine: participants as streams, results to the bit those of the C kernels. Exit
- * status 77 (skipped) without a driver or a GPU. Several participants share a GPU where there are fewer GPUs. */
+ * status 77 (skipped) without a driver or a GPU. Several participants share a GPU if there are fewer GPUs. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>

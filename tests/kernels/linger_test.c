@@ -1,5 +1,5 @@
 /* The kernel that stays: its threads are the GPUs, the main thread is the host of all ranks. Bursts with pauses about
- * as long as it stays, commands to leave, commands that come while it leaves, sequences and launch numbers over their
+ * as long as it stays, commands to leave, commands posted while it leaves, sequences and launch numbers over their
  * wrap. Every result is compared to the bit, and every call must be done exactly once. */
 #include <pthread.h>
 #include <setjmp.h>
@@ -98,7 +98,7 @@ static void launch(struct rank *it, struct tutti_flow_args *args)
     it->launched++;
 }
 
-/* 1 where the launch number has been reported; launches afresh where the kernel has left without the command. */
+/* 1 if the launch number has been reported; launches afresh where the kernel has left without the command. */
 static int reported(struct rank *it, struct tutti_flow_args *args, int *mailed)
 {
     if (__atomic_load_n(&it->done, __ATOMIC_ACQUIRE) == args->launch_number)

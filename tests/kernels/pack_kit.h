@@ -35,7 +35,7 @@ struct kit_case {
     enum kit_memory memory, packed; /* of what kind */
     int now;                        /* tutti_pack_now, otherwise tutti_pack_enqueue */
 };
-/* One job. Returns 1 where every byte is right. `what` is shown where not. */
+/* One job. Returns 1 if every byte is right. `what` is shown where not. */
 int kit_check(const struct kit_case *test, const char *what);
 /* Several jobs in one call. */
 int kit_check_all(const struct kit_case *tests, unsigned n, int now, const char *what);

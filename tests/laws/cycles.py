@@ -3,7 +3,7 @@
 symbols of the object files.
 usage: cycles.py BUILD OBJECTS LIMITS
 OBJECTS lists the library's object files in the build folder BUILD, one a line; LIMITS the cycles that still are (see
-cycles.limits). Prints every breach with the edge whose end leaves the least. Status 1 where there is one, 77 without nm."""
+cycles.limits). Prints every breach with the edge whose end leaves the least. Status 1 if there is one, 77 without nm."""
 import os
 import re
 import shutil

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Nothing named on disk, in /dev/shm or among the sockets: no call in the sources makes a file, folder, pipe or object that
 has a name. usage: disk.py SOURCE-FOLDER ALLOWED
-ALLOWED lists what may be, one a line: "file call reason" (see disk.allowed). Prints every breach; status 1 where there is one,
+ALLOWED lists what may be, one a line: "file call reason" (see disk.allowed). Prints every breach; status 1 if there is one,
 or where a line of ALLOWED allows nothing."""
 import os
 import re

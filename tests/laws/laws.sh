@@ -22,8 +22,8 @@ done < <(includes 'cuda\.h|cuda_runtime(_api)?\.h|cudaTypedefs\.h|nvml\.h' src i
 
 # A room knows the rooms under it and nothing above. The device contract names the kernels' list; kernels know nothing of
 # devices. Then the rooms of the door.
-for rooms in "core progress kernels device bounce rules dtype team ring sched p2p coll shmem mpi" \
-    "mpi/real mpi/type mpi/bounce mpi/comm mpi/request mpi/io mpi/message mpi/move mpi/reduce mpi/rma mpi/call mpi/front"; do
+for rooms in "core progress energy kernels device bounce rules dtype team ring sched p2p coll shmem part mpi" \
+    "mpi/real mpi/type mpi/bounce mpi/comm mpi/request mpi/io mpi/message mpi/part mpi/move mpi/reduce mpi/rma mpi/call mpi/front"; do
     read -ra rooms <<<"$rooms"
     for ((below = 0; below < ${#rooms[@]}; below++)); do
         [ -d "src/${rooms[below]}" ] || continue
@@ -49,12 +49,12 @@ done < <(
 )
 while read -r line; do
     breach "a public header includes a private one: $line"
-done < <(includes '(core|kernels|device|progress|rules|dtype|team|ring|sched|p2p|coll|shmem|mpi)/.*' include)
+done < <(includes '(core|kernels|energy|device|progress|rules|dtype|team|ring|sched|p2p|coll|shmem|part|mpi)/.*' include)
 
 # A team holds no state of the rooms above it: they keep their own.
 while read -r line; do
     breach "the team's header speaks of a room above it: $line"
-done < <(grep -nE '\b(coll|p2p|shmem|mpi)/' src/team/team.h /dev/null 2>/dev/null)
+done < <(grep -nE '\b(coll|p2p|shmem|part|mpi)/' src/team/team.h /dev/null 2>/dev/null)
 
 # What callers must know of an algorithm is a column of its row (coll/algorithm.h): outside src/coll/reduce and src/coll/move
 # nothing names one, and there nothing but its own row compares its name.
@@ -98,15 +98,21 @@ while read -r line; do
     src/p2p/protocols.[ch]:* | src/p2p/direct.c:* | src/p2p/engines.c:* | src/p2p/packed.c:* | src/p2p/carried.c:* | src/p2p/pipelined*.c:*) ;;
     *) breach "a protocol by name, outside of its row: $line" ;;
     esac
-done < <(grep -rnE '\bTUTTI_PROTOCOL_[a-z]\w*\b' src --include='*.[ch]' --include='*.inc')
+done < <(grep -rnE '\bTUTTI_PROTOCOL_[a-z]\w*\b|\btutti_(staged|packed|direct|engines|both|carried|pipelined)_ops\b' src --include='*.[ch]' --include='*.inc')
+
+# A type has one name, and a name one type: apart from what each device and each instantiation of the kernels defines for itself.
+while read -r name; do
+    breach "two types of one name: $name: $(grep -rlE "^$name \\{" src include | tr '\n' ' ')"
+done < <(grep -rhoE '^(struct|union|enum) tutti_\w+ \{' src include --include='*.[ch]' --include='*.inc' --exclude-dir=kernels --exclude-dir=cuda --exclude-dir=host |
+    sed 's/ {$//' | sort | uniq -d)
 
 # Nothing waits by itself: all waits are the engine's. Apart from it sleep the threads of the host device, which stand for
 # a GPU's, and the watcher, which is a thread of its own, as are what ends a process whose exit() stands still and what serves
-# attached memory to other ranks (mpi/rma/mapped_owner.c). Kernels spin (src/kernels).
+# attached memory to other ranks (mpi/rma/mapped_owner.c) and what reads energy counters. Kernels spin (src/kernels).
 while read -r line; do
     case $line in
     src/progress/*|src/device/host/stream.c:*|src/device/host/event.c:*|src/device/host/places.c:*|src/device/host/memory.c:*|src/team/watcher.c:*) ;;
-    src/shmem/life/exit.c:*|src/mpi/rma/mapped_owner.c:*) ;;
+    src/shmem/life/exit.c:*|src/mpi/rma/mapped_owner.c:*|src/energy/meter.c:*) ;;
     *) breach "a wait of its own: $line" ;;
     esac
 done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthread_yield|thrd_(yield|sleep)|sem_(timed)?wait|pthread_cond_(timed|clock)?wait|tutti_pause|tutti_nap|tutti_fiber_yield|_mm_pause|__builtin_ia32_pause|epoll_wait|ppoll|pselect|select) *\(' \

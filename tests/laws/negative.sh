@@ -43,7 +43,11 @@ breach tools/info/b.c 'if (settings->device == TUTTI_SET_DEVICE_CUDA)' 'a device
 breach src/mpi/b.c 'static struct row rows[] = {{"host", 1}, {NULL, 0}};' 'a device by name, not by a field of its table: src/mpi/b.c:1'
 breach include/b.h '#include "core/status.h"' 'a public header includes a private one'
 breach src/mpi/b.c 'int is = way == TUTTI_PROTOCOL_direct;' 'a protocol by name, outside of its row: src/mpi/b.c:1'
+breach src/mpi/b.c 'recv->far = &tutti_pipelined_ops;' 'a protocol by name, outside of its row: src/mpi/b.c:1'
 breach src/p2p/choose.c 'if (way != TUTTI_PROTOCOL_staged) post();' 'a protocol by name, outside of its row: src/p2p/choose.c:1'
+printf 'struct tutti_runs {\n    int n;\n};\n' >"$tree/src/coll/a.h"
+breach src/team/b.h 'struct tutti_runs {' 'two types of one name: struct tutti_runs'
+rm "$tree/src/coll/a.h"
 breach src/team/b.c 'void f(void) { nanosleep(&time, 0); }' 'a wait of its own: src/team/b.c:1'
 mkdir -p "$tree/include/tutti" "$tree/src/coll/reduce"
 printf 'TUTTI_ALGORITHM(ll, STREAM, "text")\nTUTTI_ALGORITHM(ll128, STREAM, "text")\n' >"$tree/include/tutti/algorithms.def"

@@ -3,7 +3,7 @@
 usage: once.py BUILD OBJECTS
 OBJECTS lists the object files in the build folder BUILD, one a line. A source that is built several times (front ends,
 instruction sets) counts once. Names of the MPI are not looked at: they are the standard's; nor are the compiler's, which have a dot.
-Prints every name that is defined twice; status 1 where there is one, 77 without nm."""
+Prints every name that is defined twice; status 1 if there is one, 77 without nm."""
 import os
 import re
 import shutil

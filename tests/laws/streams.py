@@ -2,7 +2,7 @@
 """Every call of the global address space on the host has a form in the order of a stream, NAME_on_stream, or a reason why it has
 none. usage: streams.py COMPILER SOURCE-FOLDER LEFT-OUT
 The names are those of tutti/shmem.h as COMPILER, one of C, sees it; generic ones, which are macros, stand for typed ones.
-LEFT-OUT lists those without a form, one a line: "pattern reason", * for any letters. Prints every breach; status 1 where there
+LEFT-OUT lists those without a form, one a line: "pattern reason", * for any letters. Prints every breach; status 1 if there
 is one, or where a line of LEFT-OUT leaves nothing out."""
 import fnmatch
 import os

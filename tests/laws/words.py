@@ -5,7 +5,7 @@ usage: words.py INCLUDE-FOLDER [write | COMPILER FLAG...]
 Compares the two lists with the words of tutti/shmem.h and of what it includes; `write` makes the lists. A word is a name without
 one of the prefixes of Tutti, which is no keyword and no name of the C library. With a COMPILER: a program that has every word as a
 macro compiles with tutti/shmem.h, and with <shmem.h>, whose names are declared without any word and need no list. Prints every
-breach; status 1 where there is one."""
+breach; status 1 if there is one."""
 import os
 import re
 import subprocess

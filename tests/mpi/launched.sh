@@ -52,7 +52,7 @@ marked_left() { # ids of ranks that are still here
 # marked_end: waits for all ranks, 42 s at most, and ends those that are left; then the launcher.
 marked_end() {
     local rest
-    for _ in $(seq 420); do # mostly a few seconds; a rank that hangs does so for ever
+    for _ in $(seq 420); do # mostly a few seconds; a rank that hangs does so forever
         [ -z "$(marked_left)" ] && break
         sleep 0.1
     done

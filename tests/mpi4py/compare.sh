@@ -1,7 +1,7 @@
 #!/bin/bash
 # mpi4py's own tests with Tutti in front against the same without: compare.sh BUILD FOLDER [MPI [RANKS [MODULES...]]]
 # BUILD: build folder whose mpis/ scripts/mpis.sh has filled. FOLDER: for mpi4py's source package, fetched once, and for
-# what comes of the tests. MPI: openmpi (default), mpich. RANKS: in quotes, "1 2 4". A test of which a rank says
+# the results of the tests. MPI: openmpi (default), mpich. RANKS: in quotes, "1 2 4". A test of which a rank says
 # something else with Tutti is printed, as is one with arrays in device memory that fails.
 set -u
 build=$(cd "${1:?build folder}" && pwd) || exit 2

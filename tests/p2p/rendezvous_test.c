@@ -149,7 +149,7 @@ static void fetch(struct side *s, struct flight *f, const struct tutti_rndv *rnd
     tutti_plan_drop(layout.plan);
 }
 
-/* Pieces out of the sender's scratch. 1 where all have come. */
+/* Pieces out of the sender's scratch. 1 if all have come. */
 static int take_pieces(struct side *s, struct tutti_rndv *rndv, const struct announced *a, struct flight *f)
 {
     struct tutti_endpoint_run run;
@@ -168,7 +168,7 @@ static int take_pieces(struct side *s, struct tutti_rndv *rndv, const struct ann
     return 1;
 }
 
-/* Parts from the transport. 1 where all have come. */
+/* Parts from the transport. 1 if all have come. */
 static int take_parts(struct side *s, const struct announced *a, struct flight *f)
 {
     struct tutti_transport *t = s->transport;
@@ -188,7 +188,7 @@ static int take_parts(struct side *s, const struct announced *a, struct flight *
     return 1;
 }
 
-/* 1 where the data have come. */
+/* 1 if the data have come. */
 static int take(struct side *s, struct tutti_rndv *rndv, const struct announced *a, struct flight *f)
 {
     struct tutti_mapping *held = NULL;
@@ -311,7 +311,7 @@ static void fetched_before_it_is_carried(struct side *s, uint64_t *state)
           (unsigned long long)send.carried);
     CHECK(tutti_rndv_is(rndv, TUTTI_RNDV_GETTING), "the receiver has lost the rendezvous");
     rndv_set(rndv, TUTTI_RNDV_ATS);
-    tutti_endpoint_let_go(s->endpoint, rndv);
+    tutti_endpoint_send_release(s->endpoint, rndv);
     kit_shut(&out);
 }
 

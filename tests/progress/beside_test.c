@@ -1,5 +1,5 @@
 /* Functions on threads of their own: each is called once with its argument, all at the same time, on a thread that no
- * signal of the program reaches; the caller goes on meanwhile. */
+ * signal of the program reaches; the caller continues meanwhile. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>

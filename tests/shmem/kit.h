@@ -18,14 +18,14 @@ void shmem_test(void);
 
 /* The rank that is this PE where nodes are counted: TUTTI_NODE_RANKS of them are a virtual node. */
 int shmem_rank_of(int pe);
-/* 1 where that PE is on this one's node. */
+/* 1 if that PE is on this one's node. */
 static inline int shmem_is_near(int pe)
 {
     const char *said = getenv("TUTTI_NODE_RANKS");
     const int ranks = said ? atoi(said) : 0;
     return ranks == 0 || shmem_rank_of(pe) / ranks == shmem_rank_of(tshmem_my_pe()) / ranks;
 }
-/* Operations of the context that are not known to be complete; -1 where this program cannot see it. */
+/* Operations of the context that are not known to be complete; -1 if this program cannot see it. */
 int shmem_open_operations(tshmem_ctx_t ctx);
 
 /* Standard error goes nowhere from begin to end: errors that a test makes are not to be read as its own. The end gives
@@ -58,7 +58,7 @@ static inline void shmem_load(void *to, const void *from, size_t bytes)
 {
     tshmem_getmem(to, from, bytes, tshmem_my_pe());
 }
-/* 1 where it holds these bytes. */
+/* 1 if it holds these bytes. */
 static inline int shmem_holds(const void *object, const void *bytes, size_t n)
 {
     void *here = malloc(n + 1);
@@ -91,7 +91,7 @@ static inline void *shmem_fill_heap(void)
     const char *said = getenv("TUTTI_TEST_FILLED");
     return said ? tshmem_malloc((size_t)atol(said)) : NULL;
 }
-/* 1 where the program may load and store it all the same. */
+/* 1 if the program may load and store it all the same. */
 static inline int shmem_is_plain(const void *object)
 {
     return !tutti_is_device(object);

@@ -1,9 +1,9 @@
 /* Runs a test with 1 and 4 forked processes (with 2 and 3 under MPIs) as PEs, or as many as the arguments say. */
 #include <stdio.h>
 
+#include "shmem/copy_queue.h"
 #include "shmem/here.h"
 #include "shmem/kit.h"
-#include "shmem/lane.h"
 #include "shmem/shmem.h"
 #include "support/threads.h"
 #include "team/team.h"
@@ -18,7 +18,7 @@ int shmem_open_operations(tshmem_ctx_t ctx)
     const int number = (int)((uintptr_t)ctx & 0xff) - 1;
     if (!tutti_shmem_process.gpu)
         return 0;
-    const struct tutti_shmem_later *later = &tutti_shmem_process.gpu->later[number];
+    const struct tutti_shmem_nbi *later = &tutti_shmem_process.gpu->nbi[number];
     return (int)(atomic_load(&later->issued) - atomic_load(&later->settled));
 }
 

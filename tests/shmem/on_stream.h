@@ -13,7 +13,7 @@ static inline int in_order(int status)
     const int done = tutti_stream_sync(on_stream);
     return status != 0 ? status : done;
 }
-/* 0 where there is no such stream: the heaps are host memory. */
+/* 0 if there is no such stream: the heaps are host memory. */
 static inline int order_begin(void)
 {
     return tutti_stream_create(&on_stream) == 0 && tshmem_quiet_on_stream(on_stream) == 0;

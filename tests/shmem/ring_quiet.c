@@ -1,7 +1,8 @@
-/* What a kernel has asked by the ring is complete, not just read by the proxy, when a host call that completes it goes
- * on: quiet, the barrier, and the calls that give places of the heap away, each of which is a barrier. Here a kernel is
- * the calling thread. The path to near PEs, which does everything at once, is replaced by one that keeps requests open;
- * they are let go when the call has looked whether they are complete. So the order of events is always the same. */
+/* What a kernel has asked by the ring is complete, not just read by the proxy, when a host call that completes it
+ * returns: quiet, the barrier, and the calls that give places of the heap away, each of which is a barrier. Here a
+ * kernel is the calling thread. The path to near PEs, which does everything at once, is replaced by one that keeps
+ * requests open; they are let go when the call has looked whether they are complete. So the order of events is always
+ * the same. */
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-/* Every way to put and get x every type x element offsets x counts x strides, against plain copies. What lies around
- * the elements must stay as it was. TUTTI_TEST_EVERY: every so-manieth type. */
+/* Every way to put and get x every type x element offsets x counts x strides, against plain copies. Bytes around
+ * the elements must not change. TUTTI_TEST_EVERY: every so-manieth type. */
 #include "shmem/on_stream.h"
 
 enum way { PUT, PUT_NBI, P, IPUT, IBPUT, PUT_SIGNAL, PUT_SIGNAL_NBI, GET, GET_NBI, G, IGET, IBGET, WAYS };

@@ -1,7 +1,7 @@
 /* A PE that does not come, or keeps a lock: the others say which, give up after TUTTI_TIMEOUT_SECONDS, and all further
  * calls are errors. A PE that ends all: the others
  * end in their waits. A PE that dies: kernels that wait for it leave,
- * where there is a proxy, which sees it. */
+ * if there is a proxy, which notices it. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* Teams: strided and two-dimensional splits, nested to depth 3, against plain arithmetic over members; numbers that
- * come back; threads that make teams at the same time; errors. */
+ * are used again; threads that make teams at the same time; errors. */
 #include <pthread.h>
 
 #include "shmem/kit.h"

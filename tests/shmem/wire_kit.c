@@ -118,7 +118,7 @@ void await(struct side *s, int (*done)(struct side *s, const void *with), const 
         if (tutti_now_ns() > until) {
             char where[256];
             tutti_wire_where(s->wire, where, sizeof where);
-            fprintf(stderr, "PE %d waits for ever for %s:%s\n", s->pe, what, where);
+            fprintf(stderr, "PE %d waits forever for %s:%s\n", s->pe, what, where);
             _exit(3);
         }
     }

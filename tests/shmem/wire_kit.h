@@ -25,7 +25,7 @@ struct heap {
 struct side {
     int pe;
     struct tutti_transport *transport;
-    struct tutti_wire *wire;
+    struct tutti_shmem_wire *wire;
     struct heap *heap;
     struct tutti_wire_users users;
     pthread_t helper;

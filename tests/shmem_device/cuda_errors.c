@@ -1,4 +1,4 @@
-/* What cannot be done, by two PEs on one GPU, and on two where there are: the host learns of it by the abort word,
+/* What cannot be done, by two PEs on one GPU, and on two if the machine has two: the abort word reports it to the host,
  * collectives return an error, and all kernels leave within the limit. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>

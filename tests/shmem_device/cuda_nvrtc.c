@@ -1,7 +1,7 @@
 /* A kernel that NVRTC compiles from the headers alone, with the calls of all groups: two PEs on one GPU, then on two
- * where there are, each a module of its own, into whose symbol the program copies the state. TUTTI_TEST_GPUS=1: on one
- * alone. Argument: the folder of the headers. Without a GPU the kernel is compiled all the same. libnvrtc and libcuda
- * are opened here. */
+ * if the machine has two, each a module of its own, into whose symbol the program copies the state. TUTTI_TEST_GPUS=1:
+ * on one alone. Argument: the folder of the headers. Without a GPU the kernel is compiled all the same. libnvrtc and
+ * libcuda are opened here. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <nvrtc.h>

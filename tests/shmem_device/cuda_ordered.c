@@ -1,6 +1,6 @@
-/* Put with signal under delays, by kernels of one GPU, and of several where there are (cuda_ordered.cu). As it is, no
- * old byte is read. In the builds without release or acquire some must be seen: otherwise the program reports it and
- * skips. TUTTI_TEST_SECONDS ends a run. ORDER_RING: everything goes by the ring. */
+/* Put with signal under delays, by kernels of one GPU, and of several if the machine has them (cuda_ordered.cu). As it
+ * is, no old byte is read. In the builds without release or acquire some must be seen: otherwise the program reports it
+ * and skips. TUTTI_TEST_SECONDS ends a run. ORDER_RING: everything goes by the ring. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <string.h>

@@ -49,7 +49,7 @@ static void choose(int gpu)
     cuda_must((int)cudaSetDevice(gpu), "cudaSetDevice");
 }
 
-/* 1 where the first `n` GPUs load and store each other's memory, and make atomics there. */
+/* 1 if the first `n` GPUs load and store each other's memory, and make atomics there. */
 static int all_reach(int n)
 {
     for (int a = 0; a < n; a++) {

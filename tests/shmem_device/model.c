@@ -182,7 +182,7 @@ static void waits(const struct model *model, int pe, const struct command *c)
     }
     const int all = found == looked;
     if (!(c->op & TSHMEM_WAIT_TEST) && ((c->op & 3) == TSHMEM_WAIT_ALL ? !all : found == 0 && looked > 0))
-        fprintf(stderr, "the model would wait for ever\n");
+        fprintf(stderr, "the model would wait forever\n");
     keep(model, pe, c,
          (c->op & 3) == TSHMEM_WAIT_ALL   ? (c->op & TSHMEM_WAIT_TEST ? (uint64_t)all : 1)
          : (c->op & 3) == TSHMEM_WAIT_ANY ? first

@@ -1,7 +1,7 @@
 /* The ring by itself: threads as the kernels' threads of one PE, one more as the host, whose operations end at once or
- * later, in any order, or find no room. Every request is compared with what was sent, every value and every byte that
- * comes back too. TUTTI_TEST_MESSAGES (a run of 10^8 takes a minute or less); TUTTI_TEST_SEED repeats a run. Then what
- * must not hang: a ring without a reader, a host that never answers, completions that are all taken. */
+ * later, in any order, or find no room. Every request is compared with what was sent, and so is every value and
+ * byte of the answers. TUTTI_TEST_MESSAGES (a run of 10^8 takes a minute or less); TUTTI_TEST_SEED repeats a run. Then
+ * what must not hang: a ring without a reader, a host that never answers, completions that are all taken. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

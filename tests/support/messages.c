@@ -45,8 +45,8 @@ static void fill(struct sketch *m, uint64_t seed, int number)
 }
 
 /* What receive number `at` of the round has got. last: of each sender and tag, the number of its last message. */
-static void judge(const struct sketch *list, int at, const struct tutti_came *came, enum how how, uint64_t seed,
-                  int last[RANKS][TAGS], int *taken)
+static void judge(const struct sketch *list, int at, const struct tutti_transfer_status *came, enum how how,
+                  uint64_t seed, int last[RANKS][TAGS], int *taken)
 {
     const unsigned char *in = list[at].in;
     const int from = in[0], number = in[1];
@@ -105,7 +105,7 @@ struct side {
     int n, next_in, next_out, left, late;
     enum how how;
     uint64_t seed;
-    struct tutti_came came[MOST];
+    struct tutti_transfer_status came[MOST];
 };
 
 static void begin_receives(struct side *s)
@@ -152,7 +152,7 @@ static void test_all(struct side *s)
     struct tutti_transport *t = s->transport;
     for (int i = 0; i < s->n; i++) {
         struct sketch *m = &s->list[i];
-        struct tutti_came came;
+        struct tutti_transfer_status came;
         int done = 0;
         if (m->sending && check(t->ops->test(t, &m->sent, NULL, &done), "test of a send") && done) {
             m->sending = 0;
@@ -204,7 +204,7 @@ static void exchange(struct tutti_transport *t, uint64_t seed, int tagged)
 }
 
 /* Tests until it has ended; what test() returned last. */
-static int finish(struct tutti_transport *t, struct tutti_transfer *transfer, struct tutti_came *came)
+static int finish(struct tutti_transport *t, struct tutti_transfer *transfer, struct tutti_transfer_status *came)
 {
     int done = 0, status = TUTTI_OK;
     while (!done && status == TUTTI_OK) {
@@ -254,7 +254,7 @@ static void cancelled(struct tutti_transport *t)
         check(t->ops->send(t, &out, sizeof out, 1, PLAN_TAG, 1, &first), "send");
         check(finish(t, &first, NULL), "test");
     } else if (t->rank == 1) {
-        struct tutti_came came = {0};
+        struct tutti_transfer_status came = {0};
         check(finish(t, &second, &came), "test");
         CHECK(in == 4711 && came.bytes == sizeof in && came.from == 0, "%d came, of %zu bytes", in, came.bytes);
     }

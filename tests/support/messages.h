@@ -4,7 +4,7 @@
 
 #include "progress/transport.h"
 
-/* Collective over a transport of at least two ranks; failures are counted by check.h. Returns 0 where there was none.
+/* Collective over a transport of at least two ranks; failures are counted by check.h. Returns 0 if there was none.
  */
 int messages_run(struct tutti_transport *transport, uint64_t seed, int rounds);
 /* The same for a transport whose receives name a tag. */

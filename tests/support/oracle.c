@@ -282,7 +282,7 @@ static void combine_complex(int op, size_t bytes, double a[2], const double b[2]
     a[1] = im;
 }
 
-/* MINLOC and MAXLOC: 1 where contribution b replaces a. NaN wins over numbers; then the lower index, then the lower
+/* MINLOC and MAXLOC: 1 if contribution b replaces a. NaN wins over numbers; then the lower index, then the lower
  * rank. */
 static int replaces(const struct oracle_case *c, const struct part *parts, const char *a, const char *b)
 {

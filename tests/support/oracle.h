@@ -24,11 +24,11 @@ struct oracle_case {
 size_t oracle_size(int type); /* bytes of one element */
 const char *oracle_type_name(int type);
 const char *oracle_op_name(int op);
-/* 1 where the standard's table allows the operator on types of this group (enum tutti_group). */
+/* 1 if the standard's table allows the operator on types of this group (enum tutti_group). */
 int oracle_legal(int op, int group);
-/* 1 where the list has kernels for the operator. */
+/* 1 if the list has kernels for the operator. */
 int oracle_reduces(int op);
-/* 1 where the type consists of floating-point numbers. */
+/* 1 if the type consists of floating-point numbers. */
 int oracle_floating(int type);
 
 /* Contribution of `rank`: elements first, first + 1 ... A value depends on the case, the rank and its own number. */

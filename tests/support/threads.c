@@ -215,7 +215,8 @@ static int receive_caught(struct tutti_transport *transport, struct tutti_caught
     return post_receive_caught(((struct member *)transport)->group->post, caught, memory, room, out);
 }
 
-static int test(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came, int *done)
+static int test(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_transfer_status *came,
+                int *done)
 {
     return post_test(((struct member *)transport)->group->post, transfer, came, done);
 }

@@ -226,7 +226,7 @@ static int test_send(struct post *post, struct transfer *transfer)
     return 1;
 }
 
-int post_test(struct post *post, struct tutti_transfer *handle, struct tutti_came *came, int *done)
+int post_test(struct post *post, struct tutti_transfer *handle, struct tutti_transfer_status *came, int *done)
 {
     struct transfer *transfer = (struct transfer *)handle->handle;
     int status = TUTTI_OK;
@@ -238,7 +238,7 @@ int post_test(struct post *post, struct tutti_transfer *handle, struct tutti_cam
         struct message *message = transfer->message;
         *done = 1;
         if (came)
-            *came = (struct tutti_came){message->from, message->tag, message->bytes};
+            *came = (struct tutti_transfer_status){message->from, message->tag, message->bytes};
         if (message->bytes <= transfer->room)
             memcpy(transfer->memory, message->memory, message->bytes);
         else

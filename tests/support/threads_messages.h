@@ -16,7 +16,7 @@ int post_receive(struct post *post, int rank, void *memory, size_t room, int fro
 int post_probe(struct post *post, int rank, int from, int tag, struct tutti_caught *out, int *flag);
 int post_receive_caught(struct post *post, struct tutti_caught *caught, void *memory, size_t room,
                         struct tutti_transfer *out);
-int post_test(struct post *post, struct tutti_transfer *transfer, struct tutti_came *came, int *done);
+int post_test(struct post *post, struct tutti_transfer *transfer, struct tutti_transfer_status *came, int *done);
 int post_cancel(struct post *post, struct tutti_transfer *transfer, int *cancelled);
 
 /* Nonblocking collectives. in: bytes; EACH_TO_EACH: bytes for each rank. WORDS: of int64_t, combined. */

@@ -1,5 +1,5 @@
 /* Before MPICH and Intel MPI: ranks that wait leave the core to others, as a setting makes those of Open MPI do.
- * MPICH 4.0 over UCX has no setting for it, and where there are more ranks than cores each call would take milliseconds
+ * MPICH 4.0 over UCX has no setting for it, and with more ranks than cores each call would take milliseconds
  * of spinning. Nor is it enough to yield: a rank that waits then takes more of the processor than the one that
  * computes. A thread that yields again and again with next to nothing in between sleeps a little instead. */
 #include <dlfcn.h>

@@ -14,7 +14,7 @@ extern const struct tutti_device counted_device;
 const void *counted_address(uint64_t id);
 struct tutti_export counted_name(uint64_t id);
 void counted_free(uint64_t id);
-/* 1 where a peer has it mapped; how many are. */
+/* 1 if a peer has it mapped; how many are. */
 int counted_is_mapped(uint64_t id);
 int counted_mapped(void);
 /* The next `n` imports fail. */

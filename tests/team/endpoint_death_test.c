@@ -124,7 +124,7 @@ static void pass(struct side *s, int rank, int from, int to)
         int status = rndv ? await(s, rndv, 1u << TUTTI_RNDV_ATS, to) : TUTTI_ERR_MEMORY;
         CHECK(status == TUTTI_OK, "from %d to %d: %s", from, to, tutti_status_text(status));
         if (rndv)
-            tutti_endpoint_let_go(s->endpoint, rndv);
+            tutti_endpoint_send_release(s->endpoint, rndv);
         tutti_endpoint_poll(s->endpoint);
     } else if (rank == to) {
         int status = receive(s, from, rank);
@@ -194,7 +194,7 @@ static int die(struct tutti_transport *transport, void *unused)
         int status = await(&s, rndv, 1u << TUTTI_RNDV_ATS, VICTIM);
         CHECK(status == TUTTI_ERR_PEER && atomic_load(&shared->claimed), "%s: %s", names[when],
               tutti_status_text(status));
-        tutti_endpoint_let_go(s.endpoint, rndv);
+        tutti_endpoint_send_release(s.endpoint, rndv);
     }
     double seconds = (double)(tutti_now_ns() - start) * 1e-9;
     CHECK(seconds < BOUND, "%s: %.1f s", names[when], seconds);

@@ -82,7 +82,7 @@ static void take(const struct flight *f)
 
 static void end(const struct flight *f)
 {
-    tutti_endpoint_let_go(endpoint[SENDER], f->rndv);
+    tutti_endpoint_send_release(endpoint[SENDER], f->rndv);
     poll_both();
 }
 
@@ -110,7 +110,7 @@ static uint64_t known(void)
 
 /* ---- what is tested ---- */
 
-/* 1 where all places are free for others. */
+/* 1 if all places are free for others. */
 static void no_lease_is_left(const char *after)
 {
     const uint64_t first = ids + 1;

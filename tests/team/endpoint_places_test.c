@@ -21,7 +21,7 @@ static int overlaps(int gpu, uint64_t at, uint64_t bytes, int but)
     return 0;
 }
 
-/* 1 where a gap is long enough: one begins at 0, or where a place ends. */
+/* 1 if a gap is long enough: one begins at 0, or where a place ends. */
 static int fits(int gpu, uint64_t bytes)
 {
     int found = bytes <= BYTES && !overlaps(gpu, 0, bytes, -1);

@@ -1,5 +1,5 @@
 /* Endpoints between ranks that are threads or forked processes: rendezvous of random lengths go round a ring, then from
- * each rank to itself, taken from the sender's buffer or from its scratch, by the side that comes first; the scratch
+ * each rank to itself, taken from the sender's buffer or from its scratch, by the first side to do so; the scratch
  * fills up and empties again. */
 #include <sched.h>
 #include <stdatomic.h>
@@ -104,7 +104,7 @@ static int send_one(struct side *s, int i, uint64_t *state)
     return 1;
 }
 
-/* Packs what was offered and not fetched, or asked for; 1 where the buffer may be used again. */
+/* Packs what was offered and not fetched, or asked for; 1 if the buffer may be used again. */
 static int has_left(struct side *s, int i)
 {
     struct flight *f = &s->flight[i];
@@ -127,7 +127,7 @@ static int has_left(struct side *s, int i)
         pack_some(s, f);
         return 0;
     }
-    tutti_endpoint_let_go(s->endpoint, f->rndv);
+    tutti_endpoint_send_release(s->endpoint, f->rndv);
     f->rndv = NULL;
     return 1;
 }

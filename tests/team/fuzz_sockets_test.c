@@ -1,4 +1,4 @@
-/* What comes through the sockets of a node may be anything: hellos and notes with words changed, cut, with other
+/* Sockets of a node may carry anything: hellos and notes with words changed, cut, with other
  * descriptors, several or none. Sound ones among them must arrive, and no descriptor may be left open.
  * usage: fuzz_sockets_test MEETINGS NOTES (TUTTI_TEST_SEED) */
 #include <fcntl.h>
@@ -65,7 +65,7 @@ static int send_any(int to, const void *text, size_t bytes, const int *fds, int 
 }
 
 /* The text, changed or cut or not, with some descriptors of `own`, /dev/null, and memory of the right size without
- * seals. 1 where it was sent just as it is. */
+ * seals. 1 if it was sent just as it is. */
 static int send_changed(int to, const void *text, size_t bytes, int own)
 {
     static int wrong[2] = {-1, -1};

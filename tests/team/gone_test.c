@@ -86,10 +86,10 @@ static void round_of(const struct side *s, uint64_t n, uint64_t kept)
     free_some(s, first, n);
     meet(s);
     if (!s->is_owner) {
-        CHECK(atomic_load(&tutti_node_control(s->node)->gone.notices) != 0, "there is a notice of %llu",
+        CHECK(atomic_load(&tutti_node_control(s->node)->invalidations.notices) != 0, "there is a notice of %llu",
               (unsigned long long)n);
         tutti_invalidation_poll(s->node, &counted_device);
-        CHECK(atomic_load(&tutti_node_control(s->node)->gone.notices) == 0, "the notice is read");
+        CHECK(atomic_load(&tutti_node_control(s->node)->invalidations.notices) == 0, "the notice is read");
     }
     meet(s);
     for (uint64_t id = first; id < first + n; id++)
@@ -131,9 +131,9 @@ static void set_count(const struct side *s, uint32_t count)
 {
     meet(s);
     if (s->is_owner)
-        atomic_store(&tutti_node_control(s->node)->gone.count, count);
+        atomic_store(&tutti_node_control(s->node)->invalidations.count, count);
     else
-        s->node->peer[OWNER].gone_seen = count;
+        s->node->peer[OWNER].invalidations_seen = count;
     meet(s);
 }
 
@@ -146,7 +146,7 @@ static void half_written(const struct side *s)
     meet(s);
     free_some(s, first, n);
     if (s->is_owner) {
-        struct tutti_invalidations *list = &tutti_node_control(s->node)->gone;
+        struct tutti_invalidations *list = &tutti_node_control(s->node)->invalidations;
         atomic_store(&list->id[atomic_load(&list->count) % TUTTI_GONE], first + n);
     }
     meet(s);

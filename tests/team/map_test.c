@@ -132,11 +132,12 @@ static int map_round(struct tutti_team *team, int round, int in_place, uint64_t 
         CHECK(holds(theirs_in[r], word(r, round, 0)), "round %d: contribution of rank %d", round, r);
         CHECK(holds(theirs_out[r], word(r, round, in_place ? 0 : 1)), "round %d: result of rank %d", round, r);
     }
-    tutti_team_unmap(team); /* first: a peer that sees this rank done frees what was mapped */
     tutti_team_done(team, TUTTI_OK);
     CHECK(tutti_team_await_done(team, UINT64_MAX >> (64 - team->size)) == TUTTI_OK, "done");
     tutti_free(in);
     tutti_free(out);
+    /* Others' memory takes the place of what was freed meanwhile, before this rank's next call. */
+    usleep((unsigned)(random_mix((uint64_t)round * 64 + (uint64_t)team->rank) % 200));
     return status;
 }
 
@@ -158,7 +159,7 @@ static void never_stale(void **state)
 {
     (void)state;
     int before = kit_count_descriptors();
-    int rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 3000), few = rounds / 20 + 1;
+    int rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 500), few = rounds / 10 + 1;
     assert_int_equal(run(2, everybody, &rounds), 0);
     assert_int_equal(run(5, everybody, &few), 0);
     assert_int_equal(kit_count_descriptors(), before);
@@ -353,7 +354,7 @@ static void *endpoint_main(void *at)
     struct tutti_team *team;
     CHECK(tutti_team_create(endpoint->node, endpoint->transport, &team) == TUTTI_OK && team->whole, "team");
     CHECK(tutti_team_open(team, -1) == TUTTI_OK && team->state == TUTTI_TEAM_OPEN, "open: %s", team->why);
-    for (int i = 0; i < 300 && !check_failed(); i++)
+    for (int i = 0; i < 80 && !check_failed(); i++)
         map_round(team, i * 8 + endpoint->number, 0, UINT64_MAX);
     tutti_team_free(team);
     return NULL;

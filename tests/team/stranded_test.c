@@ -1,6 +1,6 @@
 /* Ranks with host memory that wait in the MPI for calls that no other rank makes: when the others make the call with
- * them, and when they cannot. Ranks are threads; in the MPI's place the hook of the team writes down what it is asked
- * for. */
+ * them, and when they cannot. Ranks are threads; in the MPI's place the hook of the team records its
+ * calls. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static void one(struct kit *kit, struct tutti_transport *transport, int number)
     CHECK(kit_meet(team, 10) == TUTTI_OK, "%s: a call that matches", c->what);
     tutti_team_on_release(team, c->without ? NULL : release, &hook);
     transport->ops->barrier(transport);
-    CHECK(!tutti_team_is_told(team), "%s: told before", c->what);
+    CHECK(!tutti_team_has_report(team), "%s: told before", c->what);
     if (host)
         strand(team, c);
     transport->ops->barrier(transport); /* so that who goes on is far ahead when the others look */
@@ -98,10 +98,10 @@ static void one(struct kit *kit, struct tutti_transport *transport, int number)
         CHECK(status == TUTTI_ERR_MISMATCH, "%s: rank %d: %s", c->what, rank, tutti_status_text(status));
     }
     transport->ops->barrier(transport);
-    CHECK(tutti_team_is_told(team) == (host && c->made), "%s: rank %d told: %d", c->what, rank,
-          tutti_team_is_told(team));
-    if (tutti_team_is_told(team))
-        CHECK(tutti_team_take_told(team) == TUTTI_ERR_MISMATCH && team->state == TUTTI_TEAM_BROKEN, "%s: taken",
+    CHECK(tutti_team_has_report(team) == (host && c->made), "%s: rank %d told: %d", c->what, rank,
+          tutti_team_has_report(team));
+    if (tutti_team_has_report(team))
+        CHECK(tutti_team_take_report(team) == TUTTI_ERR_MISMATCH && team->state == TUTTI_TEAM_BROKEN, "%s: taken",
               c->what);
     transport->ops->barrier(transport);
     tutti_team_free(team);

@@ -91,7 +91,7 @@ static int access_take(int key, char *argument)
 
 #define CHECK_DOC                                                                                                      \
     "\n\nData is made from a seed. The last two calls of every way get new data, and all bytes of their results are "  \
-    "compared. The exit status is 1 where a result is wrong, 2 where an option or a setting is."
+    "compared. The exit status is 1 if a result is wrong, 2 if an option or a setting is."
 
 static const char files_doc[] =
     "Measures accesses of one file from device memory, and in the same run the other ways to make them.\v"

@@ -42,7 +42,7 @@ static struct bench_ends bench_ends_of(const struct bench *bench)
                                bench->sheet->columns->plot ? bench->sheet->columns->plot : bench_sheet_plot};
 }
 
-static int bench_run(const struct bench *bench, int argc, char **argv)
+int bench_run(const struct bench *bench, int argc, char **argv)
 {
     static struct bench_place place;
     struct bench_options *options = bench->options;

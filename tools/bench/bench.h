@@ -31,9 +31,13 @@ struct bench_options {
     unsigned types, ops; /* pairs: masks */
     int pairs;           /* 1: all pairs of types and ops; overhead: pairs of runs */
     int order, root, phases;
-    unsigned ways; /* mask of those that are wanted */
-    double limit;  /* overhead: percent; negative: none */
-    int timeout;   /* seconds without a line from the ranks */
+    unsigned ways;     /* mask of those that are wanted */
+    int trials;        /* energy: counted windows of each way; 0: times are measured */
+    double window;     /* energy: seconds of a window */
+    long updates;      /* energy: least of the counters in a window */
+    unsigned variants; /* energy: mask of enum energy_way */
+    double limit;      /* overhead: percent; negative: none */
+    int timeout;       /* seconds without a line from the ranks */
     uint64_t seed;
     /* Called on Ctrl-C, as part of a signal handler, in place of the end of the ranks; a second Ctrl-C ends them.
      * NULL: the first one does. */
@@ -101,6 +105,10 @@ struct bench {
 extern const struct bench bench_allreduce, bench_reduce, bench_reduce_scatter, bench_reduce_scatter_block, bench_scan,
     bench_exscan, bench_pack, bench_halo, bench_pingpong, bench_shmem, bench_hand, bench_overhead, bench_transfers[],
     bench_accesses[]; /* in the order of bench/words/transfers.def, accesses.def */
+
+/* Runs it: reads the options, starts the ranks, shows and writes what they measure. argv[0]: the benchmark's name with
+ * its command. The exit status. */
+int bench_run(const struct bench *bench, int argc, char **argv);
 
 /* Parsers of options. `option` is the name in an error. */
 void bench_sizes_read(const char *text, struct bench_options *out);

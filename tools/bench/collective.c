@@ -137,7 +137,7 @@ static const char collective_doc[] =
     "nccl_sym the same with buffers in registered symmetric memory, nccl_sym32 that with NCCL_SYM_CTAS=32.\n\n"
     "Data is random. The last calls of every way, inside the timed loop, get new input, and their results are "
     "checked: Tutti's bit by bit against contributions combined in rank order; above 4 MiB at 64 places. The exit "
-    "status is 1 where a result is wrong, 2 where an option, a setting or a rule is.";
+    "status is 1 if a result is wrong, 2 if an option, a setting or a rule is.";
 
 /* Refuses contradictions. */
 static void check_together(const struct bench_options *o)

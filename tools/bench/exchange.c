@@ -103,7 +103,7 @@ static int exchange_take(int key, char *argument)
     "microseconds. The other ways show, behind their median (x), how many times Tutti's that is; by_ ones how many "   \
     "times "                                                                                                           \
     "what they repeat, and how the messages went. Data is random; the "                                                \
-    "last exchange of every way is checked, holes included. The exit status is 1 where a result is wrong, 2 where an " \
+    "last exchange of every way is checked, holes included. The exit status is 1 if a result is wrong, 2 if an "       \
     "option or a setting is."
 
 static const char halo_doc[] =

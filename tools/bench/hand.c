@@ -27,7 +27,7 @@ static const struct argp_option hand_own[] = {
      2},
     {"tolerance", KEY_TOLERANCE, "PERCENT", 0,
      "A call is behind where it takes longer than by hand by more than this (5)", 4},
-    {"limit", KEY_LIMIT, "PERCENT", 0, "The same, and the exit status is 1 where a call is behind", 4},
+    {"limit", KEY_LIMIT, "PERCENT", 0, "The same, and the exit status is 1 if a call is behind", 4},
     {.name = NULL},
 };
 
@@ -111,9 +111,9 @@ static const char hand_doc[] =
     "Tutti's: below 1, by hand is faster, and the row says behind where that is more than the tolerance. Behind x "
     "is how the call went, or why it was staged. The last lines name the rows that are behind.\n\n"
     "Data is random. The last call of each way has new data, and what it has written is compared with what the MPI "
-    "makes of the same data in ordinary memory. The exit status is 1 where a result is wrong or, with --limit, a "
+    "makes of the same data in ordinary memory. The exit status is 1 if a result is wrong or, with --limit, a "
     "call is "
-    "behind, 2 where an option or a setting is not valid.";
+    "behind, 2 if an option or a setting is not valid.";
 
 /* ---- columns ---- */
 

@@ -179,4 +179,6 @@ void bench_words_begin(struct tool_words *words, const char *benchmark, const st
     bench_word_add(words, "warm_up", options->warm_up);
     bench_word_add(words, "check", options->check);
     bench_word_add(words, "seed", (long long)options->seed);
+    tool_words_take(words, tool_print("energy=%d:%g:%ld:%u", options->trials, options->window, options->updates,
+                                      options->variants));
 }

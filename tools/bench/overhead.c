@@ -13,7 +13,7 @@ static const struct argp_option overhead_own[] = {
     {"iterations", 'i', "N", 0, "Calls of one run (1000000)", 2},
     {"warmup", 'x', "N", 0, "Calls before them (10000)", 2},
     {"pairs", KEY_PAIRS, "N", 0, "Pairs of runs, one with the library in front and one without (5)", 2},
-    {"limit", KEY_LIMIT, "PERCENT", 0, "End with status 1 where it costs more", 2},
+    {"limit", KEY_LIMIT, "PERCENT", 0, "End with status 1 if it costs more", 2},
     {.name = NULL},
 };
 

@@ -110,8 +110,8 @@ static const char pack_doc[] =
     "(\"Improving MPI_Pack performance in CUDA-aware MPI\") and one more; ddtbench has the application's own and "
     "hi. The spread is the slowest description's time in units of the fastest one's.\n\n"
     "Data is random. The last call of every way, inside the timed loop, gets new data and is checked: the message "
-    "byte by byte, memory with its holes byte by byte up to 64 MiB, above at 64 places. The exit status is 1 where "
-    "a result is wrong, 2 where an option or a setting is.";
+    "byte by byte, memory with its holes byte by byte up to 64 MiB, above at 64 places. The exit status is 1 if "
+    "a result is wrong, 2 if an option or a setting is.";
 
 static void check_parts(const struct pack_options *o)
 {

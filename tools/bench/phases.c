@@ -36,6 +36,12 @@ static void phases_parts(const struct phases_row *row, struct phases_part out[PA
 
 /* ---- the table ---- */
 
+/* The last parts are of calls over nodes. */
+static int parts_shown(const struct phases_table *t)
+{
+    return t->report.nodes > 1 ? PARTS : PARTS - (TUTTI_PHASES - TUTTI_PHASE_COPY_OUT);
+}
+
 static void phases_print_head(struct phases_table *t)
 {
     const struct bench_options *o = t->options;
@@ -50,7 +56,7 @@ static void phases_print_head(struct phases_table *t)
            (unsigned long long)o->seed, o->check ? "validated in the timed loop" : "not validated");
     phases_parts(&none, parts);
     printf("%-10s %9s", "# Size", "Whole");
-    for (int p = 0; p < PARTS; p++)
+    for (int p = 0; p < parts_shown(t); p++)
         printf(" %9s", parts[p].name);
     printf(" %10s  %-9s\n", "Iterations", "Algorithm");
     fflush(stdout);
@@ -63,7 +69,7 @@ static void phases_print_row(struct phases_table *t)
     bench_report_clear(&t->report);
     phases_parts(row, parts);
     printf("%-10zu %9.2f", row->bytes, row->whole);
-    for (int p = 0; p < PARTS; p++) {
+    for (int p = 0; p < parts_shown(t); p++) {
         if (parts[p].us < 0)
             printf(" %9s", "-");
         else

@@ -84,7 +84,7 @@ static const char shmem_doc[] =
     "between two marks in the stream, over 9 rounds. The other ways show, behind their median (x), "
     "how many times Tutti's that is. Data is random and new for each launch, and all of it is checked after "
     "each. Put and get are made by PE 0 alone. NVSHMEM reduces by one block of 1024 threads. The exit status is "
-    "1 where a result is wrong, 2 where an option or a setting is.";
+    "1 if a result is wrong, 2 if an option or a setting is.";
 
 /* All sizes that one of the figures has. */
 static void take_usual(struct shmem_options *out)

@@ -131,8 +131,8 @@ static int transfer_take(int key, char *argument)
     "its own"
 #define CHECK_DOC                                                                                                      \
     "\n\nData is random. The last calls of every way, inside the timed loop, get new data, and what they have "        \
-    "delivered is compared with what was sent; above 4 MiB at 64 places. The exit status is 1 where a result is "      \
-    "wrong, 2 where an option or a setting is."
+    "delivered is compared with what was sent; above 4 MiB at 64 places. The exit status is 1 if a result is "         \
+    "wrong, 2 if an option or a setting is."
 
 static const char messages_doc[] =
     "Measures messages between device memory of ranks, as the OSU benchmarks define it, and in the same run the other "

@@ -5,6 +5,7 @@
 int tool_run(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_bench(int argc, char **argv);
+int tool_energy(int argc, char **argv);
 int tool_tune(int argc, char **argv);
 
 #endif

@@ -51,7 +51,7 @@ struct info {
 
 /* The reasons for which no call can be accelerated here; calls `say` with a line for each. */
 void info_obstacles(const struct info *info, void (*say)(void *with, const char *line), void *with);
-/* The front end that serves an MPI of these interfaces; NULL where none is built. */
+/* The front end that serves an MPI of these interfaces; NULL if none is built. */
 const struct info_front *info_front_of(const struct info *info, int abi);
 
 /* An error in the file goes to info->wrong. */

@@ -49,7 +49,7 @@ struct image {
     size_t size;
 };
 
-/* n bytes at offset, or NULL where the file is shorter. */
+/* n bytes at offset, or NULL if the file is shorter. */
 static const void *image_at(const struct image *image, uint64_t offset, uint64_t n)
 {
     return offset <= image->size && n <= image->size - offset ? image->bytes + offset : NULL;

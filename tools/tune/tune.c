@@ -99,8 +99,8 @@ static const struct bench_spec tune_spec = {
         "rule loses.\v"
         "The library reads the rules at a program's start: after TUTTI_RULES, before its defaults, on the device "
         "that they were measured on. Tune with the machine otherwise idle. Ctrl-C ends the measurement early and keeps "
-        "what it has; a second one ends it without writing. The exit status is 1 where something failed or an "
-        "algorithm gave a wrong result, 2 where an option, a setting or a file is not valid.",
+        "what it has; a second one ends it without writing. The exit status is 1 if something failed or an "
+        "algorithm gave a wrong result, 2 if an option, a setting or a file is not valid.",
 };
 
 static void tune_options_read(int argc, char **argv)

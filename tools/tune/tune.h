@@ -47,7 +47,7 @@ struct tune_run {
     char note[256]; /* what was left out, and why */
     char doing[32]; /* what was shown last */
     int progress, ended, right;
-    double interrupted, took; /* seconds; interrupted: 0 where it was not */
+    double interrupted, took; /* seconds; interrupted: 0 if it was not */
 };
 
 /* Takes a record of the ranks. */
@@ -61,12 +61,12 @@ void tune_file_check(struct tune_run *run);
 /* The entry of this device as the file will have it, with what it held of collectives that were not measured. Freed by
  * the caller. */
 char *tune_file_entry(const struct tune_run *run);
-/* Writes the file, with the entries of other devices as they are, in one step. 0, or 1 where it failed (said). */
+/* Writes the file, with the entries of other devices as they are, in one step. 0, or 1 if it failed (said). */
 int tune_file_write(const struct tune_run *run, const char *entry);
 
 /* Refuses JSON in a build without it, and a file that cannot be written. */
 void tune_json_check(const struct tune_options *options);
-/* 0, or 1 where it failed (said). */
+/* 0, or 1 if it failed (said). */
 int tune_json_write(const struct tune_run *run);
 
 #endif

@@ -68,7 +68,7 @@ TUTTI_DEV_ACCESS(32)
 TUTTI_DEV_ACCESS(64)
 #undef TUTTI_DEV_ACCESS
 
-/* 1 where the host, and copy engines, find this memory at the same address. */
+/* 1 if the host, and copy engines, find this memory at the same address. */
 TUTTI_DEV int tutti_dev_host_finds(const void *address)
 {
     (void)address;

@@ -106,7 +106,7 @@ TUTTI_DEV_ACCESS(32, "r", unsigned)
 TUTTI_DEV_ACCESS(64, "l", unsigned long long)
 #undef TUTTI_DEV_ACCESS
 
-/* 1 where the host, and copy engines, find this memory at the same address. */
+/* 1 if the host, and copy engines, find this memory at the same address. */
 TUTTI_DEV int tutti_dev_host_finds(const void *address)
 {
     int is;

@@ -10,7 +10,7 @@
 
 /* What goes to the members with the word of a step: to each `bytes` bytes from `from` + member * `step` on, which then
  * lie at `to` + member * `to_step`; none past `left` bytes from `from` on. */
-struct tutti_dev_parcel {
+struct tutti_dev_far_put {
     char *to; /* symmetric */
     const char *from;
     size_t step, bytes, left, to_step;
@@ -18,18 +18,18 @@ struct tutti_dev_parcel {
 };
 #define TUTTI_DEV_NO_END (~(size_t)0)
 
-TUTTI_DEV size_t tutti_dev_parcel_bytes(const struct tutti_dev_parcel *parcel, int member)
+TUTTI_DEV size_t tutti_dev_far_put_bytes(const struct tutti_dev_far_put *put, int member)
 {
-    const size_t before = parcel->step * (size_t)member;
-    const size_t left = before < parcel->left ? parcel->left - before : 0;
-    if (parcel->only != 0 && parcel->only != member + 1)
+    const size_t before = put->step * (size_t)member;
+    const size_t left = before < put->left ? put->left - before : 0;
+    if (put->only != 0 && put->only != member + 1)
         return 0;
-    return left < parcel->bytes ? left : parcel->bytes;
+    return left < put->bytes ? left : put->bytes;
 }
 
-TUTTI_DEV char *tutti_dev_parcel_to(const struct tutti_dev_parcel *parcel, int member)
+TUTTI_DEV char *tutti_dev_far_put_to(const struct tutti_dev_far_put *put, int member)
 {
-    return parcel->to + parcel->to_step * (size_t)member;
+    return put->to + put->to_step * (size_t)member;
 }
 
 TUTTI_DEV_APART int tutti_dev_far_sync(int group, int failed)
@@ -64,9 +64,9 @@ TUTTI_DEV_APART int tutti_dev_far_begin(struct tutti_dev_meeting *meeting, int o
     return tutti_dev_begin(meeting, operation, group, team, dest, dest_bytes, source, source_bytes);
 }
 
-/* The word of the step to one member; to a far one with its parcel. */
-TUTTI_DEV_APART void tutti_dev_far_tell_one(const struct tutti_dev_meeting *meeting,
-                                            const struct tutti_dev_parcel *parcel, int member)
+/* The word of the step to one member; to a far one with its put. */
+TUTTI_DEV_APART void tutti_dev_far_publish_one(const struct tutti_dev_meeting *meeting,
+                                               const struct tutti_dev_far_put *put, int member)
 {
     const int me = meeting->team.me;
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
@@ -79,27 +79,27 @@ TUTTI_DEV_APART void tutti_dev_far_tell_one(const struct tutti_dev_meeting *meet
     }
     r.operation = TSHMEM_RING_PUT_SIGNAL;
     r.what = TSHMEM_SIGNAL_SET;
-    r.bytes = tutti_dev_parcel_bytes(parcel, member);
-    r.source = (uint64_t)(uintptr_t)(parcel->from + parcel->step * (size_t)member);
+    r.bytes = tutti_dev_far_put_bytes(put, member);
+    r.source = (uint64_t)(uintptr_t)(put->from + put->step * (size_t)member);
     if (tutti_dev_ring_offset(meeting->operation,
                               tutti_dev_far_word(meeting, tutti_dev_own_area(meeting), 0, r.value, me),
                               sizeof(uint64_t), r.pe, &r.compare) &&
         (r.bytes == 0 ||
-         tutti_dev_ring_offset(meeting->operation, tutti_dev_parcel_to(parcel, member), r.bytes, r.pe, &r.dest)))
+         tutti_dev_ring_offset(meeting->operation, tutti_dev_far_put_to(put, member), r.bytes, r.pe, &r.dest)))
         tutti_dev_ring_send(&r, 0);
 }
 
 /* To all, spread over the threads. */
-TUTTI_DEV_APART void tutti_dev_far_tell(const struct tutti_dev_meeting *meeting, const struct tutti_dev_parcel *parcel)
+TUTTI_DEV_APART void tutti_dev_far_publish(const struct tutti_dev_meeting *meeting, const struct tutti_dev_far_put *put)
 {
     tutti_dev_fence_release();
     TUTTI_DEV_UNROLL_1
     for (int i = (int)tutti_dev_rank(meeting->group); i < meeting->team.size; i += (int)tutti_dev_size(meeting->group))
-        tutti_dev_far_tell_one(meeting, parcel, i);
+        tutti_dev_far_publish_one(meeting, put, i);
 }
 
 /* Waits for the words of all members; all have passed it or failed past the group's next wait. */
-TUTTI_DEV_APART void tutti_dev_far_hear(struct tutti_dev_meeting *meeting)
+TUTTI_DEV_APART void tutti_dev_far_await(struct tutti_dev_meeting *meeting)
 {
     const int members = meeting->team.size, size = (int)tutti_dev_size(meeting->group);
     const uint64_t sequence = meeting->sequence;
@@ -114,40 +114,40 @@ TUTTI_DEV_APART void tutti_dev_far_hear(struct tutti_dev_meeting *meeting)
 }
 
 /* One step, with parcels of far members. */
-TUTTI_DEV_APART void tutti_dev_far_turn(struct tutti_dev_meeting *meeting, const struct tutti_dev_parcel *parcel)
+TUTTI_DEV_APART void tutti_dev_far_turn(struct tutti_dev_meeting *meeting, const struct tutti_dev_far_put *put)
 {
     tutti_dev_far_sync(meeting->group, 0);
     meeting->sequence++;
-    tutti_dev_far_tell(meeting, parcel);
-    tutti_dev_far_hear(meeting);
+    tutti_dev_far_publish(meeting, put);
+    tutti_dev_far_await(meeting);
     meeting->failed = tutti_dev_far_sync(meeting->group, meeting->failed | (meeting->cause != 0));
 }
 
 TUTTI_DEV_APART void tutti_dev_far_meet(struct tutti_dev_meeting *meeting)
 {
-    const struct tutti_dev_parcel nothing = TUTTI_DEV_ZERO;
+    const struct tutti_dev_far_put nothing = TUTTI_DEV_ZERO;
     tutti_dev_far_turn(meeting, &nothing);
 }
 
-/* The parcel of a near member, by all threads. */
-TUTTI_DEV_APART void tutti_dev_far_carry(const struct tutti_dev_meeting *meeting, const struct tutti_dev_parcel *parcel,
+/* The put of a near member, by all threads. */
+TUTTI_DEV_APART void tutti_dev_far_carry(const struct tutti_dev_meeting *meeting, const struct tutti_dev_far_put *put,
                                          int member)
 {
-    const char *const here = parcel->from + parcel->step * (size_t)member;
+    const char *const here = put->from + put->step * (size_t)member;
     char *const there =
-        tutti_dev_is_near(meeting, member) ? tutti_dev_of(meeting, tutti_dev_parcel_to(parcel, member), member) : NULL;
+        tutti_dev_is_near(meeting, member) ? tutti_dev_of(meeting, tutti_dev_far_put_to(put, member), member) : NULL;
     if (there && there != here)
-        tutti_dev_copy(meeting->group, there, here, tutti_dev_parcel_bytes(parcel, member));
+        tutti_dev_copy(meeting->group, there, here, tutti_dev_far_put_bytes(put, member));
 }
 
-/* One step, with a parcel for each member; past it those of all members lie here. */
-TUTTI_DEV_APART void tutti_dev_far_step(struct tutti_dev_meeting *meeting, const struct tutti_dev_parcel *parcel)
+/* One step, with a put for each member; past it those of all members lie here. */
+TUTTI_DEV_APART void tutti_dev_far_step(struct tutti_dev_meeting *meeting, const struct tutti_dev_far_put *put)
 {
     const int members = meeting->team.size;
     TUTTI_DEV_UNROLL_1
-    for (int i = 0; i < members && parcel->bytes > 0; i++)
-        tutti_dev_far_carry(meeting, parcel, (meeting->team.me + i) % members);
-    tutti_dev_far_turn(meeting, parcel);
+    for (int i = 0; i < members && put->bytes > 0; i++)
+        tutti_dev_far_carry(meeting, put, (meeting->team.me + i) % members);
+    tutti_dev_far_turn(meeting, put);
 }
 
 /* Until what this PE has sent has been read, and is there. */

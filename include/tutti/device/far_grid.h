@@ -95,11 +95,11 @@ TUTTI_DEV_APART int tutti_dev_far_grid_climb(struct tutti_dev_far_grid *grid)
     const int me = meeting->team.me, d = grid->reach;
     char *const own = tutti_dev_far_grid_slot(grid, me);
     const int gives = me % (2 * d) == d, takes = me % (2 * d) == 0 && me + d < meeting->team.size;
-    const struct tutti_dev_parcel parcel = {own, own,       0, gives ? grid->n * grid->bytes : 0, TUTTI_DEV_NO_END,
-                                            0,   me - d + 1};
+    const struct tutti_dev_far_put put = {own, own,       0, gives ? grid->n * grid->bytes : 0, TUTTI_DEV_NO_END,
+                                          0,   me - d + 1};
     if (d >= meeting->team.size)
         return 0;
-    tutti_dev_far_step(meeting, &parcel);
+    tutti_dev_far_step(meeting, &put);
     grid->in = grid->out = own;
     grid->in_step = (size_t)d * grid->pitch;
     grid->ins = 2;
@@ -114,7 +114,7 @@ TUTTI_DEV_APART int tutti_dev_far_grid_gather(struct tutti_dev_far_grid *grid)
     struct tutti_dev_meeting *const meeting = &grid->meeting;
     const int me = meeting->team.me, root = grid->root < 0 ? 0 : grid->root;
     char *const own = tutti_dev_far_grid_slot(grid, me);
-    struct tutti_dev_parcel parcel = {own, own, 0, grid->n * grid->bytes, TUTTI_DEV_NO_END, 0, 0};
+    struct tutti_dev_far_put put = {own, own, 0, grid->n * grid->bytes, TUTTI_DEV_NO_END, 0, 0};
     tutti_dev_far_sync(TUTTI_BY_GRID, 0); /* what all threads have stored and combined */
     if (grid->strategy == TUTTI_GRID_TREE)
         return tutti_dev_far_grid_climb(grid);
@@ -131,21 +131,21 @@ TUTTI_DEV_APART int tutti_dev_far_grid_gather(struct tutti_dev_far_grid *grid)
         return 1;
     }
     if (grid->strategy == TUTTI_GRID_GATHER) {
-        parcel.only = root + 1;
+        put.only = root + 1;
         grid->count = me == root ? grid->n : 0;
     } else if (grid->strategy == TUTTI_GRID_ALLTOALL) { /* to each its slice, which is all of a slot that it combines */
         size_t none;
-        tutti_dev_slice(grid->n, grid->bytes, meeting->team.size, 0, &none, &parcel.bytes);
-        parcel.bytes *= grid->bytes;
-        parcel.step = parcel.to_step = parcel.bytes;
-        parcel.left = grid->n * grid->bytes;
+        tutti_dev_slice(grid->n, grid->bytes, meeting->team.size, 0, &none, &put.bytes);
+        put.bytes *= grid->bytes;
+        put.step = put.to_step = put.bytes;
+        put.left = grid->n * grid->bytes;
         grid->in += grid->slice_at * grid->bytes;
         grid->out += grid->slice_at * grid->bytes;
         grid->count = grid->slice;
     } else {
         grid->count = grid->root < 0 || grid->root == me ? grid->n : 0;
     }
-    tutti_dev_far_step(meeting, &parcel);
+    tutti_dev_far_step(meeting, &put);
     return 1;
 }
 
@@ -156,18 +156,18 @@ TUTTI_DEV_APART void tutti_dev_far_grid_descend(struct tutti_dev_far_grid *grid)
     struct tutti_dev_meeting *const meeting = &grid->meeting;
     const int members = meeting->team.size, me = meeting->team.me;
     const size_t all = grid->n * grid->bytes;
-    struct tutti_dev_parcel parcel = {grid->result,  grid->result, 0, me == 0 ? all : 0, TUTTI_DEV_NO_END, 0,
-                                      grid->root + 1};
+    struct tutti_dev_far_put put = {grid->result,  grid->result, 0, me == 0 ? all : 0, TUTTI_DEV_NO_END, 0,
+                                    grid->root + 1};
     if (me == 0)
         tutti_dev_far_copy(TUTTI_BY_GRID, grid->result, tutti_dev_far_grid_slot(grid, 0), all);
     tutti_dev_far_sync(TUTTI_BY_GRID, 0);
     if (grid->root >= 0)
-        tutti_dev_far_step(meeting, &parcel);
+        tutti_dev_far_step(meeting, &put);
     TUTTI_DEV_UNROLL_1
     for (int d = grid->reach / 2; grid->root < 0 && d > 0; d /= 2) {
-        parcel.bytes = me % (2 * d) == 0 && me + d < members ? all : 0;
-        parcel.only = me + d + 1;
-        tutti_dev_far_step(meeting, &parcel);
+        put.bytes = me % (2 * d) == 0 && me + d < members ? all : 0;
+        put.only = me + d + 1;
+        tutti_dev_far_step(meeting, &put);
     }
 }
 
@@ -176,17 +176,17 @@ TUTTI_DEV_APART void tutti_dev_far_grid_spread(struct tutti_dev_far_grid *grid)
 {
     struct tutti_dev_meeting *const meeting = &grid->meeting;
     const int me = meeting->team.me;
-    struct tutti_dev_parcel parcel = {grid->result, grid->result, 0, 0, TUTTI_DEV_NO_END, 0, grid->root + 1};
+    struct tutti_dev_far_put put = {grid->result, grid->result, 0, 0, TUTTI_DEV_NO_END, 0, grid->root + 1};
     if (grid->strategy == TUTTI_GRID_TREE) {
         tutti_dev_far_grid_descend(grid);
     } else if (grid->strategy == TUTTI_GRID_ALLTOALL) {
-        parcel.to += grid->slice_at * grid->bytes;
-        parcel.from = parcel.to;
-        parcel.bytes = grid->slice * grid->bytes;
-        tutti_dev_far_step(meeting, &parcel);
+        put.to += grid->slice_at * grid->bytes;
+        put.from = put.to;
+        put.bytes = grid->slice * grid->bytes;
+        tutti_dev_far_step(meeting, &put);
     } else if (grid->strategy == TUTTI_GRID_GATHER && grid->root < 0) {
-        parcel.bytes = me == 0 ? grid->n * grid->bytes : 0;
-        tutti_dev_far_step(meeting, &parcel);
+        put.bytes = me == 0 ? grid->n * grid->bytes : 0;
+        tutti_dev_far_step(meeting, &put);
     }
 }
 

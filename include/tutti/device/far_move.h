@@ -29,16 +29,15 @@ TUTTI_DEV_APART int tutti_dev_far_broadcast(int group, tshmem_team_t team, void 
     if (status != TUTTI_DEV_OK)
         return status;
     const int is_root = meeting.team.me == root;
-    struct tutti_dev_parcel parcel = {
-        (char *)dest, (const char *)source, 0, is_root ? bytes : 0, TUTTI_DEV_NO_END, 0, 0};
+    struct tutti_dev_far_put put = {(char *)dest, (const char *)source, 0, is_root ? bytes : 0, TUTTI_DEV_NO_END, 0, 0};
     if (!tutti_dev_far_is_small(&meeting, bytes)) {
         tutti_dev_far_meet(&meeting);
-        tutti_dev_far_step(&meeting, &parcel);
+        tutti_dev_far_step(&meeting, &put);
         return tutti_dev_far_end(&meeting);
     }
     char *const slot = tutti_dev_far_slots(&meeting) + tutti_dev_slot(&meeting) * (unsigned)root;
-    parcel.to = slot;
-    tutti_dev_far_step(&meeting, &parcel);
+    put.to = slot;
+    tutti_dev_far_step(&meeting, &put);
     if (!is_root || dest != source)
         tutti_dev_far_copy(group, dest, is_root ? source : slot, bytes);
     return tutti_dev_far_end(&meeting);
@@ -48,7 +47,7 @@ TUTTI_DEV_APART int tutti_dev_far_broadcast(int group, tshmem_team_t team, void 
  * is blocks of elements, with gaps: `n` of them of `bytes` bytes to each. */
 struct tutti_dev_far_exchange {
     struct tutti_dev_meeting meeting;
-    struct tutti_dev_parcel parcel;
+    struct tutti_dev_far_put put;
     char *dest, *slots; /* slots: NULL: it is in the results */
     const char *source;
     ptrdiff_t dst, sst;
@@ -63,21 +62,21 @@ TUTTI_DEV_APART void tutti_dev_far_take(const struct tutti_dev_far_exchange *all
 
 TUTTI_DEV_APART int tutti_dev_far_all(struct tutti_dev_far_exchange *all, size_t step)
 {
-    all->parcel.to = all->dest + (size_t)all->meeting.team.me * all->bytes;
-    all->parcel.from = all->source;
-    all->parcel.step = step;
-    all->parcel.bytes = all->bytes;
-    all->parcel.left = TUTTI_DEV_NO_END;
-    all->parcel.to_step = 0;
-    all->parcel.only = 0;
+    all->put.to = all->dest + (size_t)all->meeting.team.me * all->bytes;
+    all->put.from = all->source;
+    all->put.step = step;
+    all->put.bytes = all->bytes;
+    all->put.left = TUTTI_DEV_NO_END;
+    all->put.to_step = 0;
+    all->put.only = 0;
     all->slots = NULL;
     if (tutti_dev_far_is_small(&all->meeting, all->bytes)) {
         all->slots = tutti_dev_far_slots(&all->meeting);
-        all->parcel.to = all->slots + (size_t)all->meeting.team.me * tutti_dev_slot(&all->meeting);
+        all->put.to = all->slots + (size_t)all->meeting.team.me * tutti_dev_slot(&all->meeting);
     } else {
         tutti_dev_far_meet(&all->meeting);
     }
-    tutti_dev_far_step(&all->meeting, &all->parcel);
+    tutti_dev_far_step(&all->meeting, &all->put);
     TUTTI_DEV_UNROLL_1
     for (int i = 0; all->slots && i < all->meeting.team.size; i++)
         tutti_dev_far_take(all, i);
@@ -107,8 +106,8 @@ TUTTI_DEV_APART int tutti_dev_far_collect(int group, tshmem_team_t team, void *d
     const int members = meeting.team.size, me = meeting.team.me;
     const size_t slot = tutti_dev_slot(&meeting);
     char *const slots = tutti_dev_far_slots(&meeting), *const own = slots + (size_t)me * slot;
-    const struct tutti_dev_parcel length = {own, own, 0, sizeof(uint64_t), TUTTI_DEV_NO_END, 0, 0};
-    struct tutti_dev_parcel parcel = {(char *)dest, (const char *)source, 0, bytes, TUTTI_DEV_NO_END, 0, 0};
+    const struct tutti_dev_far_put length = {own, own, 0, sizeof(uint64_t), TUTTI_DEV_NO_END, 0, 0};
+    struct tutti_dev_far_put put = {(char *)dest, (const char *)source, 0, bytes, TUTTI_DEV_NO_END, 0, 0};
     size_t all = 0;
     if (tutti_dev_rank(group) == 0)
         tutti_dev_store_relaxed64(own, bytes);
@@ -116,7 +115,7 @@ TUTTI_DEV_APART int tutti_dev_far_collect(int group, tshmem_team_t team, void *d
     tutti_dev_far_step(&meeting, &length);
     TUTTI_DEV_UNROLL_1
     for (int i = 0; i < members && !meeting.failed; i++) {
-        parcel.to = i == me ? (char *)dest + all : parcel.to;
+        put.to = i == me ? (char *)dest + all : put.to;
         all += (size_t)tutti_dev_load_relaxed64(slots + (size_t)i * slot);
     }
     if (meeting.failed || !tutti_dev_symmetric(dest, all)) {
@@ -125,7 +124,7 @@ TUTTI_DEV_APART int tutti_dev_far_collect(int group, tshmem_team_t team, void *d
         meeting.failed = 1; /* on all PEs alike */
         return tutti_dev_free(&meeting);
     }
-    tutti_dev_far_step(&meeting, &parcel);
+    tutti_dev_far_step(&meeting, &put);
     return tutti_dev_far_end(&meeting);
 }
 

@@ -18,7 +18,7 @@ struct tutti_dev_far_task {
     int used;          /* of blocks: the first so many members are combined, 0: zero */
     size_t count;      /* of the round, what this PE combines */
     char *result;      /* of the round; of prefixes NULL: the slots take them */
-    struct tutti_dev_parcel parcel; /* of the step */
+    struct tutti_dev_far_put put; /* of the step */
 };
 
 TUTTI_DEV int tutti_dev_reduce_kind(int shape)
@@ -44,8 +44,8 @@ TUTTI_DEV_APART int tutti_dev_far_plan(struct tutti_dev_far_task *task, int grou
     task->n = task->each = n;
     task->step = shape == TUTTI_DEV_BLOCKS ? n : 0;
     task->at = 0;
-    task->parcel.to_step = 0;
-    task->parcel.only = 0;
+    task->put.to_step = 0;
+    task->put.only = 0;
     task->shape = shape;
     task->slices = shape != TUTTI_DEV_BLOCKS && members > 2 && !tutti_dev_far_is_small(meeting, n * bytes);
     if (task->slices)
@@ -67,12 +67,12 @@ TUTTI_DEV_APART int tutti_dev_far_gather(struct tutti_dev_far_task *task)
     task->slots = tutti_dev_far_slots(meeting);
     task->count = left < most ? left : most;
     task->result = task->slices && task->shape != TUTTI_DEV_ALL ? NULL : task->dest + mine * bytes;
-    task->parcel.to = task->slots + (size_t)meeting->team.me * slot;
-    task->parcel.from = task->source + task->at * bytes;
-    task->parcel.step = task->step * bytes;
-    task->parcel.bytes = most * bytes;
-    task->parcel.left = task->slices ? (task->n - task->at) * bytes : TUTTI_DEV_NO_END;
-    tutti_dev_far_step(meeting, &task->parcel);
+    task->put.to = task->slots + (size_t)meeting->team.me * slot;
+    task->put.from = task->source + task->at * bytes;
+    task->put.step = task->step * bytes;
+    task->put.bytes = most * bytes;
+    task->put.left = task->slices ? (task->n - task->at) * bytes : TUTTI_DEV_NO_END;
+    tutti_dev_far_step(meeting, &task->put);
     if (!task->slices && task->dest == task->source)
         tutti_dev_far_settle(meeting); /* the result lies where it is sent from */
     return !meeting->failed;
@@ -87,13 +87,13 @@ TUTTI_DEV_APART void tutti_dev_far_spread(struct tutti_dev_far_task *task)
     task->at += slot / bytes;
     if (!task->slices)
         return;
-    task->parcel.to = to;
-    task->parcel.from = task->result ? to : task->slots;
-    task->parcel.step = task->result ? 0 : slot;
-    task->parcel.bytes = task->count * bytes;
-    task->parcel.left = TUTTI_DEV_NO_END;
+    task->put.to = to;
+    task->put.from = task->result ? to : task->slots;
+    task->put.step = task->result ? 0 : slot;
+    task->put.bytes = task->count * bytes;
+    task->put.left = TUTTI_DEV_NO_END;
     tutti_dev_near_sync(meeting->group, 0); /* all threads have combined */
-    tutti_dev_far_step(meeting, &task->parcel);
+    tutti_dev_far_step(meeting, &task->put);
 }
 
 /* One contribution alone is handed on as it is. */

@@ -174,7 +174,7 @@ enum { TUTTI_DEV_BESIDE = 4 }; /* contributions that are looked at at once */
 TUTTI_DEV_TYPES(TUTTI_DEV_FOLD)
 #undef TUTTI_DEV_FOLD
 
-/* quick: 1 where tutti_dev_is_quick(), then 0: nothing has been done. type, op, quick: constants, so that one of these
+/* quick: 1 if tutti_dev_is_quick(), then 0: nothing has been done. type, op, quick: constants, so that one of these
  * remains. */
 TUTTI_DEV int tutti_dev_fold(struct tutti_dev_fold *fold, struct tutti_dev_meeting *meeting, int type, int op,
                              int quick)

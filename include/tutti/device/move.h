@@ -27,11 +27,11 @@ TUTTI_DEV int tutti_dev_broadcast_few(struct tutti_dev_meeting *meeting, void *d
         if (has_part && deal.lane == 0 && dest != source)
             tutti_dev_scatter((char *)dest + at, data, valid);
     } else {
-        tutti_dev_packets_say(&exchange, meeting->group, 0, 0);
+        tutti_dev_packets_send_word(&exchange, meeting->group, 0, 0);
         tutti_dev_packets_recv_few(&exchange, meeting, &deal, dest, 0, bytes, root, 1);
     }
     if (is_root || members > 2)
-        tutti_dev_packets_hear(&exchange, meeting);
+        tutti_dev_packets_await(&exchange, meeting);
     return 1;
 }
 
@@ -44,11 +44,11 @@ TUTTI_DEV void tutti_dev_broadcast_small(struct tutti_dev_meeting *meeting, void
         tutti_dev_packets_send(&exchange, meeting->group, source, 0, (unsigned)bytes, 0);
         tutti_dev_packets_keep(meeting->group, dest, source, (unsigned)bytes);
     } else {
-        tutti_dev_packets_say(&exchange, meeting->group, 0, 0);
+        tutti_dev_packets_send_word(&exchange, meeting->group, 0, 0);
         tutti_dev_packets_recv(&exchange, meeting, dest, 0, (unsigned)bytes, root, 1, 0);
     }
     if (is_root || meeting->team.size > 2)
-        tutti_dev_packets_hear(&exchange, meeting);
+        tutti_dev_packets_await(&exchange, meeting);
 }
 
 TUTTI_DEV int tutti_dev_broadcast(int group, tshmem_team_t team, void *dest, const void *source, size_t bytes, int root)
@@ -95,7 +95,7 @@ TUTTI_DEV int tutti_dev_collect(int group, tshmem_team_t team, void *dest, const
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(&meeting);
     size_t at = 0, all = 0;
     int small = 1; /* alike on all PEs */
-    tutti_dev_packets_say(&exchange, group, bytes, 0);
+    tutti_dev_packets_send_word(&exchange, group, bytes, 0);
     if (bytes > 0 && tutti_dev_is_small(&meeting, bytes + TUTTI_DEV_PACKET))
         tutti_dev_packets_send(&exchange, group, source, 0, (unsigned)bytes, 1);
     TUTTI_DEV_UNROLL_1

@@ -28,7 +28,7 @@ TUTTI_DEV unsigned tutti_dev_slot(const struct tutti_dev_meeting *meeting)
     return (TSHMEM_PACKETS_BYTES / 16u >> tutti_dev_shift((unsigned)meeting->team.size)) * 16u;
 }
 
-/* 1 where so many bytes from each member have room: alike on all members. */
+/* 1 if so many bytes from each member have room: alike on all members. */
 TUTTI_DEV int tutti_dev_is_small(const struct tutti_dev_meeting *meeting, size_t bytes)
 {
     return bytes <= TUTTI_DEV_SMALL && bytes <= tutti_dev_slot(meeting) / 16 * TUTTI_DEV_PACKET;
@@ -158,8 +158,8 @@ TUTTI_DEV struct tutti_dev_deal tutti_dev_deal(int group, unsigned each)
 }
 
 /* As tutti_dev_packets_send(), to each other member one packet of `data`, behind `skip` others. */
-TUTTI_DEV void tutti_dev_packets_say(const struct tutti_dev_exchange *exchange, int group, tutti_dev_u64 data,
-                                     unsigned skip)
+TUTTI_DEV void tutti_dev_packets_send_word(const struct tutti_dev_exchange *exchange, int group, tutti_dev_u64 data,
+                                           unsigned skip)
 {
     const struct tutti_dev_packet packet = tutti_dev_packet_of(data, exchange->flag);
     const uint64_t at = tutti_dev_packet_at(exchange, skip);
@@ -296,7 +296,7 @@ TUTTI_DEV void tutti_dev_packets_one(const struct tutti_dev_exchange *exchange, 
 }
 
 /* Waits for the packet of every other member. */
-TUTTI_DEV void tutti_dev_packets_hear(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting)
+TUTTI_DEV void tutti_dev_packets_await(const struct tutti_dev_exchange *exchange, struct tutti_dev_meeting *meeting)
 {
     tutti_dev_u64 data;
     TUTTI_DEV_UNROLL_1
@@ -306,14 +306,14 @@ TUTTI_DEV void tutti_dev_packets_hear(const struct tutti_dev_exchange *exchange,
 }
 
 /* An exchange of nothing. */
-TUTTI_DEV void tutti_dev_hear(struct tutti_dev_meeting *meeting)
+TUTTI_DEV void tutti_dev_await_all(struct tutti_dev_meeting *meeting)
 {
     const struct tutti_dev_exchange exchange = tutti_dev_exchange(meeting);
-    tutti_dev_packets_say(&exchange, meeting->group, 0, 0);
-    tutti_dev_packets_hear(&exchange, meeting);
+    tutti_dev_packets_send_word(&exchange, meeting->group, 0, 0);
+    tutti_dev_packets_await(&exchange, meeting);
 }
 
-/* 1 where no thread has more than one packet of a message. */
+/* 1 if no thread has more than one packet of a message. */
 TUTTI_DEV int tutti_dev_is_quick(const struct tutti_dev_meeting *meeting, size_t bytes)
 {
     return bytes <= tutti_dev_size(meeting->group) * TUTTI_DEV_PACKET &&

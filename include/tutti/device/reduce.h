@@ -142,7 +142,7 @@ TUTTI_DEV size_t tutti_dev_type_size(int type)
     }
 }
 
-/* 1 where that operation is done on that type. */
+/* 1 if that operation is done on that type. */
 TUTTI_DEV int tutti_dev_has(int type, int op)
 {
     const int complex_type = type == TSHMEM_ID_COMPLEXF || type == TSHMEM_ID_COMPLEXD;
@@ -231,7 +231,7 @@ TUTTI_DEV int tutti_dev_reduce(int group, tshmem_team_t team, void *dest, const 
         if (bytes > 0)
             tutti_dev_fold(&fold, &meeting, type, op, 0);
         else
-            tutti_dev_hear(&meeting);
+            tutti_dev_await_all(&meeting);
         return tutti_dev_end(&meeting);
     }
     return shape == TUTTI_DEV_BLOCKS ? tutti_dev_blocks_long(&meeting, dest, source, n, type, op)

@@ -21,7 +21,7 @@ TUTTI_DEV int tutti_dev_group_size(int group)
                          : TSHMEM_GROUP_1024;
 }
 
-/* 1 where a transfer of so many bytes, which loads and stores may do (near), goes by the ring all the same. */
+/* 1 if a transfer of so many bytes, which loads and stores may do (near), goes by the ring all the same. */
 TUTTI_DEV int tutti_dev_by_ring(int group, int cut, int near, size_t bytes)
 {
     const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;
@@ -30,7 +30,7 @@ TUTTI_DEV int tutti_dev_by_ring(int group, int cut, int near, size_t bytes)
     return ring->slots != 0 && bytes > ring->cutover[cut][tutti_dev_group_size(group)] - 1;
 }
 
-/* tutti_dev_find() for elements (`which` 0), and for atomics and signals: NULL where the ring has them. */
+/* tutti_dev_find() for elements (`which` 0), and for atomics and signals: NULL if the ring has them. */
 TUTTI_DEV char *tutti_dev_near(const void *address, int pe, int atomics)
 {
     char *const at = tutti_dev_find(address, pe);
@@ -111,7 +111,7 @@ TUTTI_DEV uint64_t tutti_dev_ring_claim(const struct tshmem_ring_state *ring)
     }
 }
 
-/* Sends it, waits until it is done, and gives back what it brings. Where the wait was left the completion stays taken:
+/* Sends it, waits until it is done, and returns its answer. Where the wait was left the completion stays taken:
  * the host may still write it. */
 TUTTI_DEV_APART uint64_t tutti_dev_ring_call(const struct tutti_dev_request *r)
 {

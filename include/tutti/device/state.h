@@ -93,7 +93,7 @@ TUTTI_DEV_COLD void tutti_dev_refuse(int operation, int reason, int pe, int team
     tutti_dev_abort(TSHMEM_ABORT_KERNEL);
 }
 
-/* 1 where a PE names itself, and memory that is not in its heap: any that it can load and store. */
+/* 1 if a PE names itself, and memory that is not in its heap: any that it can load and store. */
 TUTTI_DEV int tutti_dev_is_own(const void *address, int pe)
 {
     const struct tshmem_state *const state = tutti_dev_state();
@@ -120,7 +120,7 @@ TUTTI_DEV char *tutti_dev_find(const void *address, int pe)
     return heap && offset < state->heap_bytes ? tutti_dev_global(heap + offset) : NULL;
 }
 
-/* 1 where loads and stores reach the symmetric `address` at that PE, which is then *at; else *at is of no use. The
+/* 1 if loads and stores reach the symmetric `address` at that PE, which is then *at; else *at is of no use. The
  * address is not chosen between two: fewer instructions than a look at what tutti_dev_find() returns. */
 TUTTI_DEV int tutti_dev_reaches(const void *address, int pe, char **at)
 {

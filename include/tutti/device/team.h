@@ -36,7 +36,7 @@ TUTTI_DEV int tutti_dev_team(tshmem_team_t team, struct tutti_dev_team *found)
     return told->used != 0 && told->me >= 0 && told->size > 0;
 }
 
-/* 1 where some members do not reach each other by loads and stores. */
+/* 1 if some members do not reach each other by loads and stores. */
 TUTTI_DEV int tutti_dev_is_far(tshmem_team_t team)
 {
     const struct tshmem_state *const state = tutti_dev_state();
@@ -139,7 +139,7 @@ TUTTI_DEV void tutti_dev_arrive_say(const struct tutti_dev_meeting *meeting)
 
 /* Waits until all other members have announced the step, and enters it. again: repeats the own announcement if the wait
  * is long. */
-TUTTI_DEV void tutti_dev_arrive_hear(struct tutti_dev_meeting *meeting, int again)
+TUTTI_DEV void tutti_dev_arrive_await(struct tutti_dev_meeting *meeting, int again)
 {
     const struct tutti_dev_team team = meeting->team;
     const unsigned rank = (unsigned)tutti_dev_rank(meeting->group), size = (unsigned)tutti_dev_size(meeting->group);
@@ -166,7 +166,7 @@ TUTTI_DEV void tutti_dev_arrive_hear(struct tutti_dev_meeting *meeting, int agai
 TUTTI_DEV void tutti_dev_arrive(struct tutti_dev_meeting *meeting)
 {
     tutti_dev_arrive_say(meeting);
-    tutti_dev_arrive_hear(meeting, 0);
+    tutti_dev_arrive_await(meeting, 0);
 }
 
 /* All members' groups: what their threads have stored before is seen by all after. */
@@ -323,7 +323,7 @@ TUTTI_DEV char *tutti_dev_of(const struct tutti_dev_meeting *meeting, const void
     return tutti_dev_heap(tutti_dev_pe(&meeting->team, member)) + ((uintptr_t)address - (uintptr_t)state->heap);
 }
 
-/* 1 where `bytes` bytes from there lie in the heap. */
+/* 1 if `bytes` bytes from there lie in the heap. */
 TUTTI_DEV int tutti_dev_symmetric(const void *address, size_t bytes)
 {
     const struct tshmem_state *const state = tutti_dev_state();
@@ -331,7 +331,7 @@ TUTTI_DEV int tutti_dev_symmetric(const void *address, size_t bytes)
     return offset <= state->heap_bytes && bytes <= state->heap_bytes - offset;
 }
 
-/* 1 where the collective may store into the one and read the other. */
+/* 1 if the collective may store into the one and read the other. */
 TUTTI_DEV int tutti_dev_are_symmetric(int operation, tshmem_team_t team, const void *dest, size_t dest_bytes,
                                       const void *source, size_t source_bytes)
 {

@@ -71,7 +71,7 @@ TUTTI_NVSHMEM void nvshmemx_sync_all_on_stream(cudaStream_t stream)
 #define nvshmemx_fcollectmem_on_stream  tshmem_fcollectmem_on_stream
 #define nvshmemx_alltoallmem_on_stream  tshmem_alltoallmem_on_stream
 
-/* g: waits for the stream, since the value is what it gives back. */
+/* g: waits for the stream, since it returns the value. */
 #define TUTTI_NVSHMEM_CALLS(name, type, kind, what)                                                                    \
     TUTTI_NVSHMEM void nvshmemx_##name##_put_on_stream(type *dest, const type *source, size_t nelems, int pe,          \
                                                        cudaStream_t stream)                                            \

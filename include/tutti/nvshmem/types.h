@@ -83,7 +83,7 @@ typedef int nvshmemx_cmp_type_t;
         fprintf(stderr, "\n");                                                                                         \
     } while (0)
 
-/* What calls give back: 0, or another number. These are the numbers of NVSHMEM; failures of Tutti's own calls are its
+/* Results of calls: 0, or another number. These are the numbers of NVSHMEM; failures of Tutti's own calls are its
  * negative statuses. */
 enum nvshmemx_status {
     NVSHMEMX_SUCCESS = 0,

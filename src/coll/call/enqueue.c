@@ -80,7 +80,7 @@ static int enqueue_prepare(struct tutti_team *team)
 }
 
 /* Loads the kernels, starts the watcher of the stream, and takes multiprocessors. */
-static int take_place(struct tutti_team *team)
+static int enqueue_take_place(struct tutti_team *team)
 {
     uint32_t all;
     tutti_deferred_free_hold(team->node);
@@ -123,6 +123,6 @@ int tutti_enqueue_open(struct tutti_team *team, int gpu)
     else if (!enqueue_choose(team, &example))
         team->why = "no algorithm in stream order can run on its GPUs";
     else
-        return team->share ? TUTTI_OK : take_place(team);
+        return team->share ? TUTTI_OK : enqueue_take_place(team);
     return TUTTI_ERR_UNAVAILABLE;
 }

@@ -15,8 +15,8 @@ static int run_move(void *with)
     struct tutti_move_job *job = with;
     if (job->team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    if (tutti_team_is_told(job->team))
-        return tutti_team_take_told(job->team);
+    if (tutti_team_has_report(job->team))
+        return tutti_team_take_report(job->team);
     tutti_why_set(job->reason);
     if (!job->looked) /* earlier calls may have opened the team, or opened it again */
         job->able = tutti_move_able(job->team, job->call);

@@ -13,7 +13,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_stream *streams[GPUS]; /* as long as the process lives */
 static unsigned lives[GPUS];               /* of the GPU that each belongs to */
 
-static int stream_of(const struct tutti_device *device, int gpu, struct tutti_stream **out)
+static int local_stream_of(const struct tutti_device *device, int gpu, struct tutti_stream **out)
 {
     int status = TUTTI_OK;
     pthread_mutex_lock(&lock);
@@ -61,7 +61,7 @@ int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int typ
         gpu = 0;
     if (gpu >= GPUS)
         return TUTTI_ERR_UNAVAILABLE;
-    int status = stream_of(device, gpu, &stream);
+    int status = local_stream_of(device, gpu, &stream);
     if (status != TUTTI_OK || count == 0)
         return status;
     status = tutti_reduce_local_enqueue(stream, in, out, count, type, op);

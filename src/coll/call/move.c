@@ -53,7 +53,8 @@ static void move_flatten(const struct tutti_team *team, struct tutti_move *move)
     runs->before = team->state != TUTTI_TEAM_OPEN || move_is_reset(team);
     runs->are = tutti_move_flatten(team, move);
     if (team->state != TUTTI_TEAM_OPEN)
-        runs->are &= move_largest(move) > 0 && (runs->gpu >= 0 || !runs->packed); /* or its GPU would not be known */
+        runs->are &= move_largest(move) > 0 &&
+                     (runs->gpu >= 0 || runs->packed != TUTTI_PACKED); /* or its GPU would not be known */
     else if (!runs->before)
         runs->are &= runs->gpu < 0 || runs->gpu == team->gpu;
 }

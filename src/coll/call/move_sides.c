@@ -88,7 +88,10 @@ static int sides_move(struct sides *x, const struct tutti_call *call, const char
 int tutti_move_enqueue_sides(struct tutti_team *team, int gpu, const struct tutti_call *call,
                              const struct tutti_move_sides *sides, struct tutti_stream *stream, const char **why)
 {
-    struct sides x = {.team = team, .stream = stream, .gpu = gpu};
+    struct sides x; /* without an initialiser, which would clear room for many jobs */
+    x.team = team;
+    x.stream = stream;
+    x.gpu = gpu;
     tutti_packing_begin(&x.packing, NULL);
     sides_fill(&x, sides);
     if (x.packing.used > 0) { /* again, now that there is room */

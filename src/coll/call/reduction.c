@@ -12,7 +12,7 @@
 #include "coll/launch/linger.h"
 #include "coll/state.h"
 
-/* Ranks with different rules would choose different algorithms and wait for each other for ever. */
+/* Ranks with different rules would choose different algorithms and wait for each other forever. */
 static int agree_on_rules(struct tutti_team *team)
 {
     int begin, defaults;
@@ -67,8 +67,8 @@ static int reduction_pass(enum tutti_reduce_outcome *taken, const char **why, co
 }
 
 /* Nonblocking calls run where the MPI cannot be called; the transport is the MPI. */
-static int reduction_staged(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
-                            const char **why)
+static int call_reduction_staged(struct tutti_team *team, const struct tutti_call *call,
+                                 enum tutti_reduce_outcome *taken, const char **why)
 {
     if (team->is_nonblocking)
         return reduction_pass(taken, why, TUTTI_REASON_TEXT(NONBLOCKING_NONE));
@@ -79,10 +79,9 @@ static int reduction_staged(struct tutti_team *team, const struct tutti_call *ca
     return status;
 }
 
-static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
-                       const char **why)
+static int run_row(struct tutti_team *team, const struct tutti_call *call, size_t bytes,
+                   enum tutti_reduce_outcome *taken, const char **why)
 {
-    size_t bytes = call->count * tutti_type_size(call->type);
     int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm, tried = 0;
     while ((algorithm = tutti_rules_next(tutti_rules_section(call->collective), bytes, &from)) >= 0) {
         const struct tutti_algorithm *row = tutti_algorithms[algorithm], *instead = NULL;
@@ -107,7 +106,19 @@ static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, e
             return status;
         }
     }
-    return reduction_staged(team, call, taken, why);
+    return call_reduction_staged(team, call, taken, why);
+}
+
+/* Kernels of a large call take as long as the last times with as many bytes. */
+static int run_by_rule(struct tutti_team *team, const struct tutti_call *call, enum tutti_reduce_outcome *taken,
+                       const char **why)
+{
+    enum { LONG_BYTES = 1 << 20 };
+    const size_t bytes = call->count * tutti_type_size(call->type);
+    tutti_team_expect(team, bytes >= LONG_BYTES ? (uint64_t)bytes << 4 | (uint64_t)call->collective : 0);
+    const int status = run_row(team, call, bytes, taken, why);
+    tutti_team_expect(team, 0);
+    return status;
 }
 
 /* Kernels that the rules may choose for the call. */
@@ -180,14 +191,14 @@ void tutti_open_again(struct tutti_team *team)
 {
     enum { FIRST = 16, MOST = 1 << 20 };
     struct tutti_coll_state *state = tutti_coll_of(team);
-    if (team->state != TUTTI_TEAM_UNAVAILABLE || ++state->refused < state->patience)
+    if (team->state != TUTTI_TEAM_UNAVAILABLE || ++state->refused < state->backoff)
         return;
-    if (state->patience == 0) {
-        state->patience = FIRST;
+    if (state->backoff == 0) {
+        state->backoff = FIRST;
         return;
     }
     state->refused = 0;
-    state->patience = state->patience < MOST ? state->patience * 2 : MOST;
+    state->backoff = state->backoff < MOST ? state->backoff * 2 : MOST;
     team->state = TUTTI_TEAM_CLOSED;
 }
 
@@ -196,8 +207,8 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
 {
     if (team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
-    if (tutti_team_is_told(team))
-        return tutti_team_take_told(team);
+    if (tutti_team_has_report(team))
+        return tutti_team_take_report(team);
     if (call->kind == TUTTI_ARRIVAL_DEVICE) {
         int settled = tutti_coll_settle(team);
         if (settled != TUTTI_OK && settled != TUTTI_ERR_UNAVAILABLE) /* peers would wait for this rank */
@@ -208,7 +219,7 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     if (team->size == 1)
         return reduction_alone(team, call, taken, why);
     if (!team->whole)
-        return call->host_ok ? reduction_pass(taken, why, team->why) : reduction_staged(team, call, taken, why);
+        return call->host_ok ? reduction_pass(taken, why, team->why) : call_reduction_staged(team, call, taken, why);
 
     struct tutti_arrival mine = {
         .collective = (uint32_t)call->collective,
@@ -238,7 +249,7 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     uint64_t resets;
     const char *reason = tutti_reopen_look(team, all, &again, &resets);
     if (reason)
-        return call->host_ok ? reduction_pass(taken, why, reason) : reduction_staged(team, call, taken, why);
+        return call->host_ok ? reduction_pass(taken, why, reason) : call_reduction_staged(team, call, taken, why);
     tutti_open_again(team);
     tutti_reservation_agree(team, all);
     if (again) {
@@ -250,7 +261,7 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
     if (team->state == TUTTI_TEAM_CLOSED && (status = open_for(team, call, gpu)) != TUTTI_OK)
         return tutti_team_break(team, status);
     if (team->state != TUTTI_TEAM_OPEN)
-        return call->host_ok ? reduction_pass(taken, why, team->why) : reduction_staged(team, call, taken, why);
+        return call->host_ok ? reduction_pass(taken, why, team->why) : call_reduction_staged(team, call, taken, why);
     *taken = TUTTI_REDUCE_DONE;
     status = run_by_rule(team, call, taken, why);
     if (status == TUTTI_OK)

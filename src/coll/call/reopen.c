@@ -38,9 +38,9 @@ const char *tutti_reopen_look(struct tutti_team *team, const struct tutti_arriva
         return TUTTI_REASON_TEXT(GPU_CHANGED);
     }
     if (!reset) {
-        const unsigned twice = state->other_patience < MOST / 2 ? state->other_patience * 2 : MOST;
-        state->other_patience = state->served >= SERVED_MANY || twice == 0 ? 1 : twice;
-        state->other_left = state->other_patience;
+        const unsigned twice = state->other_backoff < MOST / 2 ? state->other_backoff * 2 : MOST;
+        state->other_backoff = state->served >= SERVED_MANY || twice == 0 ? 1 : twice;
+        state->other_left = state->other_backoff;
     }
     *again = 1;
     return NULL;

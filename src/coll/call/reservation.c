@@ -20,7 +20,7 @@ enum {
     PAUSE_MOST_US = 500
 };
 
-static size_t bytes_of(const struct tutti_call *call)
+static size_t reservation_bytes_of(const struct tutti_call *call)
 {
     return call->count * tutti_type_size(call->type);
 }
@@ -28,7 +28,7 @@ static size_t bytes_of(const struct tutti_call *call)
 /* Blocks that any algorithm can use, or a few more. */
 static unsigned reservation_wanted(const struct tutti_team *team, const struct tutti_call *call)
 {
-    size_t blocks = bytes_of(call) / BYTES_LEAST + (size_t)team->size;
+    size_t blocks = reservation_bytes_of(call) / BYTES_LEAST + (size_t)team->size;
     return blocks < team->blocks ? (unsigned)blocks : team->blocks;
 }
 
@@ -164,7 +164,7 @@ int tutti_reservation_share(struct tutti_team *team)
 
 int tutti_reservation_may_narrow(const struct tutti_call *call)
 {
-    return bytes_of(call) >= NARROW_LEAST;
+    return reservation_bytes_of(call) >= NARROW_LEAST;
 }
 
 int tutti_reservation_narrow(const struct tutti_team *team, const struct tutti_call *call)

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 
 #include "coll/hier/own.h"
+#include "core/clock.h"
+#include "core/phases.h"
+#include "core/reserve.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
@@ -48,12 +51,24 @@ static int meets_in_node(const struct tutti_nodes_call *c)
     return !c->row->flat && c->nodes->hierarchy->size > 1;
 }
 
-/* A part inside the node. 1: it has ended; a status. */
+/* A job, at once or on the worker. 1: it has ended; 0: not yet. A status. */
 static int job_step(struct tutti_nodes_call *c, int (*run)(void *with), int piece)
 {
-    c->job_piece = piece;
-    const int status = run(c);
-    return status < 0 ? status : 1;
+    c->waiting = NULL;
+    if (!c->under_way) {
+        c->under_way = 1;
+        c->job_piece = piece;
+        c->job = (struct tutti_job){.run = run, .with = c};
+        if (!c->worker) {
+            c->job.status = run(c);
+            return c->job.status < 0 ? c->job.status : 1;
+        }
+        const int status = tutti_worker_give(c->worker, &c->job);
+        return status < 0 ? status : 0;
+    }
+    if (c->worker && !tutti_job_done(&c->job))
+        return 0;
+    return c->job.status < 0 ? c->job.status : 1;
 }
 
 /* A schedule in the node. 1, 0 or a status. */
@@ -123,7 +138,7 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
     const struct tutti_part_of part = tutti_nodes_own_part(c, piece);
     struct tutti_wire *w = &c->wire[piece % TUTTI_AREAS];
-    struct tutti_area *area = &c->area[piece % TUTTI_AREAS];
+    struct tutti_nodes_area *area = &c->area[piece % TUTTI_AREAS];
     if (part.count == 0)
         return 1;
     const struct tutti_exchange_row *row = tutti_nodes_exchange(c, part.count);
@@ -131,8 +146,10 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
     int status = tutti_area_take_piece(c, piece);
     *w = (struct tutti_wire){.transport = h->ranks,
                              .peer = c->row->flat ? c->nodes->all : h->peer,
+                             .names = c->row->flat ? c->nodes->all : h->peer,
                              .n = tutti_nodes_participants(c),
                              .me = c->row->flat ? h->ranks->rank : h->node,
+                             .tag = c->tag,
                              .type = c->call->type,
                              .op = c->call->op,
                              .size = c->size,
@@ -183,20 +200,29 @@ static int hand_out_step(struct tutti_nodes_call *c, int piece)
     return local_step(c, tutti_nodes_scatter, piece);
 }
 
-/* As far as it goes without waiting for a schedule. 1: it has ended. A status. */
+/* As far as it goes without waiting for another rank, but for the jobs of a blocking call. 1: it has ended. A status.
+ */
 static int advance(struct tutti_nodes_call *c)
 {
     static int (*const run[])(struct tutti_nodes_call *, int) = {[TUTTI_STEP_REDUCE] = reduce_step,
                                                                  [TUTTI_STEP_BEGIN] = begin_step,
                                                                  [TUTTI_STEP_AWAIT] = await_step,
                                                                  [TUTTI_STEP_HAND_OUT] = hand_out_step};
+    static const enum tutti_phase phase[] = {[TUTTI_STEP_REDUCE] = TUTTI_PHASE_ARRIVAL,
+                                             [TUTTI_STEP_BEGIN] = TUTTI_PHASE_LEADERS,
+                                             [TUTTI_STEP_AWAIT] = TUTTI_PHASE_LEADERS,
+                                             [TUTTI_STEP_HAND_OUT] = TUTTI_PHASE_HANDOUT};
     const int steps = steps_of(c);
     while (c->at < steps) {
         int piece;
         const enum tutti_nodes_step step = step_of(c, c->at, &piece);
+        tutti_phase(phase[step]);
+        tutti_phase_hold(step == TUTTI_STEP_HAND_OUT);
         const int done = piece < c->pieces ? run[step](c, piece) : 1;
+        tutti_phase_hold(0);
         if (done != 1)
             return done;
+        c->under_way = 0;
         c->at++;
     }
     return 1;
@@ -217,13 +243,15 @@ static void look_at_buffer(const void *buffer, int *host, int *gpu)
 }
 
 static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, const struct tutti_call *call,
-                      const struct tutti_nodes_moves *moves)
+                      const struct tutti_nodes_moves *moves, struct tutti_worker *worker)
 {
     const struct tutti_hierarchy *h = nodes->hierarchy;
-    *c = (struct tutti_nodes_call){.nodes = nodes, .call = call, .moves = moves};
+    *c = (struct tutti_nodes_call){.nodes = nodes, .call = call, .moves = moves, .worker = worker};
     c->size = tutti_type_size(call->type);
     c->row = tutti_nodes_choose(nodes, call->collective, call->count * c->size);
-    c->team = h->team;
+    c->form = &nodes->form[worker != NULL];
+    c->team = worker ? h->team->nonblocking : h->team;
+    c->tag = worker ? TUTTI_WIRE_TAGS : 0;
     c->leaders = c->row->leaders > 0 ? c->row->leaders : h->least;
     c->all_get = call->collective == TUTTI_COLLECTIVE_ALLREDUCE;
     look_at_buffer(call->in, &c->in_host, &c->in_gpu);
@@ -240,6 +268,7 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
 static int call_close(struct tutti_nodes_call *c, int status)
 {
     if (status < 0) {
+        tutti_nodes_fails(c, status);
         c->nodes->status = status;
         for (int i = 0; i < TUTTI_AREAS; i++) {
             if (c->wire[i].sched)
@@ -252,11 +281,11 @@ static int call_close(struct tutti_nodes_call *c, int status)
     }
     for (int i = 0; i < TUTTI_AREAS; i++) {
         if (status < 0 && c->wire[i].sched)
-            c->area[i] = (struct tutti_area){.memory = NULL}; /* the transport may still use it: it is lost */
+            c->area[i] = (struct tutti_nodes_area){.memory = NULL}; /* the transport may still use it: it is lost */
         tutti_area_give(&c->area[i]);
     }
     if (status < 0 && c->local.sched)
-        c->local_area = (struct tutti_area){.memory = NULL};
+        c->local_area = (struct tutti_nodes_area){.memory = NULL};
     tutti_area_give(&c->local_area);
     for (int i = 0; i < TUTTI_AREAS; i++)
         tutti_wire_end(&c->wire[i]);
@@ -266,7 +295,10 @@ static int call_close(struct tutti_nodes_call *c, int status)
 
 static int sched_ended(void *with)
 {
-    return tutti_sched_done(with);
+    const struct tutti_nodes_call *c = with;
+    if (TUTTI_PHASES_WATCHED)
+        tutti_nodes_phase(c);
+    return tutti_sched_done(c->waiting);
 }
 
 int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, const struct tutti_nodes_moves *moves,
@@ -276,11 +308,11 @@ int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, co
     int done;
     if (nodes->status != TUTTI_OK)
         return nodes->status;
-    call_open(&c, nodes, call, moves);
+    call_open(&c, nodes, call, moves, NULL);
     *why = c.row->name;
     while ((done = advance(&c)) == 0) {
         const int status = tutti_progress_wait(&(const struct tutti_wait){.done = sched_ended,
-                                                                          .with = c.waiting,
+                                                                          .with = &c,
                                                                           .what = "for other ranks, in a reduction",
                                                                           .seconds = tutti_settings()->timeout_seconds,
                                                                           .watched = 1});
@@ -288,4 +320,45 @@ int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, co
             return call_close(&c, status);
     }
     return call_close(&c, done);
+}
+
+struct tutti_nodes_call *tutti_nodes_begin(struct tutti_nodes *nodes, const struct tutti_call *call,
+                                           const struct tutti_nodes_moves *moves, struct tutti_worker *worker)
+{
+    static struct tutti_reserve reserve; /* a rank without memory would leave the others waiting */
+    struct tutti_nodes_call *c = tutti_reserve_take(&reserve, sizeof *c);
+    if (c)
+        call_open(c, nodes, call, moves, worker);
+    return c;
+}
+
+/* A nonblocking call that waits for messages. 0, or TUTTI_ERR_TIMEOUT. */
+static int look_at_time(struct tutti_nodes_call *c)
+{
+    const uint64_t seconds = (tutti_now_ns() - c->since) / UINT64_C(1000000000);
+    if (seconds >= (uint64_t)tutti_settings()->timeout_seconds)
+        return TUTTI_ERR_TIMEOUT;
+    if (!c->stalls && seconds >= (uint64_t)tutti_settings()->stall_seconds) {
+        c->stalls = 1;
+        tutti_nodes_stalls(c, seconds);
+    }
+    return 0;
+}
+
+int tutti_nodes_poll(struct tutti_nodes_call *call, int *status, const char **why)
+{
+    const int at = call->at, first = at == 0 && !call->under_way;
+    int done = first && call->nodes->status != TUTTI_OK ? call->nodes->status : advance(call);
+    if (call->at != at || call->since == 0) {
+        call->since = tutti_now_ns();
+        call->stalls = 0;
+    } else if (done == 0 && call->waiting) { /* a job has a time limit of its own, and reports itself */
+        done = look_at_time(call);
+    }
+    if (done == 0)
+        return 0;
+    *why = call->row->name;
+    *status = call_close(call, done);
+    free(call);
+    return 1;
 }

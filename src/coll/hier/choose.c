@@ -5,6 +5,7 @@
 #include "coll/hier/own.h"
 #include "core/settings.h"
 #include "core/types.h"
+#include "kernels/args.h"
 
 enum { CHOOSE_ROOM = 16 << 20 }; /* bytes of received contributions in an exchange */
 
@@ -65,15 +66,25 @@ static const struct tutti_names exchange_names = {
         , .find = exchange_find,
 };
 
-enum nodes_section { SECTION_ALLREDUCE, SECTION_REDUCE, SECTION_REDUCE_SCATTER, SECTION_LEADERS, SECTIONS };
+enum nodes_section {
+    SECTION_ALLREDUCE,
+    SECTION_REDUCE,
+    SECTION_REDUCE_SCATTER,
+    SECTION_SCAN,
+    SECTION_LEADERS,
+    SECTIONS
+};
 static const struct tutti_section sections[SECTIONS] = {
     [SECTION_ALLREDUCE] = {"allreduce_nodes", &nodes_names},
     [SECTION_REDUCE] = {"reduce_nodes", &nodes_names},
     [SECTION_REDUCE_SCATTER] = {"reduce_scatter_nodes", &nodes_names},
+    [SECTION_SCAN] = {"scan_nodes", &nodes_names},
     [SECTION_LEADERS] = {"leaders", &exchange_names},
 };
 static struct tutti_rules_room nodes_room = {
-    .section = sections, .sections = SECTIONS, .known = "allreduce_nodes, reduce_nodes, reduce_scatter_nodes, leaders"};
+    .section = sections,
+    .sections = SECTIONS,
+    .known = "allreduce_nodes, reduce_nodes, reduce_scatter_nodes, scan_nodes, leaders"};
 
 __attribute__((constructor)) static void nodes_register(void)
 {
@@ -90,6 +101,9 @@ static int section_of(enum tutti_collective collective)
     case TUTTI_COLLECTIVE_REDUCE_SCATTER:
     case TUTTI_COLLECTIVE_REDUCE_SCATTER_BLOCK:
         return SECTION_REDUCE_SCATTER;
+    case TUTTI_COLLECTIVE_SCAN:
+    case TUTTI_COLLECTIVE_EXSCAN:
+        return SECTION_SCAN;
     default:
         return -1;
     }
@@ -98,6 +112,14 @@ static int section_of(enum tutti_collective collective)
 int tutti_nodes_knows(enum tutti_collective collective)
 {
     return section_of(collective) >= 0;
+}
+
+/* A scan's results are in rank order. Beyond 64 ranks the messages of a slice are too many and too small. */
+static int row_can(const struct tutti_nodes_row *row, int section, const struct tutti_hierarchy *hierarchy)
+{
+    if (section == SECTION_SCAN && (!row->flat || hierarchy->ranks->size > TUTTI_MAX_RANKS))
+        return 0;
+    return !row->can || row->can(hierarchy);
 }
 
 const struct tutti_nodes_row *tutti_nodes_choose(const struct tutti_nodes *nodes, enum tutti_collective collective,
@@ -112,7 +134,7 @@ const struct tutti_nodes_row *tutti_nodes_choose(const struct tutti_nodes *nodes
     while ((choice = tutti_rules_next(nodes_room.first + section, bytes, &from)) >= 0) {
         if (choice == NODES_MPI)
             return NULL;
-        if (!nodes_rows[choice]->can || nodes_rows[choice]->can(nodes->hierarchy))
+        if (row_can(nodes_rows[choice], section, nodes->hierarchy))
             return nodes_rows[choice];
     }
     return NULL;

@@ -149,7 +149,7 @@ static void drop_team(struct tutti_hierarchy_opening *opening)
         opening->made->team = NULL;
 }
 
-static void free_opening(struct tutti_hierarchy_opening *opening)
+static void hierarchy_free_opening(struct tutti_hierarchy_opening *opening)
 {
     free(opening->all);
     free(opening);
@@ -160,7 +160,7 @@ static int end_without(struct tutti_hierarchy_opening *opening, int answer)
 {
     drop_team(opening);
     tutti_hierarchy_free(opening->made);
-    free_opening(opening);
+    hierarchy_free_opening(opening);
     return answer;
 }
 
@@ -217,7 +217,7 @@ int tutti_hierarchy_poll(struct tutti_hierarchy_opening *opening, struct tutti_h
         return 0;
     join_parts(opening);
     *out = opening->made;
-    free_opening(opening);
+    hierarchy_free_opening(opening);
     return 1;
 }
 
@@ -234,7 +234,7 @@ void tutti_hierarchy_abandon(struct tutti_hierarchy_opening *opening)
     drop_team(opening);
     tutti_hierarchy_free(opening->made);
     if (done)
-        free_opening(opening);
+        hierarchy_free_opening(opening);
 }
 
 void tutti_hierarchy_free(struct tutti_hierarchy *hierarchy)

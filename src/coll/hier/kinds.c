@@ -7,9 +7,9 @@ enum {
     OFTEN = 64 /* and while Tutti makes them: a program whose memory is not a GPU's any more is not to be held up */
 };
 
-static uint64_t kind_key(const struct tutti_call *call)
+static uint64_t kind_key(const struct tutti_call *call, int nonblocking)
 {
-    uint64_t key = (uint64_t)call->count * 64 + (uint64_t)(unsigned)call->type;
+    uint64_t key = ((uint64_t)call->count * 2 + (uint64_t)nonblocking) * 64 + (uint64_t)(unsigned)call->type;
     key = key * 64 + (uint64_t)(unsigned)call->op;
     key = key * 64 + (uint64_t)call->collective;
     return key * UINT64_C(0x9e3779b97f4a7c15) + 1;
@@ -17,7 +17,7 @@ static uint64_t kind_key(const struct tutti_call *call)
 
 static struct tutti_nodes_kind *kind_at(struct tutti_nodes_kinds *kinds, const struct tutti_call *call)
 {
-    const uint64_t key = kind_key(call);
+    const uint64_t key = kind_key(call, kinds->nonblocking);
     struct tutti_nodes_kind *kind = &kinds->kind[key >> 58];
     if (kind->key != key)
         *kind = (struct tutti_nodes_kind){.key = key};

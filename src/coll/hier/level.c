@@ -83,7 +83,7 @@ int tutti_nodes_hand_out(void *call)
 {
     struct tutti_nodes_call *c = call;
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
-    struct tutti_p2p_worker worker = c->moves->worker;
+    struct tutti_p2p_worker worker = c->worker ? c->moves->nonblocking : c->moves->blocking;
     const struct tutti_plan *plan = plan_of_byte();
     struct tutti_move_block *blocks = malloc(2 * (size_t)h->size * sizeof *blocks);
     struct tutti_move move = {.send = blocks,

@@ -11,8 +11,10 @@ static void local_open(struct tutti_nodes_call *c, size_t count)
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
     c->local = (struct tutti_wire){.transport = h->here,
                                    .peer = c->nodes->all,
+                                   .names = h->member,
                                    .n = h->size,
                                    .me = h->rank,
+                                   .tag = c->tag,
                                    .type = c->call->type,
                                    .op = c->call->op,
                                    .size = c->size,
@@ -20,7 +22,7 @@ static void local_open(struct tutti_nodes_call *c, size_t count)
 }
 
 /* The call is found by its wire. */
-static struct tutti_nodes_call *call_of(struct tutti_wire *w)
+static struct tutti_nodes_call *local_call_of(struct tutti_wire *w)
 {
     return (struct tutti_nodes_call *)(void *)((char *)w - offsetof(struct tutti_nodes_call, local));
 }
@@ -28,7 +30,7 @@ static struct tutti_nodes_call *call_of(struct tutti_wire *w)
 /* Each rank sends each leader its part; leaders combine. */
 static void gather_add(struct tutti_wire *w)
 {
-    const struct tutti_nodes_call *c = call_of(w);
+    const struct tutti_nodes_call *c = local_call_of(w);
     const struct tutti_part_of mine = tutti_nodes_part(c, w->count, w->me);
     for (int r = 0; r < w->n && mine.count > 0; r++) {
         char *const theirs = w->room + (size_t)r * mine.count * w->size;
@@ -48,7 +50,7 @@ static void gather_add(struct tutti_wire *w)
 /* Each leader sends each rank what that rank gets of its part, which lies in the room. */
 static void scatter_add(struct tutti_wire *w)
 {
-    const struct tutti_nodes_call *c = call_of(w);
+    const struct tutti_nodes_call *c = local_call_of(w);
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
     const struct tutti_part_of all = tutti_nodes_piece(c, c->job_piece);
     for (int r = 0; r < w->n; r++) {

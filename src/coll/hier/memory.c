@@ -4,7 +4,7 @@
 #include "coll/hier/own.h"
 #include "core/status.h"
 
-int tutti_area_take(struct tutti_area *area, size_t bytes)
+int tutti_area_take(struct tutti_nodes_area *area, size_t bytes)
 {
     if (area->bytes >= bytes && area->memory)
         return TUTTI_OK;
@@ -17,13 +17,13 @@ int tutti_area_take(struct tutti_area *area, size_t bytes)
     return area->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-void tutti_area_give(struct tutti_area *area)
+void tutti_area_give(struct tutti_nodes_area *area)
 {
     if (area->bounce)
         tutti_bounce_give(area->bounce);
     else
         free(area->memory);
-    *area = (struct tutti_area){.memory = NULL};
+    *area = (struct tutti_nodes_area){.memory = NULL};
 }
 
 int tutti_area_take_piece(struct tutti_nodes_call *c, int piece)
@@ -71,7 +71,7 @@ static int port_open(struct tutti_port *port, int gpu)
 int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, int host, void *memory, int area,
                     struct tutti_wire_end *out)
 {
-    struct tutti_port *port = &c->nodes->port[id];
+    struct tutti_port *port = &c->form->port[id];
     const int status = host ? TUTTI_OK : port_open(port, gpu);
     *out = (struct tutti_wire_end){.memory = memory};
     if (status == TUTTI_OK && !host) {
@@ -83,42 +83,41 @@ int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, 
 
 char *tutti_nodes_arrives(const struct tutti_nodes_call *c, int piece)
 {
-    return c->scratch + (size_t)(piece % TUTTI_AREAS) * (c->nodes->scratch_bytes / TUTTI_AREAS);
+    return c->scratch + (size_t)(piece % TUTTI_AREAS) * (c->form->scratch_bytes / TUTTI_AREAS);
 }
 
-static int scratch_fits(const struct tutti_nodes *nodes, int gpu, size_t bytes)
+static int scratch_fits(const struct tutti_nodes_form *form, int gpu, size_t bytes)
 {
-    return nodes->scratch && nodes->scratch_gpu == gpu && nodes->scratch_life == tutti_gpu_life(gpu) &&
-           nodes->scratch_bytes >= bytes;
+    return form->scratch && form->gpu == gpu && form->life == tutti_gpu_life(gpu) && form->scratch_bytes >= bytes;
 }
 
-static void scratch_free(struct tutti_nodes *nodes, int alive)
+static void scratch_free(struct tutti_nodes_form *form, int alive)
 {
-    if (nodes->scratch && alive && nodes->scratch_life == tutti_gpu_life(nodes->scratch_gpu))
-        tutti_device()->memory.free(nodes->scratch);
-    nodes->scratch = NULL;
+    if (form->scratch && alive && form->life == tutti_gpu_life(form->gpu))
+        tutti_device()->memory.free(form->scratch);
+    form->scratch = NULL;
 }
 
 /* Peers may map it, so it is not from the pool, and stays as long as the communicator. */
 void tutti_nodes_scratch(struct tutti_nodes_call *c)
 {
     enum { ROUND = 512 };
-    struct tutti_nodes *nodes = c->nodes;
+    struct tutti_nodes_form *form = c->form;
     const struct tutti_part_of most = tutti_nodes_part(c, tutti_nodes_piece(c, 0).count, c->nodes->hierarchy->rank);
     const size_t bytes = TUTTI_AREAS * ((most.count * c->size + ROUND - 1) / ROUND * ROUND);
     if (most.count == 0)
         return;
-    if (!scratch_fits(nodes, c->in_gpu, bytes)) {
-        scratch_free(nodes, 1);
-        if (tutti_device()->memory.alloc(c->in_gpu, bytes, &nodes->scratch) != TUTTI_OK) {
-            nodes->scratch = NULL;
+    if (!scratch_fits(form, c->in_gpu, bytes)) {
+        scratch_free(form, 1);
+        if (tutti_device()->memory.alloc(c->in_gpu, bytes, &form->scratch) != TUTTI_OK) {
+            form->scratch = NULL;
             return;
         }
-        nodes->scratch_gpu = c->in_gpu;
-        nodes->scratch_life = tutti_gpu_life(c->in_gpu);
-        nodes->scratch_bytes = bytes;
+        form->gpu = c->in_gpu;
+        form->life = tutti_gpu_life(c->in_gpu);
+        form->scratch_bytes = bytes;
     }
-    c->scratch = nodes->scratch;
+    c->scratch = form->scratch;
 }
 
 /* ---- what a communicator keeps ---- */
@@ -145,9 +144,11 @@ void tutti_nodes_free(struct tutti_nodes *nodes, int alive)
 {
     if (!nodes)
         return;
-    for (int p = 0; p < TUTTI_PORTS; p++)
-        port_close(&nodes->port[p], alive);
-    scratch_free(nodes, alive);
+    for (int f = 0; f < 2; f++) {
+        for (int p = 0; p < TUTTI_PORTS; p++)
+            port_close(&nodes->form[f].port[p], alive);
+        scratch_free(&nodes->form[f], alive);
+    }
     free(nodes->all);
     free(nodes);
 }

@@ -36,20 +36,25 @@ struct tutti_port {
     struct tutti_event *event[TUTTI_AREAS];
 };
 
+/* Of blocking and of nonblocking calls: one call of each form may be under way. */
+struct tutti_nodes_form {
+    struct tutti_port port[TUTTI_PORTS];
+    void *scratch; /* of a GPU; NULL: none */
+    int gpu;
+    unsigned life;
+    size_t scratch_bytes;
+};
+
 struct tutti_nodes {
     struct tutti_hierarchy *hierarchy;
     int rules;
     int status; /* not TUTTI_OK: a call has failed, and all further ones do */
     int *all;   /* [ranks of the communicator, at least]: 0, 1, 2 ... */
-    struct tutti_port port[TUTTI_PORTS];
-    void *scratch; /* of a GPU; NULL: none */
-    int scratch_gpu;
-    unsigned scratch_life;
-    size_t scratch_bytes;
+    struct tutti_nodes_form form[2];
 };
 
 /* Host memory of a piece: `in` and `out` of the wire, and its room. */
-struct tutti_area {
+struct tutti_nodes_area {
     struct tutti_bounce *bounce; /* NULL: `memory` is malloc's */
     char *memory;
     size_t bytes;
@@ -63,7 +68,10 @@ struct tutti_nodes_call {
     const struct tutti_call *call;
     const struct tutti_nodes_moves *moves;
     const struct tutti_nodes_row *row;
+    struct tutti_nodes_form *form;
     struct tutti_team *team;
+    struct tutti_worker *worker; /* NULL: a blocking call */
+    int tag;                     /* the first of the call's form, in both transports */
     /* The program's buffers: */
     int in_host, out_host; /* 1: the host reaches it */
     int in_gpu, out_gpu;
@@ -74,13 +82,16 @@ struct tutti_nodes_call {
     int leaders;
     int all_get; /* 1: all ranks get the whole result, so leaders hand it out from the program's buffers */
     /* Its step: */
-    int at;          /* number of the step */
-    int by_messages; /* 1: some rank of the node has memory that kernels do not reach, or the team cannot be opened */
+    int at, under_way; /* number of the step; 1: it has begun */
+    int by_messages;   /* 1: some rank of the node has memory that kernels do not reach, or the team cannot be opened */
     int out_by_messages;
-    struct tutti_sched *waiting; /* for this schedule */
-    struct tutti_area area[TUTTI_AREAS], local_area;
+    struct tutti_sched *waiting; /* for this schedule; NULL: for a job */
+    int stalls;                  /* a nonblocking call: its stall has been reported */
+    uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */
+    struct tutti_nodes_area area[TUTTI_AREAS], local_area;
     struct tutti_wire wire[TUTTI_AREAS], local;
-    /* The part in the node: */
+    /* The job under way, or run at once: */
+    struct tutti_job job;
     int job_piece;
     enum tutti_reduce_outcome taken;
     const char *how; /* NULL: nothing was moved */
@@ -102,16 +113,22 @@ char *tutti_nodes_arrives(const struct tutti_nodes_call *c, int piece);
 /* Host memory of at least `bytes`, with undefined contents; a status. give: takes empty ones. piece: as much as the
  * exchange of a piece needs, as long as the piece is under way. */
 int tutti_area_take_piece(struct tutti_nodes_call *c, int piece);
-int tutti_area_take(struct tutti_area *area, size_t bytes);
-void tutti_area_give(struct tutti_area *area);
+int tutti_area_take(struct tutti_nodes_area *area, size_t bytes);
+void tutti_area_give(struct tutti_nodes_area *area);
 /* An end at the program's memory, from byte `at` on. A status. */
 int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, int host, void *memory, int area,
                     struct tutti_wire_end *out);
 
+/* report.c, local: marks what the schedule that the call waits for is doing. */
+void tutti_nodes_phase(const struct tutti_nodes_call *c);
+/* report.c, local: writes which call waits, or has failed, and what it was waiting for. */
+void tutti_nodes_stalls(const struct tutti_nodes_call *c, uint64_t seconds);
+void tutti_nodes_fails(const struct tutti_nodes_call *c, int status);
+
 /* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. */
 void tutti_nodes_scratch(struct tutti_nodes_call *c);
 
-/* level.c: the parts inside the node; blocking. tutti_nodes_reduce(): this rank's part of the piece is in
+/* level.c: the parts inside the node as jobs; blocking. tutti_nodes_reduce(): this rank's part of the piece is in
  * the scratch; taken: DECLINED on all ranks of the node if nothing was done. tutti_nodes_hand_out(): how NULL likewise.
  */
 int tutti_nodes_reduce(void *call);

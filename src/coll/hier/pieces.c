@@ -49,6 +49,10 @@ int tutti_nodes_participants(const struct tutti_nodes_call *c)
 
 const struct tutti_exchange_row *tutti_nodes_exchange(const struct tutti_nodes_call *c, size_t count)
 {
+    if (c->call->collective == TUTTI_COLLECTIVE_SCAN)
+        return &tutti_exchange_through;
+    if (c->call->collective == TUTTI_COLLECTIVE_EXSCAN)
+        return &tutti_exchange_before;
     return c->row->flat ? &tutti_exchange_slices
                         : tutti_exchange_choose(c->nodes, tutti_nodes_participants(c), count, c->size);
 }

@@ -9,7 +9,7 @@ size_t tutti_slices_room(int n, size_t count, size_t size)
     return (size_t)n * tutti_part_of(count, n, 0).count * size;
 }
 
-int tutti_slices_reduce(struct tutti_wire *w)
+void tutti_slices_exchange(struct tutti_wire *w)
 {
     const struct tutti_part_of mine = tutti_part_of(w->count, w->n, w->me);
     for (int i = 0; i < w->n; i++) {
@@ -25,6 +25,12 @@ int tutti_slices_reduce(struct tutti_wire *w)
             tutti_wire_ends(
                 w, tutti_wire_send(w, to, TUTTI_SLICES_IN, w->mine + part.begin * w->size, part.count, w->have));
     }
+}
+
+int tutti_slices_reduce(struct tutti_wire *w)
+{
+    const struct tutti_part_of mine = tutti_part_of(w->count, w->n, w->me);
+    tutti_slices_exchange(w);
     if (mine.count == 0)
         return w->have;
     return tutti_wire_combine(w, w->out + mine.begin * w->size, mine.count);

@@ -8,6 +8,8 @@
 enum { TUTTI_SLICES_IN, TUTTI_SLICES_OUT };
 
 size_t tutti_slices_room(int n, size_t count, size_t size);
+/* Adds the messages of the first half: the contributions to this participant's slice are in wire->theirs. */
+void tutti_slices_exchange(struct tutti_wire *wire);
 /* Adds the first half: this participant's slice of the result in wire->out. Returns the task that ends it. */
 int tutti_slices_reduce(struct tutti_wire *wire);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/phases.h"
 #include "core/status.h"
 #include "kernels/args.h"
 
@@ -30,8 +31,11 @@ void tutti_wire_ends(struct tutti_wire *wire, int task)
 static struct tutti_transfer_task *wire_transfer(struct tutti_wire *w, int peer, int tag, void *memory, size_t count)
 {
     struct tutti_transfer_task *task = &w->transfer[w->transfers++];
-    *task = (struct tutti_transfer_task){
-        .transport = w->transport, .memory = memory, .bytes = count * w->size, .rank = w->peer[peer], .tag = tag};
+    *task = (struct tutti_transfer_task){.transport = w->transport,
+                                         .memory = memory,
+                                         .bytes = count * w->size,
+                                         .rank = w->peer[peer],
+                                         .tag = w->tag + tag};
     return task;
 }
 
@@ -40,7 +44,7 @@ int tutti_wire_send(struct tutti_wire *wire, int to, int tag, const void *memory
     if (wire->status != TUTTI_OK)
         return -1;
     struct tutti_transfer_task *task = wire_transfer(wire, to, tag, (void *)(uintptr_t)memory, count);
-    const int number = wire_keep(wire, tutti_task_send(wire->sched, task, (uint64_t)to));
+    const int number = wire_keep(wire, tutti_task_send(wire->sched, task, (uint64_t)wire->names[to]));
     tutti_wire_after(wire, number, after, TUTTI_AFTER_END);
     return number;
 }
@@ -49,22 +53,28 @@ int tutti_wire_receive(struct tutti_wire *wire, int from, int tag, void *memory,
 {
     if (wire->status != TUTTI_OK)
         return -1;
-    return wire_keep(wire,
-                     tutti_task_receive(wire->sched, wire_transfer(wire, from, tag, memory, count), (uint64_t)from));
+    return wire_keep(wire, tutti_task_receive(wire->sched, wire_transfer(wire, from, tag, memory, count),
+                                              (uint64_t)wire->names[from]));
 }
 
 /* A kernel takes so many contributions; of more, the result so far is the first of the next ones. */
 int tutti_wire_combine(struct tutti_wire *wire, void *out, size_t count)
 {
-    int last = -1;
-    for (int next = 0; next < wire->n && wire->status == TUTTI_OK;) {
+    return tutti_wire_combine_some(wire, NULL, 0, wire->n, out, count, -1);
+}
+
+int tutti_wire_combine_some(struct tutti_wire *wire, const void *so_far, int begin, int end, void *out, size_t count,
+                            int after)
+{
+    int last = after;
+    for (int next = begin; next < end && wire->status == TUTTI_OK;) {
         struct tutti_combine_task *task = &wire->combine[wire->combines++];
         const void **inputs = &wire->inputs[wire->input_count];
         const int first = next;
         int n = 0;
         if (next > 0)
-            inputs[n++] = out;
-        while (n < TUTTI_MAX_RANKS && next < wire->n)
+            inputs[n++] = next == begin ? so_far : out;
+        while (n < TUTTI_MAX_RANKS && next < end)
             inputs[n++] = wire->theirs[next++];
         wire->input_count += n;
         *task = (struct tutti_combine_task){
@@ -91,11 +101,30 @@ int tutti_wire_copy(struct tutti_wire *wire, void *to, const void *from, size_t 
 
 /* ---- the whole ---- */
 
+/* The host may copy when the task is posted. The time in which a device copies is seen in the wait. */
+static __thread enum tutti_phase phase_before;
+
+static int copy_ready(void *unused, uint64_t direction)
+{
+    (void)unused;
+    phase_before = tutti_phase(direction == TUTTI_PACK ? TUTTI_PHASE_COPY_OUT : TUTTI_PHASE_COPY_IN);
+    return 1;
+}
+
+static void copy_begun(void *unused, uint64_t direction)
+{
+    (void)unused, (void)direction;
+    tutti_phase(phase_before);
+}
+
+static const struct tutti_task_hooks copy_phases = {.ready = copy_ready, .begun = copy_begun};
+
 /* A copy between host memory and an end. */
 static int wire_copy_end(struct tutti_wire *w, struct tutti_copy_task *task, const struct tutti_wire_end *end,
                          char *host, size_t count, enum tutti_direction direction)
 {
     *task = (struct tutti_copy_task){
+        .user = {.hooks = &copy_phases},
         .job = {.direction = direction, .memory = end->memory, .packed = host, .bytes = count * w->size},
         .stream = end->stream,
         .event = end->event};
@@ -103,12 +132,12 @@ static int wire_copy_end(struct tutti_wire *w, struct tutti_copy_task *task, con
 }
 
 /* As many of each as any row adds. */
-static int wire_room(struct tutti_wire *w)
+static int wire_room(struct tutti_wire *w, int prefixes)
 {
-    const size_t n = (size_t)w->n;
+    const size_t n = (size_t)w->n, each = prefixes ? n / TUTTI_MAX_RANKS + 1 : 1;
     w->transfer = calloc(4 * n, sizeof *w->transfer);
-    w->combine = calloc(2 * n, sizeof *w->combine);
-    w->inputs = calloc(2 * n, sizeof *w->inputs);
+    w->combine = calloc(2 * n * each, sizeof *w->combine);
+    w->inputs = calloc(prefixes ? (n + each) * n : 2 * n, sizeof *w->inputs);
     w->end = calloc(4 * n, sizeof *w->end);
     w->theirs = calloc(n, sizeof *w->theirs);
     w->brought = calloc(n, sizeof *w->brought);
@@ -120,7 +149,7 @@ static int wire_room(struct tutti_wire *w)
 int tutti_wire_build(struct tutti_wire *wire, const struct tutti_exchange_row *row)
 {
     wire->transfers = wire->combines = wire->input_count = wire->ends = 0;
-    wire->status = wire_room(wire);
+    wire->status = wire_room(wire, row->prefixes);
     if (wire->status != TUTTI_OK)
         return wire->status;
     wire->mine = wire->from.stream ? wire->in : wire->from.memory;

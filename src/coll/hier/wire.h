@@ -16,8 +16,9 @@ struct tutti_wire_end {
 struct tutti_wire {
     /* Set by the caller: */
     struct tutti_transport *transport;
-    const int *peer; /* [n]: rank in the transport of each participant */
-    int n, me;
+    const int *peer;  /* [n]: rank in the transport of each participant */
+    const int *names; /* [n]: its rank in the communicator, for reports */
+    int n, me, tag;   /* tag: the first of TUTTI_WIRE_TAGS */
     int type, op;
     size_t size, count;             /* bytes of an element; elements */
     struct tutti_wire_end from, to; /* the contribution; where the result goes. They may be the same memory */
@@ -41,11 +42,14 @@ struct tutti_wire {
     int *brought;
 };
 
+enum { TUTTI_WIRE_TAGS = 2 };
+
 /* A row of exchanges; the same is chosen by all participants. */
 struct tutti_exchange_row {
     const char *name;                                 /* its name in nodes.def */
     size_t (*room)(int n, size_t count, size_t size); /* bytes of `room` */
     void (*add)(struct tutti_wire *wire);             /* adds the tasks of the exchange */
+    int prefixes;                                     /* 1: it combines a prefix for each participant */
 };
 
 /* Local. Makes the schedule, which the caller starts. A status. end: frees it, also after a failure; it does not run.
@@ -59,6 +63,10 @@ int tutti_wire_send(struct tutti_wire *wire, int to, int tag, const void *memory
 int tutti_wire_receive(struct tutti_wire *wire, int from, int tag, void *memory, size_t count);
 /* out = theirs[0] op theirs[1] ..., each after its task in `brought`. */
 int tutti_wire_combine(struct tutti_wire *wire, void *out, size_t count);
+/* The same of the first `end` contributions. first > 0: so many of them are combined already, in *so_far, after the
+ * end of task `after`. */
+int tutti_wire_combine_some(struct tutti_wire *wire, const void *so_far, int first, int end, void *out, size_t count,
+                            int after);
 int tutti_wire_copy(struct tutti_wire *wire, void *to, const void *from, size_t count, int after);
 void tutti_wire_after(struct tutti_wire *wire, int task, int before, enum tutti_task_after what);
 /* The result is not whole before this task has ended. */
@@ -75,6 +83,8 @@ static inline struct tutti_part_of tutti_part_of(size_t count, int n, int i)
     return (struct tutti_part_of){begin < count ? begin : count, left < each ? left : each};
 }
 
+/* Not for rules: of MPI_Scan and of MPI_Exscan. */
+extern const struct tutti_exchange_row tutti_exchange_through, tutti_exchange_before;
 #define TUTTI_EXCHANGE(name, text) extern const struct tutti_exchange_row tutti_exchange_##name;
 #include "tutti/nodes.def"
 

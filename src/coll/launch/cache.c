@@ -13,7 +13,7 @@
 
 enum { SEEN_ENOUGH = 2 };
 
-static int cache_same(const struct tutti_cached_launch *entry, const struct tutti_launch *launch)
+static int launch_cache_same(const struct tutti_cached_launch *entry, const struct tutti_launch *launch)
 {
     const struct tutti_flow_args *flow = launch->flow;
     return entry->calls > 0 && entry->flow.in == flow->in && entry->flow.out == flow->out &&
@@ -26,14 +26,14 @@ static int cache_same(const struct tutti_cached_launch *entry, const struct tutt
 static struct tutti_cached_launch *place_found(struct tutti_coll_state *state, const struct tutti_launch *launch)
 {
     for (int i = 0; i < (state->launch_cache ? TUTTI_CACHED_LAUNCHES : 0); i++) {
-        if (cache_same(&state->launch_cache[i], launch))
+        if (launch_cache_same(&state->launch_cache[i], launch))
             return &state->launch_cache[i];
     }
     return NULL;
 }
 
 /* The place of this launch: its own, or the one that it replaces. */
-static struct tutti_cached_launch *place_of(struct tutti_coll_state *state, const struct tutti_launch *launch)
+static struct tutti_cached_launch *cache_place_of(struct tutti_coll_state *state, const struct tutti_launch *launch)
 {
     struct tutti_cached_launch *spare = NULL, *const found = place_found(state, launch);
     if (found)
@@ -84,7 +84,7 @@ int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *laun
         state->launch_cache = calloc(TUTTI_CACHED_LAUNCHES, sizeof *state->launch_cache);
         tutti_coll_keeps(team);
     }
-    struct tutti_cached_launch *entry = state->launch_cache ? place_of(state, launch) : NULL;
+    struct tutti_cached_launch *entry = state->launch_cache ? cache_place_of(state, launch) : NULL;
     state->launch_lookups++;
     if (!entry)
         return team->device->launch.kernel(team->stream, launch);

@@ -279,7 +279,7 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, co
 }
 
 /* Scratch for a contribution that must be kept. */
-static int take_spare(struct tutti_team *team, size_t bytes)
+static int flow_take_spare(struct tutti_team *team, size_t bytes)
 {
     return tutti_coll_spare(team, team->gpu, bytes);
 }
@@ -287,7 +287,7 @@ static int take_spare(struct tutti_team *team, size_t bytes)
 void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call)
 {
     if (team->state == TUTTI_TEAM_OPEN && tutti_flow_can(team) && flow_overlaps(team, call))
-        (void)take_spare(team, call->count * tutti_type_size(call->type));
+        (void)flow_take_spare(team, call->count * tutti_type_size(call->type));
 }
 
 /* A result that overlaps contributions is stored in scratch, and copied. */
@@ -296,7 +296,7 @@ static int launch_apart(struct tutti_team *team, const struct tutti_call *call, 
 {
     struct tutti_call apart = *call;
     size_t size = tutti_type_size(call->type), bytes = call->count * size;
-    int status = take_spare(team, bytes);
+    int status = flow_take_spare(team, bytes);
     if (status != TUTTI_OK)
         return status;
     void *const spare = tutti_coll_of(team)->spare[tutti_coll_of(team)->spares - 1];
@@ -331,7 +331,7 @@ uint32_t tutti_flow_number(struct tutti_team *team)
 int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape)
 {
     if (flow_overlaps(team, call)) { /* before waiting_begin, which blocks allocations, this thread's too */
-        int taken = take_spare(team, call->count * tutti_type_size(call->type));
+        int taken = flow_take_spare(team, call->count * tutti_type_size(call->type));
         if (taken != TUTTI_OK)
             return tutti_team_break(team, taken);
     }

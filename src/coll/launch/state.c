@@ -76,9 +76,9 @@ void tutti_coll_renew(struct tutti_team *team)
         .settle = state->settle,
         .settle_with = state->settle_with,
         .refused = state->refused,
-        .patience = state->patience,
+        .backoff = state->backoff,
         .other_left = state->other_left,
-        .other_patience = state->other_patience,
+        .other_backoff = state->other_backoff,
     };
     team->attached_end = NULL;
 }

@@ -11,14 +11,14 @@ static int copies_has_runs(const struct tutti_move_block *blocks, int n)
     return 1;
 }
 
-static int copies_can(const struct tutti_team *team, const struct tutti_call *call)
+static int move_copies_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     const struct tutti_move *move = call->move;
     return copies_has_runs(move->send, move->sends) && copies_has_runs(move->receive, move->receives) &&
            tutti_move_fetch.can(team, call);
 }
 
-static int copies_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
+static int move_copies_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     call->move->engines = 1;
     const int status = tutti_move_fetch.run(team, call, fits);
@@ -30,7 +30,7 @@ const struct tutti_algorithm tutti_move_copies = {
     .name = "copies",
     .collectives = TUTTI_ON_MOVES,
     .spares = 1,
-    .can = copies_can,
-    .run = copies_run,
+    .can = move_copies_can,
+    .run = move_copies_run,
     .how = "copied by the copy engines",
 };

@@ -90,7 +90,7 @@ static int engines_put(struct tutti_team *team, const struct tutti_call *call, s
 
 /* Calls of which all ranks know the longest run: they go through as many pieces. What has to be packed takes kernels.
  */
-static int engines_can(const struct tutti_team *team, const struct tutti_call *call)
+static int move_engines_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     if (call->move && call->move->runs.packed)
         return TUTTI_NO(TYPE);
@@ -113,7 +113,7 @@ const struct tutti_algorithm tutti_move_engines = {
     .collectives = TUTTI_RUNS_KNOWN,
     .waits_for_peers = 1,
     .spares = 1,
-    .can = engines_can,
+    .can = move_engines_can,
     .run = engines_run,
     .enqueue = engines_put,
     .how = "copied through the windows by the copy engines",

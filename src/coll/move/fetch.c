@@ -137,7 +137,7 @@ static int fetch_agree(struct tutti_team *team, struct tutti_move *move, const s
     return status;
 }
 
-static int fetch_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
+static int move_fetch_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     struct tutti_move *move = call->move;
     const struct fetch_parts parts = {.sent = calloc((size_t)move->sends + 1, sizeof *parts.sent),
@@ -160,6 +160,6 @@ const struct tutti_algorithm tutti_move_fetch = {
     .collectives = TUTTI_ON_MOVES,
     .last_resort = 1,
     .can = fetch_can,
-    .run = fetch_run,
+    .run = move_fetch_run,
     .how = "fetched from each other",
 };

@@ -1,5 +1,6 @@
 /* Places of the blocks of a move, and moves whose blocks are runs of bytes. */
 #include "coll/move/moves.h"
+#include "coll/move/packing.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ int tutti_move_reaches(struct tutti_move *move, struct tutti_move_block *block)
     return 1;
 }
 
-/* A block that has bytes. *packed: 1 if it is not a run in memory of the GPU, and has to become one. */
+/* A block that has bytes. *packed: TUTTI_PACKED if it is not a run in memory of the GPU, and has to become one. */
 static int flatten_block(struct tutti_move *move, struct tutti_move_block *block, int *gpu, int *packed)
 {
     if (!tutti_move_reaches(move, block)) {
@@ -32,7 +33,7 @@ static int flatten_block(struct tutti_move *move, struct tutti_move_block *block
         block->host = !places->device && !places->spread && block->elements.whole;
         if (!block->host)
             return 0; /* the reason is set */
-        *packed = 1;
+        *packed = TUTTI_PACKED;
         return 1;
     }
     block->host = 0;
@@ -49,46 +50,79 @@ static void *flatten_run(const struct tutti_move_block *block)
     return block->elements.whole && !block->host ? tutti_elements_run(&block->elements) : NULL;
 }
 
+/* Adds the block to the run of its rank, which holds the earlier blocks of that rank. Bit r of *seen: rank r has had a
+ * block; of *joined: its run is put together in scratch. */
+static void flatten_add(const struct tutti_move_block *block, int aside, void **run, uint64_t *bytes, uint64_t *seen,
+                        uint64_t *joined)
+{
+    const uint64_t bit = UINT64_C(1) << block->rank;
+    void *at = aside ? NULL : flatten_run(block);
+    if (!(*seen & bit))
+        *run = at;
+    else if (!*run || !at || (char *)*run + *bytes != at)
+        *joined |= bit;
+    if (*joined & bit)
+        *run = NULL;
+    *bytes += block->bytes;
+    *seen |= bit;
+}
+
+static int flatten_sends(struct tutti_move *move, int *host)
+{
+    struct tutti_move_runs *runs = &move->runs;
+    uint64_t seen = 0;
+    for (int i = 0; i < move->sends; i++) {
+        struct tutti_move_block *block = &move->send[i];
+        struct tutti_move_send *run = &runs->flow.send[block->rank];
+        void *at = (void *)(uintptr_t)run->at;
+        if (block->bytes == 0)
+            continue;
+        if (!flatten_block(move, block, &runs->gpu, &runs->packed))
+            return 0;
+        *host |= block->host;
+        runs->packed |= move->aside;
+        flatten_add(block, move->aside, &at, &run->bytes, &seen, &runs->joined_sends);
+        run->at = at;
+    }
+    return 1;
+}
+
+static int flatten_receives(struct tutti_move *move, int *host)
+{
+    struct tutti_move_runs *runs = &move->runs;
+    uint64_t seen = 0;
+    for (int i = 0; i < move->receives; i++) {
+        struct tutti_move_block *block = &move->receive[i];
+        struct tutti_move_receive *run = &runs->flow.receive[block->rank];
+        if (block->bytes == 0)
+            continue;
+        if (!flatten_block(move, block, &runs->gpu, &runs->packed))
+            return 0;
+        *host |= block->host;
+        runs->near &= !block->elements.placed;
+        flatten_add(block, 0, &run->at, &run->bytes, &seen, &runs->joined_receives);
+    }
+    return 1;
+}
+
 int tutti_move_flatten(const struct tutti_team *team, struct tutti_move *move)
 {
-    uint64_t to = 0, from = 0;
     int host = 0;
     struct tutti_move_runs *runs = &move->runs;
     struct tutti_move_flow *flow = &runs->flow;
     runs->gpu = -1;
     runs->near = 1;
-    runs->packed = 0;
+    runs->packed = TUTTI_PACKED_NOT;
+    runs->joined_sends = runs->joined_receives = 0;
     if (team->size > TUTTI_MAX_GPUS)
         return TUTTI_NO(MANY_GPUS);
+    if (move->sends > TUTTI_PACKING_BLOCKS || move->receives > TUTTI_PACKING_BLOCKS)
+        return TUTTI_NO(EDGES);
     memset(flow, 0, sizeof *flow);
-    for (int i = 0; i < move->sends; i++) {
-        struct tutti_move_block *block = &move->send[i];
-        if (to >> block->rank & 1)
-            return TUTTI_NO(EDGES);
-        to |= UINT64_C(1) << block->rank;
-        if (block->bytes == 0)
-            continue;
-        if (!flatten_block(move, block, &runs->gpu, &runs->packed))
-            return 0;
-        host |= block->host;
-        runs->packed |= move->aside;
-        flow->send[block->rank].at = move->aside ? NULL : flatten_run(block);
-        flow->send[block->rank].bytes = block->bytes;
-    }
-    for (int i = 0; i < move->receives; i++) {
-        struct tutti_move_block *block = &move->receive[i];
-        if (from >> block->rank & 1)
-            return TUTTI_NO(EDGES);
-        from |= UINT64_C(1) << block->rank;
-        if (block->bytes == 0)
-            continue;
-        if (!flatten_block(move, block, &runs->gpu, &runs->packed))
-            return 0;
-        host |= block->host;
-        runs->near &= !block->elements.placed;
-        flow->receive[block->rank].at = flatten_run(block);
-        flow->receive[block->rank].bytes = block->bytes;
-    }
+    if (!flatten_sends(move, &host) || !flatten_receives(move, &host))
+        return 0;
+    if (!runs->packed && (runs->joined_sends != 0 || runs->joined_receives != 0))
+        runs->packed = TUTTI_PACKED_JOINED;
     if (host && runs->gpu < 0) /* all of this rank's blocks are: the MPI needs no GPU for the call */
         return TUTTI_NO(HOST_SOME);
     return flow->send[team->rank].bytes == flow->receive[team->rank].bytes || TUTTI_NO(OTHER);

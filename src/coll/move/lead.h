@@ -5,7 +5,7 @@
 
 #include "coll/move/runs.h"
 
-/* 1 where leaders must launch: ranks share GPUs. */
+/* 1 if leaders must launch: ranks share GPUs. */
 static inline int tutti_lead_is(const struct tutti_team *team, const struct tutti_call *call)
 {
     return team->state == TUTTI_TEAM_OPEN && team->gpus < team->size && call->move;

@@ -26,7 +26,7 @@ static int lead_continues(const char **base, const void *at, uint64_t step, int 
     return *base == first;
 }
 
-/* 0 where the blocks are not alike and in their order. */
+/* 0 if the blocks are not alike and in their order. */
 static int lead_even(const struct tutti_team *team, const struct tutti_call *call, struct tutti_lead_buffers *mine)
 {
     const struct tutti_move_flow *flow = call->flow;

@@ -142,7 +142,7 @@ static uint64_t lead_part(const struct lead_piece *p, const struct lead_step *st
     return begin < end ? end - begin : 0;
 }
 
-/* 1 where the blocks of the run lie one behind the other; *first: where. */
+/* 1 if the blocks of the run lie one behind the other; *first: where. */
 static int lead_together(struct lead_walk walk, char **first)
 {
     struct lead_step step;

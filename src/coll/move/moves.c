@@ -86,7 +86,7 @@ static enum moves_section moves_section_of(enum tutti_collective collective)
 }
 
 /* Rows that the rules of a section name before one that names `mpi`, or up to the last resort, which takes any call: so
- * rules that end with it replace those behind them. *any: 1 where a rule fits. */
+ * rules that end with it replace those behind them. *any: 1 if a rule fits. */
 static uint32_t moves_named(enum moves_section section, size_t bytes, int *any)
 {
     int from = tutti_rules_in_force(), choice;

@@ -130,31 +130,109 @@ static int packing_own_block(struct tutti_packing *x, const struct tutti_move_bl
     return 1;
 }
 
-static const struct tutti_move_block *packing_find(const struct tutti_move_block *blocks, int n, int rank)
+/* ---- all of them ---- */
+
+/* Runs of several blocks of one rank: where the next block goes; NULL: the run has no room yet. */
+struct packing_joined {
+    uint64_t begun; /* bit r: the run of rank r has room */
+    char *next[TUTTI_MAX_GPUS];
+};
+
+/* Room of the block in the run of its rank, which has `bytes` bytes. *run: where the run begins. */
+static char *packing_join(struct tutti_packing *x, struct packing_joined *joined, const struct tutti_move_block *block,
+                          uint64_t bytes, const void **run)
 {
-    for (int i = 0; i < n; i++) {
-        if (blocks[i].rank == rank && blocks[i].bytes > 0)
-            return &blocks[i];
+    const int rank = block->rank;
+    if (!(joined->begun >> rank & 1)) {
+        joined->begun |= UINT64_C(1) << rank;
+        *run = joined->next[rank] = packing_take(x, bytes);
+    }
+    char *const room = joined->next[rank];
+    joined->next[rank] += block->bytes;
+    return room;
+}
+
+static void packing_sends(struct tutti_packing *x, const struct tutti_move *move, struct tutti_move_flow *flow,
+                          uint64_t done)
+{
+    struct packing_joined joined = {.begun = 0};
+    for (int i = 0; i < move->sends; i++) {
+        const struct tutti_move_block *block = &move->send[i];
+        struct tutti_move_send *run = &flow->send[block->rank];
+        if (block->bytes == 0 || (done >> block->rank & 1))
+            continue;
+        if (!(move->runs.joined_sends >> block->rank & 1)) {
+            if (block->bytes == run->bytes) /* a longer run has its place */
+                run->at = packing_source(x, block, move->aside);
+            continue;
+        }
+        char *const room = packing_join(x, &joined, block, run->bytes, &run->at);
+        if (block->host)
+            packing_copy(x->in, &x->ins, room, tutti_elements_run(&block->elements), block->bytes);
+        else
+            packing_pack(x, &block->elements, room);
+    }
+}
+
+static void packing_receives(struct tutti_packing *x, const struct tutti_move *move, struct tutti_move_flow *flow,
+                             uint64_t done)
+{
+    struct packing_joined joined = {.begun = 0};
+    for (int i = 0; i < move->receives; i++) {
+        const struct tutti_move_block *block = &move->receive[i];
+        struct tutti_move_receive *run = &flow->receive[block->rank];
+        if (block->bytes == 0 || (done >> block->rank & 1))
+            continue;
+        if (!(move->runs.joined_receives >> block->rank & 1)) {
+            if (block->bytes == run->bytes)
+                run->at = packing_target(x, block);
+            continue;
+        }
+        const void *begin = run->at;
+        char *const room = packing_join(x, &joined, block, run->bytes, &begin);
+        run->at = (void *)(uintptr_t)begin;
+        if (block->host)
+            packing_copy(x->out, &x->outs, tutti_elements_run(&block->elements), room, block->bytes);
+        else
+            packing_unpack(x, &block->elements, room);
+    }
+}
+
+/* The next block of the rank that has bytes, from number *i on; NULL: no more. */
+static const struct tutti_move_block *packing_next(const struct tutti_move_block *blocks, int n, int rank, int *i)
+{
+    for (; *i < n; (*i)++) {
+        if (blocks[*i].rank == rank && blocks[*i].bytes > 0)
+            return &blocks[(*i)++];
     }
     return NULL;
+}
+
+/* 1: what this rank sends to itself needs no kernel of the move. */
+static int packing_own_all(const struct tutti_team *team, const struct tutti_move *move, struct tutti_packing *x)
+{
+    const struct tutti_move_block *from, *to;
+    const uint64_t joined = move->runs.joined_sends | move->runs.joined_receives;
+    int i = 0, j = 0, done = 0;
+    while ((from = packing_next(move->send, move->sends, team->rank, &i)) != NULL &&
+           (to = packing_next(move->receive, move->receives, team->rank, &j)) != NULL) {
+        if (!packing_own_block(x, from, to)) {
+            if (!(joined >> team->rank & 1))
+                return 0; /* so are all: two runs */
+            packing_unpack(x, &to->elements, tutti_elements_run(&from->elements));
+        }
+        done = 1;
+    }
+    return done;
 }
 
 static void packing_fill(const struct tutti_team *team, const struct tutti_move *move, struct tutti_packing *x,
                          struct tutti_move_flow *flow)
 {
-    const struct tutti_move_block *from = packing_find(move->send, move->sends, team->rank),
-                                  *to = packing_find(move->receive, move->receives, team->rank);
-    const int own_done = from && to && packing_own_block(x, from, to);
-    for (int i = 0; i < move->sends; i++) {
-        const struct tutti_move_block *block = &move->send[i];
-        if (block->bytes > 0 && !(own_done && block->rank == team->rank))
-            flow->send[block->rank].at = packing_source(x, block, move->aside);
-    }
-    for (int i = 0; i < move->receives; i++) {
-        const struct tutti_move_block *block = &move->receive[i];
-        if (block->bytes > 0 && !(own_done && block->rank == team->rank))
-            flow->receive[block->rank].at = packing_target(x, block);
-    }
+    const int own_done = packing_own_all(team, move, x);
+    const uint64_t done = (uint64_t)own_done << team->rank;
+    packing_sends(x, move, flow, done);
+    packing_receives(x, move, flow, done);
     if (own_done)
         flow->send[team->rank].bytes = flow->receive[team->rank].bytes = 0;
 }

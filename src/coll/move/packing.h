@@ -1,14 +1,13 @@
-/* Elements that kernels of runs cannot take where they lie: with gaps, in memory of the host, or where others are
- * received. They pass through
- * scratch: packed or copied into it before the kernel of the move, unpacked or copied out of it afterwards. Private to
- * coll/. */
+/* Elements that kernels of runs cannot take where they lie: with gaps, in memory of the host, where others are
+ * received, or in several blocks for one rank. They pass through scratch: packed or copied into it before the kernel of
+ * the move, unpacked or copied out of it afterwards. Private to coll/. */
 #ifndef TUTTI_COLL_PACKING_H
 #define TUTTI_COLL_PACKING_H
 
 #include "coll/move.h"
 #include "dtype/pack.h"
 
-enum { TUTTI_PACKING_BLOCKS = TUTTI_MAX_GPUS + 1 }; /* one for each rank, and what this rank sends to itself */
+enum { TUTTI_PACKING_BLOCKS = 4 * TUTTI_MAX_GPUS }; /* most blocks of a side: a rank may have several */
 
 struct tutti_packing {
     char *scratch; /* NULL while its bytes are only counted */

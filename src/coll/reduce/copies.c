@@ -6,7 +6,7 @@
 #include "core/status.h"
 #include "core/types.h"
 
-static int copies_can(const struct tutti_team *team, const struct tutti_call *call)
+static int reduce_copies_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     return team->size > 1 && tutti_reduce_pipeline.can(team, call);
 }
@@ -43,7 +43,7 @@ static int copies_launch(struct tutti_team *team, const struct tutti_call *call,
     return status == TUTTI_OK ? copies_carry(team, call, out, begin, counts[team->rank]) : status;
 }
 
-static int copies_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
+static int reduce_copies_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     const void *in[TUTTI_MAX_RANKS];
     void *out[TUTTI_MAX_RANKS];
@@ -70,6 +70,6 @@ const struct tutti_algorithm tutti_reduce_copies = {
     .kernels = TUTTI_LAUNCHES(LL),
     .maps_buffers = 1,
     .waits_for_peers = 1,
-    .can = copies_can,
-    .run = copies_run,
+    .can = reduce_copies_can,
+    .run = reduce_copies_run,
 };

@@ -5,7 +5,7 @@
 #include "core/status.h"
 #include "core/types.h"
 
-static int direct_can(const struct tutti_team *team, const struct tutti_call *call)
+static int reduce_direct_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     (void)call;
     return team->gpus == team->size;
@@ -23,7 +23,7 @@ static size_t slice_of(const struct tutti_team *team, const struct tutti_call *c
     return ((call->count + gpus - 1) / gpus + unit - 1) / unit * unit;
 }
 
-static void add_piece(struct tutti_kernel_args *args, size_t begin, size_t n, void *out)
+static void direct_add_piece(struct tutti_kernel_args *args, size_t begin, size_t n, void *out)
 {
     if (n == 0)
         return;
@@ -56,9 +56,9 @@ static void slices_share(const struct tutti_team *team, const struct tutti_call 
         size_t from = part.begin > first ? part.begin : first;
         size_t to = part.begin + part.count < end ? part.begin + part.count : end;
         if (own && team->gpu_of[r] == team->gpu_index)
-            add_piece(args, part.begin, part.count, out[r]);
+            direct_add_piece(args, part.begin, part.count, out[r]);
         else if (!own && from < to)
-            add_piece(args, from, to - from, (char *)out[r] + (from - part.begin) * size);
+            direct_add_piece(args, from, to - from, (char *)out[r] + (from - part.begin) * size);
     }
 }
 
@@ -124,7 +124,7 @@ static int reduce_round(struct tutti_team *team, const struct tutti_call *call, 
         if (team->gpu_of[r] != team->gpu_index || part.count <= at)
             continue;
         size_t n = part.count - at < most ? part.count - at : most;
-        add_piece(&args, part.begin + at, n, (char *)team->scratch_of[r] + room);
+        direct_add_piece(&args, part.begin + at, n, (char *)team->scratch_of[r] + room);
     }
     return direct_end(team, call, &args);
 }
@@ -201,6 +201,6 @@ const struct tutti_algorithm tutti_reduce_direct = {
     .kernels = TUTTI_LAUNCHES(DIRECT),
     .maps_buffers = 1,
     .stands_in = 1,
-    .can = direct_can,
+    .can = reduce_direct_can,
     .run = direct_run,
 };

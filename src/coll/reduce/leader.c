@@ -35,7 +35,7 @@ static uint64_t leader_members(const struct tutti_team *team)
     return mask;
 }
 
-/* 1 where all results of this GPU are near (struct tutti_call); shared: ranks besides the leader get theirs where they
+/* 1 if all results of this GPU are near (struct tutti_call); shared: ranks besides the leader get theirs where they
  * have shared them, else in their channels, which are. */
 static int lead_near(const struct tutti_team *team, const struct tutti_call *call, int shared)
 {

@@ -13,7 +13,7 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static int open_done, open_status;
 static char open_why[512];
 
-static int open_once(char *why, size_t size)
+static int cuda_open_once(char *why, size_t size)
 {
     int version = 0, count = 0;
     int status = tutti_cuda_load(why, size);
@@ -38,7 +38,7 @@ static int cuda_open(char *why, size_t size)
 {
     pthread_mutex_lock(&open_lock);
     if (!open_done) {
-        open_status = open_once(open_why, sizeof open_why);
+        open_status = cuda_open_once(open_why, sizeof open_why);
         open_done = 1;
     }
     int status = open_status;
@@ -259,6 +259,7 @@ const struct tutti_device tutti_device_cuda = {
     .gpu.uuid = cuda_uuid,
     .gpu.describe = cuda_describe,
     .gpu.reach = cuda_reach,
+    .gpu.open_links = tutti_cuda_nvlink_open,
     .gpu.blocks = cuda_blocks,
     .gpu.resident = cuda_resident,
     .memory.classify = tutti_cuda_classify,

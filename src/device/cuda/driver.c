@@ -18,7 +18,7 @@ static atomic_int state;
 static pthread_mutex_t publish_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The object that was the last of the process when libcuda was last looked for. New objects are appended to the list,
- * so nothing was loaded since while it has no successor. It is pinned, so that reading its successor is safe for ever.
+ * so nothing was loaded since while it has no successor. It is pinned, so that reading its successor is safe forever.
  */
 static _Atomic(struct link_map *) mark;
 /* Loads of the process up to then: decides where the last object could not be pinned. */
@@ -80,6 +80,11 @@ static int driver_resolve(void *library, char *why, size_t size)
         if (!entry && !missing)                                                                                        \
             missing = #symbol;                                                                                         \
     } while (0);
+#define TUTTI_CUDA_OPTIONAL(field, symbol)                                                                             \
+    do {                                                                                                               \
+        void *entry = dlsym(library, #symbol);                                                                         \
+        memcpy(&found.field, &entry, sizeof entry);                                                                    \
+    } while (0);
 #include "device/cuda/driver.def"
 #undef TUTTI_CUDA_ENTRY
     pthread_mutex_lock(&publish_lock);
@@ -105,7 +110,7 @@ static int driver_resolve(void *library, char *why, size_t size)
 }
 
 /* The list of objects has changed (or was never looked at). No lock is held while the dynamic linker is called, and
- * threads that come here together do the same work twice, without harm. */
+ * threads that get here together do the same work twice, without harm. */
 static int driver_look(void)
 {
     struct walk walk = {.count = 0};
@@ -214,7 +219,7 @@ static const char *error_advice(CUresult result)
     }
 }
 
-static int status_of(CUresult result)
+static int driver_status_of(CUresult result)
 {
     return result == CUDA_ERROR_OUT_OF_MEMORY ? TUTTI_ERR_MEMORY : TUTTI_ERR_DEVICE;
 }
@@ -226,11 +231,11 @@ int tutti_cuda_failed(CUresult result, const char *what, int gpu)
         snprintf(where, sizeof where, " on GPU %d", gpu);
     tutti_error("%s%s failed: %s (%d); %s", what, where, tutti_cuda_error_name(result), (int)result,
                 error_advice(result));
-    return status_of(result);
+    return driver_status_of(result);
 }
 
 int tutti_cuda_declined(CUresult result, const char *what, int gpu)
 {
     tutti_info("%s on GPU %d is not possible: %s (%d)", what, gpu, tutti_cuda_error_name(result), (int)result);
-    return status_of(result);
+    return driver_status_of(result);
 }

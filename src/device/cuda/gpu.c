@@ -45,7 +45,7 @@ static int starts_early(int gpu)
            major >= 9;
 }
 
-/* 1 where `handle` is the GPU's primary context, which Tutti now keeps alive too. Another
+/* 1 if `handle` is the GPU's primary context, which Tutti now keeps alive too. Another
  * library may release it while its own streams exist: Intel MPI does so in MPI_Finalize. */
 static int retain_primary(int gpu, CUcontext handle)
 {
@@ -87,6 +87,7 @@ static struct tutti_cuda_context *gpu_keep(int gpu, CUcontext handle, int retain
     atomic_store_explicit(&chosen[gpu], context, memory_order_release);
     if (gpu > atomic_load(&highest))
         atomic_store(&highest, gpu);
+    tutti_cuda_complete_copies(gpu, handle);
     return context;
 }
 

@@ -28,9 +28,9 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS + 1]; /* the last: the one that stays */
     CUmodule shmem_module;                          /* under lock */
     _Atomic(CUfunction) shmem[TUTTI_CUDA_SHMEMS];
-    CUmodule lane_module; /* under lock */
-    _Atomic(CUfunction) lane;
-    _Atomic(CUstream) beside; /* of copies while a capture keeps the default stream; made under lock */
+    CUmodule lane_module;        /* under lock */
+    _Atomic(CUfunction) lane[2]; /* [1]: the form that matches, struct tutti_lane_args: wild */
+    _Atomic(CUstream) beside;    /* of copies while a capture keeps the default stream; made under lock */
     struct tutti_cuda_context *older;
 };
 
@@ -47,22 +47,27 @@ int tutti_cuda_enter(int gpu, int make, struct tutti_cuda_scope *scope);
 int tutti_cuda_enter_context(struct tutti_cuda_context *context, struct tutti_cuda_scope *scope);
 void tutti_cuda_leave(struct tutti_cuda_scope *scope);
 
-/* 1 where `gpu` has a context that has not been seen to be gone: one load. */
+/* 1 if `gpu` has a context that has not been seen to be gone: one load. */
 int tutti_cuda_has_context(int gpu);
 /* Notices resets: the context of a GPU is not the one that was chosen. Of all GPUs, since pinned host memory goes
  * with the context that it was taken in. */
 void tutti_cuda_look(void);
 /* The program has memory in this context. If `gpu` has no context yet, this one becomes its context. */
 void tutti_cuda_adopt(int gpu, CUcontext handle);
-/* Number of GPUs; 0 where the driver is not initialised. */
+/* Number of GPUs; 0 if the driver is not initialised. */
 int tutti_cuda_count(void);
 /* The calling thread's GPU, or -1. */
 int tutti_cuda_current(void);
 /* A GPU for work that any can do: the current one, else one that has a context, else 0. */
 int tutti_cuda_any(void);
 
-/* 1 where the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
+/* From now on the synchronous copies and fills that the program makes in this context of `gpu` are complete when they
+ * return. Those under way are waited for, for a limited time. Local. */
+void tutti_cuda_complete_copies(int gpu, CUcontext handle);
+
+/* 1 if the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
  * capability. If the library cannot answer, one message at info level reports it. */
+void tutti_cuda_nvlink_open(void);
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16]);
 
 /* Turns the result of `what` in `context` into a status, reports failures and notices a context that has gone. */
@@ -106,7 +111,7 @@ int tutti_cuda_range_cut(int gpu, void *at);
 int tutti_cuda_range_close(int gpu, void *base);
 /* Of memory of the device: the piece of a range that holds the pointer, if one does. */
 void tutti_cuda_range_classify(const void *pointer, struct tutti_memory *memory);
-/* share.c: 1 where a peer names memory that is mapped by a descriptor of its own; maps the memory of a handle, for
+/* share.c: 1 if a peer names memory that is mapped by a descriptor of its own; maps the memory of a handle, for
  * copies and kernels of all GPUs that can reach it, of `device` at least. The context is entered. */
 int tutti_cuda_is_piece(const struct tutti_export *what);
 CUresult tutti_cuda_map_handle(CUdevice device, CUmemGenericAllocationHandle handle, CUdeviceptr at, size_t bytes);

@@ -35,7 +35,7 @@ static CUresult pack_load(struct tutti_cuda_context *context, int pack, CUfuncti
 }
 
 /* TUTTI_ERR_UNAVAILABLE, not reported, where the kernels were made without this one. */
-static int function_of(struct tutti_cuda_context *context, int pack, CUfunction *out)
+static int pack_function_of(struct tutti_cuda_context *context, int pack, CUfunction *out)
 {
     CUfunction function = atomic_load_explicit(&context->pack[pack], memory_order_acquire);
     if (!function) {
@@ -63,7 +63,7 @@ int tutti_cuda_prepare_pack(int gpu, size_t *room)
         return status;
     for (int pack = 0; pack < TUTTI_CUDA_PACKS && status == TUTTI_OK; pack++) {
         CUfunction function;
-        status = function_of(scope.context, pack, &function);
+        status = pack_function_of(scope.context, pack, &function);
         if (status == TUTTI_OK)
             *room = packs[pack].bytes;
         else if (status == TUTTI_ERR_UNAVAILABLE)
@@ -71,7 +71,7 @@ int tutti_cuda_prepare_pack(int gpu, size_t *room)
     }
     CUfunction stays;
     if (tutti_settings()->linger_us > 0 && (status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE))
-        status = function_of(scope.context, STAYS, &stays);
+        status = pack_function_of(scope.context, STAYS, &stays);
     tutti_cuda_leave(&scope);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
 }
@@ -82,7 +82,7 @@ static int function_for(struct tutti_cuda_context *context, const struct tutti_p
     int pack = 0;
     while (pack < TUTTI_CUDA_PACKS && packs[pack].bytes < launch->args->head.bytes)
         pack++;
-    return pack < TUTTI_CUDA_PACKS ? function_of(context, pack, out) : TUTTI_ERR_ARGUMENT;
+    return pack < TUTTI_CUDA_PACKS ? pack_function_of(context, pack, out) : TUTTI_ERR_ARGUMENT;
 }
 
 /* Launches the kernel in the stream; keep not NULL: keeps the launch ready instead. */
@@ -115,7 +115,7 @@ int tutti_cuda_stay_pack(struct tutti_stream *stream, const struct tutti_pack_st
     int status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = function_of(scope.context, STAYS, &function);
+    status = pack_function_of(scope.context, STAYS, &function);
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)(uintptr_t)args};
         status = tutti_cuda_check(

@@ -83,7 +83,7 @@ int tutti_cuda_range_open(int gpu, size_t bytes, void **base)
 }
 
 /* The range that contains the address, or NULL. Under the lock. */
-static struct range *range_of(CUdeviceptr at)
+static struct range *cuda_range_of(CUdeviceptr at)
 {
     struct range *range = ranges;
     while (range && at - range->base >= range->bytes)
@@ -94,7 +94,7 @@ static struct range *range_of(CUdeviceptr at)
 /* Room in the books for one more piece, at the end of its range. Under the lock. */
 static struct range *place_for(CUdeviceptr at, size_t bytes)
 {
-    struct range *range = range_of(at);
+    struct range *range = cuda_range_of(at);
     if (!range || bytes == 0 || at != range->base + range->mapped || bytes > range->bytes - range->mapped)
         return NULL;
     if (range->pieces == range->room) {
@@ -109,7 +109,7 @@ static struct range *place_for(CUdeviceptr at, size_t bytes)
 }
 
 /* Maps the memory of the handle, which stays the caller's, as the next piece. The context is entered. */
-static int range_put(int gpu, CUdevice device, CUdeviceptr at, size_t bytes, CUmemGenericAllocationHandle handle)
+static int cuda_range_put(int gpu, CUdevice device, CUdeviceptr at, size_t bytes, CUmemGenericAllocationHandle handle)
 {
     pthread_rwlock_wrlock(&lock);
     struct range *range = place_for(at, bytes);
@@ -141,7 +141,7 @@ int tutti_cuda_range_add(int gpu, void *at, size_t bytes)
         result = tutti_cuda.MemCreate(&handle, bytes, &wanted, 0);
     }
     if (result == CUDA_SUCCESS) {
-        status = range_put(gpu, device, (CUdeviceptr)at, bytes, handle);
+        status = cuda_range_put(gpu, device, (CUdeviceptr)at, bytes, handle);
         tutti_cuda.MemRelease(handle); /* a mapping keeps the memory */
     } else {
         status = tutti_cuda_declined(result, "allocating memory that grows", gpu);
@@ -165,7 +165,7 @@ int tutti_cuda_range_import(int gpu, const struct tutti_export *what, int fd, vo
         result = tutti_cuda.MemImportFromShareableHandle(&handle, (void *)(uintptr_t)fd,
                                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     if (result == CUDA_SUCCESS) {
-        status = range_put(gpu, device, (CUdeviceptr)at, (size_t)what->bytes, handle);
+        status = cuda_range_put(gpu, device, (CUdeviceptr)at, (size_t)what->bytes, handle);
         tutti_cuda.MemRelease(handle);
     } else {
         status = tutti_cuda_declined(result, "mapping a peer's memory", gpu);
@@ -196,7 +196,7 @@ int tutti_cuda_range_cut(int gpu, void *at)
     if (!tutti_cuda_ready())
         return TUTTI_ERR_UNAVAILABLE;
     pthread_rwlock_rdlock(&lock);
-    struct range *range = range_of((CUdeviceptr)at);
+    struct range *range = cuda_range_of((CUdeviceptr)at);
     const int is_last = range && range->pieces > 0 && range->piece[range->pieces - 1].at == (CUdeviceptr)at;
     pthread_rwlock_unlock(&lock);
     return is_last ? unmap_last(gpu, range) : TUTTI_ERR_ARGUMENT;
@@ -239,7 +239,7 @@ void tutti_cuda_range_classify(const void *pointer, struct tutti_memory *memory)
     if (atomic_load_explicit(&last_id, memory_order_relaxed) == 0) /* there never was a piece */
         return;
     pthread_rwlock_rdlock(&lock);
-    const struct range *range = range_of(at);
+    const struct range *range = cuda_range_of(at);
     for (size_t i = 0; range && i < range->pieces; i++) {
         const struct piece *piece = &range->piece[i];
         if (at - piece->at >= piece->bytes)

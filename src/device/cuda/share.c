@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/counters.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "device/cuda/gpu.h"
@@ -40,7 +41,7 @@ static uint32_t kind_word(uint32_t way)
     return process_number() << 4 | way;
 }
 
-static uint32_t way_of(const struct tutti_export *what)
+static uint32_t share_way_of(const struct tutti_export *what)
 {
     return what->kind & 15;
 }
@@ -118,6 +119,7 @@ int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd)
 {
     struct tutti_memory memory;
     struct tutti_cuda_scope scope;
+    tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "how memory is shared");
     tutti_cuda_classify(device, &memory);
     if (memory.kind != TUTTI_MEMORY_DEVICE || !memory.base || !memory.bytes || !memory.id)
         return TUTTI_ERR_NOT_EXPORTABLE;
@@ -241,7 +243,7 @@ static CUresult import_legacy(const struct tutti_export *what, CUdeviceptr *out)
 
 int tutti_cuda_is_piece(const struct tutti_export *what)
 {
-    return way_of(what) == VMM && what->needs_fd;
+    return share_way_of(what) == VMM && what->needs_fd;
 }
 
 CUresult tutti_cuda_map_handle(CUdevice device, CUmemGenericAllocationHandle handle, CUdeviceptr at, size_t bytes)
@@ -338,7 +340,7 @@ int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **b
     CUdeviceptr at = 0;
     if (what->needs_fd && fd < 0)
         return TUTTI_ERR_ARGUMENT;
-    if (way_of(what) < LEGACY || way_of(what) > POOL) {
+    if (share_way_of(what) < LEGACY || share_way_of(what) > POOL) {
         tutti_error("a peer names its memory in a way that this build does not know: use one build on all ranks");
         return TUTTI_ERR_ARGUMENT;
     }
@@ -348,12 +350,12 @@ int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **b
     CUresult result = tutti_cuda.DeviceGet(&device, gpu);
     if (result != CUDA_SUCCESS) {
         status = tutti_cuda_check(result, "importing memory", scope.context);
-    } else if (way_of(what) != VMM && is_own(what, &memory)) {
+    } else if (share_way_of(what) != VMM && is_own(what, &memory)) {
         result = memory.gpu == gpu ? CUDA_SUCCESS : give_access(gpu, memory.base); /* ranks that are threads */
         at = (CUdeviceptr)what->base;
-    } else if (way_of(what) == LEGACY) {
+    } else if (share_way_of(what) == LEGACY) {
         result = import_legacy(what, &at);
-    } else if (way_of(what) == VMM) {
+    } else if (share_way_of(what) == VMM) {
         result = import_vmm(what, device, fd, &at);
     } else {
         result = import_pool(what, device, fd, &at);
@@ -389,14 +391,14 @@ int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base)
 {
     struct tutti_cuda_scope scope;
     CUdeviceptr at = (CUdeviceptr)base;
-    if (what->kind >> 4 == process_number() && (uint64_t)(uintptr_t)base == what->base && way_of(what) != VMM)
+    if (what->kind >> 4 == process_number() && (uint64_t)(uintptr_t)base == what->base && share_way_of(what) != VMM)
         return TUTTI_OK; /* this process's own memory was not mapped again */
     if (!tutti_cuda_has_context(gpu) || tutti_cuda_enter(gpu, 0, &scope) != TUTTI_OK)
         return TUTTI_OK;
     CUresult result;
-    if (way_of(what) == LEGACY) {
+    if (share_way_of(what) == LEGACY) {
         result = tutti_cuda.IpcCloseMemHandle(at);
-    } else if (way_of(what) == POOL) {
+    } else if (share_way_of(what) == POOL) {
         result = release_pool(at);
     } else {
         result = tutti_cuda.MemUnmap(at, (size_t)what->bytes);

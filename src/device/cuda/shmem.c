@@ -24,7 +24,7 @@ static CUresult shmem_load(struct tutti_cuda_context *context, int kernel, CUfun
     return result;
 }
 
-static int function_of(struct tutti_cuda_context *context, int kernel, CUfunction *out)
+static int shmem_function_of(struct tutti_cuda_context *context, int kernel, CUfunction *out)
 {
     CUfunction function = atomic_load_explicit(&context->shmem[kernel], memory_order_acquire);
     if (!function) {
@@ -61,7 +61,7 @@ int tutti_cuda_prepare_shmem(int gpu, int type)
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = function_of(scope.context, 1 + type, &function);
+    status = shmem_function_of(scope.context, 1 + type, &function);
     if (status == TUTTI_OK && type >= 0)
         status = prepare_direct(scope.context, type);
     tutti_cuda_leave(&scope);
@@ -75,7 +75,7 @@ int tutti_cuda_launch_shmem(struct tutti_stream *stream, const struct tutti_shme
     int status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = function_of(scope.context, tutti_shmem_kernel_of(args), &function);
+    status = shmem_function_of(scope.context, tutti_shmem_kernel_of(args), &function);
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)(uintptr_t)args};
         CUresult result =

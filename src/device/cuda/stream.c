@@ -11,7 +11,7 @@ struct tutti_event {
     CUevent handle;
 };
 
-static CUresult make_stream(CUstream *out)
+static CUresult stream_make(CUstream *out)
 {
     int least = 0, greatest = 0;
     CUresult result = tutti_cuda.CtxGetStreamPriorityRange(&least, &greatest);
@@ -34,7 +34,7 @@ int tutti_cuda_enter_stream(struct tutti_stream *stream, struct tutti_cuda_scope
     if (scope->context == stream->context)
         return TUTTI_OK;
     CUstream handle = NULL;
-    status = tutti_cuda_check(make_stream(&handle), "making a stream", scope->context);
+    status = tutti_cuda_check(stream_make(&handle), "making a stream", scope->context);
     if (status != TUTTI_OK) {
         tutti_cuda_leave(scope);
         return status;
@@ -57,7 +57,7 @@ int tutti_cuda_stream_create(int gpu, struct tutti_stream **out)
     }
     stream->gpu = scope.context->gpu;
     stream->context = scope.context;
-    status = tutti_cuda_check(make_stream(&stream->handle), "making a stream", scope.context);
+    status = tutti_cuda_check(stream_make(&stream->handle), "making a stream", scope.context);
     tutti_cuda_leave(&scope);
     if (status != TUTTI_OK) {
         free(stream);

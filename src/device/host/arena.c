@@ -53,7 +53,7 @@ static void *arena_reserve(size_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
-static void open_once(void)
+static void arena_open_once(void)
 {
     for (size_t bytes = (size_t)tutti_settings()->host_arena_gb << 30; bytes >= SMALLEST_ARENA; bytes /= 2) {
         char *a = arena_reserve(bytes), *b = a ? arena_reserve(bytes) : NULL;
@@ -74,7 +74,7 @@ int tutti_host_arena_open(void)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
-    pthread_once(&once, open_once);
+    pthread_once(&once, arena_open_once);
     return first ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
@@ -83,7 +83,7 @@ int tutti_host_arena_active(void)
     return atomic_load_explicit(&regions, memory_order_relaxed) != 0;
 }
 
-/* 1 where the address lies in the first range, in a region or not. Two compares. */
+/* 1 if the address lies in the first range, in a region or not. Two compares. */
 static int holds(const void *pointer)
 {
     size_t bytes = atomic_load_explicit(&arena_bytes, memory_order_acquire);
@@ -166,7 +166,7 @@ static int set_access(const struct tutti_host_region *region, int access)
            mprotect(second + (region->base - first), mapped, access) == 0;
 }
 
-/* Under the lock, as the others. 0 where it cannot be kept. */
+/* Under the lock, as the others. 0 if it cannot be kept. */
 static int arena_keep(struct tutti_host_region *region)
 {
     if (!may_keep(region) || !set_access(region, PROT_NONE))
@@ -179,7 +179,7 @@ static int arena_keep(struct tutti_host_region *region)
     return 1;
 }
 
-static void take_out(struct tutti_host_region *region)
+static void arena_take_out(struct tutti_host_region *region)
 {
     const size_t mapped = region->span - PAGE;
     unmap_at(region->base, mapped);
@@ -195,7 +195,7 @@ static int trim_locked(void)
         struct tutti_host_region *region = &table[after(kept[--kept_n]) - 1];
         kept_bytes -= region->span - PAGE;
         close(region->fd);
-        take_out(region);
+        arena_take_out(region);
     }
     return any;
 }
@@ -304,7 +304,7 @@ int tutti_host_region_unmap(const void *base, int own)
         struct tutti_host_region *region = &table[index - 1];
         if (!arena_keep(region)) {
             fd = region->fd;
-            take_out(region);
+            arena_take_out(region);
             atomic_fetch_sub(&regions, 1);
         }
         status = TUTTI_OK;
@@ -340,7 +340,7 @@ int tutti_host_region_reserve(int gpu, size_t bytes, size_t align, char **base)
 }
 
 /* The range in whose addresses `at` lies, or NULL. Under the lock. */
-static struct tutti_host_region *range_of(const char *at)
+static struct tutti_host_region *arena_range_of(const char *at)
 {
     const size_t index = after(at);
     struct tutti_host_region *region = index > 0 ? &table[index - 1] : NULL;
@@ -353,7 +353,7 @@ int tutti_host_region_extend(char *at, size_t bytes, int fd, uint64_t *id)
     char *const alias = second + (at - first);
     int status = TUTTI_ERR_ARGUMENT;
     pthread_rwlock_wrlock(&lock);
-    struct tutti_host_region *region = range_of(at);
+    struct tutti_host_region *region = arena_range_of(at);
     if (region && at == region->base + region->bytes && bytes <= region->span - PAGE - region->bytes) {
         status = map_at(alias, bytes, fd) ? TUTTI_OK : TUTTI_ERR_MEMORY;
         if (status == TUTTI_OK && !tutti_settings()->host_strict && !map_at(at, bytes, fd)) {
@@ -373,7 +373,7 @@ int tutti_host_region_cut(char *at, size_t bytes)
 {
     int status = TUTTI_ERR_ARGUMENT;
     pthread_rwlock_wrlock(&lock);
-    struct tutti_host_region *region = range_of(at);
+    struct tutti_host_region *region = arena_range_of(at);
     if (region && at + bytes == region->base + region->bytes) {
         unmap_at(at, bytes);
         unmap_at(second + (at - first), bytes);

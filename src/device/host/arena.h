@@ -27,7 +27,7 @@ struct tutti_host_region {
 int tutti_host_arena_open(void);
 /* 1 in a child of a process that had opened the arena: it may not touch memory, streams or events of its parent. */
 int tutti_host_forked(void);
-/* 1 where a region exists and this is not a child after fork. One load. */
+/* 1 if a region exists and this is not a child after fork. One load. */
 int tutti_host_arena_active(void);
 /* Most bytes of one region. */
 size_t tutti_host_arena_most(void);
@@ -37,7 +37,7 @@ int tutti_host_region_map(int fd, size_t bytes, int own, struct tutti_host_regio
 /* Without strictness small regions are kept when they are unmapped. Returns the last kept region of this size, with
  * another id and cleared. 1, or 0 if no region of this size is kept. */
 int tutti_host_region_again(size_t bytes, struct tutti_host_region *out);
-/* Lets go of what is kept. 1 where that was any. */
+/* Lets go of what is kept. 1 if that was any. */
 int tutti_host_arena_trim(void);
 /* The region is exported: it is not kept when it is unmapped. 0 if the region no longer exists. */
 int tutti_host_region_share(const struct tutti_host_region *region);
@@ -49,12 +49,12 @@ int tutti_host_region_reserve(int gpu, size_t bytes, size_t align, char **base);
  * TUTTI_ERR_ARGUMENT where `at` is not such a place. */
 int tutti_host_region_extend(char *at, size_t bytes, int fd, uint64_t *id);
 int tutti_host_region_cut(char *at, size_t bytes);
-/* Copies the region that holds `pointer`; 1, or 0 where none does. */
+/* Copies the region that holds `pointer`; 1, or 0 if none does. */
 int tutti_host_region_find(const void *pointer, struct tutti_host_region *out);
 /* The same for some region of the GPU that is in use. */
 int tutti_host_region_of(int gpu, struct tutti_host_region *out);
 /* The address by which kernels and copies reach [pointer, pointer + bytes): in the second range for memory of the
- * device, itself for other memory. NULL where it is memory of the device that is not (wholly) allocated. */
+ * device, itself for other memory. NULL if it is memory of the device that is not (wholly) allocated. */
 void *tutti_host_reach(const void *pointer, size_t bytes);
 /* The same where the bytes may be of several regions, and what lies between them is not touched. */
 void *tutti_host_reach_over(const void *pointer, size_t bytes);

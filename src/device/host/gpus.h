@@ -16,13 +16,13 @@
 
 enum { TUTTI_HOST_GPUS_MOST = 64 };
 
-/* 1 where GPUs are separate. */
+/* 1 if GPUs are separate. */
 int tutti_host_separate(void);
 /* Number of GPUs that this process sees. */
 int tutti_host_gpus(void);
 /* The card of a GPU of this process. */
 int tutti_host_card(int gpu);
-/* 1 where a link joins the two cards; a card reaches itself. */
+/* 1 if a link joins the two cards; a card reaches itself. */
 int tutti_host_linked(int card, int other);
 
 /* The driver is initialised, by the program or by tutti_device.open(): GPUs can be counted. */
@@ -38,7 +38,7 @@ void tutti_host_pass(int gpu);
  * program has passed memory of may be worked on after a reset too. */
 unsigned tutti_host_life(int gpu);
 void tutti_host_end_life(int gpu);
-/* 1 where some GPU has been reset in this process: frees of memory that is not there are no error then. */
+/* 1 if some GPU has been reset in this process: frees of memory that is not there are no error then. */
 int tutti_host_was_reset(void);
 
 /* Tutti is about to do `what` on *gpu; -1 becomes the GPU that a real driver would take (the calling thread's, else one
@@ -46,9 +46,9 @@ int tutti_host_was_reset(void);
 void tutti_host_work_on(int *gpu, const char *what);
 /* The same for pinned host memory, which takes any GPU that may be worked on. */
 void tutti_host_work_on_any(const char *what);
-/* Lets kernels of `gpu` reach memory that this process has on `owner`. 0 where no link joins them. */
+/* Lets kernels of `gpu` reach memory that this process has on `owner`. 0 if no link joins them. */
 int tutti_host_enable(int gpu, int owner);
-/* 1 where kernels of `gpu` reach the region; otherwise a violation, which names the kernel and the pointer. */
+/* 1 if kernels of `gpu` reach the region; otherwise a violation, which names the kernel and the pointer. */
 int tutti_host_reaches(int gpu, const struct tutti_host_region *region, const char *what, const void *pointer);
 /* A rule was broken on the GPU. */
 void tutti_host_violation(int gpu, const char *format, ...) __attribute__((format(printf, 2, 3)));

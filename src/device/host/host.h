@@ -25,7 +25,7 @@ int tutti_host_reach_memory(int gpu, const void *device);
 /* Unmaps all there is of the GPU. */
 void tutti_host_regions_drop(int gpu);
 
-/* range.c. find: the piece that holds the address, as a region; 0 where none does. */
+/* range.c. find: the piece that holds the address, as a region; 0 if none does. */
 size_t tutti_host_range_grain(int gpu);
 int tutti_host_range_open(int gpu, size_t bytes, void **base);
 int tutti_host_range_add(int gpu, void *at, size_t bytes);
@@ -37,7 +37,7 @@ int tutti_host_range_find(const void *pointer, struct tutti_host_region *out);
 int tutti_host_memory(size_t bytes, int later, int *out);
 /* What new memory holds where tests are strict. */
 void tutti_host_poison(void *device, size_t bytes);
-/* TUTTI_OK where the descriptor holds what is named. */
+/* TUTTI_OK if the descriptor holds what is named. */
 int tutti_host_check_import(const struct tutti_export *what, int fd);
 
 /* Waits until all streams of the GPU have done what was put into them. */

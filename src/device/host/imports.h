@@ -4,7 +4,7 @@
 
 #include "device/device.h"
 
-/* 0 where kernels of `gpu` still have memory mapped that the owner has freed and whose addresses overlap `what`. */
+/* 0 if kernels of `gpu` still have memory mapped that the owner has freed and whose addresses overlap `what`. */
 int tutti_host_import_can(int gpu, const struct tutti_export *what);
 /* `what` is mapped at `at` for kernels of `gpu`. */
 void tutti_host_import_add(int gpu, const struct tutti_export *what, void *at);

@@ -209,7 +209,7 @@ static int host_mapping_add(int gpu, const void *host)
     mapping->gpu = gpu;
     mapping->uses = 1;
     mapping->life = tutti_host_life(gpu);
-    return TUTTI_OK;
+    return TUTTI_OK; /* it is in the list. cppcheck-suppress memleak */
 }
 
 int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device)
@@ -257,6 +257,7 @@ static uint64_t process_nonce(void)
 int tutti_host_export(const void *device, struct tutti_export *out, int *fd)
 {
     struct tutti_host_region region;
+    tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "how memory is shared");
     if (!memory_find(device, &region) || !region.own)
         return TUTTI_ERR_NOT_EXPORTABLE;
     const int piece = region.span == 0; /* of a range, which is never kept */

@@ -41,7 +41,7 @@ static struct pool *pool_of(const struct tutti_work *work)
     return &pools[work->gpu >= 0 && work->gpu < GPUS ? work->gpu : GPUS];
 }
 
-/* 1 where the launch must not go on waiting: what kernels look at while they wait for peers. */
+/* 1 if the launch must not go on waiting: what kernels look at while they wait for peers. */
 static int must_leave(const struct tutti_work *work, uint64_t waited)
 {
     const int lane = work->kind == TUTTI_WORK_LANE, flow = work->is_flow;

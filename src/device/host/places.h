@@ -7,7 +7,7 @@
 
 /* Places of one GPU; 0: they are not counted. */
 unsigned tutti_host_places(void);
-/* 1 where kernels of this kind wait for peers. */
+/* 1 if kernels of this kind wait for peers. */
 int tutti_host_waits(enum tutti_kernel kernel);
 /* Takes the places of a launch, one by one, and keeps those it has while it waits for more. Returns how many it got:
  * fewer than it needs where the launch is to leave, which its kernel then does by itself. */

@@ -14,7 +14,7 @@ int tutti_host_program_see(const char *list);
 int tutti_host_program_count(void);
 /* Makes the GPU the calling thread's, and a context on it. */
 int tutti_host_program_set(int gpu);
-/* Memory of the calling thread's GPU (0 where it has chosen none). */
+/* Memory of the calling thread's GPU (0 if it has chosen none). */
 int tutti_host_program_alloc(size_t bytes, void **device);
 int tutti_host_program_free(void *device);
 /* Between any two of host memory and memory of GPUs. */

@@ -38,7 +38,7 @@ int tutti_host_range_open(int gpu, size_t bytes, void **base)
 }
 
 /* The piece that holds the address, or NULL. Under the lock. */
-static struct piece **place_of(const char *at)
+static struct piece **range_place_of(const char *at)
 {
     struct piece **place = &pieces;
     while (*place && (size_t)(at - (*place)->at) >= (*place)->bytes)
@@ -55,7 +55,7 @@ static void range_drop(struct piece **place)
     free(gone);
 }
 
-static int range_put(char *at, size_t bytes, int fd, int own)
+static int host_range_put(char *at, size_t bytes, int fd, int own)
 {
     struct piece *piece = calloc(1, sizeof *piece);
     if (!piece)
@@ -82,7 +82,7 @@ int tutti_host_range_add(int gpu, void *at, size_t bytes)
     int status = tutti_host_memory(bytes, 0, &fd);
     if (status != TUTTI_OK)
         return status;
-    status = range_put(at, bytes, fd, 1);
+    status = host_range_put(at, bytes, fd, 1);
     if (status == TUTTI_OK)
         tutti_host_poison(at, bytes);
     else
@@ -94,7 +94,7 @@ int tutti_host_range_import(int gpu, const struct tutti_export *what, int fd, vo
 {
     tutti_host_work_on(&gpu, "a peer's memory");
     const int status = what->bytes % GRAIN ? TUTTI_ERR_ARGUMENT : tutti_host_check_import(what, fd);
-    return status == TUTTI_OK ? range_put(at, what->bytes, fd, 0) : status;
+    return status == TUTTI_OK ? host_range_put(at, what->bytes, fd, 0) : status;
 }
 
 int tutti_host_range_cut(int gpu, void *at)
@@ -102,7 +102,7 @@ int tutti_host_range_cut(int gpu, void *at)
     int status = TUTTI_ERR_ARGUMENT;
     (void)gpu;
     pthread_mutex_lock(&lock);
-    struct piece **place = place_of(at);
+    struct piece **place = range_place_of(at);
     if (*place && (*place)->at == (char *)at)
         status = tutti_host_region_cut(at, (*place)->bytes);
     if (status == TUTTI_OK)
@@ -133,7 +133,7 @@ int tutti_host_range_close(int gpu, void *base)
 int tutti_host_range_find(const void *pointer, struct tutti_host_region *out)
 {
     pthread_mutex_lock(&lock);
-    const struct piece *piece = *place_of(pointer);
+    const struct piece *piece = *range_place_of(pointer);
     if (piece)
         *out = (struct tutti_host_region){piece->id,      piece->at, piece->bytes, 0, piece->fd,
                                           piece->fd >= 0, 0,         out->gpu,     0};

@@ -35,7 +35,7 @@ struct tutti_stream {
     int started, ends;
     int hand_over; /* it is the program's */
     int status;    /* first failure of its work */
-    unsigned dice;
+    unsigned jitter;
 };
 
 static struct tutti_stream *streams;
@@ -59,10 +59,10 @@ static int stream_run(struct tutti_work *work)
 
 static void stream_delay(struct tutti_stream *stream)
 {
-    stream->dice = stream->dice * 1664525u + 1013904223u;
-    if (stream->dice >> 16 & (DELAY_ONE_IN - 1))
+    stream->jitter = stream->jitter * 1664525u + 1013904223u;
+    if (stream->jitter >> 16 & (DELAY_ONE_IN - 1))
         return;
-    const struct timespec time = {0, (long)(stream->dice % DELAY_MOST_NS)};
+    const struct timespec time = {0, (long)(stream->jitter % DELAY_MOST_NS)};
     nanosleep(&time, NULL);
 }
 
@@ -82,7 +82,7 @@ static void *stream_main(void *with)
         pthread_mutex_unlock(&stream->lock);
         if (tutti_settings()->host_strict) {
             stream_delay(stream);
-            work->dice = stream->dice | 1;
+            work->jitter = stream->jitter | 1;
         }
         int status = stream_run(work);
         free(work);
@@ -131,7 +131,7 @@ static int stream_enqueue(struct tutti_stream *stream, const struct tutti_work *
     return TUTTI_OK;
 }
 
-/* 1 where the GPU was reset since the stream was made. */
+/* 1 if the GPU was reset since the stream was made. */
 static int stream_gone(const struct tutti_stream *stream)
 {
     return stream->gpu >= 0 && stream->life != tutti_host_life(stream->gpu);
@@ -178,7 +178,7 @@ int tutti_host_submit(struct tutti_stream *stream, struct tutti_work *work)
 }
 
 /* Another one for each stream, the same in every run. */
-static unsigned next_dice(void)
+static unsigned next_jitter(void)
 {
     static atomic_uint numbers;
     return (unsigned)tutti_settings()->seed + 0x9e3779b9u * atomic_fetch_add(&numbers, 1);
@@ -198,7 +198,7 @@ int tutti_host_stream_create(int gpu, struct tutti_stream **out)
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->changed, NULL);
     stream->tail = &stream->head;
-    stream->dice = next_dice();
+    stream->jitter = next_jitter();
     stream->gpu = gpu;
     stream->life = gpu >= 0 ? tutti_host_life(gpu) : 0;
     stream->users = 1;
@@ -246,7 +246,7 @@ int tutti_host_stream_capturing(struct tutti_stream *stream)
     return tutti_host_forked() ? TUTTI_ERR_UNAVAILABLE : 0;
 }
 
-/* 1 where the caller was the last user: it is in no list any more. */
+/* 1 if the caller was the last user: it is in no list any more. */
 static int stream_drop(struct tutti_stream *stream)
 {
     pthread_mutex_lock(&streams_lock);

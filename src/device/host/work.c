@@ -24,7 +24,7 @@ enum { WORDS_BYTES = 4096 };
 
 enum { ANY_GPU = -1 };
 
-/* 1 where a kernel of `gpu` (ANY_GPU: a copy) reaches the byte, or it is not of the device. */
+/* 1 if a kernel of `gpu` (ANY_GPU: a copy) reaches the byte, or it is not of the device. */
 static int work_touches(int gpu, const char *what, const void *byte)
 {
     struct tutti_host_region region;
@@ -72,7 +72,7 @@ int tutti_work_fill(struct tutti_work *work, int gpu, void *device, int byte, si
 }
 
 /* Bytes of a channel that a launch may touch. */
-static size_t channel_bytes(const struct tutti_launch *launch, size_t bytes)
+static size_t work_channel_bytes(const struct tutti_launch *launch, size_t bytes)
 {
     const struct tutti_kernel_args *args = launch->args;
     size_t most = sizeof(struct tutti_channel_flags);
@@ -95,7 +95,7 @@ static void flow_elements(const struct tutti_flow_args *args, uint64_t *in, uint
     *out = args->n[args->rank];
 }
 
-/* 0 where the result's pointer may be anything, as the MPI has it. */
+/* 0 if the result's pointer may be anything, as the MPI has it. */
 static int flow_gets(const struct tutti_flow_args *args)
 {
     return args->shape == TUTTI_SHAPE_ROOT     ? args->rank == args->root
@@ -181,7 +181,7 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     work->gpu = gpu;
     work->is_flow = launch->flow != NULL;
     work->blocks = launch->blocks;
-    work->dice = 0;
+    work->jitter = 0;
     if (tutti_host_places() > 0 && tutti_host_waits(launch->kernel) && launch->blocks > tutti_host_places()) {
         tutti_error("host device: a kernel of %u blocks, where a GPU holds %u (TUTTI_HOST_BLOCKS)", launch->blocks,
                     tutti_host_places());
@@ -210,7 +210,7 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
         args->out[i] = at;
     }
     for (uint32_t g = 0; g < args->gpus && status == TUTTI_OK; g++) {
-        status = work_reach(gpu, "kernel's window", args->window[g], channel_bytes(launch, bytes), &at);
+        status = work_reach(gpu, "kernel's window", args->window[g], work_channel_bytes(launch, bytes), &at);
         args->window[g] = at;
     }
     return status;
@@ -265,7 +265,7 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
     work->kind = TUTTI_WORK_LANE;
     work->gpu = gpu;
     work->blocks = args->blocks;
-    work->dice = 0;
+    work->jitter = 0;
     if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED || args->matches > TUTTI_LANE_MATCHES)
         return TUTTI_ERR_ARGUMENT;
     *made = *args;
@@ -326,7 +326,7 @@ void tutti_work_drop(struct tutti_work *work)
 static void run_blocks(const struct tutti_work *work)
 {
     const unsigned held = tutti_host_places_take(work);
-    tutti_kernel_pace(tutti_host_waits((enum tutti_kernel)work->kernel) ? work->dice : 0);
+    tutti_kernel_pace(tutti_host_waits((enum tutti_kernel)work->kernel) ? work->jitter : 0);
     for (unsigned block = 0; block < work->blocks; block++)
         tutti_kernel_host(work->kernel, work->type, work->op, &work->args, block);
     tutti_kernel_pace(0);

@@ -33,7 +33,7 @@ struct tutti_work {
     int gpu;                      /* of its stream */
     int is_flow;                  /* it is `flow` that holds */
     unsigned blocks;
-    unsigned dice;                /* not 0: kernels that wait pause now and then, as follows from it */
+    unsigned jitter;              /* not 0: kernels that wait pause now and then, as follows from it */
     struct tutti_pack_args *pack; /* freed when it has run; tutti_work_drop() where it never does */
     union {
         struct tutti_kernel_args args;

@@ -79,7 +79,7 @@ static void channel_bury(const struct tutti_device *device, struct tutti_pack_ch
     free(channel);
 }
 
-static struct tutti_pack_channel *take_idle(int gpu)
+static struct tutti_pack_channel *channel_take_idle(int gpu)
 {
     pthread_mutex_lock(&lock);
     struct tutti_pack_channel *channel = idle[gpu];
@@ -93,8 +93,8 @@ int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct t
 {
     if (gpu < 0 || gpu >= GPUS)
         return TUTTI_ERR_ARGUMENT;
-    struct tutti_pack_channel *channel = take_idle(gpu);
-    for (; channel && channel->life != tutti_gpu_life(gpu); channel = take_idle(gpu))
+    struct tutti_pack_channel *channel = channel_take_idle(gpu);
+    for (; channel && channel->life != tutti_gpu_life(gpu); channel = channel_take_idle(gpu))
         channel_bury(device, channel);
     if (!channel)
         return channel_build(device, gpu, out);
@@ -138,7 +138,7 @@ static int channel_check(struct tutti_pack_flight *flight)
     return flight->failed;
 }
 
-static int has_ended(void *with)
+static int channel_ended(void *with)
 {
     struct tutti_pack_flight *flight = with;
     return channel_reported(flight->channel) || channel_check(flight) != TUTTI_OK;
@@ -181,7 +181,7 @@ int tutti_pack_channel_wait(struct tutti_pack_flight *flight)
     const int status =
         channel_reported(flight->channel)
             ? TUTTI_OK
-            : tutti_progress_wait(&(const struct tutti_wait){.done = has_ended,
+            : tutti_progress_wait(&(const struct tutti_wait){.done = channel_ended,
                                                              .with = flight,
                                                              .seconds = tutti_settings()->timeout_seconds,
                                                              .quiet = 1,

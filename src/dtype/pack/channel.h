@@ -26,7 +26,7 @@ void tutti_pack_channel_give(struct tutti_pack_channel *channel);
  * ready, or afresh. A status. */
 int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct tutti_device *device,
                               const struct tutti_pack_launch *launch, int *launched);
-/* What launches report: always the same, so that a launch that comes again is the same in all its arguments. */
+/* What launches report: always the same, so that a repeated launch has the same arguments. */
 enum { TUTTI_PACK_REPORT = 1 };
 /* Before a launch that reports: no other launch is under way. */
 static inline void tutti_pack_channel_begin(struct tutti_pack_channel *channel)

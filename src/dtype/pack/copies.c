@@ -83,7 +83,7 @@ static void copies_give(struct copies *copies)
 
 /* ---- jobs ---- */
 
-/* 1 where `count` elements are one run of bytes, in the order of the message. */
+/* 1 if `count` elements are one run of bytes, in the order of the message. */
 static int copies_is_run(const struct tutti_plan *plan, uint64_t count)
 {
     const struct tutti_segment *const segment = plan->segment;
@@ -91,7 +91,7 @@ static int copies_is_run(const struct tutti_plan *plan, uint64_t count)
            (count == 1 || plan->extent == (int64_t)plan->size);
 }
 
-static int copies_can(const struct tutti_pack_job *job)
+static int pack_copies_can(const struct tutti_pack_job *job)
 {
     return copies_is_run(job->plan, job->count) &&
            (job->direction != TUTTI_RELAYOUT || copies_is_run(job->to_plan, job->to_count));
@@ -129,7 +129,7 @@ int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, in
         return TUTTI_ERR_UNAVAILABLE;
     gpu = gpu < 0 ? 0 : gpu; /* memory that belongs to no GPU in particular */
     for (unsigned i = 0; i < n; i++) {
-        if (!copies_can(&jobs[i]))
+        if (!pack_copies_can(&jobs[i]))
             return TUTTI_ERR_UNAVAILABLE;
     }
     struct copies *copies = copies_find(gpu);

@@ -84,7 +84,7 @@ static void form_simplify(struct tutti_box *box)
     }
 }
 
-static unsigned word_of(const struct tutti_box *box)
+static unsigned form_word_of(const struct tutti_box *box)
 {
     uint64_t bits = box->from | box->to | box->block | 16;
     for (int d = 0; d < box->dims; d++)
@@ -94,7 +94,7 @@ static unsigned word_of(const struct tutti_box *box)
     return (unsigned)(bits & (~bits + 1));
 }
 
-/* 1 where in the order of the dimensions one block follows the other on that side. */
+/* 1 if in the order of the dimensions one block follows the other on that side. */
 static int is_dense(const struct tutti_box *box, int to)
 {
     uint64_t span = box->block;
@@ -168,7 +168,7 @@ static uint64_t blocks_of(const struct tutti_box *box)
 }
 
 /* What is reached on a side: [*low, *high) from its address. */
-static void range_of(const struct tutti_box *box, int to, int64_t *low, int64_t *high)
+static void form_range_of(const struct tutti_box *box, int to, int64_t *low, int64_t *high)
 {
     *low = 0;
     *high = (int64_t)box->block;
@@ -199,9 +199,9 @@ static int form_add(struct tutti_parts *parts, const struct tutti_box *box, stru
     int64_t low, high;
     struct tutti_pack_part *const part = &form->part;
     uint32_t extras = TUTTI_PACK_DIMS_BYTES(part->way, part->dims) / 8;
-    range_of(box, 1, &low, &high);
+    form_range_of(box, 1, &low, &high);
     reach[1] = reach_of(offsetof(struct tutti_pack_part, to), box->to, low, high);
-    range_of(box, 0, &low, &high);
+    form_range_of(box, 0, &low, &high);
     reach[0] = reach_of(offsetof(struct tutti_pack_part, from), box->from, low, high);
     bounds.low = low;
     bounds.high = high;
@@ -270,7 +270,7 @@ static void put_words(struct form *form, const struct tutti_box *box)
     put_dims(form, box, -1, -1);
 }
 
-static int add_dense(struct tutti_parts *parts, const struct tutti_box *box, struct form *form, int way)
+static int form_add_dense(struct tutti_parts *parts, const struct tutti_box *box, struct form *form, int way)
 {
     const uint64_t bytes = blocks_of(box) * box->block, lead = (way == TUTTI_PACK_GATHER ? box->to : box->from) & 15;
     const uint32_t round = TUTTI_PACK_THREADS * form->part.word * (unsigned)TUTTI_PACK_TURNS(form->part.word) / 16;
@@ -326,8 +326,8 @@ static int add_ragged(struct tutti_parts *parts, const struct tutti_box *box, st
         part->units = (uint32_t)(lists * ragged.what.units);
         tutti_pack_magic(ragged.what.units, &ragged.what.magic, &ragged.what.shift);
     }
-    range_of(box, 0, &low[0], &high[0]);
-    range_of(box, 1, &low[1], &high[1]);
+    form_range_of(box, 0, &low[0], &high[0]);
+    form_range_of(box, 1, &low[1], &high[1]);
     const struct tutti_parts_reach reach[] = {
         reach_of(offsetof(struct tutti_pack_part, from), box->from, low[0], high[0]),
         reach_of(offsetof(struct tutti_pack_part, to), box->to, low[1], high[1]),
@@ -363,7 +363,7 @@ int tutti_box_add_whole(struct tutti_parts *parts, const struct tutti_box *given
     struct tutti_box box = *given;
     form_simplify(&box);
     struct form form;
-    form.part = (struct tutti_pack_part){.word = (uint8_t)word_of(&box), .list_dim = TUTTI_PACK_NO_LIST};
+    form.part = (struct tutti_pack_part){.word = (uint8_t)form_word_of(&box), .list_dim = TUTTI_PACK_NO_LIST};
     const unsigned word = form.part.word;
     const uint64_t blocks = blocks_of(&box);
     int a, b;
@@ -376,8 +376,8 @@ int tutti_box_add_whole(struct tutti_parts *parts, const struct tutti_box *given
     if (word <= 4 && box.block >= (word < 4 ? ROWS_SHORT : ROWS_LEAST))
         return box.dims > 0 && is_dense(&box, 1) ? add_join(parts, &box, &form) : add_rows(parts, &box, &form);
     if (word <= 4 && is_dense(&box, 1))
-        return add_dense(parts, &box, &form, TUTTI_PACK_GATHER);
+        return form_add_dense(parts, &box, &form, TUTTI_PACK_GATHER);
     if (word <= 4 && is_dense(&box, 0))
-        return add_dense(parts, &box, &form, TUTTI_PACK_SCATTER);
+        return form_add_dense(parts, &box, &form, TUTTI_PACK_SCATTER);
     return add_words(parts, &box, &form);
 }

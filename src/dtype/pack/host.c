@@ -53,7 +53,7 @@ TUTTI_ALWAYS void blocks(enum way way, uintptr_t memory, uintptr_t packed, uint6
 }
 
 /* The entries of a level: dimensions, with the list as one of them. */
-static uint32_t levels_of(const struct tutti_segment *s)
+static uint32_t host_levels_of(const struct tutti_segment *s)
 {
     return s->dims + (s->entries > 0);
 }
@@ -91,7 +91,7 @@ TUTTI_ALWAYS void inside(enum way way, const struct tutti_segment *s, uint32_t l
 TUTTI_ALWAYS void steps(enum way way, const struct tutti_segment *s, uint32_t level, uint64_t from, uint64_t to,
                         uintptr_t memory, uintptr_t packed)
 {
-    uint32_t left = levels_of(s) - level;
+    uint32_t left = host_levels_of(s) - level;
     if (is_list(s, level)) {
         for (uint64_t e = from; e < to; e++) {
             uintptr_t at = memory + (uint64_t)s->offsets[e];
@@ -135,7 +135,7 @@ static void steps_unpack(const struct tutti_segment *s, uint32_t level, uint64_t
 /* Packed bytes from the first to past the last of what is inside each level. */
 static void spans_of(const struct tutti_segment *s, uint64_t *span)
 {
-    uint32_t level = levels_of(s);
+    uint32_t level = host_levels_of(s);
     span[level] = s->block;
     while (level-- > 0) {
         if (!is_list(s, level))
@@ -162,7 +162,7 @@ static uint64_t entry_at(const struct tutti_segment *s, uint64_t from)
 }
 
 /* Where the packed bytes of a step begin, relative to those of its level. */
-static uint64_t begin_of(const struct tutti_segment *s, uint32_t level, uint64_t i)
+static uint64_t host_begin_of(const struct tutti_segment *s, uint32_t level, uint64_t i)
 {
     if (!is_list(s, level))
         return i * (uint64_t)dim_at(s, level)->packed;
@@ -189,14 +189,14 @@ static void host_part(enum way way, const struct job *job, const uint64_t *span,
         return;
     uint64_t skip = at < job->first ? job->first - at : 0;
     uint64_t stop = job->end - at < length ? job->end - at : length;
-    if (level == levels_of(s)) {
+    if (level == host_levels_of(s)) {
         copy(way, memory + skip, job->packed + (at + skip - job->first), stop - skip);
         return;
     }
     uint64_t from = step_at(s, level, skip), to = step_at(s, level, stop - 1) + 1;
     bool mixed = is_list(s, level) && s->begins;
     for (int side = 0; side < 2 && from < to; side++) {
-        uint64_t i = side ? to - 1 : from, begin = begin_of(s, level, i);
+        uint64_t i = side ? to - 1 : from, begin = host_begin_of(s, level, i);
         uint64_t bytes = mixed ? s->begins[i + 1] - begin : span[level + 1];
         if (begin >= skip && begin + bytes <= stop)
             continue;

@@ -28,7 +28,7 @@ int tutti_image_needed(const struct tutti_plan *plan)
 }
 
 /* The largest power of two, up to 16, that all numbers of the plan are multiples of. */
-static unsigned word_of(const struct tutti_plan *plan)
+static unsigned image_word_of(const struct tutti_plan *plan)
 {
     uint64_t bits = plan->size | (uint64_t)plan->extent | 16;
     for (uint32_t i = 0; i < plan->segments; i++) {
@@ -49,7 +49,7 @@ static int wants_table(const struct tutti_plan *plan)
         return 0;
     if (plan->true_end - plan->true_lower > SPAN_MOST || plan->true_lower < -SPAN_MOST || plan->true_end > SPAN_MOST)
         return 0;
-    return plan->size <= WORDS_MOST * 16 && plan->size / word_of(plan) <= WORDS_MOST;
+    return plan->size <= WORDS_MOST * 16 && plan->size / image_word_of(plan) <= WORDS_MOST;
 }
 
 int tutti_image_useful(const struct tutti_plan *plan)
@@ -146,7 +146,7 @@ static size_t image_layout(struct tutti_plan_image *image, const struct tutti_pl
 {
     size_t bytes = 0;
     if (wants_table(plan)) {
-        const unsigned word = word_of(plan);
+        const unsigned word = image_word_of(plan);
         image->words = (uint32_t)(plan->size / word);
         image->wide = (uint32_t)__builtin_ctz(word);
         bytes = image_padded(image->words * sizeof(int32_t));
@@ -223,7 +223,7 @@ static int image_make(const struct tutti_device *device, struct tutti_stream *st
 }
 
 /* ---- which are there ---- */
-static struct tutti_plan_image **bucket_of(uint64_t id)
+static struct tutti_plan_image **image_bucket_of(uint64_t id)
 {
     return &buckets[id % BUCKETS];
 }
@@ -231,7 +231,7 @@ static struct tutti_plan_image **bucket_of(uint64_t id)
 /* Under the lock. */
 static struct tutti_plan_image *image_look(const struct tutti_plan *plan, int gpu)
 {
-    struct tutti_plan_image *image = *bucket_of(plan->id);
+    struct tutti_plan_image *image = *image_bucket_of(plan->id);
     while (image && (image->id != plan->id || image->gpu != gpu || image->life != tutti_gpu_life(gpu)))
         image = image->next;
     return image;
@@ -243,7 +243,7 @@ static void image_forget(const struct tutti_plan *plan)
     struct tutti_plan_image *gone = NULL;
     pthread_mutex_lock(&lock);
     const struct tutti_device *device = keeper;
-    for (struct tutti_plan_image **at = bucket_of(plan->id); *at;) {
+    for (struct tutti_plan_image **at = image_bucket_of(plan->id); *at;) {
         struct tutti_plan_image *image = *at;
         if (image->id != plan->id) {
             at = &image->next;
@@ -294,8 +294,8 @@ int tutti_image_make(const struct tutti_device *device, struct tutti_stream *str
     keeper = device;
     struct tutti_plan_image *other = image_look(plan, gpu);
     if (!other) {
-        made->next = *bucket_of(plan->id);
-        *bucket_of(plan->id) = made;
+        made->next = *image_bucket_of(plan->id);
+        *image_bucket_of(plan->id) = made;
     }
     pthread_mutex_unlock(&lock);
     if (other) { /* another thread was faster */

@@ -32,9 +32,9 @@ struct tutti_plan_image {
     struct tutti_image_list list[]; /* one a segment */
 };
 
-/* 1 where a device has to keep something of the plan: without it a plan with lists cannot be packed there. */
+/* 1 if a device has to keep something of the plan: without it a plan with lists cannot be packed there. */
 int tutti_image_needed(const struct tutti_plan *plan);
-/* 1 where it would be of use. */
+/* 1 if it would be of use. */
 int tutti_image_useful(const struct tutti_plan *plan);
 /* What `gpu` keeps of the plan, or NULL. Valid as long as the plan. */
 const struct tutti_plan_image *tutti_image_find(const struct tutti_plan *plan, int gpu);

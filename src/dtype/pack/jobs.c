@@ -34,8 +34,8 @@ static struct tutti_parts_reach reach_memory(uint32_t at, uint32_t extra, const 
 /* ---- regular segments ---- */
 /* Dimensions of a segment in a message of `count` elements, slowest first; `to` equals `from` if there is no other
  * side. Returns 0 if there are too many. */
-static int box_of(const struct tutti_plan *plan, uint32_t i, uint64_t count, const struct tutti_plan_image *image,
-                  struct tutti_box *box)
+static int jobs_box_of(const struct tutti_plan *plan, uint32_t i, uint64_t count, const struct tutti_plan_image *image,
+                       struct tutti_box *box)
 {
     const struct tutti_segment *s = &plan->segment[i];
     if (s->dims + 3 > TUTTI_BOX_DIMS)
@@ -220,10 +220,10 @@ struct levels {
     int64_t offset;
 };
 
-static int levels_of(const struct tutti_plan *plan, uint64_t count, struct levels *levels)
+static int jobs_levels_of(const struct tutti_plan *plan, uint64_t count, struct levels *levels)
 {
     struct tutti_box box;
-    if (plan->segments != 1 || plan->segment[0].entries || !box_of(plan, 0, count, NULL, &box))
+    if (plan->segments != 1 || plan->segment[0].entries || !jobs_box_of(plan, 0, count, NULL, &box))
         return 0;
     *levels = (struct levels){.n = 1, .count = {box.block}, .stride = {1}, .offset = (int64_t)box.from};
     for (int d = box.dims - 1; d >= 0; d--) {
@@ -262,7 +262,7 @@ static int jobs_joint(const struct tutti_pack_job *job, struct tutti_box *box)
     struct levels from, to;
     struct tutti_box_dim dim[2 * TUTTI_BOX_DIMS];
     int n = 0;
-    if (!levels_of(job->plan, job->count, &from) || !levels_of(job->to_plan, job->to_count, &to))
+    if (!jobs_levels_of(job->plan, job->count, &from) || !jobs_levels_of(job->to_plan, job->to_count, &to))
         return 0;
     uint64_t span = 1;
     while (from.at < from.n && to.at < to.n) {
@@ -304,11 +304,11 @@ static int add_relayout(struct tutti_parts *parts, const struct tutti_pack_job *
         return jobs_joint(job, &box) ? tutti_box_add(parts, &box, job->first, end)
                                      : add_lookup(parts, job, image, to_image);
     for (uint32_t i = 0; i < job->plan->segments; i++)
-        same = same && !job->plan->segment[i].begins && box_of(job->plan, i, job->count, image, &box);
+        same = same && !job->plan->segment[i].begins && jobs_box_of(job->plan, i, job->count, image, &box);
     if (!same)
         return add_lookup(parts, job, image, to_image);
     for (uint32_t i = 0; i < job->plan->segments && status == TUTTI_OK; i++) {
-        box_of(job->plan, i, job->count, image, &box);
+        jobs_box_of(job->plan, i, job->count, image, &box);
         box.from += jobs_address(job->memory);
         box.to += jobs_address(job->to);
         box.sides = TUTTI_PACK_LIST_FROM | TUTTI_PACK_LIST_TO;
@@ -359,11 +359,11 @@ static int add_segments(struct tutti_parts *parts, const struct tutti_pack_job *
     int beyond = 0, status = TUTTI_OK;
     for (uint32_t i = 0; i < plan->segments; i++)
         beyond |=
-            (plan->segment[i].begins && plan->segment[i].entries > UINT32_MAX) || !box_of(plan, i, 1, image, &box);
+            (plan->segment[i].begins && plan->segment[i].entries > UINT32_MAX) || !jobs_box_of(plan, i, 1, image, &box);
     if (beyond)
         return repeat_each(parts, job, image, repeat, look_up_packed);
     for (uint32_t i = 0; i < plan->segments && status == TUTTI_OK; i++) {
-        box_of(plan, i, job->count, image, &box);
+        jobs_box_of(plan, i, job->count, image, &box);
         pack_side(&box, job);
         if (repeat->n > 1) {
             put_repeat(&box, job, repeat);
@@ -375,7 +375,7 @@ static int add_segments(struct tutti_parts *parts, const struct tutti_pack_job *
     return status;
 }
 
-/* 1 where all elements are one block. */
+/* 1 if all elements are one block. */
 static int is_block(const struct tutti_plan *plan, uint64_t count)
 {
     return plan->segments == 1 && plan->segment[0].dims == 0 && plan->segment[0].entries == 0 &&

@@ -13,7 +13,7 @@ struct tutti_repeat {
     int64_t memory, packed;
 };
 
-/* image, to_image: what the GPU keeps of the two plans; NULL where that is nothing. */
+/* image, to_image: what the GPU keeps of the two plans; NULL if that is nothing. */
 int tutti_job_add(struct tutti_parts *parts, const struct tutti_pack_job *given, const struct tutti_plan_image *image,
                   const struct tutti_plan_image *to_image, const struct tutti_repeat *repeat);
 /* How many of the first of n jobs are one job again and again, at equal distances: two always are. */

@@ -53,8 +53,8 @@ static struct kept_pack *kept_find(struct tutti_kept_packs *all, uint64_t hash, 
     return NULL;
 }
 
-/* A free entry, or the first that is as new as a launch that comes now; all grow older meanwhile, so that launches
- * that come once do not push out those that come again. NULL: none, or what was dropped last has not gone yet. */
+/* A free entry, or the first entry that is as new as the present launch. All entries grow older meanwhile, so that a
+ * launch that is made once does not replace repeated ones. NULL: none, or the last dropped launch still exists. */
 static struct kept_pack *kept_spare(struct tutti_kept_packs *all)
 {
     for (int i = 0; i < ENTRIES; i++) {

@@ -1,4 +1,4 @@
-/* Launches of packing kernels that a channel keeps ready: those that come again with the same arguments start in a
+/* Launches of packing kernels that a channel keeps ready: a launch repeated with the same arguments starts in a
  * third of the time of a fresh one. Programs often send from and receive into the same buffers. Private to src/dtype/.
  */
 #ifndef TUTTI_DTYPE_PACK_KEPT_H
@@ -13,7 +13,7 @@ struct tutti_kept_packs;
  * TUTTI_PACK_FEW_BYTES of arguments is kept. */
 int tutti_kept_packs_launch(struct tutti_kept_packs **all, const struct tutti_device *device,
                             struct tutti_stream *stream, const struct tutti_pack_launch *launch);
-/* Makes ready what came often enough since the last call, and drops what is out of date. May wait for running
+/* Makes launches ready that were repeated often enough since the last call, and drops old ones. May wait for running
  * kernels (device/device.h: launch.keep_pack). Takes NULL. */
 void tutti_kept_packs_fill(struct tutti_kept_packs *all, const struct tutti_device *device,
                            struct tutti_stream *stream);

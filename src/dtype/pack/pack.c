@@ -10,7 +10,7 @@
 #include "dtype/pack/channel.h"
 #include "dtype/pack/jobs.h"
 #include "dtype/pack/kept.h"
-#include "dtype/pack/known.h"
+#include "dtype/pack/parts_cache.h"
 
 enum {
     GPUS = 64,
@@ -103,20 +103,20 @@ static int add_job(struct tutti_parts *parts, int gpu, const struct tutti_pack_j
 {
     const struct tutti_plan_image *image = NULL, *to_image = NULL;
     const int relayout = job->direction == TUTTI_RELAYOUT;
-    if (tutti_known_add(parts, gpu, job, repeat))
+    if (tutti_parts_cache_add(parts, gpu, job, repeat))
         return TUTTI_OK;
     int status = image_of(parts->device, parts->stream, gpu, job->plan, &image);
     if (status == TUTTI_OK && relayout)
         status = image_of(parts->device, parts->stream, gpu, job->to_plan, &to_image);
     if (status != TUTTI_OK)
         return status;
-    const struct tutti_known_mark mark = tutti_known_begin(parts);
+    const struct tutti_parts_cache_mark mark = tutti_parts_cache_begin(parts);
     status = tutti_job_add(parts, job, image, to_image, repeat);
-    /* What was made without a table that could not be uploaded now is not how it is to be done for ever. */
+    /* What was made without a table that could not be uploaded now is not how it is to be done forever. */
     const int bare =
         (!image && tutti_image_useful(job->plan)) || (relayout && !to_image && tutti_image_useful(job->to_plan));
     if (status == TUTTI_OK && !bare)
-        tutti_known_keep(parts, gpu, job, repeat, mark);
+        tutti_parts_cache_keep(parts, gpu, job, repeat, mark);
     return status;
 }
 
@@ -149,7 +149,7 @@ static void look_up(const struct tutti_device *device, uintptr_t at, struct seen
     seen->of[seen->n++].gpu = memory->gpu;
 }
 
-/* 1 where all of the repetitions lie in one allocation on both sides: only then are they one box. */
+/* 1 if all of the repetitions lie in one allocation on both sides: only then are they one box. */
 static int pack_together(const struct tutti_device *device, const struct tutti_pack_job *job,
                          const struct tutti_repeat *repeat, struct seen *seen)
 {

@@ -24,7 +24,7 @@ struct tutti_parts *tutti_parts_begin(const struct tutti_device *device, struct 
         if (!parts)
             return NULL;
         memset(&parts->args, 0, sizeof parts->args); /* drivers read more of it than was written */
-        parts->known = NULL;
+        parts->cache = NULL;
     }
     parts->device = device;
     parts->stream = stream;
@@ -43,14 +43,14 @@ static void parts_give(struct tutti_parts *parts)
     tutti_spares_give(&idle, parts, offsetof(struct tutti_parts, next));
 }
 
-static size_t bytes_of(uint32_t parts, uint32_t extras)
+static size_t parts_bytes_of(uint32_t parts, uint32_t extras)
 {
     return HEAD + (size_t)parts * PART + (size_t)extras * 8;
 }
 
 int tutti_parts_have_room(const struct tutti_parts *parts, uint32_t n, uint32_t extras, uint32_t reaches)
 {
-    return bytes_of(parts->n + n, parts->extras + extras) <= parts->room &&
+    return parts_bytes_of(parts->n + n, parts->extras + extras) <= parts->room &&
            parts->reaches + reaches <= TUTTI_PARTS_REACHES;
 }
 
@@ -59,7 +59,8 @@ static int parts_launch(struct tutti_parts *parts, int last)
     struct tutti_pack_args *const args = &parts->args;
     struct tutti_pack_part *const part = tutti_parts_at(parts);
     const uint32_t behind = parts->n * (uint32_t)(PART / 8);
-    args->head = (struct tutti_pack_head){.parts = parts->n, .bytes = (uint32_t)bytes_of(parts->n, parts->extras)};
+    args->head =
+        (struct tutti_pack_head){.parts = parts->n, .bytes = (uint32_t)parts_bytes_of(parts->n, parts->extras)};
     args->head.blocks = tutti_pack_spread(part, parts->n);
     if (last) {
         args->head.launch_number = parts->launch_number;
@@ -99,7 +100,7 @@ int tutti_parts_add(struct tutti_parts *parts, const struct tutti_pack_part *par
 {
     if (part->units == 0)
         return TUTTI_OK;
-    if (bytes_of(1, extras) > parts->room || reaches > TUTTI_PARTS_REACHES) {
+    if (parts_bytes_of(1, extras) > parts->room || reaches > TUTTI_PARTS_REACHES) {
         tutti_error("a datatype of so many segments (%zu bytes to describe them) cannot be handled by one kernel",
                     (size_t)extras * 8);
         return TUTTI_ERR_UNAVAILABLE;

@@ -15,7 +15,7 @@ struct tutti_parts_reach {
 
 enum { TUTTI_PARTS_REACHES = 1024 }; /* of one launch */
 
-struct tutti_known;
+struct tutti_parts_cache;
 
 /* Large, and kept from call to call: a thread has one as long as its call lasts. */
 struct tutti_parts {
@@ -30,7 +30,7 @@ struct tutti_parts {
     uint32_t *ended;
     unsigned launches;
     uint32_t n, extras, reaches;
-    struct tutti_known *known; /* see known.h */
+    struct tutti_parts_cache *cache; /* see parts_cache.h */
     struct tutti_parts_reach reach[TUTTI_PARTS_REACHES];
     struct tutti_pack_reach reached[TUTTI_PARTS_REACHES + 1]; /* as devices get them */
     uint64_t extra[sizeof((struct tutti_pack_args *)0)->pool / 8];
@@ -49,10 +49,10 @@ static inline struct tutti_pack_part *tutti_parts_at(struct tutti_parts *parts)
 {
     return (struct tutti_pack_part *)(void *)parts->args.pool;
 }
-/* 1 where so much has room beside the others. */
+/* 1 if so much has room beside the others. */
 int tutti_parts_have_room(const struct tutti_parts *parts, uint32_t n, uint32_t extras, uint32_t reaches);
-/* Launches the remaining parts, if any, with the notice, and returns the room. `status`: of what came before;
- * nothing is launched any more where that is a failure. *launches: how many there were, also those that failed. */
+/* Launches the remaining parts, if any, with the notice, and returns the room. `status`: of the launches before;
+ * after a failure nothing more is launched. *launches: the number of launches, failed ones too. */
 int tutti_parts_end(struct tutti_parts *parts, int status, unsigned *launches);
 
 #endif

@@ -12,7 +12,7 @@ struct looking {
     int any;
 };
 
-static int is_known(const struct looking *at, const char *from, const char *end)
+static int places_is_known(const struct looking *at, const char *from, const char *end)
 {
     const char *base = at->last.base;
     return at->any && at->last.kind == TUTTI_MEMORY_DEVICE && from >= base && end <= base + at->last.bytes;
@@ -20,7 +20,7 @@ static int is_known(const struct looking *at, const char *from, const char *end)
 
 static void places_look(struct looking *at, const char *from, const char *end)
 {
-    if (is_known(at, from, end))
+    if (places_is_known(at, from, end))
         return;
     at->device->memory.classify(from, &at->last);
     at->any = 1;
@@ -49,7 +49,7 @@ static void look_at_blocks(struct looking *at, const struct tutti_segment *segme
         else
             end += reach;
     }
-    if (block == 0 || is_known(at, from, end))
+    if (block == 0 || places_is_known(at, from, end))
         return;
     if (d == segment->dims) {
         places_look(at, from, end);

@@ -10,7 +10,7 @@
 void *tutti_arena_take(size_t n, size_t size);
 /* Enlarges an arena (or NULL); on failure the old one stays valid. */
 void *tutti_arena_grow(void *arena, size_t n, size_t size);
-/* Gives back what is beyond that, where it is worth it; returns what replaces it. */
+/* Frees the rest of the room, if that pays; returns the array's new place. */
 void *tutti_arena_fit(void *arena, size_t n, size_t size);
 void tutti_arena_free(void *arena);
 

@@ -59,9 +59,9 @@ static int share_of(const struct tutti_description *what, uint32_t d, struct sha
 
 /* One dimension around *made, whose indices are `pitch` bytes apart. */
 static int build_share(struct tutti_workshop *shop, const struct share *share, tutti_wide pitch,
-                       struct tutti_membership *place)
+                       struct tutti_tree_place *place)
 {
-    struct tutti_membership whole, rest;
+    struct tutti_tree_place whole, rest;
     tutti_wide start = pitch * share->start, step = pitch * share->step, next = step * share->whole;
     if (!tutti_fits(start) || !tutti_fits(next) || (share->whole > 1 && !tutti_fits(step)))
         return tutti_workshop_refuse(shop, "displacements beyond 62 bits");

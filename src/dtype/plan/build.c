@@ -129,7 +129,7 @@ static const struct tutti_description *child_at(const struct tutti_description *
     return what->child[what->form == TUTTI_FORM_STRUCT ? i : 0];
 }
 
-static inline uint64_t length_at(const struct tutti_description *what, uint64_t i)
+static inline uint64_t build_length_at(const struct tutti_description *what, uint64_t i)
 {
     if (what->form == TUTTI_FORM_BLOCKS)
         return what->length;
@@ -142,14 +142,14 @@ static inline int64_t offset_at(const struct tutti_description *what, uint64_t i
 }
 
 /* A row that has few blocks in all is made of blocks. A short sequence inside a short one is taken apart. */
-static int row_add(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership place, bool splice)
+static int row_add(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_tree_place place, bool splice)
 {
     const struct tutti_tree *tree = place.tree;
     if (!tree || tree->kind != TUTTI_TREE_SEQ || !splice || row->n + tree->n > SPLICE)
         return tutti_row_push(shop, row, place);
     int status = TUTTI_OK;
     for (size_t k = 0; k < tree->n && status == TUTTI_OK; k++) {
-        struct tutti_membership part = tree->parts[k];
+        struct tutti_tree_place part = tree->parts[k];
         part.offset += place.offset;
         status = tutti_row_push(shop, row, part);
     }
@@ -193,16 +193,16 @@ static int group_end(struct tutti_workshop *shop, struct group *group, struct bo
 }
 
 /* Where the child is a block as long as its extent: the rows of most indexed types. */
-static int add_dense(struct tutti_workshop *shop, const struct tutti_description *what, const struct tutti_made *child,
-                     struct tutti_runs *runs, struct tutti_made *out)
+static int build_add_dense(struct tutti_workshop *shop, const struct tutti_description *what,
+                           const struct tutti_made *child, struct tutti_block_runs *runs, struct tutti_made *out)
 {
     const int64_t shift = child->place.offset;
     const uint64_t bytes = child->place.length, most = (uint64_t)TUTTI_TREE_LIMIT / bytes;
     int64_t low = INT64_MAX, high = INT64_MIN;
     uint64_t size = 0;
-    int status = tutti_runs_reserve(runs, what->count < RESERVED ? what->count : RESERVED);
+    int status = tutti_block_runs_reserve(runs, what->count < RESERVED ? what->count : RESERVED);
     for (uint64_t i = 0; i < what->count && status == TUTTI_OK; i++) {
-        uint64_t length = length_at(what, i);
+        uint64_t length = build_length_at(what, i);
         int64_t offset = offset_at(what, i);
         if (length == 0)
             continue;
@@ -215,7 +215,7 @@ static int add_dense(struct tutti_workshop *shop, const struct tutti_description
             return tutti_workshop_refuse(shop, "displacements beyond 62 bits");
         low = offset < low ? offset : low;
         high = offset + (int64_t)length > high ? offset + (int64_t)length : high;
-        status = tutti_runs_add(runs, offset, length);
+        status = tutti_block_runs_add(runs, offset, length);
     }
     if (status != TUTTI_OK || size == 0)
         return status;
@@ -227,11 +227,11 @@ static int add_dense(struct tutti_workshop *shop, const struct tutti_description
 static int build_dense(struct tutti_workshop *shop, const struct tutti_description *what,
                        const struct tutti_made *child, struct tutti_made *out)
 {
-    struct tutti_runs runs = {0};
-    int status = add_dense(shop, what, child, &runs, out);
+    struct tutti_block_runs runs = {0};
+    int status = build_add_dense(shop, what, child, &runs, out);
     if (status == TUTTI_OK)
-        status = tutti_runs_settle(shop, &runs, &out->place);
-    tutti_runs_free(&runs);
+        status = tutti_block_runs_settle(shop, &runs, &out->place);
+    tutti_block_runs_free(&runs);
     return status;
 }
 
@@ -245,7 +245,7 @@ static int build_row(struct tutti_workshop *shop, const struct tutti_description
     uint64_t last_length = 0, size = 0;
     int status = TUTTI_OK;
     for (uint64_t i = 0; i < what->count && status == TUTTI_OK; i++) {
-        uint64_t length = length_at(what, i);
+        uint64_t length = build_length_at(what, i);
         const struct tutti_description *is = child_at(what, i);
         int64_t offset = offset_at(what, i);
         if (length == 0)
@@ -270,7 +270,7 @@ static int build_row(struct tutti_workshop *shop, const struct tutti_description
         if (group.n == 0 || offset > group.high)
             group.high = offset;
         group.n++;
-        struct tutti_membership place = group.block.place;
+        struct tutti_tree_place place = group.block.place;
         place.offset += offset;
         status = row_add(shop, row, place, what->form == TUTTI_FORM_STRUCT);
     }
@@ -281,15 +281,15 @@ static int build_row(struct tutti_workshop *shop, const struct tutti_description
 }
 
 /* Rows of few blocks, and rows with lists in them, give the same plan as a description block by block. */
-static int row_by_runs(struct tutti_workshop *shop, struct tutti_row *row, size_t blocks, struct tutti_membership *out)
+static int row_by_runs(struct tutti_workshop *shop, struct tutti_row *row, size_t blocks, struct tutti_tree_place *out)
 {
-    struct tutti_runs runs = {0};
-    int status = tutti_runs_reserve(&runs, blocks);
+    struct tutti_block_runs runs = {0};
+    int status = tutti_block_runs_reserve(&runs, blocks);
     for (size_t i = 0; i < row->n && status == TUTTI_OK; i++)
-        status = tutti_runs_add_place(&runs, row->at[i]);
+        status = tutti_block_runs_add_place(&runs, row->at[i]);
     if (status == TUTTI_OK)
-        status = tutti_runs_settle(shop, &runs, out);
-    tutti_runs_free(&runs);
+        status = tutti_block_runs_settle(shop, &runs, out);
+    tutti_block_runs_free(&runs);
     return status;
 }
 

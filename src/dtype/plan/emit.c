@@ -113,7 +113,7 @@ static int nest_emit(struct tutti_workshop *shop, struct tutti_segments *out, co
 }
 
 static int emit_walk(struct tutti_workshop *shop, struct tutti_segments *out, struct nest *nest,
-                     struct tutti_membership place, int64_t offset, uint64_t packed)
+                     struct tutti_tree_place place, int64_t offset, uint64_t packed)
 {
     struct tutti_tree *tree = place.tree;
     int status = TUTTI_OK;
@@ -148,7 +148,7 @@ static int emit_walk(struct tutti_workshop *shop, struct tutti_segments *out, st
     return TUTTI_ERR_ARGUMENT;
 }
 
-int tutti_segments_make(struct tutti_workshop *shop, struct tutti_membership place, struct tutti_segments *out)
+int tutti_segments_make(struct tutti_workshop *shop, struct tutti_tree_place place, struct tutti_segments *out)
 {
     struct nest nest;
     nest.dims = nest.list_at = 0;

@@ -21,7 +21,7 @@ struct tutti_segments {
 };
 
 /* Frees with tutti_segments_free() in any case. */
-int tutti_segments_make(struct tutti_workshop *shop, struct tutti_membership place, struct tutti_segments *out);
+int tutti_segments_make(struct tutti_workshop *shop, struct tutti_tree_place place, struct tutti_segments *out);
 void tutti_segments_free(struct tutti_segments *segments);
 uint64_t tutti_segments_hash(const struct tutti_segments *segments);
 bool tutti_segments_equal(const struct tutti_segment *a, const struct tutti_segment *b, uint32_t n);

@@ -13,7 +13,7 @@ enum {
 };
 
 /* What all kinds of rows have in common. */
-static int new_row(struct tutti_workshop *shop, enum tutti_tree_kind kind, const struct tutti_membership *t, size_t n,
+static int new_row(struct tutti_workshop *shop, enum tutti_tree_kind kind, const struct tutti_tree_place *t, size_t n,
                    struct tutti_tree **out)
 {
     struct tutti_tree *tree = tutti_workshop_take(shop, 1, sizeof *tree);
@@ -40,8 +40,8 @@ static int new_row(struct tutti_workshop *shop, enum tutti_tree_kind kind, const
     return TUTTI_OK;
 }
 
-int tutti_membership_seq(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
-                         struct tutti_membership *out)
+int tutti_membership_seq(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t n,
+                         struct tutti_tree_place *out)
 {
     struct tutti_tree *tree;
     if (n == 1) {
@@ -60,7 +60,7 @@ int tutti_membership_seq(struct tutti_workshop *shop, const struct tutti_members
         hash = tutti_mix(tutti_mix(hash, (uint64_t)tree->parts[i].offset), t[i].tree ? t[i].tree->hash : t[i].length);
     }
     tree->hash = hash;
-    *out = (struct tutti_membership){.offset = t[0].offset, .tree = tree};
+    *out = (struct tutti_tree_place){.offset = t[0].offset, .tree = tree};
     return TUTTI_OK;
 }
 
@@ -69,13 +69,13 @@ static void hash_list(struct tutti_tree *tree)
     tree->numbers = tutti_mix(XXH3_64bits(tree->offsets, tree->n * sizeof *tree->offsets), tree->n);
     if (tree->begins)
         tree->numbers = tutti_mix(tree->numbers, XXH3_64bits(tree->begins, (tree->n + 1) * sizeof *tree->begins));
-    const struct tutti_membership child = tree->child;
+    const struct tutti_tree_place child = tree->child;
     tree->hash = tree->begins ? tree->numbers : tutti_mix(tree->numbers, child.tree ? child.tree->hash : child.length);
 }
 
 /* Places of one shape. */
-static int list_shapes(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
-                       struct tutti_membership *out)
+static int list_shapes(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t n,
+                       struct tutti_tree_place *out)
 {
     struct tutti_tree *tree;
     int status = new_row(shop, TUTTI_TREE_LIST, t, n, &tree);
@@ -91,15 +91,15 @@ static int list_shapes(struct tutti_workshop *shop, const struct tutti_membershi
     for (size_t i = 0; i < n; i++)
         tree->offsets[i] = t[i].offset - t[0].offset;
     hash_list(tree);
-    *out = (struct tutti_membership){.offset = t[0].offset, .tree = tree};
+    *out = (struct tutti_tree_place){.offset = t[0].offset, .tree = tree};
     return TUTTI_OK;
 }
 
 /* ---- lists of blocks ---- */
 
 /* What all blocks of a list are, or the shortest one where all are a multiple of it and the most of them once or twice;
- * 0 where they differ. */
-static uint64_t common_length(const struct tutti_runs *runs, uint64_t size)
+ * 0 if they differ. */
+static uint64_t common_length(const struct tutti_block_runs *runs, uint64_t size)
 {
     uint64_t least = runs->each;
     bool equal = true;
@@ -120,7 +120,7 @@ static uint64_t common_length(const struct tutti_runs *runs, uint64_t size)
 }
 
 /* The offsets of blocks of `length` bytes that all of the blocks are cut into. */
-static int cut_offsets(struct tutti_runs *runs, uint64_t length, size_t n)
+static int cut_offsets(struct tutti_block_runs *runs, uint64_t length, size_t n)
 {
     int64_t *offsets = tutti_arena_take(n, sizeof *offsets);
     if (!offsets)
@@ -137,7 +137,7 @@ static int cut_offsets(struct tutti_runs *runs, uint64_t length, size_t n)
 }
 
 /* In place: there is room for one more. */
-static uint64_t *begins_of(struct tutti_runs *runs)
+static uint64_t *begins_of(struct tutti_block_runs *runs)
 {
     uint64_t *begins = runs->lengths, at = 0;
     for (size_t i = 0; i <= runs->n; i++) {
@@ -151,7 +151,7 @@ static uint64_t *begins_of(struct tutti_runs *runs)
 
 /* How much there is, from the lowest to past the highest byte, and whether the blocks rise or fall throughout; false
  * where that is beyond the limits. */
-static bool lists_measure(const struct tutti_runs *runs, struct tutti_tree *tree)
+static bool lists_measure(const struct tutti_block_runs *runs, struct tutti_tree *tree)
 {
     const int64_t *at = runs->offsets;
     const uint64_t *lengths = runs->lengths, each = runs->each;
@@ -178,7 +178,7 @@ static bool lists_measure(const struct tutti_runs *runs, struct tutti_tree *tree
     return fits && tree->low >= -TUTTI_TREE_LIMIT && tree->high <= TUTTI_TREE_LIMIT;
 }
 
-int tutti_runs_list(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out)
+int tutti_block_runs_list(struct tutti_workshop *shop, struct tutti_block_runs *runs, struct tutti_tree_place *out)
 {
     struct tutti_tree *tree = tutti_workshop_take(shop, 1, sizeof *tree);
     if (!tree)
@@ -200,30 +200,30 @@ int tutti_runs_list(struct tutti_workshop *shop, struct tutti_runs *runs, struct
     }
     tree->offsets = tutti_arena_fit(runs->offsets, tree->n, sizeof *tree->offsets);
     runs->offsets = NULL;
-    tutti_runs_free(runs);
+    tutti_block_runs_free(runs);
     const int64_t first = tree->offsets[0];
     for (size_t i = 0; i < tree->n; i++)
         tree->offsets[i] -= first;
     hash_list(tree);
-    *out = (struct tutti_membership){.offset = first, .tree = tree};
+    *out = (struct tutti_tree_place){.offset = first, .tree = tree};
     return TUTTI_OK;
 }
 
-static int list_blocks(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
-                       struct tutti_membership *out)
+static int list_blocks(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t n,
+                       struct tutti_tree_place *out)
 {
-    struct tutti_runs runs = {0};
-    int status = tutti_runs_reserve(&runs, n);
+    struct tutti_block_runs runs = {0};
+    int status = tutti_block_runs_reserve(&runs, n);
     for (size_t i = 0; i < n && status == TUTTI_OK; i++)
-        status = tutti_runs_store(&runs, t[i].offset, t[i].length);
+        status = tutti_block_runs_store(&runs, t[i].offset, t[i].length);
     if (status == TUTTI_OK)
-        status = tutti_runs_list(shop, &runs, out);
-    tutti_runs_free(&runs);
+        status = tutti_block_runs_list(shop, &runs, out);
+    tutti_block_runs_free(&runs);
     return status;
 }
 
 /* How many places from t[0] on one list can hold. */
-static size_t lists_listable(const struct tutti_membership *t, size_t n)
+static size_t lists_listable(const struct tutti_tree_place *t, size_t n)
 {
     size_t i = 1;
     if (t[0].tree && t[0].tree->has_list)
@@ -234,7 +234,7 @@ static size_t lists_listable(const struct tutti_membership *t, size_t n)
 }
 
 /* In place. */
-static int lists_listed(struct tutti_workshop *shop, struct tutti_membership *t, size_t *n)
+static int lists_listed(struct tutti_workshop *shop, struct tutti_tree_place *t, size_t *n)
 {
     size_t made = 0;
     int status = TUTTI_OK;
@@ -245,7 +245,7 @@ static int lists_listed(struct tutti_workshop *shop, struct tutti_membership *t,
                 t[made++] = t[i++];
             continue;
         }
-        struct tutti_membership list;
+        struct tutti_tree_place list;
         status = t[i].tree ? list_shapes(shop, t + i, length, &list) : list_blocks(shop, t + i, length, &list);
         t[made++] = list;
         i += length;
@@ -254,21 +254,21 @@ static int lists_listed(struct tutti_workshop *shop, struct tutti_membership *t,
     return status;
 }
 
-static int by_runs(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
-                   struct tutti_membership *out)
+static int by_runs(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t n,
+                   struct tutti_tree_place *out)
 {
-    struct tutti_runs runs = {0};
+    struct tutti_block_runs runs = {0};
     int status = TUTTI_OK;
     for (size_t i = 0; i < n && status == TUTTI_OK; i++)
-        status = tutti_runs_add_place(&runs, t[i]);
+        status = tutti_block_runs_add_place(&runs, t[i]);
     if (status == TUTTI_OK)
-        status = tutti_runs_settle(shop, &runs, out);
-    tutti_runs_free(&runs);
+        status = tutti_block_runs_settle(shop, &runs, out);
+    tutti_block_runs_free(&runs);
     return status;
 }
 
-int tutti_membership_lists(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
-                           struct tutti_membership *out)
+int tutti_membership_lists(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t n,
+                           struct tutti_tree_place *out)
 {
     uint64_t runs = 0;
     bool blocks = true;
@@ -278,7 +278,7 @@ int tutti_membership_lists(struct tutti_workshop *shop, const struct tutti_membe
         if (runs <= MOST_RUNS)
             runs += tutti_membership_runs(t[i]);
     }
-    struct tutti_membership *made = tutti_arena_take(n, sizeof *made);
+    struct tutti_tree_place *made = tutti_arena_take(n, sizeof *made);
     if (!made)
         return TUTTI_ERR_MEMORY;
     int status = tutti_progress_group(shop, t, &less, TUTTI_TREE_LONG, made);

@@ -50,7 +50,7 @@ static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree *
 {
     uint64_t stride[TUTTI_TREE_PARTS * 4] = {0}, count[TUTTI_TREE_PARTS * 4] = {0};
     size_t n = 0;
-    struct tutti_membership child = {.tree = (struct tutti_tree *)(uintptr_t)tree};
+    struct tutti_tree_place child = {.tree = (struct tutti_tree *)(uintptr_t)tree};
     for (; child.tree && child.tree->kind == TUTTI_TREE_LOOP; child = child.tree->child) {
         uint64_t by = (uint64_t)(child.tree->stride < 0 ? -child.tree->stride : child.tree->stride);
         size_t i = n++;
@@ -73,13 +73,13 @@ static bool loops_apart(const struct tutti_tree *tree, const struct tutti_tree *
     return true;
 }
 
-static struct span span_of(const struct tutti_tree *tree, size_t i)
+static struct span overlap_span_of(const struct tutti_tree *tree, size_t i)
 {
-    struct tutti_membership part = tree->child;
+    struct tutti_tree_place part = tree->child;
     if (tree->kind == TUTTI_TREE_SEQ)
         part = tree->parts[i];
     else if (tree->kind == TUTTI_TREE_MIXED)
-        part = (struct tutti_membership){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
+        part = (struct tutti_tree_place){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
     else
         part.offset = tree->offsets[i];
     return (struct span){(uint64_t)(part.offset + tutti_membership_low(part) - tree->low),
@@ -92,9 +92,9 @@ static bool row_apart(const struct tutti_tree *tree)
     bool rises = true, falls = true;
     if (tree->apart)
         return true;
-    struct span last = span_of(tree, 0);
+    struct span last = overlap_span_of(tree, 0);
     for (size_t i = 1; i < tree->n && (rises || falls); i++) {
-        struct span span = span_of(tree, i);
+        struct span span = overlap_span_of(tree, i);
         rises = rises && span.from >= last.to;
         falls = falls && span.to <= last.from;
         last = span;
@@ -105,7 +105,7 @@ static bool row_apart(const struct tutti_tree *tree)
     if (!spans)
         return false;
     for (size_t i = 0; i < tree->n; i++)
-        spans[i] = span_of(tree, i);
+        spans[i] = overlap_span_of(tree, i);
     bool apart = overlap_disjoint(spans, tree->n);
     tutti_arena_free(spans);
     return apart;
@@ -133,7 +133,7 @@ static bool parts_apart(const struct tutti_tree *tree)
     return false;
 }
 
-static bool blocks_apart(struct tutti_membership place)
+static bool blocks_apart(struct tutti_tree_place place)
 {
     struct tutti_workshop shop;
     struct tutti_row row = {0};
@@ -153,7 +153,7 @@ static bool blocks_apart(struct tutti_membership place)
     return apart;
 }
 
-int tutti_membership_overlaps(struct tutti_membership place)
+int tutti_membership_overlaps(struct tutti_tree_place place)
 {
     if (parts_apart(place.tree))
         return 0;

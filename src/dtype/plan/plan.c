@@ -97,7 +97,7 @@ static int plan_share(struct shared *made, const struct tutti_plan **out)
     return status;
 }
 
-static uint64_t hash_of(const struct shared *made)
+static uint64_t plan_hash_of(const struct shared *made)
 {
     const struct tutti_plan *plan = &made->plan;
     uint64_t hash = tutti_mix(tutti_segments_hash(&made->segments), plan->size);
@@ -125,7 +125,7 @@ static int plan_make(struct tutti_workshop *shop, const struct tutti_description
     }
     plan->segment = made->segments.at;
     plan->segments = made->segments.n;
-    plan->hash = hash_of(made);
+    plan->hash = plan_hash_of(made);
     return TUTTI_OK;
 }
 
@@ -157,7 +157,7 @@ int tutti_plan_adopt(const struct tutti_plan *like, struct tutti_segments *segme
     made->plan = *like;
     made->plan.segment = made->segments.at;
     made->plan.segments = made->segments.n;
-    made->plan.hash = hash_of(made);
+    made->plan.hash = plan_hash_of(made);
     return plan_share(made, out);
 }
 

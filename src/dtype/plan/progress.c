@@ -9,7 +9,7 @@ enum {
 };
 
 /* The step from one place to the next, with the shape of the first: the row's symbol i. */
-static bool same_step(const struct tutti_membership *t, size_t i, size_t j)
+static bool same_step(const struct tutti_tree_place *t, size_t i, size_t j)
 {
     return t[i + 1].offset - t[i].offset == t[j + 1].offset - t[j].offset && tutti_membership_same(t[i], t[j]);
 }
@@ -30,14 +30,14 @@ size_t tutti_progress_period(size_t n, bool (*repeats)(const void *of, size_t wh
 }
 
 struct with_places {
-    const struct tutti_membership *t;
+    const struct tutti_tree_place *t;
     size_t n;
 };
 
 static bool places_repeat(const void *of, size_t whole, size_t q)
 {
     const struct with_places *with = of;
-    const struct tutti_membership *t = with->t;
+    const struct tutti_tree_place *t = with->t;
     const size_t end = whole == with->n ? whole - 1 - q : whole;
     for (size_t i = 0; i < end; i++) {
         if (!same_step(t, i, i + q))
@@ -46,13 +46,13 @@ static bool places_repeat(const void *of, size_t whole, size_t q)
     return whole < with->n || tutti_membership_same(t[with->n - 1], t[with->n - 1 - q]);
 }
 
-static size_t period_of(const struct tutti_membership *t, size_t n)
+static size_t period_of(const struct tutti_tree_place *t, size_t n)
 {
     return tutti_progress_period(n, places_repeat, &(struct with_places){t, n});
 }
 
 /* How many places from t[0] on repeat its first `q`; a multiple of q. */
-static size_t progress_stretch(const struct tutti_membership *t, size_t n, size_t q)
+static size_t progress_stretch(const struct tutti_tree_place *t, size_t n, size_t q)
 {
     if (n < 2 * q || !tutti_membership_same(t[0], t[q]))
         return q;
@@ -63,8 +63,8 @@ static size_t progress_stretch(const struct tutti_membership *t, size_t n, size_
     return i / q * q;
 }
 
-int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_membership *t, size_t *n, size_t least,
-                         struct tutti_membership *into)
+int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t *n, size_t least,
+                         struct tutti_tree_place *into)
 {
     struct tutti_row row = {into, 0, *n};
     size_t widest = *n <= WIDE_ROWS && least == 2 ? WIDEST : 1;
@@ -83,7 +83,7 @@ int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_members
                 length = found;
             }
         }
-        struct tutti_membership place = t[i];
+        struct tutti_tree_place place = t[i];
         if (length > best) {
             int64_t by = t[i + best].offset - t[i].offset;
             if (best > 1) {
@@ -107,8 +107,8 @@ int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_members
 }
 
 /* Loops in loops, until no more are found. */
-static int group_all(struct tutti_workshop *shop, const struct tutti_membership *t, size_t *n,
-                     struct tutti_membership *into, size_t *period)
+static int group_all(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t *n,
+                     struct tutti_tree_place *into, size_t *period)
 {
     size_t before = *n, limit = shop->loops_made + *n / 16 + 64;
     int status = tutti_progress_group(shop, t, n, 2, into);
@@ -127,7 +127,7 @@ static int group_all(struct tutti_workshop *shop, const struct tutti_membership 
 }
 
 /* Most irregular rows are seen to be so without making anything. */
-static bool progress_hopeless(const struct tutti_membership *t, size_t n)
+static bool progress_hopeless(const struct tutti_tree_place *t, size_t n)
 {
     size_t pieces = 0;
     if (n <= WIDE_ROWS)
@@ -137,12 +137,12 @@ static bool progress_hopeless(const struct tutti_membership *t, size_t n)
     return pieces > n / 4;
 }
 
-int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
-                          struct tutti_membership *out)
+int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t n,
+                          struct tutti_tree_place *out)
 {
     size_t period = period_of(t, n);
     if (period > 0 && period < n) {
-        struct tutti_membership inner;
+        struct tutti_tree_place inner;
         int status = tutti_progress_settle(shop, t, period, &inner);
         return status != TUTTI_OK ? status
                                   : tutti_membership_loop(shop, n / period, t[period].offset - t[0].offset, inner, out);
@@ -153,7 +153,7 @@ int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_member
     }
     if (progress_hopeless(t, n))
         return tutti_membership_lists(shop, t, n, out);
-    struct tutti_membership *grouped = tutti_arena_take(n, sizeof *grouped);
+    struct tutti_tree_place *grouped = tutti_arena_take(n, sizeof *grouped);
     if (!grouped)
         return TUTTI_ERR_MEMORY;
     size_t less = n;
@@ -171,22 +171,22 @@ int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_member
 }
 
 /* Described block by block. */
-static int settle_blocks(struct tutti_workshop *shop, const struct tutti_row *row, struct tutti_membership *out)
+static int settle_blocks(struct tutti_workshop *shop, const struct tutti_row *row, struct tutti_tree_place *out)
 {
-    struct tutti_runs runs = {0};
-    int status = tutti_runs_reserve(&runs, row->n);
+    struct tutti_block_runs runs = {0};
+    int status = tutti_block_runs_reserve(&runs, row->n);
     for (size_t i = 0; i < row->n && status == TUTTI_OK; i++)
-        status = tutti_runs_add(&runs, row->at[i].offset, row->at[i].length);
+        status = tutti_block_runs_add(&runs, row->at[i].offset, row->at[i].length);
     if (status == TUTTI_OK)
-        status = tutti_runs_settle(shop, &runs, out);
-    tutti_runs_free(&runs);
+        status = tutti_block_runs_settle(shop, &runs, out);
+    tutti_block_runs_free(&runs);
     return status;
 }
 
-int tutti_membership_settle(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership *out)
+int tutti_membership_settle(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_tree_place *out)
 {
     if (row->n == 0) {
-        *out = (struct tutti_membership){0};
+        *out = (struct tutti_tree_place){0};
         return TUTTI_OK;
     }
     if (row->n == 1) {
@@ -206,7 +206,7 @@ int tutti_membership_settle(struct tutti_workshop *shop, struct tutti_row *row, 
     return status;
 }
 
-int tutti_membership_normal(struct tutti_workshop *shop, struct tutti_membership *place)
+int tutti_membership_normal(struct tutti_workshop *shop, struct tutti_tree_place *place)
 {
     if (tutti_membership_flat(*place) || tutti_membership_runs(*place) > TUTTI_TREE_FLAT)
         return TUTTI_OK;

@@ -10,7 +10,7 @@ enum {
     WINDOW = 64
 };
 
-int tutti_runs_reserve(struct tutti_runs *runs, size_t n)
+int tutti_block_runs_reserve(struct tutti_block_runs *runs, size_t n)
 {
     int64_t *offsets;
     uint64_t *lengths;
@@ -29,17 +29,17 @@ int tutti_runs_reserve(struct tutti_runs *runs, size_t n)
     return TUTTI_OK;
 }
 
-void tutti_runs_free(struct tutti_runs *runs)
+void tutti_block_runs_free(struct tutti_block_runs *runs)
 {
     tutti_arena_free(runs->offsets);
     tutti_arena_free(runs->lengths);
-    *runs = (struct tutti_runs){0};
+    *runs = (struct tutti_block_runs){0};
 }
 
-int tutti_runs_store_any(struct tutti_runs *runs, int64_t at, uint64_t length)
+int tutti_block_runs_store_any(struct tutti_block_runs *runs, int64_t at, uint64_t length)
 {
     if (runs->n + 1 >= runs->room) {
-        int status = tutti_runs_reserve(runs, runs->room ? 2 * runs->room : 64);
+        int status = tutti_block_runs_reserve(runs, runs->room ? 2 * runs->room : 64);
         if (status != TUTTI_OK)
             return status;
     }
@@ -58,37 +58,39 @@ int tutti_runs_store_any(struct tutti_runs *runs, int64_t at, uint64_t length)
     return TUTTI_OK;
 }
 
-int tutti_runs_add_place(struct tutti_runs *runs, struct tutti_membership place)
+int tutti_block_runs_add_place(struct tutti_block_runs *runs, struct tutti_tree_place place)
 {
     const struct tutti_tree *tree = place.tree;
     int status = TUTTI_OK;
     if (!tree)
-        return place.length > 0 ? tutti_runs_add(runs, place.offset, place.length) : TUTTI_OK;
+        return place.length > 0 ? tutti_block_runs_add(runs, place.offset, place.length) : TUTTI_OK;
     const bool blocks = !tree->child.tree;
-    struct tutti_membership part = tree->child;
+    struct tutti_tree_place part = tree->child;
     switch (tree->kind) {
     case TUTTI_TREE_LOOP:
         for (uint64_t i = 0; i < tree->count && status == TUTTI_OK; i++) {
             part.offset = place.offset + (int64_t)i * tree->stride;
-            status = blocks ? tutti_runs_add(runs, part.offset, part.length) : tutti_runs_add_place(runs, part);
+            status =
+                blocks ? tutti_block_runs_add(runs, part.offset, part.length) : tutti_block_runs_add_place(runs, part);
         }
         break;
     case TUTTI_TREE_SEQ:
         for (size_t i = 0; i < tree->n && status == TUTTI_OK; i++) {
             part = tree->parts[i];
             part.offset += place.offset;
-            status = tutti_runs_add_place(runs, part);
+            status = tutti_block_runs_add_place(runs, part);
         }
         break;
     case TUTTI_TREE_LIST:
         for (size_t i = 0; i < tree->n && status == TUTTI_OK; i++) {
             part.offset = place.offset + tree->offsets[i];
-            status = blocks ? tutti_runs_add(runs, part.offset, part.length) : tutti_runs_add_place(runs, part);
+            status =
+                blocks ? tutti_block_runs_add(runs, part.offset, part.length) : tutti_block_runs_add_place(runs, part);
         }
         break;
     case TUTTI_TREE_MIXED:
         for (size_t i = 0; i < tree->n && status == TUTTI_OK; i++)
-            status = tutti_runs_add(runs, place.offset + tree->offsets[i], tree->begins[i + 1] - tree->begins[i]);
+            status = tutti_block_runs_add(runs, place.offset + tree->offsets[i], tree->begins[i + 1] - tree->begins[i]);
         break;
     }
     return status;
@@ -96,13 +98,13 @@ int tutti_runs_add_place(struct tutti_runs *runs, struct tutti_membership place)
 
 /* ---- what repeats ---- */
 
-static uint64_t length_at(const struct tutti_runs *runs, size_t i)
+static uint64_t runs_length_at(const struct tutti_block_runs *runs, size_t i)
 {
     return runs->lengths ? runs->lengths[i] : runs->each;
 }
 
 /* Whether blocks [0, last] and [q, last + q] are the same but for where they are. */
-static bool runs_shifted(const struct tutti_runs *runs, size_t last, size_t q)
+static bool runs_shifted(const struct tutti_block_runs *runs, size_t last, size_t q)
 {
     const int64_t *a = runs->offsets, *b = a + q;
     const uint64_t by = (uint64_t)b[0] - (uint64_t)a[0];
@@ -121,7 +123,7 @@ static bool runs_shifted(const struct tutti_runs *runs, size_t last, size_t q)
 }
 
 struct with_runs {
-    const struct tutti_runs *runs;
+    const struct tutti_block_runs *runs;
     size_t n;
 };
 
@@ -132,18 +134,18 @@ static bool runs_repeats(const void *of, size_t whole, size_t part)
 }
 
 /* Whether there are 64 blocks and more at equal distances. */
-static bool has_long(const struct tutti_runs *runs, size_t n)
+static bool has_long(const struct tutti_block_runs *runs, size_t n)
 {
     const int64_t *at = runs->offsets;
     for (size_t i = 0; i + 1 < n; i += TUTTI_TREE_LONG / 2) {
         size_t low = i, high = i + 1;
         const int64_t step = at[i + 1] - at[i];
-        const uint64_t length = length_at(runs, i);
-        if (length_at(runs, i + 1) != length)
+        const uint64_t length = runs_length_at(runs, i);
+        if (runs_length_at(runs, i + 1) != length)
             continue;
-        while (high + 1 < n && at[high + 1] - at[high] == step && length_at(runs, high + 1) == length)
+        while (high + 1 < n && at[high + 1] - at[high] == step && runs_length_at(runs, high + 1) == length)
             high++;
-        while (low > 0 && at[low] - at[low - 1] == step && length_at(runs, low - 1) == length)
+        while (low > 0 && at[low] - at[low - 1] == step && runs_length_at(runs, low - 1) == length)
             low--;
         if (high - low >= TUTTI_TREE_LONG - 1)
             return true;
@@ -152,20 +154,21 @@ static bool has_long(const struct tutti_runs *runs, size_t n)
 }
 
 /* How many of some blocks have the distance to the next, and the length, of the one `q` further. */
-static size_t runs_alike(const struct tutti_runs *runs, size_t n, size_t q)
+static size_t runs_alike(const struct tutti_block_runs *runs, size_t n, size_t q)
 {
     const int64_t *at = runs->offsets;
     size_t found = 0;
     uint64_t place = 0;
     for (int k = 0; k < SAMPLES; k++) {
         size_t i = (size_t)((place += UINT64_C(0x9e3779b97f4a7c15)) >> 32) % (n - 1 - q);
-        found += at[i + 1] - at[i] == at[i + q + 1] - at[i + q] && length_at(runs, i) == length_at(runs, i + q);
+        found +=
+            at[i + 1] - at[i] == at[i + q + 1] - at[i + q] && runs_length_at(runs, i) == runs_length_at(runs, i + q);
     }
     return found;
 }
 
 /* Loops in loops, and patterns that repeat, have at some distance up to the longest pattern's most blocks alike. */
-static bool runs_hopeless(const struct tutti_runs *runs, size_t n)
+static bool runs_hopeless(const struct tutti_block_runs *runs, size_t n)
 {
     if (n <= SURE)
         return false;
@@ -180,36 +183,36 @@ static bool runs_hopeless(const struct tutti_runs *runs, size_t n)
 
 /* ---- settling ---- */
 
-static int as_places(const struct tutti_runs *runs, size_t n, struct tutti_membership **out)
+static int as_places(const struct tutti_block_runs *runs, size_t n, struct tutti_tree_place **out)
 {
-    struct tutti_membership *t = tutti_arena_take(n, sizeof *t);
+    struct tutti_tree_place *t = tutti_arena_take(n, sizeof *t);
     if (!t)
         return TUTTI_ERR_MEMORY;
     for (size_t i = 0; i < n; i++)
-        t[i] = (struct tutti_membership){runs->offsets[i], length_at(runs, i), NULL};
+        t[i] = (struct tutti_tree_place){runs->offsets[i], runs_length_at(runs, i), NULL};
     *out = t;
     return TUTTI_OK;
 }
 
-static int runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out)
+static int runs_settle(struct tutti_workshop *shop, struct tutti_block_runs *runs, struct tutti_tree_place *out)
 {
     const struct with_runs with = {runs, runs->n};
     size_t n = runs->n, period = tutti_progress_period(n, runs_repeats, &with);
     if (period > 0 && period < n) {
-        struct tutti_membership inner;
+        struct tutti_tree_place inner;
         int64_t by = runs->offsets[period] - runs->offsets[0];
         runs->n = period;
         int status = runs_settle(shop, runs, &inner);
         return status != TUTTI_OK ? status : tutti_membership_loop(shop, n / period, by, inner, out);
     }
     if (n == 1) {
-        *out = (struct tutti_membership){runs->offsets[0], length_at(runs, 0), NULL};
+        *out = (struct tutti_tree_place){runs->offsets[0], runs_length_at(runs, 0), NULL};
         return TUTTI_OK;
     }
     const bool in_vain = runs_hopeless(runs, n);
     if (in_vain && !has_long(runs, n))
-        return tutti_runs_list(shop, runs, out);
-    struct tutti_membership *t;
+        return tutti_block_runs_list(shop, runs, out);
+    struct tutti_tree_place *t;
     int status = as_places(runs, n, &t);
     if (status != TUTTI_OK)
         return status;
@@ -218,12 +221,12 @@ static int runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, str
     return status;
 }
 
-int tutti_runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out)
+int tutti_block_runs_settle(struct tutti_workshop *shop, struct tutti_block_runs *runs, struct tutti_tree_place *out)
 {
     int status = TUTTI_OK;
-    *out = (struct tutti_membership){0};
+    *out = (struct tutti_tree_place){0};
     if (runs->length > 0)
-        status = tutti_runs_store(runs, runs->at, runs->length);
+        status = tutti_block_runs_store(runs, runs->at, runs->length);
     runs->length = 0;
     if (status != TUTTI_OK || runs->n == 0)
         return status;

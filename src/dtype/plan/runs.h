@@ -6,7 +6,7 @@
 #include "core/status.h"
 #include "dtype/plan/tree.h"
 
-struct tutti_runs {
+struct tutti_block_runs {
     int64_t *offsets;  /* [n], tutti_arena_free: a list of all of them takes it over */
     uint64_t *lengths; /* the same; NULL: all are `each` long */
     uint64_t each;
@@ -16,16 +16,16 @@ struct tutti_runs {
 };
 
 /* Room for `n` blocks. */
-int tutti_runs_reserve(struct tutti_runs *runs, size_t n);
-void tutti_runs_free(struct tutti_runs *runs);
+int tutti_block_runs_reserve(struct tutti_block_runs *runs, size_t n);
+void tutti_block_runs_free(struct tutti_block_runs *runs);
 /* What the first store of another length, or of one too many, needs. */
-int tutti_runs_store_any(struct tutti_runs *runs, int64_t at, uint64_t length);
+int tutti_block_runs_store_any(struct tutti_block_runs *runs, int64_t at, uint64_t length);
 
-static inline int tutti_runs_store(struct tutti_runs *runs, int64_t at, uint64_t length)
+static inline int tutti_block_runs_store(struct tutti_block_runs *runs, int64_t at, uint64_t length)
 {
     size_t n = runs->n;
     if (n + 1 >= runs->room || (!runs->lengths && length != runs->each))
-        return tutti_runs_store_any(runs, at, length);
+        return tutti_block_runs_store_any(runs, at, length);
     runs->offsets[n] = at;
     if (runs->lengths)
         runs->lengths[n] = length;
@@ -34,7 +34,7 @@ static inline int tutti_runs_store(struct tutti_runs *runs, int64_t at, uint64_t
 }
 
 /* A block of 1 byte and more, within the limits. */
-static inline int tutti_runs_add(struct tutti_runs *runs, int64_t offset, uint64_t length)
+static inline int tutti_block_runs_add(struct tutti_block_runs *runs, int64_t offset, uint64_t length)
 {
     int status = TUTTI_OK;
     if (runs->length > 0) {
@@ -42,7 +42,7 @@ static inline int tutti_runs_add(struct tutti_runs *runs, int64_t offset, uint64
             runs->length += length;
             return TUTTI_OK;
         }
-        status = tutti_runs_store(runs, runs->at, runs->length);
+        status = tutti_block_runs_store(runs, runs->at, runs->length);
     }
     runs->at = offset;
     runs->length = length;
@@ -50,10 +50,10 @@ static inline int tutti_runs_add(struct tutti_runs *runs, int64_t offset, uint64
 }
 
 /* All blocks of a place. */
-int tutti_runs_add_place(struct tutti_runs *runs, struct tutti_membership place);
+int tutti_block_runs_add_place(struct tutti_block_runs *runs, struct tutti_tree_place place);
 /* Loops and lists are found, as in a row of places; the runs can be freed alone afterwards. */
-int tutti_runs_settle(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out);
+int tutti_block_runs_settle(struct tutti_workshop *shop, struct tutti_block_runs *runs, struct tutti_tree_place *out);
 /* One list of all. */
-int tutti_runs_list(struct tutti_workshop *shop, struct tutti_runs *runs, struct tutti_membership *out);
+int tutti_block_runs_list(struct tutti_workshop *shop, struct tutti_block_runs *runs, struct tutti_tree_place *out);
 
 #endif

@@ -95,7 +95,7 @@ bool tutti_tree_same(const struct tutti_tree *x, const struct tutti_tree *y)
     return false;
 }
 
-int tutti_membership_move(struct tutti_workshop *shop, struct tutti_membership *place, int64_t by)
+int tutti_membership_move(struct tutti_workshop *shop, struct tutti_tree_place *place, int64_t by)
 {
     tutti_wide offset = (tutti_wide)place->offset + by;
     if (tutti_membership_size(*place) == 0)
@@ -108,14 +108,14 @@ int tutti_membership_move(struct tutti_workshop *shop, struct tutti_membership *
     return TUTTI_OK;
 }
 
-static uint64_t shape_hash(struct tutti_membership place)
+static uint64_t shape_hash(struct tutti_tree_place place)
 {
     return place.tree ? place.tree->hash : tutti_mix(UINT64_C(0x243f6a8885a308d3), place.length);
 }
 
 /* A loop that is not folded. The last ones made are remembered: rows of equal stretches then share one tree. */
-static int new_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_membership child,
-                    struct tutti_membership *out)
+static int new_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_tree_place child,
+                    struct tutti_tree_place *out)
 {
     tutti_wide all = (tutti_wide)stride * (tutti_wide)(count - 1);
     uint64_t hash = tutti_mix(tutti_mix(shape_hash(child), count), (uint64_t)stride);
@@ -146,17 +146,17 @@ static int new_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride,
         *kept = loop;
         shop->loops_made++;
     }
-    *out = (struct tutti_membership){.tree = loop};
+    *out = (struct tutti_tree_place){.tree = loop};
     return tutti_membership_move(shop, out, offset);
 }
 
-int tutti_membership_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_membership child,
-                          struct tutti_membership *out)
+int tutti_membership_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_tree_place child,
+                          struct tutti_tree_place *out)
 {
     uint64_t size = tutti_membership_size(child);
     const struct tutti_tree *inner = child.tree;
     if (count == 0 || size == 0) {
-        *out = (struct tutti_membership){0};
+        *out = (struct tutti_tree_place){0};
         return TUTTI_OK;
     }
     if (count == 1) {
@@ -166,11 +166,11 @@ int tutti_membership_loop(struct tutti_workshop *shop, uint64_t count, int64_t s
     if (count > (uint64_t)TUTTI_TREE_LIMIT / size)
         return tutti_workshop_refuse(shop, "a size beyond 62 bits");
     if (!inner && stride == (int64_t)child.length) {
-        *out = (struct tutti_membership){.length = count * child.length};
+        *out = (struct tutti_tree_place){.length = count * child.length};
         return tutti_membership_move(shop, out, child.offset);
     }
     if (inner && inner->kind == TUTTI_TREE_LOOP && (tutti_wide)inner->stride * (tutti_wide)inner->count == stride) {
-        struct tutti_membership place = inner->child;
+        struct tutti_tree_place place = inner->child;
         place.offset = child.offset;
         return new_loop(shop, count * inner->count, inner->stride, place, out);
     }
@@ -185,7 +185,7 @@ void tutti_row_free(struct tutti_row *row)
 
 int tutti_row_reserve(struct tutti_row *row, size_t n)
 {
-    struct tutti_membership *more;
+    struct tutti_tree_place *more;
     if (n <= row->room)
         return TUTTI_OK;
     if (!(more = tutti_arena_grow(row->at, n, sizeof *more)))
@@ -195,12 +195,12 @@ int tutti_row_reserve(struct tutti_row *row, size_t n)
     return TUTTI_OK;
 }
 
-/* Makes `last` longer by what follows it, where that goes on with the same stride. */
-static int tree_absorb(struct tutti_workshop *shop, struct tutti_membership *last, struct tutti_membership next,
+/* Makes `last` longer by the next one, if that continues with the same stride. */
+static int tree_absorb(struct tutti_workshop *shop, struct tutti_tree_place *last, struct tutti_tree_place next,
                        bool *done)
 {
     const struct tutti_tree *a = last->tree, *b = next.tree;
-    struct tutti_membership child;
+    struct tutti_tree_place child;
     *done = true;
     if (a && a->kind == TUTTI_TREE_LOOP && next.offset - last->offset == (tutti_wide)a->stride * (tutti_wide)a->count) {
         child = a->child;
@@ -217,12 +217,12 @@ static int tree_absorb(struct tutti_workshop *shop, struct tutti_membership *las
     return TUTTI_OK;
 }
 
-int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership place)
+int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_tree_place place)
 {
     if (tutti_membership_size(place) == 0)
         return TUTTI_OK;
     if (row->n > 0) {
-        struct tutti_membership *last = &row->at[row->n - 1];
+        struct tutti_tree_place *last = &row->at[row->n - 1];
         if (!last->tree && !place.tree) {
             if (last->offset + (int64_t)last->length == place.offset) {
                 last->length += place.length;
@@ -244,7 +244,7 @@ int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tu
     return TUTTI_OK;
 }
 
-int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership place)
+int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_tree_place place)
 {
     const struct tutti_tree *tree = place.tree;
     int status = TUTTI_OK;
@@ -252,7 +252,7 @@ int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, stru
         return tutti_row_push(shop, row, place);
     size_t n = tree->kind == TUTTI_TREE_LOOP ? (size_t)tree->count : tree->n;
     for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
-        struct tutti_membership part = tree->child;
+        struct tutti_tree_place part = tree->child;
         switch (tree->kind) {
         case TUTTI_TREE_LOOP:
             part.offset = (int64_t)i * tree->stride;
@@ -264,7 +264,7 @@ int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, stru
             part.offset = tree->offsets[i];
             break;
         case TUTTI_TREE_MIXED:
-            part = (struct tutti_membership){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
+            part = (struct tutti_tree_place){tree->offsets[i], tree->begins[i + 1] - tree->begins[i], NULL};
             break;
         }
         part.offset += place.offset;

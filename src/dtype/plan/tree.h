@@ -34,7 +34,7 @@ enum tutti_tree_kind {
 };
 
 /* A tree somewhere; tree NULL: a block of `length` bytes. Nothing at all: a block of 0 bytes. */
-struct tutti_membership {
+struct tutti_tree_place {
     int64_t offset;
     uint64_t length;
     struct tutti_tree *tree;
@@ -52,9 +52,9 @@ struct tutti_tree {
     uint64_t hash;
     uint64_t count; /* LOOP */
     int64_t stride;
-    struct tutti_membership child; /* LOOP, LIST: at offset 0 */
+    struct tutti_tree_place child; /* LOOP, LIST: at offset 0 */
     size_t n;
-    struct tutti_membership *parts;
+    struct tutti_tree_place *parts;
     int64_t *offsets; /* tutti_arena_free; a plan may take them over: `taken` */
     uint64_t *begins;
     uint64_t numbers; /* hash of both */
@@ -80,80 +80,80 @@ int tutti_workshop_refuse(struct tutti_workshop *shop, const char *why);
 
 /* A growing row of places; freed with tutti_row_free. */
 struct tutti_row {
-    struct tutti_membership *at;
+    struct tutti_tree_place *at;
     size_t n, room;
 };
 void tutti_row_free(struct tutti_row *row);
 /* Room for `n` places in all. */
 int tutti_row_reserve(struct tutti_row *row, size_t n);
-/* Appends, merged with the last one where that goes on. */
-int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership place);
+/* Appends, merged with the last one if it continues that. */
+int tutti_row_push(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_tree_place place);
 /* Appends the place's blocks one by one. */
-int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership place);
+int tutti_row_push_runs(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_tree_place place);
 
-static inline uint64_t tutti_membership_size(struct tutti_membership place)
+static inline uint64_t tutti_membership_size(struct tutti_tree_place place)
 {
     return place.tree ? place.tree->size : place.length;
 }
-static inline uint64_t tutti_membership_runs(struct tutti_membership place)
+static inline uint64_t tutti_membership_runs(struct tutti_tree_place place)
 {
     return place.tree ? place.tree->runs : (place.length > 0);
 }
-static inline int64_t tutti_membership_low(struct tutti_membership place)
+static inline int64_t tutti_membership_low(struct tutti_tree_place place)
 {
     return place.tree ? place.tree->low : 0;
 }
-static inline int64_t tutti_membership_high(struct tutti_membership place)
+static inline int64_t tutti_membership_high(struct tutti_tree_place place)
 {
     return place.tree ? place.tree->high : (int64_t)place.length;
 }
-static inline int64_t tutti_membership_end(struct tutti_membership place)
+static inline int64_t tutti_membership_end(struct tutti_tree_place place)
 {
     return place.tree ? place.tree->end : (int64_t)place.length;
 }
-static inline bool tutti_membership_flat(struct tutti_membership place)
+static inline bool tutti_membership_flat(struct tutti_tree_place place)
 {
     return !place.tree || place.tree->flat;
 }
 bool tutti_tree_same(const struct tutti_tree *a, const struct tutti_tree *b);
 /* Equal but for where they are. */
-static inline bool tutti_membership_same(struct tutti_membership a, struct tutti_membership b)
+static inline bool tutti_membership_same(struct tutti_tree_place a, struct tutti_tree_place b)
 {
     return a.tree == b.tree ? a.length == b.length : a.tree && b.tree && tutti_tree_same(a.tree, b.tree);
 }
 /* Moves it by `by` bytes. */
-int tutti_membership_move(struct tutti_workshop *shop, struct tutti_membership *place, int64_t by);
+int tutti_membership_move(struct tutti_workshop *shop, struct tutti_tree_place *place, int64_t by);
 /* `count` times the place, folded where inner and outer strides go together. */
-int tutti_membership_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_membership child,
-                          struct tutti_membership *out);
+int tutti_membership_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride, struct tutti_tree_place child,
+                          struct tutti_tree_place *out);
 /* The places of a row, which overwrites, one after the other: loops and lists are found. */
-int tutti_membership_settle(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_membership *out);
+int tutti_membership_settle(struct tutti_workshop *shop, struct tutti_row *row, struct tutti_tree_place *out);
 /* A layout of few blocks is looked at block by block, so that it comes out the same however it was described. */
-int tutti_membership_normal(struct tutti_workshop *shop, struct tutti_membership *place);
-/* 1 where one element may write a byte twice. */
-int tutti_membership_overlaps(struct tutti_membership place);
+int tutti_membership_normal(struct tutti_workshop *shop, struct tutti_tree_place *place);
+/* 1 if one element may write a byte twice. */
+int tutti_membership_overlaps(struct tutti_tree_place place);
 
 /* progress.c: the length of the shortest beginning of a row of n that, repeated at equal distances, makes all of it.
  * `repeats` says whether the first `part` of the first `whole`, which make all of the row, make those; both divide n.
  */
 size_t tutti_progress_period(size_t n, bool (*repeats)(const void *of, size_t whole, size_t part), const void *of);
 /* A row of places, as tutti_membership_settle(). */
-int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
-                          struct tutti_membership *out);
+int tutti_progress_settle(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t n,
+                          struct tutti_tree_place *out);
 /* Replaces stretches that repeat (at least `least` times) by loops; `into` may be `t`. *n becomes the new number. */
-int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_membership *t, size_t *n, size_t least,
-                         struct tutti_membership *into);
+int tutti_progress_group(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t *n, size_t least,
+                         struct tutti_tree_place *into);
 
 /* lists.c: a sequence of too many parts. A progression of at least TUTTI_TREE_LONG is a part beside a list; shorter
  * ones are listed. */
-int tutti_membership_lists(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
-                           struct tutti_membership *out);
-int tutti_membership_seq(struct tutti_workshop *shop, const struct tutti_membership *t, size_t n,
-                         struct tutti_membership *out);
+int tutti_membership_lists(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t n,
+                           struct tutti_tree_place *out);
+int tutti_membership_seq(struct tutti_workshop *shop, const struct tutti_tree_place *t, size_t n,
+                         struct tutti_tree_place *out);
 
 /* build.c: the layout of one element and its bounds, as MPI has them. */
 struct tutti_made {
-    struct tutti_membership place;
+    struct tutti_tree_place place;
     int64_t lower, upper;
     bool any;                        /* the type map is not empty */
     bool lower_marked, upper_marked; /* by resized, subarray, darray: markers count before all else in a struct */

@@ -52,7 +52,7 @@ static int wire_fits(int64_t number)
 }
 
 /* Adds what a segment touches; 0 if its numbers cannot belong to a plan. */
-static int look_at(const struct tutti_segment *s, struct seen *seen)
+static int wire_look_at(const struct tutti_segment *s, struct seen *seen)
 {
     int64_t bytes = (int64_t)s->block, inner = bytes, low = s->offset, high;
     if (s->block == 0 || !wire_fits(bytes) || bytes < 0 || !wire_fits(low) || s->packed >= (uint64_t)most)
@@ -87,7 +87,7 @@ static int wire_sound(const struct head *head, const struct tutti_segments *segm
     if (!wire_fits(head->lower) || !wire_fits(head->extent) || head->overlaps > 1)
         return 0;
     for (uint32_t i = 0; i < segments->n; i++) {
-        if (!look_at(&segments->at[i], &seen))
+        if (!wire_look_at(&segments->at[i], &seen))
             return 0;
     }
     if (segments->n == 0)

@@ -10,7 +10,7 @@
 
 /* ---- what the program gave ---- */
 
-static MPI_Count extent_of(MPI_Datatype type)
+static MPI_Count blocks_extent_of(MPI_Datatype type)
 {
     MPI_Count lower, extent = 0;
     tutti_next.MPI_Type_get_extent_x(type, &lower, &extent);
@@ -27,7 +27,8 @@ static int on_device(const struct tutti_side *side)
         MPI_Datatype type = tutti_buffer_type(&side->given, i);
         if (tutti_buffer_count(&side->given, i) <= 0 || type == tutti_handles.no_type)
             continue;
-        if (tutti_needs_staging(tutti_buffer_block(&side->given, i, side->given.types ? 1 : extent_of(type)), type))
+        if (tutti_needs_staging(tutti_buffer_block(&side->given, i, side->given.types ? 1 : blocks_extent_of(type)),
+                                type))
             return 1;
         if (!side->given.types)
             return !tutti_door.aware && tutti_on_device(side->given.buffer);
@@ -55,7 +56,7 @@ static int move_slowly(const struct tutti_block *block, enum tutti_direction dir
     int status =
         tutti_stage_open(&stage, block->at, block->count, block->type, packs ? TUTTI_STAGE_IN : TUTTI_STAGE_OUT);
     tutti_inside = depth;
-    MPI_Count extent = extent_of(block->type);
+    MPI_Count extent = blocks_extent_of(block->type);
     for (MPI_Count e = 0; e < block->count && status == TUTTI_OK; e++) {
         char *element = (char *)stage.host + e * extent, *at = packed + (size_t)e * block->size;
         int position = 0, size = block->size <= INT_MAX ? (int)block->size : -1;
@@ -88,8 +89,7 @@ static int row_from(const struct tutti_blocks *blocks, int i, int end, size_t *b
     return *bytes ? n : 0;
 }
 
-/* A copy takes as long as a launch, which moves all rows: they are copied where there is one, or where they are long.
- */
+/* A copy takes as long as a launch, which moves all rows: a single row is copied, and so are long rows. */
 static int are_copied(const struct tutti_blocks *blocks, int first, int end)
 {
     size_t bytes, all = 0;
@@ -206,7 +206,7 @@ static int blocks_measure(struct tutti_blocks *blocks, const struct tutti_side *
     return MEASURED;
 }
 
-/* Displacements of the packed blocks, in the units of the call. 0 where they are too large for it. */
+/* Displacements of the packed blocks, in the units of the call. 0 if they are too large for it. */
 static int blocks_displace(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
     int wide = side->given.large_displs;
@@ -223,7 +223,7 @@ static int blocks_displace(struct tutti_blocks *blocks, const struct tutti_side 
     return 1;
 }
 
-/* 1 where kernels of one GPU reach all blocks, in its memory, which has the packed ones too then. */
+/* 1 if kernels of one GPU reach all blocks, in its memory, which has the packed ones too then. */
 static int on_one_gpu(const struct tutti_blocks *blocks, struct tutti_places *all)
 {
     *all = (struct tutti_places){.gpu = -1};
@@ -310,7 +310,7 @@ void tutti_blocks_close(struct tutti_blocks *blocks)
         if (blocks->block[i].plan)
             tutti_plan_drop(blocks->block[i].plan);
         if (blocks->block[i].own_type)
-            tutti_type_let_go(blocks->block[i].type);
+            tutti_type_release(blocks->block[i].type);
     }
     free(blocks->block);
     free(blocks->own_displs);
@@ -320,7 +320,7 @@ void tutti_blocks_close(struct tutti_blocks *blocks)
 
 /* ---- counting ---- */
 
-static uint64_t bytes_of(const struct tutti_blocks *blocks)
+static uint64_t blocks_bytes_of(const struct tutti_blocks *blocks)
 {
     uint64_t bytes = 0;
     for (int i = 0; blocks->staged && i < blocks->n; i++)
@@ -335,5 +335,5 @@ void tutti_exchange_count(const struct tutti_exchange *exchange)
                       : in->by_kernel || out->by_kernel               ? "packed by a kernel"
                                                                       : NULL;
     if (in->staged || out->staged)
-        tutti_count_staged(exchange->name, exchange->reason, how, bytes_of(in) + bytes_of(out));
+        tutti_count_staged(exchange->name, exchange->reason, how, blocks_bytes_of(in) + blocks_bytes_of(out));
 }

@@ -44,7 +44,7 @@ struct tutti_blocks {
     MPI_Datatype *own_types;
 };
 
-/* Local. Stages where any block is in device memory, otherwise gives back what the program gave. A status of Tutti;
+/* Local. Stages if any block is in device memory, otherwise returns the program's arguments. A status of Tutti;
  * tutti_blocks_close() in any case. */
 int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side);
 /* What goes in once more, for another start of a persistent call. */

@@ -6,10 +6,9 @@
 
 struct tutti_buffer {
     const void *buffer;
-    MPI_Count count;    /* of each block, where there are no counts */
+    MPI_Count count;    /* of each block, if there are no counts */
     const void *counts; /* one for each block, or NULL: `count` */
-    const void
-        *displs; /* likewise, in extents of the type, or in bytes where there are types; NULL: one after another */
+    const void *displs; /* likewise, in extents of the type, or in bytes if there are types; NULL: one after another */
     MPI_Datatype type;
     const MPI_Datatype *types;      /* one for each block, or NULL */
     int large_counts, large_displs; /* counts are MPI_Count; displs are MPI_Aint. Otherwise int */

@@ -21,7 +21,7 @@ struct head {
     struct head *next;
 };
 
-static size_t whole_pages(size_t bytes)
+static size_t overrun_whole_pages(size_t bytes)
 {
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
@@ -40,7 +40,7 @@ static void *pages_map(size_t bytes)
 /* Zeroed host memory in whole pages of its own, not pinned, untouched; NULL without memory. */
 static void *overrun_map(size_t bytes)
 {
-    size_t own = PAGE + whole_pages(bytes), behind = tutti_quirks.overruns ? BEHIND : 0;
+    size_t own = PAGE + overrun_whole_pages(bytes), behind = tutti_quirks.overruns ? BEHIND : 0;
     char *at = pages_map(own + behind);
     if (!at && behind) { /* address space may be limited */
         behind = 0;
@@ -69,7 +69,7 @@ static void overrun_unmap(void *memory)
         munmap(head_of(memory), head_of(memory)->mapped);
 }
 
-/* Gives back what an overrun has touched. */
+/* Frees the pages that an overrun has touched. */
 static void pages_trim(void *memory)
 {
     char *behind = head_of(memory)->behind;
@@ -155,7 +155,7 @@ void tutti_overrun_close(void)
 
 /* ---- pinned ---- */
 
-static int alloc_pinned(int gpu, size_t bytes, void **out)
+static int overrun_alloc_pinned(int gpu, size_t bytes, void **out)
 {
     void *memory = overrun_map(bytes), *seen = NULL;
     const int status = memory ? tutti_door.device->memory.map_host(gpu, memory, bytes, &seen) : TUTTI_ERR_MEMORY;
@@ -166,7 +166,7 @@ static int alloc_pinned(int gpu, size_t bytes, void **out)
     return status;
 }
 
-static void free_pinned(void *memory)
+static void overrun_free_pinned(void *memory)
 {
     tutti_door.device->memory.unmap_host(-1, memory);
     overrun_unmap(memory);
@@ -194,8 +194,8 @@ const struct tutti_bounce_kind *tutti_image_kind(void)
 const struct tutti_bounce_kind *tutti_overrun_kind(void)
 {
     static const struct tutti_bounce_kind kind = {.name = "pinned, may be overrun",
-                                                  .alloc = alloc_pinned,
-                                                  .free = free_pinned,
+                                                  .alloc = overrun_alloc_pinned,
+                                                  .free = overrun_free_pinned,
                                                   .clean = pages_trim,
                                                   .look = tutti_bounce_look};
     return tutti_quirks.overruns ? &kind : &tutti_bounce_pinned;

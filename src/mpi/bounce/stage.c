@@ -68,7 +68,7 @@ int tutti_needs_host(const void *buffer, MPI_Datatype type)
     return (there || stage_finds_device(buffer, type, 0)) && tutti_type_is_fine(type);
 }
 
-/* 1 where the whole stage lies in one allocation, gaps included. */
+/* 1 if the whole stage lies in one allocation, gaps included. */
 static int stage_in_one_allocation(const struct tutti_stage *stage)
 {
     struct tutti_memory memory;
@@ -251,8 +251,8 @@ static int stage_shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutt
     return 1;
 }
 
-/* What comes into memory that is not pinned is copied once more. For a long message that is cheaper than to pin memory
- * which it may not need; for a short one it is not, once some have arrived whole. */
+/* A message received into memory that is not pinned is copied once more. For a long message that is cheaper than to pin
+ * memory that it may not need; for a short one it is not, once some have arrived whole. */
 static int is_lazy(const struct tutti_stage *stage)
 {
     if (!(stage->way & TUTTI_STAGE_LAZY) || !(stage->packed || stage->prefix))
@@ -348,7 +348,7 @@ int tutti_stage_in(struct tutti_stage *stage)
                              stage->bytes, stage->memory);
 }
 
-/* What came after all, through pinned memory. */
+/* Stores a message that arrived after all, through pinned memory. */
 static int lazy_out(struct tutti_stage *stage, size_t bytes)
 {
     const size_t most = (size_t)tutti_settings()->staging_mb << 20;
@@ -406,7 +406,7 @@ void tutti_stage_close(struct tutti_stage *stage)
     if (stage->plan)
         tutti_plan_drop(stage->plan);
     if (stage->own_type)
-        tutti_type_let_go(stage->type);
+        tutti_type_release(stage->type);
     stage->staged = 0;
     stage->memory = NULL;
     stage->plan = NULL;

@@ -43,7 +43,7 @@ struct tutti_stage {
     MPI_Datatype type;
     int own_type;                  /* `type` is held: the program may free it during the call */
     const struct tutti_plan *plan; /* held; NULL: none is known, or none is needed */
-    struct tutti_places places;    /* of the buffer, where there is a plan, or of a few bytes (places.id not 0) */
+    struct tutti_places places;    /* of the buffer, if there is a plan, or of a few bytes (places.id not 0) */
 };
 
 /* How the elements were staged, for the counters; NULL: by copies. */
@@ -53,23 +53,23 @@ static inline const char *tutti_stage_how(const struct tutti_stage *stage)
         return "packed in device memory";
     return stage->packed && tutti_places_reached(&stage->places) ? "packed by a kernel" : NULL;
 }
-/* Bytes of the elements, for the counters; 0 where the stage is the program's buffer. */
+/* Bytes of the elements, for the counters; 0 if the stage is the program's buffer. */
 static inline uint64_t tutti_stage_bytes(const struct tutti_stage *stage)
 {
     return stage->staged ? (uint64_t)stage->count * stage->size : 0;
 }
 
-/* 1 where the elements of an image are brought in or out by a kernel, over the gaps between them. */
+/* 1 if the elements of an image are brought in or out by a kernel, over the gaps between them. */
 static inline int tutti_stage_by_kernel(const struct tutti_stage *stage)
 {
     return stage->plan && !stage->packed && !stage->solid && tutti_places_reached(&stage->places);
 }
 
-/* 1 where elements of a derived type lie in device memory though the address that they are counted from does not:
+/* 1 if elements of a derived type lie in device memory though the address that they are counted from does not:
  * absolute addresses (MPI_BOTTOM), and displacements that lead there. An MPI that takes device memory itself is spared
  * types with gaps there, which it copies block by block or not at all: 1 for all of those. */
 int tutti_elements_on_device(const void *buffer, MPI_Datatype type);
-/* 0 where the MPI refuses the type: derived, and not committed. */
+/* 0 if the MPI refuses the type: derived, and not committed. */
 int tutti_type_is_fine(MPI_Datatype type);
 /* What a call has found out about its buffer, so that nothing below asks the device for it again. */
 struct tutti_there {
@@ -88,7 +88,7 @@ static inline int tutti_needs_staging_at(const void *buffer, MPI_Datatype type, 
         there->staged = (there->staged || tutti_elements_on_device(buffer, type)) && tutti_type_is_fine(type);
     return there->staged;
 }
-/* 1 where `buffer` must be staged. */
+/* 1 if `buffer` must be staged. */
 static inline int tutti_needs_staging(const void *buffer, MPI_Datatype type)
 {
     struct tutti_there there;
@@ -108,7 +108,7 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
 int tutti_stage_in(struct tutti_stage *stage);
 /* After the real call: copies the received data to device memory; `bytes` of the message, or -1 for all. */
 int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
-/* 1 where the stage can be copied in a stream of *gpu: its elements are packed, or lie in one run. Then the two calls
+/* 1 if the stage can be copied in a stream of *gpu: its elements are packed, or lie in one run. Then the two calls
  * below begin the copy that tutti_stage_in() and tutti_stage_out() make; it is complete when the stream has reached it.
  * Statuses of Tutti. */
 int tutti_stage_streams(const struct tutti_stage *stage, int *gpu);
@@ -121,7 +121,7 @@ void tutti_stage_expect_rts(void);
 /* Gives the host memory back. */
 void tutti_stage_close(struct tutti_stage *stage);
 
-/* Bytes of a received message, or -1 where the MPI does not say. */
+/* Bytes of a received message, or -1 if the MPI does not say. */
 MPI_Count tutti_received(const MPI_Status *status);
 
 #endif

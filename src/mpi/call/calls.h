@@ -12,6 +12,9 @@ void tutti_calls_supply_persistent(void);
 void tutti_calls_complete(void);
 /* comm_info.c: notes the hints of a communicator's info, which the MPI may forget. */
 void tutti_calls_comm_info(void);
+/* comm_identity.c: notes the numbers of new communicators: at the MPI, and at the program's calls. */
+void tutti_calls_comm_made(void);
+void tutti_calls_comm_identity(void);
 /* Says that the MPI lacks the call; the code for it. */
 int tutti_lacking(const char *call);
 /* progressing.c: blocking calls that wait for other ranks poll the steps that are open. */

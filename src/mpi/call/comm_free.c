@@ -1,5 +1,6 @@
 /* Freeing communicators. */
 #include "core/log.h"
+#include "mpi/comm/identity.h"
 #include "mpi/comm/streams.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/message/unexpected.h"
@@ -23,6 +24,8 @@ static int before_free(MPI_Comm *comm)
         tutti_stamped_leave(*comm);
     }
     tutti_endpoints_comm_freed();
+    if (comm)
+        tutti_comm_identity_forget(*comm);
     if (comm && tutti_unexpected_on())
         tutti_unexpected_forget(*comm);
     if (status == TUTTI_OK)

@@ -22,7 +22,7 @@ struct flush {
     MPI_Request request;
 };
 
-static int is_complete(void *with)
+static int detach_is_complete(void *with)
 {
     struct flush *flush = with;
     int flag = 0;
@@ -33,7 +33,7 @@ static int is_complete(void *with)
 static void await_flush(int code, struct flush *flush)
 {
     if (code == MPI_SUCCESS)
-        tutti_progress_wait(&(const struct tutti_wait){.done = is_complete, .with = flush});
+        tutti_progress_wait(&(const struct tutti_wait){.done = detach_is_complete, .with = flush});
 }
 
 /* ---- a message that needs the whole buffer ---- */

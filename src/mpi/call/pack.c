@@ -1,6 +1,6 @@
 /* MPI_Pack and its like where device memory is involved: one kernel where kernels reach both sides, by pinned memory in
- * pieces where one side is the host's, and through the MPI on host memory for types without a plan. What comes out is
- * what the MPI's own MPI_Pack gives, so that either side may unpack what the other has packed. */
+ * pieces where one side is the host's, and through the MPI on host memory for types without a plan. The packed form is
+ * that of the MPI's own MPI_Pack, so that either side may unpack what the other has packed. */
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct packing {
 
 /* ---- how the MPI packs ---- */
 
-/* 1 where the MPI's packed form is the elements' bytes in order and nothing else; asked of the MPI itself. */
+/* 1 if the MPI's packed form is the elements' bytes in order and nothing else; asked of the MPI itself. */
 static int ask_plain(void)
 {
     struct gapped {
@@ -253,7 +253,7 @@ static MPI_Count external_most(const struct packing *call)
     return bytes;
 }
 
-/* 1 where a call must not go to the MPI as it is. Memory that both reach may: the MPI packs it. */
+/* 1 if a call must not go to the MPI as it is. Memory that both reach may: the MPI packs it. */
 static inline int pack_is_ours(const void *elements, MPI_Datatype type, const void *message)
 {
     if (likely(!tutti_door.device || !tutti_door.device->active()) || tutti_inside)

@@ -19,7 +19,7 @@
 #include "mpi/request/request.h"
 #include "progress/engine.h"
 
-static inline int nothing_open(void)
+static inline int progressing_nothing_open(void)
 {
     return likely(!tutti_progress_busy()) || tutti_progress_polling();
 }
@@ -27,7 +27,7 @@ static inline int nothing_open(void)
 /* Receives also look among the messages that probes have taken out. */
 static inline int none_held(void)
 {
-    return nothing_open() && !tutti_receives_look();
+    return progressing_nothing_open() && !tutti_receives_look();
 }
 
 /* Actions of other ranks may show the program that a receive which it has freed is complete. A step makes such
@@ -62,7 +62,7 @@ static int call_all_arrived(void *with)
     return 1;
 }
 
-/* Returns 1 where the call now ends without any help; else steps of this rank may be needed before all have arrived. */
+/* Returns 1 if the call now ends without any help; else steps of this rank may be needed before all have arrived. */
 static int progressing_meet(MPI_Comm comm)
 {
     struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
@@ -131,7 +131,7 @@ static int progressing_finish(MPI_Comm comm, int code, MPI_Request *request, MPI
     static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
         MPI_Request request;                                                                                           \
-        if (nothing_open())                                                                                            \
+        if (progressing_nothing_open())                                                                                \
             return just_##name arguments;                                                                              \
         return progressing_finish(comm, tutti_next.FORM_##name AND_REQUEST arguments, &request, MPI_STATUS_IGNORE);    \
     }
@@ -139,7 +139,7 @@ static int progressing_finish(MPI_Comm comm, int code, MPI_Request *request, MPI
     static int(*just_##name) parameters;                                                                               \
     static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
-        if (nothing_open())                                                                                            \
+        if (progressing_nothing_open())                                                                                \
             return just_##name arguments;                                                                              \
         TUTTI_HOOKED(!progressing_meet(comm));                                                                         \
         return progressing_swept(just_##name arguments);                                                               \
@@ -149,7 +149,7 @@ static int progressing_finish(MPI_Comm comm, int code, MPI_Request *request, MPI
     static int(*just_##name) parameters;                                                                               \
     static int progressing_##name parameters                                                                           \
     {                                                                                                                  \
-        TUTTI_HOOKED(!nothing_open());                                                                                 \
+        TUTTI_HOOKED(!progressing_nothing_open());                                                                     \
         return progressing_swept(just_##name arguments);                                                               \
     }
 #define RECEIVES(name, parameters, arguments)                                                                          \

@@ -29,7 +29,7 @@ static void supplied_tell(MPI_Status *to, const MPI_Status *status, int code)
     to->MPI_ERROR = code;
 }
 
-static int all_of(int count, const MPI_Request requests[], int *flag, MPI_Status *statuses)
+static int supplied_all_of(int count, const MPI_Request requests[], int *flag, MPI_Status *statuses)
 {
     int code = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
@@ -126,7 +126,7 @@ void tutti_calls_supply(void)
     if (!tutti_next.MPI_Errhandler_set)
         tutti_next.MPI_Errhandler_set = tutti_next.MPI_Comm_set_errhandler;
     if (!tutti_next.MPI_Request_get_status_all)
-        tutti_next.MPI_Request_get_status_all = all_of;
+        tutti_next.MPI_Request_get_status_all = supplied_all_of;
     if (!tutti_next.MPI_Request_get_status_any)
         tutti_next.MPI_Request_get_status_any = any_of;
     if (!tutti_next.MPI_Request_get_status_some)

@@ -32,7 +32,7 @@ struct supplied {
 
 /* ---- are the arguments right? ---- */
 
-/* 0 where the call on this rank does not look at this buffer, all of which may be anything then. */
+/* 0 if the call on this rank does not look at this buffer, all of which may be anything then. */
 static int supplied_uses(const struct tutti_buffer *buffer, const struct tutti_pattern_side *side)
 {
     return side->used && buffer->buffer != MPI_IN_PLACE;
@@ -59,7 +59,7 @@ static int supplied_root_is_there(const struct tutti_collective_args *args, cons
            (pattern->inter && (args->root == MPI_ROOT || args->root == MPI_PROC_NULL));
 }
 
-/* 1 where a buffer is MPI_IN_PLACE that must not be. */
+/* 1 if a buffer is MPI_IN_PLACE that must not be. */
 static int supplied_in_place_is_wrong(const struct tutti_collective_args *args, const struct tutti_pattern *pattern)
 {
     const int in = pattern->send.used && args->in.buffer == MPI_IN_PLACE;
@@ -69,7 +69,7 @@ static int supplied_in_place_is_wrong(const struct tutti_collective_args *args, 
     return pattern->in_place == TUTTI_OWN_BLOCK_KEPT ? in : out;
 }
 
-/* 1 where an MPI that has the call itself refuses one buffer for both. */
+/* 1 if an MPI that has the call itself refuses one buffer for both. */
 static int supplied_alias_is_refused(const struct tutti_collective_args *args, const struct tutti_pattern *pattern)
 {
     return tutti_quirks.persistent_read_once && tutti_quirks.refuses_alias == 1 &&
@@ -123,8 +123,8 @@ static int supplied_copy_types(struct copies *own, const struct tutti_buffer *bu
     return 1;
 }
 
-/* Puts copies in place of the program's. What the MPI does not look at must not be a type that is gone; where there are
- * no blocks it compares their sizes all the same. 0 without memory. */
+/* Puts copies in place of the program's. What the MPI does not look at must not be a freed type; without blocks it
+ * compares their sizes all the same. 0 without memory. */
 static int supplied_keep(struct tutti_buffer *buffer, const struct tutti_pattern_side *side, struct copies *own)
 {
     const size_t n = (size_t)side->n, displ = buffer->large_displs ? sizeof(MPI_Aint) : sizeof(int);
@@ -152,9 +152,9 @@ static int supplied_keep(struct tutti_buffer *buffer, const struct tutti_pattern
 
 static void supplied_drop(struct copies *own)
 {
-    tutti_type_let_go(own->type);
+    tutti_type_release(own->type);
     for (int i = 0; i < own->n; i++)
-        tutti_type_let_go(own->types[i]);
+        tutti_type_release(own->types[i]);
     free(own->counts);
     free(own->displs);
     free(own->types);

@@ -7,7 +7,7 @@
 
 enum { KEEP_RANKS = 0 }; /* no reordering: a rank keeps its number of `comm` */
 
-static int no_memory(MPI_Comm comm)
+static int clone_no_memory(MPI_Comm comm)
 {
     return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
 }
@@ -20,7 +20,7 @@ static int grid_alike(MPI_Comm comm, MPI_Comm *own)
     const size_t each = (size_t)dims + 1;           /* never NULL */
     int *extent = calloc(3 * each, sizeof *extent); /* extents, then periods, then places */
     if (!extent)
-        return no_memory(comm);
+        return clone_no_memory(comm);
     int *const periodic = extent + each;
     code = tutti_next.MPI_Cart_get(comm, dims, extent, periodic, periodic + each);
     if (code == MPI_SUCCESS)
@@ -36,7 +36,7 @@ static int graph_alike(MPI_Comm comm, MPI_Comm *own)
         return code;
     int *ends = calloc((size_t)nodes + (size_t)edges + 1, sizeof *ends);
     if (!ends)
-        return no_memory(comm);
+        return clone_no_memory(comm);
     int *const edge = ends + nodes;
     code = tutti_next.MPI_Graph_get(comm, nodes, edges, ends, edge);
     if (code == MPI_SUCCESS)
@@ -51,7 +51,7 @@ static int directed_graph_alike(MPI_Comm comm, const struct tutti_neighbours *al
     const int most = all->ins > all->outs ? all->ins : all->outs;
     int *weights = calloc((size_t)most + 1, sizeof *weights);
     if (!weights)
-        return no_memory(comm);
+        return clone_no_memory(comm);
     int code = tutti_next.MPI_Dist_graph_create_adjacent(comm, all->ins, all->from, weights, all->outs, all->to,
                                                          weights, tutti_handles.no_info, KEEP_RANKS, own);
     free(weights);

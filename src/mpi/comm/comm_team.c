@@ -50,7 +50,7 @@ static struct tutti_comm_opening reserve;
 static char reserve_records[TUTTI_EXCHANGE_BYTES * TUTTI_MAX_RANKS];
 static atomic_int reserved;
 
-static void free_opening(struct tutti_comm_opening *opening)
+static void comm_team_free_opening(struct tutti_comm_opening *opening)
 {
     if (opening == &reserve) {
         atomic_store_explicit(&reserved, 0, memory_order_release);
@@ -98,7 +98,7 @@ static void begin_team(struct tutti_comm *comm)
                                    &opening->pending) != TUTTI_OK) {
         if (opening->team)
             tutti_team_abandon(opening->team, opening->mine);
-        free_opening(opening);
+        comm_team_free_opening(opening);
         comm->failed = TUTTI_ERR_TRANSPORT;
         return;
     }
@@ -122,7 +122,7 @@ static void end_team(struct tutti_comm *comm, int status)
     }
     atomic_store_explicit(&comm->opening, NULL, memory_order_release);
     if (opening)
-        free_opening(opening);
+        comm_team_free_opening(opening);
 }
 
 /* One thread at a time ends it; others, and waits below a test, find it open or ended. 1: ended. */
@@ -150,7 +150,7 @@ void tutti_comm_hold(struct tutti_comm *comm)
     pthread_mutex_lock(&opening_lock);
 }
 
-void tutti_comm_let_go(struct tutti_comm *comm)
+void tutti_comm_unlend(struct tutti_comm *comm)
 {
     (void)comm;
     pthread_mutex_unlock(&opening_lock);
@@ -172,7 +172,7 @@ void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum 
     if (team->size > 1 && team->slot[team->rank] && team->state != TUTTI_TEAM_BROKEN &&
         (atomic_load(&comm->opening) || team->whole))
         tutti_team_announce(team, collective, type, op, count, detail);
-    tutti_comm_let_go(comm);
+    tutti_comm_unlend(comm);
 }
 
 int tutti_comm_ready(struct tutti_comm *comm, int wait)

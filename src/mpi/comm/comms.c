@@ -80,7 +80,7 @@ static void comms_release(struct tutti_comm *comm)
     free(comm);
 }
 
-static int on_delete(MPI_Comm handle, int key, void *value, void *extra)
+static int comms_on_delete(MPI_Comm handle, int key, void *value, void *extra)
 {
     (void)handle;
     (void)extra;
@@ -110,7 +110,7 @@ static int on_delete(MPI_Comm handle, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static int on_copy(MPI_Comm handle, int key, void *extra, void *in, void *out, int *flag)
+static int comms_on_copy(MPI_Comm handle, int key, void *extra, void *in, void *out, int *flag)
 {
     (void)handle;
     (void)key;
@@ -175,8 +175,9 @@ int tutti_comms_open(const struct tutti_comm_users *users)
     pthread_mutex_lock(&lock);
     (void)comms_roomy();
     pthread_mutex_unlock(&lock);
-    return tutti_next.MPI_Comm_create_keyval(on_copy, on_delete, &keyval, NULL) == MPI_SUCCESS ? TUTTI_OK
-                                                                                               : TUTTI_ERR_TRANSPORT;
+    return tutti_next.MPI_Comm_create_keyval(comms_on_copy, comms_on_delete, &keyval, NULL) == MPI_SUCCESS
+               ? TUTTI_OK
+               : TUTTI_ERR_TRANSPORT;
 }
 
 int tutti_comms_broken(void)
@@ -215,7 +216,7 @@ int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream)
     return status;
 }
 
-/* 1 where no team is being made; communicators neither come nor go in MPI_Finalize. */
+/* 1 if no team is being made; communicators neither come nor go in MPI_Finalize. */
 static int all_are_ready(void *unused)
 {
     int ready = 1;

@@ -40,12 +40,13 @@ struct tutti_comm {
     int hierarchy_begun;
     struct tutti_hierarchy_opening *hierarchy_opening; /* not NULL: it is being made */
     struct tutti_hierarchy *hierarchy;
-    struct tutti_over_nodes *over_nodes; /* of its reductions, reduce/over_nodes.h; NULL: it is not of several nodes */
-    struct tutti_worker *worker;         /* of nonblocking calls; NULL before the first */
-    atomic_int queued;                   /* nonblocking calls that are not yet given to the team or to the MPI */
-    struct tutti_open_queue calls;       /* these, see nonblocking_progress.c */
-    struct tutti_mpix_stream *stream;    /* NULL: none; its team is open then, where it has more than one rank */
-    struct tutti_lanes *lanes;           /* of messages in its stream; NULL: there can be none, for this reason: */
+    /* Of its reductions and moves, nodes/over_nodes.h; NULL: it is not of several nodes. */
+    struct tutti_over_nodes *over_nodes;
+    struct tutti_worker *worker;      /* of nonblocking calls; NULL before the first */
+    atomic_int queued;                /* nonblocking calls that are not yet given to the team or to the MPI */
+    struct tutti_open_queue calls;    /* these, see nonblocking_progress.c */
+    struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank */
+    struct tutti_lanes *lanes;        /* of messages in its stream; NULL: there can be none, for this reason: */
     const char *no_lanes;
     int lanes_settled; /* 1: on no rank a kernel uses them any more */
     struct tutti_mpi_transport transport;
@@ -82,7 +83,7 @@ static inline struct tutti_comm *tutti_comm_find(MPI_Comm comm)
             return NULL;
     }
 }
-/* Collective over the communicator at its first reduction; NULL where the handle is not valid (nothing was done). */
+/* Collective over the communicator at its first reduction; NULL if the handle is not valid (nothing was done). */
 struct tutti_comm *tutti_comm_make(MPI_Comm handle);
 /* comm_team.c: gives a new one its team, or the reason for having no team. Without `wait` it may return before the
  * ranks' records have arrived. */
@@ -98,7 +99,7 @@ struct tutti_team *tutti_comm_early(struct tutti_comm *comm);
  * team.
  */
 void tutti_comm_hold(struct tutti_comm *comm);
-void tutti_comm_let_go(struct tutti_comm *comm);
+void tutti_comm_unlend(struct tutti_comm *comm);
 /* Local. Announces a blocking call of host memory on the team that tutti_comm_early() gave. */
 void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum tutti_collective collective, int type,
                          int op, uint64_t count, uint64_t detail);
@@ -140,8 +141,8 @@ struct tutti_over_nodes *tutti_comms_over_nodes(int ranks);
 void tutti_comms_connect(struct tutti_team *team, int gpu);
 int tutti_comms_open(const struct tutti_comm_users *users);
 void tutti_comms_close(void);
-int tutti_comms_broken(void);      /* 1 where a team has failed */
-int tutti_comms_have_stream(void); /* 1 where a communicator has a stream */
+int tutti_comms_broken(void);      /* 1 if a team has failed */
+int tutti_comms_have_stream(void); /* 1 if a communicator has a stream */
 /* Local, in MPI_Finalize, when all ranks are there: ends the making of teams that are still made. Bounded. */
 void tutti_comms_settle(void);
 void tutti_comms_forget(void);

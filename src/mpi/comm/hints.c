@@ -100,7 +100,7 @@ static void hints_set_spare(MPI_Comm comm, unsigned spare)
     __atomic_store_n(&tutti_comm_hinted, 1, __ATOMIC_RELAXED);
 }
 
-/* The value of a key. 0 where the info does not have it. */
+/* The value of a key. 0 if the info does not have it. */
 static int hints_read(MPI_Info info, const char *key, char *value, int size)
 {
     int flag = 0;
@@ -143,7 +143,7 @@ void tutti_comm_hints_note(MPI_Comm comm, MPI_Info info)
     hints_note_spare(comm, info);
 }
 
-/* 1 where the kind is in the list, or one of the list with further restrictions. */
+/* 1 if the kind is in the list, or one of the list with further restrictions. */
 static int hints_list_has(const char *list, const char *kind)
 {
     const size_t length = strlen(kind);

@@ -20,7 +20,7 @@ void tutti_comm_hints_note(MPI_Comm comm, MPI_Info info);
 void tutti_comm_hints_add(MPI_Comm comm, MPI_Info info, const char *taken);
 /* Local. `to`, a communicator of Tutti's own, gets what Tutti follows of the hints of `from`. */
 void tutti_comm_hints_copy(MPI_Comm from, MPI_Comm to);
-/* Local. 1 where the communicator's moves are to take no multiprocessor: this rank asks for it, or (in_stream) all
+/* Local. 1 if the communicator's moves are to take no multiprocessor: this rank asks for it, or (in_stream) all
  * ranks do. A load where no communicator has this hint. */
 extern int tutti_comm_hinted;
 int tutti_comm_spares_hinted(MPI_Comm comm, int in_stream);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int room_for(struct tutti_neighbours *all, int from, int to)
+static int neighbours_room_for(struct tutti_neighbours *all, int from, int to)
 {
     all->ins = from;
     all->outs = to;
@@ -19,7 +19,7 @@ static int on_a_grid(MPI_Comm comm, struct tutti_neighbours *all)
     int dims = 0;
     if (tutti_next.MPI_Cartdim_get(comm, &dims) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
-    if (!room_for(all, 2 * dims, 2 * dims))
+    if (!neighbours_room_for(all, 2 * dims, 2 * dims))
         return TUTTI_ERR_MEMORY;
     for (int d = 0; d < dims; d++) {
         if (tutti_next.MPI_Cart_shift(comm, d, 1, &all->from[2 * d], &all->from[2 * d + 1]) != MPI_SUCCESS)
@@ -35,7 +35,7 @@ static int in_a_graph(MPI_Comm comm, struct tutti_neighbours *all)
     if (tutti_next.MPI_Comm_rank(comm, &rank) != MPI_SUCCESS ||
         tutti_next.MPI_Graph_neighbors_count(comm, rank, &n) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
-    if (!room_for(all, n, n))
+    if (!neighbours_room_for(all, n, n))
         return TUTTI_ERR_MEMORY;
     if (tutti_next.MPI_Graph_neighbors(comm, rank, n, all->from) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
@@ -49,7 +49,7 @@ static int in_a_directed_graph(MPI_Comm comm, struct tutti_neighbours *all)
     if (tutti_next.MPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     int *weights = malloc(((size_t)in + (size_t)out + 1) * sizeof *weights);
-    int status = weights && room_for(all, in, out) ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    int status = weights && neighbours_room_for(all, in, out) ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK &&
         tutti_next.MPI_Dist_graph_neighbors(comm, in, all->from, weights, out, all->to, weights + in) != MPI_SUCCESS)
         status = TUTTI_ERR_TRANSPORT;

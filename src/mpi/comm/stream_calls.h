@@ -13,7 +13,7 @@ const struct tutti_comm *tutti_stream_comm(const char *name, MPI_Comm comm, int 
 int tutti_stream_refuse(const char *name, MPI_Comm comm, int code, const char *why);
 /* The same of a status with which rooms below have refused it. */
 int tutti_stream_refuse_status(const char *name, MPI_Comm comm, int status);
-/* 1 where kernels of the stream's GPU reach what is at that address. */
+/* 1 if kernels of the stream's GPU reach what is at that address. */
 int tutti_stream_reaches(const struct tutti_mpix_stream *stream, const void *at);
 
 #endif

@@ -1,5 +1,6 @@
 /* MPIX_Stream, and communicators made with one. */
 #include "mpi/comm/streams.h"
+#include "mpi/comm/identity.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -240,11 +241,13 @@ int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *
 {
     if (!tutti_door.on)
         return MPI_ERR_UNSUPPORTED_OPERATION;
+    const uint64_t identity = tutti_comm_identity_child(comm);
     tutti_inside++;
     int code = tutti_next.MPI_Comm_dup(comm, out);
     tutti_inside--;
     if (code != MPI_SUCCESS)
         return code; /* the MPI has raised it */
+    tutti_comm_identity_note(*out, identity);
     struct tutti_comm *state = tutti_comm_make(*out);
     if (!state)
         return streams_refuse(comm, out, MPI_ERR_NO_MEM, "out of memory");

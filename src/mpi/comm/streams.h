@@ -15,8 +15,8 @@ struct tutti_mpix_stream {
     struct tutti_stream *stream;
 };
 
-/* Gives back what the communicator has of its stream, once that has done what was put into it; `closing`, in
- * MPI_Finalize, does not touch the stream. 0 where the team must not be freed: kernels may still use it. */
+/* Frees the communicator's resources of its stream, once the stream has done its work; `closing`, in
+ * MPI_Finalize, does not touch the stream. 0 if the team must not be freed: kernels may still use it. */
 int tutti_comm_stream_close(struct tutti_comm *comm, int closing);
 
 /* Before the communicator is freed: waits for what is in its stream, if any, and says whether all of it has succeeded:

@@ -8,7 +8,7 @@
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t) && sizeof(MPI_Message) <= sizeof(uintptr_t), "handles fit");
 
-static MPI_Comm comm_of(struct tutti_transport *transport)
+static MPI_Comm transfers_comm_of(struct tutti_transport *transport)
 {
     return ((struct tutti_mpi_transport *)transport)->comm;
 }
@@ -27,10 +27,10 @@ static MPI_Request request_of(const uintptr_t *handle)
 }
 
 /* The bytes of a message that has arrived; negative if the MPI does not know. */
-static int transfers_fill(struct tutti_came *came, const MPI_Status *status)
+static int transfers_fill(struct tutti_transfer_status *came, const MPI_Status *status)
 {
     MPI_Count bytes = -1;
-    *came = (struct tutti_came){.from = status->MPI_SOURCE, .tag = status->MPI_TAG};
+    *came = (struct tutti_transfer_status){.from = status->MPI_SOURCE, .tag = status->MPI_TAG};
     if (tutti_next.MPI_Get_elements_x(status, tutti_handles.byte, &bytes) != MPI_SUCCESS || bytes < 0)
         return TUTTI_ERR_TRANSPORT;
     came->bytes = (size_t)bytes;
@@ -44,8 +44,8 @@ int tutti_transport_send(struct tutti_transport *transport, const void *memory, 
     MPI_Request request = tutti_handles.no_request;
     if (bytes > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
-    if ((synchronous ? tutti_next.MPI_Issend : tutti_next.MPI_Isend)(memory, (int)bytes, tutti_handles.byte, to, tag,
-                                                                     comm_of(transport), &request) != MPI_SUCCESS)
+    if ((synchronous ? tutti_next.MPI_Issend : tutti_next.MPI_Isend)(
+            memory, (int)bytes, tutti_handles.byte, to, tag, transfers_comm_of(transport), &request) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     put_request(&out->handle, request);
     return TUTTI_OK;
@@ -59,7 +59,8 @@ int tutti_transport_receive(struct tutti_transport *transport, void *memory, siz
     if (room > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
     if (tutti_next.MPI_Irecv(memory, (int)room, tutti_handles.byte, from == TUTTI_ANY_RANK ? MPI_ANY_SOURCE : from,
-                             tag == TUTTI_ANY_TAG ? MPI_ANY_TAG : tag, comm_of(transport), &request) != MPI_SUCCESS)
+                             tag == TUTTI_ANY_TAG ? MPI_ANY_TAG : tag, transfers_comm_of(transport),
+                             &request) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     put_request(&out->handle, request);
     return TUTTI_OK;
@@ -72,7 +73,7 @@ int tutti_transport_probe(struct tutti_transport *transport, int from, int tag, 
     MPI_Status status;
     *flag = 0;
     if (tutti_next.MPI_Improbe(from == TUTTI_ANY_RANK ? MPI_ANY_SOURCE : from, tag == TUTTI_ANY_TAG ? MPI_ANY_TAG : tag,
-                               comm_of(transport), flag, &message, &status) != MPI_SUCCESS)
+                               transfers_comm_of(transport), flag, &message, &status) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     if (!*flag)
         return TUTTI_OK;
@@ -97,8 +98,8 @@ int tutti_transport_receive_caught(struct tutti_transport *transport, struct tut
     return TUTTI_OK;
 }
 
-int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came,
-                         int *done)
+int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfer *transfer,
+                         struct tutti_transfer_status *came, int *done)
 {
     TUTTI_INSIDE();
     MPI_Request request = request_of(&transfer->handle);
@@ -145,7 +146,7 @@ int tutti_transport_ibarrier(struct tutti_transport *transport, struct tutti_pen
 {
     TUTTI_INSIDE();
     MPI_Request request = tutti_handles.no_request;
-    const int code = tutti_next.MPI_Ibarrier(comm_of(transport), &request);
+    const int code = tutti_next.MPI_Ibarrier(transfers_comm_of(transport), &request);
     return put_pending(out, code, request);
 }
 
@@ -157,7 +158,7 @@ int tutti_transport_iallgather(struct tutti_transport *transport, const void *in
     if (bytes > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
     const int code = tutti_next.MPI_Iallgather(in, (int)bytes, tutti_handles.byte, to, (int)bytes, tutti_handles.byte,
-                                               comm_of(transport), &request);
+                                               transfers_comm_of(transport), &request);
     return put_pending(out, code, request);
 }
 
@@ -169,7 +170,7 @@ int tutti_transport_ialltoall(struct tutti_transport *transport, const void *in,
     if (bytes > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
     const int code = tutti_next.MPI_Ialltoall(in, (int)bytes, tutti_handles.byte, to, (int)bytes, tutti_handles.byte,
-                                              comm_of(transport), &request);
+                                              transfers_comm_of(transport), &request);
     return put_pending(out, code, request);
 }
 
@@ -188,7 +189,7 @@ int tutti_transport_iallreduce(struct tutti_transport *transport, int64_t *words
     if (count > TUTTI_TRANSFER_MOST)
         return TUTTI_ERR_ARGUMENT;
     const int code = tutti_next.MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, tutti_handles.int64,
-                                               tutti_transport_op(how), comm_of(transport), &request);
+                                               tutti_transport_op(how), transfers_comm_of(transport), &request);
     return put_pending(out, code, request);
 }
 

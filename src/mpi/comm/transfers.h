@@ -12,8 +12,8 @@ int tutti_transport_receive(struct tutti_transport *transport, void *memory, siz
 int tutti_transport_probe(struct tutti_transport *transport, int from, int tag, struct tutti_caught *out, int *flag);
 int tutti_transport_receive_caught(struct tutti_transport *transport, struct tutti_caught *caught, void *memory,
                                    size_t room, struct tutti_transfer *out);
-int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfer *transfer, struct tutti_came *came,
-                         int *done);
+int tutti_transport_test(struct tutti_transport *transport, struct tutti_transfer *transfer,
+                         struct tutti_transfer_status *came, int *done);
 int tutti_transport_cancel(struct tutti_transport *transport, struct tutti_transfer *transfer, int *cancelled);
 int tutti_transport_ibarrier(struct tutti_transport *transport, struct tutti_pending *out);
 int tutti_transport_iallgather(struct tutti_transport *transport, const void *in, void *to, size_t bytes,

@@ -21,7 +21,7 @@ enum {
     FEW = 256          /* words of an allreduce up to which it is watched */
 };
 
-static MPI_Comm comm_of(struct tutti_transport *transport)
+static MPI_Comm transport_comm_of(struct tutti_transport *transport)
 {
     return ((struct tutti_mpi_transport *)transport)->comm;
 }
@@ -44,7 +44,7 @@ static int transport_ended(void *with)
     return flag || e->code != MPI_SUCCESS;
 }
 
-/* Completes a nonblocking call. A plain MPI waits for ever for a process that has died; here the wait ends with
+/* Completes a nonblocking call. A plain MPI waits forever for a process that has died; here the wait ends with
  * TUTTI_ERR_PEER. Then the request is lost, and the MPI may still use its buffers. A stall is reported once, without
  * the missing rank, which is unknown before the ranks have met. There is no time limit, as in the MPI's own call: a
  * program on host memory must not fail for it. */
@@ -74,9 +74,9 @@ static int transport_watched(struct tutti_transport *transport, const void *in, 
     if (room)
         memcpy(room, in, in_bytes);
     int status = transport_await(transport,
-                                 (all ? tutti_next.MPI_Ialltoall
-                                      : tutti_next.MPI_Iallgather)(from, (int)bytes, tutti_handles.byte, to, (int)bytes,
-                                                                   tutti_handles.byte, comm_of(transport), &request),
+                                 (all ? tutti_next.MPI_Ialltoall : tutti_next.MPI_Iallgather)(
+                                     from, (int)bytes, tutti_handles.byte, to, (int)bytes, tutti_handles.byte,
+                                     transport_comm_of(transport), &request),
                                  &request);
     if (status == TUTTI_ERR_PEER || !room)
         return status; /* cppcheck-suppress memleak */
@@ -102,9 +102,9 @@ static void await_turn(MPI_Comm comm)
 static int transport_barrier(struct tutti_transport *transport)
 {
     TUTTI_INSIDE();
-    await_turn(comm_of(transport));
+    await_turn(transport_comm_of(transport));
     MPI_Request request = tutti_handles.no_request;
-    return transport_await(transport, tutti_next.MPI_Ibarrier(comm_of(transport), &request), &request);
+    return transport_await(transport, tutti_next.MPI_Ibarrier(transport_comm_of(transport), &request), &request);
 }
 
 /* A type of `piece` bytes whose copies lie `stride` bytes apart, so that blocks beyond 2^31 bytes go in pieces. */
@@ -122,8 +122,8 @@ static int piece_type(size_t piece, size_t stride, MPI_Datatype *out)
 static int transport_allgather(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     TUTTI_INSIDE();
-    await_turn(comm_of(transport));
-    MPI_Comm comm = comm_of(transport);
+    await_turn(transport_comm_of(transport));
+    MPI_Comm comm = transport_comm_of(transport);
     if (bytes <= WATCHED / (size_t)transport->size)
         return transport_watched(transport, in, bytes, out, bytes, 0);
     if (bytes <= PIECE)
@@ -147,8 +147,8 @@ static int transport_allgather(struct tutti_transport *transport, const void *in
 static int transport_alltoall(struct tutti_transport *transport, const void *in, void *out, size_t bytes)
 {
     TUTTI_INSIDE();
-    await_turn(comm_of(transport));
-    MPI_Comm comm = comm_of(transport);
+    await_turn(transport_comm_of(transport));
+    MPI_Comm comm = transport_comm_of(transport);
     if (bytes <= WATCHED / (size_t)transport->size)
         return transport_watched(transport, in, bytes * (size_t)transport->size, out, bytes, 1);
     if (bytes <= PIECE)
@@ -171,7 +171,7 @@ static int transport_alltoall(struct tutti_transport *transport, const void *in,
 static int transport_allreduce(struct tutti_transport *transport, int64_t *words, size_t count, enum tutti_combine how)
 {
     TUTTI_INSIDE();
-    await_turn(comm_of(transport));
+    await_turn(transport_comm_of(transport));
     const MPI_Op op = tutti_transport_op(how);
     if (count <= FEW) {
         static struct tutti_reserve reserve;
@@ -182,7 +182,7 @@ static int transport_allreduce(struct tutti_transport *transport, int64_t *words
         memcpy(room, words, count * sizeof *words);
         int status = transport_await(transport,
                                      tutti_next.MPI_Iallreduce(room, room + FEW, (int)count, tutti_handles.int64, op,
-                                                               comm_of(transport), &request),
+                                                               transport_comm_of(transport), &request),
                                      &request);
         if (status == TUTTI_ERR_PEER)
             return status; /* the room is the MPI's, see watched(). cppcheck-suppress memleak */
@@ -193,7 +193,7 @@ static int transport_allreduce(struct tutti_transport *transport, int64_t *words
     for (size_t at = 0; at < count; at += PIECE / sizeof *words) {
         size_t piece = count - at < PIECE / sizeof *words ? count - at : PIECE / sizeof *words;
         if (tutti_next.MPI_Allreduce(MPI_IN_PLACE, words + at, (int)piece, tutti_handles.int64, op,
-                                     comm_of(transport)) != MPI_SUCCESS)
+                                     transport_comm_of(transport)) != MPI_SUCCESS)
             return TUTTI_ERR_TRANSPORT;
     }
     return TUTTI_OK;
@@ -218,8 +218,8 @@ static int node_color(struct tutti_transport *transport, int64_t *color)
     TUTTI_INSIDE();
     MPI_Comm node;
     int lowest = transport->rank, mine = transport->rank;
-    if (tutti_next.MPI_Comm_split_type(comm_of(transport), MPI_COMM_TYPE_SHARED, mine, tutti_handles.no_info, &node) !=
-        MPI_SUCCESS)
+    if (tutti_next.MPI_Comm_split_type(transport_comm_of(transport), MPI_COMM_TYPE_SHARED, mine, tutti_handles.no_info,
+                                       &node) != MPI_SUCCESS)
         return TUTTI_ERR_TRANSPORT;
     int64_t word = mine;
     int code = tutti_next.MPI_Allreduce(MPI_IN_PLACE, &word, 1, tutti_handles.int64, tutti_handles.min, node);

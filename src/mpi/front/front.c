@@ -58,11 +58,13 @@ static void (*const passes[])(void) = {
     tutti_calls_supply,            /* makes calls that the MPI lacks of other calls */
     tutti_calls_supply_persistent, /* the same of persistent collectives that move data */
     tutti_calls_comm_info,         /* notes the hints of communicators, which the MPI may forget */
+    tutti_calls_comm_made,         /* notes which communicators the MPI has begun to duplicate */
     tutti_calls_complete,          /* fills what is still missing: large counts from plain ones, the others fail */
     tutti_calls_unexpected,        /* receives look among the messages that probes have taken out */
     tutti_calls_progressing,       /* blocking calls that wait for other ranks poll the steps that are open */
     tutti_calls_detach,            /* the same of calls that wait for buffered messages */
     tutti_calls_deferred,          /* nonblocking collectives wait for their turn */
+    tutti_calls_comm_identity,     /* notes the numbers of new communicators */
 };
 
 static const struct tutti_front front = {point_table, tutti_shmem_front_close, tutti_shmem_front_up};

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "core/launched.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
@@ -99,8 +100,7 @@ static int count_here(void)
 static int job_divide(char name[TEXT])
 {
     const int each = (int)tutti_settings()->node_ranks;
-    const int rank =
-        job_number((const char *const[]){"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", NULL});
+    const int rank = tutti_launched_local_rank();
     if (each <= 0)
         return 1;
     if (rank < 0)

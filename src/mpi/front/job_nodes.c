@@ -3,8 +3,8 @@
  * rank that it does not know of, again and again: that rank leads on its machine, if it has Tutti. So it gets to know
  * all ranks by one question a machine, or gets no answer for a while. Then it writes the decision.
  *
- * A leader writes of its ranks only when it has seen that rank 0 has Tutti, and then waits for the decision. One that
- * has not seen it goes on without Tutti, and is missing to rank 0, which then decides so too. */
+ * A leader writes of its ranks only when it has seen that rank 0 has Tutti, and then waits for the decision. A leader
+ * that has not seen it continues without Tutti; rank 0 misses it, and then decides against Tutti too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ struct question {
     char name[NAME], answer[PORT];
 };
 
-static int is_answered(void *with)
+static int job_nodes_is_answered(void *with)
 {
     struct question *question = with;
     memset(question->answer, 0, sizeof question->answer);
@@ -46,7 +46,7 @@ static const char *job_nodes_lookup(const char *job, const char *what, int rank,
     static struct question question;
     snprintf(question.name, sizeof question.name, "tutti-%.220s-%s-%d", job, what, rank);
     return tutti_progress_wait(&(const struct tutti_wait){
-               .done = is_answered, .with = &question, .seconds = seconds, .every_us = ASK_US}) == TUTTI_OK
+               .done = job_nodes_is_answered, .with = &question, .seconds = seconds, .every_us = ASK_US}) == TUTTI_OK
                ? question.answer
                : NULL;
 }
@@ -89,8 +89,8 @@ static int read_ranks(const char *text, char known[], int size)
     return fresh;
 }
 
-/* On the leader of rank 0: 1 where all ranks are found. */
-static int find_all(const char *job, const char *own, int size)
+/* On the leader of rank 0: 1 if all ranks are found. */
+static int job_nodes_find_all(const char *job, const char *own, int size)
 {
     char *known = calloc((size_t)size, 1);
     int found = known ? read_ranks(own, known, size) : 0, lowest = 0, missing = known ? -1 : 0;
@@ -122,7 +122,7 @@ static int job_nodes_decide(const char *job, const int ranks[], int n, int size)
         return 1;
     }
     if (ranks[0] == 0) {
-        const int all = fit && find_all(job, own, size);
+        const int all = fit && job_nodes_find_all(job, own, size);
         return job_nodes_publish(job, "decision", 0, all ? "1" : "0") == TUTTI_OK && all;
     }
     if (!job_nodes_lookup(job, "here", 0, tutti_settings()->stall_seconds)) {
@@ -137,7 +137,7 @@ static int job_nodes_decide(const char *job, const int ranks[], int n, int size)
     return decision && decision[0] == '1';
 }
 
-/* 1 where names cannot be asked for. A name that is not there is an error, which some MPIs do not return. A spawned
+/* 1 if names cannot be asked for. A name that is not there is an error, which some MPIs do not return. A spawned
  * world has its parents' environment, and may find their names. */
 static int must_not_ask(void)
 {

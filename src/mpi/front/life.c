@@ -19,6 +19,7 @@
 #include "mpi/message/unexpected.h"
 #include "mpi/move/mover.h"
 #include "mpi/nodes/over_nodes.h"
+#include "mpi/part/partitioned.h"
 #include "mpi/queue/queue.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
@@ -30,6 +31,7 @@
 #include "progress/fiber.h"
 #include "progress/helper.h"
 #include "shmem/shmem.h"
+#include "team/links.h"
 #include "tutti/tutti.h"
 
 const struct tutti_front *tutti_front;
@@ -134,12 +136,12 @@ static int first_of_machine(void)
     return tutti_node_rank(tutti_door.node) == 0;
 }
 
-static void hear_of_forks(void)
+static void life_register_fork(void)
 {
-    static int heard;
-    if (!heard)
+    static int registered;
+    if (!registered)
         pthread_atfork(NULL, NULL, after_fork);
-    heard = 1;
+    registered = 1;
 }
 
 void tutti_life_open(int multiple)
@@ -174,10 +176,11 @@ void tutti_life_open(int multiple)
     else
         tutti_hook_open();
     tutti_endpoints_open();
+    tutti_partitioned_open();
     tutti_short_recv_open();
     const struct tutti_comm *const all = tutti_comm_make(tutti_handles.world); /* so a nonblocking call need not wait */
     tutti_mover_has_nodes = all && tutti_over_nodes_moves(all);
-    hear_of_forks();
+    life_register_fork();
     tutti_door.on = 1;
     tutti_front->table(TUTTI_TABLE_DOOR);
 }
@@ -217,7 +220,7 @@ static void print_counters(void)
     free(all);
 }
 
-static int has_come(void *request)
+static int life_all_arrived(void *request)
 {
     int flag = 0;
     return tutti_next.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : flag;
@@ -236,7 +239,7 @@ int tutti_life_all_here(void)
                                   tutti_handles.world, &request) != MPI_SUCCESS)
         return 0;
     return tutti_progress_wait(&(const struct tutti_wait){
-               .done = has_come,
+               .done = life_all_arrived,
                .with = &request,
                .what = "in MPI_Finalize, for the other ranks",
                .watched = 1,
@@ -271,9 +274,11 @@ void tutti_life_shut(int all, int last)
     tutti_unexpected_close();
     tutti_stamped_close();
     tutti_queues_close(tutti_door.device && tutti_door.device->active());
+    tutti_partitioned_close();
     tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
     tutti_comms_close();
     tutti_fibers_end();
+    tutti_links_close(tutti_door.device);
     if (tutti_door.node)
         tutti_node_close(tutti_door.node);
     tutti_door.node = NULL;

@@ -173,7 +173,7 @@ static int sessions_processes(void)
     return n;
 }
 
-/* 1 where this rank may leave its base: nothing is under way, and nothing depends on its communicators' teams. */
+/* 1 if this rank may leave its base: nothing is under way, and nothing depends on its communicators' teams. */
 static int may_leave(void)
 {
     return !tutti_door.on || (!tutti_progress_busy() && tutti_requests_none() && !tutti_unexpected_on() &&
@@ -200,7 +200,7 @@ static int door_move(MPI_Comm comm)
 }
 
 /* Collective over `comm`. All its ranks see alike whether the base holds them all: then nothing is done. */
-static void open_over(MPI_Comm comm)
+static void sessions_open_over(MPI_Comm comm)
 {
     int n = 0, in = 0, size = 0, mine = 1, all = 0;
     if (base != BASE_NONE) {
@@ -233,7 +233,7 @@ int tutti_door_MPI_Comm_create_from_group(MPI_Group group, const char *stringtag
         return code;
     TUTTI_INSIDE();
     pthread_mutex_lock(&lock);
-    open_over(*newcomm);
+    sessions_open_over(*newcomm);
     pthread_mutex_unlock(&lock);
     if (tutti_door.on)
         tutti_short_recv_look(errhandler);
@@ -242,7 +242,7 @@ int tutti_door_MPI_Comm_create_from_group(MPI_Group group, const char *stringtag
 
 /* ---- life ---- */
 
-/* 1 where the info asks for MPI_THREAD_MULTIPLE. */
+/* 1 if the info asks for MPI_THREAD_MULTIPLE. */
 static int asks_for_threads(MPI_Info info)
 {
     char level[64] = "";
@@ -311,7 +311,7 @@ void tutti_sessions_world(void)
             tutti_info("every call is passed on to the MPI");
     } else {
         TUTTI_INSIDE();
-        open_over(program_world);
+        sessions_open_over(program_world);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -64,9 +64,9 @@ static int start_over(int fortran);
 static int team_from(int fortran, tshmem_team_t *made);
 static int start_at(const void *comm);
 static int start_as(int pe, int pes, uint64_t id);
-static int team_of(const int *pe, int size, const tshmem_team_config_t *config, long mask, tshmem_team_t *made);
-static const struct tutti_shmem_host host = {shmem_start, shmem_threads, shmem_finish, shmem_leave, start_over,
-                                             team_from,   start_at,      start_as,     team_of};
+static int shmem_team_of(const int *pe, int size, const tshmem_team_config_t *config, long mask, tshmem_team_t *made);
+static const struct tutti_shmem_host host = {shmem_start, shmem_threads, shmem_finish, shmem_leave,  start_over,
+                                             team_from,   start_at,      start_as,     shmem_team_of};
 
 /* Said once, where the reason is known. */
 static int shmem_refuse(const char *name, const char *why)
@@ -74,7 +74,7 @@ static int shmem_refuse(const char *name, const char *why)
     return tutti_shmem_unavailable(name, why);
 }
 
-static int open_over(MPI_Comm comm)
+static int shmem_open_over(MPI_Comm comm)
 {
     if (!tutti_door.on)
         return shmem_refuse("tshmem_init", "the MPI is not up, or Tutti is switched off (TUTTI_DEVICE=none)");
@@ -123,12 +123,12 @@ static int shmem_begun(int status)
 static int shmem_start(void)
 {
     const int status = shmem_begin();
-    return status == TUTTI_OK ? shmem_begun(open_over(tutti_handles.world)) : status;
+    return status == TUTTI_OK ? shmem_begun(shmem_open_over(tutti_handles.world)) : status;
 }
 
 static int start_at(const void *comm)
 {
-    return open_over(comm ? *(const MPI_Comm *)comm : tutti_handles.world);
+    return shmem_open_over(comm ? *(const MPI_Comm *)comm : tutti_handles.world);
 }
 
 /* MPI_COMM_WORLD in the order of the PEs' numbers. */
@@ -138,7 +138,7 @@ static int open_as(int pe, int pes, uint64_t id)
     MPI_Comm ordered;
     int size = 0, rank = -1;
     if (!tutti_door.on)
-        return open_over(tutti_handles.world); /* which says why not */
+        return shmem_open_over(tutti_handles.world); /* which says why not */
     {
         TUTTI_INSIDE();
         tutti_next.MPI_Comm_size(tutti_handles.world, &size);
@@ -158,7 +158,7 @@ static int open_as(int pe, int pes, uint64_t id)
     else if (status == TUTTI_OK && brought[1] != ~brought[2])
         status = shmem_refuse("tshmem_init", "the processes have brought different unique ids");
     if (status == TUTTI_OK)
-        status = open_over(ordered);
+        status = shmem_open_over(ordered);
     TUTTI_INSIDE();
     tutti_next.MPI_Comm_free(&ordered);
     return status;
@@ -172,7 +172,7 @@ static int start_as(int pe, int pes, uint64_t id)
 
 int tutti_door_tshmem_init_comm(MPI_Comm comm)
 {
-    return open_over(comm);
+    return shmem_open_over(comm);
 }
 
 /* PE of each rank of the communicator; -1: none. */
@@ -203,7 +203,7 @@ int tutti_door_tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_t *
     static const char name[] = "tshmem_team_from_comm";
     struct tutti_mpi_transport over;
     int32_t pe[TSHMEM_PES_MAX];
-    MPI_Comm twin;
+    MPI_Comm copy;
     int inter = 1, size = 0;
     *made = TSHMEM_TEAM_INVALID;
     if (!tutti_door.on || comm == tutti_handles.no_comm)
@@ -215,13 +215,13 @@ int tutti_door_tshmem_team_from_comm(MPI_Comm comm, const tshmem_team_config_t *
         if (inter || size > TSHMEM_PES_MAX)
             return shmem_refuse(name,
                                 "of an intercommunicator, or of more processes than there can be PEs, no team is made");
-        if (pes_of(comm, size, pe) != TUTTI_OK || tutti_next.MPI_Comm_dup(comm, &twin) != MPI_SUCCESS)
+        if (pes_of(comm, size, pe) != TUTTI_OK || tutti_next.MPI_Comm_dup(comm, &copy) != MPI_SUCCESS)
             return shmem_refuse(name, "the communicator could not be duplicated");
     }
-    tutti_transport_over(&over, twin);
+    tutti_transport_over(&over, copy);
     const int status = tutti_shmem_team_over(&over.base, pe, config, mask, made);
     TUTTI_INSIDE();
-    tutti_next.MPI_Comm_free(&twin);
+    tutti_next.MPI_Comm_free(&copy);
     return status;
 }
 
@@ -246,7 +246,7 @@ static int start_over(int fortran)
 {
     MPI_Comm comm;
     const int status = comm_from("tshmem_init_comm", fortran, &comm);
-    return status == TUTTI_OK ? open_over(comm) : status;
+    return status == TUTTI_OK ? shmem_open_over(comm) : status;
 }
 
 static int team_from(int fortran, tshmem_team_t *made)
@@ -257,7 +257,7 @@ static int team_from(int fortran, tshmem_team_t *made)
     return status == TUTTI_OK ? tutti_door_tshmem_team_from_comm(comm, NULL, 0, made) : status;
 }
 
-static int team_of(const int *pe, int size, const tshmem_team_config_t *config, long mask, tshmem_team_t *made)
+static int shmem_team_of(const int *pe, int size, const tshmem_team_config_t *config, long mask, tshmem_team_t *made)
 {
     static const char name[] = "nvshmemx_team_init";
     MPI_Group all, group;

@@ -78,7 +78,7 @@ static int stub_look(struct dl_phdr_info *info, size_t size, void *with)
 
 /* A function of the MPI that `library` leads to. The stub does not export the calls that are asked for here: a library
  * of lib/tutti/ that replaces an MPI leads to the stub first. */
-static void *call_of(void *library)
+static void *stub_call_of(void *library)
 {
     void *call = dlsym(library, "PMPI_Get_version");
     return call ? call : dlsym(library, "MPI_Get_version");
@@ -94,7 +94,7 @@ static void *find_mpi(char *path, size_t size)
         if (!found.path[i][0])
             continue;
         void *handle = dlopen(found.path[i], RTLD_LAZY | RTLD_NOLOAD);
-        void *call = handle ? call_of(handle) : NULL;
+        void *call = handle ? stub_call_of(handle) : NULL;
         Dl_info where;
         if (call && dladdr(call, &where) && where.dli_fname) {
             void *owner = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
@@ -166,7 +166,7 @@ static void plain_table(void *mpi)
     }
 }
 
-/* Opens the front end for the MPI that is loaded, once; the lock is held. 0 where no MPI is. */
+/* Opens the front end for the MPI that is loaded, once; the lock is held. 0 if no MPI is. */
 static int stub_resolve(void)
 {
     char path[4096], why[1024] = "";
@@ -174,7 +174,7 @@ static int stub_resolve(void)
     void *mpi = resolved ? NULL : find_mpi(path, sizeof path);
     if (resolved || !mpi)
         return resolved;
-    const char *profiler = tutti_stub_next(names, CALLS, call_of(mpi), wraps, beneath);
+    const char *profiler = tutti_stub_next(names, CALLS, stub_call_of(mpi), wraps, beneath);
     struct tutti_stub stub = {.version = TUTTI_STUB_VERSION,
                               .calls = CALLS,
                               .table = tutti_stub_table,
@@ -229,7 +229,7 @@ int tutti_mpix_type(int which, void *handle, size_t size)
     return ask ? ask(which, handle, size) : -1;
 }
 
-/* A program that is written for NVSHMEM need not be linked with an MPI, though one has started it. 1 where the library
+/* A program that is written for NVSHMEM need not be linked with an MPI, though one has started it. 1 if the library
  * of that MPI is loaded now: the launcher's variable names it. */
 static int load_mpi_of_launcher(void)
 {

@@ -60,16 +60,14 @@ static struct symbols read_symbols(const struct link_map *map)
             out.table = stub_next_address(map, entry->d_un.d_ptr);
         else if (entry->d_tag == DT_STRTAB)
             out.names = stub_next_address(map, entry->d_un.d_ptr);
-        else if (entry->d_tag == DT_GNU_HASH && out.undefined == 0)
-            out.undefined =
-                ((const uint32_t *)stub_next_address(map, entry->d_un.d_ptr))[1]; /* the first that is defined */
-        else if (entry->d_tag == DT_HASH)
-            out.undefined = ((const uint32_t *)stub_next_address(map, entry->d_un.d_ptr))[1]; /* all of them */
+        else if (entry->d_tag == DT_HASH || (entry->d_tag == DT_GNU_HASH && out.undefined == 0))
+            out.undefined = ((const uint32_t *)stub_next_address(map, entry->d_un.d_ptr))[1]; /* of the latter: the
+                                                                                               first that is defined */
     }
     return out;
 }
 
-/* 1 where the library calls the function of this name by the loader's search. */
+/* 1 if the library calls the function of this name by the loader's search. */
 static int refers_to(const struct symbols *symbols, const char *name)
 {
     for (uint32_t i = 1; symbols->table && symbols->names && i < symbols->undefined; i++) {
@@ -80,7 +78,7 @@ static int refers_to(const struct symbols *symbols, const char *name)
     return 0;
 }
 
-/* The next function of this name behind the stub, and the library that has it; NULL where that is the MPI. */
+/* The next function of this name behind the stub, and the library that has it; NULL if that is the MPI. */
 static void *next_of(const char *name, const void *mpi_base, struct link_map **map)
 {
     Dl_info its;

@@ -2,7 +2,7 @@
 #ifndef TUTTI_MPI_STUB_NEXT_H
 #define TUTTI_MPI_STUB_NEXT_H
 
-/* 1 where the file name is that of an MPI's C library, and its rank among such names, the best first, into *rank (may
+/* 1 if the file name is that of an MPI's C library, and its rank among such names, the best first, into *rank (may
  * be NULL). */
 enum { TUTTI_STUB_LIBRARIES = 4 };
 int tutti_stub_is_mpi(const char *path, int *rank);

@@ -33,7 +33,7 @@ enum {
     READ_FROM = 16     /* and a shorter read, whose last piece is copied beside nothing, too */
 };
 
-/* 1 where this process alone has opened the file: then each of its collective calls is this process's own. */
+/* 1 if this process alone has opened the file: then each of its collective calls is this process's own. */
 static int file_is_alone(MPI_File file)
 {
     MPI_Group group;
@@ -46,7 +46,7 @@ static int file_is_alone(MPI_File file)
     return ranks == 1;
 }
 
-/* 1 where the MPI may be called for one piece after the other. */
+/* 1 if the MPI may be called for one piece after the other. */
 static int access_may_be_cut(const struct tutti_access *access)
 {
     int atomic = 1;
@@ -205,7 +205,7 @@ int tutti_access_out(const char *call, struct tutti_stage *stage, const MPI_Stat
 
 /* A read: brings the piece to the program's memory, the first one not in a stream, as in tutti_access_begin(). The
  * other stage is free then. */
-static void access_deliver(struct tutti_access *access, MPI_Count bytes)
+static void io_access_deliver(struct tutti_access *access, MPI_Count bytes)
 {
     struct tutti_file_stream *stream = access->stream;
     if (!(access->way & TUTTI_STAGE_OUT))
@@ -217,7 +217,7 @@ static void access_deliver(struct tutti_access *access, MPI_Count bytes)
         access->stream = stream;
 }
 
-static int access_close(struct tutti_access *access)
+static int io_access_close(struct tutti_access *access)
 {
     access_settle(access);
     for (int i = 0; i < 2; i++)
@@ -238,7 +238,7 @@ static int access_next(struct tutti_access *access)
     if (access->way & TUTTI_STAGE_OUT)
         access->elements = access_stage(access, next, access->done, 0);
     if (!access->elements)
-        return access_close(access);
+        return io_access_close(access);
     access_look_ahead(access);
     return 1;
 }
@@ -246,7 +246,7 @@ static int access_next(struct tutti_access *access)
 int tutti_access_more(struct tutti_access *access, int code)
 {
     if (!access->elements) /* nothing was staged */
-        return access_close(access);
+        return io_access_close(access);
     access_settle(access); /* the copy beside the MPI's call */
     if (access->way & TUTTI_STAGE_OUT)
         tutti_stage_close(access_other(access));
@@ -254,16 +254,16 @@ int tutti_access_more(struct tutti_access *access, int code)
     const MPI_Count bytes = access->raised ? 0 : tutti_received(&access->status);
     if (access->raised) {
         access->code = code;
-        return access_close(access);
+        return io_access_close(access);
     }
-    access_deliver(access, bytes);
+    io_access_deliver(access, bytes);
     tutti_count_staged(access->call, TUTTI_REASON_FILES, tutti_stage_how(access->piece),
                        tutti_stage_bytes(access->piece));
     access->moved += bytes > 0 ? bytes : 0;
     access->done += access->elements;
     if (access->code != MPI_SUCCESS || access->done == access->count ||
         bytes < access->elements * access->size) /* the end of the file */
-        return access_close(access);
+        return io_access_close(access);
     return access_next(access);
 }
 

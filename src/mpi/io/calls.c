@@ -163,7 +163,6 @@ static void access_count(const char *call, const struct tutti_stage *stage)
 
 #define GENERATE_SEE(name, errors, buffers, parameters, arguments)
 #define GENERATE_TAKE(name, errors, buffers, parameters, arguments)
-#define GENERATE_REFUSE(name, errors, buffers, parameters, arguments)
 #define GENERATE_MEET(name, errors, buffers, parameters, arguments)
 #define GENERATE_PASS(name, errors, buffers, parameters, arguments)
 #define GENERATE_RMA(name, errors, buffers, parameters, arguments)

@@ -15,7 +15,7 @@ static struct access *access_of(const struct tutti_request *entry)
     return TUTTI_REQUEST_OF(struct access, entry);
 }
 
-static int access_deliver(struct tutti_request *entry, MPI_Status *status)
+static int file_request_access_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     struct access *access = access_of(entry);
     if (entry->delivered) /* an access cannot be cancelled, and an MPI may leave that part of the status undefined */
@@ -27,14 +27,16 @@ static int access_deliver(struct tutti_request *entry, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-static void access_close(struct tutti_request *entry)
+static void file_request_access_close(struct tutti_request *entry)
 {
     tutti_stage_close(&access_of(entry)->stage);
 }
 
 /* stays: an MPI may end the access when it is asked for its status, and fail when it is completed later. */
-static const struct tutti_request_kind kind = {
-    .name = "staged file access", .stays = 1, .deliver = access_deliver, .close = access_close};
+static const struct tutti_request_kind kind = {.name = "staged file access",
+                                               .stays = 1,
+                                               .deliver = file_request_access_deliver,
+                                               .close = file_request_access_close};
 
 struct tutti_request *tutti_file_entry(MPI_File file, const char *call, const struct tutti_stage *stage)
 {

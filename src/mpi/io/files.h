@@ -5,7 +5,7 @@
 
 #include "mpi/bounce/stage.h"
 
-/* 1 where the elements of a call are staged. An MPI that takes device memory in messages may not take it in files. */
+/* 1 if the elements of a call are staged. An MPI that takes device memory in messages may not take it in files. */
 static inline int tutti_file_stages(const void *buffer, MPI_Datatype type)
 {
     if (likely(!tutti_door.device || !tutti_door.device->active()))
@@ -16,16 +16,16 @@ static inline int tutti_file_stages(const void *buffer, MPI_Datatype type)
 /* ---- files.c: file handles ---- */
 
 /* The program has set a view with this elementary type and data representation. */
-void tutti_file_viewed(MPI_File file, MPI_Datatype etype, const char *datarep);
+void tutti_file_viewed(MPI_File handle, MPI_Datatype type, const char *datarep);
 /* 1 if the file holds bytes as they are in memory: then a type may be replaced by as many bytes. *etype (may be NULL):
  * bytes of the view's elementary type, in which offsets count. */
-int tutti_file_is_native(MPI_File file, MPI_Count *etype);
+int tutti_file_is_native(MPI_File handle, MPI_Count *etype);
 /* A split collective access has begun: keeps its stage until its end. 0: out of memory, the caller keeps the stage. */
-int tutti_file_split(MPI_File file, const struct tutti_stage *stage);
-/* It ends: 1 and *stage; 0 where its buffer was not staged. */
-int tutti_file_joined(MPI_File file, struct tutti_stage *stage);
+int tutti_file_split(MPI_File handle, const struct tutti_stage *stage);
+/* It ends: 1 and *stage; 0 if its buffer was not staged. */
+int tutti_file_joined(MPI_File handle, struct tutti_stage *stage);
 /* The file is closed. */
-void tutti_file_forget(MPI_File file);
+void tutti_file_forget(MPI_File handle);
 
 /* ---- stream.c: streams for copies beside file accesses ---- */
 

@@ -6,7 +6,7 @@
 #include "mpi/message/rndv_recv.h"
 
 /* The peer is MPI_PROC_NULL: the MPI gets the program's own buffer, which it does not touch. */
-static inline int tutti_is_nobody(const char *call, int peer)
+static inline int tutti_to_proc_null(const char *call, int peer)
 {
     if (likely(peer != MPI_PROC_NULL))
         return 0;

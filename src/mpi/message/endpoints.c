@@ -38,7 +38,7 @@ struct own_message {
     int code;
 };
 
-static int has_come(void *with)
+static int own_message_done(void *with)
 {
     struct own_message *own = with;
     MPI_Status status;
@@ -59,7 +59,7 @@ static int get_status_ends_persistent(void)
         return 1;
     tutti_next.MPI_Start(&own.request);
     tutti_next.MPI_Send(&out, 1, tutti_handles.byte, self, 0, tutti_p2p_comm);
-    tutti_progress_wait(&(const struct tutti_wait){.done = has_come, .with = &own});
+    tutti_progress_wait(&(const struct tutti_wait){.done = own_message_done, .with = &own});
     tutti_next.MPI_Wait(&own.request, &status);
     tutti_next.MPI_Request_free(&own.request);
     return own.code != MPI_SUCCESS || status.MPI_SOURCE != self; /* the second query returns it */

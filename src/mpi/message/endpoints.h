@@ -42,6 +42,7 @@ struct tutti_message {
 extern struct tutti_endpoint *tutti_endpoint; /* NULL: the MPI carries all messages */
 extern struct tutti_p2p_worker tutti_p2p;     /* state of the protocols, over tutti_p2p_comm */
 extern int tutti_far_on;                      /* 1: messages to other nodes may be pipelined, see far.h */
+extern int tutti_far_progresses;              /* 1: on all ranks open steps are polled in blocking calls of the MPI */
 extern int tutti_endpoint_everywhere;         /* 1: on all ranks of the node; the same on all of them */
 
 /* Collective over MPI_COMM_WORLD, once the node is known. The close is collective too. */

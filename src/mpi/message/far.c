@@ -3,12 +3,13 @@
 #include <stdatomic.h>
 
 #include "core/log.h"
+#include "mpi/real/hook.h"
 #include "mpi/request/request.h"
 
 enum { LOOK_EACH = 8, TAGS = 32000 };
 
-int tutti_far_on;
-atomic_int tutti_far_heard;
+int tutti_far_on, tutti_far_progresses;
+atomic_int tutti_far_arrived;
 static struct tutti_pipelined *tutti_far; /* over the transport; NULL: tutti_far_on is 0 */
 
 static void far_look(void);
@@ -16,8 +17,8 @@ struct tutti_step tutti_far_step = {.name = "messages to and from other nodes", 
 
 void tutti_far_open(struct tutti_transport *transport)
 {
-    enum { NOT, KEY, WORDS = KEY + 2 };
-    int64_t mine[WORDS] = {tutti_door.aware, 0, 0}, all[WORDS];
+    enum { NOT, KEY, STANDS = KEY + 2, WORDS };
+    int64_t mine[WORDS] = {tutti_door.aware, 0, 0, !tutti_door.multiple && !tutti_hook_is_there()}, all[WORDS];
     uint64_t drawn[2];
     int size = 1;
     tutti_next.MPI_Comm_size(tutti_handles.world, &size);
@@ -42,20 +43,21 @@ void tutti_far_open(struct tutti_transport *transport)
     tutti_pipelined_key(tutti_far, (const uint64_t[]){(uint64_t)all[KEY], (uint64_t)all[KEY + 1]});
     tutti_p2p.pipelined = tutti_far;
     tutti_far_on = 1;
+    tutti_far_progresses = !all[STANDS];
 }
 
 void tutti_far_close(int alive)
 {
     tutti_pipelined_free(tutti_far, alive);
     tutti_far = NULL;
-    tutti_far_on = 0;
+    tutti_far_on = tutti_far_progresses = 0;
 }
 
 int tutti_far_is_rts(const struct tutti_pipelined_rts *rts)
 {
     if (!tutti_pipelined_knows(tutti_far, rts))
         return 0;
-    atomic_store(&tutti_far_heard, 1);
+    atomic_store(&tutti_far_arrived, 1);
     return 1;
 }
 
@@ -63,6 +65,6 @@ int tutti_far_is_rts(const struct tutti_pipelined_rts *rts)
 static void far_look(void)
 {
     static atomic_uint turns;
-    if (tutti_far_hears() && atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) % LOOK_EACH == 0)
+    if (tutti_far_has_arrived() && atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) % LOOK_EACH == 0)
         tutti_requests_look();
 }

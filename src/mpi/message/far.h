@@ -19,16 +19,16 @@ struct tutti_recv_request;
 struct tutti_far_rts; /* what a request of a send stands for */
 
 extern struct tutti_step tutti_far_step; /* messages with fragments under way */
-extern atomic_int tutti_far_heard;       /* 1: messages have arrived from other nodes */
+extern atomic_int tutti_far_arrived;     /* 1: messages have arrived from other nodes */
 
 /* Collective over MPI_COMM_WORLD, once tutti_p2p_comm exists: sets tutti_far_on, the same on all ranks. alive:
  * the device may be called. */
 void tutti_far_open(struct tutti_transport *transport);
 void tutti_far_close(int alive);
 
-static inline int tutti_far_hears(void)
+static inline int tutti_far_has_arrived(void)
 {
-    return unlikely(tutti_far_on) && atomic_load_explicit(&tutti_far_heard, memory_order_relaxed);
+    return unlikely(tutti_far_on) && atomic_load_explicit(&tutti_far_arrived, memory_order_relaxed);
 }
 
 /* ---- sender ---- */
@@ -40,7 +40,7 @@ int tutti_far_isend(const struct tutti_message *message, MPI_Request *request, i
 int tutti_far_init(const struct tutti_message *message, struct tutti_stage *stage, MPI_Request *request, int *code);
 int tutti_far_start(struct tutti_far_rts *rts, MPI_Request *request);
 /* The request is gone; takes NULL. */
-void tutti_far_let_go(struct tutti_far_rts *rts);
+void tutti_far_release(struct tutti_far_rts *rts);
 
 /* ---- receiver ---- */
 

@@ -44,7 +44,7 @@ static int far_send_look(const struct tutti_message *message, struct tutti_far_r
     return 1;
 }
 
-void tutti_far_let_go(struct tutti_far_rts *rts)
+void tutti_far_release(struct tutti_far_rts *rts)
 {
     if (!rts)
         return;
@@ -121,7 +121,7 @@ static int far_send_abandon(struct tutti_far_rts *rts, MPI_Request *request, int
 {
     const struct tutti_message message = rts->message;
     if (*request == tutti_handles.no_request)
-        tutti_far_let_go(rts);
+        tutti_far_release(rts);
     else
         tutti_pipelined_abandon(*request, message.comm, rts);
     *request = tutti_handles.no_request;
@@ -137,7 +137,7 @@ int tutti_far_send(const struct tutti_message *message, int *code)
     TUTTI_INSIDE();
     struct tutti_outgoing *out = far_send_begin(rts, &request, code);
     if (!out) {
-        tutti_far_let_go(rts);
+        tutti_far_release(rts);
         return *code != MPI_SUCCESS;
     }
     far_send_count(rts);
@@ -147,7 +147,7 @@ int tutti_far_send(const struct tutti_message *message, int *code)
         return 1;
     }
     tutti_progress_wait(&(const struct tutti_wait){.done = is_matched, .with = &request});
-    tutti_far_let_go(rts);
+    tutti_far_release(rts);
     return 1;
 }
 
@@ -159,7 +159,7 @@ int tutti_far_isend(const struct tutti_message *message, MPI_Request *request, i
     TUTTI_INSIDE();
     struct tutti_outgoing *out = far_send_begin(rts, request, code);
     if (!out) {
-        tutti_far_let_go(rts);
+        tutti_far_release(rts);
         return *code != MPI_SUCCESS;
     }
     far_send_count(rts);
@@ -178,7 +178,7 @@ int tutti_far_init(const struct tutti_message *message, struct tutti_stage *stag
     *code = (message->mode == TUTTI_SEND_READY ? tutti_next.MPI_Rsend_init : tutti_next.MPI_Ssend_init)(
         rts->text, TUTTI_FAR_RTS_BYTES, tutti_handles.byte, message->dest, message->tag, message->comm, request);
     if (*code != MPI_SUCCESS) {
-        tutti_far_let_go(rts);
+        tutti_far_release(rts);
         return 1;
     }
     tutti_stage_close(stage);

@@ -27,7 +27,7 @@ static struct persistent_send *persistent_of(const struct tutti_request *entry)
 static void drop_type(struct persistent_send *send)
 {
     if (send->held)
-        tutti_type_let_go(send->message.type);
+        tutti_type_release(send->message.type);
 }
 
 /* A staged message, polled like a rendezvous. NULL: *code is the reason. */
@@ -101,11 +101,11 @@ static void persistent_settle(struct tutti_request *entry)
 {
     struct persistent_send *send = persistent_of(entry);
     if (send->sent)
-        tutti_send_let_go(send->sent);
+        tutti_send_release(send->sent);
     send->sent = NULL;
 }
 
-static MPI_Comm *comm_at(struct tutti_request *entry)
+static MPI_Comm *persistent_send_comm_at(struct tutti_request *entry)
 {
     return persistent_of(entry)->sent ? &persistent_of(entry)->sent->message.comm : &entry->comm;
 }
@@ -121,7 +121,7 @@ static void persistent_close(struct tutti_request *entry)
 static const struct tutti_request_kind kind = {.name = "persistent send to a rank of the node",
                                                .stays = 1,
                                                .start = persistent_start,
-                                               .comm = comm_at,
+                                               .comm = persistent_send_comm_at,
                                                .cancel = persistent_cancel,
                                                .deliver = persistent_deliver,
                                                .settle = persistent_settle,

@@ -18,7 +18,7 @@ static int pipelined_start(struct tutti_request *entry, MPI_Request *request)
 }
 
 /* Cannot be cancelled any more: it completes as sent. */
-static int pipelined_cancel(struct tutti_request *entry, MPI_Request *request)
+static int pipelined_request_cancel(struct tutti_request *entry, MPI_Request *request)
 {
     (void)entry;
     (void)request;
@@ -27,11 +27,13 @@ static int pipelined_cancel(struct tutti_request *entry, MPI_Request *request)
 
 static void pipelined_close(struct tutti_request *entry)
 {
-    tutti_far_let_go(pipelined_of(entry)->rts);
+    tutti_far_release(pipelined_of(entry)->rts);
 }
 
-static const struct tutti_request_kind pipelined = {
-    .name = "send to another node", .start = pipelined_start, .cancel = pipelined_cancel, .close = pipelined_close};
+static const struct tutti_request_kind pipelined = {.name = "send to another node",
+                                                    .start = pipelined_start,
+                                                    .cancel = pipelined_request_cancel,
+                                                    .close = pipelined_close};
 
 int tutti_pipelined_put(MPI_Request request, MPI_Comm comm, struct tutti_far_rts *rts, int persistent)
 {

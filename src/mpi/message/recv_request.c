@@ -64,7 +64,7 @@ static int prepare(struct tutti_request *entry)
 static int listens(const struct tutti_request *entry)
 {
     (void)entry;
-    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears();
+    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_has_arrived();
 }
 
 /* Until one may arrive, the MPI alone decides when a receive has completed. */
@@ -191,7 +191,7 @@ static void settle(struct tutti_request *entry)
     end(of(entry));
 }
 
-static MPI_Comm *comm_at(struct tutti_request *entry)
+static MPI_Comm *recv_request_comm_at(struct tutti_request *entry)
 {
     return &of(entry)->recv->comm;
 }
@@ -205,7 +205,7 @@ static void close(struct tutti_request *entry)
 
 static const struct tutti_request_kind receive_kind = {.name = "receive that may get an RTS",
                                                        .prepare = prepare,
-                                                       .comm = comm_at,
+                                                       .comm = recv_request_comm_at,
                                                        .listens = listens,
                                                        .progress = progress,
                                                        .fetch = fetch_all,

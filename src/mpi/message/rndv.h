@@ -24,7 +24,7 @@ void tutti_rndv_end(void);
 
 /* The request has completed: an MPI code. let_go: the program does not use it any more; free: MPI_Request_free. */
 int tutti_send_deliver(const struct tutti_send_request *sent);
-void tutti_send_let_go(struct tutti_send_request *sent);
+void tutti_send_release(struct tutti_send_request *sent);
 int tutti_send_free(struct tutti_send_request *sent, MPI_Request *request);
 
 #endif

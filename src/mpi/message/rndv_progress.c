@@ -17,8 +17,8 @@
 
 enum { ENDING_NS = 1000000000 };
 
-static void bring_on(void);
-static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = bring_on};
+static void rndv_poll(void);
+static struct tutti_step sends = {.name = "sends to ranks of the node", .poll = rndv_poll};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* With an RTS or data on the way, or not left; the oldest first. Their requests complete in the order in which the MPI
  * has them, so that the message that completes one finds it at the head of the MPI's list. */
@@ -64,7 +64,7 @@ void tutti_send_list(struct tutti_send_request *sent)
 }
 
 /* The data are out of the program's buffer. */
-static int has_left(struct tutti_send_request *sent)
+static int rndv_progress_has_left(struct tutti_send_request *sent)
 {
     int status = TUTTI_OK;
     const int left = tutti_p2p_data_out(&tutti_p2p, &sent->core, &status);
@@ -103,7 +103,7 @@ static int step(struct tutti_send_request *sent)
     const int gone = complete(&sent->rts), carried = tutti_p2p_send_done(&tutti_p2p, &sent->core);
     const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
     int waits = gone ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
-    if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && has_left(sent)) {
+    if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && rndv_progress_has_left(sent)) {
         sent->state = TUTTI_SEND_LEFT;
         if (sent->tag >= 0)
             tutti_self_complete(sent->tag); /* before the list is empty: see self.h */
@@ -113,7 +113,7 @@ static int step(struct tutti_send_request *sent)
 }
 
 /* The lock is held. */
-static void poll_locked(void)
+static void rndv_progress_poll_locked(void)
 {
     struct tutti_send_request **at = &all;
     tutti_p2p_poll(&tutti_p2p);
@@ -134,18 +134,18 @@ static void poll_locked(void)
     }
 }
 
-static void bring_on(void)
+static void rndv_poll(void)
 {
     if (!tutti_endpoint || pthread_mutex_trylock(&lock) != 0)
         return;
     TUTTI_INSIDE();
     if (all)
-        poll_locked();
+        rndv_progress_poll_locked();
     pthread_mutex_unlock(&lock);
     tutti_endpoint_poll(tutti_endpoint);
 }
 
-void tutti_send_let_go(struct tutti_send_request *sent)
+void tutti_send_release(struct tutti_send_request *sent)
 {
     pthread_mutex_lock(&lock);
     int out = sent->state == TUTTI_SEND_OUT;
@@ -185,7 +185,7 @@ struct ending {
 static int ended(void *with)
 {
     struct ending *ending = with;
-    bring_on(); /* also what has left, whose RTSs are on their way */
+    rndv_poll(); /* also what has left, whose RTSs are on their way */
     if (ending->since == 0 && complete(&ending->here))
         ending->since = tutti_now_ns();
     const int left = (tutti_endpoint && all) || tutti_step_busy(&tutti_far_step);

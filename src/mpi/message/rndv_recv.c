@@ -78,14 +78,14 @@ void tutti_recv_close(struct tutti_recv_request *recv)
         tutti_plan_drop(recv->core.elements.plan);
     recv->core.elements.plan = NULL;
     if (recv->own_type)
-        tutti_type_let_go(recv->type);
+        tutti_type_release(recv->type);
     recv->own_type = 0;
 }
 
 /* Entries that have ended, for reuse. */
 static struct tutti_spares spares;
 
-static struct tutti_recv_request *take_spare(void)
+static struct tutti_recv_request *rndv_recv_take_spare(void)
 {
     static struct tutti_reserve reserve;
     struct tutti_recv_request *recv = tutti_spares_take(&spares, offsetof(struct tutti_recv_request, next));
@@ -94,7 +94,7 @@ static struct tutti_recv_request *take_spare(void)
 
 struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
 {
-    struct tutti_recv_request lost, *const recv = take_spare();
+    struct tutti_recv_request lost, *const recv = rndv_recv_take_spare();
     const int open = tutti_recv_open(recv ? recv : &lost, buffer, count, type, comm, 1);
     if (recv && open)
         return recv;
@@ -235,8 +235,7 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
     if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES && first_bytes(recv, stage, text, sizeof text)) {
         memcpy(&recv->core.far_rts, text, sizeof recv->core.far_rts);
         if (tutti_far_is_rts(&recv->core.far_rts)) {
-            recv->core.bytes = recv->core.far_rts.bytes;
-            recv->core.far = &tutti_pipelined_ops;
+            tutti_p2p_from_far(&recv->core);
             recv->state = TUTTI_RECV_FAR;
         }
         return;

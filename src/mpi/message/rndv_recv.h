@@ -40,7 +40,7 @@ static inline int tutti_recv_is_open(const struct tutti_recv_request *recv)
 /* How the MPI's memory for a watched receive is taken: RTSs are likely if any peer sends rendezvous here. */
 static inline int tutti_lazily(void)
 {
-    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_hears() ? TUTTI_STAGE_LAZY : 0;
+    return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_has_arrived() ? TUTTI_STAGE_LAZY : 0;
 }
 
 /* 1 if a message for this buffer may be an RTS: then the receive must be closed. stays: the program may meet its
@@ -77,8 +77,8 @@ static inline void tutti_recv_again(struct tutti_recv_request *recv)
     recv->core.begun = recv->core.ended = recv->core.truncated = 0;
 }
 
-/* The message of `status` lies in the MPI's buffer: in the stage, in the program's buffer, or in recv->text. Finds what
- * it is: recv->state. */
+/* The message of `status` lies in the MPI's buffer: in the stage, in the program's buffer, or in recv->text. Finds
+ * its kind: recv->state. */
 void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stage *stage, const MPI_Status *status);
 /* Fetches as much as can be fetched now, in one launch, or all of it: enum tutti_fetch_how (request.h). stages[i]
  * belongs to recvs[i]. */

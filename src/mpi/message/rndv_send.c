@@ -195,7 +195,7 @@ int tutti_rndv_send(const struct tutti_message *message, const struct tutti_memo
     tutti_send_list(sent);
     tutti_send_await(sent);
     *code = sent->code == MPI_SUCCESS ? MPI_SUCCESS : tutti_fail_comm(message->comm, sent->code);
-    tutti_send_let_go(sent);
+    tutti_send_release(sent);
     tutti_trace(TUTTI_TRACE_SENT, 0);
     return 1;
 }
@@ -230,6 +230,6 @@ int tutti_send_free(struct tutti_send_request *sent, MPI_Request *request)
 {
     *request = tutti_handles.no_request;
     sent->given_up = 1;
-    tutti_send_let_go(sent);
+    tutti_send_release(sent);
     return MPI_SUCCESS;
 }

@@ -20,7 +20,7 @@ static int by_rndv_cancel(struct tutti_request *entry, MPI_Request *request)
     return MPI_SUCCESS;
 }
 
-static int free_request(struct tutti_request *entry, MPI_Request *request)
+static int send_request_free(struct tutti_request *entry, MPI_Request *request)
 {
     return tutti_send_free(by_rndv_of(entry)->sent, request);
 }
@@ -31,21 +31,21 @@ static int by_rndv_deliver(struct tutti_request *entry, MPI_Status *status)
     return tutti_send_deliver(by_rndv_of(entry)->sent);
 }
 
-static MPI_Comm *comm_at(struct tutti_request *entry)
+static MPI_Comm *send_request_comm_at(struct tutti_request *entry)
 {
     return &by_rndv_of(entry)->sent->message.comm;
 }
 
 static void by_rndv_close(struct tutti_request *entry)
 {
-    tutti_send_let_go(by_rndv_of(entry)->sent);
+    tutti_send_release(by_rndv_of(entry)->sent);
 }
 
 static const struct tutti_request_kind rndv = {.name = "send by rendezvous",
                                                .stays = 1,
-                                               .comm = comm_at,
+                                               .comm = send_request_comm_at,
                                                .cancel = by_rndv_cancel,
-                                               .free = free_request,
+                                               .free = send_request_free,
                                                .deliver = by_rndv_deliver,
                                                .close = by_rndv_close};
 

@@ -104,7 +104,7 @@ static int pair_deliver(struct tutti_request *entry, MPI_Status *status)
     return pair_of(entry)->code; /* its error handler has been called */
 }
 
-static void let_go(struct pair *pair)
+static void pair_release(struct pair *pair)
 {
     pthread_mutex_lock(&lock);
     int done = pair->done;
@@ -116,21 +116,21 @@ static void let_go(struct pair *pair)
 
 static void pair_close(struct tutti_request *entry)
 {
-    let_go(pair_of(entry));
+    pair_release(pair_of(entry));
 }
 
-static int free_request(struct tutti_request *entry, MPI_Request *request)
+static int sendrecv_free_request(struct tutti_request *entry, MPI_Request *request)
 {
     *request = tutti_handles.no_request;
     pair_of(entry)->given_up = 1;
-    let_go(pair_of(entry));
+    pair_release(pair_of(entry));
     return MPI_SUCCESS;
 }
 
 static const struct tutti_request_kind kind = {.name = "send and receive",
                                                .stays = 1,
                                                .cancel = pair_cancel,
-                                               .free = free_request,
+                                               .free = sendrecv_free_request,
                                                .deliver = pair_deliver,
                                                .close = pair_close};
 

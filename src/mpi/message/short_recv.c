@@ -19,7 +19,7 @@ struct tutti_short_recv *tutti_short_recv_new(void *buffer, MPI_Count count, MPI
     int size = 0;
     if (count <= 0 || count >= TUTTI_FAR_RTS_BYTES || (type != tutti_handles.byte && !tutti_type_find(type)) ||
         tutti_next.MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 ||
-        (size_t)count * (size_t)size >= (tutti_far_hears() ? TUTTI_FAR_RTS_BYTES : TUTTI_RTS_BYTES))
+        (size_t)count * (size_t)size >= (tutti_far_has_arrived() ? TUTTI_FAR_RTS_BYTES : TUTTI_RTS_BYTES))
         return NULL;
     struct tutti_short_recv *short_recv = malloc(sizeof *short_recv);
     if (!short_recv)

@@ -66,7 +66,7 @@ static void stamped_destroy(struct tutti_stamped *stamped)
         pthread_mutex_unlock(&lock);
     }
     if (stamped->persistent)
-        tutti_type_let_go(stamped->type);
+        tutti_type_release(stamped->type);
     free(stamped);
 }
 
@@ -151,7 +151,7 @@ static void stamped_sweep(void)
     pthread_mutex_unlock(&freed_lock);
 }
 
-static void let_go(struct tutti_stamped *stamped)
+static void stamped_free_later(struct tutti_stamped *stamped)
 {
     pthread_mutex_lock(&lock);
     HASH_DEL(stamped_all, stamped);
@@ -223,7 +223,7 @@ static int stamped_MPI_Request_free(MPI_Request *request)
             tutti_unexpected_orphan(stamped->unexpected);
         stamped->unexpected = NULL;
         *request = tutti_handles.no_request;
-        let_go(stamped);
+        stamped_free_later(stamped);
         return MPI_SUCCESS;
     }
     if (stamped) { /* another request may get the handle once it is free */

@@ -151,7 +151,7 @@ static enum form form_of(MPI_Comm comm, const MPI_Status *status)
     return PLAIN;
 }
 
-static int is_near(const struct tutti_unexpected *unexpected)
+static int unexpected_is_near(const struct tutti_unexpected *unexpected)
 {
     return unexpected->form == RTS || unexpected->form == FEW_RTS;
 }
@@ -196,7 +196,7 @@ static void unexpected_interpret(struct tutti_unexpected *unexpected)
     struct tutti_rts_head rts;
     struct tutti_pipelined_rts far_rts;
     uint64_t bytes = 0;
-    if (is_near(unexpected)) {
+    if (unexpected_is_near(unexpected)) {
         const int is = is_near_rts(unexpected, &rts);
         unexpected->number = is ? rts.number : TUTTI_RNDVS;
         unexpected->sequence = is ? rts.sequence : 0;
@@ -218,7 +218,7 @@ static int read_on(struct tutti_unexpected *unexpected, int wait)
     if (unexpected->form == PLAIN || unexpected->state == READ)
         return 1;
     if (unexpected->state == WHOLE) {
-        if (is_near(unexpected)) {
+        if (unexpected_is_near(unexpected)) {
             unexpected->peer = tutti_endpoints_peer(unexpected->comm, unexpected->status.MPI_SOURCE);
             tutti_endpoint_hold(tutti_endpoint, unexpected->peer, unexpected->status.MPI_TAG);
         }
@@ -359,7 +359,7 @@ int tutti_unexpected_begun(struct tutti_unexpected *unexpected)
         free(unexpected);
         return 0;
     }
-    if (is_near(unexpected) && unexpected->number < TUTTI_RNDVS && tutti_endpoint)
+    if (unexpected_is_near(unexpected) && unexpected->number < TUTTI_RNDVS && tutti_endpoint)
         tutti_endpoint_received(tutti_endpoint, unexpected->peer, unexpected->number, unexpected->sequence);
     return 1;
 }

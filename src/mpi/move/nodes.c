@@ -122,7 +122,7 @@ static int nodes_agree(struct tutti_mover *x, struct tutti_comm *state, struct t
     }
     if (described && !host && !nodes_alias(x))
         call->kind = device ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_NONE;
-    return tutti_over_nodes_agree(state, call, most);
+    return tutti_over_nodes_move_agree(state, call, most, x->call->name);
 }
 
 static int nodes_failed(const struct tutti_mover *x, int status)
@@ -145,7 +145,7 @@ static int nodes_run(struct tutti_mover *x, struct tutti_comm *state, struct tut
         return 0;
     if (status > 0) {
         call->move = &x->move;
-        status = described ? tutti_over_nodes_carry(state, call, &how) : TUTTI_ERR_UNAVAILABLE;
+        status = described ? tutti_over_nodes_move(state, call, &how) : TUTTI_ERR_UNAVAILABLE;
     }
     *code = tutti_mover_code(x, status);
     if (*code != MPI_SUCCESS)
@@ -164,7 +164,7 @@ int tutti_mover_nodes_run(const struct tutti_collective_args *args, int *code)
     *code = MPI_SUCCESS;
     if (!tutti_over_nodes_moves(state) || !nodes_read(args, state->team, &call))
         return 0;
-    const int status = tutti_over_nodes_turn(state, &call, &turn);
+    const int status = tutti_over_nodes_move_turn(state, &call, &turn);
     if (status == TUTTI_OK && turn == TUTTI_NODES_TO_MPI)
         return 0;
     tutti_mover_begin(&x, args, state->team, 0);

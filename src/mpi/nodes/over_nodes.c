@@ -1,22 +1,19 @@
-#include "mpi/nodes/over_nodes.h"
+#include "mpi/nodes/own.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/phases.h"
+#include "core/settings.h"
 #include "core/status.h"
 #include "mpi/message/endpoints.h"
+#include "mpi/message/far.h"
 #include "mpi/real/errors.h"
+#include "mpi/reduce/deferred_call.h"
 #include "progress/engine.h"
-
-struct tutti_over_nodes {
-    struct tutti_nodes *nodes;
-    struct tutti_carry *carry; /* NULL: no move has gone in two levels yet */
-    struct tutti_nodes_kinds kinds;
-    struct tutti_nodes_moves moves;
-    int64_t words[TUTTI_NODES_WORDS];
-    int over;  /* 1: `nodes` has its hierarchy */
-    int rules; /* where those in force begin, then */
-};
 
 struct tutti_over_nodes *tutti_over_nodes_new(int ranks)
 {
@@ -35,19 +32,73 @@ void tutti_over_nodes_free(struct tutti_over_nodes *over)
     const int alive = tutti_door.device && tutti_door.device->active();
     tutti_nodes_free(over->nodes, alive);
     tutti_carry_free(over->carry, alive);
-    free(over);
+    if (!over->failed)
+        free(over);
 }
 
-/* 1 if the call may go in two levels; the same on all ranks. */
-static int over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call)
+/* A nonblocking call needs its ranks' progress also while they are in blocking calls of the MPI. */
+int tutti_over_nodes_concerns(const struct tutti_comm *comm, const struct tutti_call *call, int nonblocking)
 {
-    return comm && comm->team && comm->team->size > 1 && !comm->team->whole && comm->over_nodes &&
-           tutti_nodes_knows(call->collective);
+    return (!nonblocking || tutti_far_progresses) && comm && comm->team && comm->team->size > 1 && !comm->team->whole &&
+           comm->over_nodes && tutti_nodes_knows(call->collective);
 }
+
+/* ---- steps that both forms share ---- */
 
 static const char *why_not(const struct tutti_call *call)
 {
     return call->kind == TUTTI_ARRIVAL_DEVICE ? TUTTI_REASON_TEXT(NODES) : TUTTI_REASON_TEXT(HOST_MEMORY);
+}
+
+int tutti_over_nodes_takes(const struct tutti_over_nodes *over, const struct tutti_call *call, uint64_t bytes)
+{
+    struct tutti_call move = *call;
+    move.count = bytes;
+    return tutti_nodes_knows(call->collective) ? tutti_nodes_takes(over->nodes, call)
+                                               : tutti_carry_takes(over->rules, &move);
+}
+
+/* What the words have said: 1 if the call may be taken. Then the hierarchy is begun. */
+static int after_agreement(struct tutti_comm *comm, const struct tutti_call *call)
+{
+    int rules;
+    uint64_t bytes;
+    if (!tutti_nodes_said(call, comm->over_nodes->words, &rules, &bytes)) {
+        tutti_nodes_agreed(&comm->over_nodes->kinds, call, 0, bytes);
+        return 0;
+    }
+    tutti_comm_hierarchy_begin(comm);
+    return 1;
+}
+
+/* The hierarchy has been made, or cannot be: 1 if the call is taken. */
+static int after_opening(struct tutti_comm *comm, const struct tutti_call *call)
+{
+    struct tutti_over_nodes *over = comm->over_nodes;
+    int rules;
+    uint64_t bytes;
+    (void)tutti_nodes_said(call, over->words, &rules, &bytes);
+    if (comm->hierarchy && !over->over) {
+        tutti_nodes_over(over->nodes, comm->hierarchy, rules);
+        over->rules = rules;
+        over->over = 1;
+    }
+    const int taken = comm->hierarchy && tutti_over_nodes_takes(over, call, bytes);
+    tutti_nodes_agreed(&over->kinds, call, taken, bytes);
+    return taken;
+}
+
+/* A rank with host memory waits as long as the MPI's own call would. */
+static long limit_of(const struct tutti_call *call)
+{
+    return call->kind == TUTTI_ARRIVAL_DEVICE ? tutti_settings()->timeout_seconds : 0;
+}
+
+static int agreement_fails(struct tutti_comm *comm, const char *name, int status)
+{
+    tutti_error("rank %d: not all ranks of %s have started %s, in which they agree on its algorithm: %s",
+                comm->transport.base.rank, comm->transport.base.label, name, tutti_status_text(status));
+    return comm->over_nodes->failed = status;
 }
 
 static int is_made(void *with)
@@ -56,16 +107,24 @@ static int is_made(void *with)
     return tutti_comm_hierarchy(comm) || !comm->hierarchy_opening;
 }
 
-static const struct tutti_nodes_moves *moves_of(struct tutti_comm *comm, const char *name)
+const struct tutti_nodes_moves *tutti_over_nodes_moves_of(struct tutti_comm *comm, const char *name)
 {
     struct tutti_over_nodes *over = comm->over_nodes;
+    struct tutti_p2p_worker *const blocking = &over->moves.blocking;
     over->moves.name = name;
-    over->moves.worker = (struct tutti_p2p_worker){.endpoint = tutti_endpoint_everywhere ? tutti_endpoint : NULL,
-                                                   .node = tutti_p2p.node,
-                                                   .transport = tutti_p2p.transport,
-                                                   .pipelined = tutti_p2p.pipelined};
+    *blocking = (struct tutti_p2p_worker){.endpoint = tutti_endpoint_everywhere ? tutti_endpoint : NULL,
+                                          .node = tutti_p2p.node,
+                                          .transport = tutti_p2p.transport,
+                                          .pipelined = tutti_p2p.pipelined};
+    over->moves.nonblocking = *blocking;
+    if (tutti_p2p.transport) {
+        tutti_deferred_over(&over->transport, tutti_p2p.transport);
+        over->moves.nonblocking.transport = &over->transport.base;
+    }
     return &over->moves;
 }
+
+/* ---- blocking ---- */
 
 static int none_queued(void *with)
 {
@@ -73,48 +132,44 @@ static int none_queued(void *with)
     return atomic_load_explicit(&comm->queued, memory_order_acquire) == 0;
 }
 
-/* By the rules, for a call whose ranks have agreed. */
-static int takes(const struct tutti_over_nodes *over, const struct tutti_call *call, int rules, uint64_t bytes)
+static int is_agreed(void *with)
 {
-    struct tutti_call move = *call;
-    move.count = bytes;
-    return tutti_nodes_knows(call->collective) ? tutti_nodes_takes(over->nodes, call) : tutti_carry_takes(rules, &move);
-}
-
-/* The agreement, and the hierarchy that the first call needs which is taken. 1: the call is taken; 0; a status. */
-static int agree(struct tutti_comm *comm, const struct tutti_call *call, uint64_t bytes)
-{
-    struct tutti_over_nodes *over = comm->over_nodes;
+    struct tutti_comm *comm = with;
     struct tutti_transport *transport = &comm->transport.base;
-    int rules;
-    tutti_nodes_words(call, bytes, over->words);
-    int status = transport->ops->allreduce(transport, over->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN);
-    if (status != TUTTI_OK)
-        return status;
-    int taken = tutti_nodes_said(call, over->words, &rules, &bytes);
-    if (taken) {
-        tutti_comm_hierarchy_begin(comm);
-        status = tutti_progress_wait(&(const struct tutti_wait){
-            .done = is_made, .with = comm, .what = "for the ranks of a communicator over several nodes", .watched = 1});
-        if (status != TUTTI_OK)
-            return status;
-        if (comm->hierarchy && !over->over) {
-            tutti_nodes_over(over->nodes, comm->hierarchy, rules);
-            over->rules = rules;
-            over->over = 1;
-        }
-        taken = comm->hierarchy && takes(over, call, over->rules, bytes);
-    }
-    tutti_nodes_agreed(&over->kinds, call, taken, bytes);
-    return taken;
+    int done = 0;
+    const int status = transport->ops->pending_test(transport, &comm->over_nodes->pending, &done);
+    return status != TUTTI_OK ? status : done;
 }
 
-/* Collective calls of the program on the communicator that are not begun yet are before this one. A status. */
-static int await_queue(struct tutti_comm *comm)
+int tutti_over_nodes_agree(struct tutti_comm *comm, const struct tutti_call *call, uint64_t bytes, const char *name)
 {
-    if (none_queued(comm))
-        return TUTTI_OK;
-    return tutti_progress_wait(&(const struct tutti_wait){.done = none_queued, .with = comm, .watched = 1});
+    struct tutti_transport *transport = &comm->transport.base;
+    struct tutti_over_nodes *of = comm->over_nodes;
+    char what[160];
+    tutti_phase(TUTTI_PHASE_MPI);
+    tutti_nodes_words(call, bytes, of->words);
+    int status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
+    snprintf(what, sizeof what, "not all ranks of %s have started %s, in which they agree on its algorithm",
+             transport->label, name);
+    struct tutti_wait wait = {.done = is_agreed, .with = comm, .what = what, .seconds = limit_of(call), .watched = 1};
+    if (status == TUTTI_OK)
+        status = tutti_progress_wait(&wait);
+    if (status != TUTTI_OK)
+        return agreement_fails(comm, name, status);
+    if (!after_agreement(comm, call))
+        return 0;
+    wait.done = is_made;
+    wait.what = "for the ranks of a communicator over several nodes";
+    status = tutti_progress_wait(&wait);
+    return status != TUTTI_OK ? status : after_opening(comm, call);
+}
+
+int tutti_over_nodes_await(struct tutti_comm *comm)
+{
+    int status = TUTTI_OK;
+    if (!none_queued(comm))
+        status = tutti_progress_wait(&(const struct tutti_wait){.done = none_queued, .with = comm, .watched = 1});
+    return status == TUTTI_OK ? comm->over_nodes->failed : status;
 }
 
 /* 1: Tutti has made the call, *status and *why are set; 0: the MPI makes it, for the reason *why. */
@@ -122,16 +177,21 @@ static int over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call
                           const char **why)
 {
     TUTTI_INSIDE();
-    *status = await_queue(comm);
+    *status = tutti_over_nodes_await(comm);
     if (*status != TUTTI_OK)
         return 1;
+    comm->over_nodes->kinds.nonblocking = 0;
     const enum tutti_nodes_turn turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
-    const int taken = turn == TUTTI_NODES_AGREE ? agree(comm, call, 0) : turn == TUTTI_NODES_TAKEN;
+    const int taken =
+        turn == TUTTI_NODES_AGREE ? tutti_over_nodes_agree(comm, call, 0, name) : turn == TUTTI_NODES_TAKEN;
     if (taken == 0) {
         *why = why_not(call);
         return 0;
     }
-    *status = taken < 0 ? taken : tutti_nodes_run(comm->over_nodes->nodes, call, moves_of(comm, name), why);
+    *status =
+        taken < 0 ? taken : tutti_nodes_run(comm->over_nodes->nodes, call, tutti_over_nodes_moves_of(comm, name), why);
+    if (*status != TUTTI_OK)
+        comm->over_nodes->failed = *status;
     return 1;
 }
 
@@ -140,48 +200,105 @@ int tutti_over_nodes_or_team(MPI_Comm handle, struct tutti_team *team, const str
 {
     struct tutti_comm *comm = tutti_comm_find(handle);
     int status;
-    if (likely(!over_nodes_concerns(comm, call)))
+    if (likely(!tutti_over_nodes_concerns(comm, call, 0)))
         return tutti_reduce_run(team, call, taken, why);
     *taken = TUTTI_REDUCE_DONE;
-    if (over_nodes_run(comm, call, name, &status, why))
+    tutti_phase_begin(name);
+    const int made = over_nodes_run(comm, call, name, &status, why);
+    tutti_phase_end();
+    if (made)
         return status;
     *taken = TUTTI_REDUCE_DECLINED;
     return call->host_ok ? TUTTI_OK : tutti_reduce_run(team, call, taken, why);
 }
 
-/* ---- moves ---- */
+/* ---- nonblocking ---- */
 
-int tutti_over_nodes_moves(const struct tutti_comm *comm)
+int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over)
 {
-    return comm->team && comm->team->size > 1 && !comm->team->whole && comm->over_nodes;
+    over->at = TUTTI_OVER_NODES_TURN;
+    comm->over_nodes->kinds.nonblocking = 1;
+    over->turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
+    return over->turn == TUTTI_NODES_TO_MPI;
 }
 
-int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call, enum tutti_nodes_turn *turn)
+static int start_call(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
+                      const char *name)
 {
-    TUTTI_INSIDE();
-    const int status = await_queue(comm);
-    struct tutti_over_nodes *over = comm->over_nodes;
-    *turn = status == TUTTI_OK ? tutti_nodes_turn(&over->kinds, call) : TUTTI_NODES_TO_MPI;
-    if (*turn == TUTTI_NODES_TAKEN && !takes(over, call, over->rules, tutti_nodes_agreed_bytes(&over->kinds, call)))
-        *turn = TUTTI_NODES_TO_MPI; /* tutti_rules_follow(): all ranks have other rules now */
-    return status;
+    if (!comm->worker && !(comm->worker = tutti_worker_new()))
+        return TUTTI_ERR_MEMORY;
+    over->call = tutti_nodes_begin(comm->over_nodes->nodes, call, tutti_over_nodes_moves_of(comm, name), comm->worker);
+    over->at = TUTTI_OVER_NODES_RUNS;
+    return over->call ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-int tutti_over_nodes_agree(struct tutti_comm *comm, const struct tutti_call *call, uint64_t bytes)
+/* A nonblocking call that agrees, or waits for the hierarchy. A status. */
+static int look_at_time(struct tutti_comm *comm, const struct tutti_call *call,
+                        const struct tutti_over_nodes_call *over, const char *name)
 {
-    TUTTI_INSIDE();
-    return agree(comm, call, bytes);
+    const long limit = limit_of(call);
+    if (limit == 0 || tutti_now_ns() - over->since <= (uint64_t)limit * UINT64_C(1000000000))
+        return TUTTI_OK;
+    return agreement_fails(comm, name, TUTTI_ERR_TIMEOUT);
 }
 
-int tutti_over_nodes_carry(struct tutti_comm *comm, const struct tutti_call *call, const char **how)
+/* As far as it goes now; 0, 1 to go on with the call, -1: the MPI makes it. */
+static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
+                  const char *name, int *status)
 {
-    TUTTI_INSIDE();
-    struct tutti_over_nodes *over = comm->over_nodes;
-    struct tutti_call move = *call;
-    move.count = tutti_nodes_agreed_bytes(&over->kinds, call);
-    move.move->worker = &over->moves.worker;
-    (void)moves_of(comm, call->move->name);
-    if (!over->carry && !(over->carry = tutti_carry_new(comm->hierarchy, over->rules)))
-        return tutti_team_break(comm->hierarchy->team, TUTTI_ERR_MEMORY); /* peers would wait for this rank */
-    return tutti_carry_run(over->carry, &move, how);
+    struct tutti_transport *transport = &comm->transport.base;
+    struct tutti_over_nodes *of = comm->over_nodes;
+    int done = 0;
+    if (over->at == TUTTI_OVER_NODES_NEW)
+        (void)tutti_over_nodes_turn(comm, call, over);
+    if (over->at == TUTTI_OVER_NODES_TURN) {
+        if (over->turn != TUTTI_NODES_AGREE)
+            return over->turn == TUTTI_NODES_TAKEN ? 1 : -1;
+        tutti_nodes_words(call, 0, of->words);
+        *status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
+        over->at = TUTTI_OVER_NODES_AGREES;
+        over->since = tutti_now_ns();
+        if (*status != TUTTI_OK)
+            return 1;
+    }
+    if (over->at == TUTTI_OVER_NODES_AGREES) {
+        *status = transport->ops->pending_test(transport, &of->pending, &done);
+        if (*status == TUTTI_OK && !done)
+            *status = look_at_time(comm, call, over, name);
+        if (*status != TUTTI_OK || !done)
+            return *status != TUTTI_OK;
+        if (!after_agreement(comm, call))
+            return -1;
+        over->at = TUTTI_OVER_NODES_OPENS;
+    }
+    if (!is_made(comm)) {
+        *status = look_at_time(comm, call, over, name);
+        return *status != TUTTI_OK;
+    }
+    return after_opening(comm, call) ? 1 : -1;
+}
+
+int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
+                          const char *name, int *status, const char **why)
+{
+    *status = comm->over_nodes->failed;
+    if (*status != TUTTI_OK && over->at != TUTTI_OVER_NODES_RUNS)
+        return 1;
+    if (over->at != TUTTI_OVER_NODES_RUNS) {
+        tutti_deferred_call_starting++; /* calls that it makes of the MPI are this call, the first in turn */
+        const int go = decide(comm, call, over, name, status);
+        tutti_deferred_call_starting--;
+        if (go <= 0) {
+            *why = why_not(call);
+            return go;
+        }
+        if (*status == TUTTI_OK)
+            *status = start_call(comm, call, over, name);
+        if (*status != TUTTI_OK)
+            return 1;
+    }
+    const int done = tutti_nodes_poll(over->call, status, why);
+    if (done && *status != TUTTI_OK)
+        comm->over_nodes->failed = *status;
+    return done;
 }

@@ -66,7 +66,7 @@ static int match_wrong(struct tutti_mpix_request *request, int code, const char 
     return code;
 }
 
-/* *direct: 1 where the peer's kernels may store into the buffer itself, if it can be mapped. */
+/* *direct: 1 if the peer's kernels may store into the buffer itself, if it can be mapped. */
 static int match_read(struct tutti_mpix_request *request, int gpu, int *direct)
 {
     struct tutti_layout *layout = request->type == tutti_handles.no_type ? NULL : tutti_layout_of(request->type);
@@ -87,17 +87,17 @@ static int match_read(struct tutti_mpix_request *request, int gpu, int *direct)
                            "one");
     request->elements = tutti_message_elements(request->buffer, request->count, layout);
     tutti_plan_hold(layout->plan);
-    struct tutti_memory memory;
-    char *const at = (char *)request->buffer + layout->true_lower;
-    tutti_door.device->memory.classify(at, &memory);
-    if (!request->buffer || memory.kind == TUTTI_MEMORY_HOST)
+    struct tutti_memory memory = {.kind = TUTTI_MEMORY_HOST};
+    if (request->buffer)
+        tutti_door.device->memory.classify((char *)request->buffer + layout->true_lower, &memory);
+    if (memory.kind == TUTTI_MEMORY_HOST)
         return match_wrong(request, MPI_ERR_BUFFER,
                            "the buffer is not memory that kernels reach (device, managed or pinned)");
     if (memory.kind == TUTTI_MEMORY_DEVICE && memory.gpu >= 0)
         request->gpu = memory.gpu;
     *direct = request->elements.whole && (request->send || memory.kind == TUTTI_MEMORY_DEVICE);
     if (request->elements.whole)
-        request->start.from = at;
+        request->start.from = (char *)request->buffer + layout->true_lower;
     return MPI_SUCCESS;
 }
 
@@ -147,7 +147,7 @@ static void match_send(struct tutti_matching *m, int which, const struct match_n
         m->sent[which] = tutti_handles.no_request;
 }
 
-/* Gives an info to the first match that waits for one of its kind; 1 where there is one. */
+/* Gives an info to the first match that waits for one of its kind; 1 if there is one. */
 static int match_give(struct match_group *group, const struct match_note *note)
 {
     for (struct tutti_matching *m = group->first; m; m = m->next) {
@@ -331,7 +331,7 @@ static void match_step(struct tutti_matching *m)
         match_finish(m);
 }
 
-/* A group without matches, and without notes that came early, is not kept. */
+/* A group without matches, and without early notes, is not kept. */
 static void match_sweep(void)
 {
     for (struct match_group **at = &groups; *at;) {

@@ -51,9 +51,9 @@ struct tutti_mpix_request {
 /* Local, by threads one at a time. Begins the match; MPI_SUCCESS or what is wrong with the request, not raised. gpu: of
  * requests whose buffers do not say. */
 int tutti_match_begin(struct tutti_mpix_request *request, int gpu);
-/* Advances all matches; 1 where that of the request has ended, well or not. */
+/* Advances all matches; 1 if that of the request has ended, well or not. */
 int tutti_match_test(struct tutti_mpix_request *request);
-/* Gives back what the match has taken. */
+/* Frees what the match has taken. */
 void tutti_match_end(struct tutti_mpix_request *request);
 
 #endif

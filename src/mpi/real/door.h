@@ -45,7 +45,7 @@ static inline void tutti_leave(int *unused)
 /* Until the end of the block, also when an exception leaves it. */
 #define TUTTI_INSIDE() __attribute__((cleanup(tutti_leave), unused)) int tutti_inside_mark = tutti_inside++
 
-/* 1 where `pointer` needs staging: memory that only the device can reach. *out: its kind, where a device is active;
+/* 1 if `pointer` needs staging: memory that only the device can reach. *out: its kind, where a device is active;
  * otherwise unchanged. */
 static inline int tutti_on_device_at(const void *pointer, struct tutti_memory *out)
 {
@@ -59,7 +59,7 @@ static inline int tutti_on_device(const void *pointer)
     struct tutti_memory memory;
     return tutti_on_device_at(pointer, &memory);
 }
-/* 1 where a device pointer must not reach the MPI. Cheap for programs without device memory. */
+/* 1 if a device pointer must not reach the MPI. Cheap for programs without device memory. */
 static inline int tutti_must_stage_at(const void *pointer, struct tutti_memory *out)
 {
     return unlikely(tutti_on_device_at(pointer, out)) && !tutti_inside && !tutti_door.aware;

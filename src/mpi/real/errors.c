@@ -6,7 +6,7 @@
 #include "mpi/real/door.h"
 #include "mpi/real/errors.h"
 
-static int class_of(int status)
+static int errors_class_of(int status)
 {
     switch (status) {
     case TUTTI_OK:
@@ -28,7 +28,7 @@ static int class_of(int status)
 enum { STATUSES = 32 };
 static int codes[STATUSES];
 
-/* 1 where the MPI knows the text of the code. */
+/* 1 if the MPI knows the text of the code. */
 static int error_name(int code, const char *text)
 {
     char back[MPI_MAX_ERROR_STRING] = "";
@@ -64,13 +64,13 @@ void tutti_errors_open(void)
         if (status == TUTTI_OK || status == TUTTI_ERR_MEMORY || status <= -STATUSES || codes[-status])
             continue;
         snprintf(text, sizeof text, "Tutti: %s", tutti_status_text(status));
-        codes[-status] = errors_make(class_of(status), text);
+        codes[-status] = errors_make(errors_class_of(status), text);
     }
 }
 
 int tutti_error_code(int status)
 {
-    return status < 0 && status > -STATUSES && codes[-status] ? codes[-status] : class_of(status);
+    return status < 0 && status > -STATUSES && codes[-status] ? codes[-status] : errors_class_of(status);
 }
 
 __thread int tutti_unraised;

@@ -37,7 +37,7 @@ static void add_op(MPI_Op handle, int op)
 }
 
 /* Bytes of a type that this MPI may not have; 0 if so. */
-static size_t size_of(MPI_Datatype type)
+static size_t handles_size_of(MPI_Datatype type)
 {
     int size = 0;
 #ifdef TUTTI_FRONT_MPICH
@@ -83,12 +83,13 @@ static MPI_Datatype make_half(const char *name)
 void tutti_types_open(void)
 {
 #define TUTTI_MPI_TYPE(handle, group)                                                                                  \
-    add_type(handle, tutti_type_of(TUTTI_GROUP_##group, size_of(handle)),                                              \
+    add_type(handle, tutti_type_of(TUTTI_GROUP_##group, handles_size_of(handle)),                                      \
              TUTTI_GROUP_##group == TUTTI_GROUP_CUINT ? TUTTI_GROUP_CINT : TUTTI_GROUP_##group, 1);
 #define TUTTI_MPI_PAIR(handle, element)                                                                                \
-    add_type(handle, size_of(handle) ? TUTTI_TYPE_##element : TUTTI_TYPE_NONE, TUTTI_GROUP_PAIR, 1);
+    add_type(handle, handles_size_of(handle) ? TUTTI_TYPE_##element : TUTTI_TYPE_NONE, TUTTI_GROUP_PAIR, 1);
 #define TUTTI_MPI_TEXT(handle, c_type)                                                                                 \
-    add_type(handle, tutti_type_of((c_type)-1 < (c_type)1 ? TUTTI_GROUP_CINT : TUTTI_GROUP_CUINT, size_of(handle)),    \
+    add_type(handle,                                                                                                   \
+             tutti_type_of((c_type)-1 < (c_type)1 ? TUTTI_GROUP_CINT : TUTTI_GROUP_CUINT, handles_size_of(handle)),    \
              TUTTI_GROUP_CINT, 1);
 #include "tutti/mpi_types.def"
 #undef TUTTI_MPI_TYPE
@@ -112,11 +113,11 @@ void tutti_types_open(void)
     add_type(half[TUTTI_MPIX_FLOAT16], TUTTI_TYPE_F16, TUTTI_GROUP_FLOAT, 0);
     add_type(half[TUTTI_MPIX_BF16], TUTTI_TYPE_BF16, TUTTI_GROUP_FLOAT, 0);
 #ifdef MPIX_C_FLOAT16
-    if (size_of(MPIX_C_FLOAT16) == 2)
+    if (handles_size_of(MPIX_C_FLOAT16) == 2)
         add_type(MPIX_C_FLOAT16, TUTTI_TYPE_F16, TUTTI_GROUP_FLOAT, 0);
 #endif
 #ifdef MPIX_BFLOAT16
-    if (size_of(MPIX_BFLOAT16) == 2)
+    if (handles_size_of(MPIX_BFLOAT16) == 2)
         add_type(MPIX_BFLOAT16, TUTTI_TYPE_BF16, TUTTI_GROUP_FLOAT, 0);
 #endif
 }

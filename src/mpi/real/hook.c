@@ -1,17 +1,33 @@
 #include "mpi/real/hook.h"
 
+#include <stdatomic.h>
+
 #include "core/log.h"
 #include "mpi/real/door.h"
+#include "mpi/real/import.h"
+#include "mpi/real/self.h"
 #include "progress/engine.h"
 
 __thread int tutti_hook_on;
-static int there, closed;
+static int closed;
+static _Atomic unsigned runs;
+
+/* A way in which the MPI's progress calls hook_poll(). */
+struct hook {
+    const char *name;
+    int (*open)(void); /* 0, or -1 where the MPI has no such way */
+    void (*close)(void);
+};
+static const struct hook *hook; /* NULL: none is open */
 
 /* What the MPI is asked for in here may enter its progress, and this again. */
 static void hook_poll(void)
 {
-    if (likely(!tutti_hook_on))
+    if (likely(!tutti_hook_on)) {
+        if (unlikely(!hook)) /* open_way() looks */
+            atomic_fetch_add_explicit(&runs, 1, memory_order_relaxed);
         return;
+    }
     TUTTI_INSIDE();
     __attribute__((cleanup(tutti_hook_off), unused)) const int before = tutti_hook_on;
     tutti_hook_on = 0;
@@ -33,39 +49,119 @@ static int call_opal(const char *name)
     return call ? call(opal_progress) : -1;
 }
 
-/* ---- a hook for everybody ---- */
+static int open_opal(void)
+{
+    return tutti_quirks.opal_progress ? call_opal("opal_progress_register_lp") : -1;
+}
+
+static void close_opal(void)
+{
+    call_opal("opal_progress_unregister");
+}
+
+/* ---- MPIX_Async_start: a hook for everybody ---- */
+
+static int async_ends;
 
 static int async_progress(void *thing)
 {
     (void)thing;
     hook_poll();
-    return closed; /* MPIX_ASYNC_NOPROGRESS, _DONE */
+    return async_ends; /* MPIX_ASYNC_NOPROGRESS, _DONE */
 }
 
-static int start_async(void)
+static int open_async(void)
 {
     enum { STREAM_NULL = 0x3c000000 };
     int (*start)(int (*)(void *), void *, int);
     *(void **)(void *)&start = tutti_mpi_symbol("MPIX_Async_start");
+    async_ends = 0;
     return start && start(async_progress, NULL, STREAM_NULL) == MPI_SUCCESS ? 0 : -1;
+}
+
+static void close_async(void)
+{
+    async_ends = 1;
+}
+
+/* ---- MPIs over UCX: each round of their progress calls ucp_worker_progress ---- */
+
+static unsigned (*ucp_real)(void *worker);
+
+/* Nothing is polled where UCX calls the MPI back and that makes progress: UCX is in the middle of its work there. */
+static unsigned ucp_progress(void *worker)
+{
+    static __thread int inside;
+    if (inside)
+        return ucp_real(worker);
+    hook_poll();
+    inside = 1;
+    const unsigned events = ucp_real(worker);
+    inside = 0;
+    return events;
+}
+
+static const char ucp_name[] = "ucp_worker_progress";
+
+/* Without MPI_THREAD_MULTIPLE the MPI holds no lock there, and its own state is whole: the function may enter any call
+ * of the MPI. */
+static int open_ucp(void)
+{
+    void *real = tutti_import_replace(tutti_mpi_symbol("MPI_Get_version"), ucp_name, (void *)(uintptr_t)ucp_progress);
+    if (real)
+        *(void **)(void *)&ucp_real = real;
+    return real ? 0 : -1;
+}
+
+static void close_ucp(void)
+{
+    tutti_import_restore(tutti_mpi_symbol("MPI_Get_version"), ucp_name, (void *)(uintptr_t)ucp_progress,
+                         (void *)(uintptr_t)ucp_real);
+}
+
+/* ---- all ---- */
+
+static const struct hook hooks[] = {
+    {"opal_progress_register_lp", open_opal, close_opal},
+    {"MPIX_Async_start", open_async, close_async},
+    {"ucp_worker_progress", open_ucp, close_ucp},
+};
+
+/* 1 if the MPI's progress really calls it: the MPI may use another network than the one whose function was replaced. */
+static int open_way(const struct hook *way)
+{
+    enum { ROUNDS = 64 };
+    if (way->open() != 0)
+        return 0;
+    const unsigned before = atomic_load(&runs);
+    for (int round = 0; round < ROUNDS && atomic_load(&runs) == before; round++)
+        tutti_self_progress();
+    if (atomic_load(&runs) != before)
+        return 1;
+    way->close();
+    return 0;
 }
 
 void tutti_hook_open(void)
 {
     closed = 0;
-    there = (tutti_quirks.opal_progress ? call_opal("opal_progress_register_lp") : start_async()) == 0;
-    if (!there)
+    hook = NULL;
+    for (size_t i = 0; i < sizeof hooks / sizeof hooks[0] && !hook; i++)
+        hook = open_way(&hooks[i]) ? &hooks[i] : NULL;
+    if (hook)
+        tutti_info("the MPI's progress polls open steps, by %s", hook->name);
+    else
         tutti_info("the MPI takes no progress hook");
 }
 
 int tutti_hook_is_there(void)
 {
-    return there && !closed;
+    return hook && !closed;
 }
 
 void tutti_hook_close(void)
 {
-    if (there && !closed && tutti_quirks.opal_progress)
-        call_opal("opal_progress_unregister");
+    if (hook && !closed)
+        hook->close();
     closed = 1;
 }

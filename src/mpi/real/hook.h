@@ -8,7 +8,7 @@
  * MPI_THREAD_MULTIPLE: with it the helper thread polls the open steps. */
 void tutti_hook_open(void);
 void tutti_hook_close(void);
-/* 1 where the MPI has taken the hook. */
+/* 1 if the MPI has taken the hook. */
 int tutti_hook_is_there(void);
 
 /* This thread goes into a blocking call of the MPI, and comes back. */

@@ -5,7 +5,7 @@
 
 #include "mpi/real/mpi_api.h"
 
-/* 1 where one of the kinds is a device's. */
+/* 1 if one of the kinds is a device's. */
 int tutti_info_asks_device(MPI_Info info);
 
 #endif

@@ -25,7 +25,7 @@ struct key {
     MPI_Op op;
 };
 
-static struct key of_type(MPI_Datatype type)
+static struct key lent_of_type(MPI_Datatype type)
 {
     return (struct key){0, type, tutti_handles.no_op};
 }
@@ -61,7 +61,7 @@ static int lent_hold(struct key key)
     return it != NULL;
 }
 
-static void let_go(struct key key)
+static void lent_release(struct key key)
 {
     pthread_mutex_lock(&lock);
     struct lent **at = lent_find(&key), *it = *at, *last = NULL;
@@ -78,7 +78,7 @@ static void let_go(struct key key)
     free(last);
 }
 
-/* 1 where it is freed later. */
+/* 1 if it is freed later. */
 static int lent_put_off(struct key key)
 {
     if (likely(atomic_load_explicit(&any, memory_order_relaxed) == 0))
@@ -103,7 +103,7 @@ static int is_users(MPI_Op op)
 
 int tutti_type_hold(MPI_Datatype type)
 {
-    return !is_of_program(type) || lent_hold(of_type(type));
+    return !is_of_program(type) || lent_hold(lent_of_type(type));
 }
 
 int tutti_handles_hold(MPI_Datatype type, MPI_Op op)
@@ -112,26 +112,26 @@ int tutti_handles_hold(MPI_Datatype type, MPI_Op op)
         return 0;
     if (!is_users(op) || lent_hold(of_op(op)))
         return 1;
-    tutti_type_let_go(type);
+    tutti_type_release(type);
     return 0;
 }
 
-void tutti_type_let_go(MPI_Datatype type)
+void tutti_type_release(MPI_Datatype type)
 {
     if (is_of_program(type))
-        let_go(of_type(type));
+        lent_release(lent_of_type(type));
 }
 
-void tutti_handles_let_go(MPI_Datatype type, MPI_Op op)
+void tutti_handles_release(MPI_Datatype type, MPI_Op op)
 {
-    tutti_type_let_go(type);
+    tutti_type_release(type);
     if (is_users(op))
-        let_go(of_op(op));
+        lent_release(of_op(op));
 }
 
 int tutti_type_free(MPI_Datatype *type)
 {
-    if (!lent_put_off(of_type(*type)))
+    if (!lent_put_off(lent_of_type(*type)))
         return tutti_next.MPI_Type_free(type);
     *type = tutti_handles.no_type;
     return MPI_SUCCESS;

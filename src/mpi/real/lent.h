@@ -11,8 +11,8 @@
 int tutti_type_hold(MPI_Datatype type);
 int tutti_handles_hold(MPI_Datatype type, MPI_Op op);
 /* Ends one hold. Frees the handle if the program has freed it and this was the last holder. */
-void tutti_type_let_go(MPI_Datatype type);
-void tutti_handles_let_go(MPI_Datatype type, MPI_Op op);
+void tutti_type_release(MPI_Datatype type);
+void tutti_handles_release(MPI_Datatype type, MPI_Op op);
 
 /* MPI_Type_free of any type, Tutti's own too: now, or at the end of the last hold. An MPI code. */
 int tutti_type_free(MPI_Datatype *type);

@@ -17,7 +17,7 @@
 #endif
 
 #ifdef TUTTI_FRONT_OPENMPI
-/* Address of a data symbol of the loaded MPI; NULL where this version lacks it. */
+/* Address of a data symbol of the loaded MPI; NULL if this version lacks it. */
 void *tutti_ompi_symbol(const char *name);
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)tutti_ompi_symbol(#global))
@@ -29,7 +29,8 @@ typedef void *tutti_mpi_session;
 #define MPI_Session tutti_mpi_session
 #endif
 
-/* Types that came with MPI 4.1; in MPICH's interface handles are constants, so an older header does for a newer MPI. */
+/* Types that are new in MPI 4.1; in MPICH's interface handles are constants, so an older header does for a newer MPI.
+ */
 #if defined(TUTTI_FRONT_MPICH) && !defined(MPI_LOGICAL1)
 #define MPI_LOGICAL1 ((MPI_Datatype)0x4c000147)
 #define MPI_LOGICAL2 ((MPI_Datatype)0x4c000248)

@@ -12,7 +12,7 @@ enum { WORLD, SELF, COMMS };
 static int is_set[COMMS] = {[WORLD] = 1}; /* MPI_COMM_SELF without a handler of its own has that of MPI_COMM_WORLD */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* handlers are not the program's while it is held */
 
-static MPI_Comm comm_of(int place)
+static MPI_Comm quiet_comm_of(int place)
 {
     return place == WORLD ? tutti_handles.world : tutti_handles.self;
 }
@@ -42,7 +42,7 @@ static void silence_begin(struct silenced *silent, MPI_Comm comm)
     pthread_mutex_lock(&lock);
     silent->comm = comm;
     for (int place = 0; place < COMMS; place++)
-        silent->is[place] = is_set[place] && comm_silence(comm_of(place), &silent->before[place]);
+        silent->is[place] = is_set[place] && comm_silence(quiet_comm_of(place), &silent->before[place]);
     silent->is[COMMS] = comm != tutti_handles.no_comm && comm != tutti_handles.world && comm != tutti_handles.self &&
                         comm_silence(comm, &silent->before[COMMS]);
 }
@@ -52,7 +52,7 @@ static void silence_end(struct silenced *silent)
     for (int place = COMMS; place >= 0; place--) {
         if (!silent->is[place])
             continue;
-        tutti_next.MPI_Comm_set_errhandler(place == COMMS ? silent->comm : comm_of(place), silent->before[place]);
+        tutti_next.MPI_Comm_set_errhandler(place == COMMS ? silent->comm : quiet_comm_of(place), silent->before[place]);
         tutti_next.MPI_Errhandler_free(&silent->before[place]);
     }
     pthread_mutex_unlock(&lock);
@@ -86,7 +86,7 @@ int tutti_end_with(MPI_Comm comm, MPI_Request *request, int code)
 
 int tutti_test_on(MPI_Comm comm, MPI_Request *request, int *flag, MPI_Status *status)
 {
-    MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status;
+    MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status; /* cppcheck-suppress uninitvar */
     if (likely(!tutti_waits_raise_elsewhere()))
         return tutti_next.MPI_Test(request, flag, status);
     const int code = tutti_look(*request, flag, where);

@@ -16,7 +16,7 @@ int tutti_look(MPI_Request request, int *flag, MPI_Status *status);
  * of `comm`, on which the request's error may be raised; the null handle: it is not known. */
 int tutti_testsome_quietly(MPI_Comm comm, MPI_Request *request, int *n, int *which, MPI_Status *status);
 
-/* 1 where a blocking call must not be made of a nonblocking one and MPI_Wait: its error would be raised elsewhere. */
+/* 1 if a blocking call must not be made of a nonblocking one and MPI_Wait: its error would be raised elsewhere. */
 static inline int tutti_waits_raise_elsewhere(void)
 {
     return unlikely(tutti_quirks.waits_raise_on_world) &&

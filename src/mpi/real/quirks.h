@@ -13,7 +13,7 @@
  * - Persistent collectives are made with what goes in: MPICH 4.0 reads some buffers at once (collective.c).
  * - No other type stands for one of no elements than one of the same list: MPICH 4.0 takes all blocks of MPI_Ialltoallw
  *   in place for blocks of the first type (supplied_persistent.c).
- * - Nothing is unpacked from external32 where there is nothing: Intel MPI 2021 ends the program (pack.c).
+ * - No call unpacks 0 bytes from external32: Intel MPI 2021 ends the program (pack.c).
  * - Texts of errors: MPICH until 4.1 keeps them in classes of the program alone, which are tried (errors.c).
  * - True bounds are not compared: Open MPI's are wrong for a stride of minus one byte, MPICH counts parts of no bytes
  *   (datatypes.c).
@@ -95,6 +95,10 @@ struct tutti_quirks {
     /* MPI_Testall fails once a persistent collective in its list is active (MPI_ERR_IN_STATUS): MPICH 4.0 to 5.0,
      * Intel MPI 2021. MPI_Test, Testsome and Waitall take them. */
     int testall_lacks_collectives;
+
+    /* While it is open, MPI_Comm_idup starts collectives on its communicator, by MPI_Iallreduce: they take the messages
+     * of nonblocking collectives that were started behind it, in an order of each rank's own: Open MPI 4.1 to 5.0. */
+    int idup_goes_on;
 
     /* MPI_Reduce in place crashes at a root other than 0: MPICH 3.4 and 4.0, not 4.1. */
     int reduce_in_place_crashes;

@@ -9,7 +9,7 @@
 void tutti_self_open(void);
 /* Local: the highest tag of this MPI. */
 int tutti_self_last_tag(void);
-/* Local. 0, or -1 where there are no more. A persistent one is started as any. */
+/* Local. 0, or -1 if there are no more. A persistent one is started by MPI_Start. */
 int tutti_self_request(int persistent, MPI_Request *request, int *tag);
 /* Makes the MPI progress its own calls, also if messages have arrived that match no receive. Never waits. */
 void tutti_self_progress(void);

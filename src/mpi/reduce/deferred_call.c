@@ -11,8 +11,6 @@
 #include "mpi/real/rows.h"
 #include "mpi/reduce/nonblocking.h"
 
-__thread int tutti_deferred_call_starting;
-
 /* 1 if a nonblocking reduction of the communicator, or a call after it, has not been given to the MPI yet. */
 static int deferred_must_wait(MPI_Comm comm)
 {
@@ -26,7 +24,7 @@ static int deferred_must_wait(MPI_Comm comm)
 
 void tutti_deferred_call_free(struct tutti_deferred_call *later)
 {
-    tutti_deferred_call_let_go(later);
+    tutti_deferred_call_release(later);
     free(later);
 }
 
@@ -63,12 +61,14 @@ int tutti_deferred_call_persistent(struct tutti_deferred_call *later, MPI_Comm o
     return 1;
 }
 
-static int deferred_put(struct tutti_deferred_call *later, MPI_Comm comm, MPI_Request *request)
+/* alone: the calls behind it start when it has ended. */
+static int deferred_put(struct tutti_deferred_call *later, int alone, MPI_Comm comm, MPI_Request *request)
 {
     struct tutti_open_call *open = NULL;
     TUTTI_INSIDE();
     if (later && tutti_deferred_call_hold(later) && (open = tutti_deferred_call_open(later, comm, 0))) {
         *request = open->request;
+        open->alone = alone;
         tutti_open_call_start(open);
         return MPI_SUCCESS;
     }
@@ -93,13 +93,21 @@ static int deferred_put_mover(const struct tutti_collective_args *args, MPI_Requ
     struct tutti_deferred_call *later = tutti_deferred_call_new(args->name, deferred_start_mover);
     if (later)
         later->args = *args;
-    return deferred_put(later, args->comm, request);
+    return deferred_put(later, 0, args->comm, request);
 }
 
 #define WIDTHS_OF "mpi/reduce/deferred_call.inc"
 #include "mpi/real/widths.inc"
 
 /* ---- other calls ---- */
+
+/* 1: the MPI starts more collectives on the communicator while the call is open. All ranks of the communicator
+ * know its state from now on, so that calls behind wait for it. */
+static int deferred_goes_on(MPI_Comm comm)
+{
+    return tutti_quirks.idup_goes_on && !tutti_deferred_call_starting && comm != tutti_handles.no_comm &&
+           (tutti_comm_find(comm) || tutti_comm_begin(comm));
+}
 
 /* Copies each argument into its field, and passes the fields as arguments. */
 #define EACH_1(DO, a)              DO(a)
@@ -116,9 +124,10 @@ static int deferred_put_mover(const struct tutti_collective_args *args, MPI_Requ
 #define KEEP(x)                    later->x = x;
 #define KEEP_ALL(...)              EACH_OF(KEEP, __VA_ARGS__)
 
-#define HOW_ORDERED LATER, 0
+#define HOW_ORDERED 0, LATER
+#define HOW_CREATES deferred_goes_on(comm), LATER
 
-#define MADE(how, form, name, parameters, arguments)                                                                   \
+#define MADE(alone, form, name, parameters, arguments)                                                                 \
     static int(*just_##name) parameters;                                                                               \
     static int start_##name(struct tutti_deferred_call *later)                                                         \
     {                                                                                                                  \
@@ -129,13 +138,14 @@ static int deferred_put_mover(const struct tutti_collective_args *args, MPI_Requ
     }                                                                                                                  \
     static int deferred_##name parameters                                                                              \
     {                                                                                                                  \
-        if (likely(!deferred_must_wait(comm)))                                                                         \
+        const int is_alone = alone;                                                                                    \
+        if (likely(!is_alone && !deferred_must_wait(comm)))                                                            \
             return just_##name arguments;                                                                              \
         struct tutti_deferred_call *later = tutti_deferred_call_new(#name, start_##name);                              \
         if (later) {                                                                                                   \
             KEEP_ALL arguments                                                                                         \
         }                                                                                                              \
-        return deferred_put(later, comm, request);                                                                     \
+        return deferred_put(later, is_alone, comm, request);                                                           \
     }
 #define OTHER_SEE(waits, name, parameters, arguments)    ROW(HOW_##waits, name, parameters, arguments)
 #define OTHER_PASS(waits, name, parameters, arguments)   ROW(HOW_##waits, name, parameters, arguments)

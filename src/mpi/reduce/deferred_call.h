@@ -45,7 +45,7 @@ extern __thread int tutti_deferred_call_starting;
 /* deferred_call_held.c: copies and holds, since the program may free types and info, and change the lists, once the
  * call has returned. 0: no memory; let_go is needed all the same. */
 int tutti_deferred_call_hold(struct tutti_deferred_call *later);
-void tutti_deferred_call_let_go(struct tutti_deferred_call *later);
+void tutti_deferred_call_release(struct tutti_deferred_call *later);
 
 /* Makes a persistent request over `later`: its start() is called at each MPI_Start, its end() with the request's
  * end. `own` is a communicator of this request alone, freed with it; errors are raised on `comm`. Local. 0: no

@@ -76,14 +76,14 @@ int tutti_deferred_call_hold(struct tutti_deferred_call *later)
     return later->info == tutti_handles.no_info || later->own_info;
 }
 
-void tutti_deferred_call_let_go(struct tutti_deferred_call *later)
+void tutti_deferred_call_release(struct tutti_deferred_call *later)
 {
     while (later->holds > 0)
-        tutti_type_let_go(type_at(later, --later->holds));
+        tutti_type_release(type_at(later, --later->holds));
     while (later->sendtypes_held > 0)
-        tutti_type_let_go(later->args.in.types[--later->sendtypes_held]);
+        tutti_type_release(later->args.in.types[--later->sendtypes_held]);
     while (later->recvtypes_held > 0)
-        tutti_type_let_go(later->args.out.types[--later->recvtypes_held]);
+        tutti_type_release(later->args.out.types[--later->recvtypes_held]);
     while (later->lists > 0)
         free(later->list[--later->lists]);
     if (later->own_info)

@@ -8,15 +8,15 @@
 #include "mpi/reduce/enqueue.h"
 #include "mpi/reduce/reduction.h"
 
-static int enqueue_refuse(const struct tutti_reduction_args *args, int code, const char *why)
+static int reduce_enqueue_refuse(const struct tutti_reduction_args *args, int code, const char *why)
 {
     return tutti_stream_refuse(args->name, args->comm, code, why);
 }
 
 /* Reads the elements of this rank's contribution and result, and the counts of a reduce-scatter. Returns the error,
  * or NULL. */
-static const char *read_counts(const struct tutti_reduction_args *args, const struct tutti_team *team, size_t size,
-                               size_t counts[], struct tutti_call *call)
+static const char *enqueue_read_counts(const struct tutti_reduction_args *args, const struct tutti_team *team,
+                                       size_t size, size_t counts[], struct tutti_call *call)
 {
     static const char negative[] = "a negative number of elements", many[] = "more elements than any memory has";
     size_t total = 0, each = (size_t)args->count, bytes;
@@ -75,8 +75,8 @@ static int enqueue_alone(const struct tutti_call *call, struct tutti_stream *str
     return tutti_door.device->stream.copy(stream, call->out, call->in, call->count * tutti_type_size(call->type));
 }
 
-static int enqueue_put(const struct tutti_reduction_args *args, const struct tutti_comm *state,
-                       const struct tutti_call *call)
+static int reduce_enqueue_put(const struct tutti_reduction_args *args, const struct tutti_comm *state,
+                              const struct tutti_call *call)
 {
     struct tutti_stream *stream = state->stream->stream;
     const char *why = "";
@@ -106,26 +106,26 @@ static int reduction_enqueue(const struct tutti_reduction_args *args)
                               .gpu = state->stream->gpu,
                               .host_ok = 1};
     if (args->collective == TUTTI_COLLECTIVE_BARRIER)
-        return enqueue_put(args, state, &call);
+        return reduce_enqueue_put(args, state, &call);
     const struct tutti_type_row *type = tutti_type_find(args->datatype);
     int operation = tutti_op_find(args->op);
     if (!type)
-        return enqueue_refuse(args, MPI_ERR_TYPE, "kernels do not reduce this datatype");
+        return reduce_enqueue_refuse(args, MPI_ERR_TYPE, "kernels do not reduce this datatype");
     if (operation == TUTTI_OP_NONE || !(type->legal >> operation & 1))
-        return enqueue_refuse(args, MPI_ERR_OP, tutti_not_reducible(type, operation));
+        return reduce_enqueue_refuse(args, MPI_ERR_OP, tutti_not_reducible(type, operation));
     if (args->collective == TUTTI_COLLECTIVE_REDUCE && (args->root < 0 || args->root >= team->size))
-        return enqueue_refuse(args, MPI_ERR_ROOT, "the root is no rank of the communicator");
+        return reduce_enqueue_refuse(args, MPI_ERR_ROOT, "the root is no rank of the communicator");
     call.type = type->type;
     call.op = operation;
     call.host_ok = type->host_ok;
     size_t counts[TUTTI_MAX_RANKS]; /* an open team has no more ranks */
-    const char *wrong = read_counts(args, team, tutti_type_size(type->type), counts, &call);
+    const char *wrong = enqueue_read_counts(args, team, tutti_type_size(type->type), counts, &call);
     if (wrong)
-        return enqueue_refuse(args, MPI_ERR_COUNT, wrong);
+        return reduce_enqueue_refuse(args, MPI_ERR_COUNT, wrong);
     if (call.count == 0)
         return MPI_SUCCESS;
     wrong = read_buffers(args, state, &call);
-    return wrong ? enqueue_refuse(args, MPI_ERR_BUFFER, wrong) : enqueue_put(args, state, &call);
+    return wrong ? reduce_enqueue_refuse(args, MPI_ERR_BUFFER, wrong) : reduce_enqueue_put(args, state, &call);
 }
 
 /* Local: needs no other rank. */
@@ -139,20 +139,22 @@ static int enqueue_local(const struct tutti_reduction_args *args)
     const int operation = tutti_op_find(args->op);
     size_t bytes;
     if (!type)
-        return enqueue_refuse(args, MPI_ERR_TYPE, "kernels do not reduce this datatype");
+        return reduce_enqueue_refuse(args, MPI_ERR_TYPE, "kernels do not reduce this datatype");
     if (operation == TUTTI_OP_NONE || !(type->legal >> operation & 1))
-        return enqueue_refuse(args, MPI_ERR_OP, tutti_not_reducible(type, operation));
+        return reduce_enqueue_refuse(args, MPI_ERR_OP, tutti_not_reducible(type, operation));
     if (args->count < 0 || __builtin_mul_overflow((size_t)args->count, tutti_type_size(type->type), &bytes) ||
         bytes > PTRDIFF_MAX)
-        return enqueue_refuse(args, MPI_ERR_COUNT,
-                              args->count < 0 ? "a negative number of elements" : "more elements than any memory has");
+        return reduce_enqueue_refuse(args, MPI_ERR_COUNT,
+                                     args->count < 0 ? "a negative number of elements"
+                                                     : "more elements than any memory has");
     if (args->count == 0)
         return MPI_SUCCESS;
     if (!args->sendbuf || args->sendbuf == MPI_IN_PLACE || !tutti_stream_reaches(state->stream, args->sendbuf))
-        return enqueue_refuse(args, MPI_ERR_BUFFER,
-                              "inbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)");
+        return reduce_enqueue_refuse(
+            args, MPI_ERR_BUFFER,
+            "inbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)");
     if (!args->recvbuf || args->recvbuf == MPI_IN_PLACE || !tutti_stream_reaches(state->stream, args->recvbuf))
-        return enqueue_refuse(
+        return reduce_enqueue_refuse(
             args, MPI_ERR_BUFFER,
             "inoutbuf is not memory that kernels of the stream's GPU reach (device, managed or pinned)");
     tutti_inside++;

@@ -135,7 +135,7 @@ static int moves_pass_new(enum tutti_collective collective, int root, MPI_Comm c
         tutti_comm_hold(state);
         if (early->size > 1)
             moves_announce(early->nonblocking, collective, root);
-        tutti_comm_let_go(state);
+        tutti_comm_unlend(state);
         return 1;
     }
     if (!moves_is_first(state, &team))

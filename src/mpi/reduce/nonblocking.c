@@ -29,16 +29,19 @@ static void announce_host(const struct tutti_reduction_args *args, const struct 
         tutti_comm_hold(state);
     nonblocking_announce(read);
     if (unlikely(early))
-        tutti_comm_let_go(state);
+        tutti_comm_unlend(state);
 }
 
 /* 1 if the MPI can make the call at once: this rank has no device memory in it, and the communicator has no earlier
- * call that may still go to the MPI. */
+ * call that may still go to the MPI. *over: the turn of a call over several nodes, if it has been taken. */
 static int nonblocking_simple(const struct tutti_reduction_args *args, struct tutti_read *read,
-                              enum tutti_reading reading)
+                              enum tutti_reading reading, struct tutti_over_nodes_call *over)
 {
     struct tutti_comm *state = tutti_comm_find(args->comm);
     if (state && atomic_load_explicit(&state->queued, memory_order_acquire) > 0)
+        return 0;
+    if (reading == TUTTI_READ_TEAM && tutti_over_nodes_concerns(state, &read->call, 1) &&
+        !tutti_over_nodes_turn(state, &read->call, over))
         return 0;
     switch (reading) {
     case TUTTI_READ_UNTOUCHED:
@@ -68,6 +71,7 @@ static int tutti_init_is_refused(const struct tutti_reduction_args *args)
 static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Request *request)
 {
     struct tutti_read read;
+    struct tutti_over_nodes_call over = {.at = TUTTI_OVER_NODES_NEW};
     if (args->comm == tutti_handles.no_comm || !request || unlikely(tutti_alias_of_call_is_refused(args)))
         return tutti_ireduction_real(args, args->sendbuf, args->recvbuf, request);
     tutti_progress_poll();
@@ -76,7 +80,7 @@ static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Reque
         tutti_read_end(&read);
         return tutti_fail_comm(args->comm, tutti_error_code(read.status));
     }
-    if (likely(nonblocking_simple(args, &read, reading))) {
+    if (likely(nonblocking_simple(args, &read, reading, &over))) {
         if (reading == TUTTI_READ_TEAM) {
             announce_host(args, &read);
             tutti_count(args->name, TUTTI_OUTCOME_PASSED, "host memory");
@@ -93,6 +97,7 @@ static int reduce_nonblocking(const struct tutti_reduction_args *args, MPI_Reque
         tutti_error("%s: out of memory", args->name);
         return tutti_fail_comm(args->comm, MPI_ERR_NO_MEM);
     }
+    open->over_nodes = over;
     *request = open->request;
     tutti_open_call_start(open);
     return MPI_SUCCESS;

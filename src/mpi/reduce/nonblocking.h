@@ -10,6 +10,7 @@
 
 #include "coll/job.h"
 #include "mpi/comm/comms.h"
+#include "mpi/nodes/over_nodes.h"
 #include "mpi/reduce/reduction.h"
 #include "progress/engine.h"
 
@@ -17,6 +18,7 @@ enum tutti_open_call_phase {
     TUTTI_OPEN_IDLE,    /* persistent: not started */
     TUTTI_OPEN_NEW,     /* not read yet */
     TUTTI_OPEN_WORKING, /* a job of the communicator's worker */
+    TUTTI_OPEN_NODES,   /* a call over several nodes, which advances while it is the first of its communicator */
     TUTTI_OPEN_PASSED,  /* goes to the MPI when its turn comes */
     TUTTI_OPEN_REAL,    /* the MPI's call is under way */
     TUTTI_OPEN_DONE     /* ended with `code`; the message that completes the request is on its way */
@@ -31,12 +33,14 @@ struct tutti_open_call {
     struct tutti_comm *state;          /* NULL: Tutti does not know the communicator, or it was freed */
     struct tutti_read read;
     struct tutti_reduce_job job;
+    struct tutti_over_nodes_call over_nodes;
     struct tutti_staging staging;
     MPI_Request request; /* the program's */
     MPI_Request real;    /* the MPI's own */
     int tag;
     int code;       /* DONE: for the program */
     int status;     /* the status of a failure in Tutti */
+    int alone;      /* the calls behind it on the communicator start when it has ended */
     int freed;      /* the program has freed the request */
     int lists;      /* counts narrowed by large.c may belong to `real` */
     int persistent; /* args.comm is this request's own */

@@ -21,10 +21,10 @@
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
 
-static void bring_on(void);
+static void nonblocking_poll(void);
 static void nonblocking_progress_where(char *text, size_t size);
 struct tutti_step tutti_nonblocking_step = {
-    .name = "nonblocking collectives", .poll = bring_on, .where = nonblocking_progress_where};
+    .name = "nonblocking collectives", .poll = nonblocking_poll, .where = nonblocking_progress_where};
 
 enum { LOOKS = 64 }; /* MPI calls visited by a poll */
 
@@ -77,7 +77,7 @@ struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *a
     int held = made && tutti_handles_hold(args->datatype, args->op);
     if (!held || tutti_open_call_put(open->request, open, persistent) != TUTTI_OK) {
         if (held)
-            tutti_handles_let_go(args->datatype, args->op);
+            tutti_handles_release(args->datatype, args->op);
         free(open->counts);
         free(open);
         return NULL;
@@ -94,7 +94,7 @@ static void nonblocking_progress_destroy(struct tutti_open_call *open)
     tutti_self_release(open->tag);
     if (open->persistent && open->args.comm != tutti_handles.no_comm)
         tutti_next.MPI_Comm_free(&open->args.comm);
-    tutti_handles_let_go(open->args.datatype, open->args.op);
+    tutti_handles_release(open->args.datatype, open->args.op);
     if (open->later)
         open->later->end(open->later);
     free(open->counts);
@@ -112,7 +112,7 @@ static void nonblocking_progress_append(struct tutti_open_queue *queue, struct t
     queue->last = open;
 }
 
-static void take_out(struct tutti_open_queue *queue, struct tutti_open_call *open)
+static void nonblocking_progress_take_out(struct tutti_open_queue *queue, struct tutti_open_call *open)
 {
     *(open->previous ? &open->previous->next : &queue->first) = open->next;
     *(open->next ? &open->next->previous : &queue->last) = open->previous;
@@ -138,7 +138,7 @@ static int leave_queue(struct tutti_open_call *open)
 {
     struct tutti_comm *state = open->state;
     struct tutti_open_queue *calls = &state->calls;
-    take_out(calls, open);
+    nonblocking_progress_take_out(calls, open);
     const int more = calls->first != NULL;
     if (!more) {
         *(calls->before ? &calls->before->calls.behind : &queues) = calls->behind;
@@ -167,10 +167,10 @@ static void sort_in(struct tutti_open_call *open)
         nonblocking_progress_destroy(open);
 }
 
-/* The call has ended, or it is known whether Tutti or the MPI makes it. */
+/* The call has ended, or it is known whether Tutti or the MPI makes it: the next one may start. */
 static int is_through(const struct tutti_open_call *open)
 {
-    return open->phase == TUTTI_OPEN_REAL || open->phase == TUTTI_OPEN_DONE;
+    return (open->phase == TUTTI_OPEN_REAL && !open->alone) || open->phase == TUTTI_OPEN_DONE;
 }
 
 static void step_queue(struct tutti_comm *state)
@@ -199,7 +199,7 @@ static void step_queue(struct tutti_comm *state)
 
 static void step_other(struct tutti_open_call *open)
 {
-    take_out(&others, open);
+    nonblocking_progress_take_out(&others, open);
     other_count--;
     if (open->phase == TUTTI_OPEN_NEW)
         tutti_open_call_read(open);
@@ -209,7 +209,7 @@ static void step_other(struct tutti_open_call *open)
     sort_in(open);
 }
 
-static void poll_locked(void)
+static void nonblocking_progress_poll_locked(void)
 {
     for (struct tutti_comm *state = queues, *behind; state; state = behind) {
         behind = state->calls.behind;
@@ -219,13 +219,13 @@ static void poll_locked(void)
         step_other(others.first);
 }
 
-static void bring_on(void)
+static void nonblocking_poll(void)
 {
     if (pthread_mutex_trylock(&lock) != 0) /* another thread polls, or this one, below an error handler */
         return;
     __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;
     TUTTI_INSIDE();
-    poll_locked();
+    nonblocking_progress_poll_locked();
 }
 
 /* Visits a call that was started first. */
@@ -235,6 +235,7 @@ static void nonblocking_progress_where(char *text, size_t size)
         [TUTTI_OPEN_IDLE] = "",
         [TUTTI_OPEN_NEW] = "its ranks have not met yet",
         [TUTTI_OPEN_WORKING] = "a thread of the library is at it",
+        [TUTTI_OPEN_NODES] = "its ranks on several nodes are at it",
         [TUTTI_OPEN_PASSED] = "the MPI gets it after those before it",
         [TUTTI_OPEN_REAL] = "the MPI is at it",
         [TUTTI_OPEN_DONE] = "",
@@ -252,6 +253,8 @@ void tutti_open_call_start(struct tutti_open_call *open)
     LOCKED();
     TUTTI_INSIDE();
     open->phase = TUTTI_OPEN_NEW;
+    if (open->over_nodes.at != TUTTI_OVER_NODES_TURN) /* its starter may have taken its turn */
+        open->over_nodes.at = TUTTI_OVER_NODES_NEW;
     open->code = MPI_SUCCESS;
     open->status = TUTTI_OK;
     open->state = tutti_comm_find(open->args.comm);
@@ -261,7 +264,7 @@ void tutti_open_call_start(struct tutti_open_call *open)
         sort_in(open);
     tutti_progress_add(&tutti_nonblocking_step);
     tutti_step_open(&tutti_nonblocking_step);
-    poll_locked();
+    nonblocking_progress_poll_locked();
 }
 
 int tutti_open_call_deliver(const struct tutti_open_call *open)
@@ -303,7 +306,7 @@ int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request)
     return code;
 }
 
-static int none_queued(void *with)
+static int nonblocking_progress_none_queued(void *with)
 {
     struct tutti_comm *state = with;
     return atomic_load_explicit(&state->queued, memory_order_acquire) == 0;
@@ -312,7 +315,7 @@ static int none_queued(void *with)
 void tutti_nonblocking_leave(struct tutti_comm *state)
 {
     tutti_comm_ready(state, 1);
-    tutti_progress_wait(&(const struct tutti_wait){.done = none_queued,
+    tutti_progress_wait(&(const struct tutti_wait){.done = nonblocking_progress_none_queued,
                                                    .with = state,
                                                    .what = "before a communicator is freed, for its nonblocking calls",
                                                    .watched = 1});

@@ -37,6 +37,29 @@ static void after_job(struct tutti_open_call *open)
     }
 }
 
+/* A call over several nodes. */
+static void look_at_nodes(struct tutti_open_call *open)
+{
+    const struct tutti_call *call = &open->read.call;
+    int status;
+    const char *why = NULL;
+    const int done = tutti_over_nodes_poll(open->state, call, &open->over_nodes, open->args.name, &status, &why);
+    if (done == 0)
+        return;
+    open->over_nodes.at = TUTTI_OVER_NODES_NEW;
+    if (done < 0) {
+        open->job.job.status = TUTTI_OK;
+        open->job.taken = TUTTI_REDUCE_DECLINED;
+        open->job.why = why;
+        after_job(open);
+    } else if (status != TUTTI_OK) {
+        nonblocking_step_fail(open, status);
+    } else {
+        tutti_count_made(open->args.name, why, call->count * tutti_type_size(call->type));
+        end_with(open, MPI_SUCCESS, TUTTI_OK);
+    }
+}
+
 /* A call of a team: goes to the worker, or is done at once if the team has one rank. */
 static void nonblocking_step_give(struct tutti_open_call *open)
 {
@@ -49,6 +72,10 @@ static void nonblocking_step_give(struct tutti_open_call *open)
     if (team->size == 1) {
         open->job.job.status = tutti_reduce_run(team, call, &open->job.taken, &open->job.why);
         after_job(open);
+        return;
+    }
+    if (tutti_over_nodes_concerns(open->state, call, 1)) {
+        open->phase = TUTTI_OPEN_NODES;
         return;
     }
     if (!team->nonblocking) {
@@ -173,6 +200,8 @@ void tutti_open_call_step(struct tutti_open_call *open)
 {
     if (open->phase == TUTTI_OPEN_WORKING)
         look_at_job(open);
+    if (open->phase == TUTTI_OPEN_NODES)
+        look_at_nodes(open);
     if (open->phase == TUTTI_OPEN_PASSED)
         give_to_mpi(open);
     if (open->phase == TUTTI_OPEN_REAL)

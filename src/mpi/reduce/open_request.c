@@ -39,12 +39,12 @@ static int open_request_cancel(struct tutti_request *entry, MPI_Request *request
     return tutti_fail_comm(open_request_of(entry)->comm, MPI_ERR_REQUEST);
 }
 
-static int free_request(struct tutti_request *entry, MPI_Request *request)
+static int open_request_free(struct tutti_request *entry, MPI_Request *request)
 {
     return tutti_open_call_free(open_request_of(entry), request);
 }
 
-static MPI_Comm *comm_at(struct tutti_request *entry)
+static MPI_Comm *open_request_comm_at(struct tutti_request *entry)
 {
     return &open_request_of(entry)->comm;
 }
@@ -67,10 +67,10 @@ static void open_request_close(struct tutti_request *entry)
 
 static const struct tutti_request_kind kind = {.name = "open call",
                                                .stays = 1,
-                                               .comm = comm_at,
+                                               .comm = open_request_comm_at,
                                                .start = open_request_start,
                                                .cancel = open_request_cancel,
-                                               .free = free_request,
+                                               .free = open_request_free,
                                                .deliver = open_request_deliver,
                                                .settle = open_request_settle,
                                                .close = open_request_close};

@@ -305,7 +305,7 @@ static int reduction_staged(const struct tutti_reduction_args *args, const char 
  * once. Reports this. */
 static int report_mismatch(const struct tutti_reduction_args *args, struct tutti_team *team)
 {
-    const int status = tutti_team_take_told(team);
+    const int status = tutti_team_take_report(team);
     tutti_error("%s on %s has no result: the others have found that the ranks' calls do not match", args->name,
                 team->transport->label);
     tutti_count(args->name, TUTTI_OUTCOME_FAILED, tutti_status_text(status));
@@ -315,7 +315,7 @@ static int report_mismatch(const struct tutti_reduction_args *args, struct tutti
 /* Called with the code of the MPI's call. */
 static inline int after_mpi(struct tutti_team *team, const char *name, MPI_Comm comm, int code)
 {
-    if (likely(!tutti_team_is_told(team)))
+    if (likely(!tutti_team_has_report(team)))
         return code;
     const struct tutti_reduction_args args = {.name = name, .comm = comm};
     return report_mismatch(&args, team);
@@ -391,7 +391,7 @@ static inline struct tutti_team *host_team(MPI_Datatype datatype, MPI_Op op, MPI
         return NULL;
     struct tutti_team *team = state->team;
     *type = row->type;
-    return unlikely(team->size > 1 && (!team->whole || team->state == TUTTI_TEAM_BROKEN || tutti_team_is_told(team)))
+    return unlikely(team->size > 1 && (!team->whole || team->state == TUTTI_TEAM_BROKEN || tutti_team_has_report(team)))
                ? NULL
                : team;
 }

@@ -19,7 +19,7 @@ struct tutti_batch {
     struct tutti_request *entry[TUTTI_BATCH_MOST];
 };
 
-/* 1 where it takes no more, for now. */
+/* 1 if it takes no more, for now. */
 static inline int tutti_batch_full(const struct tutti_batch *batch)
 {
     return batch->n == TUTTI_BATCH_MOST;

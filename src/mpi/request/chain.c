@@ -24,7 +24,7 @@ static int stays(const struct tutti_request *entry)
     return 0;
 }
 
-static inline int is_idle(const struct tutti_request *entry)
+static inline int chain_is_idle(const struct tutti_request *entry)
 {
     return entry->persistent && !entry->active;
 }
@@ -33,7 +33,7 @@ static int arrived(struct tutti_request *entry, const MPI_Status *status, struct
 {
     int more = 0;
     for (; entry; entry = entry->under) {
-        if (entry->kind->arrived && !is_idle(entry) && !tutti_was_cancelled(status))
+        if (entry->kind->arrived && !chain_is_idle(entry) && !tutti_was_cancelled(status))
             more |= entry->kind->arrived(entry, status, batch);
     }
     return more;
@@ -76,7 +76,7 @@ int tutti_request_put(struct tutti_request *entry)
 int tutti_request_deliver(struct tutti_request *entry, MPI_Status *status)
 {
     int code = entry->under ? tutti_request_deliver(entry->under, status) : MPI_SUCCESS;
-    if (is_idle(entry))
+    if (chain_is_idle(entry))
         return code;
     if (code != MPI_SUCCESS)
         return entry->kind->fail ? entry->kind->fail(entry, status, code) : code;
@@ -87,7 +87,7 @@ int tutti_request_fail(struct tutti_request *entry, MPI_Status *status, int code
 {
     if (entry->under)
         code = tutti_request_fail(entry->under, status, code);
-    return entry->kind->fail && !is_idle(entry) ? entry->kind->fail(entry, status, code) : code;
+    return entry->kind->fail && !chain_is_idle(entry) ? entry->kind->fail(entry, status, code) : code;
 }
 
 static void chain_end(struct tutti_request *entry)

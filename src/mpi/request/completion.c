@@ -8,7 +8,7 @@
 #include "mpi/request/waits.h"
 #include "progress/engine.h"
 
-static inline int nothing_open(void)
+static inline int completion_nothing_open(void)
 {
     return tutti_inside || (tutti_requests_none() && !tutti_progress_busy());
 }
@@ -22,7 +22,7 @@ struct list {
     int n, leave;
     struct tutti_request **entry; /* of each request, or NULL */
     MPI_Status *status, *given;   /* where the real call writes: the program's, or our own */
-    struct tutti_mine mine;
+    struct tutti_call_requests mine;
     struct tutti_request *few[FEW];
     MPI_Status few_status[FEW];
 };
@@ -32,7 +32,7 @@ static inline MPI_Status *one_of(MPI_Status *status)
     return status == MPI_STATUS_IGNORE ? NULL : status;
 }
 
-static inline MPI_Status *all_of(MPI_Status *statuses)
+static inline MPI_Status *completion_all_of(MPI_Status *statuses)
 {
     return statuses == MPI_STATUSES_IGNORE ? NULL : statuses;
 }
@@ -80,14 +80,14 @@ static int list_open(struct list *list, int n, const MPI_Request *requests, MPI_
         list->entry[i] = tutti_request_visit(requests[i]);
         any |= list->entry[i] != NULL;
     }
-    list->mine = (struct tutti_mine){n, list->entry, requests};
+    list->mine = (struct tutti_call_requests){n, list->entry, requests};
     if (!any)
         free_lists(list);
     return any ? WATCHED : UNWATCHED;
 }
 
 /* Of a call that has done nothing, and may be made again. */
-static int no_memory(int n)
+static int completion_no_memory(int n)
 {
     tutti_error("out of memory: none of %d requests is completed", n);
     return tutti_fail_self(MPI_ERR_NO_MEM);
@@ -133,8 +133,8 @@ static int completion_settle(struct list *list, int i, int code, int whole, MPI_
     return code;
 }
 
-/* Settles all requests, or those named by `indices`, after a call that says of each of `n` what became of it. Where one
- * has another error than the MPI says, the statuses tell of it. */
+/* Settles all requests, or those named by `indices`, after a call that returns the outcome of each of `n`. If one
+ * has another error than the MPI's, the statuses hold it. */
 static int settle_some(struct list *list, const MPI_Request *requests, const int *indices, int n, int code)
 {
     int result = code, wrong = 0;
@@ -166,26 +166,26 @@ static int settle_any(struct list *list, const MPI_Request *requests, int i, int
 int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct list list;
-    if (nothing_open() || !request)
+    if (completion_nothing_open() || !request)
         return tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
-        return swept(tutti_patient_wait(&tutti_nobody, request, status));
-    int code = tutti_patient_wait(&list.mine, request, list.status);
+        return swept(tutti_progressing_wait(&tutti_no_call_requests, request, status));
+    int code = tutti_progressing_wait(&list.mine, request, list.status);
     return list_close(&list, completion_settle(&list, 0, code, 0, *request, list.status));
 }
 
 int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (nothing_open() || !request)
+    if (completion_nothing_open() || !request)
         return tutti_next.MPI_Test(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Test(request, flag, status));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     int code = MPI_SUCCESS;
     *flag = 0;
     if (!tutti_is_coming(list.entry[0]))
@@ -199,16 +199,17 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
 {
     struct list list;
     int code, unreturned = 0;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Waitall(count, array_of_requests, array_of_statuses);
     TUTTI_INSIDE();
-    const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE);
+    const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED)
-        code = swept(tutti_patient_waitall(&tutti_nobody, count, array_of_requests, array_of_statuses, &unreturned));
+        code = swept(tutti_progressing_waitall(&tutti_no_call_requests, count, array_of_requests, array_of_statuses,
+                                               &unreturned));
     else
-        code = tutti_patient_waitall(&list.mine, count, array_of_requests, list.status, &unreturned);
+        code = tutti_progressing_waitall(&list.mine, count, array_of_requests, list.status, &unreturned);
     if (found == WATCHED)
         code = list_close(&list, settle_some(&list, array_of_requests, NULL, count, code));
     return code == MPI_ERR_IN_STATUS && unreturned ? MPI_SUCCESS : code;
@@ -217,17 +218,17 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
 int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
-    const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, TAKE);
+    const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, TAKE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     int code = tutti_filtered_testall(list.entry, count, array_of_requests, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
         code = settle_some(&list, array_of_requests, NULL, count, code);
@@ -237,34 +238,34 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
 int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx, MPI_Status *status)
 {
     struct list list;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Waitany(count, array_of_requests, indx, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED)
-        return swept(tutti_patient_waitany(&tutti_nobody, count, array_of_requests, indx, status));
+        return swept(tutti_progressing_waitany(&tutti_no_call_requests, count, array_of_requests, indx, status));
     *indx = MPI_UNDEFINED;
-    int code = tutti_patient_waitany(&list.mine, count, array_of_requests, indx, list.status);
+    int code = tutti_progressing_waitany(&list.mine, count, array_of_requests, indx, list.status);
     return list_close(&list, settle_any(&list, array_of_requests, *indx, code));
 }
 
 int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, TAKE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status));
     }
     *indx = MPI_UNDEFINED;
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     int code = tutti_filtered_testany(list.entry, count, array_of_requests, indx, flag, list.status);
     if (code != MPI_SUCCESS || *flag)
         code = settle_any(&list, array_of_requests, *indx, code);
@@ -276,18 +277,19 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
                               MPI_Status *array_of_statuses)                                                           \
     {                                                                                                                  \
         struct list list;                                                                                              \
-        if (nothing_open())                                                                                            \
+        if (completion_nothing_open())                                                                                 \
             return tutti_next.MPI_##call(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);   \
         TUTTI_INSIDE();                                                                                                \
-        const int found = list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, TAKE);      \
+        const int found =                                                                                              \
+            list_open(&list, incount, array_of_requests, completion_all_of(array_of_statuses), incount, TAKE);         \
         *outcount = 0;                                                                                                 \
         if (found == NO_MEMORY)                                                                                        \
-            return no_memory(incount);                                                                                 \
+            return completion_no_memory(incount);                                                                      \
         if (found == UNWATCHED)                                                                                        \
-            return swept(tutti_patient_##lower(&tutti_nobody, incount, array_of_requests, outcount, array_of_indices,  \
-                                               array_of_statuses));                                                    \
-        int code =                                                                                                     \
-            tutti_patient_##lower(&list.mine, incount, array_of_requests, outcount, array_of_indices, list.status);    \
+            return swept(tutti_progressing_##lower(&tutti_no_call_requests, incount, array_of_requests, outcount,      \
+                                                   array_of_indices, array_of_statuses));                              \
+        int code = tutti_progressing_##lower(&list.mine, incount, array_of_requests, outcount, array_of_indices,       \
+                                             list.status);                                                             \
         if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))                          \
             code = settle_some(&list, array_of_requests, array_of_indices, *outcount, code);                           \
         return list_close(&list, code);                                                                                \
@@ -301,14 +303,14 @@ SOME(Testsome, testsome)
 int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     struct list list;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Request_get_status(request, flag, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, &request, one_of(status), 1, LEAVE) == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status(request, flag, status));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     int code = MPI_SUCCESS;
     *flag = 0;
     if (!tutti_is_coming(list.entry[0]))
@@ -322,17 +324,17 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
                                           MPI_Status *array_of_statuses)
 {
     struct list list;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
     TUTTI_INSIDE();
-    const int found = list_open(&list, count, array_of_requests, all_of(array_of_statuses), count, LEAVE);
+    const int found = list_open(&list, count, array_of_requests, completion_all_of(array_of_statuses), count, LEAVE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     int code = MPI_SUCCESS;
     *flag = 0;
     if (!tutti_any_is_coming(list.entry, count))
@@ -347,17 +349,17 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
 {
     struct list list;
     struct tutti_filter filter;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status);
     TUTTI_INSIDE();
     const int found = list_open(&list, count, array_of_requests, one_of(status), 1, LEAVE);
     if (found == NO_MEMORY)
-        return no_memory(count);
+        return completion_no_memory(count);
     if (found == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     *indx = MPI_UNDEFINED;
     tutti_filter_open(&filter, list.entry, array_of_requests, count);
     int code = tutti_next.MPI_Request_get_status_any(count, filter.shown, indx, flag, list.status);
@@ -374,19 +376,20 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
 {
     struct list list;
     struct tutti_filter filter;
-    if (nothing_open())
+    if (completion_nothing_open())
         return tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                       array_of_statuses);
     TUTTI_INSIDE();
-    const int found = list_open(&list, incount, array_of_requests, all_of(array_of_statuses), incount, LEAVE);
+    const int found =
+        list_open(&list, incount, array_of_requests, completion_all_of(array_of_statuses), incount, LEAVE);
     if (found == NO_MEMORY)
-        return no_memory(incount);
+        return completion_no_memory(incount);
     if (found == UNWATCHED) {
-        tutti_mine_poll(&tutti_nobody);
+        tutti_call_requests_poll(&tutti_no_call_requests);
         return swept(tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
                                                             array_of_statuses));
     }
-    tutti_mine_poll(&list.mine);
+    tutti_call_requests_poll(&list.mine);
     *outcount = 0;
     tutti_filter_open(&filter, list.entry, array_of_requests, incount);
     int code = tutti_next.MPI_Request_get_status_some(incount, filter.shown, outcount, array_of_indices, list.status);

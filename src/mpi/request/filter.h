@@ -13,7 +13,7 @@ struct tutti_filter {
     MPI_Request few[TUTTI_VEIL_FEW];
 };
 
-/* 1 where any of them is not to be completed yet; entries: may be NULL. */
+/* 1 if any of them is not to be completed yet; entries: may be NULL. */
 int tutti_any_is_coming(struct tutti_request *const entries[], int n);
 
 /* entries: of the requests, as tutti_requests_progress() has left them; NULL: none. */
@@ -22,7 +22,7 @@ void tutti_filter_open(struct tutti_filter *filter, struct tutti_request *const 
 /* requests: the list itself, which gets what the MPI has made of those that were shown; NULL: it stays as it is. */
 void tutti_filter_close(struct tutti_filter *filter, MPI_Request requests[]);
 
-/* MPI_Testall, Testany and Testsome, after tutti_requests_progress(): what is still coming has not come. */
+/* MPI_Testall, Testany and Testsome, after tutti_requests_progress(): data that have not arrived yet do not count. */
 int tutti_filtered_testall(struct tutti_request *const entries[], int count, MPI_Request requests[], int *flag,
                            MPI_Status *statuses);
 int tutti_filtered_testany(struct tutti_request *const entries[], int count, MPI_Request requests[], int *which,

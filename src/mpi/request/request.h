@@ -40,13 +40,13 @@ struct tutti_request_kind {
 
     /* ---- while it is under way ---- */
 
-    /* 1 where waiting for it needs this thread. */
+    /* 1 if waiting for it needs this thread. */
     int (*listens)(const struct tutti_request *entry);
     /* Makes progress without waiting; `request` may be of the null handle. Sets entry->coming. Messages that can be
      * fetched with others in one launch go into the batch. batch NULL: no completion call looks at the entry; nothing
      * is fetched, and entry->coming stays. */
     void (*progress)(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch);
-    /* The MPI has completed it with this status, or will when asked; it was not cancelled. 1 where its data are still
+    /* The MPI has completed it with this status, or will when asked; it was not cancelled. 1 if its data are still
      * to be fetched; they go into the batch, where that is not NULL. */
     int (*arrived)(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch);
 
@@ -55,7 +55,7 @@ struct tutti_request_kind {
 
     /* ---- completion ---- */
 
-    /* It has completed with this status, which may be put right: hands on what came. More than once where the program
+    /* It has completed with this status, which may be corrected: delivers the data. More than once where the program
      * looks before it completes it. Not called for a persistent one that is not active. An MPI code, of an error that
      * has been raised. */
     int (*deliver)(struct tutti_request *entry, MPI_Status *status);
@@ -63,7 +63,7 @@ struct tutti_request_kind {
     int (*fail)(struct tutti_request *entry, MPI_Status *status, int code);
     /* A persistent one has completed: it may be started again. */
     void (*settle)(struct tutti_request *entry);
-    /* Gives back what the entry has. */
+    /* Frees what the entry has. */
     void (*close)(struct tutti_request *entry);
 };
 
@@ -76,7 +76,7 @@ struct tutti_request {
     struct tutti_request *under;
     int persistent; /* the entry lives as long as the request */
     int active;     /* persistent: started and not completed */
-    int delivered;  /* for kinds that deliver once: what came has been handed on */
+    int delivered;  /* for kinds that deliver once: the data have been delivered */
     int visits;     /* calls that work on it while it is in the table; under the table's lock */
     int coming;     /* the MPI could complete it, but its data are on their way: it is not shown to the MPI */
     int rests;      /* enum tutti_rests: of its last progress() in a call that waits for all of its requests */
@@ -129,7 +129,7 @@ void tutti_requests_each(void (*visit)(struct tutti_request *entry, void *with),
 /* Nothing is under watch any more. */
 void tutti_requests_close(void);
 
-/* ---- chain.c: entries that stand on one another ---- */
+/* ---- chain.c: several entries of one request ---- */
 
 /* Puts a new entry under watch, on top of what the request has. One that is complete already is finished at once: an
  * MPI may use one handle for all such requests, so it cannot be a key. An MPI code. */
@@ -143,7 +143,7 @@ static inline int tutti_request_begun(struct tutti_request *entry, MPI_Request r
 /* There was no memory for the entry of an active request: reports it. The memory that its call uses must live until it
  * completes, so that memory is leaked rather than reused too early. An MPI code. */
 int tutti_request_lost(MPI_Comm comm);
-/* 1 where the request outlives its completion. */
+/* 1 if the request outlives its completion. */
 int tutti_request_lives(const struct tutti_request *entry);
 /* Completed with this status, or failed with this code. An MPI code. */
 int tutti_request_deliver(struct tutti_request *entry, MPI_Status *status);
@@ -152,7 +152,7 @@ int tutti_request_fail(struct tutti_request *entry, MPI_Status *status, int code
 void tutti_request_drop(struct tutti_request *entry);
 void tutti_request_destroy(struct tutti_request *entry);
 
-/* 1 where the request is not to be completed yet, as tutti_requests_progress() has found it. */
+/* 1 if the request is not to be completed yet, as tutti_requests_progress() has found it. */
 static inline int tutti_is_coming(const struct tutti_request *entry)
 {
     for (; entry; entry = entry->under) {
@@ -180,7 +180,7 @@ void tutti_requests_arrived(struct tutti_request *const entries[], const int whi
 int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status);
 /* The communicator is being freed: what is under watch raises its errors elsewhere, by the same error handler. */
 void tutti_requests_leave(MPI_Comm comm);
-/* Looks at all requests that no call is at, with the table's lock held: no call comes to them meanwhile. */
+/* Looks at all requests that no call works on, with the table's lock held: no call begins with them meanwhile. */
 void tutti_requests_look(void);
 
 /* ---- freed.c: requests that the program has freed ---- */
@@ -189,8 +189,8 @@ void tutti_requests_look(void);
 extern __thread int tutti_sweeps_off;
 /* The chain was taken out: stays until the request completes. */
 void tutti_request_orphan(struct tutti_request *entry);
-/* Completes freed requests where they are ready; with `all`, waits for each. Before a call returns that may tell the
- * program something of another rank: the program may know then that its data are there. */
+/* Completes freed requests where they are ready; with `all`, waits for each. Used before the return of a call from
+ * which the program may conclude that its data have arrived. */
 void tutti_requests_sweep(int all);
 /* Polls this step with each sweep too, while it is open. There is one. */
 struct tutti_step;

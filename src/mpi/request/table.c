@@ -15,7 +15,7 @@ static struct tutti_reserve reserve; /* for requests that the MPI is at already 
 static struct tutti_request anchor;  /* in the table for good: uthash frees and allocates one that is empty */
 
 /* Handles are pointers or small numbers. */
-static unsigned hash_of(MPI_Request request)
+static unsigned table_hash_of(MPI_Request request)
 {
     uint64_t word = 0;
     memcpy(&word, &request, sizeof request);
@@ -26,7 +26,7 @@ static unsigned hash_of(MPI_Request request)
 static struct tutti_request *table_find(MPI_Request request)
 {
     struct tutti_request *entry;
-    HASH_FIND_BYHASHVALUE(hh, table, &request, sizeof request, hash_of(request), entry);
+    HASH_FIND_BYHASHVALUE(hh, table, &request, sizeof request, table_hash_of(request), entry);
     return entry;
 }
 
@@ -34,9 +34,9 @@ static void table_add(struct tutti_request *entry)
 {
     if (!table) {
         anchor.handle = tutti_handles.no_request;
-        HASH_ADD_BYHASHVALUE(hh, table, handle, sizeof anchor.handle, hash_of(anchor.handle), &anchor);
+        HASH_ADD_BYHASHVALUE(hh, table, handle, sizeof anchor.handle, table_hash_of(anchor.handle), &anchor);
     }
-    HASH_ADD_BYHASHVALUE(hh, table, handle, sizeof entry->handle, hash_of(entry->handle), entry);
+    HASH_ADD_BYHASHVALUE(hh, table, handle, sizeof entry->handle, table_hash_of(entry->handle), entry);
 }
 
 static struct tutti_request *table_take(MPI_Request request)

@@ -5,9 +5,9 @@
 #include "p2p/p2p.h"
 #include "progress/engine.h"
 
-const struct tutti_mine tutti_nobody;
+const struct tutti_call_requests tutti_no_call_requests;
 
-static int busy(const struct tutti_mine *mine)
+static int busy(const struct tutti_call_requests *mine)
 {
     if (tutti_progress_busy())
         return 1;
@@ -20,7 +20,7 @@ static int busy(const struct tutti_mine *mine)
     return 0;
 }
 
-void tutti_mine_poll(const struct tutti_mine *mine)
+void tutti_call_requests_poll(const struct tutti_call_requests *mine)
 {
     tutti_progress_poll();
     if (mine->entries)
@@ -29,30 +29,30 @@ void tutti_mine_poll(const struct tutti_mine *mine)
 
 /* A real call that waits. done: its nonblocking form, until that says 1; wait: the call itself, once nothing needs this
  * thread any more. */
-struct patient {
-    const struct tutti_mine *mine;
-    uint64_t next; /* when they are looked at again; see is_done() */
+struct progressing_call {
+    const struct tutti_call_requests *mine;
+    uint64_t next; /* when they are looked at again; see waits_is_done() */
     int count, code, *out, *which;
     int at;         /* one by one: requests that are complete */
     int unreturned; /* one by one: a request has failed, and the MPI has returned no error after its handler */
     int waits_for_all;
     MPI_Request *requests;
     MPI_Status *statuses;
-    int (*test)(struct patient *call);
-    int (*wait)(struct patient *call);
+    int (*test)(struct progressing_call *call);
+    int (*wait)(struct progressing_call *call);
 };
 
 enum { MANY = 256, REST = 4 };
 
 /* To look at many requests takes long, and only few complete meanwhile: after that the thread is the engine's for REST
  * times as long. */
-static int looks_again(struct patient *call)
+static int looks_again(struct progressing_call *call)
 {
     return call->count <= MANY || tutti_now_ns() >= call->next;
 }
 
 /* Of several requests, some come while others are fetched; of many, what was fetched would wait for the next look. */
-static void look_mine(const struct patient *call)
+static void look_at_own(const struct progressing_call *call)
 {
     const int several = call->count > 1 && call->count <= MANY;
     if (call->mine->entries)
@@ -63,19 +63,19 @@ static void look_mine(const struct patient *call)
                                                       : TUTTI_FETCH_BESIDE);
 }
 
-static int look(struct patient *call)
+static int look(struct progressing_call *call)
 {
     if (!busy(call->mine)) {
         call->code = call->wait(call);
         return 1;
     }
-    look_mine(call);
+    look_at_own(call);
     return call->test(call) || call->code != MPI_SUCCESS;
 }
 
-static int is_done(void *with)
+static int waits_is_done(void *with)
 {
-    struct patient *call = with;
+    struct progressing_call *call = with;
     if (!looks_again(call))
         return 0;
     const uint64_t begun = call->count > MANY ? tutti_now_ns() : 0;
@@ -87,39 +87,39 @@ static int is_done(void *with)
     return done;
 }
 
-static int patiently(struct patient *call)
+static int progressing_run(struct progressing_call *call)
 {
-    look_mine(call); /* before those that send pack what could be fetched */
-    tutti_progress_wait(&(const struct tutti_wait){.done = is_done, .with = call});
+    look_at_own(call); /* before those that send pack what could be fetched */
+    tutti_progress_wait(&(const struct tutti_wait){.done = waits_is_done, .with = call});
     tutti_p2p_land(); /* senders wait for what this call leaves open */
     return call->code;
 }
 
-static int test_one(struct patient *call)
+static int test_one(struct progressing_call *call)
 {
     int flag = 0;
     call->code = tutti_next.MPI_Test(call->requests, &flag, call->statuses);
     return flag;
 }
 
-static int wait_one(struct patient *call)
+static int wait_one(struct progressing_call *call)
 {
     return tutti_next.MPI_Wait(call->requests, call->statuses);
 }
 
-static int test_all(struct patient *call)
+static int test_all(struct progressing_call *call)
 {
     int flag = 0;
     call->code = tutti_filtered_testall(call->mine->entries, call->count, call->requests, &flag, call->statuses);
     return flag;
 }
 
-static int wait_all(struct patient *call)
+static int waits_wait_all(struct progressing_call *call)
 {
     return tutti_next.MPI_Waitall(call->count, call->requests, call->statuses);
 }
 
-static int test_any(struct patient *call)
+static int test_any(struct progressing_call *call)
 {
     int flag = 0;
     call->code =
@@ -127,27 +127,27 @@ static int test_any(struct patient *call)
     return flag;
 }
 
-static int wait_any(struct patient *call)
+static int wait_any(struct progressing_call *call)
 {
     return tutti_next.MPI_Waitany(call->count, call->requests, call->which, call->statuses);
 }
 
-static int test_some(struct patient *call)
+static int test_some(struct progressing_call *call)
 {
     call->code = tutti_filtered_testsome(call->mine->entries, call->count, call->requests, call->out, call->which,
                                          call->statuses);
     return *call->out != 0;
 }
 
-static int wait_some(struct patient *call)
+static int waits_wait_some(struct progressing_call *call)
 {
     return tutti_next.MPI_Waitsome(call->count, call->requests, call->out, call->which, call->statuses);
 }
 
-int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_Status *status)
+int tutti_progressing_wait(const struct tutti_call_requests *mine, MPI_Request *request, MPI_Status *status)
 {
-    return patiently(
-        &(struct patient){.mine = mine, .requests = request, .statuses = status, .test = test_one, .wait = wait_one});
+    return progressing_run(&(struct progressing_call){
+        .mine = mine, .requests = request, .statuses = status, .test = test_one, .wait = wait_one});
 }
 
 /* Where errors of the request may be raised; the null handle: unknown. */
@@ -160,7 +160,7 @@ static MPI_Comm entry_comm(struct tutti_request *entry)
 
 /* What a request has ended with, after a call for it alone that has returned `code`. An MPI may return no error where a
  * handler has returned, but it stores the error in the status, where MPI_SUCCESS stood before. */
-static int code_of(struct patient *call, int code, MPI_Status *status, int before)
+static int code_of(struct progressing_call *call, int code, MPI_Status *status, int before)
 {
     const int ended = code == MPI_ERR_IN_STATUS || code == MPI_SUCCESS ? status->MPI_ERROR : code;
     if (ended == MPI_SUCCESS)
@@ -172,7 +172,7 @@ static int code_of(struct patient *call, int code, MPI_Status *status, int befor
 
 /* Request `at`, if its data are not still coming: as a list of its own, so that an error is raised where one of
  * MPI_Waitall is; quietly: it is not raised. A request that is not active is left to MPI_Test. */
-static int test_next(struct patient *call, int *flag, int quietly)
+static int test_next(struct progressing_call *call, int *flag, int quietly)
 {
     MPI_Status own = {.MPI_ERROR = MPI_SUCCESS},
                *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
@@ -195,7 +195,7 @@ static int test_next(struct patient *call, int *flag, int quietly)
 
 /* Request `at` has failed with this code, and its error was raised: the only one, as in MPI_Waitall. Those behind it
  * that are not complete stay. */
-static int fail_each(struct patient *call, int code)
+static int fail_each(struct progressing_call *call, int code)
 {
     for (int i = 0; i < call->at && call->statuses != MPI_STATUSES_IGNORE; i++)
         call->statuses[i].MPI_ERROR = MPI_SUCCESS;
@@ -208,7 +208,7 @@ static int fail_each(struct patient *call, int code)
 }
 
 /* One after the other, for an MPI whose MPI_Testall fails where its MPI_Waitall does not. */
-static int test_each(struct patient *call)
+static int test_each(struct progressing_call *call)
 {
     for (;;) {
         int flag;
@@ -222,10 +222,10 @@ static int test_each(struct patient *call)
     }
 }
 
-static int wait_rest(struct patient *call)
+static int wait_rest(struct progressing_call *call)
 {
     if (call->at == 0)
-        return wait_all(call);
+        return waits_wait_all(call);
     do {
         MPI_Status own = {.MPI_ERROR = MPI_SUCCESS},
                    *status = call->statuses == MPI_STATUSES_IGNORE ? &own : &call->statuses[call->at];
@@ -238,55 +238,55 @@ static int wait_rest(struct patient *call)
     return MPI_SUCCESS;
 }
 
-int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request requests[], MPI_Status *statuses,
-                          int *unreturned)
+int tutti_progressing_waitall(const struct tutti_call_requests *mine, int count, MPI_Request requests[],
+                              MPI_Status *statuses, int *unreturned)
 {
-    struct patient call = {.mine = mine,
-                           .count = count,
-                           .waits_for_all = 1,
-                           .requests = requests,
-                           .statuses = statuses,
-                           .test = test_all,
-                           .wait = wait_all};
+    struct progressing_call call = {.mine = mine,
+                                    .count = count,
+                                    .waits_for_all = 1,
+                                    .requests = requests,
+                                    .statuses = statuses,
+                                    .test = test_all,
+                                    .wait = waits_wait_all};
     if (tutti_quirks.testall_lacks_collectives && count > 0) {
         call.waits_for_all = 0;
         call.test = test_each;
         call.wait = wait_rest;
     }
-    const int code = patiently(&call);
+    const int code = progressing_run(&call);
     *unreturned = call.unreturned;
     return code;
 }
 
-int tutti_patient_waitany(const struct tutti_mine *mine, int count, MPI_Request requests[], int *which,
-                          MPI_Status *status)
+int tutti_progressing_waitany(const struct tutti_call_requests *mine, int count, MPI_Request requests[], int *which,
+                              MPI_Status *status)
 {
-    return patiently(&(struct patient){.mine = mine,
-                                       .count = count,
-                                       .requests = requests,
-                                       .which = which,
-                                       .statuses = status,
-                                       .test = test_any,
-                                       .wait = wait_any});
+    return progressing_run(&(struct progressing_call){.mine = mine,
+                                                      .count = count,
+                                                      .requests = requests,
+                                                      .which = which,
+                                                      .statuses = status,
+                                                      .test = test_any,
+                                                      .wait = wait_any});
 }
 
-int tutti_patient_waitsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],
-                           MPI_Status *statuses)
+int tutti_progressing_waitsome(const struct tutti_call_requests *mine, int count, MPI_Request requests[], int *out,
+                               int which[], MPI_Status *statuses)
 {
-    return patiently(&(struct patient){.mine = mine,
-                                       .count = count,
-                                       .requests = requests,
-                                       .out = out,
-                                       .which = which,
-                                       .statuses = statuses,
-                                       .test = test_some,
-                                       .wait = wait_some});
+    return progressing_run(&(struct progressing_call){.mine = mine,
+                                                      .count = count,
+                                                      .requests = requests,
+                                                      .out = out,
+                                                      .which = which,
+                                                      .statuses = statuses,
+                                                      .test = test_some,
+                                                      .wait = waits_wait_some});
 }
 
-int tutti_patient_testsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],
-                           MPI_Status *statuses)
+int tutti_progressing_testsome(const struct tutti_call_requests *mine, int count, MPI_Request requests[], int *out,
+                               int which[], MPI_Status *statuses)
 {
-    tutti_mine_poll(mine);
+    tutti_call_requests_poll(mine);
     return tutti_filtered_testsome(mine->entries, count, requests, out, which, statuses);
 }
 
@@ -299,7 +299,7 @@ struct look {
     int code;
 };
 
-static int is_complete(void *with)
+static int waits_is_complete(void *with)
 {
     struct look *look = with;
     int flag = 0;
@@ -318,9 +318,9 @@ int tutti_wait_on(MPI_Comm comm, MPI_Request *request, MPI_Status *status)
         return tutti_door_MPI_Wait(request, status);
     struct look look = {.entry = tutti_request_take(*request),
                         .request = *request,
-                        .status = status == MPI_STATUS_IGNORE ? &own : status};
+                        .status = status == MPI_STATUS_IGNORE ? &own : status}; /* cppcheck-suppress uninitvar */
     TUTTI_INSIDE();
-    tutti_progress_wait(&(const struct tutti_wait){.done = is_complete, .with = &look});
+    tutti_progress_wait(&(const struct tutti_wait){.done = waits_is_complete, .with = &look});
     if (look.code == MPI_SUCCESS) {
         if (look.entry)
             tutti_request_back(look.entry);

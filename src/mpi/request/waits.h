@@ -6,29 +6,29 @@
 #include "mpi/request/filter.h"
 
 /* Requests of a call, and the entries that were taken out for it (NULL: none). */
-struct tutti_mine {
+struct tutti_call_requests {
     int n;
     struct tutti_request *const *entries;
     const MPI_Request *requests;
 };
-extern const struct tutti_mine tutti_nobody;
+extern const struct tutti_call_requests tutti_no_call_requests;
 
 /* Polls all open steps, and the operations that these requests wait for. */
-void tutti_mine_poll(const struct tutti_mine *mine);
+void tutti_call_requests_poll(const struct tutti_call_requests *mine);
 
 /* The MPI's own calls, patiently. MPI codes. */
-int tutti_patient_wait(const struct tutti_mine *mine, MPI_Request *request, MPI_Status *status);
+int tutti_progressing_wait(const struct tutti_call_requests *mine, MPI_Request *request, MPI_Status *status);
 /* MPI_Wait as the program calls it, of a receive on `comm`, which is where an error of the MPI is raised. */
 int tutti_wait_on(MPI_Comm comm, MPI_Request *request, MPI_Status *status);
-/* *unreturned: 1 where a request has failed and the MPI returns no error from a call whose error handler has returned:
+/* *unreturned: 1 if a request has failed and the MPI returns no error from a call whose error handler has returned:
  * the code is nevertheless MPI_ERR_IN_STATUS. */
-int tutti_patient_waitall(const struct tutti_mine *mine, int count, MPI_Request requests[], MPI_Status *statuses,
-                          int *unreturned);
-int tutti_patient_waitany(const struct tutti_mine *mine, int count, MPI_Request requests[], int *which,
-                          MPI_Status *status);
-int tutti_patient_waitsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],
-                           MPI_Status *statuses);
-int tutti_patient_testsome(const struct tutti_mine *mine, int count, MPI_Request requests[], int *out, int which[],
-                           MPI_Status *statuses);
+int tutti_progressing_waitall(const struct tutti_call_requests *mine, int count, MPI_Request requests[],
+                              MPI_Status *statuses, int *unreturned);
+int tutti_progressing_waitany(const struct tutti_call_requests *mine, int count, MPI_Request requests[], int *which,
+                              MPI_Status *status);
+int tutti_progressing_waitsome(const struct tutti_call_requests *mine, int count, MPI_Request requests[], int *out,
+                               int which[], MPI_Status *statuses);
+int tutti_progressing_testsome(const struct tutti_call_requests *mine, int count, MPI_Request requests[], int *out,
+                               int which[], MPI_Status *statuses);
 
 #endif

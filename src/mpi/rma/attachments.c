@@ -82,7 +82,7 @@ static struct tutti_attached_row *row_at(const struct tutti_attachments *attache
     return &attached->row[(size_t)target * attached->rows + i];
 }
 
-/* 1 where the row is in use; *out is what it says. Its owner may change it meanwhile: then it is not in use. */
+/* 1 if the row is in use; *out is what it says. Its owner may change it meanwhile: then it is not in use. */
 static int row_read(const struct tutti_attached_row *row, unsigned i, struct tutti_attachment *out)
 {
     const uint32_t generation = atomic_load_explicit(&row->generation, memory_order_acquire);

@@ -17,7 +17,7 @@ struct tutti_attached_row {
     uint64_t copy; /* where the public copy lies at the owner */
 };
 
-/* A region, as it was found. */
+/* A region that was found. */
 struct tutti_attachment {
     unsigned row;
     uint32_t generation;
@@ -43,14 +43,14 @@ void tutti_attachments_close(struct tutti_attachments *attached);
 /* The region of the target that holds the address. 0: none. */
 int tutti_attachments_find(const struct tutti_attachments *attached, int target, uint64_t at,
                            struct tutti_attachment *out);
-/* The region of this row; its generation is 0 where the row is not in use. -1: no row from here on was ever used. */
+/* The region of this row; its generation is 0 if the row is not in use. -1: no row from here on was ever used. */
 int tutti_attachments_at(const struct tutti_attachments *attached, int target, unsigned i,
                          struct tutti_attachment *out);
 /* The row of this rank whose region begins at the address; -1: none. */
 int tutti_attachments_begins(const struct tutti_attachments *attached, uint64_t base);
-/* 1 where the rank has attached device memory ever. */
+/* 1 if the rank has attached device memory ever. */
 int tutti_attachments_any(const struct tutti_attachments *attached, int target);
-/* 1 where any rank has a region with a public copy: the window has two copies. */
+/* 1 if any rank has a region with a public copy: the window has two copies. */
 int tutti_attachments_separate(const struct tutti_attachments *attached);
 /* A row of this rank's for a region; -1: all are in use. It is seen by all ranks after tutti_attachments_add(). An MPI
  * code. */

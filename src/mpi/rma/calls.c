@@ -81,7 +81,6 @@
 #define GENERATE_SEE(name, errors, buffers, parameters, arguments)
 #define GENERATE_TAKE(name, errors, buffers, parameters, arguments)
 #define GENERATE_IO(name, errors, buffers, parameters, arguments)
-#define GENERATE_REFUSE(name, errors, buffers, parameters, arguments)
 #define GENERATE_MEET(name, errors, buffers, parameters, arguments)
 #define GENERATE_PASS(name, errors, buffers, parameters, arguments)
 #define GENERATE_RMA(name, errors, buffers, parameters, arguments) FORM_##buffers(name, errors, parameters, arguments)

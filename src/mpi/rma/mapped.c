@@ -17,7 +17,7 @@
 enum { PAGE = 4096 };
 enum { SECONDS = 10 }; /* in which a peer takes a descriptor, or sends one */
 
-/* What each rank tells all others. */
+/* What each rank sends to all others. */
 struct record {
     uint64_t bytes;
     int64_t unit;

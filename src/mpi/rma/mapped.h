@@ -166,7 +166,7 @@ int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_r
 
 /* ---- mapped_long.c: datatypes without a plan ---- */
 
-/* 1 where all types of the operation have one. */
+/* 1 if all types of the operation have one. */
 int tutti_mapped_has_plans(const struct tutti_rma *rma);
 /* The operation on memory of the target, done on return; bytes: of its elements. kept: 1: it is the window's; 0: it is
  * a copy of it in host memory, and this rank is the target's updater if the operation accumulates. */
@@ -184,7 +184,7 @@ struct tutti_attachment;
 int tutti_mapped_reach(struct tutti_mapped *mapped, int target, const struct tutti_attachment *region, char **base);
 /* Takes in what the ranks have shown since the last time. Never waits. */
 void tutti_mapped_look(struct tutti_mapped *mapped);
-/* Local. Gives back what this rank has mapped. */
+/* Local. Unmaps what this rank has mapped. */
 void tutti_mapped_leave(struct tutti_mapped *mapped);
 
 /* ---- mapped_owner.c: attached memory that this rank cannot map ---- */

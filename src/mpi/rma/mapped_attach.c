@@ -29,7 +29,7 @@ static void line_meet(struct tutti_mapped *mapped, int gpu)
     pthread_mutex_unlock(&mapped->mutex);
 }
 
-/* 1 where the peer's GPU reaches memory of this one. */
+/* 1 if the peer's GPU reaches memory of this one. */
 static int peer_reaches(const struct tutti_mapped *mapped, int peer, int gpu)
 {
     const struct tutti_mapped_line *line = &mapped->line[peer];
@@ -81,7 +81,7 @@ struct reaching {
     void *base;
 };
 
-static int is_reached(void *with)
+static int mapped_attach_is_reached(void *with)
 {
     struct reaching *r = with;
     const int status = tutti_pair_map(tutti_door.node, tutti_door.device, r->peer, r->mapped->gpu, r->share,
@@ -114,8 +114,11 @@ static int region_map(struct tutti_mapped *mapped, int target, const struct tutt
     reached_drop(reached);
     const struct tutti_share share = mapped->share[(size_t)target * TUTTI_ATTACHED_ROWS + region->row];
     struct reaching r = {.mapped = mapped, .peer = peer->node, .share = &share, .bytes = region->bytes};
-    const int status = tutti_progress_wait(&(const struct tutti_wait){
-        .done = is_reached, .with = &r, .what = "attached memory of a peer", .seconds = SECONDS, .quiet = 1});
+    const int status = tutti_progress_wait(&(const struct tutti_wait){.done = mapped_attach_is_reached,
+                                                                      .with = &r,
+                                                                      .what = "attached memory of a peer",
+                                                                      .seconds = SECONDS,
+                                                                      .quiet = 1});
     if (status != TUTTI_OK)
         tutti_info("attached memory of rank %d cannot be mapped, its owner reads and writes it: %s", target,
                    tutti_status_text(status));

@@ -37,7 +37,7 @@ size_t tutti_mapped_boxes_bytes(int n)
     return (size_t)n * sizeof(struct tutti_mapped_box);
 }
 
-static struct tutti_mapped_box *box_of(const struct tutti_mapped *mapped, int target)
+static struct tutti_mapped_box *mapped_owner_box_of(const struct tutti_mapped *mapped, int target)
 {
     return &mapped->box[target];
 }
@@ -89,7 +89,7 @@ static int serve(struct serving *s, struct tutti_mapped_box *box)
 static void serve_all(void *with)
 {
     struct serving s = {.mapped = with};
-    struct tutti_mapped_box *box = box_of(s.mapped, s.mapped->rank);
+    struct tutti_mapped_box *box = mapped_owner_box_of(s.mapped, s.mapped->rank);
     for (;;) {
         while (sem_wait(&box->asked) != 0 && errno == EINTR)
             ;
@@ -105,7 +105,7 @@ static void serve_all(void *with)
 
 void tutti_mapped_serve(struct tutti_mapped *mapped)
 {
-    struct tutti_mapped_box *box = box_of(mapped, mapped->rank);
+    struct tutti_mapped_box *box = mapped_owner_box_of(mapped, mapped->rank);
     if (atomic_load(&box->serves) != 0 || sem_init(&box->asked, 1, 0) != 0)
         return;
     atomic_store(&box->serves, 1);
@@ -113,7 +113,7 @@ void tutti_mapped_serve(struct tutti_mapped *mapped)
         atomic_store(&box->serves, 0);
 }
 
-static int has_ended(void *with)
+static int mapped_serve_ended(void *with)
 {
     const struct tutti_mapped_box *box = with;
     return atomic_load(&box->serves) == 0;
@@ -121,12 +121,12 @@ static int has_ended(void *with)
 
 void tutti_mapped_serve_end(struct tutti_mapped *mapped)
 {
-    struct tutti_mapped_box *box = mapped->line && mapped->box ? box_of(mapped, mapped->rank) : NULL;
+    struct tutti_mapped_box *box = mapped->line && mapped->box ? mapped_owner_box_of(mapped, mapped->rank) : NULL;
     if (!box || atomic_load(&box->serves) == 0)
         return;
     atomic_store(&box->serves, 2);
     sem_post(&box->asked);
-    (void)tutti_progress_wait(&(const struct tutti_wait){.done = has_ended, .with = box, .quiet = 1});
+    (void)tutti_progress_wait(&(const struct tutti_wait){.done = mapped_serve_ended, .with = box, .quiet = 1});
     sem_destroy(&box->asked);
 }
 
@@ -144,7 +144,7 @@ static int is_holder(void *with)
     return atomic_compare_exchange_strong(&a->box->holder, &none, a->mine);
 }
 
-static int is_answered(void *with)
+static int mapped_owner_is_answered(void *with)
 {
     const struct asking *a = with;
     return atomic_load(&a->box->answers) != a->answers;
@@ -163,7 +163,7 @@ static int owner_does(struct asking *asking, int writes)
     box->writes = (uint32_t)writes;
     asking->answers = atomic_load(&box->answers);
     sem_post(&box->asked);
-    const int status = owner_wait(is_answered, asking);
+    const int status = owner_wait(mapped_owner_is_answered, asking);
     return status == TUTTI_OK ? box->status : status;
 }
 
@@ -235,7 +235,7 @@ static int owner_operation(struct asking *asking, struct tutti_mapped *mapped, c
 
 int tutti_mapped_by_owner(struct tutti_mapped *mapped, const struct tutti_rma *rma, const struct tutti_by_owner *what)
 {
-    struct asking asking = {.box = box_of(mapped, rma->target), .mine = (uint32_t)mapped->rank + 1};
+    struct asking asking = {.box = mapped_owner_box_of(mapped, rma->target), .mine = (uint32_t)mapped->rank + 1};
     const int updates = rma->kind != TUTTI_RMA_PUT && rma->kind != TUTTI_RMA_GET;
     if (atomic_load(&asking.box->serves) != 1)
         return TUTTI_ERR_UNAVAILABLE;

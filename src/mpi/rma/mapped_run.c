@@ -5,8 +5,8 @@
 #include "mpi/rma/attachments.h"
 #include "mpi/rma/mapped.h"
 
-/* 1 where the MPI refuses the arguments, whose error is the program's. */
-static int is_wrong(const struct tutti_window *window, const struct tutti_rma *rma)
+/* 1 if the MPI refuses the arguments, whose error is the program's. */
+static int mapped_run_is_wrong(const struct tutti_window *window, const struct tutti_rma *rma)
 {
     const int n = window->attached ? window->attached->n : window->mapped->n;
     if (rma->target < 0 || rma->target >= n || rma->to.count < 0 || rma->to.type == tutti_handles.no_type ||
@@ -26,7 +26,7 @@ struct span {
     int64_t first, end;
 };
 
-static int span_of(const struct tutti_rma *rma, const struct tutti_layout *layout, struct span *span)
+static int mapped_run_span_of(const struct tutti_rma *rma, const struct tutti_layout *layout, struct span *span)
 {
     int64_t reach;
     if (__builtin_mul_overflow((int64_t)rma->to.count - 1, (int64_t)layout->extent, &reach))
@@ -48,7 +48,7 @@ static void target_set(const struct tutti_mapped *mapped, const struct tutti_rma
     out->reached = 1;
 }
 
-/* The part of the target's window: 0 where the operation leaves the window. */
+/* The part of the target's window: 0 if the operation leaves the window. */
 static int target_of(const struct tutti_mapped *mapped, const struct tutti_rma *rma, const struct tutti_layout *layout,
                      const struct span *span, struct tutti_mapped_buffer *out)
 {
@@ -108,7 +108,7 @@ static int run_elements(struct tutti_mapped *mapped, struct tutti_rma *rma, stru
 }
 
 /* The operation has ended with this status. */
-static enum tutti_rma_way ended(struct tutti_rma *rma, int status, MPI_Request *request)
+static enum tutti_rma_way mapped_run_ended(struct tutti_rma *rma, int status, MPI_Request *request)
 {
     if (status != TUTTI_OK) {
         tutti_stage_report(rma->call, status);
@@ -128,7 +128,7 @@ static enum tutti_rma_way run(struct tutti_mapped *mapped, struct tutti_rma *rma
         status = run_elements(mapped, rma, target, request != NULL);
     if (status == TUTTI_OK)
         tutti_count_made(rma->call, "mapped window", target->bytes);
-    return ended(rma, status, request);
+    return mapped_run_ended(rma, status, request);
 }
 
 /* The same on memory that its owner alone reaches. */
@@ -142,7 +142,7 @@ static enum tutti_rma_way run_by_owner(struct tutti_mapped *mapped, struct tutti
         status = tutti_mapped_by_owner(mapped, rma, what);
     if (status == TUTTI_OK)
         tutti_count_staged(rma->call, TUTTI_REASON_OWNER, NULL, what->bytes);
-    return ended(rma, status, request);
+    return mapped_run_ended(rma, status, request);
 }
 
 /* Of dynamic windows: what lies at the target's address. */
@@ -174,7 +174,7 @@ static enum tutti_rma_way run_attached(const struct tutti_window *window, struct
     return run(window->mapped, rma, target, request);
 }
 
-/* 1 where the target has device memory that this way may concern. */
+/* 1 if the target has device memory that this way may concern. */
 static int is_ours(const struct tutti_window *window, const struct tutti_rma *rma)
 {
     const struct tutti_mapped *mapped = window->mapped;
@@ -193,7 +193,7 @@ enum tutti_rma_way tutti_mapped_run(const struct tutti_window *window, struct tu
         return TUTTI_RMA_STAGED;
     if (rma->target == MPI_PROC_NULL)
         return done(rma, request);
-    if (is_wrong(window, rma))
+    if (mapped_run_is_wrong(window, rma))
         return TUTTI_RMA_PASS;
     const struct tutti_layout *layout = tutti_layout_of(rma->to.type);
     if (!layout) {
@@ -204,7 +204,7 @@ enum tutti_rma_way tutti_mapped_run(const struct tutti_window *window, struct tu
         return failed(rma, MPI_ERR_RMA_RANGE);
     if (target.bytes == 0)
         return window->attached ? TUTTI_RMA_STAGED : run(mapped, rma, &target, request);
-    if (!span_of(rma, layout, &span))
+    if (!mapped_run_span_of(rma, layout, &span))
         return failed(rma, MPI_ERR_RMA_RANGE);
     if (window->attached)
         return run_attached(window, rma, layout, &span, &target, request);

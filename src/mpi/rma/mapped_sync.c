@@ -128,7 +128,8 @@ int tutti_mapped_unlock_all(struct tutti_mapped *mapped)
 
 /* ---- post, start, complete, wait ---- */
 
-static _Atomic uint32_t *word_of(_Atomic uint32_t *words, const struct tutti_mapped *mapped, int target, int origin)
+static _Atomic uint32_t *mapped_sync_word_of(_Atomic uint32_t *words, const struct tutti_mapped *mapped, int target,
+                                             int origin)
 {
     return &words[(size_t)target * (size_t)mapped->n + (size_t)origin];
 }
@@ -158,7 +159,7 @@ int tutti_mapped_post(struct tutti_mapped *mapped, MPI_Group group)
         return TUTTI_ERR_ARGUMENT;
     for (int i = 0; i < n; i++) {
         mapped->peer[ranks[i]].posted = 1;
-        atomic_fetch_add(word_of(mapped->posts, mapped, mapped->rank, ranks[i]), 1);
+        atomic_fetch_add(mapped_sync_word_of(mapped->posts, mapped, mapped->rank, ranks[i]), 1);
     }
     free(ranks);
     return TUTTI_OK;
@@ -189,7 +190,7 @@ static int is_further(void *with)
 static int wait_posted(struct tutti_mapped *mapped, int target)
 {
     struct tutti_mapped_peer *peer = &mapped->peer[target];
-    struct posting p = {.word = word_of(mapped->posts, mapped, target, mapped->rank), .seen = peer->posts};
+    struct posting p = {.word = mapped_sync_word_of(mapped->posts, mapped, target, mapped->rank), .seen = peer->posts};
     const int status = mapped_wait(is_further, &p, "MPI_Win_post of a target");
     if (status == TUTTI_OK) {
         peer->posts++;
@@ -206,20 +207,21 @@ int tutti_mapped_complete(struct tutti_mapped *mapped)
         const int waited = peer->started == 1 ? wait_posted(mapped, r) : TUTTI_OK;
         status = status == TUTTI_OK ? waited : status;
         if (peer->started)
-            atomic_fetch_add(word_of(mapped->completes, mapped, mapped->rank, r), 1);
+            atomic_fetch_add(mapped_sync_word_of(mapped->completes, mapped, mapped->rank, r), 1);
         peer->started = 0;
     }
     return status;
 }
 
-/* 1 where all origins that this rank has posted for have completed. */
+/* 1 if all origins that this rank has posted for have completed. */
 static int are_complete(void *with)
 {
     struct tutti_mapped *mapped = with;
     int open = 0;
     for (int r = 0; r < mapped->n; r++) {
         struct tutti_mapped_peer *peer = &mapped->peer[r];
-        struct posting p = {.word = word_of(mapped->completes, mapped, r, mapped->rank), .seen = peer->completes};
+        struct posting p = {.word = mapped_sync_word_of(mapped->completes, mapped, r, mapped->rank),
+                            .seen = peer->completes};
         if (peer->posted && is_further(&p)) {
             peer->completes++;
             peer->posted = 0;
@@ -248,7 +250,7 @@ struct arriving {
     const _Atomic uint32_t *target, *own;
 };
 
-static int has_arrived(void *with)
+static int mapped_sync_has_arrived(void *with)
 {
     const struct arriving *a = with;
     const uint32_t own = atomic_load_explicit(a->own, memory_order_relaxed);
@@ -259,7 +261,8 @@ static int has_arrived(void *with)
 static int wait_fenced(struct tutti_mapped *mapped, int target)
 {
     struct arriving a = {.target = &mapped->line[target].fences, .own = &mapped->line[mapped->rank].fences};
-    return has_arrived(&a) ? TUTTI_OK : mapped_wait(has_arrived, &a, "MPI_Win_fence of a target");
+    return mapped_sync_has_arrived(&a) ? TUTTI_OK
+                                       : mapped_wait(mapped_sync_has_arrived, &a, "MPI_Win_fence of a target");
 }
 
 int tutti_mapped_enter(struct tutti_mapped *mapped, int target)

@@ -264,7 +264,7 @@ static int swap_by_host(struct update *u)
 
 /* ---- all elements ---- */
 
-/* 1 where elements of this buffer lie one behind the other, as the kernel of MPI_Reduce_local takes them. */
+/* 1 if elements of this buffer lie one behind the other, as the kernel of MPI_Reduce_local takes them. */
 static int kernel_takes(const struct update *u, const struct tutti_mapped_buffer *buffer)
 {
     const size_t size = tutti_type_size(u->type->type);

@@ -28,7 +28,7 @@ static enum tutti_rma_way rma_failed(struct tutti_rma *rma, int status)
     return TUTTI_RMA_FAILED;
 }
 
-/* 1 where completing the request says that the data are there; otherwise the window says it. */
+/* 1 if completing the request says that the data are there; otherwise the window says it. */
 static int rma_is_told(const struct tutti_rma *rma)
 {
     const struct tutti_stage *result = &rma->staged->stage[TUTTI_RMA_RESULT];

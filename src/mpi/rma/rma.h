@@ -1,4 +1,4 @@
-/* One operation on a window: what it is, and its way. Local; MPI codes. */
+/* One operation on a window: its kind, and its way. Local; MPI codes. */
 #ifndef TUTTI_MPI_RMA_RMA_H
 #define TUTTI_MPI_RMA_RMA_H
 
@@ -37,7 +37,7 @@ struct tutti_rma {
     int code;
 };
 
-/* 1 where no operation of this process can need Tutti. */
+/* 1 if no operation of this process can need Tutti. */
 static inline int tutti_rma_idle(void)
 {
     return (likely(!tutti_door.device || !tutti_door.device->active()) &&

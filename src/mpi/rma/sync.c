@@ -34,7 +34,7 @@ static void sync_match(struct syncing *s)
     s->code = tutti_fail_win(s->window->handle, tutti_error_code(status));
 }
 
-/* 1 where the MPI has epochs of the window. */
+/* 1 if the MPI has epochs of the window. */
 static int sync_real(const struct syncing *s)
 {
     return s->code == MPI_SUCCESS && (!s->mapped || s->mapped->beside);

@@ -37,7 +37,7 @@ void tutti_unfinished_drop(struct tutti_unfinished *op)
     free(op);
 }
 
-/* What came goes to the program's memory, once. */
+/* Copies the received data to the program's memory, once. */
 static int unfinished_deliver(struct tutti_unfinished *op, MPI_Win win)
 {
     int status = TUTTI_OK;

@@ -14,7 +14,7 @@ struct tutti_shadow;
 struct tutti_request;
 
 /* Buffers of one operation that are staged. The window keeps them until it completes the operation, a request of the
- * program's too: the first of the two that completes hands on what came. */
+ * program's too: the first of the two that completes delivers the data. */
 enum { TUTTI_RMA_ORIGIN, TUTTI_RMA_COMPARE, TUTTI_RMA_RESULT, TUTTI_RMA_BUFFERS };
 struct tutti_unfinished {
     const char *call;
@@ -31,7 +31,7 @@ struct tutti_window {
     struct tutti_shadow *shadow;        /* public copies of this rank's device memory; NULL: none */
     struct tutti_mapped *mapped;        /* NULL: operations are the MPI's */
     struct tutti_attachments *attached; /* of a dynamic window: device memory that ranks have attached */
-    void *base;    /* the program's, where there is a shadow, or the window is mapped; of dynamic windows NULL */
+    void *base;    /* the program's, if there is a shadow, or the window is mapped; of dynamic windows NULL */
     MPI_Aint size; /* likewise */
     int allocated; /* by MPI_Win_allocate, in `own` */
     void *own;
@@ -52,7 +52,7 @@ void tutti_window_drop(struct tutti_window *window);
 
 /* ---- create.c ---- */
 
-/* 1 where all ranks of the communicator ask each other. */
+/* 1 if all ranks of the communicator ask each other. */
 int tutti_ranks_ask(MPI_Comm comm);
 /* Collective: the least of what the ranks say. An MPI code. */
 int tutti_ranks_agree(MPI_Comm comm, int mine, int *least);

@@ -64,7 +64,7 @@ static void datatypes_bury(void)
     }
 }
 
-static int on_delete(MPI_Datatype type, int key, void *value, void *extra)
+static int datatypes_on_delete(MPI_Datatype type, int key, void *value, void *extra)
 {
     (void)type;
     (void)extra;
@@ -78,7 +78,7 @@ static int on_delete(MPI_Datatype type, int key, void *value, void *extra)
 }
 
 /* A duplicate is read again at its commit or first use. */
-static int on_copy(MPI_Datatype type, int key, void *extra, void *in, void *out, int *flag)
+static int datatypes_on_copy(MPI_Datatype type, int key, void *extra, void *in, void *out, int *flag)
 {
     (void)type;
     (void)key;
@@ -240,7 +240,7 @@ static int datatypes_contiguous(MPI_Count count, MPI_Datatype of, MPI_Datatype *
     return tutti_next.MPI_Type_contiguous_c && tutti_next.MPI_Type_contiguous_c(count, of, out) == MPI_SUCCESS;
 }
 
-/* 1 where an MPI that cuts bytes anywhere would cut within a basic element. */
+/* 1 if an MPI that cuts bytes anywhere would cut within a basic element. */
 static int must_keep_signature(const struct tutti_layout *layout)
 {
     const unsigned basic = layout->basic;
@@ -270,7 +270,7 @@ int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype type, MPI_Data
 
 int tutti_layouts_open(void)
 {
-    if (tutti_next.MPI_Type_create_keyval(on_copy, on_delete, &keyval, NULL) != MPI_SUCCESS) {
+    if (tutti_next.MPI_Type_create_keyval(datatypes_on_copy, datatypes_on_delete, &keyval, NULL) != MPI_SUCCESS) {
         keyval = MPI_KEYVAL_INVALID;
         return TUTTI_ERR_TRANSPORT;
     }

@@ -27,10 +27,10 @@ struct tutti_layout {
 /* Local, any thread. The layout of a valid type, made at its first use; NULL without memory. Valid as long as the type:
  * a caller that needs the plan for longer holds a reference. */
 struct tutti_layout *tutti_layout_of(MPI_Datatype type);
-/* 1 where the MPI takes the type for messages: it has been committed. `layout` is that of `type`. */
+/* 1 if the MPI takes the type for messages: it has been committed. `layout` is that of `type`. */
 int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type);
 /* A committed type of as many bytes as an element of the layout, which is that of `type`, without gaps: what stands for
- * the type in a message of packed elements, so that counts stay as they are. 0, or -1 where it cannot be made. */
+ * the type in a message of packed elements, so that counts stay as they are. 0, or -1 if it cannot be made. */
 int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype type, MPI_Datatype *out);
 
 int tutti_layouts_open(void);

@@ -18,7 +18,8 @@ struct node {
     MPI_Count extent;
 };
 
-static struct tutti_description *new_node(struct tutti_reading *reading, enum tutti_form form, uint32_t children)
+static struct tutti_description *describe_new_node(struct tutti_reading *reading, enum tutti_form form,
+                                                   uint32_t children)
 {
     struct tutti_description *made = tutti_reading_take(reading, 1, sizeof *made);
     const struct tutti_description **child = children ? tutti_reading_take(reading, children, sizeof *child) : NULL;
@@ -33,9 +34,9 @@ static void set_child(struct tutti_description *node, uint32_t i, const struct t
     ((const struct tutti_description **)(uintptr_t)node->child)[i] = child;
 }
 
-static struct tutti_description *bytes_of(struct tutti_reading *reading, uint64_t bytes)
+static struct tutti_description *describe_bytes_of(struct tutti_reading *reading, uint64_t bytes)
 {
-    struct tutti_description *made = new_node(reading, TUTTI_FORM_BYTES, 0);
+    struct tutti_description *made = describe_new_node(reading, TUTTI_FORM_BYTES, 0);
     if (made)
         made->bytes = bytes;
     return made;
@@ -46,7 +47,7 @@ static int describe_bounded(struct tutti_reading *reading, MPI_Datatype type, co
                             struct node *out)
 {
     MPI_Count lower, extent;
-    struct tutti_description *made = new_node(reading, TUTTI_FORM_RESIZED, 1);
+    struct tutti_description *made = describe_new_node(reading, TUTTI_FORM_RESIZED, 1);
     if (!inner || !made)
         return TUTTI_ERR_MEMORY;
     if (tutti_next.MPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
@@ -62,13 +63,13 @@ static int describe_bounded(struct tutti_reading *reading, MPI_Datatype type, co
 static struct tutti_description *describe_pair(struct tutti_reading *reading, uint64_t value, uint64_t index,
                                                uint64_t place)
 {
-    struct tutti_description *made = new_node(reading, TUTTI_FORM_STRUCT, 2), *part;
+    struct tutti_description *made = describe_new_node(reading, TUTTI_FORM_STRUCT, 2), *part;
     uint64_t *lengths = tutti_reading_take(reading, 2, sizeof *lengths);
     int64_t *offsets = tutti_reading_take(reading, 2, sizeof *offsets);
     if (!made || !lengths || !offsets)
         return NULL;
     for (uint32_t i = 0; i < 2; i++) {
-        if (!(part = bytes_of(reading, i ? index : value)))
+        if (!(part = describe_bytes_of(reading, i ? index : value)))
             return NULL;
         set_child(made, i, part);
         lengths[i] = 1;
@@ -107,7 +108,7 @@ static int read_predefined(struct tutti_reading *reading, MPI_Datatype type, str
         return TUTTI_ERR_TRANSPORT;
     struct tutti_description *inner;
     if (size == 0 || (size == true_extent && true_lower == 0)) {
-        inner = bytes_of(reading, (uint64_t)size);
+        inner = describe_bytes_of(reading, (uint64_t)size);
         note_basic(reading, size);
     } else {
         if (what->combiner == TUTTI_VALUE_INDEX) {
@@ -188,7 +189,7 @@ static int read_struct(struct tutti_reading *reading, const struct tutti_content
         same++;
     const int of_one = count > 0 && same == count; /* hindexed, then */
     struct tutti_description *made =
-        new_node(reading, of_one ? TUTTI_FORM_INDEXED : TUTTI_FORM_STRUCT, of_one ? 1 : (uint32_t)count);
+        describe_new_node(reading, of_one ? TUTTI_FORM_INDEXED : TUTTI_FORM_STRUCT, of_one ? 1 : (uint32_t)count);
     struct node child = {NULL, 0};
     if (!made)
         return TUTTI_ERR_MEMORY;
@@ -249,7 +250,7 @@ static uint32_t distribution_of(int distribution)
                                                    : TUTTI_DISTRIBUTE_NONE;
 }
 
-/* 1 where an MPI whose darray_is_own (quirks.h) gets the standard's layout: of all that is faster than a dimension
+/* 1 if an MPI whose darray_is_own (quirks.h) gets the standard's layout: of all that is faster than a dimension
  * of cyclic blocks this process has the whole, or the fastest is cyclic itself. */
 static int is_as_standard(const struct tutti_description *darray)
 {
@@ -312,7 +313,7 @@ static int read_of_one(struct tutti_reading *reading, const struct tutti_content
     if (form == TUTTI_FORM_RESIZED) /* the bounds come from the MPI */
         return TUTTI_OK;
     MPI_Count scale = in_bytes ? 1 : child.extent;
-    struct tutti_description *made = new_node(reading, form, 1);
+    struct tutti_description *made = describe_new_node(reading, form, 1);
     if (!made)
         return TUTTI_ERR_MEMORY;
     set_child(made, 0, child.is);

@@ -22,7 +22,7 @@ void tutti_describe_end(struct tutti_reading *reading);
 /* Frees the memory that is kept from one reading for the next. */
 void tutti_describe_forget(void);
 
-/* 1 for a type that came with the MPI (F90 and value index types too): it cannot be freed or resized. */
+/* 1 for a type of the MPI itself (F90 and value index types too): it cannot be freed or resized. */
 int tutti_type_predefined(MPI_Datatype type);
 
 #endif

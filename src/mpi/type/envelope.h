@@ -55,7 +55,7 @@ static inline const int64_t *tutti_contents_long(const struct tutti_contents *wh
 /* Statuses of Tutti, not reported. The second call wants the answer of the first. */
 int tutti_envelope(MPI_Datatype type, struct tutti_contents *out);
 int tutti_contents(struct tutti_reading *reading, MPI_Datatype type, struct tutti_contents *what);
-/* 1 for types that came with the MPI (F90 and value index types too). */
+/* 1 for types of the MPI itself (F90 and value index types too). */
 int tutti_combiner_predefined(int combiner);
 
 /* Memory for `n` things of `size` bytes that lives as long as the reading; NULL without memory. */

@@ -15,7 +15,7 @@ struct signature {
     int own;
 };
 
-static int of_type(struct tutti_reading *reading, MPI_Datatype type, int depth, struct signature *out);
+static int signature_of_type(struct tutti_reading *reading, MPI_Datatype type, int depth, struct signature *out);
 
 static void signature_drop(struct signature *it)
 {
@@ -124,7 +124,7 @@ static int of_parts(struct tutti_reading *reading, const struct tutti_contents *
     *out = (struct signature){.type = tutti_handles.byte};
     if (count == 0) /* the type may be anything */
         return TUTTI_OK;
-    int status = of_type(reading, type, depth + 1, &one);
+    int status = signature_of_type(reading, type, depth + 1, &one);
     return status == TUTTI_OK ? signature_times(count, &one, out) : status;
 }
 
@@ -146,7 +146,7 @@ static int of_struct(struct tutti_reading *reading, const struct tutti_contents 
 }
 
 /* All other constructors repeat one type, in order. */
-static int of_type(struct tutti_reading *reading, MPI_Datatype type, int depth, struct signature *out)
+static int signature_of_type(struct tutti_reading *reading, MPI_Datatype type, int depth, struct signature *out)
 {
     struct tutti_contents what;
     MPI_Count size;
@@ -164,7 +164,7 @@ static int of_type(struct tutti_reading *reading, MPI_Datatype type, int depth, 
         return of_struct(reading, &what, depth, out);
     if (what.types != 1 || tutti_next.MPI_Type_size_x(type, &size) != MPI_SUCCESS)
         return TUTTI_ERR_UNAVAILABLE;
-    if ((status = of_type(reading, what.type[0], depth + 1, &one)) != TUTTI_OK)
+    if ((status = signature_of_type(reading, what.type[0], depth + 1, &one)) != TUTTI_OK)
         return status;
     if (one.size == 0) { /* any number of nothing */
         *out = one;
@@ -177,7 +177,7 @@ int tutti_signature_of(MPI_Datatype type, MPI_Datatype *out)
 {
     struct tutti_reading reading = {.why = NULL};
     struct signature made;
-    int status = of_type(&reading, type, 0, &made);
+    int status = signature_of_type(&reading, type, 0, &made);
     tutti_describe_end(&reading);
     if (status == TUTTI_OK && !made.own) /* a predefined type */
         made.own = tutti_next.MPI_Type_dup(made.type, &made.type) == MPI_SUCCESS;

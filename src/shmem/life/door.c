@@ -9,12 +9,12 @@ static void poll_wire(void)
     tutti_shmem_far_poll(tutti_shmem_here());
 }
 
-static void say_where(char *text, size_t size)
+static void door_say_where(char *text, size_t size)
 {
     tutti_shmem_far_where(tutti_shmem_here(), text, size);
 }
 
-static struct tutti_step step = {.name = "PEs of other nodes", .poll = poll_wire, .where = say_where};
+static struct tutti_step step = {.name = "PEs of other nodes", .poll = poll_wire, .where = door_say_where};
 
 int tutti_shmem_open(struct tutti_transport *transport, struct tutti_node *node, const struct tutti_shmem_host *host)
 {

@@ -44,7 +44,7 @@ static int exit_never(void *unused)
     return 0;
 }
 
-/* By the launcher, where there is one and the MPI is up. */
+/* By the launcher, if there is one and the MPI is up. */
 static void __attribute__((noreturn)) leave(struct tutti_shmem *space)
 {
     const struct tutti_shmem_host *host = tutti_shmem_server(space);
@@ -64,7 +64,7 @@ static void tell_others(struct tutti_shmem *space)
 {
     if (!exit_control(space))
         return;
-    tutti_shmem_exit_is_told(space, code);
+    tutti_shmem_exit_from_peer(space, code);
     tutti_shmem_far_exit(space, code);
 }
 
@@ -74,7 +74,7 @@ struct farewell {
     uint64_t start;
 };
 
-static int have_ended(void *with)
+static int exit_have_ended(void *with)
 {
     const struct farewell *farewell = with;
     const struct tutti_shmem *space = farewell->space;
@@ -93,7 +93,7 @@ static void wait_for_others(const struct tutti_shmem *space)
 {
     struct farewell farewell = {space, tutti_now_ns()};
     tutti_progress_wait(
-        &(const struct tutti_wait){.done = have_ended, .with = &farewell, .seconds = 1 + OTHERS_MS / 1000});
+        &(const struct tutti_wait){.done = exit_have_ended, .with = &farewell, .seconds = 1 + OTHERS_MS / 1000});
 }
 
 /* ---- this one ---- */

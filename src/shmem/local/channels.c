@@ -46,7 +46,7 @@ static void channel_give(struct tutti_shmem_channel *channel)
 }
 
 /* The channel gets the team when that is open. */
-static int open_on(struct tutti_shmem_channel *channel, struct tutti_team *team, int gpu)
+static int channels_open_on(struct tutti_shmem_channel *channel, struct tutti_team *team, int gpu)
 {
     team->channel_most = channel->made ? BYTES_OTHERS : BYTES_FIRST;
     team->blocks_most = channel->made ? BLOCKS_OTHERS : BLOCKS_FIRST;
@@ -88,7 +88,7 @@ int tutti_shmem_channel_over(struct tutti_shmem_channels *channels, struct tutti
     struct tutti_shmem_channel *channel = channel_take(channels, number);
     if (!channel)
         return TUTTI_OK;
-    const int status = open_on(channel, team, gpu);
+    const int status = channels_open_on(channel, team, gpu);
     if (status != TUTTI_OK)
         channel_give(channel);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
@@ -122,7 +122,7 @@ int tutti_shmem_channel_open(struct tutti_shmem_channels *channels, int number, 
     if (!channel)
         return TUTTI_OK;
     tutti_team_join(channel->made, records);
-    const int status = channel->made->whole ? open_on(channel, channel->made, gpu) : TUTTI_ERR_UNAVAILABLE;
+    const int status = channel->made->whole ? channels_open_on(channel, channel->made, gpu) : TUTTI_ERR_UNAVAILABLE;
     if (status != TUTTI_OK)
         channel_give(channel);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;
@@ -152,7 +152,7 @@ struct tutti_team *tutti_shmem_channel_of(const struct tutti_shmem_channels *cha
 int tutti_shmem_channels_look(struct tutti_shmem_channels *channels)
 {
     int status = TUTTI_OK;
-    if (atomic_load_explicit(&channels->told, memory_order_relaxed))
+    if (atomic_load_explicit(&channels->reported, memory_order_relaxed))
         return status;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < TUTTI_SHMEM_CHANNELS && status == TUTTI_OK; i++) {
@@ -160,12 +160,12 @@ int tutti_shmem_channels_look(struct tutti_shmem_channels *channels)
         status = team ? tutti_team_seen(team) : TUTTI_OK;
     }
     pthread_mutex_unlock(&lock);
-    return status != TUTTI_OK && !atomic_exchange(&channels->told, 1) ? status : TUTTI_OK;
+    return status != TUTTI_OK && !atomic_exchange(&channels->reported, 1) ? status : TUTTI_OK;
 }
 
 void tutti_shmem_channels_leave(struct tutti_shmem_channels *channels)
 {
-    if (atomic_exchange(&channels->told, 1))
+    if (atomic_exchange(&channels->reported, 1))
         return;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < TUTTI_SHMEM_CHANNELS; i++) {

@@ -27,8 +27,8 @@ struct tutti_shmem_channel {
 
 struct tutti_shmem_channels {
     struct tutti_shmem_channel one[TUTTI_SHMEM_CHANNELS];
-    int room;        /* 1: there is memory for all channels, the same on all PEs of the node; 0: begin is not called */
-    atomic_int told; /* the kernels in them have been stopped, or their error has been reported */
+    int room; /* 1: there is memory for all channels, the same on all PEs of the node; 0: begin is not called */
+    atomic_int reported; /* the kernels in them have been stopped, or their error has been reported */
 };
 
 /* Collective over the ranks of `team`, which exists already and stays the caller's. A status; it is no failure if

@@ -71,7 +71,7 @@ static const struct row {
 #undef ROW
 };
 
-static unsigned operation_of(const uint64_t *word)
+static unsigned differ_operation_of(const uint64_t *word)
 {
     return (uint32_t)word[3];
 }
@@ -87,7 +87,7 @@ const char *tutti_shmem_contribution_name(unsigned kind, const uint64_t word[TUT
         return waits[kind == TUTTI_SHMEM_BARRIER][word[TUTTI_SHMEM_ELEMENT] % 3];
     if (kind != TUTTI_SHMEM_REDUCE && kind != TUTTI_SHMEM_REDUCESCATTER)
         return rows[kind].name;
-    const unsigned operation = operation_of(word);
+    const unsigned operation = differ_operation_of(word);
     snprintf(text, sizeof text, kind == TUTTI_SHMEM_REDUCE ? "tshmem_%s_reduce" : "tshmem_%s_reducescatter",
              operation < TSHMEM_OPS ? operations[operation] : "?");
     return text;

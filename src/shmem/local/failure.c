@@ -21,7 +21,7 @@ struct operation {
     const char *name, *word;
 };
 
-static struct operation operation_of(uint32_t number)
+static struct operation failure_operation_of(uint32_t number)
 {
     static const struct operation operations[] = {
 #define ROW(id, name, word) [TSHMEM_KERNEL_##id] = {name, word},
@@ -32,7 +32,7 @@ static struct operation operation_of(uint32_t number)
     return number < TSHMEM_KERNEL_OPERATION_COUNT ? operations[number] : none;
 }
 
-static int status_of(uint32_t reason)
+static int failure_status_of(uint32_t reason)
 {
     return reason == TSHMEM_WHY_TOO_LONG    ? TUTTI_ERR_TIMEOUT
            : reason == TSHMEM_WHY_UNDER_WAY ? TUTTI_ERR_BROKEN
@@ -125,7 +125,7 @@ static void say_why(const struct failure *f, const struct tutti_shmem_failure_of
 }
 
 /* Where the kernel was, and what it called. */
-static void say_where(const struct failure *f, int pe, char where[TEXT])
+static void failure_say_where(const struct failure *f, int pe, char where[TEXT])
 {
     snprintf(where, TEXT, "in a kernel, block (%u,%u,%u), thread (%u,%u,%u) of PE %d", f->block[0], f->block[1],
              f->block[2], f->thread[0], f->thread[1], f->thread[2], pe);
@@ -133,7 +133,7 @@ static void say_where(const struct failure *f, int pe, char where[TEXT])
 
 static void say_call(const struct failure *f, char *call, size_t size)
 {
-    const struct operation operation = operation_of(f->operation);
+    const struct operation operation = failure_operation_of(f->operation);
     if (f->team >= 0)
         snprintf(call, size, "%s of team %d", operation.name, f->team);
     else if (f->pe >= 0)
@@ -161,9 +161,9 @@ int tutti_shmem_failure_text(const struct tshmem_failure *record, const struct t
 {
     char call[TEXT / 2], why[TEXT];
     const struct failure f = failure_unpack(record);
-    say_where(&f, of->pe, where);
+    failure_say_where(&f, of->pe, where);
     say_call(&f, call, sizeof call);
     say_why(&f, of, why);
     snprintf(text, 2 * (size_t)TEXT, "%s: %s", call, why);
-    return status_of(f.reason);
+    return failure_status_of(f.reason);
 }

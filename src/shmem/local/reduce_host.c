@@ -47,7 +47,7 @@ static void value_store(void *to, size_t i, long double value)
     memcpy((char *)to + i * sizeof padded, &padded, sizeof padded);
 }
 
-static void run_long_double(const struct tutti_shmem_job *job)
+static void reduce_host_run_long_double(const struct tutti_shmem_job *job)
 {
     const int scan = job->shape != TUTTI_SHAPE_ALL;
     for (size_t i = 0; i < job->count; i++) {
@@ -72,7 +72,7 @@ int tutti_shmem_reduce_host(struct tutti_shmem *space, const struct tutti_shmem_
     if (job->count == 0)
         return TUTTI_OK;
     if (job->type == TSHMEM_ID_LONGDOUBLE) {
-        run_long_double(job);
+        reduce_host_run_long_double(job);
         return TUTTI_OK;
     }
     struct tutti_kernel_args args = {.count = job->count,

@@ -43,7 +43,7 @@ static int is_mixed(const struct dl_phdr_info *info)
 }
 
 /* The first object is the program. Pages that become read-only at the start hold constants alone. */
-static int look_at(struct dl_phdr_info *info, size_t size, void *with)
+static int statics_look_at(struct dl_phdr_info *info, size_t size, void *with)
 {
     struct program *program = with;
     struct tutti_shmem_statics *found = &program->found;
@@ -99,7 +99,7 @@ uint64_t tutti_shmem_statics_find(struct tutti_shmem_statics *statics, struct tu
 {
     struct program mine = {.id = TUTTI_FNV_BEGIN};
     if (wanted)
-        dl_iterate_phdr(look_at, &mine);
+        dl_iterate_phdr(statics_look_at, &mine);
     if (mine.found.bytes > 0)
         statics_lay_out(&mine.found);
     const int alike =

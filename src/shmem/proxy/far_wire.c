@@ -24,7 +24,7 @@ static struct far *far_of(const struct tutti_proxy *proxy)
     return proxy->far_with;
 }
 
-static int open_far(struct tutti_proxy *proxy)
+static int far_wire_open(struct tutti_proxy *proxy)
 {
     proxy->far_with = calloc(1, sizeof(struct far) + proxy->ring->slots * sizeof(struct far_operation));
     return proxy->far_with ? TUTTI_OK : TUTTI_ERR_MEMORY;
@@ -37,7 +37,7 @@ static void close_far(struct tutti_proxy *proxy)
     proxy->far_with = NULL;
 }
 
-static void has_ended(struct tutti_wire_op *op, int status)
+static void far_wire_operation_ended(struct tutti_wire_op *op, int status)
 {
     struct far_operation *mine = (struct far_operation *)op;
     struct far *far = op->ended_with;
@@ -70,7 +70,7 @@ static void move_value(struct tutti_wire_op *op, struct tutti_ring_request *o, i
         o->value[0] = 0;
 }
 
-static void move_blocks(struct tutti_wire_op *op, const struct tutti_ring_request *o, int get)
+static void far_wire_move_blocks(struct tutti_wire_op *op, const struct tutti_ring_request *o, int get)
 {
     wire_op_move(op, o, get);
     op->n = o->bytes;
@@ -92,7 +92,7 @@ static void wire_op_change(struct tutti_wire_op *op, int amo, uint64_t word, uin
 }
 
 /* Completed by far_wire_poll(). */
-static int begin_quiet(struct far *far, struct far_operation *mine)
+static int far_wire_begin_quiet(struct far *far, struct far_operation *mine)
 {
     mine->next = far->quiet;
     far->quiet = mine;
@@ -105,11 +105,11 @@ static int far_wire_begin(struct tutti_proxy *proxy, struct tutti_ring_request *
     struct far_operation *mine = &far->operation[o - proxy->ring->request];
     struct tutti_wire_op *op = &mine->op;
     (void)at;
-    *mine = (struct far_operation){.request = o,
-                                   .op = {.pe = o->pe, .confirmed = 1, .ended = has_ended, .ended_with = far}};
+    *mine = (struct far_operation){
+        .request = o, .op = {.pe = o->pe, .confirmed = 1, .ended = far_wire_operation_ended, .ended_with = far}};
     switch (o->operation) {
     case TSHMEM_RING_QUIET:
-        return begin_quiet(far, mine);
+        return far_wire_begin_quiet(far, mine);
     case TSHMEM_RING_PUT:
     case TSHMEM_RING_GET:
         wire_op_move(op, o, o->operation == TSHMEM_RING_GET);
@@ -120,7 +120,7 @@ static int far_wire_begin(struct tutti_proxy *proxy, struct tutti_ring_request *
         break;
     case TSHMEM_RING_PUT_BLOCKS:
     case TSHMEM_RING_GET_BLOCKS:
-        move_blocks(op, o, o->operation == TSHMEM_RING_GET_BLOCKS);
+        far_wire_move_blocks(op, o, o->operation == TSHMEM_RING_GET_BLOCKS);
         break;
     case TSHMEM_RING_PUT_SIGNAL:
         wire_op_move(op, o, 0);
@@ -175,5 +175,5 @@ static int far_wire_poll(struct tutti_proxy *proxy)
 const struct tutti_path tutti_far_wire = {.name = "of a PE of another node",
                                           .begin = far_wire_begin,
                                           .poll = far_wire_poll,
-                                          .open = open_far,
+                                          .open = far_wire_open,
                                           .close = close_far};

@@ -72,8 +72,8 @@ static int put_amo(struct tutti_proxy *proxy, struct tutti_stream *stream, struc
     return proxy->launch(proxy->space, stream, o->what, o->size, &args);
 }
 
-static int put_signal(struct tutti_proxy *proxy, struct tutti_stream *stream, const struct tutti_ring_request *o,
-                      char *at)
+static int near_device_put_signal(struct tutti_proxy *proxy, struct tutti_stream *stream,
+                                  const struct tutti_ring_request *o, char *at)
 {
     struct tutti_amo_args args = {.at = tutti_proxy_heap(proxy, o->pe) + o->value[1], .value = o->value[0]};
     const int status =
@@ -109,7 +109,7 @@ static int put_into(struct tutti_proxy *proxy, struct tutti_stream *stream, stru
         o->value[0] = 0;
         return device->stream.copy(stream, o->value, at, o->bytes);
     case TSHMEM_RING_PUT_SIGNAL:
-        return put_signal(proxy, stream, o, at);
+        return near_device_put_signal(proxy, stream, o, at);
     case TSHMEM_RING_AMO:
         return put_amo(proxy, stream, o);
     case TSHMEM_RING_PUT_BLOCKS:

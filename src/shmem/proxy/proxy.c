@@ -84,7 +84,7 @@ static int begin_put_signal(void *with, struct tutti_ring_request *r)
     return begin_by_path(proxy, r, r->dest);
 }
 
-static int begin_amo(void *proxy, struct tutti_ring_request *r)
+static int proxy_begin_amo(void *proxy, struct tutti_ring_request *r)
 {
     const int sound = (r->size == 4 || r->size == 8) && r->what <= TSHMEM_AMO_ADD_FLOAT && r->dest % r->size == 0;
     return begin_in_heap(proxy, r, r->dest, sound ? r->size : 0);
@@ -100,7 +100,7 @@ static uint64_t span_of_blocks(const struct tutti_ring_request *r, int64_t strid
     return bytes;
 }
 
-static int begin_blocks(void *proxy, struct tutti_ring_request *r, uint64_t at, uint64_t stride)
+static int proxy_begin_blocks(void *proxy, struct tutti_ring_request *r, uint64_t at, uint64_t stride)
 {
     if (r->bytes == 0 || r->extra == 0)
         return TUTTI_RING_DONE;
@@ -109,16 +109,16 @@ static int begin_blocks(void *proxy, struct tutti_ring_request *r, uint64_t at, 
 
 static int begin_put_blocks(void *proxy, struct tutti_ring_request *r)
 {
-    return begin_blocks(proxy, r, r->dest, r->value[0]);
+    return proxy_begin_blocks(proxy, r, r->dest, r->value[0]);
 }
 
 static int begin_get_blocks(void *proxy, struct tutti_ring_request *r)
 {
-    return begin_blocks(proxy, r, r->source, r->value[1]);
+    return proxy_begin_blocks(proxy, r, r->source, r->value[1]);
 }
 
 /* Operations on a near PE are complete already. */
-static int begin_quiet(void *with, struct tutti_ring_request *r)
+static int proxy_begin_quiet(void *with, struct tutti_ring_request *r)
 {
     struct tutti_proxy *const proxy = with;
     if (r->pe >= proxy->state->pes)
@@ -132,9 +132,9 @@ static const struct tutti_ring_operation operations[TSHMEM_RING_OPERATIONS] = {
     [TSHMEM_RING_PUT_SIGNAL] = {"a put with signal", begin_put_signal},
     [TSHMEM_RING_GET] = {"a get", begin_get},
     [TSHMEM_RING_GET_VALUE] = {"a get of a value", begin_get_value},
-    [TSHMEM_RING_AMO] = {"an atomic", begin_amo},
+    [TSHMEM_RING_AMO] = {"an atomic", proxy_begin_amo},
     [TSHMEM_RING_PUT_BLOCKS] = {"a strided put", begin_put_blocks},
-    [TSHMEM_RING_QUIET] = {"quiet", begin_quiet},
+    [TSHMEM_RING_QUIET] = {"quiet", proxy_begin_quiet},
     [TSHMEM_RING_GET_BLOCKS] = {"a strided get", begin_get_blocks},
 };
 

@@ -19,7 +19,7 @@ struct tutti_proxy;
 struct tutti_shmem;
 struct tutti_shmem_kind;
 struct tutti_stream;
-struct tutti_wire;
+struct tutti_shmem_wire;
 
 struct tutti_path {
     const char *name;
@@ -44,7 +44,7 @@ struct tutti_proxy {
     const _Atomic uint64_t *mapped;      /* bytes of each heap that exist; NULL: all of state->heap_bytes */
     const struct tutti_path *near, *far; /* far NULL: there is no wire */
     void *near_with, *far_with;          /* theirs */
-    struct tutti_wire *wire;             /* of the far path; see wire/wire.h */
+    struct tutti_shmem_wire *wire;       /* of the far path; see wire/wire.h */
     int wire_by_any;                     /* 1: the poller's thread may call its transport */
     /* Near paths: operations of the host on heaps. On a GPU: launch of an atomic, all of args but `what` set. */
     const struct tutti_shmem_kind *kind;

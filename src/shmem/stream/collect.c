@@ -6,7 +6,7 @@
 #include "shmem/stream/flow.h"
 
 /* 1 if all `bytes` bytes at the address are in the heap, or none exist. */
-static int is_symmetric(struct tutti_shmem *space, const void *address, size_t bytes, const char *name)
+static int collect_is_symmetric(struct tutti_shmem *space, const void *address, size_t bytes, const char *name)
 {
     return bytes == 0 || tutti_shmem_at(space, address, bytes, space->state.me, name) != NULL;
 }
@@ -30,8 +30,8 @@ static int collect_put(struct tutti_shmem *space, struct tutti_shmem_streamed *c
                        enum tutti_shmem_what what, tshmem_team_t team, size_t dest_bytes, size_t source_bytes,
                        size_t moved, void *stream)
 {
-    if (!is_symmetric(space, call->args.dest, dest_bytes, name) ||
-        !is_symmetric(space, call->args.source, source_bytes, name))
+    if (!collect_is_symmetric(space, call->args.dest, dest_bytes, name) ||
+        !collect_is_symmetric(space, call->args.source, source_bytes, name))
         return TUTTI_ERR_ARGUMENT;
     if (call->args.n == 0) /* any address is fine */
         call->args.source = call->args.dest = NULL;
@@ -86,7 +86,7 @@ int tshmem_alltoallmem_on_stream(tshmem_team_t team, void *dest, const void *sou
 }
 
 /* From the first to the last of n elements, `stride` apart. */
-static size_t strided_reach(size_t n, ptrdiff_t stride, size_t bytes)
+static size_t collect_strided_reach(size_t n, ptrdiff_t stride, size_t bytes)
 {
     size_t last, all;
     if (n == 0)
@@ -107,8 +107,8 @@ int tutti_shmem_alltoalls_on_stream(tshmem_team_t team, void *dest, const void *
     if (dst < 1 || sst < 1)
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "strides of %td and %td elements: they begin with 1",
                                 dst, sst);
-    return collect_put(space, &call, name, TUTTI_SHMEM_DO_ALLTOALLS, team, strided_reach(all, dst, bytes),
-                       strided_reach(all, sst, bytes), bytes_times(all, (int)bytes), stream);
+    return collect_put(space, &call, name, TUTTI_SHMEM_DO_ALLTOALLS, team, collect_strided_reach(all, dst, bytes),
+                       collect_strided_reach(all, sst, bytes), bytes_times(all, (int)bytes), stream);
 }
 
 /* PEs have different counts, so they could not agree by size: always one block. */
@@ -117,7 +117,8 @@ int tshmem_collectmem_on_stream(tshmem_team_t team, void *dest, const void *sour
     struct tutti_shmem *const space = tutti_shmem_here();
     static const char name[] = "tshmem_collect_on_stream";
     struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = bytes}};
-    if (!is_symmetric(space, dest, bytes > 0 || dest, name) || !is_symmetric(space, source, bytes, name))
+    if (!collect_is_symmetric(space, dest, bytes > 0 || dest, name) ||
+        !collect_is_symmetric(space, source, bytes, name))
         return TUTTI_ERR_ARGUMENT;
     const int status = tutti_shmem_stream_begin(space, &call, name, team, stream);
     if (status != TUTTI_OK)

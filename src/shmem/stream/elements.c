@@ -78,7 +78,7 @@ static int by_copies(struct tutti_shmem *space, const struct blocks *b, char *to
     return tutti_shmem_stream_leave(space, stream, status, b->name);
 }
 
-static int move_blocks(struct tutti_shmem *space, const struct blocks *b, void *stream)
+static int elements_move_blocks(struct tutti_shmem *space, const struct blocks *b, void *stream)
 {
     if (b->n == 0 || b->block == 0)
         return TUTTI_OK;
@@ -112,7 +112,7 @@ int tutti_shmem_put_blocks_on_stream(void *dest, const void *source, ptrdiff_t d
 {
     struct tutti_shmem *const space = tutti_shmem_here();
     const struct blocks blocks = {"tshmem_iput_on_stream", 0, dest, source, dst, sst, block, n, bytes, pe};
-    return move_blocks(space, &blocks, stream);
+    return elements_move_blocks(space, &blocks, stream);
 }
 
 int tutti_shmem_get_blocks_on_stream(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t block,
@@ -120,5 +120,5 @@ int tutti_shmem_get_blocks_on_stream(void *dest, const void *source, ptrdiff_t d
 {
     struct tutti_shmem *const space = tutti_shmem_here();
     const struct blocks blocks = {"tshmem_iget_on_stream", 1, dest, source, dst, sst, block, n, bytes, pe};
-    return move_blocks(space, &blocks, stream);
+    return elements_move_blocks(space, &blocks, stream);
 }

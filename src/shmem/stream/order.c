@@ -10,7 +10,7 @@
 static int after_later(struct tutti_shmem *space, struct tutti_stream *stream)
 {
     const struct tutti_device *device = space->gpu->device;
-    struct tutti_shmem_later *later = &space->gpu->later[0];
+    struct tutti_shmem_nbi *later = &space->gpu->nbi[0];
     struct tutti_event *event = NULL;
     if (atomic_load(&later->settled) >= atomic_load(&later->issued))
         return TUTTI_OK;

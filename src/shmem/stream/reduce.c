@@ -12,7 +12,7 @@
 enum { SPREAD_BYTES = 2 << 20 }; /* bytes of a slice: from 4 MiB on `direct` takes as long, then less */
 
 /* The kernels' type for an element; 0, after an error message, if none exists. */
-static size_t size_of(struct tutti_shmem *space, int type, int op, const char *name)
+static size_t reduce_size_of(struct tutti_shmem *space, int type, int op, const char *name)
 {
     if (type >= 0 && type < TSHMEM_ID_LONGDOUBLE && op >= 0 && op < TSHMEM_OPS &&
         tutti_has_kernel(type, tutti_shmem_operator(op)))
@@ -21,7 +21,7 @@ static size_t size_of(struct tutti_shmem *space, int type, int op, const char *n
     return 0;
 }
 
-static int is_symmetric(struct tutti_shmem *space, const void *address, size_t n, size_t size, const char *name)
+static int reduce_is_symmetric(struct tutti_shmem *space, const void *address, size_t n, size_t size, const char *name)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
@@ -30,7 +30,7 @@ static int is_symmetric(struct tutti_shmem *space, const void *address, size_t n
 }
 
 /* The slice of this PE; its part of the first result of an exclusive scan is zero. */
-static int reduce_slices(struct tutti_shmem *space, struct tutti_shmem_streamed *call, enum tutti_shape shape)
+static int stream_reduce_slices(struct tutti_shmem *space, struct tutti_shmem_streamed *call, enum tutti_shape shape)
 {
     const struct tutti_shmem_args *args = &call->args;
     struct tutti_shmem_job job = {.type = args->type, .op = args->op, .shape = shape};
@@ -80,11 +80,12 @@ static int stream_reduce(struct tutti_shmem *space, const char *name, enum tutti
 {
     struct tutti_shmem_streamed call = {.args = {.dest = dest, .source = source, .n = n, .type = type, .op = op}};
     const struct tshmem_team_state *members = tutti_shmem_team(space, team);
-    const size_t size = size_of(space, type, op, name);
+    const size_t size = reduce_size_of(space, type, op, name);
     size_t brought = n;
     if (members && what == TUTTI_SHMEM_DO_REDUCESCATTER && __builtin_mul_overflow(n, (size_t)members->size, &brought))
         brought = SIZE_MAX;
-    if (size == 0 || !is_symmetric(space, dest, n, size, name) || !is_symmetric(space, source, brought, size, name))
+    if (size == 0 || !reduce_is_symmetric(space, dest, n, size, name) ||
+        !reduce_is_symmetric(space, source, brought, size, name))
         return TUTTI_ERR_ARGUMENT;
     int status = tutti_shmem_stream_begin(space, &call, name, team, stream);
     if (status != TUTTI_OK)
@@ -108,10 +109,10 @@ static int stream_reduce(struct tutti_shmem *space, const char *name, enum tutti
     if (status == TUTTI_OK)
         status = what == TUTTI_SHMEM_DO_REDUCESCATTER
                      ? reduce_by_blocks(space, &call)
-                     : reduce_slices(space, &call,
-                                     what == TUTTI_SHMEM_DO_INSCAN   ? TUTTI_SHAPE_THROUGH
-                                     : what == TUTTI_SHMEM_DO_EXSCAN ? TUTTI_SHAPE_BEFORE
-                                                                     : TUTTI_SHAPE_ALL);
+                     : stream_reduce_slices(space, &call,
+                                            what == TUTTI_SHMEM_DO_INSCAN   ? TUTTI_SHAPE_THROUGH
+                                            : what == TUTTI_SHMEM_DO_EXSCAN ? TUTTI_SHAPE_BEFORE
+                                                                            : TUTTI_SHAPE_ALL);
     if (status == TUTTI_OK)
         status = tutti_shmem_stream_launch(space, &call, TUTTI_SHMEM_DO_LEAVE, 0, 1);
     return tutti_shmem_stream_end(space, &call, status, 0);

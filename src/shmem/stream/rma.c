@@ -83,12 +83,12 @@ static int signal_near(struct tutti_shmem *space, void *to, const void *source, 
     if (bytes > 0 && to != source)
         status = space->gpu->device->stream.copy(stream, to, source, bytes);
     if (status == TUTTI_OK)
-        status = tutti_shmem_lane_amo(space, stream, NULL, amo, at, sizeof *at, value, 0);
+        status = tutti_shmem_queue_amo(space, stream, NULL, amo, at, sizeof *at, value, 0);
     return tutti_shmem_stream_leave(space, stream, status, name);
 }
 
-static int put_signal(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, uint64_t *signal,
-                      uint64_t value, int operation, int pe, int later, void *stream, const char *name)
+static int rma_put_signal(struct tutti_shmem *space, void *dest, const void *source, size_t bytes, uint64_t *signal,
+                          uint64_t value, int operation, int pe, int later, void *stream, const char *name)
 {
     uint64_t *at = tutti_shmem_signal_at(space, signal, operation, pe, name);
     void *to = at && bytes ? tutti_shmem_at(space, dest, bytes, pe, name) : NULL;
@@ -110,34 +110,34 @@ int tshmem_putmem_signal_on_stream(void *dest, const void *source, size_t bytes,
                                    int operation, int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return put_signal(space, dest, source, bytes, signal, value, operation, pe, 0, stream,
-                      "tshmem_putmem_signal_on_stream");
+    return rma_put_signal(space, dest, source, bytes, signal, value, operation, pe, 0, stream,
+                          "tshmem_putmem_signal_on_stream");
 }
 
 int tshmem_putmem_signal_nbi_on_stream(void *dest, const void *source, size_t bytes, uint64_t *signal, uint64_t value,
                                        int operation, int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return put_signal(space, dest, source, bytes, signal, value, operation, pe, 1, stream,
-                      "tshmem_putmem_signal_nbi_on_stream");
+    return rma_put_signal(space, dest, source, bytes, signal, value, operation, pe, 1, stream,
+                          "tshmem_putmem_signal_nbi_on_stream");
 }
 
 int tshmem_signal_set_on_stream(uint64_t *signal, uint64_t value, int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return put_signal(space, NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_SET, pe, 0, stream,
-                      "tshmem_signal_set_on_stream");
+    return rma_put_signal(space, NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_SET, pe, 0, stream,
+                          "tshmem_signal_set_on_stream");
 }
 
 int tshmem_signal_add_on_stream(uint64_t *signal, uint64_t value, int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return put_signal(space, NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_ADD, pe, 0, stream,
-                      "tshmem_signal_add_on_stream");
+    return rma_put_signal(space, NULL, NULL, 0, signal, value, TSHMEM_SIGNAL_ADD, pe, 0, stream,
+                          "tshmem_signal_add_on_stream");
 }
 
 int tshmem_signal_op_on_stream(uint64_t *signal, uint64_t value, int operation, int pe, void *stream)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
-    return put_signal(space, NULL, NULL, 0, signal, value, operation, pe, 0, stream, "tshmem_signal_op_on_stream");
+    return rma_put_signal(space, NULL, NULL, 0, signal, value, operation, pe, 0, stream, "tshmem_signal_op_on_stream");
 }

@@ -40,7 +40,7 @@ int tutti_shmem_stream_leave(struct tutti_shmem *space, struct tutti_stream *str
 }
 
 /* 1 if all members are on this node. */
-static int is_near(struct tutti_shmem *space, const struct tshmem_team_state *team)
+static int stream_is_near(struct tutti_shmem *space, const struct tshmem_team_state *team)
 {
     for (int i = 0; i < team->size; i++) {
         if (!tutti_shmem_kernels_reach(space, tutti_shmem_pe_of(space, team, i)))
@@ -70,7 +70,7 @@ int tutti_shmem_stream_begin(struct tutti_shmem *space, struct tutti_shmem_strea
 {
     if (space->state.pes > 0 && !tutti_shmem_team(space, team))
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "%d is no team of this PE", team);
-    const int near = space->state.pes == 0 || is_near(space, tutti_shmem_team(space, team));
+    const int near = space->state.pes == 0 || stream_is_near(space, tutti_shmem_team(space, team));
     if (!near && !tutti_shmem_stream_reaches_far(space, name))
         return TUTTI_ERR_UNAVAILABLE;
     call->one = !near;

@@ -3,7 +3,7 @@
 #define TUTTI_SHMEM_STREAM_STREAM_H
 
 #include "kernels/shmem_args.h"
-#include "shmem/lane.h"
+#include "shmem/copy_queue.h"
 #include "shmem/local/way.h"
 #include "shmem/meet.h"
 

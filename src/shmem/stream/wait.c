@@ -4,7 +4,7 @@
 #include "shmem/here.h"
 #include "shmem/stream/stream.h"
 
-static size_t size_of(int type)
+static size_t wait_size_of(int type)
 {
     return (size_t)1 << type / 2; /* INT8, UINT8, INT16 ... */
 }
@@ -13,7 +13,7 @@ static int stream_look(struct tutti_shmem *space, const char *name, enum tutti_s
                        struct tutti_shmem_streamed *call, void *stream)
 {
     struct tutti_shmem_args *const args = &call->args;
-    const size_t size = size_of(args->type);
+    const size_t size = wait_size_of(args->type);
     size_t bytes;
     if (__builtin_mul_overflow(args->n, size, &bytes))
         bytes = SIZE_MAX;
@@ -48,7 +48,7 @@ static int stream_take(struct tutti_shmem *space, const struct tutti_shmem_args 
         const char *what;
         size_t align;
     } rows[TUTTI_SHMEM_OWNS] = {[TUTTI_SHMEM_OWN_STATUS] = {"the status array", sizeof(int)},
-                                [TUTTI_SHMEM_OWN_VALUES] = {"the array of values", size_of(args->type)},
+                                [TUTTI_SHMEM_OWN_VALUES] = {"the array of values", wait_size_of(args->type)},
                                 [TUTTI_SHMEM_OWN_INDICES] = {"the array of indices", sizeof(size_t)},
                                 [TUTTI_SHMEM_OWN_ANSWER] = {"the answer", args->own[TUTTI_SHMEM_OWN_ANSWER].bytes}};
     for (int i = 0; i < TUTTI_SHMEM_OWNS; i++) {
@@ -84,10 +84,10 @@ int tutti_shmem_wait_on_stream(int which, int type, const void *words, size_t n,
     if ((n > 0 && how == TSHMEM_WAIT_SOME && !indices) || ((n > 0 || !vector) && !values))
         return tutti_shmem_fail(space, TUTTI_ERR_ARGUMENT, name, "NULL in place of %zu indices or values", n);
     if (!vector)
-        memcpy(&call.args.value, values, size_of(type));
+        memcpy(&call.args.value, values, wait_size_of(type));
     else
         call.args.own[TUTTI_SHMEM_OWN_VALUES].at = (void *)(uintptr_t)values;
-    call.args.own[TUTTI_SHMEM_OWN_VALUES].bytes = vector ? n * size_of(type) : 0;
+    call.args.own[TUTTI_SHMEM_OWN_VALUES].bytes = vector ? n * wait_size_of(type) : 0;
     call.args.own[TUTTI_SHMEM_OWN_STATUS].at = (void *)(uintptr_t)status;
     call.args.own[TUTTI_SHMEM_OWN_STATUS].bytes = n * sizeof *status;
     call.args.own[TUTTI_SHMEM_OWN_INDICES].at = indices;

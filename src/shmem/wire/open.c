@@ -5,7 +5,7 @@
 
 enum { BUFFER = HEAD + TUTTI_WIRE_PIECE, BUFFERS = RECEIVES + REQUESTS + REPLIES };
 
-static _Atomic(struct tutti_wire *) lost;
+static _Atomic(struct tutti_shmem_wire *) lost;
 
 static void message_lay_out(struct message *message, char *buffer)
 {
@@ -23,7 +23,7 @@ static void lay_out_pool(struct message *messages, int n, struct message **pool,
     }
 }
 
-static void wire_lay_out(struct tutti_wire *wire)
+static void wire_lay_out(struct tutti_shmem_wire *wire)
 {
     char *buffers = wire->room;
     for (int i = 0; i < RECEIVES; i++)
@@ -33,7 +33,7 @@ static void wire_lay_out(struct tutti_wire *wire)
     lay_out_pool(wire->reply, REPLIES, &wire->free_replies, buffers + (size_t)REQUESTS * BUFFER);
 }
 
-static void free_all(struct tutti_wire *wire)
+static void free_all(struct tutti_shmem_wire *wire)
 {
     for (int i = 0; i < wire->peers; i++)
         free(wire->known[i]);
@@ -42,9 +42,9 @@ static void free_all(struct tutti_wire *wire)
     free(wire);
 }
 
-static struct tutti_wire *wire_allocate(int size)
+static struct tutti_shmem_wire *wire_allocate(int size)
 {
-    struct tutti_wire *wire = calloc(1, sizeof *wire);
+    struct tutti_shmem_wire *wire = calloc(1, sizeof *wire);
     if (!wire)
         return NULL;
     wire->peer = calloc((size_t)size, sizeof *wire->peer);
@@ -56,9 +56,10 @@ static struct tutti_wire *wire_allocate(int size)
 }
 
 int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far, const struct tutti_wire_local *local,
-                    char *heap, uint64_t heap_bytes, const struct tutti_wire_users *users, struct tutti_wire **out)
+                    char *heap, uint64_t heap_bytes, const struct tutti_wire_users *users,
+                    struct tutti_shmem_wire **out)
 {
-    struct tutti_wire *wire = wire_allocate(transport->size);
+    struct tutti_shmem_wire *wire = wire_allocate(transport->size);
     if (!wire)
         return TUTTI_ERR_MEMORY;
     int status = local->room(users->with, (size_t)BUFFERS * BUFFER, &wire->room);
@@ -87,7 +88,7 @@ int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far,
 }
 
 /* Cancels the receives; 1 once the transport has released all buffers. */
-static int take_back(struct tutti_wire *wire)
+static int take_back(struct tutti_shmem_wire *wire)
 {
     int free_to_go = !wire->sending && !wire->begun;
     for (int i = 0; i < RECEIVES; i++) {
@@ -105,12 +106,12 @@ static int take_back(struct tutti_wire *wire)
     return free_to_go;
 }
 
-void tutti_wire_grow(struct tutti_wire *wire, uint64_t heap_bytes)
+void tutti_wire_grow(struct tutti_shmem_wire *wire, uint64_t heap_bytes)
 {
     atomic_store_explicit(&wire->heap_bytes, heap_bytes, memory_order_release);
 }
 
-void tutti_wire_close(struct tutti_wire *wire)
+void tutti_wire_close(struct tutti_shmem_wire *wire)
 {
     if (!wire)
         return;
@@ -132,7 +133,7 @@ void tutti_wire_close(struct tutti_wire *wire)
 
 /* ---- the end ---- */
 
-void tutti_wire_leave(struct tutti_wire *wire)
+void tutti_wire_leave(struct tutti_shmem_wire *wire)
 {
     pthread_mutex_lock(&wire->lock);
     for (int i = 0; i < wire->peers && wire->status == TUTTI_OK; i++) {
@@ -147,7 +148,7 @@ void tutti_wire_leave(struct tutti_wire *wire)
     pthread_mutex_unlock(&wire->lock);
 }
 
-int tutti_wire_left(struct tutti_wire *wire)
+int tutti_wire_left(struct tutti_shmem_wire *wire)
 {
     pthread_mutex_lock(&wire->lock);
     int left = !wire->sending && !wire->begun;

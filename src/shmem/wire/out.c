@@ -118,7 +118,7 @@ static void message_sent(struct peer *peer, struct tutti_wire_op *op, struct mes
     }
 }
 
-static void send_piece(struct tutti_wire *wire, struct peer *peer, struct message *message)
+static void send_piece(struct tutti_shmem_wire *wire, struct peer *peer, struct message *message)
 {
     struct tutti_wire_op *op = peer->first;
     const int with_data = has_blocks(op);
@@ -146,7 +146,7 @@ static void send_piece(struct tutti_wire *wire, struct peer *peer, struct messag
     tutti_wire_batch(wire, message, status);
 }
 
-void tutti_wire_finish_send(struct tutti_wire *wire, struct message *message)
+void tutti_wire_finish_send(struct tutti_shmem_wire *wire, struct message *message)
 {
     struct tutti_wire_op *op = message->op;
     message->op = NULL;
@@ -164,7 +164,7 @@ void tutti_wire_finish_send(struct tutti_wire *wire, struct message *message)
         tutti_wire_fail(wire, -1, status);
 }
 
-void tutti_wire_confirm(struct tutti_wire *wire, struct peer *peer)
+void tutti_wire_confirm(struct tutti_shmem_wire *wire, struct peer *peer)
 {
     while (peer->unconfirmed && peer->unconfirmed->last <= peer->acked) {
         struct tutti_wire_op *op = peer->unconfirmed;
@@ -175,7 +175,7 @@ void tutti_wire_confirm(struct tutti_wire *wire, struct peer *peer)
     }
 }
 
-static int may_send(const struct tutti_wire *wire, const struct peer *peer)
+static int may_send(const struct tutti_shmem_wire *wire, const struct peer *peer)
 {
     return wire->status == TUTTI_OK && peer->first && wire->free_requests &&
            peer->sent - peer->acked < TUTTI_WIRE_CREDITS &&
@@ -184,7 +184,7 @@ static int may_send(const struct tutti_wire *wire, const struct peer *peer)
 
 /* ---- answers ---- */
 
-static void peer_answer(struct tutti_wire *wire, struct peer *peer, struct message *message)
+static void peer_answer(struct tutti_shmem_wire *wire, struct peer *peer, struct message *message)
 {
     const struct head *question = &peer->owed[peer->owed_out++ % TUTTI_WIRE_CREDITS];
     int status = TUTTI_OK;
@@ -200,7 +200,7 @@ static void peer_answer(struct tutti_wire *wire, struct peer *peer, struct messa
 }
 
 /* Sends one message of each PE in turn, as long as any PE may send: no PE waits for the large operation of another. */
-void tutti_wire_push(struct tutti_wire *wire)
+void tutti_wire_push(struct tutti_shmem_wire *wire)
 {
     const int size = wire->peers;
     int moved;

@@ -56,9 +56,9 @@ struct peer {
     int pe;
     struct tutti_wire_op *first, **end; /* operations to be sent, in order */
     struct tutti_wire_op *unconfirmed, **unconfirmed_end;
-    uint64_t sent, acked;   /* messages with a credit that were sent; those of them that were applied there */
-    uint64_t applied, told; /* the peer's messages applied here; how many of them the peer knows of */
-    uint64_t came;          /* number of the last message received */
+    uint64_t sent, acked;           /* messages with a credit that were sent; those of them that were applied there */
+    uint64_t applied, acknowledged; /* the peer's messages applied here; how many of them the peer knows of */
+    uint64_t came;                  /* number of the last message received */
     uint64_t asked, answered, taken_answers; /* questions of this PE; answers that were stored, that arrived */
     struct ask ask[TUTTI_WIRE_CREDITS];
     uint64_t owed_in, owed_out; /* the peer's questions, to be answered in order */
@@ -67,8 +67,8 @@ struct peer {
     int said_bye, has_bye;
 };
 
-struct tutti_wire {
-    struct tutti_wire *next; /* among those whose buffers are lost */
+struct tutti_shmem_wire {
+    struct tutti_shmem_wire *next; /* among those whose buffers are lost */
     pthread_mutex_t lock;
     struct tutti_transport *transport;
     const struct tutti_wire_local *local;
@@ -88,7 +88,7 @@ struct tutti_wire {
     int begun; /* some of them have such work */
     int turn;  /* the peer that is first to send */
     struct tutti_wire_op *spare;
-    const unsigned char *far; /* [size]: 1 where that PE is reached by messages */
+    const unsigned char *far; /* [size]: 1 if that PE is reached by messages */
     /* Peers with messages in either direction; others take no memory, and no time of a poll. */
     struct peer **peer;  /* [size], by PE; NULL: none */
     struct peer **known; /* [peers], in order of their first message */
@@ -96,23 +96,23 @@ struct tutti_wire {
 };
 
 /* wire.c. The state of a far PE, made with the first message; NULL: there is no memory. */
-struct peer *tutti_wire_peer(struct tutti_wire *wire, int pe);
-void tutti_wire_fail(struct tutti_wire *wire, int from, int status);
-void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int status);
+struct peer *tutti_wire_peer(struct tutti_shmem_wire *wire, int pe);
+void tutti_wire_fail(struct tutti_shmem_wire *wire, int from, int status);
+void tutti_wire_end_op(struct tutti_shmem_wire *wire, struct tutti_wire_op *op, int status);
 /* Puts a message at the end of the batch; status: of its local work. */
-void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int status);
-int tutti_wire_give_message(struct tutti_wire *wire, struct message *message);
+void tutti_wire_batch(struct tutti_shmem_wire *wire, struct message *message, int status);
+int tutti_wire_give_message(struct tutti_shmem_wire *wire, struct message *message);
 /* value: of ABORT, see wire.h. */
-int tutti_wire_give_control(struct tutti_wire *wire, struct peer *peer, struct control *control, enum what what,
+int tutti_wire_give_control(struct tutti_shmem_wire *wire, struct peer *peer, struct control *control, enum what what,
                             uint64_t value);
 struct message *tutti_wire_take_message(struct message **pool);
 /* out.c: sends what may be sent; sends the answers that are due. finish: its local work has ended. */
-void tutti_wire_push(struct tutti_wire *wire);
-void tutti_wire_finish_send(struct tutti_wire *wire, struct message *message);
-void tutti_wire_confirm(struct tutti_wire *wire, struct peer *peer);
+void tutti_wire_push(struct tutti_shmem_wire *wire);
+void tutti_wire_finish_send(struct tutti_shmem_wire *wire, struct message *message);
+void tutti_wire_confirm(struct tutti_shmem_wire *wire, struct peer *peer);
 /* in.c: handles received messages. */
-void tutti_wire_take(struct tutti_wire *wire);
-void tutti_wire_finish_receive(struct tutti_wire *wire, struct message *message);
-int tutti_wire_post_receive(struct tutti_wire *wire, struct message *message);
+void tutti_wire_take(struct tutti_shmem_wire *wire);
+void tutti_wire_finish_receive(struct tutti_shmem_wire *wire, struct message *message);
+int tutti_wire_post_receive(struct tutti_shmem_wire *wire, struct message *message);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* ---- peers ---- */
 
-struct peer *tutti_wire_peer(struct tutti_wire *wire, int pe)
+struct peer *tutti_wire_peer(struct tutti_shmem_wire *wire, int pe)
 {
     struct peer *peer = wire->peer[pe];
     if (peer)
@@ -25,7 +25,7 @@ struct peer *tutti_wire_peer(struct tutti_wire *wire, int pe)
 
 /* ---- failure ---- */
 
-void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int status)
+void tutti_wire_end_op(struct tutti_shmem_wire *wire, struct tutti_wire_op *op, int status)
 {
     void (*ended)(struct tutti_wire_op *, int) = op->ended;
     const int kept = op->kept;
@@ -40,7 +40,7 @@ void tutti_wire_end_op(struct tutti_wire *wire, struct tutti_wire_op *op, int st
     }
 }
 
-static void end_list(struct tutti_wire *wire, struct tutti_wire_op *op, int status)
+static void end_list(struct tutti_shmem_wire *wire, struct tutti_wire_op *op, int status)
 {
     while (op) {
         struct tutti_wire_op *next = op->next;
@@ -51,7 +51,7 @@ static void end_list(struct tutti_wire *wire, struct tutti_wire_op *op, int stat
 
 /* Ends each operation once: an operation that must still be sent or confirmed is in a list; otherwise a question or
  * message refers to it last. */
-static void end_peer(struct tutti_wire *wire, struct peer *peer, int status)
+static void end_peer(struct tutti_shmem_wire *wire, struct peer *peer, int status)
 {
     struct tutti_wire_op *last = NULL;
     for (uint64_t i = peer->answered; i < peer->asked; i++) {
@@ -67,15 +67,15 @@ static void end_peer(struct tutti_wire *wire, struct peer *peer, int status)
     peer->unconfirmed_end = &peer->unconfirmed;
 }
 
-void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
+void tutti_wire_fail(struct tutti_shmem_wire *wire, int from, int status)
 {
     if (wire->status != TUTTI_OK)
         return;
-    const int told = status, exits = status > 0;
+    const int acknowledged = status, exits = status > 0;
     status = exits ? TUTTI_ERR_BROKEN : status;
     wire->status = status;
     if (exits) /* threads that wait for an operation read the status after its end */
-        wire->users.ended(wire->users.with, from, told);
+        wire->users.ended(wire->users.with, from, acknowledged);
     for (struct message *message = wire->batch; message; message = message->next) {
         if (message->home && message->op)
             tutti_wire_end_op(wire, message->op, status);
@@ -84,10 +84,10 @@ void tutti_wire_fail(struct tutti_wire *wire, int from, int status)
     for (int i = 0; i < wire->peers; i++)
         end_peer(wire, wire->known[i], status);
     if (!exits)
-        wire->users.ended(wire->users.with, from, told);
+        wire->users.ended(wire->users.with, from, acknowledged);
 }
 
-void tutti_wire_abort(struct tutti_wire *wire, int status)
+void tutti_wire_abort(struct tutti_shmem_wire *wire, int status)
 {
     pthread_mutex_lock(&wire->lock);
     for (int pe = 0; pe < wire->transport->size; pe++) {
@@ -115,10 +115,10 @@ struct message *tutti_wire_take_message(struct message **pool)
 /* Acknowledgements, which every message carries. */
 static void head_sign(struct peer *peer, struct head *head)
 {
-    head->applied = peer->told = peer->applied;
+    head->applied = peer->acknowledged = peer->applied;
 }
 
-int tutti_wire_give_message(struct tutti_wire *wire, struct message *message)
+int tutti_wire_give_message(struct tutti_shmem_wire *wire, struct message *message)
 {
     head_sign(wire->peer[message->pe], message->head);
     const int status = wire->transport->ops->send(wire->transport, message->head, HEAD + message->head->data,
@@ -130,7 +130,7 @@ int tutti_wire_give_message(struct tutti_wire *wire, struct message *message)
     return status;
 }
 
-int tutti_wire_give_control(struct tutti_wire *wire, struct peer *peer, struct control *control, enum what what,
+int tutti_wire_give_control(struct tutti_shmem_wire *wire, struct peer *peer, struct control *control, enum what what,
                             uint64_t value)
 {
     control->head = (struct head){.what = (uint32_t)what, .value = value};
@@ -142,7 +142,7 @@ int tutti_wire_give_control(struct tutti_wire *wire, struct peer *peer, struct c
 }
 
 /* 1 once the transport has released it. */
-static int has_gone(struct tutti_wire *wire, struct tutti_transfer *transfer, int *under_way)
+static int has_gone(struct tutti_shmem_wire *wire, struct tutti_transfer *transfer, int *under_way)
 {
     int done = 1;
     if (!*under_way)
@@ -156,7 +156,7 @@ static int has_gone(struct tutti_wire *wire, struct tutti_transfer *transfer, in
     return done;
 }
 
-static void look_after_sends(struct tutti_wire *wire)
+static void look_after_sends(struct tutti_shmem_wire *wire)
 {
     struct message **at = &wire->sending;
     while (*at) {
@@ -179,11 +179,11 @@ static void look_after_sends(struct tutti_wire *wire)
 }
 
 /* Acknowledges messages to peers that do not know yet. */
-static void wire_acknowledge(struct tutti_wire *wire)
+static void wire_acknowledge(struct tutti_shmem_wire *wire)
 {
     for (int i = 0; i < wire->peers && wire->status == TUTTI_OK; i++) {
         struct peer *peer = wire->known[i];
-        if (peer->told == peer->applied || peer->ack.under_way || peer->said_bye)
+        if (peer->acknowledged == peer->applied || peer->ack.under_way || peer->said_bye)
             continue;
         const int status = tutti_wire_give_control(wire, peer, &peer->ack, ACK, 0);
         if (status != TUTTI_OK)
@@ -193,7 +193,7 @@ static void wire_acknowledge(struct tutti_wire *wire)
 
 /* ---- the batch ---- */
 
-static void message_finish(struct tutti_wire *wire, struct message *message)
+static void message_finish(struct tutti_shmem_wire *wire, struct message *message)
 {
     if (message->home)
         tutti_wire_finish_send(wire, message);
@@ -201,7 +201,7 @@ static void message_finish(struct tutti_wire *wire, struct message *message)
         tutti_wire_finish_receive(wire, message);
 }
 
-void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int status)
+void tutti_wire_batch(struct tutti_shmem_wire *wire, struct message *message, int status)
 {
     if (status != TUTTI_OK)
         tutti_wire_fail(wire, -1, status);
@@ -216,7 +216,7 @@ void tutti_wire_batch(struct tutti_wire *wire, struct message *message, int stat
 }
 
 /* 1 if no local work is under way: all messages in the batch have been finished. */
-static int wire_settle(struct tutti_wire *wire)
+static int wire_settle(struct tutti_shmem_wire *wire)
 {
     if (!wire->begun)
         return 1;
@@ -239,7 +239,7 @@ static int wire_settle(struct tutti_wire *wire)
 
 /* ---- the user's side ---- */
 
-static void wire_poll(struct tutti_wire *wire)
+static void wire_poll(struct tutti_shmem_wire *wire)
 {
     if (wire->status == TUTTI_OK && wire_settle(wire)) {
         tutti_wire_take(wire);
@@ -251,7 +251,7 @@ static void wire_poll(struct tutti_wire *wire)
     look_after_sends(wire);
 }
 
-void tutti_wire_poll(struct tutti_wire *wire)
+void tutti_wire_poll(struct tutti_shmem_wire *wire)
 {
     if (pthread_mutex_trylock(&wire->lock) != 0)
         return;
@@ -260,7 +260,7 @@ void tutti_wire_poll(struct tutti_wire *wire)
 }
 
 /* The lock is held. */
-static int wire_begin(struct tutti_wire *wire, struct tutti_wire_op *op)
+static int wire_begin(struct tutti_shmem_wire *wire, struct tutti_wire_op *op)
 {
     if (wire->status != TUTTI_OK)
         return wire->status;
@@ -277,21 +277,21 @@ static int wire_begin(struct tutti_wire *wire, struct tutti_wire_op *op)
 }
 
 /* Sends what may be sent now. The lock is held. */
-static void wire_send_ready(struct tutti_wire *wire)
+static void wire_send_ready(struct tutti_shmem_wire *wire)
 {
     if (wire->status == TUTTI_OK && wire_settle(wire))
         tutti_wire_push(wire);
 }
 
-static int is_wrong(const struct tutti_wire *wire, const struct tutti_wire_op *op)
+static int wire_is_wrong(const struct tutti_shmem_wire *wire, const struct tutti_wire_op *op)
 {
     return op->pe < 0 || op->pe >= wire->transport->size || !wire->far[op->pe] ||
            op->note_bytes > (op->here ? (size_t)TUTTI_WIRE_PIECE : sizeof op->note);
 }
 
-static int begin_own(struct tutti_wire *wire, struct tutti_wire_op *op, int sends)
+static int begin_own(struct tutti_shmem_wire *wire, struct tutti_wire_op *op, int sends)
 {
-    if (is_wrong(wire, op))
+    if (wire_is_wrong(wire, op))
         return TUTTI_ERR_ARGUMENT;
     op->kept = 0;
     pthread_mutex_lock(&wire->lock);
@@ -302,19 +302,19 @@ static int begin_own(struct tutti_wire *wire, struct tutti_wire_op *op, int send
     return status;
 }
 
-int tutti_wire_begin(struct tutti_wire *wire, struct tutti_wire_op *op)
+int tutti_wire_begin(struct tutti_shmem_wire *wire, struct tutti_wire_op *op)
 {
     return begin_own(wire, op, 1);
 }
 
-int tutti_wire_queue(struct tutti_wire *wire, struct tutti_wire_op *op)
+int tutti_wire_queue(struct tutti_shmem_wire *wire, struct tutti_wire_op *op)
 {
     return begin_own(wire, op, 0);
 }
 
-int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op)
+int tutti_wire_post(struct tutti_shmem_wire *wire, const struct tutti_wire_op *op)
 {
-    if (is_wrong(wire, op))
+    if (wire_is_wrong(wire, op))
         return TUTTI_ERR_ARGUMENT;
     pthread_mutex_lock(&wire->lock);
     struct tutti_wire_op *copy = wire->spare;
@@ -337,25 +337,25 @@ int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op)
     return status;
 }
 
-static int is_quiet(const struct peer *peer)
+static int wire_is_quiet(const struct peer *peer)
 {
     return !peer || (!peer->first && peer->sent == peer->acked && peer->asked == peer->answered);
 }
 
-int tutti_wire_quiet(struct tutti_wire *wire, int pe)
+int tutti_wire_quiet(struct tutti_shmem_wire *wire, int pe)
 {
     int quiet = 1;
     pthread_mutex_lock(&wire->lock);
     for (int i = 0; pe < 0 && i < wire->peers; i++)
-        quiet &= is_quiet(wire->known[i]);
+        quiet &= wire_is_quiet(wire->known[i]);
     if (pe >= 0)
-        quiet = is_quiet(wire->peer[pe]);
+        quiet = wire_is_quiet(wire->peer[pe]);
     const int status = wire->status;
     pthread_mutex_unlock(&wire->lock);
     return status != TUTTI_OK ? status : quiet;
 }
 
-int tutti_wire_is_fenced(struct tutti_wire *wire)
+int tutti_wire_is_fenced(struct tutti_shmem_wire *wire)
 {
     pthread_mutex_lock(&wire->lock);
     int fenced = !wire->begun;
@@ -366,7 +366,7 @@ int tutti_wire_is_fenced(struct tutti_wire *wire)
     return status != TUTTI_OK ? status : fenced;
 }
 
-void tutti_wire_where(struct tutti_wire *wire, char *text, size_t size)
+void tutti_wire_where(struct tutti_shmem_wire *wire, char *text, size_t size)
 {
     int n = 0;
     if (size > 0)
@@ -375,7 +375,7 @@ void tutti_wire_where(struct tutti_wire *wire, char *text, size_t size)
         return;
     for (int i = 0; i < wire->peers && n >= 0 && (size_t)n + 48 < size; i++) {
         const struct peer *peer = wire->known[i];
-        if (!is_quiet(peer))
+        if (!wire_is_quiet(peer))
             n += snprintf(text + n, size - (size_t)n, " PE %d (%llu messages, %llu answers)", peer->pe,
                           (unsigned long long)(peer->sent - peer->acked),
                           (unsigned long long)(peer->asked - peer->answered));

@@ -81,20 +81,21 @@ struct tutti_wire_users {
     void *with;
 };
 
-struct tutti_wire;
+struct tutti_shmem_wire;
 
 /* Local. far: [size of the transport]: 1 for a rank that is reached by messages. The heap is this PE's, on which
  * agents work for others. transport, far and local outlive the wire; users are copied. A status. */
 int tutti_wire_open(struct tutti_transport *transport, const unsigned char *far, const struct tutti_wire_local *local,
-                    char *heap, uint64_t heap_bytes, const struct tutti_wire_users *users, struct tutti_wire **out);
+                    char *heap, uint64_t heap_bytes, const struct tutti_wire_users *users,
+                    struct tutti_shmem_wire **out);
 
 /* Begins an operation and returns at once. The caller keeps op and its memory until it is not UNDER_WAY any more: a
  * PUT is DONE when `here` may be changed, unless `confirmed` is set. A status; after an error nothing has begun. */
-int tutti_wire_begin(struct tutti_wire *wire, struct tutti_wire_op *op);
+int tutti_wire_begin(struct tutti_shmem_wire *wire, struct tutti_wire_op *op);
 /* The same, for threads that may not call the transport: the next poll of a thread that may sends it. */
-int tutti_wire_queue(struct tutti_wire *wire, struct tutti_wire_op *op);
+int tutti_wire_queue(struct tutti_shmem_wire *wire, struct tutti_wire_op *op);
 /* The same; if it is not complete at once the wire keeps a copy of op. `ended` gets the copy. */
-int tutti_wire_post(struct tutti_wire *wire, const struct tutti_wire_op *op);
+int tutti_wire_post(struct tutti_shmem_wire *wire, const struct tutti_wire_op *op);
 static inline int tutti_wire_state(const struct tutti_wire_op *op)
 {
     return atomic_load_explicit(&op->state, memory_order_acquire);
@@ -102,30 +103,30 @@ static inline int tutti_wire_state(const struct tutti_wire_op *op)
 
 /* The heaps of all PEs have grown to that size. A PE's agent accepts operations on the new part once this was called
  * there. */
-void tutti_wire_grow(struct tutti_wire *wire, uint64_t heap_bytes);
+void tutti_wire_grow(struct tutti_shmem_wire *wire, uint64_t heap_bytes);
 
 /* Advances own operations, and those of others on this heap. Never waits: if another thread polls, it does the work.
  * For threads that may call the transport. */
-void tutti_wire_poll(struct tutti_wire *wire);
+void tutti_wire_poll(struct tutti_shmem_wire *wire);
 /* 1: all operations of this PE on the heap of PE `pe` (-1: of all) have been applied there, and all answers have
  * arrived; 0: not yet; negative: a status. */
-int tutti_wire_quiet(struct tutti_wire *wire, int pe);
+int tutti_wire_quiet(struct tutti_shmem_wire *wire, int pe);
 /* 1: sources of all puts may be changed, and all answers have arrived. */
-int tutti_wire_is_fenced(struct tutti_wire *wire);
+int tutti_wire_is_fenced(struct tutti_shmem_wire *wire);
 /* Describes operations that are not applied yet. */
-void tutti_wire_where(struct tutti_wire *wire, char *text, size_t size);
+void tutti_wire_where(struct tutti_shmem_wire *wire, char *text, size_t size);
 
 /* Notifies all far PEs, once, that this PE gives up. Operations under way end with that status. TUTTI_WIRE_EXIT, and a
  * status in the low byte: the program ends with that status, which users of the other wires get; operations end with
  * TUTTI_ERR_BROKEN. */
 enum { TUTTI_WIRE_EXIT = 1 << 8 };
-void tutti_wire_abort(struct tutti_wire *wire, int status);
+void tutti_wire_abort(struct tutti_shmem_wire *wire, int status);
 /* Sends a last message to all PEs with which there have been messages; both sides know them. Only after all PEs have
  * met with nothing under way. Then poll until left() returns 1: nothing is under way in either direction. negative:
  * a status. */
-void tutti_wire_leave(struct tutti_wire *wire);
-int tutti_wire_left(struct tutti_wire *wire);
+void tutti_wire_leave(struct tutti_shmem_wire *wire);
+int tutti_wire_left(struct tutti_shmem_wire *wire);
 /* Local. If left() has not returned 1, the transport may still use its buffers: they are never freed. Takes NULL. */
-void tutti_wire_close(struct tutti_wire *wire);
+void tutti_wire_close(struct tutti_shmem_wire *wire);
 
 #endif

@@ -7,6 +7,7 @@
 #include "core/settings.h"
 #include "progress/engine.h"
 #include "team/invalidation.h"
+#include "team/links.h"
 
 enum { WATCH_NS = 5000000 };
 
@@ -59,8 +60,10 @@ void tutti_endpoint_free(struct tutti_endpoint *endpoint, int alive)
             tutti_endpoint_release(endpoint, from->mapped);
         for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++)
             tutti_endpoint_release(endpoint, from->pinned[i]);
-        for (int i = 0; i < TUTTI_ENDPOINT_GPUS * TUTTI_ENDPOINT_GPUS; i++)
+        for (int i = 0; i < TUTTI_ENDPOINT_GPUS * TUTTI_ENDPOINT_GPUS; i++) {
             tutti_endpoint_release(endpoint, from->scratch[i / TUTTI_ENDPOINT_GPUS][i % TUTTI_ENDPOINT_GPUS]);
+            tutti_endpoint_release(endpoint, from->former[i / TUTTI_ENDPOINT_GPUS][i % TUTTI_ENDPOINT_GPUS]);
+        }
     }
     for (int i = atomic_load(&endpoint->rndvs); endpoint->step && i > 0; i--)
         tutti_step_close(endpoint->step);
@@ -155,7 +158,7 @@ int tutti_endpoint_watch(struct tutti_endpoint *endpoint, int peer)
 
 /* ---- GPUs, and scratch on them ---- */
 
-/* 1 where a GPU of this rank has the scratch mapped. The lock is held. */
+/* 1 if a GPU of this rank has the scratch mapped. The lock is held. */
 static int has_mapped(const struct tutti_endpoint *endpoint, int peer, int index)
 {
     for (int slot = 0; slot < atomic_load(&endpoint->gpus); slot++) {
@@ -186,19 +189,21 @@ static void begin_life(struct tutti_endpoint *endpoint, int index)
     struct tutti_endpoint_gpu *own = &endpoint->gpu[index];
     atomic_store(&tutti_endpoint_mine(endpoint)->gpu[index].offered, 1);
     own->scratch = NULL;
-    own->asked = own->patience = 0;
+    own->asked = own->backoff = 0;
     for (int r = 0; r < endpoint->node->size; r++) {
         atomic_store(&tutti_endpoint_theirs(endpoint, r)->maps[endpoint->node->rank][index], TUTTI_MAPS_NOT_YET);
         atomic_store(&endpoint->from[r].named[index], 0);
-        for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++)
+        for (int i = 0; i < TUTTI_ENDPOINT_GPUS; i++) {
             tutti_endpoint_drop(endpoint, &endpoint->from[r].scratch[i][index]);
+            tutti_endpoint_drop(endpoint, &endpoint->from[r].former[i][index]);
+        }
     }
     atomic_store_explicit(&own->life, tutti_gpu_life(own->gpu), memory_order_release);
     reset_maps(endpoint);
 }
 
 /* Place of the GPU, in any of its lives; -1: it has no place. */
-static int place_of(const struct tutti_endpoint *endpoint, int gpu)
+static int endpoint_place_of(const struct tutti_endpoint *endpoint, int gpu)
 {
     int index = atomic_load(&endpoint->gpus) - 1;
     while (index >= 0 && endpoint->gpu[index].gpu != gpu)
@@ -210,7 +215,7 @@ static int place_of(const struct tutti_endpoint *endpoint, int gpu)
 static int add_gpu(struct tutti_endpoint *endpoint, int gpu)
 {
     struct tutti_endpoints *own = tutti_endpoint_mine(endpoint);
-    int index = place_of(endpoint, gpu);
+    int index = endpoint_place_of(endpoint, gpu);
     if (index >= 0 && !tutti_endpoint_is_there(&endpoint->gpu[index]))
         begin_life(endpoint, index);
     if (index >= 0)
@@ -239,6 +244,7 @@ int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
     tutti_fiber_lock(&endpoint->lock);
     index = add_gpu(endpoint, gpu);
     pthread_mutex_unlock(&endpoint->lock);
+    tutti_links_open(endpoint->device); /* for collectives after the message */
     return index;
 }
 
@@ -375,7 +381,7 @@ static int is_due(const struct tutti_endpoint *endpoint)
 void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
 {
     tutti_invalidation_poll(endpoint->node, endpoint->device);
-    int work = (atomic_load_explicit(&endpoint->node->heard, memory_order_relaxed) != endpoint->heard) |
+    int work = (atomic_load_explicit(&endpoint->node->notices, memory_order_relaxed) != endpoint->notices_seen) |
                atomic_load_explicit(&endpoint->rndvs, memory_order_relaxed) |
                atomic_load_explicit(&endpoint->asking, memory_order_relaxed) |
                (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->asked, memory_order_relaxed) != 0) |
@@ -387,7 +393,7 @@ void tutti_endpoint_poll(struct tutti_endpoint *endpoint)
     tutti_endpoint_settle(endpoint);
     if (is_due(endpoint))
         tutti_endpoint_try_again(endpoint);
-    if (atomic_load(&endpoint->node->heard) != endpoint->heard)
+    if (atomic_load(&endpoint->node->notices) != endpoint->notices_seen)
         tutti_endpoint_forget(endpoint);
     pthread_mutex_unlock(&endpoint->lock);
 }

@@ -42,7 +42,7 @@ static void mapping_give_up(struct tutti_endpoint_from *from, uint64_t id, int g
     failed->next = tutti_now_ns() + failed->wait;
 }
 
-static int is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
+static int endpoint_map_is_known(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
         if (atomic_load_explicit(&tutti_endpoint_mine(endpoint)->known[peer][i].id, memory_order_relaxed) == id)
@@ -71,7 +71,8 @@ static void count_known(struct tutti_endpoint_from *from, uint64_t id)
 static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_mapping *held)
 {
     struct tutti_endpoint_from *from = &endpoint->from[peer];
-    for (int tries = 0; tries < endpoint->most && !held->doomed && !is_known(endpoint, peer, held->what.id); tries++) {
+    for (int tries = 0;
+         tries < endpoint->most && !held->doomed && !endpoint_map_is_known(endpoint, peer, held->what.id); tries++) {
         unsigned i = from->met++ % (unsigned)endpoint->most;
         struct tutti_known *known = &tutti_endpoint_mine(endpoint)->known[peer][i];
         uint32_t none = 0;
@@ -88,7 +89,8 @@ static void make_known(struct tutti_endpoint *endpoint, int peer, struct tutti_m
     tutti_endpoint_release(endpoint, held);
 }
 
-/* The peer learns whether its scratch is mapped now: the message that it was asked for may have gone another way. */
+/* The peer is notified whether its scratch is mapped now: the message that it was asked for may have gone another way.
+ */
 static void settle_scratch(struct tutti_endpoint *endpoint, int peer, uint64_t id, int gpu)
 {
     const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
@@ -224,7 +226,7 @@ enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, in
 {
     const enum tutti_reaching there = endpoint_map(endpoint, peer, gpu, what, 0, out);
     struct tutti_mapping *more = NULL;
-    if (there == TUTTI_REACHED && endpoint->most > 0 && !is_known(endpoint, peer, what->id))
+    if (there == TUTTI_REACHED && endpoint->most > 0 && !endpoint_map_is_known(endpoint, peer, what->id))
         more = tutti_cache_find(endpoint->node->cache, peer, gpu, what);
     if (more)
         make_known(endpoint, peer, more);
@@ -238,10 +240,40 @@ void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping *
     tutti_endpoint_release(endpoint, before);
 }
 
-/* 1 where the scratch `id` is what the peer offers there. After a reset of its GPU it offers another one. */
+/* 1 if the scratch `id` is what the peer offers there. After a reset of its GPU it offers another one. */
 static int is_offered(const struct tutti_endpoint_page *page, uint64_t id)
 {
     return atomic_load(&page->offered) == 2 && __atomic_load_n(&page->scratch.what.id, __ATOMIC_RELAXED) == id;
+}
+
+/* 1 if messages for this rank lie packed in that scratch. */
+static int scratch_has_messages(const struct tutti_endpoint *endpoint, int peer, uint64_t id)
+{
+    int has = 0;
+    for (int i = 0; i < TUTTI_RNDVS && !has; i++) {
+        const struct tutti_rndv *rndv = &tutti_endpoint_theirs(endpoint, peer)->rndv[i];
+        has = (tutti_rndv_is(rndv, TUTTI_RNDV_BOUNCE) || tutti_rndv_is(rndv, TUTTI_RNDV_MOVING)) &&
+              atomic_load_explicit(&rndv->to, memory_order_relaxed) == (uint32_t)endpoint->node->rank &&
+              __atomic_load_n(&rndv->scratch, __ATOMIC_RELAXED) == id;
+    }
+    return has;
+}
+
+/* The owner of *kept has reset its GPU, before or now. Memory that is passed by a descriptor exists as long as a
+ * process has it mapped; it is unmapped as soon as no message lies there, since new memory may have its place. */
+static void scratch_retire(struct tutti_endpoint *endpoint, int peer, const struct tutti_endpoint_page *page,
+                           struct tutti_mapping **kept, struct tutti_mapping **former)
+{
+    if (*former && !scratch_has_messages(endpoint, peer, (*former)->what.id))
+        tutti_endpoint_drop(endpoint, former);
+    if (!*kept || is_offered(page, (*kept)->what.id))
+        return;
+    if (!*former && (*kept)->what.needs_fd && scratch_has_messages(endpoint, peer, (*kept)->what.id)) {
+        *former = *kept;
+        *kept = NULL;
+    } else {
+        tutti_endpoint_drop(endpoint, kept);
+    }
 }
 
 enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
@@ -254,8 +286,7 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
         return TUTTI_REACH_NOT;
     struct tutti_mapping **kept = &endpoint->from[peer].scratch[index][slot];
     enum tutti_reaching there = TUTTI_REACHED;
-    if (*kept && !is_offered(page, (*kept)->what.id))
-        tutti_endpoint_drop(endpoint, kept);
+    scratch_retire(endpoint, peer, page, kept, &endpoint->from[peer].former[index][slot]);
     if (!*kept) {
         const struct tutti_share theirs = page->scratch; /* once: what has been checked must not change */
         there = TUTTI_REACH_NOT;
@@ -306,16 +337,25 @@ void tutti_endpoint_try_again(struct tutti_endpoint *endpoint)
     atomic_store(&endpoint->again, again);
 }
 
-uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index)
+enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
+                                              uint64_t id, struct tutti_mapping **out)
 {
-    return __atomic_load_n(&tutti_endpoint_theirs(endpoint, peer)->gpu[index].scratch.offset, __ATOMIC_RELAXED);
+    const struct tutti_endpoint_from *from = &endpoint->from[peer];
+    const int slot = tutti_endpoint_index(endpoint, gpu);
+    enum tutti_reaching there = TUTTI_REACHED;
+    *out = slot < 0 ? NULL : from->former[index][slot];
+    if (!*out || (*out)->what.id != id)
+        *out = slot < 0 ? NULL : from->scratch[index][slot];
+    if (!*out || (*out)->what.id != id)
+        there = tutti_endpoint_map_scratch(endpoint, peer, index, gpu, out);
+    return there == TUTTI_REACHED && (*out)->what.id != id ? TUTTI_REACH_NOT : there;
 }
 
 /* ---- known allocations; the lock is held ---- */
 
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
 {
-    const uint32_t heard = atomic_load(&endpoint->node->heard);
+    const uint32_t notices = atomic_load(&endpoint->node->notices);
     int left = 0;
     for (int r = 0; r < endpoint->node->size; r++) {
         for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
@@ -335,10 +375,10 @@ void tutti_endpoint_forget(struct tutti_endpoint *endpoint)
         }
     }
     if (!left)
-        atomic_store(&endpoint->heard, heard);
+        atomic_store(&endpoint->notices_seen, notices);
 }
 
-/* 1 where messages have named the allocation before. */
+/* 1 if messages have named the allocation before. */
 static int allocation_sighted(struct tutti_endpoint_from *from, uint64_t id)
 {
     for (int i = 0; i < TUTTI_ENDPOINT_SIGHTED; i++) {
@@ -363,36 +403,13 @@ int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned ind
 
 /* ---- calls ---- */
 
-void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes,
-                              uint64_t since)
-{
-    const struct tutti_endpoint_from *from = &endpoint->from[peer];
-    if (!tutti_endpoint_is_slow(endpoint))
-        return;
-    const uint64_t expected = tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint)),
-                   now = tutti_now_ns();
-    if (now - since >= expected) /* the sender is in no call: waiting has cost as much as the mapping */
-        atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
-    if (atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)
-        return;
-    tutti_fiber_lock(&endpoint->lock);
-    const int mapping = from->asked.id != 0;
-    const uint64_t waited = mapping && now > from->asked_at ? now - from->asked_at : 0;
-    pthread_mutex_unlock(&endpoint->lock);
-    const uint64_t carried = tutti_endpoint_carrying(bytes);
-    if (!mapping || carried <= waited || carried + waited <= expected) {
-        atomic_store_explicit(&rndv->must, TUTTI_MUST_HURRY, memory_order_release);
-        tutti_count("allocations of other ranks", TUTTI_OUTCOME_MAPPED, "after a message that the MPI is to carry");
-    }
-}
-
 void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mapping *held)
 {
     if (held)
         tutti_cache_release(endpoint->node->cache, endpoint->device, held);
 }
 
-/* 1 where a packed message gives reason to map the allocation that it names. */
+/* 1 if a packed message gives reason to map the allocation that it names. */
 static int meets(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, uint64_t id)
 {
     const int again = allocation_sighted(&endpoint->from[peer], id);
@@ -406,7 +423,7 @@ void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct
     if (!share.shared || tutti_endpoint_is_own(endpoint, peer) || endpoint->most == 0)
         return;
     tutti_fiber_lock(&endpoint->lock);
-    if (!is_known(endpoint, peer, share.what.id) && meets(endpoint, peer, rndv, share.what.id) &&
+    if (!endpoint_map_is_known(endpoint, peer, share.what.id) && meets(endpoint, peer, rndv, share.what.id) &&
         endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
         make_known(endpoint, peer, held);
     pthread_mutex_unlock(&endpoint->lock);

@@ -25,11 +25,13 @@ struct tutti_endpoint_from {
     _Atomic uint64_t fetched; /* when it was seen to fetch from this rank */
     /* Its scratches, by its GPU and by this rank's that they are mapped for. */
     struct tutti_mapping *scratch[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
+    /* The scratch that it offered before it reset its GPU: messages may lie there that it packed before. */
+    struct tutti_mapping *former[TUTTI_ENDPOINT_GPUS][TUTTI_ENDPOINT_GPUS];
     unsigned met;                                       /* allocations that were made known so far */
     struct tutti_mapping *pinned[TUTTI_ENDPOINT_KNOWN]; /* of those that are known */
     /* The memory that is being mapped, one at a time; asked.id 0: none. endpoint_map.c */
     struct tutti_export asked;
-    int asked_gpu, asked_channel; /* what it is to be mapped for, and as what */
+    int asked_gpu, asked_channel; /* GPU and channel that it is to be mapped for */
     unsigned asked_life;          /* of that GPU */
     uint64_t asked_at;            /* time */
     _Atomic int mapping;          /* enum tutti_endpoint_mapping */
@@ -73,7 +75,7 @@ struct tutti_endpoint_gpu {
     char *scratch;
     int making; /* 1: a thread beside allocates it */
     struct tutti_endpoint *endpoint;
-    unsigned asked, patience; /* without success so far; and how often before the next try */
+    unsigned asked, backoff; /* without success so far; and how often before the next try */
     /* Places of the scratch that are taken, by address, as numbers of rendezvous + 1; 0: none. latest: the one that was
      * taken last, behind which the next search begins. */
     uint16_t first, latest;
@@ -100,8 +102,8 @@ struct tutti_endpoint {
     _Atomic int asking;               /* peers whose memory is being mapped */
     _Atomic int beside;               /* threads beside that map or allocate for this endpoint */
     _Atomic uint64_t again; /* time of the next attempt to map scratches that could not be mapped; 0: all are mapped */
-    _Atomic uint32_t heard; /* of the node's, as far as it has been followed */
-    int most;               /* known of one peer */
+    _Atomic uint32_t notices_seen; /* of the node's, as far as it has been followed */
+    int most;                      /* known of one peer */
     struct tutti_endpoint_piece {
         uint64_t at, bytes;    /* of the scratch of `gpu`; bytes 0: none */
         uint16_t next, before; /* that are taken, by address, as in struct tutti_endpoint_gpu */
@@ -154,7 +156,7 @@ static inline int tutti_endpoint_quiet(const struct tutti_endpoint *endpoint)
     return endpoint->connected && !endpoint->connecting && tutti_deferred_free_held(endpoint->node);
 }
 
-/* 1 where mapping and allocating may take the device longer than a message. */
+/* 1 if mapping and allocating may take the device longer than a message. */
 static inline int tutti_endpoint_is_slow(const struct tutti_endpoint *endpoint)
 {
     return endpoint->device->share.usual_ns && endpoint->device->share.usual_ns() > 0;
@@ -211,20 +213,22 @@ enum tutti_reaching tutti_endpoint_map_scratch(struct tutti_endpoint *endpoint, 
                                                struct tutti_mapping **out);
 /* Gives up one of these. */
 void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping **kept);
-/* Where the scratch begins in its allocation, as its owner says. */
-uint64_t tutti_endpoint_offset(const struct tutti_endpoint *endpoint, int peer, unsigned index);
-/* 1 where the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
+/* The peer's scratch `id` for kernels of `gpu`, also if the peer has reset its GPU since and offers another one. The
+ * lock is held. */
+enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
+                                              uint64_t id, struct tutti_mapping **out);
+/* 1 if the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
  * or the peer does not keep it mapped. */
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
-/* 1 where the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
+/* 1 if the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, const struct tutti_rndv *rndv,
                          uint64_t id);
 /* Releases known allocations that their owners have freed, see invalidation.h. */
 void tutti_endpoint_forget(struct tutti_endpoint *endpoint);
-/* A peer's allocation for kernels of `gpu`, with one more reference; once it is mapped, its owner learns of it. */
+/* A peer's allocation for kernels of `gpu`, with one more reference; once it is mapped, its owner is notified. */
 enum tutti_reaching tutti_endpoint_map_named(struct tutti_endpoint *endpoint, int peer, int gpu,
                                              const struct tutti_export *what, struct tutti_mapping **out);
-/* 1 where the peer offers a scratch that this rank has not tried to map. Any thread, without the lock. */
+/* 1 if the peer offers a scratch that this rank has not tried to map. Any thread, without the lock. */
 int tutti_endpoint_unmapped(const struct tutti_endpoint *endpoint, int peer, unsigned index);
 /* Maps peers' scratches that are offered. Tries those once more that could not be mapped: the reason may have gone. */
 void tutti_endpoint_try_again(struct tutti_endpoint *endpoint);

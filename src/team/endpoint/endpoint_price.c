@@ -4,12 +4,16 @@
  * (the rule of ski rental). The sender keeps the account: it sees all messages, also those that the MPI has. */
 #include "team/endpoint/endpoint_own.h"
 
+#include "core/clock.h"
+#include "core/counters.h"
 #include "core/settings.h"
 
 enum {
     PACK_NS = 6000,     /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
     SCRATCH_PRICES = 2, /* scratch is allocated, then mapped */
-    LEFT_BYTES = 65536  /* up to here the MPI's own way with staged messages is the faster one: no RTS, no answer */
+    /* Before scratch is mapped, up to here the MPI's own way with staged messages is the faster one: no RTS, no answer.
+     */
+    LEFT_BYTES = 65536
 };
 
 static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)
@@ -64,7 +68,7 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
     const int shows = shows_scratch(endpoint, to, piece->gpu, maps);
     piece->scratch_pays = maps != TUTTI_MAPS && several && spend(&to->carried, ns, SCRATCH_PRICES * price);
     pthread_mutex_unlock(&endpoint->lock);
-    piece->left = !pays && !piece->scratch_pays && !shows && bytes <= LEFT_BYTES;
+    piece->left = !pays && !piece->scratch_pays && !shows && maps != TUTTI_MAPS && bytes <= LEFT_BYTES;
     atomic_store_explicit(&rndv->pays, (uint32_t)pays, memory_order_relaxed);
 }
 
@@ -77,4 +81,27 @@ int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct t
 int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     return endpoint->piece[tutti_endpoint_number(endpoint, rndv)].left;
+}
+
+void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct tutti_rndv *rndv, uint64_t bytes,
+                              uint64_t since)
+{
+    const struct tutti_endpoint_from *from = &endpoint->from[peer];
+    if (!tutti_endpoint_is_slow(endpoint))
+        return;
+    const uint64_t expected = tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint)),
+                   now = tutti_now_ns();
+    if (now - since >= expected) /* the sender is in no call: waiting has cost as much as the mapping */
+        atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&rndv->must, memory_order_relaxed) != TUTTI_MUST_NOT)
+        return;
+    tutti_fiber_lock(&endpoint->lock);
+    const int mapping = from->asked.id != 0;
+    const uint64_t waited = mapping && now > from->asked_at ? now - from->asked_at : 0;
+    pthread_mutex_unlock(&endpoint->lock);
+    const uint64_t carried = tutti_endpoint_carrying(bytes);
+    if (!mapping || carried <= waited || carried + waited <= expected) {
+        atomic_store_explicit(&rndv->must, TUTTI_MUST_HURRY, memory_order_release);
+        tutti_count("allocations of other ranks", TUTTI_OUTCOME_MAPPED, "after a message that the MPI is to carry");
+    }
 }

@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "team/share.h"
 
-/* 1 where the peers may map it. The lock is held. */
+/* 1 if the peers may map it. The lock is held. */
 static int show_scratch(struct tutti_endpoint *endpoint, int index)
 {
     struct tutti_endpoint_page *page = &tutti_endpoint_mine(endpoint)->gpu[index];
@@ -29,21 +29,21 @@ static char *keep_scratch(struct tutti_endpoint *endpoint, int index, void *scra
         endpoint->device->memory.free(scratch);
         own->scratch = NULL;
     }
-    if (!own->patience)
+    if (!own->backoff)
         tutti_info("GPU %d has no scratch of %zu bytes for messages: they are fetched from the program's memory, or "
                    "carried by the MPI",
                    own->gpu, endpoint->bytes);
     own->asked = 0;
-    own->patience = own->patience ? own->patience * 2 : 16;
+    own->backoff = own->backoff ? own->backoff * 2 : 16;
     return NULL;
 }
 
-/* 1 where it is to be allocated now. A GPU without memory may have some later: every failure doubles the number of
+/* 1 if it is to be allocated now. A GPU without memory may have some later: every failure doubles the number of
  * messages until the next try. The lock is held. */
 static int lacks_scratch(const struct tutti_endpoint *endpoint, struct tutti_endpoint_gpu *own)
 {
     return !own->scratch && !own->making && tutti_endpoint_is_there(own) && !tutti_endpoint_quiet(endpoint) &&
-           own->asked++ >= own->patience;
+           own->asked++ >= own->backoff;
 }
 
 char *tutti_endpoint_own_scratch(struct tutti_endpoint *endpoint, int index)

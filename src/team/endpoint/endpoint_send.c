@@ -9,6 +9,17 @@
 
 enum { ALIGN = 256, PIECE_MOST = 16 << 20, SLOTS = 4 };
 
+void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    const int i = tutti_endpoint_number(endpoint, rndv);
+    if (endpoint->lease[i])
+        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
+                              ->known[endpoint->node->rank][endpoint->lease[i] - 1]
+                              .leases,
+                         1);
+    endpoint->lease[i] = 0;
+}
+
 void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, uint32_t state)
 {
     int i = tutti_endpoint_number(endpoint, rndv);
@@ -45,33 +56,6 @@ void tutti_endpoint_serve(struct tutti_endpoint *endpoint)
         atomic_store_explicit(&wanted->id, 0, memory_order_release);
         atomic_fetch_sub(&own->asked, 1);
     }
-}
-
-/* 1 where the peer keeps the allocation mapped from now on, until the lease ends. */
-static int allocation_lease(struct tutti_known *known, uint64_t id)
-{
-    if (atomic_load_explicit(&known->id, memory_order_relaxed) != id)
-        return 0;
-    uint32_t n = atomic_load_explicit(&known->leases, memory_order_relaxed);
-    do {
-        if (n & TUTTI_KNOWN_CLOSED)
-            return 0;
-    } while (!atomic_compare_exchange_weak(&known->leases, &n, n + 1));
-    if (atomic_load(&known->id) == id)
-        return 1;
-    atomic_fetch_sub(&known->leases, 1);
-    return 0;
-}
-
-void tutti_endpoint_end_lease(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
-{
-    const int i = tutti_endpoint_number(endpoint, rndv);
-    if (endpoint->lease[i])
-        atomic_fetch_sub(&tutti_endpoint_theirs(endpoint, endpoint->piece[i].to)
-                              ->known[endpoint->node->rank][endpoint->lease[i] - 1]
-                              .leases,
-                         1);
-    endpoint->lease[i] = 0;
 }
 
 /* The lock is held. Takes a free rendezvous and returns its number; -1: all are in use. */
@@ -160,7 +144,7 @@ uint64_t tutti_endpoint_fetched(const struct tutti_endpoint *endpoint, int peer)
     return atomic_load_explicit(&endpoint->from[peer].fetched, memory_order_relaxed);
 }
 
-void tutti_endpoint_let_go(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+void tutti_endpoint_send_release(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     const int i = tutti_endpoint_number(endpoint, rndv);
     tutti_fiber_lock(&endpoint->lock);
@@ -214,7 +198,9 @@ void *tutti_endpoint_scratch(struct tutti_endpoint *endpoint, struct tutti_rndv 
     char *scratch = tutti_endpoint_own_scratch(endpoint, piece->gpu);
     const uint64_t slots = scratch ? take_slots(endpoint, number, each, pieces, whole) : 0;
     if (slots) {
-        rndv->at = piece->at;
+        const struct tutti_share *at = &tutti_endpoint_mine(endpoint)->gpu[piece->gpu].scratch;
+        rndv->scratch = at->shared ? at->what.id : 0;
+        rndv->at = (at->shared ? at->offset : 0) + piece->at;
         rndv->piece = each;
         rndv->slots = (uint32_t)slots;
     }
@@ -239,57 +225,4 @@ unsigned tutti_endpoint_room(const struct tutti_endpoint *endpoint, const struct
     n = n < half ? n : half;
     n = n < slots - packed % slots ? n : slots - packed % slots;
     return (unsigned)(n < all - packed ? n : all - packed);
-}
-
-int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
-{
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    const uint64_t id = rndv->share.what.id;
-    uint64_t before = 0;
-    if (atomic_compare_exchange_strong(&endpoint->from[piece->to].named[piece->gpu], &before, id) || before == id)
-        return 0;
-    tutti_endpoint_distrust(endpoint, rndv);
-    return 1;
-}
-
-void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
-{
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    _Atomic uint64_t *named = &endpoint->from[piece->to].named[piece->gpu];
-    if (atomic_load_explicit(named, memory_order_relaxed) != TUTTI_ENDPOINT_SEVERAL)
-        atomic_store_explicit(named, TUTTI_ENDPOINT_SEVERAL, memory_order_relaxed);
-}
-
-int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
-                         struct tutti_endpoint_memo *memo)
-{
-    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    const int peer = piece->to;
-    piece->own = pointer;
-    if (tutti_endpoint_is_own(endpoint, peer)) {
-        rndv->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
-        return 1;
-    }
-    if (memo && memo->of) {
-        rndv->share = memo->share;
-        rndv->share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
-    } else {
-        if (id)
-            tutti_share_name(endpoint->node, endpoint->device, pointer, id, &rndv->share);
-        else
-            tutti_share_fill(endpoint->node, endpoint->device, pointer, &rndv->share);
-        if (memo)
-            *memo = (struct tutti_endpoint_memo){.of = pointer, .share = rndv->share};
-    }
-    if (!rndv->share.shared)
-        return 0;
-    for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
-        if (allocation_lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i],
-                             rndv->share.what.id)) {
-            endpoint->lease[tutti_endpoint_number(endpoint, rndv)] = (unsigned char)(i + 1);
-            tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
-            return 1;
-        }
-    }
-    return 0;
 }

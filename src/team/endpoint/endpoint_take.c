@@ -26,12 +26,12 @@ struct tutti_rndv *tutti_endpoint_find(struct tutti_endpoint *endpoint, int peer
         return NULL;
     /* Before the sequence: of a rendezvous that is used again meanwhile that is another one then. */
     const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
-    if (state == TUTTI_RNDV_FREE || state == TUTTI_RNDV_ATS) /* an RTS that comes again */
+    if (state == TUTTI_RNDV_FREE || state == TUTTI_RNDV_ATS) /* a repeated RTS */
         return NULL;
     return atomic_load(&rndv->sequence) == sequence ? rndv : NULL;
 }
 
-/* 1 where the rendezvous is of a message for this rank with this tag. */
+/* 1 if the rendezvous is of a message for this rank with this tag. */
 static int rndv_announces(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, int tag)
 {
     const uint32_t state = atomic_load_explicit(&rndv->state, memory_order_acquire);
@@ -81,7 +81,7 @@ void tutti_endpoint_received(struct tutti_endpoint *endpoint, int peer, int numb
         atomic_store(&rndv->held, TUTTI_HELD_NOT);
 }
 
-/* 1 where `bytes` bytes from `at` on lie within `all`. */
+/* 1 if `bytes` bytes from `at` on lie within `all`. */
 static int range_within(uint64_t at, uint64_t bytes, uint64_t all)
 {
     return at <= all && bytes <= all - at;
@@ -230,21 +230,18 @@ enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int p
         tutti_endpoint_release(endpoint, held); /* of this process: it does not go */
         if (there != TUTTI_REACHED)
             return there;
-        room = piece->at + piece->bytes;
+        scratch -= p.at - piece->at; /* of the allocation, from its start on */
+        room = p.at + piece->bytes;
     } else {
         struct tutti_mapping *mapping = NULL;
         tutti_fiber_lock(&endpoint->lock);
-        const enum tutti_reaching there = tutti_endpoint_map_scratch(endpoint, peer, index, gpu, &mapping);
+        const enum tutti_reaching there =
+            tutti_endpoint_map_packed(endpoint, peer, index, gpu, ONCE(rndv->scratch), &mapping);
         pthread_mutex_unlock(&endpoint->lock);
         if (there != TUTTI_REACHED)
             return there;
-        const uint64_t offset = tutti_endpoint_offset(endpoint, peer, index);
-        if (offset > mapping->what.bytes) {
-            rndv_refuse(endpoint, peer, "scratch that is not there");
-            return TUTTI_REACH_NOT;
-        }
-        scratch = (char *)mapping->base + offset;
-        room = mapping->what.bytes - offset;
+        scratch = mapping->base;
+        room = mapping->what.bytes;
     }
     if (!range_within(p.at, p.each * p.slots, room)) {
         rndv_refuse(endpoint, peer, "scratch that is not there");
@@ -258,8 +255,8 @@ enum tutti_reaching tutti_endpoint_pieces(struct tutti_endpoint *endpoint, int p
     return TUTTI_REACHED;
 }
 
-/* First and last + 1 byte of `count` elements, from where the layout counts. 0 where the numbers are too large. */
-static int extent_of(const struct tutti_plan *plan, uint64_t count, int64_t *first, int64_t *end)
+/* First and last + 1 byte of `count` elements, from where the layout counts. 0 if the numbers are too large. */
+static int endpoint_take_extent_of(const struct tutti_plan *plan, uint64_t count, int64_t *first, int64_t *end)
 {
     int64_t reach;
     if (count == 0 || count > INT64_MAX || __builtin_mul_overflow((int64_t)count - 1, plan->extent, &reach))
@@ -286,8 +283,8 @@ int tutti_endpoint_layout(const struct tutti_endpoint *endpoint, int peer, const
     memcpy(text, rndv->layout, length);
     int status = tutti_plan_read(text, length, &plan);
     if (status == TUTTI_OK &&
-        (__builtin_mul_overflow(count, plan->size, &all) || all != bytes || !extent_of(plan, count, &first, &end) ||
-         first != lowest ||
+        (__builtin_mul_overflow(count, plan->size, &all) || all != bytes ||
+         !endpoint_take_extent_of(plan, count, &first, &end) || first != lowest ||
          (held && !range_within((uint64_t)(data - (char *)held->base), (uint64_t)(end - first), held->what.bytes)))) {
         tutti_plan_drop(plan);
         status = TUTTI_ERR_ARGUMENT;

@@ -60,7 +60,7 @@ static struct tutti_mapping **chain_of(struct tutti_cache *cache, int peer, int 
     return &cache->chain[h & (cache->chains - 1)];
 }
 
-static int cache_same(const struct tutti_mapping *m, int peer, int gpu, const struct tutti_export *what)
+static int mappings_cache_same(const struct tutti_mapping *m, int peer, int gpu, const struct tutti_export *what)
 {
     return m->what.id == what->id && m->peer == peer && m->gpu == gpu && m->life == tutti_gpu_life(gpu) &&
            m->what.bytes == what->bytes && m->what.kind == what->kind &&
@@ -152,7 +152,7 @@ static void mapping_refer(struct tutti_cache *cache, struct tutti_mapping *m)
 static struct tutti_mapping *cache_seek(struct tutti_cache *cache, int peer, int gpu, const struct tutti_export *what)
 {
     struct tutti_mapping *m = *chain_of(cache, peer, gpu, what);
-    while (m && !cache_same(m, peer, gpu, what))
+    while (m && !mappings_cache_same(m, peer, gpu, what))
         m = m->next;
     return m;
 }

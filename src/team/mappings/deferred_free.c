@@ -18,13 +18,13 @@ static void deferred_free_end(struct tutti_node *node, void *memory, struct tutt
         node->device->launch.drop(kept);
 }
 
-static void deferred_discard(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
+static void deferred_free_add(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
 {
     struct tutti_deferred_free *aside = NULL;
     tutti_fiber_lock(&node->lock);
     if (atomic_load(&node->streams) > 0 && (aside = malloc(sizeof *aside)) != NULL) {
-        *aside = (struct tutti_deferred_free){node->discarded, memory, kept};
-        node->discarded = aside;
+        *aside = (struct tutti_deferred_free){node->deferred_frees, memory, kept};
+        node->deferred_frees = aside;
     }
     pthread_mutex_unlock(&node->lock);
     if (!aside)
@@ -34,13 +34,13 @@ static void deferred_discard(struct tutti_node *node, void *memory, struct tutti
 void tutti_deferred_free_memory(struct tutti_node *node, void *device_memory)
 {
     if (device_memory)
-        deferred_discard(node, device_memory, NULL);
+        deferred_free_add(node, device_memory, NULL);
 }
 
 void tutti_deferred_free_launch(struct tutti_node *node, struct tutti_prepared *kept)
 {
     if (kept)
-        deferred_discard(node, NULL, kept);
+        deferred_free_add(node, NULL, kept);
 }
 
 void tutti_deferred_free_hold(struct tutti_node *node)
@@ -62,8 +62,8 @@ int tutti_deferred_free_held(const struct tutti_node *node)
 void tutti_deferred_free_end(struct tutti_node *node, int alive)
 {
     tutti_fiber_lock(&node->lock);
-    struct tutti_deferred_free *all = node->discarded;
-    node->discarded = NULL;
+    struct tutti_deferred_free *all = node->deferred_frees;
+    node->deferred_frees = NULL;
     pthread_mutex_unlock(&node->lock);
     while (all) {
         struct tutti_deferred_free *next = all->next;

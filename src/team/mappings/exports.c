@@ -99,6 +99,14 @@ int tutti_exports_name(struct tutti_exports *exports, const struct tutti_device 
     return status;
 }
 
+int tutti_exports_has(struct tutti_exports *exports, uint64_t id)
+{
+    tutti_fiber_lock(&exports->lock);
+    const int has = find_export(exports, id) != NULL;
+    pthread_mutex_unlock(&exports->lock);
+    return has;
+}
+
 /* Looks at one chain, until `most` ids are written. The number of allocations that were looked at. */
 static unsigned look_at_chain(struct export_entry **at, const struct tutti_device *device, uint64_t ids[],
                               unsigned most, unsigned *n)

@@ -123,7 +123,7 @@ static void fill(struct job *job, int round)
     kit_put(&job->in, 0, data, sizeof data);
 }
 
-/* 1 where what was received is right, and nothing beside it was written. */
+/* 1 if what was received is right, and nothing beside it was written. */
 static int right(struct job *job)
 {
     int guards;
@@ -266,7 +266,7 @@ static void again(enum call call, const struct place *place, enum kit_kind from,
     close_job(&job);
 }
 
-/* 1 where the data of requests that were freed have come on all ranks. Requests of device memory, whose completion
+/* 1 if the data of requests that were freed have come on all ranks. Requests of device memory, whose completion
  * brings on what was freed, tell the others. */
 static int all_end(struct job job[2])
 {

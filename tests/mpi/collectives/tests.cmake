@@ -48,6 +48,18 @@ endforeach()
 program(topologies EVERYWHERE)
 tutti_mpi_test(mpi-topologies PROGRAM mpi-topologies RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" EVERYWHERE)
 tutti_mpi_test(mpi-topologies-4 PROGRAM mpi-topologies RANKS 4 ARGS 3 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" MPIS openmpi mpich5)
+# Blocks of a neighbour that appears twice as one run of the kernels of runs.
+foreach(row ll ll128 pipeline)
+  set(how_ll packets)
+  set(how_ll128 "packets of whole lines")
+  set(how_pipeline "chunks through the windows")
+  set(by_row ${stats} TUTTI_RULES=neighbor:*@${row} TUTTI_TEST_EXPECT=${how_${row}})
+  tutti_mpi_test(mpi-topologies-${row} PROGRAM mpi-topologies RANKS 2 ARGS 3 ENV ${by_row} TIMEOUT 90 MPIS openmpi mpich)
+  tutti_mpi_test(mpi-topologies-${row}-3 PROGRAM mpi-topologies RANKS 3 ARGS 2 ENV ${by_row} TIMEOUT 90 MPIS openmpi)
+endforeach()
+tutti_mpi_test(mpi-topologies-leaders-1 PROGRAM mpi-topologies RANKS 2 ARGS 3 ENV ${stats} TUTTI_HOST_GPUS=1 TIMEOUT 90 MPIS openmpi)
+tutti_mpi_test(mpi-topologies-leaders-2 PROGRAM mpi-topologies RANKS 4 ARGS 2 TIMEOUT 90 MPIS openmpi
+               ENV ${stats} TUTTI_HOST_GPUS=2 TUTTI_RULES=neighbor:*@leader_pipeline)
 program(persistent_moves EVERYWHERE)
 # Intel MPI fails by itself where persistent collectives are started again (types_collectives.c).
 tutti_mpi_test(mpi-persistent-moves PROGRAM mpi-persistent_moves RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 45

@@ -1,6 +1,6 @@
-/* MPI_THREAD_MULTIPLE: a thread begins a nonblocking call on device memory and ends, while another one already stands
- * in a call of the MPI's own. What the first one began goes on all the same: the other ranks complete it, and send what
- * the second one waits for. Arguments: rounds (20). */
+/* MPI_THREAD_MULTIPLE: a thread begins a nonblocking call on device memory and ends, while another one is already
+ * in a call of the MPI's own. The call of the first thread makes progress all the same: the other ranks complete it,
+ * and send what the second one waits for. Arguments: rounds (20). */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

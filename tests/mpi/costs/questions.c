@@ -1,6 +1,9 @@
 /* What a message of device memory asks the GPU's driver, by the library's counters: once what the memory of its buffer
  * is, on either side, and a launch of the receiver for the messages that are there. Nothing is allocated. Buffers of
- * their own for each message, so that none is known from the one before. Needs TUTTI_STATS=1. */
+ * their own for each message, so that none is known from the one before.
+ *
+ * Argument `first`: the first messages of an allocation, where mapping is slow (TUTTI_HOST_MAPPING_US) and does not pay
+ * yet. Each of them asks once what its buffer is, on either side, and no allocation is named. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <string.h>
 
@@ -73,11 +76,41 @@ static void check(const char *name, void (*move)(int), int bytes, int asked, int
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* New memory on both sides. The first message of a process may also look at memory of the library. */
+static void first_messages(void)
+{
+    static const int shorts[] = {8, 4096, 64 << 10};
+    for (int round = 0; round < ROUNDS; round++) {
+        const int bytes = shorts[round % 3];
+        kit_open(&out[0], KIT_DEVICE, MOST);
+        kit_open(&in[0], KIT_DEVICE, MOST);
+        from[0] = kit_put(&out[0], 0, NULL, MOST);
+        to[0] = kit_put(&in[0], 0, NULL, MOST);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int call = 0; call < 3; call++) {
+            since();
+            const uint64_t named = kit_counted("GPU driver", "how memory is shared");
+            ping(bytes);
+            const uint64_t asked = since().asked;
+            CHECK(round == 0 || asked == 1, "call %d of new memory, %d bytes: %llu questions", call + 1, bytes,
+                  (unsigned long long)asked);
+            CHECK(kit_counted("GPU driver", "how memory is shared") == named,
+                  "call %d of new memory, %d bytes, names the allocation", call + 1, bytes);
+        }
+        kit_close(&out[0]);
+        kit_close(&in[0]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_plain || kit_size != 2)
         kit_skip("questions", "needs two ranks, and the library in front");
+    if (argc > 1 && strcmp(argv[1], "first") == 0) {
+        first_messages();
+        return kit_end("questions");
+    }
     for (int i = 0; i < WINDOW; i++) {
         kit_open(&out[i], KIT_DEVICE, MOST);
         kit_open(&in[i], KIT_DEVICE, MOST);

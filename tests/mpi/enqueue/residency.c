@@ -100,7 +100,7 @@ static void check(const struct pair *pair, size_t count, size_t shift, uint64_t 
         compare(pair, random_next(random) % (count - 256), 256, shift, what);
 }
 
-/* 1 where the blocking calls of all ranks are over; collective, between threads of one kind. */
+/* 1 if the blocking calls of all ranks are over; collective, between threads of one kind. */
 static int agreed(MPI_Comm comm)
 {
     int mine = atomic_load(&over), all = 0;

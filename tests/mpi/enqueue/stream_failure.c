@@ -10,8 +10,8 @@
  *
  * What must come after a failure: within KERNELS_SECONDS the kernels leave; then every kind of call on the
  * communicator, freeing its stream and freeing it return an error, through the error handler; nothing takes longer than
- * ALL_SECONDS in all. Each rank that goes on prints "survivor R told" if all of this has happened, and otherwise what
- * is missing. */
+ * ALL_SECONDS in all. Each rank that continues prints "survivor R told" if all of this has happened, and otherwise
+ * what is missing. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

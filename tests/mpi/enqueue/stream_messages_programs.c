@@ -1,7 +1,8 @@
 /* Random programs of messages in stream order. All ranks draw the same program: a list of messages, in an order in
  * which plain blocking calls could do them one by one. Each side of a message is blocking or started and waited for
  * later; receives and sends that are started may move forward, past others of other tags. A send may forward what an
- * earlier message has brought, so that a message that comes too early, too late or through another's memory is seen. */
+ * earlier message has brought, so that a message that arrives too early, too late or through another's memory is found.
+ */
 #include "stream_messages.h"
 
 #include <stdio.h>
@@ -80,7 +81,7 @@ static void draw_messages(struct program *p, uint64_t *random)
     }
 }
 
-/* 1 where `one` may go before `other`, of the same rank. */
+/* 1 if `one` may go before `other`, of the same rank. */
 static int may_pass(const struct program *p, const struct action *one, const struct action *other)
 {
     const struct message *a = &p->message[one->message], *b = &p->message[other->message];

@@ -21,8 +21,6 @@ static const struct {
     {"MPI_Buffer_attach", "attached for the calls of buffered sends"},
     {"MPI_Comm_attach_buffer", "MPI 4.1: mpi-attached"},
     {"MPI_Session_attach_buffer", "MPI 4.1: mpi-attached"},
-    {"MPI_Precv_init", "partitioned messages are refused with device memory"},
-    {"MPI_Psend_init", "partitioned messages are refused with device memory"},
     {"MPI_Win_create", "makes the windows of all rows that have one"},
     {"_end", "drawn with its beginning"},
 };

@@ -41,15 +41,15 @@ struct every_args {
 
 struct every_row {
     const char *name, *kind, *buffers, *parameters;
-    /* The call; an MPI code. NULL: a kind that is not drawn. ask: 1 where the process has it. */
+    /* The call; an MPI code. NULL: a kind that is not drawn. ask: 1 if the process has it. */
     int (*run)(struct every_args *args, int ask);
 };
 extern const struct every_row every_rows[];
 extern const int every_row_count;
 
-/* 1 where the row has a parameter of this name. */
+/* 1 if the row has a parameter of this name. */
 int every_has(const struct every_row *row, const char *name);
-/* 1 where its name has the word: "Bsend", "_shared". */
+/* 1 if its name has the word: "Bsend", "_shared". */
 int every_named(const struct every_row *row, const char *word);
 /* Another row by its name; NULL: none. */
 const struct every_row *every_find(const char *name);

@@ -29,7 +29,7 @@ static const struct collective {
 #include "tutti/collectives.def"
 };
 
-/* 1 where the row's name is `name`, perhaps with an ending. */
+/* 1 if the row's name is `name`, perhaps with an ending. */
 static int is_form_of(const struct every_row *row, const char *name)
 {
     const size_t length = strlen(name);

@@ -1,7 +1,7 @@
 /* A message that its sender has left, to a receiver that has reset its GPU: nothing is mapped there any more, so it
- * asks for the sender's memory again. The sender stands in a call meanwhile that ends only when the receiver comes
- * there: it must answer out of that wait. Between other rounds the sender resets its GPU: what the receiver has mapped
- * of it is of no use then. The receiver's GPU is reset more often than a process may have GPUs. */
+ * asks for the sender's memory again. Meanwhile the sender waits in a call that ends only when the receiver enters
+ * it: the sender must answer out of that wait. Between other rounds the sender resets its GPU: what the receiver has
+ * mapped of it is of no use then. The receiver's GPU is reset more often than a process may have GPUs. */
 #include <string.h>
 
 #include "gpu.h"

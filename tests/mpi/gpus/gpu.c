@@ -43,6 +43,7 @@ static struct {
     int (*alloc)(unsigned long long *, size_t);
     int (*free)(unsigned long long);
     int (*copy)(unsigned long long, unsigned long long, size_t);
+    int (*fill)(unsigned long long, unsigned char, size_t);
     int (*wait)(void);
 } cuda;
 static void *contexts[CARDS];
@@ -70,6 +71,7 @@ static void cuda_begin(void)
     find(library, "cuMemAlloc_v2", &cuda.alloc);
     find(library, "cuMemFree_v2", &cuda.free);
     find(library, "cuMemcpy", &cuda.copy);
+    find(library, "cuMemsetD8_v2", &cuda.fill);
     find(library, "cuCtxSynchronize", &cuda.wait);
     need(cuda.init(0) == 0, "cuInit");
 }
@@ -184,6 +186,32 @@ void gpu_copy(int gpu, void *to, const void *from, size_t bytes)
     void *before = cuda_enter(gpu);
     need(cuda.copy((unsigned long long)to, (unsigned long long)from, bytes) == 0, "cuMemcpy");
     need(cuda.wait() == 0, "cuCtxSynchronize"); /* a short copy from ordinary memory may return before it is done */
+    cuda_leave(before);
+}
+
+void gpu_copy_within(int gpu, void *to, const void *from, size_t bytes)
+{
+    if (!on_cuda()) {
+        gpu_copy(gpu, to, from, bytes);
+        return;
+    }
+    void *before = cuda_enter(gpu);
+    need(cuda.copy((unsigned long long)to, (unsigned long long)from, bytes) == 0, "cuMemcpy");
+    cuda_leave(before);
+}
+
+void gpu_fill(int gpu, void *to, unsigned char byte, size_t bytes)
+{
+    if (!on_cuda()) {
+        void *from = malloc(bytes);
+        need(from != NULL, "malloc");
+        memset(from, byte, bytes);
+        gpu_copy(gpu, to, from, bytes);
+        free(from);
+        return;
+    }
+    void *before = cuda_enter(gpu);
+    need(cuda.fill((unsigned long long)to, byte, bytes) == 0, "cuMemsetD8");
     cuda_leave(before);
 }
 

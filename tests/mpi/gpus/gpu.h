@@ -17,9 +17,13 @@ void *gpu_alloc(int gpu, size_t bytes);
 void gpu_free(int gpu, void *memory);
 /* Between host memory and memory of `gpu`. */
 void gpu_copy(int gpu, void *to, const void *from, size_t bytes);
+/* The maker's synchronous calls as they are: a copy within `gpu`, and a fill, which may return before they are
+ * complete. */
+void gpu_copy_within(int gpu, void *to, const void *from, size_t bytes);
+void gpu_fill(int gpu, void *to, unsigned char byte, size_t bytes);
 /* Resets the GPU, which becomes the calling thread's. */
 void gpu_reset(int gpu);
-/* 1 where somebody has made a context on the GPU; -1: unknown. */
+/* 1 if somebody has made a context on the GPU; -1: unknown. */
 int gpu_has_context(int gpu);
 /* Broken rules of the simulated GPUs so far. */
 unsigned long gpu_violations(void);

@@ -45,7 +45,7 @@ enum {
     GPUS_REQUESTS = 128
 };
 
-/* 1 where the kind may be drawn. */
+/* 1 if the kind may be drawn. */
 int gpus_may(enum gpus_kind kind);
 
 /* Numbers that all ranks draw alike. */

@@ -135,7 +135,7 @@ static void parts_of(const struct collective *c, int *one, int *out, int *in)
                                                                           : 1;
 }
 
-/* 1 where the one block of this rank is what it gets. */
+/* 1 if the one block of this rank is what it gets. */
 static int one_comes(const struct collective *c)
 {
     return c->kind == SCATTER || c->kind == SCATTERV || (c->kind == BCAST && kit_rank != c->root);

@@ -35,7 +35,7 @@ enum { CAPTURE_GLOBAL, CAPTURE_THREAD, CAPTURE_RELAXED };
             MPI_Abort(MPI_COMM_WORLD, 1);                                                                              \
     } while (0)
 
-/* 1 where the library's device is CUDA: `cu` may be called then. */
+/* 1 if the library's device is CUDA: `cu` may be called then. */
 int kit_cuda_open(void);
 /* What the stream holds since cu.BeginCapture(), ready to be launched; *nodes (may be NULL): how many the graph has. */
 CUgraphExec kit_cuda_captured(CUstream stream, size_t *nodes);

@@ -28,7 +28,7 @@ struct family {
     MPI_Comm comm; /* not REDUCE_LOCAL */
 };
 
-/* 1 where the _c forms can be called: the MPI has them, or the library in front makes them. */
+/* 1 if the _c forms can be called: the MPI has them, or the library in front makes them. */
 int family_large(void);
 /* Makes the call and returns its code. */
 int family_run(const struct family *f, const void *in, void *out);

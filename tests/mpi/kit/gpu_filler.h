@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Loads the kernel into the calling thread's context; 0 where there is no CUDA GPU. */
+/* Loads the kernel into the calling thread's context; 0 if there is no CUDA GPU. */
 int gpu_filler_open(void);
 /* Puts a kernel of many more blocks than a GPU holds into the stream, each of which spins for so many cycles of its
  * clock. Returns CUDA's error. Safe from any thread that has chosen the GPU. */

@@ -255,13 +255,13 @@ static void reduce_by_nodes(void *out, const struct oracle_case *c, int ranks, c
     oracle_reduce(out, c, nodes, node, count);
 }
 
-void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count)
+/* Contributions of all `ranks`; freed by the caller. */
+static char *fill_all(const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count,
+                      const void *in[], int most)
 {
-    enum { MOST = 64 };
-    const void *in[MOST];
-    size_t bytes = count * oracle_size(c->type);
-    char *room = malloc((size_t)ranks * bytes + 1);
-    if (!room || ranks > MOST) {
+    const size_t bytes = count * oracle_size(c->type);
+    char *const room = malloc((size_t)ranks * bytes + 1);
+    if (!room || ranks > most) {
         fprintf(stderr, "no memory for the oracle\n");
         abort();
     }
@@ -269,6 +269,24 @@ void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int 
         oracle_fill(room + (size_t)r * bytes, c, which ? which[r] : r, first, count);
         in[r] = room + (size_t)r * bytes;
     }
+    return room;
+}
+
+enum { EXPECTED_MOST = 64 };
+
+void kit_expect_scan(void *out, const struct oracle_case *c, int depth, size_t first, size_t count)
+{
+    const void *in[EXPECTED_MOST];
+    char *const room = fill_all(c, depth, NULL, first, count, in, EXPECTED_MOST);
+    if (depth > 0)
+        oracle_reduce(out, c, depth, in, count);
+    free(room);
+}
+
+void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count)
+{
+    const void *in[EXPECTED_MOST];
+    char *const room = fill_all(c, ranks, which, first, count, in, EXPECTED_MOST);
     reduce_by_nodes(out, c, ranks, which, in, count);
     free(room);
 }

@@ -43,7 +43,7 @@ void kit_close(struct kit_buffer *b);
 /* Puts `bytes` of data (NULL: a pattern that is no result) at `offset` (below KIT_OFFSET) and guards round it; returns
  * the pointer for MPI. */
 void *kit_put(struct kit_buffer *b, size_t offset, const void *data, size_t bytes);
-/* Fetches the data; *guards (may be NULL) is 0 where a guard byte has changed. Valid until the next put or get. */
+/* Fetches the data; *guards (may be NULL) is 0 if a guard byte has changed. Valid until the next put or get. */
 char *kit_get(struct kit_buffer *b, int *guards);
 
 /* An MPI type of mpi_types.def that this MPI has. */
@@ -57,7 +57,7 @@ struct kit_handle {
 extern struct kit_handle kit_handles[];
 extern int kit_handle_count;
 MPI_Op kit_op(int op);
-/* Handle of an element type (its first in the list); NULL where the MPI has none. */
+/* Handle of an element type (its first in the list); NULL if the MPI has none. */
 const struct kit_handle *kit_handle_of(int element);
 
 /* Legal pairs of handle and operator. */
@@ -73,14 +73,16 @@ struct oracle_case kit_case(const struct kit_pair *pair, enum oracle_mode mode, 
 /* Writes what the allreduce of `ranks` ranks must give; which[r] is the world's rank of rank r, NULL: r itself. */
 void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count);
 void kit_expect(void *out, const struct oracle_case *c, int ranks, size_t first, size_t count);
+/* What a scan over the contributions of ranks 0 to depth - 1 must give: rank order, also over nodes. */
+void kit_expect_scan(void *out, const struct oracle_case *c, int depth, size_t first, size_t count);
 
 /* Calls counted so far whose row starts with `call` and names `word` as outcome or reason. Needs TUTTI_STATS=1. */
 uint64_t kit_counted(const char *call, const char *word);
 int kit_class(int error);
 /* Local. The class by which the MPI itself, without the library, refuses the pair on host memory: not each knows all of
- * the standard's pairs. MPI_SUCCESS where it takes it. */
+ * the standard's pairs. MPI_SUCCESS if it takes it. */
 int kit_refusal(MPI_Datatype type, MPI_Op op);
-/* 0 where this MPI ends the program on its own errors though they should be returned (Intel MPI by the standard ABI).
+/* 0 if this MPI ends the program on its own errors though they should be returned (Intel MPI by the standard ABI).
  */
 int kit_errors_returned(void);
 

@@ -59,7 +59,7 @@ struct queue {
     long steps, wrong;
 };
 
-/* 1 where there is a device with streams of which this program can make one. */
+/* 1 if there is a device with streams of which this program can make one. */
 int queue_possible(void);
 /* Makes an MPIX_Stream of a handle; type: NULL is "tutti_stream". */
 int queue_name_stream(const char *type, void *stream, MPIX_Stream *out);
@@ -80,7 +80,7 @@ void queue_contents(const struct queue *queue, const struct queue_step *step, in
 void queue_model(struct queue *queue, const struct queue_step *step);
 /* draw, put and model. */
 void queue_go(struct queue *queue, int kind);
-/* Waits for the stream and compares. Returns 1 where all is right. */
+/* Waits for the stream and compares. Returns 1 if all is right. */
 int queue_check(struct queue *queue, const char *when);
 /* Waits a bounded time for what is in the stream. */
 void queue_sync(struct queue *queue);

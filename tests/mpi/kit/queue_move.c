@@ -35,7 +35,7 @@ static size_t move_cell(const struct queue *queue, const struct queue_step *step
     }
 }
 
-/* 1 where a rank's buffer of that side has a block for each rank. */
+/* 1 if a rank's buffer of that side has a block for each rank. */
 static int move_each(enum queue_kind kind, int receive)
 {
     if (kind == QUEUE_ALLTOALL || kind == QUEUE_ALLTOALLV)
@@ -58,7 +58,7 @@ static size_t move_place(const struct queue *queue, const struct queue_step *ste
     return at;
 }
 
-/* 1 where this rank's receive buffer is the first buffer, at the shift: in place. */
+/* 1 if this rank's receive buffer is the first buffer, at the shift: in place. */
 static int move_in_first(const struct queue_step *step, int rank)
 {
     if (step->kind == QUEUE_BCAST)
@@ -68,7 +68,7 @@ static int move_in_first(const struct queue_step *step, int rank)
     return step->in_place && step->kind != QUEUE_SCATTER && step->kind != QUEUE_SCATTERV;
 }
 
-/* 1 where what this rank sends to itself stays where it is. */
+/* 1 if what this rank sends to itself stays where it is. */
 static int move_stays(const struct queue_step *step, int rank)
 {
     const int scatters = step->kind == QUEUE_SCATTER || step->kind == QUEUE_SCATTERV;

@@ -43,9 +43,9 @@ int rreq_start(struct reduction_request *q, int large);
 int rreq_init(struct reduction_request *q, int large);
 /* Looks at the results, guards and contributions of the last fill. */
 void rreq_check(struct reduction_request *q, const char *where);
-/* 1 where the results are those of the last fill; says nothing. */
+/* 1 if the results are those of the last fill; says nothing. */
 int rreq_right(struct reduction_request *q);
-/* 1 where the _c forms and the _init calls can be called. */
+/* 1 if the _c forms and the _init calls can be called. */
 int rreq_large(void);
 int rreq_persistent(void);
 /* Calls counted under the name of either width. */

@@ -299,7 +299,7 @@ static void make(const struct maker *m, int depth, struct made *out)
     *out = child;
 }
 
-/* 1 where the MPI itself moves two elements as it moves one after the other, and stays within their bounds. Open
+/* 1 if the MPI itself moves two elements as it moves one after the other, and stays within their bounds. Open
  * MPI 4.1 takes some types with parts of no bytes for contiguous, and writes their gaps, or beside them. */
 static int sane(const struct typegen *t)
 {

@@ -35,7 +35,7 @@ void typegen_free(struct typegen *of);
 
 /* Where `count` elements lie: the lowest byte from the buffer's address, and how many bytes there are. */
 size_t typegen_span(const struct typegen *of, MPI_Count count, MPI_Count *lowest);
-/* 1 where `count` elements touch no byte twice, as the MPI itself unpacks. */
+/* 1 if `count` elements touch no byte twice, as the MPI itself unpacks. */
 int typegen_disjoint(const struct typegen *of, int count);
 
 /* The MPI's own packing of host memory, without the library; the bytes packed. `position` starts at 0. */

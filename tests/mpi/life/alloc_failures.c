@@ -46,7 +46,7 @@ static int add_range(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-/* 1 where the call from `caller` is to fail. */
+/* 1 if the call from `caller` is to fail. */
 static int refused(const void *caller)
 {
     if (!atomic_load_explicit(&counting, memory_order_relaxed))
@@ -210,7 +210,7 @@ enum { MANY = 40, EACH = 200 };
 static MPI_Status *volatile no_statuses = MPI_STATUSES_IGNORE; /* a compiler takes the constant for an array of none */
 enum completion { WAITALL, TESTALL, WAITSOME, TESTSOME, WAITANY, TESTANY, COMPLETIONS };
 
-/* How many of `n` requests it completes, or less than 0 where it fails: *error. */
+/* How many of `n` requests it completes, or less than 0 if it fails: *error. */
 static int complete(enum completion call, int n, MPI_Request requests[], int *error)
 {
     int flag = 0, out = 0, which[MANY];

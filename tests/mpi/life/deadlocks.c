@@ -288,13 +288,14 @@ static int idup(MPI_Comm comm, int round, MPI_Comm *made, MPI_Request *request)
 
 /* Nonblocking calls that are started behind a nonblocking allreduce that the MPI makes late on some ranks: none may
  * overtake it on any. All are waited for in an order drawn at random. */
-enum { STARTED = 6 };
+enum { STARTED = 7 };
 static void order(int round)
 {
     MPI_Comm comm, made = MPI_COMM_NULL;
     MPI_Request request[STARTED + 1];
     MPI_Status status[STARTED + 1];
     int one[2] = {kit_rank, 1}, sum[2] = {0, 0}, value = kit_rank == 0 ? 1000 + round : -1, all[8], sums[2] = {0, 0};
+    int behind[2] = {0, 0};
     doing = "nonblocking calls behind one that the MPI makes late";
     alarm(SECONDS);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -313,7 +314,13 @@ static void order(int round)
     error |= MPI_Iallgather(mine, 1, pair, there, 2, MPI_INT, comm, &request[3]);
     error |= MPI_Iallgather(&kit_rank, 1, MPI_INT, all, 1, MPI_INT, comm, &request[4]);
     error |= MPI_Iallreduce(late, sums, 2, MPI_INT, MPI_SUM, comm, &request[5]);
-    error |= idup(comm, round, &made, &request[6]); /* last: Open MPI's starts collectives of its own as it goes on */
+    error |= idup(comm, round, &made, &request[6]);
+    /* While it is open, Open MPI starts collectives of its own, at a different moment on each rank. */
+    for (int i = (kit_rank * 37 + round * 11) % 50; i > 0; i--) {
+        int flag;
+        MPI_Iprobe(MPI_ANY_SOURCE, TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    error |= MPI_Iallreduce(late, behind, 2, MPI_INT, MPI_SUM, comm, &request[7]);
     MPI_Type_free(&pair);
     CHECK(error == MPI_SUCCESS, "starting in round %d", round);
     if (round % 3 == 1)
@@ -329,6 +336,7 @@ static void order(int round)
     const int *got = (const int *)(const void *)kit_get(&box, NULL);
     CHECK(sum[0] == kit_size * (kit_size - 1) / 2 && sum[1] == kit_size, "the sum of round %d", round);
     CHECK(sums[0] == 5 * kit_size, "the later sum of round %d", round);
+    CHECK(behind[0] == 5 * kit_size, "the sum behind the duplicate of round %d", round);
     CHECK(value == 1000 + round, "the broadcast of round %d: %d", round, value);
     for (int r = 0; r < kit_size; r++)
         CHECK(got[2 * r] == r * 7 + round && got[2 * r + 1] == -r && all[r] == r, "rank %d's part of round %d", r,

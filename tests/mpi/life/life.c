@@ -1,7 +1,7 @@
 /* Lives that do not go by the book.
  *
  *   life fork        children in the middle of calls: one that ends at once, one that runs a program, one that looks at
- *                    device memory; the parent goes on
+ *                    device memory; the parent continues
  *   life exit        ends by exit() without MPI_Finalize
  *   life _exit       ends by _exit() without MPI_Finalize
  *   life late-free   frees device memory and communicators after MPI_Finalize has been called, allocates before

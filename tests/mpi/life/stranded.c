@@ -71,7 +71,7 @@ static void one(enum call theirs, enum call ours, int first, int host_comes_firs
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
     on_host = kit_rank >= first;
-    alarm(BOUND); /* who is not told waits for ever */
+    alarm(BOUND); /* who is not told waits forever */
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     right(comm, "before");

@@ -9,12 +9,13 @@ program(deadlocks EVERYWHERE WITH life/deadlocks_calls.c)
 tutti_mpi_test(mpi-deadlocks PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2)
 tutti_mpi_test(mpi-deadlocks-moves PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2 ARGS moves ENV TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-deadlocks-moves-calls PROGRAM mpi-deadlocks RANKS 3 ARGS moves calls ENV TUTTI_RULES=message:*@direct
-               MPIS openmpi openmpi5)
+               MPIS openmpi openmpi5 mpich)
 tutti_mpi_test(mpi-deadlocks-nodes-1 PROGRAM mpi-deadlocks RANKS 3 ENV TUTTI_NODE_RANKS=1 MPIS openmpi)
 # Where the MPI has progress hooks.
-tutti_mpi_test(mpi-deadlocks-nodes-2 PROGRAM mpi-deadlocks RANKS 3 ENV TUTTI_NODE_RANKS=2 MPIS openmpi openmpi5 mpich5)
+tutti_mpi_test(mpi-deadlocks-nodes-2 PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 3 ENV TUTTI_NODE_RANKS=2
+               MPIS openmpi openmpi5 mpich mpich5 mpiabi)
 tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ARGS calls MPIS openmpi openmpi5)
-tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ARGS calls no-pairs MPIS mpich5)
+tutti_mpi_test(mpi-deadlocks-calls PROGRAM mpi-deadlocks RANKS 3 ARGS calls no-pairs MPIS mpich mpich5 mpiabi)
 # Or a thread. Not under MPICH 4.0, which now and then fails by itself with several.
 tutti_mpi_test(mpi-deadlocks-thread PROGRAM mpi-deadlocks RANKS 2 ARGS calls ENV TUTTI_ASYNC_PROGRESS=1 MPIS openmpi impi)
 tutti_mpi_test(mpi-deadlocks-thread PROGRAM mpi-deadlocks RANKS 2 ARGS calls no-pairs ENV TUTTI_ASYNC_PROGRESS=1 MPIS mpich5)
@@ -99,10 +100,14 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
          $<TARGET_FILE:mpi-watch.${mpi}> finalize)
   driver(mpi-killed-messages ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_messages.${mpi}>)
-  if(mpi STREQUAL "openmpi")
-    driver(mpi-killed-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 1 ${run} ${survive_${mpi}} -n 4 ${preloaded}
-           TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=4 "TUTTI_RULES=allreduce_nodes:*@pipelined" -- $<TARGET_FILE:mpi-nodes.${mpi}> death)
-  endif()
+  driver(mpi-killed-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 4 ${run} ${survive_${mpi}} -n 4 ${preloaded}
+         TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=2
+         "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@multi_leader"
+         -- $<TARGET_FILE:mpi-nodes.${mpi}> death)
+  driver(mpi-killed-moves-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 3 ${run} ${survive_${mpi}} -n 4 ${preloaded}
+         TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=2
+         "TUTTI_RULES=bcast_nodes:*@chains allgather_nodes:*@lanes alltoall_nodes:*@pairs"
+         -- $<TARGET_FILE:mpi-moves_nodes.${mpi}> death)
   driver(mpi-killed-windows ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_windows.${mpi}>)
   foreach(mode kill queue launch)

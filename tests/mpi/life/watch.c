@@ -141,7 +141,7 @@ static int differ(MPI_Comm comm, enum odd what, int odd)
     }
 }
 
-/* Until data go past the MPI: before, it has these calls, and waits for ever. */
+/* Until data go past the MPI: before, it has these calls, and waits forever. */
 static void open_endpoints(void)
 {
     for (int turn = 0; turn < 200 && (turn < 20 || !kit_counted("MPI_Bcast", "fetched from each other")); turn++) {

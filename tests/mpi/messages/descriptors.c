@@ -1,4 +1,4 @@
-/* Messages from allocations that come and go leave nothing behind: no descriptors, no mappings, no memory that the
+/* Messages from short-lived allocations leave nothing behind: no descriptors, no mappings, no memory that the
  * program has freed, with any outcome of the messages. The first two ranks talk. Arguments: allocations. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Receives that the program frees while they are active. Their data are there when the program learns that the peer's
- * synchronous send is complete, by any call; nothing is written into the buffer after that. A program
- * that only probes gets them too. A persistent one is freed when it has completed: then the attribute of its type is
- * deleted. Errors of such receives call no error handler. Two ranks: rank 0 sends, rank 1 is looked at. */
+/* Receives that the program frees while they are active. Their data are there once any call has shown the program that
+ * the peer's synchronous send is complete; nothing is written into the buffer after that. A program that only probes
+ * gets them too. A persistent one is freed when it has completed: then the attribute of its type is deleted. Errors of
+ * such receives call no error handler. Two ranks: rank 0 sends, rank 1 is looked at. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -34,7 +34,7 @@ static void busy(double ms)
     nanosleep(&time, NULL);
 }
 
-/* One look: 1 where the message is there. */
+/* One look: 1 if the message is there. */
 static int look(enum how how, MPI_Request requests[2])
 {
     MPI_Status statuses[2];

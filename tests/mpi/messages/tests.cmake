@@ -138,3 +138,10 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
   driver(mpi-counts-table ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/messages/counts.sh ${TUTTI_MPI_${mpi}_RUN} -n 2 env
          LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV} -- $<TARGET_FILE:mpi-counts.${mpi}>)
 endforeach()
+# Partitioned messages, with every MPI by Tutti: inside a node, between virtual nodes, by threads, over the MPI alone.
+program(partitioned EVERYWHERE)
+tutti_mpi_test(mpi-partitioned PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 EVERYWHERE TIMEOUT 60)
+# apart: without collectives between a start and its end, which older MPICHs do not survive over several nodes.
+tutti_mpi_test(mpi-partitioned-nodes PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 ARGS apart ENV ${far} EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-partitioned-threads PROGRAM mpi-partitioned RANKS 2 MANY 20 ARGS threads EVERYWHERE TIMEOUT 60)
+tutti_mpi_test(mpi-partitioned-staged PROGRAM mpi-partitioned RANKS 2 MANY 20 ENV TUTTI_MESSAGES=mpi TIMEOUT 60)

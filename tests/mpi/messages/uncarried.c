@@ -1,5 +1,5 @@
 /* A message to another node that cannot be carried once its RTS is on its way: the send fails, its request is null, and
- * the receiver still gets the RTS as it was written, even if the sender reuses its memory meanwhile. The next
+ * the receiver still gets the RTS unchanged, even if the sender reuses its memory meanwhile. The next
  * message is right. Two ranks, each a node of its own. */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -235,7 +235,7 @@ struct prog_drawer {
     int clock[PROG_RANKS][PROG_RANKS];
 };
 int prog_dice(struct prog_drawer *d, int n);
-int prog_chance(struct prog_drawer *d, enum prog_kind kind, int percent); /* 0 where the kind may not be drawn */
+int prog_chance(struct prog_drawer *d, enum prog_kind kind, int percent); /* 0 if the kind may not be drawn */
 int prog_may(const struct prog_drawer *d, enum prog_kind kind);
 struct prog_step *prog_add(struct prog_drawer *d, int rank, enum prog_what what, int a, int b);
 int prog_room(const struct prog_drawer *d);
@@ -248,7 +248,7 @@ int prog_rank_in(const struct prog_comm *comm, int world); /* its place; -1: not
 /* The rank of a place, in its group. */
 int prog_rank_of(const struct prog_comm *comm, int place);
 
-/* ---- programs_messages.c: one action each; 0 where nothing was drawn ---- */
+/* ---- programs_messages.c: one action each; 0 if nothing was drawn ---- */
 
 int prog_message(struct prog_drawer *d);
 int prog_receive_sent(struct prog_drawer *d);

@@ -117,7 +117,7 @@ int prog_make(struct prog_drawer *d)
     return 1;
 }
 
-/* 1 where nothing would still be posted on the communicator, and nothing is open unless that may be. */
+/* 1 if nothing would still be posted on the communicator, and nothing is open unless that may be. */
 static int may_unmake(const struct prog_drawer *d, int comm)
 {
     const struct prog *p = d->p;

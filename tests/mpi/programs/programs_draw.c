@@ -25,7 +25,7 @@ int prog_chance(struct prog_drawer *d, enum prog_kind kind, int percent)
     return prog_may(d, kind) && prog_dice(d, 100) < percent;
 }
 
-/* 1 where there is room for another action; what ends a program has room beyond that. */
+/* 1 if there is room for another action; what ends a program has room beyond that. */
 int prog_room(const struct prog_drawer *d)
 {
     const struct prog *p = d->p;

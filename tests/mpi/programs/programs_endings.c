@@ -1,7 +1,7 @@
 /* How what is open is completed: any set of one rank's requests, of which some must be able to complete, in any way. */
 #include "programs.h"
 
-/* 1 where the request completes whatever the other ranks do after their steps so far. */
+/* 1 if the request completes whatever the other ranks do after their steps so far. */
 int prog_completable(const struct prog *p, int number)
 {
     const struct prog_req *req = &p->req[number];
@@ -64,7 +64,7 @@ static enum prog_way choose_way(struct prog_drawer *d, int n, int surely)
     return PROG_WAYS;
 }
 
-/* 1 where a send's request may be freed while it is under way. */
+/* 1 if a send's request may be freed while it is under way. */
 static int may_free(const struct prog_drawer *d, const struct prog_req *req)
 {
     const struct prog *p = d->p;

@@ -64,6 +64,11 @@ programs(neighbours-few ${neighbours},device,large,vector,types,dup,blocking 21 
 tutti_mpi_test(mpi-programs-neighbours-twice PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20
                MPIS openmpi openmpi5 mpich5 LABELS programs
                ENV TUTTI_TEST_KINDS=cart,neighbor,twice,selfall,device,host,large,vector,types,blocking)
+set(twice TUTTI_TEST_KINDS=cart,neighbor,twice,selfall,device,large,vector,types,blocking)
+tutti_mpi_test(mpi-programs-twice-packets PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20
+               MPIS openmpi openmpi5 mpich5 LABELS programs ENV ${twice} ${packets})
+tutti_mpi_test(mpi-programs-twice-leaders PROGRAM mpi-programs RANKS 4 MANY 21 ARGS 40 100k 20
+               MPIS openmpi LABELS programs ENV ${twice} ${packets} TUTTI_HOST_GPUS=2)
 programs(inter inter,${moved},${reduced},device,host,large,late,vector,types,dup,split,blocking 21 30)
 programs(inter-later inter,${moved},${reduced},${around},dup,split,icoll,lag 21 30)
 
@@ -82,11 +87,10 @@ programs(together-few ${together} 26 30 TUTTI_CHANNEL_MB=1 TUTTI_WINDOW_MB=8 TUT
 programs(together-gpus ${together} 26 30 TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-programs-together-two-nodes PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${together} TUTTI_NODE_RANKS=2 LABELS programs)
-# Blocking collectives between groups while nonblocking reductions are open take progress hooks of the MPI. (MPICH 4.0 has
-# none, and now and then fails by itself with several threads.)
+# Blocking collectives between groups while nonblocking reductions are open take progress hooks of the MPI.
 tutti_mpi_test(mpi-programs-beside PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20
-               MPIS openmpi openmpi5 mpich5 ENV TUTTI_TEST_KINDS=${beside} LABELS programs)
-tutti_mpi_test(mpi-programs-beside-nodes PROGRAM mpi-programs RANKS 3 MANY 26 ARGS 40 100k 20 MPIS openmpi
+               MPIS openmpi openmpi5 mpich mpich5 ENV TUTTI_TEST_KINDS=${beside} LABELS programs)
+tutti_mpi_test(mpi-programs-beside-nodes PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 26 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${beside},neighborw TUTTI_NODE_RANKS=1 LABELS programs)
 tutti_mpi_test(mpi-programs-beside-two-nodes PROGRAM mpi-programs RANKS 4 MANY 21 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${together},${beside} TUTTI_NODE_RANKS=2 LABELS programs)

@@ -35,6 +35,25 @@ static void reduce(MPI_Datatype type, int element, int op, size_t count, MPI_Com
           kit_class(error), wrong);
 }
 
+/* Each prefix in rank order, rounded once. */
+static void scan(MPI_Datatype type, int element, int op, size_t count)
+{
+    struct oracle_case c = {.type = element, .op = op, .mode = ORACLE_HARD, .seed = kit_seed + count * 37};
+    oracle_fill(mine, &c, kit_rank, 0, count);
+    for (int exclusive = 0; exclusive < 2; exclusive++) {
+        const void *const from = kit_put(&in[1], 6, mine, count * 2);
+        void *const to = kit_put(&out[1], 2, NULL, count * 2);
+        const int terms = kit_rank + 1 - exclusive;
+        const int error = exclusive ? MPI_Exscan(from, to, (int)count, type, kit_op(op), MPI_COMM_WORLD)
+                                    : MPI_Scan(from, to, (int)count, type, kit_op(op), MPI_COMM_WORLD);
+        kit_expect_scan(want, &c, terms, 0, count);
+        const size_t wrong = terms > 0 ? oracle_differ(element, kit_get(&out[1], NULL), want, count, 0) : count;
+        CHECK(error == MPI_SUCCESS && wrong == count, "%s %s of %zu by %s: class %d, element %zu",
+              oracle_type_name(element), oracle_op_name(op), count, exclusive ? "exscan" : "scan", kit_class(error),
+              wrong);
+    }
+}
+
 static void all_of(MPI_Datatype type, int element)
 {
     static const int ops[] = {TUTTI_OP_SUM, TUTTI_OP_PROD, TUTTI_OP_MIN, TUTTI_OP_MAX};
@@ -45,6 +64,7 @@ static void all_of(MPI_Datatype type, int element)
     MPI_Comm_dup(MPI_COMM_WORLD, &dup);
     for (int op = 0; op < 4; op++) {
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+            scan(type, element, ops[op], counts[i]);
             for (unsigned ways = 0; ways < 10; ways++) {
                 if (counts[i] == MOST && ways % 3)
                     continue;

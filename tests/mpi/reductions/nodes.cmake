@@ -1,13 +1,13 @@
 # Reductions over virtual nodes: by each algorithm and each exchange, nodes with equal and with unequal numbers of ranks,
 # of one rank, and ranks that share GPUs.
-program(nodes EVERYWHERE)
+program(nodes EVERYWHERE WITH reductions/nodes_death.c)
 # The rules of the default for CUDA: on the host device calls below 1 MiB are the MPI's.
-set(by_default_of_cuda "TUTTI_RULES=allreduce_nodes:0-64k@single_leader,*@pipelined reduce_nodes:0-64k@single_leader,*@pipelined reduce_scatter_nodes:0-64k@single_leader,*@pipelined")
+set(by_default_of_cuda "TUTTI_RULES=allreduce_nodes:0-64k@single_leader,*@pipelined reduce_nodes:0-64k@single_leader,*@pipelined reduce_scatter_nodes:0-64k@single_leader,*@pipelined scan_nodes:*@ranks")
 # nodes(NAME RANKS NODE_RANKS PIECE_KB ROW EXCHANGES, further arguments of tutti_mpi_test)
 function(nodes name ranks node_ranks piece row exchanges)
   tutti_mpi_test(mpi-nodes-${name} PROGRAM mpi-nodes RANKS ${ranks} RANKS_MPICH 3 ARGS bits MANY 8 TIMEOUT 60 LABELS matrix
                  ENV ${stats} TUTTI_NODE_RANKS=${node_ranks} TUTTI_NODES_PIECE_KB=${piece} TUTTI_TEST_EXPECT=${row}
-                     "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} leaders:${exchanges}"
+                     "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@ranks leaders:${exchanges}"
                  ${ARGN})
 endfunction()
 nodes(single 4 2 64 single_leader "*@all_at_once")
@@ -25,7 +25,7 @@ tutti_mpi_test(mpi-nodes-order PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 3 ARGS bits
 tutti_mpi_test(mpi-nodes-one PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 2 ARGS bits MANY 8 TIMEOUT 60 ENV ${stats})
 foreach(ranks 1 2)
   tutti_mpi_test(mpi-nodes-kinds-${ranks} PROGRAM mpi-nodes RANKS 4 RANKS_MPICH 3 ARGS kinds MANY 400 TIMEOUT 60
-                 ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,*@pipelined")
+                 ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,*@pipelined reduce_nodes:*@multi_leader reduce_scatter_nodes:*@pipelined scan_nodes:*@ranks")
 endforeach()
 tutti_mpi_test(mpi-nodes-kinds-order PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 3 ARGS kinds MANY 200 TIMEOUT 60
                ENV TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_NODES_PIECE_KB=4)

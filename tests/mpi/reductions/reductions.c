@@ -87,6 +87,8 @@ static void expected(const struct cell *cell, const struct oracle_case *c, size_
     int both[2] = {kit_rank, kit_rank + 1};
     if (cell->call == FAMILY_REDUCE_LOCAL)
         kit_expect_of(want, c, 2, both, 0, n);
+    else if (n && (cell->call == FAMILY_SCAN || cell->call == FAMILY_EXSCAN))
+        kit_expect_scan(want, c, depth, begin, n);
     else if (n)
         kit_expect(want, c, depth, begin, n);
 }

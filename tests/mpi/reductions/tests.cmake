@@ -72,7 +72,8 @@ tutti_mpi_test(mpi-mixed-4 PROGRAM mpi-mixed RANKS 4 MPIS openmpi)
 tutti_mpi_test(mpi-mixed-gpus-1 PROGRAM mpi-mixed RANKS 3 RANKS_MPICH 2 ENV TUTTI_HOST_GPUS=1)
 program(half)
 tutti_mpi_test(mpi-half PROGRAM mpi-half RANKS 3 RANKS_MPICH 2)
-tutti_mpi_test(mpi-half-nodes PROGRAM mpi-half RANKS 3 ENV TUTTI_NODE_RANKS=2 "TUTTI_RULES=allreduce_nodes:0-64k@single_leader,*@pipelined" MPIS openmpi)
+tutti_mpi_test(mpi-half-nodes PROGRAM mpi-half RANKS 3 RANKS_MPICH 3 MPIS openmpi mpich
+               ENV TUTTI_NODE_RANKS=2 "TUTTI_RULES=allreduce_nodes:0-64k@single_leader,*@pipelined scan_nodes:*@ranks")
 # With the memory of the machine to itself; under the other MPIs only when asked for.
 program(large EVERYWHERE)
 foreach(mpi IN LISTS TUTTI_MPIS)

@@ -1,10 +1,10 @@
 /* Counts and sums of counts beyond 2^31, as they come out of the door: what the rooms below are asked for is written
- * down in place of being done, so that no call needs memory of that size. The program's own functions stand before
+ * down in place of being done, so that no call needs memory of that size. The program's own functions replace
  * those of the core.
  *
  *   wide            reductions of all kinds in both widths of counts, blocking and nonblocking; packing; messages
  *   wide far        messages to a rank of another node
- *   wide announced  what a rank with host memory tells its peers of a call that its MPI then refuses */
+ *   wide announced  the record of a rank with host memory for a call that its MPI then refuses */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdatomic.h>

@@ -57,7 +57,7 @@ static const char *const names[WRONGS] = {"nothing wrong",
                                           "bits of doubles",
                                           "sum of pairs"};
 
-/* 1 where the case exists for the call. */
+/* 1 if the case exists for the call. */
 static int there_is(enum family_call call, enum wrong what, int ranks)
 {
     switch (what) {

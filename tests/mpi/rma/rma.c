@@ -1,7 +1,7 @@
 /* One-sided communication: random valid programs on a window whose memory, and whose origin and result buffers, are of
  * the host or of a device by chance, beside the same program on a window of host memory. The window of a rank may be
  * empty. Dynamic windows have their memory detached and attached now and then. The MPI itself is the oracle: all
- * windows, all that came back and the bytes between the elements must be the same. usage: rma [PROGRAMS [far | late]]
+ * windows, all results and the bytes between the elements must be the same. usage: rma [PROGRAMS [far | late]]
  * far: the ranks are of several nodes. late: all windows are dynamic, and memory that other ranks attach cannot be
  * mapped. */
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Messages shorter than an RTS of plain text, and what is no RTS though it looks like one. A rank takes an RTS out
  * behind the library's back: it is as long as its message, or has 8 bytes where that is shorter. The rank hands it to
  * itself: under its tag it is believed once, and otherwise, or changed by a bit, or longer, or shorter, or while
- * another message is on its way, it is a message as any. Host messages of the same length and tag are received while
- * rendezvous are open. Two ranks; arguments: rounds (2). */
+ * another message is on its way, it is treated as a message. Host messages of the same length and tag are received
+ * while rendezvous are open. Two ranks; arguments: rounds (2). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* An RTS that comes again, or late: a rank takes one out behind the library's back, hands it to itself as often as it
+/* An RTS that arrives again, or late: a rank takes one out behind the library's back, hands it to itself as often as it
  * likes, and receives. The first time the message is there; after that the receive ends with an error, at once, and its
  * buffer is unchanged. What follows is right. Two ranks; arguments: rounds (3). TUTTI_NODE_RANKS=1: of the protocol
  * between nodes. */
@@ -158,7 +158,7 @@ int main(int argc, char **argv)
     const int rounds = argc > 1 ? atoi(argv[1]) : 3;
     if (kit_plain || kit_size < 2)
         kit_skip("stale_rts", "needs two ranks, and the library in front");
-    alarm(SECONDS); /* a receive that believes an old RTS waits for ever */
+    alarm(SECONDS); /* a receive that believes an old RTS waits forever */
     kit_open(&in, KIT_DEVICE, sizeof mine);
     kit_open(&out, KIT_DEVICE, sizeof mine);
     open_endpoints();

@@ -156,7 +156,7 @@ enum { SEQ_LOAD = 2 << 20 };
 
 /* ---- sequences_graph.c ---- */
 
-/* 1 where calls can be captured: on CUDA. */
+/* 1 if calls can be captured: on CUDA. */
 int seq_graphs(void);
 void seq_capture_begin(void *stream, int mode);
 /* The graph, ready to be launched into the stream. */

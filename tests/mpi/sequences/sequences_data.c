@@ -64,7 +64,7 @@ struct region {
     size_t elements;
 };
 
-/* 0 where the call has no such buffer on this rank. */
+/* 0 if the call has no such buffer on this rank. */
 static int region_of(const struct seq_call *call, int which, struct region *region)
 {
     int q = seq_place_of(&call->shape, kit_rank);

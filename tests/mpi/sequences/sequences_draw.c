@@ -95,7 +95,7 @@ static unsigned dice(struct drawing *d, unsigned n)
 
 /* A nonblocking call of no elements is the MPI's. Behind one of device memory it may begin only in this rank's next
  * call that completes or starts something, and a rank that is in a blocking reduction meanwhile makes none: others that
- * wait for it before they come to that reduction wait for ever. TUTTI_TEST_EMPTY=1 draws such calls too. */
+ * wait for it before they come to that reduction wait forever. TUTTI_TEST_EMPTY=1 draws such calls too. */
 static int no_empty(enum seq_form form)
 {
     return form == SEQ_STARTED && check_setting("TUTTI_TEST_EMPTY", 0) == 0;

@@ -34,7 +34,7 @@ static size_t move_cell(const struct seq_call *call, int from, int to)
     }
 }
 
-/* 1 where a block goes to each rank. */
+/* 1 if a block goes to each rank. */
 static int move_sends_each(enum seq_kind kind)
 {
     return kind == SEQ_SCATTER || kind == SEQ_SCATTERV || kind == SEQ_ALLTOALL || kind == SEQ_ALLTOALLV;

@@ -217,7 +217,7 @@ static int waits(const struct seq_unit *unit)
     return many;
 }
 
-/* 1 where unit u may come before unit v, though it is behind it. */
+/* 1 if unit u may come before unit v, though it is behind it. */
 static int passes(const struct seq_unit *u, const struct seq_unit *v)
 {
     return u->slot != v->slot && !(waits(u) && waits(v)) && u->what != SEQ_RENEW && v->what != SEQ_RENEW;

@@ -2,13 +2,13 @@
 # A list of MPICH's test suite with its heap in simulated device memory, with the library and without:
 # mpich_list.sh MPICH BUILD LIST [MPI [NAME...]]. MPICH: a checkout (test/mpi is used). LIST: io, rma ... MPI: mpich (default) or openmpi.
 # Prints a line for each test that fails, and the counts; what the compiler and the tests print goes to the file KEEP.
-# Tests that need much memory (mem=) are left out. The exit status is 1 where a test fails with the library alone.
+# Tests that need much memory (mem=) are left out. The exit status is 1 if a test fails with the library alone.
 # What may be set:
 #   MPICC, MPIRUN  compiler and launcher of another version of that MPI
 #   MOST           a test that the list runs with more ranks has this many (8)
 #   LIMIT          seconds of a run (90)
 #   BEFORE         a command that each run is given to
-#   RESULTS        a file that gets "NAME ARGUMENTS: PLAIN LIBRARY" for each test, 1 where it passed; tests in it are not run again
+#   RESULTS        a file that gets "NAME ARGUMENTS: PLAIN LIBRARY" for each test, 1 if it passed; tests in it are not run again
 set -u
 mpich=$(realpath "${1:?checkout of MPICH}") build=$(realpath "${2:?build folder}") list=${3:?list} mpi=${4:-mpich}
 shift 3

@@ -1,7 +1,7 @@
 /* Nonblocking collectives behind a nonblocking reduction of device memory that is the first call on its communicator:
  * the library starts them when the other rank has reached that reduction. Types are freed, and lists of counts and
  * displacements are overwritten, as soon as the call has returned; the types' handles are given out again for other
- * types. The data are right, and no attribute of a type is copied. Two ranks, by turns the one that comes late. */
+ * types. The data are right, and no attribute of a type is copied. Two ranks, which are late by turns. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

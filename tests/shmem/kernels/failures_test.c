@@ -1,5 +1,5 @@
-/* A kernel that cannot do what it is asked for: the host says what, where and why with the PE's next call, and the
- * other PEs say it too. Kernels are the calling thread. */
+/* A kernel that cannot do an operation: the host reports operation, place and reason with the PE's next call, and the
+ * other PEs report them too. Kernels are the calling thread. */
 #define TSHMEM_KERNELS
 #include "tutti/device.h"
 

@@ -36,7 +36,7 @@ static void give_up(void *with, int from, int status)
 
 static const struct tutti_wire_users users = {.notice = hear, .ended = give_up};
 
-static void until(struct tutti_wire *wire, int (*is)(struct tutti_wire *wire))
+static void until(struct tutti_shmem_wire *wire, int (*is)(struct tutti_shmem_wire *wire))
 {
     int state;
     while ((state = is(wire)) == 0) {
@@ -46,12 +46,12 @@ static void until(struct tutti_wire *wire, int (*is)(struct tutti_wire *wire))
     CHECK(state == 1, "the wire says %d", state);
 }
 
-static int is_quiet(struct tutti_wire *wire)
+static int is_quiet(struct tutti_shmem_wire *wire)
 {
     return tutti_wire_quiet(wire, -1);
 }
 
-static void run(struct tutti_wire *wire, struct tutti_wire_op *op)
+static void run(struct tutti_shmem_wire *wire, struct tutti_wire_op *op)
 {
     CHECK(tutti_wire_begin(wire, op) == TUTTI_OK, "an operation to PE %d", op->pe);
     while (tutti_wire_state(op) == TUTTI_WIRE_UNDER_WAY) {
@@ -60,7 +60,7 @@ static void run(struct tutti_wire *wire, struct tutti_wire_op *op)
     }
 }
 
-static void talk(struct tutti_wire *wire, int me, int pes)
+static void talk(struct tutti_shmem_wire *wire, int me, int pes)
 {
     for (int i = 0; i < FRIENDS; i++) {
         const int pe = (me + distance[i]) % pes;
@@ -98,7 +98,7 @@ static void talk(struct tutti_wire *wire, int me, int pes)
 static int rank_main(struct tutti_transport *transport, void *arg)
 {
     const int breaks = *(const int *)arg, me = transport->rank, pes = transport->size;
-    struct tutti_wire *wire = NULL;
+    struct tutti_shmem_wire *wire = NULL;
     unsigned char far[MOST];
     memset(far, 1, sizeof far);
     far[me] = 0;

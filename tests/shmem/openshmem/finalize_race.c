@@ -1,5 +1,5 @@
 /* A PE that waits in a collective looks whether another PE has arrived, and then whether that PE is in
- * tshmem_finalize, where it would wait for this one for ever. Between the two looks the other may come, and go on to
+ * tshmem_finalize, where it would wait for this one forever. Between the two looks the other may come, and go on to
  * its end: that is no error. The look at what has arrived is replaced, so that the other does so after the first look.
  */
 #include <stdatomic.h>
@@ -40,8 +40,8 @@ static int look_at(uint64_t before, uint64_t after)
     struct tutti_shmem space = {.state = {.pes = 2, .abort = &abort_word},
                                 .control = controls,
                                 .world = {[TSHMEM_TEAM_WORLD] = world},
-                                .told = &control.told};
-    control.told.team[TSHMEM_TEAM_WORLD] = team;
+                                .kernel_view = &control.kernel_view};
+    control.kernel_view.team[TSHMEM_TEAM_WORLD] = team;
     place->sequence = SEQUENCE;
     atomic_store(&place->arrived[1], before);
     goes_on = after;

@@ -1,5 +1,5 @@
-/* What OpenSHMEM says of constants, of nothing (0 elements, 0 bytes, NULL, no team, no context), and what calls tell by
- * their result without ending the program. A failure ends it with status 1. */
+/* What OpenSHMEM says of constants, of nothing (0 elements, 0 bytes, NULL, no team, no context), and what calls report
+ * by their result without ending the program. A failure ends it with status 1. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>

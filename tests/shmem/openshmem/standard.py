@@ -3,7 +3,7 @@
 take each type, <pshmem.h> declares the same functions as pshmem_NAME, and the library exports both, the first ones weak.
 usage: standard.py LIST LIBRARY COMPILER FLAG...
 COMPILER is one of C or of C++ (told by its FLAG -x c or -x c++); FLAGs name the headers' folders. LIST: see its head. LIBRARY may be
--, then it is not looked at. Prints what is missing; status 1 where anything is, 77 without nm."""
+-, then it is not looked at. Prints what is missing; status 1 if anything is, 77 without nm."""
 import re
 import shutil
 import subprocess

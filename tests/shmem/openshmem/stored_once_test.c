@@ -18,7 +18,7 @@ struct shared {
     unsigned char to[MOST], from[MOST];
 };
 
-/* The element at `at`: 1 where all of it is there, and then it is taken away. */
+/* The element at `at`: 1 if all of it is there, and then it is taken away. */
 static int arrived(unsigned char *at, size_t width)
 {
     size_t full = 0;

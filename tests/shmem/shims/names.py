@@ -3,7 +3,7 @@
 usage: names.py LIST "LEFT-OUT ..." "HEADER ..." COMPILER FLAG...
 LIST: one name a line. "= SET word ..." makes a set, "{SET}" stands for each of its words, "{a|b}" for a and for b. LEFT-OUT: lines of
 "pattern reason", * for any letters, ? before those that may be there. COMPILER is one of C++ or nvcc, which compiles a file that mentions all names. Prints the names
-that are missing, those that are left out and there all the same, and lines of LEFT-OUT without a name; status 1 where there are any."""
+that are missing, those that are left out and there all the same, and lines of LEFT-OUT without a name; status 1 if there are any."""
 import fnmatch
 import os
 import re

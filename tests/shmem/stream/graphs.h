@@ -18,7 +18,7 @@ static struct {
     int (*enter)(void *context);
 } cu;
 
-/* 1 where there are such. stream: one of the program's, whose context becomes the current one. */
+/* 1 if there are such. stream: one of the program's, whose context becomes the current one. */
 static int graphs(void *stream)
 {
     void *driver = strcmp(tutti_device_name(), "cuda") == 0 ? dlopen("libcuda.so.1", RTLD_NOW) : NULL;

@@ -1,4 +1,4 @@
-#include "dtype/pack/known.h"
+#include "dtype/pack/parts_cache.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct key {
     int64_t gpu;
 };
 
-struct known {
+struct cached_parts {
     struct key key;
     uint32_t n, extras, reaches;
     /* from, to and what is reached through them: from the job's addresses */
@@ -32,13 +32,13 @@ struct known {
     struct tutti_parts_reach reach[REACHES];
 };
 
-struct tutti_known {
-    unsigned char last[SETS]; /* the one that was used last */
-    struct known of[SETS][2]; /* n 0: none */
+struct tutti_parts_cache {
+    unsigned char last[SETS];        /* the one that was used last */
+    struct cached_parts of[SETS][2]; /* n 0: none */
 };
 
 /* The addresses that parts of the job are made from: of memory, and of what is packed or the second memory. */
-static void known_addresses(const struct tutti_pack_job *job, uint64_t at[2])
+static void parts_cache_addresses(const struct tutti_pack_job *job, uint64_t at[2])
 {
     const uint64_t memory = (uint64_t)(uintptr_t)job->memory, packed = (uint64_t)(uintptr_t)job->packed;
     at[0] = job->direction == TUTTI_UNPACK ? packed : memory;
@@ -47,7 +47,7 @@ static void known_addresses(const struct tutti_pack_job *job, uint64_t at[2])
         at[1] = (uint64_t)(uintptr_t)job->to;
 }
 
-static void *known_moved(const void *pointer, uint64_t by)
+static void *parts_cache_moved(const void *pointer, uint64_t by)
 {
     return (void *)((uintptr_t)pointer + (uintptr_t)by);
 }
@@ -56,7 +56,7 @@ static struct key key_of(int gpu, const struct tutti_pack_job *job, const struct
 {
     const int relayout = job->direction == TUTTI_RELAYOUT;
     uint64_t at[2];
-    known_addresses(job, at);
+    parts_cache_addresses(job, at);
     return (struct key){.plan = job->plan->id,
                         .to_plan = relayout ? job->to_plan->id : 0,
                         .count = job->count,
@@ -79,37 +79,37 @@ static unsigned set_of(const struct key *key)
     return (unsigned)(h >> 58) % SETS;
 }
 
-static int known_same(const struct key *a, const struct key *b)
+static int parts_cache_same(const struct key *a, const struct key *b)
 {
     return memcmp(a, b, sizeof *a) == 0; /* it has no holes */
 }
 _Static_assert(sizeof(struct key) == 9 * 8 + 2 * 4 + 8, "a key has no holes");
 
-int tutti_known_add(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *job,
-                    const struct tutti_repeat *repeat)
+int tutti_parts_cache_add(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *job,
+                          const struct tutti_repeat *repeat)
 {
-    struct tutti_known *const all = parts->known;
+    struct tutti_parts_cache *const all = parts->cache;
     if (!all)
         return 0;
     const struct key key = key_of(gpu, job, repeat);
     const unsigned set = set_of(&key);
     unsigned way = all->last[set];
-    if (!all->of[set][way].n || !known_same(&all->of[set][way].key, &key)) {
+    if (!all->of[set][way].n || !parts_cache_same(&all->of[set][way].key, &key)) {
         way ^= 1;
-        if (!all->of[set][way].n || !known_same(&all->of[set][way].key, &key))
+        if (!all->of[set][way].n || !parts_cache_same(&all->of[set][way].key, &key))
             return 0;
         all->last[set] = (unsigned char)way;
     }
-    const struct known *const it = &all->of[set][way];
+    const struct cached_parts *const it = &all->of[set][way];
     if (!tutti_parts_have_room(parts, it->n, it->extras, it->reaches))
         return 0;
     uint64_t at[2];
-    known_addresses(job, at);
+    parts_cache_addresses(job, at);
     struct tutti_pack_part *const part = tutti_parts_at(parts) + parts->n;
     memcpy(part, it->part, it->n * sizeof *part);
     for (uint32_t i = 0; i < it->n; i++) {
-        part[i].from = known_moved(part[i].from, at[0]);
-        part[i].to = known_moved(part[i].to, at[1]);
+        part[i].from = parts_cache_moved(part[i].from, at[0]);
+        part[i].to = parts_cache_moved(part[i].to, at[1]);
         part[i].at = (uint16_t)(part[i].at + parts->extras);
     }
     memcpy(parts->extra + parts->extras, it->extra, it->extras * sizeof it->extra[0]);
@@ -120,7 +120,7 @@ int tutti_known_add(struct tutti_parts *parts, int gpu, const struct tutti_pack_
             reach->at += parts->extras * 8;
         } else {
             const int to = reach->at % sizeof *part == offsetof(struct tutti_pack_part, to);
-            reach->start = known_moved(reach->start, at[to]);
+            reach->start = parts_cache_moved(reach->start, at[to]);
             reach->at += parts->n * (uint32_t)sizeof *part;
         }
     }
@@ -130,13 +130,13 @@ int tutti_known_add(struct tutti_parts *parts, int gpu, const struct tutti_pack_
     return 1;
 }
 
-struct tutti_known_mark tutti_known_begin(const struct tutti_parts *parts)
+struct tutti_parts_cache_mark tutti_parts_cache_begin(const struct tutti_parts *parts)
 {
-    return (struct tutti_known_mark){parts->n, parts->extras, parts->reaches, parts->launches};
+    return (struct tutti_parts_cache_mark){parts->n, parts->extras, parts->reaches, parts->launches};
 }
 
-void tutti_known_keep(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *job,
-                      const struct tutti_repeat *repeat, struct tutti_known_mark before)
+void tutti_parts_cache_keep(struct tutti_parts *parts, int gpu, const struct tutti_pack_job *job,
+                            const struct tutti_repeat *repeat, struct tutti_parts_cache_mark before)
 {
     const uint32_t n = parts->n - before.n, extras = parts->extras - before.extras;
     const uint32_t reaches = parts->reaches - before.reaches;
@@ -147,24 +147,24 @@ void tutti_known_keep(struct tutti_parts *parts, int gpu, const struct tutti_pac
         if (part[i].way == TUTTI_PACK_LOCATE) /* has addresses in what it refers to */
             return;
     }
-    if (!parts->known)
-        parts->known = calloc(1, sizeof *parts->known);
-    if (!parts->known)
+    if (!parts->cache)
+        parts->cache = calloc(1, sizeof *parts->cache);
+    if (!parts->cache)
         return; /* it only saves time */
     uint64_t at[2];
-    known_addresses(job, at);
+    parts_cache_addresses(job, at);
     const struct key key = key_of(gpu, job, repeat);
-    const unsigned set = set_of(&key), way = parts->known->last[set] ^ 1u;
-    struct known *const it = &parts->known->of[set][way];
-    parts->known->last[set] = (unsigned char)way;
+    const unsigned set = set_of(&key), way = parts->cache->last[set] ^ 1u;
+    struct cached_parts *const it = &parts->cache->of[set][way];
+    parts->cache->last[set] = (unsigned char)way;
     it->key = key;
     it->n = n;
     it->extras = extras;
     it->reaches = reaches;
     memcpy(it->part, part, n * sizeof *part);
     for (uint32_t i = 0; i < n; i++) {
-        it->part[i].from = known_moved(part[i].from, 0 - at[0]);
-        it->part[i].to = known_moved(part[i].to, 0 - at[1]);
+        it->part[i].from = parts_cache_moved(part[i].from, 0 - at[0]);
+        it->part[i].to = parts_cache_moved(part[i].to, 0 - at[1]);
         it->part[i].at = (uint16_t)(part[i].at - before.extras);
     }
     memcpy(it->extra, parts->extra + before.extras, extras * sizeof it->extra[0]);
@@ -175,7 +175,7 @@ void tutti_known_keep(struct tutti_parts *parts, int gpu, const struct tutti_pac
             reach->at -= before.extras * 8;
         } else {
             const int to = reach->at % sizeof *part == offsetof(struct tutti_pack_part, to);
-            reach->start = known_moved(reach->start, 0 - at[to]);
+            reach->start = parts_cache_moved(reach->start, 0 - at[to]);
             reach->at -= before.n * (uint32_t)sizeof *part;
         }
     }

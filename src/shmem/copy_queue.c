@@ -1,4 +1,4 @@
-#include "shmem/lane.h"
+#include "shmem/copy_queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,18 +9,18 @@
 
 enum { ALIGNMENT = 1 << 16, LOOKS = 256 };
 
-static struct tutti_shmem_gpu *lane_gpu(struct tutti_shmem *space)
+static struct tutti_shmem_gpu *queue_gpu(struct tutti_shmem *space)
 {
     return space->gpu;
 }
 
 static size_t lines_bytes(void)
 {
-    const size_t bytes = TUTTI_SHMEM_LANES * sizeof(struct tutti_shmem_line);
+    const size_t bytes = TUTTI_SHMEM_QUEUES * sizeof(struct tutti_shmem_line);
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-int tutti_shmem_lanes_open(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
+int tutti_shmem_queues_open(struct tutti_shmem *space, struct tutti_shmem_gpu *gpu)
 {
     const struct tutti_device *device = gpu->device;
     void *lines, *seen = NULL;
@@ -34,13 +34,13 @@ int tutti_shmem_lanes_open(struct tutti_shmem *space, struct tutti_shmem_gpu *gp
                                   gpu->gpu);
     }
     gpu->lines = lines;
-    status = device->stream.create(gpu->gpu, &gpu->later[0].stream);
+    status = device->stream.create(gpu->gpu, &gpu->nbi[0].stream);
     if (status == TUTTI_OK)
         status = device->stream.create(gpu->gpu, &gpu->agent);
-    for (int i = 0; i < TUTTI_SHMEM_LANES && status == TUTTI_OK; i++) {
-        gpu->lane[i].line = (struct tutti_shmem_line *)lines + i;
-        gpu->lane[i].seen = (struct tutti_shmem_line *)seen + i;
-        status = device->stream.create(gpu->gpu, &gpu->lane[i].stream);
+    for (int i = 0; i < TUTTI_SHMEM_QUEUES && status == TUTTI_OK; i++) {
+        gpu->queue[i].line = (struct tutti_shmem_line *)lines + i;
+        gpu->queue[i].seen = (struct tutti_shmem_line *)seen + i;
+        status = device->stream.create(gpu->gpu, &gpu->queue[i].stream);
     }
     if (status != TUTTI_OK)
         tutti_shmem_answer(space, status, "tshmem_init", "no streams on GPU %d: %s", gpu->gpu,
@@ -48,15 +48,15 @@ int tutti_shmem_lanes_open(struct tutti_shmem *space, struct tutti_shmem_gpu *gp
     return status;
 }
 
-void tutti_shmem_lanes_close(struct tutti_shmem_gpu *gpu)
+void tutti_shmem_queues_close(struct tutti_shmem_gpu *gpu)
 {
-    for (int i = 0; i < TUTTI_SHMEM_LANES; i++) {
-        if (gpu->lane[i].stream)
-            gpu->device->stream.destroy(gpu->lane[i].stream);
+    for (int i = 0; i < TUTTI_SHMEM_QUEUES; i++) {
+        if (gpu->queue[i].stream)
+            gpu->device->stream.destroy(gpu->queue[i].stream);
     }
     for (int i = 0; i < TSHMEM_CONTEXTS_MAX; i++) {
-        if (gpu->later[i].stream)
-            gpu->device->stream.destroy(gpu->later[i].stream);
+        if (gpu->nbi[i].stream)
+            gpu->device->stream.destroy(gpu->nbi[i].stream);
     }
     if (gpu->agent)
         gpu->device->stream.destroy(gpu->agent);
@@ -66,74 +66,75 @@ void tutti_shmem_lanes_close(struct tutti_shmem_gpu *gpu)
     }
 }
 
-int tutti_shmem_lane_fail(struct tutti_shmem *space, int status)
+int tutti_shmem_queue_fail(struct tutti_shmem *space, int status)
 {
     tutti_shmem_leave_all(space);
     return tutti_shmem_fail(space, status, "the address space ends", "an operation on the heap failed on GPU %d: %s",
-                            lane_gpu(space)->gpu, tutti_status_text(status));
+                            queue_gpu(space)->gpu, tutti_status_text(status));
 }
 
-/* ---- lanes ---- */
+/* ---- queues ---- */
 
 static void say_gpu(struct tutti_shmem *space, void *with, char *text, size_t size)
 {
     (void)with;
-    snprintf(text, size, "for an operation of its own on GPU %d", lane_gpu(space)->gpu);
+    snprintf(text, size, "for an operation of its own on GPU %d", queue_gpu(space)->gpu);
 }
 
-struct tutti_shmem_lane *tutti_shmem_lane_try(struct tutti_shmem *space)
+struct tutti_shmem_queue *tutti_shmem_queue_try(struct tutti_shmem *space)
 {
-    for (int i = 0; i < TUTTI_SHMEM_LANES; i++) {
-        struct tutti_shmem_lane *lane = &lane_gpu(space)->lane[i];
-        if (atomic_load_explicit(&lane->busy, memory_order_relaxed) == 0 &&
-            atomic_exchange_explicit(&lane->busy, 1, memory_order_acquire) == 0)
-            return lane;
+    for (int i = 0; i < TUTTI_SHMEM_QUEUES; i++) {
+        struct tutti_shmem_queue *queue = &queue_gpu(space)->queue[i];
+        if (atomic_load_explicit(&queue->busy, memory_order_relaxed) == 0 &&
+            atomic_exchange_explicit(&queue->busy, 1, memory_order_acquire) == 0)
+            return queue;
     }
     return NULL;
 }
 
 static int is_taken(struct tutti_shmem *space, void *with)
 {
-    struct tutti_shmem_lane **lane = with;
-    *lane = tutti_shmem_lane_try(space);
-    if (*lane)
+    struct tutti_shmem_queue **queue = with;
+    *queue = tutti_shmem_queue_try(space);
+    if (*queue)
         return 1;
     return __atomic_load_n(space->state.abort, __ATOMIC_RELAXED) ? TUTTI_ERR_BROKEN : 0;
 }
 
-struct tutti_shmem_lane *tutti_shmem_lane_take(struct tutti_shmem *space)
+struct tutti_shmem_queue *tutti_shmem_queue_take(struct tutti_shmem *space)
 {
-    struct tutti_shmem_lane *lane = tutti_shmem_lane_try(space);
-    if (!lane && tutti_shmem_await(space, is_taken, say_gpu, &lane) != TUTTI_OK)
+    struct tutti_shmem_queue *queue = tutti_shmem_queue_try(space);
+    if (!queue && tutti_shmem_await(space, is_taken, say_gpu, &queue) != TUTTI_OK)
         return NULL;
-    return lane;
+    return queue;
 }
 
-void tutti_shmem_lane_give(struct tutti_shmem_lane *lane)
+void tutti_shmem_queue_give(struct tutti_shmem_queue *queue)
 {
-    atomic_store_explicit(&lane->busy, 0, memory_order_release);
+    atomic_store_explicit(&queue->busy, 0, memory_order_release);
 }
 
-int tutti_shmem_lane_query(struct tutti_shmem *space, struct tutti_shmem_lane *lane)
+int tutti_shmem_queue_query(struct tutti_shmem *space, struct tutti_shmem_queue *queue)
 {
-    return lane_gpu(space)->device->stream.query(lane->stream);
+    return queue_gpu(space)->device->stream.query(queue->stream);
 }
 
-static int is_done(struct tutti_shmem *space, void *with)
+static int queue_is_done(struct tutti_shmem *space, void *with)
 {
-    return tutti_shmem_lane_query(space, with);
+    return tutti_shmem_queue_query(space, with);
 }
 
-int tutti_shmem_lane_wait(struct tutti_shmem *space, struct tutti_shmem_lane *lane, int status)
+int tutti_shmem_queue_wait(struct tutti_shmem *space, struct tutti_shmem_queue *queue, int status)
 {
-    return status == TUTTI_OK ? tutti_shmem_await(space, is_done, say_gpu, lane) : tutti_shmem_lane_fail(space, status);
+    return status == TUTTI_OK ? tutti_shmem_await(space, queue_is_done, say_gpu, queue)
+                              : tutti_shmem_queue_fail(space, status);
 }
 
-int tutti_shmem_lane_end(struct tutti_shmem *space, struct tutti_shmem_lane *lane, int status)
+int tutti_shmem_queue_end(struct tutti_shmem *space, struct tutti_shmem_queue *queue, int status)
 {
-    status = tutti_shmem_lane_wait(space, lane, status);
+    status = tutti_shmem_queue_wait(space, queue, status);
     if (status == TUTTI_OK)
-        tutti_shmem_lane_give(lane);
+        tutti_shmem_queue_give(queue);
     return status;
 }
 
@@ -162,7 +163,7 @@ static const struct {
     [TSHMEM_AMO_ADD_FLOAT] = {TUTTI_AMO_COMBINE, FLOATS, TUTTI_OP_SUM},
 };
 
-int tutti_shmem_lanes_prepare(struct tutti_shmem_gpu *gpu)
+int tutti_shmem_queues_prepare(struct tutti_shmem_gpu *gpu)
 {
     int status = TUTTI_OK;
     for (size_t i = 0; gpu->device->launch.prepare && i < 2 * sizeof atomics / sizeof *atomics && status == TUTTI_OK;
@@ -183,19 +184,19 @@ int tutti_shmem_amo_launch(struct tutti_shmem *space, struct tutti_stream *strea
                                         .op = atomics[operation].op,
                                         .blocks = 1,
                                         .threads = 32,
-                                        .gpu = lane_gpu(space)->gpu,
+                                        .gpu = queue_gpu(space)->gpu,
                                         .amo = args};
-    return lane_gpu(space)->device->launch.kernel(stream, &launch);
+    return queue_gpu(space)->device->launch.kernel(stream, &launch);
 }
 
-int tutti_shmem_lane_amo(struct tutti_shmem *space, struct tutti_stream *stream, struct tutti_shmem_lane *lane,
-                         int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
+int tutti_shmem_queue_amo(struct tutti_shmem *space, struct tutti_stream *stream, struct tutti_shmem_queue *queue,
+                          int operation, void *at, size_t bytes, uint64_t value, uint64_t compare)
 {
     struct tutti_amo_args args = {.at = at, .value = value, .expected = compare};
-    if (lane) {
-        args.launch_number = ++lane->launch_number;
-        args.was = &lane->seen->was;
-        args.done = &lane->seen->done;
+    if (queue) {
+        args.launch_number = ++queue->launch_number;
+        args.was = &queue->seen->was;
+        args.done = &queue->seen->done;
     }
     return tutti_shmem_amo_launch(space, stream, operation, bytes, &args);
 }
@@ -203,49 +204,49 @@ int tutti_shmem_lane_amo(struct tutti_shmem *space, struct tutti_stream *stream,
 /* The word is read first; the stream is seldom asked whether the kernel has failed. */
 static int is_fetched(struct tutti_shmem *space, void *with)
 {
-    struct tutti_shmem_lane *lane = with;
-    if (__atomic_load_n(&lane->line->done, __ATOMIC_ACQUIRE) == lane->launch_number)
+    struct tutti_shmem_queue *queue = with;
+    if (__atomic_load_n(&queue->line->done, __ATOMIC_ACQUIRE) == queue->launch_number)
         return 1;
-    if (++lane->looks % LOOKS != 0)
+    if (++queue->looks % LOOKS != 0)
         return 0;
-    const int state = tutti_shmem_lane_query(space, lane);
+    const int state = tutti_shmem_queue_query(space, queue);
     return state < 0 ? state : 0;
 }
 
-uint64_t tutti_shmem_lane_fetch(struct tutti_shmem *space, struct tutti_shmem_lane *lane, int status)
+uint64_t tutti_shmem_queue_fetch(struct tutti_shmem *space, struct tutti_shmem_queue *queue, int status)
 {
     if (status != TUTTI_OK) {
-        tutti_shmem_lane_fail(space, status);
+        tutti_shmem_queue_fail(space, status);
         return 0;
     }
-    if (tutti_shmem_await(space, is_fetched, say_gpu, lane) != TUTTI_OK)
+    if (tutti_shmem_await(space, is_fetched, say_gpu, queue) != TUTTI_OK)
         return 0;
-    const uint64_t was = lane->line->was;
-    tutti_shmem_lane_give(lane);
+    const uint64_t was = queue->line->was;
+    tutti_shmem_queue_give(queue);
     return was;
 }
 
 /* ---- nonblocking operations ---- */
 
-int tutti_shmem_later(struct tutti_shmem *space, int context, int status)
+int tutti_shmem_nbi_started(struct tutti_shmem *space, int context, int status)
 {
     if (status != TUTTI_OK)
-        return tutti_shmem_lane_fail(space, status);
-    atomic_fetch_add(&lane_gpu(space)->later[context].issued, 1);
+        return tutti_shmem_queue_fail(space, status);
+    atomic_fetch_add(&queue_gpu(space)->nbi[context].issued, 1);
     return TUTTI_OK;
 }
 
 static int is_settled(struct tutti_shmem *space, void *with)
 {
-    const struct tutti_shmem_later *later = with;
-    return lane_gpu(space)->device->stream.query(later->stream);
+    const struct tutti_shmem_nbi *later = with;
+    return queue_gpu(space)->device->stream.query(later->stream);
 }
 
 /* The count was taken after all counted operations were put into the stream. A thread that puts in more counts them
  * after this test, and tests itself. */
-int tutti_shmem_later_end(struct tutti_shmem *space, int context)
+int tutti_shmem_nbi_end(struct tutti_shmem *space, int context)
 {
-    struct tutti_shmem_later *later = &lane_gpu(space)->later[context];
+    struct tutti_shmem_nbi *later = &queue_gpu(space)->nbi[context];
     const uint64_t issued = atomic_load(&later->issued);
     uint64_t settled = atomic_load(&later->settled);
     if (settled >= issued)

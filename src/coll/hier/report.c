@@ -1,0 +1,52 @@
+/* What a call over nodes waits for: in the message about one that waits for long or fails, and as a phase. */
+#include <stdio.h>
+
+#include "coll/hier/own.h"
+#include "core/log.h"
+#include "core/phases.h"
+#include "core/status.h"
+#include "core/types.h"
+
+static void nodes_describe(const struct tutti_nodes_call *c, char *text, size_t size)
+{
+    char where[160] = "";
+    if (c->waiting)
+        tutti_sched_where(c->waiting, where, sizeof where);
+    snprintf(text, size, "%s of %zu %s, %s, over %d nodes, on rank %d: %s", c->moves->name, c->call->count,
+             tutti_type_name(c->call->type), tutti_op_name(c->call->op), c->nodes->hierarchy->nodes,
+             c->nodes->hierarchy->ranks->rank, where[0] ? where : "inside its node");
+}
+
+void tutti_nodes_stalls(const struct tutti_nodes_call *c, uint64_t seconds)
+{
+    char text[320];
+    nodes_describe(c, text, sizeof text);
+    tutti_warn("waiting for %llu s in %s", (unsigned long long)seconds, text);
+}
+
+/* The schedules of two pieces may be under way; the call waits for one. */
+void tutti_nodes_phase(const struct tutti_nodes_call *c)
+{
+    const void *const at = tutti_sched_at(c->waiting);
+    if (c->waiting == c->local.sched) {
+        tutti_phase(TUTTI_PHASE_MPI);
+        return;
+    }
+    for (int i = 0; at && i < TUTTI_AREAS; i++) {
+        const struct tutti_wire *w = &c->wire[i];
+        if (w->sched == c->waiting)
+            tutti_phase(at == &w->copy[0]   ? TUTTI_PHASE_COPY_OUT
+                        : at == &w->copy[1] ? TUTTI_PHASE_COPY_IN
+                                            : TUTTI_PHASE_LEADERS);
+    }
+}
+
+/* A failure inside the node has been reported where it was seen. */
+void tutti_nodes_fails(const struct tutti_nodes_call *c, int status)
+{
+    char text[320];
+    if (!c->waiting)
+        return;
+    nodes_describe(c, text, sizeof text);
+    tutti_error("%s fails: %s", text, tutti_status_text(status));
+}

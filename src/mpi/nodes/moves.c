@@ -1,0 +1,45 @@
+/* Moves on a communicator over several nodes. */
+#include "core/status.h"
+#include "mpi/nodes/own.h"
+
+int tutti_over_nodes_moves(const struct tutti_comm *comm)
+{
+    return comm->team && comm->team->size > 1 && !comm->team->whole && comm->over_nodes;
+}
+
+int tutti_over_nodes_move_turn(struct tutti_comm *comm, const struct tutti_call *call, enum tutti_nodes_turn *turn)
+{
+    TUTTI_INSIDE();
+    struct tutti_over_nodes *over = comm->over_nodes;
+    const int status = tutti_over_nodes_await(comm);
+    over->kinds.nonblocking = 0;
+    *turn = status == TUTTI_OK ? tutti_nodes_turn(&over->kinds, call) : TUTTI_NODES_TO_MPI;
+    if (*turn == TUTTI_NODES_TAKEN && !tutti_over_nodes_takes(over, call, tutti_nodes_agreed_bytes(&over->kinds, call)))
+        *turn = TUTTI_NODES_TO_MPI; /* tutti_rules_follow(): all ranks have other rules now */
+    return status;
+}
+
+int tutti_over_nodes_move_agree(struct tutti_comm *comm, const struct tutti_call *call, uint64_t bytes,
+                                const char *name)
+{
+    TUTTI_INSIDE();
+    return tutti_over_nodes_agree(comm, call, bytes, name);
+}
+
+int tutti_over_nodes_move(struct tutti_comm *comm, const struct tutti_call *call, const char **how)
+{
+    TUTTI_INSIDE();
+    struct tutti_over_nodes *over = comm->over_nodes;
+    struct tutti_call move = *call;
+    move.count = tutti_nodes_agreed_bytes(&over->kinds, call);
+    move.move->worker = &over->moves.blocking;
+    (void)tutti_over_nodes_moves_of(comm, call->move->name);
+    int status;
+    if (!over->carry && !(over->carry = tutti_carry_new(comm->hierarchy, over->rules)))
+        status = tutti_team_break(comm->hierarchy->team, TUTTI_ERR_MEMORY); /* peers would wait for this rank */
+    else
+        status = tutti_carry_run(over->carry, &move, how);
+    if (status != TUTTI_OK)
+        over->failed = status;
+    return status;
+}

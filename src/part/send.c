@@ -1,0 +1,170 @@
+/* The sender: runs of partitions that are ready become messages. */
+#include <string.h>
+
+#include "core/settings.h"
+#include "part/own.h"
+
+enum { MERGED_BYTES = 1 << 20 }; /* partitions that become ready together travel together up to so many bytes */
+
+int tutti_part_send_done(const struct tutti_part *part)
+{
+    return part->status != TUTTI_OK ? part->out == 0 : part->unready == 0 && part->out == 0;
+}
+
+/* A piece is unpacked by the receiver in memory of its own, perhaps, so it is short also where this side needs none. */
+static uint64_t piece_bytes(const struct tutti_part *part)
+{
+    const uint64_t usual = (uint64_t)tutti_settings()->message_chunk;
+    return tutti_part_is_direct(part) ? 4 * usual : usual;
+}
+
+/* Partitions [first, first + n) in one message. A status. */
+static int send_run(struct tutti_part *part, uint32_t first, uint32_t n)
+{
+    const uint64_t from = first * part->each;
+    struct tutti_part_head head = {
+        .id = part->id, .round = part->round, .bytes = n * part->each, .first = first, .n = n};
+    if (head.bytes > 0 && tutti_part_rndv_send(part, first, n, &head)) {
+        const int status = tutti_part_channel_send(part->args.peer, &head, part);
+        if (status == TUTTI_OK)
+            tutti_part_rndv_sent();
+        else
+            tutti_part_rndv_withdraw(part);
+        return status;
+    }
+    if (head.bytes <= TUTTI_PART_INLINE_MOST) {
+        head.way = TUTTI_PART_INLINE;
+        return tutti_part_channel_send_data(&head, from, part);
+    }
+    head.way = TUTTI_PART_PIECES;
+    head.piece = piece_bytes(part);
+    int status = tutti_part_channel_send(part->args.peer, &head, part);
+    if (status == TUTTI_OK)
+        status = tutti_part_pieces_add(part, from, head.bytes, head.piece, part->unready == 0);
+    return status == TUTTI_OK ? tutti_part_pieces_poll(part) : status;
+}
+
+/* Partitions of a run of `n` that one message holds. */
+static uint32_t run_length(const struct tutti_part *part, uint32_t n)
+{
+    const uint64_t most = part->each <= TUTTI_PART_INLINE_MOST / 2 && !part->elements.places.device
+                              ? TUTTI_PART_INLINE_MOST
+                              : MERGED_BYTES;
+    uint64_t fit = part->each > 0 ? most / part->each : n;
+    fit = fit > 0 ? fit : 1;
+    return fit < n ? (uint32_t)fit : n;
+}
+
+/* They are marked as ready. A status. */
+static int send_ready(struct tutti_part *part, uint32_t first, uint32_t n)
+{
+    int status = TUTTI_OK;
+    if (part->args.peer < 0)
+        return TUTTI_OK;
+    while (n > 0 && status == TUTTI_OK) {
+        const uint32_t length = run_length(part, n);
+        status = send_run(part, first, length);
+        first += length;
+        n -= length;
+    }
+    return status;
+}
+
+/* A message of no partitions is sent all the same: its receive waits for it. */
+int tutti_part_send_start(struct tutti_part *part)
+{
+    memset(part->ready, 0, (size_t)part->args.partitions);
+    part->unready = part->args.partitions;
+    part->held_n = 0;
+    return part->args.partitions == 0 && part->args.peer >= 0 ? send_run(part, 0, 0) : TUTTI_OK;
+}
+
+static enum tutti_part_wrong check(const struct tutti_part *part, int first, int last)
+{
+    if (!part->args.send)
+        return TUTTI_PART_NO_SEND;
+    if (!atomic_load_explicit(&part->active, memory_order_relaxed))
+        return TUTTI_PART_INACTIVE;
+    if (first < 0 || last < first || last >= part->args.partitions)
+        return TUTTI_PART_RANGE;
+    return memchr(part->ready + first, 1, (size_t)(last - first) + 1) ? TUTTI_PART_TWICE : TUTTI_PART_FINE;
+}
+
+int tutti_part_send_held(struct tutti_part *part)
+{
+    const uint32_t n = part->held_n;
+    part->held_n = 0;
+    return n > 0 ? send_ready(part, part->held_first, n) : TUTTI_OK;
+}
+
+/* A small partition of host memory costs the MPIs more by its message than by its bytes. It waits for its neighbours
+ * until they fill a message, all partitions are ready, or this process calls the MPI for something else. A status. */
+static int hold(struct tutti_part *part, uint32_t first, uint32_t n)
+{
+    int status = TUTTI_OK;
+    if (part->held_n > 0 && first == part->held_first + part->held_n) {
+        part->held_n += n;
+    } else if (part->held_n > 0 && first + n == part->held_first) {
+        part->held_first = first;
+        part->held_n += n;
+    } else {
+        status = tutti_part_send_held(part);
+        part->held_first = first;
+        part->held_n = n;
+    }
+    if (status == TUTTI_OK && (part->unready == 0 || (part->held_n + 1) * part->each > TUTTI_PART_INLINE_MOST))
+        status = tutti_part_send_held(part);
+    return status;
+}
+
+/* Sends what was marked, now or with others. */
+static enum tutti_part_wrong send_marked(struct tutti_part *part, int first, int n)
+{
+    int status = part->status;
+    if (status == TUTTI_OK && part->each <= TUTTI_PART_INLINE_MOST / 2 && !part->elements.places.device)
+        status = hold(part, (uint32_t)first, (uint32_t)n);
+    else if (status == TUTTI_OK)
+        status = send_ready(part, (uint32_t)first, (uint32_t)n);
+    tutti_part_fail(part, status);
+    return status == TUTTI_OK ? TUTTI_PART_FINE : TUTTI_PART_FAILED;
+}
+
+enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, int last)
+{
+    const enum tutti_part_wrong wrong = check(part, first, last);
+    if (wrong != TUTTI_PART_FINE)
+        return wrong;
+    memset(part->ready + first, 1, (size_t)(last - first) + 1);
+    part->unready -= last - first + 1;
+    return send_marked(part, first, last - first + 1);
+}
+
+/* The list is marked entry by entry, so an entry that comes twice is found; then the marks are taken back. */
+static enum tutti_part_wrong list_mark(struct tutti_part *part, int n, const int partitions[])
+{
+    for (int i = 0; i < n; i++) {
+        const enum tutti_part_wrong wrong = check(part, partitions[i], partitions[i]);
+        if (wrong == TUTTI_PART_FINE) {
+            part->ready[partitions[i]] = 1;
+            continue;
+        }
+        while (i-- > 0)
+            part->ready[partitions[i]] = 0;
+        return wrong;
+    }
+    part->unready -= n;
+    return TUTTI_PART_FINE;
+}
+
+/* Entries that follow each other travel together. */
+enum tutti_part_wrong tutti_part_send_list(struct tutti_part *part, int n, const int partitions[])
+{
+    enum tutti_part_wrong wrong = list_mark(part, n, partitions);
+    for (int i = 0, length; i < n && wrong == TUTTI_PART_FINE; i += length) {
+        length = 1;
+        while (i + length < n && partitions[i + length] == partitions[i] + length)
+            length++;
+        wrong = send_marked(part, partitions[i], length);
+    }
+    return wrong;
+}

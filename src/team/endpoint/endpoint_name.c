@@ -1,0 +1,92 @@
+/* How the rendezvous of a sender name allocations. A name costs the driver tens of microseconds for each allocation, so
+ * a message that needs none does not ask for it. An allocation that the peer keeps mapped is found by its id. */
+#include "team/endpoint/endpoint_own.h"
+
+#include "team/invalidation.h"
+#include "team/share.h"
+
+/* 1 if the peer keeps the allocation mapped from now on, until the lease ends. */
+static int allocation_lease(struct tutti_known *known, uint64_t id)
+{
+    if (atomic_load_explicit(&known->id, memory_order_relaxed) != id)
+        return 0;
+    uint32_t n = atomic_load_explicit(&known->leases, memory_order_relaxed);
+    do {
+        if (n & TUTTI_KNOWN_CLOSED)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&known->leases, &n, n + 1));
+    if (atomic_load(&known->id) == id)
+        return 1;
+    atomic_fetch_sub(&known->leases, 1);
+    return 0;
+}
+
+int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    const uint64_t id = rndv->share.what.id;
+    uint64_t before = 0;
+    if (atomic_compare_exchange_strong(&endpoint->from[piece->to].named[piece->gpu], &before, id) || before == id)
+        return 0;
+    tutti_endpoint_distrust(endpoint, rndv);
+    return 1;
+}
+
+void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+{
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    _Atomic uint64_t *named = &endpoint->from[piece->to].named[piece->gpu];
+    if (atomic_load_explicit(named, memory_order_relaxed) != TUTTI_ENDPOINT_SEVERAL)
+        atomic_store_explicit(named, TUTTI_ENDPOINT_SEVERAL, memory_order_relaxed);
+}
+
+/* 1 if the peer keeps the allocation of this id mapped: the rendezvous has a lease now. */
+static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv, uint64_t id)
+{
+    const int number = tutti_endpoint_number(endpoint, rndv), peer = endpoint->piece[number].to;
+    for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
+        if (allocation_lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i], id)) {
+            endpoint->lease[number] = (unsigned char)(i + 1);
+            tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
+                         struct tutti_endpoint_memo *memo)
+{
+    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    piece->own = pointer;
+    if (tutti_endpoint_is_own(endpoint, piece->to)) {
+        rndv->share = (struct tutti_share){.shared = 1, .offset = (uint64_t)(uintptr_t)pointer};
+        return 1;
+    }
+    if (memo && memo->of) {
+        rndv->share = memo->share;
+        rndv->share.offset += (uint64_t)((const char *)pointer - (const char *)memo->of);
+    } else {
+        if (id)
+            tutti_share_name(endpoint->node, endpoint->device, pointer, id, &rndv->share);
+        else
+            tutti_share_fill(endpoint->node, endpoint->device, pointer, &rndv->share);
+        if (memo)
+            *memo = (struct tutti_endpoint_memo){.of = pointer, .share = rndv->share};
+    }
+    return rndv->share.shared && lease_known(endpoint, rndv, rndv->share.what.id);
+}
+
+int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
+                               uint64_t id)
+{
+    const int peer = endpoint->piece[tutti_endpoint_number(endpoint, rndv)].to;
+    if (!id || !tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, peer))
+        return 0;
+    tutti_invalidation_poll(endpoint->node, endpoint->device);
+    if (tutti_share_is_named(endpoint->node, id))
+        return 0;
+    endpoint->piece[tutti_endpoint_number(endpoint, rndv)].own = pointer;
+    rndv->share = (struct tutti_share){.what = {.id = id}};
+    return 1;
+}

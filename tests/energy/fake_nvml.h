@@ -1,0 +1,15 @@
+/* What a test asks of the pretended NVML, by the symbol fake_nvml. */
+#ifndef TUTTI_TESTS_FAKE_NVML_H
+#define TUTTI_TESTS_FAKE_NVML_H
+
+enum { FAKE_GPUS = 3 };
+
+struct fake_nvml {
+    int init, count, counter_status[FAKE_GPUS], power_status[FAKE_GPUS],
+        module; /* statuses of NVML; module: 1: it has readings */
+    unsigned long long mj[FAKE_GPUS];
+    unsigned mw[FAKE_GPUS], module_mw[FAKE_GPUS];
+};
+extern struct fake_nvml fake_nvml;
+
+#endif
