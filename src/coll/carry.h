@@ -21,6 +21,9 @@ void tutti_carry_free(struct tutti_carry *carry, int alive);
 
 /* 1 if calls of this collective may go in two levels. */
 int tutti_carry_knows(enum tutti_collective collective);
+/* 0 if no call of this collective with blocks of so many bytes goes in two levels by the rules that all ranks have
+ * alike; bytes 0: of any size. Local, and the same on all ranks: they need not agree on such a call. */
+int tutti_carry_may(enum tutti_collective collective, uint64_t bytes);
 /* 1 if a call goes in two levels by the rules; 0: the rules leave it to the MPI. Depends on facts that are the same on
  * all ranks: `collective` and `count`. */
 int tutti_carry_takes(int rules, const struct tutti_call *call);

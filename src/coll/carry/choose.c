@@ -1,7 +1,9 @@
 /* The rules of moves over nodes: which row makes a call, by bytes that all ranks know. */
+#include <pthread.h>
 #include <string.h>
 
 #include "coll/carry/own.h"
+#include "core/settings.h"
 
 enum carry_id {
 #define TUTTI_CARRY(name, text) CARRY_##name,
@@ -88,6 +90,47 @@ const struct tutti_carry_row *tutti_carry_choose(int rules, const struct tutti_c
             return rows[choice];
     }
     return NULL;
+}
+
+/* ---- calls that no rank needs to count ----
+ *
+ * TUTTI_RULES and the defaults are the same on all ranks; the rules of a file need not be. */
+
+enum { COMMON_ROWS = 128 };
+static struct tutti_rule common_row[COMMON_ROWS];
+static int common_rows;
+static pthread_once_t common_once = PTHREAD_ONCE_INIT;
+
+static void common_read(const char *text)
+{
+    struct tutti_rule rule = {.section = -1};
+    char wrong[320];
+    while (common_rows < COMMON_ROWS && tutti_rule_read(&text, &rule, wrong, sizeof wrong) == 1) {
+        if (rule.section >= carry_room.first && rule.section < carry_room.first + CARRY_SECTIONS)
+            common_row[common_rows++] = rule;
+    }
+}
+
+static void common_read_all(void)
+{
+    common_read(tutti_settings()->rules);
+    common_read(tutti_rules_common());
+}
+
+int tutti_carry_may(enum tutti_collective collective, uint64_t bytes)
+{
+    const int section = carry_room.first + section_of(collective);
+    pthread_once(&common_once, common_read_all);
+    for (int i = 0; i < common_rows && section >= carry_room.first; i++) {
+        const struct tutti_rule *rule = &common_row[i];
+        if (rule->section != section || (bytes > 0 && (bytes < rule->least || bytes > rule->most)))
+            continue;
+        if (rule->choice != CARRY_MPI)
+            return 1;
+        if (bytes > 0)
+            return 0;
+    }
+    return 0;
 }
 
 int tutti_carry_takes(int rules, const struct tutti_call *call)

@@ -179,7 +179,8 @@ void tutti_life_open(int multiple)
     tutti_partitioned_open();
     tutti_short_recv_open();
     const struct tutti_comm *const all = tutti_comm_make(tutti_handles.world); /* so a nonblocking call need not wait */
-    tutti_mover_has_nodes = all && tutti_over_nodes_moves(all);
+    if (all && tutti_over_nodes_moves(all))
+        tutti_mover_nodes_open();
     life_register_fork();
     tutti_door.on = 1;
     tutti_front->table(TUTTI_TABLE_DOOR);

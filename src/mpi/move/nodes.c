@@ -9,7 +9,14 @@
 #include "mpi/nodes/over_nodes.h"
 #include "mpi/real/errors.h"
 
-int tutti_mover_has_nodes;
+uint32_t tutti_mover_nodes;
+
+void tutti_mover_nodes_open(void)
+{
+    tutti_mover_nodes = 0;
+    for (int i = TUTTI_COLLECTIVE_BCAST; i <= TUTTI_COLLECTIVE_ALLTOALLW; i++)
+        tutti_mover_nodes |= (uint32_t)tutti_carry_may((enum tutti_collective)i, 0) << i;
+}
 
 int tutti_mover_nodes_new(MPI_Comm comm)
 {
@@ -82,6 +89,8 @@ static int nodes_read(const struct tutti_collective_args *args, const struct tut
         return 0;
     const int64_t bytes = nodes_known(args, team->rank, team->size);
     call->count = bytes > 0 ? (size_t)bytes : 0;
+    if (bytes > 0 && !tutti_carry_may(args->collective, (uint64_t)bytes))
+        return 0;
     return bytes > 0 || (bytes == 0 && nodes_has_list(args->collective));
 }
 

@@ -1,10 +1,18 @@
 /* Moves on a communicator over several nodes. */
 #include "core/status.h"
 #include "mpi/nodes/own.h"
+#include "rules/rules.h"
 
 int tutti_over_nodes_moves(const struct tutti_comm *comm)
 {
     return comm->team && comm->team->size > 1 && !comm->team->whole && comm->over_nodes;
+}
+
+/* tutti_rules_follow(): 1 if all ranks have other rules now, which leave the call to the MPI. It is not counted, so
+ * what the ranks have agreed on under their own rules stays. */
+static int left_by_followed(const struct tutti_over_nodes *over, const struct tutti_call *call)
+{
+    return tutti_rules_begin(-1) >= 0 && !tutti_carry_takes(over->rules, call);
 }
 
 int tutti_over_nodes_move_turn(struct tutti_comm *comm, const struct tutti_call *call, enum tutti_nodes_turn *turn)
@@ -13,9 +21,8 @@ int tutti_over_nodes_move_turn(struct tutti_comm *comm, const struct tutti_call 
     struct tutti_over_nodes *over = comm->over_nodes;
     const int status = tutti_over_nodes_await(comm);
     over->kinds.nonblocking = 0;
-    *turn = status == TUTTI_OK ? tutti_nodes_turn(&over->kinds, call) : TUTTI_NODES_TO_MPI;
-    if (*turn == TUTTI_NODES_TAKEN && !tutti_over_nodes_takes(over, call, tutti_nodes_agreed_bytes(&over->kinds, call)))
-        *turn = TUTTI_NODES_TO_MPI; /* tutti_rules_follow(): all ranks have other rules now */
+    *turn =
+        status == TUTTI_OK && !left_by_followed(over, call) ? tutti_nodes_turn(&over->kinds, call) : TUTTI_NODES_TO_MPI;
     return status;
 }
 
