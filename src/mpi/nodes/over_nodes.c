@@ -9,10 +9,10 @@
 #include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "mpi/comm/starting.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/message/far.h"
 #include "mpi/real/errors.h"
-#include "mpi/reduce/deferred_call.h"
 #include "progress/engine.h"
 
 struct tutti_over_nodes *tutti_over_nodes_new(int ranks)
@@ -50,7 +50,8 @@ static const char *why_not(const struct tutti_call *call)
     return call->kind == TUTTI_ARRIVAL_DEVICE ? TUTTI_REASON_TEXT(NODES) : TUTTI_REASON_TEXT(HOST_MEMORY);
 }
 
-int tutti_over_nodes_takes(const struct tutti_over_nodes *over, const struct tutti_call *call, uint64_t bytes)
+/* By the rules, for a call whose ranks have agreed; bytes: of the largest block of any rank. */
+static int over_nodes_takes(const struct tutti_over_nodes *over, const struct tutti_call *call, uint64_t bytes)
 {
     struct tutti_call move = *call;
     move.count = bytes;
@@ -83,7 +84,7 @@ static int after_opening(struct tutti_comm *comm, const struct tutti_call *call)
         over->rules = rules;
         over->over = 1;
     }
-    const int taken = comm->hierarchy && tutti_over_nodes_takes(over, call, bytes);
+    const int taken = comm->hierarchy && over_nodes_takes(over, call, bytes);
     tutti_nodes_agreed(&over->kinds, call, taken, bytes);
     return taken;
 }

@@ -26,7 +26,5 @@ int tutti_over_nodes_await(struct tutti_comm *comm);
 /* Collective; blocking. The agreement, and the hierarchy that the first call needs which is taken. bytes: of this
  * rank's largest block, if the call is a move. 1: the call is taken; 0; a status. */
 int tutti_over_nodes_agree(struct tutti_comm *comm, const struct tutti_call *call, uint64_t bytes, const char *name);
-/* By the rules, for a call whose ranks have agreed; bytes: of the largest block of any rank. */
-int tutti_over_nodes_takes(const struct tutti_over_nodes *over, const struct tutti_call *call, uint64_t bytes);
 
 #endif
