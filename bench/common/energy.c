@@ -104,7 +104,8 @@ static double energy_window(const struct bench_energy_calls *c, int way, const s
     if (way != ENERGY_IDLE)
         c->prepare(c->with, way, 0);
     bench_mpi.Barrier(MPI_COMM_WORLD);
-    for (double warm = 0; warm < seconds / 10; warm += series->us * 1e-6 * (double)series->batch)
+    const long batches = (long)ceil(seconds / 10 / (series->us * 1e-6 * (double)series->batch));
+    for (long batch = 0; batch < batches; batch++)
         energy_batch(c, way, series);
     bench_mpi.Barrier(MPI_COMM_WORLD);
     bench_energy_begin();

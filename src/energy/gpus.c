@@ -12,6 +12,7 @@
 /* Of nvml.h. */
 enum { NVML_OK = 0, NVML_NOT_SUPPORTED = 3, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2, NVML_TEMPERATURE_GPU = 0 };
 enum { NVML_POWER_AVERAGE = 185, NVML_POWER_INSTANT = 186, NVML_SCOPE_GPU = 0, NVML_SCOPE_MODULE = 1 };
+enum { STATE_EVERY = 20 }; /* samples */
 enum { NVML_VALUE_DOUBLE = 0, NVML_VALUE_ULONG = 2, NVML_VALUE_ULLONG = 3 };
 struct nvml_field {
     unsigned field, scope;
@@ -105,18 +106,18 @@ static void gpu_read_power(const struct nvml *nvml, void *device, struct energy_
         out->watts = mw * 1e-3;
 }
 
-static void gpu_read(struct energy_source *source, struct energy_reading *out)
+/* Clocks, temperature and cap, every so many samples: each question to the driver takes up to a millisecond. */
+static void gpu_read_state(const struct energy_source *source, struct energy_reading *out)
 {
     const struct nvml *nvml = source->library;
-    unsigned long long mj = 0;
     unsigned value;
-    const int status = nvml->DeviceGetTotalEnergyConsumption(source->device, &mj);
-    out->has_counter = status == NVML_OK;
-    out->never_counter = status == NVML_NOT_SUPPORTED;
-    out->counter_uj = mj * 1000;
-    if (!out->has_counter)
-        snprintf(out->reason, sizeof out->reason, "NVML's energy counter: %.160s", nvml->ErrorString(status));
-    gpu_read_power(nvml, source->device, out);
+    if (source->sums.samples % STATE_EVERY != 0) {
+        out->clock_mhz = source->last.clock_mhz;
+        out->memory_clock_mhz = source->last.memory_clock_mhz;
+        out->celsius = source->last.celsius;
+        out->cap_w = source->last.cap_w;
+        return;
+    }
     if (nvml->DeviceGetClockInfo(source->device, NVML_CLOCK_SM, &value) == NVML_OK)
         out->clock_mhz = value;
     if (nvml->DeviceGetClockInfo(source->device, NVML_CLOCK_MEM, &value) == NVML_OK)
@@ -125,6 +126,20 @@ static void gpu_read(struct energy_source *source, struct energy_reading *out)
         out->celsius = value;
     if (nvml->DeviceGetEnforcedPowerLimit(source->device, &value) == NVML_OK)
         out->cap_w = value * 1e-3;
+}
+
+static void gpu_read(struct energy_source *source, struct energy_reading *out)
+{
+    const struct nvml *nvml = source->library;
+    unsigned long long mj = 0;
+    const int status = nvml->DeviceGetTotalEnergyConsumption(source->device, &mj);
+    out->has_counter = status == NVML_OK;
+    out->never_counter = status == NVML_NOT_SUPPORTED;
+    out->counter_uj = mj * 1000;
+    if (!out->has_counter)
+        snprintf(out->reason, sizeof out->reason, "NVML's energy counter: %.160s", nvml->ErrorString(status));
+    gpu_read_power(nvml, source->device, out);
+    gpu_read_state(source, out);
 }
 
 static void gpu_close(struct energy_source *source)

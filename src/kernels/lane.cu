@@ -18,28 +18,10 @@ TUTTI_DEV int tutti_lane_rest(const struct tutti_lane_args *args, unsigned looks
     return 0;
 }
 
-/* A form each: a constant, so that the first one has no code for what only the second one does. */
-namespace named
-{
-#define TUTTI_LANE_WILD(args) 0
 #include "kernels/lane.inc"
-#undef TUTTI_LANE_WILD
-} // namespace named
-namespace wild
-{
-#define TUTTI_LANE_WILD(args) 1
-#include "kernels/lane.inc"
-#undef TUTTI_LANE_WILD
-} // namespace wild
 
 extern "C" __global__ void __launch_bounds__(TUTTI_LANE_THREADS, 1)
     tutti_lane_kernel(const __grid_constant__ struct tutti_lane_args args)
 {
-    named::tutti_lane_block(&args, blockIdx.x);
-}
-
-extern "C" __global__ void __launch_bounds__(TUTTI_LANE_THREADS, 1)
-    tutti_lane_wild_kernel(const __grid_constant__ struct tutti_lane_args args)
-{
-    wild::tutti_lane_block(&args, blockIdx.x);
+    tutti_lane_block(&args, blockIdx.x);
 }

@@ -7,9 +7,8 @@
 /* Runs one block of a launch on the calling thread; all addresses in the args are as this thread has them. */
 void tutti_lane_host_block(const struct tutti_lane_args *args, unsigned block);
 
-/* A compressed fat binary as in kernels/fatbin.h, with the kernels tutti_lane_kernel and tutti_lane_wild_kernel, which
- * matches receives from any source or with any tag. Launch: the args by value, TUTTI_LANE_THREADS threads a block or
- * fewer, whole warps; all blocks must be resident. */
+/* A compressed fat binary as in kernels/fatbin.h, with the kernel tutti_lane_kernel. Launch: the args by value,
+ * TUTTI_LANE_THREADS threads a block or fewer, whole warps; all blocks must be resident. */
 const void *tutti_lane_fatbin(void);
 
 #endif

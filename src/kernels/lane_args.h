@@ -8,13 +8,8 @@
  * the slot's credit, in the sender's memory, when it has read the chunk.
  *
  * A message of up to TUTTI_LANE_PACKETS_MOST bytes is one chunk of packets: 8 bytes each, 4 of the message and a flag
- * made of the chunk's number. The first two hold the length and the order. A packet arrives whole, so neither side
- * waits for stores to arrive before it stores a flag. Packets have places of their own: other data could look like a
- * flag.
- *
- * A receive that names its source and its tag takes the next message of its lane, by number, before that has arrived. A
- * receive from any source or with any tag takes a message that is there. Until then it is pending, and so are all
- * receives behind it: lane_match.inc. */
+ * made of the chunk's number. The first packet holds the length. A packet arrives whole, so neither side waits for
+ * stores to arrive before it stores a flag. Packets have places of their own: other data could look like a flag. */
 #ifndef TUTTI_KERNELS_LANE_ARGS_H
 #define TUTTI_KERNELS_LANE_ARGS_H
 
@@ -35,15 +30,7 @@ enum {
     TUTTI_LANE_THREADS = 512       /* of a block */
 };
 
-enum {
-    TUTTI_LANE_PACKETS_MOST = TUTTI_LANE_PLACE / 2 - 8,
-    TUTTI_LANE_LENGTH_BITS = 11 /* of the first two packets; the rest is the order */
-};
-
-/* What a receive accepts of a source, beside the number of a lane. */
-enum { TUTTI_LANE_NONE = 254, TUTTI_LANE_ALL = 255 };
-/* The peer of a receive from any source, as long as it is pending. */
-#define TUTTI_LANE_ANY_PEER 0xffffu
+enum { TUTTI_LANE_PACKETS_MOST = TUTTI_LANE_PLACE / 2 - 4 };
 
 /* The first lane, of the tag that comes first, has a large ring, the next three have medium ones. */
 struct tutti_lane_shape {
@@ -57,7 +44,6 @@ struct tutti_lane_shape {
 struct tutti_lane_head {
     uint64_t flag;  /* number of the chunk that lies in the slot, plus 1 */
     uint64_t bytes; /* of the whole message; in its first chunk */
-    uint64_t order; /* of the message among all from its sender to its receiver; in its first chunk */
 };
 
 /* One side of a pair of matched requests, in the memory of its rank. A matched message uses no lane: the sender's
@@ -94,25 +80,21 @@ struct tutti_lane_op {
     uint64_t number; /* of the message in the lane, or of the matched one */
     uint64_t first;  /* READY: its first chunk */
     uint64_t chunks;
-    uint64_t length;                       /* bytes of the message */
-    uint64_t moved;                        /* chunks that have been moved */
-    uint64_t claim[TUTTI_LANE_STRIPES];    /* the next chunk of each stripe that no block has taken */
-    struct tutti_lane_port *own, *far;     /* matched */
-    unsigned char *to;                     /* matched sends */
-    uint64_t order;                        /* sends by a lane, as in struct tutti_lane_head */
-    uint32_t any;                          /* 1: a receive from any source, or with any tag */
-    unsigned char accepts[TUTTI_MAX_GPUS]; /* receives: of each source a lane, TUTTI_LANE_NONE or _ALL */
+    uint64_t length;                    /* bytes of the message */
+    uint64_t moved;                     /* chunks that have been moved */
+    uint64_t claim[TUTTI_LANE_STRIPES]; /* the next chunk of each stripe that no block has taken */
+    struct tutti_lane_port *own, *far;  /* matched */
+    unsigned char *to;                  /* matched sends */
 };
 enum tutti_lane_state {
     TUTTI_LANE_POSTED,  /* a receive whose message is not known yet */
     TUTTI_LANE_READING, /* a block reads its first head */
-    TUTTI_LANE_READY,
-    TUTTI_LANE_PENDING /* a receive that has no message of any lane yet */
+    TUTTI_LANE_READY
 };
 
 /* One side of a lane, in the memory of the rank that it belongs to. */
 struct tutti_lane_side {
-    uint64_t messages; /* posted so far; of receives, also those that are not pending any more */
+    uint64_t messages; /* posted so far */
     uint64_t known;    /* receives: messages whose chunks are known */
     uint64_t next;     /* the first chunk of the next message */
     uint64_t pad;
@@ -123,20 +105,14 @@ enum { TUTTI_LANE_RECV, TUTTI_LANE_SEND };
 /* The start of a rank's memory for lanes. The data of the lanes follow, by sender: TUTTI_LANE_BYTES each. */
 struct tutti_lane_area {
     /* Used by the rank's own kernels alone. */
-    uint64_t ticks;    /* launches that post, times TUTTI_TICKS; as in struct tutti_channel_flags */
-    uint32_t failed;   /* not zero: a launch has left early; later ones leave too */
-    uint32_t stop;     /* the launch beside the stream leaves, and clears it */
-    uint64_t open;     /* operations that are not complete and that no launch in the stream waits for yet, or did */
-    uint32_t matching; /* 1: a thread has the lock of the pending receives */
-    uint32_t pending;  /* their number */
-    uint64_t pad[28];
-    uint16_t waits[TUTTI_LANE_OPS];       /* their operations, in the order in which they were posted */
+    uint64_t ticks;  /* launches that post, times TUTTI_TICKS; as in struct tutti_channel_flags */
+    uint32_t failed; /* not zero: a launch has left early; later ones leave too */
+    uint32_t stop;   /* the launch beside the stream leaves, and clears it */
+    uint64_t open;   /* operations that are not complete and that no launch in the stream waits for yet, or did */
+    uint64_t pad[29];
     uint64_t active[TUTTI_LANE_OPS / 64]; /* bit o: operation o is one of them */
     struct tutti_lane_side side[2][TUTTI_MAX_GPUS][TUTTI_LANES];
     struct tutti_lane_op op[TUTTI_LANE_OPS];
-    /* Read by peers, which also read `messages` of the sending sides. */
-    uint64_t sent[TUTTI_MAX_GPUS];  /* messages to each peer so far */
-    uint32_t lanes[TUTTI_MAX_GPUS]; /* lanes below this number have had messages to it */
     /* Written by peers. */
     struct tutti_lane_head head[TUTTI_MAX_GPUS][TUTTI_LANE_SLOTS]; /* by the sender of that rank */
     uint64_t credit[TUTTI_MAX_GPUS][TUTTI_LANE_SLOTS];             /* by the receiver of that rank */
@@ -150,12 +126,6 @@ enum tutti_lane_what {
     TUTTI_LANE_BESIDE_GRAPH /* the same in a graph: until it is stopped */
 };
 
-/* A message, as kernels report it to the host. */
-struct tutti_lane_report {
-    uint64_t bytes;
-    uint32_t peer, lane;
-};
-
 /* Operation 0 is that of TUTTI_LANE_DO: launches in the stream run one after the other. */
 struct tutti_lane_args {
     uint32_t what; /* enum tutti_lane_what */
@@ -165,9 +135,6 @@ struct tutti_lane_args {
     uint32_t awaited; /* operations in `await` */
     /* POST and DO. */
     uint32_t op, send, peer, lane;
-    uint32_t any;  /* as in struct tutti_lane_op, like accepts */
-    uint32_t wild; /* 1: the form of the kernel that matches receives from any source or with any tag */
-    unsigned char accepts[TUTTI_MAX_GPUS];
     void *buffer;
     uint64_t bytes;
     void *area[TUTTI_MAX_GPUS]; /* struct tutti_lane_area of each rank, then its data */
@@ -176,10 +143,9 @@ struct tutti_lane_args {
     volatile uint32_t *failed; /* mapped host memory: enum tutti_left */
     uint64_t timeout_ns;
     uint16_t await[TUTTI_LANE_AWAITED];
-    /* WAIT and DO: mapped host memory, of each operation: written of the messages of `await` at the end of the launch;
-     * NULL: not wanted. */
-    volatile struct tutti_lane_report *reports;
-    uint32_t matches; /* POST: not 0: starts these instead of `op` */
+    volatile uint64_t *lengths; /* WAIT and DO: mapped host memory, of each operation: gets the bytes of the messages of
+                                   `await` at the end of the launch; NULL: not wanted */
+    uint32_t matches;           /* POST: not 0: starts these instead of `op` */
     struct tutti_lane_match match[TUTTI_LANE_MATCHES];
     /* Host device alone. */
     int (*host_wait)(void *host_wait_with);

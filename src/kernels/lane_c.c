@@ -10,7 +10,6 @@
 
 enum { TUTTI_LANE_LOOKS = 200, TUTTI_LANE_LONG_NS = 1000000 };
 #define TUTTI_LANE_SHARED
-#define TUTTI_LANE_WILD(args) (args)->wild
 
 static int tutti_lane_rest(const struct tutti_lane_args *args, unsigned looks)
 {

@@ -14,14 +14,13 @@ struct tutti_lanes {
     struct tutti_event *fork, *join;
     int forked; /* 1: the capture under way holds a launch beside the stream that no wait has joined yet */
     uint64_t used[TUTTI_LANE_OPS / 64]; /* bit o: operation o is in use */
-    int wild;                           /* 1: a receive from any source or with any tag has been started */
     int captured;                       /* operations of the current capture that no wait has ended yet */
     size_t bytes[TUTTI_LANE_OPS];       /* of their buffers */
     int lane[TUTTI_LANE_OPS];
     struct tutti_lanes_scratch *scratch; /* all of them */
     const struct tutti_plan **plan;      /* that are held */
     size_t plans;
-    struct tutti_bounce *report; /* of each operation, written by launches; NULL: no memory */
+    struct tutti_bounce *length; /* bytes of the message of each operation that a launch reports; NULL: no memory */
     void **kept;
     size_t kepts;
 };

@@ -31,7 +31,6 @@ void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *a
         .ranks = (uint32_t)team->size,
         .rank = (uint32_t)team->rank,
         .blocks = 1,
-        .wild = (uint32_t)lanes->wild,
         .abort = &team->words_device->abort,
         .where = &team->words_device->where,
         .failed = &team->words_device->failed,
@@ -60,30 +59,6 @@ int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, c
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
 }
 
-/* Peer and lane of the message, and what a receive accepts. With one tag from any source, each source has a lane for
- * it, unless all lanes of that source have other tags: then it sends none with this one. 0: no lane is left. */
-static int lanes_name(struct tutti_lanes *lanes, const struct tutti_lane_message *message, struct tutti_lane_args *args)
-{
-    struct tutti_lane_message one = *message;
-    int some = 0;
-    memset(args->accepts, TUTTI_LANE_NONE, sizeof args->accepts);
-    args->any = message->peer == TUTTI_LANES_ANY || message->tag == TUTTI_LANES_ANY;
-    lanes->wild |= (int)args->any;
-    args->wild = (uint32_t)lanes->wild;
-    args->peer = message->peer == TUTTI_LANES_ANY ? TUTTI_LANE_ANY_PEER : (uint32_t)message->peer;
-    for (one.peer = 0; one.peer < lanes->team->size; one.peer++) {
-        if (message->peer != TUTTI_LANES_ANY && message->peer != one.peer)
-            continue;
-        const int lane = message->tag == TUTTI_LANES_ANY ? TUTTI_LANE_ALL : tutti_lanes_find(lanes, &one);
-        if (lane < 0)
-            continue;
-        some = 1;
-        args->lane = args->any ? 0 : (uint32_t)lane;
-        args->accepts[one.peer] = (unsigned char)lane;
-    }
-    return some;
-}
-
 /* 0 if the team has failed, otherwise 1 and the args of a launch that posts the message. */
 static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_message *message,
                           struct tutti_lane_args *args, int *status, const char **why)
@@ -93,13 +68,16 @@ static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_mes
         *status = TUTTI_ERR_BROKEN;
     if (*status != TUTTI_OK)
         return 0;
-    tutti_lanes_fill(lanes, args);
-    if (!lanes_name(lanes, message, args)) {
+    const int lane = tutti_lanes_find(lanes, message);
+    if (lane < 0) {
         *why = why_tags;
         *status = TUTTI_ERR_UNAVAILABLE;
         return 0;
     }
+    tutti_lanes_fill(lanes, args);
     args->send = (uint32_t)message->send;
+    args->peer = (uint32_t)message->peer;
+    args->lane = (uint32_t)lane;
     args->buffer = message->buffer;
     args->bytes = message->bytes;
     args->awaited = 1;
@@ -114,7 +92,7 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
     if (!lanes_describe(lanes, message, &args, &status, why))
         return status;
     args.what = TUTTI_LANE_DO;
-    args.reports = message->reports ? lanes->report->memory : NULL;
+    args.lengths = message->reports ? lanes->length->memory : NULL;
     args.blocks = tutti_lanes_blocks_most(lanes, tutti_lanes_blocks(message->bytes, (int)args.lane));
     return tutti_lanes_launch(lanes, stream, &args);
 }
@@ -143,7 +121,6 @@ int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int
     struct tutti_lane_args args;
     tutti_lanes_fill(lanes, &args);
     args.what = captured ? TUTTI_LANE_BESIDE_GRAPH : TUTTI_LANE_BESIDE;
-    args.wild = 1; /* later receives may be from any source */
     int status = device->event.record(lanes->fork, stream);
     if (status == TUTTI_OK)
         status = device->event.wait(lanes->beside, lanes->fork);
@@ -214,7 +191,7 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
         size_t wanted = 0;
         tutti_lanes_fill(lanes, &args);
         args.what = TUTTI_LANE_WAIT;
-        args.reports = reports ? lanes->report->memory : NULL;
+        args.lengths = reports ? lanes->length->memory : NULL;
         for (int i = at; i < n && i < at + TUTTI_LANE_AWAITED; i++) {
             args.await[args.awaited++] = (uint16_t)ops[i];
             wanted += tutti_lanes_blocks(lanes->bytes[ops[i]], lanes->lane[ops[i]]);

@@ -167,11 +167,8 @@ int tutti_part_match_free(struct tutti_part *part)
 
 void tutti_part_match_close(void)
 {
-    struct tutti_part_record *record, *next;
-    HASH_ITER(hh, records, record, next)
-    {
-        record_free(record);
-    }
+    while (records)
+        record_free(records);
     announced = NULL;
     announced_last = &announced;
     while (waiting) {

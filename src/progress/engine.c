@@ -185,7 +185,6 @@ static int look_round(const struct tutti_wait *wait, struct watch *watch, unsign
 int tutti_progress_wait(const struct tutti_wait *wait)
 {
     struct watch watch = {.start = 0};
-    struct tutti_pauses pauses = {.nap_us = 0};
     const int bring_on = !wait->quiet, mpi = bring_on && mpi_progress && !tutti_fiber_here();
     __attribute__((cleanup(engine_restore), unused)) const int before = polling;
     if (bring_on)
@@ -205,6 +204,6 @@ int tutti_progress_wait(const struct tutti_wait *wait)
         if (wait->every_us)
             tutti_nap(wait->every_us);
         else
-            tutti_pause_by(&pauses, waited, wait->crowded, wait->look ? NAP_MOST_US : SLEEP_US);
+            tutti_pause_by(waited, wait->crowded, wait->look ? NAP_MOST_US : SLEEP_US);
     }
 }

@@ -48,6 +48,8 @@ void tutti_forecast_note(struct tutti_forecast *forecast, uint64_t key, uint64_t
     if (asked_ns > 0) {
         const uint64_t late = slept_ns > asked_ns ? slept_ns - asked_ns : 0, faded = forecast->late_ns / 16 * 15;
         forecast->late_ns = late > faded ? late : faded;
+    } else if (forecast->late_ns > LATE_FIRST_NS) { /* one very late nap does not end naps for good */
+        forecast->late_ns -= forecast->late_ns / 128;
     }
     if (asked_ns > 0 && ended) { /* the work became shorter: how long it took is not known */
         row->lost_ns += slept_ns;

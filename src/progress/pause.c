@@ -7,7 +7,9 @@
 #include "core/settings.h"
 #include "progress/fiber.h"
 
-enum { NAP_LEAST_US = 50 };
+/* A nap is an eighth of the time that the wait has lasted: a wait becomes longer by an eighth at most, and by the time
+ * that the system takes to wake a thread. */
+enum { NAP_LEAST_US = 50, NAP_SHARE = 8 };
 
 static void sleep_us(unsigned us)
 {
@@ -15,16 +17,14 @@ static void sleep_us(unsigned us)
     nanosleep(&time, NULL);
 }
 
-void tutti_pause_by(struct tutti_pauses *pauses, uint64_t waited, int crowded, unsigned most_us)
+void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us)
 {
     const int how = tutti_settings()->wait, long_enough = waited > TUTTI_YIELD_AFTER_NS;
     if (tutti_fiber_here()) { /* its thread pauses when none of its fibers has anything to do */
         tutti_fiber_yield();
     } else if (how == TUTTI_SET_WAIT_SLEEP && long_enough) {
-        if (pauses->nap_us == 0)
-            pauses->nap_us = NAP_LEAST_US;
-        sleep_us(pauses->nap_us);
-        pauses->nap_us = pauses->nap_us * 2 < most_us ? pauses->nap_us * 2 : most_us;
+        const uint64_t share_us = waited / 1000 / NAP_SHARE;
+        sleep_us(share_us < NAP_LEAST_US ? NAP_LEAST_US : share_us > most_us ? most_us : (unsigned)share_us);
     } else if (how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && !crowded && !long_enough)) {
         tutti_pause();
     } else {

@@ -7,14 +7,9 @@
 
 enum { TUTTI_YIELD_AFTER_NS = 50000 }; /* a wait that spins yields from then on: other threads may need the core */
 
-/* Of one wait; zero at its beginning. */
-struct tutti_pauses {
-    unsigned nap_us; /* the next sleep */
-};
-
 /* One pause of a wait that has lasted `waited` nanoseconds. crowded: there are more threads than cores. naps at most
  * `most_us` long, where TUTTI_WAIT is sleep. In a fiber the others go on. */
-void tutti_pause_by(struct tutti_pauses *pauses, uint64_t waited, int crowded, unsigned most_us);
+void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us);
 /* Waits so long; in a fiber the others go on. */
 void tutti_nap(unsigned us);
 

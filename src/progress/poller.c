@@ -22,18 +22,17 @@ struct tutti_poller {
 };
 
 /* `still`: since when nothing has been done. */
-static void poller_pause_for(struct tutti_pauses *pauses, uint64_t still, int crowded)
+static void poller_pause_for(uint64_t still, int crowded)
 {
     if (still > NAP_AFTER_NS)
         tutti_nap(NAP_US);
     else
-        tutti_pause_by(pauses, still, crowded, NAP_US);
+        tutti_pause_by(still, crowded, NAP_US);
 }
 
 static void *poller_run(void *argument)
 {
     struct tutti_poller *const poller = argument;
-    struct tutti_pauses pauses = {0};
     uint64_t since = 0;
     unsigned idle = 0;
     tutti_thread_roam();
@@ -42,7 +41,7 @@ static void *poller_run(void *argument)
         if (done < 0)
             break;
         if (done > 0) {
-            pauses.nap_us = idle = 0;
+            idle = 0;
             continue;
         }
         if (idle++ < LOOKS) { /* the clock costs more than a look */
@@ -51,7 +50,7 @@ static void *poller_run(void *argument)
         }
         const uint64_t now = tutti_now_ns();
         since = idle == LOOKS + 1 ? now : since;
-        poller_pause_for(&pauses, now - since, poller->crowded);
+        poller_pause_for(now - since, poller->crowded);
     }
     return NULL;
 }

@@ -7,7 +7,6 @@
 #include "core/reasons.h"
 #include "core/settings.h"
 #include "team/cache.h"
-#include "team/links.h"
 #include "team/resources.h"
 #include "team/share.h"
 #include "team/socket.h"
@@ -88,8 +87,6 @@ static const char *open_prepare(struct opening *o, int gpu, struct tutti_offer *
     if (!team->node->device) /* there is one a process; threads that have it read it without the lock */
         team->node->device = device;
     pthread_mutex_unlock(&team->node->lock);
-    if (team->size > 1)
-        tutti_links_open(device);
     if (tutti_resources_take(team->node, gpu, team->channel_most, &o->resources, &why) != TUTTI_OK)
         return why;
     mine->bytes = o->resources->bytes;

@@ -108,6 +108,6 @@ int tutti_wait_look(struct tutti_waiting *w)
     uint64_t waited;
     const int status = wait_look(w, &waited);
     if (status == TUTTI_OK)
-        tutti_pause_by(&w->pauses, waited, team_crowded(w->team), NAP_MOST_US);
+        tutti_pause_by(waited, team_crowded(w->team), NAP_MOST_US);
     return status;
 }

@@ -34,8 +34,7 @@ struct tutti_waiting {
     uint64_t checked; /* `waited` when peers were last looked after */
     uint64_t still;   /* `waited` when those waited for were last seen to go on with nonblocking calls */
     uint64_t steps;   /* that they had made then, together */
-    struct tutti_pauses pauses;
-    uint64_t doomed; /* kernels: `waited` when a peer was first seen gone; it may have done its part before */
+    uint64_t doomed;  /* kernels: `waited` when a peer was first seen gone; it may have done its part before */
 };
 
 struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of);

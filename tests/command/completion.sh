@@ -18,16 +18,12 @@ for command in run info bench energy tune help; do
 done
 checks=$((checks + 1))
 [ "$(offers tutti be)" = bench ] || fail "be: $(offers tutti be)"
-for bench in $("$tutti" bench --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti); do
-    holds "$(offers tutti bench "")" "^$bench\$" "benchmarks"
-    for option in $("$tutti" bench "$bench" --help | sed -nE 's/^ +(-., )?(--[a-z-]+=?).*/\2/p'); do
-        holds "$(offers tutti bench "$bench" "--")" "^$option\$" "options of $bench"
-    done
-done
-for call in $("$tutti" energy --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti); do
-    holds "$(offers tutti energy "")" "^$call\$" "calls"
-    for option in $("$tutti" energy "$call" --help | sed -nE 's/^ +(-., )?(--[a-z-]+=?).*/\2/p'); do
-        holds "$(offers tutti energy "$call" "--")" "^$option\$" "options of the energy of $call"
+for of in bench energy; do
+    for name in $("$tutti" $of --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti); do
+        holds "$(offers tutti $of "")" "^$name\$" "names of $of"
+        for option in $("$tutti" $of "$name" --help | sed -nE 's/^ +(-., )?(--[a-z-]+=?).*/\2/p'); do
+            holds "$(offers tutti $of "$name" "--")" "^$option\$" "options of $of $name"
+        done
     done
 done
 holds "$(offers tutti energy "ba")" '^bash$' "a program"

@@ -20,7 +20,7 @@ int fallocate(int fd, int mode, off_t at, off_t bytes)
     return 0;
 }
 
-/* 1 if there is room; otherwise memory is said to lack, and the setting to be named. */
+/* 1 if there is room; otherwise the error says that memory is short, and names the setting. */
 static int fits(size_t bytes, void **made)
 {
     capture_start();

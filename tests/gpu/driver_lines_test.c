@@ -12,23 +12,11 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "fake_libcuda.h"
-#include "team/links.h"
 
 static const struct tutti_device *const device = &tutti_device_cuda;
 static struct fake_control *fake;
-static int *inits, *joined, *major;
+static int *joined, *major;
 static unsigned char uuid[5][16]; /* two GPUs that are seen, two that are hidden, one that nobody knows */
-
-/* A thread beside opens the library once; closing waits for it. */
-static void test_opened_beside(void **state)
-{
-    (void)state;
-    assert_int_equal(*inits, 0);
-    tutti_links_open(device);
-    tutti_links_open(device);
-    tutti_links_close(device);
-    assert_int_equal(*inits, 1);
-}
 
 static void test_seen(void **state)
 {
@@ -96,14 +84,13 @@ static void test_reach(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_opened_beside), cmocka_unit_test(test_seen),
-                                       cmocka_unit_test(test_hidden), cmocka_unit_test(test_reach)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_seen), cmocka_unit_test(test_hidden),
+                                       cmocka_unit_test(test_reach)};
     char why[256] = "";
     void *driver = argc == 3 ? dlopen(argv[1], RTLD_NOW) : NULL, *nvml = argc == 3 ? dlopen(argv[2], RTLD_NOW) : NULL;
     if (!driver || !nvml)
         return 2;
     fake = fake_of(driver);
-    inits = dlsym(nvml, "fake_nvml_inits");
     joined = dlsym(nvml, "fake_nvml_joined");
     major = dlsym(nvml, "fake_nvml_major");
     for (int i = 0; i < 5; i++)

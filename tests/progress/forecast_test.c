@@ -33,6 +33,12 @@ static void test_steady(void)
         lost += wait_once(&f, 7, 1000000, 50000, &asleep);
     CHECK(lost == 0, "steady work lost %llu ns", (unsigned long long)lost);
     CHECK(asleep > 600 * UINT64_C(1000000), "steady work: %llu ns asleep", (unsigned long long)asleep);
+    wait_once(&f, 7, 20000000, 5000000, &asleep); /* one nap is very late */
+    CHECK(tutti_forecast_nap(&f, 7) == 0, "a nap right after one that was very late");
+    asleep = 0;
+    for (int i = 0; i < 1000; i++)
+        wait_once(&f, 7, 1000000, 50000, &asleep);
+    CHECK(asleep > 200 * UINT64_C(1000000), "steady work after a late nap: %llu ns asleep", (unsigned long long)asleep);
     asleep = 0;
     for (int i = 0; i < 1000; i++)
         wait_once(&f, 9, 100000, 50000, &asleep);

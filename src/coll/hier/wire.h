@@ -63,9 +63,9 @@ int tutti_wire_send(struct tutti_wire *wire, int to, int tag, const void *memory
 int tutti_wire_receive(struct tutti_wire *wire, int from, int tag, void *memory, size_t count);
 /* out = theirs[0] op theirs[1] ..., each after its task in `brought`. */
 int tutti_wire_combine(struct tutti_wire *wire, void *out, size_t count);
-/* The same of the first `end` contributions. first > 0: so many of them are combined already, in *so_far, after the
+/* The same of the first `end` contributions. begin > 0: so many of them are combined already, in *so_far, after the
  * end of task `after`. */
-int tutti_wire_combine_some(struct tutti_wire *wire, const void *so_far, int first, int end, void *out, size_t count,
+int tutti_wire_combine_some(struct tutti_wire *wire, const void *so_far, int begin, int end, void *out, size_t count,
                             int after);
 int tutti_wire_copy(struct tutti_wire *wire, void *to, const void *from, size_t count, int after);
 void tutti_wire_after(struct tutti_wire *wire, int task, int before, enum tutti_task_after what);

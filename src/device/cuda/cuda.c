@@ -259,7 +259,6 @@ const struct tutti_device tutti_device_cuda = {
     .gpu.uuid = cuda_uuid,
     .gpu.describe = cuda_describe,
     .gpu.reach = cuda_reach,
-    .gpu.open_links = tutti_cuda_nvlink_open,
     .gpu.blocks = cuda_blocks,
     .gpu.resident = cuda_resident,
     .memory.classify = tutti_cuda_classify,

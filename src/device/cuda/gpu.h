@@ -28,9 +28,9 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS + 1]; /* the last: the one that stays */
     CUmodule shmem_module;                          /* under lock */
     _Atomic(CUfunction) shmem[TUTTI_CUDA_SHMEMS];
-    CUmodule lane_module;        /* under lock */
-    _Atomic(CUfunction) lane[2]; /* [1]: the form that matches, struct tutti_lane_args: wild */
-    _Atomic(CUstream) beside;    /* of copies while a capture keeps the default stream; made under lock */
+    CUmodule lane_module; /* under lock */
+    _Atomic(CUfunction) lane;
+    _Atomic(CUstream) beside; /* of copies while a capture keeps the default stream; made under lock */
     struct tutti_cuda_context *older;
 };
 
@@ -67,7 +67,6 @@ void tutti_cuda_complete_copies(int gpu, CUcontext handle);
 
 /* 1 if the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
  * capability. If the library cannot answer, one message at info level reports it. */
-void tutti_cuda_nvlink_open(void);
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16]);
 
 /* Turns the result of `what` in `context` into a status, reports failures and notices a context that has gone. */

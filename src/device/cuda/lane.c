@@ -1,13 +1,12 @@
-/* The lane kernel: its module, loaded by itself, and launches of its two forms. */
+/* The lane kernel: its module, loaded by itself, and its launch. */
 #include "kernels/lane.h"
 
 #include "core/status.h"
 #include "device/cuda/stream.h"
 
 /* Under the context's lock. */
-static CUresult lane_load(struct tutti_cuda_context *context, int wild, CUfunction *out)
+static CUresult lane_load(struct tutti_cuda_context *context, CUfunction *out)
 {
-    const char *const name = wild ? "tutti_lane_wild_kernel" : "tutti_lane_kernel";
     int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
     CUresult result = CUDA_SUCCESS;
     if (!context->lane_module) {
@@ -17,25 +16,25 @@ static CUresult lane_load(struct tutti_cuda_context *context, int wild, CUfuncti
             context->lane_module = module;
     }
     if (result == CUDA_SUCCESS)
-        result = tutti_cuda.ModuleGetFunction(out, context->lane_module, name);
+        result = tutti_cuda.ModuleGetFunction(out, context->lane_module, "tutti_lane_kernel");
     if (result == CUDA_SUCCESS)
         result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, *out);
     return result;
 }
 
-static int function_of(struct tutti_cuda_context *context, int wild, CUfunction *out)
+static int function_of(struct tutti_cuda_context *context, CUfunction *out)
 {
-    CUfunction function = atomic_load_explicit(&context->lane[wild], memory_order_acquire);
+    CUfunction function = atomic_load_explicit(&context->lane, memory_order_acquire);
     if (!function) {
         pthread_mutex_lock(&context->lock);
         CUstreamCaptureMode mode = tutti_cuda_relax();
-        CUresult result = lane_load(context, wild, &function);
+        CUresult result = lane_load(context, &function);
         tutti_cuda_unrelax(mode);
         pthread_mutex_unlock(&context->lock);
         int status = tutti_cuda_check(result, "loading the lane kernel", context);
         if (status != TUTTI_OK)
             return status;
-        atomic_store_explicit(&context->lane[wild], function, memory_order_release);
+        atomic_store_explicit(&context->lane, function, memory_order_release);
     }
     *out = function;
     return TUTTI_OK;
@@ -48,8 +47,7 @@ int tutti_cuda_prepare_lane(int gpu)
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
     if (status != TUTTI_OK)
         return status;
-    for (int wild = 0; wild < 2 && status == TUTTI_OK; wild++)
-        status = function_of(scope.context, wild, &function);
+    status = function_of(scope.context, &function);
     tutti_cuda_leave(&scope);
     return status;
 }
@@ -61,7 +59,7 @@ int tutti_cuda_launch_lane(struct tutti_stream *stream, const struct tutti_lane_
     int status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = function_of(scope.context, args->wild != 0, &function);
+    status = function_of(scope.context, &function);
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)(uintptr_t)args};
         CUresult result =

@@ -39,11 +39,6 @@ static void open_nvml(void)
     nvml.usable = nvml.init && nvml.by_uuid && nvml.p2p && nvml.capability && nvml.init() == 0;
 }
 
-void tutti_cuda_nvlink_open(void)
-{
-    pthread_once(&once, open_nvml);
-}
-
 static int handle_of(const unsigned char uuid[16], void **device)
 {
     char text[64] = "GPU-";

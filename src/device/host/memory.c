@@ -209,7 +209,8 @@ static int host_mapping_add(int gpu, const void *host)
     mapping->gpu = gpu;
     mapping->uses = 1;
     mapping->life = tutti_host_life(gpu);
-    return TUTTI_OK; /* it is in the list. cppcheck-suppress memleak */
+    /* cppcheck-suppress memleak ; it is in the list */
+    return TUTTI_OK;
 }
 
 int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device)

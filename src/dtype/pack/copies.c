@@ -8,7 +8,7 @@
 #include "dtype/pack.h"
 #include "progress/engine.h"
 
-enum { STREAMS = 4, SPINS = 16 };
+enum { STREAMS = 2, SPINS = 16 };
 
 /* Streams of copies. A thread has one of a GPU's sets as long as its call lasts. */
 struct copies {

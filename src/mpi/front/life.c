@@ -31,7 +31,6 @@
 #include "progress/fiber.h"
 #include "progress/helper.h"
 #include "shmem/shmem.h"
-#include "team/links.h"
 #include "tutti/tutti.h"
 
 const struct tutti_front *tutti_front;
@@ -279,7 +278,6 @@ void tutti_life_shut(int all, int last)
     tutti_endpoints_close(tutti_door.device && tutti_door.device->active());
     tutti_comms_close();
     tutti_fibers_end();
-    tutti_links_close(tutti_door.device);
     if (tutti_door.node)
         tutti_node_close(tutti_door.node);
     tutti_door.node = NULL;

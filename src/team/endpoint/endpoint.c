@@ -7,7 +7,6 @@
 #include "core/settings.h"
 #include "progress/engine.h"
 #include "team/invalidation.h"
-#include "team/links.h"
 
 enum { WATCH_NS = 5000000 };
 
@@ -244,7 +243,6 @@ int tutti_endpoint_use(struct tutti_endpoint *endpoint, int gpu)
     tutti_fiber_lock(&endpoint->lock);
     index = add_gpu(endpoint, gpu);
     pthread_mutex_unlock(&endpoint->lock);
-    tutti_links_open(endpoint->device); /* for collectives after the message */
     return index;
 }
 

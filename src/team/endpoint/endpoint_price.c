@@ -11,9 +11,7 @@
 enum {
     PACK_NS = 6000,     /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
     SCRATCH_PRICES = 2, /* scratch is allocated, then mapped */
-    /* Before scratch is mapped, up to here the MPI's own way with staged messages is the faster one: no RTS, no answer.
-     */
-    LEFT_BYTES = 65536
+    LEFT_BYTES = 65536  /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
 };
 
 static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of)

@@ -316,7 +316,7 @@ static void errors(void)
     CHECK(memcmp(in, out, sizeof in) == 0, "what arrives after errors");
     MPI_Request_free(&s);
     MPI_Request_free(&r);
-    /* To nobody; and too long a message. */
+    /* MPI_PROC_NULL; and a message that is longer than its receive. */
     CHECK(psend_init(in, N, 1, MPI_INT, MPI_PROC_NULL, 5, self, MPI_INFO_NULL, &s) == MPI_SUCCESS, "init");
     CHECK(precv_init(out, N, 1, MPI_INT, MPI_PROC_NULL, 5, self, MPI_INFO_NULL, &r) == MPI_SUCCESS, "init");
     MPI_Start(&s);

@@ -141,7 +141,10 @@ endforeach()
 # Partitioned messages, with every MPI by Tutti: inside a node, between virtual nodes, by threads, over the MPI alone.
 program(partitioned EVERYWHERE)
 tutti_mpi_test(mpi-partitioned PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 EVERYWHERE TIMEOUT 60)
-# apart: without collectives between a start and its end, which older MPICHs do not survive over several nodes.
-tutti_mpi_test(mpi-partitioned-nodes PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 ARGS apart ENV ${far} EVERYWHERE TIMEOUT 60)
+# Barriers between a start and its end, over several nodes: where the MPI polls in them. apart: without them.
+tutti_mpi_test(mpi-partitioned-nodes PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 ENV ${far} TIMEOUT 120
+               MPIS openmpi openmpi5 mpich mpich5 mpiabi)
+tutti_mpi_test(mpi-partitioned-nodes PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 ARGS apart ENV ${far} TIMEOUT 60
+               MPIS impi impiabi)
 tutti_mpi_test(mpi-partitioned-threads PROGRAM mpi-partitioned RANKS 2 MANY 20 ARGS threads EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-partitioned-staged PROGRAM mpi-partitioned RANKS 2 MANY 20 ENV TUTTI_MESSAGES=mpi TIMEOUT 60)
