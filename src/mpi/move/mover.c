@@ -11,7 +11,7 @@
 
 /* ---- blocks as elements ---- */
 
-/* Blocks of one side. 0 if a type has no plan. */
+/* Blocks of one side. 0 if a type has no plan, unless the call takes any. */
 static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from, int n, struct tutti_move_block *to)
 {
     const char *counted = NULL;
@@ -26,10 +26,11 @@ static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from,
         if (!layout || block->type != last)
             layout = tutti_layout_of(last = block->type);
         block->layout = layout;
-        if (!layout || !layout->plan || !tutti_layout_committed(layout, block->type) ||
-            __builtin_mul_overflow(block->count, (MPI_Count)layout->plan->size, &bytes))
+        if (!layout || (!layout->plan && !x->takes_any) || !tutti_layout_committed(layout, block->type) ||
+            __builtin_mul_overflow(block->count, layout->size, &bytes))
             return TUTTI_NO(TYPE);
         to[i].elements = tutti_message_elements(block->at, block->count, layout);
+        x->without += !layout->plan && bytes > 0;
         to[i].bytes = (uint64_t)bytes;
         x->bytes += block->at == counted ? 0 : (uint64_t)bytes;
         counted = block->at;
@@ -77,6 +78,8 @@ void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_
     mover->blocks = (struct tutti_mover_blocks){.own = NULL};
     mover->move.send = mover->few;
     mover->bytes = 0;
+    mover->takes_any = mover->without = 0;
+    mover->packed = NULL;
 }
 
 static void mover_empty(struct tutti_mover *mover)
@@ -93,6 +96,7 @@ int tutti_mover_describe_blocks(struct tutti_mover *mover)
 {
     TUTTI_INSIDE();
     mover_empty(mover);
+    mover->takes_any = 1;
     return mover_describe_blocks(mover);
 }
 
@@ -113,6 +117,7 @@ int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *tran
 void tutti_mover_close(struct tutti_mover *mover)
 {
     tutti_mover_blocks_close(&mover->blocks);
+    free(mover->packed);
     if (mover->move.send != mover->few)
         free(mover->move.send);
 }

@@ -96,7 +96,8 @@ static int nodes_read(const struct tutti_collective_args *args, const struct tut
 
 /* ---- what this rank brings ---- */
 
-/* The kind of all blocks together. Managed memory counts as device memory: kernels reach it. */
+/* The kind of all blocks together. Managed memory counts as device memory: kernels reach it. Blocks of types without a
+ * plan count as host memory. */
 static void nodes_look(struct tutti_move_block *block, int n, int *host, int *device, uint64_t *most)
 {
     for (int i = 0; i < n; i++) {
@@ -104,13 +105,17 @@ static void nodes_look(struct tutti_move_block *block, int n, int *host, int *de
             continue;
         struct tutti_memory memory = {.kind = TUTTI_MEMORY_HOST};
         const char *lowest, *end;
+        *most = block[i].bytes > *most ? block[i].bytes : *most;
+        if (!block[i].elements.plan) {
+            *host = 1;
+            continue;
+        }
         tutti_elements_span(&block[i].elements, &lowest, &end);
         if (tutti_door.device && tutti_door.device->active())
             tutti_door.device->memory.classify(lowest, &memory);
         const int reached = memory.kind == TUTTI_MEMORY_DEVICE || memory.kind == TUTTI_MEMORY_MANAGED;
         *device |= reached;
         *host |= !reached;
-        *most = block[i].bytes > *most ? block[i].bytes : *most;
     }
 }
 
@@ -143,19 +148,30 @@ static int nodes_failed(const struct tutti_mover *x, int status)
     return code;
 }
 
+/* A call that all ranks make so. A status. */
+static int nodes_move(struct tutti_mover *x, struct tutti_comm *state, struct tutti_call *call, int described,
+                      const char **how)
+{
+    const int packed = described ? tutti_mover_pack(x) : TUTTI_ERR_MEMORY;
+    if (packed != TUTTI_OK)
+        return tutti_over_nodes_move_break(state, packed);
+    call->move = &x->move;
+    const int status = tutti_over_nodes_move(state, call, how);
+    return status == TUTTI_OK ? tutti_mover_unpack(x) : status;
+}
+
 /* As tutti_mover_nodes_run(), for a call that is not the MPI's in any case. */
 static int nodes_run(struct tutti_mover *x, struct tutti_comm *state, struct tutti_call *call,
                      enum tutti_nodes_turn turn, int *code)
 {
     const char *how = NULL;
     const int described = tutti_mover_describe_blocks(x);
+    const int refused = !described && tutti_why_take(TUTTI_REASON_OTHER) != TUTTI_REASON_MEMORY;
     int status = turn == TUTTI_NODES_AGREE ? nodes_agree(x, state, call, described) : 1;
-    if (status == 0)
+    if (status == 0 || (status > 0 && refused)) /* wrong arguments, which the MPI reports without another rank */
         return 0;
-    if (status > 0) {
-        call->move = &x->move;
-        status = described ? tutti_over_nodes_move(state, call, &how) : TUTTI_ERR_UNAVAILABLE;
-    }
+    if (status > 0)
+        status = nodes_move(x, state, call, described, &how);
     *code = tutti_mover_code(x, status);
     if (*code != MPI_SUCCESS)
         *code = nodes_failed(x, status);

@@ -33,6 +33,14 @@ int tutti_over_nodes_move_agree(struct tutti_comm *comm, const struct tutti_call
     return tutti_over_nodes_agree(comm, call, bytes, name);
 }
 
+int tutti_over_nodes_move_break(struct tutti_comm *comm, int status)
+{
+    struct tutti_team *team = comm->hierarchy->team;
+    if (team->size > 1 && team->state != TUTTI_TEAM_BROKEN)
+        (void)tutti_team_break(team, status);
+    return comm->over_nodes->failed = status;
+}
+
 int tutti_over_nodes_move(struct tutti_comm *comm, const struct tutti_call *call, const char **how)
 {
     TUTTI_INSIDE();
@@ -41,11 +49,9 @@ int tutti_over_nodes_move(struct tutti_comm *comm, const struct tutti_call *call
     move.count = tutti_nodes_agreed_bytes(&over->kinds, call);
     move.move->worker = &over->moves.blocking;
     (void)tutti_over_nodes_moves_of(comm, call->move->name);
-    int status;
     if (!over->carry && !(over->carry = tutti_carry_new(comm->hierarchy, over->rules)))
-        status = tutti_team_break(comm->hierarchy->team, TUTTI_ERR_MEMORY); /* peers would wait for this rank */
-    else
-        status = tutti_carry_run(over->carry, &move, how);
+        return tutti_over_nodes_move_break(comm, TUTTI_ERR_MEMORY);
+    const int status = tutti_carry_run(over->carry, &move, how);
     if (status != TUTTI_OK)
         over->failed = status;
     return status;

@@ -57,5 +57,8 @@ int tutti_over_nodes_move_agree(struct tutti_comm *comm, const struct tutti_call
                                 const char *name);
 /* Collective, for a call that is taken. `root` and `move` too. A status, as tutti_carry_run(). */
 int tutti_over_nodes_move(struct tutti_comm *comm, const struct tutti_call *call, const char **how);
+/* Local, for a call that is taken and that this rank cannot make: the ranks of its node notice it through their team.
+ * Returns the status. */
+int tutti_over_nodes_move_break(struct tutti_comm *comm, int status);
 
 #endif

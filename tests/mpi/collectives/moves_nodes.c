@@ -1,8 +1,8 @@
 /* Programs of data movers and reductions over virtual nodes (TUTTI_NODE_RANKS), drawn from a seed: each call on one of
  * several communicators, which are made again now and then and cut across the nodes, with types with and without gaps,
- * other ones on each rank and side, zero counts, in place, with device memory on all ranks, host memory on all, or
- * what is drawn for each rank and side. Every byte of every receive buffer is compared with what a plain loop puts
- * there, gaps and guards too.
+ * other ones on each rank and side, some without a plan, zero counts, in place, with device memory on all ranks, host
+ * memory on all, or what is drawn for each rank and side. Every byte of every receive buffer is compared with what a
+ * plain loop puts there, gaps and guards too.
  *
  *   moves_nodes CALLS
  *   moves_nodes death CALL   The last rank but one is killed before this call: all others get an error within the time
@@ -40,11 +40,11 @@ static const char *const names[CALLS] = {"Bcast",      "Gather",   "Gatherv",   
 
 /* Types of 1, 2 and 3 ints, without gaps and with; a unit of 6 ints is a number of any of them. Ranks of a call differ
  * in the gaps alone: Open MPI chooses algorithms, and cuts messages, by the size of each rank's type. */
-enum { TYPES = 6 };
+enum { TYPES = 6, LEVELS = 210 };
 static const struct {
     int ints, extent, at[3];
 } layouts[TYPES] = {{1, 4, {0}}, {1, 8, {4}}, {2, 8, {0, 4}}, {2, 16, {0, 8}}, {3, 12, {0, 4, 8}}, {3, 20, {0, 8, 12}}};
-static MPI_Datatype types[TYPES];
+static MPI_Datatype types[2][TYPES]; /* the second ones are the same in many levels of no effect: they have no plan */
 
 static MPI_Comm comms[COMMS];
 static int sizes[COMMS], ranks_there[COMMS], members[COMMS][RANKS];
@@ -55,9 +55,16 @@ static void make_types(void)
         MPI_Datatype apart;
         const int at[] = {layouts[t].at[0] / 4, layouts[t].at[1] / 4, layouts[t].at[2] / 4};
         MPI_Type_create_indexed_block(layouts[t].ints, 1, at, MPI_INT, &apart);
-        MPI_Type_create_resized(apart, 0, layouts[t].extent, &types[t]);
+        MPI_Type_create_resized(apart, 0, layouts[t].extent, &types[0][t]);
         MPI_Type_free(&apart);
-        MPI_Type_commit(&types[t]);
+        MPI_Type_contiguous(1, types[0][t], &types[1][t]);
+        for (int level = 1; level < LEVELS; level++) {
+            MPI_Type_contiguous(1, types[1][t], &apart);
+            MPI_Type_free(&types[1][t]);
+            types[1][t] = apart;
+        }
+        MPI_Type_commit(&types[0][t]);
+        MPI_Type_commit(&types[1][t]);
     }
 }
 
@@ -87,12 +94,13 @@ static void free_comms(void)
 struct shape {
     enum call call;
     int comm, size, rank, root, in_place, even; /* even: units of each block, where all are alike */
+    int deep;                                   /* types may have no plan */
     uint64_t seed;
     long number;
 };
 /* One buffer of this rank. */
 struct side {
-    int used, kind, type, n;
+    int used, kind, type, deep, n;  /* deep: the type has no plan */
     int units[RANKS], place[RANKS]; /* of each block, in units */
     char *image;                    /* what is in it, host memory */
     size_t bytes;
@@ -170,7 +178,7 @@ static void place_blocks(const struct shape *s, struct side *side, uint64_t own)
         side->counts[i] = side->units[i] * UNIT / layouts[side->type].ints;
         side->displs[i] = side->place[i] * UNIT / layouts[side->type].ints;
         side->bytes_at[i] = side->displs[i] * layouts[side->type].extent;
-        side->types[i] = types[side->type];
+        side->types[i] = types[side->deep][side->type];
     }
     side->bytes = (size_t)at * UNIT / (size_t)layouts[side->type].ints * (size_t)layouts[side->type].extent;
     memset(side->image, 0x5a, side->bytes);
@@ -221,6 +229,7 @@ static void draw_buffers(struct shape *s, uint64_t how)
         const uint64_t own = random_mix(s->seed + (uint64_t)(kit_rank * 2 + b) * 104729);
         sides[b].type = (int)(s->seed % 3 * 2 + (own >> 20) % 2);
         sides[b].kind = how < 6 ? KIT_DEVICE : how == 6 ? KIT_HOST : (own >> 30) % 4 != 0;
+        sides[b].deep = (own >> 24) % 16 == 0 && s->deep;
         place_blocks(s, &sides[b], own >> 40);
     }
     const int scatter = s->call == SCATTER || s->call == SCATTERV;
@@ -253,7 +262,7 @@ static int make_call(const struct shape *s, const void *in, void *out)
 {
     const struct side *i = &sides[IN], *o = &sides[OUT];
     const MPI_Comm comm = comms[s->comm];
-    const MPI_Datatype of = types[i->type], to = types[o->type];
+    const MPI_Datatype of = types[i->deep][i->type], to = types[o->deep][o->type];
     const int one = i->n ? i->counts[0] : 0, got = o->n ? o->counts[0] : 0;
     switch (s->call) {
     case BCAST:
@@ -300,13 +309,13 @@ static void one_move(struct shape *s, uint64_t how)
     size_t wrong = 0;
     while (wrong < out->bytes && got[wrong] == out->image[wrong])
         wrong++;
-    CHECK(
-        error == MPI_SUCCESS && guards && wrong == out->bytes,
-        "call %ld, %s%s on communicator %d of %d, root %d, %d units, %s to %s memory, types %d and %d: byte %zu of %zu "
-        "is wrong (class %d)",
-        s->number, names[s->call], s->in_place ? " in place" : "", s->comm, s->size, s->root, s->even,
-        sides[IN].kind == KIT_HOST ? "host" : "device", out->kind == KIT_HOST ? "host" : "device", sides[IN].type,
-        out->type, wrong, out->bytes, kit_class(error));
+    CHECK(error == MPI_SUCCESS && guards && wrong == out->bytes,
+          "call %ld, %s%s on communicator %d of %d, root %d, %d units, %s to %s memory, types %d%s and %d%s: byte %zu "
+          "of %zu is wrong (class %d)",
+          s->number, names[s->call], s->in_place ? " in place" : "", s->comm, s->size, s->root, s->even,
+          sides[IN].kind == KIT_HOST ? "host" : "device", out->kind == KIT_HOST ? "host" : "device", sides[IN].type,
+          sides[IN].deep ? " without a plan" : "", out->type, out->deep ? " without a plan" : "", wrong, out->bytes,
+          kit_class(error));
 }
 
 static void one_reduction(struct shape *s, uint64_t how)
@@ -333,6 +342,17 @@ static void one_reduction(struct shape *s, uint64_t how)
           kit_class(error));
 }
 
+/* In every third life a few kinds of calls again and again: most of them do as the ranks have agreed in an earlier one,
+ * also where a rank's type has no plan then. */
+static void repeat_kinds(struct shape *s, long life)
+{
+    static const int few[] = {7, 100};
+    s->call = (enum call)((life / 3 * 2 + (int)s->call % 2) % CALLS);
+    s->comm = (int)(life / 3 % COMMS);
+    s->even = few[s->even % 2];
+    s->deep = s->number % LIFE > LIFE / 4;
+}
+
 static void programs(long calls)
 {
     const long first = check_setting("TUTTI_TEST_ONLY", 0) / LIFE * LIFE;
@@ -343,10 +363,13 @@ static void programs(long calls)
         static const int some[] = {0, 1, 7, 100, 700, MOST};
         struct shape s = {.number = c, .call = (enum call)(random_next(&dice) % CALLS), .seed = random_next(&dice)};
         s.comm = (int)(random_next(&dice) % COMMS);
+        s.even = some[random_next(&dice) % 6];
+        s.deep = c / LIFE % 2;
+        if (c / LIFE % 3 == 1)
+            repeat_kinds(&s, c / LIFE);
         s.size = sizes[s.comm];
         s.rank = ranks_there[s.comm];
         s.root = (int)(random_next(&dice) % (uint64_t)kit_size) % s.size;
-        s.even = some[random_next(&dice) % 6];
         s.in_place = (int)(random_next(&dice) % 3 == 0);
         const uint64_t how = c / LIFE % 2 ? 0 : random_next(&dice) % 9; /* every second life: device memory alone */
         if (s.call < MOVES)
@@ -419,7 +442,9 @@ int main(int argc, char **argv)
         for (int kind = 0; kind < 2; kind++)
             kit_close(&memory[side][kind]);
     }
-    for (int t = 0; t < TYPES; t++)
-        MPI_Type_free(&types[t]);
+    for (int t = 0; t < TYPES; t++) {
+        MPI_Type_free(&types[0][t]);
+        MPI_Type_free(&types[1][t]);
+    }
     return kit_end("moves_nodes");
 }
