@@ -44,7 +44,10 @@ enum { TYPES = 6, LEVELS = 210 };
 static const struct {
     int ints, extent, at[3];
 } layouts[TYPES] = {{1, 4, {0}}, {1, 8, {4}}, {2, 8, {0, 4}}, {2, 16, {0, 8}}, {3, 12, {0, 4, 8}}, {3, 20, {0, 8, 12}}};
-static MPI_Datatype types[2][TYPES]; /* the second ones are the same in many levels of no effect: they have no plan */
+/* The second ones, of those with gaps, are the same in many levels of no effect: they have no plan. More levels in all
+ * and MPICH 4.0 alone loses the last 8 bytes of each message that replaces another: it has more than 1024 types then.
+ */
+static MPI_Datatype types[2][TYPES];
 
 static MPI_Comm comms[COMMS];
 static int sizes[COMMS], ranks_there[COMMS], members[COMMS][RANKS];
@@ -58,7 +61,7 @@ static void make_types(void)
         MPI_Type_create_resized(apart, 0, layouts[t].extent, &types[0][t]);
         MPI_Type_free(&apart);
         MPI_Type_contiguous(1, types[0][t], &types[1][t]);
-        for (int level = 1; level < LEVELS; level++) {
+        for (int level = 1; level < LEVELS && t % 2; level++) {
             MPI_Type_contiguous(1, types[1][t], &apart);
             MPI_Type_free(&types[1][t]);
             types[1][t] = apart;
@@ -229,7 +232,7 @@ static void draw_buffers(struct shape *s, uint64_t how)
         const uint64_t own = random_mix(s->seed + (uint64_t)(kit_rank * 2 + b) * 104729);
         sides[b].type = (int)(s->seed % 3 * 2 + (own >> 20) % 2);
         sides[b].kind = how < 6 ? KIT_DEVICE : how == 6 ? KIT_HOST : (own >> 30) % 4 != 0;
-        sides[b].deep = (own >> 24) % 16 == 0 && s->deep;
+        sides[b].deep = (own >> 24) % 8 == 0 && sides[b].type % 2 && s->deep;
         place_blocks(s, &sides[b], own >> 40);
     }
     const int scatter = s->call == SCATTER || s->call == SCATTERV;
