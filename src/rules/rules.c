@@ -20,7 +20,9 @@ static const char common[] = "shmem_stream: 0-4m@channel 0-8k@block *@blocks; sh
                              "*@pipelined; reduce_nodes: 0-1m@mpi *@pipelined; reduce_scatter_nodes: "
                              "0-1m@mpi *@pipelined; scan_nodes: 0-1m@mpi *@ranks; leaders: 0-16k@all_at_once *@slices; "
                              "partitioned_bcast: *@binomial; partitioned_allgather: 0-64k@pairwise *@forward; "
-                             "partitioned_reduce: 0-16k@at_once *@ring *@slices *@chain *@at_once";
+                             "partitioned_reduce: 0-16k@at_once *@ring *@slices *@chain *@at_once; "
+                             "bcast_nodes: *@mpi; gather_nodes: *@mpi; scatter_nodes: *@mpi; allgather_nodes: *@mpi; "
+                             "alltoall_nodes: *@mpi";
 
 static const char default_rules[] = "the defaults"; /* as a source of rules */
 enum { DEFAULTS_MOST = 128 };                       /* rows that are kept for them */

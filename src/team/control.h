@@ -26,6 +26,7 @@ enum tutti_arrival_kind {
     TUTTI_ARRIVAL_RESET,  /* device memory, and the team's GPU has been reset since the team was opened */
     TUTTI_ARRIVAL_OTHER,  /* device memory of a GPU other than the team's */
     TUTTI_ARRIVAL_LATER,  /* device memory; the rank would have the team opened, or kernels loaded, at a later call */
+    TUTTI_ARRIVAL_NONE,   /* no bytes: calls over nodes alone know this kind */
 };
 
 /* One rank's arrival at a call. */

@@ -67,4 +67,5 @@ marked_end() {
     done
     kill -0 $launcher 2>/dev/null && kill $launcher
     wait $launcher 2>/dev/null
+    [ $? -eq 124 ] && say "the ranks did not end within 60 s: $(tail -n 5 "$log")"
 }

@@ -40,35 +40,53 @@ static int on_device(const struct tutti_side *side)
 
 enum { COPIED_FROM = 64 << 10 }; /* bytes of a row on average, from which on rows are copied one by one */
 
-/* A block that kernels do not reach as a whole. */
-static int move_slowly(const struct tutti_block *block, enum tutti_direction direction, char *packed)
+/* One element of host memory by the MPI's own packing. */
+static int mpi_packs(enum tutti_direction direction, char *element, MPI_Datatype type, char *packed, int size)
 {
-    struct tutti_places places;
-    int packs = direction == TUTTI_PACK;
-    if (block->plan) {
-        tutti_places_of(block->plan, block->count, block->at, &places);
-        return tutti_packed_move(direction, &places, block->plan, block->count, block->at, 0, block->bytes, packed);
-    }
-    /* Through an image of the block, element by element: the MPI's packing takes ints. */
+    static char base; /* MPI_BOTTOM is described from another address, where the MPI does not pack from it */
+    const MPI_Aint back = -(MPI_Aint)(intptr_t)&base;
+    const int shifts = !element && tutti_quirks.pack_lacks_bottom, one = 1;
+    int position = 0, code = MPI_SUCCESS;
+    MPI_Datatype of = type;
+    if (shifts && (tutti_next.MPI_Type_create_struct(1, &one, &back, &type, &of) != MPI_SUCCESS ||
+                   tutti_next.MPI_Type_commit(&of) != MPI_SUCCESS))
+        return TUTTI_ERR_TRANSPORT;
+    element = shifts ? &base : element;
+    code = direction == TUTTI_PACK ? tutti_next.MPI_Pack(element, 1, of, packed, size, &position, tutti_handles.self)
+                                   : tutti_next.MPI_Unpack(packed, size, &position, element, 1, of, tutti_handles.self);
+    if (shifts)
+        tutti_next.MPI_Type_free(&of);
+    return code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_TRANSPORT;
+}
+
+/* Through an image of the elements, one by one: the MPI's packing takes ints. */
+int tutti_packed_by_mpi(enum tutti_direction direction, char *at, MPI_Count count, MPI_Datatype type, size_t size,
+                        char *packed)
+{
     struct tutti_stage stage;
-    int depth = tutti_inside;
+    const int depth = tutti_inside;
     tutti_inside = 0;
-    int status =
-        tutti_stage_open(&stage, block->at, block->count, block->type, packs ? TUTTI_STAGE_IN : TUTTI_STAGE_OUT);
+    int status = tutti_stage_open(&stage, at, count, type, direction == TUTTI_PACK ? TUTTI_STAGE_IN : TUTTI_STAGE_OUT);
     tutti_inside = depth;
-    MPI_Count extent = blocks_extent_of(block->type);
-    for (MPI_Count e = 0; e < block->count && status == TUTTI_OK; e++) {
-        char *element = (char *)stage.host + e * extent, *at = packed + (size_t)e * block->size;
-        int position = 0, size = block->size <= INT_MAX ? (int)block->size : -1;
-        int code = packs ? tutti_next.MPI_Pack(element, 1, block->type, at, size, &position, tutti_handles.self)
-                         : tutti_next.MPI_Unpack(at, size, &position, element, 1, block->type, tutti_handles.self);
-        if (code != MPI_SUCCESS)
-            status = TUTTI_ERR_TRANSPORT;
-    }
+    TUTTI_INSIDE();
+    const MPI_Count extent = blocks_extent_of(type);
+    for (MPI_Count e = 0; e < count && status == TUTTI_OK; e++)
+        status = mpi_packs(direction, (char *)stage.host + e * extent, type, packed + (size_t)e * size,
+                           size <= INT_MAX ? (int)size : -1);
     if (status == TUTTI_OK)
         status = tutti_stage_out(&stage, -1);
     tutti_stage_close(&stage);
     return status;
+}
+
+/* A block that kernels do not reach as a whole. */
+static int move_slowly(const struct tutti_block *block, enum tutti_direction direction, char *packed)
+{
+    struct tutti_places places;
+    if (!block->plan)
+        return tutti_packed_by_mpi(direction, block->at, block->count, block->type, block->size, packed);
+    tutti_places_of(block->plan, block->count, block->at, &places);
+    return tutti_packed_move(direction, &places, block->plan, block->count, block->at, 0, block->bytes, packed);
 }
 
 /* Blocks from `i` on, before `end`, that are one row of bytes both in the program's memory and packed; 0: block `i` has

@@ -53,6 +53,11 @@ int tutti_blocks_in(struct tutti_blocks *blocks);
 int tutti_blocks_out(struct tutti_blocks *blocks);
 void tutti_blocks_close(struct tutti_blocks *blocks);
 
+/* Local. Elements of any memory to or from their packed form in host memory, by the MPI's own packing: for types
+ * without a plan. size: of an element. A status of Tutti. */
+int tutti_packed_by_mpi(enum tutti_direction direction, char *at, MPI_Count count, MPI_Datatype type, size_t size,
+                        char *packed);
+
 /* Both buffers of a collective. */
 struct tutti_exchange {
     const char *name;

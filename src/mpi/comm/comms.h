@@ -40,12 +40,13 @@ struct tutti_comm {
     int hierarchy_begun;
     struct tutti_hierarchy_opening *hierarchy_opening; /* not NULL: it is being made */
     struct tutti_hierarchy *hierarchy;
-    struct tutti_over_nodes *over_nodes; /* of its reductions, reduce/over_nodes.h; NULL: it is not of several nodes */
-    struct tutti_worker *worker;         /* of nonblocking calls; NULL before the first */
-    atomic_int queued;                   /* nonblocking calls that are not yet given to the team or to the MPI */
-    struct tutti_open_queue calls;       /* these, see nonblocking_progress.c */
-    struct tutti_mpix_stream *stream;    /* NULL: none; its team is open then, where it has more than one rank */
-    struct tutti_lanes *lanes;           /* of messages in its stream; NULL: there can be none, for this reason: */
+    /* Of its reductions and moves, nodes/over_nodes.h; NULL: it is not of several nodes. */
+    struct tutti_over_nodes *over_nodes;
+    struct tutti_worker *worker;      /* of nonblocking calls; NULL before the first */
+    atomic_int queued;                /* nonblocking calls that are not yet given to the team or to the MPI */
+    struct tutti_open_queue calls;    /* these, see nonblocking_progress.c */
+    struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank */
+    struct tutti_lanes *lanes;        /* of messages in its stream; NULL: there can be none, for this reason: */
     const char *no_lanes;
     int lanes_settled; /* 1: on no rank a kernel uses them any more */
     struct tutti_mpi_transport transport;

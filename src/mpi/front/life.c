@@ -17,6 +17,8 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/message/rndv.h"
 #include "mpi/message/unexpected.h"
+#include "mpi/move/mover.h"
+#include "mpi/nodes/over_nodes.h"
 #include "mpi/part/partitioned.h"
 #include "mpi/queue/queue.h"
 #include "mpi/real/errors.h"
@@ -24,7 +26,6 @@
 #include "mpi/real/hook.h"
 #include "mpi/real/self.h"
 #include "mpi/reduce/nonblocking.h"
-#include "mpi/reduce/over_nodes.h"
 #include "mpi/request/request.h"
 #include "mpi/type/datatypes.h"
 #include "progress/fiber.h"
@@ -176,7 +177,9 @@ void tutti_life_open(int multiple)
     tutti_endpoints_open();
     tutti_partitioned_open();
     tutti_short_recv_open();
-    tutti_comm_make(tutti_handles.world); /* so that a nonblocking first call waits for no rank */
+    const struct tutti_comm *const all = tutti_comm_make(tutti_handles.world); /* so a nonblocking call need not wait */
+    if (all && tutti_over_nodes_moves(all))
+        tutti_mover_nodes_open();
     life_register_fork();
     tutti_door.on = 1;
     tutti_front->table(TUTTI_TABLE_DOOR);

@@ -11,7 +11,7 @@
 
 /* ---- blocks as elements ---- */
 
-/* Blocks of one side. 0 if a type has no plan. */
+/* Blocks of one side. 0 if a type has no plan, unless the call takes any. */
 static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from, int n, struct tutti_move_block *to)
 {
     const char *counted = NULL;
@@ -26,10 +26,11 @@ static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from,
         if (!layout || block->type != last)
             layout = tutti_layout_of(last = block->type);
         block->layout = layout;
-        if (!layout || !layout->plan || !tutti_layout_committed(layout, block->type) ||
-            __builtin_mul_overflow(block->count, (MPI_Count)layout->plan->size, &bytes))
+        if (!layout || (!layout->plan && !x->takes_any) || !tutti_layout_committed(layout, block->type) ||
+            __builtin_mul_overflow(block->count, layout->size, &bytes))
             return TUTTI_NO(TYPE);
         to[i].elements = tutti_message_elements(block->at, block->count, layout);
+        x->without += !layout->plan && bytes > 0;
         to[i].bytes = (uint64_t)bytes;
         x->bytes += block->at == counted ? 0 : (uint64_t)bytes;
         counted = block->at;
@@ -37,17 +38,8 @@ static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from,
     return 1;
 }
 
-/* 0 if this rank cannot take part, and the reason. */
-static int mover_describe(struct tutti_mover *x)
+static int mover_describe_blocks(struct tutti_mover *x)
 {
-    if (!tutti_door.device || !tutti_door.device->active())
-        return TUTTI_NO(HOST_SOME);
-    if (!tutti_endpoint)
-        return TUTTI_NO(APART);
-    if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
-        tutti_quirks.refuses_alias) /* the MPI refuses it */
-        return TUTTI_NO(ALIAS);
-    tutti_endpoint_poll(tutti_endpoint);
     tutti_why_set(TUTTI_REASON_EDGES);
     if (!tutti_mover_blocks_open(&x->blocks, x->call, x->nonblocking, x->team->rank, x->team->size))
         return 0;
@@ -63,6 +55,20 @@ static int mover_describe(struct tutti_mover *x)
     return mover_elements(x, x->blocks.in, ins, move->send) && mover_elements(x, x->blocks.out, outs, move->receive);
 }
 
+/* 0 if this rank cannot take part, and the reason. */
+static int mover_describe(struct tutti_mover *x)
+{
+    if (!tutti_door.device || !tutti_door.device->active())
+        return TUTTI_NO(HOST_SOME);
+    if (!tutti_endpoint)
+        return TUTTI_NO(APART);
+    if (x->call->in.buffer == x->call->out.buffer && x->call->collective != TUTTI_COLLECTIVE_BCAST &&
+        tutti_quirks.refuses_alias) /* the MPI refuses it */
+        return TUTTI_NO(ALIAS);
+    tutti_endpoint_poll(tutti_endpoint);
+    return mover_describe_blocks(x);
+}
+
 void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_args *call, struct tutti_team *team,
                        int nonblocking)
 {
@@ -72,6 +78,26 @@ void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_
     mover->blocks = (struct tutti_mover_blocks){.own = NULL};
     mover->move.send = mover->few;
     mover->bytes = 0;
+    mover->takes_any = mover->without = 0;
+    mover->packed = NULL;
+}
+
+static void mover_empty(struct tutti_mover *mover)
+{
+    mover->move = (struct tutti_move){.send = mover->few,
+                                      .name = mover->call->name,
+                                      .worker = &mover->p2p,
+                                      .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}},
+                                      .spare = tutti_comm_spares(mover->call->comm, 0),
+                                      .current = -1};
+}
+
+int tutti_mover_describe_blocks(struct tutti_mover *mover)
+{
+    TUTTI_INSIDE();
+    mover_empty(mover);
+    mover->takes_any = 1;
+    return mover_describe_blocks(mover);
 }
 
 int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *transport)
@@ -80,12 +106,7 @@ int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *tran
     int current;
     mover->p2p = (struct tutti_p2p_worker){
         .endpoint = tutti_endpoint, .node = tutti_p2p.node, .transport = transport, .pipelined = tutti_p2p.pipelined};
-    mover->move = (struct tutti_move){.send = mover->few,
-                                      .name = mover->call->name,
-                                      .worker = &mover->p2p,
-                                      .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}},
-                                      .spare = tutti_comm_spares(mover->call->comm, 0),
-                                      .current = -1};
+    mover_empty(mover);
     if (!mover_describe(mover))
         return 0;
     if (mover->nonblocking && tutti_door.device->gpu.current(&current) == TUTTI_OK)
@@ -96,6 +117,7 @@ int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *tran
 void tutti_mover_close(struct tutti_mover *mover)
 {
     tutti_mover_blocks_close(&mover->blocks);
+    free(mover->packed);
     if (mover->move.send != mover->few)
         free(mover->move.send);
 }

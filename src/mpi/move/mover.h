@@ -8,6 +8,25 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/move/mover_blocks.h"
 
+/* TUTTI_ON() of each collective that a rule may send over nodes; 0 if the job has one node. Set when the library is
+ * opened; the same on all ranks. */
+extern uint32_t tutti_mover_nodes;
+
+/* nodes.c. Local; for a job of several nodes. */
+void tutti_mover_nodes_open(void);
+/* A call on a communicator over several nodes, also of host memory. 1: the call is done, and *code is its
+ * result; 0: the MPI must make it. Collective over the communicator in some calls (mpi/nodes/over_nodes.h). */
+int tutti_mover_nodes_run(const struct tutti_collective_args *call, int *code);
+/* Local. 1 if the ranks of the communicator count calls of this collective: a rule may send them over nodes. */
+int tutti_mover_nodes_new(MPI_Comm comm);
+static inline int tutti_mover_counts(enum tutti_collective collective, MPI_Comm comm)
+{
+    if (likely(!(tutti_mover_nodes >> collective & 1)) || tutti_inside)
+        return 0;
+    const struct tutti_comm *state = tutti_comm_find(comm);
+    return state ? state->over_nodes != NULL : tutti_mover_nodes_new(comm);
+}
+
 /* 1 while this process cannot have memory of the device, and in calls that come from Tutti itself. */
 static inline int tutti_nothing_on_device(void)
 {

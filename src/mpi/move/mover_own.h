@@ -16,6 +16,9 @@ struct tutti_mover {
     struct tutti_move move;      /* the same blocks as elements: in as send, out as receive */
     struct tutti_p2p_worker p2p; /* of this call alone */
     uint64_t bytes;              /* of all blocks; a block for several ranks counts once */
+    int takes_any;               /* 1: types without a plan too. The elements of their blocks are not set: */
+    int without;                 /* blocks with bytes and no elements yet; tutti_mover_pack() */
+    char *packed;                /* then */
     struct tutti_move_block few[TUTTI_MOVER_FEW];
 };
 
@@ -24,6 +27,13 @@ struct tutti_mover {
 void tutti_mover_begin(struct tutti_mover *mover, const struct tutti_collective_args *call, struct tutti_team *team,
                        int nonblocking);
 int tutti_mover_describe(struct tutti_mover *mover, struct tutti_transport *transport);
+/* The blocks alone, also of host memory, and of types without a plan. 0 if the arguments are wrong, or without memory.
+ */
+int tutti_mover_describe_blocks(struct tutti_mover *mover);
+/* packed.c. Blocks of types without a plan pass through host memory, packed by the MPI: pack before the call, unpack
+ * after it. Statuses. */
+int tutti_mover_pack(struct tutti_mover *mover);
+int tutti_mover_unpack(struct tutti_mover *mover);
 /* The MPI code of a call whose run returned this status. */
 int tutti_mover_code(const struct tutti_mover *mover, int status);
 void tutti_mover_close(struct tutti_mover *mover);

@@ -4,6 +4,7 @@
 #ifndef TUTTI_MPI_DEFERRED_CALL_H
 #define TUTTI_MPI_DEFERRED_CALL_H
 
+#include "mpi/comm/starting.h"
 #include "mpi/move/collective.h"
 
 struct tutti_open_call;
@@ -39,8 +40,6 @@ struct tutti_deferred_call *tutti_deferred_call_new(const char *name, int (*star
 void tutti_deferred_call_free(struct tutti_deferred_call *later);
 /* A request of Tutti's over it, to be started; NULL without memory. */
 struct tutti_open_call *tutti_deferred_call_open(struct tutti_deferred_call *later, MPI_Comm comm, int persistent);
-/* Not 0 while this thread gives a deferred call to the MPI: one form of a call may be made of another (large.c). */
-extern __thread int tutti_deferred_call_starting;
 
 /* deferred_call_held.c: copies and holds, since the program may free types and info, and change the lists, once the
  * call has returned. 0: no memory; let_go is needed all the same. */

@@ -10,7 +10,7 @@
 
 #include "coll/job.h"
 #include "mpi/comm/comms.h"
-#include "mpi/reduce/over_nodes.h"
+#include "mpi/nodes/over_nodes.h"
 #include "mpi/reduce/reduction.h"
 #include "progress/engine.h"
 

@@ -6,10 +6,10 @@
 
 #include "core/log.h"
 #include "mpi/comm/comms.h"
+#include "mpi/nodes/over_nodes.h"
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
-#include "mpi/reduce/over_nodes.h"
 
 /* ---- reading ---- */
 

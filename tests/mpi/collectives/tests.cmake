@@ -94,3 +94,4 @@ tutti_mpi_test(mpi-partitioned-collectives-chain ${pcoll} RANKS 4 MANY 30 TIMEOU
 tutti_mpi_test(mpi-partitioned-collectives-forward ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
                ENV ${stats} TUTTI_TEST_EXPECT=forward TUTTI_TEST_OF=MPIX_Pallgather_init
                    TUTTI_RULES=partitioned_allgather:*@forward)
+include(${CMAKE_CURRENT_LIST_DIR}/nodes.cmake)

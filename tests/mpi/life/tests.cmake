@@ -104,6 +104,10 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
          TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=2
          "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@multi_leader"
          -- $<TARGET_FILE:mpi-nodes.${mpi}> death)
+  driver(mpi-killed-moves-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 3 ${run} ${survive_${mpi}} -n 4 ${preloaded}
+         TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=2
+         "TUTTI_RULES=bcast_nodes:*@chains allgather_nodes:*@lanes alltoall_nodes:*@pairs"
+         -- $<TARGET_FILE:mpi-moves_nodes.${mpi}> death)
   driver(mpi-killed-windows ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_windows.${mpi}>)
   foreach(mode kill queue launch)

@@ -1,4 +1,4 @@
-#include "mpi/reduce/over_nodes.h"
+#include "mpi/nodes/own.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,23 +9,11 @@
 #include "core/phases.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "mpi/comm/starting.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/message/far.h"
 #include "mpi/real/errors.h"
-#include "mpi/reduce/deferred_call.h"
-#include "p2p/deferred.h"
 #include "progress/engine.h"
-
-struct tutti_over_nodes {
-    struct tutti_nodes *nodes;
-    struct tutti_nodes_kinds kinds;
-    struct tutti_nodes_moves moves;
-    struct tutti_deferred transport; /* a fiber does not call the MPI */
-    int64_t words[TUTTI_NODES_WORDS];
-    struct tutti_pending pending;
-    int over;   /* 1: `nodes` has its hierarchy */
-    int failed; /* a status: a call has failed, and all further ones do. The MPI may still write into `words` */
-};
 
 struct tutti_over_nodes *tutti_over_nodes_new(int ranks)
 {
@@ -41,7 +29,9 @@ void tutti_over_nodes_free(struct tutti_over_nodes *over)
 {
     if (!over)
         return;
-    tutti_nodes_free(over->nodes, tutti_door.device && tutti_door.device->active());
+    const int alive = tutti_door.device && tutti_door.device->active();
+    tutti_nodes_free(over->nodes, alive);
+    tutti_carry_free(over->carry, alive);
     if (!over->failed)
         free(over);
 }
@@ -60,11 +50,22 @@ static const char *why_not(const struct tutti_call *call)
     return call->kind == TUTTI_ARRIVAL_DEVICE ? TUTTI_REASON_TEXT(NODES) : TUTTI_REASON_TEXT(HOST_MEMORY);
 }
 
-/* What the words have said: 1 if the call may be taken. Then the hierarchy is begun. */
-static int after_agreement(struct tutti_comm *comm, const struct tutti_call *call, int *rules)
+/* By the rules, for a call whose ranks have agreed; bytes: of the largest block of any rank. */
+static int over_nodes_takes(const struct tutti_over_nodes *over, const struct tutti_call *call, uint64_t bytes)
 {
-    if (!tutti_nodes_said(comm->over_nodes->words, rules)) {
-        tutti_nodes_agreed(&comm->over_nodes->kinds, call, 0);
+    struct tutti_call move = *call;
+    move.count = bytes;
+    return tutti_nodes_knows(call->collective) ? tutti_nodes_takes(over->nodes, call)
+                                               : tutti_carry_takes(over->rules, &move);
+}
+
+/* What the words have said: 1 if the call may be taken. Then the hierarchy is begun. */
+static int after_agreement(struct tutti_comm *comm, const struct tutti_call *call)
+{
+    int rules;
+    uint64_t bytes;
+    if (!tutti_nodes_said(call, comm->over_nodes->words, &rules, &bytes)) {
+        tutti_nodes_agreed(&comm->over_nodes->kinds, call, 0, bytes);
         return 0;
     }
     tutti_comm_hierarchy_begin(comm);
@@ -76,13 +77,15 @@ static int after_opening(struct tutti_comm *comm, const struct tutti_call *call)
 {
     struct tutti_over_nodes *over = comm->over_nodes;
     int rules;
-    (void)tutti_nodes_said(over->words, &rules);
+    uint64_t bytes;
+    (void)tutti_nodes_said(call, over->words, &rules, &bytes);
     if (comm->hierarchy && !over->over) {
         tutti_nodes_over(over->nodes, comm->hierarchy, rules);
+        over->rules = rules;
         over->over = 1;
     }
-    const int taken = comm->hierarchy && tutti_nodes_takes(over->nodes, call);
-    tutti_nodes_agreed(&over->kinds, call, taken);
+    const int taken = comm->hierarchy && over_nodes_takes(over, call, bytes);
+    tutti_nodes_agreed(&over->kinds, call, taken, bytes);
     return taken;
 }
 
@@ -105,7 +108,7 @@ static int is_made(void *with)
     return tutti_comm_hierarchy(comm) || !comm->hierarchy_opening;
 }
 
-static const struct tutti_nodes_moves *moves_of(struct tutti_comm *comm, const char *name)
+const struct tutti_nodes_moves *tutti_over_nodes_moves_of(struct tutti_comm *comm, const char *name)
 {
     struct tutti_over_nodes *over = comm->over_nodes;
     struct tutti_p2p_worker *const blocking = &over->moves.blocking;
@@ -139,15 +142,13 @@ static int is_agreed(void *with)
     return status != TUTTI_OK ? status : done;
 }
 
-/* 1: the call is taken; 0; a status. */
-static int agree(struct tutti_comm *comm, const struct tutti_call *call, const char *name)
+int tutti_over_nodes_agree(struct tutti_comm *comm, const struct tutti_call *call, uint64_t bytes, const char *name)
 {
     struct tutti_transport *transport = &comm->transport.base;
     struct tutti_over_nodes *of = comm->over_nodes;
     char what[160];
-    int rules;
     tutti_phase(TUTTI_PHASE_MPI);
-    tutti_nodes_words(call, of->words);
+    tutti_nodes_words(call, bytes, of->words);
     int status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
     snprintf(what, sizeof what, "not all ranks of %s have started %s, in which they agree on its algorithm",
              transport->label, name);
@@ -156,7 +157,7 @@ static int agree(struct tutti_comm *comm, const struct tutti_call *call, const c
         status = tutti_progress_wait(&wait);
     if (status != TUTTI_OK)
         return agreement_fails(comm, name, status);
-    if (!after_agreement(comm, call, &rules))
+    if (!after_agreement(comm, call))
         return 0;
     wait.done = is_made;
     wait.what = "for the ranks of a communicator over several nodes";
@@ -164,26 +165,32 @@ static int agree(struct tutti_comm *comm, const struct tutti_call *call, const c
     return status != TUTTI_OK ? status : after_opening(comm, call);
 }
 
+int tutti_over_nodes_await(struct tutti_comm *comm)
+{
+    int status = TUTTI_OK;
+    if (!none_queued(comm))
+        status = tutti_progress_wait(&(const struct tutti_wait){.done = none_queued, .with = comm, .watched = 1});
+    return status == TUTTI_OK ? comm->over_nodes->failed : status;
+}
+
 /* 1: Tutti has made the call, *status and *why are set; 0: the MPI makes it, for the reason *why. */
 static int over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call, const char *name, int *status,
                           const char **why)
 {
     TUTTI_INSIDE();
-    *status = TUTTI_OK;
-    if (!none_queued(comm))
-        *status = tutti_progress_wait(&(const struct tutti_wait){.done = none_queued, .with = comm, .watched = 1});
-    if (*status == TUTTI_OK)
-        *status = comm->over_nodes->failed;
+    *status = tutti_over_nodes_await(comm);
     if (*status != TUTTI_OK)
         return 1;
     comm->over_nodes->kinds.nonblocking = 0;
     const enum tutti_nodes_turn turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
-    const int taken = turn == TUTTI_NODES_AGREE ? agree(comm, call, name) : turn == TUTTI_NODES_TAKEN;
+    const int taken =
+        turn == TUTTI_NODES_AGREE ? tutti_over_nodes_agree(comm, call, 0, name) : turn == TUTTI_NODES_TAKEN;
     if (taken == 0) {
         *why = why_not(call);
         return 0;
     }
-    *status = taken < 0 ? taken : tutti_nodes_run(comm->over_nodes->nodes, call, moves_of(comm, name), why);
+    *status =
+        taken < 0 ? taken : tutti_nodes_run(comm->over_nodes->nodes, call, tutti_over_nodes_moves_of(comm, name), why);
     if (*status != TUTTI_OK)
         comm->over_nodes->failed = *status;
     return 1;
@@ -221,7 +228,7 @@ static int start_call(struct tutti_comm *comm, const struct tutti_call *call, st
 {
     if (!comm->worker && !(comm->worker = tutti_worker_new()))
         return TUTTI_ERR_MEMORY;
-    over->call = tutti_nodes_begin(comm->over_nodes->nodes, call, moves_of(comm, name), comm->worker);
+    over->call = tutti_nodes_begin(comm->over_nodes->nodes, call, tutti_over_nodes_moves_of(comm, name), comm->worker);
     over->at = TUTTI_OVER_NODES_RUNS;
     return over->call ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
@@ -242,13 +249,13 @@ static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct
 {
     struct tutti_transport *transport = &comm->transport.base;
     struct tutti_over_nodes *of = comm->over_nodes;
-    int done = 0, rules;
+    int done = 0;
     if (over->at == TUTTI_OVER_NODES_NEW)
         (void)tutti_over_nodes_turn(comm, call, over);
     if (over->at == TUTTI_OVER_NODES_TURN) {
         if (over->turn != TUTTI_NODES_AGREE)
             return over->turn == TUTTI_NODES_TAKEN ? 1 : -1;
-        tutti_nodes_words(call, of->words);
+        tutti_nodes_words(call, 0, of->words);
         *status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
         over->at = TUTTI_OVER_NODES_AGREES;
         over->since = tutti_now_ns();
@@ -261,7 +268,7 @@ static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct
             *status = look_at_time(comm, call, over, name);
         if (*status != TUTTI_OK || !done)
             return *status != TUTTI_OK;
-        if (!after_agreement(comm, call, &rules))
+        if (!after_agreement(comm, call))
             return -1;
         over->at = TUTTI_OVER_NODES_OPENS;
     }

@@ -1,9 +1,11 @@
-/* Reductions on a communicator over several nodes: which calls go in two levels (coll/nodes.h). Whether all ranks bring
- * device memory is agreed now and then by a small reduction of the MPI; the calls between do the same as the last one.
- * So all ranks decide alike, in the order of the calls on the communicator. */
+/* Reductions and moves of data on a communicator over several nodes: which calls go in two levels (coll/nodes.h,
+ * coll/carry.h). Whether all ranks bring device memory is agreed now and then by a small reduction of the MPI; the
+ * calls between do the same as the last one. So all ranks decide alike, in the order of the calls on the communicator.
+ */
 #ifndef TUTTI_MPI_OVER_NODES_H
 #define TUTTI_MPI_OVER_NODES_H
 
+#include "coll/carry.h"
 #include "coll/nodes.h"
 #include "mpi/comm/comms.h"
 
@@ -41,5 +43,22 @@ int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call
  * MPI makes the call, for the reason *why. */
 int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
                           const char *name, int *status, const char **why);
+
+/* ---- moves, blocking ---- */
+
+/* Local. 1 if the communicator is over several nodes; the same on all ranks. */
+int tutti_over_nodes_moves(const struct tutti_comm *comm);
+/* Once for each call, in the order of the calls on all ranks. call: `collective`, and `count`: bytes that all ranks
+ * know. A status. */
+int tutti_over_nodes_move_turn(struct tutti_comm *comm, const struct tutti_call *call, enum tutti_nodes_turn *turn);
+/* Collective, for TUTTI_NODES_AGREE. `kind` too; bytes: of this rank's largest block. 1: the call is taken; 0; a
+ * status. */
+int tutti_over_nodes_move_agree(struct tutti_comm *comm, const struct tutti_call *call, uint64_t bytes,
+                                const char *name);
+/* Collective, for a call that is taken. `root` and `move` too. A status, as tutti_carry_run(). */
+int tutti_over_nodes_move(struct tutti_comm *comm, const struct tutti_call *call, const char **how);
+/* Local, for a call that is taken and that this rank cannot make: the ranks of its node notice it through their team.
+ * Returns the status. */
+int tutti_over_nodes_move_break(struct tutti_comm *comm, int status);
 
 #endif

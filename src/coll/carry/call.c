@@ -1,0 +1,64 @@
+/* One call: its blocks by rank, its row, and what follows a failure. */
+#include <stdlib.h>
+
+#include "coll/carry/own.h"
+#include "core/settings.h"
+#include "core/status.h"
+
+static int call_open(struct tutti_carry_call *c, struct tutti_carry *carry, const struct tutti_call *call)
+{
+    const struct tutti_hierarchy *h = carry->hierarchy;
+    *c = (struct tutti_carry_call){.kept = carry,
+                                   .h = h,
+                                   .call = call,
+                                   .move = call->move,
+                                   .row = tutti_carry_choose(carry->rules, call),
+                                   .rank = h->ranks->rank,
+                                   .ranks = h->ranks->size,
+                                   .piece = (size_t)tutti_settings()->nodes_piece_kb << 10};
+    c->to = calloc(2 * (size_t)c->ranks, sizeof *c->to);
+    if (!c->to)
+        return TUTTI_ERR_MEMORY;
+    c->from = c->to + c->ranks;
+    for (int i = 0; i < c->move->sends; i++) {
+        if (c->move->send[i].bytes > 0)
+            c->to[c->move->send[i].rank] = &c->move->send[i];
+    }
+    for (int i = 0; i < c->move->receives; i++) {
+        if (c->move->receive[i].bytes > 0)
+            c->from[c->move->receive[i].rank] = &c->move->receive[i];
+    }
+    return TUTTI_OK;
+}
+
+/* All ranks of the node notice a failure through the team. */
+static int call_close(struct tutti_carry_call *c, int status)
+{
+    if (status != TUTTI_OK) {
+        c->kept->status = status;
+        if (c->h->team->size > 1 && c->h->team->state != TUTTI_TEAM_BROKEN)
+            tutti_team_break(c->h->team, status);
+        c->aside = (struct tutti_carry_area){.memory = NULL}; /* the transport may still use it: it is lost */
+    }
+    tutti_carry_area_give(&c->aside);
+    tutti_carry_scratch_end(c->kept);
+    free(c->to);
+    return status;
+}
+
+int tutti_carry_run(struct tutti_carry *carry, const struct tutti_call *call, const char **how)
+{
+    struct tutti_carry_call c;
+    if (carry->status != TUTTI_OK)
+        return carry->status;
+    int status = call_open(&c, carry, call);
+    if (status == TUTTI_OK && !c.row) /* the rules took it when the ranks agreed */
+        status = TUTTI_ERR_UNAVAILABLE;
+    if (status == TUTTI_OK && c.move->aside)
+        status = tutti_carry_set_aside(&c);
+    if (status == TUTTI_OK) {
+        *how = c.row->name;
+        status = c.row->run(&c);
+    }
+    return call_close(&c, status);
+}

@@ -1,0 +1,138 @@
+/* Moves among the ranks of a node: by its data movers, or by messages where some rank's memory is out of their reach.
+ */
+#include <stdlib.h>
+
+#include "coll/carry/wire.h"
+#include "core/status.h"
+
+int tutti_carry_meet_open(struct tutti_carry_meet *meet, enum tutti_collective collective, int sends, int receives)
+{
+    *meet = (struct tutti_carry_meet){.collective = collective};
+    meet->send = malloc(((size_t)sends + (size_t)receives + 1) * sizeof *meet->send);
+    meet->receive = meet->send ? meet->send + sends : NULL;
+    return meet->send != NULL;
+}
+
+void tutti_carry_meet_close(struct tutti_carry_meet *meet)
+{
+    free(meet->send);
+    meet->send = meet->receive = NULL;
+}
+
+void tutti_carry_meet_send(struct tutti_carry_meet *meet, int to, const struct tutti_elements *elements, uint64_t bytes)
+{
+    if (bytes > 0)
+        meet->send[meet->sends++] = (struct tutti_move_block){.rank = to, .bytes = bytes, .elements = *elements};
+}
+
+void tutti_carry_meet_receive(struct tutti_carry_meet *meet, int from, const struct tutti_elements *elements,
+                              uint64_t bytes)
+{
+    if (bytes > 0)
+        meet->receive[meet->receives++] =
+            (struct tutti_move_block){.rank = from, .bytes = bytes, .elements = *elements};
+}
+
+int tutti_carry_meet_own(struct tutti_carry_call *c, struct tutti_carry_meet *meet)
+{
+    const struct tutti_hierarchy *h = c->h;
+    if (!tutti_carry_meet_open(meet, TUTTI_COLLECTIVE_ALLTOALLV, h->size, h->size))
+        return TUTTI_ERR_MEMORY;
+    for (int i = 0; i < h->size; i++) {
+        const struct tutti_move_block *to = c->to[h->member[i]], *from = c->from[h->member[i]];
+        if (to)
+            tutti_carry_meet_send(meet, i, &to->elements, to->bytes);
+        if (from)
+            tutti_carry_meet_receive(meet, i, &from->elements, from->bytes);
+    }
+    return TUTTI_OK;
+}
+
+/* ---- by messages ---- */
+
+/* What this rank sends to itself; there is at most one such block. */
+static int meet_self(struct tutti_carry_meet *meet, int rank)
+{
+    struct tutti_elements *from = NULL, *to = NULL;
+    for (int i = 0; i < meet->sends; i++)
+        from = meet->send[i].rank == rank ? &meet->send[i].elements : from;
+    for (int i = 0; i < meet->receives; i++)
+        to = meet->receive[i].rank == rank ? &meet->receive[i].elements : to;
+    if (from && to) {
+        (void)tutti_carry_on_host(from);
+        (void)tutti_carry_on_host(to);
+    }
+    return from && to ? tutti_carry_copy(from, to) : from || to ? TUTTI_ERR_MISMATCH : TUTTI_OK;
+}
+
+static int meet_by_messages(struct tutti_carry_call *c, struct tutti_carry_meet *meet)
+{
+    const struct tutti_hierarchy *h = c->h;
+    struct tutti_carry_wire wire;
+    int status = tutti_carry_wire_open(&wire, c, h->here, TUTTI_CARRY_OF_NODE, meet->sends, meet->receives);
+    for (int i = 0; i < meet->sends && status == TUTTI_OK; i++) {
+        struct tutti_move_block *block = &meet->send[i];
+        if (block->rank != h->rank)
+            tutti_carry_wire_send(&wire, &block->elements, 0, block->bytes, &block->rank, 1,
+                                  (block->rank - h->rank + h->size) % h->size);
+    }
+    for (int i = 0; i < meet->receives && status == TUTTI_OK; i++) {
+        struct tutti_move_block *block = &meet->receive[i];
+        if (block->rank != h->rank)
+            tutti_carry_wire_receive(&wire, &block->elements, 0, block->bytes, block->rank, NULL, 0,
+                                     (h->rank - block->rank + h->size) % h->size);
+    }
+    if (status == TUTTI_OK)
+        status = tutti_carry_wire_start(&wire);
+    if (status == TUTTI_OK)
+        status = meet_self(meet, h->rank);
+    if (status == TUTTI_OK)
+        status = tutti_carry_wire_wait(&wire);
+    tutti_carry_wire_close(&wire, status);
+    return status;
+}
+
+/* ---- by the node's movers ---- */
+
+/* *how NULL: nothing was done, on all ranks of the node. */
+static int meet_by_movers(struct tutti_carry_call *c, struct tutti_carry_meet *meet, const char **how)
+{
+    struct tutti_p2p_worker worker = *c->move->worker;
+    struct tutti_move move = {.send = meet->send,
+                              .receive = meet->receive,
+                              .sends = meet->sends,
+                              .receives = meet->receives,
+                              .name = c->move->name,
+                              .worker = &worker,
+                              .seen = {.memory = {.kind = TUTTI_MEMORY_HOST}},
+                              .spare = c->move->spare,
+                              .current = c->move->current};
+    struct tutti_call call = {.collective = meet->collective, .root = meet->root};
+    if (c->h->team->state == TUTTI_TEAM_BROKEN)
+        return TUTTI_ERR_BROKEN;
+    if (worker.endpoint)
+        call.move = &move;
+    else
+        tutti_why_set(TUTTI_REASON_APART);
+    const int status = tutti_move_run(c->h->team, &call, how);
+    (void)tutti_why_take(TUTTI_REASON_OTHER);
+    if (status == TUTTI_OK && *how) {
+        c->move->truncated |= move.truncated;
+        return move.failed;
+    }
+    return status;
+}
+
+int tutti_carry_meet(struct tutti_carry_call *c, struct tutti_carry_meet *meet)
+{
+    const char *how = NULL;
+    if (c->h->size == 1)
+        return meet_self(meet, 0);
+    if (!c->by_messages) {
+        const int status = meet_by_movers(c, meet, &how);
+        if (status != TUTTI_OK || how)
+            return status;
+        c->by_messages = 1;
+    }
+    return meet_by_messages(c, meet);
+}

@@ -1,0 +1,140 @@
+/* Memory, streams and events of moves over nodes, and what a communicator keeps of them. */
+#include <stdlib.h>
+
+#include "coll/carry/own.h"
+#include "core/status.h"
+
+int tutti_carry_area_take(struct tutti_carry_area *area, size_t bytes)
+{
+    const struct tutti_device *device = tutti_device();
+    tutti_carry_area_give(area);
+    if (device && device->active())
+        area->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
+    area->memory = area->bounce ? area->bounce->memory : malloc(bytes + 1);
+    return area->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+void tutti_carry_area_give(struct tutti_carry_area *area)
+{
+    if (area->bounce)
+        tutti_bounce_give(area->bounce);
+    else
+        free(area->memory);
+    *area = (struct tutti_carry_area){.memory = NULL};
+}
+
+/* ---- streams ---- */
+
+static void port_close(struct tutti_carry_port *port, int alive)
+{
+    for (int i = 0; alive && port->stream && i < TUTTI_CARRY_WINDOWS; i++)
+        tutti_device()->event.destroy(port->event[i]);
+    if (alive && port->stream)
+        tutti_device()->stream.destroy(port->stream);
+    *port = (struct tutti_carry_port){.stream = NULL};
+}
+
+int tutti_carry_port_open(struct tutti_carry_port *port, int gpu)
+{
+    const struct tutti_device *device = tutti_device();
+    if (port->stream && port->gpu == gpu && port->life == tutti_gpu_life(gpu))
+        return TUTTI_OK;
+    port_close(port, 1);
+    struct tutti_carry_port made = {.gpu = gpu, .life = tutti_gpu_life(gpu)};
+    int status = device->stream.create(gpu, &made.stream), events = 0;
+    while (status == TUTTI_OK && events < TUTTI_CARRY_WINDOWS) {
+        status = device->event.create(gpu, &made.event[events]);
+        events += status == TUTTI_OK;
+    }
+    if (status == TUTTI_OK) {
+        *port = made;
+        return TUTTI_OK;
+    }
+    while (events > 0)
+        device->event.destroy(made.event[--events]);
+    if (made.stream)
+        device->stream.destroy(made.stream);
+    return status;
+}
+
+/* ---- scratch of a GPU ---- */
+
+enum { KEPT_SCRATCH = 32 << 20 }; /* bytes */
+
+static void scratch_free(struct tutti_carry *carry, int alive)
+{
+    if (carry->scratch && alive && carry->scratch_life == tutti_gpu_life(carry->scratch_gpu))
+        tutti_device()->memory.free(carry->scratch);
+    carry->scratch = NULL;
+    carry->scratch_bytes = 0;
+}
+
+void *tutti_carry_scratch(struct tutti_carry *carry, int gpu, size_t bytes)
+{
+    const int fits = carry->scratch && carry->scratch_gpu == gpu && carry->scratch_bytes >= bytes &&
+                     carry->scratch_life == tutti_gpu_life(gpu);
+    if (fits)
+        return carry->scratch;
+    scratch_free(carry, 1);
+    if (tutti_device()->memory.alloc(gpu, bytes, &carry->scratch) != TUTTI_OK)
+        return carry->scratch = NULL;
+    carry->scratch_gpu = gpu;
+    carry->scratch_life = tutti_gpu_life(gpu);
+    carry->scratch_bytes = bytes;
+    return carry->scratch;
+}
+
+void tutti_carry_scratch_end(struct tutti_carry *carry)
+{
+    if (carry->scratch_bytes > KEPT_SCRATCH)
+        scratch_free(carry, 1);
+}
+
+/* ---- what a communicator keeps ---- */
+
+/* The ranks of each node: they are counted, and then put behind those of the nodes before. */
+static void find_members(struct tutti_carry *carry)
+{
+    const struct tutti_hierarchy *h = carry->hierarchy;
+    const int ranks = h->ranks->size;
+    for (int r = 0; r < ranks; r++)
+        carry->local[r] = carry->first[h->node_of[r] + 1]++;
+    for (int n = 0; n < h->nodes; n++)
+        carry->first[n + 1] += carry->first[n];
+    for (int r = 0; r < ranks; r++)
+        carry->member[carry->first[h->node_of[r]] + carry->local[r]] = r;
+}
+
+struct tutti_carry *tutti_carry_new(struct tutti_hierarchy *hierarchy, int rules)
+{
+    const size_t ranks = (size_t)hierarchy->ranks->size;
+    struct tutti_carry *carry = calloc(1, sizeof *carry);
+    if (!carry)
+        return NULL;
+    carry->hierarchy = hierarchy;
+    carry->rules = rules;
+    carry->first = calloc((size_t)hierarchy->nodes + 1, sizeof *carry->first);
+    carry->member = malloc(ranks * sizeof *carry->member);
+    carry->local = malloc(ranks * sizeof *carry->local);
+    if (!carry->first || !carry->member || !carry->local) {
+        tutti_carry_free(carry, 0);
+        return NULL;
+    }
+    find_members(carry);
+    return carry;
+}
+
+void tutti_carry_free(struct tutti_carry *carry, int alive)
+{
+    if (!carry)
+        return;
+    for (int wire = 0; wire < TUTTI_CARRY_WIRES; wire++) {
+        for (int way = 0; way < TUTTI_CARRY_WAYS; way++)
+            port_close(&carry->port[wire][way], alive);
+    }
+    scratch_free(carry, alive);
+    free(carry->first);
+    free(carry->member);
+    free(carry->local);
+    free(carry);
+}

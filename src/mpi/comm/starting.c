@@ -1,0 +1,3 @@
+#include "mpi/comm/starting.h"
+
+__thread int tutti_deferred_call_starting;
