@@ -143,7 +143,9 @@ int tutti_door_MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Da
 
 /* ---- partitions ---- */
 
-int tutti_partitioned_result(const char *name, MPI_Comm comm, enum tutti_part_wrong wrong, int status)
+/* Reports what is wrong with a call on partitions, and raises it. status: why a partition could not be sent. An MPI
+ * code. */
+static int wrong_result(const char *name, MPI_Comm comm, enum tutti_part_wrong wrong, int status)
 {
     static const struct {
         const char *text;
@@ -166,14 +168,14 @@ int tutti_partitioned_result(const char *name, MPI_Comm comm, enum tutti_part_wr
 static int partitions_result(const char *name, const struct tutti_part *part, MPI_Comm comm,
                              enum tutti_part_wrong wrong)
 {
-    return tutti_partitioned_result(name, comm, wrong, tutti_part_status(part));
+    return wrong_result(name, comm, wrong, tutti_part_status(part));
 }
 
 /* The request is of a partitioned collective. An MPI code. */
 static int range_of_collective(const char *name, struct tutti_pcoll *coll, MPI_Comm comm, int first, int last)
 {
     TUTTI_INSIDE();
-    return tutti_partitioned_result(name, comm, tutti_pcoll_ready(coll, first, last), TUTTI_OK);
+    return wrong_result(name, comm, tutti_pcoll_ready(coll, first, last), TUTTI_OK);
 }
 
 static int list_of_collective(const char *name, struct tutti_pcoll *coll, MPI_Comm comm, int n, const int partitions[])
@@ -181,7 +183,7 @@ static int list_of_collective(const char *name, struct tutti_pcoll *coll, MPI_Co
     if (n < 0 || (n > 0 && !partitions))
         return tutti_fail_comm(comm, MPI_ERR_ARG);
     TUTTI_INSIDE();
-    return tutti_partitioned_result(name, comm, tutti_pcoll_ready_list(coll, n, partitions), TUTTI_OK);
+    return wrong_result(name, comm, tutti_pcoll_ready_list(coll, n, partitions), TUTTI_OK);
 }
 
 static int arrived_of_collective(const char *name, struct tutti_pcoll *coll, MPI_Comm comm, int partition, int *flag)
@@ -189,7 +191,7 @@ static int arrived_of_collective(const char *name, struct tutti_pcoll *coll, MPI
     if (!flag)
         return tutti_fail_comm(comm, MPI_ERR_ARG);
     TUTTI_INSIDE();
-    return tutti_partitioned_result(name, comm, tutti_pcoll_arrived(coll, partition, flag), TUTTI_OK);
+    return wrong_result(name, comm, tutti_pcoll_arrived(coll, partition, flag), TUTTI_OK);
 }
 
 int tutti_door_MPI_Pready(int partition, MPI_Request request)

@@ -30,10 +30,4 @@ struct tutti_part *tutti_partitioned_find(MPI_Request request, MPI_Comm *comm);
 /* Frees the table. */
 void tutti_partitioned_forget(void);
 
-/* ---- calls.c ---- */
-
-/* Reports what is wrong with a call on partitions, and raises it. status: why a partition could not be sent. An MPI
- * code. */
-int tutti_partitioned_result(const char *name, MPI_Comm comm, enum tutti_part_wrong wrong, int status);
-
 #endif
