@@ -101,6 +101,10 @@ foreach(program mixed illegal wrong user_op user_ops host_ahead host_only comms 
 endforeach()
 gpu_test(partitioned mpi-partitioned 3 ARGS 20)
 gpu_test(partitioned-nodes mpi-partitioned 3 ARGS 20 apart ENV TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
+gpu_test(partitioned-collectives mpi-partitioned_collectives 4 ARGS 30)
+gpu_test(partitioned-collectives-slices mpi-partitioned_collectives 4 ARGS 20
+         ENV TUTTI_TEST_EXPECT=slices TUTTI_TEST_OF=MPIX_Pallreduce_init "TUTTI_RULES=partitioned_reduce:*@slices *@at_once")
+gpu_test(partitioned-collectives-nodes mpi-partitioned_collectives 4 ARGS 20 apart ENV TUTTI_NODE_RANKS=2)
 
 # Data movers, by each of their rows.
 gpu_test(moves mpi-types_collectives ${gpu_ranks} ARGS 1500 device)

@@ -143,6 +143,8 @@ int tutti_door_MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Da
 
 /* ---- partitions ---- */
 
+/* Reports what is wrong with a call on partitions, and raises it. status: why a partition could not be sent. An MPI
+ * code. */
 static int wrong_result(const char *name, MPI_Comm comm, enum tutti_part_wrong wrong, int status)
 {
     static const struct {

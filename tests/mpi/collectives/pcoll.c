@@ -156,6 +156,12 @@ static void reduction_side(struct pcoll *c, struct pcoll_side *side, int partiti
     side->bytes = at > 0 ? at : size;
 }
 
+/* Sums of floating-point numbers: half of the reductions. */
+static int depends_on_order(const struct kit_pair *pair)
+{
+    return oracle_floating(pair->handle->element) && (pair->op == TUTTI_OP_SUM || pair->op == TUTTI_OP_PROD);
+}
+
 static void draw_reduction(struct pcoll *c, MPI_Op function, uint64_t *dice, uint64_t *own)
 {
     static const int most[] = {1, 1, 5, 40, 600, 3000};
@@ -164,6 +170,8 @@ static void draw_reduction(struct pcoll *c, MPI_Op function, uint64_t *dice, uin
               blocks = scatters || c->kind == PC_REDUCE_SCATTER_BLOCK ? c->size : 1;
     c->op = draw(dice, 6) == 0 ? function : MPI_OP_NULL;
     c->pair = kit_pairs[draw(dice, kit_pair_count)];
+    for (int wants = draw(dice, 2); wants && !depends_on_order(&c->pair);)
+        c->pair = kit_pairs[draw(dice, kit_pair_count)];
     const size_t size = c->op == MPI_OP_NULL ? c->pair.handle->size : 2 * sizeof(int);
     for (int i = 0; i < PC_RANKS; i++)
         counts[i] = scatters ? draw(dice, unit + 1) : unit;
