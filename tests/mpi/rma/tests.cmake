@@ -17,7 +17,7 @@ tutti_mpi_test(mpi-rma-tickets PROGRAM mpi-tickets RANKS 4 RANKS_MPICH 3 ARGS 60
 tutti_mpi_test(mpi-rma-mapped PROGRAM mpi-mapped RANKS 3 RANKS_MPICH 2 ARGS 30 ENV ${stats} TIMEOUT 60 MPIS openmpi mpich)
 
 # Random programs on windows of every flavour; a plain model says what memory must hold.
-program(model EVERYWHERE WITH rma/model_draw.c rma/model_run.c rma/model_steps.c rma/model_text.c rma/model_types.c every/every_memory.c)
+program(model EVERYWHERE WITH rma/model_draw.c rma/model_operate.c rma/model_run.c rma/model_steps.c rma/model_text.c rma/model_types.c every/every_memory.c)
 set(its TIMEOUT 240 ENV ${stats})
 tutti_mpi_test(mpi-rma-model PROGRAM mpi-model RANKS 2 MANY 40 ${its} MPIS openmpi mpich mpich5 mpiabi)
 tutti_mpi_test(mpi-rma-model-3 PROGRAM mpi-model RANKS 3 RANKS_MPICH 2 MANY 25 ${its} TUTTI_TEST_SEED=78)
