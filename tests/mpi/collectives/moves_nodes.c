@@ -66,8 +66,8 @@ static void make_types(void)
             MPI_Type_free(&types[1][t]);
             types[1][t] = apart;
         }
-        MPI_Type_commit(&types[0][t]);
-        MPI_Type_commit(&types[1][t]);
+        for (int deep = 0; deep < 2; deep++)
+            MPI_Type_commit(&types[deep][t]);
     }
 }
 
@@ -96,14 +96,13 @@ static void free_comms(void)
 
 struct shape {
     enum call call;
-    int comm, size, rank, root, in_place, even; /* even: units of each block, where all are alike */
-    int deep;                                   /* types may have no plan */
+    int comm, size, rank, root, in_place, even, deep; /* even: units of each block, where all are alike */
     uint64_t seed;
     long number;
 };
 /* One buffer of this rank. */
 struct side {
-    int used, kind, type, deep, n;  /* deep: the type has no plan */
+    int used, kind, type, deep, n;  /* deep: the type has no plan; of a shape: types may have none */
     int units[RANKS], place[RANKS]; /* of each block, in units */
     char *image;                    /* what is in it, host memory */
     size_t bytes;
@@ -345,14 +344,12 @@ static void one_reduction(struct shape *s, uint64_t how)
           kit_class(error));
 }
 
-/* In every third life a few kinds of calls again and again: most of them do as the ranks have agreed in an earlier one,
- * also where a rank's type has no plan then. */
+/* In every third life: most calls do as an earlier one has agreed, also where a rank's type has no plan then. */
 static void repeat_kinds(struct shape *s, long life)
 {
-    static const int few[] = {7, 100};
     s->call = (enum call)((life / 3 * 2 + (int)s->call % 2) % CALLS);
     s->comm = (int)(life / 3 % COMMS);
-    s->even = few[s->even % 2];
+    s->even = s->even % 2 ? 100 : 7;
     s->deep = s->number % LIFE > LIFE / 4;
 }
 
@@ -445,9 +442,7 @@ int main(int argc, char **argv)
         for (int kind = 0; kind < 2; kind++)
             kit_close(&memory[side][kind]);
     }
-    for (int t = 0; t < TYPES; t++) {
-        MPI_Type_free(&types[0][t]);
-        MPI_Type_free(&types[1][t]);
-    }
+    for (int t = 0; t < 2 * TYPES; t++)
+        MPI_Type_free(&types[t / TYPES][t % TYPES]);
     return kit_end("moves_nodes");
 }
