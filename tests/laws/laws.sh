@@ -23,7 +23,7 @@ done < <(includes 'cuda\.h|cuda_runtime(_api)?\.h|cudaTypedefs\.h|nvml\.h' src i
 # A room knows the rooms under it and nothing above. The device contract names the kernels' list; kernels know nothing of
 # devices. openshmem, the library above all, includes include/tutti alone, as if it were below all. Then the rooms of the door.
 for rooms in "openshmem core progress energy kernels device bounce rules dtype team ring sched p2p coll shmem part mpi" \
-    "mpi/real mpi/type mpi/bounce mpi/comm mpi/request mpi/io mpi/message mpi/queue mpi/enqueue mpi/part mpi/move mpi/reduce mpi/rma mpi/call mpi/front"; do
+    "mpi/real mpi/type mpi/bounce mpi/comm mpi/request mpi/io mpi/message mpi/queue mpi/enqueue mpi/part mpi/nodes mpi/move mpi/reduce mpi/rma mpi/call mpi/front"; do
     read -ra rooms <<<"$rooms"
     for folder in "src/${rooms[0]%"${rooms[0]##*/}"}"*/; do
         folder=${folder#src/}

@@ -2,8 +2,8 @@
 # A program on hosts made of namespaces (hosts.sh).
 # run.sh MODE HOSTS RANKS FAMILY LAUNCHER OPTIONS... -- ENVIRONMENT... PROGRAM WORD...
 #   MODE  passes  the program ends with status 0 and its ranks found HOSTS nodes
-#         dies    the last rank but one dies: the others are told
-#         cut     the cable of the last host is cut: all ranks are told
+#         dies    the last rank but one dies: the others get an error
+#         cut     the cable of the last host is cut: all ranks get an error
 # shellcheck source=tests/mpi/hosts/hosts.sh
 . "$(dirname "$0")/hosts.sh"
 hosts_enter "$@"
