@@ -171,6 +171,16 @@ static void different_accounts(MPI_Comm comm)
     CHECK(kit_counted("MPI_Alltoallv", "accelerated") - made == (uint64_t)(CALLS - since), "later calls are staged");
 }
 
+/* The same for reductions, after one move in which two ranks have lost more than the others. */
+static void reductions_after_a_move(MPI_Comm comm)
+{
+    const uint64_t made = kit_counted("MPI_Allreduce", "accelerated");
+    alltoallv(comm, 0, 500, 0, 60, 0);
+    for (int i = 0; i < CALLS; i++)
+        allreduce(comm, i, COUNT, 0);
+    CHECK(kit_counted("MPI_Allreduce", "accelerated") - made > CALLS / 4, "no allreduce is accelerated");
+}
+
 static void random_calls(void)
 {
     MPI_Comm comm[COMMS];
@@ -229,6 +239,9 @@ int main(int argc, char **argv)
         until_it_pays("MPI_Ibcast", other, 1);
         MPI_Comm_dup(MPI_COMM_WORLD, &third);
         different_accounts(third);
+        MPI_Comm_free(&third);
+        MPI_Comm_dup(MPI_COMM_WORLD, &third);
+        reductions_after_a_move(third);
         MPI_Comm_free(&other);
         MPI_Comm_free(&third);
     }
