@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tutti model against docs/model.md, worked out anew here: model.py TUTTI SEED COUNT."""
+"""tutti model against docs/model.md, computed a second time: model.py TUTTI SEED COUNT."""
 import json
 import math
 import random

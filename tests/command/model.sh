@@ -1,5 +1,5 @@
 #!/bin/bash
-# tutti model against its formulas, worked out anew in Python, and on files that are not right: model.sh TUTTI
+# tutti model against its formulas, computed a second time in Python, and on files that are not right: model.sh TUTTI
 . "$(dirname "$0")/check.sh"
 tutti=$1
 command -v python3 >/dev/null || { echo "SKIPPED: there is no python3"; exit 77; }
