@@ -1,5 +1,5 @@
 #!/bin/bash
-# tutti model against its formulas, worked out in Python, and on files that are not right: model.sh TUTTI
+# tutti model against its formulas, computed a second time in Python, and on files that are not right: model.sh TUTTI
 . "$(dirname "$0")/check.sh"
 tutti=$1
 command -v python3 >/dev/null || { echo "SKIPPED: there is no python3"; exit 77; }
@@ -15,6 +15,7 @@ file twice '{"benchmark": "allreduce", "ranks": 4, "nodes": 2, "rows": ['"$row, 
 file other '{"benchmark": "bcast", "ranks": 4, "nodes": 2, "rows": ['"$row"']}'
 file empty '{"benchmark": "allreduce", "ranks": 4, "nodes": 2, "rows": []}'
 file piped "$(sed 's/multi_leader/pipelined/' "$scratch/right")"
+file single "$(sed 's/multi_leader/single_leader/' "$scratch/right")"
 file bare '{"benchmark": "allreduce", "ranks": 4, "nodes": 2, "rows": [{"bytes": 8}]}'
 file broken '{"benchmark": '
 if "$tutti" model --phases "$scratch/right" 2>&1 | grep -q "without Jansson"; then
@@ -31,6 +32,7 @@ expect 2 "its sizes must increase" "$tutti" model --phases "$scratch/twice"
 expect 2 "not a file of tutti bench allreduce --phases --json" "$tutti" model --phases "$scratch/other"
 expect 2 "not a file of tutti bench allreduce --phases --json" "$tutti" model --phases "$scratch/empty"
 expect 2 "not of pipelined" "$tutti" model --phases "$scratch/piped"
+expect 2 "not of single_leader" "$tutti" model --phases "$scratch/single"
 expect 2 "has no bytes or no phases" "$tutti" model --phases "$scratch/bare"
 expect 2 "--phases $scratch/broken:" "$tutti" model --phases "$scratch/broken"
 expect 2 "--phases /not/there:" "$tutti" model --phases /not/there

@@ -1,4 +1,4 @@
-/* tutti model: the questions, and the table, JSON and plot of the answers. */
+/* tutti model: the question, and the table, JSON and plot of the answers. */
 #ifndef TUTTI_TOOLS_MODEL_ANSWER_H
 #define TUTTI_TOOLS_MODEL_ANSWER_H
 

@@ -25,7 +25,7 @@ struct model_network {
     double latency, overhead; /* us of a message; of each further message of a rank */
     double bandwidth;         /* of a NIC in one direction, bytes per us */
     double combine;           /* of the host of a leader, bytes that it reads per us */
-    int nics, rails;          /* of a node; those of a message at once */
+    int nics, rails;          /* of a node; used by a message at once */
     double oversubscription;
 };
 

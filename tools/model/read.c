@@ -20,16 +20,16 @@ static void point(struct model_curve *curve, double bytes, double us)
     curve->us[curve->n++] = us;
 }
 
-/* A row's leaders: the file's rules name the row of algorithms over nodes. */
+/* Phases are means over ranks: they are those of a leader where all ranks lead. */
 static int leaders_of(const char *path, const json_t *row, int nodes, int gpus)
 {
     const char *algorithm = json_string_value(json_object_get(row, "algorithm"));
-    if (nodes == 1 || (algorithm && strcmp(algorithm, "single_leader") == 0))
+    if (nodes == 1)
         return 1;
     if (algorithm && strcmp(algorithm, "multi_leader") == 0)
         return gpus;
-    tool_refuse("--phases %s: over nodes its rows must be of single_leader or multi_leader, not of %s: the phases of "
-                "others overlap or are those of the MPI; TUTTI_RULES=allreduce_nodes:*@multi_leader chooses",
+    tool_refuse("--phases %s: over nodes its rows must be of multi_leader, not of %s: "
+                "TUTTI_RULES=allreduce_nodes:*@multi_leader chooses",
                 path, algorithm ? algorithm : "none");
 }
 

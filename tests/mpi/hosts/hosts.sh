@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # scratch: a folder of the script that sources this
 # Sourced: hosts made of namespaces on one machine. A host has its own network, name, System V objects and /dev/shm; hosts share
 # the files and a bridge. Everything lives in one process namespace and ends with it, however the test ends.
 #
@@ -90,7 +90,7 @@ hosts_launcher() {
         launch=(hosts_on 1 "$2" --mca plm_rsh_agent "$scratch/agent" --host "${list// /:$3,}:$3" --map-by slot
             --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24)
     else # UCX tells machines apart by their kernel, and would take these for one
-        launch=(hosts_on 1 env -u HYDRA_LAUNCHER UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 FI_PROVIDER=tcp FI_TCP_IFACE=eth0 "$2" -launcher ssh -launcher-exec
+        launch=(hosts_on 1 env -u HYDRA_LAUNCHER "UCX_TLS=tcp,self" UCX_NET_DEVICES=eth0 FI_PROVIDER=tcp FI_TCP_IFACE=eth0 "$2" -launcher ssh -launcher-exec
             "$scratch/agent" -hosts "${list// /,}" -ppn "$3")
     fi
     launch+=(-n $((hosts * $3)))
