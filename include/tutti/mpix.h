@@ -16,6 +16,8 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+#include <tutti/prequest.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -434,6 +436,26 @@ static inline int tutti_MPIX_Stop_progress_thread(MPIX_Stream stream)
 }
 #define MPIX_Start_progress_thread tutti_MPIX_Start_progress_thread
 #define MPIX_Stop_progress_thread  tutti_MPIX_Stop_progress_thread
+
+/* Partitioned requests in kernels. Their MPI is MPI_Psend_init() and MPI_Precv_init(); errors are raised on the
+ * request's communicator, or on MPI_COMM_WORLD where there is none: MPI_ERR_REQUEST for another request or one in the
+ * wrong state.
+ *
+ * Not local: both sides of a message call MPIX_Pbuf_prepare() in the same round, after MPI_Start(). On return at the
+ * sender the receive of this round has been started; the first time the two requests also find each other there. A
+ * receiver returns when it is matched. MPIX_Pbuf_prepareall() is that for several requests; they may be prepared in any
+ * order. */
+TUTTI_MPIX_CALL(MPIX_Pbuf_prepare, (MPI_Request request), (request))
+TUTTI_MPIX_CALL(MPIX_Pbuf_prepareall, (int count, MPI_Request requests[]), (count, requests))
+#define MPIX_Pbuf_prepare    tutti_MPIX_Pbuf_prepare
+#define MPIX_Pbuf_prepareall tutti_MPIX_Pbuf_prepareall
+/* Local. A device request of a partitioned request that is not active, for kernels of the current GPU. The program
+ * passes it to kernels by value in all rounds, and frees it before the request, while that is not active. A request has
+ * one at a time. tutti/device/prequest.h has the calls of kernels. */
+TUTTI_MPIX_CALL(MPIX_Prequest_create, (MPI_Request request, MPIX_Prequest *prequest), (request, prequest))
+TUTTI_MPIX_CALL(MPIX_Prequest_free, (MPIX_Prequest * prequest), (prequest))
+#define MPIX_Prequest_create tutti_MPIX_Prequest_create
+#define MPIX_Prequest_free   tutti_MPIX_Prequest_free
 
 /* Persistent messages that are matched once and started in streams. */
 #include <tutti/mpix_queue.h>

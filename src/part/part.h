@@ -26,6 +26,8 @@ struct tutti_part_args {
     int64_t count;  /* elements of a partition */
     const struct tutti_plan *plan; /* held by the owner as long as the request */
     void *buffer;
+    int transports; /* of a send with a device request: transport partitions that the program wants; 0: it does not say
+                     */
     int in_order, solid; /* of the layout: an element is one run of bytes; and the next one begins where it ends */
     /* A round has ended. Called with a lock of this room held: it does not call this room, and does not wait. */
     void (*ended)(void *with);
@@ -63,6 +65,17 @@ enum tutti_part_wrong tutti_part_ready(struct tutti_part *part, int first, int l
 enum tutti_part_wrong tutti_part_ready_list(struct tutti_part *part, int n, const int partitions[]);
 /* *flag: partition number `partition` of a receive has arrived; 1 if it is not active. FINE, RANGE or NO_RECEIVE. */
 enum tutti_part_wrong tutti_part_arrived(struct tutti_part *part, int partition, int *flag);
+
+/* Waits until each receive of the list is matched and its sender knows that it is active, and until the receiver of
+ * each send has said so. All are active. A status; TUTTI_ERR_ARGUMENT: one is not active. */
+int tutti_part_prepare(struct tutti_part *const parts[], int n);
+
+/* prequest.c, local: a device request of a request that is not active; *out: for kernels. A status: TUTTI_ERR_ARGUMENT:
+ * it is active, or has one already; TUTTI_ERR_UNAVAILABLE: there is no device. end: TUTTI_ERR_ARGUMENT: it is active.
+ * The request has ended its device request before it is freed, or frees it. */
+struct tutti_prequest;
+int tutti_part_prequest_new(struct tutti_part *part, struct tutti_prequest *out);
+int tutti_part_prequest_end(struct tutti_part *part);
 
 /* Of the last round that has ended: TUTTI_OK or why it failed. */
 int tutti_part_status(const struct tutti_part *part);

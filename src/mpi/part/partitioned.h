@@ -20,6 +20,7 @@ struct tutti_partitioned_args {
     MPI_Count count;
     MPI_Datatype type;
     MPI_Comm comm;
+    MPI_Info info;
 };
 /* Puts a new request under watch. part: what tutti_part_new() gets; `ended` and `with` are set here. An MPI code, not
  * raised. */

@@ -90,7 +90,7 @@ static int partitioned_deliver(struct tutti_request *entry, MPI_Status *status)
     partitioned_status(one, status);
     if (failed != TUTTI_OK) {
         tutti_error("%s: the message failed: %s", partitioned_name(one), tutti_status_text(failed));
-        return tutti_fail_comm(entry->comm, tutti_error_code(failed));
+        return tutti_fail_comm(entry->comm, failed == TUTTI_ERR_ARGUMENT ? MPI_ERR_ARG : tutti_error_code(failed));
     }
     return tutti_part_truncated(one->part) ? tutti_fail_comm(entry->comm, MPI_ERR_TRUNCATE) : MPI_SUCCESS;
 }
