@@ -14,11 +14,12 @@
 /* ---- the channel: messages that the receiver expects from any rank ---- */
 
 enum tutti_part_way {
-    TUTTI_PART_RECORD,  /* a send request was created */
-    TUTTI_PART_INLINE,  /* the data follow the head in the same message */
-    TUTTI_PART_PIECES,  /* the data follow in messages of `piece` bytes, under the tag of the request */
-    TUTTI_PART_RNDV,    /* the receiver fetches the data: `rts` */
-    TUTTI_PART_PREPARED /* from the receiver: its buffer is ready for the round */
+    TUTTI_PART_RECORD,   /* a send request was created */
+    TUTTI_PART_INLINE,   /* the data follow the head in the same message */
+    TUTTI_PART_PIECES,   /* the data follow in messages of `piece` bytes, under the tag of the request */
+    TUTTI_PART_RNDV,     /* the receiver fetches the data: `rts` */
+    TUTTI_PART_PREPARED, /* from the receiver: its buffer is ready for the round */
+    TUTTI_PART_ASK       /* from the sender: it wants PREPARED of this round and of later ones */
 };
 
 struct tutti_part_head {
@@ -77,6 +78,7 @@ struct tutti_part_record {
     } of;
     uint64_t comm, bytes;
     int tag, data_tag, partitions;
+    int asked;                              /* 1: the sender wants to know when a round has been started */
     struct tutti_part *receive;             /* NULL: it has not been created yet */
     struct tutti_part_early *early, **last; /* in the order of arrival */
     struct tutti_part_record *next;         /* among those without a receive, in the order of arrival */
@@ -124,7 +126,7 @@ struct tutti_part_engine {
     void (*record_arrived)(int source, const struct tutti_part_head *head);
     void (*data_arrived)(int source, const struct tutti_part_head *head, const void *data);
     void (*bound)(struct tutti_part *part);
-    void (*prepared)(const struct tutti_part_head *head);
+    void (*prepared)(int source, const struct tutti_part_head *head);
 };
 extern struct tutti_part_engine tutti_part_engine;
 
@@ -195,7 +197,10 @@ void tutti_part_receive_bound(struct tutti_part *part);
 void tutti_part_receive_data(int source, const struct tutti_part_head *head, const void *data);
 /* prepare.c. The lock is held. */
 
-void tutti_part_prepare_message(const struct tutti_part_head *head);
+/* PREPARED or ASK. */
+void tutti_part_prepare_message(int source, const struct tutti_part_head *head);
+/* A round of a receive has been started. A status. */
+int tutti_part_prepare_started(struct tutti_part *part);
 /* A send request is freed. */
 void tutti_part_prepare_forget(uint64_t id);
 void tutti_part_prepare_close(void);

@@ -171,7 +171,9 @@ int tutti_part_start(struct tutti_part *part)
     engine->active = part;
     if (part->prequest)
         tutti_part_prequest_start(part);
-    const int status = part->args.send ? tutti_part_send_start(part) : tutti_part_receive_start(part);
+    int status = part->args.send ? tutti_part_send_start(part) : tutti_part_receive_start(part);
+    if (status == TUTTI_OK && !part->args.send)
+        status = tutti_part_prepare_started(part);
     tutti_part_fail(part, status);
     atomic_store_explicit(&part->active, 1, memory_order_release);
     part_end_if_done(part);

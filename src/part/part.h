@@ -66,13 +66,13 @@ enum tutti_part_wrong tutti_part_ready_list(struct tutti_part *part, int n, cons
 /* *flag: partition number `partition` of a receive has arrived; 1 if it is not active. FINE, RANGE or NO_RECEIVE. */
 enum tutti_part_wrong tutti_part_arrived(struct tutti_part *part, int partition, int *flag);
 
-/* Waits until each receive of the list is matched and its sender knows that it is active, and until the receiver of
- * each send has said so. All are active. A status; TUTTI_ERR_ARGUMENT: one is not active. */
+/* Waits until each receive of the list is matched, and until the receive of each send of the list has been started. All
+ * have been started. A status. */
 int tutti_part_prepare(struct tutti_part *const parts[], int n);
 
-/* prequest.c, local: a device request of a request that is not active; *out: for kernels. A status: TUTTI_ERR_ARGUMENT:
- * it is active, or has one already; TUTTI_ERR_UNAVAILABLE: there is no device. end: TUTTI_ERR_ARGUMENT: it is active.
- * The request has ended its device request before it is freed, or frees it. */
+/* prequest.c, local: a device request, before or after the start of a round; *out: for kernels. A status:
+ * TUTTI_ERR_ARGUMENT: the request has one already; TUTTI_ERR_UNAVAILABLE: there is no device. end: TUTTI_ERR_ARGUMENT:
+ * it is active. The request has ended its device request before it is freed, or frees it. */
 struct tutti_prequest;
 int tutti_part_prequest_new(struct tutti_part *part, struct tutti_prequest *out);
 int tutti_part_prequest_end(struct tutti_part *part);

@@ -60,7 +60,7 @@ static int prequest_open(struct tutti_part_prequest *p, const struct tutti_part 
     p->transports = (n + each - 1) / each;
     const size_t bytes = ((size_t)p->transports + 1) * sizeof(uint32_t);
     p->flags = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
-    p->taken = part->args.send ? malloc((size_t)p->transports + 1) : NULL;
+    p->taken = part->args.send ? calloc((size_t)p->transports + 1, 1) : NULL;
     if (!p->flags || (part->args.send && !p->taken))
         return TUTTI_ERR_MEMORY;
     memset(p->flags->memory, 0, bytes);
@@ -76,6 +76,17 @@ static int prequest_open(struct tutti_part_prequest *p, const struct tutti_part 
     return clear_counts(p->counts, bytes);
 }
 
+/* The flags of a receive are as MPI_Parrived answers. The lock is held. */
+static void prequest_join(struct tutti_part *part, struct tutti_part_prequest *p)
+{
+    const int active = atomic_load_explicit(&part->active, memory_order_relaxed);
+    part->prequest = p;
+    for (int i = 0; !part->args.send && i < p->transports; i++) {
+        if (!active || (part->each > 0 && atomic_load_explicit(&part->left[i], memory_order_relaxed) == 0))
+            tutti_part_prequest_arrived(part, (uint64_t)i);
+    }
+}
+
 int tutti_part_prequest_new(struct tutti_part *part, struct tutti_prequest *out)
 {
     const struct tutti_device *device = tutti_device();
@@ -86,10 +97,10 @@ int tutti_part_prequest_new(struct tutti_part *part, struct tutti_prequest *out)
     if (status == TUTTI_OK)
         status = prequest_open(p, part);
     pthread_mutex_lock(&tutti_part_engine.lock);
-    if (status == TUTTI_OK && (part->prequest || atomic_load_explicit(&part->active, memory_order_relaxed)))
+    if (status == TUTTI_OK && part->prequest)
         status = TUTTI_ERR_ARGUMENT;
     if (status == TUTTI_OK)
-        part->prequest = p;
+        prequest_join(part, p);
     pthread_mutex_unlock(&tutti_part_engine.lock);
     if (status != TUTTI_OK) {
         prequest_free(p);

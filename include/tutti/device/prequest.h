@@ -8,8 +8,9 @@
  * started the request before the kernel. Each partition is marked once in a round, by kernels or by MPI_Pready(), not
  * by both.
  *
- * Partitions that lie in one transport partition travel together, when the last of them is marked. The info key
- * "tutti_transport_partitions" of MPI_Psend_init() sets their number.
+ * Partitions that lie in one transport partition travel together, when the last of them is marked: all of them by
+ * kernels, or all by MPI_Pready(). The info key "tutti_transport_partitions" of MPI_Psend_init() sets the number of
+ * transport partitions; without it they have 64 KiB or more.
  *
  * MPIX_Parrived() sets *flag to 1 if a partition of a receive has arrived; then the thread's later loads see its data.
  * What the kernel has read of the buffer before may lie in a cache of its multiprocessor: other threads synchronise

@@ -50,15 +50,18 @@ int tutti_door_MPIX_Pbuf_prepareall(int count, MPI_Request requests[])
     struct tutti_part **parts = malloc(((size_t)count + 1) * sizeof(void *));
     if (!parts)
         return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
-    for (int i = 0; i < count && code == MPI_SUCCESS; i++)
+    for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
         parts[i] = find(name, requests[i], &comm, &code);
+        if (!parts[i] || tutti_partitioned_is_started(requests[i]))
+            continue;
+        tutti_error("%s: the request is not active: MPI_Start comes before", name);
+        code = tutti_fail_comm(comm, MPI_ERR_REQUEST);
+    }
     if (code == MPI_SUCCESS) {
         TUTTI_INSIDE();
         const int status = tutti_part_prepare(parts, count);
-        if (status == TUTTI_ERR_ARGUMENT)
-            tutti_error("%s: the request is not active: MPI_Start comes before", name);
         if (status != TUTTI_OK)
-            code = tutti_fail_comm(comm, status == TUTTI_ERR_ARGUMENT ? MPI_ERR_REQUEST : tutti_error_code(status));
+            code = tutti_fail_comm(comm, tutti_error_code(status));
     }
     free(parts);
     return code;
@@ -86,7 +89,7 @@ int tutti_door_MPIX_Prequest_create(MPI_Request request, MPIX_Prequest *prequest
         return MPI_SUCCESS;
     }
     if (status == TUTTI_ERR_ARGUMENT)
-        tutti_error("%s: the request is active, or has a device request already", name);
+        tutti_error("%s: the request has a device request already", name);
     else
         tutti_error("%s: %s", name, tutti_status_text(status));
     return tutti_fail_comm(comm, status == TUTTI_ERR_ARGUMENT ? MPI_ERR_REQUEST : tutti_error_code(status));

@@ -40,6 +40,16 @@ struct tutti_part *tutti_partitioned_find(MPI_Request request, MPI_Comm *comm)
     return one ? one->part : NULL;
 }
 
+int tutti_partitioned_is_started(MPI_Request request)
+{
+    const struct tutti_partitioned *one;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, table, &request, sizeof request, one);
+    const int started = one && one->entry->active;
+    pthread_mutex_unlock(&lock);
+    return started;
+}
+
 static void partitioned_ended(void *with)
 {
     const struct tutti_partitioned *one = with;
