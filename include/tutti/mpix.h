@@ -437,9 +437,9 @@ static inline int tutti_MPIX_Stop_progress_thread(MPIX_Stream stream)
 #define MPIX_Start_progress_thread tutti_MPIX_Start_progress_thread
 #define MPIX_Stop_progress_thread  tutti_MPIX_Stop_progress_thread
 
-/* Partitioned requests in kernels. Their MPI is MPI_Psend_init() and MPI_Precv_init(); errors are raised on the
- * request's communicator, or on MPI_COMM_WORLD where there is none: MPI_ERR_REQUEST for another request or one in the
- * wrong state.
+/* Partitioned requests in kernels, of requests of MPI_Psend_init() and MPI_Precv_init(). Errors are raised on the
+ * request's communicator, or on MPI_COMM_WORLD for another request: MPI_ERR_REQUEST for another request, or for one in
+ * the wrong state.
  *
  * Not local: both sides of a message call MPIX_Pbuf_prepare() in the same round, after MPI_Start(). At the sender it
  * returns when the receive of this round has been started. At the receiver it returns when the two requests are

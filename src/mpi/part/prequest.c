@@ -34,7 +34,7 @@ static struct tutti_part *find(const char *name, MPI_Request request, MPI_Comm *
 {
     struct tutti_part *part = tutti_partitioned_find(request, comm);
     if (!part) {
-        tutti_error("%s: the request is none that MPI_Psend_init or MPI_Precv_init of Tutti has made", name);
+        tutti_error("%s: the request was not created by MPI_Psend_init or MPI_Precv_init of Tutti", name);
         *code = tutti_fail_comm(tutti_handles.world, MPI_ERR_REQUEST);
     }
     return part;
