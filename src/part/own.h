@@ -126,6 +126,7 @@ struct tutti_part_engine {
     void (*record_arrived)(int source, const struct tutti_part_head *head);
     void (*data_arrived)(int source, const struct tutti_part_head *head, const void *data);
     void (*bound)(struct tutti_part *part);
+    void (*arrived)(struct tutti_part *part, uint64_t partition); /* of a receive with a device request */
     void (*prepared)(int source, const struct tutti_part_head *head);
 };
 extern struct tutti_part_engine tutti_part_engine;

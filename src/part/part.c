@@ -31,6 +31,7 @@ int tutti_part_open(struct tutti_transport *transport, struct tutti_endpoint *en
     engine->data_arrived = tutti_part_receive_data;
     engine->bound = tutti_part_receive_bound;
     engine->prepared = tutti_part_prepare_message;
+    engine->arrived = tutti_part_prequest_arrived;
     engine->step.name = "partitioned messages";
     engine->step.poll = part_poll;
     engine->step.where = part_where;
