@@ -63,16 +63,29 @@ struct block {
     int wrong; /* -1, or the partition whose data were not there */
 };
 
+/* The data of a partition are made just before it is marked. */
+static void block_fills(const struct block *b, int partition)
+{
+    const struct side *side = &b->pair->send;
+    for (int i = 0; i < side->ints; i++) {
+        const size_t at = (size_t)partition * (size_t)side->ints + (size_t)i;
+        side->memory[at] = value(b->program, b->which, b->round, at);
+    }
+}
+
 static void *block_marks(void *with)
 {
     const struct block *b = with;
     const MPIX_Prequest device = b->pair->send.device;
+    for (int i = 0; b->form == 0 && i < b->n; i++)
+        block_fills(b, b->order[i]);
     if (b->form == 0)
         MPIX_Pready_list(b->n, b->order, device);
     for (int i = 0; i < b->n && b->form > 0; i++) {
         const int partition = b->order[i];
         if (i % 3 == 2)
             sched_yield();
+        block_fills(b, partition);
         if (b->form == 1)
             MPIX_Pready_range(partition, partition, device);
         else if (b->form == 2)
@@ -189,7 +202,7 @@ static void pair_fill(struct pair *pair, uint64_t program, int which, int round)
     for (size_t i = 0; i < pair->total; i++)
         data[i] = value(program, which, round, i);
     if (pair->send.rank == kit_rank)
-        kit_put(&pair->send.buffer, 0, data, pair->total * sizeof(int));
+        pair->send.memory = kit_put(&pair->send.buffer, 0, pair->send.kernel ? NULL : data, pair->total * sizeof(int));
     if (pair->recv.rank == kit_rank)
         pair->recv.memory = kit_put(&pair->recv.buffer, 0, NULL, pair->total * sizeof(int));
     free(data);
@@ -218,7 +231,13 @@ static int kernels_launch(struct pair *pairs, int n, uint64_t program, int round
         for (int b = 0; b < count; b++) {
             const int end = pairs[i].send.partitions * (b + 1) / count;
             struct block *block = &blocks[used];
-            *block = (struct block){.pair = &pairs[i], .form = forms, .n = end - at, .wrong = -1};
+            *block = (struct block){.pair = &pairs[i],
+                                    .program = program,
+                                    .which = i,
+                                    .round = round,
+                                    .form = forms,
+                                    .n = end - at,
+                                    .wrong = -1};
             memcpy(block->order, order + at, (size_t)(end - at) * sizeof(int));
             at = end;
             if (pairs[i].send.rank == kit_rank && pairs[i].send.kernel)
