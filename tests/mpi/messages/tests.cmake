@@ -150,8 +150,5 @@ tutti_mpi_test(mpi-partitioned-threads PROGRAM mpi-partitioned RANKS 2 MANY 20 A
 # Partitioned requests in kernels, with every MPI. The kernels are threads of the program, which device memory refuses otherwise.
 program(prequest EVERYWHERE)
 tutti_mpi_test(mpi-prequest PROGRAM mpi-prequest RANKS 2 MANY 20 EVERYWHERE ENV TUTTI_HOST_STRICT=0 TIMEOUT 120)
-program(prequest_rounds EVERYWHERE)
-tutti_mpi_test(mpi-prequest_rounds PROGRAM mpi-prequest_rounds RANKS 2 MANY 30 EVERYWHERE ENV TUTTI_HOST_STRICT=0 TIMEOUT 120)
-tutti_mpi_test(mpi-prequest_rounds-alone PROGRAM mpi-prequest_rounds RANKS 1 MANY 300 ENV TUTTI_HOST_STRICT=0 TIMEOUT 120)
 tutti_mpi_test(mpi-prequest-nodes PROGRAM mpi-prequest RANKS 2 MANY 10 ENV ${far} TUTTI_HOST_STRICT=0 TIMEOUT 120)
 tutti_mpi_test(mpi-partitioned-staged PROGRAM mpi-partitioned RANKS 2 MANY 20 ENV TUTTI_MESSAGES=mpi TIMEOUT 60)
