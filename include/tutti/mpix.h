@@ -438,6 +438,9 @@ static inline int tutti_MPIX_Stop_progress_thread(MPIX_Stream stream)
 /* Partitioned collectives. */
 #include <tutti/mpix_pcoll.h>
 
+/* Partitioned requests in kernels. */
+#include <tutti/mpix_prequest.h>
+
 /* Persistent messages that are matched once and started in streams. */
 #include <tutti/mpix_queue.h>
 

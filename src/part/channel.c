@@ -48,6 +48,8 @@ static void channel_handle(const struct tutti_transfer_status *came, const unsig
     memcpy(&head, memory, sizeof head);
     if (head.way == TUTTI_PART_RECORD)
         tutti_part_engine.record_arrived(came->from, &head);
+    else if (head.way == TUTTI_PART_PREPARED || head.way == TUTTI_PART_ASK)
+        tutti_part_engine.prepared(came->from, &head);
     else
         tutti_part_engine.data_arrived(came->from, &head, memory + sizeof head);
 }

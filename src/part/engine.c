@@ -28,7 +28,9 @@ void tutti_part_landed(struct tutti_part *part, uint64_t first, uint64_t bytes)
     part->missing -= bytes;
     for (uint64_t at = first; at < end && at < capacity;) {
         const uint64_t partition = at / each, next = (partition + 1) * each < end ? (partition + 1) * each : end;
-        atomic_fetch_sub_explicit(&part->left[partition], next - at, memory_order_release);
+        const uint64_t left = atomic_fetch_sub_explicit(&part->left[partition], next - at, memory_order_release);
+        if (part->prequest && left == next - at)
+            tutti_part_engine.arrived(part, partition);
         at = next;
     }
 }

@@ -14,10 +14,12 @@
 /* ---- the channel: messages that the receiver expects from any rank ---- */
 
 enum tutti_part_way {
-    TUTTI_PART_RECORD, /* a send request was created */
-    TUTTI_PART_INLINE, /* the data follow the head in the same message */
-    TUTTI_PART_PIECES, /* the data follow in messages of `piece` bytes, under the tag of the request */
-    TUTTI_PART_RNDV    /* the receiver fetches the data: `rts` */
+    TUTTI_PART_RECORD,   /* a send request was created */
+    TUTTI_PART_INLINE,   /* the data follow the head in the same message */
+    TUTTI_PART_PIECES,   /* the data follow in messages of `piece` bytes, under the tag of the request */
+    TUTTI_PART_RNDV,     /* the receiver fetches the data: `rts` */
+    TUTTI_PART_PREPARED, /* from the receiver: its buffer is ready for the round */
+    TUTTI_PART_ASK       /* from the sender: it wants PREPARED of this round and of later ones */
 };
 
 struct tutti_part_head {
@@ -76,6 +78,7 @@ struct tutti_part_record {
     } of;
     uint64_t comm, bytes;
     int tag, data_tag, partitions;
+    int asked;                              /* 1: the sender wants to know when a round has been started */
     struct tutti_part *receive;             /* NULL: it has not been created yet */
     struct tutti_part_early *early, **last; /* in the order of arrival */
     struct tutti_part_record *next;         /* among those without a receive, in the order of arrival */
@@ -93,7 +96,8 @@ struct tutti_part {
     uint64_t round;
     struct tutti_part *next, **at; /* among the active ones */
     struct tutti_part_pieces pieces;
-    int rndvs; /* messages by rendezvous that are under way */
+    int rndvs;                            /* messages by rendezvous that are under way */
+    struct tutti_part_prequest *prequest; /* NULL: kernels do not use it */
     /* Of a send: */
     uint64_t id;
     int data_tag, unready;
@@ -104,6 +108,7 @@ struct tutti_part {
     struct tutti_part_record *record; /* NULL: not matched */
     struct tutti_part *behind;        /* among those that are not matched, in the order of their creation */
     int gone;                         /* the program has freed it; it still takes the next record */
+    uint64_t prepared;                /* the round for which the sender knows that the buffer is ready */
     uint64_t unnamed;                 /* the sender's partitions that no message of this round has named yet */
     uint64_t missing;                 /* bytes of this round that have not arrived */
     _Atomic uint64_t *left;           /* [partitions]: bytes that have not arrived */
@@ -121,6 +126,8 @@ struct tutti_part_engine {
     void (*record_arrived)(int source, const struct tutti_part_head *head);
     void (*data_arrived)(int source, const struct tutti_part_head *head, const void *data);
     void (*bound)(struct tutti_part *part);
+    void (*arrived)(struct tutti_part *part, uint64_t partition); /* of a receive with a device request */
+    void (*prepared)(int source, const struct tutti_part_head *head);
 };
 extern struct tutti_part_engine tutti_part_engine;
 
@@ -189,6 +196,25 @@ int tutti_part_receive_done(const struct tutti_part *part);
 void tutti_part_receive_bound(struct tutti_part *part);
 /* A message of the channel. data: head->bytes bytes of an INLINE message. */
 void tutti_part_receive_data(int source, const struct tutti_part_head *head, const void *data);
+/* prepare.c. The lock is held. */
+
+/* PREPARED or ASK. */
+void tutti_part_prepare_message(int source, const struct tutti_part_head *head);
+/* A round of a receive has been started. A status. */
+int tutti_part_prepare_started(struct tutti_part *part);
+/* A send request is freed. */
+void tutti_part_prepare_forget(uint64_t id);
+void tutti_part_prepare_close(void);
+
+/* prequest.c, of a request with a device request. The lock is held. */
+
+void tutti_part_prequest_start(struct tutti_part *part);
+/* Sends what kernels have marked. A status. */
+int tutti_part_prequest_poll(struct tutti_part *part);
+/* A partition of a receive has arrived; the round has ended. */
+void tutti_part_prequest_arrived(struct tutti_part *part, uint64_t partition);
+void tutti_part_prequest_ended(struct tutti_part *part);
+
 /* engine.c. The lock is held. */
 
 /* Packed bytes [first, first + bytes) have arrived, and are in the buffer. */

@@ -30,6 +30,8 @@ int tutti_part_open(struct tutti_transport *transport, struct tutti_endpoint *en
     engine->record_arrived = tutti_part_match_record;
     engine->data_arrived = tutti_part_receive_data;
     engine->bound = tutti_part_receive_bound;
+    engine->prepared = tutti_part_prepare_message;
+    engine->arrived = tutti_part_prequest_arrived;
     engine->step.name = "partitioned messages";
     engine->step.poll = part_poll;
     engine->step.where = part_where;
@@ -51,6 +53,7 @@ void tutti_part_close(void)
     tutti_part_channel_close();
     tutti_part_rndv_close();
     tutti_part_match_close();
+    tutti_part_prepare_close();
     engine->transport = NULL;
     pthread_mutex_unlock(&engine->lock);
 }
@@ -108,7 +111,10 @@ void tutti_part_free(struct tutti_part *part)
 {
     if (!part)
         return;
+    (void)tutti_part_prequest_end(part);
     pthread_mutex_lock(&tutti_part_engine.lock);
+    if (part->args.send && part->args.peer >= 0)
+        tutti_part_prepare_forget(part->id);
     const int now = part->args.send || part->args.peer < 0 || tutti_part_match_free(part);
     pthread_mutex_unlock(&tutti_part_engine.lock);
     if (now)
@@ -123,6 +129,8 @@ static void part_end(struct tutti_part *part)
     *part->at = part->next;
     if (part->next)
         part->next->at = part->at;
+    if (part->prequest)
+        tutti_part_prequest_ended(part);
     atomic_store_explicit(&part->active, 0, memory_order_release);
     part->args.ended(part->args.with); /* then the program may start it again, or free it, when the lock is free */
     tutti_step_close(&tutti_part_engine.step);
@@ -167,7 +175,11 @@ int tutti_part_start(struct tutti_part *part)
     if (part->next)
         part->next->at = &part->next;
     engine->active = part;
-    const int status = part->args.send ? tutti_part_send_start(part) : tutti_part_receive_start(part);
+    if (part->prequest)
+        tutti_part_prequest_start(part);
+    int status = part->args.send ? tutti_part_send_start(part) : tutti_part_receive_start(part);
+    if (status == TUTTI_OK && !part->args.send)
+        status = tutti_part_prepare_started(part);
     tutti_part_fail(part, status);
     atomic_store_explicit(&part->active, 1, memory_order_release);
     part_end_if_done(part);
@@ -205,6 +217,8 @@ static void part_poll(void)
     tutti_part_channel_poll();
     tutti_part_rndv_poll();
     for (struct tutti_part *part = engine->active, *next; part; part = next) {
+        if (part->prequest && part->status == TUTTI_OK)
+            tutti_part_fail(part, tutti_part_prequest_poll(part));
         if (part->held_n > 0)
             tutti_part_fail(part, tutti_part_send_held(part));
         if (!tutti_part_pieces_idle(&part->pieces))

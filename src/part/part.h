@@ -26,6 +26,8 @@ struct tutti_part_args {
     int64_t count;  /* elements of a partition */
     const struct tutti_plan *plan; /* held by the owner as long as the request */
     void *buffer;
+    int transports; /* of a send with a device request: transport partitions that the program wants; 0: it does not say
+                     */
     int in_order, solid; /* of the layout: an element is one run of bytes; and the next one begins where it ends */
     /* A round has ended. Called with a lock of this room held: it does not call this room, and does not wait. */
     void (*ended)(void *with);
@@ -67,6 +69,17 @@ enum tutti_part_wrong tutti_part_ready_list(struct tutti_part *part, int n, cons
 enum tutti_part_wrong tutti_part_arrived(struct tutti_part *part, int partition, int *flag);
 /* The same of a receive, without progress. The partition exists. */
 int tutti_part_has_arrived(const struct tutti_part *part, int partition);
+
+/* Waits until each receive of the list is matched, and until the receive of each send of the list has been started. All
+ * have been started. A status. */
+int tutti_part_prepare(struct tutti_part *const parts[], int n);
+
+/* prequest.c, local: a device request, before or after the start of a round; *out: for kernels. A status:
+ * TUTTI_ERR_ARGUMENT: the request has one already; TUTTI_ERR_UNAVAILABLE: there is no device. end: TUTTI_ERR_ARGUMENT:
+ * it is active. The request has ended its device request before it is freed, or frees it. */
+struct tutti_prequest;
+int tutti_part_prequest_new(struct tutti_part *part, struct tutti_prequest *out);
+int tutti_part_prequest_end(struct tutti_part *part);
 
 /* Of the last round that has ended: TUTTI_OK or why it failed. */
 int tutti_part_status(const struct tutti_part *part);

@@ -9,6 +9,7 @@
 #include "mpi/message/unexpected.h"
 #include "mpi/move/mover_enqueue.h"
 #include "mpi/part/coll.h"
+#include "mpi/part/prequest.h"
 #include "mpi/queue/queue.h"
 #include "mpi/real/door.h"
 #include "mpi/real/handles.h"
@@ -112,19 +113,20 @@ void *tutti_front_mpix_call(const char *name, size_t size)
         const char *name;
         void *call;
     } calls[] = {
-        ROW(MPIX_Stream_create),         ROW(MPIX_Stream_free),      ROW(MPIX_Stream_comm_create),
+        ROW(MPIX_Stream_create),         ROW(MPIX_Stream_free),     ROW(MPIX_Stream_comm_create),
         ROW(MPIX_Barrier_enqueue),
 #define TUTTI_REDUCTION(ID, call, nonblocking, enqueued, of, to) BOTH(enqueued),
 #include "tutti/collectives.def"
         BOTH(MPIX_Reduce_local_enqueue),
 #define MOVER_ENQUEUE(ID, call, ...) BOTH(call),
 #include "mpi/move/mover_enqueue.def"
-        BOTH(MPIX_Send_enqueue),         BOTH(MPIX_Recv_enqueue),    BOTH(MPIX_Isend_enqueue),
-        BOTH(MPIX_Irecv_enqueue),        ROW(MPIX_Wait_enqueue),     ROW(MPIX_Waitall_enqueue),
+        BOTH(MPIX_Send_enqueue),         BOTH(MPIX_Recv_enqueue),   BOTH(MPIX_Isend_enqueue),
+        BOTH(MPIX_Irecv_enqueue),        ROW(MPIX_Wait_enqueue),    ROW(MPIX_Waitall_enqueue),
 #define TUTTI_MPIX_CALL(call, ...) ROW(call),
 #include "tutti/mpix_pcoll.def"
 #include "tutti/mpix_queue.def"
-        ROW(tshmem_init_comm),           ROW(tshmem_team_from_comm),
+        ROW(MPIX_Pbuf_prepare),          ROW(MPIX_Pbuf_prepareall), ROW(MPIX_Prequest_create),
+        ROW(MPIX_Prequest_free),         ROW(tshmem_init_comm),     ROW(tshmem_team_from_comm),
     };
 #undef ROW
 #undef BOTH

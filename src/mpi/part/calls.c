@@ -7,6 +7,7 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/part/coll.h"
 #include "mpi/part/partitioned.h"
+#include "mpi/part/prequest.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
 #include "mpi/type/datatypes.h"
@@ -90,7 +91,11 @@ static int init(const char *name, const struct tutti_partitioned_args *args, con
     }
     if (__builtin_mul_overflow((int64_t)args->count, (int64_t)args->partitions, &elements))
         return tutti_fail_comm(args->comm, MPI_ERR_COUNT);
+    int transports;
+    if ((code = tutti_prequest_transports(name, args, &transports)) != MPI_SUCCESS)
+        return tutti_fail_comm(args->comm, code);
     struct tutti_part_args part = {.send = args->send,
+                                   .transports = transports,
                                    .peer = world,
                                    .tag = args->tag,
                                    .comm = tutti_comm_identity(args->comm),
@@ -121,8 +126,8 @@ int tutti_door_MPI_Psend_init(const void *buf, int partitions, MPI_Count count, 
     int world;
     if (is_tuttis(dest, comm, &world))
         return init("MPI_Psend_init",
-                    &(const struct tutti_partitioned_args){1, partitions, dest, tag, count, datatype, comm}, buf, world,
-                    request);
+                    &(const struct tutti_partitioned_args){1, partitions, dest, tag, count, datatype, comm, info}, buf,
+                    world, request);
     if (is_refused("MPI_Psend_init", buf, dest))
         return tutti_fail_comm(comm, MPI_ERR_BUFFER);
     return tutti_next.MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request);
@@ -134,8 +139,8 @@ int tutti_door_MPI_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Da
     int world;
     if (is_tuttis(source, comm, &world))
         return init("MPI_Precv_init",
-                    &(const struct tutti_partitioned_args){0, partitions, source, tag, count, datatype, comm}, buf,
-                    world, request);
+                    &(const struct tutti_partitioned_args){0, partitions, source, tag, count, datatype, comm, info},
+                    buf, world, request);
     if (is_refused("MPI_Precv_init", buf, source))
         return tutti_fail_comm(comm, MPI_ERR_BUFFER);
     return tutti_next.MPI_Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request);

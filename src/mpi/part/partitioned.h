@@ -20,6 +20,7 @@ struct tutti_partitioned_args {
     MPI_Count count;
     MPI_Datatype type;
     MPI_Comm comm;
+    MPI_Info info;
 };
 /* Puts a new request under watch. part: what tutti_part_new() gets; `ended` and `with` are set here. An MPI code, not
  * raised. */
@@ -27,6 +28,8 @@ int tutti_partitioned_new(const struct tutti_partitioned_args *args, struct tutt
                           MPI_Request *request);
 /* NULL: the request is none of these. Valid as long as the request; any thread. */
 struct tutti_part *tutti_partitioned_find(MPI_Request request, MPI_Comm *comm);
+/* 1: the program has started the request and has not completed it, also where the round has ended by itself. */
+int tutti_partitioned_is_started(MPI_Request request);
 /* Frees the table. */
 void tutti_partitioned_forget(void);
 

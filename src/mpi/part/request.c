@@ -40,6 +40,16 @@ struct tutti_part *tutti_partitioned_find(MPI_Request request, MPI_Comm *comm)
     return one ? one->part : NULL;
 }
 
+int tutti_partitioned_is_started(MPI_Request request)
+{
+    const struct tutti_partitioned *one;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, table, &request, sizeof request, one);
+    const int started = one && one->entry->active;
+    pthread_mutex_unlock(&lock);
+    return started;
+}
+
 static void partitioned_ended(void *with)
 {
     const struct tutti_partitioned *one = with;
@@ -90,7 +100,7 @@ static int partitioned_deliver(struct tutti_request *entry, MPI_Status *status)
     partitioned_status(one, status);
     if (failed != TUTTI_OK) {
         tutti_error("%s: the message failed: %s", partitioned_name(one), tutti_status_text(failed));
-        return tutti_fail_comm(entry->comm, tutti_error_code(failed));
+        return tutti_fail_comm(entry->comm, failed == TUTTI_ERR_ARGUMENT ? MPI_ERR_ARG : tutti_error_code(failed));
     }
     return tutti_part_truncated(one->part) ? tutti_fail_comm(entry->comm, MPI_ERR_TRUNCATE) : MPI_SUCCESS;
 }

@@ -147,4 +147,8 @@ tutti_mpi_test(mpi-partitioned-nodes PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH
 tutti_mpi_test(mpi-partitioned-nodes PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH 2 MANY 30 ARGS apart ENV ${far} TIMEOUT 60
                MPIS impi impiabi)
 tutti_mpi_test(mpi-partitioned-threads PROGRAM mpi-partitioned RANKS 2 MANY 20 ARGS threads EVERYWHERE TIMEOUT 60)
+# Partitioned requests in kernels, with every MPI. The kernels are threads of the program, which device memory refuses otherwise.
+program(prequest EVERYWHERE)
+tutti_mpi_test(mpi-prequest PROGRAM mpi-prequest RANKS 2 MANY 20 EVERYWHERE ENV TUTTI_HOST_STRICT=0 TIMEOUT 120)
+tutti_mpi_test(mpi-prequest-nodes PROGRAM mpi-prequest RANKS 2 MANY 10 ENV ${far} TUTTI_HOST_STRICT=0 TIMEOUT 120)
 tutti_mpi_test(mpi-partitioned-staged PROGRAM mpi-partitioned RANKS 2 MANY 20 ENV TUTTI_MESSAGES=mpi TIMEOUT 60)

@@ -47,3 +47,7 @@ if(TARGET mpi-sequences.openmpi)
   add_custom_target(sequences ${many} USES_TERMINAL VERBATIM)
   add_dependencies(sequences tutti tutti-openmpi)
 endif()
+# Rounds of partitioned requests in kernels.
+program(prequest_rounds EVERYWHERE)
+tutti_mpi_test(mpi-prequest_rounds PROGRAM mpi-prequest_rounds RANKS 2 MANY 30 EVERYWHERE ENV TUTTI_HOST_STRICT=0 TIMEOUT 120)
+tutti_mpi_test(mpi-prequest_rounds-alone PROGRAM mpi-prequest_rounds RANKS 1 MANY 300 ENV TUTTI_HOST_STRICT=0 TIMEOUT 120)

@@ -1,0 +1,145 @@
+/* MPIX_Pbuf_prepare: the sender waits until the receive of this round has been started. The receiver sends PREPARED
+ * when it prepares. A sender that waits asks once; from then on the receiver also sends PREPARED whenever a round
+ * starts. So a sender needs the MPI_Start of its receiver alone, and ranks may prepare their requests in any order. */
+#include <stdlib.h>
+
+#include "core/settings.h"
+#include "part/own.h"
+
+/* What the sender of a request knows: the last round that its receiver has started. A message may arrive before the
+ * sender prepares. */
+static struct prepared {
+    uint64_t id, round;
+    int asked;
+    UT_hash_handle hh;
+} * all;
+
+static struct prepared *prepared_of(uint64_t id)
+{
+    struct prepared *one;
+    HASH_FIND(hh, all, &id, sizeof id, one);
+    if (!one && (one = calloc(1, sizeof *one))) {
+        one->id = id;
+        HASH_ADD(hh, all, id, sizeof one->id, one);
+    }
+    return one;
+}
+
+/* Tells the sender that this round has been started, once. The request may be freed before the message is sent. A
+ * status. */
+static int prepare_tell(struct tutti_part *part)
+{
+    const struct tutti_part_record *record = part->record;
+    const struct tutti_part_head head = {.way = TUTTI_PART_PREPARED, .id = record->of.id, .round = part->round};
+    if (part->prepared == part->round)
+        return TUTTI_OK;
+    part->prepared = part->round;
+    return tutti_part_channel_send((int)record->of.source, &head, NULL);
+}
+
+int tutti_part_prepare_started(struct tutti_part *part)
+{
+    return part->record && part->record->asked ? prepare_tell(part) : TUTTI_OK;
+}
+
+void tutti_part_prepare_message(int source, const struct tutti_part_head *head)
+{
+    if (head->way == TUTTI_PART_PREPARED) {
+        struct prepared *one = prepared_of(head->id);
+        if (one)
+            one->round = head->round;
+        return;
+    }
+    struct tutti_part_record *record = tutti_part_record_of(source, head->id);
+    if (!record)
+        return;
+    record->asked = 1;
+    if (record->receive && record->receive->round > 0)
+        tutti_part_fail(record->receive, prepare_tell(record->receive));
+}
+
+void tutti_part_prepare_forget(uint64_t id)
+{
+    struct prepared *one;
+    HASH_FIND(hh, all, &id, sizeof id, one);
+    if (one) {
+        HASH_DEL(all, one);
+        free(one);
+    }
+}
+
+void tutti_part_prepare_close(void)
+{
+    struct prepared *one, *next;
+    HASH_ITER(hh, all, one, next)
+    {
+        HASH_DEL(all, one);
+        free(one);
+    }
+}
+
+/* 1: done; 0: not yet. A status. */
+static int prepare_receive(struct tutti_part *part)
+{
+    if (!part->record)
+        return 0;
+    const int status = prepare_tell(part);
+    return status == TUTTI_OK ? 1 : status;
+}
+
+static int prepare_send(struct tutti_part *part)
+{
+    struct prepared *one = prepared_of(part->id);
+    if (!one)
+        return TUTTI_ERR_MEMORY;
+    if (one->round >= part->round)
+        return 1;
+    if (one->asked)
+        return 0;
+    one->asked = 1;
+    const struct tutti_part_head head = {.way = TUTTI_PART_ASK, .id = part->id, .round = part->round};
+    return tutti_part_channel_send(part->args.peer, &head, NULL);
+}
+
+/* All requests of a call. */
+struct preparing {
+    struct tutti_part *const *part;
+    int n;
+};
+
+static int preparing_done(void *with)
+{
+    const struct preparing *p = with;
+    int all_done = 1;
+    pthread_mutex_lock(&tutti_part_engine.lock);
+    for (int i = 0; i < p->n && all_done >= 0; i++) { /* each receiver tells its sender, and each
+                                                             sender asks, whatever the others wait for */
+        struct tutti_part *part = p->part[i];
+        if (part->args.peer < 0 || part->status != TUTTI_OK)
+            continue;
+        const int done = part->args.send ? prepare_send(part) : prepare_receive(part);
+        all_done = done < 0 ? done : all_done && done;
+    }
+    pthread_mutex_unlock(&tutti_part_engine.lock);
+    return all_done;
+}
+
+int tutti_part_prepare(struct tutti_part *const parts[], int n)
+{
+    struct preparing p = {.part = parts, .n = n};
+    int status = TUTTI_OK;
+    pthread_mutex_lock(&tutti_part_engine.lock);
+    if (n > 0)
+        status = tutti_part_channel_listen(); /* a sender alone expects no message otherwise */
+    pthread_mutex_unlock(&tutti_part_engine.lock);
+    if (status != TUTTI_OK)
+        return status;
+    tutti_step_open(&tutti_part_engine.step); /* the rounds may have ended: then nothing else polls the channel */
+    status = tutti_progress_wait(&(const struct tutti_wait){.done = preparing_done,
+                                                            .with = &p,
+                                                            .what = "for the other side, in MPIX_Pbuf_prepare",
+                                                            .seconds = tutti_settings()->timeout_seconds,
+                                                            .watched = 1});
+    tutti_step_close(&tutti_part_engine.step);
+    return status;
+}

@@ -1,0 +1,187 @@
+/* Device requests: flags in host memory, through which kernels mark partitions of a send, and see those of a receive.
+ * The flags of a send are polled with the request. A send's partitions are counted in memory of the GPU, and a
+ * transport partition's flag is set by the kernel that marks its last one, so the host looks at few flags. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "device/device.h"
+#include "part/own.h"
+#include "tutti/prequest.h"
+
+enum { TRANSPORT_BYTES = 64 << 10 }; /* of a transport partition, at least, where the program does not say */
+
+struct tutti_part_prequest {
+    struct tutti_prequest view;
+    struct tutti_bounce *flags, *counts; /* of the pool */
+    int transports;                      /* flags: transport partitions of a send, partitions of a receive */
+    int next;                            /* send: all before it have been taken in this round */
+    unsigned char *taken;                /* [transports], of a send */
+};
+
+static int partitions_each(const struct tutti_part *part)
+{
+    const int n = part->args.partitions;
+    if (!part->args.send || n == 0)
+        return 1;
+    if (part->args.transports > 0)
+        return (n + part->args.transports - 1) / part->args.transports;
+    if (part->each == 0)
+        return n;
+    const uint64_t each = (TRANSPORT_BYTES + part->each - 1) / part->each;
+    return each < (uint64_t)n ? (int)each : n;
+}
+
+static void prequest_free(struct tutti_part_prequest *p)
+{
+    if (!p)
+        return;
+    tutti_bounce_give(p->flags);
+    tutti_bounce_give(p->counts);
+    free(p->taken);
+    free(p);
+}
+
+/* Zeros in memory of a GPU. A status. */
+static int clear_counts(struct tutti_bounce *counts, size_t bytes)
+{
+    void *zeros = calloc(1, bytes);
+    if (!zeros)
+        return TUTTI_ERR_MEMORY;
+    const int status = tutti_device()->memory.copy_now(counts->memory, zeros, bytes);
+    free(zeros);
+    return status;
+}
+
+/* A status. */
+static int prequest_open(struct tutti_part_prequest *p, const struct tutti_part *part)
+{
+    const int n = part->args.partitions, each = partitions_each(part);
+    p->transports = (n + each - 1) / each;
+    const size_t bytes = ((size_t)p->transports + 1) * sizeof(uint32_t);
+    p->flags = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
+    p->taken = part->args.send ? calloc((size_t)p->transports + 1, 1) : NULL;
+    if (!p->flags || (part->args.send && !p->taken))
+        return TUTTI_ERR_MEMORY;
+    memset(p->flags->memory, 0, bytes);
+    uint32_t *const words = p->flags->memory;
+    p->view = (struct tutti_prequest){
+        .flag = words + 1, .wrong = words, .partitions = n, .each = each, .send = part->args.send};
+    if (each == 1)
+        return TUTTI_OK;
+    p->counts = tutti_bounce_take(&tutti_bounce_device, -1, bytes);
+    if (!p->counts)
+        return TUTTI_ERR_MEMORY;
+    p->view.count = p->counts->memory;
+    return clear_counts(p->counts, bytes);
+}
+
+/* The flags of a receive are as MPI_Parrived answers. The lock is held. */
+static void prequest_join(struct tutti_part *part, struct tutti_part_prequest *p)
+{
+    const int active = atomic_load_explicit(&part->active, memory_order_relaxed);
+    part->prequest = p;
+    for (int i = 0; !part->args.send && i < p->transports; i++) {
+        if (!active || (part->each > 0 && atomic_load_explicit(&part->left[i], memory_order_relaxed) == 0))
+            tutti_part_prequest_arrived(part, (uint64_t)i);
+    }
+}
+
+int tutti_part_prequest_new(struct tutti_part *part, struct tutti_prequest *out)
+{
+    const struct tutti_device *device = tutti_device();
+    struct tutti_part_prequest *p = NULL;
+    int status = device ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
+    if (status == TUTTI_OK && !(p = calloc(1, sizeof *p)))
+        status = TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK)
+        status = prequest_open(p, part);
+    pthread_mutex_lock(&tutti_part_engine.lock);
+    if (status == TUTTI_OK && part->prequest)
+        status = TUTTI_ERR_ARGUMENT;
+    if (status == TUTTI_OK)
+        prequest_join(part, p);
+    pthread_mutex_unlock(&tutti_part_engine.lock);
+    if (status != TUTTI_OK) {
+        prequest_free(p);
+        return status;
+    }
+    *out = p->view;
+    return TUTTI_OK;
+}
+
+int tutti_part_prequest_end(struct tutti_part *part)
+{
+    pthread_mutex_lock(&tutti_part_engine.lock);
+    const int active = atomic_load_explicit(&part->active, memory_order_relaxed);
+    struct tutti_part_prequest *p = active ? NULL : part->prequest;
+    if (!active)
+        part->prequest = NULL;
+    pthread_mutex_unlock(&tutti_part_engine.lock);
+    prequest_free(p);
+    return active ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
+}
+
+/* ---- rounds; the lock is held ---- */
+
+void tutti_part_prequest_start(struct tutti_part *part)
+{
+    struct tutti_part_prequest *p = part->prequest;
+    p->next = 0;
+    memset(p->flags->memory, 0, ((size_t)p->transports + 1) * sizeof(uint32_t));
+    if (p->taken)
+        memset(p->taken, 0, (size_t)p->transports);
+}
+
+static int is_ready(const struct tutti_part_prequest *p, int number)
+{
+    return !p->taken[number] && __atomic_load_n(&p->view.flag[number], __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Takes transport partitions [first, end), which kernels have marked. A status. */
+static int prequest_take(struct tutti_part *part, int first, int end)
+{
+    struct tutti_part_prequest *p = part->prequest;
+    const int partition = first * p->view.each, behind = end * p->view.each;
+    memset(p->taken + first, 1, (size_t)(end - first));
+    const int last = (behind < part->args.partitions ? behind : part->args.partitions) - 1;
+    const enum tutti_part_wrong wrong = tutti_part_send_range(part, partition, last);
+    if (wrong == TUTTI_PART_TWICE)
+        tutti_error("a partition was marked ready by a kernel and by MPI_Pready");
+    return wrong == TUTTI_PART_FINE || wrong == TUTTI_PART_FAILED ? TUTTI_OK : TUTTI_ERR_ARGUMENT;
+}
+
+int tutti_part_prequest_poll(struct tutti_part *part)
+{
+    struct tutti_part_prequest *p = part->prequest;
+    int status = TUTTI_OK;
+    if (__atomic_load_n(p->view.wrong, __ATOMIC_RELAXED) != 0) {
+        tutti_error(
+            "a kernel used a device request wrongly: a partition that it does not have, or a call of the other side");
+        return TUTTI_ERR_ARGUMENT;
+    }
+    if (!p->taken)
+        return TUTTI_OK;
+    while (p->next < p->transports && p->taken[p->next])
+        p->next++;
+    for (int first = p->next, end; first < p->transports && status == TUTTI_OK; first = end) {
+        end = first + 1;
+        if (!is_ready(p, first))
+            continue;
+        while (end < p->transports && is_ready(p, end))
+            end++;
+        status = prequest_take(part, first, end);
+    }
+    return status;
+}
+
+void tutti_part_prequest_arrived(struct tutti_part *part, uint64_t partition)
+{
+    __atomic_store_n(&part->prequest->view.flag[partition], 1, __ATOMIC_RELEASE);
+}
+
+void tutti_part_prequest_ended(struct tutti_part *part)
+{
+    for (int i = 0; !part->args.send && i < part->prequest->transports; i++)
+        tutti_part_prequest_arrived(part, (uint64_t)i);
+}
