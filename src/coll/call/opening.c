@@ -8,7 +8,7 @@
 
 /* What a staged call loses: two copies and the waits for them, and the bytes. What the first team of a process takes,
  * a further one, and an image of kernels. */
-enum { LOST_NS = 25000, LOST_BYTES = 2, FIRST_NS = 20000000, FURTHER_NS = 3000000, KERNELS_NS = 8000000 };
+enum { LOST_NS = 25000, LOST_BYTES = 2, FIRST_NS = 10000000, FURTHER_NS = 3000000, KERNELS_NS = 8000000 };
 static atomic_int opened; /* 1: a team of the process has been opened on a GPU */
 
 /* A kernel of the image that the call needs: one image has all that move data. */
