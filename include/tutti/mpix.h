@@ -435,10 +435,8 @@ static inline int tutti_MPIX_Stop_progress_thread(MPIX_Stream stream)
 #define MPIX_Start_progress_thread tutti_MPIX_Start_progress_thread
 #define MPIX_Stop_progress_thread  tutti_MPIX_Stop_progress_thread
 
-/* Partitioned collectives. */
+/* Partitioned collectives; partitioned requests in kernels. */
 #include <tutti/mpix_pcoll.h>
-
-/* Partitioned requests in kernels. */
 #include <tutti/mpix_prequest.h>
 
 /* Persistent messages that are matched once and started in streams. */
