@@ -312,8 +312,8 @@ int main(int argc, char **argv)
     const char *const expected = getenv("TUTTI_TEST_EXPECT"), *const expected_of = getenv("TUTTI_TEST_OF");
     int wide[2] = {0, 0}, around[2] = {1, 0};
     arguments(argc, argv);
-    /* MPICH 4.0's own MPI_Allgatherv, the oracle, cuts a long block by the extent of its rank's type: ranks with types of
-     * other extents then wait for each other, or get MPI_ERR_TRUNCATE, also without Tutti. */
+    /* MPICH 4.0's own MPI_Allgatherv, the oracle, cuts a long block by the extent of its rank's type: ranks with types
+     * of other extents then wait for each other, or get MPI_ERR_TRUNCATE, also without Tutti. */
     setenv("MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE", "0", 0);
     const int level = kit_start(&argc, &argv, use_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     use_threads = use_threads && level == MPI_THREAD_MULTIPLE;
