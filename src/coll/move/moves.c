@@ -106,7 +106,7 @@ static uint32_t moves_named(enum moves_section section, size_t bytes, int *any)
 uint32_t tutti_moves_first(enum tutti_collective collective, size_t bytes, int nonblocking)
 {
     uint32_t rows = 0;
-    for (int pass = 0; pass <= (nonblocking != 0); pass++) {
+    for (int pass = 0; pass <= (nonblocking ? 1 : 0); pass++) {
         const int section = room.first + (int)(pass ? MOVES_NONBLOCKING : moves_section_of(collective));
         int from = tutti_rules_in_force(), choice;
         while ((choice = tutti_rules_next(section, bytes, &from)) >= 0) {

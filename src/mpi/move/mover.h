@@ -16,7 +16,7 @@ extern uint32_t tutti_mover_nodes;
 void tutti_mover_nodes_open(void);
 /* A call on a communicator over several nodes, also of host memory. 1: the call is done, and *code is its
  * result; 0: the MPI must make it. Collective over the communicator in some calls (mpi/nodes/over_nodes.h). */
-int tutti_mover_nodes_run(const struct tutti_collective_args *call, int *code);
+int tutti_mover_nodes_run(const struct tutti_collective_args *args, int *code);
 /* Local. 1 if the ranks of the communicator count calls of this collective: a rule may send them over nodes. */
 int tutti_mover_nodes_new(MPI_Comm comm);
 static inline int tutti_mover_counts(enum tutti_collective collective, MPI_Comm comm)

@@ -151,7 +151,7 @@ static int create(const struct tutti_pcoll_call *call, struct tutti_pcoll_args *
     if (code == MPI_SUCCESS && !(world = tutti_world_ranks(call->comm, &n)))
         code = MPI_ERR_NO_MEM;
     for (int r = 0; code == MPI_SUCCESS && r < n; r++)
-        code = world[r] < 0 || world[r] == MPI_UNDEFINED ? MPI_ERR_COMM : MPI_SUCCESS;
+        code = world[r] < 0 ? MPI_ERR_COMM : MPI_SUCCESS;
     if (code == MPI_SUCCESS) {
         args->world = world;
         args->node = node = nodes_of(args);

@@ -166,19 +166,16 @@ static void access_make(int i)
     request[i] = MPI_REQUEST_NULL;
     if (a->seeks)
         DO(MPI_File_seek(file, a->offset, MPI_SEEK_SET));
+    /* clang-format off */
     switch (a->call) {
-        ON(read)
-        ON(write)
-        AT(read_at)
-        AT(write_at)
-        LATER_ON(iread)
-        LATER_ON(iwrite)
-        LATER_AT(iread_at) LATER_AT(iwrite_at) ON(read_shared) ON(write_shared) LATER_ON(iread_shared)
-            LATER_ON(iwrite_shared) ON(read_all) ON(write_all) AT(read_at_all) AT(write_at_all) LATER_ON(iread_all)
-                LATER_ON(iwrite_all) LATER_AT(iread_at_all) LATER_AT(iwrite_at_all) SPLIT(read_all) SPLIT(write_all)
-                    SPLIT_AT(read_at_all) SPLIT_AT(write_at_all) ON(read_ordered) ON(write_ordered) SPLIT(read_ordered)
-                        SPLIT(write_ordered) case FILE_CALLS_ALL : break;
+        ON(read) ON(write) AT(read_at) AT(write_at) LATER_ON(iread) LATER_ON(iwrite) LATER_AT(iread_at)
+        LATER_AT(iwrite_at) ON(read_shared) ON(write_shared) LATER_ON(iread_shared) LATER_ON(iwrite_shared)
+        ON(read_all) ON(write_all) AT(read_at_all) AT(write_at_all) LATER_ON(iread_all) LATER_ON(iwrite_all)
+        LATER_AT(iread_at_all) LATER_AT(iwrite_at_all) SPLIT(read_all) SPLIT(write_all) SPLIT_AT(read_at_all)
+        SPLIT_AT(write_at_all) ON(read_ordered) ON(write_ordered) SPLIT(read_ordered) SPLIT(write_ordered)
+        case FILE_CALLS_ALL: break;
     }
+    /* clang-format on */
     if (file_has(a->call, "_i"))
         return;
     model_layout_free(&a->layout, &type);
