@@ -159,7 +159,8 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, st
         if (tutti_lead_is(team, call) && !call->move->runs.before)
             tutti_lead_offer(team, call);
     }
-    agreed->first = tutti_moves_first(call->collective, move_largest(call->move), team->is_nonblocking);
+    if (!call->move->spare) /* or the program's hint decides */
+        agreed->first = tutti_moves_first(call->collective, move_largest(call->move), team->is_nonblocking);
     mine.count = agreed->able | (uint64_t)agreed->first << 32;
     mine.blocks |= move_sum(team, call->flow) << SUM_AT;
     tutti_team_arrive(team, &mine);
