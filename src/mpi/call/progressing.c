@@ -41,10 +41,11 @@ static inline int progressing_swept(int code)
 
 /* ---- collectives ---- */
 
-/* 1 if this rank can see which ranks have arrived. */
+/* 1 if this rank can see which ranks have arrived. Calls that move nothing are announced where all ranks have endpoints
+ * alone (tutti_mover_pass()): elsewhere the numbers of the ranks say nothing of this call. */
 static int progressing_seen(const struct tutti_team *team)
 {
-    return team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN;
+    return tutti_endpoint_everywhere && team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN;
 }
 
 static int call_all_arrived(void *with)

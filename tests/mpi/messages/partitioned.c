@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kit.h"
 
@@ -373,6 +374,40 @@ static void answered(void)
     MPI_Request_free(&request);
 }
 
+/* The sender goes into a barrier while most of a long message is still to be given to the MPI, and the receiver waits
+ * for the message before it comes to the barrier. */
+static void before_barrier(void)
+{
+    enum { INTS = 10 << 20 };
+    MPI_Request request;
+    if (kit_rank > 1 || kit_size < 2 || !may_meet) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        return;
+    }
+    int *data = calloc(INTS, sizeof *data), flag = 0;
+    for (int i = 0; i < INTS && kit_rank == 0; i++)
+        data[i] = i;
+    if (kit_rank == 0)
+        psend_init(data, 1, INTS, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    else
+        precv_init(data, 1, INTS, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    if (kit_rank == 0)
+        pready(0, request);
+    else
+        usleep(100000); /* the sender is in the barrier, most likely */
+    while (kit_rank == 1 && !flag)
+        parrived(request, 0, &flag);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    int wrong = 0;
+    for (int i = 0; i < INTS; i++)
+        wrong += data[i] != i;
+    CHECK(wrong == 0, "a message before a barrier: %d integers are wrong", wrong);
+    MPI_Request_free(&request);
+    free(data);
+}
+
 int main(int argc, char **argv)
 {
     use_threads = argc > 2 && strcmp(argv[2], "threads") == 0;
@@ -394,6 +429,7 @@ int main(int argc, char **argv)
     if (kit_errors_returned())
         errors();
     answered();
+    before_barrier();
     for (int i = 0; i < programs; i++)
         program_run((uint64_t)i);
     for (int i = 1; i < 3; i++)
