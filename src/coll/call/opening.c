@@ -48,7 +48,8 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
     static const unsigned char rounds[TUTTI_TYPES] = {
         [TUTTI_TYPE_F16] = 1, [TUTTI_TYPE_BF16] = 1, [TUTTI_TYPE_F32] = 1,
         [TUTTI_TYPE_F64] = 1, [TUTTI_TYPE_C32] = 1,  [TUTTI_TYPE_C64] = 1};
-    return team->size > 2 && rounds[call->type] && (call->op == TUTTI_OP_SUM || call->op == TUTTI_OP_PROD);
+    return !call->host_ok ||
+           (team->size > 2 && rounds[call->type] && (call->op == TUTTI_OP_SUM || call->op == TUTTI_OP_PROD));
 }
 
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes)
@@ -57,12 +58,11 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
     if (!call->patient || opening_is_over(team, type, op) ||
         (team->state != TUTTI_TEAM_OPEN && team->state != TUTTI_TEAM_CLOSED))
         return 0;
-    const uint64_t takes = opening_takes(team, type, op), set = (uint64_t)tutti_settings()->mapping_price_us * 1000,
-                   price = takes && set ? set : takes;
-    if (price == 0)
+    const uint64_t takes = opening_takes(team, type, op), set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
+    if (takes == 0)
         return 0;
     state->lost_ns += LOST_NS + bytes / LOST_BYTES;
-    if (state->lost_ns < price) {
+    if (state->lost_ns < (set ? set : takes)) {
         tutti_why_set(TUTTI_REASON_FIRST_CALLS);
         return 1;
     }

@@ -9,8 +9,9 @@
 
 #include "coll/coll.h"
 
-/* 1: the order of the contributions may change the bits of the call's result. Its first calls are staged in rank order
- * by Tutti then, as later ones are reduced by kernels; the MPI has an order of its own. */
+/* 1: the MPI cannot make the call, or the order of the contributions may change the bits of its result, and the MPI has
+ * an order of its own. The first calls are staged in rank order by Tutti then, as later ones are reduced by kernels; a
+ * nonblocking one, which Tutti does not stage, opens the team. */
 int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_call *call);
 /* Local, before the arrival at a call of `bytes` bytes of device memory, whose kernels are those of the pair. 1: this
  * rank leaves the call to the MPI, and the reason is set. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kit.h"
+#include "tutti/mpix.h"
 
 enum { COUNT = 1000, CALLS = 100, LOST_NS = 25000, LOST_BYTES = 2, COMMS = 3, PROGRAMS = 12, STEPS = 40, LONG = 3000 };
 static const char first[] = "first calls of a communicator";
@@ -155,6 +156,27 @@ static void same_bits(MPI_Comm comm, int nonblocking)
           (unsigned long long)staged);
 }
 
+/* The MPI knows no half precision, so the first calls are Tutti's too: blocking and nonblocking ones. */
+static void half(MPI_Comm comm)
+{
+    uint16_t one = 0x3c00, sum = 0;
+    int size;
+    MPI_Comm_size(comm, &size);
+    for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        const void *from = kit_put(&in, 0, &one, sizeof one);
+        void *to = kit_put(&out, 0, NULL, sizeof one);
+        const int fine = ended(nonblocking ? MPI_Iallreduce(from, to, 1, MPIX_C_FLOAT16, MPI_SUM, comm, &request)
+                                           : MPI_Allreduce(from, to, 1, MPIX_C_FLOAT16, MPI_SUM, comm),
+                               &request, nonblocking);
+        memcpy(&sum, kit_get(&out, NULL), sizeof sum);
+        CHECK(fine && sum == (size == 4   ? 0x4400
+                              : size == 3 ? 0x4200
+                                          : 0x4000),
+              "%s of half precision: %#x", nonblocking ? "MPI_Iallreduce" : "MPI_Allreduce", sum);
+    }
+}
+
 /* The accounts of the ranks differ: the last rank to pay opens for all, and no rank has paid for nothing. */
 static void different_accounts(MPI_Comm comm)
 {
@@ -231,6 +253,9 @@ int main(int argc, char **argv)
         MPI_Comm_dup(MPI_COMM_WORLD, &float_comm);
         same_bits(float_comm, 0);
         same_bits(float_comm, 1);
+        MPI_Comm_free(&float_comm);
+        MPI_Comm_dup(MPI_COMM_WORLD, &float_comm);
+        half(float_comm);
         MPI_Comm_free(&float_comm);
         until_it_pays("MPI_Allreduce", MPI_COMM_WORLD, 0);
         until_it_pays("MPI_Iallreduce", MPI_COMM_WORLD, 1); /* has a team of its own */
