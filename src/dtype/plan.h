@@ -58,6 +58,8 @@ struct tutti_plan {
  * where a form exceeds a plan's limits (62 bits, 65536 segments, types 512 deep), TUTTI_ERR_ARGUMENT where an array's
  * numbers contradict each other, TUTTI_ERR_MEMORY; *out is unchanged. */
 int tutti_plan_build(const struct tutti_description *what, const struct tutti_plan **out);
+/* Local. The plan of a type of one byte, without another hold: it stays for the process. NULL without memory. */
+const struct tutti_plan *tutti_plan_of_byte(void);
 const struct tutti_plan *tutti_plan_hold(const struct tutti_plan *plan);
 /* The last one frees it, and what devices keep of it. */
 void tutti_plan_drop(const struct tutti_plan *plan);

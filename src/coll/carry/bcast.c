@@ -101,7 +101,7 @@ static int make_run(struct bcast *b)
     if (places->device && places->gpu >= 0 && tutti_places_reached(places))
         b->run = tutti_carry_scratch(c->kept, places->gpu, b->bytes);
     if (!b->run) {
-        const int status = tutti_carry_area_take(&c->aside, b->bytes);
+        const int status = tutti_host_memory_take(&c->aside, b->bytes);
         b->run = c->aside.memory;
         if (status != TUTTI_OK)
             return status;

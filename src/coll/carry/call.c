@@ -38,9 +38,9 @@ static int call_close(struct tutti_carry_call *c, int status)
         c->kept->status = status;
         if (c->h->team->size > 1 && c->h->team->state != TUTTI_TEAM_BROKEN)
             tutti_team_break(c->h->team, status);
-        c->aside = (struct tutti_carry_area){.memory = NULL}; /* the transport may still use it: it is lost */
+        c->aside = (struct tutti_host_memory){.memory = NULL}; /* the transport may still use it: it is lost */
     }
-    tutti_carry_area_give(&c->aside);
+    tutti_host_memory_give(&c->aside);
     tutti_carry_scratch_end(c->kept);
     free(c->to);
     return status;

@@ -1,26 +1,12 @@
 /* Elements of moves over nodes: where they lie, copies between them. */
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "coll/carry/own.h"
 #include "core/status.h"
 
-/* A plan of one byte; it stays. */
-static const struct tutti_plan *plan_of_byte(void)
-{
-    static _Atomic(const struct tutti_plan *) kept;
-    const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 1};
-    const struct tutti_plan *plan = kept, *none = NULL;
-    if (!plan && tutti_plan_build(&byte, &plan) == TUTTI_OK && !atomic_compare_exchange_strong(&kept, &none, plan)) {
-        tutti_plan_drop(plan);
-        plan = none;
-    }
-    return plan;
-}
-
 int tutti_carry_run_of(void *at, uint64_t bytes, struct tutti_elements *out)
 {
-    *out = (struct tutti_elements){.plan = plan_of_byte(), .count = (int64_t)bytes, .buffer = at, .whole = 1};
+    *out = (struct tutti_elements){.plan = tutti_plan_of_byte(), .count = (int64_t)bytes, .buffer = at, .whole = 1};
     return out->plan ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
@@ -49,19 +35,19 @@ int tutti_carry_copy(struct tutti_elements *from, struct tutti_elements *to)
 {
     enum { MOST = 4 << 20 };
     const uint64_t bytes = tutti_elements_bytes(from);
-    struct tutti_carry_area area = {.memory = NULL};
+    struct tutti_host_memory area = {.memory = NULL};
     if (bytes != tutti_elements_bytes(to))
         return TUTTI_ERR_MISMATCH;
     if (from->whole && to->whole)
         return copy_run(from, to, bytes);
-    int status = tutti_carry_area_take(&area, bytes < MOST ? bytes : MOST);
+    int status = tutti_host_memory_take(&area, bytes < MOST ? bytes : MOST);
     for (uint64_t at = 0; at < bytes && status == TUTTI_OK; at += MOST) {
         const uint64_t n = bytes - at < MOST ? bytes - at : MOST;
         status = tutti_elements_move(TUTTI_PACK, from, at, n, area.memory);
         if (status == TUTTI_OK)
             status = tutti_elements_move(TUTTI_UNPACK, to, at, n, area.memory);
     }
-    tutti_carry_area_give(&area);
+    tutti_host_memory_give(&area);
     return status;
 }
 
@@ -71,7 +57,7 @@ int tutti_carry_set_aside(struct tutti_carry_call *c)
     uint64_t bytes = 0, at = 0;
     for (int i = 0; i < move->sends; i++)
         bytes += move->send[i].bytes;
-    int status = bytes > 0 ? tutti_carry_area_take(&c->aside, bytes) : TUTTI_OK;
+    int status = bytes > 0 ? tutti_host_memory_take(&c->aside, bytes) : TUTTI_OK;
     for (int i = 0; i < move->sends && status == TUTTI_OK; i++) {
         struct tutti_move_block *block = &move->send[i];
         char *const packed = c->aside.memory + at;

@@ -1,61 +1,8 @@
-/* Memory, streams and events of moves over nodes, and what a communicator keeps of them. */
+/* Scratch of moves over nodes, and what a communicator keeps of them. */
 #include <stdlib.h>
 
 #include "coll/carry/own.h"
 #include "core/status.h"
-
-int tutti_carry_area_take(struct tutti_carry_area *area, size_t bytes)
-{
-    const struct tutti_device *device = tutti_device();
-    tutti_carry_area_give(area);
-    if (device && device->active())
-        area->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
-    area->memory = area->bounce ? area->bounce->memory : malloc(bytes + 1);
-    return area->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
-}
-
-void tutti_carry_area_give(struct tutti_carry_area *area)
-{
-    if (area->bounce)
-        tutti_bounce_give(area->bounce);
-    else
-        free(area->memory);
-    *area = (struct tutti_carry_area){.memory = NULL};
-}
-
-/* ---- streams ---- */
-
-static void port_close(struct tutti_carry_port *port, int alive)
-{
-    for (int i = 0; alive && port->stream && i < TUTTI_CARRY_WINDOWS; i++)
-        tutti_device()->event.destroy(port->event[i]);
-    if (alive && port->stream)
-        tutti_device()->stream.destroy(port->stream);
-    *port = (struct tutti_carry_port){.stream = NULL};
-}
-
-int tutti_carry_port_open(struct tutti_carry_port *port, int gpu)
-{
-    const struct tutti_device *device = tutti_device();
-    if (port->stream && port->gpu == gpu && port->life == tutti_gpu_life(gpu))
-        return TUTTI_OK;
-    port_close(port, 1);
-    struct tutti_carry_port made = {.gpu = gpu, .life = tutti_gpu_life(gpu)};
-    int status = device->stream.create(gpu, &made.stream), events = 0;
-    while (status == TUTTI_OK && events < TUTTI_CARRY_WINDOWS) {
-        status = device->event.create(gpu, &made.event[events]);
-        events += status == TUTTI_OK;
-    }
-    if (status == TUTTI_OK) {
-        *port = made;
-        return TUTTI_OK;
-    }
-    while (events > 0)
-        device->event.destroy(made.event[--events]);
-    if (made.stream)
-        device->stream.destroy(made.stream);
-    return status;
-}
 
 /* ---- scratch of a GPU ---- */
 
@@ -130,7 +77,7 @@ void tutti_carry_free(struct tutti_carry *carry, int alive)
         return;
     for (int wire = 0; wire < TUTTI_CARRY_WIRES; wire++) {
         for (int way = 0; way < TUTTI_CARRY_WAYS; way++)
-            port_close(&carry->port[wire][way], alive);
+            tutti_port_close(&carry->port[wire][way], alive);
     }
     scratch_free(carry, alive);
     free(carry->first);

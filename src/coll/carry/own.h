@@ -2,9 +2,9 @@
 #ifndef TUTTI_COLL_CARRY_OWN_H
 #define TUTTI_COLL_CARRY_OWN_H
 
-#include "bounce/bounce.h"
 #include "coll/algorithm.h"
 #include "coll/carry.h"
+#include "sched/port.h"
 
 struct tutti_carry_call;
 
@@ -20,18 +20,10 @@ struct tutti_carry_row {
 /* choose.c: by the rules. NULL: the MPI makes the call. */
 const struct tutti_carry_row *tutti_carry_choose(int rules, const struct tutti_call *call);
 
-enum { TUTTI_CARRY_WINDOWS = 4 }; /* windows of a direction of a wire under way at a time */
-enum { TUTTI_CARRY_WIRES = 3 };   /* wires under way at a time: two over nodes, and one of the node */
-enum { TUTTI_CARRY_OF_NODE = 2 }; /* the last one */
+enum { TUTTI_CARRY_WINDOWS = TUTTI_PORT_EVENTS }; /* windows of a direction of a wire under way at a time */
+enum { TUTTI_CARRY_WIRES = 3 };                   /* wires under way at a time: two over nodes, and one of the node */
+enum { TUTTI_CARRY_OF_NODE = 2 };                 /* the last one */
 enum tutti_carry_way { TUTTI_CARRY_OUT, TUTTI_CARRY_IN, TUTTI_CARRY_WAYS };
-
-/* A stream for copies between a GPU and host memory, and an event for each window. */
-struct tutti_carry_port {
-    int gpu;
-    unsigned life;
-    struct tutti_stream *stream;
-    struct tutti_event *event[TUTTI_CARRY_WINDOWS];
-};
 
 struct tutti_carry {
     struct tutti_hierarchy *hierarchy;
@@ -40,7 +32,7 @@ struct tutti_carry {
     int *first;  /* [nodes + 1]: where each node's ranks begin in `member` */
     int *member; /* [ranks]: the ranks of all nodes, node by node, ascending in each */
     int *local;  /* [ranks]: number of each rank on its node */
-    struct tutti_carry_port port[TUTTI_CARRY_WIRES][TUTTI_CARRY_WAYS];
+    struct tutti_port port[TUTTI_CARRY_WIRES][TUTTI_CARRY_WAYS];
     void *scratch; /* of a GPU; NULL: none */
     int scratch_gpu;
     unsigned scratch_life;
@@ -57,15 +49,6 @@ static inline int tutti_carry_member(const struct tutti_carry *k, int node, int 
     return k->member[k->first[node] + local];
 }
 
-/* Host memory. */
-struct tutti_carry_area {
-    struct tutti_bounce *bounce; /* NULL: `memory` is malloc's */
-    char *memory;
-};
-int tutti_carry_area_take(struct tutti_carry_area *area, size_t bytes); /* a status; with undefined contents */
-void tutti_carry_area_give(struct tutti_carry_area *area);              /* takes empty ones */
-/* Opens the port on this GPU. A status. */
-int tutti_carry_port_open(struct tutti_carry_port *port, int gpu);
 /* Device memory of the communicator that ranks of the node may map; NULL without memory. Valid during the call. */
 void *tutti_carry_scratch(struct tutti_carry *carry, int gpu, size_t bytes);
 /* After a call: a large one is not kept. */
@@ -80,11 +63,11 @@ struct tutti_carry_call {
     int rank, ranks;
     size_t piece;                         /* bytes of a message at most */
     struct tutti_move_block **to, **from; /* [ranks]: the block for, or of, each rank; NULL: none, or an empty one */
-    struct tutti_carry_area aside;        /* copies of blocks that are overwritten, or have gaps */
+    struct tutti_host_memory aside;       /* copies of blocks that are overwritten, or have gaps */
     int by_messages; /* 1: kernels of the node cannot make this call's moves, so messages among its ranks do */
 };
 
-/* elements.c, all local. Elements that are a run of bytes; elements NULL: plan_of_byte() fails without memory. */
+/* elements.c, all local. Elements that are a run of bytes; elements NULL: tutti_plan_of_byte() fails without memory. */
 int tutti_carry_run_of(void *at, uint64_t bytes, struct tutti_elements *out);
 /* 1 if the host reaches all of them: no device is needed to move them. */
 int tutti_carry_on_host(struct tutti_elements *elements);

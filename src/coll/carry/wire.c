@@ -186,7 +186,7 @@ static int window_start(struct tutti_carry_window *w)
 {
     const size_t bytes = window_fill(w);
     size_t at = 0, transfers = 0;
-    int status = bytes > 0 ? tutti_carry_area_take(&w->area, bytes) : TUTTI_OK;
+    int status = bytes > 0 ? tutti_host_memory_take(&w->area, bytes) : TUTTI_OK;
     for (int i = 0; i < w->pieces; i++) {
         struct tutti_carry_piece *piece = &w->piece[i];
         transfers += (size_t)piece->item->tos + (w->flow->way == TUTTI_CARRY_IN);
@@ -210,7 +210,7 @@ static void window_end(struct tutti_carry_window *w)
 {
     tutti_sched_free(w->sched);
     free(w->transfer);
-    tutti_carry_area_give(&w->area);
+    tutti_host_memory_give(&w->area);
     w->sched = NULL;
     w->transfer = NULL;
 }
@@ -226,7 +226,7 @@ static int by_order(const void *one, const void *other)
 /* Sorts the items, and opens a stream on the first GPU that holds elements. */
 static int flow_open(struct tutti_carry_flow *flow)
 {
-    struct tutti_carry_port *port = &flow->wire->call->kept->port[flow->wire->number][flow->way];
+    struct tutti_port *port = &flow->wire->call->kept->port[flow->wire->number][flow->way];
     const uint64_t most = flow->wire->call->piece;
     int status = TUTTI_OK;
     if (flow->items > 1)
@@ -240,7 +240,7 @@ static int flow_open(struct tutti_carry_flow *flow)
         int gpu = item->elements->places.gpu;
         if (gpu < 0 && tutti_device()->gpu.current(&gpu) != TUTTI_OK)
             gpu = 0;
-        status = tutti_carry_port_open(port, gpu);
+        status = tutti_port_open(port, gpu);
         flow->port = status == TUTTI_OK ? port : NULL;
     }
     for (int k = 0; k < TUTTI_CARRY_WINDOWS; k++)
@@ -358,7 +358,7 @@ void tutti_carry_wire_close(struct tutti_carry_wire *wire, int status)
             struct tutti_carry_window *w = &flow->window[k];
             if (w->sched && status < 0) {
                 tutti_sched_cancel(w->sched, status);
-                w->area = (struct tutti_carry_area){.memory = NULL}; /* the transport may still use it: it is lost */
+                w->area = (struct tutti_host_memory){.memory = NULL}; /* the transport may still use it: it is lost */
             }
             window_end(w);
         }

@@ -34,7 +34,7 @@ enum { TUTTI_CARRY_PIECES = 64 };
 struct tutti_carry_window {
     struct tutti_sched *sched; /* NULL: it is not under way */
     struct tutti_carry_flow *flow;
-    struct tutti_carry_area area;
+    struct tutti_host_memory area;
     struct tutti_carry_piece piece[TUTTI_CARRY_PIECES];
     int pieces;
     struct tutti_transfer_task *transfer;
@@ -49,8 +49,8 @@ struct tutti_carry_flow {
     int items;
     uint64_t turn; /* the next piece: number `turn` of item `next` */
     int next;
-    uint64_t turns;                /* pieces of the longest item */
-    struct tutti_carry_port *port; /* open on the GPU of the items' elements; NULL: none has any */
+    uint64_t turns;          /* pieces of the longest item */
+    struct tutti_port *port; /* open on the GPU of the items' elements; NULL: none has any */
     struct tutti_carry_window window[TUTTI_CARRY_WINDOWS];
     int begun, ended; /* windows */
 };

@@ -138,7 +138,7 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
     const struct tutti_part_of part = tutti_nodes_own_part(c, piece);
     struct tutti_wire *w = &c->wire[piece % TUTTI_AREAS];
-    struct tutti_nodes_area *area = &c->area[piece % TUTTI_AREAS];
+    struct tutti_host_memory *area = &c->area[piece % TUTTI_AREAS];
     if (part.count == 0)
         return 1;
     const struct tutti_exchange_row *row = tutti_nodes_exchange(c, part.count);
@@ -282,12 +282,12 @@ static int call_close(struct tutti_nodes_call *c, int status)
     }
     for (int i = 0; i < TUTTI_AREAS; i++) {
         if (status < 0 && c->wire[i].sched)
-            c->area[i] = (struct tutti_nodes_area){.memory = NULL}; /* the transport may still use it: it is lost */
-        tutti_area_give(&c->area[i]);
+            c->area[i] = (struct tutti_host_memory){.memory = NULL}; /* the transport may still use it: it is lost */
+        tutti_host_memory_give(&c->area[i]);
     }
     if (status < 0 && c->local.sched)
-        c->local_area = (struct tutti_nodes_area){.memory = NULL};
-    tutti_area_give(&c->local_area);
+        c->local_area = (struct tutti_host_memory){.memory = NULL};
+    tutti_host_memory_give(&c->local_area);
     for (int i = 0; i < TUTTI_AREAS; i++)
         tutti_wire_end(&c->wire[i]);
     tutti_wire_end(&c->local);

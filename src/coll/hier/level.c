@@ -34,19 +34,6 @@ int tutti_nodes_reduce(void *call)
     return tutti_reduce_run(c->team, &part, &c->taken, &why);
 }
 
-/* A plan of one byte; it stays. */
-static const struct tutti_plan *plan_of_byte(void)
-{
-    static _Atomic(const struct tutti_plan *) kept;
-    const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 1};
-    const struct tutti_plan *plan = kept, *none = NULL;
-    if (!plan && tutti_plan_build(&byte, &plan) == TUTTI_OK && !atomic_compare_exchange_strong(&kept, &none, plan)) {
-        tutti_plan_drop(plan);
-        plan = none;
-    }
-    return plan;
-}
-
 static void add_block(struct tutti_move_block *list, int *n, const struct tutti_plan *plan, int rank, char *at,
                       size_t bytes)
 {
@@ -85,7 +72,7 @@ int tutti_nodes_hand_out(void *call)
     struct tutti_nodes_call *c = call;
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
     struct tutti_p2p_worker worker = c->worker ? c->moves->nonblocking : c->moves->blocking;
-    const struct tutti_plan *plan = plan_of_byte();
+    const struct tutti_plan *plan = tutti_plan_of_byte();
     struct tutti_move_block *blocks = malloc(2 * (size_t)h->size * sizeof *blocks);
     struct tutti_move move = {.send = blocks,
                               .receive = blocks ? blocks + h->size : NULL,

@@ -78,7 +78,7 @@ int tutti_nodes_gather(struct tutti_nodes_call *c, int piece)
     const struct tutti_part_of all = tutti_nodes_piece(c, piece);
     const size_t part = tutti_nodes_part(c, all.count, c->nodes->hierarchy->rank).count;
     const size_t bytes = all.count * c->size, room = part * c->size * (size_t)c->nodes->hierarchy->size;
-    int status = tutti_area_take(&c->local_area, bytes + room);
+    int status = tutti_host_memory_take(&c->local_area, bytes + room);
     if (status == TUTTI_OK)
         status = tutti_area_take_piece(c, piece);
     if (status != TUTTI_OK)
@@ -96,7 +96,7 @@ int tutti_nodes_scatter(struct tutti_nodes_call *c, int piece)
 {
     const struct tutti_part_of all = tutti_nodes_piece(c, piece);
     const size_t part = tutti_nodes_part(c, all.count, c->nodes->hierarchy->rank).count;
-    int status = tutti_area_take(&c->local_area, all.count * c->size);
+    int status = tutti_host_memory_take(&c->local_area, all.count * c->size);
     if (status != TUTTI_OK)
         return status;
     local_open(c, all.count);

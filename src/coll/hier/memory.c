@@ -4,75 +4,21 @@
 #include "coll/hier/own.h"
 #include "core/status.h"
 
-int tutti_area_take(struct tutti_nodes_area *area, size_t bytes)
-{
-    if (area->bytes >= bytes && area->memory)
-        return TUTTI_OK;
-    tutti_area_give(area);
-    const struct tutti_device *device = tutti_device();
-    if (device && device->active())
-        area->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
-    area->memory = area->bounce ? area->bounce->memory : malloc(bytes + 1);
-    area->bytes = area->memory ? bytes : 0;
-    return area->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
-}
-
-void tutti_area_give(struct tutti_nodes_area *area)
-{
-    if (area->bounce)
-        tutti_bounce_give(area->bounce);
-    else
-        free(area->memory);
-    *area = (struct tutti_nodes_area){.memory = NULL};
-}
-
 int tutti_area_take_piece(struct tutti_nodes_call *c, int piece)
 {
     const size_t count = tutti_nodes_own_part(c, piece).count;
     if (count == 0)
         return TUTTI_OK;
-    return tutti_area_take(&c->area[piece % TUTTI_AREAS],
-                           2 * count * c->size +
-                               tutti_nodes_exchange(c, count)->room(tutti_nodes_participants(c), count, c->size));
-}
-
-static void port_close(struct tutti_port *port, int alive)
-{
-    for (int i = 0; alive && port->stream && i < TUTTI_AREAS; i++)
-        tutti_device()->event.destroy(port->event[i]);
-    if (alive && port->stream)
-        tutti_device()->stream.destroy(port->stream);
-    *port = (struct tutti_port){.stream = NULL};
-}
-
-static int port_open(struct tutti_port *port, int gpu)
-{
-    const struct tutti_device *device = tutti_device();
-    if (port->stream && port->gpu == gpu && port->life == tutti_gpu_life(gpu))
-        return TUTTI_OK;
-    port_close(port, 1);
-    struct tutti_port made = {.gpu = gpu, .life = tutti_gpu_life(gpu)};
-    int status = device->stream.create(gpu, &made.stream), events = 0;
-    while (status == TUTTI_OK && events < TUTTI_AREAS) {
-        status = device->event.create(gpu, &made.event[events]);
-        events += status == TUTTI_OK;
-    }
-    if (status == TUTTI_OK) {
-        *port = made;
-        return TUTTI_OK;
-    }
-    while (events > 0)
-        device->event.destroy(made.event[--events]);
-    if (made.stream)
-        device->stream.destroy(made.stream);
-    return status;
+    return tutti_host_memory_take(
+        &c->area[piece % TUTTI_AREAS],
+        2 * count * c->size + tutti_nodes_exchange(c, count)->room(tutti_nodes_participants(c), count, c->size));
 }
 
 int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, int host, void *memory, int area,
                     struct tutti_wire_end *out)
 {
     struct tutti_port *port = &c->form->port[id];
-    const int status = host ? TUTTI_OK : port_open(port, gpu);
+    const int status = host ? TUTTI_OK : tutti_port_open(port, gpu);
     *out = (struct tutti_wire_end){.memory = memory};
     if (status == TUTTI_OK && !host) {
         out->stream = port->stream;
@@ -146,7 +92,7 @@ void tutti_nodes_free(struct tutti_nodes *nodes, int alive)
         return;
     for (int f = 0; f < 2; f++) {
         for (int p = 0; p < TUTTI_PORTS; p++)
-            port_close(&nodes->form[f].port[p], alive);
+            tutti_port_close(&nodes->form[f].port[p], alive);
         scratch_free(&nodes->form[f], alive);
     }
     free(nodes->all);

@@ -2,10 +2,10 @@
 #ifndef TUTTI_COLL_HIER_OWN_H
 #define TUTTI_COLL_HIER_OWN_H
 
-#include "bounce/bounce.h"
 #include "coll/hier/wire.h"
 #include "coll/move.h"
 #include "coll/nodes.h"
+#include "sched/port.h"
 
 /* A row of nodes.def: how a call is divided. */
 struct tutti_nodes_row {
@@ -29,14 +29,6 @@ const struct tutti_exchange_row *tutti_exchange_choose(const struct tutti_nodes 
 enum tutti_port_id { TUTTI_PORT_OUT, TUTTI_PORT_IN, TUTTI_PORTS };
 enum { TUTTI_AREAS = 2 }; /* pieces under way at a time */
 
-/* A stream for copies between a GPU and host memory. */
-struct tutti_port {
-    int gpu;
-    unsigned life;
-    struct tutti_stream *stream;
-    struct tutti_event *event[TUTTI_AREAS];
-};
-
 /* Of blocking and of nonblocking calls: one call of each form may be under way. */
 struct tutti_nodes_form {
     struct tutti_port port[TUTTI_PORTS];
@@ -52,13 +44,6 @@ struct tutti_nodes {
     int status; /* not TUTTI_OK: a call has failed, and all further ones do */
     int *all;   /* [ranks of the communicator, at least]: 0, 1, 2 ... */
     struct tutti_nodes_form form[2];
-};
-
-/* Host memory of a piece: `in` and `out` of the wire, and its room. */
-struct tutti_nodes_area {
-    struct tutti_bounce *bounce; /* NULL: `memory` is malloc's */
-    char *memory;
-    size_t bytes;
 };
 
 /* The step of a call within a piece. */
@@ -89,7 +74,7 @@ struct tutti_nodes_call {
     struct tutti_sched *waiting; /* for this schedule; NULL: for a job */
     int stalls;                  /* a nonblocking call: its stall has been reported */
     uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */
-    struct tutti_nodes_area area[TUTTI_AREAS], local_area;
+    struct tutti_host_memory area[TUTTI_AREAS], local_area; /* of a piece: `in` and `out` of the wire, and its room */
     struct tutti_wire wire[TUTTI_AREAS], local;
     /* The job under way, or run at once: */
     struct tutti_job job;
@@ -111,11 +96,8 @@ int tutti_nodes_participants(const struct tutti_nodes_call *c);
 const struct tutti_exchange_row *tutti_nodes_exchange(const struct tutti_nodes_call *c, size_t count);
 /* Where the reduction of this rank's part of a piece arrives. A call with a scratch. */
 char *tutti_nodes_arrives(const struct tutti_nodes_call *c, int piece);
-/* Host memory of at least `bytes`, with undefined contents; a status. give: takes empty ones. piece: as much as the
- * exchange of a piece needs, as long as the piece is under way. */
+/* Host memory for the exchange of a piece, as long as the piece is under way. A status. */
 int tutti_area_take_piece(struct tutti_nodes_call *c, int piece);
-int tutti_area_take(struct tutti_nodes_area *area, size_t bytes);
-void tutti_area_give(struct tutti_nodes_area *area);
 /* An end at the program's memory, from byte `at` on. A status. */
 int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, int host, void *memory, int area,
                     struct tutti_wire_end *out);
