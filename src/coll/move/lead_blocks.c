@@ -136,12 +136,13 @@ uint64_t tutti_lead_bound(const struct tutti_team *team, const struct tutti_call
     if (tutti_lead_on(call, TUTTI_LEAD_EVEN))
         return lead_bound_even(team, call);
     for (int gpu = 0; gpu < team->gpus; gpu++) {
-        uint64_t sent = 0, taken = 0;
+        uint64_t sent = 0, taken = 0, last = 0;
         for (int r = 0; r < team->size; r++) {
             if (gpu == team->gpu_index || team->gpu_of[r] != gpu)
                 continue;
             const uint64_t bytes = call->flow->send[r].bytes;
-            sent = !tutti_lead_same(call) ? sent + bytes : bytes > sent ? bytes : sent;
+            sent += tutti_lead_same(call) && bytes == last ? 0 : bytes;
+            last = bytes > 0 ? bytes : last;
             taken += call->flow->receive[r].bytes;
         }
         most = sent > most ? sent : most;

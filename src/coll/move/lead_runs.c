@@ -40,10 +40,11 @@ static const struct tutti_listed_block *lead_taken(const struct tutti_lead *x, i
 struct lead_walk {
     const struct tutti_lead *lead;
     const struct tutti_listed_block *(*block)(const struct tutti_lead *x, int from, int to);
-    int from, to; /* GPUs */
-    int next;     /* pair of ranks */
-    int last;     /* rank whose block is in the run; -1: none yet */
-    uint64_t end; /* of the run so far */
+    int from, to;        /* GPUs */
+    int next;            /* pair of ranks */
+    int last;            /* rank whose block is in the run; -1: none yet */
+    uint64_t last_bytes; /* of that block */
+    uint64_t end;        /* of the run so far */
 };
 
 static struct lead_walk lead_walk_from(const struct tutti_lead *x, int from, int to, int sent)
@@ -62,10 +63,12 @@ static int lead_walk_next(struct lead_walk *walk, struct lead_step *step)
         walk->next += mine ? 1 : ranks;
         if (bytes == 0)
             continue;
-        const int again = tutti_lead_same(walk->lead->call) && walk->last == from;
+        /* A receiver to which the sender has several edges gets as many copies, which are a block of their own. */
+        const int again = tutti_lead_same(walk->lead->call) && walk->last == from && walk->last_bytes == bytes;
         *step = (struct lead_step){from, to, again ? walk->end - bytes : walk->end, bytes, again};
         walk->end += again ? 0 : bytes;
         walk->last = from;
+        walk->last_bytes = bytes;
         return 1;
     }
     return 0;

@@ -40,9 +40,8 @@ static int mover_elements(struct tutti_mover *x, struct tutti_mover_block *from,
 
 static int mover_describe_blocks(struct tutti_mover *x)
 {
-    tutti_why_set(TUTTI_REASON_EDGES);
     if (!tutti_mover_blocks_open(&x->blocks, x->call, x->nonblocking, x->team->rank, x->team->size))
-        return 0;
+        return TUTTI_NO(EDGES);
     const int ins = x->blocks.ins, outs = x->blocks.outs;
     struct tutti_move *move = &x->move;
     move->send = ins + outs <= TUTTI_MOVER_FEW ? x->few : malloc(((size_t)ins + (size_t)outs) * sizeof *move->send);

@@ -1,5 +1,5 @@
 /* Neighbourhood collectives on every grid of up to 4 dimensions, and on graphs with repeated edges and edges of a rank
- * to itself. MPIs differ in which of several blocks between two ranks is received where: device memory must give what
+ * to itself, also of blocks with gaps. MPIs differ in which of several blocks between two ranks is received where: device memory must give what
  * this MPI gives on host memory, in every call. Argument: dimensions at most. TUTTI_TEST_EXPECT=HOW: all-to-alls on
  * grids must have been counted so, also where a neighbour appears twice. */
 #include <stdio.h>
@@ -15,12 +15,18 @@ enum form { BLOCKING, NONBLOCKING, PERSISTENT };
 static const char *const forms[] = {"blocking", "nonblocking", "persistent"};
 
 /* GRAPHS: drawn ones of each kind. COUNT: integers of a block, above the least message of Tutti (512 bytes). */
-enum { DIMS = 4, MOST = 12, COUNT = 160, GAP = 3, ROOM = MOST * (COUNT + GAP), GRAPHS = 12 };
+enum { DIMS = 4, MOST = 12, COUNT = 160, GAP = 3, ROOM = MOST * 2 * COUNT, GRAPHS = 12 };
 
 static struct place {
     MPI_Comm comm;
     char name[200];
 } place;
+
+/* Integers of a block that MPI_Neighbor_allgather(v) and _alltoall send. */
+static struct sent {
+    int count;
+    MPI_Datatype type;
+} sent;
 
 static uint64_t draws; /* the same on all ranks */
 static struct kit_buffer device_in, device_out, host_in, host_out;
@@ -43,8 +49,8 @@ static int run(enum call call, enum form form, const void *send, void *receive)
         places[i] = (MPI_Aint)displs[i] * (MPI_Aint)sizeof(int);
         types[i] = MPI_INT;
     }
-#define EVEN             send, COUNT, MPI_INT, receive, COUNT, MPI_INT, comm
-#define V                send, COUNT, MPI_INT, receive, counts, displs, MPI_INT, comm
+#define EVEN             send, sent.count, sent.type, receive, COUNT, MPI_INT, comm
+#define V                send, sent.count, sent.type, receive, counts, displs, MPI_INT, comm
 #define VV               send, counts, displs, MPI_INT, receive, counts, displs, MPI_INT, comm
 #define WW               send, counts, places, types, receive, counts, places, types, comm
 #define START(name, ...) MPI_Neighbor_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
@@ -77,13 +83,13 @@ static int run(enum call call, enum form form, const void *send, void *receive)
 /* What a call gives on memory of these kinds. */
 static const int *given(enum call call, enum form form, struct kit_buffer *in, struct kit_buffer *out, int *code)
 {
-    static int sent[ROOM], before[ROOM];
+    static int data[ROOM], before[ROOM];
     const int block = call == ALLGATHER || call == ALLTOALL ? COUNT : COUNT + GAP;
     for (int i = 0; i < ROOM; i++) {
-        sent[i] = kit_rank * 1000003 + i / block * 10007 + i % block;
+        data[i] = kit_rank * 1000003 + i / block * 10007 + i % block;
         before[i] = -1000 - i;
     }
-    void *send = kit_put(in, 0, sent, sizeof sent), *receive = kit_put(out, 0, before, sizeof before);
+    void *send = kit_put(in, 0, data, sizeof data), *receive = kit_put(out, 0, before, sizeof before);
     *code = run(call, form, send, receive);
     return (const int *)(const void *)kit_get(out, NULL);
 }
@@ -113,6 +119,11 @@ enum { GRID, GRAPH, DIRECTED };
 static void all(int graph)
 {
     static int want[ROOM];
+    const struct sent blocks = sent;
+    int opened;
+    sent = (struct sent){COUNT, MPI_INT}; /* which say on which GPU channels are to be opened */
+    given(ALLGATHER, BLOCKING, &device_in, &device_out, &opened);
+    sent = blocks;
     for (int i = 0; i < (LOSES_BLOCKS && graph == DIRECTED ? ALLTOALLW : CALLS); i++) {
         const enum call call = (enum call)i;
         int code;
@@ -212,12 +223,17 @@ static void graphs(void)
 {
     static const int weights[MOST] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     struct graph g;
+    MPI_Datatype pairs; /* two integers with a gap between */
+    MPI_Type_vector(2, 1, 2, MPI_INT, &pairs);
+    MPI_Type_commit(&pairs);
     for (int n = 0; n < GRAPHS; n++) {
         draw(&g, 1);
-        describe(&g, "directed graph", n);
+        sent = n % 2 ? (struct sent){COUNT / 2, pairs} : (struct sent){COUNT, MPI_INT};
+        describe(&g, n % 2 ? "directed graph of blocks with gaps" : "directed graph", n);
         MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, g.ins[kit_rank], g.from[kit_rank], weights, g.outs[kit_rank],
                                        g.to[kit_rank], weights, MPI_INFO_NULL, 0, &place.comm);
         all(DIRECTED);
+        sent = (struct sent){COUNT, MPI_INT};
         draw(&g, 0);
         describe(&g, "graph", n);
         int index[16], edges[16 * MOST], used = 0;
@@ -228,6 +244,16 @@ static void graphs(void)
         MPI_Graph_create(MPI_COMM_WORLD, kit_size, index, edges, 0, &place.comm);
         all(GRAPH);
     }
+    /* Each rank sends to the one before it; rank 0 also to rank 1, and twice more to the last rank. Those two may be on
+     * one GPU. */
+    const int last = kit_size - 1, second = last > 1, to[4] = {kit_rank ? kit_rank - 1 : last, second, last, last};
+    const int ins = 1 + (kit_rank == second) + 2 * (kit_rank == last), from[4] = {(kit_rank + 1) % kit_size, 0, 0, 0};
+    snprintf(place.name, sizeof place.name, "a graph of one and three edges");
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, ins, from, weights, kit_rank ? 1 : 4, to, weights, MPI_INFO_NULL, 0,
+                                   &place.comm);
+    sent = (struct sent){COUNT / 2, pairs};
+    all(DIRECTED);
+    MPI_Type_free(&pairs);
 }
 
 int main(int argc, char **argv)
@@ -236,6 +262,7 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     const int most = argc > 1 ? atoi(argv[1]) : DIMS;
     draws = kit_seed;
+    sent = (struct sent){COUNT, MPI_INT};
     kit_open(&device_in, KIT_DEVICE, ROOM * sizeof(int));
     kit_open(&device_out, KIT_DEVICE, ROOM * sizeof(int));
     kit_open(&host_in, KIT_HOST, ROOM * sizeof(int));
