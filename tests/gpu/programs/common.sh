@@ -153,7 +153,8 @@ sends='MPI_([ISBR]|I[sbr])?[Ss]end(_init)?|MPI_I?[Ss]endrecv(_replace)?|MPI_Star
 
 # staged_or_not CALLS: appends to $says how many of these calls on device memory were staged, with the most frequent reason.
 # Status 1: some were. A rank's first message may reach a peer that has passed no device memory yet: one a rank is allowed. So are
-# messages until mapping their allocation pays, and their receives, as long as they are fewer than the accelerated calls.
+# messages until mapping their allocation pays, their receives, and first calls of a communicator, as long as they are fewer than
+# the accelerated calls.
 staged_or_not() {
     local staged why early unpaid received
     staged=$(counted staged "$1")
@@ -164,7 +165,7 @@ staged_or_not() {
     says="$says (most: $why)"
     early=$(grep -E 'the receiver has passed no memory of a GPU yet$' "$log" | awk -v calls="^($1)(_c)?$" \
         '$2 ~ calls && $3 == "staged" { n += $4 } END { print n + 0 }')
-    unpaid=$(staged_because 'allocation not mapped by the receiver yet' "$1")
+    unpaid=$(($(staged_because 'allocation not mapped by the receiver yet' "$1") + $(staged_because 'first calls of a communicator' "$1")))
     received=$(staged_because 'sent by the MPI: host memory, or staged by its sender' "$1")
     [ "$received" -le $((unpaid + early)) ] || received=0
     [ "$staged" -le $((early + unpaid + received)) ] && [ "$early" -le "$ranks" ] && [ "$unpaid" -le "$(counted accelerated "$1")" ]
