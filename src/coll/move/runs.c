@@ -3,6 +3,7 @@
 #include "coll/launch/cache.h"
 #include "coll/move/packing.h"
 #include "coll/state.h"
+#include "core/counters.h"
 #include "core/phases.h"
 #include "core/status.h"
 #include "team/expose.h"
@@ -161,8 +162,12 @@ static void runs_between_ranks(struct tutti_team *team, const struct tutti_call 
         buffer[r] = (struct tutti_expose_buffer){to->at, to->bytes > runs.direct ? to->bytes : 0};
     }
     tutti_expose(team, stream, buffer, between->there);
-    for (int r = 0; r < team->size; r++)
-        tutti_coll_of(team)->direct_runs += between->there[r] != 0;
+    for (int r = 0; r < team->size; r++) {
+        if (between->there[r] == 0)
+            continue;
+        tutti_coll_of(team)->direct_runs++;
+        tutti_count("results of data movers", TUTTI_OUTCOME_MAPPED, "long runs, stored by their senders");
+    }
 }
 
 int tutti_runs_barrier(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,

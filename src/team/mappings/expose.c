@@ -102,7 +102,7 @@ static void expose_add(struct tutti_team *team, struct tutti_exposing *x, int i,
     struct tutti_share share;
     x->own[i] = (struct expose_own){.id = memory->id, .base = memory->base, .bytes = memory->bytes};
     tutti_share_name(team->node, team->device, memory->base, memory->id, &share);
-    if (!share.shared || share.what.id != memory->id || share.offset != 0)
+    if (!share.shared || share.what.id != memory->id)
         return;
     entry->share = share;
     x->own[i].number = atomic_fetch_add(&numbers, 1) + 1;
@@ -194,7 +194,7 @@ static int expose_map(struct tutti_team *team, struct tutti_exposing *x, int r, 
     const int status = expose_import(team, r, &share, &peer->held[i]);
     if (status == 1)
         return 0;
-    const uint64_t base = status == TUTTI_OK ? (uint64_t)(uintptr_t)peer->held[i]->base : 0;
+    const uint64_t base = status == TUTTI_OK ? (uint64_t)(uintptr_t)peer->held[i]->base + share.offset : 0;
     peer->number[i] = number;
     atomic_store_explicit(&x->page->mapped[r][i].base, base, memory_order_relaxed);
     atomic_store_explicit(&x->page->mapped[r][i].number, number, memory_order_release);
