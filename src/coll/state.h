@@ -33,6 +33,7 @@ struct tutti_coll_state {
 
     int moves_prepared;    /* 1: this rank has prepared the kernels that move data */
     uint64_t lead_longest; /* bytes of the longest run that leaders have moved */
+    uint64_t direct_runs;  /* runs whose place in a result of this rank a peer has mapped: they pass no window */
     int early;             /* 1: the last launch in stream order let the next one start at once */
     /* Device scratch: each is at least twice as large as the previous one, and all are freed with the team, since
      * work in streams and graphs may still use them. */

@@ -4,6 +4,7 @@
 #ifndef TUTTI_KERNELS_ARGS_H
 #define TUTTI_KERNELS_ARGS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* The first epoch of a fresh channel follows this one: every run passes the wrap of the packets' flags. */
@@ -53,6 +54,9 @@ struct tutti_channel_flags {
     uint64_t running; /* kernels in C: the launch in stream order that is under way */
     uint64_t asked;   /* when one of this GPU's threads has looked into host memory last, in ns of its clock */
     uint32_t pad2[26];
+    /* Where each peer's run from the owner lies, as the owner's GPU reaches it; 0: in no mapped memory. Low and high
+     * half of the address, each behind the low half of the epoch: epoch << 32 | half. Written by the peer. */
+    uint64_t place[TUTTI_MAX_GPUS][2];
 };
 
 /* Why a flow kernel has left early, or what it has done is not to be believed. */
@@ -146,7 +150,8 @@ struct tutti_flow_args {
     /* What a small call looks at lies together: parameters come in lines, too. */
     const void *in;
     void *out;
-    uint64_t count; /* elements of the contribution; SEGMENTS: not used */
+    uint64_t count; /* elements of the contribution; SEGMENTS: not used. move_direct: bytes of the longest run that
+                       goes through the windows */
     uint32_t ranks, rank, root;
     uint32_t shape;         /* enum tutti_shape */
     uint32_t blocks;        /* as launched */
@@ -191,6 +196,10 @@ struct tutti_flow_args {
     /* Kernels that move data: address of the run from each rank, and its bytes. Leaders: address of each result. */
     uint64_t result[TUTTI_MAX_GPUS];
     uint64_t result_n[TUTTI_MAX_GPUS];
+    /* move_direct: result[r] as rank r has it mapped; 0: rank r has not. */
+    uint64_t there[TUTTI_MAX_GPUS];
+    /* Host device alone: where kernels reach memory of the device whose address they are given late; NULL: nowhere. */
+    void *(*host_reach)(const void *device, size_t bytes);
 };
 
 /* 1 if the kernel of this position in kernels.def moves data. */

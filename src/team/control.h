@@ -78,6 +78,7 @@ struct tutti_offer {
     uint64_t bytes;  /* of its channel */
     uint64_t blocks; /* of a kernel that waits, at most */
     uint64_t ticks;  /* that its channel has counted for earlier teams */
+    uint64_t words;  /* its set of words */
     struct tutti_share share;
 };
 
@@ -165,6 +166,21 @@ struct tutti_invalidations {
     _Atomic uint64_t id[TUTTI_GONE]; /* of the n-th in [n % TUTTI_GONE] */
 };
 
+/* Memory that ranks expose to each other's kernels, see expose.h: allocations of the owner, which are numbered without
+ * end, and where the owner's kernels find those of its peers. One set for each set of words. */
+enum { TUTTI_EXPOSED = 16 };
+struct tutti_exposures {
+    _Alignas(128) _Atomic uint64_t calls; /* of tutti_expose(), on the team that has the set */
+    struct tutti_exposed {
+        _Atomic uint64_t number; /* 0: none; written after the share */
+        struct tutti_share share;
+    } own[TUTTI_EXPOSED];
+    struct tutti_exposed_at {
+        _Atomic uint64_t number;             /* of the peer's allocation; 0: none; written after the base */
+        _Atomic uint64_t base;               /* 0: it cannot be mapped */
+    } mapped[TUTTI_MAX_GPUS][TUTTI_EXPOSED]; /* of rank r of the team */
+};
+
 struct tutti_control {
     _Alignas(4096) uint64_t magic;
     uint32_t version, pid;
@@ -176,6 +192,7 @@ struct tutti_control {
     struct tutti_endpoints endpoints;
     struct tutti_invalidations invalidations;
     struct tutti_listed listed[TUTTI_SLOTS][2]; /* of each slot, in the call of sequence s: [s & 1] */
+    struct tutti_exposures exposures[TUTTI_WORDS];
 };
 _Static_assert(sizeof(struct tutti_control) < 8 << 20, "every rank maps the page of every rank of its node");
 

@@ -74,6 +74,9 @@ struct tutti_membership {
     int number[TUTTI_MAX_RANKS]; /* slot of each rank in its page */
     uint32_t generation[TUTTI_MAX_RANKS];
 
+    int words_of[TUTTI_MAX_RANKS];   /* of an open team: each rank's set of words */
+    struct tutti_exposing *exposing; /* see expose.h; NULL: nothing is exposed */
+
     pthread_t caller; /* thread of the current call; kernels in stream order look at it meanwhile */
     struct tutti_resources *resources;
     struct tutti_waiting kernel; /* of kernels that run on the caller's thread */

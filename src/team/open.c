@@ -7,6 +7,7 @@
 #include "core/reasons.h"
 #include "core/settings.h"
 #include "team/cache.h"
+#include "team/expose.h"
 #include "team/resources.h"
 #include "team/share.h"
 #include "team/socket.h"
@@ -92,6 +93,8 @@ static const char *open_prepare(struct opening *o, int gpu, struct tutti_offer *
     mine->bytes = o->resources->bytes;
     mine->blocks = device->gpu.blocks(gpu);
     mine->ticks = o->resources->ticks;
+    mine->words = (uint64_t)o->resources->words;
+    tutti_expose_begin(team->node, o->resources->words);
     mine->share = o->resources->share;
     team->device = device;
     team->gpu = gpu;
@@ -198,7 +201,8 @@ static int offer_sound(const struct tutti_offer *offer)
 {
     const struct tutti_share *share = &offer->share;
     return share->shared && offer->bytes >= TUTTI_CHANNEL_LEAST && share->offset <= share->what.bytes &&
-           offer->bytes <= share->what.bytes - share->offset && offer->blocks > 0 && offer->ticks < UINT64_C(1) << 62;
+           offer->bytes <= share->what.bytes - share->offset && offer->blocks > 0 && offer->ticks < UINT64_C(1) << 62 &&
+           offer->words < TUTTI_WORDS;
 }
 
 static int open_map_all(struct opening *o)
@@ -271,6 +275,8 @@ static void fill_team(struct opening *o)
 {
     struct tutti_team *team = o->team;
     team->channel_bytes = least_bytes(o);
+    for (int r = 0; r < team->size; r++)
+        tutti_membership(team)->words_of[r] = (int)o->offers[r].words;
     uint64_t blocks = o->offers[0].blocks;
     for (int r = 0; r < team->size; r++)
         blocks = o->offers[r].blocks < blocks ? o->offers[r].blocks : blocks;

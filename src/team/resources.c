@@ -10,6 +10,7 @@
 #include "core/settings.h"
 #include "progress/engine.h"
 #include "team/cache.h"
+#include "team/expose.h"
 
 enum { DRAIN_SECONDS = 5 };
 
@@ -298,6 +299,7 @@ void tutti_resources_leave(struct tutti_team *team)
     for (int i = 0; i < membership->pinned; i++)
         tutti_cache_release(team->node->cache, team->node->device, membership->pins[i]);
     membership->pinned = 0;
+    tutti_expose_end(team);
 }
 
 void tutti_resources_free(struct tutti_node *node, int alive)

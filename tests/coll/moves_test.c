@@ -8,6 +8,7 @@
 #include "coll/frame.h"
 #include "coll/move.h"
 #include "coll/move/moves.h"
+#include "coll/state.h"
 #include "core/status.h"
 #include "dtype/describe.h"
 #include "dtype/plan.h"
@@ -250,6 +251,9 @@ static void all_rounds(struct rank *me)
             me->by_rule += strcmp(tutti_moves[i]->name, row_name) == 0 &&
                            strcmp(why, enqueues ? tutti_moves[i]->name : tutti_moves[i]->how) == 0;
     }
+    CHECK(check_failed() || shares || strcmp(row_name, "direct") != 0 ||
+              tutti_coll_of(me->frame.team)->direct_runs > (uint64_t)frame_rounds / 8,
+          "only %llu runs were stored directly", (unsigned long long)tutti_coll_of(me->frame.team)->direct_runs);
     CHECK(check_failed() || me->by_rule > frame_rounds / 8 || (only_bcast && me->frame.team->size < 3),
           "%s has run %d of %d", row_name, me->by_rule, frame_rounds);
 }

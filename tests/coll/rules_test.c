@@ -170,7 +170,7 @@ static void permits_moves(void **state)
     const uint32_t sparing = 1 << TUTTI_MOVE_copies | 1 << TUTTI_MOVE_engines | 1 << TUTTI_MOVE_fetch;
     assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHERV, 1, 0, 1, 0), sparing);
     assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_BCAST, 8192, 1, 1, 0), 0);
-    const uint32_t any_length = UINT32_C(1) << TUTTI_MOVE_pipeline;
+    const uint32_t any_length = UINT32_C(1) << TUTTI_MOVE_direct;
     assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_GATHERV, 1, 0, 0, 1), any_length | 1 << TUTTI_MOVE_fetch);
     assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_ALLTOALLW, 1, 0, 0, 1), 0);
     assert_int_equal(tutti_moves_permitted(TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL, 1, 0, 0, 0), 1 << TUTTI_MOVE_fetch);

@@ -13,7 +13,6 @@ const struct tutti_algorithm tutti_move_pipeline = {
     .name = "pipeline",
     .collectives = TUTTI_ON_MOVES,
     .waits_for_peers = 1,
-    .any_length = 1,
     .can = pipeline_can,
     .run = pipeline_run,
     .enqueue = pipeline_enqueue,

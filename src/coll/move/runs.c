@@ -3,12 +3,15 @@
 #include "coll/launch/cache.h"
 #include "coll/move/packing.h"
 #include "coll/state.h"
+#include "core/counters.h"
 #include "core/phases.h"
 #include "core/status.h"
+#include "team/expose.h"
 
 /* The participants of a kernel: ranks, or leaders. */
 struct runs_between {
     int n, own;
+    uint64_t there[TUTTI_MAX_GPUS]; /* see struct tutti_flow_args */
 };
 
 static uint64_t runs_longest(const struct runs_between *between, const struct tutti_move_flow *flow)
@@ -25,7 +28,7 @@ static uint64_t runs_longest(const struct runs_between *between, const struct tu
 
 uint64_t tutti_runs_longest(const struct tutti_team *team, const struct tutti_move_flow *flow)
 {
-    return runs_longest(&(const struct runs_between){team->size, team->rank}, flow);
+    return runs_longest(&(const struct runs_between){.n = team->size, .own = team->rank}, flow);
 }
 
 void tutti_runs_in_chunks(const struct tutti_team *team, enum tutti_kernel kernel, struct tutti_runs *runs)
@@ -98,7 +101,9 @@ static void runs_args(struct tutti_team *team, const struct tutti_call *call, co
     args->room = runs->room;
     args->slice = runs->worth;
     args->depth = runs->blocks;
+    args->count = runs->direct;
     for (int r = 0; r < between->n; r++) {
+        args->there[r] = between->there[r];
         args->begin[r] = (uint64_t)(uintptr_t)call->flow->send[r].at;
         args->n[r] = call->flow->send[r].bytes;
         args->result[r] = (uint64_t)(uintptr_t)call->flow->receive[r].at;
@@ -142,10 +147,27 @@ static int runs_launch_between(struct tutti_team *team, const struct tutti_call 
     return status == TUTTI_OK ? status : tutti_team_break(team, status);
 }
 
-static int runs_launch(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
-                       uint32_t notice, tutti_runs_shape *shape)
+/* All ranks of the team; where the row stores into results, this rank's long ones are exposed to their senders. */
+static void runs_between_ranks(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                               tutti_runs_shape *shape, struct runs_between *between)
 {
-    return runs_launch_between(team, call, &(const struct runs_between){team->size, team->rank}, stream, notice, shape);
+    struct tutti_expose_buffer buffer[TUTTI_MAX_GPUS];
+    struct tutti_runs runs;
+    *between = (struct runs_between){.n = team->size, .own = team->rank};
+    shape(team, tutti_runs_longest(team, call->flow), &runs);
+    if (!runs.direct)
+        return;
+    for (int r = 0; r < team->size; r++) {
+        const struct tutti_move_receive *to = &call->flow->receive[r];
+        buffer[r] = (struct tutti_expose_buffer){to->at, to->bytes > runs.direct ? to->bytes : 0};
+    }
+    tutti_expose(team, stream, buffer, between->there);
+    for (int r = 0; r < team->size; r++) {
+        if (between->there[r] == 0)
+            continue;
+        tutti_coll_of(team)->direct_runs++;
+        tutti_count("results of data movers", TUTTI_OUTCOME_MAPPED, "long runs, stored by their senders");
+    }
 }
 
 int tutti_runs_barrier(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
@@ -161,7 +183,7 @@ int tutti_runs_barrier(struct tutti_team *team, const struct tutti_call *call, s
     struct tutti_flow_args args;
     if (stream == team->stream)
         tutti_team_mail_leave(team); /* or the launch would wait for it */
-    runs_args(team, &empty, &(const struct runs_between){team->size, team->rank}, &runs, 0, &args);
+    runs_args(team, &empty, &(const struct runs_between){.n = team->size, .own = team->rank}, &runs, 0, &args);
     args.shape = TUTTI_SHAPE_NOTHING;
     args.notice = notice;
     args.blocks = 1;
@@ -180,7 +202,9 @@ int tutti_runs_barrier(struct tutti_team *team, const struct tutti_call *call, s
 int tutti_runs_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                    tutti_runs_shape *shape)
 {
-    return runs_launch(team, call, stream, 0, shape);
+    struct runs_between between;
+    runs_between_ranks(team, call, stream, shape, &between);
+    return runs_launch_between(team, call, &between, stream, 0, shape);
 }
 
 static int runs_copy(const struct tutti_team *team, const struct tutti_packing_copy *copies, unsigned n)
@@ -217,20 +241,23 @@ static int runs_run_around(struct tutti_team *team, const struct tutti_call *cal
 int tutti_runs_lead(struct tutti_team *team, const struct tutti_call *call, const struct tutti_runs_around *around,
                     tutti_runs_shape *shape)
 {
-    return runs_run_around(team, call, &(const struct runs_between){team->gpus, team->gpu_index}, around, shape);
+    return runs_run_around(team, call, &(const struct runs_between){.n = team->gpus, .own = team->gpu_index}, around,
+                           shape);
 }
 
 /* With blocks that pass through scratch. */
 static int runs_run_packed(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
 {
+    struct runs_between between;
     struct tutti_packing x;
     tutti_packing_of(team, call->move, &x);
     tutti_team_mail_leave(team); /* or the launches would wait for it */
+    runs_between_ranks(team, call, team->stream, shape, &between);
     const struct tutti_runs_around around = {x.pack, x.unpack, x.packs, x.unpacks};
     int status = runs_copy(team, x.in, x.ins);
     if (status != TUTTI_OK)
         return tutti_team_break(team, status); /* peers would wait for this rank's kernel */
-    status = runs_run_around(team, call, &(const struct runs_between){team->size, team->rank}, &around, shape);
+    status = runs_run_around(team, call, &between, &around, shape);
     if (status == TUTTI_OK && (status = runs_copy(team, x.out, x.outs)) != TUTTI_OK)
         status = tutti_team_break(team, status);
     return status;
@@ -265,8 +292,11 @@ int tutti_runs_run(struct tutti_team *team, const struct tutti_call *call, tutti
 {
     if (call->move && call->move->runs.packed)
         return runs_run_packed(team, call, shape);
+    struct runs_between between;
+    runs_between_ranks(team, call, team->stream, shape, &between);
     tutti_waiting_begin(team);
     tutti_phase(TUTTI_PHASE_LAUNCH);
     tutti_flow_number(team);
-    return tutti_flow_finish(team, runs_launch(team, call, team->stream, tutti_flow_notice(call), shape));
+    return tutti_flow_finish(team,
+                             runs_launch_between(team, call, &between, team->stream, tutti_flow_notice(call), shape));
 }

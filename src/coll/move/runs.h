@@ -16,6 +16,7 @@ struct tutti_runs {
     unsigned blocks;  /* the most parts that a run is cut into */
     unsigned threads; /* of a block; 0: the kernels' own */
     int tells;        /* 1: ranks wait for each other's start within the launch */
+    uint64_t direct;  /* not 0: longer runs are stored into mapped results (move_direct.inc) */
 };
 
 /* Collectives of which all ranks know the length of the longest run, without hearing from each other. */

@@ -1,0 +1,322 @@
+#include "team/expose.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/status.h"
+#include "team/cache.h"
+#include "team/node.h"
+#include "team/share.h"
+#include "team/socket.h"
+
+enum {
+    FIRST_CALLS = 4,     /* in which ranks wait for each other's mappings */
+    WAIT_NS = 10000000,  /* of one call, at most */
+    WAITS_NS = 300000000 /* of all calls of a team */
+};
+
+/* An allocation of this rank. */
+struct expose_own {
+    uint64_t number;  /* 0: free, or refused */
+    uint64_t id;      /* of the allocation; 0: free */
+    const void *base; /* of the allocation */
+    uint64_t bytes;   /* of the allocation */
+    uint64_t unsent;  /* ranks that have not been sent its descriptor */
+};
+
+/* What this rank has mapped of a peer. */
+struct expose_peer {
+    struct tutti_exposures *page;
+    uint64_t number[TUTTI_EXPOSED];
+    struct tutti_mapping *held[TUTTI_EXPOSED];
+};
+
+/* Of one open team. */
+struct tutti_exposing {
+    struct tutti_exposures *page; /* this rank's */
+    struct expose_own own[TUTTI_EXPOSED];
+    struct expose_peer peer[TUTTI_MAX_GPUS];
+    uint64_t calls, waited_ns, frees;
+};
+
+void tutti_expose_begin(struct tutti_node *node, int words)
+{
+    memset(&tutti_node_control(node)->exposures[words], 0, sizeof(struct tutti_exposures));
+}
+
+static struct tutti_exposing *expose_of(struct tutti_team *team)
+{
+    struct tutti_membership *membership = tutti_membership(team);
+    struct tutti_exposing *x = membership->exposing;
+    if (x || team->size > TUTTI_MAX_GPUS || !(x = calloc(1, sizeof *x)))
+        return x;
+    for (int r = 0; r < team->size; r++)
+        x->peer[r].page = &team->node->peer[membership->peer[r]].page->control->exposures[membership->words_of[r]];
+    x->page = x->peer[team->rank].page;
+    return membership->exposing = x;
+}
+
+/* ---- this rank's allocations ---- */
+
+static void expose_retire(struct tutti_exposing *x, int i)
+{
+    atomic_store(&x->page->own[i].number, 0);
+    x->own[i] = (struct expose_own){.number = 0};
+}
+
+/* Allocations that the program has freed. */
+static void expose_look(struct tutti_team *team, struct tutti_exposing *x)
+{
+    const uint64_t frees = atomic_load(&tutti_device_frees);
+    for (int i = 0; i < TUTTI_EXPOSED && x->frees != frees; i++) {
+        struct tutti_memory memory;
+        if (x->own[i].id == 0)
+            continue;
+        team->device->memory.classify(x->own[i].base, &memory);
+        if (memory.kind != TUTTI_MEMORY_DEVICE || memory.id != x->own[i].id)
+            expose_retire(x, i);
+    }
+    x->frees = frees;
+}
+
+/* Sends descriptors to the peers that lack them. */
+static void expose_send(struct tutti_team *team, struct tutti_exposing *x, int i)
+{
+    struct expose_own *own = &x->own[i];
+    for (int r = 0; r < team->size && own->unsent; r++) {
+        struct tutti_note note = {.slot = (uint32_t)TUTTI_NOTE_PAIR};
+        if (own->unsent >> r & 1 &&
+            tutti_share_send(team->node, team->device, tutti_team_peer(team, r), &note, &x->page->own[i].share.what))
+            own->unsent &= ~(UINT64_C(1) << r);
+    }
+}
+
+/* A new entry; it is refused if peers cannot map this memory. */
+static void expose_add(struct tutti_team *team, struct tutti_exposing *x, int i, const struct tutti_memory *memory)
+{
+    static _Atomic uint64_t numbers;
+    struct tutti_exposed *entry = &x->page->own[i];
+    struct tutti_share share;
+    x->own[i] = (struct expose_own){.id = memory->id, .base = memory->base, .bytes = memory->bytes};
+    tutti_share_name(team->node, team->device, memory->base, memory->id, &share);
+    if (!share.shared || share.what.id != memory->id)
+        return;
+    entry->share = share;
+    x->own[i].number = atomic_fetch_add(&numbers, 1) + 1;
+    if (share.what.needs_fd)
+        x->own[i].unsent = ((UINT64_C(1) << team->size) - 1) & ~(UINT64_C(1) << team->rank);
+    atomic_store_explicit(&entry->number, x->own[i].number, memory_order_release);
+    expose_send(team, x, i);
+}
+
+/* The entry that holds the buffer; -1: none. may: a new one may be made. */
+static int expose_find(struct tutti_team *team, struct tutti_exposing *x, const struct tutti_expose_buffer *buffer,
+                       int may)
+{
+    struct tutti_memory memory;
+    int free_entry = -1;
+    team->device->memory.classify(buffer->at, &memory);
+    if (memory.kind != TUTTI_MEMORY_DEVICE || (memory.gpu >= 0 && memory.gpu != team->gpu))
+        return -1;
+    for (int i = 0; i < TUTTI_EXPOSED; i++) {
+        const struct expose_own *own = &x->own[i];
+        if (own->id == memory.id)
+            return i;
+        if (own->id != 0 && (const char *)own->base < (const char *)memory.base + memory.bytes &&
+            (const char *)memory.base < (const char *)own->base + own->bytes)
+            expose_retire(x, i); /* it has been freed */
+        if (own->id == 0)
+            free_entry = i;
+    }
+    if (!may || free_entry < 0)
+        return -1;
+    expose_add(team, x, free_entry, &memory);
+    return free_entry;
+}
+
+static int expose_holds(const struct expose_own *own, const struct tutti_expose_buffer *buffer)
+{
+    const uint64_t at = (uint64_t)((const char *)buffer->at - (const char *)own->base);
+    return own->id != 0 && at <= own->bytes && buffer->bytes <= own->bytes - at;
+}
+
+/* ---- allocations of peers ---- */
+
+static void expose_drop(struct tutti_team *team, struct tutti_exposing *x, int r, int i)
+{
+    struct expose_peer *peer = &x->peer[r];
+    const uint64_t number = peer->number[i];
+    atomic_store(&x->page->mapped[r][i].number, 0);
+    peer->number[i] = 0;
+    if (!peer->held[i])
+        return;
+    if (atomic_load(&peer->page->own[i].number) != number)
+        tutti_cache_doom(team->node->cache, &peer->held[i], 1, tutti_team_peer(team, r));
+    tutti_cache_release(team->node->cache, team->device, peer->held[i]);
+    peer->held[i] = NULL;
+}
+
+/* TUTTI_OK and a mapping; 1: the descriptor is on its way; or the failure. */
+static int expose_import(struct tutti_team *team, int r, const struct tutti_share *share, struct tutti_mapping **out)
+{
+    struct tutti_node *node = team->node;
+    const int peer = tutti_team_peer(team, r);
+    int fd = -1;
+    *out = tutti_cache_find(node->cache, peer, team->gpu, &share->what);
+    if (share->what.needs_fd && !tutti_socket_take(node, peer, TUTTI_NOTE_PAIR, 0, share->what.id, &fd) && !*out)
+        return 1;
+    int status = share->what.needs_fd && fd < 0 ? TUTTI_ERR_UNAVAILABLE : TUTTI_OK;
+    if (*out)
+        status = TUTTI_OK;
+    else if (status == TUTTI_OK)
+        status = tutti_cache_add(node->cache, team->device, peer, team->gpu, &share->what, fd, 0, out);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* Maps entry i of rank r, if its descriptor is there. 0: to be called again. */
+static int expose_map(struct tutti_team *team, struct tutti_exposing *x, int r, int i)
+{
+    struct expose_peer *peer = &x->peer[r];
+    struct tutti_exposed *entry = &peer->page->own[i];
+    const uint64_t number = atomic_load_explicit(&entry->number, memory_order_acquire);
+    if (number == peer->number[i])
+        return 1;
+    expose_drop(team, x, r, i);
+    const struct tutti_share share = entry->share; /* once: what has been checked must not change */
+    atomic_thread_fence(memory_order_acquire);
+    if (number == 0 || atomic_load_explicit(&entry->number, memory_order_relaxed) != number)
+        return number == 0;
+    const int status = expose_import(team, r, &share, &peer->held[i]);
+    if (status == 1)
+        return 0;
+    const uint64_t base = status == TUTTI_OK ? (uint64_t)(uintptr_t)peer->held[i]->base + share.offset : 0;
+    peer->number[i] = number;
+    atomic_store_explicit(&x->page->mapped[r][i].base, base, memory_order_relaxed);
+    atomic_store_explicit(&x->page->mapped[r][i].number, number, memory_order_release);
+    return 1;
+}
+
+/* 1: all is mapped that peers expose, in as many calls as this rank has made. */
+static int expose_poll(struct tutti_team *team, struct tutti_exposing *x)
+{
+    int all = 1;
+    for (int i = 0; i < TUTTI_EXPOSED; i++)
+        expose_send(team, x, i);
+    for (int r = 0; r < team->size; r++) {
+        if (r == team->rank)
+            continue;
+        all &= atomic_load_explicit(&x->peer[r].page->calls, memory_order_acquire) >= x->calls;
+        for (int i = 0; i < TUTTI_EXPOSED; i++)
+            all &= expose_map(team, x, r, i);
+    }
+    return all;
+}
+
+/* ---- the call ---- */
+
+/* 1 if calls of the device may wait for running kernels now. */
+static int expose_is_quiet(struct tutti_team *team, struct tutti_stream *stream)
+{
+    const struct tutti_device *device = team->device;
+    if (atomic_load_explicit(&team->node->streams, memory_order_relaxed) > (team->share ? 1 : 0))
+        return 0;
+    if (device->stream.capturing && device->stream.capturing(stream) != 0)
+        return 0;
+    return device->stream.query(stream) == 1;
+}
+
+/* The address of entry i for rank r. 1: rank r has mapped it, or cannot. */
+static int expose_address(const struct tutti_team *team, const struct tutti_exposing *x, int r, int i, uint64_t *base)
+{
+    const struct tutti_exposed_at *at = &x->peer[r].page->mapped[team->rank][i];
+    *base = 0;
+    if (x->own[i].number == 0)
+        return 1;
+    if (atomic_load_explicit(&at->number, memory_order_acquire) != x->own[i].number)
+        return 0;
+    *base = atomic_load_explicit(&at->base, memory_order_relaxed);
+    return 1;
+}
+
+/* 1: all peers have mapped what the call exposes. */
+static int expose_resolve(const struct tutti_team *team, const struct tutti_exposing *x, const int entry[],
+                          const struct tutti_expose_buffer buffer[], uint64_t there[])
+{
+    int all = 1;
+    for (int r = 0; r < team->size; r++) {
+        uint64_t base;
+        there[r] = 0;
+        if (entry[r] < 0)
+            continue;
+        all &= expose_address(team, x, r, entry[r], &base);
+        if (base != 0)
+            there[r] = base + (uint64_t)((const char *)buffer[r].at - (const char *)x->own[entry[r]].base);
+    }
+    return all;
+}
+
+static void expose_entries(struct tutti_team *team, struct tutti_exposing *x, const struct tutti_expose_buffer buffer[],
+                           int quiet, int entry[])
+{
+    int last = -1;
+    for (int r = 0; r < team->size; r++) {
+        entry[r] = -1;
+        if (r == team->rank || buffer[r].bytes == 0)
+            continue;
+        if (last < 0 || !expose_holds(&x->own[last], &buffer[r]))
+            last = expose_find(team, x, &buffer[r], quiet);
+        if (last >= 0 && expose_holds(&x->own[last], &buffer[r]))
+            entry[r] = last;
+    }
+}
+
+void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const struct tutti_expose_buffer buffer[],
+                  uint64_t there[])
+{
+    struct tutti_exposing *x = expose_of(team);
+    int entry[TUTTI_MAX_GPUS];
+    memset(there, 0, (size_t)team->size * sizeof *there);
+    if (!x)
+        return;
+    const int quiet = expose_is_quiet(team, stream);
+    if (quiet)
+        expose_look(team, x);
+    expose_entries(team, x, buffer, quiet, entry);
+    x->calls++;
+    atomic_store_explicit(&x->page->calls, x->calls, memory_order_release);
+    if (!quiet) {
+        expose_resolve(team, x, entry, buffer, there);
+        return;
+    }
+    const uint64_t begun = tutti_now_ns();
+    uint64_t waited = 0;
+    for (;;) {
+        const int mapped = expose_poll(team, x), answered = expose_resolve(team, x, entry, buffer, there);
+        if ((mapped || x->calls > FIRST_CALLS) && answered)
+            break;
+        waited = tutti_now_ns() - begun;
+        if (tutti_fiber_here() || waited > WAIT_NS || x->waited_ns + waited > WAITS_NS)
+            break;
+        sched_yield();
+    }
+    x->waited_ns += waited;
+}
+
+void tutti_expose_end(struct tutti_team *team)
+{
+    struct tutti_membership *membership = tutti_membership(team);
+    struct tutti_exposing *x = membership->exposing;
+    for (int r = 0; x && r < team->size; r++) {
+        for (int i = 0; i < TUTTI_EXPOSED && r != team->rank; i++)
+            expose_drop(team, x, r, i);
+    }
+    for (int i = 0; x && i < TUTTI_EXPOSED; i++)
+        expose_retire(x, i);
+    free(x);
+    membership->exposing = NULL;
+}
