@@ -24,9 +24,9 @@ enum {
     TUTTI_LANE_OPS = 1024,         /* and these with those of captures */
     TUTTI_LANE_AWAITED = 32,       /* most operations that a launch waits for */
     TUTTI_LANE_MATCHES = 16,       /* most matched messages that a launch starts */
-    TUTTI_LANE_SLOTS = 352,        /* slots of all lanes of a pair, see tutti_lane_shape() */
-    TUTTI_LANE_RINGS = 5504 << 10, /* data of all lanes of a pair, */
-    TUTTI_LANE_BYTES = 6528 << 10, /* and its places for packets behind them */
+    TUTTI_LANE_SLOTS = 416,        /* slots of all lanes of a pair, see tutti_lane_shape() */
+    TUTTI_LANE_RINGS = 7552 << 10, /* data of all lanes of a pair, */
+    TUTTI_LANE_BYTES = 8576 << 10, /* and its places for packets behind them */
     TUTTI_LANE_PLACES = 4,         /* for packets, of each lane: chunk q uses place q modulo 4 */
     TUTTI_LANE_PLACE = 4 << 10,    /* bytes of one */
     TUTTI_LANE_THREADS = 512       /* of a block */
@@ -39,10 +39,23 @@ enum { TUTTI_LANE_NONE = 254, TUTTI_LANE_ALL = 255 };
 /* The peer of a receive from any source, as long as it is pending. */
 #define TUTTI_LANE_ANY_PEER 0xffffu
 
-/* The first lane, of the tag that comes first, has a large ring, the next three have medium ones. */
+/* The first lane, of the tag that comes first, has a large ring, the next three have medium ones. Slots are a power of
+ * two. The first lane has two slots for each block of a launch with the most blocks, so that the sender fills one while
+ * the receiver reads the other. */
+#define TUTTI_LANE_SLOTS_OF(lane) ((lane) == 0 ? 128u : (lane) < 4 ? 16u : 4u)
+#define TUTTI_LANE_LOG_OF(lane)   ((lane) < 4 ? 15u : 13u) /* of the bytes of a slot */
+#define TUTTI_LANE_CHUNK_OF(lane) (1u << TUTTI_LANE_LOG_OF(lane))
+
+/* A direct send fills slots in part if the message then takes half of the ring at most: more blocks move it at once.
+ * Its chunks are TUTTI_LANE_CHUNK_OF(lane) >> shift bytes; in the smallest ones each thread of a block has 16 bytes. */
+#define TUTTI_LANE_FITS(lane, bytes, shift)                                                                            \
+    ((bytes) <= (uint64_t)(TUTTI_LANE_CHUNK_OF(lane) >> (shift)) * (TUTTI_LANE_SLOTS_OF(lane) / 2))
+#define TUTTI_LANE_SHIFT_OF(lane, bytes)                                                                               \
+    ((lane) >= 4 ? 0u : TUTTI_LANE_FITS(lane, bytes, 2) ? 2u : TUTTI_LANE_FITS(lane, bytes, 1) ? 1u : 0u)
+
 struct tutti_lane_shape {
-    uint32_t slot;   /* the first slot of the lane among those of the pair */
-    uint32_t slots;  /* a power of two */
+    uint32_t slot; /* the first slot of the lane among those of the pair */
+    uint32_t slots;
     uint32_t chunk;  /* bytes of a slot */
     uint32_t begins; /* where its data begin among those of the pair */
 };
@@ -51,8 +64,8 @@ struct tutti_lane_shape {
 struct tutti_lane_head {
     uint64_t flag;  /* number of the chunk that lies in the slot, plus 1 */
     uint64_t bytes; /* of the whole message, */
-    uint64_t first; /* and its first chunk */
-    uint64_t pad;
+    uint64_t first; /* its first chunk, */
+    uint64_t shift; /* and how much shorter its chunks are than a slot */
 };
 
 /* One side of a pair of matched requests, in the memory of its rank. A matched message uses no lane: the sender's
@@ -83,7 +96,7 @@ struct tutti_lane_op {
     uint32_t send, peer, lane;
     uint32_t matched; /* 1: by the ports below, and no lane */
     uint32_t packets; /* 1: one chunk of packets */
-    uint32_t pad;
+    uint32_t shift;   /* as in struct tutti_lane_head */
     unsigned char *buffer;
     uint64_t bytes;  /* of the buffer */
     uint64_t number; /* of the message in the lane, or of the matched one */

@@ -14,7 +14,7 @@
 #include "p2p/lanes_own.h"
 
 /* BLOCKS_MOST: of a launch. A block that moves one chunk after the other waits for each to arrive, so that it fills a
- * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, of ring 0's slots one each.
+ * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, of ring 0's slots two each.
  */
 enum { BLOCKS_MOST = 32, BLOCKS_LONG = 64 };
 
@@ -46,7 +46,7 @@ void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *a
 
 size_t tutti_lanes_blocks(size_t bytes, int lane)
 {
-    const size_t chunk = lane < 4 ? 32 << 10 : 8 << 10;
+    const size_t chunk = TUTTI_LANE_CHUNK_OF(lane);
     return bytes == 0 ? 1 : (bytes + chunk - 1) / chunk;
 }
 
@@ -130,8 +130,9 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
         return status;
     args.what = TUTTI_LANE_DO;
     args.reports = message->reports ? lanes->report->memory : NULL;
-    args.blocks = blocks_of(lanes, tutti_lanes_blocks(message->bytes, (int)args.lane),
-                            args.lane == 0 ? BLOCKS_LONG : BLOCKS_MOST);
+    args.blocks = blocks_of(
+        lanes, tutti_lanes_blocks(message->bytes << TUTTI_LANE_SHIFT_OF(args.lane, message->bytes), (int)args.lane),
+        args.lane == 0 ? BLOCKS_LONG : BLOCKS_MOST);
     args.threads = lanes_threads(message->bytes);
     return tutti_lanes_launch(lanes, stream, &args);
 }

@@ -147,7 +147,8 @@ static void *run_stream(void *with)
 
 static uint64_t draw_bytes(uint64_t *random)
 {
-    static const uint64_t edges[] = {0, 4, 2044, 2045, 8192, 32768, 32769, 65536};
+    static const uint64_t edges[] = {0,     4,     2044,  2045,   8192,   8193,   32768,
+                                     32769, 65536, 65537, 131072, 524288, 524289, 1 << 20};
     switch (below(random, 5)) {
     case 0:
         return edges[below(random, sizeof edges / sizeof *edges)];
@@ -299,8 +300,8 @@ static void open_areas(uint64_t first, uint64_t before)
         }
         for (unsigned peer = 0; peer < RANKS && first > 0; peer++) {
             for (unsigned lane = 0; lane < TUTTI_LANES; lane++) {
-                const unsigned slots = lane == 0 ? 64 : lane < 4 ? 16 : 4;
-                const unsigned slot = lane == 0 ? 0 : lane < 4 ? 64 + (lane - 1) * 16 : 112 + (lane - 4) * 4;
+                const unsigned slots = TUTTI_LANE_SLOTS_OF(lane);
+                const unsigned slot = lane == 0 ? 0 : lane < 4 ? 112 + lane * 16 : 160 + lane * 4;
                 area->side[0][peer][lane].next = area->side[1][peer][lane].next = first;
                 for (uint64_t q = first - slots; q < first; q++)
                     area->head[peer][slot + q % slots].flag = area->credit[peer][slot + q % slots] = q + 1;
