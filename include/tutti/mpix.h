@@ -355,7 +355,7 @@ TUTTI_MPIX_CALL(MPIX_Barrier_enqueue, (MPI_Comm comm), (comm))
  * communicator, in the order of the calls, and match these calls alone, not MPI_Send or MPI_Recv. Buffers, captures and
  * later failures are as for the calls above; ranks need not make the same calls in the same order.
  *
- * Source and tag are named: there is no MPI_ANY_SOURCE and no MPI_ANY_TAG. An ordered pair of ranks uses at most 64
+ * Receives may name MPI_ANY_SOURCE and MPI_ANY_TAG; kernels match them. An ordered pair of ranks uses at most 64
  * tags on a communicator; the first one is the fastest with long messages, then the next three. A status is written
  * when the stream is past its call, by a function of the host that the stream calls. MPI_PROC_NULL does nothing.
  * Elements with gaps are packed by a kernel before the message and unpacked behind it or behind its wait; the memory

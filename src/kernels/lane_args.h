@@ -9,7 +9,9 @@
  *
  * A message of up to TUTTI_LANE_PACKETS_MOST bytes is one chunk of packets: 8 bytes each, 4 of the message and a flag
  * made of the chunk's number. The first packet holds the length. A packet arrives whole, so neither side waits for
- * stores to arrive before it stores a flag. Packets have places of their own: other data could look like a flag. */
+ * stores to arrive before it stores a flag. Packets have places of their own: other data could look like a flag.
+ *
+ * Receives from any source or with any tag: lane_match.inc. */
 #ifndef TUTTI_KERNELS_LANE_ARGS_H
 #define TUTTI_KERNELS_LANE_ARGS_H
 
@@ -22,9 +24,9 @@ enum {
     TUTTI_LANE_OPS = 1024,         /* and these with those of captures */
     TUTTI_LANE_AWAITED = 32,       /* most operations that a launch waits for */
     TUTTI_LANE_MATCHES = 16,       /* most matched messages that a launch starts */
-    TUTTI_LANE_SLOTS = 352,        /* slots of all lanes of a pair, see tutti_lane_shape() */
-    TUTTI_LANE_RINGS = 5504 << 10, /* data of all lanes of a pair, */
-    TUTTI_LANE_BYTES = 6528 << 10, /* and its places for packets behind them */
+    TUTTI_LANE_SLOTS = 416,        /* slots of all lanes of a pair, see tutti_lane_shape() */
+    TUTTI_LANE_RINGS = 7552 << 10, /* data of all lanes of a pair, */
+    TUTTI_LANE_BYTES = 8576 << 10, /* and its places for packets behind them */
     TUTTI_LANE_PLACES = 4,         /* for packets, of each lane: chunk q uses place q modulo 4 */
     TUTTI_LANE_PLACE = 4 << 10,    /* bytes of one */
     TUTTI_LANE_THREADS = 512       /* of a block */
@@ -32,10 +34,28 @@ enum {
 
 enum { TUTTI_LANE_PACKETS_MOST = TUTTI_LANE_PLACE / 2 - 4 };
 
-/* The first lane, of the tag that comes first, has a large ring, the next three have medium ones. */
+/* What a receive accepts of a source, beside the number of a lane. */
+enum { TUTTI_LANE_NONE = 254, TUTTI_LANE_ALL = 255 };
+/* The peer of a receive from any source, as long as it is pending. */
+#define TUTTI_LANE_ANY_PEER 0xffffu
+
+/* The first lane, of the tag that comes first, has a large ring, the next three have medium ones. Slots are a power of
+ * two. The first lane has two slots for each block of a launch with the most blocks, so that the sender fills one while
+ * the receiver reads the other. */
+#define TUTTI_LANE_SLOTS_OF(lane) ((lane) == 0 ? 128u : (lane) < 4 ? 16u : 4u)
+#define TUTTI_LANE_LOG_OF(lane)   ((lane) < 4 ? 15u : 13u) /* of the bytes of a slot */
+#define TUTTI_LANE_CHUNK_OF(lane) (1u << TUTTI_LANE_LOG_OF(lane))
+
+/* A direct send fills slots in part if the message then takes half of the ring at most: more blocks move it at once.
+ * Its chunks are TUTTI_LANE_CHUNK_OF(lane) >> shift bytes; in the smallest ones each thread of a block has 16 bytes. */
+#define TUTTI_LANE_FITS(lane, bytes, shift)                                                                            \
+    ((bytes) <= (uint64_t)(TUTTI_LANE_CHUNK_OF(lane) >> (shift)) * (TUTTI_LANE_SLOTS_OF(lane) / 2))
+#define TUTTI_LANE_SHIFT_OF(lane, bytes)                                                                               \
+    ((lane) >= 4 ? 0u : TUTTI_LANE_FITS(lane, bytes, 2) ? 2u : TUTTI_LANE_FITS(lane, bytes, 1) ? 1u : 0u)
+
 struct tutti_lane_shape {
-    uint32_t slot;   /* the first slot of the lane among those of the pair */
-    uint32_t slots;  /* a power of two */
+    uint32_t slot; /* the first slot of the lane among those of the pair */
+    uint32_t slots;
     uint32_t chunk;  /* bytes of a slot */
     uint32_t begins; /* where its data begin among those of the pair */
 };
@@ -44,8 +64,8 @@ struct tutti_lane_shape {
 struct tutti_lane_head {
     uint64_t flag;  /* number of the chunk that lies in the slot, plus 1 */
     uint64_t bytes; /* of the whole message, */
-    uint64_t first; /* and its first chunk */
-    uint64_t pad;
+    uint64_t first; /* its first chunk, */
+    uint64_t shift; /* and how much shorter its chunks are than a slot */
 };
 
 /* One side of a pair of matched requests, in the memory of its rank. A matched message uses no lane: the sender's
@@ -76,30 +96,34 @@ struct tutti_lane_op {
     uint32_t send, peer, lane;
     uint32_t matched; /* 1: by the ports below, and no lane */
     uint32_t packets; /* 1: one chunk of packets */
-    uint32_t pad;
+    uint32_t shift;   /* as in struct tutti_lane_head */
     unsigned char *buffer;
     uint64_t bytes;  /* of the buffer */
     uint64_t number; /* of the message in the lane, or of the matched one */
     uint64_t first;  /* READY: its first chunk */
     uint64_t chunks;
-    uint64_t length;                    /* bytes of the message */
-    uint64_t moved;                     /* chunks that have been moved */
-    uint64_t claim[TUTTI_LANE_STRIPES]; /* the next chunk of each stripe that no block has taken */
-    struct tutti_lane_port *own, *far;  /* matched */
-    unsigned char *to;                  /* matched sends */
+    uint64_t length;                       /* bytes of the message */
+    uint64_t moved;                        /* chunks that have been moved */
+    uint64_t claim[TUTTI_LANE_STRIPES];    /* the next chunk of each stripe that no block has taken */
+    struct tutti_lane_port *own, *far;     /* matched */
+    unsigned char *to;                     /* matched sends */
+    uint64_t order;                        /* sends by a lane: among all messages to the peer */
+    uint32_t any;                          /* receives: 1: from any source, or with any tag */
+    unsigned char accepts[TUTTI_MAX_GPUS]; /* pending receives: of each source a lane, TUTTI_LANE_NONE or _ALL */
 };
 enum tutti_lane_state {
     TUTTI_LANE_POSTED,  /* a receive whose message is not known yet */
     TUTTI_LANE_READING, /* a block reads its first head */
-    TUTTI_LANE_READY
+    TUTTI_LANE_READY,
+    TUTTI_LANE_PENDING /* a receive that has no message of any lane yet */
 };
 
 /* One side of a lane, in the memory of the rank that it belongs to. */
 struct tutti_lane_side {
-    uint64_t messages; /* posted so far */
+    uint64_t messages; /* posted so far; of receives: that receives have taken */
     uint64_t known;    /* receives: messages whose chunks are known */
     uint64_t next;     /* the first chunk of the next message */
-    uint64_t pad;
+    uint64_t posted;   /* sends: the stamp of `messages` and of the order of the last one; peers read it */
     uint64_t place[TUTTI_LANE_PLACES]; /* sends: the chunk that used it last, plus 1; 0: not used yet */
 };
 enum { TUTTI_LANE_RECV, TUTTI_LANE_SEND };
@@ -107,18 +131,25 @@ enum { TUTTI_LANE_RECV, TUTTI_LANE_SEND };
 /* The start of a rank's memory for lanes. The data of the lanes follow, by sender: TUTTI_LANE_BYTES each. */
 struct tutti_lane_area {
     /* Used by the rank's own kernels alone. */
-    uint64_t ticks;   /* launches that post, times TUTTI_TICKS; as in struct tutti_channel_flags */
-    uint32_t failed;  /* not zero: a launch has left early; later ones leave too */
-    uint32_t stop;    /* the launch beside the stream leaves, and clears it */
-    uint64_t open;    /* operations that are not complete and that no launch in the stream waits for yet, or did */
-    uint64_t started; /* operations that no launch in the stream has waited for; of such launches alone */
-    uint64_t ended;   /* blocks of a direct launch that have ended */
-    uint64_t turn;    /* direct receives of several blocks */
-    uint64_t known;   /* of the last one: its number and the bytes of its message, see tutti_lane_direct_known() */
-    uint64_t pad[25];
+    uint64_t ticks;    /* launches that post, times TUTTI_TICKS; as in struct tutti_channel_flags */
+    uint32_t failed;   /* not zero: a launch has left early; later ones leave too */
+    uint32_t stop;     /* the launch beside the stream leaves, and clears it */
+    uint64_t open;     /* operations that are not complete and that no launch in the stream waits for yet, or did */
+    uint64_t started;  /* operations that no launch in the stream has waited for; of such launches alone */
+    uint64_t ended;    /* blocks of a direct launch that have ended */
+    uint64_t turn;     /* direct receives of several blocks */
+    uint64_t known;    /* of the last one: its number and the bytes of its message, see tutti_lane_direct_known() */
+    uint32_t matching; /* 1: a thread has the lock of the pending receives */
+    uint32_t pending;  /* their number */
+    uint64_t fair;     /* the source that the next of them looks at first */
+    uint64_t pad[23];
+    uint16_t waits[TUTTI_LANE_OPS];       /* their operations, in the order in which they were posted */
     uint64_t active[TUTTI_LANE_OPS / 64]; /* bit o: operation o is one of them */
     struct tutti_lane_side side[2][TUTTI_MAX_GPUS][TUTTI_LANES];
     struct tutti_lane_op op[TUTTI_LANE_OPS];
+    /* Read by peers, as struct tutti_lane_side: posted is. */
+    uint64_t sent[TUTTI_MAX_GPUS];                    /* to each peer: messages so far, and lanes that had any */
+    uint64_t order[TUTTI_MAX_GPUS][TUTTI_LANE_SLOTS]; /* of a message that begins in the slot: its stamp */
     /* Written by peers. */
     struct tutti_lane_head head[TUTTI_MAX_GPUS][TUTTI_LANE_SLOTS]; /* by the sender of that rank */
     uint64_t credit[TUTTI_MAX_GPUS][TUTTI_LANE_SLOTS];             /* by the receiver of that rank */
@@ -132,6 +163,12 @@ enum tutti_lane_what {
     TUTTI_LANE_BESIDE_GRAPH /* the same in a graph: until it is stopped */
 };
 
+/* What the host learns of a message. */
+struct tutti_lane_report {
+    uint64_t bytes;
+    uint32_t peer, lane; /* of receives from any source, or with any tag */
+};
+
 /* Operation 0 is that of TUTTI_LANE_DO: launches in the stream run one after the other. */
 struct tutti_lane_args {
     uint32_t what; /* enum tutti_lane_what */
@@ -143,6 +180,8 @@ struct tutti_lane_args {
     uint32_t awaited; /* operations in `await` */
     /* POST and DO. */
     uint32_t op, send, peer, lane;
+    uint32_t any; /* as in struct tutti_lane_op; then `accepts` holds for the peer and the lane */
+    unsigned char accepts[TUTTI_MAX_GPUS];
     void *buffer;
     uint64_t bytes;
     void *area[TUTTI_MAX_GPUS]; /* struct tutti_lane_area of each rank, then its data */
@@ -151,9 +190,9 @@ struct tutti_lane_args {
     volatile uint32_t *failed; /* mapped host memory: enum tutti_left */
     uint64_t timeout_ns;
     uint16_t await[TUTTI_LANE_AWAITED];
-    volatile uint64_t *lengths; /* WAIT and DO: mapped host memory, of each operation: gets the bytes of the messages of
-                                   `await` at the end of the launch; NULL: not wanted */
-    uint32_t matches;           /* POST: not 0: starts these instead of `op` */
+    volatile struct tutti_lane_report *reports; /* WAIT and DO: mapped host memory, of each operation: gets what is
+                                                   known of `await` at the end of the launch; NULL: not wanted */
+    uint32_t matches;                           /* POST: not 0: starts these instead of `op` */
     /* What follows is no parameter of the kernel for DO. */
     struct tutti_lane_match match[TUTTI_LANE_MATCHES];
     /* Host device alone. */

@@ -35,7 +35,7 @@ static int lanes_prepare(struct tutti_lanes *lanes)
     const struct tutti_device *device = lanes->team->device;
     if (!device->launch.lane || !device->event.create)
         return TUTTI_ERR_UNAVAILABLE;
-    lanes->length = tutti_bounce_take(&tutti_bounce_pinned, -1, TUTTI_LANE_OPS * sizeof(uint64_t));
+    lanes->report = tutti_bounce_take(&tutti_bounce_pinned, -1, TUTTI_LANE_OPS * sizeof(struct tutti_lane_report));
     const int status = device->launch.prepare_lane ? device->launch.prepare_lane(lanes->team->gpu) : TUTTI_OK;
     return status == TUTTI_OK ? make_stream(lanes) : status;
 }
@@ -108,11 +108,24 @@ void tutti_lanes_close(struct tutti_lanes *lanes, int alive, int settled)
     free(lanes);
 }
 
+/* The tags of the lanes of a pair, plus 1; 0: not claimed. */
+static _Atomic uint32_t *tags_of(const struct tutti_lanes *lanes, int receiver, int sender)
+{
+    return (_Atomic uint32_t *)lanes->area.host[receiver] + sender * TUTTI_LANES;
+}
+
+int tutti_lanes_tag(const struct tutti_lanes *lanes, unsigned peer, unsigned lane)
+{
+    if (peer >= (unsigned)lanes->team->size || lane >= TUTTI_LANES)
+        return -1;
+    return (int)atomic_load_explicit(&tags_of(lanes, lanes->team->rank, (int)peer)[lane], memory_order_acquire) - 1;
+}
+
 int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message)
 {
     const int rank = lanes->team->rank, receiver = message->send ? message->peer : rank;
     const int sender = message->send ? rank : message->peer;
-    _Atomic uint32_t *const tags = (_Atomic uint32_t *)lanes->area.host[receiver] + sender * TUTTI_LANES;
+    _Atomic uint32_t *const tags = tags_of(lanes, receiver, sender);
     const uint32_t mine = (uint32_t)message->tag + 1; /* 0: not claimed */
     _Static_assert(TUTTI_MAX_GPUS * TUTTI_LANES * sizeof(uint32_t) <= TUTTI_AREA_HOST_BYTES, "the table fits");
     for (int lane = 0; lane < TUTTI_LANES; lane++) {

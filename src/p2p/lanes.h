@@ -14,12 +14,14 @@
 
 struct tutti_lanes;
 
+enum { TUTTI_LANES_ANY = -1 };
+
 struct tutti_lane_message {
-    int send; /* 1: a send; 0: a receive */
-    int peer, tag;
-    void *buffer; /* `bytes` bytes in one piece, reached by kernels of the team's GPU */
+    int send;      /* 1: a send; 0: a receive */
+    int peer, tag; /* of a receive also TUTTI_LANES_ANY */
+    void *buffer;  /* `bytes` bytes in one piece, reached by kernels of the team's GPU */
     size_t bytes;
-    int reports; /* 1: its length is wanted; only where tutti_lanes_length() is not NULL. Of tutti_lanes_do() */
+    int reports; /* 1: a report is wanted; only where tutti_lanes_reports() is not NULL. Of tutti_lanes_do() */
 };
 
 /* Collective over the ranks of a team that tutti_enqueue_open() has opened; blocking. All ranks succeed or none:
@@ -44,13 +46,15 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
 /* Starts matched messages, `op` of which is not set: ops[i] is that of the i-th, until tutti_lanes_wait(). */
 int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *stream, int n,
                               const struct tutti_lane_match matches[], int ops[], const char **why);
-/* Later work of the stream waits for these operations. reports: the lengths of their messages are wanted. On success
+/* Later work of the stream waits for these operations. reports: reports of their messages are wanted. On success
  * their numbers are free again. */
 int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
                      const char **why);
-/* Where the bytes of a received message are when the stream is past a wait that reports, until the operation's number
+/* What messages were received, by operation, when the stream is past a wait that reports, until the operation's number
  * is used again by later work of the stream. op 0: of tutti_lanes_do(). NULL: there is no memory for it. */
-const volatile uint64_t *tutti_lanes_length(const struct tutti_lanes *lanes, int op);
+const volatile struct tutti_lane_report *tutti_lanes_reports(const struct tutti_lanes *lanes);
+/* The tag of a lane of messages from `peer` to this rank. */
+int tutti_lanes_tag(const struct tutti_lanes *lanes, unsigned peer, unsigned lane);
 /* Local. free() of this memory when the lanes are closed: a graph may use it until then. A status. */
 int tutti_lanes_keep(struct tutti_lanes *lanes, void *memory);
 

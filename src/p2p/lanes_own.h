@@ -20,7 +20,7 @@ struct tutti_lanes {
     struct tutti_lanes_scratch *scratch; /* all of them */
     const struct tutti_plan **plan;      /* that are held */
     size_t plans;
-    struct tutti_bounce *length; /* bytes of the message of each operation that a launch reports; NULL: no memory */
+    struct tutti_bounce *report; /* of each operation, written by launches; NULL: no memory */
     void **kept;
     size_t kepts;
 };

@@ -14,7 +14,7 @@
 #include "p2p/lanes_own.h"
 
 /* BLOCKS_MOST: of a launch. A block that moves one chunk after the other waits for each to arrive, so that it fills a
- * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, of ring 0's slots one each.
+ * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, of ring 0's slots two each.
  */
 enum { BLOCKS_MOST = 32, BLOCKS_LONG = 64 };
 
@@ -46,7 +46,7 @@ void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *a
 
 size_t tutti_lanes_blocks(size_t bytes, int lane)
 {
-    const size_t chunk = lane < 4 ? 32 << 10 : 8 << 10;
+    const size_t chunk = TUTTI_LANE_CHUNK_OF(lane);
     return bytes == 0 ? 1 : (bytes + chunk - 1) / chunk;
 }
 
@@ -67,6 +67,30 @@ int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, c
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
 }
 
+/* Peer and lane of the message, or what a receive accepts. From any source with one tag, each source has a lane for it,
+ * unless all lanes of that source have other tags: then it sends none with this one. 0: no lane is left. */
+static int lanes_name(struct tutti_lanes *lanes, const struct tutti_lane_message *message, struct tutti_lane_args *args)
+{
+    struct tutti_lane_message one = *message;
+    args->any = message->peer == TUTTI_LANES_ANY || message->tag == TUTTI_LANES_ANY;
+    args->peer = message->peer == TUTTI_LANES_ANY ? TUTTI_LANE_ANY_PEER : (uint32_t)message->peer;
+    if (!args->any) {
+        const int lane = tutti_lanes_find(lanes, message);
+        args->lane = (uint32_t)lane;
+        return lane >= 0;
+    }
+    int some = 0;
+    memset(args->accepts, TUTTI_LANE_NONE, sizeof args->accepts);
+    for (one.peer = 0; one.peer < lanes->team->size; one.peer++) {
+        if (message->peer != TUTTI_LANES_ANY && message->peer != one.peer)
+            continue;
+        const int lane = message->tag == TUTTI_LANES_ANY ? TUTTI_LANE_ALL : tutti_lanes_find(lanes, &one);
+        args->accepts[one.peer] = lane < 0 ? TUTTI_LANE_NONE : (unsigned char)lane;
+        some |= lane >= 0;
+    }
+    return some;
+}
+
 /* 0 if the team has failed, otherwise 1 and the args of a launch that posts the message. */
 static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_message *message,
                           struct tutti_lane_args *args, int *status, const char **why)
@@ -76,16 +100,13 @@ static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_mes
         *status = TUTTI_ERR_BROKEN;
     if (*status != TUTTI_OK)
         return 0;
-    const int lane = tutti_lanes_find(lanes, message);
-    if (lane < 0) {
+    tutti_lanes_fill(lanes, args);
+    if (!lanes_name(lanes, message, args)) {
         *why = why_tags;
         *status = TUTTI_ERR_UNAVAILABLE;
         return 0;
     }
-    tutti_lanes_fill(lanes, args);
     args->send = (uint32_t)message->send;
-    args->peer = (uint32_t)message->peer;
-    args->lane = (uint32_t)lane;
     args->buffer = message->buffer;
     args->bytes = message->bytes;
     args->awaited = 1;
@@ -108,9 +129,10 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
     if (!lanes_describe(lanes, message, &args, &status, why))
         return status;
     args.what = TUTTI_LANE_DO;
-    args.lengths = message->reports ? lanes->length->memory : NULL;
-    args.blocks = blocks_of(lanes, tutti_lanes_blocks(message->bytes, (int)args.lane),
-                            args.lane == 0 ? BLOCKS_LONG : BLOCKS_MOST);
+    args.reports = message->reports ? lanes->report->memory : NULL;
+    args.blocks = blocks_of(
+        lanes, tutti_lanes_blocks(message->bytes << TUTTI_LANE_SHIFT_OF(args.lane, message->bytes), (int)args.lane),
+        args.lane == 0 ? BLOCKS_LONG : BLOCKS_MOST);
     args.threads = lanes_threads(message->bytes);
     return tutti_lanes_launch(lanes, stream, &args);
 }
@@ -209,7 +231,7 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
         size_t wanted = 0;
         tutti_lanes_fill(lanes, &args);
         args.what = TUTTI_LANE_WAIT;
-        args.lengths = reports ? lanes->length->memory : NULL;
+        args.reports = reports ? lanes->report->memory : NULL;
         for (int i = at; i < n && i < at + TUTTI_LANE_AWAITED; i++) {
             args.await[args.awaited++] = (uint16_t)ops[i];
             wanted += tutti_lanes_blocks(lanes->bytes[ops[i]], lanes->lane[ops[i]]);

@@ -86,9 +86,9 @@ int tutti_lanes_hold_plan(struct tutti_lanes *lanes, const struct tutti_plan *pl
     return TUTTI_OK;
 }
 
-const volatile uint64_t *tutti_lanes_length(const struct tutti_lanes *lanes, int op)
+const volatile struct tutti_lane_report *tutti_lanes_reports(const struct tutti_lanes *lanes)
 {
-    return lanes->length ? (const volatile uint64_t *)lanes->length->memory + op : NULL;
+    return lanes->report ? (const volatile struct tutti_lane_report *)lanes->report->memory : NULL;
 }
 
 int tutti_lanes_keep(struct tutti_lanes *lanes, void *memory)
@@ -117,5 +117,5 @@ void tutti_lanes_scratch_close(struct tutti_lanes *lanes, int alive)
         free(lanes->kept[--lanes->kepts]);
     free(lanes->kept);
     if (alive)
-        tutti_bounce_give(lanes->length);
+        tutti_bounce_give(lanes->report);
 }

@@ -22,6 +22,7 @@ struct message {
     uint64_t bytes, room; /* room: of the receive */
     unsigned char *out, *in;
     int started[2]; /* of the sender, of the receiver: 1: waited for by a later launch */
+    int any;        /* the receive: bit 0: with any tag; bit 1: from any source */
     unsigned op[2];
 };
 
@@ -31,12 +32,13 @@ struct rank {
     int of[LAUNCHES]; /* the message that it receives and waits for, of TUTTI_LANE_DO; -1: none */
     unsigned char *area;
     uint32_t abort, where, failed;
-    uint64_t lengths[TUTTI_LANE_OPS];
+    struct tutti_lane_report reports[TUTTI_LANE_OPS];
     unsigned beside; /* launches beside the stream that may run */
     int closed;
     pthread_mutex_t lock;
     pthread_cond_t changed;
 };
+enum { ANY_TAG = 1, ANY_SOURCE = 2 };
 static struct rank rank[RANKS];
 static struct message message[MESSAGES];
 static unsigned messages;
@@ -92,7 +94,7 @@ static void *run_beside(void *with)
     struct tutti_lane_args args = me->launch[0];
     args.what = TUTTI_LANE_BESIDE;
     args.blocks = 1;
-    args.lengths = NULL;
+    args.reports = NULL;
     args.awaited = 0;
     for (;;) {
         pthread_mutex_lock(&me->lock);
@@ -119,8 +121,12 @@ static void *run_stream(void *with)
         run_launch(&me->launch[i]);
         if (me->of[i] >= 0) {
             const struct message *const one = &message[me->of[i]];
-            CHECK(me->lengths[0] == one->bytes, "a message of %lu bytes is reported as %lu", (unsigned long)one->bytes,
-                  (unsigned long)me->lengths[0]);
+            if (one->any)
+                CHECK(me->reports[0].peer == one->from && me->reports[0].lane == one->lane,
+                      "a message from %u in lane %u is reported as from %u in lane %u", one->from, one->lane,
+                      me->reports[0].peer, me->reports[0].lane);
+            CHECK(me->reports[0].bytes == one->bytes, "a message of %lu bytes is reported as %lu",
+                  (unsigned long)one->bytes, (unsigned long)me->reports[0].bytes);
         }
         if (me->launch[i].what != TUTTI_LANE_POST)
             continue;
@@ -141,7 +147,8 @@ static void *run_stream(void *with)
 
 static uint64_t draw_bytes(uint64_t *random)
 {
-    static const uint64_t edges[] = {0, 4, 2044, 2045, 8192, 32768, 32769, 65536};
+    static const uint64_t edges[] = {0,     4,     2044,  2045,   8192,   8193,   32768,
+                                     32769, 65536, 65537, 131072, 524288, 524289, 1 << 20};
     switch (below(random, 5)) {
     case 0:
         return edges[below(random, sizeof edges / sizeof *edges)];
@@ -174,6 +181,22 @@ static struct tutti_lane_args *add_launch(unsigned r, enum tutti_lane_what what)
     return args;
 }
 
+/* A receive names less. */
+static void widen(struct tutti_lane_args *args, const struct message *one)
+{
+    args->any = one->any != 0;
+    for (unsigned peer = 0; peer < RANKS; peer++) {
+        const int accepts = peer == one->from || (one->any & ANY_SOURCE);
+        args->accepts[peer] = (unsigned char)(!accepts             ? TUTTI_LANE_NONE
+                                              : one->any & ANY_TAG ? TUTTI_LANE_ALL
+                                                                   : (int)one->lane);
+    }
+    if (one->any & ANY_SOURCE)
+        args->peer = TUTTI_LANE_ANY_PEER;
+    if (one->any)
+        args->lane = 0;
+}
+
 /* One side of message m: waited for by its launch, or started. */
 static void add_side(uint64_t *random, unsigned m, int receives, uint64_t used[RANKS])
 {
@@ -186,6 +209,8 @@ static void add_side(uint64_t *random, unsigned m, int receives, uint64_t used[R
     args->buffer = receives ? one->in : one->out;
     args->bytes = receives ? one->room : one->bytes;
     args->awaited = 1;
+    if (receives)
+        widen(args, one);
     if (one->started[receives]) {
         unsigned op = 1;
         while (used[r] >> op & 1)
@@ -198,7 +223,7 @@ static void add_side(uint64_t *random, unsigned m, int receives, uint64_t used[R
     args->in_turn = below(random, 4) == 0;
     args->blocks = args->send && args->bytes <= TUTTI_LANE_PACKETS_MOST ? 1 : 1 + (unsigned)below(random, BLOCKS_MOST);
     if (receives) {
-        args->lengths = rank[r].lengths;
+        args->reports = rank[r].reports;
         rank[r].of[rank[r].launches - 1] = (int)m;
     }
 }
@@ -223,13 +248,18 @@ static void draw(uint64_t *random)
 {
     uint64_t used[RANKS] = {0};
     const unsigned starts = (unsigned)below(random, 3); /* 0: no message is started */
+    const unsigned anys = (unsigned)below(random, 3);   /* 0: no receive names less than source and tag */
+    /* A receive with any tag gets the message that it was drawn with, as both sides are in the order of the messages.
+     * So does one from any source if its rank has one source: distance to it, or RANKS. */
+    const unsigned alone = (unsigned)below(random, RANKS + 1);
     messages = 1 + (unsigned)below(random, MESSAGES);
     for (unsigned r = 0; r < RANKS; r++)
         rank[r].launches = 0;
     for (unsigned m = 0; m < messages; m++) {
         struct message *const one = &message[m];
         one->from = (unsigned)below(random, RANKS);
-        one->to = (unsigned)below(random, RANKS);
+        one->to = alone < RANKS ? (one->from + alone) % RANKS : (unsigned)below(random, RANKS);
+        one->any = anys > 0 && below(random, 3) < anys ? (int)below(random, alone < RANKS ? 4 : 2) : 0;
         one->lane = lanes[below(random, sizeof lanes / sizeof *lanes)];
         one->bytes = draw_bytes(random);
         one->room = one->bytes + (below(random, 2) ? below(random, 100000) : 0);
@@ -238,10 +268,11 @@ static void draw(uint64_t *random)
         for (int side = 0; side < 2; side++) {
             const unsigned r = side ? one->to : one->from;
             one->started[side] = (starts && below(random, 3) < starts) || (one->from == one->to && side == 0);
-            if (one->started[side] && __builtin_popcountll(used[r]) >= OPS - 1)
+            if (__builtin_popcountll(used[r]) >= OPS - 2) /* room for both sides: none waits for the other */
                 add_wait(random, r, 1, used);
-            add_side(random, m, side, used);
         }
+        for (int side = 0; side < 2; side++)
+            add_side(random, m, side, used);
         if (below(random, 3) == 0)
             add_wait(random, (unsigned)below(random, RANKS), 0, used);
     }
@@ -249,9 +280,9 @@ static void draw(uint64_t *random)
         add_wait(random, r, 1, used);
 }
 
-/* ---- the areas: as after `first` chunks on every lane ---- */
+/* ---- the areas: as after `first` chunks on every lane, and `before` messages ---- */
 
-static void open_areas(uint64_t first)
+static void open_areas(uint64_t first, uint64_t before)
 {
     for (unsigned r = 0; r < RANKS; r++) {
         struct rank *const me = &rank[r];
@@ -260,10 +291,17 @@ static void open_areas(uint64_t first)
         me->area = aligned_alloc(4096, bytes);
         memset(me->area, 0, bytes);
         struct tutti_lane_area *const area = (struct tutti_lane_area *)(void *)me->area;
+        for (unsigned peer = 0; peer < RANKS && before > 0; peer++) { /* messages of lane 0 */
+            struct tutti_lane_side *const sends = &area->side[TUTTI_LANE_SEND][peer][0];
+            struct tutti_lane_side *const receives = &area->side[TUTTI_LANE_RECV][peer][0];
+            sends->messages = receives->messages = receives->known = before;
+            sends->posted = (before - 1) << 24 | (before & 0xffffff);
+            area->sent[peer] = before << 8 | 1;
+        }
         for (unsigned peer = 0; peer < RANKS && first > 0; peer++) {
             for (unsigned lane = 0; lane < TUTTI_LANES; lane++) {
-                const unsigned slots = lane == 0 ? 64 : lane < 4 ? 16 : 4;
-                const unsigned slot = lane == 0 ? 0 : lane < 4 ? 64 + (lane - 1) * 16 : 112 + (lane - 4) * 4;
+                const unsigned slots = TUTTI_LANE_SLOTS_OF(lane);
+                const unsigned slot = lane == 0 ? 0 : lane < 4 ? 112 + lane * 16 : 160 + lane * 4;
                 area->side[0][peer][lane].next = area->side[1][peer][lane].next = first;
                 for (uint64_t q = first - slots; q < first; q++)
                     area->head[peer][slot + q % slots].flag = area->credit[peer][slot + q % slots] = q + 1;
@@ -311,6 +349,7 @@ static int run_program(unsigned number, unsigned run)
 int main(void)
 {
     static const uint64_t firsts[] = {0, 0, (UINT64_C(1) << 31) - 8, (UINT64_C(1) << 32) - 8};
+    static const uint64_t befores[] = {0, (UINT64_C(1) << 24) - 6, (UINT64_C(1) << 40) - 6};
     uint64_t random = exact_seed();
     const long programs = check_setting("TUTTI_TEST_PROGRAMS", 40);
     int fine = 1;
@@ -319,7 +358,8 @@ int main(void)
         pthread_cond_init(&rank[r].changed, NULL);
     }
     for (unsigned number = 0; number < programs && fine; number++) {
-        open_areas(firsts[below(&random, sizeof firsts / sizeof *firsts)]);
+        open_areas(firsts[below(&random, sizeof firsts / sizeof *firsts)],
+                   befores[below(&random, sizeof befores / sizeof *befores)]);
         draw(&random);
         for (unsigned run = 0; run < RUNS && fine; run++)
             fine = run_program(number, run);

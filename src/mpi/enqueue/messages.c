@@ -34,13 +34,11 @@ static int enqueue_refuse(const struct args *args, int code, const char *why)
 static const char *check_peer(const struct args *args, const struct tutti_team *team, int *code)
 {
     *code = MPI_ERR_RANK;
-    if (!args->send && args->peer == MPI_ANY_SOURCE)
-        return "MPI_ANY_SOURCE in stream order: name the source, since the GPU matches nothing; or receive by MPI_Recv";
-    if (args->peer < 0 || args->peer >= team->size)
+    if ((args->peer < 0 || args->peer >= team->size) && (args->send || args->peer != MPI_ANY_SOURCE))
         return "the other rank is no rank of the communicator";
     *code = MPI_ERR_TAG;
     if (!args->send && args->tag == MPI_ANY_TAG)
-        return "MPI_ANY_TAG in stream order: name the tag, since the GPU matches nothing; or receive by MPI_Recv";
+        return NULL;
     return args->tag < 0 || args->tag == INT_MAX ? "not a tag" : NULL;
 }
 
@@ -183,7 +181,10 @@ static int enqueue_report(const struct args *args, struct tutti_comm *comm, int 
 static int message_enqueue(const struct args *args, MPI_Request *request, MPI_Status *status)
 {
     const int reports = status != MPI_STATUS_IGNORE;
-    struct tutti_lane_message message = {.send = args->send, .peer = args->peer, .tag = args->tag, .reports = reports};
+    struct tutti_lane_message message = {.send = args->send,
+                                         .peer = args->peer == MPI_ANY_SOURCE ? TUTTI_LANES_ANY : args->peer,
+                                         .tag = args->tag == MPI_ANY_TAG ? TUTTI_LANES_ANY : args->tag,
+                                         .reports = reports};
     struct tutti_enqueued *started = NULL;
     struct tutti_enqueued_packed packed = {.scratch = NULL};
     int code;

@@ -10,7 +10,7 @@
 struct batch {
     int kept; /* 1: a graph may write it again; the lanes free it */
     int n;
-    const volatile uint64_t *length; /* of the lanes, by operation */
+    const struct tutti_lanes *lanes;
     struct tutti_enqueued_status status[];
 };
 
@@ -29,7 +29,16 @@ void tutti_enqueue_status_empty(MPI_Status *status)
 
 int tutti_enqueue_can_report(const struct tutti_comm *comm)
 {
-    return tutti_door.device->stream.call && tutti_lanes_length(comm->lanes, 0);
+    return tutti_door.device->stream.call && tutti_lanes_reports(comm->lanes);
+}
+
+static void status_of(const struct tutti_lanes *lanes, const struct tutti_enqueued_status *one)
+{
+    const volatile struct tutti_lane_report *report = &tutti_lanes_reports(lanes)[one->op];
+    const size_t bytes = report->bytes;
+    const int source = one->source == MPI_ANY_SOURCE ? (int)report->peer : one->source;
+    const int tag = one->tag == MPI_ANY_TAG ? tutti_lanes_tag(lanes, report->peer, report->lane) : one->tag;
+    status_set(one->to, source, tag, bytes < one->most ? bytes : one->most);
 }
 
 /* On a thread of the device. Setting a status is all that it asks of the MPI: that is local, and takes no lock. */
@@ -42,8 +51,7 @@ static void batch_write(void *with)
         if (one->source == MPI_PROC_NULL)
             status_set(one->to, MPI_PROC_NULL, MPI_ANY_TAG, 0);
         else
-            status_set(one->to, one->source, one->tag,
-                       batch->length[one->op] < one->most ? batch->length[one->op] : one->most);
+            status_of(batch->lanes, one);
     }
     tutti_inside--;
     if (!batch->kept)
@@ -62,7 +70,7 @@ int tutti_enqueue_statuses(struct tutti_comm *comm, int n, const struct tutti_en
         return TUTTI_ERR_MEMORY;
     batch->kept = captured;
     batch->n = n;
-    batch->length = tutti_lanes_length(comm->lanes, 0);
+    batch->lanes = comm->lanes;
     memcpy(batch->status, statuses, (size_t)n * sizeof *statuses);
     int status = captured ? tutti_lanes_keep(comm->lanes, batch) : TUTTI_OK;
     if (status != TUTTI_OK) {

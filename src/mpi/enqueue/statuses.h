@@ -8,9 +8,9 @@
 /* One status, and the message that it is about. */
 struct tutti_enqueued_status {
     MPI_Status *to;
-    int source, tag;
-    size_t most; /* bytes of the buffer */
-    int op;      /* of the communicator's lanes, see tutti_lanes_length() */
+    int source, tag; /* as the receive names them */
+    size_t most;     /* bytes of the buffer */
+    int op;          /* of the communicator's lanes, see tutti_lanes_reports() */
 };
 
 /* 1 if the communicator, which has lanes, can write statuses. */

@@ -3,6 +3,7 @@
  *   stream_messages basics      a ping-pong without a synchronisation, all sizes, halos, tags out of order, self
  *   stream_messages types       elements with gaps
  *   stream_messages progress    what a message started earlier must not wait for
+ *   stream_messages any         random programs of receives from any source or with any tag
  *   stream_messages programs    random programs of messages of all kinds, forwarded, waited for late, mixed with
  * reductions; TUTTI_TEST_PROGRAMS: how many (40) stream_messages errors      what is refused stream_messages truncated
  * a message longer than its receive is reported
@@ -327,10 +328,10 @@ static void errors(void)
     static char host[16];
     int error = MPI_SUCCESS, n = 0;
     MPI_Comm_set_errhandler(m.comm, MPI_ERRORS_RETURN);
-    CHECK(is(MPIX_Recv_enqueue(m.memory, 1, MPI_INT, MPI_ANY_SOURCE, 0, m.comm, MPI_STATUS_IGNORE), MPI_ERR_RANK),
-          "any source");
-    CHECK(is(MPIX_Recv_enqueue(m.memory, 1, MPI_INT, 0, MPI_ANY_TAG, m.comm, MPI_STATUS_IGNORE), MPI_ERR_TAG),
-          "any tag");
+    CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, MPI_ANY_SOURCE, 0, m.comm), MPI_ERR_RANK), "to any rank");
+    CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, 0, MPI_ANY_TAG, m.comm), MPI_ERR_TAG), "with any tag");
+    CHECK(is(MPIX_Recv_enqueue(m.memory, 1, MPI_INT, kit_size, MPI_ANY_TAG, m.comm, MPI_STATUS_IGNORE), MPI_ERR_RANK),
+          "a source");
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, kit_size, 0, m.comm), MPI_ERR_RANK), "a rank");
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, 0, -5, m.comm), MPI_ERR_TAG), "a tag");
     CHECK(is(MPIX_Send_enqueue(m.memory, -1, MPI_INT, 0, 0, m.comm), MPI_ERR_COUNT), "a count");
@@ -394,6 +395,8 @@ int main(int argc, char **argv)
         messages_types(&m);
     if (strcmp(what, "programs") == 0)
         messages_programs(&m, check_setting("TUTTI_TEST_PROGRAMS", 40));
+    if (strcmp(what, "any") == 0)
+        messages_any(&m, check_setting("TUTTI_TEST_PROGRAMS", 60));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (strcmp(parts[i].name, what) == 0)
             parts[i].run();

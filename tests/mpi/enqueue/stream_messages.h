@@ -26,6 +26,8 @@ void messages_close(struct messages *m, int fails);
 int messages_status(const MPI_Status *status, int source, int tag, int bytes);
 /* Collective. So many random programs. */
 void messages_programs(struct messages *m, long programs);
+/* Collective. So many random programs of receives from any source or with any tag. */
+void messages_any(struct messages *m, long programs);
 /* Collective. Elements with gaps. */
 void messages_types(struct messages *m);
 

@@ -2,6 +2,9 @@
  * events behind calls. Status 77 on other devices.
  *
  *   stream_messages_graph replay   TUTTI_TEST_REPLAYS: how many graph launches (5000)
+ *   stream_messages_graph any      the same by receives from any source or with any tag
+ *   stream_messages_graph late     a graph of receives that name source and tag, captured before the first receive from
+ *                                  any source, and launched while such receives are pending
  *   stream_messages_graph events   pmodels/mpich 7612: an event behind a call, which another stream waits for
  */
 #include <stdio.h>
@@ -15,6 +18,8 @@
 
 enum { SMALL = 64, LARGE = 3 << 20, LARGES = 4 << 20 };
 
+static int any; /* 1: short receives name no source, or no tag */
+
 /* Every rank hands its two buffers to the next one; the second one is longer than its ring. In between it waits for the
  * second request first, and what comes behind that wait is what the first one's peer needs. statuses: of the message of
  * tag 2 and of that of tag 3; NULL: they are not wanted. */
@@ -23,12 +28,13 @@ static void shift_all(struct messages *m, char *const from[2], char *const to[2]
     const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
     MPI_Request request[4];
     FINE(MPIX_Irecv_enqueue(to[1], LARGE, MPI_BYTE, last, 1, m->comm, &request[0]));
-    FINE(MPIX_Irecv_enqueue(to[0], SMALL, MPI_BYTE, last, 2, m->comm, &request[1]));
+    FINE(MPIX_Irecv_enqueue(to[0], SMALL, MPI_BYTE, any ? MPI_ANY_SOURCE : last, 2, m->comm, &request[1]));
     FINE(MPIX_Isend_enqueue(from[0], SMALL, MPI_BYTE, next, 2, m->comm, &request[2]));
     FINE(MPIX_Wait_enqueue(&request[1], statuses ? &statuses[0] : MPI_STATUS_IGNORE));
     FINE(MPIX_Isend_enqueue(from[1], LARGE, MPI_BYTE, next, 1, m->comm, &request[3]));
     FINE(MPIX_Send_enqueue(from[0], 8, MPI_BYTE, next, 3, m->comm));
-    FINE(MPIX_Recv_enqueue(to[0] + SMALL, 9, MPI_BYTE, last, 3, m->comm, statuses ? &statuses[1] : MPI_STATUS_IGNORE));
+    FINE(MPIX_Recv_enqueue(to[0] + SMALL, 9, MPI_BYTE, last, any ? MPI_ANY_TAG : 3, m->comm,
+                           statuses ? &statuses[1] : MPI_STATUS_IGNORE));
     request[1] = MPI_REQUEST_NULL;
     FINE(MPIX_Waitall_enqueue(4, request, MPI_STATUSES_IGNORE));
 }
@@ -71,6 +77,35 @@ static void replay(struct messages *m)
     free(host);
 }
 
+/* The receive from any source is before those of the graph, so it takes the first of the two messages. */
+static void late(struct messages *m)
+{
+    const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
+    char *const in = m->memory + 1024;
+    unsigned char host[SMALL * 2], got[SMALL * 2];
+    CU(cu.BeginCapture(m->stream, CAPTURE_GLOBAL));
+    FINE(MPIX_Send_enqueue(m->memory, SMALL, MPI_BYTE, next, 3, m->comm));
+    FINE(MPIX_Send_enqueue(m->memory + SMALL, SMALL, MPI_BYTE, next, 3, m->comm));
+    FINE(MPIX_Recv_enqueue(in + SMALL, SMALL, MPI_BYTE, last, 3, m->comm, MPI_STATUS_IGNORE));
+    const CUgraphExec exec = kit_cuda_captured(m->stream, NULL);
+    for (int i = 0; i < 500; i++) {
+        MPI_Request request;
+        MPI_Status status;
+        for (int j = 0; j < SMALL * 2; j++)
+            host[j] = (unsigned char)(i + j + kit_rank * 17);
+        CHECK(tutti_copy(m->memory, host, sizeof host) == 0, "contents");
+        FINE(MPIX_Irecv_enqueue(in, SMALL, MPI_BYTE, MPI_ANY_SOURCE, i % 2 ? 3 : MPI_ANY_TAG, m->comm, &request));
+        CU(cu.Launch(exec, m->stream));
+        FINE(MPIX_Wait_enqueue(&request, &status));
+        CHECK(tutti_stream_sync(m->stream) == 0 && tutti_copy(got, in, sizeof got) == 0, "the stream");
+        for (int j = 0; j < SMALL * 2; j++)
+            host[j] = (unsigned char)(i + j + last * 17);
+        if (!CHECK(memcmp(got, host, sizeof got) == 0 && messages_status(&status, last, 3, SMALL),
+                   "round %d: a wrong message or status", i))
+            break;
+    }
+}
+
 static void events(struct messages *m)
 {
     const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
@@ -108,9 +143,12 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (!queue_possible() || kit_size < 2 || !kit_cuda_open())
         kit_skip("stream_messages_graph", "needs two CUDA GPUs, and the library in front");
+    any = argc > 1 && strcmp(argv[1], "any") == 0;
     messages_open(&m);
     if (argc > 1 && strcmp(argv[1], "events") == 0)
         events(&m);
+    else if (argc > 1 && strcmp(argv[1], "late") == 0)
+        late(&m);
     else
         replay(&m);
     messages_close(&m, 0);
