@@ -75,7 +75,7 @@ gpu_test(reductions-staged mpi-reductions ${gpu_ranks} ARGS 1500
 gpu_test(reductions-shared mpi-reductions ${shared} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 gpu_test(bits mpi-bits ${gpu_ranks})
 # Virtual nodes: of one rank, of two, of ranks that share a GPU, and with ranks on host memory.
-foreach(row single_leader host_leader multi_leader pipelined)
+foreach(row single_leader host_leader flat multi_leader pipelined)
   foreach(ranks 1 2)
     gpu_test(nodes-${row}-${ranks} mpi-nodes 4 ARGS 12 bits
              ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=16 TUTTI_TEST_EXPECT=${row}
