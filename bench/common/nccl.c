@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/common/gpu.h"
+#include "core/settings.h"
 #include "device/device.h"
 
 static struct bench_nccl copies[BENCH_NCCL_COPIES];
@@ -86,13 +87,29 @@ static int find_calls(struct bench_nccl *n, char *why, size_t size)
     return enough;
 }
 
-static int nccl_possible(char *why, size_t size)
+/* Virtual nodes are nodes for NCCL too: ranks of one host identifier share a machine, others have sockets between them.
+ * NCCL reads these settings when it makes its first communicator. */
+static void split_host(const struct bench_plan *plan)
+{
+    const int each = (int)tutti_settings()->node_ranks;
+    char host[64] = "", id[96];
+    if (each == 0)
+        return;
+    (void)gethostname(host, sizeof host - 1);
+    snprintf(id, sizeof id, "%s-tutti-%d", host, plan->node_rank / each);
+    setenv("NCCL_HOSTID", id, 1);
+    setenv("NCCL_NET", "Socket", 0);
+    setenv("NCCL_MNNVL_ENABLE", "0", 0); /* NVLink between hosts */
+}
+
+static int nccl_possible(const struct bench_plan *plan, char *why, size_t size)
 {
     if (!bench_on_cuda()) {
         snprintf(why, size, "NCCL needs the cuda device");
         return 0;
     }
     setenv("NCCL_NVLS_ENABLE", "0", 0);
+    split_host(plan);
     struct bench_nccl *n = &copies[BENCH_NCCL_USUAL];
     n->library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (!n->library) {
@@ -170,7 +187,7 @@ static int make_comm(const struct bench_plan *plan, struct bench_nccl *n, char *
 int bench_nccl_open(const struct bench_plan *plan, char *why, size_t size)
 {
     snprintf(why, size, "another rank cannot open it");
-    if (!bench_all_agree(nccl_possible(why, size)))
+    if (!bench_all_agree(nccl_possible(plan, why, size)))
         return 0;
     if (!gpus_differ(plan)) {
         snprintf(why, size, "NCCL needs a GPU for each rank");
@@ -287,5 +304,9 @@ void bench_nccl_version(char *text, size_t size)
 {
     int version = 0;
     copies[BENCH_NCCL_USUAL].GetVersion(&version);
-    snprintf(text, size, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+    const int used = snprintf(text, size, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+    const int each = (int)tutti_settings()->node_ranks;
+    if (each > 0 && used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, ", NCCL_NET=%s between nodes of %d rank%s", getenv("NCCL_NET"), each,
+                 each == 1 ? "" : "s");
 }

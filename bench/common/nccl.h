@@ -53,7 +53,8 @@ struct bench_nccl {
 const struct bench_nccl *bench_nccl(enum bench_nccl_copy copy);
 
 /* Collective over all ranks. 1 on all of them if NCCL can run: CUDA, a GPU for each rank. Otherwise 0, with the
- * reason in `why`. Turns multicast (NVLS) off unless the environment sets it. */
+ * reason in `why`. Turns multicast (NVLS) off unless the environment sets it. With TUTTI_NODE_RANKS the ranks of a
+ * virtual node are a host of their own for NCCL (NCCL_HOSTID), with sockets between hosts unless NCCL_NET is set. */
 int bench_nccl_open(const struct bench_plan *plan, char *why, size_t size);
 /* Collective. Two buffers of these bytes in symmetric memory, registered with all communicators of the mask `wanted`
  * (1 << copy), which are opened. Returns a mask of those that can use them, the same on all ranks; `why`: the reason
@@ -63,7 +64,7 @@ unsigned bench_nccl_symmetric(const struct bench_plan *plan, unsigned wanted, co
 /* Fails if `error` is an error. */
 void bench_nccl_must(int error, const char *call);
 void bench_nccl_close(void);
-/* "2.28.9" */
+/* "2.28.9"; over virtual nodes also what lies between them: "2.28.9, NCCL_NET=Socket between nodes of 1 rank". */
 void bench_nccl_version(char *text, size_t size);
 
 #endif

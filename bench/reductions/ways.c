@@ -97,7 +97,7 @@ static void open_nccl(const struct bench_plan *plan, struct bench_ways *out)
             bench_say(plan, "note no nccl: %s", why);
         return;
     }
-    char version[32];
+    char version[96];
     bench_nccl_version(version, sizeof version);
     bench_say(plan, "nccl %s", version);
     out->used[BENCH_NCCL] = way_wanted(plan, BENCH_NCCL);

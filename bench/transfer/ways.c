@@ -104,7 +104,7 @@ static void transfer_open_nccl(const struct transfer *t, struct transfer_memory 
 {
     const struct bench_plan *plan = t->plan;
     const int graph = plan->order == BENCH_GRAPH, can_ce = t->row->engines;
-    char why[256] = "", version[32];
+    char why[256] = "", version[96];
     if (!(transfer_wants(t, TRANSFER_WAY_NCCL) || transfer_wants(t, TRANSFER_WAY_NCCL_GRAPH) ||
           transfer_wants(t, TRANSFER_WAY_NCCL_SYM) || transfer_wants(t, TRANSFER_WAY_NCCL_CE)))
         return;

@@ -18,6 +18,21 @@ static int copy_in_stream(const struct tutti_copy_task *task)
     return status == TUTTI_OK ? device->event.record(task->event, task->stream) : status;
 }
 
+/* A few bytes by a kernel, whose notice takes less time than an event. 1 if it is under way. */
+static int copy_by_kernel(struct tutti_copy_task *task)
+{
+    struct tutti_pack_job job = task->job;
+    task->flight = (struct tutti_pack_flight){.channel = NULL};
+    if (!task->reached || job.plan || job.bytes > tutti_device()->memory.few || !tutti_pack_ready(task->gpu) ||
+        !(job.plan = tutti_plan_of_byte()))
+        return 0;
+    job.count = job.bytes;
+    job.first = 0;
+    return tutti_pack_begin(task->gpu, &job, 1, job.direction == TUTTI_UNPACK ? TUTTI_PACK_NEAR : 0, &task->flight) ==
+               TUTTI_OK &&
+           task->flight.channel;
+}
+
 static void copy_on_host(const struct tutti_pack_job *job)
 {
     if (job->plan && job->direction == TUTTI_PACK)
@@ -39,7 +54,7 @@ static int copy_post(void *with, uint64_t number)
     if (ready <= 0)
         return ready == 0 ? TUTTI_TASK_LATER : ready;
     if (task->stream) {
-        status = copy_in_stream(task);
+        status = copy_by_kernel(task) ? TUTTI_OK : copy_in_stream(task);
         return tutti_task_begin(&task->user, number, status != TUTTI_OK ? status : TUTTI_TASK_RUNS, TUTTI_TASK_LOST);
     }
     if (task->places)
@@ -53,7 +68,8 @@ static int copy_post(void *with, uint64_t number)
 static int copy_poll(void *with, uint64_t number)
 {
     struct tutti_copy_task *task = with;
-    return tutti_task_poll(&task->user, number, tutti_device()->event.query(task->event), TUTTI_TASK_LOST);
+    const int done = task->flight.channel ? tutti_pack_poll(&task->flight) : tutti_device()->event.query(task->event);
+    return tutti_task_poll(&task->user, number, done, TUTTI_TASK_LOST);
 }
 
 static void copy_cancel(void *with, uint64_t number)

@@ -61,6 +61,8 @@ struct tutti_copy_task {
     struct tutti_stream *stream;
     struct tutti_event *event;
     const struct tutti_places *places;
+    int reached; /* 1: kernels of the GPU reach both sides, so that a few bytes may go by a kernel with a notice */
+    struct tutti_pack_flight flight; /* of the task, then; without a channel: the event says when it has ended */
 };
 int tutti_task_copy(struct tutti_sched *sched, struct tutti_copy_task *task, uint64_t number);
 

@@ -3,7 +3,7 @@
 # Graphs of that driver do nothing, so that their results are not looked at.
 . "$(dirname "$0")/check.sh"
 tutti=$1 mpi=$2
-unset LD_PRELOAD TUTTI_RULES TUTTI_HOST_STRICT NCCL_SYM_CTAS NCCL_NVLS_ENABLE
+unset LD_PRELOAD TUTTI_RULES TUTTI_HOST_STRICT NCCL_SYM_CTAS NCCL_NVLS_ENABLE NCCL_HOSTID NCCL_NET
 export TUTTI_DEVICE=cuda LD_LIBRARY_PATH=$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 number='[0-9]+\.[0-9]{2}'
 
@@ -30,6 +30,14 @@ said=$("$tutti" bench scan -n 1 --mpi "$mpi" -m 8,64k -i 9 -x 1 2>&1)
 holds "$said" '^# no nccl: NCCL has no such call$' "scan"
 said=$("$tutti" bench allreduce -n 1 --mpi "$mpi" -m 4,4k --type int16 -i 9 -x 1 2>&1)
 holds "$said" '^# no nccl: NCCL does not reduce sum of int16$' "a type that NCCL lacks"
+# Virtual nodes are hosts for NCCL, with sockets between them unless the user has set the network.
+for net in '' IB; do
+    said=$(TUTTI_NODE_RANKS=1 ${net:+env NCCL_NET=$net} "$tutti" bench allreduce -n 1 --mpi "$mpi" -m 8 -i 6 -x 1 --ways nccl 2>&1)
+    holds "$said" "^# NCCL 2\.28\.7, NCCL_NET=${net:-Socket} between nodes of 1 rank\$" "virtual nodes, network '$net'"
+    holds "$said" "^fake nccl: host $(uname -n)-tutti-0, net ${net:-Socket}\$" "virtual nodes are hosts, network '$net'"
+done
+said=$("$tutti" bench allreduce -n 1 --mpi "$mpi" -m 8 -i 6 -x 1 --ways nccl 2>&1)
+holds "$said" '^fake nccl: host of the machine, net any$' "one node"
 # Data movers, each by NCCL's own call or by a group, and by its copy engines where it has them; results are checked.
 for mover in bcast gather scatter allgather alltoall alltoallv neighbor_alltoall; do
     ways='nccl +x' values=4

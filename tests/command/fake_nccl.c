@@ -64,6 +64,8 @@ int ncclCommInitRank(struct comm **comm, int ranks, struct id id, int rank)
 }
 int ncclCommDestroy(struct comm *comm)
 {
+    const char *host = getenv("NCCL_HOSTID"), *net = getenv("NCCL_NET");
+    fprintf(stderr, "fake nccl: host %s, net %s\n", host ? host : "of the machine", net ? net : "any");
     fprintf(stderr, "fake nccl: ctas %d, %ld allreduce, %ld reduce, %ld reduce_scatter, %d windows left\n", ctas,
             comm->calls[0], comm->calls[1], comm->calls[2], comm->windows);
     free(comm);

@@ -75,7 +75,7 @@ gpu_test(reductions-staged mpi-reductions ${gpu_ranks} ARGS 1500
 gpu_test(reductions-shared mpi-reductions ${shared} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 gpu_test(bits mpi-bits ${gpu_ranks})
 # Virtual nodes: of one rank, of two, of ranks that share a GPU, and with ranks on host memory.
-foreach(row single_leader host_leader multi_leader pipelined)
+foreach(row single_leader host_leader flat multi_leader pipelined)
   foreach(ranks 1 2)
     gpu_test(nodes-${row}-${ranks} mpi-nodes 4 ARGS 12 bits
              ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=16 TUTTI_TEST_EXPECT=${row}
@@ -85,6 +85,15 @@ endforeach()
 gpu_test(nodes-order mpi-nodes 4 ARGS 12 bits ENV TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_TEST_EXPECT=ranks)
 gpu_test(nodes-kinds mpi-nodes 4 ARGS 600 kinds
          ENV TUTTI_NODE_RANKS=2 TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,100-3k@host_leader,*@pipelined reduce_nodes:*@multi_leader reduce_scatter_nodes:*@pipelined scan_nodes:*@ranks")
+# Data movers over virtual nodes, by each row. A run that does not end reports its call and its stack twice before its limit.
+foreach(row tree chains)
+  foreach(ranks 1 2)
+    gpu_test(moves-nodes-${row}-${ranks} mpi-moves_nodes 4 ARGS 400
+             ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4 TUTTI_TEST_EXPECT=${row},lanes,pairs TUTTI_TEST_STANDS=20
+                 TUTTI_STALL_SECONDS=10 TUTTI_TIMEOUT_SECONDS=50
+                 "TUTTI_RULES=bcast_nodes:*@${row} gather_nodes:*@pairs scatter_nodes:*@pairs allgather_nodes:*@lanes alltoall_nodes:*@pairs")
+  endforeach()
+endforeach()
 # A call of memory of GPUs after calls of host memory that are alike is left to the MPI until the ranks agree again.
 gpu_test(nodes-matrix mpi-matrix 4 ARGS 1500 ENV TUTTI_NODE_RANKS=2 TUTTI_TEST_EXPECT=accelerated TUTTI_TEST_SHARE=90)
 gpu_test(aware mpi-aware ${gpu_ranks} ARGS cuda,cuda:host,cuda:device,cuda:managed 1)

@@ -81,7 +81,7 @@ struct bench_sheet {
     const struct bench_options *options;
     const char *name; /* of the benchmark */
     struct bench_report report;
-    char fact[SHEET_FACTS][32];
+    char fact[SHEET_FACTS][96];
     int has[SHEET_WAYS]; /* 1: a row (of the last section) has it, or a record has announced the way */
     struct bench_line *line;
     int lines, room;

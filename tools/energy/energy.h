@@ -34,7 +34,7 @@ struct energy_table {
     const struct bench_options *options;
     const char *name, *call; /* "allreduce", "MPI_Allreduce" */
     double per_byte;         /* messages: bytes of a call in units of the size */
-    char members[64], nccl[32], staging[32];
+    char members[64], nccl[96], staging[32];
     double bare[ENERGY_PARTS]; /* watts */
     double meter, whole;       /* processor seconds of the reading thread, and how long it has run */
     struct energy_line line[ENERGY_LINES];

@@ -149,6 +149,9 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
                              .names = c->row->flat ? c->nodes->all : h->peer,
                              .n = tutti_nodes_participants(c),
                              .me = c->row->flat ? h->ranks->rank : h->node,
+                             .node_of = c->row->flat ? h->node_of : NULL,
+                             .nodes = h->nodes,
+                             .pinned = area->bounce != NULL,
                              .tag = c->tag,
                              .type = c->call->type,
                              .op = c->call->op,
@@ -264,6 +267,8 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
     c->by_messages = c->out_by_messages = c->row->messages;
     if (call->kind == TUTTI_ARRIVAL_DEVICE && meets_in_node(c) && !c->by_messages)
         tutti_nodes_scratch(c);
+    else if (!c->in_host && !worker && call->count * c->size <= tutti_device()->memory.few)
+        tutti_nodes_few(c);
 }
 
 static int call_close(struct tutti_nodes_call *c, int status)

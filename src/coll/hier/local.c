@@ -87,6 +87,7 @@ int tutti_nodes_gather(struct tutti_nodes_call *c, int piece)
     c->local.in = c->local_area.memory;
     c->local.room = c->local_area.memory + bytes;
     c->local.out = c->area[piece % TUTTI_AREAS].memory; /* `in` of the wire */
+    c->local.pinned = c->local_area.bounce && c->area[piece % TUTTI_AREAS].bounce;
     status = tutti_nodes_end(c, TUTTI_PORT_OUT, c->in_gpu, c->in_host,
                              (char *)(uintptr_t)c->call->in + all.begin * c->size, piece % TUTTI_AREAS, &c->local.from);
     return status == TUTTI_OK ? tutti_wire_build(&c->local, &gather_row) : status;
@@ -102,6 +103,7 @@ int tutti_nodes_scatter(struct tutti_nodes_call *c, int piece)
     local_open(c, all.count);
     c->local.out = c->local_area.memory;
     c->local.room = c->area[piece % TUTTI_AREAS].memory + part * c->size; /* `out` of the wire */
+    c->local.pinned = c->local_area.bounce && c->area[piece % TUTTI_AREAS].bounce;
     char *to = NULL;
     const struct tutti_part_of wanted = tutti_nodes_wanted(c, c->nodes->hierarchy->ranks->rank, all, &to);
     c->job_piece = piece;

@@ -23,6 +23,7 @@ int tutti_nodes_end(struct tutti_nodes_call *c, enum tutti_port_id id, int gpu, 
     if (status == TUTTI_OK && !host) {
         out->stream = port->stream;
         out->event = port->event[area];
+        out->gpu = gpu;
     }
     return status;
 }
@@ -64,6 +65,15 @@ void tutti_nodes_scratch(struct tutti_nodes_call *c)
         form->scratch_bytes = bytes;
     }
     c->scratch = form->scratch;
+}
+
+void tutti_nodes_few(struct tutti_nodes_call *c)
+{
+    enum { REPEATED = 16 };
+    if (c->nodes->few == REPEATED)
+        return;
+    if (++c->nodes->few == REPEATED && !tutti_pack_ready(c->in_gpu))
+        (void)tutti_pack_prepare(c->in_gpu, NULL);
 }
 
 /* ---- what a communicator keeps ---- */

@@ -13,7 +13,8 @@ struct tutti_nodes_row {
     int leaders;  /* ranks of a node that exchange; 0: as many as every node has */
     int overlaps; /* 1: a node reduces the next piece while the one before is exchanged */
     int messages; /* 1: in the node by messages of host memory, for ranks with memory of GPUs too */
-    int flat;     /* 1: all ranks of the communicator exchange, in rank order; the nodes do nothing */
+    const struct tutti_exchange_row *flat; /* how all ranks of the communicator exchange; the nodes do nothing. NULL:
+                                              leaders of nodes exchange, by the rules */
     /* 1 if it can run a call; by facts that are the same on all ranks. NULL: always. */
     int (*can)(const struct tutti_hierarchy *hierarchy);
 };
@@ -44,6 +45,7 @@ struct tutti_nodes {
     int status; /* not TUTTI_OK: a call has failed, and all further ones do */
     int *all;   /* [ranks of the communicator, at least]: 0, 1, 2 ... */
     struct tutti_nodes_form form[2];
+    int few; /* calls of few bytes in memory of GPUs so far, up to a few */
 };
 
 /* The step of a call within a piece. */
@@ -108,8 +110,10 @@ void tutti_nodes_phase(const struct tutti_nodes_call *c);
 void tutti_nodes_stalls(const struct tutti_nodes_call *c, uint64_t seconds);
 void tutti_nodes_fails(const struct tutti_nodes_call *c, int status);
 
-/* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. */
+/* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. few: a call of few bytes;
+ * makes the kernel ready that copies them, when such calls repeat. */
 void tutti_nodes_scratch(struct tutti_nodes_call *c);
+void tutti_nodes_few(struct tutti_nodes_call *c);
 
 /* level.c: the parts inside the node as jobs; blocking. tutti_nodes_reduce(): this rank's part of the piece is in
  * the scratch; taken: DECLINED on all ranks of the node if nothing was done. tutti_nodes_hand_out(): how NULL likewise.

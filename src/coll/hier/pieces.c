@@ -53,6 +53,5 @@ const struct tutti_exchange_row *tutti_nodes_exchange(const struct tutti_nodes_c
         return &tutti_exchange_through;
     if (c->call->collective == TUTTI_COLLECTIVE_EXSCAN)
         return &tutti_exchange_before;
-    return c->row->flat ? &tutti_exchange_slices
-                        : tutti_exchange_choose(c->nodes, tutti_nodes_participants(c), count, c->size);
+    return c->row->flat ? c->row->flat : tutti_exchange_choose(c->nodes, tutti_nodes_participants(c), count, c->size);
 }

@@ -72,7 +72,7 @@ int tutti_wire_combine_some(struct tutti_wire *wire, const void *so_far, int beg
         const void **inputs = &wire->inputs[wire->input_count];
         const int first = next;
         int n = 0;
-        if (next > 0)
+        if (next > begin || so_far)
             inputs[n++] = next == begin ? so_far : out;
         while (n < TUTTI_MAX_RANKS && next < end)
             inputs[n++] = wire->theirs[next++];
@@ -126,8 +126,10 @@ static int wire_copy_end(struct tutti_wire *w, struct tutti_copy_task *task, con
     *task = (struct tutti_copy_task){
         .user = {.hooks = &copy_phases},
         .job = {.direction = direction, .memory = end->memory, .packed = host, .bytes = count * w->size},
+        .gpu = end->gpu,
         .stream = end->stream,
-        .event = end->event};
+        .event = end->event,
+        .reached = w->pinned};
     return wire_keep(w, tutti_task_copy(w->sched, task, (uint64_t)direction));
 }
 
@@ -139,8 +141,8 @@ static int wire_room(struct tutti_wire *w, int prefixes)
     w->combine = calloc(2 * n * each, sizeof *w->combine);
     w->inputs = calloc(prefixes ? (n + each) * n : 2 * n, sizeof *w->inputs);
     w->end = calloc(4 * n, sizeof *w->end);
-    w->theirs = calloc(n, sizeof *w->theirs);
-    w->brought = calloc(n, sizeof *w->brought);
+    w->theirs = calloc(2 * n, sizeof *w->theirs);
+    w->brought = calloc(2 * n, sizeof *w->brought);
     w->sched = tutti_sched_new("reduction over several nodes");
     const int fine = w->transfer && w->combine && w->inputs && w->end && w->theirs && w->brought && w->sched;
     return fine ? TUTTI_OK : TUTTI_ERR_MEMORY;

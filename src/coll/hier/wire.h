@@ -11,14 +11,17 @@ struct tutti_wire_end {
     void *memory;                /* NULL: this side is empty */
     struct tutti_stream *stream; /* that copies it; NULL: the host reaches the memory */
     struct tutti_event *event;   /* of the stream's GPU, the wire's own */
+    int gpu;                     /* of the stream */
 };
 
 struct tutti_wire {
     /* Set by the caller: */
     struct tutti_transport *transport;
-    const int *peer;  /* [n]: rank in the transport of each participant */
-    const int *names; /* [n]: its rank in the communicator, for reports */
-    int n, me, tag;   /* tag: the first of TUTTI_WIRE_TAGS */
+    const int *peer;    /* [n]: rank in the transport of each participant */
+    const int *names;   /* [n]: its rank in the communicator, for reports */
+    int n, me, tag;     /* tag: the first of TUTTI_WIRE_TAGS */
+    const int *node_of; /* [n]: node of each participant, if they are the ranks of the communicator */
+    int nodes, pinned;  /* pinned: 1: kernels of all GPUs reach in, out and room */
     int type, op;
     size_t size, count;             /* bytes of an element; elements */
     struct tutti_wire_end from, to; /* the contribution; where the result goes. They may be the same memory */
@@ -37,7 +40,7 @@ struct tutti_wire {
     const void **inputs;
     int transfers, combines, input_count;
     /* For the row, while it adds tasks: of each participant, where its contribution lies, and the task that brings
-     * it; -1: none. */
+     * it; -1: none. With room for as many results of nodes. */
     const void **theirs;
     int *brought;
 };
@@ -63,8 +66,8 @@ int tutti_wire_send(struct tutti_wire *wire, int to, int tag, const void *memory
 int tutti_wire_receive(struct tutti_wire *wire, int from, int tag, void *memory, size_t count);
 /* out = theirs[0] op theirs[1] ..., each after its task in `brought`. */
 int tutti_wire_combine(struct tutti_wire *wire, void *out, size_t count);
-/* The same of the first `end` contributions. begin > 0: so many of them are combined already, in *so_far, after the
- * end of task `after`. */
+/* The same of contributions [begin, end). so_far: what comes before them, after the end of task `after`; NULL: nothing.
+ */
 int tutti_wire_combine_some(struct tutti_wire *wire, const void *so_far, int begin, int end, void *out, size_t count,
                             int after);
 int tutti_wire_copy(struct tutti_wire *wire, void *to, const void *from, size_t count, int after);
@@ -83,8 +86,8 @@ static inline struct tutti_part_of tutti_part_of(size_t count, int n, int i)
     return (struct tutti_part_of){begin < count ? begin : count, left < each ? left : each};
 }
 
-/* Not for rules: of MPI_Scan and of MPI_Exscan. */
-extern const struct tutti_exchange_row tutti_exchange_through, tutti_exchange_before;
+/* Not for rules: of MPI_Scan, of MPI_Exscan, and of the row flat. */
+extern const struct tutti_exchange_row tutti_exchange_through, tutti_exchange_before, tutti_exchange_by_node;
 #define TUTTI_EXCHANGE(name, text) extern const struct tutti_exchange_row tutti_exchange_##name;
 #include "tutti/nodes.def"
 

@@ -131,13 +131,6 @@ static unsigned host_resident(int gpu)
     return tutti_host_places();
 }
 
-static int host_prepare_pack(int gpu, size_t *room)
-{
-    tutti_host_work_on(&gpu, "the packing kernel");
-    *room = sizeof(struct tutti_pack_args);
-    return TUTTI_OK;
-}
-
 static void host_close(void)
 {
 }
@@ -181,6 +174,13 @@ static int used_before_program(const char *what)
     return waiting;
 }
 
+static int tutti_host_prepare_pack(int gpu, size_t *room)
+{
+    tutti_host_work_on(&gpu, "the packing kernel");
+    *room = sizeof(struct tutti_pack_args);
+    return TUTTI_OK;
+}
+
 #define KEPT_BACK(name, parameters, arguments)                                                                         \
     static int kept_##name parameters                                                                                  \
     {                                                                                                                  \
@@ -202,6 +202,14 @@ KEPT_BACK(range_add, (int gpu, void *at, size_t bytes), (gpu, at, bytes))
 KEPT_BACK(range_import, (int gpu, const struct tutti_export *what, int fd, void *at), (gpu, what, fd, at))
 KEPT_BACK(range_cut, (int gpu, void *at), (gpu, at))
 KEPT_BACK(range_close, (int gpu, void *base), (gpu, base))
+KEPT_BACK(copy_now, (void *to, const void *from, size_t bytes), (to, from, bytes))
+KEPT_BACK(prepare_pack, (int gpu, size_t *room), (gpu, room))
+KEPT_BACK(launch_prepare,
+          (struct tutti_stream * stream, const struct tutti_launch *launch, struct tutti_prepared **out),
+          (stream, launch, out))
+KEPT_BACK(keep_pack,
+          (struct tutti_stream * stream, const struct tutti_pack_launch *launch, struct tutti_prepared **out),
+          (stream, launch, out))
 KEPT_BACK(stream_create, (int gpu, struct tutti_stream **out), (gpu, out))
 KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
@@ -282,16 +290,16 @@ const struct tutti_device tutti_device_host = {
     .launch.pack = tutti_host_launch_pack,
     .launch.stay_pack = tutti_host_stay_pack,
     .launch.mail_pack = tutti_host_mail_pack,
-    .launch.prepare_pack = host_prepare_pack,
-    .launch.keep_pack = tutti_host_keep_pack,
+    .launch.prepare_pack = kept_prepare_pack,
+    .launch.keep_pack = kept_keep_pack,
     .launch.shmem = tutti_host_launch_shmem,
     .launch.lane = tutti_host_launch_lane,
-    .launch.keep = tutti_host_launch_prepare,
+    .launch.keep = kept_launch_prepare,
     .launch.kept = tutti_host_launch_prepared,
     .launch.drop = tutti_host_launch_drop,
     .launch.waiting_begin = host_waiting_begin,
     .launch.waiting_end = host_waiting_end,
-    .memory.copy_now = tutti_host_copy_now,
+    .memory.copy_now = kept_copy_now,
     .memory.few = 7,
     .close = host_close,
 };

@@ -2,7 +2,6 @@
  * of a communicator count the same calls. */
 #include <stdlib.h>
 
-#include "core/log.h"
 #include "mpi/move/mover.h"
 #include "mpi/move/mover_own.h"
 #include "mpi/move/pattern.h"
@@ -16,12 +15,6 @@ void tutti_mover_nodes_open(void)
     tutti_mover_nodes = 0;
     for (int i = TUTTI_COLLECTIVE_BCAST; i <= TUTTI_COLLECTIVE_ALLTOALLW; i++)
         tutti_mover_nodes |= (uint32_t)tutti_carry_may((enum tutti_collective)i, 0) << i;
-    if (tutti_mover_nodes &&
-        !(tutti_door.device && tutti_door.device->simulates)) { /* their test on GPUs has not ended yet */
-        tutti_warn_alike("rules name algorithms of data movers over nodes, which do not run on GPUs yet: the MPI makes "
-                         "these calls (docs/nodes.md)");
-        tutti_mover_nodes = 0;
-    }
 }
 
 int tutti_mover_nodes_new(MPI_Comm comm)

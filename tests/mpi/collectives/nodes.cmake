@@ -1,13 +1,19 @@
-# Data movers over virtual nodes: by each row, nodes with equal and with unequal numbers of ranks, of one rank, and ranks
-# that share GPUs.
+# Data movers over virtual nodes: by each row, nodes with equal and with unequal numbers of ranks, of one rank, ranks that
+# share GPUs, and in the nodes the movers that GPUs have by default.
 program(moves_nodes EVERYWHERE)
-# moves_nodes(NAME RANKS NODE_RANKS PIECE_KB BCAST BLOCKS EXPECT, further arguments of tutti_mpi_test)
-function(moves_nodes name ranks node_ranks piece bcast blocks expect)
+# moves_nodes(NAME RANKS NODE_RANKS PIECE_KB BCAST BLOCKS EXPECT NEAR, further arguments of tutti_mpi_test). NEAR: rows in a node
+function(moves_nodes name ranks node_ranks piece bcast blocks expect near)
+  set(rules "bcast_nodes:${bcast} gather_nodes:${blocks} scatter_nodes:${blocks} allgather_nodes:*@lanes alltoall_nodes:${blocks}")
+  string(APPEND rules " allreduce_nodes:*@pipelined reduce_nodes:*@multi_leader")
+  foreach(section bcast gather scatter allgather alltoall)
+    string(APPEND rules " ${section}:${near}")
+  endforeach()
   tutti_mpi_test(mpi-moves-nodes-${name} PROGRAM mpi-moves_nodes RANKS ${ranks} RANKS_MPICH 3 MANY 800 TIMEOUT 120
                  ENV ${stats} TUTTI_NODE_RANKS=${node_ranks} TUTTI_NODES_PIECE_KB=${piece} TUTTI_TEST_EXPECT=${expect}
-                     "TUTTI_RULES=bcast_nodes:${bcast} gather_nodes:${blocks} scatter_nodes:${blocks} allgather_nodes:*@lanes alltoall_nodes:${blocks} allreduce_nodes:*@pipelined reduce_nodes:*@multi_leader"
+                     "TUTTI_RULES=${rules}"
                  ${ARGN})
 endfunction()
-moves_nodes(pairs 4 2 4 "*@tree" "*@pairs" tree,lanes,pairs)
-moves_nodes(ones 3 1 4 "*@chains" "*@pairs" chains,lanes,pairs)
-moves_nodes(uneven 5 3 1 "*@chains" "*@pairs" chains,lanes,pairs MPIS openmpi)
+moves_nodes(pairs 4 2 4 "*@tree" "*@pairs" tree,lanes,pairs "*@fetch")
+moves_nodes(ones 3 1 4 "*@chains" "*@pairs" chains,lanes,pairs "*@fetch")
+moves_nodes(uneven 5 3 1 "*@chains" "*@pairs" chains,lanes,pairs "*@fetch" MPIS openmpi)
+moves_nodes(packets 4 2 4 "*@chains" "*@pairs" chains,lanes,pairs "0-8k@ll *@ll128 *@fetch" MPIS openmpi)
