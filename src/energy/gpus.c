@@ -1,80 +1,29 @@
-/* GPUs: NVML, opened at run time, with declarations of our own. NVML counts all GPUs of the machine and does not follow
+/* GPUs: NVML (core/nvml.h). NVML counts all GPUs of the machine and does not follow
  * CUDA_VISIBLE_DEVICES: a GPU is named by its UUID. */
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/nvml.h"
 #include "core/status.h"
 #include "energy/source.h"
 
 /* Of nvml.h. */
-enum { NVML_OK = 0, NVML_NOT_SUPPORTED = 3, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2, NVML_TEMPERATURE_GPU = 0 };
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2, NVML_TEMPERATURE_GPU = 0 };
 enum { NVML_POWER_AVERAGE = 185, NVML_POWER_INSTANT = 186, NVML_SCOPE_GPU = 0, NVML_SCOPE_MODULE = 1 };
 enum { STATE_EVERY = 20 }; /* samples */
 enum { NVML_VALUE_DOUBLE = 0, NVML_VALUE_ULONG = 2, NVML_VALUE_ULLONG = 3 };
-struct nvml_field {
-    unsigned field, scope;
-    long long timestamp, latency_us;
-    int type, status;
-    union {
-        double d;
-        unsigned u;
-        unsigned long l;
-        unsigned long long ll;
-    } value;
-};
-
-struct nvml_process {
-    unsigned pid;
-    unsigned long long bytes;
-    unsigned instance, compute_instance;
-};
-
-struct nvml {
-    void *library;
-    int (*Init_v2)(void);
-    int (*Shutdown)(void);
-    const char *(*ErrorString)(int status);
-    int (*DeviceGetCount_v2)(unsigned *count);
-    int (*DeviceGetHandleByIndex_v2)(unsigned index, void **device);
-    int (*DeviceGetHandleByUUID)(const char *uuid, void **device);
-    int (*DeviceGetUUID)(void *device, char *uuid, unsigned size);
-    int (*DeviceGetName)(void *device, char *name, unsigned size);
-    int (*DeviceGetTotalEnergyConsumption)(void *device, unsigned long long *mj);
-    int (*DeviceGetPowerUsage)(void *device, unsigned *mw);
-    int (*DeviceGetEnforcedPowerLimit)(void *device, unsigned *mw);
-    int (*DeviceGetClockInfo)(void *device, int clock, unsigned *mhz);
-    int (*DeviceGetTemperature)(void *device, int sensor, unsigned *celsius);
-    int (*DeviceGetFieldValues)(void *device, int n, struct nvml_field *fields); /* NULL: an old driver */
-    int (*Processes)(void *device, unsigned *n, struct nvml_process *processes); /* likewise */
-};
-
-static int nvml_symbols(struct nvml *nvml)
+/* 1 if the library has what every sample needs; field values and processes are of later drivers. */
+static int gpus_can(const struct tutti_nvml *nvml)
 {
-    int all = 1;
-#define FIND(name) all &= (*(void **)(void *)&nvml->name = dlsym(nvml->library, "nvml" #name)) != NULL
-    FIND(Init_v2);
-    FIND(Shutdown);
-    FIND(ErrorString);
-    FIND(DeviceGetCount_v2);
-    FIND(DeviceGetHandleByIndex_v2);
-    FIND(DeviceGetHandleByUUID);
-    FIND(DeviceGetUUID);
-    FIND(DeviceGetName);
-    FIND(DeviceGetTotalEnergyConsumption);
-    FIND(DeviceGetPowerUsage);
-    FIND(DeviceGetEnforcedPowerLimit);
-    FIND(DeviceGetClockInfo);
-    FIND(DeviceGetTemperature);
-#undef FIND
-    *(void **)(void *)&nvml->DeviceGetFieldValues = dlsym(nvml->library, "nvmlDeviceGetFieldValues");
-    *(void **)(void *)&nvml->Processes = dlsym(nvml->library, "nvmlDeviceGetComputeRunningProcesses_v3");
-    return all;
+    return nvml->Init_v2 && nvml->Shutdown && nvml->ErrorString && nvml->DeviceGetCount_v2 &&
+           nvml->DeviceGetHandleByIndex_v2 && nvml->DeviceGetHandleByUUID && nvml->DeviceGetUUID &&
+           nvml->DeviceGetName && nvml->DeviceGetTotalEnergyConsumption && nvml->DeviceGetPowerUsage &&
+           nvml->DeviceGetEnforcedPowerLimit && nvml->DeviceGetClockInfo && nvml->DeviceGetTemperature;
 }
 
-static double field_watts(const struct nvml_field *f)
+static double field_watts(const struct tutti_nvml_field *f)
 {
     const double mw = f->type == NVML_VALUE_DOUBLE   ? f->value.d
                       : f->type == NVML_VALUE_ULONG  ? (double)f->value.l
@@ -83,25 +32,25 @@ static double field_watts(const struct nvml_field *f)
     return mw * 1e-3;
 }
 
-static void gpu_read_power(const struct nvml *nvml, void *device, struct energy_reading *out)
+static void gpu_read_power(const struct tutti_nvml *nvml, void *device, struct energy_reading *out)
 {
-    struct nvml_field f[3] = {{.field = NVML_POWER_INSTANT, .scope = NVML_SCOPE_GPU, .status = -1},
-                              {.field = NVML_POWER_INSTANT, .scope = NVML_SCOPE_MODULE, .status = -1},
-                              {.field = NVML_POWER_AVERAGE, .scope = NVML_SCOPE_GPU, .status = -1}};
-    if (nvml->DeviceGetFieldValues && nvml->DeviceGetFieldValues(device, 3, f) == NVML_OK) {
-        out->has_power = f[0].status == NVML_OK;
+    struct tutti_nvml_field f[3] = {{.field = NVML_POWER_INSTANT, .scope = NVML_SCOPE_GPU, .status = -1},
+                                    {.field = NVML_POWER_INSTANT, .scope = NVML_SCOPE_MODULE, .status = -1},
+                                    {.field = NVML_POWER_AVERAGE, .scope = NVML_SCOPE_GPU, .status = -1}};
+    if (nvml->DeviceGetFieldValues && nvml->DeviceGetFieldValues(device, 3, f) == TUTTI_NVML_OK) {
+        out->has_power = f[0].status == TUTTI_NVML_OK;
         out->watts = out->has_power ? field_watts(&f[0]) : 0;
-        out->has_module = f[1].status == NVML_OK;
+        out->has_module = f[1].status == TUTTI_NVML_OK;
         out->module_watts = out->has_module ? field_watts(&f[1]) : 0;
-        if (f[2].status == NVML_OK)
+        if (f[2].status == TUTTI_NVML_OK)
             out->average_w = field_watts(&f[2]);
     }
     unsigned mw;
     if (out->has_power)
         return;
     const int status = nvml->DeviceGetPowerUsage(device, &mw);
-    out->has_power = status == NVML_OK;
-    out->never_power = status == NVML_NOT_SUPPORTED;
+    out->has_power = status == TUTTI_NVML_OK;
+    out->never_power = status == TUTTI_NVML_NOT_SUPPORTED;
     if (out->has_power)
         out->watts = mw * 1e-3;
 }
@@ -109,7 +58,7 @@ static void gpu_read_power(const struct nvml *nvml, void *device, struct energy_
 /* Clocks, temperature and cap, every so many samples: each question to the driver takes up to a millisecond. */
 static void gpu_read_state(const struct energy_source *source, struct energy_reading *out)
 {
-    const struct nvml *nvml = source->library;
+    const struct tutti_nvml *nvml = source->library;
     unsigned value;
     if (source->sums.samples % STATE_EVERY != 0) {
         out->clock_mhz = source->last.clock_mhz;
@@ -118,23 +67,23 @@ static void gpu_read_state(const struct energy_source *source, struct energy_rea
         out->cap_w = source->last.cap_w;
         return;
     }
-    if (nvml->DeviceGetClockInfo(source->device, NVML_CLOCK_SM, &value) == NVML_OK)
+    if (nvml->DeviceGetClockInfo(source->device, NVML_CLOCK_SM, &value) == TUTTI_NVML_OK)
         out->clock_mhz = value;
-    if (nvml->DeviceGetClockInfo(source->device, NVML_CLOCK_MEM, &value) == NVML_OK)
+    if (nvml->DeviceGetClockInfo(source->device, NVML_CLOCK_MEM, &value) == TUTTI_NVML_OK)
         out->memory_clock_mhz = value;
-    if (nvml->DeviceGetTemperature(source->device, NVML_TEMPERATURE_GPU, &value) == NVML_OK)
+    if (nvml->DeviceGetTemperature(source->device, NVML_TEMPERATURE_GPU, &value) == TUTTI_NVML_OK)
         out->celsius = value;
-    if (nvml->DeviceGetEnforcedPowerLimit(source->device, &value) == NVML_OK)
+    if (nvml->DeviceGetEnforcedPowerLimit(source->device, &value) == TUTTI_NVML_OK)
         out->cap_w = value * 1e-3;
 }
 
 static void gpu_read(struct energy_source *source, struct energy_reading *out)
 {
-    const struct nvml *nvml = source->library;
+    const struct tutti_nvml *nvml = source->library;
     unsigned long long mj = 0;
     const int status = nvml->DeviceGetTotalEnergyConsumption(source->device, &mj);
-    out->has_counter = status == NVML_OK;
-    out->never_counter = status == NVML_NOT_SUPPORTED;
+    out->has_counter = status == TUTTI_NVML_OK;
+    out->never_counter = status == TUTTI_NVML_NOT_SUPPORTED;
     out->counter_uj = mj * 1000;
     if (!out->has_counter)
         snprintf(out->reason, sizeof out->reason, "NVML's energy counter: %.160s", nvml->ErrorString(status));
@@ -150,10 +99,11 @@ static void gpu_close(struct energy_source *source)
 static int gpu_processes(struct energy_source *source, int *pids, int room)
 {
     enum { PROCESSES = 64 };
-    const struct nvml *nvml = source->library;
-    struct nvml_process process[PROCESSES];
+    const struct tutti_nvml *nvml = source->library;
+    struct tutti_nvml_process process[PROCESSES];
     unsigned n = PROCESSES;
-    if (!nvml->Processes || nvml->Processes(source->device, &n, process) != NVML_OK)
+    if (!nvml->DeviceGetComputeRunningProcesses_v3 ||
+        nvml->DeviceGetComputeRunningProcesses_v3(source->device, &n, process) != TUTTI_NVML_OK)
         return TUTTI_ERR_UNAVAILABLE;
     n = n < PROCESSES ? n : PROCESSES;
     for (int i = 0; i < (int)n && i < room; i++)
@@ -163,7 +113,7 @@ static int gpu_processes(struct energy_source *source, int *pids, int room)
 
 static const struct energy_ops gpu_ops = {.read = gpu_read, .close = gpu_close, .processes = gpu_processes};
 
-static void gpu_add(struct energy_sources *sources, const struct nvml *nvml, void *device, int index)
+static void gpu_add(struct energy_sources *sources, const struct tutti_nvml *nvml, void *device, int index)
 {
     char name[48];
     struct energy_reading first = {.average_w = NAN};
@@ -186,7 +136,7 @@ static void gpu_add(struct energy_sources *sources, const struct nvml *nvml, voi
         snprintf(about->reason, sizeof about->reason, "%.200s; no power reading either", first.reason);
 }
 
-static void gpus_add_listed(struct energy_sources *sources, const struct nvml *nvml, const char *gpus)
+static void gpus_add_listed(struct energy_sources *sources, const struct tutti_nvml *nvml, const char *gpus)
 {
     char *copy = strdup(gpus), *rest = copy, *uuid;
     int index = 0;
@@ -194,7 +144,7 @@ static void gpus_add_listed(struct energy_sources *sources, const struct nvml *n
         char reason[256], name[48];
         void *device = NULL;
         const int status = nvml->DeviceGetHandleByUUID(uuid, &device);
-        if (status == NVML_OK) {
+        if (status == TUTTI_NVML_OK) {
             gpu_add(sources, nvml, device, index++);
             continue;
         }
@@ -205,46 +155,40 @@ static void gpus_add_listed(struct energy_sources *sources, const struct nvml *n
     free(copy);
 }
 
-static void gpus_add_all(struct energy_sources *sources, const struct nvml *nvml)
+static void gpus_add_all(struct energy_sources *sources, const struct tutti_nvml *nvml)
 {
     unsigned n = 0;
     const int status = nvml->DeviceGetCount_v2(&n);
-    if (status != NVML_OK || n == 0)
+    if (status != TUTTI_NVML_OK || n == 0)
         energy_source_missing(sources, TUTTI_ENERGY_GPU, "gpu",
-                              status != NVML_OK ? nvml->ErrorString(status) : "NVML lists no GPU");
-    for (unsigned i = 0; status == NVML_OK && i < n; i++) {
+                              status != TUTTI_NVML_OK ? nvml->ErrorString(status) : "NVML lists no GPU");
+    for (unsigned i = 0; status == TUTTI_NVML_OK && i < n; i++) {
         char name[48];
         void *device = NULL;
         const int failed = nvml->DeviceGetHandleByIndex_v2(i, &device);
         snprintf(name, sizeof name, "gpu %u", i);
-        if (failed != NVML_OK)
+        if (failed != TUTTI_NVML_OK)
             energy_source_missing(sources, TUTTI_ENERGY_GPU, name, nvml->ErrorString(failed));
         else
             gpu_add(sources, nvml, device, (int)i);
     }
 }
 
-void *energy_gpus_open(struct energy_sources *sources, const char *library, const char *gpus)
+const void *energy_gpus_open(struct energy_sources *sources, const char *library, const char *gpus)
 {
-    char reason[256] = "";
+    char reason[256] = "", why[200] = "";
     if (strcmp(gpus, "none") == 0)
         return NULL;
-    struct nvml *nvml = calloc(1, sizeof *nvml);
+    const struct tutti_nvml *const nvml = tutti_nvml_open(library, why, sizeof why);
     if (!nvml)
-        return NULL;
-    nvml->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!nvml->library)
-        snprintf(reason, sizeof reason, "no NVML: %.200s", dlerror());
-    else if (!nvml_symbols(nvml))
+        snprintf(reason, sizeof reason, "no NVML: %s", why);
+    else if (!gpus_can(nvml))
         snprintf(reason, sizeof reason, "NVML in %.160s is too old", library);
-    const int status = reason[0] ? NVML_OK : nvml->Init_v2();
-    if (status != NVML_OK)
+    const int status = reason[0] ? TUTTI_NVML_OK : nvml->Init_v2();
+    if (status != TUTTI_NVML_OK)
         snprintf(reason, sizeof reason, "NVML does not start: %.200s", nvml->ErrorString(status));
     if (reason[0]) {
         energy_source_missing(sources, TUTTI_ENERGY_GPU, "gpu", reason);
-        if (nvml->library)
-            dlclose(nvml->library);
-        free(nvml);
         return NULL;
     }
     if (gpus[0])
@@ -254,12 +198,9 @@ void *energy_gpus_open(struct energy_sources *sources, const char *library, cons
     return nvml;
 }
 
-void energy_gpus_close(void *opened)
+void energy_gpus_close(const void *opened)
 {
-    struct nvml *nvml = opened;
-    if (!nvml)
-        return;
-    nvml->Shutdown();
-    dlclose(nvml->library);
-    free(nvml);
+    const struct tutti_nvml *const nvml = opened;
+    if (nvml)
+        nvml->Shutdown();
 }

@@ -13,7 +13,7 @@ struct energy_window {
 
 struct tutti_energy {
     struct energy_sources sources;
-    void *gpus;
+    const void *gpus;
     pthread_mutex_t lock; /* of all below, and of the sums of the sources */
     pthread_cond_t wake;
     pthread_t thread;

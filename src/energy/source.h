@@ -64,8 +64,8 @@ void energy_figure(const struct energy_source *source, const struct energy_sums 
                    struct tutti_energy_figure *out);
 
 /* GPUs through NVML. library: its path. gpus: as in tutti_energy_options. Returns what energy_gpus_close() takes. */
-void *energy_gpus_open(struct energy_sources *sources, const char *library, const char *gpus);
-void energy_gpus_close(void *opened);
+const void *energy_gpus_open(struct energy_sources *sources, const char *library, const char *gpus);
+void energy_gpus_close(const void *opened);
 /* Packages and DRAM through powercap. */
 void energy_domains_open(struct energy_sources *sources, const char *folder, const char *cpuinfo);
 

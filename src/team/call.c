@@ -34,7 +34,7 @@ void tutti_team_arrive(struct tutti_team *team, const struct tutti_arrival *mine
     if (!membership->offered)
         shares->in.shared = shares->out.shared = shares->listed = 0;
     membership->offered = 0;
-    if (mine->kind != TUTTI_ARRIVAL_HOST)
+    if (!tutti_arrival_leaves(mine->kind))
         atomic_store_explicit(&slot->device[membership->device_calls++ & 1], sequence, memory_order_relaxed);
     atomic_store_explicit(&slot->record[sequence % TUTTI_RECORDS].blocks, mine->blocks | mine->streams << 31,
                           memory_order_relaxed);
@@ -85,7 +85,7 @@ static void arrival_assume(const struct tutti_slot *slot, uint32_t sequence, con
                            struct tutti_arrival *theirs)
 {
     *theirs = *mine;
-    theirs->kind = TUTTI_ARRIVAL_HOST;
+    theirs->kind = TUTTI_ARRIVAL_AHEAD;
     for (int i = 0; i < 2; i++) {
         if (atomic_load_explicit(&slot->device[i], memory_order_relaxed) == sequence)
             theirs->kind = TUTTI_ARRIVAL_DEVICE;

@@ -27,7 +27,15 @@ enum tutti_arrival_kind {
     TUTTI_ARRIVAL_OTHER,  /* device memory of a GPU other than the team's */
     TUTTI_ARRIVAL_LATER,  /* device memory; the rank would have the team opened, or kernels loaded, at a later call */
     TUTTI_ARRIVAL_NONE,   /* no bytes: calls over nodes alone know this kind */
+    TUTTI_ARRIVAL_FIRST,  /* device memory; the rank leaves one of its first calls to the MPI, and waits for no rank */
+    TUTTI_ARRIVAL_AHEAD,  /* the rank has left the call to the MPI, and its record was overwritten: HOST or FIRST */
 };
+
+/* 1: the rank has left the call to the MPI. */
+static inline int tutti_arrival_leaves(uint32_t kind)
+{
+    return kind == TUTTI_ARRIVAL_HOST || kind == TUTTI_ARRIVAL_FIRST || kind == TUTTI_ARRIVAL_AHEAD;
+}
 
 /* One rank's arrival at a call. */
 struct tutti_arrival {

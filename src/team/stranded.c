@@ -28,7 +28,7 @@ void tutti_stranded_release(struct tutti_team *team, const struct tutti_arrival 
     int fine = 1;
     const struct tutti_membership *membership = tutti_membership(team);
     for (int r = 0; r < team->size; r++) {
-        if (all[r]->kind != TUTTI_ARRIVAL_HOST)
+        if (!tutti_arrival_leaves(all[r]->kind))
             continue;
         in_mpi |= UINT64_C(1) << r;
         call = call ? call : all[r];

@@ -295,7 +295,7 @@ void tutti_watch_mismatch(const struct tutti_team *team, const struct tutti_arri
 {
     int reporter = 0;
     for (int r = team->size - 1; r >= 0; r--) { /* ranks with host memory have gone on */
-        if (all[r]->kind != TUTTI_ARRIVAL_HOST)
+        if (!tutti_arrival_leaves(all[r]->kind))
             reporter = r;
     }
     if (team->rank != reporter)

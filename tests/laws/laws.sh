@@ -107,6 +107,11 @@ while read -r line; do
     esac
 done < <(grep -rnE '\bTUTTI_PROTOCOL_[a-z]\w*\b|\btutti_(staged|packed|direct|engines|both|carried|pipelined)_ops\b' src --include='*.[ch]' --include='*.inc')
 
+# One place opens NVIDIA's management library.
+while read -r line; do
+    case $line in src/core/nvml.c:*) ;; *) breach "entries of NVML looked up outside src/core/nvml.c: $line" ;; esac
+done < <(grep -rnE 'dlsym *\(.*"nvml|dlopen *\(.*nvidia-ml' src --include='*.[ch]' --include='*.inc')
+
 # A type has one name, and a name one type: apart from what each device and each instantiation of the kernels defines for itself.
 while read -r name; do
     breach "two types of one name: $name: $(grep -rlE "^$name \\{" src include | tr '\n' ' ')"

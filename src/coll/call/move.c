@@ -139,6 +139,15 @@ struct move_agreed {
     uint64_t resets; /* ranks whose GPUs have been reset since the team was opened */
 };
 
+/* Why a rank has left the call to the MPI. */
+static enum tutti_reason move_reason_of(const struct tutti_arrival *theirs)
+{
+    if (theirs->kind == TUTTI_ARRIVAL_AHEAD)
+        return TUTTI_REASON_AHEAD;
+    return theirs->blocks > 0 && theirs->blocks < TUTTI_REASONS ? (enum tutti_reason)theirs->blocks
+                                                                : TUTTI_REASON_HOST_SOME;
+}
+
 /* agreed->able: at first this rank's own rows. Where none is left, the reason is set. */
 static int move_agree(struct tutti_team *team, const struct tutti_call *call, struct move_agreed *agreed)
 {
@@ -166,7 +175,7 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, st
     tutti_team_arrive(team, &mine);
     const int status = tutti_team_await(team, all);
     for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
-        if (all[r]->kind != TUTTI_ARRIVAL_HOST) {
+        if (!tutti_arrival_leaves(all[r]->kind)) {
             const uint32_t theirs = all[r]->blocks & HELD_MASK;
             agreed->able &= (uint32_t)all[r]->count;
             agreed->first &= (uint32_t)(all[r]->count >> 32);
@@ -178,8 +187,7 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, st
             continue;
         }
         agreed->able = 0;
-        tutti_why_set(all[r]->blocks > 0 && all[r]->blocks < TUTTI_REASONS ? (enum tutti_reason)all[r]->blocks
-                                                                           : TUTTI_REASON_HOST_SOME);
+        tutti_why_set(move_reason_of(all[r]));
     }
     tutti_reservation_agreed(team, held, (int)streams);
     if (sum != 0) /* an error of the program, which fetch reports */

@@ -210,7 +210,7 @@ static enum tutti_arrival_kind reduction_kind(struct tutti_team *team, const str
     const int ordered = tutti_opening_keeps_order(team, call);
     if (call->kind == TUTTI_ARRIVAL_DEVICE && !(ordered && team->is_nonblocking) &&
         tutti_opening_waits(team, call, call->type, call->op, call->count * tutti_type_size(call->type)))
-        return ordered ? TUTTI_ARRIVAL_LATER : TUTTI_ARRIVAL_HOST;
+        return ordered ? TUTTI_ARRIVAL_LATER : TUTTI_ARRIVAL_FIRST;
     return tutti_reopen_kind(team, call);
 }
 
@@ -242,7 +242,6 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
         return call->host_ok ? reduction_pass(taken, why, team->why) : call_reduction_staged(team, call, taken, why);
 
     const enum tutti_arrival_kind kind = reduction_kind(team, call);
-    const int waits = call->kind != TUTTI_ARRIVAL_HOST && kind == TUTTI_ARRIVAL_HOST;
     struct tutti_arrival mine = {
         .collective = (uint32_t)call->collective,
         .type = call->type,
@@ -260,8 +259,10 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
         tutti_offer_buffers(team, call);
     tutti_reservation_arrive(team, call, &mine);
     tutti_team_arrive(team, &mine);
+    if (mine.kind == TUTTI_ARRIVAL_FIRST)
+        return reduction_pass(taken, why, TUTTI_REASON_TEXT(FIRST_CALLS));
     if (mine.kind == TUTTI_ARRIVAL_HOST && call->host_ok)
-        return reduction_pass(taken, why, waits ? TUTTI_REASON_TEXT(FIRST_CALLS) : TUTTI_REASON_TEXT(HOST_MEMORY));
+        return reduction_pass(taken, why, TUTTI_REASON_TEXT(HOST_MEMORY));
 
     const struct tutti_arrival *all[TUTTI_MAX_RANKS];
     int status = tutti_team_await(team, all);

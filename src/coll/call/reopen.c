@@ -13,17 +13,33 @@ enum tutti_arrival_kind tutti_reopen_kind(const struct tutti_team *team, const s
     return call->gpu < 0 || call->gpu == team->gpu ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_OTHER;
 }
 
+/* Why some rank has left the call to the MPI; NULL: none has. What the program can change goes first. */
+static const char *reopen_left(const struct tutti_team *team, const struct tutti_arrival *const all[])
+{
+    const char *why = NULL;
+    for (int r = 0; r < team->size; r++) {
+        if (all[r]->kind == TUTTI_ARRIVAL_HOST)
+            return TUTTI_REASON_TEXT(HOST_SOME);
+        if (all[r]->kind == TUTTI_ARRIVAL_FIRST)
+            why = TUTTI_REASON_TEXT(FIRST_CALLS);
+        else if (all[r]->kind == TUTTI_ARRIVAL_AHEAD && !why)
+            why = TUTTI_REASON_TEXT(AHEAD);
+    }
+    return why;
+}
+
 const char *tutti_reopen_look(struct tutti_team *team, const struct tutti_arrival *const all[], int *again,
                               uint64_t *resets)
 {
     enum { SERVED_MANY = 64, MOST = 1 << 20 };
     struct tutti_coll_state *state = tutti_coll_of(team);
+    const char *const left = reopen_left(team, all);
     int other = 0;
     *again = 0;
     *resets = 0;
+    if (left)
+        return left;
     for (int r = 0; r < team->size; r++) {
-        if (all[r]->kind == TUTTI_ARRIVAL_HOST)
-            return TUTTI_REASON_TEXT(HOST_SOME);
         *resets |= (uint64_t)(all[r]->kind == TUTTI_ARRIVAL_RESET) << r;
         other |= all[r]->kind == TUTTI_ARRIVAL_OTHER;
     }

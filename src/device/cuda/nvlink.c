@@ -1,54 +1,42 @@
 /* Whether NVLink joins two GPUs of one kind. The driver reports native atomics alone, which other links have too, and
  * nothing of GPUs that CUDA_VISIBLE_DEVICES hides from this process, as launchers that pin ranks to GPUs do. NVIDIA's
- * management library knows of all; it is opened at the first question, and may be missing. */
-#include <dlfcn.h>
+ * management library (core/nvml.h) knows of all; it is opened at the first question, and may be missing. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/log.h"
+#include "core/nvml.h"
+#include "core/settings.h"
 #include "device/cuda/gpu.h"
 
 /* Of nvml.h: nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t. */
-enum { CAPS_NVLINK = 2, STATUS_OK = 0, NO_ATTACH = 2 };
+enum { CAPS_NVLINK = 2, STATUS_OK = 0 };
 
-static struct {
-    int (*init)(void);
-    int (*init_with)(unsigned flags); /* NULL: an old library */
-    int (*by_uuid)(const char *uuid, void **device);
-    int (*p2p)(void *one, void *other, int what, int *status);
-    int (*capability)(void *device, int *major, int *minor);
-    int usable;
-} nvml;
+static const struct tutti_nvml *nvml; /* NULL: not usable */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void nvlink_find(void *library, const char *name, void *entry)
-{
-    void *symbol = dlsym(library, name);
-    memcpy(entry, &symbol, sizeof symbol);
-}
 
 /* Attaches to all GPUs of the machine, which took 66 ms of the first collective on a host with H100s. Without that the
  * library attaches to the GPUs that it is asked for, in 6 ms each. */
-static int open_all(void)
+static int attach_all(const struct tutti_nvml *library)
 {
-    static atomic_int opened;
-    return atomic_exchange(&opened, 1) ? -1 : nvml.init();
+    static atomic_int attached;
+    return atomic_exchange(&attached, 1) ? -1 : library->Init_v2();
 }
 
-static void open_nvml(void)
+static int nvlink_start(const struct tutti_nvml *library)
 {
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return;
-    nvlink_find(library, "nvmlInit_v2", &nvml.init);
-    nvlink_find(library, "nvmlInitWithFlags", &nvml.init_with);
-    nvlink_find(library, "nvmlDeviceGetHandleByUUID", &nvml.by_uuid);
-    nvlink_find(library, "nvmlDeviceGetP2PStatus", &nvml.p2p);
-    nvlink_find(library, "nvmlDeviceGetCudaComputeCapability", &nvml.capability);
-    nvml.usable = nvml.init && nvml.by_uuid && nvml.p2p && nvml.capability &&
-                  ((nvml.init_with && nvml.init_with(NO_ATTACH) == 0) || open_all() == 0);
+    return (library->InitWithFlags && library->InitWithFlags(TUTTI_NVML_NO_ATTACH) == TUTTI_NVML_OK) ||
+           attach_all(library) == TUTTI_NVML_OK;
+}
+
+static void nvlink_open(void)
+{
+    char why[256];
+    const struct tutti_nvml *const library = tutti_nvml_open(tutti_settings()->energy_nvml, why, sizeof why);
+    if (library && library->Init_v2 && library->DeviceGetHandleByUUID && library->DeviceGetP2PStatus &&
+        library->DeviceGetCudaComputeCapability && nvlink_start(library))
+        nvml = library;
 }
 
 static int handle_of(const unsigned char uuid[16], void **device)
@@ -58,13 +46,13 @@ static int handle_of(const unsigned char uuid[16], void **device)
     for (int i = 0; i < 16; i++)
         at += snprintf(text + at, sizeof text - (size_t)at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
                        uuid[i]);
-    return nvml.by_uuid(text, device) == 0;
+    return nvml->DeviceGetHandleByUUID(text, device) == TUTTI_NVML_OK;
 }
 
 static int capability_of(void *device)
 {
     int major, minor;
-    return nvml.capability(device, &major, &minor) == 0 ? major * 100 + minor : -1;
+    return nvml->DeviceGetCudaComputeCapability(device, &major, &minor) == TUTTI_NVML_OK ? major * 100 + minor : -1;
 }
 
 /* Negative: not known. */
@@ -72,7 +60,8 @@ static int gpus_ask(const unsigned char one[16], const unsigned char other[16])
 {
     void *a, *b;
     int status;
-    if (!handle_of(one, &a) || !handle_of(other, &b) || nvml.p2p(a, b, CAPS_NVLINK, &status) != 0)
+    if (!handle_of(one, &a) || !handle_of(other, &b) ||
+        nvml->DeviceGetP2PStatus(a, b, CAPS_NVLINK, &status) != TUTTI_NVML_OK)
         return -1;
     const int kind = capability_of(a);
     return kind < 0 ? -1 : status == STATUS_OK && kind == capability_of(b);
@@ -80,11 +69,11 @@ static int gpus_ask(const unsigned char one[16], const unsigned char other[16])
 
 static int gpus_joined(const unsigned char one[16], const unsigned char other[16])
 {
-    pthread_once(&once, open_nvml);
-    if (!nvml.usable)
+    pthread_once(&once, nvlink_open);
+    if (!nvml)
         return -1;
     const int known = gpus_ask(one, other);
-    return known < 0 && open_all() == 0 ? gpus_ask(one, other) : known;
+    return known < 0 && attach_all(nvml) == TUTTI_NVML_OK ? gpus_ask(one, other) : known;
 }
 
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16])

@@ -203,6 +203,35 @@ static void reductions_after_a_move(MPI_Comm comm)
     CHECK(kit_counted("MPI_Allreduce", "accelerated") - made > CALLS / 4, "no allreduce is accelerated");
 }
 
+/* Rank 0 has passed device memory in more calls than the others, and would have later ones accelerated before them. As
+ * long as the others leave calls to the MPI, the reason on rank 0 is theirs: no rank passes host memory. */
+static void ahead_of_others(MPI_Comm comm)
+{
+    static const char some[] = "host memory on some ranks";
+    enum { MORE = 10 };
+    const long each = LOST_NS + (long)(COUNT * sizeof(int)) / LOST_BYTES, staged = (price_ns + each - 1) / each - 1;
+    int mine[COUNT] = {0}, result_here[COUNT];
+    for (int nonblocking = 0; nonblocking < 2; nonblocking++) {
+        const char *const name = nonblocking ? "MPI_Iallreduce" : "MPI_Allreduce";
+        for (int i = 0; i < MORE; i++) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            const void *from = kit_rank == 0 ? kit_put(&in, 0, mine, sizeof mine) : mine;
+            void *to = kit_rank == 0 ? room(COUNT) : result_here;
+            CHECK(ended(nonblocking ? MPI_Iallreduce(from, to, COUNT, MPI_INT, MPI_MAX, comm, &request)
+                                    : MPI_Allreduce(from, to, COUNT, MPI_INT, MPI_MAX, comm),
+                        &request, nonblocking),
+                  "%s of both kinds of memory", name);
+        }
+        const uint64_t first_before = kit_counted(name, first), some_before = kit_counted(name, some);
+        for (int i = 0; i < CALLS; i++)
+            allreduce(comm, i, COUNT, nonblocking);
+        CHECK(kit_counted(name, some) == some_before, "%s: %llu calls of device memory on all ranks are staged for %s",
+              name, (unsigned long long)(kit_counted(name, some) - some_before), some);
+        CHECK(kit_counted(name, first) - first_before == (uint64_t)staged, "%s: %llu first calls are staged, not %ld",
+              name, (unsigned long long)(kit_counted(name, first) - first_before), staged);
+    }
+}
+
 static void random_calls(void)
 {
     MPI_Comm comm[COMMS];
@@ -267,6 +296,9 @@ int main(int argc, char **argv)
         MPI_Comm_free(&third);
         MPI_Comm_dup(MPI_COMM_WORLD, &third);
         reductions_after_a_move(third);
+        MPI_Comm_free(&third);
+        MPI_Comm_dup(MPI_COMM_WORLD, &third);
+        ahead_of_others(third);
         MPI_Comm_free(&other);
         MPI_Comm_free(&third);
     }
