@@ -1,8 +1,8 @@
 #!/bin/bash
 # Measurements on the GPUs of this machine: bench.sh BUILD [RESULTS]. Tables, JSON and plots go to RESULTS (default
 # BUILD/gpu-results), with machine.txt beside them. What may be set:
-#   PLAN          parts, in this order: graph blocking messages movers files windows types pairs phases shared pack halo never shmem overhead
-#                 (default: all but the last)
+#   PLAN          parts, in this order: graph blocking messages movers files file_ways windows types pairs phases shared pack halo never shmem overhead
+#                 (default: all but file_ways and the last)
 #   GPUS          numbers of GPUs for graph and blocking (default: all, then half of them, down to 2)
 #   SIZES         bytes (default: those of the project's tables, 8 to 512m)
 #   PACK_SIZES    bytes of plain strides (4k,64k,1m,8m,64m,256m; tiny and far blocks up to 8m)
@@ -131,6 +131,15 @@ if in_plan files; then
         for name in file_write file_read; do
             bench "$name-$n" $name "$n" -m "${FILE_SIZES:-64k,1m,4m,16m,64m,256m}" --folder "${FILE_FOLDER:-/tmp}"
             bench "$name-$n-all" $name "$n" -m "${FILE_SIZES:-64k,1m,4m,16m,64m,256m}" --folder "${FILE_FOLDER:-/tmp}" --collective
+        done
+    done
+fi
+# What the rules of file accesses choose from: each way alone.
+if in_plan file_ways; then
+    for name in file_write file_read; do
+        for way in whole kernel pieces even; do
+            TUTTI_RULES="$name: *@$way" bench "$name-1-$way" $name 1 -m "${FILE_SIZES:-4k,16k,64k,256k,1m,2m,4m,16m,64m}" \
+                --folder "${FILE_FOLDER:-/tmp}" --ways host --seconds 0.1
         done
     done
 fi

@@ -72,12 +72,18 @@ int tutti_elements_on_device(const void *buffer, MPI_Datatype type)
     return stage_finds_device(buffer, type, tutti_door.aware);
 }
 
-int tutti_needs_host(const void *buffer, MPI_Datatype type)
+static int stage_needs_host(const void *buffer, MPI_Datatype type, struct tutti_memory *memory)
 {
-    const int there = tutti_on_device(buffer) && !tutti_inside;
+    const int there = tutti_on_device_at(buffer, memory) && !tutti_inside;
     if (likely(tutti_type_find(type) != NULL))
         return there;
     return (there || stage_finds_device(buffer, type, 0)) && tutti_type_is_fine(type);
+}
+
+int tutti_needs_host(const void *buffer, MPI_Datatype type)
+{
+    struct tutti_memory memory;
+    return stage_needs_host(buffer, type, &memory);
 }
 
 /* 1 if the whole stage lies in one allocation, gaps included. */
@@ -192,7 +198,7 @@ static int copy_packed(struct tutti_stage *stage, int out)
     return status;
 }
 
-/* A few bytes by a kernel, in less time than a copy takes. */
+/* A few bytes by a kernel, in less time than a copy takes. A launch that is kept ready is one for few bytes. */
 static int copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out)
 {
     const struct tutti_layout *layout = tutti_layout_of(tutti_handles.byte);
@@ -202,7 +208,9 @@ static int copy_few(const struct tutti_stage *stage, char *user, char *host, siz
                                        .memory = user,
                                        .packed = host,
                                        .bytes = bytes};
-    const unsigned keep = tutti_door.node && !tutti_deferred_free_held(tutti_door.node) ? TUTTI_PACK_KEEP : 0;
+    const int keeps =
+        bytes <= tutti_door.device->memory.few && tutti_door.node && !tutti_deferred_free_held(tutti_door.node);
+    const unsigned keep = keeps ? TUTTI_PACK_KEEP : 0;
     return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, keep | (out ? TUTTI_PACK_NEAR : 0))
                     : TUTTI_ERR_UNAVAILABLE;
 }
@@ -215,8 +223,8 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
     char *user = stage->user + at, *to = out ? user : host;
     const char *from = out ? host : user;
     const int known = !stage->plan && stage->places.id != 0 && !stage->ordinary;
-    if (known && bytes <= device->memory.few && tutti_pack_ready(stage->places.gpu) &&
-        copy_few(stage, user, host, bytes, out) == TUTTI_OK)
+    const int few = bytes <= device->memory.few || stage->way & TUTTI_STAGE_KERNEL;
+    if (known && few && tutti_pack_ready(stage->places.gpu) && copy_few(stage, user, host, bytes, out) == TUTTI_OK)
         return TUTTI_OK;
     return known && device->memory.copy_pinned ? device->memory.copy_pinned(stage->places.gpu, to, from, bytes)
                                                : device->memory.copy_now(to, from, bytes);
@@ -296,7 +304,7 @@ int tutti_stage_open(struct tutti_stage *stage, const void *buffer, MPI_Count co
     struct tutti_there there = {.staged = 0, .memory = {.kind = TUTTI_MEMORY_HOST}};
     if (count > 0 && type != tutti_handles.no_type && buffer != MPI_IN_PLACE) {
         if (way & TUTTI_STAGE_HOST)
-            there.staged = tutti_needs_host(buffer, type);
+            there.staged = stage_needs_host(buffer, type, &there.memory);
         else
             tutti_needs_staging_at(buffer, type, &there);
     }

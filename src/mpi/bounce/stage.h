@@ -11,14 +11,16 @@
 /* PACKED: the MPI gets the type `given`, not the program's. LATER: the contents are copied by tutti_stage_in(), not
  * at once. */
 /* LAZY: the message is likely to be a short one in place of the real one: host memory that is not pinned, and costs
- * nothing until it is touched. HOST: the MPI gets host memory even if it takes device memory in other calls. */
+ * nothing until it is touched. HOST: the MPI gets host memory even if it takes device memory in other calls. KERNEL: a
+ * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. */
 enum {
     TUTTI_STAGE_IN = 1,
     TUTTI_STAGE_OUT = 2,
     TUTTI_STAGE_PACKED = 4,
     TUTTI_STAGE_LATER = 8,
     TUTTI_STAGE_LAZY = 16,
-    TUTTI_STAGE_HOST = 32
+    TUTTI_STAGE_HOST = 32,
+    TUTTI_STAGE_KERNEL = 64
 };
 
 struct tutti_stage {
@@ -31,7 +33,7 @@ struct tutti_stage {
     int solid;                    /* no gaps */
     int lazy;                     /* `memory` is not pinned, and not used where an RTS arrives */
     int ordinary;                 /* `memory` is not pinned: one of the first stages of the process */
-    int way;                      /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT */
+    int way;                      /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT ... */
     char *user;                   /* lowest byte in device memory */
     char *memory;                 /* lowest byte in host memory, or in device scratch (of packed elements) */
     struct tutti_scratch scratch; /* where `memory` lies otherwise */

@@ -1,9 +1,9 @@
 /* One blocking access of a file by way of pinned host memory. An access that may be cut goes in pieces through two
  * buffers: while the MPI accesses the file for one piece, the next piece of a write or the last piece of a read is
  * copied in a stream. Nothing runs beside the copy of the first piece of a write, nor beside that of the first and the
- * last piece of a read. So these pieces are small, and the pieces between grow and shrink by factors of two: a copy has
- * the time of an access of half its bytes. A large access takes pinned memory for two pieces, of TUTTI_STAGING_MB at
- * most each.
+ * last piece of a read. So these pieces are small. By the rules (bounce/file_ways.h) the pieces between are as long, or
+ * they grow and shrink by factors of two: a copy has the time of an access of half its bytes. A large access takes
+ * pinned memory for two pieces, of TUTTI_STAGING_MB at most each.
  *
  * A collective access of a file of several ranks may not be cut, since all ranks must make as many calls; an agreement
  * on their number would cost every collective access a reduction, of host memory too. Nor may an access of the shared
@@ -27,11 +27,7 @@ static MPI_Count divisor(MPI_Count a, MPI_Count b)
     return a;
 }
 
-enum {
-    LEAST = 256 << 10, /* bytes of a piece that is copied beside nothing: about what a copy costs at any length */
-    WRITE_FROM = 4,    /* of them: a shorter write is as fast whole, */
-    READ_FROM = 16     /* and a shorter read, whose last piece is copied beside nothing, too */
-};
+enum { LEAST = 256 << 10 }; /* bytes of a piece that is copied beside nothing: about what a copy costs at any length */
 
 /* 1 if this process alone has opened the file: then each of its collective calls is this process's own. */
 static int file_is_alone(MPI_File file)
@@ -46,15 +42,19 @@ static int file_is_alone(MPI_File file)
     return ranks == 1;
 }
 
-/* 1 if the MPI may be called for one piece after the other. */
-static int access_may_be_cut(const struct tutti_access *access)
+/* 1 if the MPI may be called for one piece after the other. Sets the offset of the first one. */
+static int access_may_be_cut(struct tutti_access *access)
 {
+    const int at = access->cut == TUTTI_ACCESS_AT || access->cut == TUTTI_ACCESS_ALONE_AT,
+              mine = access->cut == TUTTI_ACCESS_AT || access->cut == TUTTI_ACCESS_PIECES;
     int atomic = 1;
-    if (access->cut == TUTTI_ACCESS_WHOLE)
+    if (access->cut == TUTTI_ACCESS_WHOLE || access->count < 2)
         return 0;
     if (tutti_next.MPI_File_get_atomicity(access->file, &atomic) != MPI_SUCCESS || atomic)
         return 0;
-    return access->cut == TUTTI_ACCESS_AT || access->cut == TUTTI_ACCESS_PIECES || file_is_alone(access->file);
+    if (!mine && !file_is_alone(access->file))
+        return 0;
+    return at || tutti_next.MPI_File_get_position(access->file, &access->offset) == MPI_SUCCESS;
 }
 
 /* Elements of `bytes` bytes, a whole number of elementary types. */
@@ -69,18 +69,19 @@ static void access_cut(struct tutti_access *access)
 {
     MPI_Count lower, bytes;
     access->least = access->most = access->count;
-    if (access->cut == TUTTI_ACCESS_WHOLE || access->count < 2)
-        return;
     if (tutti_next.MPI_Type_size_x(access->type, &access->size) != MPI_SUCCESS || access->size < 1 ||
         tutti_next.MPI_Type_get_extent_x(access->type, &lower, &access->extent) != MPI_SUCCESS ||
         __builtin_mul_overflow(access->size, access->count, &bytes))
         return;
-    const MPI_Count from = access->way & TUTTI_STAGE_IN ? WRITE_FROM : READ_FROM;
-    if (bytes < from * LEAST || !access_may_be_cut(access))
+    const enum tutti_file_way how = tutti_file_way((access->way & TUTTI_STAGE_IN) != 0, (size_t)bytes);
+    const int cut = how >= TUTTI_FILE_PIECES && bytes >= 2 * LEAST && access_may_be_cut(access);
+    access->way = tutti_file_stage_way(access->way, cut ? LEAST : (size_t)bytes);
+    if (!cut)
         return;
+    const MPI_Count most = (MPI_Count)tutti_settings()->staging_mb << 20;
     access->unit = access->etype / divisor(access->size, access->etype);
     access->least = access_elements(access, LEAST);
-    access->most = access_elements(access, (MPI_Count)tutti_settings()->staging_mb << 20);
+    access->most = how == TUTTI_FILE_EVEN ? access->least : access_elements(access, most);
 }
 
 /* Elements of the piece that begins with element `first`. */
@@ -194,6 +195,23 @@ MPI_Offset tutti_access_offset(const struct tutti_access *access)
     return access->offset + (MPI_Offset)(access->done * access->size / access->etype);
 }
 
+/* The file pointer of an MPI may be wrong where an access ends between the blocks of a view (MPICH 4.0). */
+static void access_seek(struct tutti_access *access, MPI_Count bytes)
+{
+    if (access->most == access->count || access->cut == TUTTI_ACCESS_AT || access->cut == TUTTI_ACCESS_ALONE_AT)
+        return;
+    const MPI_Offset to = access->offset + (MPI_Offset)(bytes / access->etype);
+    const int code = tutti_next.MPI_File_seek(access->file, to, MPI_SEEK_SET);
+    if (access->code == MPI_SUCCESS)
+        access->code = code;
+}
+
+void tutti_access_point(struct tutti_access *access)
+{
+    if (access->done > 0)
+        access_seek(access, access->done * access->size);
+}
+
 int tutti_access_out(const char *call, struct tutti_stage *stage, const MPI_Status *status)
 {
     const int done = tutti_stage_out(stage, tutti_received(status));
@@ -269,6 +287,8 @@ int tutti_access_more(struct tutti_access *access, int code)
 
 int tutti_access_end(struct tutti_access *access)
 {
+    if (!access->raised)
+        access_seek(access, access->moved);
     if (access->user != MPI_STATUS_IGNORE) {
         if (access->most != access->count)
             tutti_next.MPI_Status_set_elements_x(&access->status, tutti_handles.byte, access->moved);

@@ -18,7 +18,7 @@
 /* ---- blocking ---- */
 
 #define AT_POINTER 0
-#define TO_POINTER (void)0
+#define TO_POINTER tutti_access_point(&access)
 #define AT_OFFSET  offset
 #define TO_OFFSET  offset = tutti_access_offset(&access)
 
@@ -76,7 +76,10 @@
 static int access_open(struct tutti_stage *stage, const char *call, MPI_File file, const void *buffer, MPI_Count count,
                        MPI_Datatype type, int way)
 {
+    MPI_Count size = 0;
     way |= TUTTI_STAGE_HOST;
+    if (tutti_next.MPI_Type_size_x(type, &size) == MPI_SUCCESS && size > 0 && count > 0)
+        way = tutti_file_stage_way(way, (size_t)size * (size_t)count);
     if (tutti_file_is_native(file, NULL))
         way |= TUTTI_STAGE_PACKED;
     const int status = tutti_stage_open(stage, buffer, count, type, way);

@@ -3,6 +3,7 @@
 #ifndef TUTTI_MPI_IO_FILES_H
 #define TUTTI_MPI_IO_FILES_H
 
+#include "bounce/file_ways.h"
 #include "mpi/bounce/stage.h"
 
 /* 1 if the elements of a call are staged. An MPI that takes device memory in messages may not take it in files. */
@@ -11,6 +12,12 @@ static inline int tutti_file_stages(const void *buffer, MPI_Datatype type)
     if (likely(!tutti_door.device || !tutti_door.device->active()))
         return 0;
     return tutti_needs_host(buffer, type);
+}
+
+/* By the rules: `way` of a stage of so many bytes that is copied beside nothing. */
+static inline int tutti_file_stage_way(int way, size_t bytes)
+{
+    return tutti_file_way((way & TUTTI_STAGE_IN) != 0, bytes) == TUTTI_FILE_KERNEL ? way | TUTTI_STAGE_KERNEL : way;
 }
 
 /* ---- files.c: file handles ---- */
@@ -45,7 +52,7 @@ int tutti_file_stream_wait(struct tutti_file_stream *one, const char *call);
 
 enum tutti_access_cut {
     TUTTI_ACCESS_WHOLE,   /* ordered, or of the shared pointer: one call */
-    TUTTI_ACCESS_PIECES,  /* at the file pointer of this process, which each piece moves */
+    TUTTI_ACCESS_PIECES,  /* at the file pointer of this process */
     TUTTI_ACCESS_AT,      /* at an offset */
     TUTTI_ACCESS_ALONE,   /* collective: as PIECES, if no other rank has the file open */
     TUTTI_ACCESS_ALONE_AT /* likewise, as AT */
@@ -61,7 +68,7 @@ struct tutti_access {
     MPI_Count unit;        /* each piece has a multiple of so many elements, but the last */
     int way;
     enum tutti_access_cut cut;
-    MPI_Offset offset;     /* AT: of the first element, in elementary types of the view */
+    MPI_Offset offset;     /* AT, or cut: of the first element, in elementary types of the view */
     MPI_Count size, etype; /* bytes of an element, and of an elementary type */
     MPI_Count extent, moved;
     MPI_Status *user, status;
@@ -82,6 +89,8 @@ void tutti_access_begin(struct tutti_access *access, enum tutti_access_cut cut, 
 int tutti_access_more(struct tutti_access *access, int code);
 /* Of the piece. */
 MPI_Offset tutti_access_offset(const struct tutti_access *access);
+/* Sets the file pointer to the piece. */
+void tutti_access_point(struct tutti_access *access);
 /* 1: access->code is to be raised on the file; 0: it is to be returned. */
 int tutti_access_end(struct tutti_access *access);
 /* The other half of a split access, or a nonblocking one: elements that were read go to the program's memory. */

@@ -12,3 +12,7 @@ tutti_mpi_test(mpi-views-4 PROGRAM mpi-views RANKS 4 RANKS_MPICH 2 ENV ${stats} 
 # Random programs with views, by every call; a plain model says what the file and memory must hold.
 program(contents EVERYWHERE WITH files/contents_draw.c rma/model_types.c every/every_memory.c)
 tutti_mpi_test(mpi-contents PROGRAM mpi-contents RANKS 2 MANY 40 ENV ${stats} TUTTI_STAGING_MB=1 TIMEOUT 240 MPIS openmpi mpich mpich5 mpiabi)
+# The other ways of docs/tuning.md: copies by kernels, also of the first piece and the last, and pieces of several lengths.
+set(ways "TUTTI_RULES=file_write: 0-512k@kernel *@pieces file_read: 0-512k@kernel *@pieces")
+tutti_mpi_test(mpi-contents-ways PROGRAM mpi-contents RANKS 2 MANY 20 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=81 ${ways} TIMEOUT 240)
+tutti_mpi_test(mpi-files-ways PROGRAM mpi-files RANKS 2 ARGS 3 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=85 ${ways} TIMEOUT 60)
