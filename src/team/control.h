@@ -165,6 +165,12 @@ struct tutti_invalidations {
     _Atomic uint64_t id[TUTTI_GONE]; /* of the n-th in [n % TUTTI_GONE] */
 };
 
+/* See marks.h. Page-aligned, so that a device can map them alone. */
+enum { TUTTI_MARKS = 16384 };
+struct tutti_marks {
+    _Alignas(4096) _Atomic uint32_t word[TUTTI_MARKS];
+};
+
 struct tutti_control {
     _Alignas(4096) uint64_t magic;
     uint32_t version, pid;
@@ -175,6 +181,7 @@ struct tutti_control {
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
     struct tutti_endpoints endpoints;
     struct tutti_invalidations invalidations;
+    struct tutti_marks marks;
     struct tutti_listed listed[TUTTI_SLOTS][2]; /* of each slot, in the call of sequence s: [s & 1] */
 };
 _Static_assert(sizeof(struct tutti_control) < 8 << 20, "every rank maps the page of every rank of its node");
