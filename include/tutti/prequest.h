@@ -24,10 +24,11 @@ enum { TUTTI_PREQUEST_READY = 1, TUTTI_PREQUEST_STORED };
 
 /* The members are the library's. */
 typedef struct tutti_prequest {
-    uint32_t *flag;  /* host memory that kernels reach. send: [transport partitions], 0 or one of the above. receive:
-                        [partitions], 1: arrived */
-    uint32_t *count; /* send: [transport partitions], partitions that are ready, and as many numbers again, of those that
-                        the engine must send; memory of the GPU; NULL where a transport partition is one partition */
+    uint32_t *flag; /* host memory that kernels reach. send: [transport partitions], 0 or one of the above. receive:
+                       [partitions], 1: arrived */
+    uint32_t
+        *count; /* send: [transport partitions], partitions that are ready, and as many numbers again, of those that
+                   the engine must send; memory of the GPU; NULL where a transport partition is one partition */
     uint32_t *wrong; /* host memory: 1 after a wrong use in a kernel */
     int32_t partitions;
     int32_t each; /* partitions of a transport partition; the last one may have fewer */

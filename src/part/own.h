@@ -23,11 +23,11 @@ enum tutti_part_way {
 };
 
 struct tutti_part_head {
-    uint64_t id, round;   /* of the sender's request */
-    uint64_t bytes;       /* of the partitions; of a record: of the whole message */
-    uint64_t piece, comm; /* comm: of a record */
+    uint64_t id, round;     /* of the sender's request */
+    uint64_t bytes;         /* of the partitions; of a record: of the whole message */
+    uint64_t piece, comm;   /* comm: of a record */
     uint32_t way, first, n; /* first: of a record, partitions of a transport partition */
-    int32_t tag, data_tag; /* of a record: the program's, and that of its pieces */
+    int32_t tag, data_tag;  /* of a record: the program's, and that of its pieces */
     int32_t rndv, rndv_rank;
     uint64_t rndv_sequence;
 };
@@ -240,8 +240,8 @@ void tutti_part_prequest_ended(struct tutti_part *part);
 
 /* Of a receive that is active: offers its buffer for this round. 0: kernels cannot store there. */
 int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer);
-/* Of a send that is active, with a device request: kernels store this round where the receiver has offered, if they can.
- * 0: not known yet. */
+/* Of a send that is active, with a device request: kernels store this round where the receiver has offered, if they
+ * can. 0: not known yet. */
 int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer *offer);
 /* Of a receive with a device request: its kernels see what kernels store in this round. */
 void tutti_part_put_show(struct tutti_part *part);

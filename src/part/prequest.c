@@ -22,7 +22,7 @@ struct words {
 
 struct tutti_part_prequest {
     struct tutti_prequest view;
-    int gpu; /* whose kernels use it */
+    int gpu;                             /* whose kernels use it */
     struct tutti_bounce *flags, *counts; /* of the pool */
     int transports;                      /* flags: transport partitions of a send, partitions of a receive */
     int next;                            /* send: all before it have been taken in this round */
@@ -188,7 +188,8 @@ static int prequest_take(struct tutti_part *part, int first, int end, uint32_t f
     memset(p->taken + first, 1, (size_t)(end - first));
     const int last = (behind < part->args.partitions ? behind : part->args.partitions) - 1;
     const int stored = flag == TUTTI_PREQUEST_STORED;
-    tutti_count("partitions of kernels", TUTTI_OUTCOME_LAUNCHED, stored ? "stored by the kernel" : "sent by the engine");
+    tutti_count("partitions of kernels", TUTTI_OUTCOME_LAUNCHED,
+                stored ? "stored by the kernel" : "sent by the engine");
     const enum tutti_part_wrong wrong =
         stored ? tutti_part_send_stored(part, partition, last) : tutti_part_send_range(part, partition, last);
     if (wrong == TUTTI_PART_TWICE)

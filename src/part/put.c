@@ -46,8 +46,8 @@ int tutti_part_put_is_on(const struct tutti_part *part)
 static int is_one_run(const struct tutti_part *part)
 {
     const struct tutti_places *places = &part->elements.places;
-    return part->elements.whole && places->device && tutti_places_reached(places) &&
-           places->id != 0 && tutti_part_capacity(part) > 0;
+    return part->elements.whole && places->device && tutti_places_reached(places) && places->id != 0 &&
+           tutti_part_capacity(part) > 0;
 }
 
 /* The node rank of the other side; -1: it is of another node, or nothing may be mapped now. */
@@ -193,8 +193,9 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
         return 1;
     const struct tutti_prequest *view = tutti_part_prequest_view(part, &gpu);
     const int transports = (view->partitions + view->each - 1) / view->each;
-    if (gpu != part->elements.places.gpu || offer->n != transports || offer->marks < 0 ||
-        offer->marks > TUTTI_MARKS - offer->n || view->from != tutti_elements_run(&part->elements) || !put_of(part))
+    if ((part->elements.places.gpu >= 0 && gpu != part->elements.places.gpu) || offer->n != transports ||
+        offer->marks < 0 || offer->marks > TUTTI_MARKS - offer->n ||
+        view->from != tutti_elements_run(&part->elements) || !put_of(part))
         return 1;
     uint32_t *marks = tutti_marks_view(node, tutti_device(), peer, gpu);
     const int there = marks && tutti_endpoint_use(tutti_part_engine.worker.endpoint, gpu) >= 0

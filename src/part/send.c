@@ -40,8 +40,8 @@ static int send_run(struct tutti_part *part, uint32_t first, uint32_t n)
     head.piece = piece_bytes(part);
     int status = tutti_part_channel_send(part->args.peer, &head, part);
     if (status == TUTTI_OK)
-        status = tutti_part_pieces_add(part, from, head.bytes, head.piece,
-                                       part->unready == 0 || tutti_part_put_is_on(part));
+        status =
+            tutti_part_pieces_add(part, from, head.bytes, head.piece, part->unready == 0 || tutti_part_put_is_on(part));
     return status == TUTTI_OK ? tutti_part_pieces_poll(part) : status;
 }
 

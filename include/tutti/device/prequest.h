@@ -9,11 +9,11 @@
  * by both.
  *
  * If the round was prepared by MPIX_Pbuf_prepare(), and the receiver's buffer is mapped, the group stores the partition
- * there itself: a block one of any size, a warp one of up to 32 KiB, a thread one of up to 1 KiB. Otherwise, or if it is
- * larger, the progress engine of the host sends it.
+ * there itself: a block one of any size, a warp one of up to 32 KiB, a thread one of up to 1 KiB. Otherwise, or if it
+ * is larger, the progress engine of the host sends it.
  *
- * Partitions that lie in one transport partition are signalled together, when the last of them is marked: all of them by
- * kernels, or all by MPI_Pready(). The info key "tutti_transport_partitions" of MPI_Psend_init() sets the number of
+ * Partitions that lie in one transport partition are signalled together, when the last of them is marked: all of them
+ * by kernels, or all by MPI_Pready(). The info key "tutti_transport_partitions" of MPI_Psend_init() sets the number of
  * transport partitions; without it they have 64 KiB or more.
  *
  * MPIX_Parrived() sets *flag to 1 if a partition of a receive has arrived; then the thread's later loads see its data.
@@ -33,6 +33,7 @@
 #endif
 #endif
 #include "tutti/device/env.h"
+
 #include "tutti/device/copy.h"
 
 /* Most bytes of a partition that one thread, or a warp, stores in the receiver's memory in less time than the engine
@@ -41,12 +42,13 @@ enum { TUTTI_PREQUEST_THREAD_MOST = 1 << 10, TUTTI_PREQUEST_WARP_MOST = 32 << 10
 
 TUTTI_DEV int tutti_prequest_may_store(int group, const MPIX_Prequest *request)
 {
-    return request->from != NULL &&
-           (group == TUTTI_BY_BLOCK || request->bytes <= (uint64_t)(group == TUTTI_BY_WARP ? TUTTI_PREQUEST_WARP_MOST
-                                                                                           : TUTTI_PREQUEST_THREAD_MOST));
+    return request->from != NULL && (group == TUTTI_BY_BLOCK ||
+                                     request->bytes <= (uint64_t)(group == TUTTI_BY_WARP ? TUTTI_PREQUEST_WARP_MOST
+                                                                                         : TUTTI_PREQUEST_THREAD_MOST));
 }
 
-/* One partition, by the leader of the group. marks: of the receiver, which has the partition; 0: the engine sends it. */
+/* One partition, by the leader of the group. marks: of the receiver, which has the partition; 0: the engine sends it.
+ */
 TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition, uint64_t marks)
 {
     const int number = partition / request->each, left = request->partitions - number * request->each;
@@ -138,8 +140,8 @@ TUTTI_DEV int MPIX_Pready_list(int length, const int partitions[], MPIX_Prequest
     return 0;
 }
 
-/* 1 if kernels of the sender have stored all of the partition: their marks of the transport partitions that it has bytes
- * of are set. */
+/* 1 if kernels of the sender have stored all of the partition: their marks of the transport partitions that it has
+ * bytes of are set. */
 TUTTI_DEV int tutti_prequest_is_stored(const MPIX_Prequest *request, int partition)
 {
     const uint64_t first = (uint64_t)partition * request->bytes, end = first + request->bytes;
@@ -159,7 +161,8 @@ TUTTI_DEV int MPIX_Parrived(MPIX_Prequest request, int partition, int *flag)
     if (request.send || partition < 0 || partition >= request.partitions)
         tutti_dev_store_release32(request.wrong, 1);
     else
-        *flag = tutti_dev_load_acquire32(&request.flag[partition]) != 0 || tutti_prequest_is_stored(&request, partition);
+        *flag =
+            tutti_dev_load_acquire32(&request.flag[partition]) != 0 || tutti_prequest_is_stored(&request, partition);
     return 0;
 }
 

@@ -26,7 +26,7 @@ enum tutti_reaching tutti_endpoint_put(struct tutti_endpoint *endpoint, int peer
         return TUTTI_REACH_NOT;
     if (tutti_endpoint_is_own(endpoint, peer)) { /* other GPUs of the process are left to the engine */
         *data = (char *)(uintptr_t)share->offset;
-        return owner == gpu ? TUTTI_REACHED : TUTTI_REACH_NOT;
+        return owner < 0 || owner == gpu ? TUTTI_REACHED : TUTTI_REACH_NOT;
     }
     tutti_fiber_lock(&endpoint->lock);
     const enum tutti_reaching there = tutti_endpoint_map_named(endpoint, peer, gpu, &share->what, held);
