@@ -265,6 +265,7 @@ static int rank_main(struct tutti_transport *transport, void *unused)
     (void)unused;
     if (!kit_open(transport, &kit))
         return 1;
+    (void)tutti_transport_tags(transport, TUTTI_RNDVS); /* the first ones are those of the protocols */
     struct tutti_endpoint *endpoint = tutti_endpoint_new(kit.node, tutti_device(), SCRATCH);
     if (!CHECK(endpoint && tutti_part_open(transport, endpoint, kit.node, 0) == TUTTI_OK, "open"))
         return 1;
