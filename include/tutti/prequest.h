@@ -10,17 +10,33 @@
 #include <stdint.h>
 #endif
 
+/* What changes from round to round. Host memory that kernels reach, aligned to 16 bytes. */
+struct tutti_prequest_round {
+    uint64_t to;    /* send: where the message begins in the receiver's buffer, for kernels that store it there; 0: the
+                       engine sends this round */
+    uint64_t marks; /* send: the receiver's marks [transport partitions], for kernels; receive: its own, or 0 */
+    uint64_t bytes; /* receive: of a transport partition of the sender */
+    uint64_t pad;
+};
+
+/* A flag of a send: what a kernel has done with a transport partition. */
+enum { TUTTI_PREQUEST_READY = 1, TUTTI_PREQUEST_STORED };
+
 /* The members are the library's. */
 typedef struct tutti_prequest {
-    uint32_t *flag; /* host memory that kernels reach. send: [transport partitions], 1: ready. receive: [partitions], 1:
-                       arrived */
+    uint32_t *flag; /* host memory that kernels reach. send: [transport partitions], 0 or one of the above. receive:
+                       [partitions], 1: arrived */
     uint32_t
-        *count; /* send: [transport partitions], partitions that are ready; memory of the GPU; NULL where each is 1 */
+        *count; /* send: [transport partitions], partitions that are ready, and as many numbers again, of those that
+                   the engine must send; memory of the GPU; NULL where a transport partition is one partition */
     uint32_t *wrong; /* host memory: 1 after a wrong use in a kernel */
     int32_t partitions;
     int32_t each; /* partitions of a transport partition; the last one may have fewer */
     int32_t send;
     void *own; /* of the library */
+    struct tutti_prequest_round *round;
+    const char *from; /* send: where the message begins, if it is one run of bytes of the GPU; NULL: it is not */
+    uint64_t bytes;   /* of a partition */
 } MPIX_Prequest;
 
 #endif

@@ -49,7 +49,7 @@ static void channel_handle(const struct tutti_transfer_status *came, const unsig
     if (head.way == TUTTI_PART_RECORD)
         tutti_part_engine.record_arrived(came->from, &head);
     else if (head.way == TUTTI_PART_PREPARED || head.way == TUTTI_PART_ASK)
-        tutti_part_engine.prepared(came->from, &head);
+        tutti_part_engine.prepared(came->from, &head, memory + sizeof head);
     else
         tutti_part_engine.data_arrived(came->from, &head, memory + sizeof head);
 }
@@ -144,6 +144,16 @@ int tutti_part_channel_send(int to, const struct tutti_part_head *head, struct t
         return TUTTI_ERR_MEMORY;
     memcpy(message->own, head, sizeof *head);
     return outgoing_send(message, message->own, sizeof *head, to);
+}
+
+int tutti_part_channel_send_more(int to, const struct tutti_part_head *head, const void *data)
+{
+    struct outgoing *message = outgoing_new(NULL);
+    if (!message)
+        return TUTTI_ERR_MEMORY;
+    memcpy(message->own, head, sizeof *head);
+    memcpy(message->own + sizeof *head, data, head->bytes);
+    return outgoing_send(message, message->own, sizeof *head + head->bytes, to);
 }
 
 int tutti_part_channel_send_data(const struct tutti_part_head *head, uint64_t first, struct tutti_part *of)

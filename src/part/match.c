@@ -49,6 +49,7 @@ int tutti_part_match_send(struct tutti_part *part)
                                          .comm = part->args.comm,
                                          .way = TUTTI_PART_RECORD,
                                          .n = (uint32_t)part->args.partitions,
+                                         .first = (uint32_t)tutti_part_prequest_each(part),
                                          .tag = part->args.tag,
                                          .data_tag = part->data_tag};
     const int status = tutti_part_channel_send(part->args.peer, &head, NULL);
@@ -125,6 +126,7 @@ void tutti_part_match_record(int source, const struct tutti_part_head *head)
     record->tag = head->tag;
     record->data_tag = head->data_tag;
     record->partitions = (int)head->n;
+    record->each = head->first;
     record->last = &record->early;
     HASH_ADD(hh, records, of, sizeof record->of, record);
     struct tutti_part *part = waiting_take(record);

@@ -23,13 +23,21 @@ enum tutti_part_way {
 };
 
 struct tutti_part_head {
-    uint64_t id, round;   /* of the sender's request */
-    uint64_t bytes;       /* of the partitions; of a record: of the whole message */
-    uint64_t piece, comm; /* comm: of a record */
-    uint32_t way, first, n;
-    int32_t tag, data_tag; /* of a record: the program's, and that of its pieces */
+    uint64_t id, round;     /* of the sender's request */
+    uint64_t bytes;         /* of the partitions; of a record: of the whole message */
+    uint64_t piece, comm;   /* comm: of a record */
+    uint32_t way, first, n; /* first: of a record, partitions of a transport partition */
+    int32_t tag, data_tag;  /* of a record: the program's, and that of its pieces */
     int32_t rndv, rndv_rank;
     uint64_t rndv_sequence;
+};
+
+/* What follows the head of PREPARED: where kernels of the sender may store the message. */
+struct tutti_part_offer {
+    struct tutti_share share; /* shared: 0: nowhere */
+    int32_t gpu;              /* of the buffer, by the receiver's count */
+    int32_t marks, n;         /* marks of the receiver (team/marks.h), one for each transport partition */
+    int32_t pad;
 };
 
 enum {
@@ -78,6 +86,7 @@ struct tutti_part_record {
     } of;
     uint64_t comm, bytes;
     int tag, data_tag, partitions;
+    uint32_t each;                          /* partitions of a transport partition */
     int asked;                              /* 1: the sender wants to know when a round has been started */
     struct tutti_part *receive;             /* NULL: it has not been created yet */
     struct tutti_part_early *early, **last; /* in the order of arrival */
@@ -98,6 +107,7 @@ struct tutti_part {
     struct tutti_part_pieces pieces;
     int rndvs;                            /* messages by rendezvous that are under way */
     struct tutti_part_prequest *prequest; /* NULL: kernels do not use it */
+    struct tutti_part_put *put;           /* put.c; NULL: no kernel has stored its data so far */
     /* Of a send: */
     uint64_t id;
     int data_tag, unready;
@@ -127,7 +137,8 @@ struct tutti_part_engine {
     void (*data_arrived)(int source, const struct tutti_part_head *head, const void *data);
     void (*bound)(struct tutti_part *part);
     void (*arrived)(struct tutti_part *part, uint64_t partition); /* of a receive with a device request */
-    void (*prepared)(int source, const struct tutti_part_head *head);
+    /* data: head->bytes bytes. */
+    void (*prepared)(int source, const struct tutti_part_head *head, const void *data);
 };
 extern struct tutti_part_engine tutti_part_engine;
 
@@ -138,6 +149,8 @@ extern struct tutti_part_engine tutti_part_engine;
 int tutti_part_channel_send(int to, const struct tutti_part_head *head, struct tutti_part *of);
 /* The same with data of the request's buffer behind the head. */
 int tutti_part_channel_send_data(const struct tutti_part_head *head, uint64_t first, struct tutti_part *of);
+/* The same with `bytes` bytes, head->bytes of them, and no request. */
+int tutti_part_channel_send_more(int to, const struct tutti_part_head *head, const void *data);
 /* Expects messages from now on. A status. */
 int tutti_part_channel_listen(void);
 void tutti_part_channel_poll(void);
@@ -187,6 +200,8 @@ int tutti_part_send_start(struct tutti_part *part);
 int tutti_part_send_done(const struct tutti_part *part);
 /* Partitions are ready, as tutti_part_ready() and tutti_part_ready_list() say. */
 enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, int last);
+/* A kernel has stored them in the receiver's buffer, and told the receiver. */
+enum tutti_part_wrong tutti_part_send_stored(struct tutti_part *part, int first, int last);
 enum tutti_part_wrong tutti_part_send_list(struct tutti_part *part, int n, const int partitions[]);
 /* Sends the partitions that wait for others. A status. */
 int tutti_part_send_held(struct tutti_part *part);
@@ -198,8 +213,10 @@ void tutti_part_receive_bound(struct tutti_part *part);
 void tutti_part_receive_data(int source, const struct tutti_part_head *head, const void *data);
 /* prepare.c. The lock is held. */
 
-/* PREPARED or ASK. */
-void tutti_part_prepare_message(int source, const struct tutti_part_head *head);
+/* PREPARED or ASK. data: what follows the head. */
+void tutti_part_prepare_message(int source, const struct tutti_part_head *head, const void *data);
+/* The receiver's offer for the round of a send that is active; NULL: there is none. */
+const struct tutti_part_offer *tutti_part_prepare_offer(const struct tutti_part *part);
 /* A round of a receive has been started. A status. */
 int tutti_part_prepare_started(struct tutti_part *part);
 /* A send request is freed. */
@@ -209,11 +226,35 @@ void tutti_part_prepare_close(void);
 /* prequest.c, of a request with a device request. The lock is held. */
 
 void tutti_part_prequest_start(struct tutti_part *part);
+/* Partitions of a transport partition, of a send. */
+int tutti_part_prequest_each(const struct tutti_part *part);
+/* What its kernels see, and the GPU that they run on. */
+const struct tutti_prequest *tutti_part_prequest_view(const struct tutti_part *part, int *gpu);
 /* Sends what kernels have marked. A status. */
 int tutti_part_prequest_poll(struct tutti_part *part);
 /* A partition of a receive has arrived; the round has ended. */
 void tutti_part_prequest_arrived(struct tutti_part *part, uint64_t partition);
 void tutti_part_prequest_ended(struct tutti_part *part);
+
+/* put.c: kernels store partitions in the receiver's buffer. The lock is held. */
+
+/* Of a receive that is active: offers its buffer for this round. 0: kernels cannot store there. */
+int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer);
+/* Of a send that is active, with a device request: kernels store this round where the receiver has offered, if they
+ * can. 0: not known yet. */
+int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer *offer);
+/* Of a receive with a device request: its kernels see what kernels store in this round. */
+void tutti_part_put_show(struct tutti_part *part);
+/* Of a receive: counts what kernels have stored. A status. */
+int tutti_part_put_poll(struct tutti_part *part);
+/* 1 if kernels may store partitions of this round. */
+int tutti_part_put_is_on(const struct tutti_part *part);
+/* The round has ended; the request is freed. */
+void tutti_part_put_end(struct tutti_part *part);
+void tutti_part_put_free(struct tutti_part *part);
+/* ways.c. 1 if a rule lets kernels store partitions of some size; of `bytes` bytes. */
+int tutti_part_kernels_may_store(void);
+int tutti_part_kernels_store(uint64_t bytes);
 
 /* engine.c. The lock is held. */
 

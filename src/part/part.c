@@ -115,6 +115,7 @@ void tutti_part_free(struct tutti_part *part)
     pthread_mutex_lock(&tutti_part_engine.lock);
     if (part->args.send && part->args.peer >= 0)
         tutti_part_prepare_forget(part->id);
+    tutti_part_put_free(part);
     const int now = part->args.send || part->args.peer < 0 || tutti_part_match_free(part);
     pthread_mutex_unlock(&tutti_part_engine.lock);
     if (now)
@@ -131,6 +132,8 @@ static void part_end(struct tutti_part *part)
         part->next->at = part->at;
     if (part->prequest)
         tutti_part_prequest_ended(part);
+    if (part->put)
+        tutti_part_put_end(part);
     atomic_store_explicit(&part->active, 0, memory_order_release);
     part->args.ended(part->args.with); /* then the program may start it again, or free it, when the lock is free */
     tutti_step_close(&tutti_part_engine.step);
@@ -178,10 +181,10 @@ int tutti_part_start(struct tutti_part *part)
     if (part->prequest)
         tutti_part_prequest_start(part);
     int status = part->args.send ? tutti_part_send_start(part) : tutti_part_receive_start(part);
-    if (status == TUTTI_OK && !part->args.send)
-        status = tutti_part_prepare_started(part);
     tutti_part_fail(part, status);
     atomic_store_explicit(&part->active, 1, memory_order_release);
+    if (status == TUTTI_OK && !part->args.send)
+        tutti_part_fail(part, tutti_part_prepare_started(part));
     part_end_if_done(part);
     pthread_mutex_unlock(&engine->lock);
     return TUTTI_OK;
@@ -219,6 +222,8 @@ static void part_poll(void)
     for (struct tutti_part *part = engine->active, *next; part; part = next) {
         if (part->prequest && part->status == TUTTI_OK)
             tutti_part_fail(part, tutti_part_prequest_poll(part));
+        if (part->put && part->status == TUTTI_OK)
+            tutti_part_fail(part, tutti_part_put_poll(part));
         if (part->held_n > 0)
             tutti_part_fail(part, tutti_part_send_held(part));
         if (!tutti_part_pieces_idle(&part->pieces))

@@ -2,6 +2,7 @@
  * when it prepares. A sender that waits asks once; from then on the receiver also sends PREPARED whenever a round
  * starts. So a sender needs the MPI_Start of its receiver alone, and ranks may prepare their requests in any order. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/settings.h"
 #include "part/own.h"
@@ -10,6 +11,7 @@
  * sender prepares. */
 static struct prepared {
     uint64_t id, round;
+    struct tutti_part_offer offer; /* of `round` */
     int asked;
     UT_hash_handle hh;
 } * all;
@@ -30,11 +32,15 @@ static struct prepared *prepared_of(uint64_t id)
 static int prepare_tell(struct tutti_part *part)
 {
     const struct tutti_part_record *record = part->record;
-    const struct tutti_part_head head = {.way = TUTTI_PART_PREPARED, .id = record->of.id, .round = part->round};
+    struct tutti_part_head head = {.way = TUTTI_PART_PREPARED, .id = record->of.id, .round = part->round};
+    struct tutti_part_offer offer;
     if (part->prepared == part->round)
         return TUTTI_OK;
     part->prepared = part->round;
-    return tutti_part_channel_send((int)record->of.source, &head, NULL);
+    if (!tutti_part_put_offer(part, &offer))
+        return tutti_part_channel_send((int)record->of.source, &head, NULL);
+    head.bytes = sizeof offer;
+    return tutti_part_channel_send_more((int)record->of.source, &head, &offer);
 }
 
 int tutti_part_prepare_started(struct tutti_part *part)
@@ -42,12 +48,21 @@ int tutti_part_prepare_started(struct tutti_part *part)
     return part->record && part->record->asked ? prepare_tell(part) : TUTTI_OK;
 }
 
-void tutti_part_prepare_message(int source, const struct tutti_part_head *head)
+static void prepare_note(const struct tutti_part_head *head, const void *data)
+{
+    struct prepared *one = prepared_of(head->id);
+    if (!one)
+        return;
+    one->round = head->round;
+    one->offer.share.shared = 0;
+    if (head->bytes == sizeof one->offer)
+        memcpy(&one->offer, data, sizeof one->offer);
+}
+
+void tutti_part_prepare_message(int source, const struct tutti_part_head *head, const void *data)
 {
     if (head->way == TUTTI_PART_PREPARED) {
-        struct prepared *one = prepared_of(head->id);
-        if (one)
-            one->round = head->round;
+        prepare_note(head, data);
         return;
     }
     struct tutti_part_record *record = tutti_part_record_of(source, head->id);
@@ -56,6 +71,13 @@ void tutti_part_prepare_message(int source, const struct tutti_part_head *head)
     record->asked = 1;
     if (record->receive && record->receive->round > 0)
         tutti_part_fail(record->receive, prepare_tell(record->receive));
+}
+
+const struct tutti_part_offer *tutti_part_prepare_offer(const struct tutti_part *part)
+{
+    const struct prepared *one;
+    HASH_FIND(hh, all, &part->id, sizeof part->id, one);
+    return one && one->round == part->round && one->offer.share.shared ? &one->offer : NULL;
 }
 
 void tutti_part_prepare_forget(uint64_t id)
@@ -93,7 +115,7 @@ static int prepare_send(struct tutti_part *part)
     if (!one)
         return TUTTI_ERR_MEMORY;
     if (one->round >= part->round)
-        return 1;
+        return tutti_part_put_accept(part, tutti_part_prepare_offer(part));
     if (one->asked)
         return 0;
     one->asked = 1;

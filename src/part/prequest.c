@@ -4,22 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/counters.h"
 #include "core/log.h"
 #include "device/device.h"
+#include "dtype/plan.h"
 #include "part/own.h"
 #include "tutti/prequest.h"
 
 enum { TRANSPORT_BYTES = 64 << 10 }; /* of a transport partition, at least, where the program does not say */
 
+/* The flags' memory. */
+struct words {
+    struct tutti_prequest_round round;
+    uint32_t wrong;
+    uint32_t flag[];
+};
+
 struct tutti_part_prequest {
     struct tutti_prequest view;
+    int gpu;                             /* whose kernels use it */
     struct tutti_bounce *flags, *counts; /* of the pool */
     int transports;                      /* flags: transport partitions of a send, partitions of a receive */
     int next;                            /* send: all before it have been taken in this round */
     unsigned char *taken;                /* [transports], of a send */
 };
 
-static int partitions_each(const struct tutti_part *part)
+int tutti_part_prequest_each(const struct tutti_part *part)
 {
     const int n = part->args.partitions;
     if (!part->args.send || n == 0)
@@ -53,27 +63,42 @@ static int clear_counts(struct tutti_bounce *counts, size_t bytes)
     return status;
 }
 
+/* Where the message of a send begins, if it is one run of bytes; it is known before the first round. */
+static const char *run_of(const struct tutti_part *part)
+{
+    const struct tutti_part_args *args = &part->args;
+    const int whole = args->in_order && (args->solid || args->count * args->partitions == 1);
+    return args->send && whole && part->each > 0 ? (const char *)args->buffer + args->plan->true_lower : NULL;
+}
+
 /* A status. */
 static int prequest_open(struct tutti_part_prequest *p, const struct tutti_part *part)
 {
-    const int n = part->args.partitions, each = partitions_each(part);
+    const int n = part->args.partitions, each = tutti_part_prequest_each(part);
     p->transports = (n + each - 1) / each;
-    const size_t bytes = ((size_t)p->transports + 1) * sizeof(uint32_t);
+    const size_t bytes = sizeof(struct words) + (size_t)p->transports * sizeof(uint32_t);
     p->flags = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
     p->taken = part->args.send ? calloc((size_t)p->transports + 1, 1) : NULL;
     if (!p->flags || (part->args.send && !p->taken))
         return TUTTI_ERR_MEMORY;
     memset(p->flags->memory, 0, bytes);
-    uint32_t *const words = p->flags->memory;
-    p->view = (struct tutti_prequest){
-        .flag = words + 1, .wrong = words, .partitions = n, .each = each, .send = part->args.send};
+    struct words *const words = p->flags->memory;
+    p->view = (struct tutti_prequest){.flag = words->flag,
+                                      .wrong = &words->wrong,
+                                      .partitions = n,
+                                      .each = each,
+                                      .send = part->args.send,
+                                      .round = &words->round,
+                                      .bytes = part->each};
+    p->view.from = run_of(part);
     if (each == 1)
         return TUTTI_OK;
-    p->counts = tutti_bounce_take(&tutti_bounce_device, -1, bytes);
+    const size_t counts = 2 * (size_t)p->transports * sizeof(uint32_t);
+    p->counts = tutti_bounce_take(&tutti_bounce_device, -1, counts);
     if (!p->counts)
         return TUTTI_ERR_MEMORY;
     p->view.count = p->counts->memory;
-    return clear_counts(p->counts, bytes);
+    return clear_counts(p->counts, counts);
 }
 
 /* The flags of a receive are as MPI_Parrived answers. The lock is held. */
@@ -81,10 +106,22 @@ static void prequest_join(struct tutti_part *part, struct tutti_part_prequest *p
 {
     const int active = atomic_load_explicit(&part->active, memory_order_relaxed);
     part->prequest = p;
+    if (p->gpu < 0)
+        p->gpu = part->elements.places.gpu;
+    if (active && part->args.send)
+        (void)tutti_part_put_accept(part, tutti_part_prepare_offer(part));
+    else if (active)
+        tutti_part_put_show(part);
     for (int i = 0; !part->args.send && i < p->transports; i++) {
         if (!active || (part->each > 0 && atomic_load_explicit(&part->left[i], memory_order_relaxed) == 0))
             tutti_part_prequest_arrived(part, (uint64_t)i);
     }
+}
+
+const struct tutti_prequest *tutti_part_prequest_view(const struct tutti_part *part, int *gpu)
+{
+    *gpu = part->prequest->gpu;
+    return &part->prequest->view;
 }
 
 int tutti_part_prequest_new(struct tutti_part *part, struct tutti_prequest *out)
@@ -96,6 +133,8 @@ int tutti_part_prequest_new(struct tutti_part *part, struct tutti_prequest *out)
         status = TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
         status = prequest_open(p, part);
+    if (status == TUTTI_OK && (device->gpu.current(&p->gpu) != TUTTI_OK))
+        p->gpu = -1;
     pthread_mutex_lock(&tutti_part_engine.lock);
     if (status == TUTTI_OK && part->prequest)
         status = TUTTI_ERR_ARGUMENT;
@@ -128,24 +167,31 @@ void tutti_part_prequest_start(struct tutti_part *part)
 {
     struct tutti_part_prequest *p = part->prequest;
     p->next = 0;
-    memset(p->flags->memory, 0, ((size_t)p->transports + 1) * sizeof(uint32_t));
+    memset(p->flags->memory, 0, sizeof(struct words) + (size_t)p->transports * sizeof(uint32_t));
+    if (p->gpu < 0)
+        p->gpu = part->elements.places.gpu;
     if (p->taken)
         memset(p->taken, 0, (size_t)p->transports);
 }
 
-static int is_ready(const struct tutti_part_prequest *p, int number)
+/* The flag of a transport partition that has not been taken yet. */
+static uint32_t flag_of(const struct tutti_part_prequest *p, int number)
 {
-    return !p->taken[number] && __atomic_load_n(&p->view.flag[number], __ATOMIC_ACQUIRE) != 0;
+    return p->taken[number] ? 0 : __atomic_load_n(&p->view.flag[number], __ATOMIC_ACQUIRE);
 }
 
-/* Takes transport partitions [first, end), which kernels have marked. A status. */
-static int prequest_take(struct tutti_part *part, int first, int end)
+/* Takes transport partitions [first, end), which kernels have marked, all in one way. A status. */
+static int prequest_take(struct tutti_part *part, int first, int end, uint32_t flag)
 {
     struct tutti_part_prequest *p = part->prequest;
     const int partition = first * p->view.each, behind = end * p->view.each;
     memset(p->taken + first, 1, (size_t)(end - first));
     const int last = (behind < part->args.partitions ? behind : part->args.partitions) - 1;
-    const enum tutti_part_wrong wrong = tutti_part_send_range(part, partition, last);
+    const int stored = flag == TUTTI_PREQUEST_STORED;
+    tutti_count("partitions of kernels", TUTTI_OUTCOME_LAUNCHED,
+                stored ? "stored by the kernel" : "sent by the engine");
+    const enum tutti_part_wrong wrong =
+        stored ? tutti_part_send_stored(part, partition, last) : tutti_part_send_range(part, partition, last);
     if (wrong == TUTTI_PART_TWICE)
         tutti_error("a partition was marked ready by a kernel and by MPI_Pready");
     return wrong == TUTTI_PART_FINE || wrong == TUTTI_PART_FAILED ? TUTTI_OK : TUTTI_ERR_ARGUMENT;
@@ -166,11 +212,12 @@ int tutti_part_prequest_poll(struct tutti_part *part)
         p->next++;
     for (int first = p->next, end; first < p->transports && status == TUTTI_OK; first = end) {
         end = first + 1;
-        if (!is_ready(p, first))
+        const uint32_t flag = flag_of(p, first);
+        if (flag == 0)
             continue;
-        while (end < p->transports && is_ready(p, end))
+        while (end < p->transports && flag_of(p, end) == flag)
             end++;
-        status = prequest_take(part, first, end);
+        status = prequest_take(part, first, end, flag);
     }
     return status;
 }

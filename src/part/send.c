@@ -40,7 +40,8 @@ static int send_run(struct tutti_part *part, uint32_t first, uint32_t n)
     head.piece = piece_bytes(part);
     int status = tutti_part_channel_send(part->args.peer, &head, part);
     if (status == TUTTI_OK)
-        status = tutti_part_pieces_add(part, from, head.bytes, head.piece, part->unready == 0);
+        status =
+            tutti_part_pieces_add(part, from, head.bytes, head.piece, part->unready == 0 || tutti_part_put_is_on(part));
     return status == TUTTI_OK ? tutti_part_pieces_poll(part) : status;
 }
 
@@ -137,6 +138,16 @@ enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, 
     memset(part->ready + first, 1, (size_t)(last - first) + 1);
     part->unready -= last - first + 1;
     return send_marked(part, first, last - first + 1);
+}
+
+enum tutti_part_wrong tutti_part_send_stored(struct tutti_part *part, int first, int last)
+{
+    const enum tutti_part_wrong wrong = check(part, first, last);
+    if (wrong != TUTTI_PART_FINE)
+        return wrong;
+    memset(part->ready + first, 1, (size_t)(last - first) + 1);
+    part->unready -= last - first + 1;
+    return TUTTI_PART_FINE;
 }
 
 /* The list is marked entry by entry, so an entry that comes twice is found; then the marks are taken back. */

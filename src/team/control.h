@@ -189,6 +189,12 @@ struct tutti_exposures {
     } mapped[TUTTI_MAX_GPUS][TUTTI_EXPOSED]; /* of rank r of the team */
 };
 
+/* See marks.h. Page-aligned, so that a device can map them alone. */
+enum { TUTTI_MARKS = 16384 };
+struct tutti_marks {
+    _Alignas(4096) _Atomic uint32_t word[TUTTI_MARKS];
+};
+
 struct tutti_control {
     _Alignas(4096) uint64_t magic;
     uint32_t version, pid;
@@ -199,6 +205,7 @@ struct tutti_control {
     _Alignas(4096) struct tutti_slot slot[TUTTI_SLOTS];
     struct tutti_endpoints endpoints;
     struct tutti_invalidations invalidations;
+    struct tutti_marks marks;
     struct tutti_listed listed[TUTTI_SLOTS][2]; /* of each slot, in the call of sequence s: [s & 1] */
     struct tutti_exposures exposures[TUTTI_WORDS];
 };

@@ -185,6 +185,18 @@ void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mappin
  * descriptor, so that later messages from it are fetched directly: mapping takes longer than packing a message once. */
 void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, int gpu);
 
+/* ---- puts: kernels of a peer store into memory of this rank ---- */
+
+/* Names the allocation of `pointer`, for kernels of the peer. id: of the allocation. 0: the peer cannot map it. */
+int tutti_endpoint_show(struct tutti_endpoint *endpoint, int peer, const void *pointer, uint64_t id, int gpu,
+                        struct tutti_share *out);
+/* Where kernels of `gpu` find the `bytes` bytes that the peer has shown. owner: the peer's GPU, by the peer's
+ * count; -1: any.
+ * *held: a mapping, or NULL, to be released when no kernel uses it. LATER: it is being mapped: to be called again,
+ * while the peer polls its endpoint. */
+enum tutti_reaching tutti_endpoint_put(struct tutti_endpoint *endpoint, int peer, const struct tutti_share *share,
+                                       int owner, int gpu, uint64_t bytes, char **data, struct tutti_mapping **held);
+
 static inline int tutti_rndv_is(const struct tutti_rndv *rndv, enum tutti_rndv_state state)
 {
     return atomic_load_explicit(&rndv->state, memory_order_acquire) == (uint32_t)state;

@@ -11,6 +11,7 @@
 #include "progress/engine.h"
 #include "team/cache.h"
 #include "team/deferred_free.h"
+#include "team/marks.h"
 #include "team/resources.h"
 #include "team/socket.h"
 #include "team/watch.h"
@@ -233,6 +234,7 @@ void tutti_node_close(struct tutti_node *node)
     if (alive)
         tutti_cache_empty(node->cache, node->device);
     tutti_resources_free(node, alive);
+    tutti_marks_close(node, alive);
     free_places(node);
     free_node(node);
 }

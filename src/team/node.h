@@ -121,6 +121,8 @@ struct tutti_node {
     struct tutti_resources *resources;
     size_t window_bytes; /* of all resources */
     struct tutti_words_view *views;
+    uint64_t marks[TUTTI_MARKS / 64]; /* that are taken */
+    struct tutti_marks_view *marks_views;
     struct tutti_membership *leaving;
 
     pthread_mutex_t post; /* sockets and received */

@@ -8,8 +8,12 @@
  * started the request before the kernel. Each partition is marked once in a round, by kernels or by MPI_Pready(), not
  * by both.
  *
- * Partitions that lie in one transport partition travel together, when the last of them is marked: all of them by
- * kernels, or all by MPI_Pready(). The info key "tutti_transport_partitions" of MPI_Psend_init() sets the number of
+ * If the round was prepared by MPIX_Pbuf_prepare(), and the receiver's buffer is mapped, the group stores the partition
+ * there itself: a block one of any size, a warp one of up to 32 KiB, a thread one of up to 1 KiB. Otherwise, or if it
+ * is larger, the progress engine of the host sends it.
+ *
+ * Partitions that lie in one transport partition are signalled together, when the last of them is marked: all of them
+ * by kernels, or all by MPI_Pready(). The info key "tutti_transport_partitions" of MPI_Psend_init() sets the number of
  * transport partitions; without it they have 64 KiB or more.
  *
  * MPIX_Parrived() sets *flag to 1 if a partition of a receive has arrived; then the thread's later loads see its data.
@@ -30,66 +34,125 @@
 #endif
 #include "tutti/device/env.h"
 
-/* One partition, by the leader of the group; the other threads have met it. */
-TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition)
+#include "tutti/device/copy.h"
+
+/* Most bytes of a partition that one thread, or a warp, stores in the receiver's memory in less time than the engine
+ * needs for them. */
+enum { TUTTI_PREQUEST_THREAD_MOST = 1 << 10, TUTTI_PREQUEST_WARP_MOST = 32 << 10 };
+
+TUTTI_DEV int tutti_prequest_may_store(int group, const MPIX_Prequest *request)
 {
-    if (!request->send || partition < 0 || partition >= request->partitions) {
-        tutti_dev_store_release32(request->wrong, 1);
-        return;
-    }
+    return request->from != NULL && (group == TUTTI_BY_BLOCK ||
+                                     request->bytes <= (uint64_t)(group == TUTTI_BY_WARP ? TUTTI_PREQUEST_WARP_MOST
+                                                                                         : TUTTI_PREQUEST_THREAD_MOST));
+}
+
+/* One partition, by the leader of the group. marks: of the receiver, which has the partition; 0: the engine sends it.
+ */
+TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition, uint64_t marks)
+{
     const int number = partition / request->each, left = request->partitions - number * request->each;
     const uint32_t of = (uint32_t)(left < request->each ? left : request->each);
     if (of > 1) {
+        uint32_t *const sent = &request->count[(request->partitions + request->each - 1) / request->each + number];
+        if (!marks)
+            tutti_dev_grid_add(sent, 1);
         tutti_dev_fence_gpu();
         if (tutti_dev_grid_add(&request->count[number], 1) + 1 < of)
             return;
         tutti_dev_store_relaxed32(&request->count[number], 0); /* for the next round */
-        tutti_dev_fence(); /* what the sum has shown of other groups, the flag shows to the host */
+        tutti_dev_fence(); /* what the sum has shown of other groups, the flag shows to the host and to the receiver */
+        if (tutti_dev_load_relaxed32(sent) != 0) {
+            tutti_dev_store_relaxed32(sent, 0);
+            marks = 0; /* the engine sends the whole transport partition */
+        }
     }
-    tutti_dev_store_release32(&request->flag[number], 1);
+    if (marks)
+        tutti_dev_store_release32((uint32_t *)(uintptr_t)marks + number, 1);
+    tutti_dev_store_release32(&request->flag[number], marks ? TUTTI_PREQUEST_STORED : TUTTI_PREQUEST_READY);
 }
 
-TUTTI_DEV int tutti_prequest_ready_by(int group, const MPIX_Prequest *request, int partition)
+/* may_store: 1 if the group may store the partition in the receiver's memory. */
+TUTTI_DEV int tutti_prequest_ready_by(int group, const MPIX_Prequest *request, int partition, int may_store)
 {
+    const int leads = tutti_dev_rank(group) == 0;
+    tutti_dev_u64 to = 0, marks = 0;
+    if (!request->send || partition < 0 || partition >= request->partitions) {
+        if (leads)
+            tutti_dev_store_release32(request->wrong, 1);
+        return 0;
+    }
+    if (may_store && leads)
+        tutti_dev_load_pair(&request->round->to, &to, &marks);
+    if (may_store)
+        to = tutti_dev_near_share(group, to); /* past this, each thread sees what the others have stored before */
+    if (to != 0) {
+        const uint64_t at = (uint64_t)partition * request->bytes;
+        tutti_dev_copy(group, (char *)(uintptr_t)to + at, request->from + at, request->bytes);
+    }
     tutti_dev_near_join(group);
-    if (tutti_dev_rank(group) == 0)
-        tutti_prequest_ready(request, partition);
+    if (leads)
+        tutti_prequest_ready(request, partition, to != 0 ? marks : 0);
     return 0;
 }
 
 TUTTI_DEV int MPIX_Pready(int partition, MPIX_Prequest request)
 {
-    return tutti_prequest_ready_by(TUTTI_BY_THREAD, &request, partition);
+    return tutti_prequest_ready_by(TUTTI_BY_THREAD, &request, partition,
+                                   tutti_prequest_may_store(TUTTI_BY_THREAD, &request));
 }
 
 TUTTI_DEV int MPIX_Pready_thread(int partition, MPIX_Prequest request)
 {
-    return tutti_prequest_ready_by(TUTTI_BY_THREAD, &request, partition);
+    return tutti_prequest_ready_by(TUTTI_BY_THREAD, &request, partition,
+                                   tutti_prequest_may_store(TUTTI_BY_THREAD, &request));
 }
 
 TUTTI_DEV int MPIX_Pready_warp(int partition, MPIX_Prequest request)
 {
-    return tutti_prequest_ready_by(TUTTI_BY_WARP, &request, partition);
+    return tutti_prequest_ready_by(TUTTI_BY_WARP, &request, partition,
+                                   tutti_prequest_may_store(TUTTI_BY_WARP, &request));
 }
 
 TUTTI_DEV int MPIX_Pready_block(int partition, MPIX_Prequest request)
 {
-    return tutti_prequest_ready_by(TUTTI_BY_BLOCK, &request, partition);
+    return tutti_prequest_ready_by(TUTTI_BY_BLOCK, &request, partition,
+                                   tutti_prequest_may_store(TUTTI_BY_BLOCK, &request));
 }
 
-/* Partitions low to high, both included. */
+/* Partitions low to high, both included. One thread stores few bytes alone. */
 TUTTI_DEV int MPIX_Pready_range(int low, int high, MPIX_Prequest request)
 {
+    const int64_t n = (int64_t)high - low + 1;
+    const int may_store = tutti_prequest_may_store(TUTTI_BY_THREAD, &request) &&
+                          request.bytes * (uint64_t)n <= (uint64_t)TUTTI_PREQUEST_THREAD_MOST;
     for (int partition = low; partition <= high; partition++)
-        tutti_prequest_ready(&request, partition);
+        tutti_prequest_ready_by(TUTTI_BY_THREAD, &request, partition, may_store);
     return 0;
 }
 
 TUTTI_DEV int MPIX_Pready_list(int length, const int partitions[], MPIX_Prequest request)
 {
+    const int may_store = tutti_prequest_may_store(TUTTI_BY_THREAD, &request) &&
+                          request.bytes * (uint64_t)length <= (uint64_t)TUTTI_PREQUEST_THREAD_MOST;
     for (int i = 0; i < length; i++)
-        tutti_prequest_ready(&request, partitions[i]);
+        tutti_prequest_ready_by(TUTTI_BY_THREAD, &request, partitions[i], may_store);
     return 0;
+}
+
+/* 1 if kernels of the sender have stored all of the partition: their marks of the transport partitions that it has
+ * bytes of are set. */
+TUTTI_DEV int tutti_prequest_is_stored(const MPIX_Prequest *request, int partition)
+{
+    const uint64_t first = (uint64_t)partition * request->bytes, end = first + request->bytes;
+    const uint32_t *const marks = (const uint32_t *)(uintptr_t)tutti_dev_load_relaxed64(&request->round->marks);
+    const uint64_t bytes = tutti_dev_load_relaxed64(&request->round->bytes);
+    int all = marks != NULL && bytes > 0;
+    for (uint64_t i = all ? first / bytes : 1; all && i <= (end - 1) / bytes; i++)
+        all = tutti_dev_load_look32(&marks[i]) != 0;
+    if (all)
+        tutti_dev_seen();
+    return all;
 }
 
 TUTTI_DEV int MPIX_Parrived(MPIX_Prequest request, int partition, int *flag)
@@ -98,7 +161,8 @@ TUTTI_DEV int MPIX_Parrived(MPIX_Prequest request, int partition, int *flag)
     if (request.send || partition < 0 || partition >= request.partitions)
         tutti_dev_store_release32(request.wrong, 1);
     else
-        *flag = tutti_dev_load_acquire32(&request.flag[partition]) != 0;
+        *flag =
+            tutti_dev_load_acquire32(&request.flag[partition]) != 0 || tutti_prequest_is_stored(&request, partition);
     return 0;
 }
 

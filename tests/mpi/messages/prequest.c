@@ -1,7 +1,8 @@
 /* Partitioned requests in kernels: random programs against what they must give. On the simulated GPUs a kernel is some
  * threads, each a block, which make the calls of tutti/device/prequest.h while the rank's own thread waits in a
  * completion call. Kernels mark partitions in any order; other kernels look for partitions that arrive, and check their
- * data then. */
+ * data then. Between rounds some buffers are freed, and allocated again at the same address. TUTTI_TEST_EXPECT: how
+ * some of the partitions must have travelled ("stored by the kernel"). */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -11,10 +12,11 @@
 
 #include "kit.h"
 #include "tutti/mpix.h"
+#include "tutti/tutti.h"
 
 #include "tutti/device/prequest.h"
 
-enum { PAIRS = 4, ROUNDS = 4, MOST = 24, BLOCKS = 3 };
+enum { PAIRS = 4, ROUNDS = 6, MOST = 24, BLOCKS = 3 };
 
 /* Open MPI 4.1's header lacks them. */
 static int (*psend_init)(const void *, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request *);
@@ -137,12 +139,12 @@ static void draw_pair(struct pair *pair)
     const int p = 1 + draw(MOST), q = 1 + draw(MOST);
     pair->total = (size_t)p * (size_t)q * (size_t)units[draw(4)];
     pair->transports = draw(2) ? 1 + draw(p) : 0;
-    pair->prepares = draw(2);
+    pair->prepares = draw(4) > 0;
     pair->late = draw(2);
     pair->send = (struct side){.rank = draw(kit_size), .partitions = p, .ints = (int)(pair->total / (size_t)p)};
     pair->recv = (struct side){.rank = draw(kit_size), .partitions = q, .ints = (int)(pair->total / (size_t)q)};
-    pair->send.kind = draw(3) ? KIT_DEVICE : KIT_HOST;
-    pair->recv.kind = draw(3) ? KIT_DEVICE : KIT_HOST;
+    pair->send.kind = draw(6) ? KIT_DEVICE : KIT_HOST;
+    pair->recv.kind = draw(6) ? KIT_DEVICE : KIT_HOST;
     pair->send.kernel = draw(4) > 0;
     pair->recv.kernel = draw(2);
 }
@@ -196,6 +198,32 @@ static void pair_close(struct pair *pair)
     }
 }
 
+/* Frees the buffer and allocates it again. 1: at the same address. */
+static int side_again(struct side *side, size_t bytes)
+{
+    const size_t all = bytes + 2 * KIT_GUARD + KIT_OFFSET;
+    void *const before = side->buffer.base, *after = NULL;
+    if (side->rank != kit_rank || side->kind != KIT_DEVICE || kit_plain)
+        return 1;
+    CHECK(tutti_free(before) == 0 && tutti_alloc(all, &after) == 0, "memory again");
+    side->buffer.base = after;
+    return after == before;
+}
+
+/* Of some sides, between rounds. 0: a buffer has another address, so the requests are not used any more. */
+static int pairs_again(struct pair *pairs, int n)
+{
+    int same = 1, all = 1;
+    for (int i = 0; i < n; i++) {
+        if (draw(4) == 0)
+            same &= side_again(&pairs[i].send, pairs[i].total * sizeof(int));
+        if (draw(4) == 0)
+            same &= side_again(&pairs[i].recv, pairs[i].total * sizeof(int));
+    }
+    MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return all;
+}
+
 static void pair_fill(struct pair *pair, uint64_t program, int which, int round)
 {
     int *data = malloc(pair->total * sizeof *data);
@@ -226,7 +254,7 @@ static int kernels_launch(struct pair *pairs, int n, uint64_t program, int round
     int used = 0;
     for (int i = 0; i < n; i++) {
         int order[MOST], at = 0;
-        const int forms = draw(5), count = 1 + draw(BLOCKS);
+        const int forms = draw(2) ? 2 : draw(5), count = 1 + draw(BLOCKS);
         shuffle(order, pairs[i].send.partitions);
         for (int b = 0; b < count; b++) {
             const int end = pairs[i].send.partitions * (b + 1) / count;
@@ -273,12 +301,13 @@ static void round_run(struct pair *pairs, int n, uint64_t program, int round)
     int used = 0, prepares = 0;
     for (int i = 0; i < n; i++) {
         pair_fill(&pairs[i], program, i, round);
+        const int prepared_now = pairs[i].prepares && (round == 0 || draw(8) > 0);
         struct side *sides[] = {&pairs[i].recv, &pairs[i].send};
         for (int s = 0; s < 2; s++) {
             if (sides[s]->rank != kit_rank)
                 continue;
             requests[used++] = sides[s]->request;
-            if (pairs[i].prepares)
+            if (prepared_now)
                 prepared[prepares++] = sides[s]->request;
         }
     }
@@ -320,10 +349,17 @@ static void program_run(uint64_t program)
         draw_pair(&pairs[i]);
     for (int i = 0; i < n; i++)
         pair_open(&pairs[i], i);
-    for (int round = 0; round < rounds; round++)
+    for (int round = 0; round < rounds && (round == 0 || pairs_again(pairs, n)); round++)
         round_run(pairs, n, program, round);
     for (int i = 0; i < n; i++)
         pair_close(&pairs[i]);
+}
+
+static void expected(const char *how)
+{
+    uint64_t mine = kit_counted("partitions of kernels", how), all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(all > 0, "no partition was %s", how);
 }
 
 static void errors(void)
@@ -384,6 +420,8 @@ int main(int argc, char **argv)
     pready = find("MPI_Pready");
     for (int i = 0; i < programs; i++)
         program_run((uint64_t)i);
+    if (getenv("TUTTI_TEST_EXPECT"))
+        expected(getenv("TUTTI_TEST_EXPECT"));
     if (kit_errors_returned())
         errors();
     return kit_end("partitioned requests in kernels");

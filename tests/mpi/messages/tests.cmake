@@ -149,6 +149,13 @@ tutti_mpi_test(mpi-partitioned-nodes PROGRAM mpi-partitioned RANKS 3 RANKS_MPICH
 tutti_mpi_test(mpi-partitioned-threads PROGRAM mpi-partitioned RANKS 2 MANY 20 ARGS threads EVERYWHERE TIMEOUT 60)
 # Partitioned requests in kernels, with every MPI. The kernels are threads of the program, which device memory refuses otherwise.
 program(prequest EVERYWHERE)
-tutti_mpi_test(mpi-prequest PROGRAM mpi-prequest RANKS 2 MANY 20 EVERYWHERE ENV TUTTI_HOST_STRICT=0 TIMEOUT 120)
+tutti_mpi_test(mpi-prequest PROGRAM mpi-prequest RANKS 2 MANY 20 EVERYWHERE ENV TUTTI_HOST_STRICT=0 TUTTI_STATS=1
+               "TUTTI_TEST_EXPECT=stored by the kernel" TIMEOUT 120)
+tutti_mpi_test(mpi-prequest-engine PROGRAM mpi-prequest RANKS 2 MANY 20 ENV TUTTI_HOST_STRICT=0 TUTTI_STATS=1
+               TUTTI_RULES=partitioned:*@engine "TUTTI_TEST_EXPECT=sent by the engine" TIMEOUT 120)
+# Mapping memory of another rank takes the driver some time, and is done beside.
+tutti_mpi_test(mpi-prequest-slow PROGRAM mpi-prequest RANKS 3 RANKS_MPICH 2 MANY 15 ENV TUTTI_HOST_STRICT=0 TUTTI_HOST_MAPPING_US=2000
+               TUTTI_STATS=1 "TUTTI_TEST_EXPECT=stored by the kernel" TUTTI_RULES=partitioned:*@kernel TIMEOUT 120)
+tutti_mpi_test(mpi-prequest-gpus PROGRAM mpi-prequest RANKS 2 MANY 15 ENV TUTTI_HOST_STRICT=0 TUTTI_HOST_GPUS=2 TIMEOUT 120)
 tutti_mpi_test(mpi-prequest-nodes PROGRAM mpi-prequest RANKS 2 MANY 10 ENV ${far} TUTTI_HOST_STRICT=0 TIMEOUT 120)
 tutti_mpi_test(mpi-partitioned-staged PROGRAM mpi-partitioned RANKS 2 MANY 20 ENV TUTTI_MESSAGES=mpi TIMEOUT 60)

@@ -1,0 +1,237 @@
+/* Kernels store partitions in the receiver's buffer. The receiver offers its buffer when it prepares a round, and the
+ * sender decides: kernels store the round where they reach the buffer and a rule says so. A kernel of the sender tells
+ * the receiver of each transport partition by a mark (team/marks.h), which the receiver's kernels see, and its host.
+ * What kernels do not store is sent as other partitions are, so a round may have both.
+ *
+ * No wait needs the other side's host: the sender waits for its own mapping, and for a moment. The receiver looks at
+ * its marks while the request is active. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/counters.h"
+#include "device/device.h"
+#include "part/own.h"
+#include "team/marks.h"
+#include "tutti/prequest.h"
+
+/* That the sender waits at most for a mapping, once an allocation: this round goes by the engine otherwise. */
+enum { PATIENCE_NS = 20 * 1000 * 1000 };
+
+struct tutti_part_put {
+    uint64_t round; /* the round that kernels may store; 0: none yet */
+    /* Of a receive: */
+    int first, n;         /* marks; n 0: none */
+    int next;             /* all marks before it have been counted in this round */
+    uint64_t each;        /* bytes of a transport partition of the sender */
+    unsigned char *taken; /* [n]: 1: it has been counted */
+    /* Of a send: */
+    struct tutti_mapping *held;
+    uint64_t waits, since; /* for the mapping of this allocation, since this time */
+};
+
+static struct tutti_part_put *put_of(struct tutti_part *part)
+{
+    if (!part->put)
+        part->put = calloc(1, sizeof *part->put);
+    return part->put;
+}
+
+int tutti_part_put_is_on(const struct tutti_part *part)
+{
+    return part->put && part->put->round == part->round;
+}
+
+/* 1 if the buffer is one run of bytes in one allocation of a GPU. */
+static int is_one_run(const struct tutti_part *part)
+{
+    const struct tutti_places *places = &part->elements.places;
+    return part->elements.whole && places->device && tutti_places_reached(places) && places->id != 0 &&
+           tutti_part_capacity(part) > 0;
+}
+
+/* The node rank of the other side; -1: it is of another node, or nothing may be mapped now. */
+static int put_peer(const struct tutti_part *part)
+{
+    const struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
+    if (!worker->endpoint || part->args.peer < 0 || tutti_endpoint_is_quiet(worker->endpoint))
+        return -1;
+    return tutti_node_find(worker->node, part->args.peer);
+}
+
+static int is_active(const struct tutti_part *part)
+{
+    return atomic_load_explicit(&part->active, memory_order_relaxed) && part->status == TUTTI_OK;
+}
+
+/* ---- receiver ---- */
+
+/* The marks of the receive, all 0. 0: there are none. */
+static int marks_clear(struct tutti_part_put *put, const struct tutti_part_record *record)
+{
+    struct tutti_node *node = tutti_part_engine.worker.node;
+    const int each = (int)record->each, n = each > 0 ? (record->partitions + each - 1) / each : 0;
+    if (put->n == 0) {
+        if (!(put->taken = calloc((size_t)n + 1, 1)) || (put->first = tutti_marks_take(node, n)) < 0) {
+            free(put->taken);
+            put->taken = NULL;
+            return 0;
+        }
+        put->n = n;
+    }
+    for (int i = 0; i < n; i++)
+        __atomic_store_n(&tutti_marks_own(node)[put->first + i], 0, __ATOMIC_RELAXED);
+    memset(put->taken, 0, (size_t)n);
+    put->next = 0;
+    put->each = record->bytes / (uint64_t)record->partitions * record->each;
+    return 1;
+}
+
+int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer)
+{
+    const struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
+    const struct tutti_part_record *record = part->record;
+    const int peer = put_peer(part);
+    if (peer < 0 || !is_active(part) || !is_one_run(part) || record->bytes == 0 ||
+        record->bytes > tutti_part_capacity(part) || !tutti_part_kernels_may_store())
+        return 0;
+    struct tutti_part_put *put = put_of(part);
+    memset(offer, 0, sizeof *offer);
+    if (!put ||
+        !tutti_endpoint_show(worker->endpoint, peer, tutti_elements_run(&part->elements), part->elements.places.id,
+                             part->elements.places.gpu, &offer->share) ||
+        !marks_clear(put, record))
+        return 0;
+    offer->gpu = part->elements.places.gpu;
+    offer->marks = put->first;
+    offer->n = put->n;
+    put->round = part->round;
+    tutti_part_put_show(part);
+    return 1;
+}
+
+void tutti_part_put_show(struct tutti_part *part)
+{
+    struct tutti_node *node = tutti_part_engine.worker.node;
+    int gpu;
+    if (!tutti_part_put_is_on(part) || !part->prequest)
+        return;
+    const struct tutti_prequest *view = tutti_part_prequest_view(part, &gpu);
+    uint32_t *seen = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), gpu);
+    if (!seen)
+        return; /* the kernels see what this host has counted */
+    view->round->bytes = part->put->each;
+    __atomic_store_n(&view->round->marks, (uint64_t)(uintptr_t)(seen + part->put->first), __ATOMIC_RELEASE);
+}
+
+static int mark_is_set(const struct tutti_part_put *put, int i)
+{
+    const uint32_t *marks = tutti_marks_own(tutti_part_engine.worker.node);
+    return !put->taken[i] && __atomic_load_n(&marks[put->first + i], __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Transport partitions [first, end) are in the buffer. */
+static void put_landed(struct tutti_part *part, int first, int end)
+{
+    struct tutti_part_put *put = part->put;
+    const struct tutti_part_record *record = part->record;
+    const uint64_t from = (uint64_t)first * record->each, n = (uint64_t)record->partitions;
+    const uint64_t to = (uint64_t)end * record->each < n ? (uint64_t)end * record->each : n;
+    memset(put->taken + first, 1, (size_t)(end - first));
+    part->unnamed -= to - from;
+    tutti_part_landed(part, from * (record->bytes / n), (to - from) * (record->bytes / n));
+}
+
+int tutti_part_put_poll(struct tutti_part *part)
+{
+    struct tutti_part_put *put = part->put;
+    const struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
+    if (part->args.send || !tutti_part_put_is_on(part))
+        return TUTTI_OK;
+    while (put->next < put->n && put->taken[put->next])
+        put->next++;
+    for (int first = put->next, end; first < put->n; first = end) {
+        end = first + 1;
+        if (!mark_is_set(put, first))
+            continue;
+        while (end < put->n && mark_is_set(put, end))
+            end++;
+        put_landed(part, first, end);
+    }
+    if (put->next == put->n)
+        return TUTTI_OK;
+    tutti_endpoint_poll(worker->endpoint); /* the sender may ask for a descriptor of the buffer */
+    return tutti_endpoint_watch(worker->endpoint, tutti_node_find(worker->node, part->args.peer));
+}
+
+/* ---- sender ---- */
+
+/* Where kernels find the receiver's buffer. 1: there; 0: not known yet; -1: nowhere. */
+static int put_reach(struct tutti_part *part, const struct tutti_part_offer *offer, int peer, int gpu, char **to)
+{
+    struct tutti_part_put *put = part->put;
+    const uint64_t now = tutti_now_ns();
+    const enum tutti_reaching there = tutti_endpoint_put(tutti_part_engine.worker.endpoint, peer, &offer->share,
+                                                         offer->gpu, gpu, tutti_part_capacity(part), to, &put->held);
+    if (there != TUTTI_REACH_LATER)
+        return there == TUTTI_REACHED ? 1 : -1;
+    if (put->waits != offer->share.what.id) {
+        put->waits = offer->share.what.id;
+        put->since = now;
+    }
+    return now - put->since < PATIENCE_NS ? 0 : -1;
+}
+
+int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer *offer)
+{
+    struct tutti_node *node = tutti_part_engine.worker.node;
+    const int peer = offer && part->prequest && part->args.send ? put_peer(part) : -1;
+    char *to = NULL;
+    int gpu;
+    if (peer < 0 || tutti_part_put_is_on(part) || !is_active(part) || !is_one_run(part) ||
+        !tutti_part_kernels_store(part->each))
+        return 1;
+    const struct tutti_prequest *view = tutti_part_prequest_view(part, &gpu);
+    const int transports = (view->partitions + view->each - 1) / view->each;
+    if ((part->elements.places.gpu >= 0 && gpu != part->elements.places.gpu) || offer->n != transports ||
+        offer->marks < 0 || offer->marks > TUTTI_MARKS - offer->n ||
+        view->from != tutti_elements_run(&part->elements) || !put_of(part))
+        return 1;
+    uint32_t *marks = tutti_marks_view(node, tutti_device(), peer, gpu);
+    const int there = marks && tutti_endpoint_use(tutti_part_engine.worker.endpoint, gpu) >= 0
+                          ? put_reach(part, offer, peer, gpu, &to)
+                          : -1;
+    if (there != 1)
+        return there != 0;
+    part->put->round = part->round;
+    __atomic_store_n(&view->round->marks, (uint64_t)(uintptr_t)(marks + offer->marks), __ATOMIC_RELAXED);
+    __atomic_store_n(&view->round->to, (uint64_t)(uintptr_t)to, __ATOMIC_RELEASE);
+    return 1;
+}
+
+/* ---- ends ---- */
+
+/* A round that has failed may have kernels that still store marks: these are not used again. */
+void tutti_part_put_end(struct tutti_part *part)
+{
+    struct tutti_part_put *put = part->put;
+    if (put->held)
+        tutti_endpoint_release(tutti_part_engine.worker.endpoint, put->held);
+    put->held = NULL;
+    if (!tutti_part_put_is_on(part) || part->args.send || part->status == TUTTI_OK)
+        return;
+    free(put->taken);
+    put->taken = NULL;
+    put->n = 0;
+}
+
+void tutti_part_put_free(struct tutti_part *part)
+{
+    struct tutti_part_put *put = part->put;
+    if (put && put->n > 0 && tutti_part_engine.transport)
+        tutti_marks_give(tutti_part_engine.worker.node, put->first, put->n);
+    if (put)
+        free(put->taken);
+    free(put);
+    part->put = NULL;
+}
