@@ -113,11 +113,12 @@ static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_mes
     return 1;
 }
 
-/* Threads of a block that has so many bytes to move: one for each packet. */
+/* Threads of a block that has so many bytes to move: one for each packet, of which the first holds the length. */
 static uint32_t lanes_threads(size_t bytes)
 {
     enum { WARP = 32, LEAST = 2 * WARP };
-    const uint32_t packets = bytes > TUTTI_LANE_PACKETS_MOST ? TUTTI_LANE_THREADS : (uint32_t)(bytes / 4 + 2);
+    _Static_assert(TUTTI_LANE_PACKETS_MOST / 4 + 1 <= TUTTI_LANE_THREADS, "a launch has no more threads a block");
+    const uint32_t packets = bytes > TUTTI_LANE_PACKETS_MOST ? TUTTI_LANE_THREADS : (uint32_t)((bytes + 3) / 4 + 1);
     return packets < LEAST ? LEAST : (packets + WARP - 1) / WARP * WARP;
 }
 

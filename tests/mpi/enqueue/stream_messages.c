@@ -73,8 +73,8 @@ static void ping_pong(void)
 static void sizes(void)
 {
     static const size_t bytes[] = {
-        0,       1,      7, 8, 15, 16, 17, 4096, 32767, 32768, 32769, 65536, 100001, (1 << 21) - 3, (1 << 21) + 1,
-        5 << 20, 7000003};
+        0,    1,    7,     8,     15,    16,    17,     2040,          2041,          2044,    2045,
+        2048, 4096, 32767, 32768, 32769, 65536, 100001, (1 << 21) - 3, (1 << 21) + 1, 5 << 20, 7000003};
     const int to = (kit_rank + 1) % kit_size, from = (kit_rank + kit_size - 1) % kit_size;
     for (unsigned i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         const size_t n = bytes[i], shift = i % 5;
