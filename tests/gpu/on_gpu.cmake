@@ -416,3 +416,8 @@ foreach(name sum heat histogram ring openshmem partitioned)
     gpu_test(example-${name}-${ranks} example_kernels_cuda_${name} ${ranks})
   endforeach()
 endforeach()
+# Partitions that kernels store in the receiver's buffer: random messages, also from more ranks than GPUs; and the engine's way.
+gpu_test(example-stored-1 example_kernels_cuda_stored 1 ARGS 60 1 ENV TUTTI_TEST_EXPECT=stored)
+gpu_test(example-stored-2 example_kernels_cuda_stored 2 ARGS 100 2 ENV TUTTI_TEST_EXPECT=stored)
+gpu_test(example-stored-4 example_kernels_cuda_stored 4 ARGS 60 3 ENV TUTTI_TEST_EXPECT=stored)
+gpu_test(example-stored-engine example_kernels_cuda_stored 2 ARGS 30 4 ENV TUTTI_RULES=partitioned:*@engine)
