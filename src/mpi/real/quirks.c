@@ -71,6 +71,7 @@ static const struct row {
      NUMBER(4, 0),
      {.mpi = "MPICH until 4.0",
       .rget_is_early = 1,
+      .flush_local_is_early = 1,
       .session_needs_world = 1,
       .looks_raise = 1,
       .testall_lacks_collectives = 1,

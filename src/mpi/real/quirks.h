@@ -130,7 +130,8 @@ struct tutti_quirks {
     /* Its progress calls what opal_progress_register_lp was given (one call in eight rounds): Open MPI 4.1 to 5.0.
      * Otherwise MPIX_Async_start is tried, which MPICH has since 4.3. Others have nothing that is known. */
     int opal_progress;
-    int rget_is_early; /* the request of an MPI_Rget with derived types completes before the data are there */
+    int rget_is_early;        /* the request of an MPI_Rget with derived types completes before the data are there */
+    int flush_local_is_early; /* MPI_Win_flush_local returns before the data of gets are there */
     /* The variable of the environment by which it takes device memory; NULL: none is known. Intel MPI since 2019. */
     const char *offload_variable;
     /* Asked: it is set to something else than 0. Device memory is then taken wrongly by MPI_Bsend, MPI_Ssend and

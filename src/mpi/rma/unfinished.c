@@ -83,6 +83,18 @@ int tutti_unfinished_complete(struct tutti_window *window, int target)
     return code;
 }
 
+int tutti_unfinished_arrives(const struct tutti_window *window, int target)
+{
+    int arrives = 0;
+    if (!tutti_quirks.flush_local_is_early)
+        return 0;
+    pthread_mutex_lock(&lock);
+    for (const struct tutti_unfinished *op = window->first; op && !arrives; op = op->next)
+        arrives = (target == TUTTI_RMA_ALL || op->target == target) && op->stage[TUTTI_RMA_RESULT].staged;
+    pthread_mutex_unlock(&lock);
+    return arrives;
+}
+
 /* ---- requests ---- */
 
 struct rma {
