@@ -46,8 +46,8 @@ struct tutti_nvml_process {
     X(DeviceGetP2PStatus, (void *one, void *other, int what, int *status))                                             \
     X(DeviceGetCudaComputeCapability, (void *device, int *major, int *minor))
 
-/* An entry that the library lacks is NULL: each user checks those that it needs. The library counts its starts
- * (Init_v2, InitWithFlags), and Shutdown ends one of them. */
+/* An entry that the library lacks is NULL: each user checks those that it needs. Users do not call Init_v2,
+ * InitWithFlags and Shutdown: the library counts its starts, and only the first one attaches to GPUs. */
 struct tutti_nvml {
     const char *(*ErrorString)(int status);
 #define TUTTI_NVML_ENTRY(name, arguments) int(*name) arguments;
@@ -58,5 +58,13 @@ struct tutti_nvml {
 /* By any thread. The library of this name or path, which stays open as long as the process lives. NULL: it cannot be
  * opened, and `why` has the loader's text. */
 const struct tutti_nvml *tutti_nvml_open(const char *library, char *why, size_t size);
+
+/* By any thread. Starts the library; its status. attach 1: it attaches to all GPUs of the machine, which takes 66 ms on a
+ * host with H100s. 0: it may leave that out, and then some drivers answer for GPUs all the same, at 6 ms each, and
+ * others do not find them. */
+int tutti_nvml_start(const struct tutti_nvml *nvml, int attach);
+
+/* Ends one start. */
+void tutti_nvml_end(const struct tutti_nvml *nvml);
 
 #endif

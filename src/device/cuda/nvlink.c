@@ -16,26 +16,19 @@ enum { CAPS_NVLINK = 2, STATUS_OK = 0 };
 static const struct tutti_nvml *nvml; /* NULL: not usable */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Attaches to all GPUs of the machine, which took 66 ms of the first collective on a host with H100s. Without that the
- * library attaches to the GPUs that it is asked for, in 6 ms each. */
-static int attach_all(const struct tutti_nvml *library)
+/* Starts the library again, with all GPUs; once. */
+static int attach_all(void)
 {
     static atomic_int attached;
-    return atomic_exchange(&attached, 1) ? -1 : library->Init_v2();
-}
-
-static int nvlink_start(const struct tutti_nvml *library)
-{
-    return (library->InitWithFlags && library->InitWithFlags(TUTTI_NVML_NO_ATTACH) == TUTTI_NVML_OK) ||
-           attach_all(library) == TUTTI_NVML_OK;
+    return !atomic_exchange(&attached, 1) && tutti_nvml_start(nvml, 1) == TUTTI_NVML_OK;
 }
 
 static void nvlink_open(void)
 {
     char why[256];
     const struct tutti_nvml *const library = tutti_nvml_open(tutti_settings()->energy_nvml, why, sizeof why);
-    if (library && library->Init_v2 && library->DeviceGetHandleByUUID && library->DeviceGetP2PStatus &&
-        library->DeviceGetCudaComputeCapability && nvlink_start(library))
+    if (library && library->DeviceGetHandleByUUID && library->DeviceGetP2PStatus &&
+        library->DeviceGetCudaComputeCapability && tutti_nvml_start(library, 0) == TUTTI_NVML_OK)
         nvml = library;
 }
 
@@ -73,7 +66,7 @@ static int gpus_joined(const unsigned char one[16], const unsigned char other[16
     if (!nvml)
         return -1;
     const int known = gpus_ask(one, other);
-    return known < 0 && attach_all(nvml) == TUTTI_NVML_OK ? gpus_ask(one, other) : known;
+    return known < 0 && attach_all() ? gpus_ask(one, other) : known;
 }
 
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16])
