@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* Of nvml.h: statuses and flags that more than one user needs. */
-enum { TUTTI_NVML_OK = 0, TUTTI_NVML_NOT_SUPPORTED = 3, TUTTI_NVML_NO_ATTACH = 2 };
+/* Of nvml.h: statuses that more than one user needs. */
+enum { TUTTI_NVML_OK = 0, TUTTI_NVML_NOT_SUPPORTED = 3 };
 
 struct tutti_nvml_field {
     unsigned field, scope;
@@ -29,7 +29,6 @@ struct tutti_nvml_process {
 /* Its entries, by name: X(name, arguments of a call that returns a status). */
 #define TUTTI_NVML_CALLS(X)                                                                                            \
     X(Init_v2, (void))                                                                                                 \
-    X(InitWithFlags, (unsigned flags))                                                                                 \
     X(Shutdown, (void))                                                                                                \
     X(DeviceGetCount_v2, (unsigned *count))                                                                            \
     X(DeviceGetHandleByIndex_v2, (unsigned index, void **device))                                                      \
@@ -46,8 +45,10 @@ struct tutti_nvml_process {
     X(DeviceGetP2PStatus, (void *one, void *other, int what, int *status))                                             \
     X(DeviceGetCudaComputeCapability, (void *device, int *major, int *minor))
 
-/* An entry that the library lacks is NULL: each user checks those that it needs. Users do not call Init_v2,
- * InitWithFlags and Shutdown: the library counts its starts, and only the first one attaches to GPUs. */
+/* An entry that the library lacks is NULL: each user checks those that it needs. The library counts its starts
+ * (Init_v2), and Shutdown ends one of them. The first start attaches to all GPUs, in 66 ms on a host with H100s. A
+ * first start by nvmlInitWithFlags that attaches to none is no way round that: on some drivers the library then finds
+ * no GPU in the whole process, also for NCCL and other users whose own starts are not the first. */
 struct tutti_nvml {
     const char *(*ErrorString)(int status);
 #define TUTTI_NVML_ENTRY(name, arguments) int(*name) arguments;
@@ -58,13 +59,5 @@ struct tutti_nvml {
 /* By any thread. The library of this name or path, which stays open as long as the process lives. NULL: it cannot be
  * opened, and `why` has the loader's text. */
 const struct tutti_nvml *tutti_nvml_open(const char *library, char *why, size_t size);
-
-/* By any thread. Starts the library; its status. attach 1: it attaches to all GPUs of the machine, which takes 66 ms on a
- * host with H100s. 0: it may leave that out, and then some drivers answer for GPUs all the same, at 6 ms each, and
- * others do not find them. */
-int tutti_nvml_start(const struct tutti_nvml *nvml, int attach);
-
-/* Ends one start. */
-void tutti_nvml_end(const struct tutti_nvml *nvml);
 
 #endif

@@ -17,7 +17,7 @@ enum { NVML_VALUE_DOUBLE = 0, NVML_VALUE_ULONG = 2, NVML_VALUE_ULLONG = 3 };
 /* 1 if the library has what every sample needs; field values and processes are of later drivers. */
 static int gpus_can(const struct tutti_nvml *nvml)
 {
-    return nvml->ErrorString && nvml->DeviceGetCount_v2 && nvml->DeviceGetHandleByIndex_v2 &&
+    return nvml->Init_v2 && nvml->Shutdown && nvml->ErrorString && nvml->DeviceGetCount_v2 && nvml->DeviceGetHandleByIndex_v2 &&
            nvml->DeviceGetHandleByUUID && nvml->DeviceGetUUID && nvml->DeviceGetName &&
            nvml->DeviceGetTotalEnergyConsumption && nvml->DeviceGetPowerUsage && nvml->DeviceGetEnforcedPowerLimit &&
            nvml->DeviceGetClockInfo && nvml->DeviceGetTemperature;
@@ -184,7 +184,7 @@ const void *energy_gpus_open(struct energy_sources *sources, const char *library
         snprintf(reason, sizeof reason, "no NVML: %s", why);
     else if (!gpus_can(nvml))
         snprintf(reason, sizeof reason, "NVML in %.160s is too old", library);
-    const int status = reason[0] ? TUTTI_NVML_OK : tutti_nvml_start(nvml, 1);
+    const int status = reason[0] ? TUTTI_NVML_OK : nvml->Init_v2();
     if (status != TUTTI_NVML_OK)
         snprintf(reason, sizeof reason, "NVML does not start: %.200s", nvml->ErrorString(status));
     if (reason[0]) {
@@ -200,6 +200,7 @@ const void *energy_gpus_open(struct energy_sources *sources, const char *library
 
 void energy_gpus_close(const void *opened)
 {
-    if (opened)
-        tutti_nvml_end(opened);
+    const struct tutti_nvml *const nvml = opened;
+    if (nvml)
+        nvml->Shutdown();
 }

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 
 static const struct tutti_device *const device = &tutti_device_cuda;
 static struct fake_control *fake;
-static int *joined, *major, *attaches, *starts;
+static int *joined, *major, *starts;
+static atomic_int *held;
 static unsigned char uuid[5][16]; /* two GPUs that are seen, two that are hidden, one that nobody knows */
 
 static void test_seen(void **state)
@@ -49,14 +51,17 @@ static void test_hidden(void **state)
     assert_int_equal(device->gpu.reach(0, uuid[4]), 1);
 }
 
-/* The library attaches to the GPUs that it is asked for alone; if it finds none, to all, once. */
-static void test_attach(void **state)
+/* The library starts once, in the background: who asks whether it has does not wait, who needs its answer does. */
+static void test_ready(void **state)
 {
     (void)state;
     assert_int_equal(*starts, 0);
-    *attaches = 0;
+    atomic_store(held, 1);
+    assert_int_equal(device->gpu.ready(), 0);
+    assert_int_equal(device->gpu.ready(), 0);
+    atomic_store(held, 0);
     assert_int_equal(device->gpu.reach(0, uuid[1]), 2);
-    assert_int_equal(*starts, 1);
+    assert_int_equal(device->gpu.ready(), 1);
     assert_int_equal(device->gpu.reach(0, uuid[4]), 1);
     assert_int_equal(*starts, 1);
 }
@@ -96,7 +101,7 @@ static void test_reach(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_seen), cmocka_unit_test(test_attach),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ready), cmocka_unit_test(test_seen),
                                        cmocka_unit_test(test_hidden), cmocka_unit_test(test_reach)};
     char why[256] = "";
     void *driver = argc == 3 ? dlopen(argv[1], RTLD_NOW) : NULL, *nvml = argc == 3 ? dlopen(argv[2], RTLD_NOW) : NULL;
@@ -105,7 +110,7 @@ int main(int argc, char **argv)
     fake = fake_of(driver);
     joined = dlsym(nvml, "fake_nvml_joined");
     major = dlsym(nvml, "fake_nvml_major");
-    attaches = dlsym(nvml, "fake_nvml_attaches");
+    held = dlsym(nvml, "fake_nvml_held");
     starts = dlsym(nvml, "fake_nvml_starts");
     for (int i = 0; i < 5; i++)
         memset(uuid[i], 0x40 + i, sizeof uuid[i]);

@@ -1,50 +1,35 @@
 /* A pretended management library that knows four GPUs, those of the pretended driver and two that it hides, by the
  * first byte of their UUIDs: 0x40 to 0x43. */
+#include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 enum { GPUS = 4, FIRST = 0x40, CAPS_NVLINK = 2, NOT_FOUND = 6, NOT_SUPPORTED = 3 };
 
 /* What a test asks for. */
 EXPORT int fake_nvml_joined = 1, fake_nvml_major[GPUS] = {9, 9, 9, 9};
-/* 1: a GPU is attached when its handle is asked for. Starts that attached all GPUs. */
-EXPORT int fake_nvml_attaches = 1, fake_nvml_starts;
-static int users, attached; /* of the library: only its first start attaches, as in the real one */
+/* Starts of the library; a start waits while it is held. */
+EXPORT int fake_nvml_starts;
+EXPORT atomic_int fake_nvml_held;
 static char handles[GPUS];
 
 EXPORT int nvmlInit_v2(void);
-EXPORT int nvmlInitWithFlags(unsigned flags);
-EXPORT int nvmlShutdown(void);
 EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, void **device);
 EXPORT int nvmlDeviceGetP2PStatus(void *one, void *other, int what, int *status);
 EXPORT int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor);
 
-int nvmlInitWithFlags(unsigned flags)
-{
-    if (users++ == 0) {
-        attached = flags != 2;
-        fake_nvml_starts += attached;
-    }
-    return 0;
-}
-
 int nvmlInit_v2(void)
 {
-    return nvmlInitWithFlags(0);
-}
-
-int nvmlShutdown(void)
-{
-    users--;
-    attached = attached && users > 0;
+    fake_nvml_starts++;
+    while (atomic_load(&fake_nvml_held))
+        usleep(100);
     return 0;
 }
 
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **device)
 {
     unsigned first = 0;
-    if (!fake_nvml_attaches && !attached)
-        return NOT_FOUND;
     if (sscanf(uuid, "GPU-%2x", &first) != 1 || first < FIRST || first >= FIRST + GPUS)
         return NOT_FOUND;
     *device = &handles[first - FIRST];

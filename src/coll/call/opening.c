@@ -52,6 +52,13 @@ int tutti_opening_keeps_order(const struct tutti_team *team, const struct tutti_
            (team->size > 2 && rounds[call->type] && (call->op == TUTTI_OP_SUM || call->op == TUTTI_OP_PROD));
 }
 
+/* 1: it pays to open the team now, but for what the device does in the background. */
+static int opening_is_early(const struct tutti_team *team)
+{
+    const struct tutti_device *device = tutti_device();
+    return team->state == TUTTI_TEAM_CLOSED && device->gpu.ready && !device->gpu.ready();
+}
+
 int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, int type, int op, uint64_t bytes)
 {
     struct tutti_coll_state *state = tutti_coll_of(team);
@@ -62,7 +69,7 @@ int tutti_opening_waits(struct tutti_team *team, const struct tutti_call *call, 
     if (takes == 0)
         return 0;
     state->lost_ns += LOST_NS + bytes / LOST_BYTES;
-    if (state->lost_ns < (set ? set : takes)) {
+    if (state->lost_ns < (set ? set : takes) || (!set && opening_is_early(team))) {
         tutti_why_set(TUTTI_REASON_FIRST_CALLS);
         return 1;
     }

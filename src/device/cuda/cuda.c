@@ -262,6 +262,7 @@ const struct tutti_device tutti_device_cuda = {
     .gpu.uuid = cuda_uuid,
     .gpu.describe = cuda_describe,
     .gpu.reach = cuda_reach,
+    .gpu.ready = tutti_cuda_nvlink_ready,
     .gpu.blocks = cuda_blocks,
     .gpu.resident = cuda_resident,
     .memory.classify = tutti_cuda_classify,

@@ -68,6 +68,8 @@ void tutti_cuda_complete_copies(int gpu, CUcontext handle);
 /* 1 if the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
  * capability. If the library cannot answer, one message at info level reports it. */
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16]);
+/* 1 if the answer needs no wait. The first call starts NVML in the background. */
+int tutti_cuda_nvlink_ready(void);
 
 /* Turns the result of `what` in `context` into a status, reports failures and notices a context that has gone. */
 int tutti_cuda_check(CUresult result, const char *what, struct tutti_cuda_context *context);

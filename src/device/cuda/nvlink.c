@@ -1,9 +1,11 @@
 /* Whether NVLink joins two GPUs of one kind. The driver reports native atomics alone, which other links have too, and
  * nothing of GPUs that CUDA_VISIBLE_DEVICES hides from this process, as launchers that pin ranks to GPUs do. NVIDIA's
- * management library (core/nvml.h) knows of all; it is opened at the first question, and may be missing. */
+ * management library (core/nvml.h) knows of all, and may be missing. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "core/log.h"
 #include "core/nvml.h"
@@ -14,22 +16,64 @@
 enum { CAPS_NVLINK = 2, STATUS_OK = 0 };
 
 static const struct tutti_nvml *nvml; /* NULL: not usable */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Starts the library again, with all GPUs; once. */
-static int attach_all(void)
-{
-    static atomic_int attached;
-    return !atomic_exchange(&attached, 1) && tutti_nvml_start(nvml, 1) == TUTTI_NVML_OK;
-}
+/* The library's start takes longer than all else of a first collective, so a thread makes it. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_t thread;
+    pid_t process; /* of the thread: a forked child has none */
+    enum { NVLINK_NEW, NVLINK_STARTS, NVLINK_KNOWN } state;
+    atomic_int started;
+} opening = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void nvlink_open(void)
 {
     char why[256];
     const struct tutti_nvml *const library = tutti_nvml_open(tutti_settings()->energy_nvml, why, sizeof why);
-    if (library && library->DeviceGetHandleByUUID && library->DeviceGetP2PStatus &&
-        library->DeviceGetCudaComputeCapability && tutti_nvml_start(library, 0) == TUTTI_NVML_OK)
+    if (library && library->Init_v2 && library->DeviceGetHandleByUUID && library->DeviceGetP2PStatus &&
+        library->DeviceGetCudaComputeCapability && library->Init_v2() == TUTTI_NVML_OK)
         nvml = library;
+}
+
+static void *nvlink_start(void *nothing)
+{
+    nvlink_open();
+    atomic_store_explicit(&opening.started, 1, memory_order_release);
+    return nothing;
+}
+
+/* Until the library has started. */
+static void nvlink_wait(void)
+{
+    pthread_mutex_lock(&opening.lock);
+    if (opening.state == NVLINK_NEW)
+        nvlink_open();
+    else if (opening.state == NVLINK_STARTS && opening.process == getpid())
+        pthread_join(opening.thread, NULL);
+    opening.state = NVLINK_KNOWN;
+    pthread_mutex_unlock(&opening.lock);
+}
+
+/* The library would be unloaded under its thread. */
+static void at_exit(void)
+{
+    if (opening.process == getpid())
+        nvlink_wait();
+}
+
+int tutti_cuda_nvlink_ready(void)
+{
+    if (tutti_settings()->lines != TUTTI_SET_AUTO)
+        return 1;
+    pthread_mutex_lock(&opening.lock);
+    if (opening.state == NVLINK_NEW && pthread_create(&opening.thread, NULL, nvlink_start, NULL) == 0) {
+        opening.state = NVLINK_STARTS;
+        opening.process = getpid();
+        atexit(at_exit);
+    }
+    const int waits = opening.state == NVLINK_STARTS && !atomic_load_explicit(&opening.started, memory_order_acquire);
+    pthread_mutex_unlock(&opening.lock);
+    return !waits;
 }
 
 static int handle_of(const unsigned char uuid[16], void **device)
@@ -60,19 +104,11 @@ static int gpus_ask(const unsigned char one[16], const unsigned char other[16])
     return kind < 0 ? -1 : status == STATUS_OK && kind == capability_of(b);
 }
 
-static int gpus_joined(const unsigned char one[16], const unsigned char other[16])
-{
-    pthread_once(&once, nvlink_open);
-    if (!nvml)
-        return -1;
-    const int known = gpus_ask(one, other);
-    return known < 0 && attach_all() ? gpus_ask(one, other) : known;
-}
-
 int tutti_cuda_nvlink(const unsigned char one[16], const unsigned char other[16])
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    int known = gpus_joined(one, other);
+    nvlink_wait();
+    const int known = nvml ? gpus_ask(one, other) : -1;
     if (known < 0 && !atomic_flag_test_and_set(&said))
         tutti_info(
             "the management library (libnvidia-ml.so.1) does not report whether NVLink joins the GPUs: algorithms "

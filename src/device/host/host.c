@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/fnv.h"
 #include "core/log.h"
 #include "core/settings.h"
@@ -213,6 +214,17 @@ KEPT_BACK(keep_pack,
 KEPT_BACK(stream_create, (int gpu, struct tutti_stream **out), (gpu, out))
 KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
+/* As on a GPU whose library starts in the background: after as long as a mapping takes, in each process by itself. */
+static int host_gpu_ready(void)
+{
+    static _Atomic uint64_t since;
+    uint64_t first = 0;
+    const uint64_t now = tutti_now_ns();
+    if (tutti_settings()->host_mapping_us == 0 || atomic_compare_exchange_strong(&since, &first, now))
+        return tutti_settings()->host_mapping_us == 0;
+    return now - first >= (uint64_t)tutti_settings()->host_mapping_us * 1000;
+}
+
 static uint64_t host_share_usual_ns(void)
 {
     return (uint64_t)tutti_settings()->host_mapping_us * 1000;
@@ -250,6 +262,7 @@ const struct tutti_device tutti_device_host = {
     .gpu.meet = host_meet,
     .gpu.uuid = host_uuid,
     .gpu.describe = host_describe,
+    .gpu.ready = host_gpu_ready,
     .gpu.reach = host_reach,
     .gpu.blocks = host_blocks,
     .gpu.resident = host_resident,
