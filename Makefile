@@ -11,7 +11,7 @@ KERNELS ?= optimised
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo check quick eight mpi4py bench gpu-check gpu-bench gpu-programs sanitize format lint docs install clean help configure
+.PHONY: all demo check check-long quick eight mpi4py bench gpu-check gpu-bench gpu-programs sanitize format lint docs install clean help configure
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -34,7 +34,14 @@ demo: ## Builds, then a validated MPI_Allreduce table of 4 ranks on simulated GP
 	@$(MAKE) all KERNELS=any
 	@scripts/demo.sh $(BUILD)
 
-check: ## All tests; ends with "N passed, N failed, N skipped"
+check: ## Tests of everything; ends with "N passed, N failed, N skipped"
+	@scripts/setup.sh check
+	@scripts/mpis.sh $(BUILD)/mpis
+	@$(MAKE) all TESTS=ON KERNELS=any
+	@scripts/check.sh $(BUILD) $(JOBS) -LE '^more$$'
+
+# Beside those of `make check`: the rows of tests/more.txt, which run the same programs with the same settings under more MPIs.
+check-long: ## All tests: `make check`, and each row of settings under all MPIs
 	@scripts/setup.sh check
 	@scripts/mpis.sh $(BUILD)/mpis
 	@$(MAKE) all TESTS=ON KERNELS=any
@@ -44,7 +51,7 @@ check: ## All tests; ends with "N passed, N failed, N skipped"
 quick: ## Unit tests, laws and Open MPI: those that together take about 140 seconds of the processor
 	@scripts/setup.sh check
 	@$(MAKE) all TESTS=ON KERNELS=any
-	@scripts/check.sh $(BUILD) $(JOBS) -L '^(unit|law|openmpi)$$' -LE '^(programs|sequences|matrix|large|long)$$'
+	@scripts/check.sh $(BUILD) $(JOBS) -L '^(unit|law|openmpi)$$' -LE '^(programs|sequences|matrix|large|long|more)$$'
 
 eight: ## Algorithms and generators with eight ranks on simulated GPUs
 	@scripts/setup.sh check

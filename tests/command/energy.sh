@@ -1,8 +1,9 @@
 #!/bin/bash
-# tutti energy under one MPI on the host device, with a pretended NVML and a pretended powercap tree: energy.sh TUTTI MPI NVML
+# tutti energy under one MPI on the host device, with a pretended NVML and a pretended powercap tree: energy.sh TUTTI MPI NVML [short].
+# short: what depends on the MPI.
 # shellcheck source=tests/command/on_host.sh
 . "$(dirname "$0")/on_host.sh"
-nvml=$3
+nvml=$3 short=${4:-}
 export TUTTI_ENERGY_NVML=$nvml FAKE_NVML_WATTS=100,250 TUTTI_ENERGY_POWERCAP=$folder/powercap
 
 # domain NAME-OF-FOLDER NAME MICROJOULES RANGE
@@ -14,10 +15,12 @@ domain() {
 }
 domain intel-rapl:0 package-0 1000000 262143328850
 domain intel-rapl:1 package-1 9000000 9500000
-domain intel-rapl:0:0 dram 500000 65712999613
+[ -n "$short" ] || domain intel-rapl:0:0 dram 500000 65712999613
 
 # ---- a command ----
 
+# Without a launcher.
+alone() {
 # The command itself turns the counters: 4 J of package-0; package-1 wraps, 0.5 + 1.5 J; DRAM 0.25 J.
 json_to run.json
 turn="cd $folder/powercap; echo 5000000 >intel-rapl:0/energy_uj; echo 1500000 >intel-rapl:1/energy_uj; echo 750000 >intel-rapl:0:0/energy_uj; exit 7"
@@ -62,6 +65,8 @@ holds "$said" '^tutti: dram +unavailable: no domain dram' "no domain"
 holds "$said" '^tutti: package-0 +unavailable: ' "a counter that did not change"
 holds "$(TUTTI_ENERGY_GPUS=none "$tutti" energy -- true 2>&1)" '^tutti: package-0' "no GPUs wanted"
 lacks "$(TUTTI_ENERGY_GPUS=none "$tutti" energy -- true 2>&1)" '^tutti: gpu' "no GPUs wanted"
+}
+[ -n "$short" ] || alone
 
 # Ranks of a launcher, each with its processor seconds; with what the machine draws at rest.
 # NVML lists rank 0 on both GPUs and rank 1 on the second.
@@ -128,6 +133,7 @@ END
 measured allreduce idle,auto,spin,yield,sleep,stream,staged,plain -m 8,64k --plot "$folder/joules.png"
 checks=$((checks + 1))
 [ -s "$folder/joules.png" ] || [ -s "$folder/joules.png.dat" ] || fail "no plot of joules and no data"
+[ -z "$short" ] || finish
 measured reduce sleep,staged -m 4k --type double --op max
 measured alltoall idle,spin,stream,staged -m 4k
 measured bcast idle,sleep,stream -m 4k
