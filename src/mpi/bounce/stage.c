@@ -446,11 +446,3 @@ void tutti_stage_close(struct tutti_stage *stage)
     stage->memory = NULL;
     stage->plan = NULL;
 }
-
-MPI_Count tutti_received(const MPI_Status *status)
-{
-    MPI_Count bytes = -1;
-    if (tutti_next.MPI_Get_elements_x(status, tutti_handles.byte, &bytes) != MPI_SUCCESS || bytes == MPI_UNDEFINED)
-        return -1;
-    return bytes;
-}

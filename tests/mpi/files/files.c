@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "kit.h"
+#include "marks.h"
 
 enum { REGION = 7 << 20, MOST = 3 << 20, STEPS = 14, FULL = 48 << 20 };
 
@@ -292,36 +293,20 @@ static MPI_Datatype draw_access(struct access *a, const struct view *view, int f
     return a->type;
 }
 
-/* Bytes of the file that some rank writes. What others hold where the file has grown is the MPI's matter: MPICH writes
- * what its buffers hold into gaps behind the end. */
-enum { MARKS = 3 * REGION };
-static unsigned char marks[MARKS];
-
 /* Before the access; collective for those at the shared file pointer. */
-static void marks_add(const struct access *a, const struct view *view, MPI_File file)
+static void mark(const struct access *a, const struct view *view, MPI_File file)
 {
     MPI_Count size, etype;
     MPI_Offset first = a->offset;
     MPI_Type_size_x(a->type, &size);
     MPI_Type_size_x(view->etype, &etype);
     const long long n = (long long)(size / etype) * a->count;
-    int too_far = 0;
-    if (access_has(a, "ordered")) {
-        long long before = 0;
-        MPI_Exscan(&n, &before, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-        MPI_File_get_position_shared(file, &first);
-        first += kit_rank > 0 ? before : 0;
-    } else if (!access_has(a, "_at")) {
+    if (access_has(a, "ordered"))
+        first = marks_ordered(file, n);
+    else if (!access_has(a, "_at"))
         MPI_File_get_position(file, &first);
-    }
-    for (MPI_Offset k = first; !access_reads(a) && k < first + n; k++) {
-        const MPI_Offset at = view->begin + (k / view->length * view->length * view->step + k % view->length) * etype;
-        if (at + etype > MARKS)
-            too_far = 1;
-        else
-            memset(marks + at, 1, (size_t)etype);
-    }
-    CHECK(!too_far, "an access reaches too far");
+    if (!access_reads(a))
+        marks_add(&(const struct marks_view){view->begin, etype, view->length, view->step}, first, n);
 }
 
 static void contents(const char *name[2], int program, int all)
@@ -337,7 +322,7 @@ static void contents(const char *name[2], int program, int all)
         MPI_File_close(&file);
     }
     MPI_Offset at = 0;
-    while (at < size[0] && at < size[1] && (bytes[0][at] == bytes[1][at] || (!all && !(at < MARKS && marks[at]))))
+    while (at < size[0] && at < size[1] && (bytes[0][at] == bytes[1][at] || (!all && !marks_has(at))))
         at++;
     CHECK(size[0] == size[1] && at == size[0],
           "program %d: the files have %lld and %lld bytes and differ from byte %lld on", program, (long long)size[0],
@@ -362,7 +347,7 @@ static void program(int number, const char *name[2])
         MPI_File_set_size(files[i], full ? FULL : 0);
         MPI_File_set_atomicity(files[i], number % 5 == 4);
     }
-    memset(marks, 0, sizeof marks);
+    marks_clear();
     for (int part = 0; part < 2; part++) {
         struct view view = draw_view();
         for (int i = 0; i < 2; i++)
@@ -376,7 +361,7 @@ static void program(int number, const char *name[2])
                 MPI_File_seek(files[1], to, MPI_SEEK_SET);
             }
             if (!full)
-                marks_add(&a, &view, files[1]);
+                mark(&a, &view, files[1]);
             MPI_Barrier(MPI_COMM_WORLD);
             both(&a, files);
             MPI_Type_free(&type);
@@ -387,7 +372,7 @@ static void program(int number, const char *name[2])
     MPI_File_close(&files[0]);
     MPI_File_close(&files[1]);
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, marks, MARKS, MPI_UNSIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD);
+    marks_meet();
     if (kit_rank == 0)
         contents(name, number, full);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,6 +1,6 @@
 # MPI-IO on device memory, beside the same accesses of host memory in a second file.
 # Not under Intel MPI 2021.18: there this program does not end without Tutti and device memory either (TUTTI_TEST_PLAIN=1).
-program(files EVERYWHERE)
+program(files EVERYWHERE WITH files/marks.c)
 tutti_mpi_test(mpi-files PROGRAM mpi-files RANKS 2 ARGS 6 ENV ${stats} TUTTI_STAGING_MB=1 TIMEOUT 60 MPIS openmpi mpich openmpi5 mpich5 mpiabi)
 tutti_mpi_test(mpi-files-3 PROGRAM mpi-files RANKS 3 RANKS_MPICH 2 ARGS 3 ENV ${stats} TUTTI_TEST_SEED=77 TIMEOUT 60)
 # An MPI that takes device memory in other calls gets host memory in those of files.
