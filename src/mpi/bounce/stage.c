@@ -223,8 +223,9 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
     char *user = stage->user + at, *to = out ? user : host;
     const char *from = out ? host : user;
     const int known = !stage->plan && stage->places.id != 0 && !stage->ordinary;
-    const int few = bytes <= device->memory.few || stage->way & TUTTI_STAGE_KERNEL;
-    if (known && few && tutti_pack_ready(stage->places.gpu) && copy_few(stage, user, host, bytes, out) == TUTTI_OK)
+    const int asked = stage->way & TUTTI_STAGE_KERNEL, few = bytes <= device->memory.few || asked;
+    if (known && few && (tutti_pack_ready(stage->places.gpu) || asked) &&
+        copy_few(stage, user, host, bytes, out) == TUTTI_OK)
         return TUTTI_OK;
     return known && device->memory.copy_pinned ? device->memory.copy_pinned(stage->places.gpu, to, from, bytes)
                                                : device->memory.copy_now(to, from, bytes);
@@ -445,12 +446,4 @@ void tutti_stage_close(struct tutti_stage *stage)
     stage->staged = 0;
     stage->memory = NULL;
     stage->plan = NULL;
-}
-
-MPI_Count tutti_received(const MPI_Status *status)
-{
-    MPI_Count bytes = -1;
-    if (tutti_next.MPI_Get_elements_x(status, tutti_handles.byte, &bytes) != MPI_SUCCESS || bytes == MPI_UNDEFINED)
-        return -1;
-    return bytes;
 }

@@ -1,7 +1,7 @@
 /* One blocking access of a file by way of pinned host memory. An access that may be cut goes in pieces through two
  * buffers: while the MPI accesses the file for one piece, the next piece of a write or the last piece of a read is
  * copied in a stream. Nothing runs beside the copy of the first piece of a write, nor beside that of the first and the
- * last piece of a read. So these pieces are small. By the rules (bounce/file_ways.h) the pieces between are as long, or
+ * last piece of a read. So these pieces are small. By the rules (dtype/file_ways.h) the pieces between are as long, or
  * they grow and shrink by factors of two: a copy has the time of an access of half its bytes. A large access takes
  * pinned memory for two pieces, of TUTTI_STAGING_MB at most each.
  *
@@ -195,7 +195,7 @@ MPI_Offset tutti_access_offset(const struct tutti_access *access)
     return access->offset + (MPI_Offset)(access->done * access->size / access->etype);
 }
 
-/* The file pointer of an MPI may be wrong where an access ends between the blocks of a view (MPICH 4.0). */
+/* An MPI may leave a wrong file pointer where an access ends between the blocks of a view. */
 static void access_seek(struct tutti_access *access, MPI_Count bytes)
 {
     if (access->most == access->count || access->cut == TUTTI_ACCESS_AT || access->cut == TUTTI_ACCESS_ALONE_AT)

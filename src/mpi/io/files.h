@@ -3,7 +3,7 @@
 #ifndef TUTTI_MPI_IO_FILES_H
 #define TUTTI_MPI_IO_FILES_H
 
-#include "bounce/file_ways.h"
+#include "dtype/file_ways.h"
 #include "mpi/bounce/stage.h"
 
 /* 1 if the elements of a call are staged. An MPI that takes device memory in messages may not take it in files. */

@@ -212,7 +212,8 @@ int tutti_door_MPI_Win_unlock_all(MPI_Win win)
         COMPLETE(target);                                                                                              \
         return s.code;                                                                                                 \
     }
-/* A local flush of an MPI that returns before data of gets are there is none: the stages are given back behind it. */
+/* The stages are given back behind a local flush. So it is a flush if the MPI would return before the data of gets
+ * arrive. */
 #define FLUSH_LOCAL(how, target)                                                                                       \
     (tutti_unfinished_arrives(window, target) ? tutti_next.MPI_Win_flush##how : tutti_next.MPI_Win_flush_local##how)
 FLUSH(MPI_Win_flush, tutti_next.MPI_Win_flush, (int rank, MPI_Win win), (rank, win), rank)

@@ -34,7 +34,7 @@ void file_draw(struct file_model *m, uint64_t seed, uint64_t number, int ranks, 
 {
     *m = (struct file_model){.seed = seed, .number = number, .ranks = ranks, .me = me};
     m->state = random_mix(seed * 1000003 + number * 19 + 7);
-    m->big = rarely(m, 14); /* accesses in pieces */
+    m->big = rarely(m, 9); /* accesses in pieces */
     m->room = m->big ? 24 << 20 : 40000;
     m->arena_bytes = m->big ? 20 << 20 : 64 << 10;
     m->most = m->big ? 6000000 : 1500;
@@ -170,7 +170,7 @@ static int memory_draw(struct file_model *m, struct file_access *a, int n)
 {
     const struct file_view *v = &m->view[a->rank];
     const size_t size = model_sizes[v->element];
-    a->kind = (enum every_kind)dice(m, EVERY_KINDS);
+    a->kind = m->big && !rarely(m, 3) ? EVERY_DEVICE : (enum every_kind)dice(m, EVERY_KINDS);
     const int host = a->kind != EVERY_DEVICE || kit_plain; /* the MPI itself handles the type there */
     do
         model_layout_draw(&a->layout, &m->state, v->element, n, rarely(m, 2) || (host && !m->spread), 1);
@@ -226,7 +226,8 @@ static int may_call(enum file_call call, unsigned without)
 /* One rank's access by its own pointer or at an offset. */
 static void act_alone(struct file_model *m, unsigned without)
 {
-    const enum file_call call = (enum file_call)dice(m, FILE_read_shared);
+    /* Of large ones most may be cut. */
+    const enum file_call call = (enum file_call)dice(m, m->big && !rarely(m, 3) ? FILE_iread : FILE_read_shared);
     const int rank = dice(m, m->ranks), open = file_has(call, "_i");
     struct file_access *a = access_new(m, call, rank);
     const int at = file_has(call, "_at");

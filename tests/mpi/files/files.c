@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "kit.h"
+#include "marks.h"
 
 enum { REGION = 7 << 20, MOST = 3 << 20, STEPS = 14, FULL = 48 << 20 };
 
@@ -177,7 +178,8 @@ static MPI_Datatype draw_type(MPI_Datatype etype)
 struct view {
     MPI_Datatype etype, filetype;
     MPI_Offset begin;
-    int private; /* each rank has a part of the file for itself */
+    int private;      /* each rank has a part of the file for itself */
+    int length, step; /* etypes of a block; distance of blocks, in blocks */
 };
 
 static struct view draw_view(void)
@@ -191,6 +193,7 @@ static struct view draw_view(void)
     view.private = draw_alike(3) != 0;
     view.begin = (MPI_Offset)draw_alike(100);
     const int blocks = 1 + (int)draw_alike(3), each = 1 + (int)draw_alike(4);
+    view.length = view.step = 1;
     if (view.private && draw_alike(2)) {
         /* The ranks' blocks lie between each other, or those of each rank between gaps in its own part: Open MPI's
          * collective writes now and then lose bytes that other ranks write into the gaps, seen without Tutti in 1 of 80
@@ -199,6 +202,8 @@ static struct view draw_view(void)
         MPI_Type_vector(blocks, length, length * step, view.etype, &vector);
         MPI_Type_create_resized(vector, 0, extent * blocks * length * step, &view.filetype);
         MPI_Type_free(&vector);
+        view.length = length;
+        view.step = step;
         view.begin += apart ? (MPI_Offset)kit_rank * REGION : (MPI_Offset)(extent * length * kit_rank);
     } else {
         MPI_Type_contiguous(each, view.etype, &view.filetype);
@@ -288,7 +293,23 @@ static MPI_Datatype draw_access(struct access *a, const struct view *view, int f
     return a->type;
 }
 
-static void contents(const char *name[2], int program)
+/* Before the access; collective for those at the shared file pointer. */
+static void mark(const struct access *a, const struct view *view, MPI_File file)
+{
+    MPI_Count size, etype;
+    MPI_Offset first = a->offset;
+    MPI_Type_size_x(a->type, &size);
+    MPI_Type_size_x(view->etype, &etype);
+    const long long n = (long long)(size / etype) * a->count;
+    if (access_has(a, "ordered"))
+        first = marks_ordered(file, n);
+    else if (!access_has(a, "_at"))
+        MPI_File_get_position(file, &first);
+    if (!access_reads(a))
+        marks_add(&(const struct marks_view){view->begin, etype, view->length, view->step}, first, n);
+}
+
+static void contents(const char *name[2], int program, int all)
 {
     MPI_File file;
     MPI_Offset size[2];
@@ -301,7 +322,7 @@ static void contents(const char *name[2], int program)
         MPI_File_close(&file);
     }
     MPI_Offset at = 0;
-    while (at < size[0] && at < size[1] && bytes[0][at] == bytes[1][at])
+    while (at < size[0] && at < size[1] && (bytes[0][at] == bytes[1][at] || (!all && !marks_has(at))))
         at++;
     CHECK(size[0] == size[1] && at == size[0],
           "program %d: the files have %lld and %lld bytes and differ from byte %lld on", program, (long long)size[0],
@@ -326,6 +347,7 @@ static void program(int number, const char *name[2])
         MPI_File_set_size(files[i], full ? FULL : 0);
         MPI_File_set_atomicity(files[i], number % 5 == 4);
     }
+    marks_clear();
     for (int part = 0; part < 2; part++) {
         struct view view = draw_view();
         for (int i = 0; i < 2; i++)
@@ -338,6 +360,9 @@ static void program(int number, const char *name[2])
                 MPI_File_seek(files[0], to, MPI_SEEK_SET);
                 MPI_File_seek(files[1], to, MPI_SEEK_SET);
             }
+            if (!full)
+                mark(&a, &view, files[1]);
+            MPI_Barrier(MPI_COMM_WORLD);
             both(&a, files);
             MPI_Type_free(&type);
             MPI_Barrier(MPI_COMM_WORLD); /* all ranks make the same call: no write goes beside a read of another rank */
@@ -347,8 +372,9 @@ static void program(int number, const char *name[2])
     MPI_File_close(&files[0]);
     MPI_File_close(&files[1]);
     MPI_Barrier(MPI_COMM_WORLD);
+    marks_meet();
     if (kit_rank == 0)
-        contents(name, number);
+        contents(name, number, full);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -1,6 +1,6 @@
 # MPI-IO on device memory, beside the same accesses of host memory in a second file.
 # Not under Intel MPI 2021.18: there this program does not end without Tutti and device memory either (TUTTI_TEST_PLAIN=1).
-program(files EVERYWHERE)
+program(files EVERYWHERE WITH files/marks.c)
 tutti_mpi_test(mpi-files PROGRAM mpi-files RANKS 2 ARGS 6 ENV ${stats} TUTTI_STAGING_MB=1 TIMEOUT 60 MPIS openmpi mpich openmpi5 mpich5 mpiabi)
 tutti_mpi_test(mpi-files-3 PROGRAM mpi-files RANKS 3 RANKS_MPICH 2 ARGS 3 ENV ${stats} TUTTI_TEST_SEED=77 TIMEOUT 60)
 # An MPI that takes device memory in other calls gets host memory in those of files.
@@ -15,4 +15,6 @@ tutti_mpi_test(mpi-contents PROGRAM mpi-contents RANKS 2 MANY 40 ENV ${stats} TU
 # The other ways of docs/tuning.md: copies by kernels, also of the first piece and the last, and pieces of several lengths.
 set(ways "TUTTI_RULES=file_write: 0-512k@kernel *@pieces file_read: 0-512k@kernel *@pieces")
 tutti_mpi_test(mpi-contents-ways PROGRAM mpi-contents RANKS 2 MANY 20 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=81 ${ways} TIMEOUT 240)
-tutti_mpi_test(mpi-files-ways PROGRAM mpi-files RANKS 2 ARGS 3 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=85 ${ways} TIMEOUT 60)
+# One rank alone, whose collective calls may be cut too.
+tutti_mpi_test(mpi-contents-alone PROGRAM mpi-contents RANKS 1 MANY 30 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=83 ${ways} TIMEOUT 240)
+tutti_mpi_test(mpi-files-ways PROGRAM mpi-files RANKS 2 ARGS 3 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=82 ${ways} TIMEOUT 60)

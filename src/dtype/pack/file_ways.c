@@ -1,4 +1,4 @@
-#include "bounce/file_ways.h"
+#include "dtype/file_ways.h"
 
 #include <string.h>
 
