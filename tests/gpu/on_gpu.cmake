@@ -107,7 +107,7 @@ foreach(row copies ll ll128 direct pipeline engines)
 endforeach()
 gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
 # A neighbour twice.
-foreach(row "ll|packets" "ll128|packets of whole lines" "direct|stored into mapped results" "pipeline|chunks through the windows")
+foreach(row "ll|packets" "ll128|packets of whole lines" "direct|stored into results or through the windows" "pipeline|chunks through the windows")
   string(REGEX MATCH "^[^|]+" name ${row})
   string(REGEX REPLACE "^[^|]+[|]" "" how ${row})
   gpu_test(moves-twice-${name} mpi-topologies 2 ARGS 3 ENV TUTTI_RULES=neighbor:*@${name} TUTTI_TEST_EXPECT=${how})

@@ -53,7 +53,7 @@ tutti_mpi_test(mpi-topologies-4 PROGRAM mpi-topologies RANKS 4 ARGS 3 ENV ${stat
 # Blocks of a neighbour that appears twice as one run of the kernels of runs.
 foreach(row ll ll128 direct pipeline)
   set(how_ll packets)
-  set(how_direct "stored into mapped results")
+  set(how_direct "stored into results or through the windows")
   set(how_ll128 "packets of whole lines")
   set(how_pipeline "chunks through the windows")
   set(by_row ${stats} TUTTI_RULES=neighbor:*@${row} TUTTI_TEST_EXPECT=${how_${row}})
