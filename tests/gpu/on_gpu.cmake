@@ -105,6 +105,9 @@ foreach(row copies ll ll128 direct pipeline engines)
   gpu_test(moves-${row} mpi-types_collectives ${gpu_ranks} ARGS 1500 device
            ENV "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
 endforeach()
+foreach(order enqueue blocking)
+  gpu_test(moves-renewed-${order} mpi-enqueue_renewed ${gpu_ranks} ARGS ${order} ENV TUTTI_BLOCKS=8 TUTTI_RULES=alltoall:*@direct)
+endforeach()
 gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
 # A neighbour twice.
 foreach(row "ll|packets" "ll128|packets of whole lines" "direct|stored into results or through the windows" "pipeline|chunks through the windows")
