@@ -226,13 +226,21 @@ static void compare(struct rank *me, const struct plan *plan, const char *device
           plan->in_place, what, at, me->frame.host[at % me->frame.room], expected[at % me->frame.room]);
 }
 
-static void all_rounds(struct rank *me)
+/* New memory for what is received: peers may still have the old one mapped. */
+static void renew(struct rank *me)
 {
-    for (int round = 0; round < frame_rounds && !check_failed(); round++) {
+    CHECK(tutti_free(me->frame.out) == 0 && tutti_alloc(me->frame.room, (void **)&me->frame.out) == 0, "new memory");
+}
+
+static void rounds(struct rank *me, int first, int n)
+{
+    for (int round = first; round < first + n && !check_failed(); round++) {
         struct tutti_move_flow flow;
         struct plan plan;
         const char *why = NULL;
         make_plan(&plan, round, me->frame.team->size);
+        if (random_next(&me->frame.dice) % 8 == 0)
+            renew(me);
         if (plan.sums)
             sum(me, &plan);
         lay_out(me, &plan, &flow);
@@ -251,6 +259,11 @@ static void all_rounds(struct rank *me)
             me->by_rule += strcmp(tutti_moves[i]->name, row_name) == 0 &&
                            strcmp(why, enqueues ? tutti_moves[i]->name : tutti_moves[i]->how) == 0;
     }
+}
+
+static void all_rounds(struct rank *me)
+{
+    rounds(me, 0, frame_rounds);
     CHECK(check_failed() || shares || strcmp(row_name, "direct") != 0 ||
               tutti_coll_of(me->frame.team)->direct_runs > (uint64_t)frame_rounds / 8,
           "only %llu runs were stored directly", (unsigned long long)tutti_coll_of(me->frame.team)->direct_runs);
@@ -278,6 +291,24 @@ static void mismatch(struct rank *me)
           tutti_status_text(status), why ? why : "nothing");
 }
 
+/* While another communicator has a stream, nothing is mapped: new memory gets its data through the windows. */
+static void beside_another(struct rank *me, struct tutti_transport *transport)
+{
+    enum { BESIDE = 12 };
+    struct tutti_team *other = NULL;
+    CHECK(tutti_team_create(me->frame.node, transport, &other) == TUTTI_OK && tutti_enqueue_open(other, -1) == TUTTI_OK,
+          "another team");
+    const uint64_t before = tutti_coll_of(me->frame.team)->direct_runs;
+    renew(me);
+    rounds(me, frame_rounds, BESIDE);
+    CHECK(tutti_coll_of(me->frame.team)->direct_runs == before, "memory was mapped beside another stream");
+    transport->ops->barrier(transport);
+    tutti_team_free(other);
+    transport->ops->barrier(transport);
+    rounds(me, frame_rounds + BESIDE, 4 * BESIDE);
+    CHECK(check_failed() || tutti_coll_of(me->frame.team)->direct_runs > before, "nothing is mapped any more");
+}
+
 static int rank_main(struct tutti_transport *transport, void *unused)
 {
     const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 1};
@@ -287,6 +318,8 @@ static int rank_main(struct tutti_transport *transport, void *unused)
         !CHECK(tutti_plan_build(&byte, &me.byte) == TUTTI_OK, "plan") || (enqueues && !frame_stream(&me.frame)))
         return 1;
     all_rounds(&me);
+    if (enqueues && !check_failed() && strcmp(row_name, "direct") == 0)
+        beside_another(&me, transport);
     if (!enqueues && !check_failed())
         mismatch(&me);
     frame_close(&me.frame, transport);

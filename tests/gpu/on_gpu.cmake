@@ -109,21 +109,24 @@ gpu_test(partitioned-collectives-nodes mpi-partitioned_collectives 4 ARGS 20 apa
 
 # Data movers, by each of their rows.
 gpu_test(moves mpi-types_collectives ${gpu_ranks} ARGS 1500 device)
-foreach(row copies ll ll128 pipeline engines)
+foreach(row copies ll ll128 direct pipeline engines)
   set(by "*@${row} *@fetch")
   gpu_test(moves-${row} mpi-types_collectives ${gpu_ranks} ARGS 1500 device
            ENV "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
 endforeach()
+foreach(order enqueue blocking)
+  gpu_test(moves-renewed-${order} mpi-enqueue_renewed ${gpu_ranks} ARGS ${order} ENV TUTTI_BLOCKS=8 TUTTI_RULES=alltoall:*@direct)
+endforeach()
 gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
 # A neighbour twice.
-foreach(row "ll|packets" "ll128|packets of whole lines" "pipeline|chunks through the windows")
+foreach(row "ll|packets" "ll128|packets of whole lines" "direct|stored into results or through the windows" "pipeline|chunks through the windows")
   string(REGEX MATCH "^[^|]+" name ${row})
   string(REGEX REPLACE "^[^|]+[|]" "" how ${row})
   gpu_test(moves-twice-${name} mpi-topologies 2 ARGS 3 ENV TUTTI_RULES=neighbor:*@${name} TUTTI_TEST_EXPECT=${how})
 endforeach()
 gpu_test(moves-twice-leaders mpi-topologies 4 ARGS 2)
 # Types with gaps and, on one side of a rank, memory of the host, by kernels of runs; leaders of ranks that share GPUs.
-foreach(row ll ll128 pipeline)
+foreach(row ll ll128 direct pipeline)
   set(by "*@${row} *@fetch")
   set(by_row "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
   gpu_test(moves-gaps-${row} mpi-types_collectives ${gpu_ranks} ARGS 600 device ENV TUTTI_TEST_ALL_BY_ROW=1 ${by_row})
@@ -360,6 +363,7 @@ gpu_programs(moved-device ${moved},${reduced},${around_device},dup,split,icoll,b
 gpu_programs(moved-device-packets ${moved},${reduced},${around_device},dup,icoll,pcoll 2 15 "TUTTI_RULES=bcast:0-4k@ll,*@pipeline gather:*@pipeline scatter:*@pipeline allgather:0-4k@ll128,*@pipeline alltoall:*@pipeline,*@fetch")
 gpu_programs(moved-leaders ${moved},${neighbours},${reduced},${around_device},dup,icoll,pcoll 4 15 "TUTTI_RULES=bcast:0-4k@ll,*@pipeline gather:*@pipeline scatter:*@pipeline allgather:0-4k@ll128,*@pipeline alltoall:0-4k@ll128,*@pipeline,*@fetch neighbor:0-4k@ll,*@pipeline,*@fetch")
 gpu_programs(moved-device-copies ${moved},${reduced},${around_device},dup,icoll,pcoll 2 15 "TUTTI_RULES=bcast:*@copies gather:*@copies scatter:*@copies allgather:*@copies alltoall:*@copies neighbor:*@copies" TUTTI_CACHE_ENTRIES=4)
+gpu_programs(moved-device-direct ${moved},${neighbours},${reduced},${around_device},dup,icoll,pcoll 3 15 "TUTTI_RULES=bcast:*@direct gather:*@direct scatter:*@direct allgather:*@direct alltoall:*@direct,*@fetch neighbor:*@direct,*@fetch")
 gpu_programs(moved-device-split ${moved},${reduced},${around_device},dup,icoll,pcoll 4 15 "TUTTI_RULES=bcast:*@split,*@fetch")
 gpu_programs(moved-packed ${moved},${reduced},${around_device},icoll 2 15 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
 gpu_programs(persistent-device ${moved},${reduced},${around_device},${neighbours},icoll,pcoll 2 15)

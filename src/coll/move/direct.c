@@ -22,5 +22,5 @@ const struct tutti_algorithm tutti_move_direct = {
     .can = move_direct_can,
     .run = move_direct_run,
     .enqueue = move_direct_enqueue,
-    .how = "stored into mapped results",
+    .how = "stored into results or through the windows",
 };

@@ -16,10 +16,12 @@ tutti_mpi_test(mpi-moves-open-packets PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH
                ENV ${stats} TUTTI_LINES=1 "TUTTI_RULES=bcast:${by} allgather:${by} alltoall:${by}" TIMEOUT 45)
 # Every form of every call, by the counters without host memory.
 program(moves_forms EVERYWHERE)
-foreach(form packets fetched)
+foreach(form packets fetched direct)
   set(by "*@fetch")
   if(form STREQUAL packets)
     set(by "0-100@ll 0-4k@ll128 *@pipeline *@fetch")
+  elseif(form STREQUAL direct)
+    set(by "*@direct *@fetch")
   endif()
   set(by_form ${stats} TUTTI_LINES=1
               "TUTTI_RULES=message:*@direct bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
@@ -34,7 +36,7 @@ tutti_mpi_test(mpi-moves-spared PROGRAM mpi-moves_spared RANKS 3 RANKS_MPICH 2
                ENV ${stats} "TUTTI_RULES=bcast:*@ll,*@fetch allgather:*@ll,*@fetch alltoall:*@ll,*@fetch" TIMEOUT 45)
 # Ranks that share GPUs.
 program(moves_leaders)
-foreach(row ll ll128 pipeline)
+foreach(row ll ll128 direct pipeline)
   set(by "*@${row} *@fetch")
   set(by_row ${stats} TUTTI_LINES=1 TUTTI_CHANNEL_MB=4 TUTTI_TEST_ROW=${row}
              "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by}")
@@ -49,8 +51,9 @@ program(topologies EVERYWHERE)
 tutti_mpi_test(mpi-topologies PROGRAM mpi-topologies RANKS 2 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" EVERYWHERE)
 tutti_mpi_test(mpi-topologies-4 PROGRAM mpi-topologies RANKS 4 ARGS 3 ENV ${stats} "TUTTI_RULES=message:*@direct *@packed" MPIS openmpi mpich5)
 # Blocks of a neighbour that appears twice as one run of the kernels of runs.
-foreach(row ll ll128 pipeline)
+foreach(row ll ll128 direct pipeline)
   set(how_ll packets)
+  set(how_direct "stored into results or through the windows")
   set(how_ll128 "packets of whole lines")
   set(how_pipeline "chunks through the windows")
   set(by_row ${stats} TUTTI_RULES=neighbor:*@${row} TUTTI_TEST_EXPECT=${how_${row}})

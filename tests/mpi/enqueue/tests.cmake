@@ -1,5 +1,5 @@
 # Calls in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
-foreach(name enqueue enqueue_move enqueue_errors enqueue_graph residency stream_failure)
+foreach(name enqueue enqueue_move enqueue_errors enqueue_graph enqueue_renewed residency stream_failure)
   tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
   foreach(mpi IN LISTS builders)
     target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
@@ -21,6 +21,10 @@ tutti_mpi_test(mpi-enqueue-behind PROGRAM mpi-enqueue RANKS 2 ARGS behind)
 tutti_mpi_test(mpi-enqueue-types PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS types TIMEOUT 45)
 tutti_mpi_test(mpi-enqueue-spared PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS spared TIMEOUT 45 ENV TUTTI_STATS=1)
 tutti_mpi_test(mpi-enqueue-forest PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS forest)
+foreach(order enqueue blocking)
+  tutti_mpi_test(mpi-enqueue-renewed-${order} PROGRAM mpi-enqueue_renewed RANKS 3 RANKS_MPICH 2 ARGS ${order} TIMEOUT 45
+                 ENV TUTTI_STATS=1 TUTTI_CHANNEL_MB=1 TUTTI_RULES=alltoall:*@direct)
+endforeach()
 tutti_mpi_test(mpi-enqueue-errors PROGRAM mpi-enqueue_errors RANKS 2 EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-shared PROGRAM mpi-enqueue_errors RANKS 2 ARGS shared ENV TUTTI_HOST_GPUS=1)
 tutti_mpi_test(mpi-enqueue-absent PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent ENV TUTTI_TEST_PLAIN=1 NO_PRELOAD)

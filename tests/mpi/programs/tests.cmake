@@ -46,6 +46,11 @@ programs(neighbours-packets ${neighbours},device,large,vector,types,dup,blocking
 programs(together-packets ${together} 26 30 ${packets})
 # All ranks on device memory, so that the ranks move the data themselves.
 string(REPLACE "device,host" "device" around_device ${around})
+set(by "*@direct *@fetch")
+set(direct TUTTI_CHANNEL_MB=2
+           "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
+programs(moved-direct ${moved},${neighbours},${reduced},${around_device},dup,split,icoll,blocking 52 30 ${direct})
+programs(moved-direct-few ${moved},${around_device},dup,icoll 26 30 ${direct} TUTTI_CACHE_ENTRIES=4)
 programs(moved-device ${moved},${reduced},${around_device},dup,split,icoll,blocking 52 30 TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-programs-moved-packets-leaders PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${moved},${neighbours},${reduced},${around_device},dup,split,icoll,blocking TUTTI_HOST_GPUS=2

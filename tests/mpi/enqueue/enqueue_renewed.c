@@ -1,0 +1,108 @@
+/* Data movers that store into mapped results, while programs free the memory of results and allocate it again, often at
+ * the same address: no byte may go to memory that has been freed.
+ *
+ *   enqueue_renewed [enqueue|blocking] */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "queue.h"
+#include "tutti/tutti.h"
+
+enum { ROUNDS = 60, BUFFERS = 3, BYTES_LEAST = 40000, BYTES_MOST = 120000 };
+
+static void *stream;
+static MPI_Comm comm;
+static MPIX_Stream mpix;
+
+/* A result that the program keeps for some calls. */
+struct result {
+    char *at;
+    size_t bytes;
+};
+static struct result results[BUFFERS];
+static const char *freed[4 * ROUNDS];
+static int frees, again; /* again: allocations at an address that was freed before */
+
+static void result_renew(struct result *result, size_t bytes)
+{
+    if (result->at) {
+        freed[frees++ % (4 * ROUNDS)] = result->at;
+        CHECK(tutti_free(result->at) == 0, "free");
+    }
+    result->bytes = bytes;
+    CHECK(tutti_alloc(bytes, (void **)&result->at) == 0, "alloc");
+    for (int i = 0; i < frees && i < 4 * ROUNDS; i++) {
+        if (freed[i] == result->at) {
+            again++;
+            break;
+        }
+    }
+}
+
+static unsigned char byte_of(int round, int from, int to, size_t i)
+{
+    return (unsigned char)(random_mix(kit_seed + (uint64_t)(round * 4096 + from * 64 + to)) + i * 31 + (i >> 8));
+}
+
+static int call(const char *in, char *out, int each)
+{
+    if (!stream)
+        return MPI_Alltoall(in, each, MPI_BYTE, out, each, MPI_BYTE, MPI_COMM_WORLD);
+    const int code = MPIX_Alltoall_enqueue(in, each, MPI_BYTE, out, each, MPI_BYTE, comm);
+    CHECK(tutti_stream_sync(stream) == 0, "sync");
+    return code;
+}
+
+/* `mine`: draws of this rank alone. */
+static void one_round(int round, uint64_t *mine, char *in, unsigned char *host)
+{
+    struct result *const result = &results[random_next(mine) % BUFFERS];
+    uint64_t all = random_mix(kit_seed ^ (uint64_t)(unsigned)round);
+    const size_t each = BYTES_LEAST + random_next(&all) % (BYTES_MOST - BYTES_LEAST), bytes = each * (size_t)kit_size;
+    if (!result->at || result->bytes < bytes || random_next(mine) % 3 == 0)
+        result_renew(result, (size_t)BYTES_MOST * (size_t)kit_size);
+    for (int r = 0; r < kit_size; r++) {
+        for (size_t i = 0; i < each; i++)
+            host[(size_t)r * each + i] = byte_of(round, kit_rank, r, i);
+    }
+    CHECK(tutti_copy(in, host, bytes) == 0, "copy in");
+    const int code = call(in, result->at, (int)each);
+    CHECK(code == MPI_SUCCESS, "round %d: error class %d", round, kit_class(code));
+    CHECK(tutti_copy(host, result->at, bytes) == 0, "copy out");
+    for (size_t i = 0; i < bytes; i++) {
+        if (!CHECK(host[i] == byte_of(round, (int)(i / each), kit_rank, i % each), "round %d, seed %llu: byte %zu",
+                   round, (unsigned long long)kit_seed, i))
+            return;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    const size_t room = (size_t)BYTES_MOST * (size_t)kit_size;
+    uint64_t mine = random_mix(kit_seed + (uint64_t)(unsigned)kit_rank + 1);
+    unsigned char *host = malloc(room);
+    char *in;
+    if (argc > 1 && strcmp(argv[1], "enqueue") == 0) {
+        CHECK(tutti_stream_create(&stream) == 0 && queue_name_stream(NULL, stream, &mpix) == MPI_SUCCESS &&
+                  MPIX_Stream_comm_create(MPI_COMM_WORLD, mpix, &comm) == MPI_SUCCESS,
+              "a communicator with a stream");
+    }
+    CHECK(host && tutti_alloc(room, (void **)&in) == 0, "memory");
+    for (int round = 0; round < ROUNDS && !check_failed(); round++)
+        one_round(round, &mine, in, host);
+    printf("rank %d: %d frees, %d allocations at an address that was freed\n", kit_rank, frees, again);
+    CHECK(check_failed() || kit_counted("results of data movers", "mapped") > ROUNDS / 2, "only %llu runs were mapped",
+          (unsigned long long)kit_counted("results of data movers", "mapped"));
+    for (int i = 0; i < BUFFERS; i++)
+        tutti_free(results[i].at);
+    tutti_free(in);
+    free(host);
+    if (stream) {
+        MPI_Comm_free(&comm);
+        MPIX_Stream_free(&mpix);
+        tutti_stream_destroy(stream);
+    }
+    return kit_end("enqueue_renewed");
+}
