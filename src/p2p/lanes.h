@@ -43,6 +43,12 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
  * tutti_lanes_wait(). */
 int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                       int *op, const char **why);
+/* Local. on: messages that tutti_lanes_start() starts from now on wait for their launch until a wait, or another call
+ * here: where the wait is for all of them, one launch starts them and waits for them. */
+void tutti_lanes_group_starts(struct tutti_lanes *lanes, int on);
+int tutti_lanes_groups(const struct tutti_lanes *lanes);
+/* Launches what waits for it. */
+int tutti_lanes_flush(struct tutti_lanes *lanes, struct tutti_stream *stream, const char **why);
 /* Starts matched messages, `op` of which is not set: ops[i] is that of the i-th, until tutti_lanes_wait(). */
 int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *stream, int n,
                               const struct tutti_lane_match matches[], int ops[], const char **why);

@@ -56,6 +56,12 @@ static unsigned blocks_of(const struct tutti_lanes *lanes, size_t wanted, unsign
     return wanted < most ? (unsigned)wanted : most;
 }
 
+unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes, unsigned lane)
+{
+    return blocks_of(lanes, tutti_lanes_blocks(bytes << TUTTI_LANE_SHIFT_OF(lane, bytes), (int)lane),
+                     lane == 0 ? BLOCKS_LONG : BLOCKS_MOST);
+}
+
 unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted)
 {
     return blocks_of(lanes, wanted, BLOCKS_MOST);
@@ -125,14 +131,12 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
                    const char **why)
 {
     struct tutti_lane_args args;
-    int status;
-    if (!lanes_describe(lanes, message, &args, &status, why))
+    int status = tutti_lanes_flush(lanes, stream, why);
+    if (status != TUTTI_OK || !lanes_describe(lanes, message, &args, &status, why))
         return status;
     args.what = TUTTI_LANE_DO;
     args.reports = message->reports ? lanes->report->memory : NULL;
-    args.blocks = blocks_of(
-        lanes, tutti_lanes_blocks(message->bytes << TUTTI_LANE_SHIFT_OF(args.lane, message->bytes), (int)args.lane),
-        args.lane == 0 ? BLOCKS_LONG : BLOCKS_MOST);
+    args.blocks = tutti_lanes_blocks_direct(lanes, message->bytes, args.lane);
     args.threads = lanes_threads(message->bytes);
     return tutti_lanes_launch(lanes, stream, &args);
 }
@@ -186,6 +190,7 @@ int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
     const int captured = lanes->team->device->stream.capturing(stream);
     if (captured == 0 && (lanes->forked || lanes->captured)) {
         lanes->forked = lanes->captured = 0;
+        lanes->gathered = lanes->gathered_captured ? 0 : lanes->gathered;
         tutti_lanes_scratch_forget(lanes);
         memset(&lanes->used[TUTTI_LANE_EAGER / 64], 0, (TUTTI_LANE_OPS - TUTTI_LANE_EAGER) / 8);
     }
@@ -212,6 +217,10 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
     args.what = TUTTI_LANE_POST;
     args.op = (uint32_t)*op;
     args.await[0] = (uint16_t)*op;
+    if (tutti_lanes_gather(lanes, &args, captured))
+        return TUTTI_OK;
+    if ((status = tutti_lanes_flush(lanes, stream, why)) != TUTTI_OK)
+        return status;
     status = tutti_lanes_launch(lanes, stream, &args);
     return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }
@@ -227,7 +236,10 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
             return TUTTI_ERR_UNAVAILABLE;
         }
     }
-    for (int at = 0; at < n && status == TUTTI_OK; at += TUTTI_LANE_AWAITED) {
+    const int grouped = status == TUTTI_OK && tutti_lanes_group(lanes, stream, n, ops, reports, &status);
+    if (status == TUTTI_OK && !grouped)
+        status = tutti_lanes_flush(lanes, stream, why);
+    for (int at = 0; at < n && status == TUTTI_OK && !grouped; at += TUTTI_LANE_AWAITED) {
         size_t wanted = 0;
         tutti_lanes_fill(lanes, &args);
         args.what = TUTTI_LANE_WAIT;

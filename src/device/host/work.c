@@ -266,7 +266,8 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
     work->gpu = gpu;
     work->blocks = args->blocks;
     work->jitter = 0;
-    if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED || args->matches > TUTTI_LANE_MATCHES)
+    if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED || args->matches > TUTTI_LANE_MATCHES ||
+        args->parts > TUTTI_LANE_PARTS)
         return TUTTI_ERR_ARGUMENT;
     *made = *args;
     made->in_turn = 1;
@@ -274,7 +275,11 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
         status = work_reach(gpu, "lanes of a rank", args->area[r], tutti_lane_area_bytes(args->ranks), &at);
         made->area[r] = at;
     }
-    if (status == TUTTI_OK && (args->what == TUTTI_LANE_POST || args->what == TUTTI_LANE_DO)) {
+    for (uint32_t i = 0; i < args->parts && status == TUTTI_OK; i++) {
+        status = work_reach(gpu, "message in stream order", args->part[i].buffer, args->part[i].bytes, &at);
+        made->part[i].buffer = at;
+    }
+    if (status == TUTTI_OK && args->parts == 0 && (args->what == TUTTI_LANE_POST || args->what == TUTTI_LANE_DO)) {
         status = work_reach(gpu, "message in stream order", args->buffer, args->bytes, &at);
         made->buffer = at;
     }

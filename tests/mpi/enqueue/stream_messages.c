@@ -4,6 +4,7 @@
  *   stream_messages types       elements with gaps
  *   stream_messages progress    what a message started earlier must not wait for
  *   stream_messages any         random programs of receives from any source or with any tag
+ *   stream_messages groups      `programs` and `any` with messages that are launched together
  *   stream_messages programs    random programs of messages of all kinds, forwarded, waited for late, mixed with
  * reductions; TUTTI_TEST_PROGRAMS: how many (40) stream_messages errors      what is refused stream_messages truncated
  * a message longer than its receive is reported
@@ -393,6 +394,11 @@ int main(int argc, char **argv)
     messages_open(&m);
     if (strcmp(what, "types") == 0)
         messages_types(&m);
+    if (strcmp(what, "groups") == 0) {
+        messages_group(&m);
+        messages_programs(&m, check_setting("TUTTI_TEST_PROGRAMS", 40));
+        messages_any(&m, check_setting("TUTTI_TEST_PROGRAMS", 40));
+    }
     if (strcmp(what, "programs") == 0)
         messages_programs(&m, check_setting("TUTTI_TEST_PROGRAMS", 40));
     if (strcmp(what, "any") == 0)

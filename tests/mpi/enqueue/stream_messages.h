@@ -22,6 +22,8 @@ struct messages {
 /* Collective. fails: the communicator is known to have failed. */
 void messages_open(struct messages *m);
 void messages_close(struct messages *m, int fails);
+/* Collective. Messages that are started wait for their launch until a wait, or another call. */
+void messages_group(struct messages *m);
 /* Local. 1 if the status is of a message of so many bytes. */
 int messages_status(const MPI_Status *status, int source, int tag, int bytes);
 /* Collective. So many random programs. */

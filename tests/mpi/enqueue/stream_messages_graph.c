@@ -2,6 +2,7 @@
  * events behind calls. Status 77 on other devices.
  *
  *   stream_messages_graph replay   TUTTI_TEST_REPLAYS: how many graph launches (5000)
+ *   stream_messages_graph groups   halo exchanges in a graph, each launched together; prints the time of one
  *   stream_messages_graph any      the same by receives from any source or with any tag
  *   stream_messages_graph late     a graph of receives that name source and tag, captured before the first receive from
  *                                  any source, and launched while such receives are pending
@@ -145,6 +146,8 @@ int main(int argc, char **argv)
         kit_skip("stream_messages_graph", "needs two CUDA GPUs, and the library in front");
     any = argc > 1 && strcmp(argv[1], "any") == 0;
     messages_open(&m);
+    if (argc > 1 && strcmp(argv[1], "groups") == 0)
+        messages_group(&m);
     if (argc > 1 && strcmp(argv[1], "events") == 0)
         events(&m);
     else if (argc > 1 && strcmp(argv[1], "late") == 0)

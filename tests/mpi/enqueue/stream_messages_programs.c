@@ -289,6 +289,21 @@ void messages_open(struct messages *m)
     m->memory = memory;
 }
 
+void messages_group(struct messages *m)
+{
+    char value[8] = "";
+    int found = 0;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "tutti_group_messages", "true");
+    FINE(MPI_Comm_set_info(m->comm, info));
+    MPI_Info_free(&info);
+    FINE(MPI_Comm_get_info(m->comm, &info));
+    MPI_Info_get(info, "tutti_group_messages", 7, value, &found);
+    MPI_Info_free(&info);
+    CHECK(found && strcmp(value, "true") == 0, "the hint is not kept: %s", value);
+}
+
 void messages_close(struct messages *m, int fails)
 {
     CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
