@@ -119,12 +119,13 @@ static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_mes
     return 1;
 }
 
-/* Threads of a block that has so many bytes to move: one for each packet. */
+/* Threads of a block that has so many bytes to move: one for each packet, as far as a block has them. */
 static uint32_t lanes_threads(size_t bytes)
 {
     enum { WARP = 32, LEAST = 2 * WARP };
     const uint32_t packets = bytes > TUTTI_LANE_PACKETS_MOST ? TUTTI_LANE_THREADS : (uint32_t)(bytes / 4 + 2);
-    return packets < LEAST ? LEAST : (packets + WARP - 1) / WARP * WARP;
+    const uint32_t whole = (packets + WARP - 1) / WARP * WARP;
+    return whole < LEAST ? LEAST : whole > TUTTI_LANE_THREADS ? TUTTI_LANE_THREADS : whole;
 }
 
 int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,

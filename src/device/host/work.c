@@ -267,7 +267,7 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
     work->blocks = args->blocks;
     work->jitter = 0;
     if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED || args->matches > TUTTI_LANE_MATCHES ||
-        args->parts > TUTTI_LANE_PARTS)
+        args->parts > TUTTI_LANE_PARTS || args->threads > TUTTI_LANE_THREADS || args->blocks == 0)
         return TUTTI_ERR_ARGUMENT;
     *made = *args;
     made->in_turn = 1;

@@ -73,9 +73,36 @@ static void ping_pong(void)
 /* Short messages end at the sender before the receiver has come; long ones go through the ring again and again. */
 static void sizes(void)
 {
-    static const size_t bytes[] = {
-        0,       1,      7, 8, 15, 16, 17, 4096, 32767, 32768, 32769, 65536, 100001, (1 << 21) - 3, (1 << 21) + 1,
-        5 << 20, 7000003};
+    static const size_t bytes[] = {0,
+                                   1,
+                                   7,
+                                   8,
+                                   15,
+                                   16,
+                                   17,
+                                   2039,
+                                   2040,
+                                   2041,
+                                   2043,
+                                   2044,
+                                   2045,
+                                   4096,
+                                   8192,
+                                   8193,
+                                   32767,
+                                   32768,
+                                   32769,
+                                   65536,
+                                   100001,
+                                   512 << 10,
+                                   (512 << 10) + 1,
+                                   1 << 20,
+                                   (1 << 20) + 1,
+                                   (1 << 21) - 3,
+                                   (1 << 21) + 1,
+                                   (4 << 20) + 1,
+                                   5 << 20,
+                                   7000003};
     const int to = (kit_rank + 1) % kit_size, from = (kit_rank + kit_size - 1) % kit_size;
     for (unsigned i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         const size_t n = bytes[i], shift = i % 5;
