@@ -227,7 +227,7 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
 }
 
 int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
-                     const char **why)
+                     int *together, const char **why)
 {
     int captured = tutti_lanes_capture(lanes, stream), status = captured < 0 ? captured : tutti_team_fault(lanes->team);
     struct tutti_lane_args args;
@@ -237,10 +237,10 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
             return TUTTI_ERR_UNAVAILABLE;
         }
     }
-    const int grouped = status == TUTTI_OK && tutti_lanes_group(lanes, stream, n, ops, reports, &status);
-    if (status == TUTTI_OK && !grouped)
+    *together = status == TUTTI_OK && tutti_lanes_group(lanes, stream, n, ops, reports, &status);
+    if (status == TUTTI_OK && !*together)
         status = tutti_lanes_flush(lanes, stream, why);
-    for (int at = 0; at < n && status == TUTTI_OK && !grouped; at += TUTTI_LANE_AWAITED) {
+    for (int at = 0; at < n && status == TUTTI_OK && !*together; at += TUTTI_LANE_AWAITED) {
         size_t wanted = 0;
         tutti_lanes_fill(lanes, &args);
         args.what = TUTTI_LANE_WAIT;

@@ -175,7 +175,7 @@ foreach(ranks IN LISTS stream_ranks)
   if(ranks GREATER 1)
     foreach(part basics types progress programs any groups errors truncated)
       gpu_test(stream-messages-${part}-${ranks} mpi-stream_messages ${ranks} ARGS ${part}
-               ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=1000)
+               ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=1000 TUTTI_STATS=1)
     endforeach()
     foreach(part replay any late groups events)
       gpu_test(stream-messages-graph-${part}-${ranks} mpi-stream_messages_graph ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)

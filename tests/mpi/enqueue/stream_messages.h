@@ -30,6 +30,8 @@ int messages_status(const MPI_Status *status, int source, int tag, int bytes);
 void messages_programs(struct messages *m, long programs);
 /* Collective. So many random programs of receives from any source or with any tag. */
 void messages_any(struct messages *m, long programs);
+/* Collective. So many random exchanges of messages that are waited for together. */
+void messages_exchanges(struct messages *m, long exchanges);
 /* Collective. Elements with gaps. */
 void messages_types(struct messages *m);
 
