@@ -194,7 +194,7 @@ struct tutti_lane_args {
     uint32_t ranks, rank;
     uint32_t blocks;  /* as launched */
     uint32_t threads; /* of a block; 0: TUTTI_LANE_THREADS */
-    uint32_t in_turn; /* host device: 1: a block begins when the one before has ended */
+    uint32_t in_turn; /* 1: a block may begin when the one before has ended (host device); or a group has few blocks */
     uint32_t stops;   /* WAIT: stops the launch beside the stream at its end */
     uint32_t awaited; /* operations in `await` */
     /* POST and DO. */

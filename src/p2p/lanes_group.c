@@ -95,10 +95,16 @@ static void group_order(struct tutti_lane_args *args)
     }
 }
 
-/* Divides the blocks over the messages, in the measure in which each could use them. */
-static void group_divide(const struct tutti_lanes *lanes, struct tutti_lane_args *args, unsigned most)
+/* Divides the blocks over the messages, in the measure in which each could use them. With too few blocks each of them
+ * serves all messages, which the launch posts. */
+static void group_divide(const struct tutti_lanes *lanes, struct tutti_lane_args *args)
 {
+    const unsigned most = tutti_lanes_blocks_direct(lanes, SIZE_MAX / 2, 0);
     unsigned wanted[TUTTI_LANE_PARTS], all = 0;
+    args->in_turn = most < args->parts;
+    args->blocks = most;
+    if (args->in_turn)
+        return;
     args->blocks = 0;
     for (uint32_t i = 0; i < args->parts; i++)
         all += wanted[i] = tutti_lanes_blocks_direct(lanes, args->part[i].bytes, args->part[i].lane);
@@ -115,14 +121,13 @@ int tutti_lanes_group(struct tutti_lanes *lanes, struct tutti_stream *stream, in
                       int *status)
 {
     struct tutti_lane_args args;
-    const unsigned most = tutti_lanes_blocks_direct(lanes, SIZE_MAX / 2, 0);
-    if (n == 0 || lanes->forked || most < (unsigned)n || !is_group(lanes, n, ops))
+    if (n == 0 || lanes->forked || !is_group(lanes, n, ops))
         return 0;
     group_fill(lanes, &args);
     args.what = TUTTI_LANE_GROUP;
     args.reports = reports ? lanes->report->memory : NULL;
     group_order(&args);
-    group_divide(lanes, &args, most);
+    group_divide(lanes, &args);
     *status = tutti_lanes_launch(lanes, stream, &args);
     return 1;
 }
