@@ -360,7 +360,8 @@ TUTTI_MPIX_CALL(MPIX_Barrier_enqueue, (MPI_Comm comm), (comm))
  * when the stream is past its call, by a function of the host that the stream calls. MPI_PROC_NULL does nothing.
  * Elements with gaps are packed by a kernel before the message and unpacked behind it or behind its wait; the memory
  * for that stays with the communicator. In a capture such a call uses memory that calls before the capture have left:
- * make it once before.
+ * make it once before. With the key tutti_group_messages in the communicator's info, messages that are started are
+ * launched by the wait for all of them (docs/streams.md).
  *
  * Errors are found locally, before anything is put into the stream, and raised on `comm`: those above, and
  * MPI_ERR_RANK, MPI_ERR_TAG, MPI_ERR_TYPE (kernels cannot pack it), MPI_ERR_NO_MEM,

@@ -36,3 +36,9 @@ extern "C" __global__ void __launch_bounds__(TUTTI_LANE_THREADS, 1)
 {
     tutti_lane_do_block((const struct tutti_lane_args *)&args, blockIdx.x);
 }
+
+extern "C" __global__ void __launch_bounds__(TUTTI_LANE_THREADS, 1)
+    tutti_lane_group_kernel(const __grid_constant__ struct tutti_lane_args args)
+{
+    tutti_lane_group_block(&args, blockIdx.x);
+}

@@ -23,7 +23,8 @@ enum {
     TUTTI_LANE_EAGER = 512,        /* operations that may be open at once: of calls that were not captured, */
     TUTTI_LANE_OPS = 1024,         /* and these with those of captures */
     TUTTI_LANE_AWAITED = 32,       /* most operations that a launch waits for */
-    TUTTI_LANE_MATCHES = 16,       /* most matched messages that a launch starts */
+    TUTTI_LANE_MATCHES = 16,       /* most matched messages that a launch starts, */
+    TUTTI_LANE_PARTS = 16,         /* and most others */
     TUTTI_LANE_SLOTS = 416,        /* slots of all lanes of a pair, see tutti_lane_shape() */
     TUTTI_LANE_RINGS = 7552 << 10, /* data of all lanes of a pair, */
     TUTTI_LANE_BYTES = 8576 << 10, /* and its places for packets behind them */
@@ -87,6 +88,24 @@ struct tutti_lane_match {
     uint64_t bytes;
 };
 
+/* One message of a launch of several. Those of a TUTTI_LANE_GROUP have different lanes, and blocks of their own. */
+struct tutti_lane_part {
+    void *buffer;
+    uint64_t bytes;
+    uint32_t op, send, peer, lane;
+    uint32_t first, blocks; /* GROUP */
+    uint32_t nth, sends;    /* GROUP: a send is this one, from 0, of so many to its peer, */
+    uint32_t lanes, pad;    /* by lanes below this number */
+};
+
+/* Of direct launches: what the blocks of one message share. */
+struct tutti_lane_shared {
+    uint64_t ended; /* blocks that have ended */
+    uint64_t turn;  /* receives of several blocks */
+    uint64_t known; /* of the last one: its number and the bytes of its message, see tutti_lane_direct_known() */
+    uint64_t pad;
+};
+
 /* One send or receive. Only kernels of the rank that makes it use it. */
 struct tutti_lane_op {
     uint64_t posted; /* number of the launch that posted it; published last */
@@ -136,18 +155,17 @@ struct tutti_lane_area {
     uint32_t stop;     /* the launch beside the stream leaves, and clears it */
     uint64_t open;     /* operations that are not complete and that no launch in the stream waits for yet, or did */
     uint64_t started;  /* operations that no launch in the stream has waited for; of such launches alone */
-    uint64_t ended;    /* blocks of a direct launch that have ended */
-    uint64_t turn;     /* direct receives of several blocks */
-    uint64_t known;    /* of the last one: its number and the bytes of its message, see tutti_lane_direct_known() */
     uint32_t matching; /* 1: a thread has the lock of the pending receives */
     uint32_t pending;  /* their number */
     uint64_t fair;     /* the source that the next of them looks at first */
-    uint64_t pad[23];
+    uint64_t pad[26];
+    struct tutti_lane_shared shared[1 + TUTTI_LANE_PARTS]; /* of a DO, then of the parts of a GROUP */
     uint16_t waits[TUTTI_LANE_OPS];       /* their operations, in the order in which they were posted */
     uint64_t active[TUTTI_LANE_OPS / 64]; /* bit o: operation o is one of them */
     struct tutti_lane_side side[2][TUTTI_MAX_GPUS][TUTTI_LANES];
     struct tutti_lane_op op[TUTTI_LANE_OPS];
     /* Read by peers, as struct tutti_lane_side: posted is. */
+    uint64_t readers[TUTTI_MAX_GPUS];                 /* of a group that have read the next; own kernels alone use it */
     uint64_t sent[TUTTI_MAX_GPUS];                    /* to each peer: messages so far, and lanes that had any */
     uint64_t order[TUTTI_MAX_GPUS][TUTTI_LANE_SLOTS]; /* of a message that begins in the slot: its stamp */
     /* Written by peers. */
@@ -159,6 +177,7 @@ enum tutti_lane_what {
     TUTTI_LANE_WAIT,        /* waits for the operations of `await` */
     TUTTI_LANE_POST,        /* posts the operation, moves what can be moved at once, does not wait */
     TUTTI_LANE_DO,          /* posts the operation and waits for it */
+    TUTTI_LANE_GROUP,       /* the same of its parts */
     TUTTI_LANE_BESIDE,      /* beside the stream: serves what is open, until nothing is */
     TUTTI_LANE_BESIDE_GRAPH /* the same in a graph: until it is stopped */
 };
@@ -175,7 +194,7 @@ struct tutti_lane_args {
     uint32_t ranks, rank;
     uint32_t blocks;  /* as launched */
     uint32_t threads; /* of a block; 0: TUTTI_LANE_THREADS */
-    uint32_t in_turn; /* host device: 1: a block begins when the one before has ended */
+    uint32_t in_turn; /* 1: a block may begin when the one before has ended (host device); or a group has few blocks */
     uint32_t stops;   /* WAIT: stops the launch beside the stream at its end */
     uint32_t awaited; /* operations in `await` */
     /* POST and DO. */
@@ -193,8 +212,14 @@ struct tutti_lane_args {
     volatile struct tutti_lane_report *reports; /* WAIT and DO: mapped host memory, of each operation: gets what is
                                                    known of `await` at the end of the launch; NULL: not wanted */
     uint32_t matches;                           /* POST: not 0: starts these instead of `op` */
+    uint32_t parts;                             /* POST and GROUP: the same */
+    uint32_t shared;                            /* the number of the struct tutti_lane_shared of this message */
+    uint32_t nth, sends, lanes;                 /* as in struct tutti_lane_part; sends: 0: the message is alone */
     /* What follows is no parameter of the kernel for DO. */
-    struct tutti_lane_match match[TUTTI_LANE_MATCHES];
+    union {
+        struct tutti_lane_match match[TUTTI_LANE_MATCHES];
+        struct tutti_lane_part part[TUTTI_LANE_PARTS];
+    };
     /* Host device alone. */
     int (*host_wait)(void *host_wait_with);
     void *host_wait_with;

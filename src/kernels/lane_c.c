@@ -23,6 +23,8 @@ void tutti_lane_host_block(const struct tutti_lane_args *args, unsigned block)
 {
     if (args->what == TUTTI_LANE_DO)
         tutti_lane_do_block(args, block);
+    else if (args->what == TUTTI_LANE_GROUP)
+        tutti_lane_group_block(args, block);
     else
         tutti_lane_block(args, block);
 }

@@ -43,13 +43,19 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
  * tutti_lanes_wait(). */
 int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                       int *op, const char **why);
+/* Local. on: messages that tutti_lanes_start() starts from now on wait for their launch until a wait, or another call
+ * here: where the wait is for all of them, one launch starts them and waits for them. */
+void tutti_lanes_group_starts(struct tutti_lanes *lanes, int on);
+int tutti_lanes_groups(const struct tutti_lanes *lanes);
+/* Launches what waits for it. */
+int tutti_lanes_flush(struct tutti_lanes *lanes, struct tutti_stream *stream, const char **why);
 /* Starts matched messages, `op` of which is not set: ops[i] is that of the i-th, until tutti_lanes_wait(). */
 int tutti_lanes_start_matched(struct tutti_lanes *lanes, struct tutti_stream *stream, int n,
                               const struct tutti_lane_match matches[], int ops[], const char **why);
 /* Later work of the stream waits for these operations. reports: reports of their messages are wanted. On success
- * their numbers are free again. */
+ * their numbers are free again. *together: 1 if the launch has started them too, see tutti_lanes_group_starts(). */
 int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
-                     const char **why);
+                     int *together, const char **why);
 /* What messages were received, by operation, when the stream is past a wait that reports, until the operation's number
  * is used again by later work of the stream. op 0: of tutti_lanes_do(). NULL: there is no memory for it. */
 const volatile struct tutti_lane_report *tutti_lanes_reports(const struct tutti_lanes *lanes);

@@ -14,8 +14,11 @@ struct tutti_lanes {
     struct tutti_event *fork, *join;
     int forked; /* 1: the capture under way holds a launch beside the stream that no wait has joined yet */
     uint64_t used[TUTTI_LANE_OPS / 64]; /* bit o: operation o is in use */
-    int captured;                       /* operations of the current capture that no wait has ended yet */
-    size_t bytes[TUTTI_LANE_OPS];       /* of their buffers */
+    int groups;                         /* 1: messages that calls start wait for their launch, lanes_group.c: */
+    int gathered, gathered_captured;
+    struct tutti_lane_part part[TUTTI_LANE_PARTS];
+    int captured;                 /* operations of the current capture that no wait has ended yet */
+    size_t bytes[TUTTI_LANE_OPS]; /* of their buffers */
     int lane[TUTTI_LANE_OPS];
     struct tutti_lanes_scratch *scratch; /* all of them */
     const struct tutti_plan **plan;      /* that are held */
@@ -34,6 +37,8 @@ int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message 
 void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *args);
 /* Blocks for so many bytes through this lane: a chunk each, at most. */
 size_t tutti_lanes_blocks(size_t bytes, int lane);
+/* The same of a direct launch, as many as it may have. */
+unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes, unsigned lane);
 /* As many of them as a launch may have. */
 unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted);
 int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args);
@@ -46,6 +51,12 @@ extern const char tutti_lanes_why_open[]; /* no operation is free */
 /* lanes_scratch.c. A capture was given up: what it has taken is free. */
 void tutti_lanes_scratch_forget(struct tutti_lanes *lanes);
 void tutti_lanes_scratch_close(struct tutti_lanes *lanes, int alive);
+/* lanes_group.c. 1: the message that `args` describe waits for its launch, with the others of a group. */
+int tutti_lanes_gather(struct tutti_lanes *lanes, const struct tutti_lane_args *args, int captured);
+/* 1: these operations are all that wait for a launch, which has been made and waits for them; *status is its own. */
+int tutti_lanes_group(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
+                      int *status);
+
 /* A launch beside the stream, behind what the stream holds. */
 int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured);
 

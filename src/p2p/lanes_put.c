@@ -56,6 +56,12 @@ static unsigned blocks_of(const struct tutti_lanes *lanes, size_t wanted, unsign
     return wanted < most ? (unsigned)wanted : most;
 }
 
+unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes, unsigned lane)
+{
+    return blocks_of(lanes, tutti_lanes_blocks(bytes << TUTTI_LANE_SHIFT_OF(lane, bytes), (int)lane),
+                     lane == 0 ? BLOCKS_LONG : BLOCKS_MOST);
+}
+
 unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted)
 {
     return blocks_of(lanes, wanted, BLOCKS_MOST);
@@ -113,27 +119,25 @@ static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_mes
     return 1;
 }
 
-/* Threads of a block that has so many bytes to move: one for each packet, of which the first holds the length. */
+/* Threads of a block that has so many bytes to move: one for each packet, as far as a block has them. */
 static uint32_t lanes_threads(size_t bytes)
 {
     enum { WARP = 32, LEAST = 2 * WARP };
-    _Static_assert(TUTTI_LANE_PACKETS_MOST / 4 + 1 <= TUTTI_LANE_THREADS, "a launch has no more threads a block");
-    const uint32_t packets = bytes > TUTTI_LANE_PACKETS_MOST ? TUTTI_LANE_THREADS : (uint32_t)((bytes + 3) / 4 + 1);
-    return packets < LEAST ? LEAST : (packets + WARP - 1) / WARP * WARP;
+    const uint32_t packets = bytes > TUTTI_LANE_PACKETS_MOST ? TUTTI_LANE_THREADS : (uint32_t)(bytes / 4 + 2);
+    const uint32_t whole = (packets + WARP - 1) / WARP * WARP;
+    return whole < LEAST ? LEAST : whole > TUTTI_LANE_THREADS ? TUTTI_LANE_THREADS : whole;
 }
 
 int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                    const char **why)
 {
     struct tutti_lane_args args;
-    int status;
-    if (!lanes_describe(lanes, message, &args, &status, why))
+    int status = tutti_lanes_flush(lanes, stream, why);
+    if (status != TUTTI_OK || !lanes_describe(lanes, message, &args, &status, why))
         return status;
     args.what = TUTTI_LANE_DO;
     args.reports = message->reports ? lanes->report->memory : NULL;
-    args.blocks = blocks_of(
-        lanes, tutti_lanes_blocks(message->bytes << TUTTI_LANE_SHIFT_OF(args.lane, message->bytes), (int)args.lane),
-        args.lane == 0 ? BLOCKS_LONG : BLOCKS_MOST);
+    args.blocks = tutti_lanes_blocks_direct(lanes, message->bytes, args.lane);
     args.threads = lanes_threads(message->bytes);
     return tutti_lanes_launch(lanes, stream, &args);
 }
@@ -187,6 +191,7 @@ int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
     const int captured = lanes->team->device->stream.capturing(stream);
     if (captured == 0 && (lanes->forked || lanes->captured)) {
         lanes->forked = lanes->captured = 0;
+        lanes->gathered = lanes->gathered_captured ? 0 : lanes->gathered;
         tutti_lanes_scratch_forget(lanes);
         memset(&lanes->used[TUTTI_LANE_EAGER / 64], 0, (TUTTI_LANE_OPS - TUTTI_LANE_EAGER) / 8);
     }
@@ -213,12 +218,16 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
     args.what = TUTTI_LANE_POST;
     args.op = (uint32_t)*op;
     args.await[0] = (uint16_t)*op;
+    if (tutti_lanes_gather(lanes, &args, captured))
+        return TUTTI_OK;
+    if ((status = tutti_lanes_flush(lanes, stream, why)) != TUTTI_OK)
+        return status;
     status = tutti_lanes_launch(lanes, stream, &args);
     return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }
 
 int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int n, const int ops[], int reports,
-                     const char **why)
+                     int *together, const char **why)
 {
     int captured = tutti_lanes_capture(lanes, stream), status = captured < 0 ? captured : tutti_team_fault(lanes->team);
     struct tutti_lane_args args;
@@ -228,7 +237,10 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
             return TUTTI_ERR_UNAVAILABLE;
         }
     }
-    for (int at = 0; at < n && status == TUTTI_OK; at += TUTTI_LANE_AWAITED) {
+    *together = status == TUTTI_OK && tutti_lanes_group(lanes, stream, n, ops, reports, &status);
+    if (status == TUTTI_OK && !*together)
+        status = tutti_lanes_flush(lanes, stream, why);
+    for (int at = 0; at < n && status == TUTTI_OK && !*together; at += TUTTI_LANE_AWAITED) {
         size_t wanted = 0;
         tutti_lanes_fill(lanes, &args);
         args.what = TUTTI_LANE_WAIT;

@@ -13,7 +13,16 @@
 #include "kernels/lane.h"
 #include "support/check.h"
 
-enum { RANKS = 3, MESSAGES = 40, LAUNCHES = 3 * MESSAGES, BLOCKS_MOST = 6, OPS = 20, GUARD = 16, RUNS = 3 };
+enum {
+    RANKS = 3,
+    MESSAGES = 40,
+    LAUNCHES = 3 * MESSAGES,
+    BLOCKS_MOST = 6,
+    GROUP_BLOCKS = 3 * TUTTI_LANE_PARTS,
+    OPS = 20,
+    GUARD = 16,
+    RUNS = 3
+};
 static const unsigned lanes[] = {0, 1, 4, 63};
 static const uint64_t limit_ns = 60000000000u;
 
@@ -33,6 +42,8 @@ struct rank {
     unsigned char *area;
     uint32_t abort, where, failed;
     struct tutti_lane_report reports[TUTTI_LANE_OPS];
+    struct tutti_lane_part part[TUTTI_LANE_PARTS]; /* started, but not launched yet */
+    unsigned parts;
     unsigned beside; /* launches beside the stream that may run */
     int closed;
     pthread_mutex_t lock;
@@ -42,6 +53,7 @@ enum { ANY_TAG = 1, ANY_SOURCE = 2 };
 static struct rank rank[RANKS];
 static struct message message[MESSAGES];
 static unsigned messages;
+static int groups; /* 1: what is started waits for its launch until a wait, or another launch */
 static uint64_t began;
 
 static uint64_t below(uint64_t *random, uint64_t n)
@@ -76,8 +88,8 @@ static void *run_block(void *with)
 
 static void run_launch(const struct tutti_lane_args *args)
 {
-    pthread_t thread[BLOCKS_MOST];
-    struct block block[BLOCKS_MOST];
+    pthread_t thread[GROUP_BLOCKS];
+    struct block block[GROUP_BLOCKS];
     for (unsigned b = 0; b < args->blocks; b++) {
         block[b] = (struct block){args, b};
         if (b > 0)
@@ -181,6 +193,66 @@ static struct tutti_lane_args *add_launch(unsigned r, enum tutti_lane_what what)
     return args;
 }
 
+/* ---- groups ---- */
+
+static void take_parts(struct rank *me, struct tutti_lane_args *args)
+{
+    args->parts = args->awaited = me->parts;
+    memcpy(args->part, me->part, sizeof me->part);
+    for (unsigned i = 0; i < me->parts; i++)
+        args->await[i] = (uint16_t)me->part[i].op;
+    me->parts = 0;
+}
+
+/* Launches what waits for it. */
+static void add_parts(unsigned r)
+{
+    if (rank[r].parts > 0)
+        take_parts(&rank[r], add_launch(r, TUTTI_LANE_POST));
+}
+
+/* 1 if the message may wait for its launch: as it does from here on. */
+static int add_part(const struct tutti_lane_args *args, unsigned r)
+{
+    struct rank *const me = &rank[r];
+    if (args->any || me->parts == TUTTI_LANE_PARTS)
+        return 0;
+    for (unsigned i = 0; i < me->parts; i++) {
+        if (me->part[i].send == args->send && me->part[i].peer == args->peer && me->part[i].lane == args->lane)
+            return 0;
+    }
+    me->part[me->parts++] = (struct tutti_lane_part){.buffer = args->buffer,
+                                                     .bytes = args->bytes,
+                                                     .op = args->op,
+                                                     .send = args->send,
+                                                     .peer = args->peer,
+                                                     .lane = args->lane};
+    return 1;
+}
+
+/* One launch that starts and waits for what waits for it. */
+static void add_group(uint64_t *random, unsigned r)
+{
+    struct tutti_lane_args *const args = add_launch(r, TUTTI_LANE_GROUP);
+    take_parts(&rank[r], args);
+    args->in_turn = below(random, 4) == 0;
+    args->blocks = 0;
+    for (unsigned i = 0; i < args->parts; i++) {
+        struct tutti_lane_part *const one = &args->part[i];
+        one->first = args->blocks;
+        one->blocks = one->send && one->bytes <= TUTTI_LANE_PACKETS_MOST ? 1 : 1 + (unsigned)below(random, 3);
+        args->blocks += one->blocks;
+        for (unsigned j = 0; j < args->parts && one->send; j++) {
+            const struct tutti_lane_part *const other = &args->part[j];
+            if (!other->send || other->peer != one->peer)
+                continue;
+            one->nth += j < i;
+            one->sends++;
+            one->lanes = other->lane + 1 > one->lanes ? other->lane + 1 : one->lanes;
+        }
+    }
+}
+
 /* A receive names less. */
 static void widen(struct tutti_lane_args *args, const struct message *one)
 {
@@ -202,7 +274,9 @@ static void add_side(uint64_t *random, unsigned m, int receives, uint64_t used[R
 {
     struct message *const one = &message[m];
     const unsigned r = receives ? one->to : one->from;
-    struct tutti_lane_args *const args = add_launch(r, one->started[receives] ? TUTTI_LANE_POST : TUTTI_LANE_DO);
+    if (!one->started[receives])
+        add_parts(r);
+    struct tutti_lane_args *args = add_launch(r, one->started[receives] ? TUTTI_LANE_POST : TUTTI_LANE_DO);
     args->send = !receives;
     args->peer = receives ? one->from : one->to;
     args->lane = one->lane;
@@ -218,6 +292,13 @@ static void add_side(uint64_t *random, unsigned m, int receives, uint64_t used[R
         used[r] |= UINT64_C(1) << op;
         args->op = one->op[receives] = op;
         args->await[0] = (uint16_t)op;
+        const struct tutti_lane_args alone = *args;
+        rank[r].launches--;
+        if (groups && add_part(&alone, r))
+            return;
+        add_parts(r);
+        args = add_launch(r, TUTTI_LANE_POST);
+        *args = alone;
         return;
     }
     args->in_turn = below(random, 4) == 0;
@@ -232,6 +313,12 @@ static void add_side(uint64_t *random, unsigned m, int receives, uint64_t used[R
 static void add_wait(uint64_t *random, unsigned r, int all, uint64_t used[RANKS])
 {
     struct tutti_lane_args *args = NULL;
+    if (all && rank[r].parts > 0 && (unsigned)__builtin_popcountll(used[r]) == rank[r].parts) {
+        add_group(random, r);
+        used[r] = 0;
+        return;
+    }
+    add_parts(r);
     for (unsigned op = 1; op <= OPS; op++) {
         if (!(used[r] >> op & 1) || (!all && below(random, 2)))
             continue;
@@ -253,8 +340,9 @@ static void draw(uint64_t *random)
      * So does one from any source if its rank has one source: distance to it, or RANKS. */
     const unsigned alone = (unsigned)below(random, RANKS + 1);
     messages = 1 + (unsigned)below(random, MESSAGES);
+    groups = below(random, 2) == 0;
     for (unsigned r = 0; r < RANKS; r++)
-        rank[r].launches = 0;
+        rank[r].launches = rank[r].parts = 0;
     for (unsigned m = 0; m < messages; m++) {
         struct message *const one = &message[m];
         one->from = (unsigned)below(random, RANKS);
@@ -274,7 +362,7 @@ static void draw(uint64_t *random)
         for (int side = 0; side < 2; side++)
             add_side(random, m, side, used);
         if (below(random, 3) == 0)
-            add_wait(random, (unsigned)below(random, RANKS), 0, used);
+            add_wait(random, (unsigned)below(random, RANKS), below(random, 2) == 0, used);
     }
     for (unsigned r = 0; r < RANKS; r++)
         add_wait(random, r, 1, used);

@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include "kernels/fatbin.h"
 
-enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_PACKS = 3, TUTTI_CUDA_SHMEMS = 15 };
+enum { TUTTI_CUDA_GPUS = 64, TUTTI_CUDA_PACKS = 3, TUTTI_CUDA_SHMEMS = 15, TUTTI_CUDA_LANES = 3 };
 
 /* One life of a context. A reset of the GPU ends it, also where the driver hands out the same handle again: `id`
  * distinguishes them. Never freed, so that streams of a context that has gone can still ask about it. */
@@ -28,9 +28,9 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) pack[TUTTI_CUDA_PACKS + 1]; /* the last: the one that stays */
     CUmodule shmem_module;                          /* under lock */
     _Atomic(CUfunction) shmem[TUTTI_CUDA_SHMEMS];
-    CUmodule lane_module;        /* under lock */
-    _Atomic(CUfunction) lane[2]; /* see kernels/lane.h; 1: of TUTTI_LANE_DO */
-    _Atomic(CUstream) beside;    /* of copies while a capture keeps the default stream; made under lock */
+    CUmodule lane_module;                       /* under lock */
+    _Atomic(CUfunction) lane[TUTTI_CUDA_LANES]; /* see kernels/lane.h and lane.c */
+    _Atomic(CUstream) beside; /* of copies while a capture keeps the default stream; made under lock */
     struct tutti_cuda_context *older;
 };
 

@@ -4,8 +4,12 @@
 #include "core/status.h"
 #include "device/cuda/stream.h"
 
+enum { LANE_OTHERS, LANE_DO, LANE_GROUP };
+static const char *const lane_name[TUTTI_CUDA_LANES] = {"tutti_lane_kernel", "tutti_lane_do_kernel",
+                                                        "tutti_lane_group_kernel"};
+
 /* Under the context's lock. */
-static CUresult lane_load(struct tutti_cuda_context *context, int does, CUfunction *out)
+static CUresult lane_load(struct tutti_cuda_context *context, int which, CUfunction *out)
 {
     int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
     CUresult result = CUDA_SUCCESS;
@@ -16,27 +20,25 @@ static CUresult lane_load(struct tutti_cuda_context *context, int does, CUfuncti
             context->lane_module = module;
     }
     if (result == CUDA_SUCCESS)
-        result = tutti_cuda.ModuleGetFunction(out, context->lane_module,
-                                              does ? "tutti_lane_do_kernel" : "tutti_lane_kernel");
+        result = tutti_cuda.ModuleGetFunction(out, context->lane_module, lane_name[which]);
     if (result == CUDA_SUCCESS)
         result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, *out);
     return result;
 }
 
-/* does: the kernel of TUTTI_LANE_DO. */
-static int function_of(struct tutti_cuda_context *context, int does, CUfunction *out)
+static int function_of(struct tutti_cuda_context *context, int which, CUfunction *out)
 {
-    CUfunction function = atomic_load_explicit(&context->lane[does], memory_order_acquire);
+    CUfunction function = atomic_load_explicit(&context->lane[which], memory_order_acquire);
     if (!function) {
         pthread_mutex_lock(&context->lock);
         CUstreamCaptureMode mode = tutti_cuda_relax();
-        CUresult result = lane_load(context, does, &function);
+        CUresult result = lane_load(context, which, &function);
         tutti_cuda_unrelax(mode);
         pthread_mutex_unlock(&context->lock);
         int status = tutti_cuda_check(result, "loading the lane kernel", context);
         if (status != TUTTI_OK)
             return status;
-        atomic_store_explicit(&context->lane[does], function, memory_order_release);
+        atomic_store_explicit(&context->lane[which], function, memory_order_release);
     }
     *out = function;
     return TUTTI_OK;
@@ -49,8 +51,8 @@ int tutti_cuda_prepare_lane(int gpu)
     int status = tutti_cuda_enter(gpu >= 0 ? gpu : tutti_cuda_any(), 1, &scope);
     if (status != TUTTI_OK)
         return status;
-    for (int does = 0; does < 2 && status == TUTTI_OK; does++)
-        status = function_of(scope.context, does, &function);
+    for (int which = 0; which < TUTTI_CUDA_LANES && status == TUTTI_OK; which++)
+        status = function_of(scope.context, which, &function);
     tutti_cuda_leave(&scope);
     return status;
 }
@@ -62,7 +64,8 @@ int tutti_cuda_launch_lane(struct tutti_stream *stream, const struct tutti_lane_
     int status = tutti_cuda_enter_stream(stream, &scope);
     if (status != TUTTI_OK)
         return status;
-    status = function_of(scope.context, args->what == TUTTI_LANE_DO, &function);
+    const int which = args->what == TUTTI_LANE_DO ? LANE_DO : args->what == TUTTI_LANE_GROUP ? LANE_GROUP : LANE_OTHERS;
+    status = function_of(scope.context, which, &function);
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)(uintptr_t)args};
         const unsigned threads = args->threads ? args->threads : TUTTI_LANE_THREADS;

@@ -155,7 +155,6 @@ static int flow_launch(struct tutti_work *work, int gpu, const struct tutti_laun
         launch->blocks > TUTTI_MAX_BLOCKS)
         return TUTTI_ERR_ARGUMENT;
     *args = *launch->flow;
-    args->host_reach = tutti_host_reach;
     int status = tutti_kernel_moves(launch->kernel) ? flow_runs(args, gpu) : flow_buffers(args, gpu, launch);
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
         status = work_reach(gpu, "kernel's window", args->window[r], (size_t)args->bytes, &at);
@@ -268,7 +267,7 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
     work->blocks = args->blocks;
     work->jitter = 0;
     if (args->ranks > TUTTI_MAX_GPUS || args->awaited > TUTTI_LANE_AWAITED || args->matches > TUTTI_LANE_MATCHES ||
-        args->blocks == 0 || args->threads > TUTTI_LANE_THREADS)
+        args->parts > TUTTI_LANE_PARTS || args->threads > TUTTI_LANE_THREADS || args->blocks == 0)
         return TUTTI_ERR_ARGUMENT;
     *made = *args;
     made->in_turn = 1;
@@ -276,7 +275,11 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
         status = work_reach(gpu, "lanes of a rank", args->area[r], tutti_lane_area_bytes(args->ranks), &at);
         made->area[r] = at;
     }
-    if (status == TUTTI_OK && (args->what == TUTTI_LANE_POST || args->what == TUTTI_LANE_DO)) {
+    for (uint32_t i = 0; i < args->parts && status == TUTTI_OK; i++) {
+        status = work_reach(gpu, "message in stream order", args->part[i].buffer, args->part[i].bytes, &at);
+        made->part[i].buffer = at;
+    }
+    if (status == TUTTI_OK && args->parts == 0 && (args->what == TUTTI_LANE_POST || args->what == TUTTI_LANE_DO)) {
         status = work_reach(gpu, "message in stream order", args->buffer, args->bytes, &at);
         made->buffer = at;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mpi/comm/comms.h"
+#include "p2p/lanes.h"
 
 enum { SPARE_HERE = 1, SPARE_ON_ALL = 2, KINDS_BYTES = 256 };
 
@@ -136,9 +137,18 @@ static void hints_note_kinds(MPI_Comm comm, MPI_Info info)
     pthread_mutex_unlock(&lock);
 }
 
+static void hints_note_groups(MPI_Comm comm, MPI_Info info)
+{
+    const struct tutti_comm *state = tutti_comm_find(comm);
+    char value[8] = "";
+    if (state && state->lanes && hints_read(info, TUTTI_HINT_GROUPS, value, (int)sizeof value))
+        tutti_lanes_group_starts(state->lanes, strcmp(value, "true") == 0);
+}
+
 void tutti_comm_hints_note(MPI_Comm comm, MPI_Info info)
 {
     TUTTI_INSIDE();
+    hints_note_groups(comm, info);
     hints_note_kinds(comm, info);
     hints_note_spare(comm, info);
 }
@@ -174,6 +184,9 @@ static void hints_add_kinds(const struct hints *hints, MPI_Info info, const char
 void tutti_comm_hints_add(MPI_Comm comm, MPI_Info info, const char *taken)
 {
     const struct hints *hints = hints_of(comm);
+    const struct tutti_comm *state = tutti_comm_find(comm);
+    if (state && state->lanes && tutti_lanes_groups(state->lanes))
+        tutti_next.MPI_Info_set(info, TUTTI_HINT_GROUPS, "true");
     if (!hints)
         return;
     if (__atomic_load_n(&hints->spare, __ATOMIC_RELAXED) & SPARE_HERE)

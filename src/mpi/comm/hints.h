@@ -8,6 +8,9 @@
 
 /* "true": collectives of the communicator that move data are to take no multiprocessor. */
 #define TUTTI_HINT_SPARE "tutti_copy_engines"
+/* "true": messages that calls start in stream order are launched together, by the wait for them. Local; of a
+ * communicator with a stream, whose lanes hold it. */
+#define TUTTI_HINT_GROUPS "tutti_group_messages"
 /* The kinds of memory that the program uses in calls of the communicator (MPI 4.1). MPIs that do not know the key
  * forget it. */
 #define TUTTI_HINT_KINDS "mpi_assert_memory_alloc_kinds"

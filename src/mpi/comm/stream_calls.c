@@ -2,6 +2,7 @@
 
 #include "core/log.h"
 #include "mpi/real/errors.h"
+#include "p2p/lanes.h"
 
 const struct tutti_comm *tutti_stream_comm(const char *name, MPI_Comm comm, int *code)
 {
@@ -9,8 +10,17 @@ const struct tutti_comm *tutti_stream_comm(const char *name, MPI_Comm comm, int 
     if (unlikely(!tutti_door.on))
         return NULL;
     const struct tutti_comm *state = comm == tutti_handles.no_comm ? NULL : tutti_comm_find(comm);
-    if (likely(state && state->stream))
-        return state;
+    if (likely(state && state->stream)) {
+        const char *why = "";
+        int status = TUTTI_OK; /* the messages that were started before go first */
+        if (state->lanes)
+            status = tutti_lanes_flush(state->lanes, state->stream->stream, &why);
+        if (likely(status == TUTTI_OK))
+            return state;
+        *code = status == TUTTI_ERR_UNAVAILABLE ? tutti_stream_refuse(name, comm, MPI_ERR_UNSUPPORTED_OPERATION, why)
+                                                : tutti_stream_refuse_status(name, comm, status);
+        return NULL;
+    }
     tutti_error("%s: the communicator has no stream: make it by MPIX_Stream_comm_create", name);
     /* An invalid handle has no error handler. */
     *code = comm == tutti_handles.no_comm ? tutti_fail_self(MPI_ERR_COMM) : tutti_fail_comm(comm, MPI_ERR_COMM);

@@ -194,6 +194,9 @@ int tutti_comm_stream_settle(MPI_Comm handle)
         return TUTTI_OK;
     if (tutti_door.device->stream.capturing(comm->stream->stream) != 0) /* said when it is closed */
         return TUTTI_OK;
+    const char *why = "";
+    if (comm->lanes)
+        (void)tutti_lanes_flush(comm->lanes, comm->stream->stream, &why); /* a peer may wait for what was started */
     const int status = streams_finished(comm),
               settled = comm->lanes && status == TUTTI_OK ? tutti_lanes_settle(comm->lanes) : TUTTI_ERR_UNAVAILABLE;
     comm->lanes_settled = settled == TUTTI_OK;

@@ -141,6 +141,19 @@ static struct tutti_comm *find_comm(const struct args *args, int *code)
     return NULL;
 }
 
+/* For the statistics: how the message goes, by the first of these that costs something. */
+static const char *message_way(const struct tutti_comm *comm, const struct tutti_lane_message *message,
+                               const struct tutti_enqueued_packed *packed, int started)
+{
+    if (packed->host)
+        return "lanes, from memory of the host";
+    if (packed->scratch)
+        return "lanes, packed";
+    if (message->peer == TUTTI_LANES_ANY || message->tag == TUTTI_LANES_ANY)
+        return "lanes, matched by kernels";
+    return started && tutti_lanes_groups(comm->lanes) ? "lanes, launched by a later call" : "lanes";
+}
+
 /* Puts the message into the stream; started: NULL for a call that the stream waits for. */
 static int enqueue_put(const struct args *args, struct tutti_comm *comm, struct tutti_lane_message *message,
                        struct tutti_enqueued_packed *packed, struct tutti_enqueued *started)
@@ -158,11 +171,7 @@ static int enqueue_put(const struct args *args, struct tutti_comm *comm, struct 
     if (status != TUTTI_OK || !started)
         tutti_lanes_scratch_give(packed->scratch);
     if (status == TUTTI_OK) {
-        tutti_count_made(args->name,
-                         packed->host      ? "lanes, from memory of the host"
-                         : packed->scratch ? "lanes, packed"
-                                           : "lanes",
-                         message->bytes);
+        tutti_count_made(args->name, message_way(comm, message, packed, started != NULL), message->bytes);
         return MPI_SUCCESS;
     }
     return status == TUTTI_ERR_UNAVAILABLE ? enqueue_refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, why)
@@ -248,8 +257,10 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
             ops[n++] = of[i]->op;
     }
     tutti_inside++;
-    int status =
-        n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, statuses != NULL, &why);
+    int together = 0;
+    int status = n == 0
+                     ? TUTTI_OK
+                     : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, statuses != NULL, &together, &why);
     for (int i = at; i < count && status == TUTTI_OK; i++) {
         if (of[i] && of[i]->comm == comm && of[i]->packed.scratch && !of[i]->send)
             status = move_packed(comm, TUTTI_UNPACK, &of[i]->packed);
@@ -267,7 +278,7 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
         of[i] = NULL;
         requests[i] = tutti_handles.no_request;
     }
-    tutti_count_made(name, "lanes", 0);
+    tutti_count_made(name, together ? "lanes, in one launch with what it waits for" : "lanes", 0);
     return code;
 }
 

@@ -284,7 +284,8 @@ static int queue_wait(const char *name, struct tutti_mpix_queue *queue, struct t
         work.ops[n++] = request->op;
     }
     tutti_inside++;
-    int status = n == 0 ? TUTTI_OK : tutti_lanes_wait(queue->lanes, queue->stream, n, work.ops, 0, &why);
+    int together = 0;
+    int status = n == 0 ? TUTTI_OK : tutti_lanes_wait(queue->lanes, queue->stream, n, work.ops, 0, &together, &why);
     if (status == TUTTI_OK) {
         struct tutti_mpix_request **at = &queue->started;
         while (*at) {

@@ -4,6 +4,7 @@
  *   stream_messages types       elements with gaps
  *   stream_messages progress    what a message started earlier must not wait for
  *   stream_messages any         random programs of receives from any source or with any tag
+ *   stream_messages groups      `programs` and `any` with messages that are launched together
  *   stream_messages programs    random programs of messages of all kinds, forwarded, waited for late, mixed with
  * reductions; TUTTI_TEST_PROGRAMS: how many (40) stream_messages errors      what is refused stream_messages truncated
  * a message longer than its receive is reported
@@ -72,9 +73,36 @@ static void ping_pong(void)
 /* Short messages end at the sender before the receiver has come; long ones go through the ring again and again. */
 static void sizes(void)
 {
-    static const size_t bytes[] = {
-        0,    1,    7,     8,     15,    16,    17,     2040,          2041,          2044,    2045,
-        2048, 4096, 32767, 32768, 32769, 65536, 100001, (1 << 21) - 3, (1 << 21) + 1, 5 << 20, 7000003};
+    static const size_t bytes[] = {0,
+                                   1,
+                                   7,
+                                   8,
+                                   15,
+                                   16,
+                                   17,
+                                   2039,
+                                   2040,
+                                   2041,
+                                   2043,
+                                   2044,
+                                   2045,
+                                   4096,
+                                   8192,
+                                   8193,
+                                   32767,
+                                   32768,
+                                   32769,
+                                   65536,
+                                   100001,
+                                   512 << 10,
+                                   (512 << 10) + 1,
+                                   1 << 20,
+                                   (1 << 20) + 1,
+                                   (1 << 21) - 3,
+                                   (1 << 21) + 1,
+                                   (4 << 20) + 1,
+                                   5 << 20,
+                                   7000003};
     const int to = (kit_rank + 1) % kit_size, from = (kit_rank + kit_size - 1) % kit_size;
     for (unsigned i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         const size_t n = bytes[i], shift = i % 5;
@@ -393,6 +421,14 @@ int main(int argc, char **argv)
     messages_open(&m);
     if (strcmp(what, "types") == 0)
         messages_types(&m);
+    if (strcmp(what, "groups") == 0) {
+        messages_group(&m);
+        messages_programs(&m, check_setting("TUTTI_TEST_PROGRAMS", 40));
+        messages_any(&m, check_setting("TUTTI_TEST_PROGRAMS", 40));
+        messages_exchanges(&m, 2 * check_setting("TUTTI_TEST_PROGRAMS", 40));
+        CHECK(kit_counted("MPIX_Waitall_enqueue", "in one launch") > 0, "no wait has launched what it waits for");
+        CHECK(kit_counted("MPIX_Irecv_enqueue", "matched by kernels") > 0, "no receive was matched by kernels");
+    }
     if (strcmp(what, "programs") == 0)
         messages_programs(&m, check_setting("TUTTI_TEST_PROGRAMS", 40));
     if (strcmp(what, "any") == 0)

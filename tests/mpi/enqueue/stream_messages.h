@@ -22,12 +22,16 @@ struct messages {
 /* Collective. fails: the communicator is known to have failed. */
 void messages_open(struct messages *m);
 void messages_close(struct messages *m, int fails);
+/* Collective. Messages that are started wait for their launch until a wait, or another call. */
+void messages_group(struct messages *m);
 /* Local. 1 if the status is of a message of so many bytes. */
 int messages_status(const MPI_Status *status, int source, int tag, int bytes);
 /* Collective. So many random programs. */
 void messages_programs(struct messages *m, long programs);
 /* Collective. So many random programs of receives from any source or with any tag. */
 void messages_any(struct messages *m, long programs);
+/* Collective. So many random exchanges of messages that are waited for together. */
+void messages_exchanges(struct messages *m, long exchanges);
 /* Collective. Elements with gaps. */
 void messages_types(struct messages *m);
 

@@ -2,6 +2,7 @@
  * events behind calls. Status 77 on other devices.
  *
  *   stream_messages_graph replay   TUTTI_TEST_REPLAYS: how many graph launches (5000)
+ *   stream_messages_graph groups   halo exchanges in a graph, each launched together; prints the time of one
  *   stream_messages_graph any      the same by receives from any source or with any tag
  *   stream_messages_graph late     a graph of receives that name source and tag, captured before the first receive from
  *                                  any source, and launched while such receives are pending
@@ -16,7 +17,7 @@
 #include "stream_messages.h"
 #include "tutti/tutti.h"
 
-enum { SMALL = 64, LARGE = 3 << 20, LARGES = 4 << 20 };
+enum { SMALL = 64, LARGE = 3 << 20, LARGES = 4 << 20, SIDES = 4 };
 
 static int any; /* 1: short receives name no source, or no tag */
 
@@ -75,6 +76,71 @@ static void replay(struct messages *m)
         memset(statuses, 0x5a, sizeof statuses); /* the next launch writes them again */
     }
     free(host);
+}
+
+/* Two messages to each neighbour and two from each, of so many bytes: one after the other in the senders' memory. */
+static void exchange(struct messages *m, size_t bytes)
+{
+    const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
+    char *const in = m->memory + MESSAGES_MOST;
+    MPI_Request request[2 * SIDES];
+    for (int i = 0; i < SIDES; i++) {
+        FINE(MPIX_Irecv_enqueue(in + (size_t)i * bytes, (int)bytes, MPI_BYTE, i % 2 ? next : last, i, m->comm,
+                                &request[i]));
+        FINE(MPIX_Isend_enqueue(m->memory + (size_t)i * bytes, (int)bytes, MPI_BYTE, i % 2 ? last : next, i, m->comm,
+                                &request[SIDES + i]));
+    }
+    FINE(MPIX_Waitall_enqueue(2 * SIDES, request, MPI_STATUSES_IGNORE));
+}
+
+/* Replays of exchanges, mixed with calls that are not captured. grouped: a graph is one kernel. */
+static void exchanges(struct messages *m, size_t bytes, int grouped)
+{
+    const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
+    const size_t all = bytes * SIDES;
+    const long replays = check_setting("TUTTI_TEST_REPLAYS", 200);
+    unsigned char *host = malloc(all);
+    size_t nodes = 0;
+    CU(cu.BeginCapture(m->stream, CAPTURE_GLOBAL));
+    exchange(m, bytes);
+    const CUgraphExec exec = kit_cuda_captured(m->stream, &nodes);
+    CHECK(!grouped || nodes == 1, "%zu nodes instead of one", nodes);
+    for (int round = 0; round < 5; round++) {
+        for (size_t i = 0; i < all; i++)
+            host[i] = (unsigned char)(kit_rank * 31 + round + (int)(i / bytes) * 7 + (int)(i % 251));
+        CHECK(tutti_copy(m->memory, host, all) == 0, "contents");
+        memset(host, 0x77, all);
+        CHECK(tutti_copy(m->memory + MESSAGES_MOST, host, all) == 0, "contents");
+        exchange(m, bytes);
+        CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double began = MPI_Wtime();
+        for (long i = 0; i < replays; i++)
+            CU(cu.Launch(exec, m->stream));
+        CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
+        if (round == 4 && kit_rank == 0)
+            printf("%d messages of %zu bytes, %s: %.2f us, %zu nodes\n", 2 * SIDES, bytes,
+                   grouped ? "together" : "one by one", (MPI_Wtime() - began) / (double)replays * 1e6, nodes);
+        exchange(m, bytes);
+        CHECK(tutti_stream_sync(m->stream) == 0 && tutti_copy(host, m->memory + MESSAGES_MOST, all) == 0, "the stream");
+        size_t i = 0;
+        while (i < all && host[i] == (unsigned char)((i / bytes % 2 ? next : last) * 31 + round + (int)(i / bytes) * 7 +
+                                                     (int)(i % 251)))
+            i++;
+        CHECK(i == all, "round %d of %zu bytes: byte %zu is wrong", round, bytes, i);
+    }
+    free(host);
+}
+
+static void groups(struct messages *m)
+{
+    static const size_t bytes[] = {8, 2048, 65536, 1 << 20, 4 << 20};
+    for (int grouped = 0; grouped < 2; grouped++) {
+        if (grouped)
+            messages_group(m);
+        for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+            exchanges(m, bytes[i], grouped);
+    }
 }
 
 /* The receive from any source is before those of the graph, so it takes the first of the two messages. */
@@ -145,7 +211,9 @@ int main(int argc, char **argv)
         kit_skip("stream_messages_graph", "needs two CUDA GPUs, and the library in front");
     any = argc > 1 && strcmp(argv[1], "any") == 0;
     messages_open(&m);
-    if (argc > 1 && strcmp(argv[1], "events") == 0)
+    if (argc > 1 && strcmp(argv[1], "groups") == 0)
+        groups(&m);
+    else if (argc > 1 && strcmp(argv[1], "events") == 0)
         events(&m);
     else if (argc > 1 && strcmp(argv[1], "late") == 0)
         late(&m);

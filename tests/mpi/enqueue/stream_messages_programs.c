@@ -36,6 +36,8 @@ struct program {
 static size_t draw_bytes(uint64_t *random)
 {
     const uint64_t how = random_next(random) % 20, number = random_next(random);
+    if (how == 0) /* the longest message of packets, and those beside it */
+        return 2038 + number % 10;
     const size_t below = how < 2 ? 1 : how < 8 ? 64 : how < 13 ? 5000 : how < 18 ? 100000 : 400000;
     return how == 19 && number % 4 == 0 ? (2 << 20) + number % 1500000 : number % below;
 }
@@ -287,6 +289,21 @@ void messages_open(struct messages *m)
         MPI_Abort(MPI_COMM_WORLD, 1);
     FINE(tutti_alloc((size_t)2 * MESSAGES_MOST, &memory));
     m->memory = memory;
+}
+
+void messages_group(struct messages *m)
+{
+    char value[8] = "";
+    int found = 0;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "tutti_group_messages", "true");
+    FINE(MPI_Comm_set_info(m->comm, info));
+    MPI_Info_free(&info);
+    FINE(MPI_Comm_get_info(m->comm, &info));
+    MPI_Info_get(info, "tutti_group_messages", 7, value, &found);
+    MPI_Info_free(&info);
+    CHECK(found && strcmp(value, "true") == 0, "the hint is not kept: %s", value);
 }
 
 void messages_close(struct messages *m, int fails)

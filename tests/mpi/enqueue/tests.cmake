@@ -31,7 +31,7 @@ tutti_mpi_test(mpi-enqueue-absent PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent
 tutti_mpi_test(mpi-enqueue-none PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent ENV TUTTI_TEST_PLAIN=1 TUTTI_DEVICE=none)
 
 # Messages in stream order.
-tutti_mpi_program(mpi-stream_messages SOURCES enqueue/stream_messages.c enqueue/stream_messages_programs.c enqueue/stream_messages_types.c enqueue/stream_messages_any.c kit/queue.c kit/queue_move.c LIBRARIES tutti-core
+tutti_mpi_program(mpi-stream_messages SOURCES enqueue/stream_messages.c enqueue/stream_messages_programs.c enqueue/stream_messages_types.c enqueue/stream_messages_any.c enqueue/stream_messages_groups.c kit/queue.c kit/queue_move.c LIBRARIES tutti-core
                   MPIS ${TUTTI_MPIS})
 tutti_mpi_program(mpi-stream_messages_graph SOURCES enqueue/stream_messages_graph.c enqueue/stream_messages_programs.c kit/queue.c kit/queue_move.c kit/cuda_graph.c
                   LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
@@ -46,6 +46,7 @@ foreach(part basics progress)
   tutti_mpi_test(mpi-stream-messages-${part}-loose PROGRAM mpi-stream_messages RANKS 2 ARGS ${part} TIMEOUT 120 MPIS openmpi ENV TUTTI_HOST_STRICT=0)
 endforeach()
 tutti_mpi_test(mpi-stream-messages-programs-4 PROGRAM mpi-stream_messages RANKS 4 ARGS programs TIMEOUT 120 MPIS openmpi)
+tutti_mpi_test(mpi-stream-messages-groups PROGRAM mpi-stream_messages RANKS 3 RANKS_MPICH 2 ARGS groups TIMEOUT 120 ENV TUTTI_STATS=1)
 tutti_mpi_test(mpi-stream-messages-any-4 PROGRAM mpi-stream_messages RANKS 4 ARGS any TIMEOUT 120 MPIS openmpi)
 tutti_mpi_test(mpi-stream-messages-programs-few PROGRAM mpi-stream_messages RANKS 3 ARGS programs TIMEOUT 120 MPIS openmpi
                ENV TUTTI_HOST_BLOCKS=5 TUTTI_TIMEOUT_SECONDS=60)
