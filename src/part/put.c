@@ -211,11 +211,11 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
 
 /* ---- ends ---- */
 
-/* A round that has failed may have kernels that still store marks: these are not used again. */
+/* A round that has failed may have kernels that still store: the mapping stays, and the marks are not used again. */
 void tutti_part_put_end(struct tutti_part *part)
 {
     struct tutti_part_put *put = part->put;
-    if (put->held)
+    if (put->held && part->status == TUTTI_OK)
         tutti_endpoint_release(tutti_part_engine.worker.endpoint, put->held);
     put->held = NULL;
     if (!tutti_part_put_is_on(part) || part->args.send || part->status == TUTTI_OK)
