@@ -1,6 +1,6 @@
 /* Kernels store partitions in the receiver's buffer. The receiver offers its buffer when it prepares a round, and the
- * sender decides: kernels store the round where they reach the buffer and a rule says so. A kernel of the sender tells
- * the receiver of each transport partition by a mark (team/marks.h), which the receiver's kernels see, and its host.
+ * sender decides: kernels store the round where they reach the buffer and a rule says so. A kernel of the sender sets a
+ * mark for each transport partition (team/marks.h), which the receiver's kernels and its host see.
  * What kernels do not store is sent as other partitions are, so a round may have both.
  *
  * No wait needs the other side's host: the sender waits for its own mapping, and for a moment. The receiver looks at
