@@ -200,7 +200,7 @@ int tutti_part_send_start(struct tutti_part *part);
 int tutti_part_send_done(const struct tutti_part *part);
 /* Partitions are ready, as tutti_part_ready() and tutti_part_ready_list() say. */
 enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, int last);
-/* A kernel has stored them in the receiver's buffer, and told the receiver. */
+/* A kernel has stored them in the receiver's buffer, and has set their marks. */
 enum tutti_part_wrong tutti_part_send_stored(struct tutti_part *part, int first, int last);
 enum tutti_part_wrong tutti_part_send_list(struct tutti_part *part, int n, const int partitions[]);
 /* Sends the partitions that wait for others. A status. */

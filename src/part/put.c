@@ -1,6 +1,6 @@
 /* Kernels store partitions in the receiver's buffer. The receiver offers its buffer when it prepares a round, and the
- * sender decides: kernels store the round where they reach the buffer and a rule says so. A kernel of the sender tells
- * the receiver of each transport partition by a mark (team/marks.h), which the receiver's kernels see, and its host.
+ * sender decides: kernels store the round where they reach the buffer and a rule says so. A kernel of the sender sets a
+ * mark for each transport partition (team/marks.h), which the receiver's kernels and its host see.
  * What kernels do not store is sent as other partitions are, so a round may have both.
  *
  * No wait needs the other side's host: the sender waits for its own mapping, and for a moment. The receiver looks at
@@ -211,11 +211,11 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
 
 /* ---- ends ---- */
 
-/* A round that has failed may have kernels that still store marks: these are not used again. */
+/* A round that has failed may have kernels that still store: the mapping stays, and the marks are not used again. */
 void tutti_part_put_end(struct tutti_part *part)
 {
     struct tutti_part_put *put = part->put;
-    if (put->held)
+    if (put->held && part->status == TUTTI_OK)
         tutti_endpoint_release(tutti_part_engine.worker.endpoint, put->held);
     put->held = NULL;
     if (!tutti_part_put_is_on(part) || part->args.send || part->status == TUTTI_OK)

@@ -1,6 +1,6 @@
 /* Marks: words in a rank's control page that kernels of the node's ranks store, and that the rank's host and kernels
- * read. A kernel that has stored data into memory of a peer tells the peer so by a mark, without its host. Local, and
- * safe from any thread. */
+ * read. A kernel that has stored data into memory of a peer sets a mark there, and needs no host. Local, and safe from
+ * any thread. */
 #ifndef TUTTI_TEAM_MARKS_H
 #define TUTTI_TEAM_MARKS_H
 

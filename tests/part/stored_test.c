@@ -26,7 +26,15 @@
 #include "tutti/device/prequest.h"
 
 enum { MESSAGES = 3, WRITERS = 3, ROUNDS = 4, MOST = 24, SCRATCH = 1 << 20 };
-enum form { BY_THREAD, BY_WARP, BY_BLOCK, BY_RANGE, BY_LIST, FORMS };
+enum form {
+    BY_THREAD,
+    BY_WARP,
+    BY_BLOCK,
+    BY_RANGE,
+    BY_LIST,
+    BY_ALL,
+    FORMS
+}; /* BY_ALL: each partition in another one */
 
 struct side {
     struct any_room types;
@@ -42,7 +50,8 @@ struct side {
 struct message {
     struct side out, in;
     size_t bytes;
-    int transports, by_host, prepared, stored; /* stored: kernels store this round */
+    int transports, prepared, stored; /* stored: kernels store this round */
+    int by_host;                      /* 1: the host marks all partitions; 2: every second transport partition */
     enum form form;
     uint64_t seed; /* of the round */
     int order[MOST];
@@ -111,7 +120,7 @@ static void message_open(struct message *m, int tag, uint64_t *state)
     m->in.partitions = 1 + (int)(random_next(state) % MOST);
     m->bytes = (size_t)m->out.partitions * (size_t)m->in.partitions * (size_t)units[random_next(state) % 5];
     m->transports = random_next(state) % 3 ? 1 + (int)(random_next(state) % (uint64_t)m->out.partitions) : 0;
-    m->by_host = random_next(state) % 5 == 0;
+    m->by_host = random_next(state) % 5 == 0 ? 1 + (int)(random_next(state) % 2) : 0;
     side_open(&m->out, m, 1, tag, 0);
     side_open(&m->in, m, 0, tag, random_next(state) % 5 == 0);
 }
@@ -127,13 +136,14 @@ static void message_close(struct message *m)
 static void mark(const struct message *m, int partition)
 {
     const MPIX_Prequest device = m->out.device;
-    if (m->form == BY_THREAD)
+    const enum form form = m->form == BY_ALL ? (enum form)(partition % BY_ALL) : m->form;
+    if (form == BY_THREAD)
         MPIX_Pready_thread(partition, device);
-    else if (m->form == BY_WARP)
+    else if (form == BY_WARP)
         MPIX_Pready_warp(partition, device);
-    else if (m->form == BY_BLOCK)
+    else if (form == BY_BLOCK)
         MPIX_Pready_block(partition, device);
-    else if (m->form == BY_RANGE)
+    else if (form == BY_RANGE)
         MPIX_Pready_range(partition, partition, device);
     else
         MPIX_Pready_list(1, &partition, device);
@@ -152,7 +162,7 @@ static void *writer(void *which)
             const size_t first = (size_t)partition * m->out.each;
             for (size_t b = first; b < first + m->out.each; b++)
                 m->out.memory[b] = byte_of(m, b);
-            if (m->by_host)
+            if (m->by_host == 1 || (m->by_host == 2 && partition / m->out.device.each % 2))
                 CHECK(tutti_part_ready(m->out.part, partition, partition) == TUTTI_PART_FINE, "MPI_Pready");
             else
                 mark(m, partition);

@@ -155,6 +155,7 @@ static int flow_launch(struct tutti_work *work, int gpu, const struct tutti_laun
         launch->blocks > TUTTI_MAX_BLOCKS)
         return TUTTI_ERR_ARGUMENT;
     *args = *launch->flow;
+    args->host_reach = tutti_host_reach;
     int status = tutti_kernel_moves(launch->kernel) ? flow_runs(args, gpu) : flow_buffers(args, gpu, launch);
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
         status = work_reach(gpu, "kernel's window", args->window[r], (size_t)args->bytes, &at);

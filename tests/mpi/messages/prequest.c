@@ -88,11 +88,12 @@ static void *block_marks(void *with)
         if (i % 3 == 2)
             sched_yield();
         block_fills(b, partition);
-        if (b->form == 1)
+        const int form = b->form < 5 ? b->form : 1 + partition % 4; /* 5: each partition in another one */
+        if (form == 1)
             MPIX_Pready_range(partition, partition, device);
-        else if (b->form == 2)
+        else if (form == 2)
             MPIX_Pready_block(partition, device);
-        else if (b->form == 3)
+        else if (form == 3)
             MPIX_Pready_warp(partition, device);
         else
             MPIX_Pready(partition, device);
@@ -254,7 +255,7 @@ static int kernels_launch(struct pair *pairs, int n, uint64_t program, int round
     int used = 0;
     for (int i = 0; i < n; i++) {
         int order[MOST], at = 0;
-        const int forms = draw(2) ? 2 : draw(5), count = 1 + draw(BLOCKS);
+        const int forms = draw(2) ? 2 : draw(6), count = 1 + draw(BLOCKS);
         shuffle(order, pairs[i].send.partitions);
         for (int b = 0; b < count; b++) {
             const int end = pairs[i].send.partitions * (b + 1) / count;
