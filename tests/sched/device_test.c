@@ -124,8 +124,58 @@ static void waits_for_a_flag(void **state)
     close_device(&d);
 }
 
+/* A copy of memory that kernels reach, there and back; its event is not used if a kernel makes it. 1 if the bytes are
+ * right; *events: how many of the two used it. */
+static int copies(const struct on_device *d, char *host, size_t bytes, int *events)
+{
+    static const enum tutti_direction way[] = {TUTTI_UNPACK, TUTTI_PACK};
+    int right = 1;
+    *events = 0;
+    for (size_t i = 0; i < bytes + 1; i++)
+        host[i] = (char)(i * 7 + bytes);
+    for (int i = 0; i < 2; i++) {
+        struct tutti_sched *sched = tutti_sched_new("test");
+        struct tutti_copy_task copy = {
+            .job = {.direction = way[i], .memory = d->memory[0], .packed = host, .bytes = bytes},
+            .stream = d->stream,
+            .event = d->event[0],
+            .reached = 1};
+        assert_int_equal(tutti_task_copy(sched, &copy, 0), 0);
+        tutti_sched_start(sched);
+        assert_int_equal(tutti_sched_wait(sched, "for a test", 0), TUTTI_OK);
+        *events += copy.flight.device == NULL;
+        tutti_sched_free(sched);
+        if (i == 0)
+            memset(host, 0, bytes);
+    }
+    for (size_t i = 0; i < bytes + 1; i++)
+        right &= host[i] == (char)(i * 7 + bytes);
+    return right;
+}
+
+static void copies_few_bytes_by_a_kernel(void **state)
+{
+    struct on_device d;
+    void *host;
+    int events;
+    (void)state;
+    open_device(&d);
+    const size_t few = d.device->memory.few;
+    assert_int_equal(d.device->memory.alloc_pinned(few + 2, &host), TUTTI_OK);
+    assert_int_equal(tutti_pack_prepare(0, NULL), TUTTI_OK);
+    for (size_t bytes = 1; bytes <= few; bytes += 1 + bytes / 8) {
+        assert_true(copies(&d, host, bytes, &events));
+        assert_int_equal(events, 0);
+    }
+    assert_true(copies(&d, host, few + 1, &events));
+    assert_int_equal(events, 2);
+    assert_int_equal(d.device->memory.free_pinned(host), TUTTI_OK);
+    close_device(&d);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(combines_in_a_stream), cmocka_unit_test(waits_for_a_flag)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(combines_in_a_stream), cmocka_unit_test(waits_for_a_flag),
+                                       cmocka_unit_test(copies_few_bytes_by_a_kernel)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,10 +15,11 @@ _Static_assert((int)TAGS > (int)TUTTI_CARRY_WINDOWS && TAGS * TAGGED <= (int)TUT
 /* ---- the copy of a window ---- */
 
 /* 1 if the port's stream moves the piece. */
-static int in_stream(const struct tutti_carry_flow *flow, const struct tutti_carry_piece *piece)
+static int in_stream(const struct tutti_carry_window *w, const struct tutti_carry_piece *piece)
 {
+    const struct tutti_carry_flow *flow = w->flow;
     const struct tutti_places *places = &piece->item->elements->places;
-    return piece->copied && flow->port && places->device && tutti_places_reached(places) &&
+    return piece->copied && flow->port && w->area.bounce && places->device && tutti_places_reached(places) &&
            (places->gpu < 0 || places->gpu == flow->port->gpu);
 }
 
@@ -34,7 +35,7 @@ static int copy_run(const struct tutti_carry_window *w, int i, uint64_t *bytes)
     *bytes = first->bytes;
     for (i++; i < w->pieces; i++) {
         const struct tutti_carry_piece *piece = &w->piece[i];
-        if (!in_stream(w->flow, piece) || !piece->item->elements->whole || run_at(piece) != run_at(first) + *bytes ||
+        if (!in_stream(w, piece) || !piece->item->elements->whole || run_at(piece) != run_at(first) + *bytes ||
             piece->memory != first->memory + *bytes)
             break;
         *bytes += piece->bytes;
@@ -52,7 +53,7 @@ static int copy_enqueue(struct tutti_carry_window *w, enum tutti_direction direc
     for (int i = 0; i < w->pieces && status == TUTTI_OK;) {
         const struct tutti_carry_piece *piece = &w->piece[i];
         uint64_t bytes;
-        if (!in_stream(w->flow, piece)) {
+        if (!in_stream(w, piece)) {
             i++;
             continue;
         }
@@ -83,9 +84,10 @@ static int copy_post(void *with, uint64_t number)
     for (int i = 0; i < w->pieces && status == TUTTI_OK; i++) {
         struct tutti_carry_piece *piece = &w->piece[i];
         struct tutti_elements *elements = piece->item->elements;
-        if (!piece->copied || in_stream(w->flow, piece))
+        if (!piece->copied || in_stream(w, piece))
             continue;
-        status = tutti_elements_move(direction, elements, piece->first, piece->bytes, piece->memory);
+        status =
+            tutti_carry_move(direction, elements, piece->first, piece->bytes, piece->memory, w->area.bounce != NULL);
     }
     if (status == TUTTI_OK && w->flow->port)
         status = copy_enqueue(w, direction);

@@ -66,7 +66,8 @@ int tutti_wire_send(struct tutti_wire *wire, int to, int tag, const void *memory
 int tutti_wire_receive(struct tutti_wire *wire, int from, int tag, void *memory, size_t count);
 /* out = theirs[0] op theirs[1] ..., each after its task in `brought`. */
 int tutti_wire_combine(struct tutti_wire *wire, void *out, size_t count);
-/* The same of contributions [begin, end). so_far: what comes before them, after the end of task `after`; NULL: nothing.
+/* The same of contributions [begin, end). so_far: the result of those before, after the end of task `after`; NULL:
+ * none.
  */
 int tutti_wire_combine_some(struct tutti_wire *wire, const void *so_far, int begin, int end, void *out, size_t count,
                             int after);

@@ -9,9 +9,7 @@
  *                            limit.
  *
  * TUTTI_TEST_EXPECT=ROW,ROW...: these rows must have made calls. TUTTI_TEST_ONLY=n: the communicators of calls from n
- * on, to repeat a failure in a shorter run. TUTTI_TEST_STANDS=n: every n seconds each rank reports its call and its
- * stack.
- */
+ * on, to repeat a failure in a shorter run. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +17,6 @@
 #include <unistd.h>
 
 #include "kit.h"
-#include "support/stands.h"
 
 enum { RANKS = 8, COMMS = 4, LIFE = 40, UNIT = 6, MOST = 2600, ROOM = (RANKS + 2) * MOST * UNIT * 8 };
 enum call {
@@ -361,10 +358,8 @@ static void programs(long calls)
     const long first = check_setting("TUTTI_TEST_ONLY", 0) / LIFE * LIFE;
     for (long c = first; c < first + calls; c++) {
         uint64_t dice = random_mix(kit_seed + (uint64_t)c * 977);
-        if (c % LIFE == 0) {
-            stands_at("call %ld, making communicators", c);
+        if (c % LIFE == 0)
             make_comms(&dice);
-        }
         static const int some[] = {0, 1, 7, 100, 700, MOST};
         struct shape s = {.number = c, .call = (enum call)(random_next(&dice) % CALLS), .seed = random_next(&dice)};
         s.comm = (int)(random_next(&dice) % COMMS);
@@ -376,17 +371,14 @@ static void programs(long calls)
         s.rank = ranks_there[s.comm];
         s.root = (int)(random_next(&dice) % (uint64_t)kit_size) % s.size;
         s.in_place = (int)(random_next(&dice) % 3 == 0);
-        stands_at("call %ld, %s on communicator %d of %d ranks, root %d, %d units", c, names[s.call], s.comm, s.size,
-                  s.root, s.even);
+        stands_at("call %ld, %s of %d units on communicator %d", c, names[s.call], s.even, s.comm);
         const uint64_t how = c / LIFE % 2 ? 0 : random_next(&dice) % 9; /* every second life: device memory alone */
         if (s.call < MOVES)
             one_move(&s, how);
         else
             one_reduction(&s, how);
-        if (c % LIFE == LIFE - 1 || c == first + calls - 1) {
-            stands_at("call %ld, freeing communicators", c);
+        if (c % LIFE == LIFE - 1 || c == first + calls - 1)
             free_comms();
-        }
     }
 }
 
@@ -436,7 +428,6 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size > RANKS)
         kit_skip("moves_nodes", "too many ranks");
-    stands_open(kit_rank);
     for (int side = 0; side < 2; side++) {
         sides[side].image = malloc(ROOM);
         for (int kind = 0; kind < 2; kind++)

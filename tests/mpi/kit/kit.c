@@ -98,6 +98,7 @@ int kit_start(int *argc, char ***argv, int level)
     MPI_Comm_rank(MPI_COMM_WORLD, &kit_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &kit_size);
     check_rank(kit_rank);
+    stands_open(kit_rank);
     kit_seed = check_seed();
     MPI_Bcast(&kit_seed, 8, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (!kit_plain && !kit_leaves_gpus && strcmp(tutti_device_name(), "cuda") == 0 && tutti_gpu_count() > 0)

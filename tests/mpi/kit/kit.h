@@ -11,13 +11,15 @@
 #include "support/check.h"
 #include "support/oracle.h"
 #include "support/random.h"
+#include "support/stands.h"
 
 extern int kit_rank, kit_size;
 extern int kit_plain;       /* TUTTI_TEST_PLAIN */
 extern uint64_t kit_seed;   /* the same on all ranks */
 extern int kit_leaves_gpus; /* 1 before kit_start(): the program itself chooses GPUs */
 
-/* MPI_Init_thread, errors returned, seed shared. Returns the thread level that the MPI gives. */
+/* MPI_Init_thread, errors returned, seed shared, reports of where the process stands. Returns the thread level that the
+ * MPI gives. */
 int kit_start(int *argc, char ***argv, int level);
 /* Collective. Sums the checks, prints one line on rank 0, finalises and returns the exit status. */
 int kit_end(const char *name);
