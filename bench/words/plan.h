@@ -13,6 +13,7 @@
 #define BENCH_DOES_HAND       "never-slower"
 #define BENCH_DOES_TRANSFER   "transfer"
 #define BENCH_DOES_ACCESS     "access"
+#define BENCH_DOES_PARTITIONED "partitioned"
 
 /* HOST: blocking calls, each timed by itself. STREAM: calls in stream order, back to back. GRAPH: the same, captured
  * once and replayed. */
