@@ -114,7 +114,7 @@ void part_begin(struct part_bench *b, int way)
 {
     struct part_request *r = &b->request[way];
     part_must(b, way, MPI_Start(&r->request), "MPI_Start");
-    if (way != PART_HOST)
+    if (b->figure == PART_FIGURE_MESSAGE ? way != PART_HOST : r->has_device)
         part_must(b, way, MPIX_Pbuf_prepare(r->request), "MPIX_Pbuf_prepare");
     b->prepared = (double)(tutti_now_ns() - b->begun) * 1e-3;
 }
@@ -151,7 +151,7 @@ static double part_once(void *with, int way, long i)
     b->begun = tutti_now_ns();
     b->row->run(b, way, part_seed(b, way, i));
     const double took = (double)(tutti_now_ns() - b->begun) * 1e-3;
-    if (i >= 0 && b->later[way])
+    if (i >= 0 && b->later[way] && b->later[way][i] == 0) /* later calls with this number warm up */
         b->later[way][i] = took - b->prepared;
     return took;
 }
@@ -338,7 +338,7 @@ void bench_partitioned(struct bench_plan *plan, const struct part_plan *what)
     b.host = bench_ordinary(plan->most);
     b.sums_from_kernels = part_sums_from_kernels(&b);
     if (what->figures >> PART_FIGURE_ALLREDUCE & 1 && !b.sums_from_kernels)
-        bench_say(plan, "note allreduce has no tutti: in this version kernels do not start collectives");
+        bench_say(plan, "note allreduce: the host marks partitions: in this version kernels do not start collectives");
     bench_say(plan, "start");
     for (int figure = 0; right && figure < PART_FIGURES; figure++) {
         if (what->figures >> figure & 1)

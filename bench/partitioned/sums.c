@@ -25,18 +25,18 @@ static int sum_open(struct part_bench *b, int way)
     struct part_request *r = &b->request[way];
     if (way > PART_HOST)
         return way != PART_KERNEL;
-    if (way == PART_HOST) {
-        sum_create(b, way, b->partitions);
-        return 1;
-    }
-    if (way != PART_TUTTI || !b->sums_from_kernels)
+    const int by_host = way == PART_HOST || !b->sums_from_kernels;
+    if ((way != PART_TUTTI && way != PART_HOST) || (way == PART_HOST && !b->sums_from_kernels))
         return 0;
-    sum_create(b, way, b->grid.blocks);
+    sum_create(b, way, by_host ? b->partitions : b->grid.blocks);
+    if (by_host)
+        return 1;
     part_must(b, way, MPIX_Prequest_create(r->request, &r->device), "MPIX_Prequest_create");
     r->has_device = 1;
     return 1;
 }
 
+/* Without device requests of collectives the host marks the partitions of tutti, and there is no other such way. */
 int part_sums_from_kernels(struct part_bench *b)
 {
     MPI_Request request;
