@@ -65,7 +65,7 @@ static void message_by_call(struct part_bench *b, int way, uint64_t seed)
     int error = MPI_SUCCESS;
     if (b->rank == 0)
         part_launch_kernel(b, NULL, seed);
-    if (b->rank == 0 && way == PART_CALL)
+    if (b->rank == 0 && way == PART_BLOCKING)
         bench_gpu_sync();
     if (way == PART_NCCL)
         message_by_nccl(b);
@@ -78,7 +78,7 @@ static void message_by_call(struct part_bench *b, int way, uint64_t seed)
     else
         error = MPI_Recv(b->in, words, MPI_INT, 0, PART_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     part_must(b, way, error, "a message");
-    if (way != PART_CALL)
+    if (way != PART_BLOCKING)
         bench_gpu_sync();
 }
 

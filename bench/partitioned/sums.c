@@ -82,7 +82,7 @@ static void sum_run(struct part_bench *b, int way, uint64_t seed)
         return;
     }
     part_launch_kernel(b, NULL, seed);
-    if (way == PART_CALL) {
+    if (way == PART_BLOCKING) {
         bench_gpu_sync();
         part_must(b, way, MPI_Allreduce(b->out, b->in, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD), "MPI_Allreduce");
         return;

@@ -145,8 +145,9 @@ static double part_goodput(const struct bench_sheet *sheet, const struct bench_l
 
 static double part_prepared(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
+    const struct bench_time *time = line->time[way];
     (void)sheet;
-    return line->time[way][PART_PREPARED].median;
+    return time[PART_PREPARED].known ? time[PART_PREPARED].median : time[PART_WHOLE].median;
 }
 
 static int part_shows(const struct bench_line *line, int i)
