@@ -311,7 +311,9 @@ static void part_ready(struct part_bench *b)
             part_leave_out(b, way, "this version has no rules of the section partitioned");
     }
     part_take_rules(PART_TUTTI);
-    if (!bench_enqueue_open(why, sizeof why))
+    if (b->plan->nodes > 1)
+        part_leave_out(b, PART_ENQUEUE, "calls in stream order are for the ranks of one node");
+    if (b->ways >> PART_ENQUEUE & 1 && !bench_enqueue_open(why, sizeof why))
         part_leave_out(b, PART_ENQUEUE, why);
     if (b->ways >> PART_NCCL & 1 && !bench_nccl_open(b->plan, why, sizeof why))
         part_leave_out(b, PART_NCCL, why);
