@@ -93,6 +93,9 @@ struct tutti_part {
     struct tutti_elements elements; /* all of them, of this round */
     atomic_int active;
     int status, truncated;
+    uint64_t dead_since; /* when the other side was first seen to be dead; 0: it lives */
+    unsigned looks;      /* of lost.c */
+    int lost;            /* 1: the other side has died: no round can be completed */
     uint64_t round;
     struct tutti_part *next, **at; /* among the active ones */
     struct tutti_part_pieces pieces;
@@ -214,6 +217,12 @@ int tutti_part_prequest_poll(struct tutti_part *part);
 /* A partition of a receive has arrived; the round has ended. */
 void tutti_part_prequest_arrived(struct tutti_part *part, uint64_t partition);
 void tutti_part_prequest_ended(struct tutti_part *part);
+
+/* lost.c. The lock is held. TUTTI_ERR_PEER from some time after the death of the other side on, if it is a rank of the
+ * node. Looks now and then. */
+int tutti_part_look(struct tutti_part *part);
+/* 1 if the transport still has something of a request whose other side has died: its memory must stay. */
+int tutti_part_must_stay(const struct tutti_part *part);
 
 /* engine.c. The lock is held. */
 
