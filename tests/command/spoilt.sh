@@ -38,6 +38,7 @@ fi
 spoilt packs '^8 every 16 ' bench pack --layout blocks -m 64k,64k -i 4 -x 1 --ways none
 spoilt packs '^8 every 16 ' bench pingpong -m 64k,64k -i 4 -x 1 --ways none
 spoilt packs '^MPI_Send +65536 ' bench never-slower --calls Send -m 64k,64k -i 4 -x 1
+spoilt calls '^allreduce .* 4096 ' bench partitioned --figures allreduce --ways tutti,blocking -m 4k,4k -i 3 -x 1
 spoilt packs '^9\^3 ' bench halo -n 2 --edges 9 -i 4 -x 1 --ways none
 # Messages and data movers, by kernels.
 export TUTTI_RULES='message: *@direct bcast: *@fetch allgather: *@fetch'
