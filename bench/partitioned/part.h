@@ -42,8 +42,8 @@ struct part_bench {
     unsigned ways; /* mask: those that are wanted and possible */
     int rank;
     int sums_from_kernels; /* 1: collectives have device requests */
-    uint32_t *out, *in; /* device memory: what the kernel makes, what arrives */
-    uint32_t *host;     /* ordinary memory, as large */
+    uint32_t *out, *in;    /* device memory: what the kernel makes, what arrives */
+    uint32_t *host;        /* ordinary memory, as large */
     /* Of the row: */
     enum part_figure figure;
     const struct part_row *row;

@@ -13,9 +13,8 @@
 static void sum_create(struct part_bench *b, int way, int partitions)
 {
     MPI_Info info = part_info(b);
-    const int error =
-        MPIX_Pallreduce_init(b->out, b->in, partitions, (MPI_Count)(b->bytes / 4) / partitions, MPI_FLOAT, MPI_SUM,
-                             MPI_COMM_WORLD, info, &b->request[way].request);
+    const int error = MPIX_Pallreduce_init(b->out, b->in, partitions, (MPI_Count)(b->bytes / 4) / partitions, MPI_FLOAT,
+                                           MPI_SUM, MPI_COMM_WORLD, info, &b->request[way].request);
     MPI_Info_free(&info);
     part_must(b, way, error, "MPIX_Pallreduce_init");
 }
@@ -89,9 +88,8 @@ static void sum_run(struct part_bench *b, int way, uint64_t seed)
     }
     if (way == PART_NCCL) {
         const struct bench_nccl *n = bench_nccl(BENCH_NCCL_USUAL);
-        bench_nccl_must(
-            n->AllReduce(b->out, b->in, (size_t)count, NCCL_F32, NCCL_SUM, n->comm, bench_gpu_stream()),
-            "ncclAllReduce");
+        bench_nccl_must(n->AllReduce(b->out, b->in, (size_t)count, NCCL_F32, NCCL_SUM, n->comm, bench_gpu_stream()),
+                        "ncclAllReduce");
     } else {
         part_must(b, way, MPIX_Allreduce_enqueue(b->out, b->in, count, MPI_FLOAT, MPI_SUM, bench_enqueue_comm()),
                   "MPIX_Allreduce_enqueue");

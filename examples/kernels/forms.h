@@ -96,8 +96,7 @@ static int nccl_open(int rank, int ranks)
     cudaGetDevice(&device);
     cudaGetDeviceCount(&gpus);
     can = library != NULL && gpus >= ranks;
-#define FIND_NCCL(name)                                                                                                \
-    can = can && (*(void **)&nccl.name = dlsym(library, "nccl" #name)) != NULL
+#define FIND_NCCL(name) can = can && (*(void **)&nccl.name = dlsym(library, "nccl" #name)) != NULL
     FIND_NCCL(GetUniqueId);
     FIND_NCCL(CommInitRank);
     FIND_NCCL(CommDestroy);

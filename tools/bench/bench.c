@@ -11,7 +11,7 @@
 #include "tools/common/commands.h"
 
 static const struct bench *const benches[] = {
-    &bench_allreduce, &bench_reduce,   &bench_reduce_scatter, &bench_reduce_scatter_block,
+    &bench_allreduce, &bench_reduce,      &bench_reduce_scatter, &bench_reduce_scatter_block,
     &bench_scan,      &bench_exscan,
 #define TRANSFER(id, name, call, group, figure, text) &bench_transfers[TRANSFER_##id],
 #include "bench/words/transfers.def"
@@ -19,7 +19,7 @@ static const struct bench *const benches[] = {
 #define ACCESS(id, name, call, group, text) &bench_accesses[ACCESS_##id],
 #include "bench/words/accesses.def"
 #undef ACCESS
-    &bench_pack,      &bench_halo,     &bench_pingpong,       &bench_shmem,
+    &bench_pack,      &bench_halo,        &bench_pingpong,       &bench_shmem,
     &bench_hand,      &bench_partitioned, &bench_overhead,
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };

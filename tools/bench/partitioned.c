@@ -184,8 +184,7 @@ static const struct bench_columns columns = {
     .section = part_section,
     .plot = part_plot_write,
 };
-static struct bench_sheet sheet = {
-    .columns = &columns, .options = &options.bench, .name = BENCH_DOES_PARTITIONED};
+static struct bench_sheet sheet = {.columns = &columns, .options = &options.bench, .name = BENCH_DOES_PARTITIONED};
 
 /* ---- plot: a field for each figure with goodput and number of partitions, a line for each way ---- */
 
