@@ -11,7 +11,7 @@
 
 #include <tutti/device/prequest.h>
 
-enum { FORM_BLOCKS = 128, FORM_THREADS = 256, REPEATS = 5 };
+enum { FORM_BLOCKS = 512, FORM_THREADS = 256, REPEATS = 5 };
 
 /* Open MPI 4.1's header lacks them. */
 typedef int init_fn(const void *, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request *);

@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-enum { PARTS = 32 };
+enum { PARTS = 64 };
 
 struct batch {
     int samples; /* a multiple of PARTS */

@@ -44,6 +44,7 @@ spoilt packs '^9\^3 ' bench halo -n 2 --edges 9 -i 4 -x 1 --ways none
 export TUTTI_RULES='message: *@direct bcast: *@fetch allgather: *@fetch'
 spoilt packs '^65536 ' bench latency -m 64k,64k -i 4 -x 1 --ways none
 spoilt packs '^65536 ' bench bw -m 64k,64k -i 4 -x 1 --ways none --window 4
+spoilt packs '^message +MPI_Psend +4 +65536 ' bench partitioned --figures message --ways tutti,blocking --partitions 1,4 -m 64k,64k -i 3 -x 1
 spoilt packs '^65536 ' bench bcast -m 64k,64k -i 4 -x 1 --ways none
 if [ -z "$short" ]; then
     spoilt packs '^6291456 ' bench allgather -m 6m,6m -i 2 -x 0 --ways none # of which places are looked at
