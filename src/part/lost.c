@@ -1,4 +1,4 @@
-/* A process of the node dies: the rounds of messages to and from it end with an error. */
+/* Rounds that cannot be completed end with an error: a process of the node has died, or the sender gives up. */
 #include "core/clock.h"
 #include "part/own.h"
 
@@ -27,4 +27,22 @@ int tutti_part_look(struct tutti_part *part)
 int tutti_part_must_stay(const struct tutti_part *part)
 {
     return part->lost && (part->out > 0 || part->rndvs > 0 || !tutti_part_pieces_idle(&part->pieces));
+}
+
+int tutti_part_has_failed(const struct tutti_part *part)
+{
+    return !atomic_load_explicit(&part->active, memory_order_acquire) && part->status != TUTTI_OK;
+}
+
+void tutti_part_give_up(struct tutti_part *part, int status)
+{
+    pthread_mutex_lock(&tutti_part_engine.lock);
+    if (part->args.send && part->status == TUTTI_OK && atomic_load_explicit(&part->active, memory_order_relaxed)) {
+        const struct tutti_part_head head = {
+            .way = TUTTI_PART_GIVEN_UP, .id = part->id, .round = part->round, .tag = status};
+        if (part->args.peer >= 0)
+            (void)tutti_part_channel_send(part->args.peer, &head, part);
+        tutti_part_fail(part, status);
+    }
+    pthread_mutex_unlock(&tutti_part_engine.lock);
 }

@@ -19,7 +19,8 @@ enum tutti_part_way {
     TUTTI_PART_PIECES,   /* the data follow in messages of `piece` bytes, under the tag of the request */
     TUTTI_PART_RNDV,     /* the receiver fetches the data: `rts` */
     TUTTI_PART_PREPARED, /* from the receiver: its buffer is ready for the round */
-    TUTTI_PART_ASK       /* from the sender: it wants PREPARED of this round and of later ones */
+    TUTTI_PART_ASK,      /* from the sender: it wants PREPARED of this round and of later ones */
+    TUTTI_PART_GIVEN_UP  /* from the sender: the rest of the round is not sent; `tag` is the status */
 };
 
 struct tutti_part_head {
