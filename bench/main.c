@@ -7,6 +7,7 @@
 #include "bench/hand/hand.h"
 #include "bench/messages/exchange.h"
 #include "bench/pack/pack.h"
+#include "bench/partitioned/part.h"
 #include "bench/reductions/run.h"
 #include "bench/shmem/shmem.h"
 #include "bench/transfer/transfer.h"
@@ -203,6 +204,27 @@ static void run_access(void)
     bench_access(&plan, &access_of);
 }
 
+static struct part_plan part;
+
+/* "partitions=1,4,16" */
+static void read_part(void)
+{
+    char *at;
+    read_shared();
+    plan.ways = (unsigned)value_of("ways");
+    part.figures = (unsigned)value_of("figures");
+    for (const char *from = text_of("partitions"); part.n_counts < PART_COUNTS; from = at + 1) {
+        part.counts[part.n_counts++] = (int)strtol(from, &at, 10);
+        if (*at != ',')
+            break;
+    }
+}
+
+static void run_part(void)
+{
+    bench_partitioned(&plan, &part);
+}
+
 static void run_overhead(void)
 {
     bench_overhead(&plan);
@@ -237,6 +259,7 @@ static const struct {
     {BENCH_DOES_HAND, read_hand, run_hand},
     {BENCH_DOES_TRANSFER, read_transfer, run_transfer},
     {BENCH_DOES_ACCESS, read_access, run_access},
+    {BENCH_DOES_PARTITIONED, read_part, run_part},
     {BENCH_DOES_OVERHEAD, read_calls, run_overhead},
     {BENCH_DOES_TUNE, read_tune, run_tune},
 };

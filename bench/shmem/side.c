@@ -1,13 +1,9 @@
 #include "bench/shmem/side.h"
 
-#include <dlfcn.h>
-#include <libgen.h>
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench/common/gpu.h"
+#include "bench/common/helper.h"
 #include "bench/shmem/host.h"
 #include "coll/coll.h"
 #include "shmem/proxy/proxy.h"
@@ -16,15 +12,7 @@
 
 const struct gas_side *gas_load(const char *name, char *why, size_t size)
 {
-    char path[PATH_MAX], own[PATH_MAX];
-    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
-    own[n > 0 ? n : 0] = '\0';
-    snprintf(path, sizeof path, "%.3900s/%s", dirname(own), name);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const struct gas_side *side = library ? dlsym(library, GAS_SIDE_SYMBOL) : NULL;
-    if (!side)
-        snprintf(why, size, "%s", access(path, F_OK) != 0 ? "it is not in this build" : dlerror());
-    return side;
+    return bench_helper(name, GAS_SIDE_SYMBOL, why, size);
 }
 
 int gas_kernels(struct gas_side *out, char *why, size_t size)

@@ -44,7 +44,7 @@ static void begin(void)
 }
 
 /* Symmetric memory, zero. Collective. */
-static void *symmetric(size_t bytes)
+static __attribute__((unused)) void *symmetric(size_t bytes)
 {
     void *const memory = tshmem_calloc(1, bytes);
     if (!memory)

@@ -19,7 +19,8 @@ enum tutti_part_way {
     TUTTI_PART_PIECES,   /* the data follow in messages of `piece` bytes, under the tag of the request */
     TUTTI_PART_RNDV,     /* the receiver fetches the data: `rts` */
     TUTTI_PART_PREPARED, /* from the receiver: its buffer is ready for the round */
-    TUTTI_PART_ASK       /* from the sender: it wants PREPARED of this round and of later ones */
+    TUTTI_PART_ASK,      /* from the sender: it wants PREPARED of this round and of later ones */
+    TUTTI_PART_GIVEN_UP  /* from the sender: the rest of the round is not sent; `tag` is the status */
 };
 
 struct tutti_part_head {
@@ -102,6 +103,9 @@ struct tutti_part {
     struct tutti_elements elements; /* all of them, of this round */
     atomic_int active;
     int status, truncated;
+    uint64_t dead_since; /* when the other side was first seen to be dead; 0: it lives */
+    unsigned looks;      /* of lost.c */
+    int lost;            /* 1: the other side has died: no round can be completed */
     uint64_t round;
     struct tutti_part *next, **at; /* among the active ones */
     struct tutti_part_pieces pieces;
@@ -255,6 +259,11 @@ void tutti_part_put_free(struct tutti_part *part);
 /* ways.c. 1 if a rule lets kernels store partitions of some size; of `bytes` bytes. */
 int tutti_part_kernels_may_store(void);
 int tutti_part_kernels_store(uint64_t bytes);
+/* lost.c. The lock is held. TUTTI_ERR_PEER from some time after the death of the other side on, if it is a rank of the
+ * node. Looks now and then. */
+int tutti_part_look(struct tutti_part *part);
+/* 1 if the transport still has something of a request whose other side has died: its memory must stay. */
+int tutti_part_must_stay(const struct tutti_part *part);
 
 /* engine.c. The lock is held. */
 

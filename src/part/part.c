@@ -118,7 +118,7 @@ void tutti_part_free(struct tutti_part *part)
     tutti_part_put_free(part);
     const int now = part->args.send || part->args.peer < 0 || tutti_part_match_free(part);
     pthread_mutex_unlock(&tutti_part_engine.lock);
-    if (now)
+    if (now && !tutti_part_must_stay(part))
         tutti_part_destroy(part);
 }
 
@@ -141,6 +141,8 @@ static void part_end(struct tutti_part *part)
 
 static int part_is_done(const struct tutti_part *part)
 {
+    if (part->lost)
+        return 1;
     if (part->rndvs > 0 || !tutti_part_pieces_idle(&part->pieces))
         return 0;
     if (part->args.send)
@@ -180,7 +182,9 @@ int tutti_part_start(struct tutti_part *part)
     engine->active = part;
     if (part->prequest)
         tutti_part_prequest_start(part);
-    int status = part->args.send ? tutti_part_send_start(part) : tutti_part_receive_start(part);
+    int status = part->lost        ? TUTTI_ERR_PEER
+                 : part->args.send ? tutti_part_send_start(part)
+                                   : tutti_part_receive_start(part);
     tutti_part_fail(part, status);
     atomic_store_explicit(&part->active, 1, memory_order_release);
     if (status == TUTTI_OK && !part->args.send)
@@ -220,6 +224,7 @@ static void part_poll(void)
     tutti_part_channel_poll();
     tutti_part_rndv_poll();
     for (struct tutti_part *part = engine->active, *next; part; part = next) {
+        tutti_part_fail(part, tutti_part_look(part));
         if (part->prequest && part->status == TUTTI_OK)
             tutti_part_fail(part, tutti_part_prequest_poll(part));
         if (part->put && part->status == TUTTI_OK)

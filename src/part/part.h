@@ -63,6 +63,9 @@ enum tutti_part_wrong {
 };
 /* Partitions [first, last] of a send are ready. Nothing is done if the answer is neither FINE nor FAILED. */
 enum tutti_part_wrong tutti_part_ready(struct tutti_part *part, int first, int last);
+/* The round of a send fails at both sides with this status: partitions that are not ready are not sent. Nothing is done
+ * if it has ended or failed already. */
+void tutti_part_give_up(struct tutti_part *part, int status);
 /* The same of a list; it is checked as a whole. */
 enum tutti_part_wrong tutti_part_ready_list(struct tutti_part *part, int n, const int partitions[]);
 /* *flag: partition number `partition` of a receive has arrived; 1 if it is not active. FINE, RANGE or NO_RECEIVE. */
@@ -83,6 +86,8 @@ int tutti_part_prequest_end(struct tutti_part *part);
 
 /* Of the last round that has ended: TUTTI_OK or why it failed. */
 int tutti_part_status(const struct tutti_part *part);
+/* 1 if the last round has ended with a failure. */
+int tutti_part_has_failed(const struct tutti_part *part);
 /* 1 if the message of that round was longer than the receive's buffer. */
 int tutti_part_truncated(const struct tutti_part *part);
 /* Bytes that it has received. */

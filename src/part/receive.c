@@ -38,6 +38,10 @@ static void receive_take(struct tutti_part *part, const struct tutti_part_head *
     const uint64_t each = part->record->partitions > 0 ? part->record->bytes / (uint64_t)part->record->partitions : 0;
     const uint64_t first = head->first * each;
     int status = TUTTI_OK;
+    if (head->way == TUTTI_PART_GIVEN_UP) {
+        tutti_part_fail(part, head->tag);
+        return;
+    }
     part->unnamed -= head->n ? head->n : part->unnamed;
     if (head->way == TUTTI_PART_INLINE)
         status = receive_inline(part, first, head->bytes, data);

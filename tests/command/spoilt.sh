@@ -38,11 +38,13 @@ fi
 spoilt packs '^8 every 16 ' bench pack --layout blocks -m 64k,64k -i 4 -x 1 --ways none
 spoilt packs '^8 every 16 ' bench pingpong -m 64k,64k -i 4 -x 1 --ways none
 spoilt packs '^MPI_Send +65536 ' bench never-slower --calls Send -m 64k,64k -i 4 -x 1
+spoilt calls '^allreduce .* 4096 ' bench partitioned --figures allreduce --ways tutti,blocking -m 4k,4k -i 3 -x 1
 spoilt packs '^9\^3 ' bench halo -n 2 --edges 9 -i 4 -x 1 --ways none
 # Messages and data movers, by kernels.
 export TUTTI_RULES='message: *@direct bcast: *@fetch allgather: *@fetch'
 spoilt packs '^65536 ' bench latency -m 64k,64k -i 4 -x 1 --ways none
 spoilt packs '^65536 ' bench bw -m 64k,64k -i 4 -x 1 --ways none --window 4
+spoilt packs '^message +MPI_Psend +4 +65536 ' bench partitioned --figures message --ways tutti,blocking --partitions 1,4 -m 64k,64k -i 3 -x 1
 spoilt packs '^65536 ' bench bcast -m 64k,64k -i 4 -x 1 --ways none
 if [ -z "$short" ]; then
     spoilt packs '^6291456 ' bench allgather -m 6m,6m -i 2 -x 0 --ways none # of which places are looked at

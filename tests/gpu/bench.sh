@@ -1,8 +1,8 @@
 #!/bin/bash
 # Measurements on the GPUs of this machine: bench.sh BUILD [RESULTS]. Tables, JSON and plots go to RESULTS (default
 # BUILD/gpu-results), with machine.txt beside them. What may be set:
-#   PLAN          parts, in this order: graph blocking messages movers files file_ways windows types pairs phases shared pack halo never shmem overhead
-#                 (default: all but file_ways and the last)
+#   PLAN          parts, in this order: graph blocking messages movers files file_ways windows types pairs phases shared pack halo never shmem partitioned
+#                 overhead (default: all but file_ways and the last)
 #   GPUS          numbers of GPUs for graph and blocking (default: all, then half of them, down to 2)
 #   SIZES         bytes (default: those of the project's tables, 8 to 512m)
 #   PACK_SIZES    bytes of plain strides (4k,64k,1m,8m,64m,256m; tiny and far blocks up to 8m)
@@ -20,7 +20,7 @@ build=${1:?build folder}
 results=${2:-$build/gpu-results}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 4)
-plan=" ${PLAN:-graph blocking messages movers files windows types pairs phases shared pack halo never shmem} "
+plan=" ${PLAN:-graph blocking messages movers files windows types pairs phases shared pack halo never shmem partitioned} "
 sizes=${SIZES:-8,2k,8k,32k,128k,512k,2m,8m,32m,128m,512m}
 small=${SMALL_SIZES:-8,2k,8k,32k,64k,128k,512k,2m,16m}
 point=${POINT:-0.25}
@@ -207,6 +207,14 @@ if in_plan shmem; then
     for n in ${counts:-2}; do
         each=$(at_most 40) bench "shmem-papers-$n-pes" shmem "$n" --seconds 0.005 -i 3 -m 8,4k,256k,2m \
             --figures rma,groups,fcollect,broadcast,access,reduce,allreduce,sum
+    done
+fi
+# Partitioned communication beside other ways, also between virtual nodes. At most 70 s for a number of GPUs.
+if in_plan partitioned; then
+    for n in $counts; do
+        each=$(at_most 45) bench "partitioned-$n-gpus" partitioned "$n" -m 8,1k,64k,512k,1m,16m --partitions 1,16,64 --seconds 0.03
+        TUTTI_NODE_RANKS=1 each=$(at_most 25) bench "partitioned-$n-nodes" partitioned "$n" --figures message,allreduce -m 8,64k,1m \
+            --partitions 1,16 --ways tutti,host,blocking --seconds 0.03
     done
 fi
 # A program on host memory must not notice the library.

@@ -415,7 +415,7 @@ gpu_test(rma-mapped-shared mpi-mapped ${shared} ARGS 30)
 gpu_test(rma-tickets mpi-tickets ${gpu_ranks} ARGS 100)
 gpu_test(rma-tickets-shared mpi-tickets ${shared} ARGS 40)
 # Kernels that communicate: the examples.
-foreach(name sum heat histogram ring openshmem partitioned)
+foreach(name sum heat histogram ring openshmem partitioned jacobi loss)
   foreach(ranks 2 4)
     gpu_test(example-${name}-${ranks} example_kernels_cuda_${name} ${ranks})
   endforeach()

@@ -11,7 +11,7 @@
 #include "tools/common/commands.h"
 
 static const struct bench *const benches[] = {
-    &bench_allreduce, &bench_reduce,   &bench_reduce_scatter, &bench_reduce_scatter_block,
+    &bench_allreduce, &bench_reduce,      &bench_reduce_scatter, &bench_reduce_scatter_block,
     &bench_scan,      &bench_exscan,
 #define TRANSFER(id, name, call, group, figure, text) &bench_transfers[TRANSFER_##id],
 #include "bench/words/transfers.def"
@@ -19,8 +19,8 @@ static const struct bench *const benches[] = {
 #define ACCESS(id, name, call, group, text) &bench_accesses[ACCESS_##id],
 #include "bench/words/accesses.def"
 #undef ACCESS
-    &bench_pack,      &bench_halo,     &bench_pingpong,       &bench_shmem,
-    &bench_hand,      &bench_overhead,
+    &bench_pack,      &bench_halo,        &bench_pingpong,       &bench_shmem,
+    &bench_hand,      &bench_partitioned, &bench_overhead,
 };
 enum { BENCHES = sizeof benches / sizeof benches[0] };
 
@@ -92,6 +92,7 @@ static void bench_usage(FILE *to)
           "  tutti bench pack --layout blocks --block 8 --stride 16 -m 1m:256m\n"
           "  tutti bench shmem -n 4 --figures allreduce --plot allreduce.png\n"
           "  tutti bench never-slower -n 4 -m 8,1k,1m\n"
+          "  tutti bench partitioned -n 2 --figures message -m 8,1k,1m --partitions 1,16\n"
           "  tutti bench overhead -n 2\n",
           to);
 }

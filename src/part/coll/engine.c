@@ -16,12 +16,16 @@ static void pcoll_fail(struct tutti_pcoll *p, int status)
         p->status = status;
 }
 
-/* Partitions [first, last] of the messages that a step sends. A failure is reported at the end of the round: neighbours
- * wait for the messages. */
+/* Partitions [first, last] of the messages that a step sends. A failure is reported at the end of the round. Neighbours
+ * wait for the messages: their rounds fail too, since they cannot get right data. */
 static void step_send(struct tutti_pcoll *p, const struct tutti_pcoll_step *step, int first, int last)
 {
     for (int i = 0; i < step->outs; i++) {
         struct tutti_part *part = p->edge[p->list[step->out + i]].part;
+        if (part && p->status != TUTTI_OK) {
+            tutti_part_give_up(part, p->status);
+            continue;
+        }
         if (!part || tutti_part_ready(part, first, last) == TUTTI_PART_FINE)
             continue;
         const int status = tutti_part_status(part);
@@ -39,6 +43,8 @@ static int step_arrived(struct tutti_pcoll *p, const struct tutti_pcoll_step *st
         const struct tutti_part *part = p->edge[p->list[step->in + state->arrived]].part;
         if (part && !tutti_part_has_arrived(part, partition))
             return 0;
+        if (part && tutti_part_has_failed(part))
+            pcoll_fail(p, tutti_part_status(part));
     }
     return 1;
 }

@@ -76,6 +76,7 @@ tutti_mpi_test(mpi-leaks-few PROGRAM mpi-leaks RANKS 2 MANY 100 ENV TUTTI_CACHE_
 program(watch)
 program(watch_messages)
 program(watch_windows)
+program(watch_partitioned)
 # Not Intel MPI by the standard ABI: it ends the program though errors return.
 program(stranded EVERYWHERE)
 tutti_mpi_test(mpi-stranded PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ENV ${stats} TIMEOUT 120
@@ -100,6 +101,15 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
          $<TARGET_FILE:mpi-watch.${mpi}> finalize)
   driver(mpi-killed-messages ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_messages.${mpi}>)
+  foreach(mode messages sums)
+    driver(mpi-killed-partitioned-${mode} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 3 ${run} ${survive_${mpi}} -n 3 ${preloaded}
+           TUTTI_HOST_STRICT=0 -- $<TARGET_FILE:mpi-watch_partitioned.${mpi}> ${mode})
+  endforeach()
+  foreach(algorithm ring doubling) # some ranks have no message from the one that dies
+    driver(mpi-killed-partitioned-${algorithm} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 4 ${preloaded}
+           TUTTI_HOST_STRICT=0 "TUTTI_RULES=partitioned_reduce:*@${algorithm} *@at_once"
+           -- $<TARGET_FILE:mpi-watch_partitioned.${mpi}> sums)
+  endforeach()
   driver(mpi-killed-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 4 ${run} ${survive_${mpi}} -n 4 ${preloaded}
          TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=2
          "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@multi_leader"
