@@ -18,19 +18,19 @@
 #include "kernels/args.h"
 
 enum {
-    TUTTI_LANES = 64,              /* of an ordered pair of ranks */
-    TUTTI_LANE_STRIPES = 8,        /* parts of a message that blocks take chunks of independently */
-    TUTTI_LANE_EAGER = 512,        /* operations that may be open at once: of calls that were not captured, */
-    TUTTI_LANE_OPS = 1024,         /* and these with those of captures */
-    TUTTI_LANE_AWAITED = 32,       /* most operations that a launch waits for */
-    TUTTI_LANE_MATCHES = 16,       /* most matched messages that a launch starts, */
-    TUTTI_LANE_PARTS = 16,         /* and most others */
-    TUTTI_LANE_SLOTS = 416,        /* slots of all lanes of a pair, see tutti_lane_shape() */
-    TUTTI_LANE_RINGS = 7552 << 10, /* data of all lanes of a pair, */
-    TUTTI_LANE_BYTES = 8576 << 10, /* and its places for packets behind them */
-    TUTTI_LANE_PLACES = 4,         /* for packets, of each lane: chunk q uses place q modulo 4 */
-    TUTTI_LANE_PLACE = 4 << 10,    /* bytes of one */
-    TUTTI_LANE_THREADS = 512       /* of a block */
+    TUTTI_LANES = 64,               /* of an ordered pair of ranks */
+    TUTTI_LANE_STRIPES = 8,         /* parts of a message that blocks take chunks of independently */
+    TUTTI_LANE_EAGER = 512,         /* operations that may be open at once: of calls that were not captured, */
+    TUTTI_LANE_OPS = 1024,          /* and these with those of captures */
+    TUTTI_LANE_AWAITED = 32,        /* most operations that a launch waits for */
+    TUTTI_LANE_MATCHES = 16,        /* most matched messages that a launch starts, */
+    TUTTI_LANE_PARTS = 16,          /* and most others */
+    TUTTI_LANE_SLOTS = 544,         /* slots of all lanes of a pair, see tutti_lane_shape() */
+    TUTTI_LANE_RINGS = 11648 << 10, /* data of all lanes of a pair, */
+    TUTTI_LANE_BYTES = 12672 << 10, /* and its places for packets behind them */
+    TUTTI_LANE_PLACES = 4,          /* for packets, of each lane: chunk q uses place q modulo 4 */
+    TUTTI_LANE_PLACE = 4 << 10,     /* bytes of one */
+    TUTTI_LANE_THREADS = 512        /* of a block */
 };
 
 enum { TUTTI_LANE_PACKETS_MOST = TUTTI_LANE_PLACE / 2 - 4 };
@@ -41,16 +41,18 @@ enum { TUTTI_LANE_NONE = 254, TUTTI_LANE_ALL = 255 };
 #define TUTTI_LANE_ANY_PEER 0xffffu
 
 /* The first lane, of the tag that comes first, has a large ring, the next three have medium ones. Slots are a power of
- * two. The first lane has two slots for each block of a launch with the most blocks, so that the sender fills one while
- * the receiver reads the other. */
-#define TUTTI_LANE_SLOTS_OF(lane) ((lane) == 0 ? 128u : (lane) < 4 ? 16u : 4u)
+ * two. The first lane has four slots for each block of a launch with the most blocks: while the link is full,
+ * flags take longer than a chunk, and a sender with one slot left would wait for the credit. */
+#define TUTTI_LANE_SLOTS_OF(lane) ((lane) == 0 ? 256u : (lane) < 4 ? 16u : 4u)
 #define TUTTI_LANE_LOG_OF(lane)   ((lane) < 4 ? 15u : 13u) /* of the bytes of a slot */
 #define TUTTI_LANE_CHUNK_OF(lane) (1u << TUTTI_LANE_LOG_OF(lane))
 
-/* A direct send fills slots in part if the message then takes half of the ring at most: more blocks move it at once.
- * Its chunks are TUTTI_LANE_CHUNK_OF(lane) >> shift bytes; in the smallest ones each thread of a block has 16 bytes. */
+/* A direct send fills slots in part if the message then has so many chunks at most: one for each block of the launch,
+ * and half of the ring. So more blocks move it at once. Its chunks are TUTTI_LANE_CHUNK_OF(lane) >> shift bytes; in the
+ * smallest ones each thread of a block has 16 bytes. */
+#define TUTTI_LANE_SPLIT_OF(lane) ((lane) == 0 ? 64u : TUTTI_LANE_SLOTS_OF(lane) / 2)
 #define TUTTI_LANE_FITS(lane, bytes, shift)                                                                            \
-    ((bytes) <= (uint64_t)(TUTTI_LANE_CHUNK_OF(lane) >> (shift)) * (TUTTI_LANE_SLOTS_OF(lane) / 2))
+    ((bytes) <= (uint64_t)(TUTTI_LANE_CHUNK_OF(lane) >> (shift)) * TUTTI_LANE_SPLIT_OF(lane))
 #define TUTTI_LANE_SHIFT_OF(lane, bytes)                                                                               \
     ((lane) >= 4 ? 0u : TUTTI_LANE_FITS(lane, bytes, 2) ? 2u : TUTTI_LANE_FITS(lane, bytes, 1) ? 1u : 0u)
 

@@ -14,7 +14,7 @@
 #include "p2p/lanes_own.h"
 
 /* BLOCKS_MOST: of a launch. A block that moves one chunk after the other waits for each to arrive, so that it fills a
- * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, of ring 0's slots two each.
+ * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, or TUTTI_BLOCKS.
  */
 enum { BLOCKS_MOST = 32, BLOCKS_LONG = 64 };
 
@@ -58,8 +58,11 @@ static unsigned blocks_of(const struct tutti_lanes *lanes, size_t wanted, unsign
 
 unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes, unsigned lane)
 {
+    const int set = tutti_settings()->blocks;
     return blocks_of(lanes, tutti_lanes_blocks(bytes << TUTTI_LANE_SHIFT_OF(lane, bytes), (int)lane),
-                     lane == 0 ? BLOCKS_LONG : BLOCKS_MOST);
+                     lane != 0 ? BLOCKS_MOST
+                     : set > 0 ? (unsigned)set
+                               : BLOCKS_LONG);
 }
 
 unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted)

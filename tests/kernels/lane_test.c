@@ -389,7 +389,7 @@ static void open_areas(uint64_t first, uint64_t before)
         for (unsigned peer = 0; peer < RANKS && first > 0; peer++) {
             for (unsigned lane = 0; lane < TUTTI_LANES; lane++) {
                 const unsigned slots = TUTTI_LANE_SLOTS_OF(lane);
-                const unsigned slot = lane == 0 ? 0 : lane < 4 ? 112 + lane * 16 : 160 + lane * 4;
+                const unsigned slot = lane == 0 ? 0 : lane < 4 ? 240 + lane * 16 : 288 + lane * 4;
                 area->side[0][peer][lane].next = area->side[1][peer][lane].next = first;
                 for (uint64_t q = first - slots; q < first; q++)
                     area->head[peer][slot + q % slots].flag = area->credit[peer][slot + q % slots] = q + 1;
