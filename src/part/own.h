@@ -107,6 +107,7 @@ struct tutti_part {
     struct tutti_part_pieces pieces;
     int rndvs;                            /* messages by rendezvous that are under way */
     struct tutti_part_prequest *prequest; /* NULL: kernels do not use it */
+    int kernels_wait;                     /* 1: a round with a device request is open */
     struct tutti_part_put *put;           /* put.c; NULL: no kernel has stored its data so far */
     /* Of a send: */
     uint64_t id;
@@ -255,6 +256,9 @@ void tutti_part_put_free(struct tutti_part *part);
 /* ways.c. 1 if a rule lets kernels store partitions of some size; of `bytes` bytes. */
 int tutti_part_kernels_may_store(void);
 int tutti_part_kernels_store(uint64_t bytes);
+
+/* part.c. A round begins (1) or ends (-1): if it has a device request, kernels may wait for this process meanwhile. */
+void tutti_part_kernels(struct tutti_part *part, int more);
 
 /* engine.c. The lock is held. */
 
