@@ -109,6 +109,9 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     offer->marks = put->first;
     offer->n = put->n;
     put->round = part->round;
+    if (put->warm == 0 || put->warm_to != part->elements.places.id)
+        put->warm = part->round;
+    put->warm_to = part->elements.places.id;
     tutti_part_put_show(part);
     return 1;
 }
@@ -163,7 +166,8 @@ int tutti_part_put_poll(struct tutti_part *part)
     }
     if (put->next == put->n)
         return TUTTI_OK;
-    tutti_endpoint_poll(worker->endpoint); /* the sender may ask for a descriptor of the buffer */
+    if (put->warm == part->round)
+        tutti_endpoint_poll(worker->endpoint); /* the sender may ask for a descriptor of the buffer */
     return tutti_endpoint_watch(worker->endpoint, tutti_node_find(worker->node, part->args.peer));
 }
 
