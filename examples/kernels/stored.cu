@@ -78,14 +78,32 @@ KERNEL fill(int *data, struct ring_message m, int rank, int round, MPIX_Prequest
     }
 }
 
-/* Waits for partitions; counts what is wrong in them. */
+enum { PATIENCE_S = 15 }; /* a kernel that has waited so long gives up */
+
+/* Waits for a partition. 0: it has not arrived. */
+DEVICE int await(int p, MPIX_Prequest request)
+{
+    const uint64_t since = tutti_dev_clock_ns();
+    int flag = 0;
+    while (!flag) {
+        MPIX_Parrived(request, p, &flag);
+        if (!flag && tutti_dev_clock_ns() - since > PATIENCE_S * (uint64_t)1000000000)
+            return 0;
+    }
+    return 1;
+}
+
+/* Waits for partitions; counts what is wrong in them. wrong: the count; 1 + the round and partition that did not
+ * arrive. */
 KERNEL take(const int *data, struct ring_message m, int rank, int round, MPIX_Prequest request, int *wrong)
 {
     const int each = m.total / m.receives;
     for (int p = block(); p < m.receives; p += blocks()) {
-        int flag = 0, bad = 0;
-        while (thread() == 0 && !flag)
-            MPIX_Parrived(request, p, &flag);
+        int bad = 0;
+        if (thread() == 0 && !await(p, request)) {
+            tutti_dev_grid_add((uint32_t *)wrong, 1);
+            wrong[1] = 1 + (m.number * ROUNDS + round) * MOST + p;
+        }
         block_sync();
         for (int i = thread(); i < each; i += threads())
             bad += ((const volatile int *)data)[p * each + i] != value(rank, m.number, round, p * each + i);
@@ -185,11 +203,11 @@ int main(int argc, char **argv)
     const int messages = argc > 1 ? atoi(argv[1]) : 24;
     dice = argc > 2 ? (uint64_t)atoi(argv[2]) : 1;
     begin();
-    int rank, ranks, wrong = 0, stored = 0;
+    int rank, ranks, found[2] = {0, 0}, stored = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     int *const out = memory(TOTAL_MOST * sizeof(int)), *const in = memory(TOTAL_MOST * sizeof(int));
-    int *const bad = (int *)symmetric(sizeof(int)); /* the count of what is wrong */
+    int *const bad = (int *)symmetric(2 * sizeof(int)); /* what is wrong */
 #ifdef __CUDACC__
     for (int i = 0; i < 2; i++)
         cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking);
@@ -198,12 +216,15 @@ int main(int argc, char **argv)
         const struct ring_message m = draw_message(i);
         stored += run_message(&m, rank, ranks, out, in, bad);
     }
-    tutti_copy(&wrong, bad, sizeof wrong);
+    tutti_copy(found, bad, sizeof found);
+    if (found[1])
+        printf("rank %d: partition %d of message %d did not arrive in round %d\n", rank, (found[1] - 1) % MOST,
+               (found[1] - 1) / MOST / ROUNDS, (found[1] - 1) / MOST % ROUNDS);
     if (rank == 0)
         printf("kernels have stored %d of %d rounds\n", stored, messages * ROUNDS);
     if (stored == 0 && getenv("TUTTI_TEST_EXPECT"))
-        wrong++;
+        found[0]++;
     tutti_free(out);
     tutti_free(in);
-    return end("partitions from kernel to kernel", wrong);
+    return end("partitions from kernel to kernel", found[0]);
 }

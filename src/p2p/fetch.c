@@ -61,7 +61,9 @@ static int may_fly(struct tutti_p2p_fetch *const of[], unsigned n)
 /* How a kernel is launched for such fetches. */
 static unsigned launched_how(const struct tutti_p2p_fetch *first, int near)
 {
-    return (tutti_endpoint_is_quiet(first->worker->endpoint) ? 0 : TUTTI_PACK_KEEP) | (near ? TUTTI_PACK_NEAR : 0);
+    const int keeps =
+        !tutti_endpoint_is_quiet(first->worker->endpoint) && !tutti_deferred_free_may_wait(first->worker->node);
+    return (keeps ? TUTTI_PACK_KEEP : 0) | (near ? TUTTI_PACK_NEAR : 0);
 }
 
 /* Copies of fetches that are alike: by the engines of the row `engines`, by those that the communicator asks for, or by
@@ -69,7 +71,8 @@ static unsigned launched_how(const struct tutti_p2p_fetch *first, int near)
 static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n, int near)
 {
     int status = TUTTI_ERR_UNAVAILABLE;
-    const int may_make = !tutti_deferred_free_held(first->worker->node);
+    const int may_make =
+        !tutti_deferred_free_held(first->worker->node) && !tutti_deferred_free_may_wait(first->worker->node);
     if (first->engines == TUTTI_ENGINES_HALF && !first->recv->engines)
         status = tutti_engines_both(first->gpu, jobs, n, may_make, launched_how(first, near));
     else if (first->engines || first->recv->engines)

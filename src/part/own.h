@@ -111,6 +111,7 @@ struct tutti_part {
     struct tutti_part_pieces pieces;
     int rndvs;                            /* messages by rendezvous that are under way */
     struct tutti_part_prequest *prequest; /* NULL: kernels do not use it */
+    int kernels_wait;                     /* 1: a round with a device request is open */
     struct tutti_part_put *put;           /* put.c; NULL: no kernel has stored its data so far */
     /* Of a send: */
     uint64_t id;
@@ -264,6 +265,9 @@ int tutti_part_kernels_store(uint64_t bytes);
 int tutti_part_look(struct tutti_part *part);
 /* 1 if the transport still has something of a request whose other side has died: its memory must stay. */
 int tutti_part_must_stay(const struct tutti_part *part);
+
+/* part.c. A round begins (1) or ends (-1): if it has a device request, kernels may wait for this process meanwhile. */
+void tutti_part_kernels(struct tutti_part *part, int more);
 
 /* engine.c. The lock is held. */
 

@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "part/own.h"
+#include "team/deferred_free.h"
 
 static void part_poll(void);
 static void part_where(char *text, size_t size);
@@ -124,6 +125,15 @@ void tutti_part_free(struct tutti_part *part)
 
 /* ---- rounds ---- */
 
+void tutti_part_kernels(struct tutti_part *part, int more)
+{
+    struct tutti_node *node = tutti_part_engine.worker.node;
+    const int wait = more > 0 && part->prequest;
+    if (node && wait != part->kernels_wait)
+        tutti_deferred_free_kernels(node, wait ? 1 : -1);
+    part->kernels_wait = node && wait;
+}
+
 /* The lock is held. */
 static void part_end(struct tutti_part *part)
 {
@@ -132,6 +142,7 @@ static void part_end(struct tutti_part *part)
         part->next->at = part->at;
     if (part->prequest)
         tutti_part_prequest_ended(part);
+    tutti_part_kernels(part, -1);
     if (part->put)
         tutti_part_put_end(part);
     atomic_store_explicit(&part->active, 0, memory_order_release);
@@ -182,6 +193,7 @@ int tutti_part_start(struct tutti_part *part)
     engine->active = part;
     if (part->prequest)
         tutti_part_prequest_start(part);
+    tutti_part_kernels(part, 1);
     int status = part->lost        ? TUTTI_ERR_PEER
                  : part->args.send ? tutti_part_send_start(part)
                                    : tutti_part_receive_start(part);

@@ -106,6 +106,8 @@ static void prequest_join(struct tutti_part *part, struct tutti_part_prequest *p
 {
     const int active = atomic_load_explicit(&part->active, memory_order_relaxed);
     part->prequest = p;
+    if (active)
+        tutti_part_kernels(part, 1);
     if (p->gpu < 0)
         p->gpu = part->elements.places.gpu;
     if (active && part->args.send)

@@ -15,8 +15,9 @@
 #include "team/marks.h"
 #include "tutti/prequest.h"
 
-/* That the sender waits at most for a mapping, once an allocation: this round goes by the engine otherwise. */
-enum { PATIENCE_NS = 20 * 1000 * 1000 };
+/* That the sender waits at most for a mapping, in the first round with a buffer: no kernel waits yet then, which the
+ * driver might wait for. Past it the mapping is not waited for any more. fd: a descriptor needs the receiver's host. */
+enum { PATIENCE_MS = 2000, PATIENCE_FD_MS = 20 };
 
 struct tutti_part_put {
     uint64_t round; /* the round that kernels may store; 0: none yet */
@@ -27,7 +28,9 @@ struct tutti_part_put {
     unsigned char *taken; /* [n]: 1: it has been counted */
     /* Of a send: */
     struct tutti_mapping *held;
-    uint64_t waits, since; /* for the mapping of this allocation, since this time */
+    uint64_t since; /* when it began to wait for the mapping; 0: it has not */
+    uint64_t warm;  /* the first round with these allocations: the sender's, the receiver's; 0: none yet */
+    uint64_t warm_from, warm_to;
 };
 
 static struct tutti_part_put *put_of(struct tutti_part *part)
@@ -106,6 +109,9 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     offer->marks = put->first;
     offer->n = put->n;
     put->round = part->round;
+    if (put->warm == 0 || put->warm_to != part->elements.places.id)
+        put->warm = part->round;
+    put->warm_to = part->elements.places.id;
     tutti_part_put_show(part);
     return 1;
 }
@@ -160,7 +166,8 @@ int tutti_part_put_poll(struct tutti_part *part)
     }
     if (put->next == put->n)
         return TUTTI_OK;
-    tutti_endpoint_poll(worker->endpoint); /* the sender may ask for a descriptor of the buffer */
+    if (put->warm == part->round)
+        tutti_endpoint_poll(worker->endpoint); /* the sender may ask for a descriptor of the buffer */
     return tutti_endpoint_watch(worker->endpoint, tutti_node_find(worker->node, part->args.peer));
 }
 
@@ -175,11 +182,33 @@ static int put_reach(struct tutti_part *part, const struct tutti_part_offer *off
                                                          offer->gpu, gpu, tutti_part_capacity(part), to, &put->held);
     if (there != TUTTI_REACH_LATER)
         return there == TUTTI_REACHED ? 1 : -1;
-    if (put->waits != offer->share.what.id) {
-        put->waits = offer->share.what.id;
+    if (put->since == 0)
         put->since = now;
-    }
-    return now - put->since < PATIENCE_NS ? 0 : -1;
+    const uint64_t patience = offer->share.what.needs_fd ? PATIENCE_FD_MS : PATIENCE_MS;
+    const int is_first = put->warm == 0 || put->warm_to != offer->share.what.id;
+    return is_first && now - put->since < patience * 1000000 ? 0 : -1;
+}
+
+/* The first round with two buffers goes by the engine, which maps, allocates and loads what it needs before kernels
+ * wait for it: later rounds may need the engine too. 1: this is not the first one. */
+static int put_is_warm(struct tutti_part *part, const struct tutti_part_offer *offer)
+{
+    struct tutti_part_put *put = part->put;
+    const uint64_t from = part->elements.places.id, to = offer->share.what.id;
+    put->since = 0;
+    if (put->warm != 0 && put->warm_from == from && put->warm_to == to)
+        return put->warm != part->round;
+    put->warm = part->round;
+    put->warm_from = from;
+    put->warm_to = to;
+    return 0;
+}
+
+static void put_drop(struct tutti_part_put *put)
+{
+    if (put->held)
+        tutti_endpoint_release(tutti_part_engine.worker.endpoint, put->held);
+    put->held = NULL;
 }
 
 int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer *offer)
@@ -201,8 +230,12 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
     const int there = marks && tutti_endpoint_use(tutti_part_engine.worker.endpoint, gpu) >= 0
                           ? put_reach(part, offer, peer, gpu, &to)
                           : -1;
-    if (there != 1)
-        return there != 0;
+    if (there == 0)
+        return 0;
+    if (!put_is_warm(part, offer) || there < 0) {
+        put_drop(part->put);
+        return 1;
+    }
     part->put->round = part->round;
     __atomic_store_n(&view->round->marks, (uint64_t)(uintptr_t)(marks + offer->marks), __ATOMIC_RELAXED);
     __atomic_store_n(&view->round->to, (uint64_t)(uintptr_t)to, __ATOMIC_RELEASE);
@@ -215,8 +248,8 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
 void tutti_part_put_end(struct tutti_part *part)
 {
     struct tutti_part_put *put = part->put;
-    if (put->held && part->status == TUTTI_OK)
-        tutti_endpoint_release(tutti_part_engine.worker.endpoint, put->held);
+    if (part->status == TUTTI_OK)
+        put_drop(put);
     put->held = NULL;
     if (!tutti_part_put_is_on(part) || part->args.send || part->status == TUTTI_OK)
         return;

@@ -14,6 +14,11 @@ void tutti_deferred_free_hold(struct tutti_node *node);
 void tutti_deferred_free_release(struct tutti_node *node);
 /* Local. 1 if communicators with a stream live. */
 int tutti_deferred_free_held(const struct tutti_node *node);
+/* Local. more: 1: a round begins in which kernels of the program may wait for what this process does; -1: it ends.
+ * Until then no mapping of a peer's memory is given up, and no launch is made ready: the driver may wait for those
+ * kernels. may_wait: 1 between the two. */
+void tutti_deferred_free_kernels(struct tutti_node *node, int more);
+int tutti_deferred_free_may_wait(const struct tutti_node *node);
 /* Local. At the node's end; alive: the device may be called. */
 void tutti_deferred_free_end(struct tutti_node *node, int alive);
 

@@ -17,7 +17,8 @@ static inline void tutti_invalidation_poll(struct tutti_node *node, const struct
     if (atomic_load_explicit(&tutti_device_frees, memory_order_relaxed) !=
         atomic_load_explicit(&node->frees, memory_order_relaxed))
         tutti_invalidation_look(node, device, 0);
-    if (atomic_load_explicit(&tutti_node_control(node)->invalidations.notices, memory_order_relaxed) != 0)
+    if (atomic_load_explicit(&tutti_node_control(node)->invalidations.notices, memory_order_relaxed) != 0 &&
+        atomic_load_explicit(&node->kernels, memory_order_relaxed) == 0) /* later: unmapping may wait for kernels */
         tutti_invalidation_read(node, device);
 }
 

@@ -136,6 +136,7 @@ struct tutti_node {
     _Atomic uint32_t notices;                            /* counts the notices of peers */
     struct tutti_sm_budget sm_budget[TUTTI_BUDGET_GPUS]; /* by GPU of this process */
     atomic_int streams;                                  /* communicators with a stream */
+    atomic_int kernels;                                  /* see tutti_deferred_free_kernels() */
     struct tutti_deferred_free *deferred_frees;          /* see deferred_free.h; under `lock` */
     struct tutti_watcher *watcher;                       /* see watcher.h; under `lock` */
 };

@@ -232,6 +232,7 @@ static uint64_t host_share_usual_ns(void)
 
 /* Rows of leaders can run only where ranks share GPUs, the others only where they do not. */
 static const char host_rules[] =
+    "partitioned: 0-1m@kernel *@engine; "
     "allreduce:"
     " 0-4k@leader_oneshot *@leader *@leader_twoshot"
     " 0-4k@oneshot *@direct *@twoshot *@staged; "

@@ -59,6 +59,16 @@ int tutti_deferred_free_held(const struct tutti_node *node)
     return atomic_load_explicit(&node->streams, memory_order_relaxed) > 0;
 }
 
+void tutti_deferred_free_kernels(struct tutti_node *node, int more)
+{
+    atomic_fetch_add(&node->kernels, more);
+}
+
+int tutti_deferred_free_may_wait(const struct tutti_node *node)
+{
+    return atomic_load_explicit(&node->kernels, memory_order_relaxed) > 0;
+}
+
 void tutti_deferred_free_end(struct tutti_node *node, int alive)
 {
     tutti_fiber_lock(&node->lock);
