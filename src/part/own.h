@@ -219,6 +219,12 @@ int tutti_part_prequest_poll(struct tutti_part *part);
 void tutti_part_prequest_arrived(struct tutti_part *part, uint64_t partition);
 void tutti_part_prequest_ended(struct tutti_part *part);
 
+/* lost.c. The lock is held. TUTTI_ERR_PEER from some time after the death of the other side on, if it is a rank of the
+ * node. Looks now and then. */
+int tutti_part_look(struct tutti_part *part);
+/* 1 if the transport still has something of a request whose other side has died: its memory must stay. */
+int tutti_part_must_stay(const struct tutti_part *part);
+
 /* engine.c. The lock is held. */
 
 /* Packed bytes [first, first + bytes) have arrived, and are in the buffer. */
@@ -245,11 +251,5 @@ void tutti_part_memory_free(void *memory, struct tutti_bounce *bounce);
 
 /* request.c: the program has freed it before, and nothing needs it any more. */
 void tutti_part_destroy(struct tutti_part *part);
-
-/* lost.c. The lock is held. TUTTI_ERR_PEER from some time after the death of the other side on, if it is a rank of the
- * node. Looks now and then. */
-int tutti_part_look(struct tutti_part *part);
-/* 1 if the transport still has something of a request whose other side has died: its memory must stay. */
-int tutti_part_must_stay(const struct tutti_part *part);
 
 #endif

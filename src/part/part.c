@@ -139,7 +139,7 @@ static void part_end(struct tutti_part *part)
 static int part_is_done(const struct tutti_part *part)
 {
     if (part->lost)
-        return part->status != TUTTI_OK; /* of a new round: the next look */
+        return 1;
     if (part->rndvs > 0 || !tutti_part_pieces_idle(&part->pieces))
         return 0;
     if (part->args.send)
@@ -179,7 +179,9 @@ int tutti_part_start(struct tutti_part *part)
     engine->active = part;
     if (part->prequest)
         tutti_part_prequest_start(part);
-    int status = part->args.send ? tutti_part_send_start(part) : tutti_part_receive_start(part);
+    int status = part->lost        ? TUTTI_ERR_PEER
+                 : part->args.send ? tutti_part_send_start(part)
+                                   : tutti_part_receive_start(part);
     if (status == TUTTI_OK && !part->args.send)
         status = tutti_part_prepare_started(part);
     tutti_part_fail(part, status);
