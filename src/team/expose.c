@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
+#include "progress/engine.h"
 #include "team/cache.h"
 #include "team/node.h"
 #include "team/share.h"
@@ -275,6 +276,28 @@ static void expose_entries(struct tutti_team *team, struct tutti_exposing *x, co
     }
 }
 
+/* A wait for the peers' mappings. */
+struct expose_wait {
+    struct tutti_team *team;
+    struct tutti_exposing *x;
+    const int *entry;
+    const struct tutti_expose_buffer *buffer;
+    uint64_t *there;
+    uint64_t begun, waited;
+};
+
+/* 1: all is mapped, or it takes too long: then the windows serve. */
+static int expose_is_over(void *with)
+{
+    struct expose_wait *w = with;
+    const int mapped = expose_poll(w->team, w->x),
+              answered = expose_resolve(w->team, w->x, w->entry, w->buffer, w->there);
+    if (answered && (mapped || w->x->calls > FIRST_CALLS))
+        return 1;
+    w->waited = tutti_now_ns() - w->begun;
+    return tutti_fiber_here() || w->waited > WAIT_NS || w->x->waited_ns + w->waited > WAITS_NS;
+}
+
 void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const struct tutti_expose_buffer buffer[],
                   uint64_t there[])
 {
@@ -293,18 +316,9 @@ void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const st
         expose_resolve(team, x, entry, buffer, there);
         return;
     }
-    const uint64_t begun = tutti_now_ns();
-    uint64_t waited = 0;
-    for (;;) {
-        const int mapped = expose_poll(team, x), answered = expose_resolve(team, x, entry, buffer, there);
-        if ((mapped || x->calls > FIRST_CALLS) && answered)
-            break;
-        waited = tutti_now_ns() - begun;
-        if (tutti_fiber_here() || waited > WAIT_NS || x->waited_ns + waited > WAITS_NS)
-            break;
-        sched_yield();
-    }
-    x->waited_ns += waited;
+    struct expose_wait wait = {team, x, entry, buffer, there, tutti_now_ns(), 0};
+    tutti_progress_wait(&(const struct tutti_wait){.done = expose_is_over, .with = &wait});
+    x->waited_ns += wait.waited;
 }
 
 void tutti_expose_end(struct tutti_team *team)
