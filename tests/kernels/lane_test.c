@@ -167,7 +167,7 @@ static uint64_t draw_bytes(uint64_t *random)
     case 1:
         return below(random, 300000);
     case 2:
-        return below(random, 20) == 0 ? 3 << 20 : below(random, 70000);
+        return below(random, 20) == 0 ? 9 << 20 : below(random, 70000);
     default:
         return below(random, 2200);
     }

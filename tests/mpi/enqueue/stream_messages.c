@@ -101,7 +101,7 @@ static void sizes(void)
                                    (1 << 21) - 3,
                                    (1 << 21) + 1,
                                    (4 << 20) + 1,
-                                   5 << 20,
+                                   9 << 20,
                                    7000003};
     const int to = (kit_rank + 1) % kit_size, from = (kit_rank + kit_size - 1) % kit_size;
     for (unsigned i = 0; i < sizeof bytes / sizeof *bytes; i++) {
@@ -133,21 +133,21 @@ static void halo(void)
 {
     const int right = (kit_rank + 1) % kit_size, left = (kit_rank + kit_size - 1) % kit_size;
     for (int round = 0; round < 12; round++) {
-        const size_t n = round % 4 == 3 ? 4 << 20 : round % 4 == 2 ? 70000 : 800;
+        const size_t n = round % 4 == 3 ? 9 << 20 : round % 4 == 2 ? 70000 : 800;
         char *const at = m.memory;
         MPI_Request request[4];
         for (unsigned side = 0; side < 2; side++)
-            put_contents(at + side * (5 << 20), (unsigned)(round * 100 + kit_rank * 2) + side, n);
-        FINE(MPIX_Irecv_enqueue(at + (10 << 20), (int)n, MPI_BYTE, left, 0, m.comm, &request[0]));
-        FINE(MPIX_Irecv_enqueue(at + (15 << 20), (int)n, MPI_BYTE, right, 1, m.comm, &request[1]));
+            put_contents(at + side * (10 << 20), (unsigned)(round * 100 + kit_rank * 2) + side, n);
+        FINE(MPIX_Irecv_enqueue(at + (20 << 20), (int)n, MPI_BYTE, left, 0, m.comm, &request[0]));
+        FINE(MPIX_Irecv_enqueue(at + (30 << 20), (int)n, MPI_BYTE, right, 1, m.comm, &request[1]));
         FINE(MPIX_Isend_enqueue(at, (int)n, MPI_BYTE, right, 0, m.comm, &request[2]));
-        FINE(MPIX_Isend_enqueue(at + (5 << 20), (int)n, MPI_BYTE, left, 1, m.comm, &request[3]));
+        FINE(MPIX_Isend_enqueue(at + (10 << 20), (int)n, MPI_BYTE, left, 1, m.comm, &request[3]));
         FINE(MPIX_Waitall_enqueue(4, request, MPI_STATUSES_IGNORE));
         for (int i = 0; i < 4; i++)
             CHECK(request[i] == MPI_REQUEST_NULL, "a request is left");
         sync_stream();
-        check_contents(at + (10 << 20), (unsigned)(round * 100 + left * 2), n, "halo");
-        check_contents(at + (15 << 20), (unsigned)(round * 100 + right * 2) + 1, n, "halo");
+        check_contents(at + (20 << 20), (unsigned)(round * 100 + left * 2), n, "halo");
+        check_contents(at + (30 << 20), (unsigned)(round * 100 + right * 2) + 1, n, "halo");
     }
 }
 
@@ -172,7 +172,7 @@ static void tags(void)
 
 static void to_itself(void)
 {
-    enum { LONG = 5 << 20 };
+    enum { LONG = 9 << 20 };
     MPI_Request request[2];
     put_contents(m.memory, 3, LONG);
     FINE(MPIX_Send_enqueue(m.memory, 1000, MPI_BYTE, kit_rank, 0, m.comm)); /* fits into the ring */
@@ -225,7 +225,7 @@ static void basics(void)
 
 /* ---- progress ---- */
 
-enum { LONG_ONE = 6 << 20, SHORT_ONE = 2000 };
+enum { LONG_ONE = 10 << 20, SHORT_ONE = 2000 };
 
 /* The peer has the whole message though this rank's stream makes no further call of MPI until then. */
 static void without_a_wait(int sender)

@@ -17,7 +17,7 @@
 #include "stream_messages.h"
 #include "tutti/tutti.h"
 
-enum { SMALL = 64, LARGE = 3 << 20, LARGES = 4 << 20, SIDES = 4 };
+enum { SMALL = 64, LARGE = 9 << 20, LARGES = 10 << 20, SIDES = 4 };
 
 static int any; /* 1: short receives name no source, or no tag */
 

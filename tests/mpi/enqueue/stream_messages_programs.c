@@ -39,7 +39,7 @@ static size_t draw_bytes(uint64_t *random)
     if (how == 0) /* the longest message of packets, and those beside it */
         return 2038 + number % 10;
     const size_t below = how < 2 ? 1 : how < 8 ? 64 : how < 13 ? 5000 : how < 18 ? 100000 : 400000;
-    return how == 19 && number % 4 == 0 ? (2 << 20) + number % 1500000 : number % below;
+    return how == 19 && number % 4 == 0 ? (8 << 20) + number % 1500000 : number % below;
 }
 
 /* The last message that rank `at` got by a blocking receive or has waited for, of at least so many bytes; -1: none. */
