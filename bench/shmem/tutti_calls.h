@@ -49,7 +49,7 @@
 /* Requests that do nothing. */
 DEVICE void gas_request(int wait)
 {
-    const struct tutti_dev_request nothing = TUTTI_DEV_ZERO;
+    struct tutti_dev_request nothing = TUTTI_DEV_ZERO;
     if (wait)
         (void)tutti_dev_ring_call(&nothing);
     else

@@ -13,7 +13,7 @@ static __global__ void __launch_bounds__(MESSAGES_THREADS) produce(struct messag
     const uint64_t p = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
     uint64_t random = random_mix(m.seed + p);
     for (uint64_t n = 0; n < m.each && tutti_dev_load_relaxed32(tutti_dev_state()->abort) == 0; n++) {
-        const struct tutti_dev_request r = ring_drawn(m.seed, p, n);
+        struct tutti_dev_request r = ring_drawn(m.seed, p, n);
         const uint64_t chance = random_next(&random) % 1024;
         if (chance < 16) { /* carries and brings plain memory */
             m.sent[p] = n;

@@ -80,7 +80,7 @@ static void *produce(void *argument)
     const uint64_t p = me->number;
     uint64_t random = random_mix(host.seed + p);
     for (uint64_t n = 0; n < me->count && me->wrong == 0; n++) {
-        const struct tutti_dev_request r = ring_drawn(host.seed, p, n);
+        struct tutti_dev_request r = ring_drawn(host.seed, p, n);
         const uint64_t chance = random_next(&random) % 64;
         if (chance == 0) { /* carries and brings plain memory */
             sent[p] = n;
@@ -177,7 +177,7 @@ static double since(uint64_t before)
 
 static void errors(void)
 {
-    const struct tutti_dev_request nothing = {.operation = TSHMEM_RING_AMO};
+    struct tutti_dev_request nothing = {.operation = TSHMEM_RING_AMO};
     uint64_t before = tutti_now_ns();
     int sent_to_nobody = 0;
     ring_open(TUTTI_RING_SLOTS_LEAST, 0, 100);

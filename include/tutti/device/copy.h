@@ -3,22 +3,41 @@
 #ifndef TUTTI_DEVICE_COPY_H
 #define TUTTI_DEVICE_COPY_H
 
-/* `n` words, those of this thread. Four loads are under way before the first store. */
+/* `n` words, those of this thread: four loads are under way before the first store, also of the last ones; few: two, in
+ * fewer registers. Two addresses and a count, and nothing else, live past a load. */
 #define TUTTI_DEV_COPY(word)                                                                                           \
-    TUTTI_DEV void tutti_dev_copy_##word(char *to, const char *from, size_t n, size_t rank, size_t size)               \
+    TUTTI_DEV void tutti_dev_copy_##word(char *to, const char *from, size_t n, size_t rank, size_t size, int few)      \
     {                                                                                                                  \
-        tutti_dev_##word *const out = (tutti_dev_##word *)(void *)to;                                                  \
-        const tutti_dev_##word *const in = (const tutti_dev_##word *)(const void *)from;                               \
-        size_t i = rank;                                                                                               \
-        for (; i + 3 * size < n; i += 4 * size) {                                                                      \
-            const tutti_dev_##word a = in[i], b = in[i + size], c = in[i + 2 * size], d = in[i + 3 * size];            \
-            out[i] = a;                                                                                                \
-            out[i + size] = b;                                                                                         \
-            out[i + 2 * size] = c;                                                                                     \
-            out[i + 3 * size] = d;                                                                                     \
+        tutti_dev_##word *out = (tutti_dev_##word *)(void *)to + rank;                                                 \
+        const tutti_dev_##word *in = (const tutti_dev_##word *)(const void *)from + rank;                              \
+        size_t left = n > rank ? n - rank : 0; /* from this thread's next word on */                                   \
+        TUTTI_DEV_UNROLL_1                                                                                             \
+        for (; !few && left > 3 * size; left -= left > 4 * size ? 4 * size : left) {                                   \
+            const tutti_dev_##word a = in[0], b = in[size], c = in[2 * size], d = in[3 * size];                        \
+            out[0] = a;                                                                                                \
+            out[size] = b;                                                                                             \
+            out[2 * size] = c;                                                                                         \
+            out[3 * size] = d;                                                                                         \
+            in += 4 * size;                                                                                            \
+            out += 4 * size;                                                                                           \
         }                                                                                                              \
-        for (; i < n; i += size)                                                                                       \
-            out[i] = in[i];                                                                                            \
+        if (!few && left > 2 * size) {                                                                                 \
+            const tutti_dev_##word a = in[0], b = in[size], c = in[2 * size];                                          \
+            out[0] = a;                                                                                                \
+            out[size] = b;                                                                                             \
+            out[2 * size] = c;                                                                                         \
+            return;                                                                                                    \
+        }                                                                                                              \
+        TUTTI_DEV_UNROLL_1                                                                                             \
+        for (; left > size; left -= left > 2 * size ? 2 * size : left) {                                               \
+            const tutti_dev_##word a = in[0], b = in[size];                                                            \
+            out[0] = a;                                                                                                \
+            out[size] = b;                                                                                             \
+            in += 2 * size;                                                                                            \
+            out += 2 * size;                                                                                           \
+        }                                                                                                              \
+        if (left > 0)                                                                                                  \
+            out[0] = in[0];                                                                                            \
     }
 TUTTI_DEV_COPY(u8)
 TUTTI_DEV_COPY(u16)
@@ -28,15 +47,26 @@ TUTTI_DEV_COPY(u128)
 #undef TUTTI_DEV_COPY
 
 /* What is no whole word of 16 bytes, by one thread: words of 1, 2, 4 and 8 bytes, each once at most, all loaded before
- * the first is stored. up: the small ones first, as the end is what is aligned. */
-TUTTI_DEV void tutti_dev_copy_rest(char *to, const char *from, size_t bytes, int up)
+ * the first is stored; few: one after the other. up: the small ones first, as the end is what is aligned. */
+TUTTI_DEV void tutti_dev_copy_rest(char *to, const char *from, unsigned bytes, int up, int few)
 {
-    const size_t at8 = up ? bytes & 7 : 0, at4 = up ? bytes & 3 : bytes & 8;
-    const size_t at2 = up ? bytes & 1 : bytes & 12, at1 = up ? 0 : bytes & 14;
+    const unsigned at8 = up ? bytes & 7 : 0, at4 = up ? bytes & 3 : bytes & 8;
+    const unsigned at2 = up ? bytes & 1 : bytes & 12, at1 = up ? 0 : bytes & 14;
     tutti_dev_u64 d = 0;
     tutti_dev_u32 c = 0;
     tutti_dev_u16 b = 0;
     tutti_dev_u8 a = 0;
+    if (few) {
+        if (bytes & 8)
+            *(tutti_dev_u64 *)(void *)(to + at8) = *(const tutti_dev_u64 *)(const void *)(from + at8);
+        if (bytes & 4)
+            *(tutti_dev_u32 *)(void *)(to + at4) = *(const tutti_dev_u32 *)(const void *)(from + at4);
+        if (bytes & 2)
+            *(tutti_dev_u16 *)(void *)(to + at2) = *(const tutti_dev_u16 *)(const void *)(from + at2);
+        if (bytes & 1)
+            *(tutti_dev_u8 *)(void *)(to + at1) = *(const tutti_dev_u8 *)(const void *)(from + at1);
+        return;
+    }
     if (bytes & 8)
         d = *(const tutti_dev_u64 *)(const void *)(from + at8);
     if (bytes & 4)
@@ -60,18 +90,20 @@ TUTTI_DEV_APART void tutti_dev_copy_narrow(char *to, const char *from, size_t by
 {
     const size_t head = (uintptr_t)to & 1, words = (bytes - head) / 2;
     if ((((uintptr_t)to ^ (uintptr_t)from) & 1) != 0 || bytes < 2) {
-        tutti_dev_copy_u8(to, from, bytes, rank, size);
+        tutti_dev_copy_u8(to, from, bytes, rank, size, TUTTI_DEV_FEW);
         return;
     }
     if (rank == 0)
-        tutti_dev_copy_rest(to, from, head, 1);
-    tutti_dev_copy_u16(to + head, from + head, words, rank, size);
+        tutti_dev_copy_rest(to, from, (unsigned)head, 1, TUTTI_DEV_FEW);
+    tutti_dev_copy_u16(to + head, from + head, words, rank, size, TUTTI_DEV_FEW);
     if (rank == size - 1)
-        tutti_dev_copy_rest(to + head + 2 * words, from + head + 2 * words, bytes - head - 2 * words, 0);
+        tutti_dev_copy_rest(to + head + 2 * words, from + head + 2 * words, (unsigned)(bytes - head - 2 * words), 0,
+                            TUTTI_DEV_FEW);
 }
 
-/* Up to the first whole word, and from the last one on, by one thread each. */
-TUTTI_DEV void tutti_dev_copy_wide(char *to, const char *from, size_t bytes, size_t rank, size_t size)
+/* Up to the first whole word, and from the last one on, by one thread each. They come first, so that what they need
+ * takes no registers in the loops. */
+TUTTI_DEV void tutti_dev_copy_wide(char *to, const char *from, size_t bytes, size_t rank, size_t size, int few)
 {
     const unsigned differ = (unsigned)((uintptr_t)to ^ (uintptr_t)from);
     const unsigned shift = (differ & 15) == 0 ? 4 : (differ & 7) == 0 ? 3 : 2, width = 1u << shift;
@@ -81,16 +113,16 @@ TUTTI_DEV void tutti_dev_copy_wide(char *to, const char *from, size_t bytes, siz
         return;
     }
     const size_t words = (bytes - head) >> shift, tail = head + (words << shift);
-    if (rank == 0 && head != 0)
-        tutti_dev_copy_rest(to, from, head, 1);
-    if (shift == 4)
-        tutti_dev_copy_u128(to + head, from + head, words, rank, size);
-    else if (shift == 3)
-        tutti_dev_copy_u64(to + head, from + head, words, rank, size);
-    else
-        tutti_dev_copy_u32(to + head, from + head, words, rank, size);
     if (rank == size - 1 && tail != bytes)
-        tutti_dev_copy_rest(to + tail, from + tail, bytes - tail, 0);
+        tutti_dev_copy_rest(to + tail, from + tail, (unsigned)(bytes - tail), 0, few);
+    if (rank == 0 && head != 0)
+        tutti_dev_copy_rest(to, from, (unsigned)head, 1, few);
+    if (shift == 4)
+        tutti_dev_copy_u128(to + head, from + head, words, rank, size, few);
+    else if (shift == 3)
+        tutti_dev_copy_u64(to + head, from + head, words, rank, size, few);
+    else
+        tutti_dev_copy_u32(to + head, from + head, words, rank, size, few);
 }
 
 /* One element, by one thread: at once where it is 1, 2, 4, 8 or 16 aligned bytes. */
@@ -108,11 +140,11 @@ TUTTI_DEV void tutti_dev_copy_one(void *to, const void *from, size_t bytes)
     else if (bytes == 1)
         *(tutti_dev_u8 *)to = *(const tutti_dev_u8 *)from;
     else
-        tutti_dev_copy_wide((char *)to, (const char *)from, bytes, 0, 1);
+        tutti_dev_copy_wide((char *)to, (const char *)from, bytes, 0, 1, 0);
 }
 
 /* 8 or 4 aligned bytes, which are sent most, go at once, by the leader. No wait: neither before nor after. */
-TUTTI_DEV void tutti_dev_copy(int group, void *dest, const void *source, size_t bytes)
+TUTTI_DEV void tutti_dev_copy_by(int group, void *dest, const void *source, size_t bytes, int few)
 {
     const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
     const size_t rank = tutti_dev_rank(group);
@@ -123,8 +155,13 @@ TUTTI_DEV void tutti_dev_copy(int group, void *dest, const void *source, size_t 
         if (rank == 0)
             *(tutti_dev_u32 *)dest = *(const tutti_dev_u32 *)source;
     } else {
-        tutti_dev_copy_wide((char *)dest, (const char *)source, bytes, rank, tutti_dev_size(group));
+        tutti_dev_copy_wide((char *)dest, (const char *)source, bytes, rank, tutti_dev_size(group), few);
     }
+}
+
+TUTTI_DEV void tutti_dev_copy(int group, void *dest, const void *source, size_t bytes)
+{
+    tutti_dev_copy_by(group, dest, source, bytes, 0);
 }
 
 /* n blocks of `block` elements of `bytes` bytes, whose beginnings lie `dst` and `sst` elements apart. Short blocks are

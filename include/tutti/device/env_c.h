@@ -11,6 +11,7 @@
 #define TUTTI_DEV       static inline __attribute__((unused))
 #define TUTTI_DEV_APART static __attribute__((unused, noinline))
 #define TUTTI_DEV_COLD  TUTTI_DEV
+#define TUTTI_DEV_FEW   0
 #define TUTTI_DEV_UNROLL
 #define TUTTI_DEV_UNROLL_1
 #define TUTTI_DEV_UNROLL_4

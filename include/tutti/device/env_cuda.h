@@ -10,9 +10,11 @@
 #ifdef __CUDACC_RDC__
 #define TUTTI_DEV_APART TUTTI_DEV
 #define TUTTI_DEV_COLD  TUTTI_DEV
+#define TUTTI_DEV_FEW   1 /* registers */
 #else
 #define TUTTI_DEV_APART static __attribute__((unused)) __device__ __noinline__
 #define TUTTI_DEV_COLD  static __attribute__((unused)) __device__ __noinline__
+#define TUTTI_DEV_FEW   0
 #endif
 #define TUTTI_DEV_UNROLL   _Pragma("unroll")
 #define TUTTI_DEV_UNROLL_1 _Pragma("unroll 1")

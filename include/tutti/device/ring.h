@@ -5,10 +5,13 @@
 #ifndef TUTTI_DEVICE_RING_H
 #define TUTTI_DEVICE_RING_H
 
+/* The first words are as in the ring. Of them `first` and `completion` are set when a request is sent from memory. */
 struct tutti_dev_request {
-    uint64_t dest, source, bytes, value, compare, extra;
+    uint64_t first, dest, source, bytes, value, compare, extra, completion;
     int operation, what, pe;
     unsigned size;
+    const tutti_dev_u8 *from; /* bytes that the request does not contain yet */
+    size_t left;
 };
 
 /* Which of the thresholds holds for a group. */
@@ -76,26 +79,54 @@ TUTTI_DEV int tutti_dev_ring_room(const struct tshmem_ring_state *ring, uint64_t
     }
 }
 
-/* Puts a request into the ring; completion: index and tag, 0: none. Four times a turn a request looks how far the host
- * is, so that those after it need not. */
-TUTTI_DEV_APART int tutti_dev_ring_send(const struct tutti_dev_request *r, uint64_t completion)
+TUTTI_DEV uint64_t tutti_dev_ring_first(const struct tutti_dev_request *r)
+{
+    const uint32_t low = (uint32_t)r->operation | (uint32_t)r->what << 8 | (uint32_t)r->pe << 16;
+    const uint32_t high = r->size | (uint32_t)(r->value >> 56) << 8 | (uint32_t)(r->compare >> 56) << 16;
+    return (uint64_t)high << 32 | low;
+}
+
+/* Takes a slot of the ring: its words, and its turn; NULL: the wait for one was left. Four times a turn a request looks
+ * how far the host is, so that those after it need not. */
+TUTTI_DEV uint64_t *tutti_dev_ring_slot(uint64_t *turn)
 {
     const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;
     const uint64_t consumed = tutti_dev_load_relaxed64(&ring->own->consumed);
     const uint64_t sequence = tutti_dev_add64(&ring->own->next, 1);
     if (sequence - consumed >= ring->slots && !tutti_dev_ring_room(ring, sequence))
+        return NULL;
+    if ((sequence & (ring->slots / 4 - 1)) == 0)
+        tutti_dev_store_relaxed64(&ring->own->consumed, tutti_dev_load_acquire64(&ring->progress->consumed));
+    *turn = ((sequence >> ring->shift) + 1) & 0xff;
+    return ring->request[sequence & (ring->slots - 1)].word;
+}
+
+/* Puts a request into the ring; completion: index and tag, 0: none. 0: the wait for a slot was left. */
+TUTTI_DEV_APART int tutti_dev_ring_send(const struct tutti_dev_request *r, uint64_t completion)
+{
+    uint64_t turn = 0, *const word = tutti_dev_ring_slot(&turn);
+    if (!word)
         return 0;
-    const uint64_t turn = ((sequence >> ring->shift) + 1) & 0xff;
-    uint64_t *const word = ring->request[sequence & (ring->slots - 1)].word;
-    const uint64_t first = (uint64_t)r->operation | (uint64_t)r->what << 8 | (uint64_t)r->pe << 16 |
-                           (uint64_t)r->size << 32 | (r->value >> 56) << 40 | (r->compare >> 56) << 48;
-    tutti_dev_store_pair(&word[0], first << 8 | turn, r->dest << 8 | turn);
+    tutti_dev_store_pair(&word[0], tutti_dev_ring_first(r) << 8 | turn, r->dest << 8 | turn);
     tutti_dev_store_pair(&word[2], r->source << 8 | turn, r->bytes << 8 | turn);
     tutti_dev_store_pair(&word[4], r->value << 8 | turn, r->compare << 8 | turn);
     tutti_dev_store_pair(&word[6], r->extra << 8 | turn, completion << 8 | turn);
-    if ((sequence & (ring->slots / 4 - 1)) == 0)
-        tutti_dev_store_relaxed64(&ring->own->consumed, tutti_dev_load_acquire64(&ring->progress->consumed));
     return 1;
+}
+
+/* The same out of memory, for calls whose kernels have few registers left. */
+TUTTI_DEV_APART int tutti_dev_ring_send_kept(struct tutti_dev_request *r, uint64_t completion)
+{
+    r->first = tutti_dev_ring_first(r);
+    r->completion = completion;
+    tutti_dev_keep(r);
+    uint64_t turn = 0, *word = tutti_dev_ring_slot(&turn);
+    TUTTI_DEV_UNROLL_1
+    for (unsigned i = 0; word && i < 8; i += 2, word += 2) {
+        const uint64_t *const pair = (const uint64_t *)(const void *)((const char *)r + 8 * i);
+        tutti_dev_store_pair(word, pair[0] << 8 | turn, pair[1] << 8 | turn);
+    }
+    return word != NULL;
 }
 
 /* A completion for a request: index below, tag from bit 24 on; 0: the wait for one was left. */
@@ -113,7 +144,7 @@ TUTTI_DEV uint64_t tutti_dev_ring_claim(const struct tshmem_ring_state *ring)
 
 /* Sends it, waits until it is done, and returns its answer. Where the wait was left the completion stays taken:
  * the host may still write it. */
-TUTTI_DEV_APART uint64_t tutti_dev_ring_call(const struct tutti_dev_request *r)
+TUTTI_DEV_APART uint64_t tutti_dev_ring_call(struct tutti_dev_request *r)
 {
     const struct tshmem_ring_state *const ring = &tutti_dev_state()->ring;
     tutti_dev_keep(r);
@@ -121,7 +152,7 @@ TUTTI_DEV_APART uint64_t tutti_dev_ring_call(const struct tutti_dev_request *r)
     const uint32_t index = (uint32_t)completion & 0xffffff, tag = (uint32_t)(completion >> 24);
     struct tutti_dev_patience patience = {0, 0};
     tutti_dev_u64 low, high;
-    if (tag == 0 || !tutti_dev_ring_send(r, completion))
+    if (tag == 0 || !tutti_dev_ring_send_kept(r, completion))
         return 0;
     for (;;) {
         tutti_dev_load_pair_acquire(ring->completion[index].word, &low, &high);
@@ -189,19 +220,38 @@ TUTTI_DEV uint64_t tutti_dev_ring_get_value(uint64_t offset, size_t bytes, int p
     return tutti_dev_ring_call(&r);
 }
 
-/* At most 16 bytes, out of any memory of the kernel. */
-TUTTI_DEV void tutti_dev_ring_value(uint64_t offset, const void *value, size_t bytes, int pe)
+/* Up to 8 bytes, of any alignment: from the last one on, for which the fewest registers are enough. */
+TUTTI_DEV uint64_t tutti_dev_ring_bytes(const tutti_dev_u8 *from, unsigned bytes)
 {
-    const tutti_dev_u8 *const from = (const tutti_dev_u8 *)value;
-    uint64_t low = 0, high = 0;
+    uint64_t value = 0;
     TUTTI_DEV_UNROLL_1
-    for (size_t i = 0; i < bytes; i++) {
-        if (i < 8)
-            low |= (uint64_t)from[i] << 8 * i;
-        else
-            high |= (uint64_t)from[i] << 8 * (i - 8);
+    while (bytes-- > 0)
+        value = value << 8 | from[bytes];
+    return value;
+}
+
+/* Any number of bytes, out of any memory of the kernel, by requests that contain them. r: the PE, and the offset that
+ * the next bytes go to. */
+TUTTI_DEV void tutti_dev_ring_put_values(struct tutti_dev_request *r, const void *source, size_t bytes)
+{
+    r->operation = TSHMEM_RING_PUT_VALUE;
+    r->from = (const tutti_dev_u8 *)source;
+    r->left = bytes;
+    TUTTI_DEV_UNROLL_1
+    while (r->left > 0) {
+        const unsigned part = r->left < 16 ? (unsigned)r->left : 16;
+        r->bytes = part;
+        r->value = tutti_dev_ring_bytes(r->from, part < 8 ? part : 8);
+        r->compare = 0;
+        tutti_dev_keep(r);
+        if (part > 8)
+            r->compare = tutti_dev_ring_bytes(r->from + 8, part - 8);
+        tutti_dev_ring_send_kept(r, 0);
+        tutti_dev_keep(r);
+        r->dest += r->bytes;
+        r->from += r->bytes;
+        r->left -= (size_t)r->bytes;
     }
-    tutti_dev_ring_put_value(offset, low, high, bytes, pe);
 }
 
 /* Blocking: `source` may be used again afterwards. */
@@ -210,21 +260,20 @@ TUTTI_DEV_APART void tutti_dev_ring_put(void *dest, const void *source, size_t b
     struct tutti_dev_request r = TUTTI_DEV_ZERO;
     if (!tutti_dev_ring_offset(TSHMEM_KERNEL_PUT, dest, bytes, pe, &r.dest))
         return;
+    r.pe = pe;
     if (bytes <= 16 || !tutti_dev_host_finds(source)) {
-        TUTTI_DEV_UNROLL_1
-        for (size_t at = 0; at < bytes; at += 16)
-            tutti_dev_ring_value(r.dest + at, (const char *)source + at, bytes - at < 16 ? bytes - at : 16, pe);
+        tutti_dev_ring_put_values(&r, source, bytes);
         return;
     }
     r.operation = TSHMEM_RING_PUT;
-    r.pe = pe;
     r.source = (uint64_t)(uintptr_t)source;
     r.bytes = bytes;
+    tutti_dev_keep(&r);
     tutti_dev_fence(); /* what the group has stored into `source` */
     if (blocking)
         tutti_dev_ring_call(&r);
     else
-        tutti_dev_ring_send(&r, 0);
+        tutti_dev_ring_send_kept(&r, 0);
 }
 
 TUTTI_DEV_APART void tutti_dev_ring_get(void *dest, const void *source, size_t bytes, int pe, int blocking)
@@ -252,7 +301,7 @@ TUTTI_DEV_APART void tutti_dev_ring_get(void *dest, const void *source, size_t b
     if (blocking)
         tutti_dev_ring_call(&r);
     else
-        tutti_dev_ring_send(&r, 0);
+        tutti_dev_ring_send_kept(&r, 0);
 }
 
 /* n blocks of `block` elements of `bytes` bytes, as tutti_dev_copy_blocks(); get 0: put. Done on return. */
@@ -301,22 +350,25 @@ TUTTI_DEV_APART void tutti_dev_ring_put_signal(void *dest, const void *source, s
     if (!tutti_dev_ring_offset(call, signal, sizeof *signal, pe, &r.compare) ||
         (bytes && !tutti_dev_ring_offset(call, dest, bytes, pe, &r.dest)))
         return;
+    r.pe = pe;
     if (bytes && !tutti_dev_host_finds(source)) { /* goes value by value, and the signal behind it */
-        tutti_dev_ring_put(dest, source, bytes, pe, 1);
+        const uint64_t at = r.compare;
+        tutti_dev_ring_put_values(&r, source, bytes);
         tutti_dev_ring_drain();
+        r.compare = at;
         bytes = 0;
     }
     r.operation = TSHMEM_RING_PUT_SIGNAL;
     r.what = operation;
-    r.pe = pe;
     r.source = (uint64_t)(uintptr_t)source;
     r.bytes = bytes;
     r.value = value;
+    tutti_dev_keep(&r);
     tutti_dev_fence();
     if (bytes && blocking)
         tutti_dev_ring_call(&r);
     else
-        tutti_dev_ring_send(&r, 0);
+        tutti_dev_ring_send_kept(&r, 0);
 }
 
 TUTTI_DEV_APART uint64_t tutti_dev_ring_amo(int operation, void *dest, size_t bytes, uint64_t value, uint64_t compare,

@@ -47,13 +47,16 @@ TUTTI_DEV_APART void tutti_dev_own_copy(int group, void *dest, const void *sourc
 }
 #undef TUTTI_DEV_OWN_COPY
 
-/* A put's or get's copy. A thread behind the last byte has nothing to do, but the last one, which copies the end: of a
- * large block most warps leave here. */
-TUTTI_DEV void tutti_dev_move(int group, void *dest, const void *source, size_t bytes)
+/* A put's or get's copy. A thread behind the last word has nothing to do, but the last one, which copies the end: of a
+ * large block most warps leave here. few: by few registers in relocatable code, where a put of a block waits for memory
+ * of this GPU alone. */
+TUTTI_DEV void tutti_dev_move(int group, void *dest, const void *source, size_t bytes, int few)
 {
     const size_t rank = tutti_dev_rank(group);
-    if (group == TUTTI_BY_THREAD || rank < bytes || rank == tutti_dev_size(group) - 1)
-        tutti_dev_copy(group, dest, source, bytes);
+    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
+    const unsigned word = mixed % 16 == 0 ? 16 : mixed % 4 == 0 ? 4 : 1;
+    if (group == TUTTI_BY_THREAD || rank * word < bytes || rank == tutti_dev_size(group) - 1)
+        tutti_dev_copy_by(group, dest, source, bytes, TUTTI_DEV_FEW && few && group == TUTTI_BY_BLOCK);
 }
 
 TUTTI_DEV void tutti_dev_put(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)
@@ -61,7 +64,7 @@ TUTTI_DEV void tutti_dev_put(int group, void *dest, const void *source, size_t b
     char *const to = tutti_dev_find(dest, pe);
     tutti_dev_join(group);
     if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to != NULL, bytes))
-        tutti_dev_move(group, to, source, bytes);
+        tutti_dev_move(group, to, source, bytes, 1);
     else if (tutti_dev_is_own(dest, pe))
         tutti_dev_own_copy(group, dest, source, bytes);
     else if (tutti_dev_rank(group) == 0)
@@ -76,7 +79,7 @@ TUTTI_DEV void tutti_dev_get(int group, void *dest, const void *source, size_t b
     const int near = tutti_dev_reaches(source, pe, &from);
     tutti_dev_join(group);
     if (!tutti_dev_by_ring(group, TSHMEM_CUT_GET, near, bytes))
-        tutti_dev_move(group, dest, from, bytes);
+        tutti_dev_move(group, dest, from, bytes, 0);
     else if (tutti_dev_is_own(source, pe))
         tutti_dev_own_copy(group, dest, source, bytes);
     else if (tutti_dev_rank(group) == 0)
@@ -262,7 +265,7 @@ TUTTI_DEV void tutti_dev_put_signal(int group, void *dest, const void *source, s
     char *const to = tutti_dev_find(dest, pe), *const at = tutti_dev_near(signal, pe, 1);
     tutti_dev_join(group);
     if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to != NULL, bytes)) {
-        tutti_dev_copy(group, to, source, bytes);
+        tutti_dev_move(group, to, source, bytes, 1);
         tutti_dev_join(group);
         if (tutti_dev_rank(group) == 0)
             tutti_dev_signal_at(at, signal, value, operation, pe);

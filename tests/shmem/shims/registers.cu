@@ -30,6 +30,29 @@ __global__ void row_two(float *dest, const float *source, size_t n, int pe)
     nvshmemx_float_put_nbi_block(dest, source, n, pe);
 }
 
+/* As NVIDIA's Jacobi solver by blocks: two rows go to other PEs, and what each thread has computed is summed past them. */
+__global__ void rows_two(float *dest, const float *source, float *norm, int first, int end, int n, int above, int above_row, int below, int below_row)
+{
+    const int row = blockIdx.y * blockDim.y + threadIdx.y + first, column = blockIdx.x * blockDim.x + threadIdx.x + 1;
+    float sum = 0;
+    if (row < end && column < n - 1) {
+        const float *const at = source + row * n + column;
+        const float value = 0.25f * (at[1] + at[-1] + at[n] + at[-n]);
+        dest[row * n + column] = value;
+        sum = (value - *at) * (value - *at);
+    }
+    const int block_row = row - threadIdx.y, block_column = column - threadIdx.x;
+    const unsigned some = min(blockDim.x, n - 1 - block_column);
+    if (block_row <= first && first < block_row + blockDim.y)
+        nvshmemx_float_put_nbi_block(dest + above_row * n + block_column, dest + first * n + block_column, some, above);
+    if (block_row < end && end <= block_row + blockDim.y)
+        nvshmemx_float_put_nbi_block(dest + below_row * n + block_column, dest + (end - 1) * n + block_column, some, below);
+    for (int lanes = 16; lanes > 0; lanes /= 2)
+        sum += __shfl_down_sync(0xffffffffu, sum, lanes);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(norm, sum);
+}
+
 __global__ void fetch_three(float *dest, const float *source, size_t n, int pe)
 {
     nvshmemx_float_get_block(dest, source, n, pe);
