@@ -3,6 +3,7 @@ add_custom_target(docs)
 foreach(page settings statistics)
   add_executable(tutti-${page}-doc EXCLUDE_FROM_ALL scripts/${page}_doc.c)
   target_link_libraries(tutti-${page}-doc PRIVATE tutti-flags)
+  target_include_directories(tutti-${page}-doc PRIVATE ${PROJECT_SOURCE_DIR}/src)
   set_target_properties(tutti-${page}-doc PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/docs)
   add_custom_target(docs-${page} COMMAND sh -c "$<TARGET_FILE:tutti-${page}-doc> >${PROJECT_SOURCE_DIR}/docs/${page}.md"
                     DEPENDS tutti-${page}-doc VERBATIM)

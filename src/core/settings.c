@@ -10,6 +10,7 @@
 
 #include "core/log.h"
 #include "core/nearest.h"
+#include "core/rule_names.h"
 #include "core/status.h"
 
 extern char **environ;
@@ -214,6 +215,16 @@ int tutti_settings_wait(int policy)
     return __atomic_exchange_n(&settings.wait, policy, __ATOMIC_RELAXED);
 }
 
+/* The text of a row, of this thread until its next call. */
+static const char *setting_text(const char *text)
+{
+    static _Thread_local char names[4096];
+    if (!strchr(text, '{'))
+        return text;
+    tutti_rule_names(text, names, sizeof names);
+    return names;
+}
+
 int tutti_settings_row(int index, struct tutti_setting_row *out)
 {
     if (index < 0 || index >= ROWS)
@@ -224,7 +235,7 @@ int tutti_settings_row(int index, struct tutti_setting_row *out)
                                       .standard = row->standard,
                                       .allowed = row->words,
                                       .when = row->when,
-                                      .text = row->text};
+                                      .text = setting_text(row->text)};
     const char *field = (const char *)tutti_settings() + row->offset;
     if (row->kind == ROW_INT) {
         snprintf(out->value, sizeof out->value, "%ld", *(const long *)(const void *)field);

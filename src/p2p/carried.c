@@ -112,7 +112,7 @@ struct tutti_carried_part {
     struct tutti_bounce *packed; /* pinned */
 };
 
-static void part_end(struct tutti_p2p_recv *recv)
+static void carried_part_end(struct tutti_p2p_recv *recv)
 {
     tutti_bounce_give(recv->part->packed);
     free(recv->part);
@@ -140,7 +140,7 @@ static int part_begin(struct tutti_p2p_worker *worker, struct tutti_p2p_recv *re
                                 tutti_node_world(worker->node, recv->rts.rank), recv->rts.number,
                                 &part->transfer) == TUTTI_OK)
         return 1;
-    part_end(recv);
+    carried_part_end(recv);
     return TUTTI_ERR_TRANSPORT;
 }
 
@@ -166,7 +166,7 @@ static int parts_take(struct tutti_p2p_fetch *f, int keep)
         const uint64_t bytes = part_bytes(recv);
         status = keep ? tutti_recv_store(recv, recv->part->packed->memory, recv->came, bytes) : TUTTI_OK;
         recv->came += bytes;
-        part_end(recv);
+        carried_part_end(recv);
         if (status != TUTTI_OK)
             return status;
     }

@@ -2,7 +2,7 @@
 #include "p2p/p2p.h"
 
 /* NULL: no row. Row 0 is the MPI's, which also has the message past the last rule. */
-static const struct tutti_protocol_row *row_of(int way)
+static const struct tutti_protocol_row *protocol_row_of(int way)
 {
     return way >= 0 && way < TUTTI_PROTOCOLS ? &tutti_protocols[way] : NULL;
 }
@@ -10,7 +10,7 @@ static const struct tutti_protocol_row *row_of(int way)
 const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes)
 {
     int from = 0;
-    const struct tutti_protocol_row *row = row_of(rules->next(far, bytes, &from));
+    const struct tutti_protocol_row *row = protocol_row_of(rules->next(far, bytes, &from));
     if (row && row->ops->post)
         return row;
     if (!far)
@@ -18,11 +18,23 @@ const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rul
     return NULL;
 }
 
+int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes,
+                      const struct tutti_protocol_rules *rules)
+{
+    for (int from = 0;;) {
+        const struct tutti_protocol_row *row = protocol_row_of(rules->next(0, bytes, &from));
+        if (!row || !row->ops->reaches)
+            return 0; /* the reason is that of the rows before */
+        if (row->ops->reaches(worker, peer, gpu, bytes))
+            return 1;
+    }
+}
+
 /* Posts by the row, or by its substitute if that needs less. A row that is READY is not compared. */
 static const struct tutti_protocol_row *post_cheapest(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send,
                                                       const struct tutti_protocol_row *row, struct tutti_pack_job *job)
 {
-    const struct tutti_protocol_row *other = row_of((int)row->ops->instead);
+    const struct tutti_protocol_row *other = protocol_row_of((int)row->ops->instead);
     enum tutti_protocol_cost cost = row->ops->cost(worker, send);
     if (cost == TUTTI_COST_READY && row->ops->post(worker, send, job))
         return row;
@@ -37,7 +49,7 @@ const struct tutti_protocol_row *tutti_p2p_choose(struct tutti_p2p_worker *worke
                                                   const struct tutti_protocol_rules *rules, struct tutti_pack_job *job)
 {
     for (int from = 0, first = 1;; first = 0) {
-        const struct tutti_protocol_row *row = row_of(rules->next(0, send->bytes, &from));
+        const struct tutti_protocol_row *row = protocol_row_of(rules->next(0, send->bytes, &from));
         const int left_to_mpi = !row || !row->ops->post;
         if (left_to_mpi && !send->agreed) {
             if (first)

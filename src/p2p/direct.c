@@ -54,6 +54,16 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
         direct_name(worker, send);
 }
 
+int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes)
+{
+    const struct tutti_endpoint *const endpoint = worker->endpoint;
+    if (!tutti_endpoint_is_open(endpoint, peer))
+        return TUTTI_NO(GPU_LATE);
+    if (bytes < TUTTI_MESSAGE_LOOKED && !tutti_endpoint_takes_short(endpoint, peer))
+        return TUTTI_NO(BLIND);
+    return tutti_endpoint_mapped(endpoint, peer, gpu) != TUTTI_MAPS_CANNOT ? 1 : TUTTI_NO(SCRATCH_UNREACHED);
+}
+
 static int p2p_direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
     tutti_direct_show(worker, send);
@@ -160,7 +170,8 @@ static int direct_fetched(struct tutti_p2p_fetch *f)
     return 1;
 }
 
-const struct tutti_protocol_ops tutti_direct_ops = {.can = p2p_direct_can,
+const struct tutti_protocol_ops tutti_direct_ops = {.reaches = tutti_rndv_reaches,
+                                                    .can = p2p_direct_can,
                                                     .cost = direct_cost,
                                                     .post = direct_post,
                                                     .poll = direct_poll,

@@ -34,12 +34,14 @@ static int both_post(struct tutti_p2p_worker *worker, struct tutti_p2p_send *sen
     return tutti_direct_ops.post(worker, send, job);
 }
 
-const struct tutti_protocol_ops tutti_engines_ops = {.can = p2p_engines_can,
+const struct tutti_protocol_ops tutti_engines_ops = {.reaches = tutti_rndv_reaches,
+                                                     .can = p2p_engines_can,
                                                      .cost = engines_cost,
                                                      .post = engines_post,
                                                      .cancel = tutti_rndv_cancel,
                                                      .instead = TUTTI_PROTOCOL_packed};
-const struct tutti_protocol_ops tutti_both_ops = {.can = p2p_engines_can,
+const struct tutti_protocol_ops tutti_both_ops = {.reaches = tutti_rndv_reaches,
+                                                  .can = p2p_engines_can,
                                                   .cost = engines_cost,
                                                   .post = both_post,
                                                   .cancel = tutti_rndv_cancel,

@@ -46,7 +46,9 @@ void tutti_carried_sweep(struct tutti_p2p_worker *worker, struct tutti_p2p_send 
 void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 /* 1 if the MPI is to have the message, as mapping the buffer's allocation does not pay yet. */
 int tutti_direct_leaves(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
-/* Shared by direct and packed. */
+/* Shared by direct, packed and those made of them: the receiver takes rendezvous, and maps the scratch, into which each
+ * of these protocols may have to pack. */
+int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes);
 void tutti_rndv_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 
 /* ---- receiver ---- */

@@ -43,6 +43,9 @@ extern const struct tutti_protocol_rules tutti_rules_of_messages;
 
 /* ---- sender ---- */
 
+/* From this length on each receive looks for RTSs, also before the program has met a GPU. */
+enum { TUTTI_MESSAGE_LOOKED = 512 };
+
 struct tutti_carried;                 /* a part that the transport has */
 enum tutti_shown {                    /* how the rendezvous names the buffer */
                    TUTTI_SHOWN_NOT,   /* it does not: the receiver cannot reach it */
@@ -84,6 +87,10 @@ struct tutti_p2p_send {
 /* The row that the first rule names for a message of so many bytes, to ranks of the node or (far) of others. NULL:
  * the MPI has the message; among ranks of the node the reason is set (core/reasons.h). */
 const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rules *rules, int far, uint64_t bytes);
+/* Local, before a rendezvous with rank `peer` of the node is taken for a message of so many bytes in memory of the
+ * GPU. 1 if a row of the rules reaches the peer; 0: none does, and the reason is set. */
+int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes,
+                      const struct tutti_protocol_rules *rules);
 /* THE choice among ranks of the node: the first rule whose protocol can carry the message; of that row and its
  * substitute, the one that needs less. Posts the message, and returns the row; NULL: no protocol can, and the reason
  * is set. job: see tutti_protocol_ops. */

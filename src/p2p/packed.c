@@ -178,7 +178,8 @@ static int packed_fetch(struct tutti_p2p_fetch *f, struct tutti_pack_job *job)
     return -1;
 }
 
-const struct tutti_protocol_ops tutti_packed_ops = {.can = packed_can,
+const struct tutti_protocol_ops tutti_packed_ops = {.reaches = tutti_rndv_reaches,
+                                                    .can = packed_can,
                                                     .cost = packed_cost,
                                                     .post = packed_post,
                                                     .poll = packed_poll,

@@ -78,7 +78,7 @@ static void pack_ended(void *with, uint64_t i, enum tutti_task_end how)
         lose_fragment(with, i);
 }
 
-static int send_ready(void *with, uint64_t i)
+static int pipelined_out_ready(void *with, uint64_t i)
 {
     struct tutti_outgoing *out = with;
     struct sent *part = &out->part[i];
@@ -109,7 +109,8 @@ static void send_ended(void *with, uint64_t i, enum tutti_task_end how)
 }
 
 static const struct tutti_task_hooks pack_hooks = {.ready = pack_ready, .begun = pack_begun, .ended = pack_ended};
-static const struct tutti_task_hooks send_hooks = {.ready = send_ready, .begun = send_begun, .ended = send_ended};
+static const struct tutti_task_hooks send_hooks = {
+    .ready = pipelined_out_ready, .begun = send_begun, .ended = send_ended};
 
 /* ---- making ---- */
 
@@ -165,7 +166,7 @@ static void outgoing_release(struct tutti_outgoing *out)
         outgoing_destroy(old);
 }
 
-static void outgoing_ended(void *with, int status)
+static void pipelined_out_ended(void *with, int status)
 {
     struct tutti_outgoing *out = with;
     out->status = status;
@@ -215,7 +216,7 @@ static struct tutti_outgoing *outgoing_take(struct tutti_pipelined *p, uint64_t 
     out->n = n;
     out->sched = tutti_sched_new("message to another node");
     if (out->sched && outgoing_build(out) == TUTTI_OK) {
-        tutti_sched_then(out->sched, outgoing_ended, out);
+        tutti_sched_then(out->sched, pipelined_out_ended, out);
         return out;
     }
     outgoing_destroy(out);

@@ -46,7 +46,7 @@ static int is_out(const struct tutti_p2p_send *send)
 }
 
 /* One launch for each GPU. */
-static void send_run(struct tutti_p2p_batch *all)
+static void sends_pack(struct tutti_p2p_batch *all)
 {
     for (unsigned done = 0; done < all->n;) {
         struct tutti_pack_job jobs[TUTTI_BATCH];
@@ -88,7 +88,7 @@ void tutti_p2p_poll(struct tutti_p2p_worker *worker)
             ops->poll(worker, send, &all, now);
     }
     if (all.n)
-        send_run(&all);
+        sends_pack(&all);
 }
 
 int tutti_p2p_data_out(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send, int *status)

@@ -86,7 +86,7 @@ struct parts {
 
 static struct known *known_slot(const struct parts *parts, const struct tutti_description *is)
 {
-    size_t i = (size_t)tutti_mix(0, (uint64_t)(uintptr_t)is) & (parts->room - 1);
+    size_t i = (size_t)tutti_hash_mix(0, (uint64_t)(uintptr_t)is) & (parts->room - 1);
     while (parts->table[i].is && parts->table[i].is != is)
         i = (i + 1) & (parts->room - 1);
     return &parts->table[i];

@@ -173,16 +173,16 @@ uint64_t tutti_segments_hash(const struct tutti_segments *segments)
     uint64_t hash = segments->n;
     for (uint32_t i = 0; i < segments->n; i++) {
         const struct tutti_segment *s = &segments->at[i];
-        hash = tutti_mix(tutti_mix(tutti_mix(hash, (uint64_t)s->offset), s->packed), s->block);
-        hash = tutti_mix(hash, ((uint64_t)s->dims << 32) | s->list_at);
+        hash = tutti_hash_mix(tutti_hash_mix(tutti_hash_mix(hash, (uint64_t)s->offset), s->packed), s->block);
+        hash = tutti_hash_mix(hash, ((uint64_t)s->dims << 32) | s->list_at);
         for (uint32_t k = 0; k < s->dims; k++) {
-            hash = tutti_mix(tutti_mix(hash, s->dim[k].count), (uint64_t)s->dim[k].stride);
-            hash = tutti_mix(hash, (uint64_t)s->dim[k].packed);
+            hash = tutti_hash_mix(tutti_hash_mix(hash, s->dim[k].count), (uint64_t)s->dim[k].stride);
+            hash = tutti_hash_mix(hash, (uint64_t)s->dim[k].packed);
         }
         if (s->entries == 0)
             continue;
-        hash = tutti_mix(tutti_mix(hash, s->entries), s->pitch);
-        hash = tutti_mix(hash, list_hash(segments, s));
+        hash = tutti_hash_mix(tutti_hash_mix(hash, s->entries), s->pitch);
+        hash = tutti_hash_mix(hash, list_hash(segments, s));
     }
     return hash;
 }

@@ -53,11 +53,12 @@ int tutti_membership_seq(struct tutti_workshop *shop, const struct tutti_tree_pl
         return status;
     if (!(tree->parts = tutti_workshop_take(shop, n, sizeof *tree->parts)))
         return TUTTI_ERR_MEMORY;
-    uint64_t hash = tutti_mix(n, TUTTI_TREE_SEQ);
+    uint64_t hash = tutti_hash_mix(n, TUTTI_TREE_SEQ);
     for (size_t i = 0; i < n; i++) {
         tree->parts[i] = t[i];
         tree->parts[i].offset -= t[0].offset;
-        hash = tutti_mix(tutti_mix(hash, (uint64_t)tree->parts[i].offset), t[i].tree ? t[i].tree->hash : t[i].length);
+        hash = tutti_hash_mix(tutti_hash_mix(hash, (uint64_t)tree->parts[i].offset),
+                              t[i].tree ? t[i].tree->hash : t[i].length);
     }
     tree->hash = hash;
     *out = (struct tutti_tree_place){.offset = t[0].offset, .tree = tree};
@@ -66,11 +67,12 @@ int tutti_membership_seq(struct tutti_workshop *shop, const struct tutti_tree_pl
 
 static void hash_list(struct tutti_tree *tree)
 {
-    tree->numbers = tutti_mix(XXH3_64bits(tree->offsets, tree->n * sizeof *tree->offsets), tree->n);
+    tree->numbers = tutti_hash_mix(XXH3_64bits(tree->offsets, tree->n * sizeof *tree->offsets), tree->n);
     if (tree->begins)
-        tree->numbers = tutti_mix(tree->numbers, XXH3_64bits(tree->begins, (tree->n + 1) * sizeof *tree->begins));
+        tree->numbers = tutti_hash_mix(tree->numbers, XXH3_64bits(tree->begins, (tree->n + 1) * sizeof *tree->begins));
     const struct tutti_tree_place child = tree->child;
-    tree->hash = tree->begins ? tree->numbers : tutti_mix(tree->numbers, child.tree ? child.tree->hash : child.length);
+    tree->hash =
+        tree->begins ? tree->numbers : tutti_hash_mix(tree->numbers, child.tree ? child.tree->hash : child.length);
 }
 
 /* Places of one shape. */

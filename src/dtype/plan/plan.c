@@ -100,8 +100,8 @@ static int plan_share(struct shared *made, const struct tutti_plan **out)
 static uint64_t plan_hash_of(const struct shared *made)
 {
     const struct tutti_plan *plan = &made->plan;
-    uint64_t hash = tutti_mix(tutti_segments_hash(&made->segments), plan->size);
-    return tutti_mix(tutti_mix(hash, (uint64_t)plan->lower), (uint64_t)plan->extent);
+    uint64_t hash = tutti_hash_mix(tutti_segments_hash(&made->segments), plan->size);
+    return tutti_hash_mix(tutti_hash_mix(hash, (uint64_t)plan->lower), (uint64_t)plan->extent);
 }
 
 static int plan_make(struct tutti_workshop *shop, const struct tutti_description *what, struct shared *made)

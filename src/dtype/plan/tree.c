@@ -110,7 +110,7 @@ int tutti_membership_move(struct tutti_workshop *shop, struct tutti_tree_place *
 
 static uint64_t shape_hash(struct tutti_tree_place place)
 {
-    return place.tree ? place.tree->hash : tutti_mix(UINT64_C(0x243f6a8885a308d3), place.length);
+    return place.tree ? place.tree->hash : tutti_hash_mix(UINT64_C(0x243f6a8885a308d3), place.length);
 }
 
 /* A loop that is not folded. The last ones made are remembered: rows of equal stretches then share one tree. */
@@ -118,7 +118,7 @@ static int new_loop(struct tutti_workshop *shop, uint64_t count, int64_t stride,
                     struct tutti_tree_place *out)
 {
     tutti_wide all = (tutti_wide)stride * (tutti_wide)(count - 1);
-    uint64_t hash = tutti_mix(tutti_mix(shape_hash(child), count), (uint64_t)stride);
+    uint64_t hash = tutti_hash_mix(tutti_hash_mix(shape_hash(child), count), (uint64_t)stride);
     struct tutti_tree **kept = &shop->loops[hash & (TUTTI_TREE_SMALL_CACHE - 1)], *loop = *kept;
     int64_t offset = child.offset;
     child.offset = 0;

@@ -167,7 +167,7 @@ static inline int64_t tutti_made_extent(const struct tutti_made *made)
 /* arrays.c: *made is the element, and becomes the array. */
 int tutti_build_array(struct tutti_workshop *shop, const struct tutti_description *what, struct tutti_made *made);
 
-static inline uint64_t tutti_mix(uint64_t hash, uint64_t word)
+static inline uint64_t tutti_hash_mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ (hash >> 29);

@@ -61,7 +61,7 @@ static int packs_plainly(void)
 
 /* ---- kernels ---- */
 
-static size_t piece_bytes(size_t all)
+static size_t pack_piece_bytes(size_t all)
 {
     size_t most = (size_t)tutti_settings()->staging_mb << 20;
     return all < most ? all : most;
@@ -71,7 +71,7 @@ static size_t piece_bytes(size_t all)
 static int in_pieces(const struct packing *call, const struct tutti_plan *plan, const struct tutti_places *places,
                      size_t bytes)
 {
-    const size_t most = piece_bytes(bytes);
+    const size_t most = pack_piece_bytes(bytes);
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, most);
     char *piece = bounce ? bounce->memory : NULL, *message = call->message;
     int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY, packs = call->direction == TUTTI_PACK;

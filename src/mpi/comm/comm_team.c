@@ -126,7 +126,7 @@ static void end_team(struct tutti_comm *comm, int status)
 }
 
 /* One thread at a time ends it; others, and waits below a test, find it open or ended. 1: ended. */
-static int is_ready(void *with)
+static int comm_team_is_ready(void *with)
 {
     struct tutti_comm *comm = with;
     struct tutti_transport *const transport = &comm->transport.base;
@@ -178,13 +178,13 @@ void tutti_comm_announce(struct tutti_comm *comm, struct tutti_team *team, enum 
 int tutti_comm_ready(struct tutti_comm *comm, int wait)
 {
     TUTTI_INSIDE();
-    if (!wait || is_ready(comm))
-        return is_ready(comm);
+    if (!wait || comm_team_is_ready(comm))
+        return comm_team_is_ready(comm);
     char what[160];
     snprintf(what, sizeof what, "not all ranks have arrived at a reduction on %s, where they meet for the first time",
              comm->transport.base.label);
-    int status =
-        tutti_progress_wait(&(const struct tutti_wait){.done = is_ready, .with = comm, .what = what, .watched = 1});
+    int status = tutti_progress_wait(
+        &(const struct tutti_wait){.done = comm_team_is_ready, .with = comm, .what = what, .watched = 1});
     if (status != TUTTI_OK) {
         pthread_mutex_lock(&opening_lock);
         if (atomic_load(&comm->opening))

@@ -22,8 +22,6 @@ static inline int tutti_rts_length(uint64_t bytes)
 {
     return bytes < TUTTI_RTS_BYTES ? (int)tutti_short_rts_bytes(bytes) : TUTTI_RTS_BYTES;
 }
-/* From this length on each receive looks for RTSs, also before the program has met a GPU. */
-enum { TUTTI_MESSAGE_LOOKED = 512 };
 
 /* REPLACED: as TUTTI_SEND, from a buffer that is received into: the data leave it before the call returns. */
 enum tutti_send_mode { TUTTI_SEND, TUTTI_SEND_SYNCHRONOUS, TUTTI_SEND_BUFFERED, TUTTI_SEND_READY, TUTTI_SEND_REPLACED };

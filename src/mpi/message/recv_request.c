@@ -17,12 +17,12 @@ struct receive {
 };
 
 /* A peer's send may wait for a receive of this rank, in any wait of this rank. */
-static void look(void)
+static void receives_poll(void)
 {
     if (tutti_endpoint && tutti_endpoint_urged(tutti_endpoint))
         tutti_requests_look();
 }
-static struct tutti_step receives = {.name = "receives of device memory", .poll = look};
+static struct tutti_step receives = {.name = "receives of device memory", .poll = receives_poll};
 
 /* Open from now on. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
 static void begin(struct receive *receive)
@@ -145,7 +145,7 @@ static void progress(struct tutti_request *entry, MPI_Request request, struct tu
     entry->rests = rests_in(receive->recv);
 }
 
-static int arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
+static int recv_request_arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
 {
     struct receive *receive = of(entry);
     if (receive->recv->state == TUTTI_RECV_WAITING)
@@ -209,7 +209,7 @@ static const struct tutti_request_kind receive_kind = {.name = "receive that may
                                                        .listens = listens,
                                                        .progress = progress,
                                                        .fetch = fetch_all,
-                                                       .arrived = arrived,
+                                                       .arrived = recv_request_arrived,
                                                        .deliver = deliver,
                                                        .fail = fail,
                                                        .settle = settle,

@@ -115,13 +115,9 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     enum tutti_reason reason = place == PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;
     if (reason == TUTTI_REASON_NONE && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
         reason = TUTTI_REASON_OTHER_GPU;
-    if (reason == TUTTI_REASON_NONE && !tutti_endpoint_is_open(tutti_endpoint, peer))
-        reason = TUTTI_REASON_GPU_LATE;
-    if (reason == TUTTI_REASON_NONE && bytes < TUTTI_MESSAGE_LOOKED &&
-        !tutti_endpoint_takes_short(tutti_endpoint, peer))
-        reason = TUTTI_REASON_BLIND;
-    if (reason == TUTTI_REASON_NONE && tutti_endpoint_mapped(tutti_endpoint, peer, sent->core.gpu) == TUTTI_MAPS_CANNOT)
-        reason = TUTTI_REASON_SCRATCH_UNREACHED;
+    if (reason == TUTTI_REASON_NONE &&
+        !tutti_p2p_reaches(&tutti_p2p, peer, sent->core.gpu, bytes, &tutti_rules_of_messages))
+        return give_up(sent);
     if (reason == TUTTI_REASON_NONE && !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu)))
         reason = TUTTI_REASON_MANY;
     if (reason != TUTTI_REASON_NONE) {

@@ -16,8 +16,8 @@
         return begun;
 
 /* One block, or one for each of `n` ranks. */
-static struct tutti_pcoll_buffer blocks_of(const void *buffer, int partitions, int n, MPI_Count count,
-                                           MPI_Datatype type)
+static struct tutti_pcoll_buffer pcoll_blocks_of(const void *buffer, int partitions, int n, MPI_Count count,
+                                                 MPI_Datatype type)
 {
     return (struct tutti_pcoll_buffer){
         .buffer = buffer, .used = 1, .partitions = partitions, .blocks = n, .count = count, .type = type};
@@ -51,7 +51,7 @@ int tutti_door_MPIX_Pbcast_init(void *buffer, int partitions, MPI_Count count, M
     BEGIN(MPIX_Pbcast_init)
     call.kind = TUTTI_PCOLL_BCAST;
     call.root = root;
-    call.recv = blocks_of(buffer, partitions, 1, count, datatype);
+    call.recv = pcoll_blocks_of(buffer, partitions, 1, count, datatype);
     call.send = call.recv;
     call.send.used = call.rank == root;
     return tutti_pcoll_create(&call, request);
@@ -89,8 +89,8 @@ int tutti_door_MPIX_Pgather_init(const void *sendbuf, int sendpartitions, MPI_Co
                                  int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     BEGIN(MPIX_Pgather_init)
-    const struct tutti_pcoll_buffer all = blocks_of(recvbuf, recvpartitions, call.size, recvcount, recvtype);
-    const struct tutti_pcoll_buffer one = blocks_of(sendbuf, sendpartitions, 1, sendcount, sendtype);
+    const struct tutti_pcoll_buffer all = pcoll_blocks_of(recvbuf, recvpartitions, call.size, recvcount, recvtype);
+    const struct tutti_pcoll_buffer one = pcoll_blocks_of(sendbuf, sendpartitions, 1, sendcount, sendtype);
     return rooted(&call, root, &all, &one, 1, request);
 }
 
@@ -101,7 +101,7 @@ int tutti_door_MPIX_Pgatherv_init(const void *sendbuf, int sendpartitions, MPI_C
 {
     BEGIN(MPIX_Pgatherv_init)
     const struct tutti_pcoll_buffer all = blocks_v(recvbuf, recvpartitions, call.size, recvcounts, displs, recvtype);
-    const struct tutti_pcoll_buffer one = blocks_of(sendbuf, sendpartitions, 1, sendcount, sendtype);
+    const struct tutti_pcoll_buffer one = pcoll_blocks_of(sendbuf, sendpartitions, 1, sendcount, sendtype);
     return rooted(&call, root, &all, &one, 1, request);
 }
 
@@ -110,8 +110,8 @@ int tutti_door_MPIX_Pscatter_init(const void *sendbuf, int sendpartitions, MPI_C
                                   int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     BEGIN(MPIX_Pscatter_init)
-    const struct tutti_pcoll_buffer all = blocks_of(sendbuf, sendpartitions, call.size, sendcount, sendtype);
-    const struct tutti_pcoll_buffer one = blocks_of(recvbuf, recvpartitions, 1, recvcount, recvtype);
+    const struct tutti_pcoll_buffer all = pcoll_blocks_of(sendbuf, sendpartitions, call.size, sendcount, sendtype);
+    const struct tutti_pcoll_buffer one = pcoll_blocks_of(recvbuf, recvpartitions, 1, recvcount, recvtype);
     return rooted(&call, root, &all, &one, 0, request);
 }
 
@@ -122,7 +122,7 @@ int tutti_door_MPIX_Pscatterv_init(const void *sendbuf, int sendpartitions, cons
 {
     BEGIN(MPIX_Pscatterv_init)
     const struct tutti_pcoll_buffer all = blocks_v(sendbuf, sendpartitions, call.size, sendcounts, displs, sendtype);
-    const struct tutti_pcoll_buffer one = blocks_of(recvbuf, recvpartitions, 1, recvcount, recvtype);
+    const struct tutti_pcoll_buffer one = pcoll_blocks_of(recvbuf, recvpartitions, 1, recvcount, recvtype);
     return rooted(&call, root, &all, &one, 0, request);
 }
 
@@ -146,8 +146,8 @@ int tutti_door_MPIX_Pallgather_init(const void *sendbuf, int sendpartitions, MPI
                                     MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     BEGIN(MPIX_Pallgather_init)
-    const struct tutti_pcoll_buffer send = blocks_of(sendbuf, sendpartitions, 1, sendcount, sendtype);
-    const struct tutti_pcoll_buffer recv = blocks_of(recvbuf, recvpartitions, call.size, recvcount, recvtype);
+    const struct tutti_pcoll_buffer send = pcoll_blocks_of(sendbuf, sendpartitions, 1, sendcount, sendtype);
+    const struct tutti_pcoll_buffer recv = pcoll_blocks_of(recvbuf, recvpartitions, call.size, recvcount, recvtype);
     return among_all(&call, TUTTI_PCOLL_ALLGATHER, &send, &recv, request);
 }
 
@@ -157,7 +157,7 @@ int tutti_door_MPIX_Pallgatherv_init(const void *sendbuf, int sendpartitions, MP
                                      MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     BEGIN(MPIX_Pallgatherv_init)
-    const struct tutti_pcoll_buffer send = blocks_of(sendbuf, sendpartitions, 1, sendcount, sendtype);
+    const struct tutti_pcoll_buffer send = pcoll_blocks_of(sendbuf, sendpartitions, 1, sendcount, sendtype);
     const struct tutti_pcoll_buffer recv = blocks_v(recvbuf, recvpartitions, call.size, recvcounts, displs, recvtype);
     return among_all(&call, TUTTI_PCOLL_ALLGATHER, &send, &recv, request);
 }
@@ -167,8 +167,8 @@ int tutti_door_MPIX_Palltoall_init(const void *sendbuf, int sendpartitions, MPI_
                                    MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     BEGIN(MPIX_Palltoall_init)
-    const struct tutti_pcoll_buffer send = blocks_of(sendbuf, sendpartitions, call.size, sendcount, sendtype);
-    const struct tutti_pcoll_buffer recv = blocks_of(recvbuf, recvpartitions, call.size, recvcount, recvtype);
+    const struct tutti_pcoll_buffer send = pcoll_blocks_of(sendbuf, sendpartitions, call.size, sendcount, sendtype);
+    const struct tutti_pcoll_buffer recv = pcoll_blocks_of(recvbuf, recvpartitions, call.size, recvcount, recvtype);
     return among_all(&call, TUTTI_PCOLL_MOVE, &send, &recv, request);
 }
 
@@ -216,8 +216,8 @@ int tutti_door_MPIX_Preduce_init(const void *sendbuf, void *recvbuf, int partiti
                                  MPI_Request *request)
 {
     BEGIN(MPIX_Preduce_init)
-    const struct tutti_pcoll_buffer send = blocks_of(sendbuf, partitions, 1, count, datatype);
-    struct tutti_pcoll_buffer recv = blocks_of(recvbuf, partitions, 1, count, datatype);
+    const struct tutti_pcoll_buffer send = pcoll_blocks_of(sendbuf, partitions, 1, count, datatype);
+    struct tutti_pcoll_buffer recv = pcoll_blocks_of(recvbuf, partitions, 1, count, datatype);
     recv.used = call.rank == root;
     call.root = root;
     return reduces(&call, TUTTI_PCOLL_REDUCE, op, &send, &recv, request);
@@ -226,8 +226,8 @@ int tutti_door_MPIX_Preduce_init(const void *sendbuf, void *recvbuf, int partiti
 static int reduces_all(struct tutti_pcoll_call *call, enum tutti_pcoll_kind kind, const void *sendbuf, void *recvbuf,
                        int partitions, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Request *request)
 {
-    const struct tutti_pcoll_buffer send = blocks_of(sendbuf, partitions, 1, count, datatype);
-    const struct tutti_pcoll_buffer recv = blocks_of(recvbuf, partitions, 1, count, datatype);
+    const struct tutti_pcoll_buffer send = pcoll_blocks_of(sendbuf, partitions, 1, count, datatype);
+    const struct tutti_pcoll_buffer recv = pcoll_blocks_of(recvbuf, partitions, 1, count, datatype);
     return reduces(call, kind, op, &send, &recv, request);
 }
 
@@ -261,7 +261,7 @@ int tutti_door_MPIX_Preduce_scatter_init(const void *sendbuf, void *recvbuf, int
     if (!recvcounts)
         return tutti_fail_comm(comm, MPI_ERR_ARG);
     const struct tutti_pcoll_buffer send = blocks_v(sendbuf, partitions, call.size, recvcounts, NULL, datatype);
-    const struct tutti_pcoll_buffer recv = blocks_of(recvbuf, partitions, 1, recvcounts[call.rank], datatype);
+    const struct tutti_pcoll_buffer recv = pcoll_blocks_of(recvbuf, partitions, 1, recvcounts[call.rank], datatype);
     return reduces(&call, TUTTI_PCOLL_REDUCE_SCATTER, op, &send, &recv, request);
 }
 
@@ -270,8 +270,8 @@ int tutti_door_MPIX_Preduce_scatter_block_init(const void *sendbuf, void *recvbu
                                                MPI_Request *request)
 {
     BEGIN(MPIX_Preduce_scatter_block_init)
-    const struct tutti_pcoll_buffer send = blocks_of(sendbuf, partitions, call.size, recvcount, datatype);
-    const struct tutti_pcoll_buffer recv = blocks_of(recvbuf, partitions, 1, recvcount, datatype);
+    const struct tutti_pcoll_buffer send = pcoll_blocks_of(sendbuf, partitions, call.size, recvcount, datatype);
+    const struct tutti_pcoll_buffer recv = pcoll_blocks_of(recvbuf, partitions, 1, recvcount, datatype);
     return reduces(&call, TUTTI_PCOLL_REDUCE_SCATTER, op, &send, &recv, request);
 }
 
@@ -338,8 +338,8 @@ int tutti_door_MPIX_Pneighbor_allgather_init(const void *sendbuf, int sendpartit
                                              MPI_Request *request)
 {
     BEGIN(MPIX_Pneighbor_allgather_init)
-    struct tutti_pcoll_buffer send = blocks_of(sendbuf, sendpartitions, 0, sendcount, sendtype);
-    const struct tutti_pcoll_buffer recv = blocks_of(recvbuf, recvpartitions, 0, recvcount, recvtype);
+    struct tutti_pcoll_buffer send = pcoll_blocks_of(sendbuf, sendpartitions, 0, sendcount, sendtype);
+    const struct tutti_pcoll_buffer recv = pcoll_blocks_of(recvbuf, recvpartitions, 0, recvcount, recvtype);
     send.shared = 1;
     return among_neighbours(&call, &send, &recv, TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHER, request);
 }
@@ -350,7 +350,7 @@ int tutti_door_MPIX_Pneighbor_allgatherv_init(const void *sendbuf, int sendparti
                                               MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request)
 {
     BEGIN(MPIX_Pneighbor_allgatherv_init)
-    struct tutti_pcoll_buffer send = blocks_of(sendbuf, sendpartitions, 0, sendcount, sendtype);
+    struct tutti_pcoll_buffer send = pcoll_blocks_of(sendbuf, sendpartitions, 0, sendcount, sendtype);
     const struct tutti_pcoll_buffer recv = blocks_v(recvbuf, recvpartitions, 0, recvcounts, displs, recvtype);
     send.shared = 1;
     return among_neighbours(&call, &send, &recv, TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHERV, request);
@@ -362,8 +362,8 @@ int tutti_door_MPIX_Pneighbor_alltoall_init(const void *sendbuf, int sendpartiti
                                             MPI_Request *request)
 {
     BEGIN(MPIX_Pneighbor_alltoall_init)
-    const struct tutti_pcoll_buffer send = blocks_of(sendbuf, sendpartitions, 0, sendcount, sendtype);
-    const struct tutti_pcoll_buffer recv = blocks_of(recvbuf, recvpartitions, 0, recvcount, recvtype);
+    const struct tutti_pcoll_buffer send = pcoll_blocks_of(sendbuf, sendpartitions, 0, sendcount, sendtype);
+    const struct tutti_pcoll_buffer recv = pcoll_blocks_of(recvbuf, recvpartitions, 0, recvcount, recvtype);
     return among_neighbours(&call, &send, &recv, TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL, request);
 }
 

@@ -29,7 +29,7 @@ static inline int chain_is_idle(const struct tutti_request *entry)
     return entry->persistent && !entry->active;
 }
 
-static int arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
+static int chain_arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
 {
     int more = 0;
     for (; entry; entry = entry->under) {
@@ -62,7 +62,7 @@ int tutti_request_put(struct tutti_request *entry)
         return MPI_SUCCESS;
     }
     entry->under = tutti_request_take(entry->handle);
-    if (stays(entry->under) || arrived(entry, &status, NULL)) {
+    if (stays(entry->under) || chain_arrived(entry, &status, NULL)) {
         tutti_request_back(entry);
         return MPI_SUCCESS;
     }
@@ -160,7 +160,7 @@ void tutti_requests_arrived(struct tutti_request *const entries[], const int whi
     struct tutti_batch batch = {.how = TUTTI_FETCH_ALL};
     TUTTI_INSIDE();
     for (int k = 0; k < n; k++)
-        arrived(entries[which ? which[k] : k], &statuses[k], &batch);
+        chain_arrived(entries[which ? which[k] : k], &statuses[k], &batch);
     tutti_batch_run(&batch);
 }
 
@@ -170,7 +170,7 @@ int tutti_request_fetched(struct tutti_request *entry, const MPI_Status *status)
     TUTTI_INSIDE();
     for (struct tutti_request *each = entry; each; each = each->under)
         each->coming = 0;
-    arrived(entry, status, &batch);
+    chain_arrived(entry, status, &batch);
     tutti_batch_run(&batch);
     return !tutti_is_coming(entry);
 }

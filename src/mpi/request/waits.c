@@ -63,7 +63,7 @@ static void look_at_own(const struct progressing_call *call)
                                                       : TUTTI_FETCH_BESIDE);
 }
 
-static int look(struct progressing_call *call)
+static int progressing_look(struct progressing_call *call)
 {
     if (!busy(call->mine)) {
         call->code = call->wait(call);
@@ -79,7 +79,7 @@ static int waits_is_done(void *with)
     if (!looks_again(call))
         return 0;
     const uint64_t begun = call->count > MANY ? tutti_now_ns() : 0;
-    const int done = look(call);
+    const int done = progressing_look(call);
     if (begun) {
         const uint64_t now = tutti_now_ns();
         call->next = now + REST * (now - begun);

@@ -4,7 +4,7 @@
 #include "core/types.h"
 #include "part/coll/reduce.h"
 
-static int chain_can(const struct tutti_pcoll *p)
+static int pcoll_chain_can(const struct tutti_pcoll *p)
 {
     return tutti_pcoll_partial(p) && p->args.size > 1 && (p->args.kind != TUTTI_PCOLL_REDUCE || p->groups == 1);
 }
@@ -101,5 +101,5 @@ static void chain_build(struct tutti_pcoll *p)
 const struct tutti_pcoll_row tutti_pcoll_chain = {.name = "chain",
                                                   .kinds = TUTTI_PCOLL_KIND(REDUCE) | TUTTI_PCOLL_KIND(SCAN) |
                                                            TUTTI_PCOLL_KIND(EXSCAN),
-                                                  .can = chain_can,
+                                                  .can = pcoll_chain_can,
                                                   .build = chain_build};

@@ -55,7 +55,7 @@ void tutti_pcoll_agree(struct tutti_transport *transport)
         differ |= words[2 * i] != -words[2 * i + 1];
 }
 
-static int section_of(enum tutti_pcoll_kind kind)
+static int pcoll_section_of(enum tutti_pcoll_kind kind)
 {
     return kind == TUTTI_PCOLL_BCAST       ? SECTION_BCAST
            : kind == TUTTI_PCOLL_ALLGATHER ? SECTION_ALLGATHER
@@ -78,7 +78,7 @@ static size_t bytes_of(const struct tutti_pcoll *p)
     return (size_t)block->count * block->plan->size;
 }
 
-static int row_can(const struct tutti_pcoll_row *row, const struct tutti_pcoll *p)
+static int pcoll_row_can(const struct tutti_pcoll_row *row, const struct tutti_pcoll *p)
 {
     return row->kinds >> p->args.kind & 1 && (!row->can || row->can(p));
 }
@@ -87,11 +87,11 @@ const struct tutti_pcoll_row *tutti_pcoll_choose(const struct tutti_pcoll *p)
 {
     int from = tutti_rules_begin(tutti_rules_in_force()), choice, i = 0;
     while (!differ && p->args.kind != TUTTI_PCOLL_MOVE &&
-           (choice = tutti_rules_next(pcoll_room.first + section_of(p->args.kind), bytes_of(p), &from)) >= 0) {
-        if (row_can(rows[choice], p))
+           (choice = tutti_rules_next(pcoll_room.first + pcoll_section_of(p->args.kind), bytes_of(p), &from)) >= 0) {
+        if (pcoll_row_can(rows[choice], p))
             return rows[choice];
     }
-    while (!row_can(rows[i], p)) /* each kind has a row that can make every call */
+    while (!pcoll_row_can(rows[i], p)) /* each kind has a row that can make every call */
         i++;
     return rows[i];
 }

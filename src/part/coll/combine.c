@@ -21,7 +21,7 @@ static int is_run(const struct tutti_plan *plan, int64_t count)
            (count == 1 || plan->extent == (int64_t)plan->size);
 }
 
-static int copy_run(const struct tutti_pcoll *p, void *to, const void *from, uint64_t bytes)
+static int pcoll_copy_run(const struct tutti_pcoll *p, void *to, const void *from, uint64_t bytes)
 {
     if (p->way != TUTTI_PCOLL_ON_HOST && tutti_device() && tutti_device()->active())
         return tutti_device()->memory.copy_now(to, from, bytes);
@@ -42,8 +42,8 @@ static int copy_elements(enum tutti_direction direction, const struct tutti_plan
 }
 
 /* Through packed bytes in memory that kernels reach, if one side may be device memory. A status. */
-static int copy_packed(const struct tutti_pcoll *p, char *to, const struct tutti_plan *to_plan, char *from,
-                       const struct tutti_plan *from_plan, int64_t count, uint64_t bytes)
+static int pcoll_copy_packed(const struct tutti_pcoll *p, char *to, const struct tutti_plan *to_plan, char *from,
+                             const struct tutti_plan *from_plan, int64_t count, uint64_t bytes)
 {
     struct tutti_bounce *bounce =
         p->way == TUTTI_PCOLL_ON_HOST ? NULL : tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
@@ -51,10 +51,10 @@ static int copy_packed(const struct tutti_pcoll *p, char *to, const struct tutti
     int status = packed ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
         status = from_plan ? copy_elements(TUTTI_PACK, from_plan, count, from, bytes, packed)
-                           : copy_run(p, packed, from, bytes);
+                           : pcoll_copy_run(p, packed, from, bytes);
     if (status == TUTTI_OK)
-        status =
-            to_plan ? copy_elements(TUTTI_UNPACK, to_plan, count, to, bytes, packed) : copy_run(p, to, packed, bytes);
+        status = to_plan ? copy_elements(TUTTI_UNPACK, to_plan, count, to, bytes, packed)
+                         : pcoll_copy_run(p, to, packed, bytes);
     if (bounce)
         tutti_bounce_give(bounce);
     else
@@ -68,9 +68,9 @@ static int copy_any(const struct tutti_pcoll *p, char *to, const struct tutti_pl
     if (bytes == 0)
         return TUTTI_OK;
     if (is_run(from_plan, count) && is_run(to_plan, count))
-        return copy_run(p, to + (to_plan ? to_plan->true_lower : 0), from + (from_plan ? from_plan->true_lower : 0),
-                        bytes);
-    return copy_packed(p, to, to_plan, from, from_plan, count, bytes);
+        return pcoll_copy_run(p, to + (to_plan ? to_plan->true_lower : 0),
+                              from + (from_plan ? from_plan->true_lower : 0), bytes);
+    return pcoll_copy_packed(p, to, to_plan, from, from_plan, count, bytes);
 }
 
 int tutti_pcoll_run_copy(struct tutti_pcoll *p, const struct tutti_pcoll_copy *copy, int partition)

@@ -26,7 +26,7 @@ static int ring_edge(struct tutti_pcoll *p, int send, int label, struct tutti_pc
 }
 
 /* Message i brings the sum of i + 1 ranks. Returns where this rank's sum goes. */
-static struct tutti_pcoll_at ring_add(struct tutti_pcoll *p, struct tutti_pcoll_step *step, int i)
+static struct tutti_pcoll_at pcoll_ring_add(struct tutti_pcoll *p, struct tutti_pcoll_step *step, int i)
 {
     const int size = p->args.size, slice = (p->args.rank - i - 1 + 2 * size) % size;
     int64_t count;
@@ -55,7 +55,7 @@ static void ring_build(struct tutti_pcoll *p)
     tutti_pcoll_out(p, step, ring_edge(p, 1, 0, at, count));
     for (int i = 0; i < size - 1; i++) {
         step = tutti_pcoll_step(p, TUTTI_PCOLL_RECV);
-        ring_add(p, step, i);
+        pcoll_ring_add(p, step, i);
     }
     for (int i = size - 1; i < 2 * (size - 1); i++) {
         const int slice = (rank - i - 1 + 2 * size) % size;

@@ -14,7 +14,8 @@ static int slices_can(const struct tutti_pcoll *p)
 }
 
 /* Slice `s` of a partition of the block at `base`; *bytes: its length. */
-static struct tutti_pcoll_at slice_of(const struct tutti_pcoll *p, enum tutti_pcoll_base base, int s, uint64_t *bytes)
+static struct tutti_pcoll_at pcoll_slice_of(const struct tutti_pcoll *p, enum tutti_pcoll_base base, int s,
+                                            uint64_t *bytes)
 {
     const struct tutti_pcoll_block *block = base == TUTTI_PCOLL_RECVBUF ? p->args.recv.block : p->args.send.block;
     const struct tutti_part_slice slice = tutti_pcoll_slice(block->count, p->args.size, s);
@@ -25,7 +26,7 @@ static struct tutti_pcoll_at slice_of(const struct tutti_pcoll *p, enum tutti_pc
 static int slice_edge(struct tutti_pcoll *p, int send, int peer, int label, enum tutti_pcoll_base base, int s)
 {
     uint64_t bytes;
-    const struct tutti_pcoll_at at = slice_of(p, base, s, &bytes);
+    const struct tutti_pcoll_at at = pcoll_slice_of(p, base, s, &bytes);
     return tutti_pcoll_edge_bytes(p, send, peer, label, at, bytes, p->partitions);
 }
 
@@ -42,7 +43,7 @@ static struct tutti_pcoll_at slices_combine(struct tutti_pcoll *p, struct tutti_
 {
     const int rank = p->args.rank;
     uint64_t bytes;
-    const struct tutti_pcoll_at own = slice_of(p, tutti_pcoll_own(p), rank, &bytes);
+    const struct tutti_pcoll_at own = pcoll_slice_of(p, tutti_pcoll_own(p), rank, &bytes);
     for (int r = 0; r < p->args.size; r++) {
         included[r] = 1;
         at[r] = r == rank ? own : slice_room(p, bytes);
@@ -50,7 +51,7 @@ static struct tutti_pcoll_at slices_combine(struct tutti_pcoll *p, struct tutti_
             tutti_pcoll_in(p, step, tutti_pcoll_edge_bytes(p, 0, r, CONTRIBUTIONS, at[r], bytes, p->partitions));
     }
     const struct tutti_pcoll_at out =
-        p->args.recv.used ? slice_of(p, TUTTI_PCOLL_RECVBUF, rank, &bytes) : slice_room(p, bytes);
+        p->args.recv.used ? pcoll_slice_of(p, TUTTI_PCOLL_RECVBUF, rank, &bytes) : slice_room(p, bytes);
     tutti_pcoll_fold_ranks(p, step, at, included, 1, out, tutti_pcoll_contribution(p),
                            (int64_t)(bytes / (uint64_t)p->size));
     return out;
@@ -60,7 +61,7 @@ static void slices_results(struct tutti_pcoll *p, struct tutti_pcoll_step *step,
 {
     const int size = p->args.size, rank = p->args.rank, to_all = p->args.kind == TUTTI_PCOLL_ALLREDUCE;
     uint64_t bytes;
-    slice_of(p, tutti_pcoll_own(p), rank, &bytes);
+    pcoll_slice_of(p, tutti_pcoll_own(p), rank, &bytes);
     for (int k = 1; k < size; k++) {
         const int to = (rank + k) % size;
         if (to_all || to == p->args.root)
