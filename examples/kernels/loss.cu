@@ -3,8 +3,8 @@
  * several forms of that allreduce:
  *
  *   plain         a kernel, a synchronise, MPI_Allreduce
- *   partitioned   MPIX_Pallreduce_init, whose partitions are marked by the host; with the argument "kernels" by blocks
- *                 of the kernel
+ *   partitioned   MPIX_Pallreduce_init: the host marks the partitions when the kernel has ended. With the argument
+ *                 "kernels" blocks of the kernel mark them, in a version whose collectives have device requests
  *   stream        MPIX_Allreduce_enqueue behind the kernel, a synchronise
  *   nccl          ncclAllReduce behind the kernel, a synchronise, if NCCL is there
  *
