@@ -160,7 +160,7 @@ static void *run_stream(void *with)
 static uint64_t draw_bytes(uint64_t *random)
 {
     static const uint64_t edges[] = {0,     4,     2044,  2045,   8192,   8193,   32768,
-                                     32769, 65536, 65537, 131072, 524288, 524289, 1 << 20};
+                                     32769, 65536, 65537, 131072, 524288, 524289, 1048576};
     switch (below(random, 5)) {
     case 0:
         return edges[below(random, sizeof edges / sizeof *edges)];
@@ -221,12 +221,8 @@ static int add_part(const struct tutti_lane_args *args, unsigned r)
         if (me->part[i].send == args->send && me->part[i].peer == args->peer && me->part[i].lane == args->lane)
             return 0;
     }
-    me->part[me->parts++] = (struct tutti_lane_part){.buffer = args->buffer,
-                                                     .bytes = args->bytes,
-                                                     .op = args->op,
-                                                     .send = args->send,
-                                                     .peer = args->peer,
-                                                     .lane = args->lane};
+    me->part[me->parts++] = (struct tutti_lane_part){
+        args->buffer, args->bytes, args->op, args->send, args->peer, args->lane, 0, 0, 0, 0, 0, 0};
     return 1;
 }
 
