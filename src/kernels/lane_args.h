@@ -211,8 +211,8 @@ struct tutti_lane_args {
     volatile uint32_t *failed; /* mapped host memory: enum tutti_left */
     uint64_t timeout_ns;
     uint16_t await[TUTTI_LANE_AWAITED];
-    volatile struct tutti_lane_report *reports; /* WAIT and DO: mapped host memory, of each operation: gets what is
-                                                   known of `await` at the end of the launch; NULL: not wanted */
+    volatile struct tutti_lane_report *reports; /* WAIT and DO: mapped host memory, of each operation: gets the
+                                                   reports of `await` at the end of the launch; NULL: not wanted */
     uint32_t matches;                           /* POST: not 0: starts these instead of `op` */
     uint32_t parts;                             /* POST and GROUP: the same */
     uint32_t shared;                            /* the number of the struct tutti_lane_shared of this message */

@@ -13,16 +13,8 @@
 #include "kernels/lane.h"
 #include "support/check.h"
 
-enum {
-    RANKS = 3,
-    MESSAGES = 40,
-    LAUNCHES = 3 * MESSAGES,
-    BLOCKS_MOST = 6,
-    GROUP_BLOCKS = 3 * TUTTI_LANE_PARTS,
-    OPS = 20,
-    GUARD = 16,
-    RUNS = 3
-};
+enum { RANKS = 3, MESSAGES = 40, LAUNCHES = 3 * MESSAGES, OPS = 20, GUARD = 16, RUNS = 3 };
+enum { BLOCKS_MOST = 6, GROUP_BLOCKS = 3 * TUTTI_LANE_PARTS, ANY_TAG = 1, ANY_SOURCE = 2 };
 static const unsigned lanes[] = {0, 1, 4, 63};
 static const uint64_t limit_ns = 60000000000u;
 
@@ -43,13 +35,11 @@ struct rank {
     uint32_t abort, where, failed;
     struct tutti_lane_report reports[TUTTI_LANE_OPS];
     struct tutti_lane_part part[TUTTI_LANE_PARTS]; /* started, but not launched yet */
-    unsigned parts;
-    unsigned beside; /* launches beside the stream that may run */
+    unsigned parts, beside;                        /* beside: launches beside the stream that may run */
     int closed;
     pthread_mutex_t lock;
     pthread_cond_t changed;
 };
-enum { ANY_TAG = 1, ANY_SOURCE = 2 };
 static struct rank rank[RANKS];
 static struct message message[MESSAGES];
 static unsigned messages;
