@@ -40,7 +40,7 @@ enum { TUTTI_LANE_NONE = 254, TUTTI_LANE_ALL = 255 };
 /* The peer of a receive from any source, as long as it is pending. */
 #define TUTTI_LANE_ANY_PEER 0xffffu
 
-/* The first lane, of the tag that comes first, has a large ring, the next three have medium ones. Slots are a power of
+/* The first lane, of the first tag, has a large ring, the next three have medium ones. Slots are a power of
  * two. The first lane has four slots for each block of a launch with the most blocks: while the link is full,
  * flags take longer than a chunk, and a sender with one slot left would wait for the credit. */
 #define TUTTI_LANE_SLOTS_OF(lane) ((lane) == 0 ? 256u : (lane) < 4 ? 16u : 4u)
@@ -184,7 +184,7 @@ enum tutti_lane_what {
     TUTTI_LANE_BESIDE_GRAPH /* the same in a graph: until it is stopped */
 };
 
-/* What the host learns of a message. */
+/* What the host gets of a message. */
 struct tutti_lane_report {
     uint64_t bytes;
     uint32_t peer, lane; /* of receives from any source, or with any tag */
@@ -211,8 +211,8 @@ struct tutti_lane_args {
     volatile uint32_t *failed; /* mapped host memory: enum tutti_left */
     uint64_t timeout_ns;
     uint16_t await[TUTTI_LANE_AWAITED];
-    volatile struct tutti_lane_report *reports; /* WAIT and DO: mapped host memory, of each operation: gets what is
-                                                   known of `await` at the end of the launch; NULL: not wanted */
+    volatile struct tutti_lane_report *reports; /* WAIT and DO: mapped host memory, of each operation: gets the
+                                                   reports of `await` at the end of the launch; NULL: not wanted */
     uint32_t matches;                           /* POST: not 0: starts these instead of `op` */
     uint32_t parts;                             /* POST and GROUP: the same */
     uint32_t shared;                            /* the number of the struct tutti_lane_shared of this message */

@@ -31,7 +31,7 @@ struct tutti_lanes {
 /* Local, never waits. The lane of the message's tag; -1 if other tags have claimed all lanes. */
 int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message);
 
-/* lanes_put.c. All local. */
+/* lanes_launch.c and lanes_put.c. All local. */
 
 /* What all launches have in common: one block that does nothing. */
 void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *args);

@@ -8,15 +8,8 @@
  * joined. */
 #include <string.h>
 
-#include "core/log.h"
-#include "core/settings.h"
 #include "core/status.h"
 #include "p2p/lanes_own.h"
-
-/* BLOCKS_MOST: of a launch. A block that moves one chunk after the other waits for each to arrive, so that it fills a
- * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, or TUTTI_BLOCKS.
- */
-enum { BLOCKS_MOST = 32, BLOCKS_LONG = 64 };
 
 static const char why_tags[] =
     "this rank and its peer have used 64 tags in stream order on the communicator, and there "
@@ -26,55 +19,6 @@ const char tutti_lanes_why_open[] =
     "by MPIX_Waitall_enqueue";
 static const char why_capture[] = "the request was made by a call that was captured and is waited for by one that is "
                                   "not, or the other way round: make both in one capture";
-
-void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *args)
-{
-    const struct tutti_team *team = lanes->team;
-    *args = (struct tutti_lane_args){
-        .ranks = (uint32_t)team->size,
-        .rank = (uint32_t)team->rank,
-        .blocks = 1,
-        .abort = &team->words_device->abort,
-        .where = &team->words_device->where,
-        .failed = &team->words_device->failed,
-        .timeout_ns = (uint64_t)tutti_settings()->timeout_seconds * 1000000000u,
-        .host_wait = tutti_team_host_wait,
-        .host_wait_with = lanes->team,
-    };
-    memcpy(args->area, lanes->area.device, sizeof args->area);
-}
-
-size_t tutti_lanes_blocks(size_t bytes, int lane)
-{
-    const size_t chunk = TUTTI_LANE_CHUNK_OF(lane);
-    return bytes == 0 ? 1 : (bytes + chunk - 1) / chunk;
-}
-
-static unsigned blocks_of(const struct tutti_lanes *lanes, size_t wanted, unsigned most)
-{
-    most = lanes->team->blocks < most ? lanes->team->blocks : most;
-    return wanted < most ? (unsigned)wanted : most;
-}
-
-unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes, unsigned lane)
-{
-    const int set = tutti_settings()->blocks;
-    return blocks_of(lanes, tutti_lanes_blocks(bytes << TUTTI_LANE_SHIFT_OF(lane, bytes), (int)lane),
-                     lane != 0 ? BLOCKS_MOST
-                     : set > 0 ? (unsigned)set
-                               : BLOCKS_LONG);
-}
-
-unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted)
-{
-    return blocks_of(lanes, wanted, BLOCKS_MOST);
-}
-
-int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args)
-{
-    const int status = lanes->team->device->launch.lane(stream, args);
-    return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
-}
 
 /* Peer and lane of the message, or what a receive accepts. From any source with one tag, each source has a lane for it,
  * unless all lanes of that source have other tags: then it sends none with this one. 0: no lane is left. */
@@ -163,21 +107,6 @@ void tutti_lanes_give_op(struct tutti_lanes *lanes, int op)
     lanes->used[op / 64] &= ~(UINT64_C(1) << op % 64);
 }
 
-int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int captured)
-{
-    const struct tutti_device *device = lanes->team->device;
-    struct tutti_lane_args args;
-    tutti_lanes_fill(lanes, &args);
-    args.what = captured ? TUTTI_LANE_BESIDE_GRAPH : TUTTI_LANE_BESIDE;
-    int status = device->event.record(lanes->fork, stream);
-    if (status == TUTTI_OK)
-        status = device->event.wait(lanes->beside, lanes->fork);
-    if (status != TUTTI_OK)
-        return tutti_team_break(lanes->team, status);
-    lanes->forked = captured;
-    return tutti_lanes_launch(lanes, lanes->beside, &args);
-}
-
 /* The previous wait has stopped the launch beside the stream. */
 static int join_beside(struct tutti_lanes *lanes, struct tutti_stream *stream)
 {
@@ -187,18 +116,6 @@ static int join_beside(struct tutti_lanes *lanes, struct tutti_stream *stream)
         status = device->event.wait(stream, lanes->join);
     lanes->forked = 0;
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
-}
-
-int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
-{
-    const int captured = lanes->team->device->stream.capturing(stream);
-    if (captured == 0 && (lanes->forked || lanes->captured)) {
-        lanes->forked = lanes->captured = 0;
-        lanes->gathered = lanes->gathered_captured ? 0 : lanes->gathered;
-        tutti_lanes_scratch_forget(lanes);
-        memset(&lanes->used[TUTTI_LANE_EAGER / 64], 0, (TUTTI_LANE_OPS - TUTTI_LANE_EAGER) / 8);
-    }
-    return captured;
 }
 
 int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,

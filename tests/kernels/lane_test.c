@@ -13,16 +13,8 @@
 #include "kernels/lane.h"
 #include "support/check.h"
 
-enum {
-    RANKS = 3,
-    MESSAGES = 40,
-    LAUNCHES = 3 * MESSAGES,
-    BLOCKS_MOST = 6,
-    GROUP_BLOCKS = 3 * TUTTI_LANE_PARTS,
-    OPS = 20,
-    GUARD = 16,
-    RUNS = 3
-};
+enum { RANKS = 3, MESSAGES = 40, LAUNCHES = 3 * MESSAGES, OPS = 20, GUARD = 16, RUNS = 3 };
+enum { BLOCKS_MOST = 6, GROUP_BLOCKS = 3 * TUTTI_LANE_PARTS, ANY_TAG = 1, ANY_SOURCE = 2 };
 static const unsigned lanes[] = {0, 1, 4, 63};
 static const uint64_t limit_ns = 60000000000u;
 
@@ -43,13 +35,11 @@ struct rank {
     uint32_t abort, where, failed;
     struct tutti_lane_report reports[TUTTI_LANE_OPS];
     struct tutti_lane_part part[TUTTI_LANE_PARTS]; /* started, but not launched yet */
-    unsigned parts;
-    unsigned beside; /* launches beside the stream that may run */
+    unsigned parts, beside;                        /* beside: launches beside the stream that may run */
     int closed;
     pthread_mutex_t lock;
     pthread_cond_t changed;
 };
-enum { ANY_TAG = 1, ANY_SOURCE = 2 };
 static struct rank rank[RANKS];
 static struct message message[MESSAGES];
 static unsigned messages;
@@ -160,7 +150,7 @@ static void *run_stream(void *with)
 static uint64_t draw_bytes(uint64_t *random)
 {
     static const uint64_t edges[] = {0,     4,     2044,  2045,   8192,   8193,   32768,
-                                     32769, 65536, 65537, 131072, 524288, 524289, 1 << 20};
+                                     32769, 65536, 65537, 131072, 524288, 524289, 1048576};
     switch (below(random, 5)) {
     case 0:
         return edges[below(random, sizeof edges / sizeof *edges)];
@@ -221,12 +211,8 @@ static int add_part(const struct tutti_lane_args *args, unsigned r)
         if (me->part[i].send == args->send && me->part[i].peer == args->peer && me->part[i].lane == args->lane)
             return 0;
     }
-    me->part[me->parts++] = (struct tutti_lane_part){.buffer = args->buffer,
-                                                     .bytes = args->bytes,
-                                                     .op = args->op,
-                                                     .send = args->send,
-                                                     .peer = args->peer,
-                                                     .lane = args->lane};
+    me->part[me->parts++] = (struct tutti_lane_part){
+        args->buffer, args->bytes, args->op, args->send, args->peer, args->lane, 0, 0, 0, 0, 0, 0};
     return 1;
 }
 

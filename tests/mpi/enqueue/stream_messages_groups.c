@@ -1,6 +1,6 @@
 /* Random exchanges in stream order: all ranks draw the same list of messages; each starts its sends and its receives,
  * in the order of the list, and waits for all of them at once. Where messages are launched together, an exchange of few
- * messages is one launch; a tag that comes twice, a receive with any tag, a blocking message in between or too many
+ * messages is one launch; a tag that is used twice, a receive with any tag, a blocking message in between or too many
  * messages divide it. */
 #include "stream_messages.h"
 
