@@ -47,7 +47,7 @@ static int overlaps(const struct tutti_plan *plan, uint64_t count)
 
 static enum kit_memory any_memory(uint64_t *state)
 {
-    return kit_on_gpu() ? (enum kit_memory)dice(state, 2) : (enum kit_memory)dice(state, 3);
+    return (enum kit_memory)dice(state, tutti_device()->reaches_host ? 3 : 2);
 }
 
 static void one(uint64_t *state)

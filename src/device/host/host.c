@@ -253,7 +253,6 @@ const struct tutti_device tutti_device_host = {
     .stream_type = "tutti_stream",
     .rules = host_rules,
     .simulates = 1,
-    .reaches_host = 1,
     .channel_mb = 64,
     .open = host_open,
     .active = host_active,

@@ -139,13 +139,59 @@ static int memory_find(const void *pointer, struct tutti_host_region *out)
            (out->own != TUTTI_HOST_RANGE || tutti_host_range_find(pointer, out));
 }
 
+/* Host memory of alloc_pinned() and map_host(): kernels reach it, and no other host memory. */
+struct pinned {
+    struct pinned *next;
+    char *base;
+    size_t bytes;
+};
+static struct pinned *all_pinned;
+static pthread_mutex_t pinned_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int pinned_add(void *base, size_t bytes)
+{
+    struct pinned *pinned = malloc(sizeof *pinned);
+    if (!pinned)
+        return 0;
+    pthread_mutex_lock(&pinned_lock);
+    *pinned = (struct pinned){all_pinned, base, bytes};
+    all_pinned = pinned;
+    pthread_mutex_unlock(&pinned_lock);
+    return 1;
+}
+
+static void pinned_remove(const void *base)
+{
+    struct pinned **at = &all_pinned, *pinned;
+    pthread_mutex_lock(&pinned_lock);
+    while (*at && (*at)->base != base)
+        at = &(*at)->next;
+    if ((pinned = *at) != NULL)
+        *at = pinned->next;
+    pthread_mutex_unlock(&pinned_lock);
+    free(pinned);
+}
+
+static int is_pinned(const void *pointer)
+{
+    const uintptr_t at = (uintptr_t)pointer;
+    pthread_mutex_lock(&pinned_lock);
+    const struct pinned *pinned = all_pinned;
+    while (pinned && at - (uintptr_t)pinned->base >= pinned->bytes)
+        pinned = pinned->next;
+    pthread_mutex_unlock(&pinned_lock);
+    return pinned != NULL;
+}
+
 void tutti_host_classify(const void *pointer, struct tutti_memory *out)
 {
     struct tutti_host_region region;
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
     tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
-    if (!memory_find(pointer, &region))
+    if (!memory_find(pointer, &region)) {
+        out->kind = is_pinned(pointer) ? TUTTI_MEMORY_PINNED : TUTTI_MEMORY_HOST;
         return;
+    }
     out->kind = TUTTI_MEMORY_DEVICE;
     out->id = region.id;
     out->base = region.base;
@@ -163,12 +209,17 @@ int tutti_host_alloc_pinned(size_t bytes, void **host)
     tutti_host_work_on_any("pinned host memory");
     if (posix_memalign(&at, ALIGNMENT, bytes ? bytes : 1) != 0)
         return TUTTI_ERR_MEMORY;
+    if (!pinned_add(at, bytes ? bytes : 1)) {
+        free(at);
+        return TUTTI_ERR_MEMORY;
+    }
     *host = at;
     return TUTTI_OK;
 }
 
 int tutti_host_free_pinned(void *host)
 {
+    pinned_remove(host);
     free(host);
     return TUTTI_OK;
 }
@@ -215,12 +266,13 @@ static int host_mapping_add(int gpu, const void *host)
 
 int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device)
 {
-    (void)bytes;
     if (gpu < 0)
         tutti_host_work_on_any("mapped host memory");
     else
         tutti_host_work_on(&gpu, "mapped host memory");
     *device = host;
+    if (!pinned_add(host, bytes))
+        return TUTTI_ERR_MEMORY;
     if (gpu < 0 || !tutti_host_separate())
         return TUTTI_OK;
     pthread_mutex_lock(&host_mappings_lock);
@@ -232,6 +284,7 @@ int tutti_host_map_host(int gpu, void *host, size_t bytes, void **device)
 int tutti_host_unmap_host(int gpu, void *host)
 {
     (void)gpu;
+    pinned_remove(host);
     pthread_mutex_lock(&host_mappings_lock);
     struct host_mapping **at = host_mapping_find(host), *mapping = *at;
     if (mapping && --mapping->uses == 0) {
