@@ -109,10 +109,13 @@ struct tutti_part {
     uint64_t round;
     struct tutti_part *next, **at; /* among the active ones */
     struct tutti_part_pieces pieces;
-    int rndvs;                            /* messages by rendezvous that are under way */
-    struct tutti_part_prequest *prequest; /* NULL: kernels do not use it */
-    int kernels_wait;                     /* 1: a round with a device request is open */
-    struct tutti_part_put *put;           /* put.c; NULL: no kernel has stored its data so far */
+    int rndvs;                                 /* messages by rendezvous that are under way */
+    struct tutti_part_prequest *prequest;      /* NULL: kernels do not use it */
+    const struct tutti_prequest *kernels_view; /* of the device request; NULL: none */
+    int kernels_gpu;                           /* whose kernels use it */
+    uint64_t put_round;                        /* the last round in which kernels may store, or the sender's may */
+    int kernels_wait;                          /* 1: a round with a device request is open */
+    struct tutti_part_put *put;                /* put.c; NULL: no kernel has stored its data so far */
     /* Of a send: */
     uint64_t id;
     int data_tag, unready;
@@ -231,10 +234,6 @@ void tutti_part_prepare_close(void);
 /* prequest.c, of a request with a device request. The lock is held. */
 
 void tutti_part_prequest_start(struct tutti_part *part);
-/* Partitions of a transport partition, of a send. */
-int tutti_part_prequest_each(const struct tutti_part *part);
-/* What its kernels see, and the GPU that they run on. */
-const struct tutti_prequest *tutti_part_prequest_view(const struct tutti_part *part, int *gpu);
 /* Sends what kernels have marked. A status. */
 int tutti_part_prequest_poll(struct tutti_part *part);
 /* A partition of a receive has arrived; the round has ended. */
@@ -252,8 +251,6 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
 void tutti_part_put_show(struct tutti_part *part);
 /* Of a receive: counts what kernels have stored. A status. */
 int tutti_part_put_poll(struct tutti_part *part);
-/* 1 if kernels may store partitions of this round. */
-int tutti_part_put_is_on(const struct tutti_part *part);
 /* The round has ended; the request is freed. */
 void tutti_part_put_end(struct tutti_part *part);
 void tutti_part_put_free(struct tutti_part *part);
@@ -266,10 +263,17 @@ int tutti_part_look(struct tutti_part *part);
 /* 1 if the transport still has something of a request whose other side has died: its memory must stay. */
 int tutti_part_must_stay(const struct tutti_part *part);
 
-/* part.c. A round begins (1) or ends (-1): if it has a device request, kernels may wait for this process meanwhile. */
-void tutti_part_kernels(struct tutti_part *part, int more);
-
 /* engine.c. The lock is held. */
+
+/* Partitions of a transport partition, of a send. */
+int tutti_part_prequest_each(const struct tutti_part *part);
+/* A round begins (1) or ends (-1): if it has a device request, kernels may wait for this process meanwhile. */
+void tutti_part_kernels(struct tutti_part *part, int more);
+/* 1 if kernels may store partitions of this round. */
+static inline int tutti_part_put_is_on(const struct tutti_part *part)
+{
+    return part->put && part->put_round == part->round;
+}
 
 /* Packed bytes [first, first + bytes) have arrived, and are in the buffer. */
 void tutti_part_landed(struct tutti_part *part, uint64_t first, uint64_t bytes);

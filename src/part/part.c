@@ -6,7 +6,6 @@
 
 #include "device/device.h"
 #include "part/own.h"
-#include "team/deferred_free.h"
 
 static void part_poll(void);
 static void part_where(char *text, size_t size);
@@ -124,15 +123,6 @@ void tutti_part_free(struct tutti_part *part)
 }
 
 /* ---- rounds ---- */
-
-void tutti_part_kernels(struct tutti_part *part, int more)
-{
-    struct tutti_node *node = tutti_part_engine.worker.node;
-    const int wait = more > 0 && part->prequest;
-    if (node && wait != part->kernels_wait)
-        tutti_deferred_free_kernels(node, wait ? 1 : -1);
-    part->kernels_wait = node && wait;
-}
 
 /* The lock is held. */
 static void part_end(struct tutti_part *part)

@@ -11,8 +11,6 @@
 #include "part/own.h"
 #include "tutti/prequest.h"
 
-enum { TRANSPORT_BYTES = 64 << 10 }; /* of a transport partition, at least, where the program does not say */
-
 /* The flags' memory. */
 struct words {
     struct tutti_prequest_round round;
@@ -28,19 +26,6 @@ struct tutti_part_prequest {
     int next;                            /* send: all before it have been taken in this round */
     unsigned char *taken;                /* [transports], of a send */
 };
-
-int tutti_part_prequest_each(const struct tutti_part *part)
-{
-    const int n = part->args.partitions;
-    if (!part->args.send || n == 0)
-        return 1;
-    if (part->args.transports > 0)
-        return (n + part->args.transports - 1) / part->args.transports;
-    if (part->each == 0)
-        return n;
-    const uint64_t each = (TRANSPORT_BYTES + part->each - 1) / part->each;
-    return each < (uint64_t)n ? (int)each : n;
-}
 
 static void prequest_free(struct tutti_part_prequest *p)
 {
@@ -106,10 +91,11 @@ static void prequest_join(struct tutti_part *part, struct tutti_part_prequest *p
 {
     const int active = atomic_load_explicit(&part->active, memory_order_relaxed);
     part->prequest = p;
+    part->kernels_view = &p->view;
     if (active)
         tutti_part_kernels(part, 1);
-    if (p->gpu < 0)
-        p->gpu = part->elements.places.gpu;
+    if (part->kernels_gpu < 0)
+        part->kernels_gpu = part->elements.places.gpu;
     if (active && part->args.send)
         (void)tutti_part_put_accept(part, tutti_part_prepare_offer(part));
     else if (active)
@@ -120,28 +106,25 @@ static void prequest_join(struct tutti_part *part, struct tutti_part_prequest *p
     }
 }
 
-const struct tutti_prequest *tutti_part_prequest_view(const struct tutti_part *part, int *gpu)
-{
-    *gpu = part->prequest->gpu;
-    return &part->prequest->view;
-}
-
 int tutti_part_prequest_new(struct tutti_part *part, struct tutti_prequest *out)
 {
     const struct tutti_device *device = tutti_device();
     struct tutti_part_prequest *p = NULL;
+    int gpu = -1;
     int status = device ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK && !(p = calloc(1, sizeof *p)))
         status = TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
         status = prequest_open(p, part);
-    if (status == TUTTI_OK && (device->gpu.current(&p->gpu) != TUTTI_OK))
-        p->gpu = -1;
+    if (status == TUTTI_OK && device->gpu.current(&gpu) != TUTTI_OK)
+        gpu = -1;
     pthread_mutex_lock(&tutti_part_engine.lock);
     if (status == TUTTI_OK && part->prequest)
         status = TUTTI_ERR_ARGUMENT;
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK) {
+        part->kernels_gpu = gpu;
         prequest_join(part, p);
+    }
     pthread_mutex_unlock(&tutti_part_engine.lock);
     if (status != TUTTI_OK) {
         prequest_free(p);
@@ -156,8 +139,10 @@ int tutti_part_prequest_end(struct tutti_part *part)
     pthread_mutex_lock(&tutti_part_engine.lock);
     const int active = atomic_load_explicit(&part->active, memory_order_relaxed);
     struct tutti_part_prequest *p = active ? NULL : part->prequest;
-    if (!active)
+    if (!active) {
         part->prequest = NULL;
+        part->kernels_view = NULL;
+    }
     pthread_mutex_unlock(&tutti_part_engine.lock);
     prequest_free(p);
     return active ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
@@ -170,8 +155,8 @@ void tutti_part_prequest_start(struct tutti_part *part)
     struct tutti_part_prequest *p = part->prequest;
     p->next = 0;
     memset(p->flags->memory, 0, sizeof(struct words) + (size_t)p->transports * sizeof(uint32_t));
-    if (p->gpu < 0)
-        p->gpu = part->elements.places.gpu;
+    if (part->kernels_gpu < 0)
+        part->kernels_gpu = part->elements.places.gpu;
     if (p->taken)
         memset(p->taken, 0, (size_t)p->transports);
 }

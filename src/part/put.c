@@ -20,7 +20,6 @@
 enum { PATIENCE_MS = 2000, PATIENCE_FD_MS = 20 };
 
 struct tutti_part_put {
-    uint64_t round; /* the round that kernels may store; 0: none yet */
     /* Of a receive: */
     int first, n;         /* marks; n 0: none */
     int next;             /* all marks before it have been counted in this round */
@@ -38,11 +37,6 @@ static struct tutti_part_put *put_of(struct tutti_part *part)
     if (!part->put)
         part->put = calloc(1, sizeof *part->put);
     return part->put;
-}
-
-int tutti_part_put_is_on(const struct tutti_part *part)
-{
-    return part->put && part->put->round == part->round;
 }
 
 /* 1 if the buffer is one run of bytes in one allocation of a GPU. */
@@ -108,7 +102,7 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     offer->gpu = part->elements.places.gpu;
     offer->marks = put->first;
     offer->n = put->n;
-    put->round = part->round;
+    part->put_round = part->round;
     if (put->warm == 0 || put->warm_to != part->elements.places.id)
         put->warm = part->round;
     put->warm_to = part->elements.places.id;
@@ -119,11 +113,10 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
 void tutti_part_put_show(struct tutti_part *part)
 {
     struct tutti_node *node = tutti_part_engine.worker.node;
-    int gpu;
-    if (!tutti_part_put_is_on(part) || !part->prequest)
+    const struct tutti_prequest *view = part->kernels_view;
+    if (!tutti_part_put_is_on(part) || !view)
         return;
-    const struct tutti_prequest *view = tutti_part_prequest_view(part, &gpu);
-    uint32_t *seen = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), gpu);
+    uint32_t *seen = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), part->kernels_gpu);
     if (!seen)
         return; /* the kernels see what this host has counted */
     view->round->bytes = part->put->each;
@@ -215,12 +208,12 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
 {
     struct tutti_node *node = tutti_part_engine.worker.node;
     const int peer = offer && part->prequest && part->args.send ? put_peer(part) : -1;
+    const int gpu = part->kernels_gpu;
     char *to = NULL;
-    int gpu;
     if (peer < 0 || tutti_part_put_is_on(part) || !is_active(part) || !is_one_run(part) ||
         !tutti_part_kernels_store(part->each))
         return 1;
-    const struct tutti_prequest *view = tutti_part_prequest_view(part, &gpu);
+    const struct tutti_prequest *view = part->kernels_view;
     const int transports = (view->partitions + view->each - 1) / view->each;
     if ((part->elements.places.gpu >= 0 && gpu != part->elements.places.gpu) || offer->n != transports ||
         offer->marks < 0 || offer->marks > TUTTI_MARKS - offer->n ||
@@ -236,7 +229,7 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
         put_drop(part->put);
         return 1;
     }
-    part->put->round = part->round;
+    part->put_round = part->round;
     __atomic_store_n(&view->round->marks, (uint64_t)(uintptr_t)(marks + offer->marks), __ATOMIC_RELAXED);
     __atomic_store_n(&view->round->to, (uint64_t)(uintptr_t)to, __ATOMIC_RELEASE);
     return 1;
