@@ -1,5 +1,5 @@
 /* Copies by groups of threads (tutti/device/copy.h), which the host device has of one thread alone: here each thread of
- * a group has its turn, and leaves where tutti_dev_has_part() says so. All alignments and sizes around the limits;
+ * a group has its turn, and copies nothing if tutti_dev_has_part() is 0. All alignments and sizes around the limits;
  * every byte is stored once, and none outside. */
 #define TSHMEM_KERNELS
 #define TSHMEM_STATE() (&no_state)
