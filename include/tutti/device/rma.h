@@ -47,15 +47,21 @@ TUTTI_DEV_APART void tutti_dev_own_copy(int group, void *dest, const void *sourc
 }
 #undef TUTTI_DEV_OWN_COPY
 
-/* A put's or get's copy. A thread behind the last word has nothing to do, but the last one, which copies the end: of a
- * large block most warps leave here. few: by few registers in relocatable code, where a put of a block waits for memory
- * of this GPU alone. */
+/* 1 if that thread of a group has some of a copy's bytes; an answer of 1 too many costs time alone. Less than 16 bytes
+ * may go in words of one or two (tutti_dev_copy_narrow), and the last thread copies the end. */
+TUTTI_DEV int tutti_dev_has_part(size_t rank, size_t size, const void *dest, const void *source, size_t bytes)
+{
+    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
+    const unsigned word = mixed % 16 == 0 ? 16 : mixed % 4 == 0 && bytes >= 16 ? 4 : 1;
+    return rank * word < bytes || rank == size - 1;
+}
+
+/* A put's or get's copy: of a large block most warps leave at once. few: by few registers in relocatable code, where a
+ * put of a block waits for memory of this GPU alone. */
 TUTTI_DEV void tutti_dev_move(int group, void *dest, const void *source, size_t bytes, int few)
 {
-    const size_t rank = tutti_dev_rank(group);
-    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
-    const unsigned word = mixed % 16 == 0 ? 16 : mixed % 4 == 0 ? 4 : 1;
-    if (group == TUTTI_BY_THREAD || rank * word < bytes || rank == tutti_dev_size(group) - 1)
+    if (group == TUTTI_BY_THREAD ||
+        tutti_dev_has_part(tutti_dev_rank(group), tutti_dev_size(group), dest, source, bytes))
         tutti_dev_copy_by(group, dest, source, bytes, TUTTI_DEV_FEW && few && group == TUTTI_BY_BLOCK);
 }
 

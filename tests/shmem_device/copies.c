@@ -1,0 +1,64 @@
+/* Copies by groups of threads (tutti/device/copy.h), which the host device has of one thread alone: here each thread of
+ * a group has its turn, and copies nothing if tutti_dev_has_part() is 0. All alignments and sizes around the limits;
+ * every byte is stored once, and none outside. */
+#define TSHMEM_KERNELS
+#define TSHMEM_STATE() (&no_state)
+#include "tutti/shmem_state.h"
+
+static struct tshmem_state no_state;
+
+#include "tutti/device.h"
+
+#include "support/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SPACE = 20000, GUARD = 64 };
+static unsigned char from[SPACE] __attribute__((aligned(64))), to[SPACE] __attribute__((aligned(64))), right[SPACE];
+
+/* As a put of a group with `size` threads; the threads in an order of their own. */
+static void copy(size_t size, size_t dest, size_t source, size_t bytes, int few)
+{
+    for (size_t i = 0; i < size; i++) {
+        const size_t rank = (i * 7 + 3) % size;
+        if (tutti_dev_has_part(rank, size, to + dest, from + source, bytes))
+            tutti_dev_copy_wide((char *)to + dest, (const char *)from + source, bytes, rank, size, few);
+    }
+}
+
+static void one(size_t size, size_t dest, size_t source, size_t bytes, int few)
+{
+    const size_t end = dest + bytes + GUARD;
+    memset(to, 0xa5, end);
+    memset(right, 0xa5, end);
+    memcpy(right + dest, from + source, bytes);
+    copy(size, dest, source, bytes, few);
+    CHECK(memcmp(to, right, end) == 0, "%zu bytes from %zu to %zu by %zu threads%s", bytes, source % 32, dest % 32,
+          size, few ? ", few registers" : "");
+}
+
+int main(void)
+{
+    static const size_t sizes[] = {1, 2, 32, 96, 128, 1024};
+    for (size_t i = 0; i < SPACE; i++)
+        from[i] = (unsigned char)(i * 131 + i / 251);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t size = sizes[s], step = size > 128 ? 4 : 1; /* 7 and all sizes have no common factor */
+        for (size_t dest = 0; dest < 16; dest++) {
+            for (size_t source = 0; source < 16; source += 1 + (size > 32)) {
+                for (size_t bytes = 0; bytes < 70; bytes += 1 + (bytes > 36) * step)
+                    one(size, GUARD + dest, GUARD + source, bytes, (int)(bytes + dest) & 1);
+            }
+        }
+        /* One word a thread, two, three ... nine, of each width, and some bytes more or less. */
+        for (size_t words = 1; words < 10; words++) {
+            for (size_t width = 4; width <= 16 && size * words * width + 40 < SPACE - 2 * GUARD; width *= 2) {
+                for (int more = -3; more < 4 && (size < 1024 || words < 2); more++)
+                    one(size, GUARD + width, GUARD + 2 * width, size * words * width + (size_t)(more + 8), more & 1);
+            }
+        }
+    }
+    printf("%ld checks, %ld failed\n", check_done(), check_failed());
+    return check_failed() != 0;
+}
