@@ -159,11 +159,13 @@ static const struct form {
     {"nccl", nothing_of, nccl_step, nothing},
 };
 
-/* On the host device kernels are calls, and there is no stream of the program's. */
+/* On the host device kernels are calls, and there is no stream of the program's. Calls in stream order need a GPU for
+ * each rank. */
 static int is_here(int form, int has_nccl)
 {
 #ifdef __CUDACC__
-    return form != FORM_NCCL || has_nccl;
+    int gpus = 0;
+    return form == FORM_NCCL ? has_nccl : form != FORM_STREAM || (cudaGetDeviceCount(&gpus) == cudaSuccess && ranks <= gpus);
 #else
     (void)has_nccl;
     return form != FORM_STREAM && form != FORM_NCCL;

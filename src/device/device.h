@@ -145,7 +145,7 @@ struct tutti_device {
         /* 0 if kernels on `gpu` cannot load and store memory of `peer`; 1 if they can; 2 if besides the 128
          * bytes that a warp stores at once are seen whole (NVLink, the same GPU). */
         int (*reach)(int gpu, const unsigned char peer[16]);
-        /* 1 if reach answers at once. 0: it would wait for something that takes long, which goes on in the background
+        /* 1 if reach answers at once. 0: it would wait for something that takes long, which happens in the background
          * from the first of these calls on. NULL: it never does. */
         int (*ready)(void);
         unsigned (*blocks)(int gpu); /* most thread blocks that are resident at once for kernels that wait */

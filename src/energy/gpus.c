@@ -17,10 +17,10 @@ enum { NVML_VALUE_DOUBLE = 0, NVML_VALUE_ULONG = 2, NVML_VALUE_ULLONG = 3 };
 /* 1 if the library has what every sample needs; field values and processes are of later drivers. */
 static int gpus_can(const struct tutti_nvml *nvml)
 {
-    return nvml->Init_v2 && nvml->Shutdown && nvml->ErrorString && nvml->DeviceGetCount_v2 && nvml->DeviceGetHandleByIndex_v2 &&
-           nvml->DeviceGetHandleByUUID && nvml->DeviceGetUUID && nvml->DeviceGetName &&
-           nvml->DeviceGetTotalEnergyConsumption && nvml->DeviceGetPowerUsage && nvml->DeviceGetEnforcedPowerLimit &&
-           nvml->DeviceGetClockInfo && nvml->DeviceGetTemperature;
+    return nvml->Init_v2 && nvml->Shutdown && nvml->ErrorString && nvml->DeviceGetCount_v2 &&
+           nvml->DeviceGetHandleByIndex_v2 && nvml->DeviceGetHandleByUUID && nvml->DeviceGetUUID &&
+           nvml->DeviceGetName && nvml->DeviceGetTotalEnergyConsumption && nvml->DeviceGetPowerUsage &&
+           nvml->DeviceGetEnforcedPowerLimit && nvml->DeviceGetClockInfo && nvml->DeviceGetTemperature;
 }
 
 static double field_watts(const struct tutti_nvml_field *f)

@@ -53,11 +53,11 @@ static void by_node_add(struct tutti_wire *w)
     tutti_wire_ends(w, tutti_wire_combine_some(w, NULL, w->n, w->n + w->nodes, w->out, w->count, -1));
 }
 
-const struct tutti_exchange_row tutti_exchange_by_node = {.name = "by node", .room = by_node_room, .add = by_node_add};
+static const struct tutti_exchange_row exchange_by_node = {.name = "by node", .room = by_node_room, .add = by_node_add};
 
 static int flat_can(const struct tutti_hierarchy *hierarchy)
 {
     return hierarchy->ranks->size <= FLAT_RANKS;
 }
 
-const struct tutti_nodes_row tutti_nodes_flat = {.name = "flat", .flat = &tutti_exchange_by_node, .can = flat_can};
+const struct tutti_nodes_row tutti_nodes_flat = {.name = "flat", .flat = &exchange_by_node, .can = flat_can};

@@ -88,7 +88,7 @@ static inline struct tutti_part_of tutti_part_of(size_t count, int n, int i)
 }
 
 /* Not for rules: of MPI_Scan, of MPI_Exscan, and of the row flat. */
-extern const struct tutti_exchange_row tutti_exchange_through, tutti_exchange_before, tutti_exchange_by_node;
+extern const struct tutti_exchange_row tutti_exchange_through, tutti_exchange_before;
 #define TUTTI_EXCHANGE(name, text) extern const struct tutti_exchange_row tutti_exchange_##name;
 #include "tutti/nodes.def"
 

@@ -241,7 +241,7 @@ static const char cuda_rules[] =
     "alltoall:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
     "neighbor:"
-    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch";
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 8m-*@direct *@fetch";
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",

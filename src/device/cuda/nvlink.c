@@ -21,7 +21,7 @@ static const struct tutti_nvml *nvml; /* NULL: not usable */
 static struct {
     pthread_mutex_t lock;
     pthread_t thread;
-    pid_t process; /* of the thread: a forked child has none */
+    pid_t process; /* of the thread, which a forked child lacks */
     enum { NVLINK_NEW, NVLINK_STARTS, NVLINK_KNOWN } state;
     atomic_int started;
 } opening = {.lock = PTHREAD_MUTEX_INITIALIZER};

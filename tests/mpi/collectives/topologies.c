@@ -1,7 +1,7 @@
 /* Neighbourhood collectives on every grid of up to 4 dimensions, and on graphs with repeated edges and edges of a rank
- * to itself, also of blocks with gaps. MPIs differ in which of several blocks between two ranks is received where: device memory must give what
- * this MPI gives on host memory, in every call. Argument: dimensions at most. TUTTI_TEST_EXPECT=HOW: all-to-alls on
- * grids must have been counted so, also where a neighbour appears twice. */
+ * to itself, also of blocks with gaps. MPIs differ in which of several blocks between two ranks is received where:
+ * device memory must give what this MPI gives on host memory, in every call. Argument: dimensions at most.
+ * TUTTI_TEST_EXPECT=HOW: all-to-alls on grids must have been counted so, also where a neighbour appears twice. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

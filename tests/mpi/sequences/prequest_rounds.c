@@ -47,7 +47,7 @@ static void empty(void)
 static void crossed(int rounds)
 {
     enum { N = 6 };
-    int in[N], out[N] = {0};
+    int in[N] = {0}, out[N] = {0};
     const int right = (kit_rank + 1) % kit_size, left = (kit_rank + kit_size - 1) % kit_size;
     MPI_Request r[2];
     MPI_Status statuses[2];
