@@ -18,7 +18,7 @@
 #include "team/share.h"
 #include "tutti/tutti.h"
 
-enum { READER, LIAR, SCRATCH = 64 << 10, BYTES = 6000, MOST = 1 << 20 };
+enum { READER, LIAR, SCRATCH = 64 << 10, BYTES = 6000, MOST = 1 << 20, GUARD = 0xa7 };
 
 static long cases;
 static uint64_t state;
@@ -225,6 +225,16 @@ static struct tutti_rndv *write_rndv(struct sides *s, uint64_t *bytes)
     return rndv;
 }
 
+/* Host memory that kernels reach; a guard behind it. */
+static unsigned char *pinned(uint64_t bytes)
+{
+    void *room = NULL;
+    if (device->memory.alloc_pinned(bytes + 1, &room) != TUTTI_OK)
+        return NULL;
+    ((unsigned char *)room)[bytes] = GUARD;
+    return room;
+}
+
 static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
 {
     struct tutti_mapping *held = NULL;
@@ -245,7 +255,7 @@ static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
     refused += !data;
     if (data && offered && rndv->layout_bytes > 0) {
         if (tutti_endpoint_layout(s->reader, LIAR, rndv, held, data, bytes, &layout) == TUTTI_OK) {
-            unsigned char *packed = malloc(bytes); /* of its own, so that a sanitizer sees its end */
+            unsigned char *packed = pinned(bytes);
             const struct tutti_pack_job job = {.direction = TUTTI_PACK,
                                                .plan = layout.plan,
                                                .count = layout.count,
@@ -253,8 +263,9 @@ static void take_rndv(struct sides *s, struct tutti_rndv *rndv, uint64_t bytes)
                                                .packed = packed,
                                                .bytes = bytes};
             CHECK(packed && tutti_pack_now(0, &job, 1) == TUTTI_OK, "a layout is not there");
+            CHECK(packed && packed[bytes] == GUARD, "more than the message was packed");
             tutti_plan_drop(layout.plan);
-            free(packed);
+            device->memory.free_pinned(packed);
             laid_out++;
         } else {
             refused++;

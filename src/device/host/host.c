@@ -231,21 +231,25 @@ static uint64_t host_share_usual_ns(void)
 }
 
 /* Rows of leaders can run only where ranks share GPUs, the others only where they do not. */
-static const char host_rules[] =
-    "partitioned: 0-1m@kernel *@engine; "
-    "allreduce:"
-    " 0-4k@leader_oneshot *@leader *@leader_twoshot"
-    " 0-4k@oneshot *@direct *@twoshot *@staged; "
-    "reduce:"
-    " *@leader *@direct *@staged; "
-    "reduce_scatter:"
-    " *@leader *@direct *@staged; "
-    "scan:"
-    " *@leader *@direct *@staged; "
-    "message:"
-    " 0-4k@staged *@direct *@packed; "
-    "message_far:"
-    " 0-1023k@staged *@pipelined file_write: 0-524287@whole *@even file_read: 0-524287@whole *@even";
+static const char host_rules[] = "allreduce:"
+                                 " 0-4k@leader_oneshot *@leader *@leader_twoshot"
+                                 " 0-4k@oneshot *@direct *@twoshot *@staged; "
+                                 "reduce:"
+                                 " *@leader *@direct *@staged; "
+                                 "reduce_scatter:"
+                                 " *@leader *@direct *@staged; "
+                                 "scan:"
+                                 " *@leader *@direct *@staged; "
+                                 "message:"
+                                 " 0-4k@staged *@direct *@packed; "
+                                 "message_far:"
+                                 " 0-1023k@staged *@pipelined; "
+                                 "partitioned:"
+                                 " 0-1m@kernel *@engine; "
+                                 "file_write:"
+                                 " 0-524287@whole *@even; "
+                                 "file_read:"
+                                 " 0-524287@whole *@even";
 
 const struct tutti_device tutti_device_host = {
     .name = "host",
