@@ -38,6 +38,8 @@ int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_
  * that only kernels reach and memory that only the host does: TUTTI_ERR_ARGUMENT. What lies at a layout's first byte is
  * taken to be what all of it is. */
 int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n);
+/* The same for callers that have another way. *reached: 0 in place of an error message for that case. */
+int tutti_pack_where_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int *reached);
 /* The same by a launch, for a caller that knows that kernels of the GPU reach all memory of the jobs: the device is not
  * asked for its kind. how: TUTTI_PACK_NEAR: all that is stored lies in memory of this GPU. TUTTI_PACK_KEEP: a launch
  * that is repeated may be kept ready, which may wait for running kernels (device/device.h: launch.keep_pack). */

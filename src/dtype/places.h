@@ -23,9 +23,8 @@ static inline int tutti_places_reached(const struct tutti_places *places)
     return !places->host && !places->spread;
 }
 
-/* Done on return: bytes [first, first + bytes) of the packed message, `packed` pointing at the first of them. Where
- * kernels reach all of the elements they must reach `packed` too; otherwise block is copied after block. A status of
- * Tutti. */
+/* Done on return: bytes [first, first + bytes) of the packed message, `packed` pointing at the first of them. By a
+ * kernel if it reaches all of the elements and `packed`; otherwise block is copied after block. A status of Tutti. */
 int tutti_packed_move(enum tutti_direction direction, const struct tutti_places *places, const struct tutti_plan *plan,
                       int64_t count, void *buffer, uint64_t first, uint64_t bytes, void *packed);
 

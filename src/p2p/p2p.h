@@ -141,7 +141,7 @@ struct tutti_p2p_recv {
     uint64_t came;                   /* bytes that the transport has carried */
     struct tutti_carried_part *part; /* not NULL: a part that the transport is receiving */
     struct tutti_p2p_flight *flight; /* not NULL: a kernel is fetching it */
-    char *assembly;                  /* not NULL: the packed message, of elements without a plan */
+    struct tutti_bounce *assembly;   /* not NULL: the packed message, of elements without a plan */
     int begun;                       /* 1: fragments were asked for */
     struct tutti_incoming *in;
 };

@@ -21,7 +21,7 @@ void tutti_fetch_release(struct tutti_p2p_fetch *f)
 
 void tutti_recv_end(struct tutti_p2p_recv *recv, int status)
 {
-    free(recv->assembly);
+    tutti_bounce_give(recv->assembly);
     recv->assembly = NULL;
     recv->status = status;
     recv->ended = 1;
@@ -50,10 +50,11 @@ int tutti_recv_store(struct tutti_p2p_recv *recv, char *packed, uint64_t first, 
         return tutti_elements_move(TUTTI_UNPACK, &recv->elements, first, bytes, packed);
     if (first == 0 && bytes == all)
         return recv->unpack(recv, packed);
-    if (!recv->assembly && !(recv->assembly = malloc(all)))
+    /* Pinned: kernels may unpack it. */
+    if (!recv->assembly && !(recv->assembly = tutti_bounce_take(&tutti_bounce_pinned, -1, all)))
         return TUTTI_ERR_MEMORY;
-    memcpy(recv->assembly + first, packed, bytes);
-    return first + bytes == all ? recv->unpack(recv, recv->assembly) : TUTTI_OK;
+    memcpy((char *)recv->assembly->memory + first, packed, bytes);
+    return first + bytes == all ? recv->unpack(recv, recv->assembly->memory) : TUTTI_OK;
 }
 
 /* The GPUs to fetch by, the best first: that of the buffer, then those that the program has used. */

@@ -376,24 +376,33 @@ static int by_kernel(const struct tutti_device *device, int gpu, const struct tu
     return status == TUTTI_OK ? tutti_pack_end(&flight) : status;
 }
 
-int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
+int tutti_pack_where_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int *reached)
 {
     const struct tutti_device *device;
     const int status = open_device(&gpu, &device);
+    *reached = 1;
     if (status != TUTTI_OK)
         return status;
     struct seen seen = {.n = 0};
     uint32_t near;
     const int host = by_host(device, gpu, jobs, n, &near, &seen);
-    if (host < 0) {
-        tutti_error("packing between memory of GPU %d and host memory that it cannot reach: pin or register that", gpu);
+    *reached = host >= 0;
+    if (host < 0)
         return host;
-    }
     if (!host)
         return by_kernel(device, gpu, jobs, n, near ? TUTTI_PACK_NEAR : 0, &seen);
     for (unsigned i = 0; i < n; i++)
         do_host(&jobs[i]);
     return TUTTI_OK;
+}
+
+int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
+{
+    int reached;
+    const int status = tutti_pack_where_reached(gpu, jobs, n, &reached);
+    if (!reached)
+        tutti_error("packing between memory of GPU %d and host memory that it cannot reach: pin or register that", gpu);
+    return status;
 }
 
 int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how)

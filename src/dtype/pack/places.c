@@ -171,13 +171,9 @@ static int copy_all(struct window *window, const struct tutti_plan *plan, int64_
 int tutti_packed_move(enum tutti_direction direction, const struct tutti_places *places, const struct tutti_plan *plan,
                       int64_t count, void *buffer, uint64_t first, uint64_t bytes, void *packed)
 {
-    int gpu = places->gpu;
+    int gpu = places->gpu, reached = 0, status = TUTTI_OK;
     if (bytes == 0)
         return TUTTI_OK;
-    if (!tutti_places_reached(places)) {
-        struct window window = {tutti_device(), direction, first, first + bytes, packed, TUTTI_OK};
-        return copy_all(&window, plan, count, buffer);
-    }
     if (gpu < 0 && tutti_device()->gpu.current(&gpu) != TUTTI_OK)
         gpu = -1;
     const struct tutti_pack_job job = {
@@ -189,5 +185,11 @@ int tutti_packed_move(enum tutti_direction direction, const struct tutti_places 
         .first = first,
         .bytes = bytes,
     };
-    return tutti_pack_now(gpu, &job, 1);
+    if (tutti_places_reached(places))
+        status = tutti_pack_where_reached(gpu, &job, 1, &reached);
+    if (reached)
+        return status;
+    /* Memory of several kinds, or packed elements in ordinary host memory: no kernel reaches both sides. */
+    struct window window = {tutti_device(), direction, first, first + bytes, packed, TUTTI_OK};
+    return copy_all(&window, plan, count, buffer);
 }
