@@ -58,6 +58,6 @@ struct tutti_nvml {
 
 /* By any thread. The library of this name or path, which stays open as long as the process lives. NULL: it cannot be
  * opened, and `why` has the loader's text. */
-const struct tutti_nvml *tutti_nvml_open(const char *library, char *why, size_t size);
+const struct tutti_nvml *tutti_nvml_open(const char *name, char *why, size_t size);
 
 #endif

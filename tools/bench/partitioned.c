@@ -170,7 +170,7 @@ static const struct bench_shown shown[] = {{.title = "GB/s", .key = "gb_per_s", 
                                            {.title = "Prepared", .key = "prepared_median_us", .of = part_prepared},
                                            {.title = NULL}};
 static const char *const parts[] = {"prepared_us", NULL};
-static int part_plot_write(const void *sheet);
+static int part_plot_write(const void *written);
 static const struct bench_columns columns = {
     .ways = ways,
     .n_ways = PART_WAYS,
