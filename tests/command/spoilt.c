@@ -58,6 +58,12 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n)
     return spoils("packs") ? 0 : OWN(tutti_pack_now, gpu, jobs, n);
 }
 
+int tutti_pack_where_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int *reached)
+{
+    *reached = 1;
+    return spoils("packs") ? 0 : OWN(tutti_pack_where_reached, gpu, jobs, n, reached);
+}
+
 int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how)
 {
     return spoils("packs") ? 0 : OWN(tutti_pack_reached, gpu, jobs, n, how);

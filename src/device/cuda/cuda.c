@@ -233,15 +233,15 @@ static const char cuda_rules[] =
     "bcast:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-768k@ll128 768k-2m@fetch *@split *@fetch; "
     "gather:"
-    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch 2m-8m@pipeline; "
     "scatter:"
-    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch 2m-8m@pipeline; "
     "allgather:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
     "alltoall:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
     "neighbor:"
-    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 8m-*@direct *@fetch";
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch";
 
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
