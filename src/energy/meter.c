@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/affinity.h"
 #include "core/clock.h"
 #include "core/launched.h"
 #include "core/settings.h"
 #include "core/status.h"
-#include "progress/affinity.h"
 
 static void meter_keep(struct tutti_energy *meter, uint64_t now_ns)
 {

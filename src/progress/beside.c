@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "core/affinity.h"
 #include "core/status.h"
-#include "progress/affinity.h"
 
 struct beside {
     void (*run)(void *with);

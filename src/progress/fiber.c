@@ -12,11 +12,11 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "core/affinity.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
-#include "progress/affinity.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>

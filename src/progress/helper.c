@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "core/affinity.h"
 #include "core/log.h"
-#include "progress/affinity.h"
 #include "progress/engine.h"
 
 enum {

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/affinity.h"
 #include "core/clock.h"
 #include "core/log.h"
-#include "progress/affinity.h"
 #include "progress/pause.h"
 
 enum { NAP_AFTER_NS = 5000000, NAP_US = 100, LOOKS = 64 };

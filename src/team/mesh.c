@@ -7,8 +7,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/affinity.h"
 #include "core/log.h"
-#include "progress/affinity.h"
 #include "progress/engine.h"
 #include "team/socket.h"
 

@@ -38,6 +38,14 @@ static void takes(void **state)
         assert_int_equal(tutti_rules_check(right[i], wrong, sizeof wrong), TUTTI_OK);
 }
 
+/* The default rules of the host device are read without an error; those of CUDA: tests/gpu/driver_lines_test.c. */
+static void defaults(void **state)
+{
+    (void)state;
+    char wrong[160] = "";
+    assert_int_equal(tutti_rules_check(tutti_device_host.rules, wrong, sizeof wrong), TUTTI_OK);
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -281,10 +289,10 @@ static void any_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes),    cmocka_unit_test(refuses),       cmocka_unit_test(first_that_fits),
-        cmocka_unit_test(any_text), cmocka_unit_test(reads_files),   cmocka_unit_test(reads_no_files),
-        cmocka_unit_test(any_file), cmocka_unit_test(permits_moves), cmocka_unit_test(chooses),
-        cmocka_unit_test(sets),
+        cmocka_unit_test(takes),           cmocka_unit_test(defaults), cmocka_unit_test(refuses),
+        cmocka_unit_test(first_that_fits), cmocka_unit_test(any_text), cmocka_unit_test(reads_files),
+        cmocka_unit_test(reads_no_files),  cmocka_unit_test(any_file), cmocka_unit_test(permits_moves),
+        cmocka_unit_test(chooses),         cmocka_unit_test(sets),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

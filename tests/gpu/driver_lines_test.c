@@ -1,5 +1,6 @@
 /* The CUDA device against a pretended driver and a pretended management library: between which GPUs 128-byte stores are
- * believed to arrive whole, and how kernels of one are given access to the other's memory. */
+ * believed to arrive whole, and how kernels of one are given access to the other's memory. Its default rules are read
+ * without an error. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "fake_libcuda.h"
+#include "rules/rules.h"
 
 static const struct tutti_device *const device = &tutti_device_cuda;
 static struct fake_control *fake;
@@ -99,10 +101,18 @@ static void test_reach(void **state)
     assert_int_equal(device->share.reach(1, &state), TUTTI_ERR_ARGUMENT);
 }
 
+static void test_rules(void **state)
+{
+    (void)state;
+    char wrong[160] = "";
+    assert_int_equal(tutti_rules_check(device->rules, wrong, sizeof wrong), TUTTI_OK);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_ready), cmocka_unit_test(test_seen),
-                                       cmocka_unit_test(test_hidden), cmocka_unit_test(test_reach)};
+                                       cmocka_unit_test(test_hidden), cmocka_unit_test(test_reach),
+                                       cmocka_unit_test(test_rules)};
     char why[256] = "";
     void *driver = argc == 3 ? dlopen(argv[1], RTLD_NOW) : NULL, *nvml = argc == 3 ? dlopen(argv[2], RTLD_NOW) : NULL;
     if (!driver || !nvml)

@@ -1,5 +1,5 @@
 /* Where a thread of Tutti's may run: the process is bound to one CPU, as launchers bind ranks. */
-#include "progress/affinity.h"
+#include "core/affinity.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/affinity.h"
 #include "core/clock.h"
-#include "progress/affinity.h"
 #include "tools/energy/energy.h"
 
 enum { PROCESSES = 4096, LOOK_MS = 100 };

@@ -2,11 +2,13 @@
  * nothing of GPUs that CUDA_VISIBLE_DEVICES hides from this process, as launchers that pin ranks to GPUs do. NVIDIA's
  * management library (core/nvml.h) knows of all, and may be missing. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/affinity.h"
 #include "core/log.h"
 #include "core/nvml.h"
 #include "core/settings.h"
@@ -37,6 +39,7 @@ static void nvlink_open(void)
 
 static void *nvlink_start(void *nothing)
 {
+    tutti_thread_roam();
     nvlink_open();
     atomic_store_explicit(&opening.started, 1, memory_order_release);
     return nothing;
@@ -61,12 +64,23 @@ static void at_exit(void)
         nvlink_wait();
 }
 
+/* Signals are the program's: none is delivered to the thread. */
+static int nvlink_thread(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&opening.thread, NULL, nvlink_start, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !failed;
+}
+
 int tutti_cuda_nvlink_ready(void)
 {
     if (tutti_settings()->lines != TUTTI_SET_AUTO)
         return 1;
     pthread_mutex_lock(&opening.lock);
-    if (opening.state == NVLINK_NEW && pthread_create(&opening.thread, NULL, nvlink_start, NULL) == 0) {
+    if (opening.state == NVLINK_NEW && nvlink_thread()) {
         opening.state = NVLINK_STARTS;
         opening.process = getpid();
         atexit(at_exit);

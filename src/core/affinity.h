@@ -1,8 +1,8 @@
 /* Where Tutti's own threads run. Launchers bind a rank to one core (Open MPI does by itself with one or two ranks), and
  * threads that it makes inherit that: then a thread that serves kernels shares the core with the program's, which waits
  * for the same kernels, and each request takes the milliseconds until the system turns to the other thread. */
-#ifndef TUTTI_PROGRESS_AFFINITY_H
-#define TUTTI_PROGRESS_AFFINITY_H
+#ifndef TUTTI_CORE_AFFINITY_H
+#define TUTTI_CORE_AFFINITY_H
 
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-#include "progress/affinity.h"
+#include "core/affinity.h"
 
 #include <pthread.h>
 #include <string.h>
