@@ -5,7 +5,7 @@
  *          $(pkg-config --cflags --libs tutti)
  *     mpicc -xc partitioned.cu $(pkg-config --cflags --libs tutti)           (without a GPU)
  *     tutti run -n 4 ./a.out */
-#include "kernels.h"
+#include "waiting.h"
 
 #include <dlfcn.h>
 #include <tutti/mpix.h>
@@ -76,31 +76,6 @@ KERNEL take(const int *data, int rank, int round, MPIX_Prequest request, int *wr
         if (bad)
             tutti_dev_grid_add((uint32_t *)wrong, (uint32_t)bad);
     }
-}
-
-#ifdef __CUDACC__
-/* Streams of their own, so that a kernel that waits holds up no other work. */
-static cudaStream_t streams[2];
-#define LAUNCH(which, kernel, ...) kernel<<<BLOCKS, THREADS, 0, streams[which]>>>(__VA_ARGS__)
-#else
-#define LAUNCH(which, kernel, ...) kernel(__VA_ARGS__)
-#endif
-
-static void synchronise(void)
-{
-#ifdef __CUDACC__
-    const cudaError_t status = cudaDeviceSynchronize();
-    if (status != cudaSuccess)
-        stop("a kernel", cudaGetErrorString(status));
-#endif
-}
-
-static int *memory(size_t bytes)
-{
-    void *device = NULL;
-    if (tutti_alloc(bytes, &device) != 0)
-        stop("tutti_alloc", "no memory");
-    return (int *)device;
 }
 
 int main(void)

@@ -80,13 +80,6 @@ static struct part slice_of(const struct bcast *b, uint64_t round, int lane)
 
 /* ---- the message as a run of bytes ---- */
 
-/* Elements into the run, or out of it. The run is not theirs: scratch of a GPU, or host memory. */
-static int move_run(struct bcast *b, enum tutti_direction direction)
-{
-    const struct tutti_host_memory *aside = &b->c->aside;
-    return tutti_carry_move(direction, b->elements, 0, b->bytes, b->run, b->run != aside->memory || aside->bounce);
-}
-
 /* Elements with gaps, or in memory of several kinds, pass through memory of one GPU, or of the host. */
 static int make_run(struct bcast *b)
 {
@@ -113,7 +106,7 @@ static int make_run(struct bcast *b)
         if (status != TUTTI_OK)
             return status;
     }
-    return c->rank == c->call->root ? move_run(b, TUTTI_PACK) : TUTTI_OK;
+    return c->rank == c->call->root ? tutti_elements_move(TUTTI_PACK, b->elements, 0, b->bytes, b->run) : TUTTI_OK;
 }
 
 static int end_run(struct bcast *b)
@@ -121,7 +114,7 @@ static int end_run(struct bcast *b)
     const int passed = b->elements && b->run != tutti_elements_run(b->elements);
     if (!passed || b->c->rank == b->c->call->root)
         return TUTTI_OK;
-    return move_run(b, TUTTI_UNPACK);
+    return tutti_elements_move(TUTTI_UNPACK, b->elements, 0, b->bytes, b->run);
 }
 
 /* ---- a round ---- */

@@ -18,20 +18,6 @@ int tutti_carry_on_host(struct tutti_elements *elements)
     return !tutti_elements_places(elements)->device;
 }
 
-/* Blocks in memory of a GPU are copied one after the other if `packed` is ordinary host memory, which no kernel
- * reaches.
- */
-int tutti_carry_move(enum tutti_direction direction, struct tutti_elements *elements, uint64_t first, uint64_t bytes,
-                     void *packed, int reached)
-{
-    struct tutti_places places = *tutti_elements_places(elements);
-    if (!places.device || reached)
-        return tutti_elements_move(direction, elements, first, bytes, packed);
-    places.host = 1; /* kernels do not reach both sides */
-    return tutti_packed_move(direction, &places, elements->plan, elements->count, elements->buffer, first, bytes,
-                             packed);
-}
-
 /* Both are runs of bytes: the device finds out in which memory. Host memory may be ordinary. */
 static int copy_run(struct tutti_elements *from, struct tutti_elements *to, uint64_t bytes)
 {
@@ -55,9 +41,9 @@ int tutti_carry_copy(struct tutti_elements *from, struct tutti_elements *to)
     int status = tutti_host_memory_take(&area, bytes < MOST ? bytes : MOST);
     for (uint64_t at = 0; at < bytes && status == TUTTI_OK; at += MOST) {
         const uint64_t n = bytes - at < MOST ? bytes - at : MOST;
-        status = tutti_carry_move(TUTTI_PACK, from, at, n, area.memory, area.bounce != NULL);
+        status = tutti_elements_move(TUTTI_PACK, from, at, n, area.memory);
         if (status == TUTTI_OK)
-            status = tutti_carry_move(TUTTI_UNPACK, to, at, n, area.memory, area.bounce != NULL);
+            status = tutti_elements_move(TUTTI_UNPACK, to, at, n, area.memory);
     }
     tutti_host_memory_give(&area);
     return status;
@@ -76,7 +62,7 @@ int tutti_carry_set_aside(struct tutti_carry_call *c)
         if (block->bytes == 0)
             continue;
         (void)tutti_carry_on_host(&block->elements);
-        status = tutti_carry_move(TUTTI_PACK, &block->elements, 0, block->bytes, packed, c->aside.bounce != NULL);
+        status = tutti_elements_move(TUTTI_PACK, &block->elements, 0, block->bytes, packed);
         if (status == TUTTI_OK)
             status = tutti_carry_run_of(packed, block->bytes, &block->elements);
         at += block->bytes;

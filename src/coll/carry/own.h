@@ -71,9 +71,6 @@ struct tutti_carry_call {
 int tutti_carry_run_of(void *at, uint64_t bytes, struct tutti_elements *out);
 /* 1 if the host reaches all of them: no device is needed to move them. */
 int tutti_carry_on_host(struct tutti_elements *elements);
-/* As tutti_elements_move(). reached: 1: kernels reach `packed`; 0: it is ordinary host memory. */
-int tutti_carry_move(enum tutti_direction direction, struct tutti_elements *elements, uint64_t first, uint64_t bytes,
-                     void *packed, int reached);
 /* Copies elements to others that hold as many bytes. A status. */
 int tutti_carry_copy(struct tutti_elements *from, struct tutti_elements *to);
 /* Replaces all blocks that this rank sends by copies in host memory, since blocks are received over them. A status. */

@@ -86,8 +86,7 @@ static int copy_post(void *with, uint64_t number)
         struct tutti_elements *elements = piece->item->elements;
         if (!piece->copied || in_stream(w, piece))
             continue;
-        status =
-            tutti_carry_move(direction, elements, piece->first, piece->bytes, piece->memory, w->area.bounce != NULL);
+        status = tutti_elements_move(direction, elements, piece->first, piece->bytes, piece->memory);
     }
     if (status == TUTTI_OK && w->flow->port)
         status = copy_enqueue(w, direction);
