@@ -13,7 +13,7 @@
 enum { TRIALS_MOST = 64, STREAM_DEPTH = 256 };
 
 static const char *const way_names[ENERGY_WAYS] = {
-#define ENERGY_WAY(id, name, reduction, transfer, text) name,
+#define ENERGY_WAY(id, name, reduction, transfer, grid, text) name,
 #include "bench/words/energy_ways.def"
 #undef ENERGY_WAY
 };

@@ -9,7 +9,7 @@
 
 enum { BENCH_NONE = -1 };
 static const int reduction_ways[ENERGY_WAYS] = {
-#define ENERGY_WAY(id, name, reduction, transfer, text) BENCH_##reduction,
+#define ENERGY_WAY(id, name, reduction, transfer, grid, text) BENCH_##reduction,
 #include "bench/words/energy_ways.def"
 #undef ENERGY_WAY
 };

@@ -48,9 +48,7 @@ uint64_t gas_seed_next(const struct bench_plan *plan)
     return plan->seed + ++number * 1000003;
 }
 
-/* The host's own calls: microseconds of one, over `rounds`. */
-static double by_host(struct gas_bench *bench, const struct gas_row *row, int way, unsigned rounds,
-                      struct gas_call *call)
+double gas_by_host(struct gas_bench *bench, const struct gas_row *row, int way, unsigned rounds, struct gas_call *call)
 {
     const uint64_t start = tutti_now_ns();
     const int n = (int)(row->bytes / sizeof(float));
@@ -107,7 +105,7 @@ static double row_sample(struct gas_bench *bench, const struct gas_row *row, int
     if (gas_fill(bench, row, which, seed) != 0)
         bench_fail("rank %d cannot fill its heap", bench->plan->rank);
     if (takes_part(bench, row) || way == GAS_MPI)
-        ns = way == GAS_ENGINE || way == GAS_MPI ? by_host(bench, row, way, rounds, &call)
+        ns = way == GAS_ENGINE || way == GAS_MPI ? gas_by_host(bench, row, way, rounds, &call)
                                                  : bench->side[which].run(&call, row->blocks, row->threads, 30);
     if (ns < 0)
         bench_fail("rank %d: %s %s by %s failed", bench->plan->rank, figure_names[row->figure], row->name,

@@ -44,6 +44,11 @@ struct gas_row {
 
 /* Collective over all ranks. Times, checks and reports a row; 0 after a wrong result, which is reported. */
 int gas_measure(struct gas_bench *bench, const struct gas_row *row);
+/* Collective over the PEs of the row: the calls of ENGINE and MPI, which the host makes. Nanoseconds of one, over
+ * `rounds`; negative where a kernel failed. */
+double gas_by_host(struct gas_bench *bench, const struct gas_row *row, int way, unsigned rounds, struct gas_call *call);
+/* Collective over all ranks: joules of the row in place of its time. 1 if all checked results were right. energy.c */
+int gas_energy(struct gas_bench *bench, const struct gas_row *row);
 #define GAS_WAY_BIT(id) (1u << GAS_##id)
 
 /* The rows of some figures, latency.c. alone: PEs share GPUs, so a kernel cannot wait for another PE's. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/energy.h"
 #include "bench/common/gpu.h"
 #include "bench/common/place.h"
 #include "bench/shmem/measure.h"
@@ -254,7 +255,8 @@ static void rows_reductions(struct gas_bench *bench, enum gas_figure figure, int
     static const char *const strategies[TUTTI_GRID_STRATEGIES] = {
         [TUTTI_GRID_AUTO] = "auto",           [TUTTI_GRID_READ] = "read",         [TUTTI_GRID_GATHER] = "gather",
         [TUTTI_GRID_ALLGATHER] = "allgather", [TUTTI_GRID_ALLTOALL] = "alltoall", [TUTTI_GRID_TREE] = "tree"};
-    const int some = operation == GAS_SUM ? 1 : TUTTI_GRID_STRATEGIES;
+    const int joules = bench->plan->energy.trials > 0;
+    const int some = operation == GAS_SUM || joules ? 1 : TUTTI_GRID_STRATEGIES;
     gas_take_team(bench, bench->plan->size);
     for (int strategy = 0; strategy < some; strategy++) {
         struct gas_row row = {.figure = figure,
@@ -269,7 +271,7 @@ static void rows_reductions(struct gas_bench *bench, enum gas_figure figure, int
         for (int i = 0; bench->right && i < bench->n_sizes; i++) {
             row.bytes = bench->sizes[i];
             if (row.bytes % (operation == GAS_SUM ? sizeof(double) : sizeof(float)) == 0)
-                gas_measure(bench, &row);
+                bench->right = joules ? gas_energy(bench, &row) : gas_measure(bench, &row);
         }
     }
 }
@@ -327,9 +329,10 @@ void bench_shmem(struct bench_plan *plan, unsigned figures, int usual)
     static struct gas_bench bench = {.right = 1};
     const unsigned together =
         FIGURE(FCOLLECT) | FIGURE(BROADCAST) | FIGURE(REDUCE) | FIGURE(ALLREDUCE) | FIGURE(SUM) | GAS_IN_STREAMS;
+    bench_say(plan, "nodes %d", plan->nodes);
+    bench_energy_open(plan);
     const int gpus = bench_choose_gpu(plan), on_host = bench_on_host();
     bench.plan = plan;
-    bench_say(plan, "nodes %d", plan->nodes);
     const int alone = !on_host && gpus < plan->size;
     if (alone && figures & (together | FIGURE(LATENCY))) {
         bench_say(plan,
@@ -342,6 +345,7 @@ void bench_shmem(struct bench_plan *plan, unsigned figures, int usual)
     bench.expected = bench_ordinary(gas_in_bytes(plan->size, plan->most));
     bench_say(plan, "start");
     rows_measure(&bench, figures, usual, !on_host, alone);
+    bench_energy_close(plan);
     bench_say(plan, "end %d", bench.right);
     if (bench.side[GAS_SIDE_NVSHMEM].name)
         bench.side[GAS_SIDE_NVSHMEM].close();

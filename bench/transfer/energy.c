@@ -5,7 +5,7 @@
 
 enum { TRANSFER_WAY_NONE = -1 };
 static const int transfer_ways[ENERGY_WAYS] = {
-#define ENERGY_WAY(id, name, reduction, transfer, text) TRANSFER_WAY_##transfer,
+#define ENERGY_WAY(id, name, reduction, transfer, grid, text) TRANSFER_WAY_##transfer,
 #include "bench/words/energy_ways.def"
 #undef ENERGY_WAY
 };

@@ -3,7 +3,7 @@
 #define TUTTI_BENCH_WORDS_ENERGY_H
 
 enum energy_way {
-#define ENERGY_WAY(id, name, reduction, transfer, text) ENERGY_##id,
+#define ENERGY_WAY(id, name, reduction, transfer, grid, text) ENERGY_##id,
 #include "bench/words/energy_ways.def"
 #undef ENERGY_WAY
     ENERGY_WAYS

@@ -138,6 +138,9 @@ measured reduce sleep,staged -m 4k --type double --op max
 measured alltoall idle,spin,stream,staged -m 4k
 measured bcast idle,sleep,stream -m 4k
 measured pingpong idle,spin,sleep,staged -m 64k
+measured globalsum idle,auto,sleep,kernel -m 4k
+measured grid_allreduce idle,spin,kernel -m 8,64k
+measured grid_reduce kernel -m 4k
 # A machine whose GPUs cannot be read: the times stay, the joules are unavailable.
 said=$(TUTTI_ENERGY_NVML=/nowhere/libnvidia-ml.so TUTTI_ENERGY_POWERCAP=/nowhere "$tutti" energy allreduce "${windows[@]}" -m 4k --variants spin 2>&1)
 holds "$said" '^# without a context: unavailable$' "nothing can be read"

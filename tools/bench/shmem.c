@@ -115,6 +115,12 @@ static void shmem_begin(const struct bench *bench)
     options.bench.seconds = 0.01;
 }
 
+void shmem_take_figure(int figure, unsigned ways)
+{
+    options.figures = 1u << figure;
+    options.ways = ways;
+}
+
 static void shmem_check(void)
 {
     const struct bench_options *b = &options.bench;

@@ -5,33 +5,40 @@
 
 #include "bench/words/transfer.h"
 #include "core/types.h"
+#include "tools/bench/shmem.h"
 #include "tools/energy/energy.h"
 
 enum { KEY_VARIANTS = BENCH_KEY_OWN + 100, KEY_TRIALS, KEY_WINDOW_SECONDS, KEY_UPDATES };
 
-static const struct {
+static const struct call {
     const char *name, *text;
     const struct bench *bench;
     double per_byte; /* a call of pingpong is a round trip */
+    int figure;      /* enum gas_figure, of bench_shmem; otherwise -1 */
 } calls[] = {
-    {"allreduce", "joules of MPI_Allreduce on device memory", &bench_allreduce, 1},
-    {"reduce", "joules of MPI_Reduce", &bench_reduce, 1},
-    {"reduce_scatter", "joules of MPI_Reduce_scatter, with equal segments", &bench_reduce_scatter, 1},
-    {"reduce_scatter_block", "joules of MPI_Reduce_scatter_block", &bench_reduce_scatter_block, 1},
-    {"scan", "joules of MPI_Scan", &bench_scan, 1},
-    {"exscan", "joules of MPI_Exscan", &bench_exscan, 1},
-    {"bcast", "joules of MPI_Bcast", &bench_transfers[TRANSFER_BCAST], 1},
-    {"gather", "joules of MPI_Gather", &bench_transfers[TRANSFER_GATHER], 1},
-    {"scatter", "joules of MPI_Scatter", &bench_transfers[TRANSFER_SCATTER], 1},
-    {"allgather", "joules of MPI_Allgather", &bench_transfers[TRANSFER_ALLGATHER], 1},
-    {"alltoall", "joules of MPI_Alltoall", &bench_transfers[TRANSFER_ALLTOALL], 1},
-    {"alltoallv", "joules of MPI_Alltoallv", &bench_transfers[TRANSFER_ALLTOALLV], 1},
-    {"pingpong", "joules of a round trip of a message between two ranks", &bench_transfers[TRANSFER_LATENCY], 2},
+    {"allreduce", "joules of MPI_Allreduce on device memory", &bench_allreduce, 1, -1},
+    {"reduce", "joules of MPI_Reduce", &bench_reduce, 1, -1},
+    {"reduce_scatter", "joules of MPI_Reduce_scatter, with equal segments", &bench_reduce_scatter, 1, -1},
+    {"reduce_scatter_block", "joules of MPI_Reduce_scatter_block", &bench_reduce_scatter_block, 1, -1},
+    {"scan", "joules of MPI_Scan", &bench_scan, 1, -1},
+    {"exscan", "joules of MPI_Exscan", &bench_exscan, 1, -1},
+    {"bcast", "joules of MPI_Bcast", &bench_transfers[TRANSFER_BCAST], 1, -1},
+    {"gather", "joules of MPI_Gather", &bench_transfers[TRANSFER_GATHER], 1, -1},
+    {"scatter", "joules of MPI_Scatter", &bench_transfers[TRANSFER_SCATTER], 1, -1},
+    {"allgather", "joules of MPI_Allgather", &bench_transfers[TRANSFER_ALLGATHER], 1, -1},
+    {"alltoall", "joules of MPI_Alltoall", &bench_transfers[TRANSFER_ALLTOALL], 1, -1},
+    {"alltoallv", "joules of MPI_Alltoallv", &bench_transfers[TRANSFER_ALLTOALLV], 1, -1},
+    {"pingpong", "joules of a round trip of a message between two ranks", &bench_transfers[TRANSFER_LATENCY], 2, -1},
+    {"globalsum", "joules of the sum of all elements of all PEs, by a grid inside a kernel", &bench_shmem, 1,
+     GAS_FIGURE_SUM},
+    {"grid_allreduce", "joules of an allreduce of float by a grid inside a kernel", &bench_shmem, 1,
+     GAS_FIGURE_ALLREDUCE},
+    {"grid_reduce", "joules of a reduce of float by a grid inside a kernel", &bench_shmem, 1, GAS_FIGURE_REDUCE},
 };
 enum { CALLS = sizeof calls / sizeof calls[0] };
 
 const char *const energy_way_names[ENERGY_WAYS] = {
-#define ENERGY_WAY(id, name, reduction, transfer, text) name,
+#define ENERGY_WAY(id, name, reduction, transfer, grid, text) name,
 #include "bench/words/energy_ways.def"
 #undef ENERGY_WAY
 };
@@ -55,7 +62,7 @@ static const struct argp_option own_options[] = {
 enum { OWN = sizeof own_options / sizeof own_options[0], OPTIONS = 64 };
 /* Options of the benchmarks that have no meaning for joules. */
 static const char *const without[] = {"ways",   "order",       "phases", "ops",   "types", "in-place",
-                                      "window", "nonblocking", "tests",  "steps", "fresh"};
+                                      "window", "nonblocking", "tests",  "steps", "fresh", "figures"};
 
 static const char energy_doc[] = "Measures joules of a call, in many ways beside each other.\v"
                                  "Each way makes its calls back to back over windows, in turns, and energy counters "
@@ -73,10 +80,14 @@ static const char energy_doc[] = "Measures joules of a call, in many ways beside
                                  "plain MPI, copies back), plain (the "
                                  "plain MPI on ordinary memory, on the host device), native (the MPI's own way with "
                                  "device pointers), nccl (in stream order, "
-                                 "the host sleeps).\n\n"
+                                 "the host sleeps), nccl_wait (NCCL, the host waits for each call). globalsum, "
+                                 "grid_allreduce and grid_reduce have kernel (inside a kernel, the host sleeps), "
+                                 "nvshmem (the same by NVSHMEM), and auto, spin, yield and sleep: MPI's call on the "
+                                 "same memory, of globalsum after a kernel that adds up the own part.\n\n"
                                  "Data is random; the result of one more call of each way is checked.";
 
 static struct energy_table table;
+static const struct call *call;
 static const struct bench *base;
 
 static void energy_begin(const struct bench *bench)
@@ -123,17 +134,19 @@ static int energy_take(int key, char *argument)
 /* The ways of the benchmark that the variants need. */
 static unsigned needed_ways(unsigned variants)
 {
-    enum { BENCH_NONE = -1, TRANSFER_WAY_NONE = -1 };
+    enum { BENCH_NONE = -1, TRANSFER_WAY_NONE = -1, GAS_NONE = -1 };
     static const struct {
-        int reduction, transfer;
+        int reduction, transfer, grid;
     } ways[ENERGY_WAYS] = {
-#define ENERGY_WAY(id, name, reduction, transfer, text) {BENCH_##reduction, TRANSFER_WAY_##transfer},
+#define ENERGY_WAY(id, name, reduction, transfer, grid, text) {BENCH_##reduction, TRANSFER_WAY_##transfer, GAS_##grid},
 #include "bench/words/energy_ways.def"
 #undef ENERGY_WAY
     };
     unsigned mask = 0;
     for (int way = 0; way < ENERGY_WAYS; way++) {
-        const int needed = base->kind ? ways[way].reduction : ways[way].transfer;
+        const int needed = base == &bench_shmem ? ways[way].grid
+                           : base->kind         ? ways[way].reduction
+                                                : ways[way].transfer;
         if (variants >> way & 1 && needed >= 0)
             mask |= 1u << needed;
     }
@@ -145,7 +158,7 @@ static void energy_check(void)
     struct bench_options *o = base->options;
     if (o->n_sizes == 0) {
         o->sizes[o->n_sizes++] = (size_t)64 << 10;
-        o->sizes[o->n_sizes++] = (size_t)256 << 20;
+        o->sizes[o->n_sizes++] = base == &bench_shmem ? (size_t)16 << 20 : (size_t)256 << 20;
     }
     o->sizes_given = 1; /* one size is one */
     o->order = BENCH_HOST;
@@ -156,6 +169,8 @@ static void energy_check(void)
     if (o->n_sizes > ENERGY_LINES)
         tool_refuse("-m: more than %d sizes", ENERGY_LINES);
     o->ways = needed_ways(o->variants);
+    if (base == &bench_shmem)
+        shmem_take_figure(call->figure, o->ways);
     if (base->kind)
         snprintf(table.members, sizeof table.members, "%s of %s", tutti_op_name(o->op), tutti_type_name(o->type));
 }
@@ -173,7 +188,8 @@ int energy_calls_run(int i, int argc, char **argv)
 {
     struct argp_option options[OPTIONS] = {{.name = NULL}};
     int n = 0;
-    base = calls[i].bench;
+    call = &calls[i];
+    base = call->bench;
     for (const struct argp_option *own = base->spec.own; own && own->name && n < OPTIONS - OWN - 1; own++) {
         if (!is_left_out(own->name) && strcmp(own->name, "iterations") != 0 && strcmp(own->name, "message-size") != 0)
             options[n++] = *own;
@@ -197,8 +213,8 @@ int energy_calls_run(int i, int argc, char **argv)
     energy.plot = energy_table_plot;
     energy.run = NULL;
     table.options = base->options;
-    table.name = calls[i].name;
-    table.call = calls[i].text;
-    table.per_byte = calls[i].per_byte;
+    table.name = call->name;
+    table.call = call->text;
+    table.per_byte = call->per_byte;
     return bench_run(&energy, argc, argv);
 }

@@ -68,7 +68,7 @@ static void print_head(struct energy_table *table)
            o->check ? "one call of each way validated" : "not validated");
     puts("# J of a call over all ranks; net: less idle; int: integral of the GPUs' power beside their counter; CPU s: "
          "of the ranks");
-    printf("%-10s %-7s %11s %6s %11s %11s %6s %11s %7s %11s %11s %11s %11s %11s %9s %6s\n", "# Size", "Way", "us",
+    printf("%-10s %-9s %11s %6s %11s %11s %6s %11s %7s %11s %11s %11s %11s %11s %9s %6s\n", "# Size", "Way", "us",
            "+-%", "J", "GPU J", "+-%", "GPU net", "int %", "CPU J", "CPU net", "DRAM J", "J/byte", "CPU s", "calls",
            "updates");
     fflush(stdout);
@@ -95,7 +95,7 @@ static void print_cell(const struct energy_table *table, const struct energy_lin
     const struct energy_cell *c = &line->cell[way];
     const double joules = energy_cell_joules(c, 0), gpu = c->joules[ENERGY_COUNTER].mean;
     const int idle = way == ENERGY_IDLE;
-    printf("%-10zu %-7s", line->bytes, energy_way_names[way]);
+    printf("%-10zu %-9s", line->bytes, energy_way_names[way]);
     print_number(11, idle ? NAN : c->us.mean);
     print_percent(6, idle ? NAN : c->us.half, c->us.mean);
     print_number(11, idle ? NAN : joules);
@@ -121,7 +121,7 @@ static void print_power(const struct energy_line *line, int way)
     const struct energy_cell *c = &line->cell[way];
     int n = 0;
     const double seconds = c->us.mean * 1e-6;
-    printf("#   %-7s ", energy_way_names[way]);
+    printf("#   %-9s ", energy_way_names[way]);
     print_watts("GPUs", c->joules[ENERGY_COUNTER].mean / seconds, &n);
     print_watts("packages", c->joules[ENERGY_PACKAGE].mean / seconds, &n);
     print_watts("DRAM", c->joules[ENERGY_DRAM].mean / seconds, &n);
