@@ -59,8 +59,10 @@ int tutti_endpoint_offer(struct tutti_endpoint *endpoint, int gpu);
 void tutti_endpoint_offer_soon(struct tutti_endpoint *endpoint, int gpu);
 /* What the peer has made of this rank's scratch on the GPU, enum tutti_maps. */
 int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int gpu);
-/* All of `peers` make a communicator with a stream on `gpu`: takes the scratch; then 1 once each has mapped the others'
- * scratch, or has found that it cannot. To be polled; end: no more. */
+/* All of `peers` make a communicator with a stream on `gpu`. settle_scratch, to be polled: 1 once this rank's scratch
+ * is there, or cannot be; no thread beside allocates any more. connect, to be polled when all peers have settled: 1
+ * once each has mapped the others' scratch, or has found that it cannot. connected: the end. */
+int tutti_endpoint_settle_scratch(struct tutti_endpoint *endpoint, int gpu);
 int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, int n, int gpu);
 void tutti_endpoint_connected(struct tutti_endpoint *endpoint);
 /* 1 if nothing may be allocated or mapped now: kernels in stream order may be waiting for this process. */

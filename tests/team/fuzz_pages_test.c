@@ -185,6 +185,7 @@ static void open_endpoints(struct sides *s)
         if (one_of(2)) /* a descriptor for what it names now is not had from its owner */
             its->scratch.what.id = sound.what.id;
     }
+    tutti_endpoint_settle_scratch(s->reader, 0);
     for (int i = 0; i < 3; i++) {
         tutti_endpoint_connect(s->reader, &liar, 1, 0);
         tutti_endpoint_poll(s->liar);

@@ -109,6 +109,9 @@ int tutti_host_allocate(int gpu, size_t bytes, int how, void **device)
 
 int tutti_host_alloc(int gpu, size_t bytes, void **device)
 {
+    enum { LARGE = 1 << 20 };
+    if (bytes >= LARGE && tutti_settings()->host_mapping_us > 0)
+        usleep((useconds_t)tutti_settings()->host_mapping_us);
     return tutti_host_allocate(gpu, bytes, TUTTI_HOST_TUTTIS, device);
 }
 

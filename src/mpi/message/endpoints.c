@@ -160,6 +160,13 @@ struct connecting {
     int n, gpu;
 };
 
+static int is_settled(void *with)
+{
+    const struct connecting *c = with;
+    tutti_endpoint_poll(tutti_endpoint);
+    return tutti_endpoint_settle_scratch(tutti_endpoint, c->gpu);
+}
+
 static int is_connected(void *with)
 {
     const struct connecting *c = with;
@@ -178,6 +185,12 @@ void tutti_endpoints_connect(struct tutti_team *team, int gpu)
     c.gpu = gpu;
     for (int r = 0; r < team->size; r++)
         c.peer[r] = tutti_team_peer(team, r);
+    /* A rank must not find that a peer offers no scratch while that peer still allocates it: it would leave, and the
+     * peer would wait for it. */
+    tutti_progress_wait(&(const struct tutti_wait){
+        .done = is_settled, .with = &c, .what = "in MPIX_Stream_comm_create, for scratch of its own", .watched = 1});
+    if (tutti_team_vote(team, 1, &all) != TUTTI_OK)
+        return;
     tutti_progress_wait(&(const struct tutti_wait){.done = is_connected,
                                                    .with = &c,
                                                    .what = "in MPIX_Stream_comm_create, for scratch for messages",

@@ -315,6 +315,20 @@ int tutti_endpoint_mapped(const struct tutti_endpoint *endpoint, int peer, int g
                                 memory_order_acquire);
 }
 
+int tutti_endpoint_settle_scratch(struct tutti_endpoint *endpoint, int gpu)
+{
+    const int self = tutti_endpoint_use(endpoint, gpu);
+    if (self < 0)
+        return 1;
+    tutti_fiber_lock(&endpoint->lock);
+    endpoint->connecting = 1;
+    const int settled = atomic_load(&endpoint->beside) == 0;
+    if (settled)
+        tutti_endpoint_own_scratch(endpoint, self);
+    pthread_mutex_unlock(&endpoint->lock);
+    return settled;
+}
+
 int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, int n, int gpu)
 {
     const int self = tutti_endpoint_use(endpoint, gpu);
@@ -323,7 +337,7 @@ int tutti_endpoint_connect(struct tutti_endpoint *endpoint, const int *peers, in
         return 1;
     tutti_fiber_lock(&endpoint->lock);
     endpoint->connecting = 1;
-    const int there = tutti_endpoint_own_scratch(endpoint, self) != NULL;
+    const int there = atomic_load(&tutti_endpoint_mine(endpoint)->gpu[self].offered) == 2;
     all &= atomic_load(&endpoint->beside) == 0; /* from then on nothing is mapped or allocated */
     for (int i = 0; i < n; i++) {
         const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peers[i]);

@@ -1,5 +1,5 @@
 # Calls in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
-foreach(name enqueue enqueue_move enqueue_errors enqueue_graph enqueue_renewed residency stream_failure)
+foreach(name enqueue enqueue_move enqueue_errors enqueue_graph enqueue_renewed residency stream_failure stream_scratch)
   tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
   foreach(mpi IN LISTS builders)
     target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
@@ -24,6 +24,10 @@ tutti_mpi_test(mpi-enqueue-forest PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2
 foreach(order enqueue blocking)
   tutti_mpi_test(mpi-enqueue-renewed-${order} PROGRAM mpi-enqueue_renewed RANKS 3 RANKS_MPICH 2 ARGS ${order} TIMEOUT 45
                  ENV TUTTI_STATS=1 TUTTI_CHANNEL_MB=1 TUTTI_RULES=alltoall:*@direct)
+endforeach()
+foreach(late 0 1)
+  tutti_mpi_test(mpi-enqueue-scratch-${late} PROGRAM mpi-stream_scratch RANKS 2 ARGS ${late} TIMEOUT 30
+                 ENV TUTTI_HOST_MAPPING_US=20000 TUTTI_MAPPING_PRICE_US=1 TUTTI_STALL_SECONDS=3)
 endforeach()
 tutti_mpi_test(mpi-enqueue-errors PROGRAM mpi-enqueue_errors RANKS 2 EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-shared PROGRAM mpi-enqueue_errors RANKS 2 ARGS shared ENV TUTTI_HOST_GPUS=1)
