@@ -3,7 +3,7 @@
 #include "core/clock.h"
 #include "progress/pause.h"
 
-enum { LATE_FIRST_NS = 60000 }; /* before a nap has been seen: the timer's slack, and waking up */
+enum { LATE_FIRST_NS = 15000 }; /* before a nap has been seen: waking up */
 
 static unsigned row_of(uint64_t key)
 {

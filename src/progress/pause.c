@@ -1,6 +1,7 @@
 #include "progress/pause.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "core/clock.h"
@@ -11,10 +12,17 @@
  * that the system takes to wake a thread. */
 enum { NAP_LEAST_US = 50, NAP_SHARE = 8 };
 
+/* Linux wakes a thread up to 50 us late, so that wake-ups fall together, unless the thread asks for less. */
 static void sleep_us(unsigned us)
 {
+    enum { SLACK_NS = 1000 };
     const struct timespec time = {us / 1000000, (long)(us % 1000000) * 1000};
+    const int usual = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), less = usual > SLACK_NS;
+    if (less)
+        prctl(PR_SET_TIMERSLACK, SLACK_NS, 0, 0, 0);
     nanosleep(&time, NULL);
+    if (less)
+        prctl(PR_SET_TIMERSLACK, usual, 0, 0, 0);
 }
 
 void tutti_pause_by(uint64_t waited, int crowded, unsigned most_us)
