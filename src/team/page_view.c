@@ -13,16 +13,18 @@ static struct tutti_page_view *page_view_find(const struct tutti_node *node, int
     return view;
 }
 
-/* Addresses of the part for one GPU. The sanitizer takes words at two addresses for two words: for it the first GPU has
- * those of the page itself. */
+/* The sanitizer takes words at two addresses for two words: for it the first GPU has those of the page itself. */
+#ifdef __SANITIZE_THREAD__
+enum { FIRST_IS_PAGE = 1 };
+#else
+enum { FIRST_IS_PAGE = 0 };
+#endif
+
+/* Addresses of the part for one GPU. */
 static int page_view_place(const struct tutti_node *node, struct tutti_page_view *view)
 {
     char *page = (char *)node->peer[view->peer].page->control + view->offset;
-#ifdef __SANITIZE_THREAD__
-    view->is_page = !page_view_find(node, view->peer, view->offset);
-#else
-    view->is_page = 0;
-#endif
+    view->is_page = FIRST_IS_PAGE && !page_view_find(node, view->peer, view->offset);
     view->host = view->is_page ? page : mremap(page, 0, view->bytes, MREMAP_MAYMOVE);
     return view->host != MAP_FAILED;
 }
