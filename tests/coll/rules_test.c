@@ -221,7 +221,7 @@ static void chooses_alone(void **state)
     assert_false(tutti_rules_users_only(near, TUTTI_PROTOCOL_direct));
     assert_false(tutti_rules_users_only(far, TUTTI_PROTOCOL_staged)); /* 100 bytes */
     assert_false(tutti_rules_users_only(aware, 0));                   /* the defaults have the other sizes */
-    assert_int_equal(tutti_rules_set("message: *@direct", wrong, sizeof wrong), TUTTI_OK);
+    assert_int_equal(tutti_rules_set("shmem_stream: 9-*@blocks 0-7@block", wrong, sizeof wrong), TUTTI_OK);
     assert_true(tutti_rules_users_only(near, TUTTI_PROTOCOL_staged));
     assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);
 }
