@@ -37,14 +37,15 @@ demo: ## Builds, then a validated MPI_Allreduce table of 4 ranks on simulated GP
 check: ## Tests of everything; ends with "N passed, N failed, N skipped"
 	@scripts/setup.sh check
 	@scripts/mpis.sh $(BUILD)/mpis
-	@$(MAKE) all TESTS=ON KERNELS=any
+	@$(MAKE) all TESTS=ON KERNELS=any CMAKE_FLAGS="-DTUTTI_TEST_LONG=1 $(CMAKE_FLAGS)"
 	@scripts/check.sh $(BUILD) $(JOBS) -LE '^more$$'
 
-# Beside those of `make check`: the rows of tests/more.txt, which run the same programs with the same settings under more MPIs.
-check-long: ## All tests: `make check`, and each row of settings under all MPIs
+# Beside those of `make check`: the rows of tests/more.txt, which run the same programs with the same settings under more MPIs, and
+# twice as many random programs, sequences and rounds.
+check-long: ## All tests: `make check` with twice as many random programs, and each row of settings under all MPIs
 	@scripts/setup.sh check
 	@scripts/mpis.sh $(BUILD)/mpis
-	@$(MAKE) all TESTS=ON KERNELS=any
+	@$(MAKE) all TESTS=ON KERNELS=any CMAKE_FLAGS="-DTUTTI_TEST_LONG=2 $(CMAKE_FLAGS)"
 	@scripts/check.sh $(BUILD) $(JOBS)
 
 # Left out: random programs and the wide matrices, and what takes long by tests/costs/costs.txt.
@@ -55,7 +56,7 @@ quick: ## Unit tests, laws and Open MPI: those that together take about 140 seco
 
 eight: ## Algorithms and generators with eight ranks on simulated GPUs
 	@scripts/setup.sh check
-	@$(MAKE) all TESTS=ON KERNELS=any CMAKE_FLAGS="$(CMAKE_FLAGS) -DTUTTI_TEST_EIGHT=ON"
+	@$(MAKE) all TESTS=ON KERNELS=any CMAKE_FLAGS="-DTUTTI_TEST_LONG=2 $(CMAKE_FLAGS) -DTUTTI_TEST_EIGHT=ON"
 	@scripts/check.sh $(BUILD) $(JOBS) -L '^eight$$'
 
 bench: ## Measurements on the CPU; results under build/results

@@ -1,5 +1,6 @@
 # How tests are declared. Every test is a process of its own, in its own process group, with a timeout; exit status 77
-# means skipped. cmake -DTUTTI_TEST_LONG=3: three times as many of what is drawn at random or comes again and again.
+# means skipped. cmake -DTUTTI_TEST_LONG=2 (`make check-long`): all of what is drawn at random or is repeated, instead of
+# half of it; 6: three times as many.
 # What may take long is started first (COST); what took long by tests/costs/costs.txt has the label long. Included once by the top
 # CMakeLists.txt.
 #
@@ -31,14 +32,15 @@
 #   SOURCES: shorthand for a tutti_mpi_program of the same name. PROGRAM: one made by tutti_mpi_program, or a command
 #   with its arguments. MPIS: which MPIs (default: the system's, TUTTI_MPI_SYSTEM); EVERYWHERE: all that are here, those
 #   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI: keep it near the number of cores.
-#   MANY: first argument, a number that TUTTI_TEST_LONG multiplies: of random programs, rounds and the like. Under MPIs that are
-#   not the system's a third of it.
+#   MANY: first argument: a number of random programs, rounds and the like, for `make check-long`. `make check` has half of it.
+#   Under MPIs that are not the system's a third of it.
 #   In PROGRAM, ARGS and ENV, @MPI@ stands for the MPI's name and @FAMILY@ for its interface; PROGRAM @PYTHON@ script.py
 #   runs the interpreter that has mpi4py and numpy, told to open that MPI.
 
 set(TUTTI_PRELOAD ${CMAKE_BINARY_DIR}/lib/libtutti.so)
 # Many tests at a time share the cores: no rank spins, unless its test says TUTTI_WAIT=auto.
-set(TUTTI_TEST_ENV TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_RULES_FILE=/dev/null TUTTI_WAIT=yield)
+set(TUTTI_TEST_LONG 1 CACHE STRING "1: half of the random programs, sequences and rounds of tests. 2: all of them; and so on")
+set(TUTTI_TEST_ENV TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_RULES_FILE=/dev/null TUTTI_WAIT=yield TUTTI_TEST_LONG=${TUTTI_TEST_LONG})
 find_program(TUTTI_TIMEOUT timeout REQUIRED)
 find_library(TUTTI_CMOCKA cmocka)
 mark_as_advanced(TUTTI_TIMEOUT TUTTI_CMOCKA)
@@ -77,10 +79,14 @@ math(EXPR TUTTI_BACKSTOP "${TUTTI_LIMIT} + 15")
 math(EXPR TUTTI_DEADLINE "${TUTTI_LIMIT} - 5") # of ranks that are threads or forks: TUTTI_TEST_DEADLINE
 math(EXPR TUTTI_BACKSTOP_PACK "${TUTTI_LIMIT_PACK} + 15")
 
-set(TUTTI_TEST_LONG 1 CACHE STRING "As many times more random programs, sequences and rounds in tests, and time for them")
-function(tutti_times number)
-  math(EXPR product "${${number}} * ${TUTTI_TEST_LONG}")
+# A count of random programs and the like, and the time that they may take.
+function(tutti_many number)
+  math(EXPR product "(${${number}} * ${TUTTI_TEST_LONG} + 1) / 2")
   set(${number} ${product} PARENT_SCOPE)
+endfunction()
+function(tutti_many_time seconds)
+  math(EXPR product "${${seconds}} * (${TUTTI_TEST_LONG} + 1) / 2")
+  set(${seconds} ${product} PARENT_SCOPE)
 endfunction()
 
 # Rows of eight ranks as well, of the tests that tests/eight.txt names (make eight): on GPUs eight are rare, and their programs
@@ -225,8 +231,8 @@ function(tutti_mpi_test name)
     set(T_TIMEOUT ${TUTTI_LIMIT})
   endif()
   if(T_MANY)
-    tutti_times(T_MANY)
-    tutti_times(T_TIMEOUT)
+    tutti_many(T_MANY)
+    tutti_many_time(T_TIMEOUT)
   endif()
   if(T_EVERYWHERE)
     set(T_MPIS ${TUTTI_MPIS})

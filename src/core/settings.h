@@ -21,7 +21,6 @@ enum { TUTTI_SET_AUTO, TUTTI_SET_NO, TUTTI_SET_YES };
 enum { TUTTI_SET_SHMEM_HEAP_AUTO, TUTTI_SET_SHMEM_HEAP_DEVICE, TUTTI_SET_SHMEM_HEAP_HOST };
 enum { TUTTI_SET_SHMEM_RING_AUTO, TUTTI_SET_SHMEM_RING_FORCE, TUTTI_SET_SHMEM_RING_OFF };
 enum { TUTTI_SET_SHMEM_ERRORS_AUTO, TUTTI_SET_SHMEM_ERRORS_ABORT, TUTTI_SET_SHMEM_ERRORS_RETURN };
-enum { TUTTI_SET_MESSAGES_AUTO, TUTTI_SET_MESSAGES_MPI };
 
 /* The process's settings. Local, safe from any thread; reads the environment at the first call. A value that is not
  * valid is reported once on standard error and its default is used. */

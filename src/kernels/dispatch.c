@@ -41,7 +41,7 @@ const struct tutti_c_pair *tutti_kernels_c_pair(const struct tutti_c_variant *va
     return &variant->pair[tutti_kernel_type(type, op)][op];
 }
 
-static const struct tutti_c_variant *chosen(void)
+static const struct tutti_c_variant *variant_chosen(void)
 {
     static const struct tutti_c_variant *widest;
     const struct tutti_c_variant *it = __atomic_load_n(&widest, __ATOMIC_ACQUIRE);
@@ -99,7 +99,7 @@ static inline void rules_leave(rules found)
 
 void tutti_reduce_host(int type, int op, int ranks, const void *const in[], void *out, size_t count)
 {
-    const struct tutti_c_variant *const variant = chosen();
+    const struct tutti_c_variant *const variant = variant_chosen();
     const rules found = rules_enter();
     variant->reduce(tutti_kernels_c_pair(variant, type, op), in, (unsigned)ranks, &out, 1, count);
     rules_leave(found);
@@ -123,7 +123,7 @@ void tutti_kernel_pause(void)
 
 void tutti_kernel_host(int kernel, int type, int op, const void *args, unsigned block)
 {
-    const struct tutti_c_variant *const variant = chosen();
+    const struct tutti_c_variant *const variant = variant_chosen();
     if (tutti_kernel_jitter)
         tutti_kernel_pause();
     const rules found = rules_enter();
@@ -133,5 +133,5 @@ void tutti_kernel_host(int kernel, int type, int op, const void *args, unsigned 
 
 const char *tutti_kernel_host_isa(void)
 {
-    return chosen()->name;
+    return variant_chosen()->name;
 }

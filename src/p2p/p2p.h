@@ -40,6 +40,8 @@ struct tutti_protocol_rules {
 
 /* The rules of the sections `message` and `message_far`. The sender decides. */
 extern const struct tutti_protocol_rules tutti_rules_of_messages;
+/* 1 if TUTTI_RULES leave all messages to the MPI: the same on all ranks. */
+int tutti_rules_stage_messages(void);
 
 /* ---- sender ---- */
 

@@ -67,3 +67,9 @@ static int protocols_next(int far, size_t bytes, int *from)
 }
 
 const struct tutti_protocol_rules tutti_rules_of_messages = {protocols_next, tutti_rules_why};
+
+int tutti_rules_stage_messages(void)
+{
+    return tutti_rules_users_only(room.first + NEAR, TUTTI_PROTOCOL_staged) &&
+           tutti_rules_users_only(room.first + FAR, TUTTI_PROTOCOL_staged);
+}

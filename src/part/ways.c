@@ -1,21 +1,10 @@
 /* The rules of the section `partitioned`: how partitions travel that kernels mark, by the bytes of a partition. */
-#include <string.h>
-
 #include "part/own.h"
 #include "rules/rules.h"
 
-enum way { WAY_ENGINE, WAY_KERNEL, WAYS };
+enum way { WAY_KERNEL, WAY_ENGINE }; /* in the order of the names */
 
-static int way_find(const char *name)
-{
-    static const char *const names[WAYS] = {[WAY_ENGINE] = "engine", [WAY_KERNEL] = "kernel"};
-    int n = WAYS;
-    while (--n >= 0 && strcmp(names[n], name) != 0)
-        ;
-    return n;
-}
-
-static const struct tutti_names ways = {"way of partitions that kernels mark", "kernel engine", way_find};
+static const struct tutti_names ways = {.what = "way of partitions that kernels mark", .known = "kernel engine"};
 static const struct tutti_section section = {"partitioned", &ways};
 static struct tutti_rules_room room = {.section = &section, .sections = 1, .known = "partitioned"};
 

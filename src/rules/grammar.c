@@ -25,10 +25,24 @@ static int read_range(const char *at, struct tutti_rule *rule)
     return tutti_size_read(&at, &rule->most) && *at == '\0' && rule->least <= rule->most;
 }
 
+/* The place of a name in a text of names; -1: it is not there. */
+static int grammar_place(const char *known, const char *name)
+{
+    for (int n = 0;; n++) {
+        known += strspn(known, " ");
+        const size_t length = strcspn(known, " ");
+        if (length == 0)
+            return -1;
+        if (strlen(name) == length && strncmp(known, name, length) == 0)
+            return n;
+        known += length;
+    }
+}
+
 static int read_name(const struct tutti_names *names, const char *name, struct tutti_rule *rule, char *wrong,
                      size_t size)
 {
-    rule->choice = names->find(name);
+    rule->choice = names->find ? names->find(name) : grammar_place(names->known, name);
     if (rule->choice >= 0)
         return 1;
     char what[48], known[256];

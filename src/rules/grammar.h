@@ -9,8 +9,8 @@
 /* What the rules of a section name. */
 struct tutti_names {
     const char *what;              /* "algorithm" */
-    const char *known;             /* all of them, for messages */
-    int (*find)(const char *name); /* its number, -1: no such name */
+    const char *known;             /* all of them, for messages; without find(), in the order of their numbers */
+    int (*find)(const char *name); /* its number, -1: no such name. NULL: its place in `known` */
 };
 struct tutti_section {
     const char *name;
@@ -29,7 +29,7 @@ void tutti_rules_register(struct tutti_rules_room *room);
 struct tutti_rule {
     int section; /* its number; -1: none yet */
     size_t least, most;
-    int choice; /* what it names, as the section's find() numbers it */
+    int choice; /* number of what it names */
 };
 
 /* All of these are local. Reads one rule at *at; 1 read, 0 end of text, -1 wrong (said in `wrong`). rule->section

@@ -167,11 +167,11 @@ uint32_t tutti_rules_section_hash(int section)
     return hash;
 }
 
-/* The first size from `bytes` on that none of the rows before row[i] of its section holds; it may lie above row[i]. */
-static size_t size_left(const struct set *of, int i, size_t bytes)
+/* The first size from `bytes` on that none of the first `rows` rows holds in its section. */
+static size_t size_left(const struct set *of, int section, int rows, size_t bytes)
 {
-    for (int j = 0; j < i; j++) {
-        if (of->row[j].section != of->row[i].section || bytes < of->row[j].least || bytes > of->row[j].most)
+    for (int j = 0; j < rows; j++) {
+        if (of->row[j].section != section || bytes < of->row[j].least || bytes > of->row[j].most)
             continue;
         if (of->row[j].most == SIZE_MAX)
             return SIZE_MAX;
@@ -179,6 +179,13 @@ static size_t size_left(const struct set *of, int i, size_t bytes)
         j = -1; /* an earlier row may hold it now */
     }
     return bytes;
+}
+
+/* 1 if a row is the first one that holds some size. */
+static int row_is_used(const struct set *of, int i)
+{
+    const size_t bytes = size_left(of, of->row[i].section, i, of->row[i].least);
+    return bytes < SIZE_MAX && bytes <= of->row[i].most;
 }
 
 int tutti_rules_choose(int section, int choice)
@@ -189,11 +196,20 @@ int tutti_rules_choose(int section, int choice)
     for (int i = 0; i < of->rows; i++) {
         if (of->row[i].section != section || of->row[i].choice != choice)
             continue;
-        const size_t bytes = size_left(of, i, of->row[i].least);
-        if (bytes < SIZE_MAX && bytes <= of->row[i].most)
+        if (row_is_used(of, i))
             return 1;
     }
     return 0;
+}
+
+int tutti_rules_users_only(int section, int choice)
+{
+    pthread_once(&once, read_first);
+    for (int i = 0; i < first.users; i++) {
+        if (first.row[i].section == section && first.row[i].choice != choice && row_is_used(&first, i))
+            return 0;
+    }
+    return size_left(&first, section, first.users, 0) == SIZE_MAX;
 }
 
 static int add_set(const char *text, char *wrong, size_t size)

@@ -28,6 +28,8 @@ uint32_t tutti_rules_hash(int *begin, int *defaults_from);
 uint32_t tutti_rules_section_hash(int section);
 /* 1 if the first rule that fits some size is one for `choice`. */
 int tutti_rules_choose(int section, int choice);
+/* 1 if TUTTI_RULES alone choose `choice` for every size. Ranks compare TUTTI_RULES at the start, so all agree. */
+int tutti_rules_users_only(int section, int choice);
 /* Where the rules of a call begin: at `own`, those that its communicator was opened with, or see tutti_rules_follow().
  */
 int tutti_rules_begin(int own);

@@ -15,7 +15,5 @@ uint32_t *tutti_marks_own(const struct tutti_node *node);
 /* The first of a rank's marks, as kernels of `gpu` reach it. The first call for a rank and GPU maps host memory, so not
  * while nothing may be mapped. NULL: they do not reach it. */
 uint32_t *tutti_marks_view(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu);
-/* Ends the views. alive: the device may be called. */
-void tutti_marks_close(struct tutti_node *node, int alive);
 
 #endif

@@ -11,7 +11,7 @@
 #include "progress/engine.h"
 #include "team/cache.h"
 #include "team/deferred_free.h"
-#include "team/marks.h"
+#include "team/page_view.h"
 #include "team/resources.h"
 #include "team/socket.h"
 #include "team/watch.h"
@@ -38,7 +38,7 @@ static int choose_speaker(struct tutti_transport *world, int status, int *speake
 }
 
 /* Ranks of one machine, in order of rank, in groups of TUTTI_NODE_RANKS. */
-static void find_members(struct tutti_node *node, struct discovery *d)
+static void node_find_members(struct tutti_node *node, struct discovery *d)
 {
     const struct tutti_transport *world = node->world;
     int64_t mine = d->colors[world->rank];
@@ -76,7 +76,7 @@ static int node_discover(struct tutti_node *node, struct discovery *d, int *mine
     status = world->ops->allgather(world, nonce, d->nonces, sizeof nonce);
     if (status != TUTTI_OK)
         return status;
-    find_members(node, d);
+    node_find_members(node, d);
     memcpy(node->nonce, d->nonces[d->first], sizeof node->nonce);
     node->peer = calloc((size_t)node->size, sizeof *node->peer);
     node->world_rank = calloc((size_t)node->size, sizeof *node->world_rank);
@@ -233,8 +233,8 @@ void tutti_node_close(struct tutti_node *node)
     tutti_deferred_free_end(node, alive);
     if (alive)
         tutti_cache_empty(node->cache, node->device);
+    tutti_page_views_close(node, alive);
     tutti_resources_free(node, alive);
-    tutti_marks_close(node, alive);
     free_places(node);
     free_node(node);
 }

@@ -54,16 +54,6 @@ struct tutti_resources {
     size_t laid; /* bytes of a channel as the last team laid it out; 0: there was none */
 };
 
-/* The control page's words as kernels of one GPU see them. Host memory that a GPU maps is mapped as long as that GPU's
- * context lives, for other GPUs too: so each GPU maps addresses of its own of the page. */
-struct tutti_words_view {
-    struct tutti_words_view *next;
-    int gpu;
-    unsigned life; /* of the GPU */
-    void *page;
-    struct tutti_words *device;
-};
-
 /* The private part of a team that is whole. */
 struct tutti_membership {
     struct tutti_membership *next; /* among those left here but not yet by all peers */
@@ -119,10 +109,9 @@ struct tutti_node {
     uint64_t slots[TUTTI_SLOTS / 64];
     uint64_t words;
     struct tutti_resources *resources;
-    size_t window_bytes; /* of all resources */
-    struct tutti_words_view *views;
-    uint64_t marks[TUTTI_MARKS / 64]; /* that are taken */
-    struct tutti_marks_view *marks_views;
+    size_t window_bytes;                /* of all resources */
+    struct tutti_page_view *page_views; /* see page_view.h */
+    uint64_t marks[TUTTI_MARKS / 64];   /* that are taken */
     struct tutti_membership *leaving;
 
     pthread_mutex_t post; /* sockets and received */

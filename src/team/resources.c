@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/log.h"
@@ -11,6 +10,7 @@
 #include "progress/engine.h"
 #include "team/cache.h"
 #include "team/expose.h"
+#include "team/page_view.h"
 
 enum { DRAIN_SECONDS = 5 };
 
@@ -221,52 +221,16 @@ void tutti_resources_drop(struct tutti_node *node, struct tutti_resources *resou
     pthread_mutex_unlock(&node->lock);
 }
 
-/* Further addresses of this rank's control page. The sanitizer takes words at two addresses for two words: for it the
- * first GPU has those of the page itself. */
-static void *words_page(struct tutti_node *node)
-{
-#ifdef __SANITIZE_THREAD__
-    if (!node->views)
-        return tutti_node_control(node);
-#endif
-    void *page = mremap(tutti_node_control(node), 0, sizeof(struct tutti_control), MREMAP_MAYMOVE);
-    return page == MAP_FAILED ? NULL : page;
-}
-
-static void words_unpage(struct tutti_node *node, void *page)
-{
-    if (page != tutti_node_control(node))
-        munmap(page, sizeof(struct tutti_control));
-}
-
-static struct tutti_words_view *words_view_open(struct tutti_node *node, int gpu, unsigned life)
-{
-    struct tutti_words_view *view = calloc(1, sizeof *view);
-    void *page = view ? words_page(node) : NULL, *mapped = NULL;
-    if (page && node->device->memory.map_host(gpu, page, offsetof(struct tutti_control, slot), &mapped) == TUTTI_OK) {
-        *view = (struct tutti_words_view){.next = node->views, .gpu = gpu, .life = life, .page = page};
-        view->device = (struct tutti_words *)(void *)((char *)mapped + offsetof(struct tutti_control, words));
-        node->views = view;
-        return view;
-    }
-    if (page)
-        words_unpage(node, page);
-    free(view);
-    return NULL;
-}
-
 int tutti_resources_words(struct tutti_node *node, const struct tutti_resources *resources, struct tutti_words **device)
 {
     tutti_fiber_lock(&node->lock);
-    struct tutti_words_view *view = node->views;
-    while (view && (view->gpu != resources->gpu || view->life != resources->life))
-        view = view->next;
-    if (!view)
-        view = words_view_open(node, resources->gpu, resources->life);
-    if (view)
-        *device = view->device + resources->words;
+    char *head = tutti_page_view(node, node->device, node->rank, resources->gpu, resources->life, 0,
+                                 offsetof(struct tutti_control, slot));
     pthread_mutex_unlock(&node->lock);
-    return view ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (!head)
+        return TUTTI_ERR_MEMORY;
+    *device = (struct tutti_words *)(void *)(head + offsetof(struct tutti_control, words)) + resources->words;
+    return TUTTI_OK;
 }
 
 static int is_drained(void *with)
@@ -304,15 +268,6 @@ void tutti_resources_leave(struct tutti_team *team)
 
 void tutti_resources_free(struct tutti_node *node, int alive)
 {
-    while (node->views) {
-        struct tutti_words_view *view = node->views;
-        node->views = view->next;
-        if (alive) {
-            node->device->memory.unmap_host(view->gpu, view->page);
-            words_unpage(node, view->page);
-        }
-        free(view);
-    }
     while (node->resources) {
         struct tutti_resources *resources = node->resources;
         node->resources = resources->next;

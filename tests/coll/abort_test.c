@@ -310,7 +310,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: abort_test ALGORITHM, one in stream order\n");
         return 2;
     }
-    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", rounds);
+    rounds = (int)check_many("TUTTI_TEST_ROUNDS", rounds);
     snprintf(rules, sizeof rules, "allreduce: *@%s", name);
     setenv("TUTTI_RULES", rules, 1);
     printf("seed %llu, %s\n", (unsigned long long)check_seed(), name);

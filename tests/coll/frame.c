@@ -69,7 +69,7 @@ int frame_main(const char *ranks, const char *name, const char *rules,
                int (*run)(struct tutti_transport *transport, void *unused))
 {
     frame_seed = check_seed();
-    frame_rounds = (int)check_setting("TUTTI_TEST_ROUNDS", frame_rounds);
+    frame_rounds = (int)check_many("TUTTI_TEST_ROUNDS", frame_rounds);
     frame_most = (size_t)check_setting("TUTTI_TEST_BYTES", (long)frame_most);
     setenv("TUTTI_RULES", rules, 1);
     setenv("TUTTI_RULES_FILE", "/dev/null", 1);

@@ -174,7 +174,7 @@ static int rank_main(struct tutti_transport *t, void *arg)
     struct world w = {.transport = t, .each = *(const int *)arg};
     CHECK(tutti_node_open(t, &w.node) == TUTTI_OK, "node");
     w.contexts = tutti_contexts_new(t, CONTEXTS);
-    for (int round = 0; round < (int)check_setting("TUTTI_TEST_ROUNDS", 6) && check_failed() == 0; round++) {
+    for (int round = 0; round < (int)check_many("TUTTI_TEST_ROUNDS", 6) && check_failed() == 0; round++) {
         run_round(&w, random_mix(check_seed() + (uint64_t)round));
         one_cannot(&w, random_mix(check_seed() ^ (uint64_t)round));
     }

@@ -85,7 +85,7 @@ int main(void)
     pthread_t threads[THREADS];
     uint64_t numbers[THREADS];
     seed = check_seed();
-    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 3);
+    rounds = (int)check_many("TUTTI_TEST_ROUNDS", 3);
     printf("seed %llu\n", (unsigned long long)seed);
     fflush(stdout);
     char nothing[16];

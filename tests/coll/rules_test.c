@@ -15,6 +15,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "dtype/aware.h"
+#include "p2p/protocols.h"
 #include "shmem/local/way.h"
 
 static char file_name[64];
@@ -209,6 +210,22 @@ static void chooses(void **state)
     assert_int_equal(tutti_rules_section_hash(stream), hash);
 }
 
+/* What TUTTI_RULES choose for every size, whatever rules are in force besides. */
+static void chooses_alone(void **state)
+{
+    (void)state;
+    char wrong[320] = "";
+    const int near = tutti_section_find("message"), far = tutti_section_find("message_far"),
+              aware = tutti_section_find("aware");
+    assert_true(tutti_rules_users_only(near, TUTTI_PROTOCOL_staged)); /* the third rule has no size left */
+    assert_false(tutti_rules_users_only(near, TUTTI_PROTOCOL_direct));
+    assert_false(tutti_rules_users_only(far, TUTTI_PROTOCOL_staged)); /* 100 bytes */
+    assert_false(tutti_rules_users_only(aware, 0));                   /* the defaults have the other sizes */
+    assert_int_equal(tutti_rules_set("shmem_stream: 9-*@blocks 0-7@block", wrong, sizeof wrong), TUTTI_OK);
+    assert_true(tutti_rules_users_only(near, TUTTI_PROTOCOL_staged));
+    assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);
+}
+
 /* Other rules while the process runs, as measurements put them in force. */
 static void sets(void **state)
 {
@@ -246,10 +263,12 @@ static int setup(void **state)
     char device[256], text[512], why[160];
     snprintf(file_name, sizeof file_name, "rules_test.%d", (int)getpid());
     setenv("TUTTI_DEVICE", "host", 1);
-    setenv("TUTTI_RULES",
-           "allreduce: 0-8k@leader 0-8k@twoshot 8k-64k@staged reduce: 0-100@staged "
-           "bcast: 0-8k@mpi *@fetch alltoall: *@mpi",
-           1);
+    setenv(
+        "TUTTI_RULES",
+        "allreduce: 0-8k@leader 0-8k@twoshot 8k-64k@staged reduce: 0-100@staged "
+        "bcast: 0-8k@mpi *@fetch alltoall: *@mpi "
+        "message: 100-*@staged 0-99@staged *@direct message_far: 0-99@staged 101-*@staged *@pipelined aware: 0-8@host",
+        1);
     setenv("TUTTI_RULES_FILE", file_name, 1);
     if (tutti_device()->open(why, sizeof why) != TUTTI_OK || tutti_rules_device(device, sizeof device) != TUTTI_OK ||
         strncmp(device, "host, ", 6) != 0)
@@ -289,10 +308,10 @@ static void any_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes),           cmocka_unit_test(defaults), cmocka_unit_test(refuses),
-        cmocka_unit_test(first_that_fits), cmocka_unit_test(any_text), cmocka_unit_test(reads_files),
-        cmocka_unit_test(reads_no_files),  cmocka_unit_test(any_file), cmocka_unit_test(permits_moves),
-        cmocka_unit_test(chooses),         cmocka_unit_test(sets),
+        cmocka_unit_test(takes),           cmocka_unit_test(defaults),      cmocka_unit_test(refuses),
+        cmocka_unit_test(first_that_fits), cmocka_unit_test(any_text),      cmocka_unit_test(reads_files),
+        cmocka_unit_test(reads_no_files),  cmocka_unit_test(any_file),      cmocka_unit_test(permits_moves),
+        cmocka_unit_test(chooses),         cmocka_unit_test(chooses_alone), cmocka_unit_test(sets),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

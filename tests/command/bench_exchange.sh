@@ -49,7 +49,7 @@ quotients "$said" '^8 every 16 ' "ping-pong, in units of Tutti's" e5/5=e4 e3/5=e
 # All faces, edges and corners are long enough here.
 said=$("$tutti" bench halo --mpi "$mpi" --edges 9 --quantities 2 -i 8 -x 1 --ways by_staged,by_packed,by_direct 2>&1)
 holds "$said" "^9\^3 .*$pair$pair  staged +$pair  packed +$pair  direct *\$" "how rims went"
-said=$(TUTTI_MESSAGES=mpi "$tutti" bench pingpong --mpi "$mpi" -m 64k:64k -i 4 --ways by_direct 2>&1)
+said=$(TUTTI_RULES='message: *@staged message_far: *@staged' "$tutti" bench pingpong --mpi "$mpi" -m 64k:64k -i 4 --ways by_direct 2>&1)
 holds "$said" "^8 every 16 +65536 .*$pair  staged *\$" "no way past the MPI"
 said=$(TUTTI_RULES='message: *@packed' "$tutti" bench pingpong --mpi "$mpi" -m 64k:64k -i 8 --ways by_direct 2>&1)
 holds "$said" "^8 every 16 +65536( +$number){3} +[4-8]  packed for the receiver +$pair  direct *\$" "the rules in force"

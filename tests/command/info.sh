@@ -44,7 +44,7 @@ holds "$said" '^  cuda  not in use' "device that is not in use"
 holds "$said" '^    GPU 2  .* [0-9a-f]{32}$' "third GPU and its UUID"
 lacks "$said" '^    GPU 3 ' "no fourth GPU"
 holds "$said" '^      GPU   1  yes own yes$' "who reaches whom"
-holds "$said" '^  Ranges for Nsight \(TUTTI_NVTX\): (built in|left out: .*)$' "ranges"
+holds "$said" '^  Ranges for Nsight \(TUTTI_PHASES\): (built in|left out: .*)$' "ranges"
 holds "$said" 'Kernels on the host use: [a-z0-9]+$' "instruction set"
 said=$("$tutti" info --settings)
 holds "$said" '^  TUTTI_HOST_GPUS +3 +0 +0 to 64$' "a setting: value, default, allowed"
@@ -57,7 +57,7 @@ listed=$(grep -cE '^TUTTI_SETTING_(INT|WORD|TEXT)\(' "$(dirname "$0")/../../incl
 shown=$(grep -cE '^  (TUTTI|SHMEM)_[A-Z_]+ ' <<<"$said")
 [ "$listed" -eq "$shown" ] || fail "$shown of $listed settings are shown"
 [ "$(grep -cE '^      When to change it: .' <<<"$said")" -eq "$listed" ] || fail "not each setting says when to change it"
-[ "$(sed -n '/^Tests of the host device/,$p' <<<"$said" | grep -cE '^  TUTTI_(HOST_|SEED|NODE_RANKS)')" -eq "$(grep -cE '^  TUTTI_(HOST_|SEED|NODE_RANKS)' <<<"$said")" ] ||
+[ "$(sed -n '/^For tests and measurements/,$p' <<<"$said" | grep -cE '^  TUTTI_(HOST_|SEED|NODE_RANKS)')" -eq "$(grep -cE '^  TUTTI_(HOST_|SEED|NODE_RANKS)' <<<"$said")" ] ||
     fail "settings of tests are not apart"
 said=$("$tutti" info --rules)
 holds "$said" '^  TUTTI_RULES +\(empty\)$' "no rules of the user"
@@ -67,7 +67,7 @@ holds "$said" 'shmem_stream: 0-4m@channel .*shmem_move: 0-2m@channel .*aware: ' 
 holds "$said" '^  oneshot +[a-z]' "algorithms"
 
 # An old setting that is a rule now names the rule that does the same.
-for pair in "MESSAGE_LEAST=16384|message: 0-16383@staged message_far: 0-16383@staged" "AWARE_LEAST=0|aware: *@device" \
+for pair in "MESSAGES=mpi|message: *@staged message_far: *@staged" "MESSAGE_LEAST=16384|message: 0-16383@staged message_far: 0-16383@staged" "AWARE_LEAST=0|aware: *@device" \
     "AWARE_LEAST=4096|aware: 0-4095@host *@device" "SHMEM_STREAM_BYTES=0|shmem_stream: 0-4m@channel 0-0@block *@blocks shmem_move: 0-2m@channel 0-0@block *@blocks" \
     "SHMEM_CHANNEL_BYTES=0|shmem_stream: 0-8k@block *@blocks shmem_move: 0-8k@block *@blocks" "SHMEM_CHANNEL_BYTES=8|shmem_stream: 0-8@channel 0-8k@block *@blocks" \
     "SHMEM_STREAM_BYTES=x|shmem_stream: 0-4m@channel 0-N@block *@blocks shmem_move: 0-2m@channel 0-N@block *@blocks"; do

@@ -209,7 +209,7 @@ said=$(TUTTI_SHMEM_RING=off "$tutti" tune -n 2 --mpi "$mpi" --rounds 1 --largest
 holds "$said" '^# no rules for puts and gets of kernels: there is no ring' "no ring"
 
 if [ -z "$short" ]; then
-    said=$(TUTTI_MESSAGES=mpi "${quick[@]}" --dry-run --collective message,scan 2>&1)
+    said=$(TUTTI_RULES='message: *@staged message_far: *@staged' "${quick[@]}" --dry-run --collective message,scan 2>&1)
     holds "$said" '^# no rules for messages: between these ranks the MPI carries them all$' "messages are the MPI's"
     lacks "$said" '^# message ' "messages are the MPI's"
     holds "$said" '^# scan +8 ' "the rest is measured"

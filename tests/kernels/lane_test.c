@@ -425,7 +425,7 @@ int main(void)
     static const uint64_t firsts[] = {0, 0, (UINT64_C(1) << 31) - 8, (UINT64_C(1) << 32) - 8};
     static const uint64_t befores[] = {0, (UINT64_C(1) << 24) - 6, (UINT64_C(1) << 40) - 6};
     uint64_t random = exact_seed();
-    const long programs = check_setting("TUTTI_TEST_PROGRAMS", 40);
+    const long programs = check_many("TUTTI_TEST_PROGRAMS", 40);
     int fine = 1;
     for (unsigned r = 0; r < RANKS; r++) {
         pthread_mutex_init(&rank[r].lock, NULL);

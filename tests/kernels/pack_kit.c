@@ -324,7 +324,7 @@ void kit_check_both(uint64_t *random, const struct kit_layout *layout, uint64_t 
 {
     static long turn;
     const uint64_t total = layout->plan.size * count;
-    if (turn++ % check_setting("TUTTI_TEST_EVERY", 1) != 0)
+    if (turn++ % check_every("TUTTI_TEST_EVERY", 1) != 0)
         return;
     struct kit_case test = {.layout = layout, .count = count, .memory_off = memory_off, .packed_off = packed_off};
     for (int direction = TUTTI_PACK; direction <= TUTTI_UNPACK; direction++) {

@@ -10,7 +10,7 @@ import sys
 
 # For the door, and of a process: what begins and ends with it.
 DOOR = {"src/shmem/shmem.h", "src/shmem/teams_over.h"}
-OF_PROCESS = {("src/shmem/life/exit.c", "at_exit"), ("src/shmem/life/exit.c", "loaded"),
+OF_PROCESS = {("src/shmem/life/exit.c", "shmem_at_exit"), ("src/shmem/life/exit.c", "loaded"),
               ("src/shmem/life/door.c", "poll_wire"), ("src/shmem/life/door.c", "door_say_where")}
 OBJECT = {"src/shmem/here.h", "src/shmem/here.c"}
 DEFINITION = re.compile(r"^[a-z][^;{}=\n]*?\b(\w+)\((?:[^;{}()]|\([^()]*\))*\)\n\{\n(.*?)^\}", re.M | re.S)

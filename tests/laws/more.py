@@ -13,7 +13,8 @@ def program(test):
     """Name of the program that a test runs, without its MPI; the programs of forked PEs have a name without mpi-."""
     command = [word for word in test.get("command", []) if "/tests/" in word or "/examples/" in word or "/bench/" in word]
     names = {MPI.sub("", word.rsplit("/", 1)[-1]) for word in command if not word.endswith(".so") and "=" not in word}
-    return {re.sub("^mpi-", "", name) for name in names if not name.endswith(".sh")}
+    programs = {re.sub("^mpi-", "", name) for name in names if not name.endswith(".sh")}
+    return programs or names  # a script that runs the command
 
 
 def main():

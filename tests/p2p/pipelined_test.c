@@ -237,7 +237,7 @@ static int rank_main(struct tutti_transport *transport, void *arg)
     (void)arg;
     if (!CHECK(open_side(&side, transport), "no memory"))
         return 1;
-    for (int round = 0; round < (int)check_setting("TUTTI_TEST_ROUNDS", 50); round++) {
+    for (int round = 0; round < (int)check_many("TUTTI_TEST_ROUNDS", 50); round++) {
         exchange(&side, random_mix(check_seed() + (uint64_t)(round * RANKS + transport->size)));
         check(transport->ops->barrier(transport), "barrier");
     }

@@ -361,7 +361,7 @@ static int ring(struct tutti_transport *transport, void *with)
 int main(void)
 {
     printf("seed %llu (TUTTI_TEST_SEED)\n", (unsigned long long)check_seed());
-    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 200);
+    rounds = (int)check_many("TUTTI_TEST_ROUNDS", 200);
     const int failed = tutti_threads_run(RANKS, ring, NULL);
     CHECK(fetched > 0 && packed > 0 && in_pieces > 0 && carried > 0,
           "%ld fetched, %ld packed, %ld in several pieces, %ld carried", fetched, packed, in_pieces, carried);

@@ -238,7 +238,7 @@ static void one_round(uint64_t *state)
 static int rank_main(struct tutti_transport *transport, void *unused)
 {
     uint64_t state = check_seed();
-    const long rounds = check_setting("TUTTI_TEST_ROUNDS", 40);
+    const long rounds = check_many("TUTTI_TEST_ROUNDS", 40);
     (void)unused;
     if (!CHECK(tutti_part_open(transport, NULL, NULL, 0) == TUTTI_OK && tutti_part_is_open(), "open"))
         return 1;

@@ -273,7 +273,7 @@ static int rank_main(struct tutti_transport *transport, void *unused)
 {
     struct kit kit;
     uint64_t state = check_seed();
-    const long programs = check_setting("TUTTI_TEST_ROUNDS", 60);
+    const long programs = check_many("TUTTI_TEST_ROUNDS", 60);
     (void)unused;
     if (!kit_open(transport, &kit))
         return 1;

@@ -14,8 +14,7 @@
 static int rank_main(struct tutti_transport *transport, void *arg)
 {
     (void)arg;
-    return messages_run(transport, check_seed() + (uint64_t)transport->size,
-                        (int)check_setting("TUTTI_TEST_ROUNDS", 100));
+    return messages_run(transport, check_seed() + (uint64_t)transport->size, (int)check_many("TUTTI_TEST_ROUNDS", 100));
 }
 
 static void messages(void **state)
@@ -29,7 +28,7 @@ static int collect_main(struct tutti_transport *transport, void *arg)
 {
     (void)arg;
     return collectives_run(transport, check_seed() + (uint64_t)transport->size,
-                           (int)check_setting("TUTTI_TEST_ROUNDS", 100));
+                           (int)check_many("TUTTI_TEST_ROUNDS", 100));
 }
 
 static void collectives(void **state)

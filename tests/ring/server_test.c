@@ -212,7 +212,7 @@ int main(void)
     char why[160];
     const struct tutti_device *const device = tutti_device();
     CHECK(device && device->open(why, sizeof why) == TUTTI_OK, "the host device");
-    for (long i = 0; i < 2 * check_setting("TUTTI_TEST_ROUNDS", 4); i++)
+    for (long i = 0; i < 2 * check_many("TUTTI_TEST_ROUNDS", 4); i++)
         run_kernels(i % 2);
     end_rings();
     printf("%ld checks, %ld failed\n", check_done(), check_failed());

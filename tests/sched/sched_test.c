@@ -184,7 +184,7 @@ static void *graphs(void *seed)
 {
     uint64_t at = *(uint64_t *)seed;
     struct graph *g = malloc(sizeof *g);
-    for (int i = (int)check_setting("TUTTI_TEST_ROUNDS", 200); i > 0; i--) {
+    for (int i = (int)check_many("TUTTI_TEST_ROUNDS", 200); i > 0; i--) {
         draw(g, &at);
         for (int round = 0; round < 3; round++) {
             g->fails = -1;

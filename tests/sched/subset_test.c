@@ -111,7 +111,7 @@ static int whole_main(struct tutti_transport *t, void *arg)
 
 int main(void)
 {
-    int rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 30);
+    int rounds = (int)check_many("TUTTI_TEST_ROUNDS", 30);
     for (int ranks = 1; ranks <= MOST; ranks++)
         tutti_threads_run(ranks, rank_main, &rounds);
     for (int ranks = 2; ranks <= 4; ranks++)

@@ -338,7 +338,7 @@ static int rank_main(struct tutti_transport *t, void *arg)
 
 int main(void)
 {
-    const int rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 400);
+    const int rounds = (int)check_many("TUTTI_TEST_ROUNDS", 400);
     for (int ranks = 1; ranks <= RANKS; ranks++) {
         struct shared *shared = calloc(1, sizeof *shared);
         shared->seed = check_seed() + (uint64_t)ranks * 1000000;

@@ -166,7 +166,7 @@ void shmem_test(void)
 {
     static const size_t counts[] = {0, 1, 5, MOST};
     static size_t first;
-    const size_t every = (size_t)check_setting("TUTTI_TEST_EVERY", 1);
+    const size_t every = (size_t)check_every("TUTTI_TEST_EVERY", 1);
     tshmem_team_t teams[TEAMS];
     uint64_t round = 0;
     source = tshmem_malloc(ROOM);

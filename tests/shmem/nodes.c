@@ -334,7 +334,7 @@ static void killed(long calls)
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
-    const long rounds = check_setting("TUTTI_TEST_ROUNDS", 40);
+    const long rounds = check_many("TUTTI_TEST_ROUNDS", 40);
     const int begun = strcmp(how, "begun") == 0;
     if (!begun)
         MPI_Init(NULL, NULL);

@@ -361,7 +361,7 @@ static void run(void)
 void shmem_test(void)
 {
     const uint64_t first = check_seed();
-    const long programs = check_setting("TUTTI_TEST_ROUNDS", 120);
+    const long programs = check_many("TUTTI_TEST_ROUNDS", 120);
     mine = tshmem_malloc(sizeof *mine);
     if (!CHECK(mine && tshmem_n_pes() <= PES, "memory"))
         return;

@@ -176,7 +176,7 @@ void shmem_test(void)
 {
     static const size_t counts[] = {0, 1, 3, 64, 129, MOST};
     static size_t first;
-    const size_t every = (size_t)check_setting("TUTTI_TEST_EVERY", 1),
+    const size_t every = (size_t)check_every("TUTTI_TEST_EVERY", 1),
                  turns = (size_t)check_setting("TUTTI_TEST_TURNS", 1);
     tshmem_team_t teams[TEAMS];
     source = tshmem_malloc(ROOM);

@@ -336,7 +336,7 @@ static int rank_main(struct tutti_transport *transport, void *arg)
 int main(void)
 {
     seed = check_seed();
-    rounds = check_setting("TUTTI_TEST_ROUNDS", 60);
+    rounds = check_many("TUTTI_TEST_ROUNDS", 60);
     printf("seed %llu\n", (unsigned long long)seed);
     int failed = 0;
     for (int k = 0; k < 4 && !failed; k++) {

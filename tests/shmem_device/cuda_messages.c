@@ -109,7 +109,7 @@ static void many(uint64_t seed, uint64_t slots, uint64_t first, uint64_t message
 
 int main(void)
 {
-    const uint64_t seed = check_seed(), messages = (uint64_t)check_setting("TUTTI_TEST_MESSAGES", 4000000);
+    const uint64_t seed = check_seed(), messages = (uint64_t)check_many("TUTTI_TEST_MESSAGES", 4000000);
     struct cudaFuncAttributes about;
     cuda_begin();
     cuda_must((int)cudaFuncGetAttributes(&about, messages_kernel), "loading the kernel");

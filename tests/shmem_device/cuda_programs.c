@@ -170,7 +170,7 @@ int main(void)
 {
     cuda_begin();
     const uint64_t seed = check_seed();
-    const long rounds = check_setting("TUTTI_TEST_ROUNDS", 280);
+    const long rounds = check_many("TUTTI_TEST_ROUNDS", 280);
     const int together = (int)check_setting("TUTTI_TEST_TOGETHER", 0);
     const double end = cuda_seconds() + (double)check_setting("TUTTI_TEST_SECONDS", 60);
     long i = 0;

@@ -136,7 +136,7 @@ static void one(uint64_t seed, int pes)
 int main(void)
 {
     const uint64_t seed = check_seed();
-    const long rounds = check_setting("TUTTI_TEST_ROUNDS", 240);
+    const long rounds = check_many("TUTTI_TEST_ROUNDS", 240);
     for (long i = 0; i < rounds && check_failed() == 0; i++)
         one(seed + (uint64_t)i, 1 + (int)((seed + (uint64_t)i) % PROGRAM_PES));
     printf("%ld reductions, %ld checks, %ld failed\n", GRID_CALLS * rounds, check_done(), check_failed());

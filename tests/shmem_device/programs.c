@@ -112,7 +112,7 @@ static void one(uint64_t seed, int count, const int *rows)
 int main(void)
 {
     const uint64_t seed = check_seed();
-    const long rounds = check_setting("TUTTI_TEST_ROUNDS", 80);
+    const long rounds = check_many("TUTTI_TEST_ROUNDS", 80);
     int *const rows = malloc(((size_t)program_row_count + 1) * sizeof *rows);
     for (int i = 0; i <= program_row_count; i++)
         rows[i] = i < program_row_count ? i : -1;

@@ -236,7 +236,7 @@ static void errors(void)
 
 int main(void)
 {
-    const uint64_t seed = check_seed(), messages = (uint64_t)check_setting("TUTTI_TEST_MESSAGES", 1000000);
+    const uint64_t seed = check_seed(), messages = (uint64_t)check_many("TUTTI_TEST_MESSAGES", 1000000);
     errors();
     torn();
     /* By far the most in a small ring that wraps all the time; then across the end of 32 and of 64 bits. */

@@ -54,6 +54,20 @@ long check_setting(const char *name, long standard)
     return text && *text ? strtol(text, NULL, 0) : standard;
 }
 
+/* TUTTI_TEST_LONG, as cmake/TuttiTest.cmake sets it: 1 halves, 2 keeps. */
+enum { ALL = 2 };
+
+long check_many(const char *name, long standard)
+{
+    return (check_setting(name, standard) * check_setting("TUTTI_TEST_LONG", ALL) + 1) / ALL;
+}
+
+long check_every(const char *name, long standard)
+{
+    const long every = check_setting(name, standard) * ALL / check_setting("TUTTI_TEST_LONG", ALL);
+    return every > 1 ? every : 1;
+}
+
 uint64_t check_seed(void)
 {
     const char *text = getenv("TUTTI_TEST_SEED");

@@ -174,7 +174,7 @@ static int sockets_left(uint64_t nonce)
 static void killed(void **state)
 {
     (void)state;
-    long rounds = check_setting("TUTTI_TEST_KILLS", 10);
+    long rounds = check_many("TUTTI_TEST_KILLS", 10);
     uint64_t random = check_seed();
     struct plan *plan = mmap(NULL, sizeof *plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(plan, MAP_FAILED);

@@ -80,7 +80,7 @@ int main(void)
 {
     uint64_t state = check_seed();
     endpoint.bytes = BYTES;
-    at_random(check_setting("TUTTI_TEST_ROUNDS", 30000), &state);
+    at_random(check_many("TUTTI_TEST_ROUNDS", 30000), &state);
     in_order(10000, &state);
     printf("places of scratch: %ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;

@@ -294,7 +294,7 @@ int main(int argc, char **argv)
     int forks = argc == 2 && strcmp(argv[1], "forks") == 0;
     seed = check_seed();
     printf("seed %llu (TUTTI_TEST_SEED)\n", (unsigned long long)seed);
-    rounds = (int)check_setting("TUTTI_TEST_ROUNDS", rounds);
+    rounds = (int)check_many("TUTTI_TEST_ROUNDS", rounds);
     box = mmap(NULL, sizeof *box * RANKS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int failed = forks ? tutti_forks_run(RANKS, ring, NULL, NULL) : tutti_threads_run(RANKS, ring, NULL);
     if (!forks)

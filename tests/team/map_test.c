@@ -159,7 +159,7 @@ static void never_stale(void **state)
 {
     (void)state;
     int before = kit_count_descriptors();
-    int rounds = (int)check_setting("TUTTI_TEST_ROUNDS", 500), few = rounds / 10 + 1;
+    int rounds = (int)check_many("TUTTI_TEST_ROUNDS", 500), few = rounds / 10 + 1;
     assert_int_equal(run(2, everybody, &rounds), 0);
     assert_int_equal(run(5, everybody, &few), 0);
     assert_int_equal(kit_count_descriptors(), before);

@@ -1,4 +1,5 @@
-/* Channels that are given again: what an earlier team has left is never taken for packets of the next. */
+/* Channels that are given again: what an earlier team has left is never taken for packets of the next. Views of control
+ * pages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +10,10 @@
 
 #include "core/settings.h"
 #include "kit.h"
+#include "team/control.h"
+#include "team/marks.h"
 #include "team/node.h"
+#include "team/page_view.h"
 #include "tutti/tutti.h"
 
 enum { RANKS = 3, MIB = 1 << 20, JUNK = 0x5a };
@@ -155,6 +159,53 @@ static int enough(struct tutti_transport *world, void *unused)
     return 0;
 }
 
+static void *view_of(struct tutti_node *node, int peer, int gpu, unsigned life, size_t offset)
+{
+    pthread_mutex_lock(&node->lock);
+    void *at = tutti_page_view(node, tutti_device(), peer, gpu, life, offset, sizeof(struct tutti_marks));
+    pthread_mutex_unlock(&node->lock);
+    return at;
+}
+
+/* Each GPU in each of its lives has addresses of its own of each rank's page, and all of them are that page. */
+static int views(struct tutti_transport *world, void *unused)
+{
+    enum { VIEWS = 5 };
+    struct tutti_node *node = NULL;
+    const size_t marks = offsetof(struct tutti_control, marks);
+    const int peer = (world->rank + 1) % RANKS, before = (world->rank + RANKS - 1) % RANKS;
+    (void)unused;
+    if (!CHECK(tutti_node_open(world, &node) == TUTTI_OK && node, "node"))
+        return 1;
+    struct tutti_team *team = opened(node, world, 0); /* the node has a device from now on */
+    uint32_t *const view[VIEWS] = {view_of(node, peer, 0, 1, marks), view_of(node, peer, 1, 1, marks),
+                                   view_of(node, peer, 0, 2, marks), view_of(node, world->rank, 0, 1, marks),
+                                   view_of(node, peer, 0, 1, 0)};
+    for (int i = 0; i < VIEWS; i++) {
+        for (int k = 0; k < i; k++)
+            CHECK(view[i] && view[i] != view[k], "views %d and %d are at %p", i, k, (void *)view[i]);
+    }
+    CHECK(view_of(node, peer, 0, 1, marks) == view[0], "a view is kept");
+    __atomic_store_n(&view[0][world->rank], 100 + (uint32_t)world->rank, __ATOMIC_RELEASE);
+    world->ops->barrier(world);
+    CHECK(__atomic_load_n(&view[1][world->rank], __ATOMIC_ACQUIRE) == 100 + (uint32_t)world->rank,
+          "another GPU's view");
+    CHECK(__atomic_load_n(&view[2][world->rank], __ATOMIC_ACQUIRE) == 100 + (uint32_t)world->rank, "the next life's");
+    CHECK(__atomic_load_n(&view[3][before], __ATOMIC_ACQUIRE) == 100 + (uint32_t)before, "the own page");
+    CHECK(tutti_marks_own(node)[before] == 100 + (uint32_t)before, "the page itself");
+    world->ops->barrier(world);
+    tutti_team_free(team);
+    tutti_node_close(node);
+    return 0;
+}
+
+static void run_views(void **state)
+{
+    (void)state;
+    assert_int_equal(tutti_threads_run(RANKS, views, NULL), 0);
+    assert_int_equal(check_failed(), 0);
+}
+
 static void run_enough(void **state)
 {
     (void)state;
@@ -179,6 +230,6 @@ static void run_broken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(run_other_layout), cmocka_unit_test(run_broken),
-                                       cmocka_unit_test(run_enough)};
+                                       cmocka_unit_test(run_enough), cmocka_unit_test(run_views)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,16 +117,12 @@ static const char windows_doc[] =
 
 static double access_file_gb(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
-    const double us = line->time[way][ACCESS_ONE].median;
-    (void)sheet;
-    return us > 0 ? (double)line->number[0] * options.bench.ranks / us / 1000 : 0;
+    return bench_sheet_gb(sheet, line, way, ACCESS_ONE, options.bench.ranks);
 }
 
 static double access_window_gb(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
-    const double us = line->time[way][ACCESS_MANY].median;
-    (void)sheet;
-    return us > 0 ? (double)line->number[0] * options.window / us / 1000 : 0;
+    return bench_sheet_gb(sheet, line, way, ACCESS_MANY, (double)options.window);
 }
 
 static char *access_title(void)

@@ -138,9 +138,7 @@ static int part_figure(const struct bench_line *line)
 
 static double part_goodput(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
-    const double us = line->time[way][PART_WHOLE].median;
-    (void)sheet;
-    return us > 0 ? (double)line->number[FIELD_BYTES] / 1000 / us : 0;
+    return bench_sheet_gb(sheet, line, way, PART_WHOLE, 1);
 }
 
 static double part_prepared(const struct bench_sheet *sheet, const struct bench_line *line, int way)

@@ -19,6 +19,13 @@ static const struct bench_time *sheet_base(const struct bench_sheet *sheet, cons
     return &line->time[sheet->columns->base ? sheet->columns->base(way) : 0][0];
 }
 
+double bench_sheet_gb(const struct bench_sheet *sheet, const struct bench_line *line, int way, int time,
+                      double messages)
+{
+    const double us = line->time[way][time].median;
+    return us > 0 ? messages * (double)line->number[sheet->columns->size] / us / 1000 : 0;
+}
+
 double bench_sheet_ratio(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
     return bench_time_ratio(&line->time[way][0], sheet_base(sheet, line, way));

@@ -93,6 +93,9 @@ int bench_sheet_best(const struct bench_sheet *sheet, const struct bench_line *l
 /* 1 if the line has the figure, one of columns->shown. */
 int bench_sheet_shows(const struct bench_columns *columns, const struct bench_shown *shown,
                       const struct bench_line *line);
+/* GB/s of `messages` times the bytes of the field `size`, by the median of a way's time number `time`; 0: unknown. */
+double bench_sheet_gb(const struct bench_sheet *sheet, const struct bench_line *line, int way, int time,
+                      double messages);
 /* A way's time divided by the one that it is compared with. */
 double bench_sheet_ratio(const struct bench_sheet *sheet, const struct bench_line *line, int way);
 int bench_sheet_json(const void *table);

@@ -39,9 +39,7 @@ enum gas_rate shmem_rate(const struct bench_line *line)
 
 static double shmem_bytes(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
-    const double us = line->time[way][0].median;
-    (void)sheet;
-    return us > 0 ? (double)line->number[SHMEM_BYTES] / 1000 / us : 0;
+    return bench_sheet_gb(sheet, line, way, 0, 1);
 }
 
 /* Each thread makes one request a round. */

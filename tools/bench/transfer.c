@@ -171,9 +171,7 @@ static double transfer_messages(void)
 
 static double transfer_gb(const struct bench_sheet *sheet, const struct bench_line *line, int way)
 {
-    const double us = line->time[way][0].median;
-    (void)sheet;
-    return us > 0 ? transfer_messages() * (double)line->number[0] / us / 1000 : 0;
+    return bench_sheet_gb(sheet, line, way, 0, transfer_messages());
 }
 
 static double transfer_rate(const struct bench_sheet *sheet, const struct bench_line *line, int way)

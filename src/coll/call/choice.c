@@ -1,7 +1,5 @@
 /* The rules of reductions: their sections, and the choice by them. The first rule of a section that fits and can run
  * is taken; calls in stream order search the section with _enqueue first. */
-#include <string.h>
-
 #include "coll/algorithm.h"
 #include "core/types.h"
 
@@ -17,15 +15,6 @@ enum choice_section {
     CHOICES
 };
 
-static int choice_find(const char *name)
-{
-    for (int i = 0; i < TUTTI_ALGORITHMS; i++) {
-        if (strcmp(tutti_algorithms[i]->name, name) == 0)
-            return i;
-    }
-    return -1;
-}
-
 static const struct tutti_names algorithms = {
     .what = "algorithm",
 #define TUTTI_ALGORITHM(name, order, text) #name " "
@@ -33,7 +22,6 @@ static const struct tutti_names algorithms = {
 #include "tutti/algorithms.def"
         ,
 #undef TUTTI_ALGORITHM
-    .find = choice_find,
 };
 
 static const struct tutti_section sections[CHOICES] = {

@@ -1,6 +1,5 @@
 /* The rules of moves over nodes: which row makes a call, by bytes that all ranks know. */
 #include <pthread.h>
-#include <string.h>
 
 #include "coll/carry/own.h"
 #include "core/settings.h"
@@ -17,21 +16,12 @@ static const struct tutti_carry_row *const rows[CARRY_ROWS] = {
 #include "tutti/nodes.def"
 };
 
-static int carry_find(const char *name)
-{
-    int i = 0;
-    while (i < CARRY_ROWS && strcmp(rows[i]->name, name) != 0)
-        i++;
-    return i < CARRY_ROWS || strcmp(name, "mpi") == 0 ? i : -1;
-}
-
 static const struct tutti_names carry_names = {
     .what = "move over nodes",
 #define TUTTI_CARRY(name, text) #name " "
     .known =
 #include "tutti/nodes.def"
         "mpi",
-    .find = carry_find,
 };
 
 enum carry_section { CARRY_BCAST, CARRY_GATHER, CARRY_SCATTER, CARRY_ALLGATHER, CARRY_ALLTOALL, CARRY_SECTIONS };

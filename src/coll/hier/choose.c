@@ -1,7 +1,5 @@
 /* The rules of reductions over nodes: how a call is divided, by the bytes of a rank's contribution; how the leaders
  * exchange, by the bytes of a leader's part of a piece. */
-#include <string.h>
-
 #include "coll/hier/own.h"
 #include "core/settings.h"
 #include "core/types.h"
@@ -32,30 +30,12 @@ static const struct tutti_exchange_row *const exchange_rows[EXCHANGE_ROWS] = {
 #include "tutti/nodes.def"
 };
 
-static int nodes_find(const char *name)
-{
-    int i = 0;
-    while (i < NODES_ROWS && strcmp(nodes_rows[i]->name, name) != 0)
-        i++;
-    return i < NODES_ROWS || strcmp(name, "mpi") == 0 ? i : -1;
-}
-
-static int exchange_find(const char *name)
-{
-    for (int i = 0; i < EXCHANGE_ROWS; i++) {
-        if (strcmp(exchange_rows[i]->name, name) == 0)
-            return i;
-    }
-    return -1;
-}
-
 static const struct tutti_names nodes_names = {
     .what = "algorithm over nodes",
 #define TUTTI_NODES(name, text) #name " "
     .known =
 #include "tutti/nodes.def"
         "mpi",
-    .find = nodes_find,
 };
 
 static const struct tutti_names exchange_names = {
@@ -63,7 +43,7 @@ static const struct tutti_names exchange_names = {
 #define TUTTI_EXCHANGE(name, text) #name " "
     .known =
 #include "tutti/nodes.def"
-        , .find = exchange_find,
+        ,
 };
 
 enum nodes_section {

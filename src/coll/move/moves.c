@@ -1,7 +1,5 @@
 #include "coll/move/moves.h"
 
-#include <string.h>
-
 const struct tutti_algorithm *const tutti_moves[TUTTI_MOVES] = {
 #define TUTTI_MOVE(name, order, text) &tutti_move_##name,
 #include "tutti/moves.def"
@@ -12,14 +10,6 @@ const struct tutti_algorithm *const tutti_moves[TUTTI_MOVES] = {
 
 enum { MOVES_MPI = TUTTI_MOVES }; /* the MPI has the call */
 
-static int moves_find(const char *name)
-{
-    int i = 0;
-    while (i < TUTTI_MOVES && strcmp(tutti_moves[i]->name, name) != 0)
-        i++;
-    return i < TUTTI_MOVES || strcmp(name, "mpi") == 0 ? i : -1;
-}
-
 static const struct tutti_names moves = {
     .what = "algorithm of moves",
 #define TUTTI_MOVE(name, order, text) #name " "
@@ -27,7 +17,6 @@ static const struct tutti_names moves = {
 #include "tutti/moves.def"
         "mpi",
 #undef TUTTI_MOVE
-    .find = moves_find,
 };
 
 enum moves_section {

@@ -17,7 +17,7 @@ static size_t direct_grain(const struct tutti_call *call)
     return 256 / tutti_type_size(call->type);
 }
 
-static size_t slice_of(const struct tutti_team *team, const struct tutti_call *call)
+static size_t direct_slice(const struct tutti_team *team, const struct tutti_call *call)
 {
     size_t gpus = (size_t)team->gpus, unit = direct_grain(call);
     return ((call->count + gpus - 1) / gpus + unit - 1) / unit * unit;
@@ -48,7 +48,7 @@ static int direct_fair(const struct tutti_team *team, const struct tutti_call *c
 static void slices_share(const struct tutti_team *team, const struct tutti_call *call, struct tutti_kernel_args *args,
                          void *const out[])
 {
-    size_t size = tutti_type_size(call->type), slice = slice_of(team, call);
+    size_t size = tutti_type_size(call->type), slice = direct_slice(team, call);
     size_t first = slice * (size_t)team->gpu_index, end = first + slice;
     int own = direct_fair(team, call);
     for (int r = 0; r < team->size; r++) {
@@ -87,7 +87,7 @@ int tutti_direct_mapped(struct tutti_team *team, const struct tutti_call *call, 
         slices_share(team, call, &args, out);
         return direct_end(team, call, &args);
     }
-    args.slice = slice_of(team, call);
+    args.slice = direct_slice(team, call);
     args.outs = args.shape == TUTTI_SHAPE_ROOT ? 1 : (uint32_t)team->size;
     for (int r = 0; r < team->size; r++)
         args.out[r] = tutti_result_of(call, r, team->size).count > 0 ? out[r] : NULL;
@@ -97,7 +97,7 @@ int tutti_direct_mapped(struct tutti_team *team, const struct tutti_call *call, 
 }
 
 /* Elements of a segment that a round of apart() does. */
-static size_t round_of(const struct tutti_team *team, const struct tutti_call *call)
+static size_t direct_round(const struct tutti_team *team, const struct tutti_call *call)
 {
     return tutti_channel_region(team, TUTTI_REGION_HALVES).bytes / tutti_type_size(call->type);
 }
@@ -116,7 +116,7 @@ static size_t direct_longest(const struct tutti_team *team, const struct tutti_c
 /* One round of this GPU: its ranks' results into their channels. */
 static int reduce_round(struct tutti_team *team, const struct tutti_call *call, const void *in[], size_t at)
 {
-    size_t most = round_of(team, call), room = tutti_channel_region(team, TUTTI_REGION_HALVES).begin;
+    size_t most = direct_round(team, call), room = tutti_channel_region(team, TUTTI_REGION_HALVES).begin;
     struct tutti_kernel_args args;
     direct_begin(team, call, &args, in);
     for (int r = 0; r < team->size; r++) {
@@ -132,7 +132,7 @@ static int reduce_round(struct tutti_team *team, const struct tutti_call *call, 
 /* And from there to where they belong. */
 static int copy_round(struct tutti_team *team, const struct tutti_call *call, void *out[], size_t at)
 {
-    size_t size = tutti_type_size(call->type), most = round_of(team, call);
+    size_t size = tutti_type_size(call->type), most = direct_round(team, call);
     size_t room = tutti_channel_region(team, TUTTI_REGION_HALVES).begin;
     int status = TUTTI_OK;
     for (int r = 0; r < team->size && status == TUTTI_OK; r++) {
@@ -155,7 +155,7 @@ static int copy_round(struct tutti_team *team, const struct tutti_call *call, vo
  * is in some segment at i or before: this round or an earlier one has read it. */
 static int direct_apart(struct tutti_team *team, const struct tutti_call *call, const void *in[], void *out[])
 {
-    size_t end_at = direct_longest(team, call), most = round_of(team, call);
+    size_t end_at = direct_longest(team, call), most = direct_round(team, call);
     int status = TUTTI_OK;
     for (size_t at = 0; at < end_at && status == TUTTI_OK; at += most) {
         uint32_t all;

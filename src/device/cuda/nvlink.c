@@ -58,7 +58,7 @@ static void nvlink_wait(void)
 }
 
 /* The library would be unloaded under its thread. */
-static void at_exit(void)
+static void nvlink_at_exit(void)
 {
     if (opening.process == getpid())
         nvlink_wait();
@@ -83,7 +83,7 @@ int tutti_cuda_nvlink_ready(void)
     if (opening.state == NVLINK_NEW && nvlink_thread()) {
         opening.state = NVLINK_STARTS;
         opening.process = getpid();
-        atexit(at_exit);
+        atexit(nvlink_at_exit);
     }
     const int waits = opening.state == NVLINK_STARTS && !atomic_load_explicit(&opening.started, memory_order_acquire);
     pthread_mutex_unlock(&opening.lock);

@@ -84,14 +84,14 @@ int tutti_host_arena_active(void)
 }
 
 /* 1 if the address lies in the first range, in a region or not. Two compares. */
-static int holds(const void *pointer)
+static int arena_holds(const void *pointer)
 {
     size_t bytes = atomic_load_explicit(&arena_bytes, memory_order_acquire);
     return (uintptr_t)pointer - (uintptr_t)atomic_load_explicit(&first, memory_order_relaxed) < bytes;
 }
 
 /* Index of the first region that begins after `at`. */
-static size_t after(const char *at)
+static size_t region_after(const char *at)
 {
     size_t low = 0, high = used;
     while (low < high) {
@@ -192,7 +192,7 @@ static int trim_locked(void)
 {
     const int any = kept_n > 0;
     while (kept_n > 0) {
-        struct tutti_host_region *region = &table[after(kept[--kept_n]) - 1];
+        struct tutti_host_region *region = &table[region_after(kept[--kept_n]) - 1];
         kept_bytes -= region->span - PAGE;
         close(region->fd);
         arena_take_out(region);
@@ -216,7 +216,7 @@ int tutti_host_region_again(size_t bytes, struct tutti_host_region *out)
         return 0;
     pthread_rwlock_wrlock(&lock);
     for (int i = kept_n - 1; i >= 0 && !found; i--) {
-        struct tutti_host_region *region = &table[after(kept[i]) - 1];
+        struct tutti_host_region *region = &table[region_after(kept[i]) - 1];
         if (region->span != span || !set_access(region, PROT_READ | PROT_WRITE))
             continue;
         memmove(&kept[i], &kept[i + 1], (size_t)(kept_n - i - 1) * sizeof *kept);
@@ -240,7 +240,7 @@ int tutti_host_region_again(size_t bytes, struct tutti_host_region *out)
 int tutti_host_region_share(const struct tutti_host_region *region)
 {
     pthread_rwlock_wrlock(&lock);
-    const size_t index = after(region->base);
+    const size_t index = region_after(region->base);
     const int there = index > 0 && table[index - 1].id == region->id && table[index - 1].own == region->own;
     if (there)
         table[index - 1].shared = 1;
@@ -299,7 +299,7 @@ int tutti_host_region_unmap(const void *base, int own)
     if (!tutti_host_arena_active())
         return status;
     pthread_rwlock_wrlock(&lock);
-    size_t index = after(base);
+    size_t index = region_after(base);
     if (index > 0 && table[index - 1].base == (const char *)base && table[index - 1].own == own) {
         struct tutti_host_region *region = &table[index - 1];
         if (!arena_keep(region)) {
@@ -342,7 +342,7 @@ int tutti_host_region_reserve(int gpu, size_t bytes, size_t align, char **base)
 /* The range in whose addresses `at` lies, or NULL. Under the lock. */
 static struct tutti_host_region *arena_range_of(const char *at)
 {
-    const size_t index = after(at);
+    const size_t index = region_after(at);
     struct tutti_host_region *region = index > 0 ? &table[index - 1] : NULL;
     return region && region->own == TUTTI_HOST_RANGE && (size_t)(at - region->base) < region->span - PAGE ? region
                                                                                                           : NULL;
@@ -387,10 +387,10 @@ int tutti_host_region_cut(char *at, size_t bytes)
 int tutti_host_region_find(const void *pointer, struct tutti_host_region *out)
 {
     int found = 0;
-    if (!tutti_host_arena_active() || !holds(pointer))
+    if (!tutti_host_arena_active() || !arena_holds(pointer))
         return 0;
     pthread_rwlock_rdlock(&lock);
-    size_t index = after(pointer);
+    size_t index = region_after(pointer);
     if (index > 0 && (size_t)((const char *)pointer - table[index - 1].base) < table[index - 1].bytes) {
         *out = table[index - 1];
         found = 1;
@@ -414,7 +414,7 @@ int tutti_host_region_of(int gpu, struct tutti_host_region *out)
 void *tutti_host_reach(const void *pointer, size_t bytes)
 {
     struct tutti_host_region region;
-    if (!holds(pointer))
+    if (!arena_holds(pointer))
         return (void *)(uintptr_t)pointer;
     if (!tutti_host_region_find(pointer, &region))
         return NULL;

@@ -150,7 +150,7 @@ static void count_order(int order, int by)
                    "cudaStreamNonBlocking");
 }
 
-static int is_idle(void *stream)
+static int stream_is_idle(void *stream)
 {
     return tutti_door.device->stream.query(stream);
 }
@@ -161,7 +161,7 @@ static int is_idle(void *stream)
 static int streams_drain(const struct tutti_comm *comm, int quiet)
 {
     return tutti_progress_wait(
-        &(const struct tutti_wait){.done = is_idle, .with = comm->stream->stream, .quiet = quiet});
+        &(const struct tutti_wait){.done = stream_is_idle, .with = comm->stream->stream, .quiet = quiet});
 }
 
 /* Once drained: whether all of it has succeeded. */

@@ -6,20 +6,20 @@
 static struct tutti_enqueued *entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int query(void *with, MPI_Status *status)
+static int grequest_query(void *with, MPI_Status *status)
 {
     (void)with;
     (void)status;
     return MPI_SUCCESS;
 }
 
-static int release(void *with)
+static int grequest_release(void *with)
 {
     (void)with;
     return MPI_SUCCESS;
 }
 
-static int cancel(void *with, int complete)
+static int grequest_cancel(void *with, int complete)
 {
     (void)with;
     (void)complete;
@@ -32,7 +32,7 @@ struct tutti_enqueued *tutti_enqueued_new(struct tutti_comm *comm, int send, int
     if (!entry)
         return NULL;
     tutti_inside++;
-    int code = tutti_next.MPI_Grequest_start(query, release, cancel, NULL, &entry->handle);
+    int code = tutti_next.MPI_Grequest_start(grequest_query, grequest_release, grequest_cancel, NULL, &entry->handle);
     tutti_inside--;
     if (code != MPI_SUCCESS) {
         free(entry);

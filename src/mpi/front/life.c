@@ -40,8 +40,7 @@ static struct tutti_mpi_transport world;
 static int64_t agreed_settings(void)
 {
     static const char *const decisive[] = {"TUTTI_RULES",      "TUTTI_CHANNEL_MB", "TUTTI_WINDOW_MB",
-                                           "TUTTI_STAGING_MB", "TUTTI_NODE_RANKS", "TUTTI_HOST_GPUS",
-                                           "TUTTI_MESSAGES"};
+                                           "TUTTI_STAGING_MB", "TUTTI_NODE_RANKS", "TUTTI_HOST_GPUS"};
     struct tutti_setting_row row;
     uint64_t hash = TUTTI_FNV_BEGIN;
     for (int i = 0; tutti_settings_row(i, &row); i++) {
@@ -84,8 +83,8 @@ static int life_agree(void)
     }
     if (all[SETTINGS] != -all[SETTINGS_LEAST]) {
         if (tutti_door.rank == 0)
-            tutti_error("TUTTI_RULES, TUTTI_CHANNEL_MB, TUTTI_WINDOW_MB, TUTTI_STAGING_MB, TUTTI_NODE_RANKS, "
-                        "TUTTI_HOST_GPUS or TUTTI_MESSAGES differ over the ranks: every call is passed on to the MPI");
+            tutti_error("TUTTI_RULES, TUTTI_CHANNEL_MB, TUTTI_WINDOW_MB, TUTTI_STAGING_MB, TUTTI_NODE_RANKS "
+                        "or TUTTI_HOST_GPUS differ over the ranks: every call is passed on to the MPI");
         return 0;
     }
     return all[DEVICE] != 0;

@@ -74,9 +74,8 @@ static struct tutti_step offers = {.name = "messages that ranks of the node have
 
 void tutti_endpoints_open(void)
 {
-    const struct tutti_settings *settings = tutti_settings();
-    size_t scratch = (size_t)settings->endpoint_mb << 20;
-    if (settings->messages == TUTTI_SET_MESSAGES_MPI || !tutti_door.node)
+    size_t scratch = (size_t)tutti_settings()->endpoint_mb << 20;
+    if (tutti_rules_stage_messages() || !tutti_door.node)
         return;
     if (tutti_door.device && scratch == 0)
         scratch = (size_t)(tutti_door.device->channel_mb / 2) << 20;
@@ -131,7 +130,7 @@ enum tutti_reason tutti_endpoints_why(MPI_Comm comm, int rank)
 {
     if (comm != tutti_handles.no_comm && tutti_door.node && tutti_endpoints_peer(comm, rank) < 0)
         return tutti_endpoints_world(comm, rank) < 0 ? TUTTI_REASON_OTHER_WORLD : TUTTI_REASON_MACHINE;
-    if (tutti_settings()->messages == TUTTI_SET_MESSAGES_MPI)
+    if (tutti_rules_stage_messages())
         return TUTTI_REASON_MESSAGES_MPI;
     return tutti_door.aware ? TUTTI_REASON_TYPE_GAPS : TUTTI_REASON_APART;
 }

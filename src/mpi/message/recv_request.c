@@ -25,7 +25,7 @@ static void receives_poll(void)
 static struct tutti_step receives = {.name = "receives of device memory", .poll = receives_poll};
 
 /* Open from now on. Peers send no rendezvous to a rank that has passed no memory of a GPU. */
-static void begin(struct receive *receive)
+static void receive_begin(struct receive *receive)
 {
     if (receive->open || !tutti_endpoint || !tutti_endpoint_listens(tutti_endpoint))
         return;
@@ -34,34 +34,34 @@ static void begin(struct receive *receive)
     receive->open = 1;
 }
 
-static void end(struct receive *receive)
+static void receive_end(struct receive *receive)
 {
     if (receive->open)
         tutti_step_close(&receives);
     receive->open = 0;
 }
 
-static struct receive *of(const struct tutti_request *entry)
+static struct receive *receive_of(const struct tutti_request *entry)
 {
     return TUTTI_REQUEST_OF(struct receive, entry);
 }
 
-static int prepare(struct tutti_request *entry)
+static int receive_prepare(struct tutti_request *entry)
 {
-    struct receive *receive = of(entry);
+    struct receive *receive = receive_of(entry);
     receive->counted = 0;
     entry->rests = TUTTI_RESTS_NOT;
     int code = tutti_staged_in(&receive->stage, entry->comm);
     if (code == MPI_SUCCESS) {
         tutti_recv_again(receive->recv);
         tutti_recv_keep(receive->recv, &receive->stage);
-        begin(receive);
+        receive_begin(receive);
     }
     return code;
 }
 
 /* Peers send RTSs only to ranks that take them. */
-static int listens(const struct tutti_request *entry)
+static int receive_listens(const struct tutti_request *entry)
 {
     (void)entry;
     return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_has_arrived();
@@ -73,9 +73,9 @@ static int may_be_an_rts(void)
     return (tutti_endpoint && tutti_endpoint_listens(tutti_endpoint)) || tutti_far_on;
 }
 
-static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
+static void receive_fetch(struct tutti_request *entry, struct tutti_batch *batch)
 {
-    struct receive *receive = of(entry);
+    struct receive *receive = receive_of(entry);
     struct tutti_stage *stage = &receive->stage;
     if (batch)
         tutti_batch_add(batch, entry, receive->recv, stage);
@@ -85,7 +85,7 @@ static void fetch(struct tutti_request *entry, struct tutti_batch *batch)
         tutti_p2p_begin(&tutti_p2p, &receive->recv->core);
 }
 
-/* What the next progress() of a receive in this state has to do. */
+/* What the next receive_progress() of a receive in this state has to do. */
 static enum tutti_rests rests_in(const struct tutti_recv_request *recv)
 {
     if (tutti_recv_is_open(recv))
@@ -93,7 +93,7 @@ static enum tutti_rests rests_in(const struct tutti_recv_request *recv)
     return recv->state == TUTTI_RECV_WAITING ? TUTTI_RESTS_MOSTLY : TUTTI_RESTS;
 }
 
-static void fetch_all(struct tutti_batch *batch)
+static void receive_fetch_all(struct tutti_batch *batch)
 {
     tutti_recv_fetch(batch->recv, batch->stage, batch->n, batch->how);
     for (int i = 0; i < batch->n; i++) {
@@ -116,9 +116,9 @@ static int is_worth_a_look(struct tutti_batch *batch)
     return is;
 }
 
-static void progress(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch)
+static void receive_progress(struct tutti_request *entry, MPI_Request request, struct tutti_batch *batch)
 {
-    struct receive *receive = of(entry);
+    struct receive *receive = receive_of(entry);
     MPI_Status status;
     int flag = 0, there = 0;
     if (batch)
@@ -141,79 +141,79 @@ static void progress(struct tutti_request *entry, MPI_Request request, struct tu
     if (there)
         tutti_recv_arrived(receive->recv, &receive->stage, &status);
     if (tutti_recv_is_open(receive->recv))
-        fetch(entry, batch);
+        receive_fetch(entry, batch);
     entry->rests = rests_in(receive->recv);
 }
 
 static int recv_request_arrived(struct tutti_request *entry, const MPI_Status *status, struct tutti_batch *batch)
 {
-    struct receive *receive = of(entry);
+    struct receive *receive = receive_of(entry);
     if (receive->recv->state == TUTTI_RECV_WAITING)
         tutti_recv_arrived(receive->recv, &receive->stage, status);
     const int open = tutti_recv_is_open(receive->recv);
     entry->rests = rests_in(receive->recv);
     if (open && batch)
-        fetch(entry, batch);
+        receive_fetch(entry, batch);
     return open;
 }
 
-static void count(struct tutti_request *entry, const MPI_Status *status, int code)
+static void receive_count(struct tutti_request *entry, const MPI_Status *status, int code)
 {
-    struct receive *receive = of(entry);
+    struct receive *receive = receive_of(entry);
     if (!receive->counted)
         tutti_count_receive(receive->call, receive->recv, &receive->stage, entry->comm, status, code);
     receive->counted = 1;
 }
 
 /* The status of an RTS is corrected each time. */
-static int deliver(struct tutti_request *entry, MPI_Status *status)
+static int receive_deliver(struct tutti_request *entry, MPI_Status *status)
 {
-    struct receive *receive = of(entry);
+    struct receive *receive = receive_of(entry);
     int code = MPI_SUCCESS;
     if (tutti_was_cancelled(status) || !tutti_recv_finish(receive->recv, &receive->stage, status, &code))
         code = entry->delivered ? MPI_SUCCESS : tutti_staged_out(&receive->stage, entry->comm, status);
     if (!tutti_was_cancelled(status))
-        count(entry, status, code);
+        receive_count(entry, status, code);
     entry->delivered = code == MPI_SUCCESS;
     tutti_trace(TUTTI_TRACE_RECEIVED, 0);
     return code;
 }
 
-static int fail(struct tutti_request *entry, MPI_Status *status, int code)
+static int receive_fail(struct tutti_request *entry, MPI_Status *status, int code)
 {
     if (code != MPI_ERR_PENDING)
-        count(entry, status, code);
+        receive_count(entry, status, code);
     return code;
 }
 
-static void settle(struct tutti_request *entry)
+static void receive_settle(struct tutti_request *entry)
 {
-    end(of(entry));
+    receive_end(receive_of(entry));
 }
 
 static MPI_Comm *recv_request_comm_at(struct tutti_request *entry)
 {
-    return &of(entry)->recv->comm;
+    return &receive_of(entry)->recv->comm;
 }
 
-static void close(struct tutti_request *entry)
+static void receive_close(struct tutti_request *entry)
 {
-    end(of(entry));
-    tutti_stage_close(&of(entry)->stage);
-    tutti_recv_free(of(entry)->recv);
+    receive_end(receive_of(entry));
+    tutti_stage_close(&receive_of(entry)->stage);
+    tutti_recv_free(receive_of(entry)->recv);
 }
 
 static const struct tutti_request_kind receive_kind = {.name = "receive that may get an RTS",
-                                                       .prepare = prepare,
+                                                       .prepare = receive_prepare,
                                                        .comm = recv_request_comm_at,
-                                                       .listens = listens,
-                                                       .progress = progress,
-                                                       .fetch = fetch_all,
+                                                       .listens = receive_listens,
+                                                       .progress = receive_progress,
+                                                       .fetch = receive_fetch_all,
                                                        .arrived = recv_request_arrived,
-                                                       .deliver = deliver,
-                                                       .fail = fail,
-                                                       .settle = settle,
-                                                       .close = close};
+                                                       .deliver = receive_deliver,
+                                                       .fail = receive_fail,
+                                                       .settle = receive_settle,
+                                                       .close = receive_close};
 
 struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const struct tutti_stage *stage,
                                           struct tutti_recv_request *recv, int persistent)
@@ -221,7 +221,7 @@ struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const
     struct tutti_request *entry = tutti_request_new(&receive_kind, tutti_handles.no_request, comm);
     if (!entry)
         return NULL;
-    *of(entry) = (struct receive){.call = call, .recv = recv, .stage = *stage};
+    *receive_of(entry) = (struct receive){.call = call, .recv = recv, .stage = *stage};
     entry->persistent = persistent;
     return entry;
 }
@@ -229,5 +229,5 @@ struct tutti_request *tutti_receive_entry(MPI_Comm comm, const char *call, const
 void tutti_receive_begun(struct tutti_request *entry)
 {
     if (!entry->persistent)
-        begin(of(entry));
+        receive_begin(receive_of(entry));
 }

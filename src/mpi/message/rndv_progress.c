@@ -88,7 +88,7 @@ static int is_held(const struct tutti_send_request *sent)
     return sent->core.rndv && atomic_load_explicit(&sent->core.rndv->held, memory_order_acquire) != TUTTI_HELD_NOT;
 }
 
-static int complete(MPI_Request *request)
+static int handle_complete(MPI_Request *request)
 {
     int flag = 1;
     if (*request != tutti_handles.no_request && tutti_next.MPI_Test(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS)
@@ -98,9 +98,9 @@ static int complete(MPI_Request *request)
 
 /* 1 if the entry leaves the list. The RTS may leave after the data: an MPI may report one to itself as sent only
  * when it is received. */
-static int step(struct tutti_send_request *sent)
+static int rndv_step(struct tutti_send_request *sent)
 {
-    const int gone = complete(&sent->rts), carried = tutti_p2p_send_done(&tutti_p2p, &sent->core);
+    const int gone = handle_complete(&sent->rts), carried = tutti_p2p_send_done(&tutti_p2p, &sent->core);
     const int synchronous = sent->message.mode == TUTTI_SEND_SYNCHRONOUS;
     int waits = gone ? synchronous && is_held(sent) : !sent->core.elements.plan || synchronous;
     if (sent->state == TUTTI_SEND_ON_ITS_WAY && (!waits || in_vain(sent)) && rndv_progress_has_left(sent)) {
@@ -119,7 +119,7 @@ static void rndv_progress_poll_locked(void)
     tutti_p2p_poll(&tutti_p2p);
     while (*at) {
         struct tutti_send_request *sent = *at;
-        if (!step(sent)) {
+        if (!rndv_step(sent)) {
             at = &sent->next;
             continue;
         }
@@ -182,11 +182,11 @@ struct ending {
     int dropped;
 };
 
-static int ended(void *with)
+static int rndv_ended(void *with)
 {
     struct ending *ending = with;
     rndv_poll(); /* also what has left, whose RTSs are on their way */
-    if (ending->since == 0 && complete(&ending->here))
+    if (ending->since == 0 && handle_complete(&ending->here))
         ending->since = tutti_now_ns();
     const int left = (tutti_endpoint && all) || tutti_step_busy(&tutti_far_step);
     ending->dropped = left && ending->since != 0 && tutti_now_ns() - ending->since > ENDING_NS;
@@ -199,7 +199,7 @@ void tutti_rndv_end(void)
     if (tutti_next.MPI_Ibarrier(tutti_handles.world, &ending.here) != MPI_SUCCESS)
         return;
     tutti_progress_wait(
-        &(const struct tutti_wait){.done = ended,
+        &(const struct tutti_wait){.done = rndv_ended,
                                    .with = &ending,
                                    .what = "in MPI_Finalize, for messages that no rank has received",
                                    .watched = 1,

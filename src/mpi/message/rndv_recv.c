@@ -99,7 +99,8 @@ struct tutti_recv_request *tutti_recv_new(const void *buffer, MPI_Count count, M
     if (recv && open)
         return recv;
     if (open) {
-        tutti_error("out of memory: messages from ranks of this node may be lost (TUTTI_MESSAGES=mpi avoids this)");
+        tutti_error("out of memory: messages from ranks of this node may be lost (TUTTI_RULES=\"message: *@staged "
+                    "message_far: *@staged\" avoids this)");
         tutti_recv_close(&lost);
     }
     if (recv)

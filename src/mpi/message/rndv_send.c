@@ -149,7 +149,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
 }
 
 /* Sends the RTS. On failure the rendezvous is withdrawn. */
-static int rts(struct tutti_send_request *sent)
+static int rts_send(struct tutti_send_request *sent)
 {
     const struct tutti_message *m = &sent->message;
     TUTTI_INSIDE();
@@ -175,7 +175,7 @@ struct tutti_send_request *tutti_send_begin(const struct tutti_message *message,
     struct tutti_send_request *sent = new_send(message, memory, 0, blocking);
     if (!sent)
         return NULL;
-    *code = rts(sent);
+    *code = rts_send(sent);
     return *code == MPI_SUCCESS ? sent : give_up(sent);
 }
 
@@ -203,7 +203,7 @@ int tutti_rndv_isend(const struct tutti_message *message, const struct tutti_mem
     struct tutti_send_request *sent = new_send(message, memory, 1, 0);
     if (!sent)
         return 0;
-    *code = rts(sent);
+    *code = rts_send(sent);
     if (*code != MPI_SUCCESS) {
         tutti_self_complete(sent->tag);
         tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);

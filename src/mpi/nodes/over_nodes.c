@@ -234,8 +234,8 @@ static int start_call(struct tutti_comm *comm, const struct tutti_call *call, st
 }
 
 /* A nonblocking call that agrees, or waits for the hierarchy. A status. */
-static int look_at_time(struct tutti_comm *comm, const struct tutti_call *call,
-                        const struct tutti_over_nodes_call *over, const char *name)
+static int over_nodes_look_at_time(struct tutti_comm *comm, const struct tutti_call *call,
+                                   const struct tutti_over_nodes_call *over, const char *name)
 {
     const long limit = limit_of(call);
     if (limit == 0 || tutti_now_ns() - over->since <= (uint64_t)limit * UINT64_C(1000000000))
@@ -244,8 +244,8 @@ static int look_at_time(struct tutti_comm *comm, const struct tutti_call *call,
 }
 
 /* As far as it goes now; 0, 1 to go on with the call, -1: the MPI makes it. */
-static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
-                  const char *name, int *status)
+static int over_nodes_decide(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
+                             const char *name, int *status)
 {
     struct tutti_transport *transport = &comm->transport.base;
     struct tutti_over_nodes *of = comm->over_nodes;
@@ -265,7 +265,7 @@ static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct
     if (over->at == TUTTI_OVER_NODES_AGREES) {
         *status = transport->ops->pending_test(transport, &of->pending, &done);
         if (*status == TUTTI_OK && !done)
-            *status = look_at_time(comm, call, over, name);
+            *status = over_nodes_look_at_time(comm, call, over, name);
         if (*status != TUTTI_OK || !done)
             return *status != TUTTI_OK;
         if (!after_agreement(comm, call))
@@ -273,7 +273,7 @@ static int decide(struct tutti_comm *comm, const struct tutti_call *call, struct
         over->at = TUTTI_OVER_NODES_OPENS;
     }
     if (!is_made(comm)) {
-        *status = look_at_time(comm, call, over, name);
+        *status = over_nodes_look_at_time(comm, call, over, name);
         return *status != TUTTI_OK;
     }
     return after_opening(comm, call) ? 1 : -1;
@@ -287,7 +287,7 @@ int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call
         return 1;
     if (over->at != TUTTI_OVER_NODES_RUNS) {
         tutti_deferred_call_starting++; /* calls that it makes of the MPI are this call, the first in turn */
-        const int go = decide(comm, call, over, name, status);
+        const int go = over_nodes_decide(comm, call, over, name, status);
         tutti_deferred_call_starting--;
         if (go <= 0) {
             *why = why_not(call);

@@ -14,7 +14,7 @@
 
 /* ---- life ---- */
 
-static struct tutti_mpi_transport own; /* where messages have none (TUTTI_MESSAGES) */
+static struct tutti_mpi_transport own; /* where messages have none: rules stage them */
 static int has_own;
 
 void tutti_partitioned_open(void)

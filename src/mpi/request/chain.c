@@ -15,7 +15,7 @@ int tutti_request_lives(const struct tutti_request *entry)
     return 0;
 }
 
-static int stays(const struct tutti_request *entry)
+static int chain_stays(const struct tutti_request *entry)
 {
     for (; entry; entry = entry->under) {
         if (entry->persistent || entry->kind->stays)
@@ -62,7 +62,7 @@ int tutti_request_put(struct tutti_request *entry)
         return MPI_SUCCESS;
     }
     entry->under = tutti_request_take(entry->handle);
-    if (stays(entry->under) || chain_arrived(entry, &status, NULL)) {
+    if (chain_stays(entry->under) || chain_arrived(entry, &status, NULL)) {
         tutti_request_back(entry);
         return MPI_SUCCESS;
     }

@@ -95,7 +95,7 @@ static int completion_no_memory(int n)
 }
 
 /* Of a call whose requests are not under watch: messages of freed requests may have arrived with those it completed. */
-static int swept(int code)
+static int code_swept(int code)
 {
     tutti_requests_sweep(0);
     return code;
@@ -171,7 +171,7 @@ int tutti_door_MPI_Wait(MPI_Request *request, MPI_Status *status)
         return tutti_next.MPI_Wait(request, status);
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED)
-        return swept(tutti_progressing_wait(&tutti_no_call_requests, request, status));
+        return code_swept(tutti_progressing_wait(&tutti_no_call_requests, request, status));
     int code = tutti_progressing_wait(&list.mine, request, list.status);
     return list_close(&list, completion_settle(&list, 0, code, 0, *request, list.status));
 }
@@ -184,7 +184,7 @@ int tutti_door_MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
     TUTTI_INSIDE();
     if (list_open(&list, 1, request, one_of(status), 1, TAKE) == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
-        return swept(tutti_next.MPI_Test(request, flag, status));
+        return code_swept(tutti_next.MPI_Test(request, flag, status));
     }
     tutti_call_requests_poll(&list.mine);
     int code = MPI_SUCCESS;
@@ -207,8 +207,8 @@ int tutti_door_MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Statu
     if (found == NO_MEMORY)
         return completion_no_memory(count);
     if (found == UNWATCHED)
-        code = swept(tutti_progressing_waitall(&tutti_no_call_requests, count, array_of_requests, array_of_statuses,
-                                               &unreturned));
+        code = code_swept(tutti_progressing_waitall(&tutti_no_call_requests, count, array_of_requests,
+                                                    array_of_statuses, &unreturned));
     else
         code = tutti_progressing_waitall(&list.mine, count, array_of_requests, list.status, &unreturned);
     if (found == WATCHED)
@@ -227,7 +227,7 @@ int tutti_door_MPI_Testall(int count, MPI_Request array_of_requests[], int *flag
         return completion_no_memory(count);
     if (found == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
-        return swept(tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
+        return code_swept(tutti_next.MPI_Testall(count, array_of_requests, flag, array_of_statuses));
     }
     tutti_call_requests_poll(&list.mine);
     int code = tutti_filtered_testall(list.entry, count, array_of_requests, flag, list.status);
@@ -246,7 +246,7 @@ int tutti_door_MPI_Waitany(int count, MPI_Request array_of_requests[], int *indx
     if (found == NO_MEMORY)
         return completion_no_memory(count);
     if (found == UNWATCHED)
-        return swept(tutti_progressing_waitany(&tutti_no_call_requests, count, array_of_requests, indx, status));
+        return code_swept(tutti_progressing_waitany(&tutti_no_call_requests, count, array_of_requests, indx, status));
     *indx = MPI_UNDEFINED;
     int code = tutti_progressing_waitany(&list.mine, count, array_of_requests, indx, list.status);
     return list_close(&list, settle_any(&list, array_of_requests, *indx, code));
@@ -263,7 +263,7 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
         return completion_no_memory(count);
     if (found == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
-        return swept(tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status));
+        return code_swept(tutti_next.MPI_Testany(count, array_of_requests, indx, flag, status));
     }
     *indx = MPI_UNDEFINED;
     tutti_call_requests_poll(&list.mine);
@@ -287,8 +287,8 @@ int tutti_door_MPI_Testany(int count, MPI_Request array_of_requests[], int *indx
         if (found == NO_MEMORY)                                                                                        \
             return completion_no_memory(incount);                                                                      \
         if (found == UNWATCHED)                                                                                        \
-            return swept(tutti_progressing_##lower(&tutti_no_call_requests, incount, array_of_requests, outcount,      \
-                                                   array_of_indices, array_of_statuses));                              \
+            return code_swept(tutti_progressing_##lower(&tutti_no_call_requests, incount, array_of_requests, outcount, \
+                                                        array_of_indices, array_of_statuses));                         \
         int code = tutti_progressing_##lower(&list.mine, incount, array_of_requests, outcount, array_of_indices,       \
                                              list.status);                                                             \
         if (*outcount != MPI_UNDEFINED && (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS))                          \
@@ -309,7 +309,7 @@ int tutti_door_MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status
     TUTTI_INSIDE();
     if (list_open(&list, 1, &request, one_of(status), 1, LEAVE) == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
-        return swept(tutti_next.MPI_Request_get_status(request, flag, status));
+        return code_swept(tutti_next.MPI_Request_get_status(request, flag, status));
     }
     tutti_call_requests_poll(&list.mine);
     int code = MPI_SUCCESS;
@@ -333,7 +333,7 @@ int tutti_door_MPI_Request_get_status_all(int count, const MPI_Request array_of_
         return completion_no_memory(count);
     if (found == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
-        return swept(tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
+        return code_swept(tutti_next.MPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
     }
     tutti_call_requests_poll(&list.mine);
     int code = MPI_SUCCESS;
@@ -358,7 +358,7 @@ int tutti_door_MPI_Request_get_status_any(int count, const MPI_Request array_of_
         return completion_no_memory(count);
     if (found == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
-        return swept(tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status));
+        return code_swept(tutti_next.MPI_Request_get_status_any(count, array_of_requests, indx, flag, status));
     }
     tutti_call_requests_poll(&list.mine);
     *indx = MPI_UNDEFINED;
@@ -387,8 +387,8 @@ int tutti_door_MPI_Request_get_status_some(int incount, const MPI_Request array_
         return completion_no_memory(incount);
     if (found == UNWATCHED) {
         tutti_call_requests_poll(&tutti_no_call_requests);
-        return swept(tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
-                                                            array_of_statuses));
+        return code_swept(tutti_next.MPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices,
+                                                                 array_of_statuses));
     }
     tutti_call_requests_poll(&list.mine);
     *outcount = 0;

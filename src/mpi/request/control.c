@@ -72,7 +72,7 @@ int tutti_door_MPI_Cancel(MPI_Request *request)
     return tutti_next.MPI_Cancel(request);
 }
 
-static int is_active(const struct tutti_request *entry)
+static int request_is_active(const struct tutti_request *entry)
 {
     for (; entry; entry = entry->under) {
         if (entry->active)
@@ -90,7 +90,7 @@ int tutti_door_MPI_Request_free(MPI_Request *request)
     if (entry->kind->free && !entry->under) {
         code = entry->kind->free(entry, request);
         tutti_request_give(entry);
-    } else if (tutti_request_lives(entry) && !is_active(entry)) {
+    } else if (tutti_request_lives(entry) && !request_is_active(entry)) {
         code = tutti_next.MPI_Request_free(request);
         tutti_request_destroy(entry);
     } else {

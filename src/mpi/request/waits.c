@@ -7,7 +7,7 @@
 
 const struct tutti_call_requests tutti_no_call_requests;
 
-static int busy(const struct tutti_call_requests *mine)
+static int wait_is_busy(const struct tutti_call_requests *mine)
 {
     if (tutti_progress_busy())
         return 1;
@@ -65,7 +65,7 @@ static void look_at_own(const struct progressing_call *call)
 
 static int progressing_look(struct progressing_call *call)
 {
-    if (!busy(call->mine)) {
+    if (!wait_is_busy(call->mine)) {
         call->code = call->wait(call);
         return 1;
     }

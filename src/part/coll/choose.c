@@ -1,6 +1,4 @@
 /* The rules of partitioned collectives, by the bytes of a partition of a rank's contribution. */
-#include <string.h>
-
 #include "part/coll/own.h"
 #include "rules/rules.h"
 
@@ -14,20 +12,13 @@ static const struct tutti_pcoll_row *const rows[PCOLL_ROWS] = {
 #include "tutti/pcoll.def"
 };
 
-static int row_find(const char *name)
-{
-    for (int i = 0; i < PCOLL_ROWS; i++) {
-        if (strcmp(rows[i]->name, name) == 0)
-            return i;
-    }
-    return -1;
-}
-
-static const struct tutti_names row_names = {.what = "algorithm of partitioned collectives",
+static const struct tutti_names row_names = {
+    .what = "algorithm of partitioned collectives",
 #define TUTTI_PCOLL(id, name, text) name " "
-                                             .known =
+    .known =
 #include "tutti/pcoll.def"
-                                                 , .find = row_find};
+        ,
+};
 
 enum { SECTION_BCAST, SECTION_ALLGATHER, SECTION_REDUCE, SECTIONS };
 static const struct tutti_section sections[SECTIONS] = {[SECTION_BCAST] = {"partitioned_bcast", &row_names},

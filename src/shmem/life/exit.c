@@ -201,7 +201,7 @@ void tutti_shmem_start_pes(void)
 }
 
 /* Registered when the library is loaded: handlers of the program, and of its C++ objects, run before. */
-static void at_exit(void)
+static void shmem_at_exit(void)
 {
     struct tutti_shmem *const space = tutti_shmem_here();
     if (is_ending())
@@ -217,5 +217,5 @@ static void __attribute__((constructor)) loaded(void)
     static const struct tutti_shmem_ends ends = {exit_end_all, end_with_others, is_ending};
     struct tutti_shmem *const space = tutti_shmem_here();
     space->ends = &ends;
-    atexit(at_exit);
+    atexit(shmem_at_exit);
 }

@@ -1,20 +1,9 @@
 #include "shmem/local/way.h"
 
-#include <string.h>
-
 #include "rules/rules.h"
 
-static int way_find(const char *name)
-{
-    static const char *const names[] = {
-        [TUTTI_STREAM_CHANNEL] = "channel", [TUTTI_STREAM_BLOCK] = "block", [TUTTI_STREAM_BLOCKS] = "blocks"};
-    int n = sizeof names / sizeof names[0];
-    while (--n >= 0 && strcmp(names[n], name) != 0)
-        ;
-    return n;
-}
-
-static const struct tutti_names ways = {"way of a collective in stream order", "channel block blocks", way_find};
+/* In the order of enum tutti_stream_way. */
+static const struct tutti_names ways = {.what = "way of a collective in stream order", .known = "channel block blocks"};
 static const struct tutti_section sections[TUTTI_STREAM_KINDS] = {
     [TUTTI_STREAM_REDUCES] = {"shmem_stream", &ways}, [TUTTI_STREAM_MOVES] = {"shmem_move", &ways}};
 static struct tutti_rules_room room = {

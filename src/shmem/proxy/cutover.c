@@ -1,21 +1,14 @@
 /* The size from which a kernel's transfer goes to a copy engine: the least size from which the rules name the copy
  * engine for every larger one. */
-#include <string.h>
-
 #include "rules/rules.h"
 #include "shmem/proxy/proxy.h"
 
 enum { MOST = 40 }; /* sizes up to 1 << MOST are tested */
 
-/* Ways of kernels' puts and gets by groups of so many threads. */
+/* Ways of kernels' puts and gets by groups of so many threads, in the order of the names. */
 enum { WAY_DIRECT, WAY_COPY_ENGINE };
 
-static int cutover_find(const char *name)
-{
-    return strcmp(name, "direct") == 0 ? WAY_DIRECT : strcmp(name, "copy_engine") == 0 ? WAY_COPY_ENGINE : -1;
-}
-
-static const struct tutti_names ways = {"way of kernels' transfers", "direct copy_engine", cutover_find};
+static const struct tutti_names ways = {.what = "way of kernels' transfers", .known = "direct copy_engine"};
 /* In order of operation and group. */
 static const struct tutti_section sections[TSHMEM_CUTS * TSHMEM_GROUPS] = {
     {"shmem_put_1", &ways}, {"shmem_put_32", &ways}, {"shmem_put_128", &ways}, {"shmem_put_1024", &ways},

@@ -411,7 +411,7 @@ void tutti_endpoint_release(struct tutti_endpoint *endpoint, struct tutti_mappin
 }
 
 /* 1 if a packed message gives reason to map the allocation that it names. */
-static int meets(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, uint64_t id)
+static int endpoint_map_meets(struct tutti_endpoint *endpoint, int peer, const struct tutti_rndv *rndv, uint64_t id)
 {
     const int again = allocation_sighted(&endpoint->from[peer], id);
     return tutti_endpoint_is_slow(endpoint) ? (int)atomic_load_explicit(&rndv->pays, memory_order_relaxed) : again;
@@ -424,7 +424,8 @@ void tutti_endpoint_meet(struct tutti_endpoint *endpoint, int peer, const struct
     if (!share.shared || tutti_endpoint_is_own(endpoint, peer) || endpoint->most == 0)
         return;
     tutti_fiber_lock(&endpoint->lock);
-    if (!endpoint_map_is_known(endpoint, peer, share.what.id) && meets(endpoint, peer, rndv, share.what.id) &&
+    if (!endpoint_map_is_known(endpoint, peer, share.what.id) &&
+        endpoint_map_meets(endpoint, peer, rndv, share.what.id) &&
         endpoint_map(endpoint, peer, gpu, &share.what, 0, &held) == TUTTI_REACHED)
         make_known(endpoint, peer, held);
     pthread_mutex_unlock(&endpoint->lock);

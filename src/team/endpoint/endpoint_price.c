@@ -34,7 +34,7 @@ static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to,
 }
 
 /* 1 once so much was spent, which is then paid. */
-static int spend(uint64_t *spent, uint64_t ns, uint64_t price)
+static int price_spend(uint64_t *spent, uint64_t ns, uint64_t price)
 {
     *spent += ns;
     if (*spent < price)
@@ -64,9 +64,9 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
     const uint64_t price = price_of(endpoint, theirs, endpoint->gpu[piece->gpu].gpu), bytes = rndv->bytes,
                    ns = maps == TUTTI_MAPS ? PACK_NS + bytes / 1024 : tutti_endpoint_carrying(bytes);
     tutti_fiber_lock(&endpoint->lock);
-    const int pays = spend(&account_of(to, rndv->share.what.id)->spent, ns, price);
+    const int pays = price_spend(&account_of(to, rndv->share.what.id)->spent, ns, price);
     const int shows = shows_scratch(endpoint, to, piece->gpu, maps);
-    piece->scratch_pays = maps != TUTTI_MAPS && several && spend(&to->carried, ns, SCRATCH_PRICES * price);
+    piece->scratch_pays = maps != TUTTI_MAPS && several && price_spend(&to->carried, ns, SCRATCH_PRICES * price);
     pthread_mutex_unlock(&endpoint->lock);
     piece->left = !pays && !piece->scratch_pays && !shows && maps != TUTTI_MAPS && bytes <= LEFT_BYTES;
     atomic_store_explicit(&rndv->pays, (uint32_t)pays, memory_order_relaxed);

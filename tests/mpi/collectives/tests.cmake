@@ -5,7 +5,7 @@ tutti_mpi_test(mpi-collectives-packets PROGRAM mpi-collectives RANKS 3 RANKS_MPI
                ENV TUTTI_STATS=1 "TUTTI_RULES=bcast:*@ll128,*@fetch allgather:*@ll128,*@fetch alltoall:*@ll128,*@fetch")
 program(neighbours EVERYWHERE)
 tutti_mpi_test(mpi-neighbours PROGRAM mpi-neighbours RANKS 3 RANKS_MPICH 3 ENV ${stats} EVERYWHERE)
-tutti_mpi_test(mpi-neighbours-mpi PROGRAM mpi-neighbours RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi)
+tutti_mpi_test(mpi-neighbours-mpi PROGRAM mpi-neighbours RANKS 2 ENV ${stats} ${left_to_mpi})
 # Not under Intel MPI 2021.18, whose own MPI_Allgather_init fails from the second start on: mixed memory gets that request.
 program(moves_open EVERYWHERE)
 tutti_mpi_test(mpi-moves-open PROGRAM mpi-moves_open RANKS 3 RANKS_MPICH 2 ENV ${stats} TIMEOUT 45 MPIS openmpi mpich openmpi5 mpich5 mpiabi)

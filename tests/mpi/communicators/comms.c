@@ -93,7 +93,7 @@ static void churn(void)
 {
     enum { RING = 3 };
     MPI_Comm ring[RING] = {MPI_COMM_NULL, MPI_COMM_NULL, MPI_COMM_NULL};
-    long rounds = check_setting("TUTTI_TEST_CHURN", 300);
+    long rounds = check_many("TUTTI_TEST_CHURN", 300);
     for (long i = 0; i < rounds + RING; i++) {
         MPI_Comm *comm = &ring[i % RING];
         if (*comm != MPI_COMM_NULL)

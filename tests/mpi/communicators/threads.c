@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     int level = kit_start(&argc, &argv, MPI_THREAD_MULTIPLE);
     if (level < MPI_THREAD_MULTIPLE)
         kit_skip("threads", "this MPI has no MPI_THREAD_MULTIPLE");
-    rounds = check_setting("TUTTI_TEST_ROUNDS", 200);
+    rounds = check_many("TUTTI_TEST_ROUNDS", 200);
     pthread_t threads[THREADS + 1];
     for (long i = 0; i <= THREADS; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);

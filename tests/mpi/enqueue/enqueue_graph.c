@@ -73,7 +73,7 @@ static void launch(struct queue *queue, struct chain *chain)
 
 static void replay(void)
 {
-    long replays = check_setting("TUTTI_TEST_REPLAYS", 5000), done = 0;
+    long replays = check_many("TUTTI_TEST_REPLAYS", 5000), done = 0;
     struct queue queue;
     struct chain chain[2];
     queue_open(&queue, MPI_COMM_WORLD, "cudaStream_t", 257, kit_seed);

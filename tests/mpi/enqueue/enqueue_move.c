@@ -218,7 +218,7 @@ static void types(int spared)
 {
     enum { BURST = 4 }; /* calls with nothing of the host in between */
     static int sent[BURST][ROOM], received[BURST][ROOM];
-    const long rounds = check_setting("TUTTI_TEST_ROUNDS", 600);
+    const long rounds = check_many("TUTTI_TEST_ROUNDS", 600);
     struct queue queue;
     char *device = NULL;
     uint64_t random = kit_seed + 5;

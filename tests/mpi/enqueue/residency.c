@@ -129,7 +129,7 @@ static void *block(void *with)
 {
     struct pair *pair = with;
     uint64_t own = kit_seed * 31 + (unsigned)kit_rank * 7 + (unsigned)pair->salt;
-    long rounds = check_setting("TUTTI_TEST_ROUNDS", 2);
+    long rounds = check_many("TUTTI_TEST_ROUNDS", 2);
     choose_gpu();
     for (long round = 0; round < rounds; round++) {
         for (int step = 0; step < 2 || size_of(step) <= most; step++) {

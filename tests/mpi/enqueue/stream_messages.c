@@ -423,16 +423,16 @@ int main(int argc, char **argv)
         messages_types(&m);
     if (strcmp(what, "groups") == 0) {
         messages_group(&m);
-        messages_programs(&m, check_setting("TUTTI_TEST_PROGRAMS", 40));
-        messages_any(&m, check_setting("TUTTI_TEST_PROGRAMS", 40));
-        messages_exchanges(&m, 2 * check_setting("TUTTI_TEST_PROGRAMS", 40));
+        messages_programs(&m, check_many("TUTTI_TEST_PROGRAMS", 40));
+        messages_any(&m, check_many("TUTTI_TEST_PROGRAMS", 40));
+        messages_exchanges(&m, 2 * check_many("TUTTI_TEST_PROGRAMS", 40));
         CHECK(kit_counted("MPIX_Waitall_enqueue", "in one launch") > 0, "no wait has launched what it waits for");
         CHECK(kit_counted("MPIX_Irecv_enqueue", "matched by kernels") > 0, "no receive was matched by kernels");
     }
     if (strcmp(what, "programs") == 0)
-        messages_programs(&m, check_setting("TUTTI_TEST_PROGRAMS", 40));
+        messages_programs(&m, check_many("TUTTI_TEST_PROGRAMS", 40));
     if (strcmp(what, "any") == 0)
-        messages_any(&m, check_setting("TUTTI_TEST_PROGRAMS", 60));
+        messages_any(&m, check_many("TUTTI_TEST_PROGRAMS", 60));
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (strcmp(parts[i].name, what) == 0)
             parts[i].run();

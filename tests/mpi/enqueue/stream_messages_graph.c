@@ -42,7 +42,7 @@ static void shift_all(struct messages *m, char *const from[2], char *const to[2]
 
 static void replay(struct messages *m)
 {
-    const long replays = check_setting("TUTTI_TEST_REPLAYS", 5000);
+    const long replays = check_many("TUTTI_TEST_REPLAYS", 5000);
     char *const first[2] = {m->memory, m->memory + 65536};
     char *const second[2] = {m->memory + LARGES * 2, m->memory + LARGES * 2 + 65536};
     unsigned char *host = malloc(LARGE);
@@ -98,7 +98,7 @@ static void exchanges(struct messages *m, size_t bytes, int grouped)
 {
     const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
     const size_t all = bytes * SIDES;
-    const long replays = check_setting("TUTTI_TEST_REPLAYS", 200);
+    const long replays = check_many("TUTTI_TEST_REPLAYS", 200);
     unsigned char *host = malloc(all);
     size_t nodes = 0;
     CU(cu.BeginCapture(m->stream, CAPTURE_GLOBAL));

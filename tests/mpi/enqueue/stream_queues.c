@@ -179,7 +179,7 @@ int main(int argc, char **argv)
     if (tutti_stream_create(&stream) != 0 || (replays && !kit_cuda_open()))
         kit_skip("stream_queues", "needs a device with streams, and the library in front; graphs need CUDA");
     if (replays || strcmp(what, "programs") == 0) {
-        queues_programs(check_setting("TUTTI_TEST_PROGRAMS", replays ? 100 : 40), replays);
+        queues_programs(check_many("TUTTI_TEST_PROGRAMS", replays ? 100 : 40), replays);
         FINE(tutti_stream_destroy(stream));
         return kit_end("stream_queues");
     }

@@ -9,6 +9,12 @@
 #include "tutti/tutti.h"
 
 int kit_rank, kit_size, kit_plain, kit_leaves_gpus;
+
+int kit_left_to_mpi(void)
+{
+    const char *rules = getenv("TUTTI_RULES");
+    return rules && strstr(rules, "message:*@staged") && strstr(rules, "message_far:*@staged");
+}
 uint64_t kit_seed;
 
 /* The types that this MPI's header has, from mpi_types.def. */

@@ -15,6 +15,7 @@
 
 extern int kit_rank, kit_size;
 extern int kit_plain;       /* TUTTI_TEST_PLAIN */
+int kit_left_to_mpi(void);  /* 1: TUTTI_RULES leave all messages to the MPI */
 extern uint64_t kit_seed;   /* the same on all ranks */
 extern int kit_leaves_gpus; /* 1 before kit_start(): the program itself chooses GPUs */
 

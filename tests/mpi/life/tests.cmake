@@ -49,9 +49,9 @@ foreach(what messages types reductions blocking enqueue)
   endif()
 endforeach()
 tutti_mpi_test(mpi-alloc-failures-many PROGRAM mpi-alloc_failures RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TIMEOUT 60)
-tutti_mpi_test(mpi-alloc-failures-types-staged PROGRAM mpi-alloc_failures RANKS 2 ARGS types ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_MESSAGES=mpi
+tutti_mpi_test(mpi-alloc-failures-types-staged PROGRAM mpi-alloc_failures RANKS 2 ARGS types ENV TUTTI_TIMEOUT_SECONDS=10 ${left_to_mpi}
                TIMEOUT 60)
-tutti_mpi_test(mpi-alloc-failures-many-staged PROGRAM mpi-alloc_failures RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 TUTTI_MESSAGES=mpi
+tutti_mpi_test(mpi-alloc-failures-many-staged PROGRAM mpi-alloc_failures RANKS 2 ARGS many 0 47 ENV TUTTI_TIMEOUT_SECONDS=10 ${left_to_mpi}
                TIMEOUT 60)
 program(aware EVERYWHERE)
 tutti_mpi_test(mpi-aware PROGRAM mpi-aware RANKS 2 ARGS tutti:device 0 EVERYWHERE)
@@ -90,6 +90,11 @@ tutti_mpi_test(mpi-stopped PROGRAM mpi-watch RANKS 2 ARGS stopped ENV TUTTI_STAL
 tutti_mpi_test(mpi-fork PROGRAM mpi-life RANKS 2 ARGS fork)
 tutti_mpi_test(mpi-late-free PROGRAM mpi-life RANKS 2 ARGS late-free)
 tutti_mpi_program(mpi-plain SOURCES life/plain.c MPIS ${TUTTI_MPI_SYSTEM})
+# Runs of tests in which a rank dies in a random call: the first one before its first call.
+set(few_kills 3)
+set(kills 4)
+tutti_many(few_kills)
+tutti_many(kills)
 set(survive_openmpi --enable-recovery)
 set(survive_mpich -disable-auto-cleanup)
 foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
@@ -97,12 +102,12 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
   set(preloaded env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV})
   driver(mpi-killed ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch.${mpi}>)
-  driver(mpi-killed-finalize ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
+  driver(mpi-killed-finalize ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 1 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch.${mpi}> finalize)
   driver(mpi-killed-messages ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 2 ${run} ${survive_${mpi}} -n 3 ${preloaded} --
          $<TARGET_FILE:mpi-watch_messages.${mpi}>)
   foreach(mode messages sums)
-    driver(mpi-killed-partitioned-${mode} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 3 ${run} ${survive_${mpi}} -n 3 ${preloaded}
+    driver(mpi-killed-partitioned-${mode} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh ${few_kills} ${run} ${survive_${mpi}} -n 3 ${preloaded}
            TUTTI_HOST_STRICT=0 -- $<TARGET_FILE:mpi-watch_partitioned.${mpi}> ${mode})
   endforeach()
   foreach(algorithm ring doubling) # some ranks have no message from the one that dies
@@ -110,11 +115,11 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
            TUTTI_HOST_STRICT=0 "TUTTI_RULES=partitioned_reduce:*@${algorithm} *@at_once"
            -- $<TARGET_FILE:mpi-watch_partitioned.${mpi}> sums)
   endforeach()
-  driver(mpi-killed-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 4 ${run} ${survive_${mpi}} -n 4 ${preloaded}
+  driver(mpi-killed-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh ${kills} ${run} ${survive_${mpi}} -n 4 ${preloaded}
          TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=2
          "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@multi_leader"
          -- $<TARGET_FILE:mpi-nodes.${mpi}> death)
-  driver(mpi-killed-moves-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh 3 ${run} ${survive_${mpi}} -n 4 ${preloaded}
+  driver(mpi-killed-moves-nodes ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/watch.sh ${few_kills} ${run} ${survive_${mpi}} -n 4 ${preloaded}
          TUTTI_NODE_RANKS=2 TUTTI_TIMEOUT_SECONDS=2
          "TUTTI_RULES=bcast_nodes:*@chains allgather_nodes:*@lanes alltoall_nodes:*@pairs"
          -- $<TARGET_FILE:mpi-moves_nodes.${mpi}> death)

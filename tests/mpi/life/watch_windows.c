@@ -12,7 +12,7 @@
 #include "kit.h"
 #include "tutti/tutti.h"
 
-enum { COUNT = 1 << 20, SECONDS = 10, ALONE_US = 200000 };
+enum { COUNT = 1 << 20, UPDATES = 400, SECONDS = 10, ALONE_US = 200000 };
 static long delay;
 
 static double now(void)
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
         usleep(ALONE_US);
     const double start = now();
     int error = MPI_SUCCESS;
-    while (error == MPI_SUCCESS && now() - start < SECONDS)
+    for (int i = 0; error == MPI_SUCCESS && i < UPDATES && now() - start < SECONDS; i++)
         error = MPI_Accumulate(origin, COUNT, wide, 0, 0, COUNT, wide, MPI_SUM, win);
     if (error != MPI_SUCCESS)
         fprintf(stderr, "survivor %d told after %.1f s, class %d, in an update\n", kit_rank, now() - start,

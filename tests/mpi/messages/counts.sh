@@ -47,12 +47,12 @@ hints() { # name, how many
 try rules TUTTI_RULES='message:*@staged' -- hint 1000000
 hints rules 1
 grep -q 'rules choose staging\. Take the protocol staged out' rules.err || say "what to change: $(cat rules.err)"
-try off TUTTI_MESSAGES=mpi -- hint 1000000
+try off TUTTI_RULES='message:*@staged message_far:*@staged' -- hint 1000000
 hints off 1
-grep -q 'Unset TUTTI_MESSAGES' off.err || say "what to change: $(cat off.err)"
-try quiet TUTTI_MESSAGES=mpi TUTTI_LOG=error -- hint 1000000
+grep -q 'Take staged out of the rules of message and message_far' off.err || say "what to change: $(cat off.err)"
+try quiet TUTTI_RULES='message:*@staged message_far:*@staged' TUTTI_LOG=error -- hint 1000000
 hints quiet 0
-try little TUTTI_MESSAGES=mpi -- hint 100000
+try little TUTTI_RULES='message:*@staged message_far:*@staged' -- hint 100000
 hints little 0
 try machine TUTTI_NODE_RANKS=1 TUTTI_RULES='message_far:*@staged' -- hint 1000000
 hints machine 0

@@ -310,9 +310,9 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     size_t large = argc > 1 ? strtoull(argv[1], NULL, 0) : 500000;
     long rounds = argc > 2 ? atol(argv[2]) : 2;
-    const char *how = getenv("TUTTI_MESSAGES"), *rules = getenv("TUTTI_RULES");
+    const char *rules = getenv("TUTTI_RULES");
     MPI_Comm nonblocking, alone;
-    past = !kit_plain && !(how && strcmp(how, "mpi") == 0); /* the MPI */
+    past = !kit_plain && !kit_left_to_mpi();
     MPI_Comm_dup(MPI_COMM_SELF, &nonblocking);
     MPI_Comm_split(MPI_COMM_WORLD, kit_rank, 0, &alone);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

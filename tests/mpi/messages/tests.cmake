@@ -22,7 +22,7 @@ tutti_mpi_test(mpi-endpoints-direct PROGRAM mpi-endpoints RANKS 2 ENV ${stats} T
 tutti_mpi_test(mpi-endpoints-linger PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_LINGER_US=300 TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-engines PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-both PROGRAM mpi-endpoints RANKS 2 ARGS 2000000 2 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 45)
-tutti_mpi_test(mpi-endpoints-mpi PROGRAM mpi-endpoints RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 45)
+tutti_mpi_test(mpi-endpoints-mpi PROGRAM mpi-endpoints RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 45)
 program(endpoints_self EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-self PROGRAM mpi-endpoints_self RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-self-alone PROGRAM mpi-endpoints_self RANKS 1 ENV ${stats} EVERYWHERE TIMEOUT 45)
@@ -33,7 +33,7 @@ tutti_mpi_test(mpi-endpoints-self-direct PROGRAM mpi-endpoints_self RANKS 1 ENV 
                TUTTI_RULES=message:*@direct TIMEOUT 45)
 tutti_mpi_test(mpi-endpoints-self-engines PROGRAM mpi-endpoints_self RANKS 1 ENV ${stats}
                TUTTI_RULES=message:*@engines TIMEOUT 45)
-tutti_mpi_test(mpi-endpoints-self-mpi PROGRAM mpi-endpoints_self RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 45)
+tutti_mpi_test(mpi-endpoints-self-mpi PROGRAM mpi-endpoints_self RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 45)
 program(endpoints_launches EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-launches PROGRAM mpi-endpoints_launches RANKS 2 ENV ${stats} EVERYWHERE)
 tutti_mpi_test(mpi-endpoints-launches-self PROGRAM mpi-endpoints_launches RANKS 1 ENV ${stats} EVERYWHERE)
@@ -46,7 +46,7 @@ tutti_mpi_test(mpi-probed PROGRAM mpi-probed RANKS 2 ENV ${stats} EVERYWHERE TIM
 tutti_mpi_test(mpi-probed-direct PROGRAM mpi-probed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
 tutti_mpi_test(mpi-probed-far PROGRAM mpi-probed RANKS 2 TIMEOUT 60
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
-tutti_mpi_test(mpi-probed-mpi PROGRAM mpi-probed RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
+tutti_mpi_test(mpi-probed-mpi PROGRAM mpi-probed RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 60)
 program(descriptors)
 tutti_mpi_test(mpi-descriptors PROGRAM mpi-descriptors RANKS 2 TIMEOUT 45)
 program(evicted)
@@ -73,7 +73,7 @@ program(request_semantics EVERYWHERE)
 tutti_mpi_test(mpi-request-semantics PROGRAM mpi-request_semantics RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-request-semantics-direct PROGRAM mpi-request_semantics RANKS 2 TIMEOUT 60
                ENV ${stats} TUTTI_RULES=message:*@direct)
-tutti_mpi_test(mpi-request-semantics-staged PROGRAM mpi-request_semantics RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
+tutti_mpi_test(mpi-request-semantics-staged PROGRAM mpi-request_semantics RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 60)
 tutti_mpi_test(mpi-request-semantics-far PROGRAM mpi-request_semantics RANKS 2 ENV ${far} TIMEOUT 60)
 program(truncated)
 tutti_mpi_test(mpi-truncated PROGRAM mpi-truncated RANKS 2 ENV ${stats} TIMEOUT 60)
@@ -83,14 +83,14 @@ tutti_mpi_test(mpi-truncated-far PROGRAM mpi-truncated RANKS 2 TIMEOUT 60
 program(freed EVERYWHERE)
 tutti_mpi_test(mpi-freed PROGRAM mpi-freed RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-freed-direct PROGRAM mpi-freed RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
-tutti_mpi_test(mpi-freed-staged PROGRAM mpi-freed RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
+tutti_mpi_test(mpi-freed-staged PROGRAM mpi-freed RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 60)
 program(raised EVERYWHERE)
 # Not Intel MPI by the standard ABI: it ends the program though errors return.
 tutti_mpi_test(mpi-raised PROGRAM mpi-raised RANKS 2 ENV ${stats} TIMEOUT 60
                MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
 program(overrun EVERYWHERE)
 # Not Intel MPI by the standard ABI: it ends the program though errors return.
-tutti_mpi_test(mpi-overrun PROGRAM mpi-overrun RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60
+tutti_mpi_test(mpi-overrun PROGRAM mpi-overrun RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 60
                MPIS openmpi mpich openmpi5 mpich5 mpiabi impi)
 # Receives that are older than the program's first device memory.
 program(early EVERYWHERE)
@@ -117,11 +117,11 @@ tutti_mpi_test(mpi-truncation-far PROGRAM mpi-truncation RANKS 2 ARGS 200 ENV ${
                TUTTI_RULES=message_far:*@pipelined TIMEOUT 60)
 # Bounce buffers are used again: those of staged calls, of fragments, and those of device memory.
 program(bounced)
-tutti_mpi_test(mpi-bounced PROGRAM mpi-bounced RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 60)
+tutti_mpi_test(mpi-bounced PROGRAM mpi-bounced RANKS 2 ENV ${stats} ${left_to_mpi} TIMEOUT 60)
 tutti_mpi_test(mpi-bounced-far PROGRAM mpi-bounced RANKS 2 ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_MESSAGE_CHUNK=16384
                TUTTI_RULES=message_far:*@pipelined TIMEOUT 60)
-tutti_mpi_test(mpi-bounced-device PROGRAM mpi-bounced RANKS 2 ARGS device ENV ${stats} TUTTI_MESSAGES=mpi
-               TUTTI_MPI_GPU_AWARE=1 TUTTI_HOST_STRICT=0 TUTTI_RULES=aware:*@device TIMEOUT 60)
+tutti_mpi_test(mpi-bounced-device PROGRAM mpi-bounced RANKS 2 ARGS device ENV ${stats} TUTTI_MPI_GPU_AWARE=1
+               TUTTI_HOST_STRICT=0 TUTTI_RULES=message:*@staged,message_far:*@staged,aware:*@device TIMEOUT 60)
 # What is counted: calls, reasons, bytes; the table as printed, and the advice at the end.
 program(counts EVERYWHERE)
 set(counts ${stats} TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
@@ -132,8 +132,8 @@ tutti_mpi_test(mpi-counts-collectives PROGRAM mpi-counts RANKS 2 ARGS collective
 tutti_mpi_test(mpi-counts-far PROGRAM mpi-counts RANKS 2 ARGS far ENV ${far} TIMEOUT 40)
 tutti_mpi_test(mpi-counts-machine PROGRAM mpi-counts RANKS 2 ARGS staged "rank of another machine"
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@staged TIMEOUT 40)
-tutti_mpi_test(mpi-counts-mpi PROGRAM mpi-counts RANKS 2 ARGS staged "messages are left to the MPI (TUTTI_MESSAGES=mpi)"
-               ENV ${stats} TUTTI_MESSAGES=mpi TIMEOUT 40)
+tutti_mpi_test(mpi-counts-mpi PROGRAM mpi-counts RANKS 2 ARGS staged "messages are left to the MPI (TUTTI_RULES)"
+               ENV ${stats} ${left_to_mpi} TIMEOUT 40)
 foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
   driver(mpi-counts-table ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/messages/counts.sh ${TUTTI_MPI_${mpi}_RUN} -n 2 env
          LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV} -- $<TARGET_FILE:mpi-counts.${mpi}>)
@@ -158,4 +158,4 @@ tutti_mpi_test(mpi-prequest-slow PROGRAM mpi-prequest RANKS 3 RANKS_MPICH 2 MANY
                TUTTI_STATS=1 "TUTTI_TEST_EXPECT=stored by the kernel" TUTTI_RULES=partitioned:*@kernel TIMEOUT 120)
 tutti_mpi_test(mpi-prequest-gpus PROGRAM mpi-prequest RANKS 2 MANY 15 ENV TUTTI_HOST_STRICT=0 TUTTI_HOST_GPUS=2 TIMEOUT 120)
 tutti_mpi_test(mpi-prequest-nodes PROGRAM mpi-prequest RANKS 2 MANY 10 ENV ${far} TUTTI_HOST_STRICT=0 TIMEOUT 120)
-tutti_mpi_test(mpi-partitioned-staged PROGRAM mpi-partitioned RANKS 2 MANY 20 ENV TUTTI_MESSAGES=mpi TIMEOUT 60)
+tutti_mpi_test(mpi-partitioned-staged PROGRAM mpi-partitioned RANKS 2 MANY 20 ENV ${left_to_mpi} TIMEOUT 60)

@@ -75,8 +75,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(transport.comm, &transport.base.size);
     check_rank(transport.base.rank);
     MPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG_LONG, 0, transport.comm);
-    int failed = messages_run(&transport.base, seed, (int)check_setting("TUTTI_TEST_ROUNDS", 40));
-    failed |= collectives_run(&transport.base, seed, (int)check_setting("TUTTI_TEST_ROUNDS", 40));
+    int failed = messages_run(&transport.base, seed, (int)check_many("TUTTI_TEST_ROUNDS", 40));
+    failed |= collectives_run(&transport.base, seed, (int)check_many("TUTTI_TEST_ROUNDS", 40));
     if (transport.base.rank == 0)
         printf("transfers: %ld checks, seed %llu\n", check_done(), seed);
     MPI_Finalize();

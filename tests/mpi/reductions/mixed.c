@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     for (int i = 0; i < 4; i++)
         kit_open(&buffers[i / 2][i % 2], i / 2 ? KIT_DEVICE : KIT_HOST, sizeof mine);
-    size_t all = 1, most = (size_t)check_setting("TUTTI_TEST_COMBINATIONS", 400);
+    size_t all = 1, most = (size_t)check_many("TUTTI_TEST_COMBINATIONS", 400);
     for (int r = 0; r < kit_size; r++)
         all *= WAYS;
     for (size_t i = 0; i < (all < most ? all : most); i++)

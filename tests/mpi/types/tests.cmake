@@ -75,7 +75,7 @@ program(types_shifted EVERYWHERE)
 # Intel MPI chooses algorithms by the processor. Its second one of MPI_Gather writes past its own buffer.
 tutti_mpi_test(mpi-types-shifted PROGRAM mpi-types_shifted RANKS 3 RANKS_MPICH 2 ENV ${stats} I_MPI_ADJUST_GATHER=3
                EVERYWHERE)
-tutti_mpi_test(mpi-types-shifted-mpi PROGRAM mpi-types_shifted RANKS 2 ENV ${stats} TUTTI_MESSAGES=mpi)
+tutti_mpi_test(mpi-types-shifted-mpi PROGRAM mpi-types_shifted RANKS 2 ENV ${stats} ${left_to_mpi})
 tutti_mpi_test(mpi-types-shifted-direct PROGRAM mpi-types_shifted RANKS 2
                ENV ${stats} TUTTI_RULES=message:*@direct)
 program(types_freed EVERYWHERE)

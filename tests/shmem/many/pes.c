@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     if (odd != TSHMEM_TEAM_INVALID)
         tshmem_team_destroy(odd);
     tshmem_barrier_all();
-    kernels(check_setting("TUTTI_TEST_ROUNDS", 1));
+    kernels(check_many("TUTTI_TEST_ROUNDS", 1));
     mismatch();
     tshmem_barrier_all();
     CHECK(tshmem_error() == 0, "an error is left over");

@@ -111,7 +111,7 @@ static void some(int rank)
 
 int main(void)
 {
-    const long rounds = check_setting("TUTTI_TEST_ROUNDS", 20);
+    const long rounds = check_many("TUTTI_TEST_ROUNDS", 20);
     MPI_Init(NULL, NULL);
     if (!CHECK(tshmem_init() == 0, "tshmem_init"))
         return 1;

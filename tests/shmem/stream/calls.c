@@ -267,7 +267,7 @@ static void run(tshmem_team_t teams[TEAMS], int has_graphs)
 void shmem_test(void)
 {
     const uint64_t first = check_seed();
-    const long programs = check_setting("TUTTI_TEST_ROUNDS", 20);
+    const long programs = check_many("TUTTI_TEST_ROUNDS", 20);
     tshmem_team_t teams[TEAMS];
     mine = tshmem_malloc(TEAMS * sizeof *mine);
     host = tshmem_calloc(5, sizeof *host);

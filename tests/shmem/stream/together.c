@@ -118,8 +118,8 @@ static void round_of(uint64_t seed)
 
 void shmem_test(void)
 {
-    const char *said = getenv("TUTTI_TEST_ROUNDS"), *most = getenv("TUTTI_TEST_LONGS");
-    const long rounds = said ? atol(said) : 12;
+    const char *most = getenv("TUTTI_TEST_LONGS");
+    const long rounds = check_many("TUTTI_TEST_ROUNDS", 12);
     const uint64_t seed = check_seed();
     const size_t places = (size_t)tshmem_n_pes() + 1;
     gate = tshmem_calloc(1, sizeof *gate);
