@@ -13,22 +13,25 @@
  */
 #define LONGEST_NS UINT64_C(100000000)
 
-static int stream_is_busy(CUstream stream)
-{
-    CUstreamCaptureStatus unused;
-    return tutti_cuda.StreamIsCapturing(stream, &unused) == CUDA_SUCCESS &&
-           tutti_cuda.StreamQuery(stream) == CUDA_ERROR_NOT_READY;
-}
-
+/* An event of the legacy default stream stands for all streams that synchronise with it, per-thread default streams
+ * among them. A query of CU_STREAM_PER_THREAD would make that stream: the driver destroys it at the thread's end, also
+ * at the end of a forked child, which has no GPU. A query would also spoil a capture of that stream. */
 static void await_copies(void)
 {
+    CUstreamCaptureStatus unused;
+    CUevent behind;
+    if (tutti_cuda.StreamIsCapturing(CU_STREAM_LEGACY, &unused) != CUDA_SUCCESS ||
+        tutti_cuda.EventCreate(&behind, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+        return;
     const uint64_t end = tutti_now_ns() + LONGEST_NS;
-    while ((stream_is_busy(CU_STREAM_LEGACY) || stream_is_busy(CU_STREAM_PER_THREAD)) && tutti_now_ns() < end)
-        ;
+    if (tutti_cuda.EventRecord(behind, CU_STREAM_LEGACY) == CUDA_SUCCESS)
+        while (tutti_cuda.EventQuery(behind) == CUDA_ERROR_NOT_READY && tutti_now_ns() < end)
+            ;
+    tutti_cuda.EventDestroy(behind);
 }
 
 /* The context is current. */
-static void ask_for_complete_copies(int gpu)
+static void ask_for_complete_copies(int gpu, int fresh)
 {
     unsigned flags;
     CUresult result = tutti_cuda.CtxGetFlags(&flags);
@@ -43,16 +46,17 @@ static void ask_for_complete_copies(int gpu)
                             "making copies within the GPU and fills complete when they return (a driver of CUDA 12.1 "
                             "or later can; otherwise call cudaDeviceSynchronize before MPI)",
                             gpu);
-    await_copies();
+    if (!fresh)
+        await_copies();
 }
 
-void tutti_cuda_complete_copies(int gpu, CUcontext handle)
+void tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh)
 {
     CUcontext popped;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; /* in a capture of the program too */
     tutti_cuda.ThreadExchangeStreamCaptureMode(&mode);
     if (tutti_cuda.CtxPushCurrent(handle) == CUDA_SUCCESS) {
-        ask_for_complete_copies(gpu);
+        ask_for_complete_copies(gpu, fresh);
         tutti_cuda.CtxPopCurrent(&popped);
     }
     tutti_cuda.ThreadExchangeStreamCaptureMode(&mode);

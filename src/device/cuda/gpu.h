@@ -62,8 +62,9 @@ int tutti_cuda_current(void);
 int tutti_cuda_any(void);
 
 /* From now on the synchronous copies and fills that the program makes in this context of `gpu` are complete when they
- * return. Those under way are waited for, for a limited time. Local. */
-void tutti_cuda_complete_copies(int gpu, CUcontext handle);
+ * return. Those under way are waited for, for a limited time; a fresh context, which Tutti has made, has none. Local.
+ */
+void tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh);
 
 /* 1 if the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
  * capability. If the library cannot answer, one message at info level reports it. */
