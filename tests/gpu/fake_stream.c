@@ -51,6 +51,7 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
 EXPORT CUresult cuStreamSynchronize(CUstream stream)
 {
     STREAM(stream);
+    fake_state.waits++;
     UNSAFE();
     return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_used(stream);
 }

@@ -30,13 +30,13 @@ static void await_copies(void)
     tutti_cuda.EventDestroy(behind);
 }
 
-/* The context is current. */
-static void ask_for_complete_copies(int gpu, int fresh)
+/* The context is current. 0: the driver cannot. */
+static int ask_for_complete_copies(int gpu, int fresh)
 {
     unsigned flags;
     CUresult result = tutti_cuda.CtxGetFlags(&flags);
     if (result == CUDA_SUCCESS && flags & TUTTI_CUDA_SYNC_MEMOPS)
-        return;
+        return 1;
     if (!tutti_cuda.CtxSetFlags)
         result = CUDA_ERROR_NOT_SUPPORTED;
     if (result == CUDA_SUCCESS)
@@ -48,16 +48,19 @@ static void ask_for_complete_copies(int gpu, int fresh)
                             gpu);
     if (!fresh)
         await_copies();
+    return result == CUDA_SUCCESS;
 }
 
-void tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh)
+int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh)
 {
     CUcontext popped;
+    int complete = 0;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; /* in a capture of the program too */
     tutti_cuda.ThreadExchangeStreamCaptureMode(&mode);
     if (tutti_cuda.CtxPushCurrent(handle) == CUDA_SUCCESS) {
-        ask_for_complete_copies(gpu, fresh);
+        complete = ask_for_complete_copies(gpu, fresh);
         tutti_cuda.CtxPopCurrent(&popped);
     }
     tutti_cuda.ThreadExchangeStreamCaptureMode(&mode);
+    return complete;
 }

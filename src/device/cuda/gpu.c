@@ -95,7 +95,7 @@ static struct tutti_cuda_context *gpu_keep(int gpu, CUcontext handle, enum origi
     atomic_store_explicit(&chosen[gpu], context, memory_order_release);
     if (gpu > atomic_load(&highest))
         atomic_store(&highest, gpu);
-    tutti_cuda_complete_copies(gpu, handle, origin == MADE);
+    atomic_store(&context->complete, tutti_cuda_complete_copies(gpu, handle, origin == MADE));
     return context;
 }
 

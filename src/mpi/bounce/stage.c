@@ -215,20 +215,27 @@ static int copy_few(const struct tutti_stage *stage, char *user, char *host, siz
                     : TUTTI_ERR_UNAVAILABLE;
 }
 
-/* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. If it is known which
- * GPU they lie on, the driver is not asked again. */
+/* By the driver, which is not asked again where the bytes lie if that is known. */
+static int copy_plainly(const struct tutti_stage *stage, int known, void *to, const void *from, size_t bytes)
+{
+    const struct tutti_device *device = tutti_door.device;
+    int (*const copy)(int, void *, const void *, size_t) =
+        stage->ordinary ? device->memory.copy_ordinary : device->memory.copy_pinned;
+    return known && copy ? copy(stage->places.gpu, to, from, bytes) : device->memory.copy_now(to, from, bytes);
+}
+
+/* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. */
 static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, size_t bytes, int out)
 {
     const struct tutti_device *device = tutti_door.device;
     char *user = stage->user + at, *to = out ? user : host;
     const char *from = out ? host : user;
-    const int known = !stage->plan && stage->places.id != 0 && !stage->ordinary;
+    const int known = !stage->plan && stage->places.id != 0;
     const int asked = stage->way & TUTTI_STAGE_KERNEL, few = bytes <= device->memory.few || asked;
-    if (known && few && (tutti_pack_ready(stage->places.gpu) || asked) &&
+    if (known && few && !stage->ordinary && (tutti_pack_ready(stage->places.gpu) || asked) &&
         copy_few(stage, user, host, bytes, out) == TUTTI_OK)
         return TUTTI_OK;
-    return known && device->memory.copy_pinned ? device->memory.copy_pinned(stage->places.gpu, to, from, bytes)
-                                               : device->memory.copy_now(to, from, bytes);
+    return copy_plainly(stage, known, to, from, bytes);
 }
 
 /* Elements without gaps in one allocation of a GPU: copy_bytes(). Of a stage that is filled later the program may free
