@@ -14,8 +14,8 @@
 #define LONGEST_NS UINT64_C(100000000)
 
 /* An event of the legacy default stream stands for all streams that synchronise with it, per-thread default streams
- * among them. A query of CU_STREAM_PER_THREAD would make that stream: the driver destroys it at the thread's end, also
- * at the end of a forked child, which has no GPU. A query would also spoil a capture of that stream. */
+ * among them. Any question about CU_STREAM_PER_THREAD makes that stream. The driver destroys it when its thread ends,
+ * also in a forked child that calls exit(), where the stream's memory is not mapped: SIGSEGV. */
 static void await_copies(void)
 {
     CUstreamCaptureStatus unused;
