@@ -67,8 +67,8 @@ static int retain_primary(int gpu, CUcontext handle)
     return 0;
 }
 
-/* MET: a context of the program. RETAINED: its primary context, which Tutti has retained. MADE: that one, made by
- * Tutti. */
+/* MET: a context of the program. RETAINED: the primary context, which the program has made. MADE: the primary context,
+ * which Tutti has made. */
 enum origin { MET, RETAINED, MADE };
 
 /* Under choose_lock. */

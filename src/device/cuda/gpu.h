@@ -63,8 +63,8 @@ int tutti_cuda_current(void);
 int tutti_cuda_any(void);
 
 /* From now on the synchronous copies and fills that the program makes in this context of `gpu` are complete when they
- * return. Those under way are waited for, for a limited time; a fresh context, which Tutti has made, has none. Local.
- * 0: the driver cannot. */
+ * return. Waits for those under way, for a limited time, unless the context is fresh: Tutti has just made it. Local. 0:
+ * the driver cannot. */
 int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh);
 
 /* 1 if the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
