@@ -20,6 +20,7 @@ int main(int argc, char **argv)
     int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    check_rank(rank);
     void *const library = dlopen("libcuda.so.1", RTLD_NOW);
     struct fake_control *const fake = library ? fake_of(library) : NULL;
     for (int a = 0; fake && a < ALLOCATIONS; a++) {
