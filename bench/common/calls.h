@@ -12,6 +12,8 @@
     X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) \
     X(Neighbor_alltoallw) X(Iallreduce) X(Ireduce) X(Ireduce_scatter_block) X(Iscan) X(Ibcast) X(Igather) \
     X(Iscatter) X(Iallgather) X(Ialltoall) X(Ialltoallv) X(Ineighbor_alltoall) \
+    X(Ireduce_scatter) X(Iexscan) X(Igatherv) X(Iscatterv) X(Iallgatherv) X(Ialltoallw) X(Ineighbor_allgather) \
+    X(Ineighbor_allgatherv) X(Ineighbor_alltoallv) X(Ineighbor_alltoallw) \
     X(File_write_at) X(File_write_at_all) X(File_read_at) X(File_read_at_all) X(Put) X(Get) X(Accumulate) \
     X(Win_create) X(Win_free) X(Win_fence) X(Win_lock) X(Win_unlock) X(Win_flush) X(Win_post) X(Win_start) \
     X(Win_complete) X(Win_wait)

@@ -202,6 +202,17 @@ CALL(neighbor_alltoallw, Neighbor_alltoallw, b->in, h->counts, h->places, h->typ
 STARTED(iallreduce, Iallreduce, b->in, b->out, SUM, WORLD)
 STARTED(ireduce, Ireduce, b->in, b->out, SUM, 0, WORLD)
 STARTED(ireduce_scatter_block, Ireduce_scatter_block, b->in, b->out, h->elements / h->n, MPI_INT, MPI_SUM, WORLD)
+STARTED(ireduce_scatter, Ireduce_scatter, b->in, b->out, h->segments, MPI_INT, MPI_SUM, WORLD)
+STARTED(iexscan, Iexscan, b->in, b->out, SUM, WORLD)
+STARTED(igatherv, Igatherv, b->in, BLOCK, b->out, BLOCKS, 0, WORLD)
+STARTED(iscatterv, Iscatterv, b->in, BLOCKS, b->out, BLOCK, 0, WORLD)
+STARTED(iallgatherv, Iallgatherv, b->in, BLOCK, b->out, BLOCKS, WORLD)
+STARTED(ialltoallw, Ialltoallw, b->in, h->counts, h->displs, h->types, b->out, h->counts, h->displs, h->types, WORLD)
+STARTED(ineighbor_allgather, Ineighbor_allgather, b->in, BLOCK, b->out, BLOCK, h->ring)
+STARTED(ineighbor_allgatherv, Ineighbor_allgatherv, b->in, BLOCK, b->out, BLOCKS, h->ring)
+STARTED(ineighbor_alltoallv, Ineighbor_alltoallv, b->in, BLOCKS, b->out, BLOCKS, h->ring)
+STARTED(ineighbor_alltoallw, Ineighbor_alltoallw, b->in, h->counts, h->places, h->types, b->out, h->counts, h->places,
+        h->types, h->ring)
 STARTED(iscan, Iscan, b->in, b->out, SUM, WORLD)
 STARTED(ibcast, Ibcast, h->rank == 0 ? b->in : b->out, BLOCK, 0, WORLD)
 STARTED(igather, Igather, b->in, BLOCK, b->out, BLOCK, 0, WORLD)
@@ -210,6 +221,40 @@ STARTED(iallgather, Iallgather, b->in, BLOCK, b->out, BLOCK, WORLD)
 STARTED(ialltoall, Ialltoall, b->in, BLOCK, b->out, BLOCK, WORLD)
 STARTED(ialltoallv, Ialltoallv, b->in, BLOCKS, b->out, BLOCKS, WORLD)
 STARTED(ineighbor_alltoall, Ineighbor_alltoall, b->in, BLOCK, b->out, BLOCK, h->ring)
+
+/* ---- windows: a block to or from the next rank, between two fences ---- */
+
+static void open_window(struct hand *h, int way, char *memory)
+{
+    MPI(Win_create, memory, (MPI_Aint)h->bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &h->window[way]);
+}
+
+static void open_target(struct hand *h, int way, const struct hand_buffers *b)
+{
+    open_window(h, way, b->out);
+}
+
+static void open_source(struct hand *h, int way, const struct hand_buffers *b)
+{
+    open_window(h, way, b->in);
+}
+
+static void close_window(struct hand *h, int way)
+{
+    MPI(Win_free, &h->window[way]);
+}
+
+#define FENCED(name, call, memory)                                                                                     \
+    static int name(const struct hand *h, int way, const struct hand_buffers *b)                                       \
+    {                                                                                                                  \
+        const int right = (h->rank + 1) % h->n;                                                                        \
+        int error = MPI(Win_fence, 0, h->window[way]);                                                                 \
+        if (error == MPI_SUCCESS)                                                                                      \
+            error = MPI(call, memory, BLOCK, right, 0, BLOCK, h->window[way]);                                         \
+        return error == MPI_SUCCESS ? MPI(Win_fence, 0, h->window[way]) : error;                                       \
+    }
+FENCED(put, Put, b->in)
+FENCED(get, Get, b->out)
 
 /* ---- the table ---- */
 
@@ -252,6 +297,18 @@ const struct hand_row hand_rows[HAND_CALLS] = {
 #define HAND_ROW_IALLTOALL             ROW(for_all, for_all, ialltoall)
 #define HAND_ROW_IALLTOALLV            ROW(for_all, for_all, ialltoallv)
 #define HAND_ROW_INEIGHBOR_ALLTOALL    ROW(for_two, for_two, ineighbor_alltoall)
+#define HAND_ROW_IREDUCE_SCATTER       ROW(bytes_contribution, bytes_segment, ireduce_scatter)
+#define HAND_ROW_IEXSCAN               ROW(bytes_contribution, result_behind_first, iexscan)
+#define HAND_ROW_IGATHERV              ROW(bytes_one, all_at_root, igatherv)
+#define HAND_ROW_ISCATTERV             ROW(all_at_root, bytes_one, iscatterv)
+#define HAND_ROW_IALLGATHERV           ROW(bytes_one, for_all, iallgatherv)
+#define HAND_ROW_IALLTOALLW            ROW(for_all, for_all, ialltoallw)
+#define HAND_ROW_INEIGHBOR_ALLGATHER   ROW(bytes_one, for_two, ineighbor_allgather)
+#define HAND_ROW_INEIGHBOR_ALLGATHERV  ROW(bytes_one, for_two, ineighbor_allgatherv)
+#define HAND_ROW_INEIGHBOR_ALLTOALLV   ROW(for_two, for_two, ineighbor_alltoallv)
+#define HAND_ROW_INEIGHBOR_ALLTOALLW   ROW(for_two, for_two, ineighbor_alltoallw)
+#define HAND_ROW_PUT                   ROW(bytes_one, bytes_one, put), .open = open_target, .close = close_window
+#define HAND_ROW_GET                   ROW(bytes_one, bytes_one, get), .open = open_source, .close = close_window
 #include "bench/words/hand_calls.def"
 #undef HAND_CALL
 };

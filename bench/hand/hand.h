@@ -22,6 +22,7 @@ struct hand {
     MPI_Aint *places;     /* as displs */
     MPI_Datatype *types;  /* [ranks]: MPI_BYTE */
     MPI_Request persistent[HAND_ALL_WAYS]; /* of the row HAND_START */
+    MPI_Win window[HAND_ALL_WAYS];         /* of the rows of windows */
 };
 
 /* A call's buffers. By hand they are pinned memory; a row that has `copies` copies each message by itself from and to

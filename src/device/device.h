@@ -176,6 +176,8 @@ struct tutti_device {
         /* As copy_now(), between memory of `gpu` as memory.classify() has just found it and memory of
          * memory.alloc_pinned(), in either direction: the device is not asked for their kinds. NULL: copy_now(). */
         int (*copy_pinned)(int gpu, void *to, const void *from, size_t bytes);
+        /* The same between memory of `gpu` and ordinary host memory. */
+        int (*copy_ordinary)(int gpu, void *to, const void *from, size_t bytes);
         /* Bytes up to which a launch of launch.pack() copies between the two in less time. */
         size_t few;
     } memory;

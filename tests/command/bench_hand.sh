@@ -27,7 +27,8 @@ holds "$said" '^# Call +Bytes +Median +Min +Max +Iterations +by_hand +x +how$' "
 for call in Send Sendrecv Isend Send_init Allreduce Reduce Reduce_scatter Reduce_scatter_block Scan Exscan Bcast Gather Gatherv \
     Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Alltoallw Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall \
     Neighbor_alltoallv Neighbor_alltoallw Iallreduce Ireduce Ireduce_scatter_block Iscan Ibcast Igather Iscatter Iallgather \
-    Ialltoall Ialltoallv Ineighbor_alltoall; do
+    Ialltoall Ialltoallv Ineighbor_alltoall Ireduce_scatter Iexscan Igatherv Iscatterv Iallgatherv Ialltoallw \
+    Ineighbor_allgather Ineighbor_allgatherv Ineighbor_alltoallv Ineighbor_alltoallw Put Get; do
     for bytes in 8 3072; do
         holds "$said" "^MPI_$call +$bytes( +$number){3} +[1-3]( +$number){2}  (behind|      )  [a-z]" "$call, $bytes bytes"
     done
@@ -41,7 +42,7 @@ if [ -e "$folder/all.json" ] && command -v python3 >/dev/null; then
     python3 -c 'import json, sys
 j = json.load(open(sys.argv[1]))
 assert j["benchmark"] == "never-slower" and j["ranks"] == 2 and j["tolerance_percent"] == 5 and j["wrong"] is None
-assert len(j["rows"]) == 72 and j["behind"] == sum(r["behind"] for r in j["rows"])
+assert len(j["rows"]) == 96 and j["behind"] == sum(r["behind"] for r in j["rows"])
 for r in j["rows"]:
     assert 0 < r["by_hand"]["min_us"] <= r["by_hand"]["median_us"] <= r["by_hand"]["max_us"], r
     assert abs(r["by_hand"]["ratio"] * r["tutti"]["median_us"] / r["by_hand"]["median_us"] - 1) < 1e-9, r

@@ -92,6 +92,7 @@ static void test_complete(void **state)
                                       offsetof(struct tutti_device, launch.lacks),
                                       offsetof(struct tutti_device, gpu.ready),
                                       offsetof(struct tutti_device, memory.copy_pinned),
+                                      offsetof(struct tutti_device, memory.copy_ordinary),
                                       offsetof(struct tutti_device, gpu.look)};
     const void *const *entry = (const void *const *)(const void *)&tutti_device_host;
     for (size_t i = 0; i < sizeof tutti_device_host / sizeof *entry; i++) {

@@ -160,10 +160,84 @@ static void test_complete_copies(void **state)
     fake->current(-1);
 }
 
+/* A context that the program has made is met: copies under way are waited for, by an event of the legacy stream. A
+ * context that Tutti makes has none. The per-thread stream of the calling thread is never made: a forked child that
+ * ends would destroy it. */
+static void test_copies_under_way(void **state)
+{
+    (void)state;
+    void *memory;
+    const unsigned long own = fake->per_thread;
+    const int before = fake->live();
+    fake->reset(0);
+    fake->reset(1);
+    fake->current(0);
+    fake->busy = 5;
+    assert_int_equal(device->memory.alloc(0, 100, &memory), TUTTI_OK);
+    assert_int_equal(fake->busy, 0);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    fake->current(-1);
+    fake->busy = 5;
+    assert_int_equal(device->memory.alloc(1, 100, &memory), TUTTI_OK);
+    assert_int_equal(fake->busy, 5);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    fake->busy = 0;
+    assert_int_equal(fake->per_thread, own);
+    assert_int_equal(fake->live(), before);
+}
+
+/* The legacy stream cannot be asked while a stream that waits for it is captured: the capture stays valid. */
+static void test_copies_in_capture(void **state)
+{
+    (void)state;
+    void *memory;
+    fake->reset(0);
+    fake->current(0);
+    fake->capturing = fake->make_stream(0, 0);
+    fake->invalidated = 0;
+    assert_int_equal(device->memory.alloc(0, 100, &memory), TUTTI_OK);
+    assert_int_equal(fake->invalidated, 0);
+    fake->capturing = NULL;
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    fake->current(-1);
+}
+
+/* Copies between memory that was classified and ordinary memory: the driver is asked nothing about them, and copies
+ * that are complete are not waited for once more. */
+static void test_copy_ordinary(void **state)
+{
+    (void)state;
+    void *memory;
+    char text[100] = "ordinary", back[100] = "";
+    fake->current(0);
+    assert_int_equal(device->memory.alloc(0, sizeof text, &memory), TUTTI_OK);
+    const unsigned long queries = fake->queries, waits = fake->waits;
+    unsigned long calls = fake->calls;
+    assert_int_equal(device->memory.copy_ordinary(0, memory, text, sizeof text), TUTTI_OK);
+    const unsigned long in = fake->calls - calls;
+    calls = fake->calls;
+    assert_int_equal(device->memory.copy_ordinary(0, back, memory, sizeof text), TUTTI_OK);
+    assert_int_equal(fake->calls - calls, in);
+    assert_string_equal(back, "ordinary");
+    assert_int_equal(fake->queries, queries);
+    assert_int_equal(fake->waits, waits);
+    calls = fake->calls;
+    assert_int_equal(device->memory.copy_now(memory, text, sizeof text), TUTTI_OK);
+    assert_int_equal(fake->calls - calls, in + 2);
+    assert_int_equal(fake->queries, queries + 2);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    fake->current(-1);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept), cmocka_unit_test(test_kept_pack),
-                                       cmocka_unit_test(test_stay_pack), cmocka_unit_test(test_complete_copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept),
+                                       cmocka_unit_test(test_kept_pack),
+                                       cmocka_unit_test(test_stay_pack),
+                                       cmocka_unit_test(test_complete_copies),
+                                       cmocka_unit_test(test_copies_under_way),
+                                       cmocka_unit_test(test_copies_in_capture),
+                                       cmocka_unit_test(test_copy_ordinary)};
     if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
         return 2;
     return cmocka_run_group_tests(tests, load, NULL);

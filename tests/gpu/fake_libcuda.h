@@ -27,6 +27,9 @@ struct fake_control {
     int hide_gpu;                 /* 1: only GPU 0 is visible */
     void *capturing;              /* stream that is captured, in global mode: unsafe calls fail where not relaxed */
     int invalidated;              /* 1: that capture has been made invalid */
+    unsigned long waits;          /* cuStreamSynchronize */
+    unsigned long per_thread;     /* calls that made the per-thread default stream, had it not been there */
+    unsigned long busy;           /* so many queries of events of the legacy stream find it busy */
 
     void *(*make_stream)(int gpu, unsigned flags);             /* a stream of the program */
     void *(*make)(int gpu, enum fake_kind kind, size_t bytes); /* memory of the program */

@@ -3,6 +3,7 @@
 
 static struct CUstream_st streams[4096]; /* those of contexts that have gone are never destroyed */
 static int streams_made;
+static CUevent behind_legacy; /* the last event that was recorded in the legacy stream */
 
 static CUstream add(CUcontext context, unsigned flags)
 {
@@ -50,12 +51,14 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream)
 EXPORT CUresult cuStreamSynchronize(CUstream stream)
 {
     STREAM(stream);
+    fake_state.waits++;
     UNSAFE();
     return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_used(stream);
 }
 EXPORT CUresult cuStreamQuery(CUstream stream)
 {
     STREAM(stream);
+    fake_state.per_thread += stream == CU_STREAM_PER_THREAD;
     UNSAFE();
     return stream && fake_state.capturing == stream ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
@@ -76,6 +79,7 @@ EXPORT CUresult cuStreamGetFlags(CUstream stream, unsigned *flags)
 EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
     STREAM(stream);
+    fake_state.per_thread += stream == CU_STREAM_PER_THREAD;
     CUstream captured = fake_state.capturing;
     if (fake_is_legacy(stream) && captured && !(captured->flags & CU_STREAM_NON_BLOCKING))
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -125,10 +129,19 @@ EXPORT CUresult cuEventDestroy_v2(CUevent event)
 EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     STREAM(stream);
-    return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    if (!event)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (fake_is_legacy(stream))
+        behind_legacy = event;
+    return fake_used(stream);
 }
 EXPORT CUresult cuEventQuery(CUevent event)
 {
     UNSAFE();
-    return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    if (!event)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (event != behind_legacy || !fake_state.busy)
+        return CUDA_SUCCESS;
+    fake_state.busy--;
+    return CUDA_ERROR_NOT_READY;
 }

@@ -21,9 +21,8 @@ static const struct argp_option hand_own[] = {
      "(8,256,1k,8k,64k,1m)",
      2},
     {"calls", KEY_CALLS, "LIST", 0,
-     "Calls to measure, with commas: all (default), groups (messages, reductions, movers, neighbours, nonblocking), or "
-     "names "
-     "such as Send or Bcast",
+     "Calls to measure, with commas: all (default), groups (messages, reductions, movers, neighbours, nonblocking, "
+     "windows), or names such as Send or Bcast",
      2},
     {"tolerance", KEY_TOLERANCE, "PERCENT", 0,
      "A call is behind where it takes longer than by hand by more than this (5)", 4},

@@ -13,27 +13,30 @@
  */
 #define LONGEST_NS UINT64_C(100000000)
 
-static int stream_is_busy(CUstream stream)
-{
-    CUstreamCaptureStatus unused;
-    return tutti_cuda.StreamIsCapturing(stream, &unused) == CUDA_SUCCESS &&
-           tutti_cuda.StreamQuery(stream) == CUDA_ERROR_NOT_READY;
-}
-
+/* An event of the legacy default stream stands for all streams that synchronise with it, per-thread default streams
+ * among them. Any question about CU_STREAM_PER_THREAD makes that stream. The driver destroys it when its thread ends,
+ * also in a forked child that calls exit(), where the stream's memory is not mapped: SIGSEGV. */
 static void await_copies(void)
 {
+    CUstreamCaptureStatus unused;
+    CUevent behind;
+    if (tutti_cuda.StreamIsCapturing(CU_STREAM_LEGACY, &unused) != CUDA_SUCCESS ||
+        tutti_cuda.EventCreate(&behind, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+        return;
     const uint64_t end = tutti_now_ns() + LONGEST_NS;
-    while ((stream_is_busy(CU_STREAM_LEGACY) || stream_is_busy(CU_STREAM_PER_THREAD)) && tutti_now_ns() < end)
-        ;
+    if (tutti_cuda.EventRecord(behind, CU_STREAM_LEGACY) == CUDA_SUCCESS)
+        while (tutti_cuda.EventQuery(behind) == CUDA_ERROR_NOT_READY && tutti_now_ns() < end)
+            ;
+    tutti_cuda.EventDestroy(behind);
 }
 
-/* The context is current. */
-static void ask_for_complete_copies(int gpu)
+/* The context is current. 0: the driver cannot. */
+static int ask_for_complete_copies(int gpu, int fresh)
 {
     unsigned flags;
     CUresult result = tutti_cuda.CtxGetFlags(&flags);
     if (result == CUDA_SUCCESS && flags & TUTTI_CUDA_SYNC_MEMOPS)
-        return;
+        return 1;
     if (!tutti_cuda.CtxSetFlags)
         result = CUDA_ERROR_NOT_SUPPORTED;
     if (result == CUDA_SUCCESS)
@@ -43,17 +46,21 @@ static void ask_for_complete_copies(int gpu)
                             "making copies within the GPU and fills complete when they return (a driver of CUDA 12.1 "
                             "or later can; otherwise call cudaDeviceSynchronize before MPI)",
                             gpu);
-    await_copies();
+    if (!fresh)
+        await_copies();
+    return result == CUDA_SUCCESS;
 }
 
-void tutti_cuda_complete_copies(int gpu, CUcontext handle)
+int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh)
 {
     CUcontext popped;
+    int complete = 0;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED; /* in a capture of the program too */
     tutti_cuda.ThreadExchangeStreamCaptureMode(&mode);
     if (tutti_cuda.CtxPushCurrent(handle) == CUDA_SUCCESS) {
-        ask_for_complete_copies(gpu);
+        complete = ask_for_complete_copies(gpu, fresh);
         tutti_cuda.CtxPopCurrent(&popped);
     }
     tutti_cuda.ThreadExchangeStreamCaptureMode(&mode);
+    return complete;
 }

@@ -317,6 +317,7 @@ const struct tutti_device tutti_device_cuda = {
     .launch.waiting_end = tutti_cuda_waiting_end,
     .memory.copy_now = tutti_cuda_copy_now,
     .memory.copy_pinned = tutti_cuda_copy_pinned,
+    .memory.copy_ordinary = tutti_cuda_copy_ordinary,
     .memory.few = 4 << 10,
     .close = cuda_close,
 };

@@ -45,16 +45,20 @@ static int starts_early(int gpu)
            major >= 9;
 }
 
+static int primary_active(CUdevice device)
+{
+    unsigned flags;
+    int active = 0;
+    return tutti_cuda.DevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active;
+}
+
 /* 1 if `handle` is the GPU's primary context, which Tutti now keeps alive too. Another
  * library may release it while its own streams exist: Intel MPI does so in MPI_Finalize. */
 static int retain_primary(int gpu, CUcontext handle)
 {
     CUdevice device;
     CUcontext primary = NULL;
-    unsigned flags;
-    int active = 0;
-    if (tutti_cuda.DeviceGet(&device, gpu) != CUDA_SUCCESS ||
-        tutti_cuda.DevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || !active ||
+    if (tutti_cuda.DeviceGet(&device, gpu) != CUDA_SUCCESS || !primary_active(device) ||
         tutti_cuda.DevicePrimaryCtxRetain(&primary, device) != CUDA_SUCCESS)
         return 0;
     if (primary == handle)
@@ -63,8 +67,12 @@ static int retain_primary(int gpu, CUcontext handle)
     return 0;
 }
 
+/* MET: a context of the program. RETAINED: the primary context, which the program has made. MADE: the primary context,
+ * which Tutti has made. */
+enum origin { MET, RETAINED, MADE };
+
 /* Under choose_lock. */
-static struct tutti_cuda_context *gpu_keep(int gpu, CUcontext handle, int retained)
+static struct tutti_cuda_context *gpu_keep(int gpu, CUcontext handle, enum origin origin)
 {
     static int said;
     unsigned long long id;
@@ -79,7 +87,7 @@ static struct tutti_cuda_context *gpu_keep(int gpu, CUcontext handle, int retain
     context->handle = handle;
     context->id = id;
     context->gpu = gpu;
-    context->retained = retained || retain_primary(gpu, handle);
+    context->retained = origin != MET || retain_primary(gpu, handle);
     atomic_init(&context->early, starts_early(gpu));
     pthread_mutex_init(&context->lock, NULL);
     context->older = all;
@@ -87,7 +95,7 @@ static struct tutti_cuda_context *gpu_keep(int gpu, CUcontext handle, int retain
     atomic_store_explicit(&chosen[gpu], context, memory_order_release);
     if (gpu > atomic_load(&highest))
         atomic_store(&highest, gpu);
-    tutti_cuda_complete_copies(gpu, handle);
+    atomic_store(&context->complete, tutti_cuda_complete_copies(gpu, handle, origin == MADE));
     return context;
 }
 
@@ -112,7 +120,7 @@ void tutti_cuda_adopt(int gpu, CUcontext handle)
         return;
     pthread_mutex_lock(&choose_lock);
     if (!tutti_cuda_has_context(gpu))
-        gpu_keep(gpu, handle, 0);
+        gpu_keep(gpu, handle, MET);
     pthread_mutex_unlock(&choose_lock);
 }
 
@@ -164,16 +172,17 @@ static int gpu_choose(int gpu, int make, struct tutti_cuda_context **out)
     pthread_mutex_lock(&choose_lock);
     struct tutti_cuda_context *context = atomic_load(&chosen[gpu]);
     if (!context && now_gpu == gpu)
-        context = gpu_keep(gpu, now, 0);
+        context = gpu_keep(gpu, now, MET);
     if (!context && make) {
         CUdevice device;
         CUcontext primary = NULL;
         CUresult result = tutti_cuda.DeviceGet(&device, gpu);
+        const enum origin origin = result == CUDA_SUCCESS && !primary_active(device) ? MADE : RETAINED;
         if (result == CUDA_SUCCESS)
             result = tutti_cuda.DevicePrimaryCtxRetain(&primary, device);
         if (result != CUDA_SUCCESS) {
             status = tutti_cuda_failed(result, "making a context", gpu);
-        } else if (!(context = gpu_keep(gpu, primary, 1))) {
+        } else if (!(context = gpu_keep(gpu, primary, origin))) {
             tutti_cuda.DevicePrimaryCtxRelease(device);
         }
     }

@@ -21,6 +21,7 @@ struct tutti_cuda_context {
     int retained; /* the primary context: Tutti has retained it */
     atomic_int gone;
     atomic_int early;               /* 1: kernels may be launched early, see struct tutti_launch */
+    atomic_int complete;            /* 1: synchronous copies are complete when they return, see complete.c */
     pthread_mutex_t lock;           /* loading of modules */
     CUmodule module[TUTTI_FATBINS]; /* of kernels/fatbin.h, loaded at the first use */
     _Atomic(CUfunction) function[TUTTI_KERNELS][TUTTI_TYPES][TUTTI_OPS];
@@ -62,8 +63,9 @@ int tutti_cuda_current(void);
 int tutti_cuda_any(void);
 
 /* From now on the synchronous copies and fills that the program makes in this context of `gpu` are complete when they
- * return. Those under way are waited for, for a limited time. Local. */
-void tutti_cuda_complete_copies(int gpu, CUcontext handle);
+ * return. Waits for those under way, for a limited time, unless the context is fresh: Tutti has just made it. Local. 0:
+ * the driver cannot. */
+int tutti_cuda_complete_copies(int gpu, CUcontext handle, int fresh);
 
 /* 1 if the management library says that NVLink joins the two GPUs, by their UUIDs, and that they are of one compute
  * capability. If the library cannot answer, one message at info level reports it. */
@@ -103,6 +105,7 @@ int tutti_cuda_unmap_host(int gpu, void *host);
 int tutti_cuda_make_beside(struct tutti_cuda_context *context);
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
 int tutti_cuda_copy_pinned(int gpu, void *to, const void *from, size_t bytes);
+int tutti_cuda_copy_ordinary(int gpu, void *to, const void *from, size_t bytes);
 int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base);

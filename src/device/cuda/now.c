@@ -54,6 +54,7 @@ static int copy_on(int gpu, void *to, const void *from, size_t bytes, int wait)
     if (status != TUTTI_OK)
         return status;
     CUstreamCaptureMode mode = tutti_cuda_relax();
+    wait = wait && !atomic_load_explicit(&scope.context->complete, memory_order_relaxed);
     CUresult result = in_default((CUdeviceptr)to, (CUdeviceptr)from, bytes, wait);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
         status = in_own((CUdeviceptr)to, (CUdeviceptr)from, bytes, scope.context);
@@ -68,6 +69,12 @@ static int copy_on(int gpu, void *to, const void *from, size_t bytes, int wait)
 int tutti_cuda_copy_pinned(int gpu, void *to, const void *from, size_t bytes)
 {
     return bytes ? copy_on(gpu >= 0 ? gpu : tutti_cuda_any(), to, from, bytes, 0) : TUTTI_OK;
+}
+
+/* Copies from device memory are. Copies into it are where the driver makes synchronous copies complete (complete.c). */
+int tutti_cuda_copy_ordinary(int gpu, void *to, const void *from, size_t bytes)
+{
+    return bytes ? copy_on(gpu >= 0 ? gpu : tutti_cuda_any(), to, from, bytes, 1) : TUTTI_OK;
 }
 
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes)

@@ -1,11 +1,10 @@
 #include "mpi/bounce/stage.h"
 
-#include <limits.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/settings.h"
+#include "mpi/bounce/stage_runs.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
@@ -96,87 +95,7 @@ static int stage_in_one_allocation(const struct tutti_stage *stage)
            stage->user + stage->bytes <= base + memory.bytes;
 }
 
-/* ---- typed bytes of one element, of types without a plan ---- */
-
-struct run {
-    size_t at, bytes;
-};
-
-/* Marks the typed bytes of one element of `type` with 0xff, by packing ones and unpacking them over zeros. */
-static unsigned char *stage_mark(const struct tutti_stage *stage, MPI_Count true_lb)
-{
-    size_t bytes = stage->true_extent;
-    int size = 0, position = 0;
-    unsigned char *ones = malloc(bytes ? bytes : 1), *marks = calloc(bytes ? bytes : 1, 1), *packed = NULL;
-    int ok = ones && marks && bytes <= INT_MAX &&
-             tutti_next.MPI_Pack_size(1, stage->type, tutti_handles.self, &size) == MPI_SUCCESS;
-    if (ok && (packed = malloc(size ? (size_t)size : 1)) != NULL) {
-        memset(ones, 0xff, bytes);
-        ok = tutti_next.MPI_Pack(ones - true_lb, 1, stage->type, packed, size, &position, tutti_handles.self) ==
-             MPI_SUCCESS;
-        int length = position;
-        position = 0;
-        ok = ok && tutti_next.MPI_Unpack(packed, length, &position, marks - true_lb, 1, stage->type,
-                                         tutti_handles.self) == MPI_SUCCESS;
-    }
-    if (!packed || !ok) {
-        free(marks);
-        marks = NULL;
-    }
-    free(ones);
-    free(packed);
-    return marks;
-}
-
-/* The typed bytes of one element as runs; NULL without memory. */
-static struct run *runs_of(const struct tutti_stage *stage, size_t *n)
-{
-    MPI_Count lb, extent;
-    if (tutti_next.MPI_Type_get_true_extent_x(stage->type, &lb, &extent) != MPI_SUCCESS)
-        return NULL;
-    unsigned char *marks = stage_mark(stage, lb);
-    struct run *runs = NULL;
-    size_t used = 0, room = 0, i = 0;
-    while (marks && i < stage->true_extent) {
-        size_t from = i;
-        while (i < stage->true_extent && marks[i])
-            i++;
-        if (i > from) {
-            if (used == room) {
-                room = room ? 2 * room : 16;
-                struct run *more = realloc(runs, room * sizeof *runs);
-                if (!more) {
-                    free(runs);
-                    free(marks);
-                    return NULL;
-                }
-                runs = more;
-            }
-            runs[used++] = (struct run){from, i - from};
-        }
-        while (i < stage->true_extent && !marks[i])
-            i++;
-    }
-    free(marks);
-    *n = used;
-    return runs;
-}
-
-static int copy_runs(struct tutti_stage *stage, int out)
-{
-    size_t n = 0;
-    struct run *runs = runs_of(stage, &n);
-    int status = runs ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    for (MPI_Count e = 0; e < stage->count && status == TUTTI_OK; e++) {
-        for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
-            MPI_Count at = stage->first + e * stage->extent + (MPI_Count)runs[i].at;
-            char *to = out ? stage->user + at : stage->memory + at, *from = out ? stage->memory + at : stage->user + at;
-            status = tutti_door.device->memory.copy_now(to, from, runs[i].bytes);
-        }
-    }
-    free(runs);
-    return status;
-}
+/* ---- copies ---- */
 
 /* Between the image and the buffer by way of the packed elements: one kernel instead of a copy per run. */
 static int copy_packed(struct tutti_stage *stage, int out)
@@ -215,20 +134,27 @@ static int copy_few(const struct tutti_stage *stage, char *user, char *host, siz
                     : TUTTI_ERR_UNAVAILABLE;
 }
 
-/* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. If it is known which
- * GPU they lie on, the driver is not asked again. */
+/* By the driver, which is not asked again where the bytes lie if that is known. */
+static int copy_plainly(const struct tutti_stage *stage, int known, void *to, const void *from, size_t bytes)
+{
+    const struct tutti_device *device = tutti_door.device;
+    int (*const copy)(int, void *, const void *, size_t) =
+        stage->ordinary ? device->memory.copy_ordinary : device->memory.copy_pinned;
+    return known && copy ? copy(stage->places.gpu, to, from, bytes) : device->memory.copy_now(to, from, bytes);
+}
+
+/* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. */
 static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, size_t bytes, int out)
 {
     const struct tutti_device *device = tutti_door.device;
     char *user = stage->user + at, *to = out ? user : host;
     const char *from = out ? host : user;
-    const int known = !stage->plan && stage->places.id != 0 && !stage->ordinary;
+    const int known = !stage->plan && stage->places.id != 0;
     const int asked = stage->way & TUTTI_STAGE_KERNEL, few = bytes <= device->memory.few || asked;
-    if (known && few && (tutti_pack_ready(stage->places.gpu) || asked) &&
+    if (known && few && !stage->ordinary && (tutti_pack_ready(stage->places.gpu) || asked) &&
         copy_few(stage, user, host, bytes, out) == TUTTI_OK)
         return TUTTI_OK;
-    return known && device->memory.copy_pinned ? device->memory.copy_pinned(stage->places.gpu, to, from, bytes)
-                                               : device->memory.copy_now(to, from, bytes);
+    return copy_plainly(stage, known, to, from, bytes);
 }
 
 /* Elements without gaps in one allocation of a GPU: copy_bytes(). Of a stage that is filled later the program may free
@@ -249,7 +175,7 @@ static int copy_in(struct tutti_stage *stage)
     int dense = !stage->plan || stage->bytes / 4 < (size_t)stage->count * stage->plan->size;
     if (stage->solid || (dense && stage_in_one_allocation(stage)))
         return copy_bytes(stage, 0, stage->memory, stage->bytes, 0);
-    return stage->plan ? copy_packed(stage, 0) : copy_runs(stage, 0);
+    return stage->plan ? copy_packed(stage, 0) : tutti_stage_copy_runs(stage, 0);
 }
 
 /* ---- stages ---- */
@@ -416,7 +342,7 @@ int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes)
         return tutti_packed_move(TUTTI_UNPACK, &stage->places, stage->plan, stage->count, stage->user + stage->origin,
                                  0, n, stage->memory);
     if (!stage->solid)
-        return stage->plan ? copy_packed(stage, 1) : copy_runs(stage, 1);
+        return stage->plan ? copy_packed(stage, 1) : tutti_stage_copy_runs(stage, 1);
     return n ? copy_bytes(stage, 0, stage->memory, n, 1) : TUTTI_OK;
 }
 

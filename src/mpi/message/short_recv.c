@@ -5,13 +5,41 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "mpi/bounce/overrun.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/quiet.h"
+#include "mpi/real/quirks.h"
 #include "mpi/request/request.h"
 #include "progress/engine.h"
 
 atomic_int tutti_short_recv_on;
+
+/* An MPI that writes a message whole, though it is longer than its buffer, would write over the heap. Memory that may
+ * be overrun is a mapping of its own: so many receives have one, as many as are kept for the next ones. */
+enum { LENT_MOST = 64 };
+static atomic_int lent;
+
+static unsigned char *short_recv_lend(void)
+{
+    if (!tutti_quirks.overruns)
+        return NULL;
+    unsigned char *memory = NULL;
+    if (atomic_fetch_add(&lent, 1) < LENT_MOST)
+        memory = tutti_overrun_lend(TUTTI_FAR_RTS_BYTES);
+    if (!memory)
+        atomic_fetch_sub(&lent, 1);
+    return memory;
+}
+
+void tutti_short_recv_free(struct tutti_short_recv *short_recv)
+{
+    if (short_recv && short_recv->memory != short_recv->own) {
+        tutti_overrun_return(short_recv->memory);
+        atomic_fetch_sub(&lent, 1);
+    }
+    free(short_recv);
+}
 
 /* Only predefined types: derived ones seldom describe such short messages. */
 struct tutti_short_recv *tutti_short_recv_new(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm)
@@ -21,9 +49,16 @@ struct tutti_short_recv *tutti_short_recv_new(void *buffer, MPI_Count count, MPI
         tutti_next.MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 ||
         (size_t)count * (size_t)size >= (tutti_far_has_arrived() ? TUTTI_FAR_RTS_BYTES : TUTTI_RTS_BYTES))
         return NULL;
-    struct tutti_short_recv *short_recv = malloc(sizeof *short_recv);
-    if (!short_recv)
+    unsigned char *const memory = short_recv_lend();
+    struct tutti_short_recv *short_recv = malloc(sizeof *short_recv + (memory ? 0 : TUTTI_FAR_RTS_BYTES));
+    if (!short_recv) {
+        if (memory) {
+            tutti_overrun_return(memory);
+            atomic_fetch_sub(&lent, 1);
+        }
         return NULL;
+    }
+    short_recv->memory = memory ? memory : short_recv->own;
     short_recv->buffer = buffer;
     short_recv->moved = 0;
     short_recv->capacity = (size_t)count * (size_t)size;
@@ -70,7 +105,7 @@ int tutti_short_recv_end(struct tutti_short_recv *short_recv, const MPI_Status *
                     short_recv->capacity);
         code = tutti_fail_comm(short_recv->comm, MPI_ERR_TRUNCATE);
     }
-    free(short_recv);
+    tutti_short_recv_free(short_recv);
     return code;
 }
 

@@ -13,7 +13,8 @@ struct tutti_short_recv {
     size_t capacity;
     int moved;
     MPI_Comm comm;
-    unsigned char memory[TUTTI_FAR_RTS_BYTES];
+    unsigned char *memory; /* TUTTI_FAR_RTS_BYTES bytes: of tutti_overrun_lend(), or of `own` */
+    unsigned char own[];
 };
 
 extern atomic_int tutti_short_recv_on; /* 1: a communicator has an error handler that may return */
@@ -25,6 +26,8 @@ static inline int tutti_short_recv_may(void)
 }
 /* NULL: it is not needed, or there is no memory. */
 struct tutti_short_recv *tutti_short_recv_new(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
+/* Its receive has not begun. NULL: nothing. */
+void tutti_short_recv_free(struct tutti_short_recv *short_recv);
 /* The receive is complete, its request may still exist. 0: the message does not fit. 1: it is in the program's
  * buffer, which is written once. */
 int tutti_short_recv_move(struct tutti_short_recv *short_recv, const MPI_Status *status);

@@ -1,6 +1,5 @@
 /* Receives of the MPI, if messages may wait in the list of those that probes have taken out. */
 #include <limits.h>
-#include <stdlib.h>
 
 #include "mpi/message/matched.h"
 #include "mpi/message/unexpected_own.h"
@@ -25,7 +24,7 @@ static int unexpected_begun(int code, const MPI_Request *request, struct tutti_u
     if (code != MPI_SUCCESS) {
         if (unexpected)
             tutti_unexpected_unclaim(unexpected);
-        free(short_recv);
+        tutti_short_recv_free(short_recv);
         return code;
     }
     if (unexpected && !tutti_unexpected_begun(unexpected))
