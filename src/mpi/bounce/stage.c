@@ -198,9 +198,11 @@ static int copy_packed(struct tutti_stage *stage, int out)
     return status;
 }
 
-/* A few bytes by a kernel, in less time than a copy takes. A launch that is kept ready is one for few bytes. */
+/* Bytes by a kernel, in less time than a copy takes if they are few. A launch that is kept ready is one for few bytes,
+ * or one that the caller has asked for. */
 static int copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out)
 {
+    const int few = bytes <= tutti_door.device->memory.few || stage->way & TUTTI_STAGE_KERNEL;
     const struct tutti_layout *layout = tutti_layout_of(tutti_handles.byte);
     const struct tutti_pack_job job = {.direction = out ? TUTTI_UNPACK : TUTTI_PACK,
                                        .plan = layout ? layout->plan : NULL,
@@ -208,8 +210,7 @@ static int copy_few(const struct tutti_stage *stage, char *user, char *host, siz
                                        .memory = user,
                                        .packed = host,
                                        .bytes = bytes};
-    const int keeps =
-        bytes <= tutti_door.device->memory.few && tutti_door.node && !tutti_deferred_free_held(tutti_door.node);
+    const int keeps = few && tutti_door.node && !tutti_deferred_free_held(tutti_door.node);
     const unsigned keep = keeps ? TUTTI_PACK_KEEP : 0;
     return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, keep | (out ? TUTTI_PACK_NEAR : 0))
                     : TUTTI_ERR_UNAVAILABLE;
@@ -232,13 +233,14 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
 }
 
 /* Elements without gaps in one allocation of a GPU: copy_bytes(). Of a stage that is filled later the program may free
- * the buffer meanwhile. */
+ * the buffer meanwhile, unless the caller rules that out. */
 static void place_solid(struct tutti_stage *stage, const struct tutti_there *there)
 {
     const struct tutti_memory *memory = &there->memory;
     const char *base = memory->base;
-    if (stage->plan || !stage->solid || stage->way & TUTTI_STAGE_LATER || memory->kind != TUTTI_MEMORY_DEVICE ||
-        stage->user < base || stage->user + stage->bytes > base + memory->bytes)
+    const int may_go = stage->way & TUTTI_STAGE_LATER && !(stage->way & TUTTI_STAGE_STAYS);
+    if (stage->plan || !stage->solid || may_go || memory->kind != TUTTI_MEMORY_DEVICE || stage->user < base ||
+        stage->user + stage->bytes > base + memory->bytes)
         return;
     stage->places = (struct tutti_places){.device = 1, .gpu = memory->gpu, .id = memory->id};
 }

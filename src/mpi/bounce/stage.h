@@ -12,7 +12,8 @@
  * at once. */
 /* LAZY: the message is likely to be a short one in place of the real one: host memory that is not pinned, and costs
  * nothing until it is touched. HOST: the MPI gets host memory even if it takes device memory in other calls. KERNEL: a
- * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. */
+ * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. STAYS: the program
+ * keeps the buffer until the stage is closed, so that its place is looked up once. */
 enum {
     TUTTI_STAGE_IN = 1,
     TUTTI_STAGE_OUT = 2,
@@ -20,7 +21,8 @@ enum {
     TUTTI_STAGE_LATER = 8,
     TUTTI_STAGE_LAZY = 16,
     TUTTI_STAGE_HOST = 32,
-    TUTTI_STAGE_KERNEL = 64
+    TUTTI_STAGE_KERNEL = 64,
+    TUTTI_STAGE_STAYS = 128
 };
 
 struct tutti_stage {
@@ -117,6 +119,10 @@ int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
 int tutti_stage_streams(const struct tutti_stage *stage, int *gpu);
 int tutti_stage_begin_in(struct tutti_stage *stage, struct tutti_stream *stream, int gpu);
 int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream, int gpu, MPI_Count bytes);
+/* For such a stage: the same copy by a launch of the packing kernel, which `flight` waits for (dtype/pack.h), without
+ * work in any stream of the program. */
+struct tutti_pack_flight;
+int tutti_stage_launch(struct tutti_stage *stage, int gpu, MPI_Count bytes, struct tutti_pack_flight *flight);
 /* From now on the first `count` elements alone are copied out. */
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
 /* An RTS has arrived in place of a message: the next lazy stages expect RTSs too. */

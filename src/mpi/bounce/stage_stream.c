@@ -1,6 +1,7 @@
 /* Copies of stages in streams, beside what the caller does meanwhile. */
 #include "dtype/pack.h"
 #include "mpi/bounce/stage.h"
+#include "team/deferred_free.h"
 
 /* The bytes that a message of `bytes` bytes fills (-1: all). */
 static size_t stage_filled(const struct tutti_stage *stage, MPI_Count bytes)
@@ -27,21 +28,31 @@ int tutti_stage_streams(const struct tutti_stage *stage, int *gpu)
     }
     if (!stage->prefix)
         return 0;
+    if (!stage->plan && stage->places.id != 0) {
+        *gpu = stage_gpu(stage->places.gpu);
+        return 1;
+    }
     tutti_door.device->memory.classify(stage->user, &memory);
     const char *base = memory.base;
     *gpu = stage_gpu(memory.gpu);
     return memory.kind == TUTTI_MEMORY_DEVICE && stage->user + stage->bytes <= base + memory.bytes;
 }
 
+/* The first `bytes` bytes of packed elements. */
+static struct tutti_pack_job stage_job(const struct tutti_stage *stage, enum tutti_direction direction, size_t bytes)
+{
+    return (struct tutti_pack_job){.direction = direction,
+                                   .plan = stage->plan,
+                                   .count = (uint64_t)stage->count,
+                                   .memory = stage->user + stage->origin,
+                                   .packed = stage->memory,
+                                   .bytes = bytes};
+}
+
 static int stage_pack(struct tutti_stage *stage, struct tutti_stream *stream, int gpu, enum tutti_direction direction,
                       size_t bytes)
 {
-    const struct tutti_pack_job job = {.direction = direction,
-                                       .plan = stage->plan,
-                                       .count = (uint64_t)stage->count,
-                                       .memory = stage->user + stage->origin,
-                                       .packed = stage->memory,
-                                       .bytes = bytes};
+    const struct tutti_pack_job job = stage_job(stage, direction, bytes);
     return tutti_pack_enqueue(stream, gpu, &job, 1);
 }
 
@@ -64,4 +75,28 @@ int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream
     if (stage->packed)
         return stage_pack(stage, stream, gpu, TUTTI_UNPACK, n);
     return tutti_door.device->stream.copy(stream, stage->user, stage->memory, n);
+}
+
+int tutti_stage_launch(struct tutti_stage *stage, int gpu, MPI_Count bytes, struct tutti_pack_flight *flight)
+{
+    const int out = stage->way & TUTTI_STAGE_OUT;
+    const size_t n = out ? stage_filled(stage, bytes) : stage->bytes;
+    const struct tutti_layout *layout = stage->packed ? NULL : tutti_layout_of(tutti_handles.byte);
+    struct tutti_pack_job job = stage_job(stage, out ? TUTTI_UNPACK : TUTTI_PACK, n);
+    TUTTI_INSIDE();
+    if (stage->ordinary)
+        return TUTTI_ERR_UNAVAILABLE;
+    *flight = (struct tutti_pack_flight){.channel = NULL};
+    if (n == 0)
+        return TUTTI_OK;
+    if (!stage->packed) { /* elements in one run: as bytes */
+        job.plan = layout ? layout->plan : NULL;
+        job.count = n;
+        job.memory = stage->user;
+    }
+    const int keeps =
+        tutti_door.node && !tutti_deferred_free_held(tutti_door.node) && !tutti_deferred_free_may_wait(tutti_door.node);
+    return job.plan
+               ? tutti_pack_begin(gpu, &job, 1, (keeps ? TUTTI_PACK_KEEP : 0) | (out ? TUTTI_PACK_NEAR : 0), flight)
+               : TUTTI_ERR_UNAVAILABLE;
 }
