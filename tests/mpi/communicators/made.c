@@ -87,6 +87,27 @@ static void intracommunicators(void)
     MPI_Comm_free(&comm);
 }
 
+/* MPI_Errhandler_set, which newer standards have no more: the error of a message that is too long is returned. */
+static void errors_returned(void)
+{
+    int (*set)(MPI_Comm, MPI_Errhandler);
+    MPI_Comm comm;
+    MPI_Request request;
+    MPI_Status status;
+    *(void **)(void *)&set = dlsym(RTLD_DEFAULT, "MPI_Errhandler_set");
+    if (!set)
+        return;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    CHECK(set(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS, "MPI_Errhandler_set fails");
+    MPI_Irecv(kit_put(&result, 0, NULL, 40), 10, MPI_INT, 0, 3, comm, &request);
+    MPI_Send(kit_put(&device, 0, numbers, 400), 100, MPI_INT, 0, 3, comm);
+    const int code = MPI_Wait(&request, &status);
+    CHECK(kit_class(code) == MPI_ERR_TRUNCATE, "MPI_Errhandler_set: error class %d for a message that is too long",
+          kit_class(code));
+    MPI_Comm_free(&comm);
+}
+
 /* Two groups of a job, and two processes that know nothing of each other. */
 static void intercommunicators(void)
 {
@@ -276,6 +297,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "child") == 0)
         return child();
     intracommunicators();
+    errors_returned();
     intercommunicators();
     joined();
     windows();
