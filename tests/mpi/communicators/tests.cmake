@@ -48,4 +48,5 @@ program(made EVERYWHERE)
 tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} MPIS openmpi openmpi5 mpich5 mpiabi TIMEOUT 40)
 # What these MPIs refuse, or end with a segmentation fault, without Tutti too (TUTTI_TEST_PLAIN=1).
 tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} TUTTI_TEST_MADE=spawn,join MPIS mpich TIMEOUT 40)
-tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} TUTTI_TEST_MADE=spawn,join,connect MPIS impi impiabi TIMEOUT 40)
+tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} TUTTI_TEST_MADE=spawn,join,connect MPIS impi TIMEOUT 40)
+tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} TUTTI_TEST_MADE=spawn,join,connect,errors MPIS impiabi TIMEOUT 40)
