@@ -10,8 +10,7 @@ enum tutti_file_way {
     TUTTI_FILE_KERNEL, /* likewise, by a kernel where the elements lie in one run */
     TUTTI_FILE_PIECES, /* where the access may be cut: pieces that grow and shrink, copied beside the access of others
                         */
-    TUTTI_FILE_EVEN,   /* the same, all as long as the first one */
-    TUTTI_FILE_KERNELS /* pieces, each copied by a launch of a kernel */
+    TUTTI_FILE_EVEN    /* the same, all as long as the first one */
 };
 /* Local. Of an access of so many bytes, a write or a read. */
 enum tutti_file_way tutti_file_way(int writes, size_t bytes);

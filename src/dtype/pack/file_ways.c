@@ -11,15 +11,14 @@ static int way_find(const char *name)
     static const char *const names[] = {[TUTTI_FILE_WHOLE] = "whole",
                                         [TUTTI_FILE_KERNEL] = "kernel",
                                         [TUTTI_FILE_PIECES] = "pieces",
-                                        [TUTTI_FILE_EVEN] = "even",
-                                        [TUTTI_FILE_KERNELS] = "kernels"};
+                                        [TUTTI_FILE_EVEN] = "even"};
     int n = sizeof names / sizeof names[0];
     while (--n >= 0 && strcmp(names[n], name) != 0)
         ;
     return n;
 }
 
-static const struct tutti_names ways = {"way of a file access", "whole kernel pieces even kernels", way_find};
+static const struct tutti_names ways = {"way of a file access", "whole kernel pieces even", way_find};
 static const struct tutti_section sections[SECTIONS] = {
     [SECTION_WRITE] = {"file_write", &ways}, [SECTION_READ] = {"file_read", &ways}};
 static struct tutti_rules_room room = {.section = sections, .sections = SECTIONS, .known = "file_write, file_read"};

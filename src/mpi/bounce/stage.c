@@ -9,7 +9,6 @@
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
-#include "team/deferred_free.h"
 
 enum {
     LAZY_FROM = 1 << 20,  /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */
@@ -80,10 +79,10 @@ static int stage_needs_host(const void *buffer, MPI_Datatype type, struct tutti_
     return (there || stage_finds_device(buffer, type, 0)) && tutti_type_is_fine(type);
 }
 
-int tutti_needs_host(const void *buffer, MPI_Datatype type)
+int tutti_needs_host(const void *buffer, MPI_Datatype type, struct tutti_there *there)
 {
-    struct tutti_memory memory;
-    return stage_needs_host(buffer, type, &memory);
+    there->staged = stage_needs_host(buffer, type, &there->memory);
+    return there->staged;
 }
 
 /* 1 if the whole stage lies in one allocation, gaps included. */
@@ -198,24 +197,6 @@ static int copy_packed(struct tutti_stage *stage, int out)
     return status;
 }
 
-/* Bytes by a kernel, in less time than a copy takes if they are few. A launch that is kept ready is one for few bytes,
- * or one that the caller has asked for. */
-static int copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out)
-{
-    const int few = bytes <= tutti_door.device->memory.few || stage->way & TUTTI_STAGE_KERNEL;
-    const struct tutti_layout *layout = tutti_layout_of(tutti_handles.byte);
-    const struct tutti_pack_job job = {.direction = out ? TUTTI_UNPACK : TUTTI_PACK,
-                                       .plan = layout ? layout->plan : NULL,
-                                       .count = bytes,
-                                       .memory = user,
-                                       .packed = host,
-                                       .bytes = bytes};
-    const int keeps = few && tutti_door.node && !tutti_deferred_free_held(tutti_door.node);
-    const unsigned keep = keeps ? TUTTI_PACK_KEEP : 0;
-    return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, keep | (out ? TUTTI_PACK_NEAR : 0))
-                    : TUTTI_ERR_UNAVAILABLE;
-}
-
 /* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. If it is known which
  * GPU they lie on, the driver is not asked again. */
 static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, size_t bytes, int out)
@@ -226,7 +207,7 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
     const int known = !stage->plan && stage->places.id != 0 && !stage->ordinary;
     const int asked = stage->way & TUTTI_STAGE_KERNEL, few = bytes <= device->memory.few || asked;
     if (known && few && (tutti_pack_ready(stage->places.gpu) || asked) &&
-        copy_few(stage, user, host, bytes, out) == TUTTI_OK)
+        tutti_stage_copy_few(stage, user, host, bytes, out) == TUTTI_OK)
         return TUTTI_OK;
     return known && device->memory.copy_pinned ? device->memory.copy_pinned(stage->places.gpu, to, from, bytes)
                                                : device->memory.copy_now(to, from, bytes);

@@ -101,7 +101,7 @@ static inline int tutti_needs_staging(const void *buffer, MPI_Datatype type)
 }
 
 /* The same of a call for which the MPI must get host memory in any case. */
-int tutti_needs_host(const void *buffer, MPI_Datatype type);
+int tutti_needs_host(const void *buffer, MPI_Datatype type, struct tutti_there *there);
 
 /* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as
  * they are; otherwise takes host memory and, for TUTTI_STAGE_IN, copies the contents. Returns a status of Tutti. */
@@ -119,10 +119,10 @@ int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
 int tutti_stage_streams(const struct tutti_stage *stage, int *gpu);
 int tutti_stage_begin_in(struct tutti_stage *stage, struct tutti_stream *stream, int gpu);
 int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream, int gpu, MPI_Count bytes);
-/* For such a stage: the same copy by a launch of the packing kernel, which `flight` waits for (dtype/pack.h), without
- * work in any stream of the program. */
-struct tutti_pack_flight;
-int tutti_stage_launch(struct tutti_stage *stage, int gpu, MPI_Count bytes, struct tutti_pack_flight *flight);
+/* Of a stage whose bytes lie in one run in memory of one GPU (places.gpu): `bytes` of them between `user` and `host`,
+ * which is pinned, by a kernel, in less time than a copy takes if they are few. TUTTI_ERR_UNAVAILABLE, not reported,
+ * where that is not possible. A launch is kept ready for few bytes, or for a caller that has asked for a kernel. */
+int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out);
 /* From now on the first `count` elements alone are copied out. */
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
 /* An RTS has arrived in place of a message: the next lazy stages expect RTSs too. */

@@ -1,4 +1,4 @@
-/* Copies of stages in streams, beside what the caller does meanwhile. */
+/* Copies of stages by kernels, and in streams beside what the caller does meanwhile. */
 #include "dtype/pack.h"
 #include "mpi/bounce/stage.h"
 #include "team/deferred_free.h"
@@ -38,21 +38,15 @@ int tutti_stage_streams(const struct tutti_stage *stage, int *gpu)
     return memory.kind == TUTTI_MEMORY_DEVICE && stage->user + stage->bytes <= base + memory.bytes;
 }
 
-/* The first `bytes` bytes of packed elements. */
-static struct tutti_pack_job stage_job(const struct tutti_stage *stage, enum tutti_direction direction, size_t bytes)
-{
-    return (struct tutti_pack_job){.direction = direction,
-                                   .plan = stage->plan,
-                                   .count = (uint64_t)stage->count,
-                                   .memory = stage->user + stage->origin,
-                                   .packed = stage->memory,
-                                   .bytes = bytes};
-}
-
 static int stage_pack(struct tutti_stage *stage, struct tutti_stream *stream, int gpu, enum tutti_direction direction,
                       size_t bytes)
 {
-    const struct tutti_pack_job job = stage_job(stage, direction, bytes);
+    const struct tutti_pack_job job = {.direction = direction,
+                                       .plan = stage->plan,
+                                       .count = (uint64_t)stage->count,
+                                       .memory = stage->user + stage->origin,
+                                       .packed = stage->memory,
+                                       .bytes = bytes};
     return tutti_pack_enqueue(stream, gpu, &job, 1);
 }
 
@@ -77,26 +71,18 @@ int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream
     return tutti_door.device->stream.copy(stream, stage->user, stage->memory, n);
 }
 
-int tutti_stage_launch(struct tutti_stage *stage, int gpu, MPI_Count bytes, struct tutti_pack_flight *flight)
+int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out)
 {
-    const int out = stage->way & TUTTI_STAGE_OUT;
-    const size_t n = out ? stage_filled(stage, bytes) : stage->bytes;
-    const struct tutti_layout *layout = stage->packed ? NULL : tutti_layout_of(tutti_handles.byte);
-    struct tutti_pack_job job = stage_job(stage, out ? TUTTI_UNPACK : TUTTI_PACK, n);
-    TUTTI_INSIDE();
-    if (stage->ordinary)
-        return TUTTI_ERR_UNAVAILABLE;
-    *flight = (struct tutti_pack_flight){.channel = NULL};
-    if (n == 0)
-        return TUTTI_OK;
-    if (!stage->packed) { /* elements in one run: as bytes */
-        job.plan = layout ? layout->plan : NULL;
-        job.count = n;
-        job.memory = stage->user;
-    }
-    const int keeps =
-        tutti_door.node && !tutti_deferred_free_held(tutti_door.node) && !tutti_deferred_free_may_wait(tutti_door.node);
-    return job.plan
-               ? tutti_pack_begin(gpu, &job, 1, (keeps ? TUTTI_PACK_KEEP : 0) | (out ? TUTTI_PACK_NEAR : 0), flight)
-               : TUTTI_ERR_UNAVAILABLE;
+    const struct tutti_layout *layout = tutti_layout_of(tutti_handles.byte);
+    const struct tutti_pack_job job = {.direction = out ? TUTTI_UNPACK : TUTTI_PACK,
+                                       .plan = layout ? layout->plan : NULL,
+                                       .count = bytes,
+                                       .memory = user,
+                                       .packed = host,
+                                       .bytes = bytes};
+    const struct tutti_node *node = tutti_door.node;
+    const int few = bytes <= tutti_door.device->memory.few || stage->way & TUTTI_STAGE_KERNEL;
+    const int keeps = few && node && !tutti_deferred_free_held(node) && !tutti_deferred_free_may_wait(node);
+    const unsigned how = (keeps ? TUTTI_PACK_KEEP : 0) | (out ? TUTTI_PACK_NEAR : 0);
+    return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, how) : TUTTI_ERR_UNAVAILABLE;
 }

@@ -29,16 +29,12 @@ static MPI_Count divisor(MPI_Count a, MPI_Count b)
 
 /* How an access is cut. A piece of a write has (growth - 1) times as many bytes as all before it, and `least` more. */
 struct tutti_file_pace {
-    MPI_Count least, most; /* bytes of a piece; most 0: TUTTI_STAGING_MB */
+    MPI_Count least, most; /* bytes of a piece, at most TUTTI_STAGING_MB */
     MPI_Count growth;
-    int how;        /* its copies: enum TUTTI_FILE_COPY_... */
-    int first;      /* likewise, the first piece */
-    unsigned ahead; /* a write: pieces that are copied ahead of the MPI's call */
 };
 static const struct tutti_file_pace paces[] = {
-    [TUTTI_FILE_PIECES] = {256 << 10, 0, 2, TUTTI_FILE_COPY_STREAM, TUTTI_FILE_COPY_NOW, 1},
-    [TUTTI_FILE_EVEN] = {256 << 10, 256 << 10, 1, TUTTI_FILE_COPY_STREAM, TUTTI_FILE_COPY_NOW, 1},
-    [TUTTI_FILE_KERNELS] = {64 << 10, 1 << 20, 3, TUTTI_FILE_COPY_KERNEL, TUTTI_FILE_COPY_KERNEL, 2}};
+    [TUTTI_FILE_PIECES] = {128 << 10, 1 << 20, 2}, [TUTTI_FILE_EVEN] = {256 << 10, 256 << 10, 1}};
+enum { AHEAD = TUTTI_FILE_SLOTS - 1 }; /* pieces of a write that are copied ahead of the MPI's call */
 
 /* 1 if this process alone has opened the file: then each of its collective calls is this process's own. */
 static int file_is_alone(MPI_File file)
@@ -89,11 +85,11 @@ static void access_cut(struct tutti_access *access)
     access->way = tutti_file_stage_way(access->way, cut ? (size_t)pace->least : (size_t)bytes);
     if (!cut)
         return;
-    const MPI_Count most = pace->most ? pace->most : (MPI_Count)tutti_settings()->staging_mb << 20;
+    const MPI_Count room = (MPI_Count)tutti_settings()->staging_mb << 20;
     access->pace = pace;
     access->unit = access->etype / divisor(access->size, access->etype);
     access->least = access_elements(access, pace->least);
-    access->most = access_elements(access, most);
+    access->most = access_elements(access, pace->most < room ? pace->most : room);
 }
 
 /* Elements of the piece that begins with element `first`. */
@@ -103,10 +99,10 @@ static MPI_Count access_piece(const struct tutti_access *access, MPI_Count first
     const struct tutti_file_pace *pace = access->pace;
     if (!pace)
         return left;
-    const int grows = access->way & TUTTI_STAGE_IN, alone = first == 0 && pace->first == TUTTI_FILE_COPY_NOW;
+    const int grows = access->way & TUTTI_STAGE_IN;
     const MPI_Count more = pace->growth - 1;
-    MPI_Count piece = grows || alone ? more * first + access->least
-                                     : (more * left + access->least) / pace->growth / access->unit * access->unit;
+    MPI_Count piece = grows ? more * first + access->least
+                            : (more * left + access->least) / pace->growth / access->unit * access->unit;
     piece = piece > access->most ? access->most : piece > access->unit ? piece : access->unit;
     /* A short rest goes along, if it costs no larger piece than those that are copied beside something. */
     const int along = left <= piece + piece / 2 && left <= access->most && first > 0;
@@ -131,8 +127,8 @@ static int access_stage(struct tutti_access *access, struct tutti_file_slot *slo
 {
     const MPI_Count first = access->reached;
     slot->elements = access_piece(access, first);
-    const int status = tutti_stage_open(&slot->stage, access->buffer + first * access->extent, slot->elements,
-                                        access->type, access->way | way | TUTTI_STAGE_STAYS);
+    const int status = tutti_stage_open_at(&slot->stage, access->buffer + first * access->extent, slot->elements,
+                                           access->type, access->way | way | TUTTI_STAGE_STAYS, &access->there);
     if (status == TUTTI_OK) {
         access->reached += slot->elements;
         return 1;
@@ -146,8 +142,11 @@ static int access_stage(struct tutti_access *access, struct tutti_file_slot *slo
 /* Begins the copy of a slot's piece. bytes: of a read. */
 static void access_copy(struct tutti_access *access, struct tutti_file_slot *slot, int first, MPI_Count bytes)
 {
-    const int how = !access->pace ? TUTTI_FILE_COPY_NOW : first ? access->pace->first : access->pace->how;
-    const int status = tutti_file_copy_begin(&slot->copy, &slot->stage, how, bytes);
+    int status;
+    if (access->pace)
+        status = tutti_file_copy_begin(&slot->copy, &slot->stage, first, bytes);
+    else
+        status = access->way & TUTTI_STAGE_IN ? tutti_stage_in(&slot->stage) : tutti_stage_out(&slot->stage, bytes);
     if (status != TUTTI_OK)
         access_fail(access, status);
 }
@@ -172,7 +171,7 @@ static void access_look_ahead(struct tutti_access *access)
 {
     if (!(access->way & TUTTI_STAGE_IN) || !access->pace)
         return;
-    while (access->ahead < access->pace->ahead && access->reached < access->count && access->code == MPI_SUCCESS) {
+    while (access->ahead < AHEAD && access->reached < access->count && access->code == MPI_SUCCESS) {
         struct tutti_file_slot *next = access_slot(access, access->ahead + 1);
         if (!access_stage(access, next, TUTTI_STAGE_LATER))
             return;
@@ -208,7 +207,7 @@ void tutti_access_begin(struct tutti_access *access, enum tutti_access_cut cut, 
              access->cut == TUTTI_ACCESS_ALONE_AT) /* elements have other sizes in the file */
         access->cut = TUTTI_ACCESS_WHOLE;
     access_cut(access);
-    const int later = access->pace && access->pace->first != TUTTI_FILE_COPY_NOW && access->way & TUTTI_STAGE_IN;
+    const int later = access->pace && access->way & TUTTI_STAGE_IN;
     if (access_stage(access, first, later ? TUTTI_STAGE_LATER : 0)) {
         if (later)
             access_copy(access, first, 1, -1);

@@ -1,5 +1,4 @@
-/* Copies of pieces beside the MPI's calls: by a launch of the packing kernel, or in a stream that the copy has to
- * itself. Streams live as long as the process. */
+/* Copies of pieces beside the MPI's calls. A copy has a stream to itself; streams live as long as the process. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -14,6 +13,7 @@ struct tutti_file_stream {
     int gpu;
     unsigned life; /* of the GPU */
     struct tutti_stream *stream;
+    struct tutti_event *behind; /* of the program's default stream; NULL: none was needed yet */
 };
 
 static struct tutti_file_stream *idle;
@@ -36,6 +36,8 @@ static struct tutti_file_stream *stream_find(int gpu)
             found = one;
         } else {
             tutti_door.device->stream.destroy(one->stream);
+            if (one->behind)
+                tutti_door.device->event.destroy(one->behind);
             free(one);
         }
     }
@@ -91,45 +93,44 @@ static int copy_now(struct tutti_stage *stage, MPI_Count bytes)
     return stage->way & TUTTI_STAGE_IN ? tutti_stage_in(stage) : tutti_stage_out(stage, bytes);
 }
 
-/* In a stream; TUTTI_ERR_UNAVAILABLE: none can be had. */
-static int copy_in_stream(struct tutti_file_copy *copy, struct tutti_stage *stage, int gpu, MPI_Count bytes)
+/* Later work of the stream waits for what the program's default stream has to do now. */
+static int stream_follow(struct tutti_file_stream *one)
 {
-    copy->stream = stream_take(gpu);
+    const struct tutti_device *device = tutti_door.device;
+    if (!device->event.record_default)
+        return TUTTI_OK;
+    int status = one->behind ? TUTTI_OK : device->event.create(one->gpu, &one->behind);
+    if (status == TUTTI_OK)
+        status = device->event.record_default(one->behind);
+    return status == TUTTI_OK ? device->event.wait(one->stream, one->behind) : status;
+}
+
+int tutti_file_copy_begin(struct tutti_file_copy *copy, struct tutti_stage *stage, int first, MPI_Count bytes)
+{
+    int gpu;
+    copy->stream = tutti_stage_streams(stage, &gpu) ? stream_take(gpu) : NULL;
+    if (copy->stream && first && stream_follow(copy->stream) != TUTTI_OK) {
+        stream_give(copy->stream);
+        copy->stream = NULL;
+    }
     if (!copy->stream)
-        return TUTTI_ERR_UNAVAILABLE;
+        return copy_now(stage, bytes);
     return stage->way & TUTTI_STAGE_IN ? tutti_stage_begin_in(stage, copy->stream->stream, gpu)
                                        : tutti_stage_begin_out(stage, copy->stream->stream, gpu, bytes);
 }
 
-int tutti_file_copy_begin(struct tutti_file_copy *copy, struct tutti_stage *stage, int how, MPI_Count bytes)
-{
-    int gpu, status = TUTTI_ERR_UNAVAILABLE;
-    copy->moving = 0;
-    copy->stream = NULL;
-    if (how == TUTTI_FILE_COPY_NOW || !tutti_stage_streams(stage, &gpu))
-        return copy_now(stage, bytes);
-    if (how == TUTTI_FILE_COPY_KERNEL)
-        status = tutti_stage_launch(stage, gpu, bytes, &copy->flight);
-    if (status == TUTTI_ERR_UNAVAILABLE)
-        status = copy_in_stream(copy, stage, gpu, bytes);
-    if (status == TUTTI_ERR_UNAVAILABLE)
-        return copy_now(stage, bytes);
-    copy->moving = status == TUTTI_OK || copy->stream;
-    return status;
-}
-
 int tutti_file_copy_wait(struct tutti_file_copy *copy, struct tutti_stage *stage, const char *call)
 {
-    if (!copy->moving)
-        return TUTTI_OK;
-    const int status = copy->stream ? stream_wait(copy->stream) : tutti_pack_end(&copy->flight);
-    copy->moving = 0;
-    if (status != TUTTI_OK) {
-        stage->staged = 0;
-        tutti_error("%s: a copy between the GPU and pinned memory has failed: %s", call, tutti_status_text(status));
-    } else if (copy->stream) {
-        stream_give(copy->stream);
-    }
+    struct tutti_file_stream *one = copy->stream;
     copy->stream = NULL;
+    if (!one)
+        return TUTTI_OK;
+    const int status = stream_wait(one);
+    if (status == TUTTI_OK) {
+        stream_give(one);
+        return TUTTI_OK;
+    }
+    stage->staged = 0;
+    tutti_error("%s: a copy on GPU %d has failed: %s", call, one->gpu, tutti_status_text(status));
     return status;
 }

@@ -4,24 +4,21 @@
 #define TUTTI_MPI_IO_FILES_H
 
 #include "dtype/file_ways.h"
-#include "dtype/pack.h"
 #include "mpi/bounce/stage.h"
 
-/* 1 if the elements of a call are staged. An MPI that takes device memory in messages may not take it in files. */
-static inline int tutti_file_stages(const void *buffer, MPI_Datatype type)
+/* 1 if the elements of a call are staged: *there is of the buffer then. An MPI that takes device memory in messages may
+ * not take it in files. */
+static inline int tutti_file_stages(const void *buffer, MPI_Datatype type, struct tutti_there *there)
 {
     if (likely(!tutti_door.device || !tutti_door.device->active()))
         return 0;
-    return tutti_needs_host(buffer, type);
+    return tutti_needs_host(buffer, type, there);
 }
 
 /* By the rules: `way` of a stage of so many bytes that is copied beside nothing. */
 static inline int tutti_file_stage_way(int way, size_t bytes)
 {
-    enum { KERNELS_MOST = 1 << 20 }; /* beyond, a copy engine is as fast */
-    const enum tutti_file_way how = tutti_file_way((way & TUTTI_STAGE_IN) != 0, bytes);
-    const int kernel = how == TUTTI_FILE_KERNEL || (how == TUTTI_FILE_KERNELS && bytes <= KERNELS_MOST);
-    return kernel ? way | TUTTI_STAGE_KERNEL : way;
+    return tutti_file_way((way & TUTTI_STAGE_IN) != 0, bytes) == TUTTI_FILE_KERNEL ? way | TUTTI_STAGE_KERNEL : way;
 }
 
 /* ---- files.c: file handles ---- */
@@ -40,20 +37,13 @@ void tutti_file_forget(MPI_File handle);
 
 /* ---- copy.c: copies beside file accesses ---- */
 
-enum {
-    TUTTI_FILE_COPY_NOW,    /* complete on return, behind earlier work of the program's default stream */
-    TUTTI_FILE_COPY_STREAM, /* in a stream */
-    TUTTI_FILE_COPY_KERNEL  /* by a launch of the packing kernel: without work in any stream of the program */
-};
 struct tutti_file_stream;
 struct tutti_file_copy {
-    struct tutti_file_stream *stream; /* in which it runs; NULL: `flight` */
-    struct tutti_pack_flight flight;
-    int moving; /* 1: it is under way */
+    struct tutti_file_stream *stream; /* in which it is under way; NULL: none is */
 };
-/* Begin the copy of a stage, in or out. how: what is best; where that is not possible the next one above it. bytes: of
- * a read. Statuses of Tutti. */
-int tutti_file_copy_begin(struct tutti_file_copy *copy, struct tutti_stage *stage, int how, MPI_Count bytes);
+/* Begin the copy of a stage, in or out, in a stream. first: behind earlier work of the program's default stream. Where
+ * no stream can copy the stage, the copy is complete on return. bytes: of a read. Statuses of Tutti. */
+int tutti_file_copy_begin(struct tutti_file_copy *copy, struct tutti_stage *stage, int first, MPI_Count bytes);
 /* Waits for it, if it is under way; polls the steps that are open. A status of Tutti, reported; on failure the memory
  * of the stage is not used again, since the device may still use it. */
 int tutti_file_copy_wait(struct tutti_file_copy *copy, struct tutti_stage *stage, const char *call);
@@ -79,7 +69,8 @@ struct tutti_file_slot {
 struct tutti_access {
     const char *call;
     MPI_File file;
-    char *buffer; /* of the program */
+    char *buffer;             /* of the program, */
+    struct tutti_there there; /* and where it lies */
     MPI_Datatype type;
     MPI_Count count, done;              /* elements: of all, of the pieces before */
     const struct tutti_file_pace *pace; /* of the pieces; NULL: it is not cut */
