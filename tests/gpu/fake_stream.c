@@ -125,6 +125,10 @@ EXPORT CUresult cuEventDestroy_v2(CUevent event)
 EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     STREAM(stream);
+    const CUresult used = fake_used(stream);
+    if (used != CUDA_SUCCESS)
+        return used;
+    fake_state.recorded = stream;
     return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 EXPORT CUresult cuEventQuery(CUevent event)
