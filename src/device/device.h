@@ -250,6 +250,10 @@ struct tutti_device {
         int (*create)(int gpu, struct tutti_event **out);
         int (*destroy)(struct tutti_event *event);
         int (*record)(struct tutti_event *event, struct tutti_stream *stream);
+        /* The event is reached when the default stream of the event's GPU has done what the program has put into it so
+         * far, which copies of the program wait for too. TUTTI_ERR_UNAVAILABLE (not reported) while that stream takes
+         * part in a capture. NULL: there is no such stream. */
+        int (*record_default)(struct tutti_event *event);
         int (*wait)(struct tutti_stream *stream, struct tutti_event *event);
         int (*query)(struct tutti_event *event); /* 1 done, 0 not yet, negative: failed */
     } event;

@@ -235,6 +235,29 @@ static void test_copies(void **state)
     }
 }
 
+/* A copy of Tutti's behind the program's default stream: an event of that stream, unless a stream that waits for it is
+ * captured. The capture stays valid. */
+static void test_behind_default(void **state)
+{
+    (void)state;
+    struct tutti_event *event = NULL;
+    struct tutti_stream *stream = NULL;
+    fake->current(0);
+    assert_int_equal(device->event.create(0, &event), TUTTI_OK);
+    assert_int_equal(device->stream.create(0, &stream), TUTTI_OK);
+    for (unsigned flags = 0; flags < 2; flags++) {
+        fake->capturing = fake->make_stream(0, flags);
+        assert_int_equal(device->event.record_default(event), flags ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE);
+        assert_int_equal(fake->invalidated, 0);
+        fake->capturing = NULL;
+        assert_int_equal(device->event.record_default(event), TUTTI_OK);
+        assert_int_equal((uintptr_t)fake->recorded, 1); /* CU_STREAM_LEGACY */
+        assert_int_equal(device->event.wait(stream, event), TUTTI_OK);
+    }
+    assert_int_equal(device->event.destroy(event), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(stream), TUTTI_OK);
+}
+
 /* Everything that a blocking call on another communicator does goes on beside a capture in global mode, which forbids
  * it to all threads; and the program's own mode is as it was afterwards. */
 static void test_beside(void **state)
@@ -362,10 +385,10 @@ static void test_map_host_twice(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),   cmocka_unit_test(test_wrap),           cmocka_unit_test(test_sense),
-        cmocka_unit_test(test_default), cmocka_unit_test(test_capturing),      cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_reset),   cmocka_unit_test(test_order),          cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_early),   cmocka_unit_test(test_map_host_twice),
+        cmocka_unit_test(test_parts),          cmocka_unit_test(test_wrap),      cmocka_unit_test(test_sense),
+        cmocka_unit_test(test_default),        cmocka_unit_test(test_capturing), cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_reset),          cmocka_unit_test(test_order),     cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_behind_default), cmocka_unit_test(test_early),     cmocka_unit_test(test_map_host_twice),
     };
     if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
         return 2;

@@ -26,6 +26,7 @@ struct fake_control {
     int no_atomics;               /* 1: none over the link of the GPUs */
     int hide_gpu;                 /* 1: only GPU 0 is visible */
     void *capturing;              /* stream that is captured, in global mode: unsafe calls fail where not relaxed */
+    void *recorded;               /* stream in which an event was recorded last */
     int invalidated;              /* 1: that capture has been made invalid */
     unsigned long waits;          /* cuStreamSynchronize */
     unsigned long per_thread;     /* calls that made the per-thread default stream, had it not been there */

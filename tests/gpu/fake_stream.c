@@ -129,11 +129,15 @@ EXPORT CUresult cuEventDestroy_v2(CUevent event)
 EXPORT CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     STREAM(stream);
+    const CUresult used = fake_used(stream);
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
     if (fake_is_legacy(stream))
         behind_legacy = event;
-    return fake_used(stream);
+    if (used != CUDA_SUCCESS)
+        return used;
+    fake_state.recorded = stream;
+    return CUDA_SUCCESS;
 }
 EXPORT CUresult cuEventQuery(CUevent event)
 {

@@ -321,6 +321,8 @@ gpu_test(types-collectives mpi-types_collectives ${gpu_ranks} ARGS 600)
 gpu_test(types-pack mpi-types_pack 2 ENV TUTTI_STAGING_MB=1)
 # Files, and every call that names a buffer, in device, pinned and managed memory.
 gpu_test(contents mpi-contents 2 ARGS 60 ENV TUTTI_STAGING_MB=1)
+gpu_test(pieces mpi-pieces 2 ARGS 200)
+gpu_test(pieces-even mpi-pieces 1 ARGS 200 ENV "TUTTI_RULES=file_write: *@even file_read: *@even" TUTTI_TEST_SEED=5)
 gpu_test(files mpi-files 2 ARGS 9 ENV TUTTI_STAGING_MB=1)
 gpu_test(files-aware mpi-files 2 ARGS 3 ENV TUTTI_MPI_GPU_AWARE=1 TUTTI_TEST_SEED=79)
 gpu_test(views mpi-views ${gpu_ranks})

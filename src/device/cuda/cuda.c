@@ -294,6 +294,7 @@ const struct tutti_device tutti_device_cuda = {
     .event.create = tutti_cuda_event_create,
     .event.destroy = tutti_cuda_event_destroy,
     .event.record = tutti_cuda_event_record,
+    .event.record_default = tutti_cuda_event_record_default,
     .event.wait = tutti_cuda_event_wait,
     .event.query = tutti_cuda_event_query,
     .stream.copy = tutti_cuda_copy,

@@ -133,6 +133,7 @@ int tutti_cuda_stream_query(struct tutti_stream *stream);
 int tutti_cuda_event_create(int gpu, struct tutti_event **out);
 int tutti_cuda_event_destroy(struct tutti_event *event);
 int tutti_cuda_event_record(struct tutti_event *event, struct tutti_stream *stream);
+int tutti_cuda_event_record_default(struct tutti_event *event);
 int tutti_cuda_event_wait(struct tutti_stream *stream, struct tutti_event *event);
 int tutti_cuda_event_query(struct tutti_event *event);
 int tutti_cuda_copy(struct tutti_stream *stream, void *to, const void *from, size_t bytes);

@@ -156,6 +156,20 @@ int tutti_cuda_event_destroy(struct tutti_event *event)
     return status;
 }
 
+/* In the context that is entered. */
+static CUresult event_follow(struct tutti_event *event, struct tutti_cuda_context *context)
+{
+    CUevent handle = NULL;
+    if (event->context == context)
+        return CUDA_SUCCESS;
+    CUresult result = tutti_cuda.EventCreate(&handle, CU_EVENT_DISABLE_TIMING);
+    if (result == CUDA_SUCCESS) {
+        event->handle = handle;
+        event->context = context;
+    }
+    return result;
+}
+
 int tutti_cuda_event_record(struct tutti_event *event, struct tutti_stream *stream)
 {
     struct tutti_cuda_scope scope;
@@ -163,20 +177,37 @@ int tutti_cuda_event_record(struct tutti_event *event, struct tutti_stream *stre
     if (status != TUTTI_OK)
         return status;
     CUresult result = CUDA_SUCCESS;
-    if (event->gpu != stream->gpu) {
+    if (event->gpu != stream->gpu)
         status = TUTTI_ERR_ARGUMENT;
-    } else if (event->context != scope.context) {
-        CUevent handle = NULL;
-        result = tutti_cuda.EventCreate(&handle, CU_EVENT_DISABLE_TIMING);
-        if (result == CUDA_SUCCESS) {
-            event->handle = handle;
-            event->context = scope.context;
-        }
-    }
+    else
+        result = event_follow(event, scope.context);
     if (status == TUTTI_OK && result == CUDA_SUCCESS)
         result = tutti_cuda.EventRecord(event->handle, stream->handle);
     if (status == TUTTI_OK)
         status = tutti_cuda_check(result, "recording an event", scope.context);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
+/* A query of the capture does no harm and comes first, as in now.c. */
+int tutti_cuda_event_record_default(struct tutti_event *event)
+{
+    struct tutti_cuda_scope scope;
+    CUstreamCaptureStatus unused;
+    int status = tutti_cuda_enter(event->gpu, 0, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    CUstreamCaptureMode mode = tutti_cuda_relax();
+    CUresult result = tutti_cuda.StreamIsCapturing(CU_STREAM_LEGACY, &unused);
+    if (result == CUDA_SUCCESS)
+        result = event_follow(event, scope.context);
+    if (result == CUDA_SUCCESS)
+        result = tutti_cuda.EventRecord(event->handle, CU_STREAM_LEGACY);
+    tutti_cuda_unrelax(mode);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        status = TUTTI_ERR_UNAVAILABLE;
+    else
+        status = tutti_cuda_check(result, "recording an event in the default stream", scope.context);
     tutti_cuda_leave(&scope);
     return status;
 }

@@ -8,7 +8,6 @@
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
-#include "team/deferred_free.h"
 
 enum {
     LAZY_FROM = 1 << 20,  /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */
@@ -79,10 +78,10 @@ static int stage_needs_host(const void *buffer, MPI_Datatype type, struct tutti_
     return (there || stage_finds_device(buffer, type, 0)) && tutti_type_is_fine(type);
 }
 
-int tutti_needs_host(const void *buffer, MPI_Datatype type)
+int tutti_needs_host(const void *buffer, MPI_Datatype type, struct tutti_there *there)
 {
-    struct tutti_memory memory;
-    return stage_needs_host(buffer, type, &memory);
+    there->staged = stage_needs_host(buffer, type, &there->memory);
+    return there->staged;
 }
 
 /* 1 if the whole stage lies in one allocation, gaps included. */
@@ -117,23 +116,6 @@ static int copy_packed(struct tutti_stage *stage, int out)
     return status;
 }
 
-/* A few bytes by a kernel, in less time than a copy takes. A launch that is kept ready is one for few bytes. */
-static int copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out)
-{
-    const struct tutti_layout *layout = tutti_layout_of(tutti_handles.byte);
-    const struct tutti_pack_job job = {.direction = out ? TUTTI_UNPACK : TUTTI_PACK,
-                                       .plan = layout ? layout->plan : NULL,
-                                       .count = bytes,
-                                       .memory = user,
-                                       .packed = host,
-                                       .bytes = bytes};
-    const int keeps =
-        bytes <= tutti_door.device->memory.few && tutti_door.node && !tutti_deferred_free_held(tutti_door.node);
-    const unsigned keep = keeps ? TUTTI_PACK_KEEP : 0;
-    return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, keep | (out ? TUTTI_PACK_NEAR : 0))
-                    : TUTTI_ERR_UNAVAILABLE;
-}
-
 /* By the driver, which is not asked again where the bytes lie if that is known. */
 static int copy_plainly(const struct tutti_stage *stage, int known, void *to, const void *from, size_t bytes)
 {
@@ -152,19 +134,20 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
     const int known = !stage->plan && stage->places.id != 0;
     const int asked = stage->way & TUTTI_STAGE_KERNEL, few = bytes <= device->memory.few || asked;
     if (known && few && !stage->ordinary && (tutti_pack_ready(stage->places.gpu) || asked) &&
-        copy_few(stage, user, host, bytes, out) == TUTTI_OK)
+        tutti_stage_copy_few(stage, user, host, bytes, out) == TUTTI_OK)
         return TUTTI_OK;
     return copy_plainly(stage, known, to, from, bytes);
 }
 
 /* Elements without gaps in one allocation of a GPU: copy_bytes(). Of a stage that is filled later the program may free
- * the buffer meanwhile. */
+ * the buffer meanwhile, unless the caller rules that out. */
 static void place_solid(struct tutti_stage *stage, const struct tutti_there *there)
 {
     const struct tutti_memory *memory = &there->memory;
     const char *base = memory->base;
-    if (stage->plan || !stage->solid || stage->way & TUTTI_STAGE_LATER || memory->kind != TUTTI_MEMORY_DEVICE ||
-        stage->user < base || stage->user + stage->bytes > base + memory->bytes)
+    const int may_go = stage->way & TUTTI_STAGE_LATER && !(stage->way & TUTTI_STAGE_STAYS);
+    if (stage->plan || !stage->solid || may_go || memory->kind != TUTTI_MEMORY_DEVICE || stage->user < base ||
+        stage->user + stage->bytes > base + memory->bytes)
         return;
     stage->places = (struct tutti_places){.device = 1, .gpu = memory->gpu, .id = memory->id};
 }

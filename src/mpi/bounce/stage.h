@@ -12,7 +12,8 @@
  * at once. */
 /* LAZY: the message is likely to be a short one in place of the real one: host memory that is not pinned, and costs
  * nothing until it is touched. HOST: the MPI gets host memory even if it takes device memory in other calls. KERNEL: a
- * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. */
+ * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. STAYS: the program
+ * keeps the buffer until the stage is closed, so that its place is looked up once. */
 enum {
     TUTTI_STAGE_IN = 1,
     TUTTI_STAGE_OUT = 2,
@@ -20,7 +21,8 @@ enum {
     TUTTI_STAGE_LATER = 8,
     TUTTI_STAGE_LAZY = 16,
     TUTTI_STAGE_HOST = 32,
-    TUTTI_STAGE_KERNEL = 64
+    TUTTI_STAGE_KERNEL = 64,
+    TUTTI_STAGE_STAYS = 128
 };
 
 struct tutti_stage {
@@ -99,7 +101,7 @@ static inline int tutti_needs_staging(const void *buffer, MPI_Datatype type)
 }
 
 /* The same of a call for which the MPI must get host memory in any case. */
-int tutti_needs_host(const void *buffer, MPI_Datatype type);
+int tutti_needs_host(const void *buffer, MPI_Datatype type, struct tutti_there *there);
 
 /* Prepares a buffer of `count` elements: leaves host buffers, MPI_IN_PLACE, empty ones and what the MPI will refuse as
  * they are; otherwise takes host memory and, for TUTTI_STAGE_IN, copies the contents. Returns a status of Tutti. */
@@ -117,6 +119,10 @@ int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes);
 int tutti_stage_streams(const struct tutti_stage *stage, int *gpu);
 int tutti_stage_begin_in(struct tutti_stage *stage, struct tutti_stream *stream, int gpu);
 int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream, int gpu, MPI_Count bytes);
+/* Of a stage whose bytes lie in one run in memory of one GPU (places.gpu): `bytes` of them between `user` and `host`,
+ * which is pinned, by a kernel, in less time than a copy takes if they are few. TUTTI_ERR_UNAVAILABLE, not reported,
+ * where that is not possible. A launch is kept ready for few bytes, or for a caller that has asked for a kernel. */
+int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out);
 /* From now on the first `count` elements alone are copied out. */
 void tutti_stage_shorten(struct tutti_stage *stage, MPI_Count count);
 /* An RTS has arrived in place of a message: the next lazy stages expect RTSs too. */

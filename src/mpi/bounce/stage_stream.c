@@ -1,6 +1,7 @@
-/* Copies of stages in streams, beside what the caller does meanwhile. */
+/* Copies of stages by kernels, and in streams beside what the caller does meanwhile. */
 #include "dtype/pack.h"
 #include "mpi/bounce/stage.h"
+#include "team/deferred_free.h"
 
 /* The bytes that a message of `bytes` bytes fills (-1: all). */
 static size_t stage_filled(const struct tutti_stage *stage, MPI_Count bytes)
@@ -27,6 +28,10 @@ int tutti_stage_streams(const struct tutti_stage *stage, int *gpu)
     }
     if (!stage->prefix)
         return 0;
+    if (!stage->plan && stage->places.id != 0) {
+        *gpu = stage_gpu(stage->places.gpu);
+        return 1;
+    }
     tutti_door.device->memory.classify(stage->user, &memory);
     const char *base = memory.base;
     *gpu = stage_gpu(memory.gpu);
@@ -64,4 +69,20 @@ int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream
     if (stage->packed)
         return stage_pack(stage, stream, gpu, TUTTI_UNPACK, n);
     return tutti_door.device->stream.copy(stream, stage->user, stage->memory, n);
+}
+
+int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out)
+{
+    const struct tutti_layout *layout = tutti_layout_of(tutti_handles.byte);
+    const struct tutti_pack_job job = {.direction = out ? TUTTI_UNPACK : TUTTI_PACK,
+                                       .plan = layout ? layout->plan : NULL,
+                                       .count = bytes,
+                                       .memory = user,
+                                       .packed = host,
+                                       .bytes = bytes};
+    const struct tutti_node *node = tutti_door.node;
+    const int few = bytes <= tutti_door.device->memory.few || stage->way & TUTTI_STAGE_KERNEL;
+    const int keeps = few && node && !tutti_deferred_free_held(node) && !tutti_deferred_free_may_wait(node);
+    const unsigned how = (keeps ? TUTTI_PACK_KEEP : 0) | (out ? TUTTI_PACK_NEAR : 0);
+    return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, how) : TUTTI_ERR_UNAVAILABLE;
 }

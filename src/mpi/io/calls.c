@@ -25,10 +25,12 @@
 /* move: sets the offset of a piece, where the call has one. */
 #define IO_BLOCKING(name, errors, arguments, direction, how, at, move)                                                 \
     {                                                                                                                  \
-        if (likely(!tutti_file_stages(buf, datatype)))                                                                 \
+        struct tutti_there there;                                                                                      \
+        if (likely(!tutti_file_stages(buf, datatype, &there)))                                                         \
             return REAL(name, arguments);                                                                              \
         struct tutti_access access = {.call = #name,                                                                   \
                                       .file = fh,                                                                      \
+                                      .there = there,                                                                  \
                                       .buffer = (char *)(uintptr_t)buf,                                                \
                                       .type = datatype,                                                                \
                                       .count = count,                                                                  \
@@ -74,7 +76,7 @@
 
 /* Stages all of a buffer. An MPI code; then the access is to be made of nothing, for the other ranks' sake. */
 static int access_open(struct tutti_stage *stage, const char *call, MPI_File file, const void *buffer, MPI_Count count,
-                       MPI_Datatype type, int way)
+                       MPI_Datatype type, int way, const struct tutti_there *there)
 {
     MPI_Count size = 0;
     way |= TUTTI_STAGE_HOST;
@@ -82,7 +84,7 @@ static int access_open(struct tutti_stage *stage, const char *call, MPI_File fil
         way = tutti_file_stage_way(way, (size_t)size * (size_t)count);
     if (tutti_file_is_native(file, NULL))
         way |= TUTTI_STAGE_PACKED;
-    const int status = tutti_stage_open(stage, buffer, count, type, way);
+    const int status = tutti_stage_open_at(stage, buffer, count, type, way, there);
     if (status == TUTTI_OK)
         return MPI_SUCCESS;
     tutti_stage_report(call, status);
@@ -104,11 +106,12 @@ static void access_count(const char *call, const struct tutti_stage *stage)
 #define IO_NONBLOCKING(name, errors, arguments, direction)                                                             \
     {                                                                                                                  \
         atomic_store_explicit(&tutti_files_advance, 1, memory_order_relaxed);                                          \
-        if (likely(!tutti_file_stages(buf, datatype)))                                                                 \
+        struct tutti_there there;                                                                                      \
+        if (likely(!tutti_file_stages(buf, datatype, &there)))                                                         \
             return REAL(name, arguments);                                                                              \
         struct tutti_stage stage;                                                                                      \
         struct tutti_request *entry = NULL;                                                                            \
-        int code = access_open(&stage, #name, fh, buf, count, datatype, direction);                                    \
+        int code = access_open(&stage, #name, fh, buf, count, datatype, direction, &there);                            \
         if (code == MPI_SUCCESS && !(entry = tutti_file_entry(fh, #name, &stage)))                                     \
             code = access_lost(#name, &stage);                                                                         \
         if (!entry) {                                                                                                  \
@@ -132,10 +135,11 @@ static void access_count(const char *call, const struct tutti_stage *stage)
 
 #define IO_BEGINNING(name, errors, arguments, direction)                                                               \
     {                                                                                                                  \
-        if (likely(!tutti_file_stages(buf, datatype)))                                                                 \
+        struct tutti_there there;                                                                                      \
+        if (likely(!tutti_file_stages(buf, datatype, &there)))                                                         \
             return REAL(name, arguments);                                                                              \
         struct tutti_stage stage;                                                                                      \
-        int code = access_open(&stage, #name, fh, buf, count, datatype, direction);                                    \
+        int code = access_open(&stage, #name, fh, buf, count, datatype, direction, &there);                            \
         const int open = code == MPI_SUCCESS;                                                                          \
         buf = open ? stage.host : NULL;                                                                                \
         datatype = open ? stage.given : datatype;                                                                      \

@@ -6,12 +6,13 @@
 #include "dtype/file_ways.h"
 #include "mpi/bounce/stage.h"
 
-/* 1 if the elements of a call are staged. An MPI that takes device memory in messages may not take it in files. */
-static inline int tutti_file_stages(const void *buffer, MPI_Datatype type)
+/* 1 if the elements of a call are staged: *there is of the buffer then. An MPI that takes device memory in messages may
+ * not take it in files. */
+static inline int tutti_file_stages(const void *buffer, MPI_Datatype type, struct tutti_there *there)
 {
     if (likely(!tutti_door.device || !tutti_door.device->active()))
         return 0;
-    return tutti_needs_host(buffer, type);
+    return tutti_needs_host(buffer, type, there);
 }
 
 /* By the rules: `way` of a stage of so many bytes that is copied beside nothing. */
@@ -34,19 +35,18 @@ int tutti_file_joined(MPI_File handle, struct tutti_stage *stage);
 /* The file is closed. */
 void tutti_file_forget(MPI_File handle);
 
-/* ---- stream.c: streams for copies beside file accesses ---- */
+/* ---- copy.c: copies beside file accesses ---- */
 
 struct tutti_file_stream;
-/* NULL: none can be had. */
-struct tutti_file_stream *tutti_file_stream_take(int gpu);
-/* Nothing is under way in it. Takes NULL. */
-void tutti_file_stream_give(struct tutti_file_stream *one);
-/* Begin a copy; statuses of Tutti. */
-int tutti_file_stream_in(struct tutti_file_stream *one, struct tutti_stage *stage);
-int tutti_file_stream_out(struct tutti_file_stream *one, struct tutti_stage *stage, MPI_Count bytes);
-/* Waits for what has begun; polls the steps that are open. A status of Tutti, reported; on failure neither the stream
- * nor the stage may be used again. */
-int tutti_file_stream_wait(struct tutti_file_stream *one, const char *call);
+struct tutti_file_copy {
+    struct tutti_file_stream *stream; /* in which it is under way; NULL: none is */
+};
+/* Begin the copy of a stage, in or out, in a stream. first: behind earlier work of the program's default stream. Where
+ * no stream can copy the stage, the copy is complete on return. bytes: of a read. Statuses of Tutti. */
+int tutti_file_copy_begin(struct tutti_file_copy *copy, struct tutti_stage *stage, int first, MPI_Count bytes);
+/* Waits for it, if it is under way; polls the steps that are open. A status of Tutti, reported; on failure the memory
+ * of the stage is not used again, since the device may still use it. */
+int tutti_file_copy_wait(struct tutti_file_copy *copy, struct tutti_stage *stage, const char *call);
 
 /* ---- access.c: one blocking access, in pieces where it may be cut ---- */
 
@@ -58,27 +58,37 @@ enum tutti_access_cut {
     TUTTI_ACCESS_ALONE_AT /* likewise, as AT */
 };
 
+enum { TUTTI_FILE_SLOTS = 3 };
+struct tutti_file_pace;
+struct tutti_file_slot {
+    struct tutti_stage stage; /* of a piece; or of none */
+    struct tutti_file_copy copy;
+    MPI_Count elements;
+};
+
 struct tutti_access {
     const char *call;
     MPI_File file;
-    char *buffer; /* of the program */
+    char *buffer;             /* of the program, */
+    struct tutti_there there; /* and where it lies */
     MPI_Datatype type;
-    MPI_Count count, done; /* elements: of all, of the pieces before */
-    MPI_Count least, most; /* elements of a piece; most == count: it is not cut */
-    MPI_Count unit;        /* each piece has a multiple of so many elements, but the last */
+    MPI_Count count, done;              /* elements: of all, of the pieces before */
+    const struct tutti_file_pace *pace; /* of the pieces; NULL: it is not cut */
+    MPI_Count least, most;              /* of the pieces: elements of one, */
+    MPI_Count unit;                     /* and each has a multiple of so many, but the last */
     int way;
     enum tutti_access_cut cut;
     MPI_Offset offset;     /* AT, or cut: of the first element, in elementary types of the view */
     MPI_Count size, etype; /* bytes of an element, and of an elementary type */
     MPI_Count extent, moved;
     MPI_Status *user, status;
-    struct tutti_stage stage[2], *piece; /* *piece: what the MPI gets */
-    MPI_Count elements;                  /* of *piece; 0: nothing could be staged */
-    MPI_Count ahead;                     /* a write: elements of the other stage, the next piece */
-    struct tutti_stage *moving;          /* its copy is under way in `stream`; NULL: none is */
-    struct tutti_file_stream *stream;    /* NULL: copies are made between the MPI's calls */
-    int code;                            /* MPI_SUCCESS, or what the access fails with */
-    int raised;                          /* 1: the MPI has raised it */
+    struct tutti_file_slot slot[TUTTI_FILE_SLOTS];
+    unsigned current, ahead;   /* the slot whose piece the MPI gets; a write: slots behind it that are filled */
+    MPI_Count reached;         /* elements of all pieces that were staged */
+    struct tutti_stage *piece; /* what the MPI gets, */
+    MPI_Count elements;        /* and how many; 0: nothing could be staged */
+    int code;                  /* MPI_SUCCESS, or what the access fails with */
+    int raised;                /* 1: the MPI has raised it */
 };
 
 /* Begins an access of a buffer for which tutti_file_stages() holds, and stages its first piece: the MPI is to be given

@@ -43,3 +43,10 @@ foreach(ranks 1 2)
   tutti_mpi_test(mpi-hierarchy-${ranks} PROGRAM mpi-hierarchy RANKS 3 RANKS_MPICH 3 EVERYWHERE NO_PRELOAD
                  ENV TUTTI_NODE_RANKS=${ranks} TIMEOUT 60)
 endforeach()
+# Communicators, windows and files by the calls that no other test makes.
+program(made EVERYWHERE)
+tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} MPIS openmpi openmpi5 mpich5 mpiabi TIMEOUT 40)
+# What these MPIs refuse, or end with a segmentation fault, without Tutti too (TUTTI_TEST_PLAIN=1).
+tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} TUTTI_TEST_MADE=spawn,join MPIS mpich TIMEOUT 40)
+tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} TUTTI_TEST_MADE=spawn,join,connect MPIS impi TIMEOUT 40)
+tutti_mpi_test(mpi-made PROGRAM mpi-made RANKS 2 ENV ${stats} TUTTI_TEST_MADE=spawn,join,connect,errors MPIS impiabi TIMEOUT 40)

@@ -15,6 +15,12 @@ tutti_mpi_test(mpi-contents PROGRAM mpi-contents RANKS 2 MANY 40 ENV ${stats} TU
 # The other ways of docs/tuning.md: copies by kernels, also of the first piece and the last, and pieces of several lengths.
 set(ways "TUTTI_RULES=file_write: 0-512k@kernel *@pieces file_read: 0-512k@kernel *@pieces")
 tutti_mpi_test(mpi-contents-ways PROGRAM mpi-contents RANKS 2 MANY 20 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=81 ${ways} TIMEOUT 240)
+# Accesses in pieces one after the other, each looked at as soon as it returns.
+program(pieces EVERYWHERE)
+tutti_mpi_test(mpi-pieces PROGRAM mpi-pieces RANKS 2 MANY 100 ENV ${stats} TUTTI_STAGING_MB=1 TIMEOUT 60 MPIS openmpi mpich openmpi5 mpich5 mpiabi)
+tutti_mpi_test(mpi-pieces-ways PROGRAM mpi-pieces RANKS 2 MANY 60 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=87 ${ways} TIMEOUT 60)
+tutti_mpi_test(mpi-pieces-grow PROGRAM mpi-pieces RANKS 2 MANY 100 ENV ${stats} TUTTI_TEST_SEED=86
+               "TUTTI_RULES=file_write: *@pieces file_read: *@pieces" TIMEOUT 60)
 # One rank alone, whose collective calls may be cut too.
 tutti_mpi_test(mpi-contents-alone PROGRAM mpi-contents RANKS 1 MANY 30 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=83 ${ways} TIMEOUT 240)
 tutti_mpi_test(mpi-files-ways PROGRAM mpi-files RANKS 2 ARGS 3 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=82 ${ways} TIMEOUT 60)
