@@ -107,8 +107,8 @@ static int send_contribution(struct tutti_rounds *x)
     int status = TUTTI_OK;
     for (int k = 1; k < x->n && status == TUTTI_OK; k++) { /* each rank begins with another peer */
         const int r = (me + k) % x->n;
-        const int needs = is_scan(x->call) ? tutti_result_depth(x->call, r, x->n) > me
-                                           : h->node_of[r] == h->node && needs_node(x, r);
+        const int needs =
+            is_scan(x->call) ? tutti_result_depth(x->call, r, x->n) > me : h->node_of[r] == h->node && needs_node(x, r);
         if (needs)
             status = rounds_send(x, r, TAG_CONTRIBUTION, x->mine, x->piece.count);
     }
@@ -124,9 +124,9 @@ static int send_result(struct tutti_rounds *x)
         const int q = (h->ranks->rank + k) % x->n;
         const struct tutti_part_of wanted = rounds_wanted(x, q);
         if (h->node_of[q] != h->node && x->number[q] % h->size == h->rank && wanted.count > 0)
-            status = rounds_send(x, q, TAG_RESULT,
-                                 (const char *)x->result[h->node] + (wanted.begin - x->piece.begin) * x->size,
-                                 wanted.count);
+            status =
+                rounds_send(x, q, TAG_RESULT,
+                            (const char *)x->result[h->node] + (wanted.begin - x->piece.begin) * x->size, wanted.count);
     }
     return status;
 }

@@ -15,9 +15,9 @@ struct tutti_rounds {
     struct tutti_nodes *nodes;
     const struct tutti_hierarchy *h;
     const struct tutti_call *call;
-    const char *name; /* of the program's call */
-    int n;            /* ranks */
-    size_t size;      /* of an element */
+    const char *name;                        /* of the program's call */
+    int n;                                   /* ranks */
+    size_t size;                             /* of an element */
     int host[TUTTI_PORTS], gpu[TUTTI_PORTS]; /* the program's buffers: 1: the host reaches it; its GPU */
     int number[TUTTI_ROUNDS_RANKS];          /* of each rank in its node */
     int source[TUTTI_ROUNDS_RANKS];          /* of each node: the rank that sends its result here */

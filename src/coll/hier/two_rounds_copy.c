@@ -10,7 +10,7 @@
 #include "core/status.h"
 
 enum {
-    FEW_TIMES = 4,  /* the second copy needs no launch, so a kernel copies more bytes in less time than an engine */
+    FEW_TIMES = 4,   /* the second copy needs no launch, so a kernel copies more bytes in less time than an engine */
     LOOK_ROUNDS = 64 /* between looks at the clock */
 };
 

@@ -210,9 +210,9 @@ static int copy_few(const struct tutti_stage *stage, char *user, char *host, siz
                                        .bytes = bytes};
     const int keeps =
         bytes <= tutti_door.device->memory.few && tutti_door.node && !tutti_deferred_free_held(tutti_door.node);
-    const unsigned keep = keeps ? TUTTI_PACK_KEEP : 0;
-    return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, keep | (out ? TUTTI_PACK_NEAR : 0))
-                    : TUTTI_ERR_UNAVAILABLE;
+    const unsigned keep = keeps ? TUTTI_PACK_KEEP : 0, near = out ? TUTTI_PACK_NEAR : 0;
+    const unsigned pair = !(stage->way & TUTTI_STAGE_PAIR) ? 0 : out ? TUTTI_PACK_SECOND : TUTTI_PACK_FIRST;
+    return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, keep | near | pair) : TUTTI_ERR_UNAVAILABLE;
 }
 
 /* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. If it is known which

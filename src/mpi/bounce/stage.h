@@ -12,7 +12,8 @@
  * at once. */
 /* LAZY: the message is likely to be a short one in place of the real one: host memory that is not pinned, and costs
  * nothing until it is touched. HOST: the MPI gets host memory even if it takes device memory in other calls. KERNEL: a
- * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. */
+ * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. PAIR: of a blocking
+ * call that copies few bytes in and then out: one launch may do both (dtype/pack.h: TUTTI_PACK_FIRST). */
 enum {
     TUTTI_STAGE_IN = 1,
     TUTTI_STAGE_OUT = 2,
@@ -20,7 +21,8 @@ enum {
     TUTTI_STAGE_LATER = 8,
     TUTTI_STAGE_LAZY = 16,
     TUTTI_STAGE_HOST = 32,
-    TUTTI_STAGE_KERNEL = 64
+    TUTTI_STAGE_KERNEL = 64,
+    TUTTI_STAGE_PAIR = 128
 };
 
 struct tutti_stage {
