@@ -48,7 +48,10 @@ int tutti_pack_where_reached(int gpu, const struct tutti_pack_job *jobs, unsigne
  * waits for the whole GPU waits so long for it. Where the kernel has left too often before the second one, it does not
  * stay for a while. */
 enum { TUTTI_PACK_NEAR = 1, TUTTI_PACK_KEEP = 2, TUTTI_PACK_FIRST = 4, TUTTI_PACK_SECOND = 8 };
-enum { TUTTI_PACK_PAIR_NS = 50000 };
+enum {
+    TUTTI_PACK_PAIR_NS = 50000,
+    TUTTI_PACK_PAIR_FEW = 4 /* so many times memory.few: a kernel copies more in less time, if only one is launched */
+};
 int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how);
 /* The same in two halves: begin returns when the kernel is launched; on success poll, until it does not return 0 (1:
  * all is done; negative: a status), or end, which waits. The caller holds the plans until then. */

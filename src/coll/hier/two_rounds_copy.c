@@ -9,10 +9,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 
-enum {
-    FEW_TIMES = 4,   /* the second copy needs no launch, so a kernel copies more bytes in less time than an engine */
-    LOOK_ROUNDS = 64 /* between looks at the clock */
-};
+enum { LOOK_ROUNDS = 64 /* between looks at the clock */ };
 
 void tutti_rounds_look_at(struct tutti_rounds *x)
 {
@@ -24,7 +21,7 @@ void tutti_rounds_look_at(struct tutti_rounds *x)
         else
             tutti_nodes_look_at(buffer[p], &x->host[p], &x->gpu[p]);
     }
-    if (!x->host[TUTTI_PORT_OUT] && call->count * x->size <= FEW_TIMES * tutti_device()->memory.few)
+    if (!x->host[TUTTI_PORT_OUT] && call->count * x->size <= TUTTI_PACK_PAIR_FEW * tutti_device()->memory.few)
         tutti_nodes_few(x->nodes, x->gpu[TUTTI_PORT_OUT]);
 }
 
@@ -41,7 +38,7 @@ static int copy_by_kernel(struct tutti_rounds *x, enum tutti_direction direction
     unsigned how = x->pair ? TUTTI_PACK_FIRST : 0;
     if (direction == TUTTI_UNPACK)
         how = TUTTI_PACK_SECOND | (x->call->near ? TUTTI_PACK_NEAR : 0u);
-    if (!x->area.bounce || bytes > FEW_TIMES * tutti_device()->memory.few || !tutti_pack_ready(gpu) || !job.plan)
+    if (!x->area.bounce || bytes > TUTTI_PACK_PAIR_FEW * tutti_device()->memory.few || !tutti_pack_ready(gpu) || !job.plan)
         return 0;
     return tutti_pack_begin(gpu, &job, 1, how, &x->flight) == TUTTI_OK && x->flight.channel;
 }
