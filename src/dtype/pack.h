@@ -42,8 +42,16 @@ int tutti_pack_now(int gpu, const struct tutti_pack_job *jobs, unsigned n);
 int tutti_pack_where_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, int *reached);
 /* The same by a launch, for a caller that knows that kernels of the GPU reach all memory of the jobs: the device is not
  * asked for its kind. how: TUTTI_PACK_NEAR: all that is stored lies in memory of this GPU. TUTTI_PACK_KEEP: a launch
- * that is repeated may be kept ready, which may wait for running kernels (device/device.h: launch.keep_pack). */
-enum { TUTTI_PACK_NEAR = 1, TUTTI_PACK_KEEP = 2 };
+ * that is repeated may be kept ready, which may wait for running kernels (device/device.h: launch.keep_pack).
+ * TUTTI_PACK_FIRST and TUTTI_PACK_SECOND: the two launches of one call, with messages between them. The kernel of the
+ * first one stays on the GPU for TUTTI_PACK_PAIR_NS at most, takes the second one without a launch, and leaves. What
+ * waits for the whole GPU waits so long for it. Where the kernel has left too often before the second one, it does not
+ * stay for a while. */
+enum { TUTTI_PACK_NEAR = 1, TUTTI_PACK_KEEP = 2, TUTTI_PACK_FIRST = 4, TUTTI_PACK_SECOND = 8 };
+enum {
+    TUTTI_PACK_PAIR_NS = 50000,
+    TUTTI_PACK_PAIR_FEW = 4 /* so many times memory.few: a kernel copies more in less time, if only one is launched */
+};
 int tutti_pack_reached(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how);
 /* The same in two halves: begin returns when the kernel is launched; on success poll, until it does not return 0 (1:
  * all is done; negative: a status), or end, which waits. The caller holds the plans until then. */
@@ -53,6 +61,7 @@ struct tutti_pack_flight {
     struct tutti_pack_channel *channel; /* NULL: there was nothing to be done */
     uint64_t start, asked;
     unsigned how;
+    int mailed; /* 1: a kernel that stays has taken the launch */
     int failed; /* a status: why it could not be launched afresh */
 };
 int tutti_pack_begin(int gpu, const struct tutti_pack_job *jobs, unsigned n, unsigned how,

@@ -75,11 +75,15 @@ gpu_test(reductions-staged mpi-reductions ${gpu_ranks} ARGS 1500
 gpu_test(reductions-shared mpi-reductions ${shared} ARGS 3000 ENV TUTTI_TEST_EXPECT=accelerated)
 gpu_test(bits mpi-bits ${gpu_ranks})
 # Virtual nodes: of one rank, of two, of ranks that share a GPU, and with ranks on host memory.
-foreach(row single_leader host_leader flat multi_leader pipelined)
+foreach(row single_leader host_leader flat two_rounds multi_leader pipelined)
+  set(scans ranks)
+  if(row STREQUAL two_rounds)
+    set(scans two_rounds)
+  endif()
   foreach(ranks 1 2)
     gpu_test(nodes-${row}-${ranks} mpi-nodes 4 ARGS 12 bits
              ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=16 TUTTI_TEST_EXPECT=${row}
-                 "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@ranks leaders:0-1k@doubling,1k-4k@ring,*@slices")
+                 "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@${scans} leaders:0-1k@doubling,1k-4k@ring,*@slices")
   endforeach()
 endforeach()
 gpu_test(nodes-order mpi-nodes 4 ARGS 12 bits ENV TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_TEST_EXPECT=ranks)

@@ -233,32 +233,21 @@ static int advance(struct tutti_nodes_call *c)
 
 /* ---- calls ---- */
 
-static void look_at_buffer(const void *buffer, int *host, int *gpu)
-{
-    const struct tutti_device *device = tutti_device();
-    struct tutti_memory memory = {.kind = TUTTI_MEMORY_HOST, .gpu = -1};
-    if (device && device->active())
-        device->memory.classify(buffer, &memory);
-    *host = memory.kind == TUTTI_MEMORY_HOST || memory.kind == TUTTI_MEMORY_PINNED;
-    *gpu = memory.gpu;
-    if (!*host && *gpu < 0 && (device->gpu.current(gpu) != TUTTI_OK || *gpu < 0))
-        *gpu = 0;
-}
-
 static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, const struct tutti_call *call,
-                      const struct tutti_nodes_moves *moves, struct tutti_worker *worker)
+                      const struct tutti_nodes_row *row, const struct tutti_nodes_moves *moves,
+                      struct tutti_worker *worker)
 {
     const struct tutti_hierarchy *h = nodes->hierarchy;
     *c = (struct tutti_nodes_call){.nodes = nodes, .call = call, .moves = moves, .worker = worker};
     c->size = tutti_type_size(call->type);
-    c->row = tutti_nodes_choose(nodes, call->collective, call->count * c->size);
+    c->row = row->scans && tutti_nodes_is_scan(call->collective) ? &tutti_nodes_ranks : row;
     c->form = &nodes->form[worker != NULL];
     c->team = worker ? h->team->nonblocking : h->team;
     c->tag = worker ? TUTTI_WIRE_TAGS : 0;
     c->leaders = c->row->leaders > 0 ? c->row->leaders : h->least;
     c->all_get = call->collective == TUTTI_COLLECTIVE_ALLREDUCE;
-    look_at_buffer(call->in, &c->in_host, &c->in_gpu);
-    look_at_buffer(call->out, &c->out_host, &c->out_gpu);
+    tutti_nodes_look_at(call->in, &c->in_host, &c->in_gpu);
+    tutti_nodes_look_at(call->out, &c->out_host, &c->out_gpu);
     const size_t part = ((size_t)tutti_settings()->nodes_piece_kb << 10) / c->size;
     c->each = part * (size_t)(c->row->flat ? 1 : c->leaders);
     c->pieces = (int)((call->count + c->each - 1) / c->each);
@@ -268,7 +257,14 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
     if (call->kind == TUTTI_ARRIVAL_DEVICE && meets_in_node(c) && !c->by_messages)
         tutti_nodes_scratch(c);
     else if (!c->in_host && !worker && call->count * c->size <= tutti_device()->memory.few)
-        tutti_nodes_few(c);
+        tutti_nodes_few(nodes, c->in_gpu);
+}
+
+/* The ranks of the node notice a failure through their team. */
+static void break_node(struct tutti_team *team, int status)
+{
+    if (team->size > 1 && team->state != TUTTI_TEAM_BROKEN)
+        tutti_team_break(team, status);
 }
 
 static int call_close(struct tutti_nodes_call *c, int status)
@@ -282,8 +278,7 @@ static int call_close(struct tutti_nodes_call *c, int status)
         }
         if (c->local.sched)
             tutti_sched_cancel(c->local.sched, status);
-        if (c->team->size > 1 && c->team->state != TUTTI_TEAM_BROKEN)
-            tutti_team_break(c->team, status);
+        break_node(c->team, status);
     }
     for (int i = 0; i < TUTTI_AREAS; i++) {
         if (status < 0 && c->wire[i].sched)
@@ -307,15 +302,13 @@ static int sched_ended(void *with)
     return tutti_sched_done(c->waiting);
 }
 
-int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, const struct tutti_nodes_moves *moves,
-                    const char **why)
+/* By pieces and steps. */
+static int call_run(struct tutti_nodes *nodes, const struct tutti_call *call, const struct tutti_nodes_row *row,
+                    const struct tutti_nodes_moves *moves)
 {
     struct tutti_nodes_call c;
     int done;
-    if (nodes->status != TUTTI_OK)
-        return nodes->status;
-    call_open(&c, nodes, call, moves, NULL);
-    *why = c.row->name;
+    call_open(&c, nodes, call, row, moves, NULL);
     while ((done = advance(&c)) == 0) {
         const int status = tutti_progress_wait(&(const struct tutti_wait){.done = sched_ended,
                                                                           .with = &c,
@@ -328,13 +321,31 @@ int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, co
     return call_close(&c, done);
 }
 
+int tutti_nodes_run(struct tutti_nodes *nodes, const struct tutti_call *call, const struct tutti_nodes_moves *moves,
+                    const char **why)
+{
+    if (nodes->status != TUTTI_OK)
+        return nodes->status;
+    const struct tutti_nodes_row *row =
+        tutti_nodes_choose(nodes, call->collective, call->count * tutti_type_size(call->type));
+    *why = row->name;
+    if (!row->run)
+        return call_run(nodes, call, row, moves);
+    nodes->status = row->run(nodes, call, moves->name);
+    if (nodes->status != TUTTI_OK)
+        break_node(nodes->hierarchy->team, nodes->status);
+    return nodes->status;
+}
+
 struct tutti_nodes_call *tutti_nodes_begin(struct tutti_nodes *nodes, const struct tutti_call *call,
                                            const struct tutti_nodes_moves *moves, struct tutti_worker *worker)
 {
     static struct tutti_reserve reserve; /* a rank without memory would leave the others waiting */
     struct tutti_nodes_call *c = tutti_reserve_take(&reserve, sizeof *c);
     if (c)
-        call_open(c, nodes, call, moves, worker);
+        call_open(c, nodes, call,
+                  tutti_nodes_choose(nodes, call->collective, call->count * tutti_type_size(call->type)), moves,
+                  worker);
     return c;
 }
 

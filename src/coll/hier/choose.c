@@ -89,6 +89,11 @@ static int section_of(enum tutti_collective collective)
     }
 }
 
+int tutti_nodes_is_scan(enum tutti_collective collective)
+{
+    return section_of(collective) == SECTION_SCAN;
+}
+
 int tutti_nodes_knows(enum tutti_collective collective)
 {
     return section_of(collective) >= 0;
@@ -97,7 +102,7 @@ int tutti_nodes_knows(enum tutti_collective collective)
 /* A scan's results are in rank order. Beyond 64 ranks the messages of a slice are too many and too small. */
 static int row_can(const struct tutti_nodes_row *row, int section, const struct tutti_hierarchy *hierarchy)
 {
-    if (section == SECTION_SCAN && (row != &tutti_nodes_ranks || hierarchy->ranks->size > TUTTI_MAX_RANKS))
+    if (section == SECTION_SCAN && (!row->scans || hierarchy->ranks->size > TUTTI_MAX_RANKS))
         return 0;
     return !row->can || row->can(hierarchy);
 }

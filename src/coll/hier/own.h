@@ -17,6 +17,9 @@ struct tutti_nodes_row {
                                               leaders of nodes exchange, by the rules */
     /* 1 if it can run a call; by facts that are the same on all ranks. NULL: always. */
     int (*can)(const struct tutti_hierarchy *hierarchy);
+    int scans; /* 1: it can run scans, if the call is blocking or `flat` is not NULL */
+    /* A blocking call, without pieces and steps; a status. name: of the program's call. NULL: by pieces and steps. */
+    int (*run)(struct tutti_nodes *nodes, const struct tutti_call *call, const char *name);
 };
 #define TUTTI_NODES(name, text) extern const struct tutti_nodes_row tutti_nodes_##name;
 #include "tutti/nodes.def"
@@ -26,6 +29,7 @@ const struct tutti_nodes_row *tutti_nodes_choose(const struct tutti_nodes *nodes
                                                  size_t bytes);
 const struct tutti_exchange_row *tutti_exchange_choose(const struct tutti_nodes *nodes, int n, size_t count,
                                                        size_t size);
+int tutti_nodes_is_scan(enum tutti_collective collective);
 
 enum tutti_port_id { TUTTI_PORT_OUT, TUTTI_PORT_IN, TUTTI_PORTS };
 enum { TUTTI_AREAS = 2 }; /* pieces under way at a time */
@@ -109,11 +113,15 @@ void tutti_nodes_phase(const struct tutti_nodes_call *c);
 /* report.c, local: writes which call waits, or has failed, and what it was waiting for. */
 void tutti_nodes_stalls(const struct tutti_nodes_call *c, uint64_t seconds);
 void tutti_nodes_fails(const struct tutti_nodes_call *c, int status);
+void tutti_nodes_describe_call(const struct tutti_hierarchy *h, const struct tutti_call *call, const char *name,
+                               const char *where, char *text, size_t size);
 
-/* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. few: a call of few bytes;
- * makes the kernel ready that copies them, when such calls repeat. */
+/* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. few: a call of few bytes
+ * in memory of `gpu`; makes the kernel ready that copies them, when such calls repeat. */
 void tutti_nodes_scratch(struct tutti_nodes_call *c);
-void tutti_nodes_few(struct tutti_nodes_call *c);
+void tutti_nodes_few(struct tutti_nodes *nodes, int gpu);
+/* Where memory of the program is: *host: 1 if the host reaches it; *gpu: otherwise, the GPU that copies it. */
+void tutti_nodes_look_at(const void *buffer, int *host, int *gpu);
 
 /* level.c: the parts inside the node as jobs; blocking. tutti_nodes_reduce(): this rank's part of the piece is in
  * the scratch; taken: DECLINED on all ranks of the node if nothing was done. tutti_nodes_hand_out(): how NULL likewise.

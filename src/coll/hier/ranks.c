@@ -2,4 +2,5 @@
  * nothing together, so each contribution crosses the network, but the bits are those of one node for any placement. */
 #include "coll/hier/own.h"
 
-const struct tutti_nodes_row tutti_nodes_ranks = {.name = "ranks", .overlaps = 1, .flat = &tutti_exchange_slices};
+const struct tutti_nodes_row tutti_nodes_ranks = {
+    .name = "ranks", .overlaps = 1, .flat = &tutti_exchange_slices, .scans = 1};

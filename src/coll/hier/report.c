@@ -7,14 +7,20 @@
 #include "core/status.h"
 #include "core/types.h"
 
+void tutti_nodes_describe_call(const struct tutti_hierarchy *h, const struct tutti_call *call, const char *name,
+                               const char *where, char *text, size_t size)
+{
+    snprintf(text, size, "%s of %zu %s, %s, over %d nodes, on rank %d: %s", name, call->count,
+             tutti_type_name(call->type), tutti_op_name(call->op), h->nodes, h->ranks->rank, where);
+}
+
 static void nodes_describe(const struct tutti_nodes_call *c, char *text, size_t size)
 {
     char where[160] = "";
     if (c->waiting)
         tutti_sched_where(c->waiting, where, sizeof where);
-    snprintf(text, size, "%s of %zu %s, %s, over %d nodes, on rank %d: %s", c->moves->name, c->call->count,
-             tutti_type_name(c->call->type), tutti_op_name(c->call->op), c->nodes->hierarchy->nodes,
-             c->nodes->hierarchy->ranks->rank, where[0] ? where : "inside its node");
+    tutti_nodes_describe_call(c->nodes->hierarchy, c->call, c->moves->name, where[0] ? where : "inside its node", text,
+                              size);
 }
 
 void tutti_nodes_stalls(const struct tutti_nodes_call *c, uint64_t seconds)

@@ -1,7 +1,6 @@
 /* The packing kernel: its module, loaded by itself, and its launch. */
 #include "kernels/pack.h"
 #include "core/log.h"
-#include "core/settings.h"
 #include "core/status.h"
 #include "device/cuda/stream.h"
 
@@ -70,7 +69,7 @@ int tutti_cuda_prepare_pack(int gpu, size_t *room)
             break;
     }
     CUfunction stays;
-    if (tutti_settings()->linger_us > 0 && (status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE))
+    if (status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE) /* the first of two launches stays, dtype/pack.h */
         status = pack_function_of(scope.context, STAYS, &stays);
     tutti_cuda_leave(&scope);
     return status == TUTTI_ERR_UNAVAILABLE ? TUTTI_OK : status;

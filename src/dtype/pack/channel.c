@@ -132,6 +132,39 @@ int tutti_pack_channel_launch(struct tutti_pack_channel *channel, const struct t
     return tutti_kept_packs_launch(&channel->kept, device, channel->stream, launch);
 }
 
+/* ---- the two launches of a call ---- */
+
+enum { LOST_MOST = 12 };
+
+uint64_t tutti_pack_channel_stays(struct tutti_pack_channel *channel, unsigned how)
+{
+    const uint64_t asked = how & TUTTI_PACK_KEEP ? (uint64_t)tutti_settings()->linger_us * 1000 : 0;
+    const uint64_t pair = asked > TUTTI_PACK_PAIR_NS ? asked : TUTTI_PACK_PAIR_NS;
+    if (how & TUTTI_PACK_SECOND)
+        return channel->stay.may_be_there ? pair : asked;
+    if (!(how & TUTTI_PACK_FIRST))
+        return asked;
+    channel->first = channel->skip == 0;
+    channel->skip -= channel->skip > 0;
+    return channel->first ? pair : asked;
+}
+
+/* A kernel that waits in vain costs its time where other processes share the GPU. */
+void tutti_pack_channel_stayed(struct tutti_pack_channel *channel, unsigned how, int mailed)
+{
+    if (!(how & TUTTI_PACK_SECOND))
+        return;
+    if (channel->first) {
+        channel->lost = mailed ? 0 : channel->lost + (channel->lost < LOST_MOST);
+        channel->skip = mailed ? 0 : 1u << channel->lost;
+    }
+    channel->first = 0;
+    if (tutti_settings()->linger_us == 0)
+        tutti_stay_leave(&channel->stay);
+}
+
+/* ---- notices ---- */
+
 static int channel_reported(const struct tutti_pack_channel *channel)
 {
     return __atomic_load_n(channel->done, __ATOMIC_ACQUIRE) == TUTTI_PACK_REPORT;
@@ -143,6 +176,7 @@ static int channel_check(struct tutti_pack_flight *flight)
     if (!flight->channel->stay.mailed || flight->failed != TUTTI_OK)
         return flight->failed;
     flight->failed = tutti_stay_check(&flight->channel->stay, flight->device, flight->channel->stream);
+    flight->mailed = flight->channel->stay.mailed;
     return flight->failed;
 }
 

@@ -322,7 +322,7 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
     parts->launch_number = TUTTI_PACK_REPORT;
     parts->near = (how & TUTTI_PACK_NEAR) != 0;
     parts->channel = channel;
-    channel->linger_ns = how & TUTTI_PACK_KEEP ? (uint64_t)tutti_settings()->linger_us * 1000 : 0;
+    channel->linger_ns = tutti_pack_channel_stays(channel, how);
     parts->done = channel->done_device;
     parts->ended = channel->ended;
     status = add_jobs(parts, gpu, jobs, n, seen);
@@ -331,6 +331,7 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
     *out = (struct tutti_pack_flight){.device = device, .how = how};
     if (status == TUTTI_OK && some) {
         out->channel = channel;
+        out->mailed = channel->stay.mailed;
         return TUTTI_OK;
     }
     if (launches > 0)
@@ -339,9 +340,10 @@ static int launch_jobs(const struct tutti_device *device, int gpu, const struct 
     return status;
 }
 
-/* The kernel has ended. */
+/* The launch has ended. */
 static void launch_over(struct tutti_pack_flight *flight)
 {
+    tutti_pack_channel_stayed(flight->channel, flight->how, flight->mailed);
     if (flight->how & TUTTI_PACK_KEEP && !flight->channel->stay.may_be_there)
         tutti_kept_packs_fill(flight->channel->kept, flight->device, flight->channel->stream);
     tutti_pack_channel_give(flight->channel);

@@ -13,7 +13,8 @@
 /* LAZY: the message is likely to be a short one in place of the real one: host memory that is not pinned, and costs
  * nothing until it is touched. HOST: the MPI gets host memory even if it takes device memory in other calls. KERNEL: a
  * kernel copies the elements also where they are many, if they lie in one run in memory of one GPU. STAYS: the program
- * keeps the buffer until the stage is closed, so that its place is looked up once. */
+ * keeps the buffer until the stage is closed, so that its place is looked up once. PAIR: of a blocking call that copies
+ * few bytes in and then out: one launch may do both (dtype/pack.h: TUTTI_PACK_FIRST). */
 enum {
     TUTTI_STAGE_IN = 1,
     TUTTI_STAGE_OUT = 2,
@@ -22,7 +23,8 @@ enum {
     TUTTI_STAGE_LAZY = 16,
     TUTTI_STAGE_HOST = 32,
     TUTTI_STAGE_KERNEL = 64,
-    TUTTI_STAGE_STAYS = 128
+    TUTTI_STAGE_STAYS = 128,
+    TUTTI_STAGE_PAIR = 256
 };
 
 struct tutti_stage {

@@ -44,10 +44,11 @@ static int contiguous_staged(const struct tutti_collective_args *args, enum tutt
     struct tutti_collective_args given = *args;
     struct tutti_stage in = {0}, out = {0};
     int code = MPI_SUCCESS, status = TUTTI_OK;
-    if (pattern->send.used)
-        status = contiguous_stage(&in, &given.in, &pattern->send, TUTTI_STAGE_IN);
-    if (pattern->recv.used && status == TUTTI_OK)
-        status = contiguous_stage(&out, &given.out, &pattern->recv, way);
+    if (pattern->recv.used)
+        status = contiguous_stage(&out, &given.out, &pattern->recv, way | TUTTI_STAGE_PAIR);
+    if (pattern->send.used && status == TUTTI_OK)
+        status = contiguous_stage(&in, &given.in, &pattern->send,
+                                  out.staged ? TUTTI_STAGE_IN | TUTTI_STAGE_PAIR : TUTTI_STAGE_IN);
     if (status == TUTTI_OK) {
         TUTTI_INSIDE();
         if (pattern->shared && pattern->send.used)

@@ -208,8 +208,9 @@ static int sizes_of(const struct tutti_reduction_args *args, MPI_Count *in, MPI_
     return 1;
 }
 
-int tutti_staging_open(struct tutti_staging *s, const struct tutti_reduction_args *args)
+int tutti_staging_open(struct tutti_staging *s, const struct tutti_reduction_args *args, int blocking)
 {
+    const int pair = blocking ? TUTTI_STAGE_PAIR : 0;
     MPI_Count in, out;
     int status;
     s->sendbuf = args->sendbuf;
@@ -229,15 +230,15 @@ int tutti_staging_open(struct tutti_staging *s, const struct tutti_reduction_arg
     if (reduce && out == 0) { /* recvbuf may be anything */
         status = in_place ? TUTTI_OK : tutti_stage_open(&s->in, sendbuf, in, args->datatype, TUTTI_STAGE_IN);
     } else if (in_place || args->sendbuf == args->recvbuf) {
-        int way = TUTTI_STAGE_IN | (out ? TUTTI_STAGE_OUT : 0);
+        int way = TUTTI_STAGE_IN | (out ? TUTTI_STAGE_OUT | pair : 0);
         status = tutti_stage_open(&s->out, args->recvbuf, in > out ? in : out, args->datatype, way);
         if (s->out.staged && !in_place)
             s->sendbuf = s->out.host;
     } else {
-        status = tutti_stage_open(&s->in, sendbuf, in, args->datatype, TUTTI_STAGE_IN);
-        if (status == TUTTI_OK &&
-            (status = tutti_stage_open(&s->out, args->recvbuf, out, args->datatype, TUTTI_STAGE_OUT)) != TUTTI_OK)
-            tutti_stage_close(&s->in);
+        status = tutti_stage_open(&s->out, args->recvbuf, out, args->datatype, TUTTI_STAGE_OUT | pair);
+        if (status == TUTTI_OK && (status = tutti_stage_open(&s->in, sendbuf, in, args->datatype,
+                                                             TUTTI_STAGE_IN | (s->out.staged ? pair : 0))) != TUTTI_OK)
+            tutti_stage_close(&s->out);
     }
     if (status != TUTTI_OK)
         return status;
@@ -288,7 +289,7 @@ static int staging_failed(const struct tutti_reduction_args *args, int status)
 static int reduction_staged(const struct tutti_reduction_args *args, const char *why)
 {
     struct tutti_staging staging;
-    int code, status = tutti_staging_open(&staging, args);
+    int code, status = tutti_staging_open(&staging, args, 1);
     if (unlikely(status != TUTTI_OK))
         return staging_failed(args, status);
     tutti_staging_count(&staging, args->name, why);

@@ -54,8 +54,9 @@ struct tutti_staging {
     MPI_Count results;
     struct tutti_stage in, out;
 };
-/* Local. Copies in; returns a status of Tutti, and holds nothing after a failure. */
-int tutti_staging_open(struct tutti_staging *staging, const struct tutti_reduction_args *args);
+/* Local. Copies in; returns a status of Tutti, and holds nothing after a failure. blocking: tutti_staging_close() is
+ * called as soon as the MPI has made the call. */
+int tutti_staging_open(struct tutti_staging *staging, const struct tutti_reduction_args *args, int blocking);
 /* Local. Copies the results out if `code` is MPI_SUCCESS; frees the host memory. Returns a status of Tutti. */
 int tutti_staging_close(struct tutti_staging *staging, int code);
 /* Counts a call that the MPI makes with staged buffers, or with the program's. why: a text of tutti_reasons. Called

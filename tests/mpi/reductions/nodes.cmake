@@ -5,9 +5,13 @@ program(nodes EVERYWHERE WITH reductions/nodes_death.c)
 set(by_default_of_cuda "TUTTI_RULES=allreduce_nodes:0-64k@single_leader,*@pipelined reduce_nodes:0-64k@single_leader,*@pipelined reduce_scatter_nodes:0-64k@single_leader,*@pipelined scan_nodes:*@ranks")
 # nodes(NAME RANKS NODE_RANKS PIECE_KB ROW EXCHANGES, further arguments of tutti_mpi_test)
 function(nodes name ranks node_ranks piece row exchanges)
+  set(scans ranks)
+  if(row STREQUAL two_rounds)
+    set(scans two_rounds)
+  endif()
   tutti_mpi_test(mpi-nodes-${name} PROGRAM mpi-nodes RANKS ${ranks} RANKS_MPICH 3 ARGS bits MANY 8 TIMEOUT 60 LABELS matrix
                  ENV ${stats} TUTTI_NODE_RANKS=${node_ranks} TUTTI_NODES_PIECE_KB=${piece} TUTTI_TEST_EXPECT=${row}
-                     "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@ranks leaders:${exchanges}"
+                     "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@${scans} leaders:${exchanges}"
                  ${ARGN})
 endfunction()
 nodes(single 4 2 64 single_leader "*@all_at_once")
@@ -15,6 +19,9 @@ nodes(single-doubling 3 1 64 single_leader "*@doubling")
 nodes(host 5 2 64 host_leader "*@all_at_once")
 nodes(flat 5 2 64 flat "*@all_at_once")
 nodes(flat-ones 3 1 4 flat "*@all_at_once" MPIS openmpi)
+nodes(rounds 5 2 64 two_rounds "*@all_at_once")
+nodes(rounds-uneven 5 4 4 two_rounds "*@all_at_once" MPIS openmpi)
+nodes(rounds-ones 3 1 4 two_rounds "*@all_at_once")
 nodes(multi 5 2 16 multi_leader "*@slices")
 nodes(multi-ring 4 2 16 multi_leader "*@ring" MPIS openmpi)
 nodes(pipelined 4 2 4 pipelined "0-1k@doubling,1k-3k@ring,*@slices")
@@ -28,7 +35,7 @@ tutti_mpi_test(mpi-nodes-order PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 3 ARGS bits
 tutti_mpi_test(mpi-nodes-one PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 2 ARGS bits MANY 8 TIMEOUT 60 ENV ${stats})
 foreach(ranks 1 2)
   tutti_mpi_test(mpi-nodes-kinds-${ranks} PROGRAM mpi-nodes RANKS 4 RANKS_MPICH 3 ARGS kinds MANY 400 TIMEOUT 60
-                 ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-7@flat,8-100@single_leader,101-1k@flat,1k-3k@host_leader,*@pipelined reduce_nodes:*@multi_leader reduce_scatter_nodes:*@pipelined scan_nodes:*@ranks")
+                 ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-7@flat,8-100@single_leader,101-1k@two_rounds,1k-3k@host_leader,*@pipelined reduce_nodes:0-400@two_rounds,*@multi_leader reduce_scatter_nodes:0-400@two_rounds,*@pipelined scan_nodes:0-400@two_rounds,*@ranks")
 endforeach()
 tutti_mpi_test(mpi-nodes-kinds-order PROGRAM mpi-nodes RANKS 3 RANKS_MPICH 3 ARGS kinds MANY 200 TIMEOUT 60
                ENV TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_NODES_PIECE_KB=4)
