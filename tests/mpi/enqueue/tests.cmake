@@ -23,7 +23,7 @@ tutti_mpi_test(mpi-enqueue-spared PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2
 tutti_mpi_test(mpi-enqueue-forest PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS forest)
 foreach(order enqueue blocking)
   tutti_mpi_test(mpi-enqueue-renewed-${order} PROGRAM mpi-enqueue_renewed RANKS 3 RANKS_MPICH 2 ARGS ${order} TIMEOUT 45
-                 ENV TUTTI_STATS=1 TUTTI_CHANNEL_MB=1 TUTTI_RULES=alltoall:*@direct)
+                 ENV TUTTI_STATS=1 TUTTI_CHANNEL_MB=1 "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped")
 endforeach()
 tutti_mpi_test(mpi-enqueue-errors PROGRAM mpi-enqueue_errors RANKS 2 EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-shared PROGRAM mpi-enqueue_errors RANKS 2 ARGS shared ENV TUTTI_HOST_GPUS=1)
