@@ -9,13 +9,13 @@
 #include "queue.h"
 #include "tutti/tutti.h"
 
-enum { ROUNDS = 100, BUFFERS = 3, BYTES_LEAST = 40000, BYTES_MOST = 120000 };
+enum { ROUNDS = 120, BUFFERS = 3, BYTES_LEAST = 40000, BYTES_MOST = 120000 };
 
 static void *stream;
 static MPI_Comm comm;
 static MPIX_Stream mpix;
 
-enum what { ALLTOALL, BCAST, ALLREDUCE, REDUCE, REDUCE_SCATTER, WHATS };
+enum what { ALLTOALL, BCAST, ALLREDUCE, REDUCE, REDUCE_SCATTER, SHIFT, WHATS };
 
 /* Memory that the program keeps for some calls. */
 struct result {
@@ -47,6 +47,11 @@ static unsigned char byte_of(int round, int from, int to, size_t i)
     return (unsigned char)(random_mix(kit_seed + (uint64_t)(round * 4096 + from * 64 + to)) + i * 31 + (i >> 8));
 }
 
+static int next_rank(int by)
+{
+    return (kit_rank + kit_size + by) % kit_size;
+}
+
 /* A contribution has a block of `each` bytes for every rank. */
 static int call_blocking(enum what what, const char *in, char *out, int each, int root)
 {
@@ -60,6 +65,9 @@ static int call_blocking(enum what what, const char *in, char *out, int each, in
         return MPI_Allreduce(in, out, all, MPI_UNSIGNED_CHAR, MPI_BXOR, MPI_COMM_WORLD);
     case REDUCE:
         return MPI_Reduce(in, out, all, MPI_UNSIGNED_CHAR, MPI_BXOR, root, MPI_COMM_WORLD);
+    case SHIFT:
+        return MPI_Sendrecv(in, all, MPI_BYTE, next_rank(1), 3, out, all, MPI_BYTE, next_rank(-1), 3, MPI_COMM_WORLD,
+                            MPI_STATUS_IGNORE);
     default:
         return MPI_Reduce_scatter_block(in, out, each, MPI_UNSIGNED_CHAR, MPI_BXOR, MPI_COMM_WORLD);
     }
@@ -77,6 +85,9 @@ static int call_enqueue(enum what what, const char *in, char *out, int each, int
         return MPIX_Allreduce_enqueue(in, out, all, MPI_UNSIGNED_CHAR, MPI_BXOR, comm);
     case REDUCE:
         return MPIX_Reduce_enqueue(in, out, all, MPI_UNSIGNED_CHAR, MPI_BXOR, root, comm);
+    case SHIFT:
+        CHECK(MPIX_Send_enqueue(in, all, MPI_BYTE, next_rank(1), 3, comm) == MPI_SUCCESS, "send");
+        return MPIX_Recv_enqueue(out, all, MPI_BYTE, next_rank(-1), 3, comm, MPI_STATUS_IGNORE);
     default:
         return MPIX_Reduce_scatter_block_enqueue(in, out, each, MPI_UNSIGNED_CHAR, MPI_BXOR, comm);
     }
@@ -102,8 +113,8 @@ static unsigned char expected(enum what what, int round, size_t each, int root, 
     unsigned char sum = 0;
     if (what == ALLTOALL)
         return byte_of(round, (int)(i / each), kit_rank, i % each);
-    if (what == BCAST)
-        return byte_of(round, root, (int)(i / each), i % each);
+    if (what == BCAST || what == SHIFT)
+        return byte_of(round, what == BCAST ? root : next_rank(-1), (int)(i / each), i % each);
     const int block = what == REDUCE_SCATTER ? kit_rank : (int)(i / each);
     for (int r = 0; r < kit_size; r++)
         sum ^= byte_of(round, r, block, i % each);
@@ -155,6 +166,9 @@ int main(int argc, char **argv)
                              reductions = kit_counted("buffers of reductions", "mapped");
     CHECK(check_failed() || (moves > ROUNDS / 4 && reductions > ROUNDS / 4), "only %llu runs and %llu reductions",
           moves, reductions);
+    CHECK(check_failed() || !stream || kit_counted("results of messages in stream order", "mapped") > ROUNDS / 40,
+          "only %llu receives have offered their buffers",
+          (unsigned long long)kit_counted("results of messages in stream order", "mapped"));
     for (int i = 0; i < BUFFERS; i++)
         tutti_free(results[i].at);
     tutti_free(in);
