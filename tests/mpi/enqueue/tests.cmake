@@ -54,9 +54,7 @@ foreach(part basics programs any truncated)
   tutti_mpi_test(mpi-stream-messages-${part}-offer PROGRAM mpi-stream_messages RANKS 3 ARGS ${part} TIMEOUT 120 MPIS openmpi
                  ENV TUTTI_RULES=message_stream:*@offer)
 endforeach()
-foreach(part basics programs)
-  set_property(TEST mpi-stream-messages-${part}-offer.openmpi APPEND PROPERTY ENVIRONMENT TUTTI_STATS=1 TUTTI_TEST_OFFERS=1)
-endforeach()
+set_property(TEST mpi-stream-messages-programs-offer.openmpi APPEND PROPERTY ENVIRONMENT TUTTI_STATS=1 TUTTI_TEST_OFFERS=1)
 tutti_mpi_test(mpi-stream-messages-errors PROGRAM mpi-stream_messages RANKS 2 ARGS errors)
 tutti_mpi_test(mpi-stream-messages-truncated PROGRAM mpi-stream_messages RANKS 3 RANKS_MPICH 2 ARGS truncated)
 
