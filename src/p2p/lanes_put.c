@@ -11,8 +11,6 @@
 #include "core/counters.h"
 #include "core/status.h"
 #include "p2p/lanes_own.h"
-#include "p2p/stream_ways.h"
-#include "team/expose.h"
 
 static const char why_tags[] =
     "this rank and its peer have used 64 tags in stream order on the communicator, and there "
@@ -78,27 +76,6 @@ static uint32_t lanes_threads(size_t bytes)
     return whole < LEAST ? LEAST : whole > TUTTI_LANE_THREADS ? TUTTI_LANE_THREADS : whole;
 }
 
-/* 1 if no operation is open: then no kernel beside the stream waits for a peer. */
-static int lanes_idle(const struct tutti_lanes *lanes)
-{
-    uint64_t used = lanes->used[0] & ~UINT64_C(1); /* operation 0 is for blocking calls */
-    for (int word = 1; word < TUTTI_LANE_OPS / 64; word++)
-        used |= lanes->used[word];
-    return used == 0;
-}
-
-/* The field of the args. A sender maps what receivers have exposed. */
-static uint64_t lanes_there(struct tutti_lanes *lanes, struct tutti_stream *stream,
-                            const struct tutti_lane_message *message, const struct tutti_lane_args *args)
-{
-    if (args->any || tutti_stream_way(message->bytes) == TUTTI_STREAM_RING || !lanes_idle(lanes))
-        return 0;
-    if (!message->send)
-        return tutti_expose_one(lanes->team, stream, message->peer, message->buffer, message->bytes);
-    tutti_expose_map(lanes->team, stream);
-    return 1;
-}
-
 int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_message *message,
                    const char **why)
 {
@@ -110,7 +87,7 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
     args.reports = message->reports ? lanes->report->memory : NULL;
     args.blocks = tutti_lanes_blocks_direct(lanes, message->bytes, args.lane);
     args.threads = lanes_threads(message->bytes);
-    args.there = lanes_there(lanes, stream, message, &args);
+    args.there = tutti_lanes_there(lanes, stream, message, &args);
     if (args.there != 0 && !message->send)
         tutti_count("results of messages in stream order", TUTTI_OUTCOME_MAPPED, "offered to their senders");
     return tutti_lanes_launch(lanes, stream, &args);
