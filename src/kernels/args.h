@@ -31,6 +31,13 @@ enum tutti_shape {
     TUTTI_SHAPE_NOTHING   /* no rank gets data: a barrier */
 };
 
+/* Memory of a rank that kernels of its peers reach. */
+enum tutti_place {
+    TUTTI_PLACE_RESULT, /* that they store to */
+    TUTTI_PLACE_SOURCE, /* that they load from; some store to it too */
+    TUTTI_PLACES
+};
+
 /* The start of a channel, in device memory of its owner. Flags hold the epoch that the writer has reached and only grow
  * (compared as a signed difference, so that they survive the wrap); flag[phase][writer][block] is written by the block
  * of that number on GPU `writer`, and read by the owner's block of the same number. */
@@ -54,9 +61,9 @@ struct tutti_channel_flags {
     uint64_t running; /* kernels in C: the launch in stream order that is under way */
     uint64_t asked;   /* when one of this GPU's threads has looked into host memory last, in ns of its clock */
     uint32_t pad2[26];
-    /* Where each peer's run from the owner lies, as the owner's GPU reaches it; 0: in no mapped memory. Low and high
-     * half of the address, each behind the low half of the epoch: epoch << 32 | half. Written by the peer. */
-    uint64_t place[TUTTI_MAX_GPUS][2];
+    /* Where each peer's memory lies, as the owner's GPU reaches it; 0: it is not mapped. Low and high half of the
+     * address, each behind the low half of the epoch: epoch << 32 | half. Written by the peer. */
+    uint64_t place[TUTTI_PLACES][TUTTI_MAX_GPUS][2];
 };
 
 /* Why a flow kernel has left early, or what it has done is not to be believed. */
@@ -196,8 +203,9 @@ struct tutti_flow_args {
     /* Kernels that move data: address of the run from each rank, and its bytes. Leaders: address of each result. */
     uint64_t result[TUTTI_MAX_GPUS];
     uint64_t result_n[TUTTI_MAX_GPUS];
-    /* move_direct: result[r] as rank r has it mapped; 0: rank r has not. */
-    uint64_t there[TUTTI_MAX_GPUS];
+    /* This rank's memory as rank r has it mapped; 0: rank r has not. move_direct: result[r]. mapped: `in` and `out`, of
+     * result_n[r] bytes; move_split_direct: the message. Of these two all addresses are 0 if one is. */
+    uint64_t there[TUTTI_PLACES][TUTTI_MAX_GPUS];
     /* Host device alone: where kernels reach memory of the device whose address they are given late; NULL: nowhere. */
     void *(*host_reach)(const void *device, size_t bytes);
 };

@@ -104,6 +104,8 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
 #include "kernels/moves.inc"
 #include "kernels/pipeline.inc"
 
+#include "kernels/mapped.inc"
+
 #define TUTTI_KERNEL(id, name, args_)                                                                                  \
     static void enter_##name(const void *args, unsigned block, const struct tutti_c_pair *pair)                        \
     {                                                                                                                  \

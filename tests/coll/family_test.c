@@ -9,18 +9,20 @@
 
 #include "coll/algorithm.h"
 #include "coll/frame.h"
+#include "coll/state.h"
 #include "core/status.h"
 #include "support/oracle.h"
 #include "tutti/tutti.h"
 
 static const char *algorithm;
-static int borrowed, enqueues;
+static int borrowed, enqueues, maps;
 
 /* What a rank holds. */
 struct rank {
     struct frame frame;
     unsigned char *theirs[TUTTI_MAX_RANKS];
     int by_rule; /* calls that the algorithm itself has run */
+    int renewed; /* calls whose buffers the program has allocated anew */
 };
 
 /* One call, the same on all ranks but for where its buffers lie. */
@@ -161,6 +163,13 @@ static void compare(const struct rank *me, const struct plan *plan, const char *
           expected[at % me->frame.room]);
 }
 
+/* New memory, often at an address that was freed: peers may still have the old one mapped. */
+static void renew(struct rank *me)
+{
+    char **const buffer = random_next(&me->frame.dice) % 2 ? &me->frame.in : &me->frame.out;
+    me->renewed += CHECK(tutti_free(*buffer) == 0 && tutti_alloc(me->frame.room, (void **)buffer) == 0, "new memory");
+}
+
 static void round_of(struct rank *me, int round)
 {
     static const size_t shifts[] = {0, 0, 1, 2, 4, 8, 24};
@@ -168,6 +177,8 @@ static void round_of(struct rank *me, int round)
     int rank = me->frame.team->rank, ranks = me->frame.team->size, depth;
     size_t begin;
     make_plan(&plan, round, ranks);
+    if (maps && random_next(&me->frame.dice) % 8 == 0)
+        renew(me);
     size_t count = wanted(&plan, rank, ranks, &begin, &depth);
     int in_place = plan.in_place == 1 || (plan.in_place == 2 && random_next(&me->frame.dice) % 2);
     if (plan.call.collective == TUTTI_COLLECTIVE_REDUCE && rank != plan.call.root)
@@ -235,6 +246,10 @@ static void all_rounds(struct rank *me)
               me->frame.team->why ? me->frame.team->why : "?");
     if (me->frame.team->size > 1 && !borrowed)
         CHECK(me->by_rule > 0, "%s has run nothing", algorithm);
+    if (me->frame.team->size > 1 && maps && !check_failed())
+        CHECK(tutti_coll_of(me->frame.team)->direct_runs > (uint64_t)frame_rounds / 8 && me->renewed > 0,
+              "only %llu of %d calls reached all buffers, %d with new ones",
+              (unsigned long long)tutti_coll_of(me->frame.team)->direct_runs, frame_rounds, me->renewed);
 }
 
 static int rank_main(struct tutti_transport *transport, void *unused)
@@ -270,6 +285,7 @@ int main(int argc, char **argv)
     algorithm = argv[2];
     borrowed = argc == 4 && strcmp(argv[3], "borrowed") == 0;
     enqueues = argc == 4 && strcmp(argv[3], "enqueue") == 0;
+    maps = !borrowed && strcmp(algorithm, "mapped") == 0;
     char rules[256];
     snprintf(rules, sizeof rules, "allreduce: *@%s reduce: *@%s reduce_scatter: *@%s scan: *@%s", algorithm, algorithm,
              algorithm, algorithm);

@@ -119,7 +119,8 @@ foreach(row copies ll ll128 direct pipeline engines)
            ENV "TUTTI_RULES=bcast:${by} gather:${by} scatter:${by} allgather:${by} alltoall:${by} neighbor:${by}")
 endforeach()
 foreach(order enqueue blocking)
-  gpu_test(moves-renewed-${order} mpi-enqueue_renewed ${gpu_ranks} ARGS ${order} ENV TUTTI_BLOCKS=8 TUTTI_RULES=alltoall:*@direct)
+  gpu_test(moves-renewed-${order} mpi-enqueue_renewed ${gpu_ranks} ARGS ${order} ENV TUTTI_BLOCKS=8 TUTTI_STATS=1
+           "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped message_stream:*@offer")
 endforeach()
 gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
 # A neighbour twice.
@@ -187,12 +188,23 @@ foreach(ranks IN LISTS stream_ranks)
              ENV CUDA_DEVICE_MAX_CONNECTIONS=32
                  "TUTTI_RULES=bcast:*@engines gather:*@engines scatter:*@engines allgather:*@engines alltoall:*@engines")
   endforeach()
+  foreach(part replay orders)
+    gpu_test(enqueue-${part}-mapped-${ranks} mpi-enqueue_graph ${ranks} ARGS ${part}
+             ENV CUDA_DEVICE_MAX_CONNECTIONS=32
+                 "TUTTI_RULES=allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped bcast:*@split_direct,*@direct")
+  endforeach()
   gpu_test(enqueue-errors-${ranks} mpi-enqueue_errors ${ranks})
   if(ranks GREATER 1)
     foreach(part basics types progress programs any groups errors truncated)
       gpu_test(stream-messages-${part}-${ranks} mpi-stream_messages ${ranks} ARGS ${part}
                ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=1000 TUTTI_STATS=1)
     endforeach()
+    foreach(part basics programs any)
+      gpu_test(stream-messages-${part}-offer-${ranks} mpi-stream_messages ${ranks} ARGS ${part}
+               ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=300 TUTTI_RULES=message_stream:*@offer)
+    endforeach()
+    gpu_test(stream-messages-graph-replay-offer-${ranks} mpi-stream_messages_graph ${ranks} ARGS replay
+             ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_RULES=message_stream:*@offer)
     foreach(part replay any late groups events)
       gpu_test(stream-messages-graph-${part}-${ranks} mpi-stream_messages_graph ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
     endforeach()
@@ -234,6 +246,7 @@ gpu_sequences(default default 0 600m 40 RANKS 2 ${gpu_ranks})
 gpu_sequences(default-small default 100000 2m 20 RANKS ${gpu_ranks})
 gpu_sequences(default-unequal default 200000 64m 20 RANKS ${gpu_ranks} ENV TUTTI_CHANNEL_MB=16 TUTTI_WINDOW_MB=96)
 gpu_sequences(chains chains 300000 64m 20 RANKS 2 ${gpu_ranks})
+gpu_sequences(direct direct 350000 64m 20 RANKS 2 ${gpu_ranks})
 gpu_sequences(lines lines 400000 16m 20 RANKS 2 ${gpu_ranks})
 gpu_sequences(halves halves 500000 16m 20 RANKS ${gpu_ranks})
 gpu_sequences(steps steps 600000 256k 20 RANKS ${gpu_ranks})

@@ -1,5 +1,6 @@
 #include "coll/launch/flow.h"
 #include "coll/launch/cache.h"
+#include "coll/launch/peer_places.h"
 #include "coll/state.h"
 
 #include <string.h>
@@ -235,24 +236,41 @@ int tutti_flow_early(struct tutti_team *team, const struct tutti_stream *stream,
     return may;
 }
 
+/* How the launches of a call are made. */
+struct flow_way {
+    tutti_flow_shape *shape;
+    uint32_t launch_number, notice;         /* of the last launch */
+    const struct tutti_peer_places *places; /* where peers reach the buffers; NULL: nowhere */
+};
+
+static void flow_places(const struct tutti_team *team, const struct tutti_peer_places *places,
+                        struct tutti_flow_args *args)
+{
+    memcpy(args->there, places->there, sizeof args->there);
+    for (int r = 0; r < team->size; r++)
+        args->result_n[r] = places->bytes;
+}
+
 static int launch_all(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
-                      struct tutti_stream *stream, uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
+                      struct tutti_stream *stream, const struct flow_way *way)
 {
     struct tutti_flow_args args;
     struct tutti_flow flow = {.most = 0};
     size_t longest = longest_piece(team, call);
     int status = TUTTI_OK;
     tutti_flow_args(team, call, &args);
-    shape(team, call, 0, &flow);
+    way->shape(team, call, 0, &flow);
     if (flow.most == 0)
         return TUTTI_ERR_UNAVAILABLE;
+    if (way->places)
+        flow_places(team, way->places, &args);
     const size_t most = flow.most, pieces = longest > most ? (longest - 1) / most + 1 : 1;
     const size_t launches = pieces * (size_t)flow_turns(team, call, locals);
     for (size_t i = 0; i < launches && status == TUTTI_OK; i++) {
         const size_t at = i % pieces * most, n = longest - at < most ? longest - at : most;
         const int last = i + 1 == launches;
         flow_piece(team, call, locals, &args, (int)(i / pieces), at, n);
-        shape(team, call, n, &flow);
+        way->shape(team, call, n, &flow);
         args.slice = flow.slice;
         const struct tutti_region region = tutti_channel_region(team, flow.region);
         args.region = region.begin;
@@ -262,8 +280,8 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, co
         args.chunk = flow.chunk;
         args.depth = flow.depth;
         args.blocks = flow.blocks;
-        args.launch_number = last ? launch_number : 0;
-        args.notice = last ? notice : 0;
+        args.launch_number = last ? way->launch_number : 0;
+        args.notice = last ? way->notice : 0;
         struct tutti_launch launch = {.kernel = locals ? flow.leads : flow.kernel,
                                       .type = call->type,
                                       .op = call->op,
@@ -272,8 +290,8 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, co
                                       .gpu = team->gpu,
                                       .early = tutti_flow_early(team, stream, flow.blocks, &args.early),
                                       .flow = &args};
-        status = notice != 0 && launches == 1 ? tutti_launch_cached(team, &launch)
-                                              : team->device->launch.kernel(stream, &launch);
+        status = way->notice != 0 && launches == 1 ? tutti_launch_cached(team, &launch)
+                                                   : team->device->launch.kernel(stream, &launch);
     }
     return status;
 }
@@ -292,7 +310,7 @@ void tutti_flow_prepare(struct tutti_team *team, const struct tutti_call *call)
 
 /* A result that overlaps contributions is stored in scratch, and copied. */
 static int launch_apart(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
-                        uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
+                        const struct flow_way *way)
 {
     struct tutti_call apart = *call;
     size_t size = tutti_type_size(call->type), bytes = call->count * size;
@@ -302,23 +320,31 @@ static int launch_apart(struct tutti_team *team, const struct tutti_call *call, 
     void *const spare = tutti_coll_of(team)->spare[tutti_coll_of(team)->spares - 1];
     apart.in = spare;
     status = team->device->stream.copy(stream, spare, call->in, bytes);
-    return status == TUTTI_OK ? launch_all(team, &apart, NULL, stream, launch_number, notice, shape) : status;
+    return status == TUTTI_OK ? launch_all(team, &apart, NULL, stream, way) : status;
 }
 
 static int flow_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
-                    uint32_t launch_number, uint32_t notice, tutti_flow_shape *shape)
+                    const struct flow_way *way)
 {
     if (stream == team->stream)
         tutti_team_mail_leave(team); /* or the launch would wait for it */
-    int status = flow_overlaps(team, call) ? launch_apart(team, call, stream, launch_number, notice, shape)
-                                           : launch_all(team, call, NULL, stream, launch_number, notice, shape);
+    int status =
+        flow_overlaps(team, call) ? launch_apart(team, call, stream, way) : launch_all(team, call, NULL, stream, way);
     return status == TUTTI_OK || status == TUTTI_ERR_UNAVAILABLE ? status : tutti_team_break(team, status);
 }
 
 int tutti_flow_put(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                    uint32_t launch_number, tutti_flow_shape *shape)
 {
-    return flow_put(team, call, stream, launch_number, 0, shape);
+    return flow_put(team, call, stream, &(const struct flow_way){.shape = shape, .launch_number = launch_number});
+}
+
+int tutti_flow_put_mapped(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                          tutti_flow_shape *shape)
+{
+    struct tutti_peer_places places;
+    tutti_peer_places_of(team, call, stream, &places);
+    return flow_put(team, call, stream, &(const struct flow_way){.shape = shape, .places = &places});
 }
 
 uint32_t tutti_flow_number(struct tutti_team *team)
@@ -328,7 +354,8 @@ uint32_t tutti_flow_number(struct tutti_team *team)
     return team->epoch;
 }
 
-int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape)
+static int flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape,
+                    const struct tutti_peer_places *places)
 {
     if (flow_overlaps(team, call)) { /* before waiting_begin, which blocks allocations, this thread's too */
         int taken = flow_take_spare(team, call->count * tutti_type_size(call->type));
@@ -337,7 +364,20 @@ int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti
     }
     tutti_waiting_begin(team);
     tutti_flow_number(team);
-    return tutti_flow_finish(team, flow_put(team, call, team->stream, 0, tutti_flow_notice(call), shape));
+    const struct flow_way way = {.shape = shape, .notice = tutti_flow_notice(call), .places = places};
+    return tutti_flow_finish(team, flow_put(team, call, team->stream, &way));
+}
+
+int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape)
+{
+    return flow_run(team, call, shape, NULL);
+}
+
+int tutti_flow_run_mapped(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape)
+{
+    struct tutti_peer_places places;
+    tutti_peer_places_of(team, call, team->stream, &places);
+    return flow_run(team, call, shape, &places);
 }
 
 int tutti_flow_run_locals(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,
@@ -345,7 +385,8 @@ int tutti_flow_run_locals(struct tutti_team *team, const struct tutti_call *call
 {
     tutti_waiting_begin(team);
     tutti_flow_number(team);
-    int status = launch_all(team, call, locals, team->stream, 0, tutti_flow_notice(call), shape);
+    const struct flow_way way = {.shape = shape, .notice = tutti_flow_notice(call)};
+    int status = launch_all(team, call, locals, team->stream, &way);
     return tutti_flow_finish(team, status == TUTTI_OK ? status : tutti_team_break(team, status));
 }
 

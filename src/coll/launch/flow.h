@@ -22,6 +22,8 @@ struct tutti_flow {
 typedef void tutti_flow_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
                               struct tutti_flow *flow);
 
+/* The shape of `pipeline`, which other rows take for what goes through the windows. */
+tutti_flow_shape tutti_pipeline_shape;
 /* 1 if flow kernels can run on this team: one rank a GPU. */
 int tutti_flow_can(const struct tutti_team *team);
 /* 1 if leaders can take part in them for the ranks of their GPUs: several GPUs, one of them with two ranks or more,
@@ -35,6 +37,10 @@ int tutti_flow_put(struct tutti_team *team, const struct tutti_call *call, struc
                    uint32_t launch_number, tutti_flow_shape *shape);
 /* The same on the team's stream, waiting for the end. */
 int tutti_flow_run(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape);
+/* Both with buffers that all ranks' kernels reach in place, if peers have mapped them (kernels/mapped.inc). */
+int tutti_flow_put_mapped(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                          tutti_flow_shape *shape);
+int tutti_flow_run_mapped(struct tutti_team *team, const struct tutti_call *call, tutti_flow_shape *shape);
 /* The same, by the leaders alone, with the contributions and results of their GPU's ranks, in their order; call->near
  * holds for all of these. */
 int tutti_flow_run_locals(struct tutti_team *team, const struct tutti_call *call, const struct tutti_locals *locals,

@@ -1,5 +1,7 @@
 #include "coll/move/runs.h"
 
+#include <string.h>
+
 #include "coll/launch/cache.h"
 #include "coll/move/packing.h"
 #include "coll/state.h"
@@ -11,7 +13,7 @@
 /* The participants of a kernel: ranks, or leaders. */
 struct runs_between {
     int n, own;
-    uint64_t there[TUTTI_MAX_GPUS]; /* see struct tutti_flow_args */
+    uint64_t there[TUTTI_PLACES][TUTTI_MAX_GPUS]; /* see struct tutti_flow_args */
 };
 
 static uint64_t runs_longest(const struct runs_between *between, const struct tutti_move_flow *flow)
@@ -102,8 +104,8 @@ static void runs_args(struct tutti_team *team, const struct tutti_call *call, co
     args->slice = runs->worth;
     args->depth = runs->blocks;
     args->count = runs->direct;
+    memcpy(args->there, between->there, sizeof args->there);
     for (int r = 0; r < between->n; r++) {
-        args->there[r] = between->there[r];
         args->begin[r] = (uint64_t)(uintptr_t)call->flow->send[r].at;
         args->n[r] = call->flow->send[r].bytes;
         args->result[r] = (uint64_t)(uintptr_t)call->flow->receive[r].at;
@@ -147,6 +149,35 @@ static int runs_launch_between(struct tutti_team *team, const struct tutti_call 
     return status == TUTTI_OK ? status : tutti_team_break(team, status);
 }
 
+static void runs_count_direct(struct tutti_team *team)
+{
+    tutti_coll_of(team)->direct_runs++;
+    tutti_count("results of data movers", TUTTI_OUTCOME_MAPPED, "long runs, stored by their senders");
+}
+
+/* The message, on all ranks for all others; all of them reach it, or none is given the address. */
+static void runs_expose_message(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
+                                uint64_t there[])
+{
+    const struct tutti_move_flow *flow = call->flow;
+    const int other = call->root == 0 ? 1 : 0;
+    const struct tutti_expose_buffer message =
+        team->rank == call->root
+            ? (struct tutti_expose_buffer){flow->send[other].at, flow->send[other].bytes}
+            : (struct tutti_expose_buffer){flow->receive[call->root].at, flow->receive[call->root].bytes};
+    struct tutti_expose_buffer buffer[TUTTI_MAX_GPUS];
+    int all = 1;
+    for (int r = 0; r < team->size; r++)
+        buffer[r] = message;
+    tutti_expose(team, stream, buffer, there);
+    for (int r = 0; r < team->size; r++)
+        all &= r == team->rank || there[r] != 0;
+    if (!all)
+        memset(there, 0, (size_t)team->size * sizeof *there);
+    else
+        runs_count_direct(team);
+}
+
 /* All ranks of the team; where the row stores into results, this rank's long ones are exposed to their senders. */
 static void runs_between_ranks(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream,
                                tutti_runs_shape *shape, struct runs_between *between)
@@ -155,18 +186,18 @@ static void runs_between_ranks(struct tutti_team *team, const struct tutti_call 
     struct tutti_runs runs;
     *between = (struct runs_between){.n = team->size, .own = team->rank};
     shape(team, tutti_runs_longest(team, call->flow), &runs);
+    if (runs.hands_on)
+        runs_expose_message(team, call, stream, between->there[TUTTI_PLACE_SOURCE]);
     if (!runs.direct)
         return;
     for (int r = 0; r < team->size; r++) {
         const struct tutti_move_receive *to = &call->flow->receive[r];
         buffer[r] = (struct tutti_expose_buffer){to->at, to->bytes > runs.direct ? to->bytes : 0};
     }
-    tutti_expose(team, stream, buffer, between->there);
+    tutti_expose(team, stream, buffer, between->there[TUTTI_PLACE_RESULT]);
     for (int r = 0; r < team->size; r++) {
-        if (between->there[r] == 0)
-            continue;
-        tutti_coll_of(team)->direct_runs++;
-        tutti_count("results of data movers", TUTTI_OUTCOME_MAPPED, "long runs, stored by their senders");
+        if (between->there[TUTTI_PLACE_RESULT][r] != 0)
+            runs_count_direct(team);
     }
 }
 

@@ -17,6 +17,7 @@ struct tutti_runs {
     unsigned threads; /* of a block; 0: the kernels' own */
     int tells;        /* 1: ranks wait for each other's start within the launch */
     uint64_t direct;  /* not 0: longer runs are stored into mapped results (move_direct.inc) */
+    int hands_on;     /* 1: a broadcast whose buffers all ranks' kernels reach in place (move_split_direct.inc) */
 };
 
 /* Collectives of which all ranks know the length of the longest run, without hearing from each other. */
@@ -62,6 +63,10 @@ struct tutti_runs_around {
  * launches. */
 int tutti_runs_lead(struct tutti_team *team, const struct tutti_call *call, const struct tutti_runs_around *around,
                     tutti_runs_shape *shape);
+
+/* Of `split`, which split_direct takes for what goes through the windows. */
+tutti_runs_shape tutti_split_shape;
+int tutti_split_can(const struct tutti_team *team, const struct tutti_call *call);
 
 /* The columns of a row that consists of its name_shape(). The file includes coll/move/lead.h. */
 #define TUTTI_RUNS_ROW(name)                                                                                           \

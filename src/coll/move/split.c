@@ -12,7 +12,7 @@ enum {
 };
 
 /* All ranks know the length of the message, so all have the same chunks. */
-static void split_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
+void tutti_split_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
 {
     const uint64_t slices = team->size > 1 ? (uint64_t)team->size - 1 : 1;
     tutti_runs_in_chunks(team, TUTTI_KERNEL_MOVE_SPLIT, runs);
@@ -22,29 +22,29 @@ static void split_shape(const struct tutti_team *team, uint64_t longest, struct 
         runs->room = (size_t)most;
 }
 
-static int split_can(const struct tutti_team *team, const struct tutti_call *call)
+int tutti_split_can(const struct tutti_team *team, const struct tutti_call *call)
 {
     if (team->size < RANKS_LEAST)
         return TUTTI_NO(RULES);
-    return tutti_runs_can(team, call, split_shape);
+    return tutti_runs_can(team, call, tutti_split_shape);
 }
 
 static int split_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
 {
     *fits = 1;
-    return tutti_runs_run(team, call, split_shape);
+    return tutti_runs_run(team, call, tutti_split_shape);
 }
 
 static int split_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)
 {
-    return tutti_runs_put(team, call, stream, split_shape);
+    return tutti_runs_put(team, call, stream, tutti_split_shape);
 }
 
 const struct tutti_algorithm tutti_move_split = {
     .name = "split",
     .collectives = TUTTI_ON(BCAST),
     .waits_for_peers = 1,
-    .can = split_can,
+    .can = tutti_split_can,
     .run = split_run,
     .enqueue = split_enqueue,
     .how = "slices handed on by their owners",

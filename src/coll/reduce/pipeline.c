@@ -20,8 +20,8 @@ static int pipeline_can(const struct tutti_team *team, const struct tutti_call *
     return tutti_flow_can(team);
 }
 
-static void pipeline_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
-                           struct tutti_flow *flow)
+void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                          struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), gpus = (size_t)team->gpus, grain = 256 / size;
     size_t slice = tutti_flow_segments(call) ? elements : (elements + gpus - 1) / gpus;
@@ -50,13 +50,15 @@ static void pipeline_shape(const struct tutti_team *team, const struct tutti_cal
     flow->chunk = (chunk + 255) / 256 * 256 / size;
 }
 
+static tutti_flow_shape *const pipeline_shape = tutti_pipeline_shape;
+
 TUTTI_FLOW_ROW(pipeline)
 
 TUTTI_LEADER_ROW(pipeline, PIPELINE, TUTTI_ON(ALLREDUCE) | TUTTI_ON_REDUCE_SCATTERS, 1)
 
 const struct tutti_algorithm tutti_reduce_pipeline = {
     .name = "pipeline",
-    .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON_REDUCE_SCATTERS,
+    .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS,
     .kernels = TUTTI_LAUNCHES(PIPELINE),
     .waits_for_peers = 1,
     .can = pipeline_can,

@@ -237,7 +237,7 @@ static const char cuda_rules[] =
     "scatter:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch 2m-8m@pipeline; "
     "allgather:"
-    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
+    " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch; "
     "alltoall:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 *@fetch; "
     "neighbor:"

@@ -1,13 +1,17 @@
 /* Messages in stream order.
  *
- *   stream_messages basics      a ping-pong without a synchronisation, all sizes, halos, tags out of order, self
- *   stream_messages types       elements with gaps
- *   stream_messages progress    what a message started earlier must not wait for
- *   stream_messages any         random programs of receives from any source or with any tag
- *   stream_messages groups      `programs` and `any` with messages that are launched together
- *   stream_messages programs    random programs of messages of all kinds, forwarded, waited for late, mixed with
- * reductions; TUTTI_TEST_PROGRAMS: how many (40) stream_messages errors      what is refused stream_messages truncated
- * a message longer than its receive is reported
+ *   stream_messages PART
+ *
+ * basics          a ping-pong without a synchronisation, all sizes, halos, tags out of order, self
+ * types           elements with gaps
+ * progress        what a message started earlier must not wait for
+ * any             random programs of receives from any source or with any tag
+ * groups          `programs` and `any` with messages that are launched together
+ * programs        random programs of messages of all kinds, forwarded, waited for late, mixed with reductions;
+ *                 TUTTI_TEST_PROGRAMS: how many (40); TUTTI_TEST_OFFERS: some receives must have offered their buffers
+ * errors          what is refused
+ * truncated       a message longer than its receive is reported
+ * truncated_long  the same of a message that may be stored into the receiver's buffer
  *
  * stream_messages_programs.c has the random programs. */
 #include "stream_messages.h"
@@ -389,14 +393,20 @@ static void errors(void)
 
 /* ---- truncated ---- */
 
-static void truncated(void)
+/* A message of so many bytes, and a receive of `less` fewer. */
+static void one_message(int bytes, int less)
+{
+    if (kit_rank == 0)
+        FINE(MPIX_Send_enqueue(m.memory, bytes, MPI_BYTE, 1, 0, m.comm));
+    else if (kit_rank == 1)
+        FINE(MPIX_Recv_enqueue(m.memory, bytes - less, MPI_BYTE, 0, 0, m.comm, MPI_STATUS_IGNORE));
+}
+
+static void truncate_one(int bytes)
 {
     int error = MPI_SUCCESS;
     MPI_Comm_set_errhandler(m.comm, MPI_ERRORS_RETURN);
-    if (kit_rank == 0)
-        FINE(MPIX_Send_enqueue(m.memory, 1000, MPI_BYTE, 1, 0, m.comm));
-    else if (kit_rank == 1)
-        FINE(MPIX_Recv_enqueue(m.memory, 999, MPI_BYTE, 0, 0, m.comm, MPI_STATUS_IGNORE));
+    one_message(bytes, 1);
     for (int i = 0; i < 300 && error == MPI_SUCCESS; i++) {
         usleep(20000);
         error = MPIX_Send_enqueue(m.memory, 1, MPI_BYTE, MPI_PROC_NULL, 0, m.comm);
@@ -408,13 +418,42 @@ static void truncated(void)
     CHECK(error != MPI_SUCCESS || kit_rank > 1, "nothing was reported");
 }
 
+static void truncated(void)
+{
+    truncate_one(1000);
+}
+
+/* The message comes where the peer may have mapped the receiver's memory: what lies behind the receive's stays. */
+static void truncated_long(void)
+{
+    enum { LONG = 300000, AROUND = 64, BEFORE = 4 };
+    unsigned char kept[AROUND], found[AROUND];
+    memset(kept, 0x5a, AROUND);
+    for (int i = 0; i < BEFORE; i++) {
+        one_message(LONG, 0);
+        sync_stream();
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    put_contents(m.memory, (unsigned)kit_rank, LONG);
+    if (kit_rank == 1)
+        CHECK(tutti_copy(m.memory + LONG - 1, kept, AROUND) == 0, "contents");
+    MPI_Barrier(MPI_COMM_WORLD);
+    truncate_one(LONG);
+    CHECK(tutti_copy(found, m.memory + LONG - 1, AROUND) == 0, "contents");
+    CHECK(kit_rank != 1 || memcmp(found, kept, AROUND) == 0, "bytes behind the receive's were overwritten");
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "basics";
     const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"basics", basics}, {"progress", progress}, {"errors", errors}, {"truncated", truncated}};
+    } parts[] = {{"basics", basics},
+                 {"progress", progress},
+                 {"errors", errors},
+                 {"truncated", truncated},
+                 {"truncated_long", truncated_long}};
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (!queue_possible() || kit_size < 2)
         kit_skip("stream_messages", "needs two ranks, a device with streams, and the library in front");
@@ -437,6 +476,8 @@ int main(int argc, char **argv)
         if (strcmp(parts[i].name, what) == 0)
             parts[i].run();
     }
-    messages_close(&m, strcmp(what, "truncated") == 0);
+    if (getenv("TUTTI_TEST_OFFERS"))
+        CHECK(kit_counted("results of messages in stream order", "mapped") > 0, "no receive has offered its buffer");
+    messages_close(&m, strncmp(what, "truncated", 9) == 0);
     return kit_end("stream_messages");
 }

@@ -4,8 +4,8 @@ string(CONCAT sequence_rules_chains
        "allreduce: *@pipeline reduce: *@chain reduce_scatter: *@pipeline "
        "bcast: *@pipeline gather: *@pipeline scatter: *@pipeline allgather: *@pipeline alltoall: *@pipeline")
 string(CONCAT sequence_rules_direct
-       "allreduce: *@pipeline reduce: *@chain reduce_scatter: *@pipeline "
-       "bcast: *@direct gather: *@direct scatter: *@direct allgather: *@direct alltoall: *@direct")
+       "allreduce: *@mapped reduce: *@mapped reduce_scatter: *@mapped "
+       "bcast: 0-64k@direct *@split_direct *@direct gather: *@direct scatter: *@direct allgather: *@direct alltoall: *@direct")
 string(CONCAT sequence_rules_lines
        "allreduce: *@ll128 reduce: *@chain_ll128 reduce_scatter: *@ll128 "
        "bcast: *@ll128 gather: *@ll128 scatter: *@ll128 allgather: *@ll128 alltoall: *@ll128")
