@@ -56,6 +56,13 @@ static int put_peer(const struct tutti_part *part)
     return tutti_node_find(worker->node, part->args.peer);
 }
 
+int tutti_part_put_is_possible(const struct tutti_part *part)
+{
+    const struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
+    return worker->endpoint && part->args.peer >= 0 && tutti_node_find(worker->node, part->args.peer) >= 0 &&
+           tutti_part_kernels_store(part->each);
+}
+
 static int is_active(const struct tutti_part *part)
 {
     return atomic_load_explicit(&part->active, memory_order_relaxed) && part->status == TUTTI_OK;
@@ -230,8 +237,10 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
         return 1;
     }
     part->put_round = part->round;
-    __atomic_store_n(&view->round->marks, (uint64_t)(uintptr_t)(marks + offer->marks), __ATOMIC_RELAXED);
-    __atomic_store_n(&view->round->to, (uint64_t)(uintptr_t)to, __ATOMIC_RELEASE);
+    for (int i = 0; i < view->copies; i++) {
+        __atomic_store_n(&view->round[i].marks, (uint64_t)(uintptr_t)(marks + offer->marks), __ATOMIC_RELAXED);
+        __atomic_store_n(&view->round[i].to, (uint64_t)(uintptr_t)to, __ATOMIC_RELEASE);
+    }
     return 1;
 }
 

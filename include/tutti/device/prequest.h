@@ -47,29 +47,60 @@ TUTTI_DEV int tutti_prequest_may_store(int group, const MPIX_Prequest *request)
                                                                                          : TUTTI_PREQUEST_THREAD_MOST));
 }
 
-/* One partition, by the leader of the group. marks: of the receiver, which has the partition; 0: the engine sends it.
- */
-TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition, uint64_t marks)
+/* Where kernels store this round, by the leader of a group. marks: written if the result is not 0. A transport
+ * partition of several partitions is read from host memory by one group, which leaves the result to the others. */
+TUTTI_DEV tutti_dev_u64 tutti_prequest_to(const MPIX_Prequest *request, int number, tutti_dev_u64 *marks)
+{
+    const struct tutti_prequest_round *const round = &request->round[number % request->copies];
+    tutti_dev_u64 to = TUTTI_PREQUEST_UNREAD;
+    if (request->each == 1) {
+        tutti_dev_load_pair(&round->to, &to, marks);
+        return to;
+    }
+    struct tutti_prequest_count *const count = &request->count[number];
+    to = tutti_dev_compare_swap64(&count->to, TUTTI_PREQUEST_UNREAD, TUTTI_PREQUEST_READING);
+    if (to == TUTTI_PREQUEST_UNREAD) {
+        tutti_dev_load_pair(&round->to, &to, marks);
+        tutti_dev_store_relaxed64(&count->marks, *marks);
+        tutti_dev_store_relaxed64(&count->to, to != 0 ? to : TUTTI_PREQUEST_NOWHERE);
+        return to;
+    }
+    while (to == TUTTI_PREQUEST_READING) {
+        tutti_dev_pause();
+        to = tutti_dev_load_relaxed64(&count->to);
+    }
+    return to == TUTTI_PREQUEST_NOWHERE ? 0 : to;
+}
+
+/* One more partition of a transport partition of `of` is ready, by the leader. 0: it is not the last one. *marks: of
+ * the receiver; 0: the engine sends the transport partition. */
+TUTTI_DEV int tutti_prequest_count(struct tutti_prequest_count *count, uint32_t of, int stored, tutti_dev_u64 *marks)
+{
+    if (!stored)
+        tutti_dev_grid_add(&count->sent, 1);
+    tutti_dev_fence_gpu();
+    if (tutti_dev_grid_add(&count->ready, 1) + 1 < of)
+        return 0;
+    tutti_dev_fence_gpu(); /* what the sum has shown of other groups comes before this group's marks */
+    *marks = tutti_dev_load_relaxed32(&count->sent) == 0 ? tutti_dev_load_relaxed64(&count->marks) : 0;
+    tutti_dev_store_relaxed32(&count->ready, 0); /* for the next round */
+    tutti_dev_store_relaxed32(&count->sent, 0);
+    tutti_dev_store_relaxed64(&count->to, TUTTI_PREQUEST_UNREAD);
+    return 1;
+}
+
+/* One partition, by the leader of the group. stored: it is in the receiver's buffer; marks: of the receiver, if its
+ * transport partition has no other partition. */
+TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition, int stored, tutti_dev_u64 marks)
 {
     const int number = partition / request->each, left = request->partitions - number * request->each;
     const uint32_t of = (uint32_t)(left < request->each ? left : request->each);
-    if (of > 1) {
-        uint32_t *const sent = &request->count[(request->partitions + request->each - 1) / request->each + number];
-        if (!marks)
-            tutti_dev_grid_add(sent, 1);
-        tutti_dev_fence_gpu();
-        if (tutti_dev_grid_add(&request->count[number], 1) + 1 < of)
-            return;
-        tutti_dev_store_relaxed32(&request->count[number], 0); /* for the next round */
-        tutti_dev_fence(); /* what the sum has shown of other groups, the flag shows to the host and to the receiver */
-        if (tutti_dev_load_relaxed32(sent) != 0) {
-            tutti_dev_store_relaxed32(sent, 0);
-            marks = 0; /* the engine sends the whole transport partition */
-        }
-    }
+    if (request->each > 1 && !tutti_prequest_count(&request->count[number], of, stored, &marks))
+        return;
+    tutti_dev_fence_release(); /* one for both: a fence over the system takes longer than what it orders */
     if (marks)
-        tutti_dev_store_release32((uint32_t *)(uintptr_t)marks + number, 1);
-    tutti_dev_store_release32(&request->flag[number], marks ? TUTTI_PREQUEST_STORED : TUTTI_PREQUEST_READY);
+        tutti_dev_store_relaxed32((uint32_t *)(uintptr_t)marks + number, 1);
+    tutti_dev_store_relaxed32(&request->flag[number], marks ? TUTTI_PREQUEST_STORED : TUTTI_PREQUEST_READY);
 }
 
 /* may_store: 1 if the group may store the partition in the receiver's memory. */
@@ -83,7 +114,7 @@ TUTTI_DEV int tutti_prequest_ready_by(int group, const MPIX_Prequest *request, i
         return 0;
     }
     if (may_store && leads)
-        tutti_dev_load_pair(&request->round->to, &to, &marks);
+        to = tutti_prequest_to(request, partition / request->each, &marks);
     if (may_store)
         to = tutti_dev_near_share(group, to); /* past this, each thread sees what the others have stored before */
     if (to != 0) {
@@ -92,7 +123,7 @@ TUTTI_DEV int tutti_prequest_ready_by(int group, const MPIX_Prequest *request, i
     }
     tutti_dev_near_join(group);
     if (leads)
-        tutti_prequest_ready(request, partition, to != 0 ? marks : 0);
+        tutti_prequest_ready(request, partition, to != 0, to != 0 ? marks : 0);
     return 0;
 }
 
