@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "part/own.h"
 #include "team/marks.h"
+#include "team/share.h"
 #include "tutti/prequest.h"
 
 /* That the sender waits at most for a mapping, in the first round with a buffer: no kernel waits yet then, which the
@@ -47,20 +48,22 @@ static int is_one_run(const struct tutti_part *part)
            tutti_part_capacity(part) > 0;
 }
 
-/* The node rank of the other side; -1: it is of another node, or nothing may be mapped now. */
+/* The node rank of the other side; -1: it is of another node. */
 static int put_peer(const struct tutti_part *part)
 {
     const struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
-    if (!worker->endpoint || part->args.peer < 0 || tutti_endpoint_is_quiet(worker->endpoint))
-        return -1;
-    return tutti_node_find(worker->node, part->args.peer);
+    return worker->endpoint && part->args.peer >= 0 ? tutti_node_find(worker->node, part->args.peer) : -1;
+}
+
+/* 0: what is not mapped yet stays so. */
+static int put_may_map(void)
+{
+    return !tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint);
 }
 
 int tutti_part_put_is_possible(const struct tutti_part *part)
 {
-    const struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
-    return worker->endpoint && part->args.peer >= 0 && tutti_node_find(worker->node, part->args.peer) >= 0 &&
-           tutti_part_kernels_store(part->each);
+    return put_peer(part) >= 0 && tutti_part_kernels_store(part->each);
 }
 
 static int is_active(const struct tutti_part *part)
@@ -97,7 +100,8 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     const struct tutti_part_record *record = part->record;
     const int peer = put_peer(part);
     if (peer < 0 || !is_active(part) || !is_one_run(part) || record->bytes == 0 ||
-        record->bytes > tutti_part_capacity(part) || !tutti_part_kernels_may_store())
+        record->bytes > tutti_part_capacity(part) || !tutti_part_kernels_may_store() ||
+        !(put_may_map() || tutti_share_is_named(worker->node, part->elements.places.id)))
         return 0;
     struct tutti_part_put *put = put_of(part);
     memset(offer, 0, sizeof *offer);
@@ -123,7 +127,7 @@ void tutti_part_put_show(struct tutti_part *part)
     const struct tutti_prequest *view = part->kernels_view;
     if (!tutti_part_put_is_on(part) || !view)
         return;
-    uint32_t *seen = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), part->kernels_gpu);
+    uint32_t *seen = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), part->kernels_gpu, put_may_map());
     if (!seen)
         return; /* the kernels see what this host has counted */
     view->round->bytes = part->put->each;
@@ -226,7 +230,7 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
         offer->marks < 0 || offer->marks > TUTTI_MARKS - offer->n ||
         view->from != tutti_elements_run(&part->elements) || !put_of(part))
         return 1;
-    uint32_t *marks = tutti_marks_view(node, tutti_device(), peer, gpu);
+    uint32_t *marks = tutti_marks_view(node, tutti_device(), peer, gpu, put_may_map());
     const int there = marks && tutti_endpoint_use(tutti_part_engine.worker.endpoint, gpu) >= 0
                           ? put_reach(part, offer, peer, gpu, &to)
                           : -1;

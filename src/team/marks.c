@@ -106,13 +106,19 @@ static struct tutti_marks_view *view_open(struct tutti_node *node, const struct 
     return view;
 }
 
-uint32_t *tutti_marks_view(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu)
+static struct tutti_marks_view *view_find(const struct tutti_node *node, int peer, int gpu)
 {
-    tutti_fiber_lock(&node->lock);
     struct tutti_marks_view *view = node->marks_views;
     while (view && (view->peer != peer || view->gpu != gpu || view->life != tutti_gpu_life(gpu)))
         view = view->next;
-    if (!view)
+    return view;
+}
+
+uint32_t *tutti_marks_view(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu, int may_map)
+{
+    tutti_fiber_lock(&node->lock);
+    const struct tutti_marks_view *view = view_find(node, peer, gpu);
+    if (!view && may_map)
         view = view_open(node, device, peer, gpu);
     uint32_t *seen = view ? view->seen : NULL;
     pthread_mutex_unlock(&node->lock);
