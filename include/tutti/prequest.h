@@ -26,9 +26,8 @@ enum { TUTTI_PREQUEST_COPIES = 32 }; /* of a send, at most */
 struct tutti_prequest_count {
     uint64_t to;    /* of the round, or one of the values below */
     uint64_t marks; /* of the round, if `to` is an address */
-    uint32_t ready; /* partitions that are ready */
-    uint32_t sent;  /* of those: partitions that the engine must send */
-    uint32_t pad[2];
+    uint64_t ready; /* lower half: partitions that are ready; upper half: those of them that the engine must send */
+    uint64_t pad;
 };
 /* Values of `to` in memory of the GPU: no group has read the round yet; one is reading it; the engine sends it. */
 enum { TUTTI_PREQUEST_UNREAD, TUTTI_PREQUEST_READING, TUTTI_PREQUEST_NOWHERE };

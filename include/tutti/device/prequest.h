@@ -69,28 +69,32 @@ TUTTI_DEV tutti_dev_u64 tutti_prequest_to(const MPIX_Prequest *request, int numb
         tutti_dev_pause();
         to = tutti_dev_load_relaxed64(&count->to);
     }
+    *marks = tutti_dev_load_relaxed64(&count->marks); /* not used at once, so the group stores meanwhile */
     return to == TUTTI_PREQUEST_NOWHERE ? 0 : to;
 }
 
-/* One more partition of a transport partition of `of` is ready, by the leader. 0: it is not the last one. *marks: of
- * the receiver; 0: the engine sends the transport partition. */
+/* One more partition of a transport partition of `of` is ready, by the leader. 0: it is not the last one. *marks: 0 on
+ * return: the engine sends the transport partition. */
 TUTTI_DEV int tutti_prequest_count(struct tutti_prequest_count *count, uint32_t of, int stored, tutti_dev_u64 *marks)
 {
-    if (!stored)
-        tutti_dev_grid_add(&count->sent, 1);
+    const tutti_dev_u64 one_to_send = (tutti_dev_u64)1 << 32;
     tutti_dev_fence_gpu();
-    if (tutti_dev_grid_add(&count->ready, 1) + 1 < of)
+    const tutti_dev_u64 before = tutti_dev_add64(&count->ready, stored ? 1 : one_to_send + 1);
+    if ((uint32_t)before + 1 < of)
         return 0;
     tutti_dev_fence_gpu(); /* what the sum has shown of other groups comes before this group's marks */
-    *marks = tutti_dev_load_relaxed32(&count->sent) == 0 ? tutti_dev_load_relaxed64(&count->marks) : 0;
-    tutti_dev_store_relaxed32(&count->ready, 0); /* for the next round */
-    tutti_dev_store_relaxed32(&count->sent, 0);
+    if (!stored || before >= one_to_send)
+        *marks = 0;
+    else if (*marks == 0)
+        *marks = tutti_dev_load_relaxed64(&count->marks);
+    tutti_dev_store_relaxed64(&count->marks, 0); /* for the next round */
+    tutti_dev_store_relaxed64(&count->ready, 0);
     tutti_dev_store_relaxed64(&count->to, TUTTI_PREQUEST_UNREAD);
     return 1;
 }
 
-/* One partition, by the leader of the group. stored: it is in the receiver's buffer; marks: of the receiver, if its
- * transport partition has no other partition. */
+/* One partition, by the leader of the group. stored: it is in the receiver's buffer; marks: as tutti_prequest_to() has
+ * written them. */
 TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition, int stored, tutti_dev_u64 marks)
 {
     const int number = partition / request->each, left = request->partitions - number * request->each;
