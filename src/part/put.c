@@ -22,10 +22,12 @@ enum { PATIENCE_MS = 2000, PATIENCE_FD_MS = 20 };
 
 struct tutti_part_put {
     /* Of a receive: */
-    int first, n;         /* marks; n 0: none */
-    int next;             /* all marks before it have been counted in this round */
-    uint64_t each;        /* bytes of a transport partition of the sender */
-    unsigned char *taken; /* [n]: 1: it has been counted */
+    int first, n;                 /* marks; n 0: none */
+    int next;                     /* all marks before it have been counted in this round */
+    uint64_t each;                /* bytes of a transport partition of the sender */
+    unsigned char *taken;         /* [n]: 1: it has been counted */
+    struct tutti_part_offer told; /* what the sender knows; not shared: nothing */
+    uint32_t serial;              /* of it */
     /* Of a send: */
     struct tutti_mapping *held;
     uint64_t since; /* when it began to wait for the mapping; 0: it has not */
@@ -79,7 +81,7 @@ static int marks_clear(struct tutti_part_put *put, const struct tutti_part_recor
     struct tutti_node *node = tutti_part_engine.worker.node;
     const int each = (int)record->each, n = each > 0 ? (record->partitions + each - 1) / each : 0;
     if (put->n == 0) {
-        if (!(put->taken = calloc((size_t)n + 1, 1)) || (put->first = tutti_marks_take(node, n)) < 0) {
+        if (!(put->taken = calloc((size_t)n + 1, 1)) || (put->first = tutti_marks_take(node, n + 1)) < 0) {
             free(put->taken);
             put->taken = NULL;
             return 0;
@@ -119,6 +121,40 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     put->warm_to = part->elements.places.id;
     tutti_part_put_show(part);
     return 1;
+}
+
+static int is_same(const struct tutti_part_offer *a, const struct tutti_part_offer *b)
+{
+    return a->share.shared && b->share.shared && a->share.what.id == b->share.what.id &&
+           a->share.what.base == b->share.what.base && a->share.offset == b->share.offset && a->gpu == b->gpu &&
+           a->marks == b->marks && a->n == b->n;
+}
+
+int tutti_part_put_offer_again(struct tutti_part *part, struct tutti_part_offer *offer)
+{
+    struct tutti_part_put *put = part->put;
+    const int same = is_same(&put->told, offer);
+    put->serial += !same;
+    offer->serial = put->serial;
+    put->told = *offer;
+    __atomic_store_n(&tutti_marks_own(tutti_part_engine.worker.node)[put->first + put->n],
+                     tutti_part_offer_mark(put->serial, part->round), __ATOMIC_RELEASE);
+    return same;
+}
+
+void tutti_part_put_forget(struct tutti_part *part)
+{
+    part->put->told.share.shared = 0;
+}
+
+int tutti_part_put_is_offered(const struct tutti_part *part, const struct tutti_part_offer *offer)
+{
+    const int peer = put_peer(part);
+    if (peer < 0 || !offer->share.shared || offer->marks < 0 || offer->n < 0 || offer->marks >= TUTTI_MARKS - offer->n)
+        return 0;
+    const uint32_t *marks = tutti_marks_of(tutti_part_engine.worker.node, peer);
+    return __atomic_load_n(&marks[offer->marks + offer->n], __ATOMIC_ACQUIRE) ==
+           tutti_part_offer_mark(offer->serial, part->round);
 }
 
 void tutti_part_put_show(struct tutti_part *part)
@@ -262,13 +298,14 @@ void tutti_part_put_end(struct tutti_part *part)
     free(put->taken);
     put->taken = NULL;
     put->n = 0;
+    put->told.share.shared = 0;
 }
 
 void tutti_part_put_free(struct tutti_part *part)
 {
     struct tutti_part_put *put = part->put;
     if (put && put->n > 0 && tutti_part_engine.transport)
-        tutti_marks_give(tutti_part_engine.worker.node, put->first, put->n);
+        tutti_marks_give(tutti_part_engine.worker.node, put->first, put->n + 1);
     if (put)
         free(put->taken);
     free(put);

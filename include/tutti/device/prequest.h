@@ -82,11 +82,12 @@ TUTTI_DEV int tutti_prequest_count(struct tutti_prequest_count *count, uint32_t 
     const tutti_dev_u64 before = tutti_dev_add64(&count->ready, stored ? 1 : one_to_send + 1);
     if ((uint32_t)before + 1 < of)
         return 0;
-    tutti_dev_fence_gpu(); /* what the sum has shown of other groups comes before this group's marks */
-    if (!stored || before >= one_to_send)
+    if (!stored || before >= one_to_send) {
         *marks = 0;
-    else if (*marks == 0)
+    } else if (*marks == 0) {
+        tutti_dev_fence_gpu(); /* the sum has shown the group that wrote it */
         *marks = tutti_dev_load_relaxed64(&count->marks);
+    }
     tutti_dev_store_relaxed64(&count->marks, 0); /* for the next round */
     tutti_dev_store_relaxed64(&count->ready, 0);
     tutti_dev_store_relaxed64(&count->to, TUTTI_PREQUEST_UNREAD);
@@ -101,7 +102,7 @@ TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition,
     const uint32_t of = (uint32_t)(left < request->each ? left : request->each);
     if (request->each > 1 && !tutti_prequest_count(&request->count[number], of, stored, &marks))
         return;
-    tutti_dev_fence_release(); /* one for both: a fence over the system takes longer than what it orders */
+    tutti_dev_fence(); /* one for all: of what this group, and those that the sum has shown, have stored */
     if (marks)
         tutti_dev_store_relaxed32((uint32_t *)(uintptr_t)marks + number, 1);
     tutti_dev_store_relaxed32(&request->flag[number], marks ? TUTTI_PREQUEST_STORED : TUTTI_PREQUEST_READY);
