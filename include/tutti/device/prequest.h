@@ -62,7 +62,7 @@ TUTTI_DEV tutti_dev_u64 tutti_prequest_to(const MPIX_Prequest *request, int numb
     if (to == TUTTI_PREQUEST_UNREAD) {
         tutti_dev_load_pair(&round->to, &to, marks);
         tutti_dev_store_relaxed64(&count->marks, *marks);
-        tutti_dev_store_relaxed64(&count->to, to != 0 ? to : TUTTI_PREQUEST_NOWHERE);
+        tutti_dev_store_relaxed64(&count->to, to != 0 ? to : (tutti_dev_u64)TUTTI_PREQUEST_NOWHERE);
         return to;
     }
     while (to == TUTTI_PREQUEST_READING) {
