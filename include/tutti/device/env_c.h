@@ -4,6 +4,7 @@
 #define TUTTI_DEVICE_ENV_C_H
 
 #include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
