@@ -13,13 +13,15 @@
 /* What changes from round to round. Host memory that kernels reach. A GPU reads a line of host memory for one block
  * after the other, about a microsecond each. So there are several copies, each in a line of its own. */
 struct tutti_prequest_round {
-    uint64_t to;    /* send: where the message begins in the receiver's buffer, for kernels that store it there; 0: the
-                       engine sends this round */
+    union {
+        uint64_t to;    /* send: where the message begins in the receiver's buffer, for kernels that store it there; 0:
+                           the engine sends this round */
+        uint64_t bytes; /* receive: of a transport partition of the sender */
+    };
     uint64_t marks; /* send: the receiver's marks [transport partitions], for kernels; receive: its own, or 0 */
-    uint64_t bytes; /* receive: of a transport partition of the sender */
-    uint64_t pad[13];
+    uint64_t pad[14];
 };
-enum { TUTTI_PREQUEST_COPIES = 32 }; /* of a send, at most */
+enum { TUTTI_PREQUEST_COPIES = 32 }; /* at most */
 
 /* What kernels of a send keep of a transport partition, in memory of the GPU. All words are 0 between rounds: the last
  * group that marks a partition clears them. */

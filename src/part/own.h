@@ -248,7 +248,7 @@ void tutti_part_prequest_ended(struct tutti_part *part);
 
 /* put.c: kernels store partitions in the receiver's buffer. The lock is held. */
 
-/* 1 if kernels may store rounds of this send: the receiver is of the node, and a rule says so. */
+/* 1 if kernels may store rounds of this request: the other side is of the node, and a rule says so. */
 int tutti_part_put_is_possible(const struct tutti_part *part);
 /* Of a receive that is active: offers its buffer for this round. 0: kernels cannot store there. */
 int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer);

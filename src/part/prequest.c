@@ -76,7 +76,8 @@ static int prequest_open(struct tutti_part_prequest *p, const struct tutti_part 
     p->view =
         (struct tutti_prequest){.partitions = n, .each = each, .send = send, .bytes = part->each, .from = run_of(part)};
     const int most = p->transports < TUTTI_PREQUEST_COPIES ? p->transports : TUTTI_PREQUEST_COPIES;
-    const int status = words_open(p, p->view.from && most > 1 ? most : 1);
+    const int copies = most > 1 && (send ? p->view.from != NULL : tutti_part_put_is_possible(part)) ? most : 1;
+    const int status = words_open(p, copies);
     p->taken = send ? calloc((size_t)p->transports + 1, 1) : NULL;
     if (status != TUTTI_OK || (send && !p->taken))
         return TUTTI_ERR_MEMORY;

@@ -65,7 +65,8 @@ static int put_may_map(void)
 
 int tutti_part_put_is_possible(const struct tutti_part *part)
 {
-    return put_peer(part) >= 0 && tutti_part_kernels_store(part->each);
+    return put_peer(part) >= 0 &&
+           (part->args.send ? tutti_part_kernels_store(part->each) : tutti_part_kernels_may_store());
 }
 
 static int is_active(const struct tutti_part *part)
@@ -166,8 +167,10 @@ void tutti_part_put_show(struct tutti_part *part)
     uint32_t *seen = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), part->kernels_gpu, put_may_map());
     if (!seen)
         return; /* the kernels see what this host has counted */
-    view->round->bytes = part->put->each;
-    __atomic_store_n(&view->round->marks, (uint64_t)(uintptr_t)(seen + part->put->first), __ATOMIC_RELEASE);
+    for (int i = 0; i < view->copies; i++) {
+        __atomic_store_n(&view->round[i].bytes, part->put->each, __ATOMIC_RELAXED);
+        __atomic_store_n(&view->round[i].marks, (uint64_t)(uintptr_t)(seen + part->put->first), __ATOMIC_RELEASE);
+    }
 }
 
 static int mark_is_set(const struct tutti_part_put *put, int i)

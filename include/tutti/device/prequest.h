@@ -176,16 +176,19 @@ TUTTI_DEV int MPIX_Pready_list(int length, const int partitions[], MPIX_Prequest
     return 0;
 }
 
-/* 1 if kernels of the sender have stored all of the partition: their marks of the transport partitions that it has
- * bytes of are set. */
-TUTTI_DEV int tutti_prequest_is_stored(const MPIX_Prequest *request, int partition)
+/* 1 if the host has seen the partition arrive, or kernels of the sender have stored all of it: their marks of the
+ * transport partitions that it has bytes of are set. Each load of host memory takes a microsecond, so two are under way
+ * at a time. */
+TUTTI_DEV int tutti_prequest_has_arrived(const MPIX_Prequest *request, int partition)
 {
     const uint64_t first = (uint64_t)partition * request->bytes, end = first + request->bytes;
-    const uint32_t *const marks = (const uint32_t *)(uintptr_t)tutti_dev_load_relaxed64(&request->round->marks);
-    const uint64_t bytes = tutti_dev_load_relaxed64(&request->round->bytes);
-    int all = marks != NULL && bytes > 0;
-    for (uint64_t i = all ? first / bytes : 1; all && i <= (end - 1) / bytes; i++)
-        all = tutti_dev_load_look32(&marks[i]) != 0;
+    tutti_dev_u64 bytes, marks;
+    const uint32_t flag = tutti_dev_load_look32(&request->flag[partition]);
+    tutti_dev_load_pair(&request->round[partition % request->copies].bytes, &bytes, &marks);
+    int all = marks != 0 && bytes > 0;
+    for (uint64_t i = all ? first / bytes : 1; flag == 0 && all && i <= (end - 1) / bytes; i++)
+        all = tutti_dev_load_look32((const uint32_t *)(uintptr_t)marks + i) != 0;
+    all |= flag != 0;
     if (all)
         tutti_dev_seen();
     return all;
@@ -197,8 +200,7 @@ TUTTI_DEV int MPIX_Parrived(MPIX_Prequest request, int partition, int *flag)
     if (request.send || partition < 0 || partition >= request.partitions)
         tutti_dev_store_release32(request.wrong, 1);
     else
-        *flag =
-            tutti_dev_load_acquire32(&request.flag[partition]) != 0 || tutti_prequest_is_stored(&request, partition);
+        *flag = tutti_prequest_has_arrived(&request, partition);
     return 0;
 }
 
