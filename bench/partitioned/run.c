@@ -311,15 +311,43 @@ static void part_ready(struct part_bench *b)
             part_leave_out(b, way, "this version has no rules of the section partitioned");
     }
     part_take_rules(PART_TUTTI);
+    part_find("MPI_Psend_init", &b->calls.psend_init);
+    part_find("MPI_Precv_init", &b->calls.precv_init);
+    part_find("MPI_Pready_range", &b->calls.pready_range);
+}
+
+/* Kernels of rank 0 store into rank 1's buffer. While a communicator with a stream exists, nothing is mapped any more,
+ * so this comes before. */
+static void part_meet(struct part_bench *b)
+{
+    enum { ROUNDS = 3 };
+    const int way = b->ways >> PART_STORED & 1 ? PART_STORED : PART_TUTTI;
+    if (!(b->what->figures >> PART_FIGURE_MESSAGE & 1) || !part_take_rules(way))
+        return;
+    b->figure = PART_FIGURE_MESSAGE;
+    b->row = &part_messages;
+    b->bytes = b->plan->sizes[0];
+    b->partitions = 1;
+    b->grid = part_grid_of(b->bytes, 1);
+    for (int w = 0; w < PART_WAYS; w++)
+        b->request[w] = (struct part_request){.request = MPI_REQUEST_NULL};
+    part_shape(b, way, &b->request[way]);
+    b->row->open(b, way);
+    for (int i = 0; i < ROUNDS; i++)
+        b->row->run(b, way, (uint64_t)i);
+    part_close(b);
+    b->row = NULL;
+}
+
+static void part_others_open(struct part_bench *b)
+{
+    char why[256] = "";
     if (b->plan->nodes > 1)
         part_leave_out(b, PART_ENQUEUE, "calls in stream order are for the ranks of one node");
     if (b->ways >> PART_ENQUEUE & 1 && !bench_enqueue_open(why, sizeof why))
         part_leave_out(b, PART_ENQUEUE, why);
     if (b->ways >> PART_NCCL & 1 && !bench_nccl_open(b->plan, why, sizeof why))
         part_leave_out(b, PART_NCCL, why);
-    part_find("MPI_Psend_init", &b->calls.psend_init);
-    part_find("MPI_Precv_init", &b->calls.precv_init);
-    part_find("MPI_Pready_range", &b->calls.pready_range);
 }
 
 void bench_partitioned(struct bench_plan *plan, const struct part_plan *what)
@@ -338,6 +366,8 @@ void bench_partitioned(struct bench_plan *plan, const struct part_plan *what)
     b.out = out;
     b.in = in;
     b.host = bench_ordinary(plan->most);
+    part_meet(&b);
+    part_others_open(&b);
     b.sums_from_kernels = part_sums_from_kernels(&b);
     if (what->figures >> PART_FIGURE_ALLREDUCE & 1 && !b.sums_from_kernels)
         bench_say(plan, "note allreduce: the host marks partitions: in this version kernels do not start collectives");

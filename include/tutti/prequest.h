@@ -10,14 +10,29 @@
 #include <stdint.h>
 #endif
 
-/* What changes from round to round. Host memory that kernels reach, aligned to 16 bytes. */
+/* What changes from round to round. Host memory that kernels reach. A GPU reads a line of host memory for one block
+ * after the other, about a microsecond each. So there are several copies, each in a line of its own. */
 struct tutti_prequest_round {
-    uint64_t to;    /* send: where the message begins in the receiver's buffer, for kernels that store it there; 0: the
-                       engine sends this round */
+    union {
+        uint64_t to;    /* send: where the message begins in the receiver's buffer, for kernels that store it there; 0:
+                           the engine sends this round */
+        uint64_t bytes; /* receive: of a transport partition of the sender */
+    };
     uint64_t marks; /* send: the receiver's marks [transport partitions], for kernels; receive: its own, or 0 */
-    uint64_t bytes; /* receive: of a transport partition of the sender */
+    uint64_t pad[14];
+};
+enum { TUTTI_PREQUEST_COPIES = 32 }; /* at most */
+
+/* What kernels of a send keep of a transport partition, in memory of the GPU. All words are 0 between rounds: the last
+ * group that marks a partition clears them. */
+struct tutti_prequest_count {
+    uint64_t to;    /* of the round, or one of the values below */
+    uint64_t marks; /* of the round, if `to` is an address */
+    uint64_t ready; /* lower half: partitions that are ready; upper half: those of them that the engine must send */
     uint64_t pad;
 };
+/* Values of `to` in memory of the GPU: no group has read the round yet; one is reading it; the engine sends it. */
+enum { TUTTI_PREQUEST_UNREAD, TUTTI_PREQUEST_READING, TUTTI_PREQUEST_NOWHERE };
 
 /* A flag of a send: what a kernel has done with a transport partition. */
 enum { TUTTI_PREQUEST_READY = 1, TUTTI_PREQUEST_STORED };
@@ -26,17 +41,17 @@ enum { TUTTI_PREQUEST_READY = 1, TUTTI_PREQUEST_STORED };
 typedef struct tutti_prequest {
     uint32_t *flag; /* host memory that kernels reach. send: [transport partitions], 0 or one of the above. receive:
                        [partitions], 1: arrived */
-    uint32_t
-        *count; /* send: [transport partitions], partitions that are ready, and as many numbers again, of those that
-                   the engine must send; memory of the GPU; NULL where a transport partition is one partition */
-    uint32_t *wrong; /* host memory: 1 after a wrong use in a kernel */
+    struct tutti_prequest_count *count; /* send: [transport partitions]; NULL if each is one partition */
+    uint32_t *wrong;                    /* host memory: 1 after a wrong use in a kernel */
     int32_t partitions;
     int32_t each; /* partitions of a transport partition; the last one may have fewer */
     int32_t send;
-    void *own; /* of the library */
-    struct tutti_prequest_round *round;
-    const char *from; /* send: where the message begins, if it is one run of bytes of the GPU; NULL: it is not */
-    uint64_t bytes;   /* of a partition */
+    int32_t copies;                     /* of `round`, all alike */
+    void *own;                          /* of the library */
+    struct tutti_prequest_round *round; /* [copies] */
+    const char
+        *from;      /* send: where the message begins, if kernels may store it: one run of bytes of the GPU; or NULL */
+    uint64_t bytes; /* of a partition */
 } MPIX_Prequest;
 
 #endif

@@ -37,9 +37,15 @@ struct tutti_part_head {
 struct tutti_part_offer {
     struct tutti_share share; /* shared: 0: nowhere */
     int32_t gpu;              /* of the buffer, by the receiver's count */
-    int32_t marks, n;         /* marks of the receiver (team/marks.h), one for each transport partition */
-    int32_t pad;
+    int32_t marks, n;         /* marks of the receiver (team/marks.h), one for each transport partition; another one
+                                 states the last round for which the offer holds */
+    uint32_t serial;          /* another one for each offer that differs from the one before */
 };
+/* What that mark holds. */
+static inline uint32_t tutti_part_offer_mark(uint32_t serial, uint64_t round)
+{
+    return serial << 20 | (uint32_t)(round & 0xfffff);
+}
 
 enum {
     TUTTI_PART_ROOM = 4032, /* bytes of a message of the channel: MPIs send as much without asking the receiver */
@@ -242,8 +248,16 @@ void tutti_part_prequest_ended(struct tutti_part *part);
 
 /* put.c: kernels store partitions in the receiver's buffer. The lock is held. */
 
+/* 1 if kernels may store rounds of this request: the other side is of the node, and a rule says so. */
+int tutti_part_put_is_possible(const struct tutti_part *part);
 /* Of a receive that is active: offers its buffer for this round. 0: kernels cannot store there. */
 int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer);
+/* The offer is the same as the one that the sender knows: 1: it has been told so, without a message. */
+int tutti_part_put_offer_again(struct tutti_part *part, struct tutti_part_offer *offer);
+/* The sender knows of a round without an offer. */
+void tutti_part_put_forget(struct tutti_part *part);
+/* Of a send that is active: 1 if the receiver has started this round, and the last offer holds for it. */
+int tutti_part_put_is_offered(const struct tutti_part *part, const struct tutti_part_offer *offer);
 /* Of a send that is active, with a device request: kernels store this round where the receiver has offered, if they
  * can. 0: not known yet. */
 int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer *offer);

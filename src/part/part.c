@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "part/counts.h"
 #include "part/own.h"
 
 static void part_poll(void);
@@ -56,6 +57,7 @@ void tutti_part_close(void)
     tutti_part_prepare_close();
     engine->transport = NULL;
     pthread_mutex_unlock(&engine->lock);
+    tutti_part_counts_close();
 }
 
 /* ---- requests ---- */

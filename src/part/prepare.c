@@ -1,6 +1,7 @@
 /* MPIX_Pbuf_prepare: the sender waits until the receive of this round has been started. The receiver sends PREPARED
  * when it prepares. A sender that waits asks once; from then on the receiver also sends PREPARED whenever a round
- * starts. So a sender needs the MPI_Start of its receiver alone, and ranks may prepare their requests in any order. */
+ * starts. So a sender needs the MPI_Start of its receiver alone, and ranks may prepare their requests in any order.
+ * While the offer of the receiver's buffer stays the same, a mark in shared memory takes the place of the message. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,8 +38,13 @@ static int prepare_tell(struct tutti_part *part)
     if (part->prepared == part->round)
         return TUTTI_OK;
     part->prepared = part->round;
-    if (!tutti_part_put_offer(part, &offer))
+    if (!tutti_part_put_offer(part, &offer)) {
+        if (part->put)
+            tutti_part_put_forget(part);
         return tutti_part_channel_send((int)record->of.source, &head, NULL);
+    }
+    if (tutti_part_put_offer_again(part, &offer))
+        return TUTTI_OK;
     head.bytes = sizeof offer;
     return tutti_part_channel_send_more((int)record->of.source, &head, &offer);
 }
@@ -73,11 +79,19 @@ void tutti_part_prepare_message(int source, const struct tutti_part_head *head, 
         tutti_part_fail(record->receive, prepare_tell(record->receive));
 }
 
+/* 1 if the receiver has started this round. */
+static int prepared_look(struct prepared *one, const struct tutti_part *part)
+{
+    if (one->round < part->round && tutti_part_put_is_offered(part, &one->offer))
+        one->round = part->round;
+    return one->round >= part->round;
+}
+
 const struct tutti_part_offer *tutti_part_prepare_offer(const struct tutti_part *part)
 {
-    const struct prepared *one;
+    struct prepared *one;
     HASH_FIND(hh, all, &part->id, sizeof part->id, one);
-    return one && one->round == part->round && one->offer.share.shared ? &one->offer : NULL;
+    return one && prepared_look(one, part) && one->round == part->round && one->offer.share.shared ? &one->offer : NULL;
 }
 
 void tutti_part_prepare_forget(uint64_t id)
@@ -114,7 +128,7 @@ static int prepare_send(struct tutti_part *part)
     struct prepared *one = prepared_of(part->id);
     if (!one)
         return TUTTI_ERR_MEMORY;
-    if (one->round >= part->round)
+    if (prepared_look(one, part))
         return tutti_part_put_accept(part, tutti_part_prepare_offer(part));
     if (one->asked)
         return 0;
@@ -149,13 +163,15 @@ static int preparing_done(void *with)
 int tutti_part_prepare(struct tutti_part *const parts[], int n)
 {
     struct preparing p = {.part = parts, .n = n};
-    int status = TUTTI_OK;
+    int status = TUTTI_OK, done;
     pthread_mutex_lock(&tutti_part_engine.lock);
     if (n > 0)
         status = tutti_part_channel_listen(); /* a sender alone expects no message otherwise */
     pthread_mutex_unlock(&tutti_part_engine.lock);
     if (status != TUTTI_OK)
         return status;
+    if ((done = preparing_done(&p)) != 0)
+        return done > 0 ? TUTTI_OK : done;
     tutti_step_open(&tutti_part_engine.step); /* the rounds may have ended: then nothing else polls the channel */
     status = tutti_progress_wait(&(const struct tutti_wait){.done = preparing_done,
                                                             .with = &p,

@@ -8,82 +8,84 @@
 #include "core/log.h"
 #include "device/device.h"
 #include "dtype/plan.h"
+#include "part/counts.h"
 #include "part/own.h"
 #include "tutti/prequest.h"
 
-/* The flags' memory. */
+/* Host memory of a device request: copies of what changes from round to round, each in a line of its own; then the
+ * flags. */
 struct words {
-    struct tutti_prequest_round round;
     uint32_t wrong;
-    uint32_t flag[];
+    uint32_t pad[31];
+    struct tutti_prequest_round round[];
 };
 
 struct tutti_part_prequest {
     struct tutti_prequest view;
-    int gpu;                             /* whose kernels use it */
-    struct tutti_bounce *flags, *counts; /* of the pool */
-    int transports;                      /* flags: transport partitions of a send, partitions of a receive */
-    int next;                            /* send: all before it have been taken in this round */
-    unsigned char *taken;                /* [transports], of a send */
+    struct tutti_bounce *words; /* of the pool */
+    size_t bytes;               /* of them */
+    struct tutti_part_counts *counts;
+    int transports;       /* flags: transport partitions of a send, partitions of a receive */
+    int next;             /* send: all before it have been taken in this round */
+    int spoilt;           /* 1: kernels may have left counts that are not 0 */
+    unsigned char *taken; /* [transports], of a send */
 };
 
 static void prequest_free(struct tutti_part_prequest *p)
 {
     if (!p)
         return;
-    tutti_bounce_give(p->flags);
-    tutti_bounce_give(p->counts);
+    tutti_bounce_give(p->words);
+    tutti_part_counts_give(p->counts, !p->spoilt);
     free(p->taken);
     free(p);
 }
 
-/* Zeros in memory of a GPU. A status. */
-static int clear_counts(struct tutti_bounce *counts, size_t bytes)
-{
-    void *zeros = calloc(1, bytes);
-    if (!zeros)
-        return TUTTI_ERR_MEMORY;
-    const int status = tutti_device()->memory.copy_now(counts->memory, zeros, bytes);
-    free(zeros);
-    return status;
-}
-
-/* Where the message of a send begins, if it is one run of bytes; it is known before the first round. */
+/* Where the message of a send begins, if kernels may store it: it is one run of bytes, for a rank of the node, and the
+ * rules let kernels store such partitions. It is known before the first round. */
 static const char *run_of(const struct tutti_part *part)
 {
     const struct tutti_part_args *args = &part->args;
     const int whole = args->in_order && (args->solid || args->count * args->partitions == 1);
-    return args->send && whole && part->each > 0 ? (const char *)args->buffer + args->plan->true_lower : NULL;
+    const int stores = args->send && whole && part->each > 0 && tutti_part_put_is_possible(part);
+    return stores ? (const char *)args->buffer + args->plan->true_lower : NULL;
 }
 
 /* A status. */
-static int prequest_open(struct tutti_part_prequest *p, const struct tutti_part *part)
+static int words_open(struct tutti_part_prequest *p, int copies)
 {
-    const int n = part->args.partitions, each = tutti_part_prequest_each(part);
-    p->transports = (n + each - 1) / each;
-    const size_t bytes = sizeof(struct words) + (size_t)p->transports * sizeof(uint32_t);
-    p->flags = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
-    p->taken = part->args.send ? calloc((size_t)p->transports + 1, 1) : NULL;
-    if (!p->flags || (part->args.send && !p->taken))
+    p->bytes = sizeof(struct words) + (size_t)copies * sizeof(struct tutti_prequest_round) +
+               (size_t)p->transports * sizeof(uint32_t);
+    p->words = tutti_bounce_take(&tutti_bounce_pinned, -1, p->bytes);
+    if (!p->words)
         return TUTTI_ERR_MEMORY;
-    memset(p->flags->memory, 0, bytes);
-    struct words *const words = p->flags->memory;
-    p->view = (struct tutti_prequest){.flag = words->flag,
-                                      .wrong = &words->wrong,
-                                      .partitions = n,
-                                      .each = each,
-                                      .send = part->args.send,
-                                      .round = &words->round,
-                                      .bytes = part->each};
-    p->view.from = run_of(part);
+    memset(p->words->memory, 0, p->bytes);
+    struct words *const words = p->words->memory;
+    p->view.flag = (uint32_t *)(void *)(words->round + copies);
+    p->view.wrong = &words->wrong;
+    p->view.round = words->round;
+    p->view.copies = copies;
+    return TUTTI_OK;
+}
+
+/* A status. */
+static int prequest_open(struct tutti_part_prequest *p, const struct tutti_part *part, int gpu)
+{
+    const int n = part->args.partitions, each = tutti_part_prequest_each(part), send = part->args.send;
+    p->transports = (n + each - 1) / each;
+    p->view =
+        (struct tutti_prequest){.partitions = n, .each = each, .send = send, .bytes = part->each, .from = run_of(part)};
+    const int most = p->transports < TUTTI_PREQUEST_COPIES ? p->transports : TUTTI_PREQUEST_COPIES;
+    const int copies = most > 1 && (send ? p->view.from != NULL : tutti_part_put_is_possible(part)) ? most : 1;
+    const int status = words_open(p, copies);
+    p->taken = send ? calloc((size_t)p->transports + 1, 1) : NULL;
+    if (status != TUTTI_OK || (send && !p->taken))
+        return TUTTI_ERR_MEMORY;
     if (each == 1)
         return TUTTI_OK;
-    const size_t counts = 2 * (size_t)p->transports * sizeof(uint32_t);
-    p->counts = tutti_bounce_take(&tutti_bounce_device, -1, counts);
-    if (!p->counts)
-        return TUTTI_ERR_MEMORY;
-    p->view.count = p->counts->memory;
-    return clear_counts(p->counts, counts);
+    p->counts = tutti_part_counts_take(gpu, p->transports);
+    p->view.count = p->counts ? tutti_part_counts_memory(p->counts) : NULL;
+    return p->counts ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 /* The flags of a receive are as MPI_Parrived answers. The lock is held. */
@@ -114,10 +116,10 @@ int tutti_part_prequest_new(struct tutti_part *part, struct tutti_prequest *out)
     int status = device ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK && !(p = calloc(1, sizeof *p)))
         status = TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK)
-        status = prequest_open(p, part);
     if (status == TUTTI_OK && device->gpu.current(&gpu) != TUTTI_OK)
         gpu = -1;
+    if (status == TUTTI_OK)
+        status = prequest_open(p, part, gpu);
     pthread_mutex_lock(&tutti_part_engine.lock);
     if (status == TUTTI_OK && part->prequest)
         status = TUTTI_ERR_ARGUMENT;
@@ -154,7 +156,9 @@ void tutti_part_prequest_start(struct tutti_part *part)
 {
     struct tutti_part_prequest *p = part->prequest;
     p->next = 0;
-    memset(p->flags->memory, 0, sizeof(struct words) + (size_t)p->transports * sizeof(uint32_t));
+    memset(p->words->memory, 0, p->bytes);
+    if (p->spoilt && p->counts)
+        p->spoilt = tutti_part_counts_clear(p->counts) != TUTTI_OK;
     if (part->kernels_gpu < 0)
         part->kernels_gpu = part->elements.places.gpu;
     if (p->taken)
@@ -216,6 +220,7 @@ void tutti_part_prequest_arrived(struct tutti_part *part, uint64_t partition)
 
 void tutti_part_prequest_ended(struct tutti_part *part)
 {
+    part->prequest->spoilt |= part->status != TUTTI_OK;
     for (int i = 0; !part->args.send && i < part->prequest->transports; i++)
         tutti_part_prequest_arrived(part, (uint64_t)i);
 }

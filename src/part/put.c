@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "part/own.h"
 #include "team/marks.h"
+#include "team/share.h"
 #include "tutti/prequest.h"
 
 /* That the sender waits at most for a mapping, in the first round with a buffer: no kernel waits yet then, which the
@@ -21,10 +22,12 @@ enum { PATIENCE_MS = 2000, PATIENCE_FD_MS = 20 };
 
 struct tutti_part_put {
     /* Of a receive: */
-    int first, n;         /* marks; n 0: none */
-    int next;             /* all marks before it have been counted in this round */
-    uint64_t each;        /* bytes of a transport partition of the sender */
-    unsigned char *taken; /* [n]: 1: it has been counted */
+    int first, n;                 /* marks; n 0: none */
+    int next;                     /* all marks before it have been counted in this round */
+    uint64_t each;                /* bytes of a transport partition of the sender */
+    unsigned char *taken;         /* [n]: 1: it has been counted */
+    struct tutti_part_offer told; /* what the sender knows; not shared: nothing */
+    uint32_t serial;              /* of it */
     /* Of a send: */
     struct tutti_mapping *held;
     uint64_t since; /* when it began to wait for the mapping; 0: it has not */
@@ -47,13 +50,23 @@ static int is_one_run(const struct tutti_part *part)
            tutti_part_capacity(part) > 0;
 }
 
-/* The node rank of the other side; -1: it is of another node, or nothing may be mapped now. */
+/* The node rank of the other side; -1: it is of another node. */
 static int put_peer(const struct tutti_part *part)
 {
     const struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
-    if (!worker->endpoint || part->args.peer < 0 || tutti_endpoint_is_quiet(worker->endpoint))
-        return -1;
-    return tutti_node_find(worker->node, part->args.peer);
+    return worker->endpoint && part->args.peer >= 0 ? tutti_node_find(worker->node, part->args.peer) : -1;
+}
+
+/* 0: what is not mapped yet stays so. */
+static int put_may_map(void)
+{
+    return !tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint);
+}
+
+int tutti_part_put_is_possible(const struct tutti_part *part)
+{
+    return put_peer(part) >= 0 &&
+           (part->args.send ? tutti_part_kernels_store(part->each) : tutti_part_kernels_may_store());
 }
 
 static int is_active(const struct tutti_part *part)
@@ -69,7 +82,7 @@ static int marks_clear(struct tutti_part_put *put, const struct tutti_part_recor
     struct tutti_node *node = tutti_part_engine.worker.node;
     const int each = (int)record->each, n = each > 0 ? (record->partitions + each - 1) / each : 0;
     if (put->n == 0) {
-        if (!(put->taken = calloc((size_t)n + 1, 1)) || (put->first = tutti_marks_take(node, n)) < 0) {
+        if (!(put->taken = calloc((size_t)n + 1, 1)) || (put->first = tutti_marks_take(node, n + 1)) < 0) {
             free(put->taken);
             put->taken = NULL;
             return 0;
@@ -90,7 +103,8 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     const struct tutti_part_record *record = part->record;
     const int peer = put_peer(part);
     if (peer < 0 || !is_active(part) || !is_one_run(part) || record->bytes == 0 ||
-        record->bytes > tutti_part_capacity(part) || !tutti_part_kernels_may_store())
+        record->bytes > tutti_part_capacity(part) || !tutti_part_kernels_may_store() ||
+        !(put_may_map() || tutti_share_is_named(worker->node, part->elements.places.id)))
         return 0;
     struct tutti_part_put *put = put_of(part);
     memset(offer, 0, sizeof *offer);
@@ -110,17 +124,53 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     return 1;
 }
 
+static int is_same(const struct tutti_part_offer *a, const struct tutti_part_offer *b)
+{
+    return a->share.shared && b->share.shared && a->share.what.id == b->share.what.id &&
+           a->share.what.base == b->share.what.base && a->share.offset == b->share.offset && a->gpu == b->gpu &&
+           a->marks == b->marks && a->n == b->n;
+}
+
+int tutti_part_put_offer_again(struct tutti_part *part, struct tutti_part_offer *offer)
+{
+    struct tutti_part_put *put = part->put;
+    const int same = is_same(&put->told, offer);
+    put->serial += !same;
+    offer->serial = put->serial;
+    put->told = *offer;
+    __atomic_store_n(&tutti_marks_own(tutti_part_engine.worker.node)[put->first + put->n],
+                     tutti_part_offer_mark(put->serial, part->round), __ATOMIC_RELEASE);
+    return same;
+}
+
+void tutti_part_put_forget(struct tutti_part *part)
+{
+    part->put->told.share.shared = 0;
+}
+
+int tutti_part_put_is_offered(const struct tutti_part *part, const struct tutti_part_offer *offer)
+{
+    const int peer = put_peer(part);
+    if (peer < 0 || !offer->share.shared || offer->marks < 0 || offer->n < 0 || offer->marks >= TUTTI_MARKS - offer->n)
+        return 0;
+    const uint32_t *marks = tutti_marks_of(tutti_part_engine.worker.node, peer);
+    return __atomic_load_n(&marks[offer->marks + offer->n], __ATOMIC_ACQUIRE) ==
+           tutti_part_offer_mark(offer->serial, part->round);
+}
+
 void tutti_part_put_show(struct tutti_part *part)
 {
     struct tutti_node *node = tutti_part_engine.worker.node;
     const struct tutti_prequest *view = part->kernels_view;
     if (!tutti_part_put_is_on(part) || !view)
         return;
-    uint32_t *seen = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), part->kernels_gpu);
+    uint32_t *seen = tutti_marks_view(node, tutti_device(), tutti_node_rank(node), part->kernels_gpu, put_may_map());
     if (!seen)
         return; /* the kernels see what this host has counted */
-    view->round->bytes = part->put->each;
-    __atomic_store_n(&view->round->marks, (uint64_t)(uintptr_t)(seen + part->put->first), __ATOMIC_RELEASE);
+    for (int i = 0; i < view->copies; i++) {
+        __atomic_store_n(&view->round[i].bytes, part->put->each, __ATOMIC_RELAXED);
+        __atomic_store_n(&view->round[i].marks, (uint64_t)(uintptr_t)(seen + part->put->first), __ATOMIC_RELEASE);
+    }
 }
 
 static int mark_is_set(const struct tutti_part_put *put, int i)
@@ -219,7 +269,7 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
         offer->marks < 0 || offer->marks > TUTTI_MARKS - offer->n ||
         view->from != tutti_elements_run(&part->elements) || !put_of(part))
         return 1;
-    uint32_t *marks = tutti_marks_view(node, tutti_device(), peer, gpu);
+    uint32_t *marks = tutti_marks_view(node, tutti_device(), peer, gpu, put_may_map());
     const int there = marks && tutti_endpoint_use(tutti_part_engine.worker.endpoint, gpu) >= 0
                           ? put_reach(part, offer, peer, gpu, &to)
                           : -1;
@@ -230,8 +280,10 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
         return 1;
     }
     part->put_round = part->round;
-    __atomic_store_n(&view->round->marks, (uint64_t)(uintptr_t)(marks + offer->marks), __ATOMIC_RELAXED);
-    __atomic_store_n(&view->round->to, (uint64_t)(uintptr_t)to, __ATOMIC_RELEASE);
+    for (int i = 0; i < view->copies; i++) {
+        __atomic_store_n(&view->round[i].marks, (uint64_t)(uintptr_t)(marks + offer->marks), __ATOMIC_RELAXED);
+        __atomic_store_n(&view->round[i].to, (uint64_t)(uintptr_t)to, __ATOMIC_RELEASE);
+    }
     return 1;
 }
 
@@ -249,13 +301,14 @@ void tutti_part_put_end(struct tutti_part *part)
     free(put->taken);
     put->taken = NULL;
     put->n = 0;
+    put->told.share.shared = 0;
 }
 
 void tutti_part_put_free(struct tutti_part *part)
 {
     struct tutti_part_put *put = part->put;
     if (put && put->n > 0 && tutti_part_engine.transport)
-        tutti_marks_give(tutti_part_engine.worker.node, put->first, put->n);
+        tutti_marks_give(tutti_part_engine.worker.node, put->first, put->n + 1);
     if (put)
         free(put->taken);
     free(put);

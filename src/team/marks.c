@@ -49,11 +49,16 @@ uint32_t *tutti_marks_own(const struct tutti_node *node)
     return (uint32_t *)(void *)tutti_node_control(node)->marks.word;
 }
 
-uint32_t *tutti_marks_view(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu)
+const uint32_t *tutti_marks_of(const struct tutti_node *node, int peer)
+{
+    return (const uint32_t *)(const void *)node->peer[peer].page->control->marks.word;
+}
+
+uint32_t *tutti_marks_view(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu, int may_map)
 {
     tutti_fiber_lock(&node->lock);
     uint32_t *seen = tutti_page_view(node, device, peer, gpu, tutti_gpu_life(gpu),
-                                     offsetof(struct tutti_control, marks), sizeof(struct tutti_marks));
+                                     offsetof(struct tutti_control, marks), sizeof(struct tutti_marks), may_map);
     pthread_mutex_unlock(&node->lock);
     return seen;
 }

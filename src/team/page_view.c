@@ -55,14 +55,14 @@ static struct tutti_page_view *page_view_open(struct tutti_node *node, const str
 }
 
 void *tutti_page_view(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu, unsigned life,
-                      size_t offset, size_t bytes)
+                      size_t offset, size_t bytes, int may_map)
 {
     const struct tutti_page_view wanted = {
         .device = device, .peer = peer, .gpu = gpu, .life = life, .offset = offset, .bytes = bytes};
     struct tutti_page_view *view = node->page_views;
     while (view && (view->peer != peer || view->gpu != gpu || view->life != life || view->offset != offset))
         view = view->next;
-    if (!view)
+    if (!view && may_map)
         view = page_view_open(node, &wanted);
     return view ? view->device_at : NULL;
 }

@@ -17,10 +17,10 @@ struct tutti_page_view {
 };
 
 /* Where kernels of `gpu`, in its life `life`, reach the `bytes` bytes of the control page of rank `peer` of the node
- * that begin at `offset`, a multiple of 4096. The first call for a part and GPU maps host memory. NULL: kernels do not
- * reach it. The node's lock is held. */
+ * that begin at `offset`, a multiple of 4096. The first call for a part and GPU maps host memory, if may_map is
+ * 1. NULL: kernels do not reach it. The node's lock is held. */
 void *tutti_page_view(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu, unsigned life,
-                      size_t offset, size_t bytes);
+                      size_t offset, size_t bytes, int may_map);
 /* Ends all views. alive: the device may be called. */
 void tutti_page_views_close(struct tutti_node *node, int alive);
 

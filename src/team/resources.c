@@ -225,7 +225,7 @@ int tutti_resources_words(struct tutti_node *node, const struct tutti_resources 
 {
     tutti_fiber_lock(&node->lock);
     char *head = tutti_page_view(node, node->device, node->rank, resources->gpu, resources->life, 0,
-                                 offsetof(struct tutti_control, slot));
+                                 offsetof(struct tutti_control, slot), 1);
     pthread_mutex_unlock(&node->lock);
     if (!head)
         return TUTTI_ERR_MEMORY;

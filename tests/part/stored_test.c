@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/status.h"
 #include "dtype/describe_any.h"
@@ -23,6 +24,16 @@
 #include "team/kit.h"
 #include "tutti/tutti.h"
 
+/* Of kernels, between two loads: the others get far meanwhile, now and then. */
+static void delay(void)
+{
+    static atomic_uint calls;
+    if (atomic_fetch_add(&calls, 1) % 16 == 0)
+        usleep(20);
+    else
+        sched_yield();
+}
+#define TUTTI_DEV_DELAY delay
 #include "tutti/device/prequest.h"
 
 enum { MESSAGES = 3, WRITERS = 3, ROUNDS = 4, MOST = 24, SCRATCH = 1 << 20 };

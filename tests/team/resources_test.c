@@ -162,7 +162,7 @@ static int enough(struct tutti_transport *world, void *unused)
 static void *view_of(struct tutti_node *node, int peer, int gpu, unsigned life, size_t offset)
 {
     pthread_mutex_lock(&node->lock);
-    void *at = tutti_page_view(node, tutti_device(), peer, gpu, life, offset, sizeof(struct tutti_marks));
+    void *at = tutti_page_view(node, tutti_device(), peer, gpu, life, offset, sizeof(struct tutti_marks), 1);
     pthread_mutex_unlock(&node->lock);
     return at;
 }

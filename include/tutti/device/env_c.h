@@ -4,6 +4,7 @@
 #define TUTTI_DEVICE_ENV_C_H
 
 #include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -130,7 +131,7 @@ TUTTI_DEV unsigned tutti_dev_shift(unsigned n)
     return n > 1 ? 32u - (unsigned)__builtin_clz(n - 1) : 0;
 }
 
-/* Two stores here; tests put delays between them by defining this. */
+/* Two stores or loads here; tests put delays between them by defining this. */
 #ifndef TUTTI_DEV_DELAY
 #define TUTTI_DEV_DELAY()
 #endif
@@ -145,6 +146,7 @@ TUTTI_DEV void tutti_dev_store_pair(void *to, tutti_dev_u64 a, tutti_dev_u64 b)
 TUTTI_DEV void tutti_dev_load_pair(const void *from, tutti_dev_u64 *a, tutti_dev_u64 *b)
 {
     *a = tutti_dev_load_relaxed64(from);
+    TUTTI_DEV_DELAY();
     *b = tutti_dev_load_relaxed64((const char *)from + 8);
 }
 

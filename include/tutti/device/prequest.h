@@ -47,29 +47,65 @@ TUTTI_DEV int tutti_prequest_may_store(int group, const MPIX_Prequest *request)
                                                                                          : TUTTI_PREQUEST_THREAD_MOST));
 }
 
-/* One partition, by the leader of the group. marks: of the receiver, which has the partition; 0: the engine sends it.
- */
-TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition, uint64_t marks)
+/* Where kernels store this round, by the leader of a group. marks: written if the result is not 0. A transport
+ * partition of several partitions is read from host memory by one group, which leaves the result to the others. */
+TUTTI_DEV tutti_dev_u64 tutti_prequest_to(const MPIX_Prequest *request, int number, tutti_dev_u64 *marks)
+{
+    const struct tutti_prequest_round *const round = &request->round[number % request->copies];
+    tutti_dev_u64 to = TUTTI_PREQUEST_UNREAD;
+    if (request->each == 1) {
+        tutti_dev_load_pair(&round->to, &to, marks);
+        return to;
+    }
+    struct tutti_prequest_count *const count = &request->count[number];
+    to = tutti_dev_compare_swap64(&count->to, TUTTI_PREQUEST_UNREAD, TUTTI_PREQUEST_READING);
+    if (to == TUTTI_PREQUEST_UNREAD) {
+        tutti_dev_load_pair(&round->to, &to, marks);
+        tutti_dev_store_relaxed64(&count->marks, *marks);
+        tutti_dev_store_relaxed64(&count->to, to != 0 ? to : (tutti_dev_u64)TUTTI_PREQUEST_NOWHERE);
+        return to;
+    }
+    while (to == TUTTI_PREQUEST_READING) {
+        tutti_dev_pause();
+        to = tutti_dev_load_relaxed64(&count->to);
+    }
+    *marks = tutti_dev_load_relaxed64(&count->marks); /* not used at once, so the group stores meanwhile */
+    return to == TUTTI_PREQUEST_NOWHERE ? 0 : to;
+}
+
+/* One more partition of a transport partition of `of` is ready, by the leader. 0: it is not the last one. *marks: 0 on
+ * return: the engine sends the transport partition. */
+TUTTI_DEV int tutti_prequest_count(struct tutti_prequest_count *count, uint32_t of, int stored, tutti_dev_u64 *marks)
+{
+    const tutti_dev_u64 one_to_send = (tutti_dev_u64)1 << 32;
+    tutti_dev_fence_gpu();
+    const tutti_dev_u64 before = tutti_dev_add64(&count->ready, stored ? 1 : one_to_send + 1);
+    if ((uint32_t)before + 1 < of)
+        return 0;
+    if (!stored || before >= one_to_send) {
+        *marks = 0;
+    } else if (*marks == 0) {
+        tutti_dev_fence_gpu(); /* the sum has shown the group that wrote it */
+        *marks = tutti_dev_load_relaxed64(&count->marks);
+    }
+    tutti_dev_store_relaxed64(&count->marks, 0); /* for the next round */
+    tutti_dev_store_relaxed64(&count->ready, 0);
+    tutti_dev_store_relaxed64(&count->to, TUTTI_PREQUEST_UNREAD);
+    return 1;
+}
+
+/* One partition, by the leader of the group. stored: it is in the receiver's buffer; marks: as tutti_prequest_to() has
+ * written them. */
+TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition, int stored, tutti_dev_u64 marks)
 {
     const int number = partition / request->each, left = request->partitions - number * request->each;
     const uint32_t of = (uint32_t)(left < request->each ? left : request->each);
-    if (of > 1) {
-        uint32_t *const sent = &request->count[(request->partitions + request->each - 1) / request->each + number];
-        if (!marks)
-            tutti_dev_grid_add(sent, 1);
-        tutti_dev_fence_gpu();
-        if (tutti_dev_grid_add(&request->count[number], 1) + 1 < of)
-            return;
-        tutti_dev_store_relaxed32(&request->count[number], 0); /* for the next round */
-        tutti_dev_fence(); /* what the sum has shown of other groups, the flag shows to the host and to the receiver */
-        if (tutti_dev_load_relaxed32(sent) != 0) {
-            tutti_dev_store_relaxed32(sent, 0);
-            marks = 0; /* the engine sends the whole transport partition */
-        }
-    }
+    if (request->each > 1 && !tutti_prequest_count(&request->count[number], of, stored, &marks))
+        return;
+    tutti_dev_fence(); /* one for all: of what this group, and those that the sum has shown, have stored */
     if (marks)
-        tutti_dev_store_release32((uint32_t *)(uintptr_t)marks + number, 1);
-    tutti_dev_store_release32(&request->flag[number], marks ? TUTTI_PREQUEST_STORED : TUTTI_PREQUEST_READY);
+        tutti_dev_store_relaxed32((uint32_t *)(uintptr_t)marks + number, 1);
+    tutti_dev_store_relaxed32(&request->flag[number], marks ? TUTTI_PREQUEST_STORED : TUTTI_PREQUEST_READY);
 }
 
 /* may_store: 1 if the group may store the partition in the receiver's memory. */
@@ -83,7 +119,7 @@ TUTTI_DEV int tutti_prequest_ready_by(int group, const MPIX_Prequest *request, i
         return 0;
     }
     if (may_store && leads)
-        tutti_dev_load_pair(&request->round->to, &to, &marks);
+        to = tutti_prequest_to(request, partition / request->each, &marks);
     if (may_store)
         to = tutti_dev_near_share(group, to); /* past this, each thread sees what the others have stored before */
     if (to != 0) {
@@ -92,7 +128,7 @@ TUTTI_DEV int tutti_prequest_ready_by(int group, const MPIX_Prequest *request, i
     }
     tutti_dev_near_join(group);
     if (leads)
-        tutti_prequest_ready(request, partition, to != 0 ? marks : 0);
+        tutti_prequest_ready(request, partition, to != 0, to != 0 ? marks : 0);
     return 0;
 }
 
@@ -140,16 +176,19 @@ TUTTI_DEV int MPIX_Pready_list(int length, const int partitions[], MPIX_Prequest
     return 0;
 }
 
-/* 1 if kernels of the sender have stored all of the partition: their marks of the transport partitions that it has
- * bytes of are set. */
-TUTTI_DEV int tutti_prequest_is_stored(const MPIX_Prequest *request, int partition)
+/* 1 if the host has seen the partition arrive, or kernels of the sender have stored all of it: their marks of the
+ * transport partitions that it has bytes of are set. Each load of host memory takes a microsecond, so two are under way
+ * at a time. */
+TUTTI_DEV int tutti_prequest_has_arrived(const MPIX_Prequest *request, int partition)
 {
     const uint64_t first = (uint64_t)partition * request->bytes, end = first + request->bytes;
-    const uint32_t *const marks = (const uint32_t *)(uintptr_t)tutti_dev_load_relaxed64(&request->round->marks);
-    const uint64_t bytes = tutti_dev_load_relaxed64(&request->round->bytes);
-    int all = marks != NULL && bytes > 0;
-    for (uint64_t i = all ? first / bytes : 1; all && i <= (end - 1) / bytes; i++)
-        all = tutti_dev_load_look32(&marks[i]) != 0;
+    tutti_dev_u64 bytes, marks;
+    const uint32_t flag = tutti_dev_load_look32(&request->flag[partition]);
+    tutti_dev_load_pair(&request->round[partition % request->copies].bytes, &bytes, &marks);
+    int all = marks != 0 && bytes > 0;
+    for (uint64_t i = all ? first / bytes : 1; flag == 0 && all && i <= (end - 1) / bytes; i++)
+        all = tutti_dev_load_look32((const uint32_t *)(uintptr_t)marks + i) != 0;
+    all |= flag != 0;
     if (all)
         tutti_dev_seen();
     return all;
@@ -161,8 +200,7 @@ TUTTI_DEV int MPIX_Parrived(MPIX_Prequest request, int partition, int *flag)
     if (request.send || partition < 0 || partition >= request.partitions)
         tutti_dev_store_release32(request.wrong, 1);
     else
-        *flag =
-            tutti_dev_load_acquire32(&request.flag[partition]) != 0 || tutti_prequest_is_stored(&request, partition);
+        *flag = tutti_prequest_has_arrived(&request, partition);
     return 0;
 }
 
