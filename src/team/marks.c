@@ -63,6 +63,11 @@ uint32_t *tutti_marks_own(const struct tutti_node *node)
     return (uint32_t *)(void *)tutti_node_control(node)->marks.word;
 }
 
+const uint32_t *tutti_marks_of(const struct tutti_node *node, int peer)
+{
+    return (const uint32_t *)(const void *)node->peer[peer].page->control->marks.word;
+}
+
 /* ---- views; the lock is held ---- */
 
 /* The sanitizer takes words at two addresses for two words: for it the views have those of the page itself. */

@@ -12,6 +12,8 @@ int tutti_marks_take(struct tutti_node *node, int n);
 void tutti_marks_give(struct tutti_node *node, int first, int n);
 /* The first of this rank's marks. */
 uint32_t *tutti_marks_own(const struct tutti_node *node);
+/* Those of a rank of the node, for the host. */
+const uint32_t *tutti_marks_of(const struct tutti_node *node, int peer);
 /* The first of a rank's marks, as kernels of `gpu` reach it. The first call for a rank and GPU maps host memory, so not
  * while nothing may be mapped. NULL: they do not reach it. */
 uint32_t *tutti_marks_view(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu);
