@@ -289,11 +289,6 @@ struct tutti_device {
          * kernels of peers. prepare_lane: makes it ready, as launch.prepare() below. */
         int (*lane)(struct tutti_stream *stream, const struct tutti_lane_args *args);
         int (*prepare_lane)(int gpu);
-        /* The kernel by which a rank marks partitions of a collective, see src/kernels/meet_args.h; the args are copied
-         * before it returns. It waits for no kernel. prepare_meet: makes it ready, as launch.prepare() below; NULL:
-         * nothing is ever loaded. */
-        int (*meet)(struct tutti_stream *stream, const struct tutti_meet_args *args);
-        int (*prepare_meet)(int gpu);
         /* Makes kernels of the pair ready on `gpu` (-1: the current one), those whose bits (1 << enum tutti_kernel) are
          * set, so that launch.kernel() loads nothing. Not between waiting_begin and waiting_end. NULL: nothing is ever
          * loaded. */
@@ -307,6 +302,11 @@ struct tutti_device {
          * ever. The calling thread makes no such call itself. NULL: no call waits for kernels. */
         void (*waiting_begin)(void);
         void (*waiting_end)(void);
+        /* The kernel by which a rank marks partitions of a collective, see src/kernels/meet_args.h; the args are copied
+         * before it returns. It waits for no kernel. prepare_meet: makes it ready, as launch.prepare() below; NULL:
+         * nothing is ever loaded. */
+        int (*meet)(struct tutti_stream *stream, const struct tutti_meet_args *args);
+        int (*prepare_meet)(int gpu);
     } launch;
 };
 

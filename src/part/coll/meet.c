@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/counters.h"
 #include "part/coll/reduce.h"
 #include "tutti/shmem_ids.h"
 
@@ -148,7 +149,7 @@ size_t tutti_meet_counters(const struct tutti_pcoll *p)
 
 static int is_place(const struct tutti_places *places)
 {
-    return places->device && tutti_places_reached(places) && places->gpu >= 0 && places->id != 0;
+    return places->device && tutti_places_reached(places) && places->id != 0;
 }
 
 int tutti_meet_places(const struct tutti_pcoll *p, struct tutti_places *in, struct tutti_places *out)
@@ -223,7 +224,7 @@ static int offer_fill(struct tutti_pcoll *p)
     mine->slices = m->view.slices;
     mine->bytes = m->view.bytes;
     mine->aligned = (((uintptr_t)tutti_meet_in(p) | (uintptr_t)tutti_meet_out(p)) & 15) == 0;
-    return device->gpu.uuid(mine->gpu, mine->uuid) == TUTTI_OK &&
+    return device->gpu.uuid(mine->gpu >= 0 ? mine->gpu : 0, mine->uuid) == TUTTI_OK &&
            device->stream.fill(m->stream, tutti_meet_view(p) + sizeof(struct tutti_meet), 0, tutti_meet_counters(p)) ==
                TUTTI_OK;
 }
@@ -267,29 +268,35 @@ void tutti_pcoll_meet_attempt(struct tutti_pcoll *p)
     letters_send(p, TUTTI_MEET_SENDS_OFFER);
 }
 
-static void vote(struct tutti_pcoll *p, int yes)
+/* why: text of a no, which the statistics count; NULL: yes. */
+static void vote(struct tutti_pcoll *p, const char *why)
 {
     struct tutti_meeting *m = p->meeting;
+    const int yes = why == NULL;
+    if (why)
+        tutti_count("partitioned collectives", TUTTI_OUTCOME_PASSED, why);
     m->letters.my_vote = (struct tutti_meet_vote){.ok = yes};
     m->state = TUTTI_MEET_VOTES;
     letters_send(p, TUTTI_MEET_SENDS_VOTE);
 }
 
-static int offers_fit(const struct tutti_pcoll *p)
+/* NULL: kernels can meet by these offers; otherwise why not. */
+static const char *offers_differ(const struct tutti_pcoll *p)
 {
     const struct tutti_meeting *m = p->meeting;
     const struct tutti_meet_offer *mine = &m->letters.mine;
     for (int r = 0; r < p->args.size; r++) {
         const struct tutti_meet_offer *o = r == p->args.rank ? mine : &m->letters.theirs[r];
-        if (!o->ok || o->type != mine->type || o->op != mine->op || o->partitions != mine->partitions ||
+        if (!o->ok)
+            return "a rank's buffers do not lie in one allocation of one GPU each";
+        if (o->type != mine->type || o->op != mine->op || o->partitions != mine->partitions ||
             o->bytes != mine->bytes || o->slices != mine->slices || o->marks < 0 ||
             o->marks > TUTTI_MARKS - TUTTI_MEET_WORDS - o->partitions)
-            return 0;
-        /* Atomics of kernels on memory of the other GPU. */
+            return "the ranks' calls differ";
         if (r != p->args.rank && tutti_device()->gpu.reach(mine->gpu, o->uuid) != 2)
-            return 0;
+            return "kernels have no atomics on memory of another rank's GPU";
     }
-    return 1;
+    return NULL;
 }
 
 /* Where kernels find what rank r has offered. */
@@ -354,13 +361,13 @@ static void offers_take(struct tutti_pcoll *p)
         if (there == TUTTI_REACH_LATER && now - m->since < PATIENCE_MS * UINT64_C(1000000))
             return;
         if (there != TUTTI_REACHED) {
-            vote(p, 0);
+            vote(p, "a rank's memory could not be mapped");
             return;
         }
     }
     if (!view_own(p) ||
         tutti_device()->stream.copy(m->stream, tutti_meet_view(p), &m->view, sizeof m->view) != TUTTI_OK)
-        vote(p, 0);
+        vote(p, "a copy to the GPU has failed");
     else
         m->state = TUTTI_MEET_COPIES;
 }
@@ -403,15 +410,18 @@ void tutti_pcoll_meet_advance(struct tutti_pcoll *p)
     tutti_endpoint_poll(tutti_part_engine.worker.endpoint); /* peers may ask for descriptors */
     if (m->state == TUTTI_MEET_OFFERS) {
         const int here = letters_here(p, TUTTI_MEET_GETS_OFFER);
-        if (here != 0 && (here < 0 || p->status != TUTTI_OK || !offers_fit(p)))
-            vote(p, 0);
+        const char *why = here == 0                           ? NULL
+                          : here < 0 || p->status != TUTTI_OK ? "the round has failed"
+                                                              : offers_differ(p);
+        if (why)
+            vote(p, why);
         else if (here != 0)
             offers_take(p);
     }
     if (m->state == TUTTI_MEET_COPIES) {
         const int copied = tutti_device()->stream.query(m->stream);
         if (copied != 0)
-            vote(p, copied > 0);
+            vote(p, copied > 0 ? NULL : "a copy to the GPU has failed");
     }
     if (m->state == TUTTI_MEET_VOTES) {
         const int here = letters_here(p, TUTTI_MEET_GETS_VOTE);

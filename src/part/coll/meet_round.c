@@ -120,10 +120,12 @@ int tutti_pcoll_meet_see(const struct tutti_pcoll *p, int gpu, struct tutti_meet
     const struct tutti_meeting *m = p->meeting;
     if (!tutti_pcoll_meet_is_on(p))
         return 0;
-    *out = (struct tutti_meet_seen){.view = gpu == m->in.gpu ? (uint64_t)(uintptr_t)tutti_meet_view(p) : 0,
-                                    .marks = gpu == m->in.gpu ? m->view.done[p->args.rank] : 0,
+    if (m->in.gpu >= 0 && gpu != m->in.gpu)
+        return 0; /* the engine marks what its kernels have made */
+    *out = (struct tutti_meet_seen){.view = (uint64_t)(uintptr_t)tutti_meet_view(p),
+                                    .marks = m->view.done[p->args.rank],
                                     .reached = m->reached};
-    return out->view != 0;
+    return 1;
 }
 
 void tutti_pcoll_meet_end(struct tutti_pcoll *p)
