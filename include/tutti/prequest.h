@@ -34,7 +34,7 @@ struct tutti_meet {
     uint64_t most;                    /* bytes of a partition that kernels of the program combine; more: the engine */
     int32_t aligned, pad;             /* aligned: 1: all buffers begin at multiples of 16 bytes */
     uint64_t in[TUTTI_MEET_RANKS];    /* contributions of the ranks */
-    uint64_t out[TUTTI_MEET_RANKS];   /* their results; 0: the rank gets none */
+    uint64_t out[TUTTI_MEET_RANKS];   /* their results; 0: the rank has no result */
     uint64_t count[TUTTI_MEET_RANKS]; /* counters of 8 bytes at each rank, of partitions rank, rank + ranks, ...: for
                                          each its slices, and one of slices that are complete */
     uint64_t done[TUTTI_MEET_RANKS];  /* a mark of 4 bytes for each partition */

@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "kernels/meet_args.h"
+#define TUTTI_DEV_MEET_WORDS 2
 #include "tutti/device/meet.h"
 
 #include "kernels/meet.inc"

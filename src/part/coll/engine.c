@@ -5,9 +5,8 @@
 
 #include "core/log.h"
 #include "part/coll/own.h"
-#include "tutti/prequest.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects everything in this room; before that of part/ */
+pthread_mutex_t tutti_pcoll_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_pcoll *active;
 
 /* ---- a partition ---- */
@@ -305,9 +304,9 @@ static int round_start(struct tutti_pcoll *p)
 
 int tutti_pcoll_start(struct tutti_pcoll *p)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tutti_pcoll_lock);
     const int status = round_start(p);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
     return status;
 }
 
@@ -326,7 +325,7 @@ static enum tutti_part_wrong check(const struct tutti_pcoll *p, int first, int l
 
 enum tutti_part_wrong tutti_pcoll_ready(struct tutti_pcoll *p, int first, int last)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tutti_pcoll_lock);
     const enum tutti_part_wrong wrong = check(p, first, last);
     if (wrong == TUTTI_PART_FINE) {
         memset(p->ready + first, 1, (size_t)(last - first) + 1);
@@ -334,7 +333,7 @@ enum tutti_part_wrong tutti_pcoll_ready(struct tutti_pcoll *p, int first, int la
         marked_advance(p, first, last);
         round_end_if_done(p);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
     return wrong;
 }
 
@@ -357,7 +356,7 @@ static enum tutti_part_wrong list_mark(struct tutti_pcoll *p, int n, const int p
 
 enum tutti_part_wrong tutti_pcoll_ready_list(struct tutti_pcoll *p, int n, const int partitions[])
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tutti_pcoll_lock);
     const enum tutti_part_wrong wrong = list_mark(p, n, partitions);
     for (int i = 0, length; i < n && wrong == TUTTI_PART_FINE; i += length) {
         length = 1;
@@ -367,7 +366,7 @@ enum tutti_part_wrong tutti_pcoll_ready_list(struct tutti_pcoll *p, int n, const
     }
     if (n > 0 && wrong == TUTTI_PART_FINE)
         round_end_if_done(p);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
     return wrong;
 }
 
@@ -392,44 +391,6 @@ enum tutti_part_wrong tutti_pcoll_arrived(struct tutti_pcoll *p, int partition, 
     return TUTTI_PART_FINE;
 }
 
-/* ---- device requests ---- */
-
-int tutti_pcoll_prequest_new(struct tutti_pcoll *p, struct tutti_prequest *out)
-{
-    struct tutti_pcoll_prequest *made = tutti_device() ? tutti_pcoll_prequest_make(p) : NULL;
-    if (!made)
-        return tutti_device() ? TUTTI_ERR_MEMORY : TUTTI_ERR_UNAVAILABLE;
-    pthread_mutex_lock(&lock);
-    const int first = !p->prequest;
-    if (first) {
-        tutti_pcoll_prequest_join(p, made);
-        *out = *tutti_pcoll_prequest_view(made);
-    }
-    pthread_mutex_unlock(&lock);
-    if (first)
-        return TUTTI_OK;
-    tutti_pcoll_prequest_unmake(made);
-    return TUTTI_ERR_ARGUMENT;
-}
-
-int tutti_pcoll_prequest_end(struct tutti_pcoll *p)
-{
-    pthread_mutex_lock(&lock);
-    const int is_active = atomic_load_explicit(&p->active, memory_order_relaxed);
-    if (!is_active)
-        tutti_pcoll_prequest_drop(p);
-    pthread_mutex_unlock(&lock);
-    return is_active ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
-}
-
-void tutti_pcoll_detach(struct tutti_pcoll *p)
-{
-    pthread_mutex_lock(&lock);
-    tutti_pcoll_prequest_drop(p);
-    tutti_pcoll_meet_free(p);
-    pthread_mutex_unlock(&lock);
-}
-
 int tutti_pcoll_status(const struct tutti_pcoll *p)
 {
     return p->status;
@@ -439,19 +400,19 @@ int tutti_pcoll_status(const struct tutti_pcoll *p)
 
 static void pcoll_poll(void)
 {
-    if (pthread_mutex_trylock(&lock) != 0)
+    if (pthread_mutex_trylock(&tutti_pcoll_lock) != 0)
         return;
     for (struct tutti_pcoll *p = active, *next; p; p = next) {
         next = p->next;
         round_advance(p);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
 }
 
 static void pcoll_where(char *text, size_t size)
 {
     text[0] = '\0';
-    if (pthread_mutex_trylock(&lock) != 0)
+    if (pthread_mutex_trylock(&tutti_pcoll_lock) != 0)
         return;
     const struct tutti_pcoll *p = active;
     if (p)
@@ -460,7 +421,7 @@ static void pcoll_where(char *text, size_t size)
                  "are not complete, %d messages have not ended",
                  tutti_pcoll_algorithm(p), p->unready, p->track[TUTTI_PCOLL_RECV].left,
                  atomic_load_explicit(&p->open, memory_order_relaxed));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
 }
 
 static struct tutti_step pcoll_step = {.name = "partitioned collectives", .poll = pcoll_poll, .where = pcoll_where};
@@ -473,8 +434,8 @@ void tutti_pcoll_open(struct tutti_transport *transport)
 
 void tutti_pcoll_close(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tutti_pcoll_lock);
     active = NULL;
     tutti_pcoll_memory_close();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
 }

@@ -122,9 +122,8 @@ int tutti_pcoll_meet_see(const struct tutti_pcoll *p, int gpu, struct tutti_meet
         return 0;
     if (m->in.gpu >= 0 && gpu != m->in.gpu)
         return 0; /* the engine marks what its kernels have made */
-    *out = (struct tutti_meet_seen){.view = (uint64_t)(uintptr_t)tutti_meet_view(p),
-                                    .marks = m->view.done[p->args.rank],
-                                    .reached = m->reached};
+    *out = (struct tutti_meet_seen){
+        .view = (uint64_t)(uintptr_t)tutti_meet_view(p), .marks = m->view.done[p->args.rank], .reached = m->reached};
     return 1;
 }
 

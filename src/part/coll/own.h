@@ -154,6 +154,9 @@ static inline struct tutti_part_slice tutti_pcoll_slice(int64_t count, int of, i
 void tutti_pcoll_agree(struct tutti_transport *transport);
 const struct tutti_pcoll_row *tutti_pcoll_choose(const struct tutti_pcoll *pcoll);
 
+/* Protects everything in this room; taken before that of part/. */
+extern pthread_mutex_t tutti_pcoll_lock;
+
 /* How partitions of so many bytes are reduced inside a node: by the schedule alone; in the engine's kernels; or in
  * those of the program too. The same on all ranks. */
 enum tutti_pcoll_meets { TUTTI_PCOLL_MEET_NEVER, TUTTI_PCOLL_MEET_ENGINE, TUTTI_PCOLL_MEET_KERNEL };
@@ -202,10 +205,6 @@ struct tutti_meet_seen {
 int tutti_pcoll_meet_see(const struct tutti_pcoll *p, int gpu, struct tutti_meet_seen *out);
 
 /* prequest.c: device requests of collectives. The lock is held. */
-struct tutti_pcoll_prequest *tutti_pcoll_prequest_make(const struct tutti_pcoll *p); /* without the lock */
-void tutti_pcoll_prequest_unmake(struct tutti_pcoll_prequest *prequest);
-void tutti_pcoll_prequest_join(struct tutti_pcoll *p, struct tutti_pcoll_prequest *prequest);
-const struct tutti_prequest *tutti_pcoll_prequest_view(const struct tutti_pcoll_prequest *prequest);
 void tutti_pcoll_prequest_start(struct tutti_pcoll *p);
 /* Calls `mark` for runs of partitions that kernels have marked; is_met: they have met other ranks. A status. */
 int tutti_pcoll_prequest_poll(struct tutti_pcoll *p,

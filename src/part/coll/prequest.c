@@ -23,7 +23,7 @@ struct tutti_pcoll_prequest {
     int waits;                  /* 1: a round is open, whose kernels may wait for this process */
 };
 
-void tutti_pcoll_prequest_unmake(struct tutti_pcoll_prequest *q)
+static void prequest_free(struct tutti_pcoll_prequest *q)
 {
     if (q) {
         tutti_bounce_give(q->words);
@@ -32,7 +32,7 @@ void tutti_pcoll_prequest_unmake(struct tutti_pcoll_prequest *q)
     free(q);
 }
 
-struct tutti_pcoll_prequest *tutti_pcoll_prequest_make(const struct tutti_pcoll *p)
+static struct tutti_pcoll_prequest *prequest_make(const struct tutti_pcoll *p)
 {
     const struct tutti_pcoll_side *send = &p->args.send, *recv = &p->args.recv;
     const int n = send->used ? send->partitions : 0, results = recv->used ? recv->partitions : 0;
@@ -43,7 +43,7 @@ struct tutti_pcoll_prequest *tutti_pcoll_prequest_make(const struct tutti_pcoll 
     q->words = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
     q->taken = calloc((size_t)n + 1, 1);
     if (!q->words || !q->taken) {
-        tutti_pcoll_prequest_unmake(q);
+        prequest_free(q);
         return NULL;
     }
     struct words *const words = q->words->memory;
@@ -88,7 +88,7 @@ static void round_show(struct tutti_pcoll *p)
     __atomic_store_n(&round->to, seen.view, __ATOMIC_RELEASE);
 }
 
-void tutti_pcoll_prequest_join(struct tutti_pcoll *p, struct tutti_pcoll_prequest *q)
+static void prequest_join(struct tutti_pcoll *p, struct tutti_pcoll_prequest *q)
 {
     p->prequest = q;
     if (!atomic_load_explicit(&p->active, memory_order_relaxed)) {
@@ -101,11 +101,6 @@ void tutti_pcoll_prequest_join(struct tutti_pcoll *p, struct tutti_pcoll_preques
         if (tutti_pcoll_has(p, i))
             tutti_pcoll_prequest_arrived(p, i);
     }
-}
-
-const struct tutti_prequest *tutti_pcoll_prequest_view(const struct tutti_pcoll_prequest *q)
-{
-    return &q->view;
 }
 
 void tutti_pcoll_prequest_start(struct tutti_pcoll *p)
@@ -177,6 +172,44 @@ void tutti_pcoll_prequest_ended(struct tutti_pcoll *p)
 
 void tutti_pcoll_prequest_drop(struct tutti_pcoll *p)
 {
-    tutti_pcoll_prequest_unmake(p->prequest);
+    prequest_free(p->prequest);
     p->prequest = NULL;
+}
+
+/* ---- the calls ---- */
+
+int tutti_pcoll_prequest_new(struct tutti_pcoll *p, struct tutti_prequest *out)
+{
+    struct tutti_pcoll_prequest *made = tutti_device() ? prequest_make(p) : NULL;
+    if (!made)
+        return tutti_device() ? TUTTI_ERR_MEMORY : TUTTI_ERR_UNAVAILABLE;
+    pthread_mutex_lock(&tutti_pcoll_lock);
+    const int first = !p->prequest;
+    if (first) {
+        prequest_join(p, made);
+        *out = made->view;
+    }
+    pthread_mutex_unlock(&tutti_pcoll_lock);
+    if (first)
+        return TUTTI_OK;
+    prequest_free(made);
+    return TUTTI_ERR_ARGUMENT;
+}
+
+int tutti_pcoll_prequest_end(struct tutti_pcoll *p)
+{
+    pthread_mutex_lock(&tutti_pcoll_lock);
+    const int is_active = atomic_load_explicit(&p->active, memory_order_relaxed);
+    if (!is_active)
+        tutti_pcoll_prequest_drop(p);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
+    return is_active ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
+}
+
+void tutti_pcoll_detach(struct tutti_pcoll *p)
+{
+    pthread_mutex_lock(&tutti_pcoll_lock);
+    tutti_pcoll_prequest_drop(p);
+    tutti_pcoll_meet_free(p);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
 }
