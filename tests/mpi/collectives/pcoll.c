@@ -168,8 +168,11 @@ static void draw_reduction(struct pcoll *c, MPI_Op function, uint64_t *dice, uin
 {
     static const int most[] = {1, 1, 5, 40, 600, 3000};
     int counts[PC_RANKS], partitions = 1 + draw(dice, draw(dice, 3) == 0 ? 64 : 8);
-    const int unit = 1 + draw(dice, most[draw(dice, 6)]), scatters = c->kind == PC_REDUCE_SCATTER,
+    const int longer = pcoll_on_device && draw(dice, 4) == 0; /* partitions of several slices */
+    const int unit = longer ? 8000 + draw(dice, 30000) : 1 + draw(dice, most[draw(dice, 6)]),
+              scatters = c->kind == PC_REDUCE_SCATTER,
               blocks = scatters || c->kind == PC_REDUCE_SCATTER_BLOCK ? c->size : 1;
+    partitions = longer ? 1 + partitions % 4 : partitions;
     c->op = draw(dice, 6) == 0 ? function : MPI_OP_NULL;
     c->pair = kit_pairs[draw(dice, kit_pair_count)];
     for (int wants = draw(dice, 2); wants && !depends_on_order(&c->pair);)
