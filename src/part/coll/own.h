@@ -213,7 +213,6 @@ int tutti_pcoll_prequest_poll(struct tutti_pcoll *p,
 void tutti_pcoll_prequest_schedule(struct tutti_pcoll *p);
 void tutti_pcoll_prequest_arrived(struct tutti_pcoll *p, int partition);
 void tutti_pcoll_prequest_ended(struct tutti_pcoll *p);
-void tutti_pcoll_prequest_drop(struct tutti_pcoll *p);
 
 /* ---- build.c: what builders call. Without memory pcoll->failed is set. ---- */
 

@@ -170,7 +170,7 @@ void tutti_pcoll_prequest_ended(struct tutti_pcoll *p)
     kernels_wait(p->prequest, 0);
 }
 
-void tutti_pcoll_prequest_drop(struct tutti_pcoll *p)
+static void prequest_drop(struct tutti_pcoll *p)
 {
     prequest_free(p->prequest);
     p->prequest = NULL;
@@ -201,7 +201,7 @@ int tutti_pcoll_prequest_end(struct tutti_pcoll *p)
     pthread_mutex_lock(&tutti_pcoll_lock);
     const int is_active = atomic_load_explicit(&p->active, memory_order_relaxed);
     if (!is_active)
-        tutti_pcoll_prequest_drop(p);
+        prequest_drop(p);
     pthread_mutex_unlock(&tutti_pcoll_lock);
     return is_active ? TUTTI_ERR_ARGUMENT : TUTTI_OK;
 }
@@ -209,7 +209,7 @@ int tutti_pcoll_prequest_end(struct tutti_pcoll *p)
 void tutti_pcoll_detach(struct tutti_pcoll *p)
 {
     pthread_mutex_lock(&tutti_pcoll_lock);
-    tutti_pcoll_prequest_drop(p);
+    prequest_drop(p);
     tutti_pcoll_meet_free(p);
     pthread_mutex_unlock(&tutti_pcoll_lock);
 }
