@@ -16,7 +16,7 @@ struct tutti_prequest_round {
                        engine sends this round */
     uint64_t marks; /* send: the receiver's marks [transport partitions], for kernels; receive: its own, or 0 */
     uint64_t bytes; /* receive: of a transport partition of the sender */
-    uint64_t reached; /* of a collective: what marks of its results hold when they are complete */
+    uint64_t pad;
 };
 
 /* A flag of a send: what a kernel has done with a transport partition. */
@@ -53,11 +53,13 @@ typedef struct tutti_prequest {
     int32_t send;
     void *own; /* of the library */
     struct tutti_prequest_round *round;
-    const char *from;   /* send: where the message begins, if it is one run of bytes of the GPU; NULL: it is not */
-    uint64_t bytes;     /* of a partition */
-    int32_t results;    /* of a collective: partitions of the result, whose flags follow those of the contribution */
-    int32_t collective; /* 1: of a collective. Then round->to is a struct tutti_meet, and round->marks are those of the
-                           results */
+    const char *from;     /* send: where the message begins, if it is one run of bytes of the GPU; NULL: it is not */
+    uint64_t bytes;       /* of a partition */
+    int32_t results;      /* of a collective: partitions of the result, whose flags follow those of the contribution */
+    int32_t collective;   /* 1: of a collective. Then round->marks are those of the results, and hold round->bytes when
+                             they are complete */
+    const uint64_t *here; /* of a collective: in memory of the GPU, since many blocks read it: where its struct
+                             tutti_meet lies; 0: kernels do not meet */
 } MPIX_Prequest;
 
 #endif

@@ -81,7 +81,7 @@ TUTTI_DEV void tutti_prequest_meet_by(int group, const MPIX_Prequest *request, i
     const int leads = tutti_dev_rank(group) == 0;
     uint64_t at = 0;
     if (leads && may_combine)
-        at = tutti_dev_load_relaxed64(&request->round->to);
+        at = tutti_dev_load_relaxed64(request->here);
     at = tutti_dev_near_share(group, at);
     const struct tutti_meet *const meet = (const struct tutti_meet *)(uintptr_t)at;
     const int meets = meet && request->bytes <= meet->most;
@@ -185,7 +185,7 @@ TUTTI_DEV int tutti_prequest_has_result(const MPIX_Prequest *request, int partit
         return 1;
     const uint32_t *const marks = (const uint32_t *)(uintptr_t)tutti_dev_load_relaxed64(&request->round->marks);
     if (!marks ||
-        tutti_dev_load_look32(&marks[partition]) != (uint32_t)tutti_dev_load_relaxed64(&request->round->reached))
+        tutti_dev_load_look32(&marks[partition]) != (uint32_t)tutti_dev_load_relaxed64(&request->round->bytes))
         return 0;
     tutti_dev_seen();
     return 1;

@@ -120,7 +120,7 @@ int tutti_pcoll_meet_see(const struct tutti_pcoll *p, int gpu, struct tutti_meet
     const struct tutti_meeting *m = p->meeting;
     if (!tutti_pcoll_meet_is_on(p))
         return 0;
-    if (m->in.gpu >= 0 && gpu != m->in.gpu)
+    if (m->in.gpu >= 0 && gpu >= 0 && gpu != m->in.gpu)
         return 0; /* the engine marks what its kernels have made */
     *out = (struct tutti_meet_seen){
         .view = (uint64_t)(uintptr_t)tutti_meet_view(p), .marks = m->view.done[p->args.rank], .reached = m->reached};

@@ -18,6 +18,8 @@ struct tutti_pcoll_prequest {
     struct tutti_prequest view;
     int gpu;                    /* whose kernels use it */
     struct tutti_bounce *words; /* of the pool */
+    struct tutti_bounce *here;  /* memory of the GPU: */
+    uint64_t shown;             /* what it holds */
     unsigned char *taken;       /* [partitions] */
     int next;                   /* all before it have been taken in this round */
     int waits;                  /* 1: a round is open, whose kernels may wait for this process */
@@ -27,6 +29,7 @@ static void prequest_free(struct tutti_pcoll_prequest *q)
 {
     if (q) {
         tutti_bounce_give(q->words);
+        tutti_bounce_give(q->here);
         free(q->taken);
     }
     free(q);
@@ -42,7 +45,11 @@ static struct tutti_pcoll_prequest *prequest_make(const struct tutti_pcoll *p)
         return NULL;
     q->words = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
     q->taken = calloc((size_t)n + 1, 1);
-    if (!q->words || !q->taken) {
+    if (tutti_device()->gpu.current(&q->gpu) != TUTTI_OK)
+        q->gpu = -1;
+    q->here = tutti_bounce_take(&tutti_bounce_device, q->gpu, sizeof q->shown);
+    if (!q->words || !q->taken || !q->here ||
+        tutti_device()->memory.copy_now(q->here->memory, &q->shown, sizeof q->shown) != TUTTI_OK) {
         prequest_free(q);
         return NULL;
     }
@@ -55,13 +62,12 @@ static struct tutti_pcoll_prequest *prequest_make(const struct tutti_pcoll *p)
                                       .each = 1,
                                       .send = 1,
                                       .collective = 1,
+                                      .here = q->here->memory,
                                       .round = &words->round};
     if (p->meeting) {
         q->view.from = tutti_meet_in(p);
         q->view.bytes = tutti_meet_bytes(p);
     }
-    if (tutti_device()->gpu.current(&q->gpu) != TUTTI_OK)
-        q->gpu = -1;
     return q;
 }
 
@@ -74,18 +80,32 @@ static void kernels_wait(struct tutti_pcoll_prequest *q, int wait)
     q->waits = node && wait;
 }
 
+/* Seldom: ranks have agreed, or a rank has refused. In the second case a kernel that still sees the former view does no
+ * harm: no partition of the round becomes complete by it. */
+static void view_show(struct tutti_pcoll *p, uint64_t view)
+{
+    struct tutti_pcoll_prequest *q = p->prequest;
+    const struct tutti_device *device = tutti_device();
+    if (view == q->shown || !p->meeting->stream)
+        return;
+    q->shown = view;
+    if (device->stream.copy(p->meeting->stream, q->here->memory, &q->shown, sizeof q->shown) != TUTTI_OK ||
+        device->stream.sync(p->meeting->stream) != TUTTI_OK)
+        p->status = p->status == TUTTI_OK ? TUTTI_ERR_DEVICE : p->status;
+}
+
 /* What kernels find of this round. */
 static void round_show(struct tutti_pcoll *p)
 {
     struct tutti_pcoll_prequest *q = p->prequest;
     struct tutti_prequest_round *round = q->view.round;
     struct tutti_meet_seen seen = {0};
-    if (p->meeting && q->gpu < 0)
-        q->gpu = p->meeting->in.gpu;
+    if (!p->meeting)
+        return;
     (void)tutti_pcoll_meet_see(p, q->gpu, &seen);
-    __atomic_store_n(&round->reached, seen.reached, __ATOMIC_RELAXED);
+    __atomic_store_n(&round->bytes, seen.reached, __ATOMIC_RELAXED);
     __atomic_store_n(&round->marks, seen.marks, __ATOMIC_RELEASE);
-    __atomic_store_n(&round->to, seen.view, __ATOMIC_RELEASE);
+    view_show(p, seen.view);
 }
 
 static void prequest_join(struct tutti_pcoll *p, struct tutti_pcoll_prequest *q)
