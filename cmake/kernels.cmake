@@ -14,5 +14,6 @@ foreach(isa ${TUTTI_KERNEL_ISAS})
   target_sources(tutti-core PRIVATE $<TARGET_OBJECTS:tutti-kernels-${isa}>)
 endforeach()
 target_sources(tutti-core PRIVATE ${PROJECT_SOURCE_DIR}/src/kernels/dispatch.c ${PROJECT_SOURCE_DIR}/src/kernels/pack_c.c
-               ${PROJECT_SOURCE_DIR}/src/kernels/shmem_c.c ${PROJECT_SOURCE_DIR}/src/kernels/lane_c.c)
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernels/shmem_c.c PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+               ${PROJECT_SOURCE_DIR}/src/kernels/shmem_c.c ${PROJECT_SOURCE_DIR}/src/kernels/lane_c.c
+               ${PROJECT_SOURCE_DIR}/src/kernels/meet_c.c)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernels/shmem_c.c ${PROJECT_SOURCE_DIR}/src/kernels/meet_c.c PROPERTIES COMPILE_OPTIONS -ffp-contract=off)

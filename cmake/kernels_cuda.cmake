@@ -36,7 +36,7 @@ else()
 endif()
 set(kernel_room ${PROJECT_SOURCE_DIR}/src/kernels)
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${kernel_room}/*.inc ${kernel_room}/threads/*.inc ${kernel_room}/*.def)
-list(FILTER kernel_sources EXCLUDE REGEX "/(pack[_.][^/]*|kernels/pairs.inc|(shmem|lane)[^/]*.inc)$") # they are no part of kernels.cu
+list(FILTER kernel_sources EXCLUDE REGEX "/(pack[_.][^/]*|kernels/pairs.inc|(shmem|lane|meet)[^/]*.inc)$") # they are no part of kernels.cu
 set(device_headers ${PROJECT_SOURCE_DIR}/include/tutti/device)
 list(APPEND kernel_sources ${kernel_room}/kernels.cu ${kernel_room}/env_cuda.h ${kernel_room}/args.h ${kernel_room}/elements.h
      ${kernel_room}/families.h ${kernel_room}/fatbin.h ${device_headers}/env.h ${device_headers}/env_cuda.h
@@ -84,6 +84,11 @@ fatbin_add(pack "kernel that packs" ${kernel_room}/pack.cu DEPENDS ${pack_source
 fatbin_add(lane "lane kernel" ${kernel_room}/lane.cu DEPENDS ${kernel_room}/lane.inc ${kernel_room}/lane_post.inc ${kernel_room}/lane_packets.inc ${kernel_room}/lane_direct.inc ${kernel_room}/lane_offer.inc ${kernel_room}/lane_match.inc ${kernel_room}/lane_moved.inc ${kernel_room}/lane_group.inc ${kernel_room}/lane_args.h ${kernel_room}/args.h
            ${device_headers}/env.h ${device_headers}/env_cuda.h ${device_headers}/copy.h)
 set_source_files_properties(${kernel_room}/lane_fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbin_room}/lane.fatbin")
+# The kernel in which ranks meet, of partitioned collectives.
+fatbin_add(meet "kernel of partitioned collectives" ${kernel_room}/meet.cu DEPENDS ${kernel_room}/meet.inc ${kernel_room}/meet_args.h
+           ${device_headers}/meet.h ${device_headers}/ops.h ${device_headers}/operators.h ${device_headers}/env.h
+           ${device_headers}/env_cuda.h ${PROJECT_SOURCE_DIR}/include/tutti/prequest.h)
+set_source_files_properties(${kernel_room}/meet_fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbin_room}/meet.fatbin")
 # Those of the global address space: the calls of <tutti/device.h>.
 file(GLOB shmem_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tutti/shmem*.h ${PROJECT_SOURCE_DIR}/include/tutti/device/*.h)
 list(APPEND shmem_sources ${kernel_room}/shmem.inc ${kernel_room}/shmem_spread.inc ${kernel_room}/shmem_args.h ${PROJECT_SOURCE_DIR}/include/tutti/device.h
@@ -95,7 +100,8 @@ set_source_files_properties(${kernel_room}/pack_fatbin.S PROPERTIES OBJECT_DEPEN
 set_source_files_properties(${kernel_room}/fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbins}")
 add_library(tutti-kernels-cuda OBJECT ${kernel_room}/fatbin.S ${kernel_room}/fatbin.c ${kernel_room}/families.c
             ${kernel_room}/pack_fatbin.S ${kernel_room}/pack_fatbin.c ${kernel_room}/shmem_fatbin.S
-            ${kernel_room}/shmem_fatbin.c ${kernel_room}/lane_fatbin.S ${kernel_room}/lane_fatbin.c)
+            ${kernel_room}/shmem_fatbin.c ${kernel_room}/lane_fatbin.S ${kernel_room}/lane_fatbin.c
+            ${kernel_room}/meet_fatbin.S ${kernel_room}/meet_fatbin.c)
 target_include_directories(tutti-kernels-cuda PRIVATE ${fatbin_room} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(tutti-kernels-cuda PRIVATE -I${fatbin_room}) # .incbin looks here
 target_link_libraries(tutti-kernels-cuda PRIVATE tutti-flags)

@@ -4,9 +4,9 @@
 
 #include <tutti/prequest.h>
 
-/* Partitioned requests in kernels, of requests of MPI_Psend_init() and MPI_Precv_init(). Errors are raised on the
- * request's communicator, or on MPI_COMM_WORLD for another request: MPI_ERR_REQUEST for another request, or for one in
- * the wrong state.
+/* Partitioned requests in kernels, of requests of MPI_Psend_init(), MPI_Precv_init() and of partitioned collectives,
+ * whose MPIX_Pbuf_prepare() returns at once. Errors are raised on the request's communicator, or on MPI_COMM_WORLD for
+ * another request: MPI_ERR_REQUEST for another request, or for one in the wrong state.
  *
  * Not local: both sides of a message call MPIX_Pbuf_prepare() in the same round, after MPI_Start(). At the sender it
  * returns when the receive of this round has been started. At the receiver it returns when the two requests are

@@ -37,6 +37,24 @@ enum { TUTTI_PREQUEST_UNREAD, TUTTI_PREQUEST_READING, TUTTI_PREQUEST_NOWHERE };
 /* A flag of a send: what a kernel has done with a transport partition. */
 enum { TUTTI_PREQUEST_READY = 1, TUTTI_PREQUEST_STORED };
 
+enum { TUTTI_MEET_RANKS = 16 };
+
+/* Kernels of a node's ranks meet at a counter for each slice of a partition: the group that adds the last rank's mark
+ * combines the slice of all ranks, and stores it for all of them. No group waits for another one. In memory of the
+ * GPU; addresses are those by which its kernels reach memory of the ranks. */
+struct tutti_meet {
+    int32_t ranks, type, op;          /* enum tshmem_type, enum tshmem_op */
+    int32_t slices;                   /* of a partition */
+    uint64_t bytes, slice;            /* of a partition; of a slice, of which the last one may have fewer */
+    uint64_t most;                    /* bytes of a partition that kernels of the program combine; more: the engine */
+    int32_t aligned, pad;             /* aligned: 1: all buffers begin at multiples of 16 bytes */
+    uint64_t in[TUTTI_MEET_RANKS];    /* contributions of the ranks */
+    uint64_t out[TUTTI_MEET_RANKS];   /* their results; 0: the rank has no result */
+    uint64_t count[TUTTI_MEET_RANKS]; /* counters of 8 bytes at each rank, of partitions rank, rank + ranks, ...: for
+                                         each its slices, and one of slices that are complete */
+    uint64_t done[TUTTI_MEET_RANKS];  /* a mark of 4 bytes for each partition */
+};
+
 /* The members are the library's. */
 typedef struct tutti_prequest {
     uint32_t *flag; /* host memory that kernels reach. send: [transport partitions], 0 or one of the above. receive:
@@ -52,6 +70,11 @@ typedef struct tutti_prequest {
     const char
         *from;      /* send: where the message begins, if kernels may store it: one run of bytes of the GPU; or NULL */
     uint64_t bytes; /* of a partition */
+    int32_t results;      /* of a collective: partitions of the result, whose flags follow those of the contribution */
+    int32_t collective;   /* 1: of a collective. Then round->marks are those of the results, and hold round->bytes when
+                             they are complete */
+    const uint64_t *here; /* of a collective: in memory of the GPU, since many blocks read it: where its struct
+                             tutti_meet lies; 0: kernels do not meet */
 } MPIX_Prequest;
 
 #endif

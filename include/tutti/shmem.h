@@ -238,25 +238,8 @@ TSHMEM_CALL int tshmem_alltoallmem(tshmem_team_t team, void *dest, const void *s
 
 /* ---- what the typed names are made of; programs call those ---- */
 
-/* Numbered as the types of Tutti's kernels. */
-enum tshmem_type {
-    TSHMEM_INT8,
-    TSHMEM_UINT8,
-    TSHMEM_INT16,
-    TSHMEM_UINT16,
-    TSHMEM_INT32,
-    TSHMEM_UINT32,
-    TSHMEM_INT64,
-    TSHMEM_UINT64,
-    TSHMEM_ID_HALF,
-    TSHMEM_ID_BFLOAT16,
-    TSHMEM_ID_FLOAT,
-    TSHMEM_ID_DOUBLE,
-    TSHMEM_ID_COMPLEXF,
-    TSHMEM_ID_COMPLEXD,
-    TSHMEM_ID_LONGDOUBLE,
-    TSHMEM_TYPES
-};
+#include "tutti/shmem_ids.h"
+
 enum tshmem_amo {
     TSHMEM_AMO_FETCH,
     TSHMEM_AMO_SET,
@@ -268,16 +251,6 @@ enum tshmem_amo {
     TSHMEM_AMO_XOR,
     TSHMEM_AMO_ADD_FLOAT,
     TSHMEM_AMO_NO_FETCH = 16 /* beside one of them: what was there before is not wanted */
-};
-enum tshmem_op {
-    TSHMEM_OP_AND,
-    TSHMEM_OP_OR,
-    TSHMEM_OP_XOR,
-    TSHMEM_OP_MAX,
-    TSHMEM_OP_MIN,
-    TSHMEM_OP_SUM,
-    TSHMEM_OP_PROD,
-    TSHMEM_OPS
 };
 /* Which of the words: all, any, some; with one value each; test instead of wait; in streams: numbered from 1. */
 enum {

@@ -103,6 +103,7 @@ struct tutti_pack_stay_args;
 struct tutti_pack_mailed;
 struct tutti_shmem_args;
 struct tutti_lane_args;
+struct tutti_meet_args;
 
 /* Whose interface to GPUs a program uses beside Tutti's calls, and asks an MPI for (MPIX_Query_cuda_support). */
 enum tutti_gpu_interface { TUTTI_GPU_INTERFACE_NONE, TUTTI_GPU_INTERFACE_CUDA };
@@ -307,6 +308,11 @@ struct tutti_device {
          * ever. The calling thread makes no such call itself. NULL: no call waits for kernels. */
         void (*waiting_begin)(void);
         void (*waiting_end)(void);
+        /* The kernel by which a rank marks partitions of a collective, see src/kernels/meet_args.h; the args are copied
+         * before it returns. It waits for no kernel. prepare_meet: makes it ready, as launch.prepare() below; NULL:
+         * nothing is ever loaded. */
+        int (*meet)(struct tutti_stream *stream, const struct tutti_meet_args *args);
+        int (*prepare_meet)(int gpu);
     } launch;
 };
 

@@ -22,6 +22,7 @@ static const char common[] = "shmem_stream: 0-4m@channel 0-8k@block *@blocks; sh
                              "partitioned: 0-256k@kernel *@engine; partitioned_bcast: *@binomial; partitioned_allgather: "
                              "0-64k@pairwise *@forward; "
                              "partitioned_reduce: 0-16k@at_once *@ring *@slices *@chain *@at_once; "
+                             "partitioned_meet: 0-64k@kernel *@engine; "
                              "bcast_nodes: *@mpi; gather_nodes: *@mpi; scatter_nodes: *@mpi; allgather_nodes: *@mpi; "
                              "alltoall_nodes: *@mpi; file_write: 0-262143@whole *@pieces; file_read: "
                              "0-524287@whole *@pieces";

@@ -36,6 +36,8 @@
 
 #include "tutti/device/copy.h"
 
+#include "tutti/device/meet.h"
+
 /* Most bytes of a partition that one thread, or a warp, stores in the receiver's memory in less time than the engine
  * needs for them. */
 enum { TUTTI_PREQUEST_THREAD_MOST = 1 << 10, TUTTI_PREQUEST_WARP_MOST = 32 << 10 };
@@ -108,6 +110,23 @@ TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition,
     tutti_dev_store_relaxed32(&request->flag[number], marks ? TUTTI_PREQUEST_STORED : TUTTI_PREQUEST_READY);
 }
 
+/* A partition of this rank's contribution to a collective. If all ranks can meet in kernels in this round, and the
+ * group is large enough for the partition, the group marks it there; otherwise the engine does. */
+TUTTI_DEV void tutti_prequest_meet_by(int group, const MPIX_Prequest *request, int partition, int may_combine)
+{
+    const int leads = tutti_dev_rank(group) == 0;
+    uint64_t at = 0;
+    if (leads && may_combine)
+        at = tutti_dev_load_relaxed64(request->here);
+    at = tutti_dev_near_share(group, at);
+    const struct tutti_meet *const meet = (const struct tutti_meet *)(uintptr_t)at;
+    const int meets = meet && request->bytes <= meet->most;
+    for (int slice = 0; meets && slice < meet->slices; slice++)
+        tutti_dev_meet_slice(group, meet, partition, slice);
+    if (leads)
+        tutti_dev_store_release32(&request->flag[partition], meets ? TUTTI_PREQUEST_STORED : TUTTI_PREQUEST_READY);
+}
+
 /* may_store: 1 if the group may store the partition in the receiver's memory. */
 TUTTI_DEV int tutti_prequest_ready_by(int group, const MPIX_Prequest *request, int partition, int may_store)
 {
@@ -116,6 +135,10 @@ TUTTI_DEV int tutti_prequest_ready_by(int group, const MPIX_Prequest *request, i
     if (!request->send || partition < 0 || partition >= request->partitions) {
         if (leads)
             tutti_dev_store_release32(request->wrong, 1);
+        return 0;
+    }
+    if (request->collective) {
+        tutti_prequest_meet_by(group, request, partition, may_store);
         return 0;
     }
     if (may_store && leads)
@@ -194,10 +217,25 @@ TUTTI_DEV int tutti_prequest_has_arrived(const MPIX_Prequest *request, int parti
     return all;
 }
 
+/* 1 if a partition of a collective's result is complete: the host has seen it, or kernels have met. */
+TUTTI_DEV int tutti_prequest_has_result(const MPIX_Prequest *request, int partition)
+{
+    if (tutti_dev_load_acquire32(&request->flag[request->partitions + partition]) != 0)
+        return 1;
+    const uint32_t *const marks = (const uint32_t *)(uintptr_t)tutti_dev_load_relaxed64(&request->round->marks);
+    if (!marks ||
+        tutti_dev_load_look32(&marks[partition]) != (uint32_t)tutti_dev_load_relaxed64(&request->round->bytes))
+        return 0;
+    tutti_dev_seen();
+    return 1;
+}
+
 TUTTI_DEV int MPIX_Parrived(MPIX_Prequest request, int partition, int *flag)
 {
     *flag = 0;
-    if (request.send || partition < 0 || partition >= request.partitions)
+    if (request.collective && partition >= 0 && partition < request.results)
+        *flag = tutti_prequest_has_result(&request, partition);
+    else if (request.collective || request.send || partition < 0 || partition >= request.partitions)
         tutti_dev_store_release32(request.wrong, 1);
     else
         *flag = tutti_prequest_has_arrived(&request, partition);

@@ -194,6 +194,11 @@ int tutti_cuda_gated_prepare_shmem(int gpu, int type)
     GATED(tutti_cuda_prepare_shmem(gpu, type));
 }
 
+int tutti_cuda_gated_prepare_meet(int gpu)
+{
+    GATED(tutti_cuda_prepare_meet(gpu));
+}
+
 int tutti_cuda_gated_prepare_lane(int gpu)
 {
     GATED(tutti_cuda_prepare_lane(gpu));

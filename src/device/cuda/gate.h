@@ -10,6 +10,7 @@ void tutti_cuda_waiting_end(void);
 int tutti_cuda_prepare(int gpu, uint32_t kernels, int type, int op);
 int tutti_cuda_gated_prepare_shmem(int gpu, int type);
 int tutti_cuda_gated_prepare_lane(int gpu);
+int tutti_cuda_gated_prepare_meet(int gpu);
 int tutti_cuda_gated_prepare_pack(int gpu, size_t *room);
 
 int tutti_cuda_gated_alloc(int gpu, size_t bytes, void **device);

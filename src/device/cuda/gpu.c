@@ -341,6 +341,9 @@ void tutti_cuda_contexts_close(void)
         if (context->shmem_module)
             tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->shmem_module), "unloading the kernels", context);
         context->shmem_module = NULL;
+        if (context->meet_module)
+            tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->meet_module), "unloading the kernels", context);
+        context->meet_module = NULL;
         if (context->lane_module)
             tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->lane_module), "unloading the kernels", context);
         context->lane_module = NULL;

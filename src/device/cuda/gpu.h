@@ -31,6 +31,8 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) shmem[TUTTI_CUDA_SHMEMS];
     CUmodule lane_module;                       /* under lock */
     _Atomic(CUfunction) lane[TUTTI_CUDA_LANES]; /* see kernels/lane.h and lane.c */
+    CUmodule meet_module;                       /* under lock */
+    _Atomic(CUfunction) meet;                   /* see kernels/meet.h */
     _Atomic(CUstream) beside; /* of copies while a capture keeps the default stream; made under lock */
     struct tutti_cuda_context *older;
 };
@@ -147,6 +149,8 @@ int tutti_cuda_launch_shmem(struct tutti_stream *stream, const struct tutti_shme
 int tutti_cuda_prepare_shmem(int gpu, int type);
 int tutti_cuda_launch_lane(struct tutti_stream *stream, const struct tutti_lane_args *args);
 int tutti_cuda_prepare_lane(int gpu);
+int tutti_cuda_launch_meet(struct tutti_stream *stream, const struct tutti_meet_args *args);
+int tutti_cuda_prepare_meet(int gpu);
 int tutti_cuda_launch_prepare(struct tutti_stream *stream, const struct tutti_launch *launch,
                               struct tutti_prepared **out);
 int tutti_cuda_launch_prepared(struct tutti_stream *stream, struct tutti_prepared *prepared);

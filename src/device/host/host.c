@@ -312,6 +312,7 @@ const struct tutti_device tutti_device_host = {
     .launch.keep_pack = kept_keep_pack,
     .launch.shmem = tutti_host_launch_shmem,
     .launch.lane = tutti_host_launch_lane,
+    .launch.meet = tutti_host_launch_meet,
     .launch.keep = kept_launch_prepare,
     .launch.kept = tutti_host_launch_prepared,
     .launch.drop = tutti_host_launch_drop,

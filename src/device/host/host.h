@@ -65,6 +65,7 @@ void tutti_host_launch_drop(struct tutti_prepared *prepared);
 int tutti_host_keep_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
                          struct tutti_prepared **out);
 int tutti_host_launch_lane(struct tutti_stream *stream, const struct tutti_lane_args *args);
+int tutti_host_launch_meet(struct tutti_stream *stream, const struct tutti_meet_args *args);
 int tutti_host_launch_shmem(struct tutti_stream *stream, const struct tutti_shmem_args *args, unsigned threads);
 int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch);
 int tutti_host_stay_pack(struct tutti_stream *stream, const struct tutti_pack_stay_args *args);

@@ -363,3 +363,10 @@ int tutti_host_launch_lane(struct tutti_stream *stream, const struct tutti_lane_
     int status = tutti_work_lane(&work, stream->gpu, args);
     return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
 }
+
+int tutti_host_launch_meet(struct tutti_stream *stream, const struct tutti_meet_args *args)
+{
+    struct tutti_work work;
+    int status = tutti_work_meet(&work, stream->gpu, args);
+    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
+}

@@ -11,6 +11,7 @@
 #include "device/host/host.h"
 #include "device/host/places.h"
 #include "kernels/lane.h"
+#include "kernels/meet.h"
 #include "kernels/pack.h"
 #include "kernels/reduce.h"
 #include "kernels/shmem_kernel.h"
@@ -290,6 +291,33 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
     return status;
 }
 
+int tutti_work_meet(struct tutti_work *work, int gpu, const struct tutti_meet_args *args)
+{
+    struct tutti_meet *made = &work->meet.meet;
+    const int n = args->meet.ranks;
+    int status = n > 0 && n <= TUTTI_MEET_RANKS && args->blocks > 0 ? TUTTI_OK : TUTTI_ERR_ARGUMENT;
+    work->kind = TUTTI_WORK_MEET;
+    work->gpu = gpu;
+    work->blocks = args->blocks;
+    work->meet = *args;
+    for (int r = 0; r < n && status == TUTTI_OK; r++) {
+        const size_t owned = (size_t)(args->partitions - r + n - 1) / (size_t)n;
+        const size_t counts = owned * ((size_t)args->meet.slices + 1) * sizeof(uint64_t);
+        uint64_t *const at[] = {&made->in[r], &made->out[r], &made->count[r]};
+        const size_t bytes[] = {(size_t)args->partitions * args->meet.bytes,
+                                (size_t)args->partitions * args->meet.bytes, counts};
+        for (int i = 0; i < 3 && status == TUTTI_OK; i++) {
+            void *reached;
+            if (*at[i] == 0)
+                continue;
+            status =
+                work_reach(gpu, "buffer of a partitioned collective", (void *)(uintptr_t)*at[i], bytes[i], &reached);
+            *at[i] = (uint64_t)(uintptr_t)reached;
+        }
+    }
+    return status;
+}
+
 int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_launch *launch)
 {
     int status = TUTTI_OK;
@@ -397,6 +425,10 @@ int tutti_work_run(struct tutti_work *work)
         return TUTTI_OK;
     case TUTTI_WORK_LANE:
         run_lane(work);
+        return TUTTI_OK;
+    case TUTTI_WORK_MEET:
+        for (unsigned block = 0; block < work->blocks; block++)
+            tutti_meet_host_block(&work->meet, block);
         return TUTTI_OK;
     case TUTTI_WORK_CALL:
         work->function(work->to);

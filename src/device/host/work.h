@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "kernels/args.h"
 #include "kernels/lane_args.h"
+#include "kernels/meet_args.h"
 #include "kernels/pack_args.h"
 #include "kernels/shmem_args.h"
 
@@ -17,6 +18,7 @@ struct tutti_work {
         TUTTI_WORK_STAY, /* a packing kernel that stays */
         TUTTI_WORK_SHMEM,
         TUTTI_WORK_LANE,
+        TUTTI_WORK_MEET,
         TUTTI_WORK_CALL,
         TUTTI_WORK_RECORD,
         TUTTI_WORK_WAIT
@@ -41,6 +43,7 @@ struct tutti_work {
         struct tutti_amo_args amo;
         struct tutti_shmem_args shmem;
         struct tutti_lane_args lane;
+        struct tutti_meet_args meet;
         struct tutti_pack_stay_args stay;
     };
 };
@@ -52,6 +55,7 @@ int tutti_work_fill(struct tutti_work *work, int gpu, void *device, int byte, si
 int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch);
 int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_args *args);
 int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_args *args);
+int tutti_work_meet(struct tutti_work *work, int gpu, const struct tutti_meet_args *args);
 int tutti_work_pack(struct tutti_work *work, int gpu, const struct tutti_pack_launch *launch);
 /* The args of work that is never run. */
 int tutti_work_mail(int gpu, const struct tutti_pack_launch *launch, struct tutti_pack_mailed *out);

@@ -50,6 +50,8 @@ int tutti_pcoll_create(const struct tutti_pcoll_call *call, MPI_Request *request
 int tutti_pcoll_request(const struct tutti_pcoll_call *call, struct tutti_pcoll_args *args, MPI_Request *request);
 /* NULL: the request is none of these. Valid as long as the request; any thread. */
 struct tutti_pcoll *tutti_pcoll_find(MPI_Request request, MPI_Comm *comm);
+/* 1: the program has started the request and has not completed it, also where the round has ended by itself. */
+int tutti_pcoll_is_started(MPI_Request request);
 /* Frees the table. */
 void tutti_pcoll_forget(void);
 

@@ -43,6 +43,16 @@ struct tutti_pcoll *tutti_pcoll_find(MPI_Request request, MPI_Comm *comm)
     return one ? one->pcoll : NULL;
 }
 
+int tutti_pcoll_is_started(MPI_Request request)
+{
+    struct tutti_pcoll_entry *one;
+    pthread_mutex_lock(&lock);
+    HASH_FIND(hh, table, &request, sizeof request, one);
+    const int started = one && one->entry->active;
+    pthread_mutex_unlock(&lock);
+    return started;
+}
+
 static void pcoll_ended(void *with)
 {
     const struct tutti_pcoll_entry *one = with;

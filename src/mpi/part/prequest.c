@@ -1,6 +1,8 @@
 /* MPIX_Pbuf_prepare, MPIX_Pbuf_prepareall, MPIX_Prequest_create, MPIX_Prequest_free. */
 #include "mpi/part/prequest.h"
 
+#include "mpi/part/coll.h"
+
 #include <stdlib.h>
 
 #include "core/log.h"
@@ -29,6 +31,15 @@ int tutti_prequest_transports(const char *name, const struct tutti_partitioned_a
     return MPI_SUCCESS;
 }
 
+/* Requests of collectives need no preparation. An MPI code. */
+static int collective_prepare(const char *name, MPI_Request request, MPI_Comm comm)
+{
+    if (tutti_pcoll_is_started(request))
+        return MPI_SUCCESS;
+    tutti_error("%s: the request is not active: MPI_Start comes before", name);
+    return tutti_fail_comm(comm, MPI_ERR_REQUEST);
+}
+
 /* The partitioned request; NULL: an error is raised, and *code is it. */
 static struct tutti_part *find(const char *name, MPI_Request request, MPI_Comm *comm, int *code)
 {
@@ -50,16 +61,21 @@ int tutti_door_MPIX_Pbuf_prepareall(int count, MPI_Request requests[])
     struct tutti_part **parts = malloc(((size_t)count + 1) * sizeof(void *));
     if (!parts)
         return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
+    int n = 0;
     for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
-        parts[i] = find(name, requests[i], &comm, &code);
-        if (!parts[i] || tutti_partitioned_is_started(requests[i]))
+        if (tutti_pcoll_find(requests[i], &comm)) {
+            code = collective_prepare(name, requests[i], comm);
+            continue;
+        }
+        parts[n] = find(name, requests[i], &comm, &code);
+        if (!parts[n++] || tutti_partitioned_is_started(requests[i]))
             continue;
         tutti_error("%s: the request is not active: MPI_Start comes before", name);
         code = tutti_fail_comm(comm, MPI_ERR_REQUEST);
     }
     if (code == MPI_SUCCESS) {
         TUTTI_INSIDE();
-        const int status = tutti_part_prepare(parts, count);
+        const int status = tutti_part_prepare(parts, n);
         if (status != TUTTI_OK)
             code = tutti_fail_comm(comm, tutti_error_code(status));
     }
@@ -77,15 +93,16 @@ int tutti_door_MPIX_Prequest_create(MPI_Request request, MPIX_Prequest *prequest
     static const char name[] = "MPIX_Prequest_create";
     MPI_Comm comm;
     int code = MPI_SUCCESS;
-    struct tutti_part *part = find(name, request, &comm, &code);
-    if (!part)
+    struct tutti_pcoll *coll = tutti_pcoll_find(request, &comm);
+    struct tutti_part *part = coll ? NULL : find(name, request, &comm, &code);
+    if (!part && !coll)
         return code;
     if (!prequest)
         return tutti_fail_comm(comm, MPI_ERR_ARG);
     TUTTI_INSIDE();
-    const int status = tutti_part_prequest_new(part, prequest);
+    const int status = coll ? tutti_pcoll_prequest_new(coll, prequest) : tutti_part_prequest_new(part, prequest);
     if (status == TUTTI_OK) {
-        prequest->own = part;
+        prequest->own = coll ? (void *)coll : part;
         return MPI_SUCCESS;
     }
     if (status == TUTTI_ERR_ARGUMENT)
@@ -100,7 +117,9 @@ int tutti_door_MPIX_Prequest_free(MPIX_Prequest *prequest)
     if (!prequest || !prequest->own)
         return tutti_fail_comm(tutti_handles.world, MPI_ERR_ARG);
     TUTTI_INSIDE();
-    if (tutti_part_prequest_end(prequest->own) != TUTTI_OK) {
+    const int status =
+        prequest->collective ? tutti_pcoll_prequest_end(prequest->own) : tutti_part_prequest_end(prequest->own);
+    if (status != TUTTI_OK) {
         tutti_error("MPIX_Prequest_free: the request is active");
         return tutti_fail_comm(tutti_handles.world, MPI_ERR_REQUEST);
     }

@@ -20,12 +20,27 @@ static const struct tutti_names row_names = {
         ,
 };
 
-enum { SECTION_BCAST, SECTION_ALLGATHER, SECTION_REDUCE, SECTIONS };
+static int meets_find(const char *name)
+{
+    static const char *const names[] = {
+        [TUTTI_PCOLL_MEET_NEVER] = "never", [TUTTI_PCOLL_MEET_ENGINE] = "engine", [TUTTI_PCOLL_MEET_KERNEL] = "kernel"};
+    int n = sizeof names / sizeof *names;
+    while (--n >= 0 && strcmp(names[n], name) != 0)
+        ;
+    return n;
+}
+
+static const struct tutti_names meets_names = {"kernels in which ranks meet", "never engine kernel", meets_find};
+
+enum { SECTION_BCAST, SECTION_ALLGATHER, SECTION_REDUCE, SECTION_MEET, SECTIONS };
 static const struct tutti_section sections[SECTIONS] = {[SECTION_BCAST] = {"partitioned_bcast", &row_names},
                                                         [SECTION_ALLGATHER] = {"partitioned_allgather", &row_names},
-                                                        [SECTION_REDUCE] = {"partitioned_reduce", &row_names}};
-static struct tutti_rules_room pcoll_room = {
-    .section = sections, .sections = SECTIONS, .known = "partitioned_bcast, partitioned_allgather, partitioned_reduce"};
+                                                        [SECTION_REDUCE] = {"partitioned_reduce", &row_names},
+                                                        [SECTION_MEET] = {"partitioned_meet", &meets_names}};
+static struct tutti_rules_room pcoll_room = {.section = sections,
+                                             .sections = SECTIONS,
+                                             .known = "partitioned_bcast, partitioned_allgather, partitioned_reduce, "
+                                                      "partitioned_meet"};
 
 __attribute__((constructor)) static void pcoll_register(void)
 {
@@ -85,4 +100,11 @@ const struct tutti_pcoll_row *tutti_pcoll_choose(const struct tutti_pcoll *p)
     while (!pcoll_row_can(rows[i], p)) /* each kind has a row that can make every call */
         i++;
     return rows[i];
+}
+
+enum tutti_pcoll_meets tutti_pcoll_meets(uint64_t bytes)
+{
+    int from = tutti_rules_begin(tutti_rules_in_force());
+    const int way = differ ? -1 : tutti_rules_next(pcoll_room.first + SECTION_MEET, bytes, &from);
+    return way < 0 ? TUTTI_PCOLL_MEET_NEVER : (enum tutti_pcoll_meets)way;
 }

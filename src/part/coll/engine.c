@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "part/coll/own.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects everything in this room; before that of part/ */
+pthread_mutex_t tutti_pcoll_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tutti_pcoll *active;
 
 /* ---- a partition ---- */
@@ -68,13 +69,15 @@ static int step_work(struct tutti_pcoll *p, const struct tutti_pcoll_step *step,
     return 1;
 }
 
-static void state_next(struct tutti_pcoll_track *track, struct tutti_pcoll_state *state)
+static void state_next(struct tutti_pcoll *p, struct tutti_pcoll_track *track, struct tutti_pcoll_state *state)
 {
     state->arrived = 0;
     if (++state->step < track->steps)
         return;
     track->left--;
     atomic_store_explicit(&state->done, 1, memory_order_release);
+    if (track == &p->track[TUTTI_PCOLL_RECV] && p->finish == p->copies)
+        tutti_pcoll_prequest_arrived(p, (int)(state - track->state));
 }
 
 static void advance(struct tutti_pcoll *p, struct tutti_pcoll_track *track, int partition)
@@ -87,7 +90,7 @@ static void advance(struct tutti_pcoll *p, struct tutti_pcoll_track *track, int 
         if (!step_work(p, step, partition, state))
             return;
         step_send(p, step, partition, partition);
-        state_next(track, state);
+        state_next(p, track, state);
     }
 }
 
@@ -101,7 +104,7 @@ static void advance_marked(struct tutti_pcoll *p, struct tutti_pcoll_track *trac
     if (together) {
         step_send(p, step, first, last);
         for (int q = first; q <= last; q++)
-            state_next(track, &track->state[q]);
+            state_next(p, track, &track->state[q]);
     }
     for (int q = first; q <= last; q++)
         advance(p, track, q);
@@ -129,6 +132,8 @@ static void round_end(struct tutti_pcoll *p)
     }
     for (int i = 0; i < p->edges; i++) {
         const struct tutti_part *part = p->edge[i].part;
+        if (p->edge[i].letter || p->met)
+            continue;
         if (part && tutti_part_status(part) != TUTTI_OK)
             pcoll_fail(p, tutti_part_status(part));
         else if (part && tutti_part_truncated(part) && p->status == TUTTI_OK)
@@ -137,25 +142,100 @@ static void round_end(struct tutti_pcoll *p)
     *p->at = p->next;
     if (p->next)
         p->next->at = p->at;
+    tutti_pcoll_meet_end(p);
+    tutti_pcoll_prequest_ended(p);
     atomic_store_explicit(&p->active, 0, memory_order_release);
     p->args.ended(p->args.with); /* then the program may start it again, or free it, when the lock is free */
 }
 
 static struct tutti_step pcoll_step;
 
+static int round_is_done(const struct tutti_pcoll *p)
+{
+    if (p->met)
+        return p->met_ended;
+    return p->track[TUTTI_PCOLL_SEND].left == 0 && p->track[TUTTI_PCOLL_RECV].left == 0 && p->unready == 0 &&
+           atomic_load_explicit(&p->open, memory_order_acquire) == 0 && !tutti_pcoll_meet_is_open(p);
+}
+
 static int round_end_if_done(struct tutti_pcoll *p)
 {
-    if (p->track[TUTTI_PCOLL_SEND].left > 0 || p->track[TUTTI_PCOLL_RECV].left > 0 || p->unready > 0 ||
-        atomic_load_explicit(&p->open, memory_order_acquire) > 0)
+    if (!round_is_done(p))
         return 0;
     round_end(p);
     tutti_step_close(&pcoll_step);
     return 1;
 }
 
+/* Partitions that are ready advance. */
+static void marked_advance(struct tutti_pcoll *p, int first, int last)
+{
+    if (!p->met) {
+        advance_marked(p, marked_track(p), first, last);
+        return;
+    }
+    const int status = tutti_pcoll_meet_mark(p, first, last);
+    if (status == TUTTI_OK)
+        return;
+    pcoll_fail(p, status);
+    tutti_pcoll_meet_fail(p);
+    p->met_ended = 1;
+}
+
+/* A kernel has marked partitions. */
+static void marked_by_kernel(struct tutti_pcoll *p, int first, int last, int is_met)
+{
+    if (memchr(p->ready + first, 1, (size_t)(last - first) + 1)) {
+        tutti_error("a partition was marked ready by a kernel and by MPI_Pready, or twice");
+        pcoll_fail(p, TUTTI_ERR_ARGUMENT);
+        return;
+    }
+    memset(p->ready + first, 1, (size_t)(last - first) + 1);
+    p->unready -= last - first + 1;
+    if (!is_met || !p->met)
+        marked_advance(p, first, last);
+}
+
+static void schedule_begin(struct tutti_pcoll *p);
+
+/* A rank has refused to meet in this round, so no partition is complete anywhere. */
+static void round_leave(struct tutti_pcoll *p)
+{
+    tutti_pcoll_meet_leave(p);
+    tutti_pcoll_prequest_schedule(p);
+    p->met = 0;
+    pcoll_fail(p, tutti_pcoll_prepare(p));
+    schedule_begin(p);
+    for (int first = 0, end; first < p->args.send.partitions; first = end) {
+        end = first + 1;
+        if (!p->ready[first])
+            continue;
+        while (end < p->args.send.partitions && p->ready[end])
+            end++;
+        advance_marked(p, marked_track(p), first, end - 1);
+    }
+}
+
+static void met_advance(struct tutti_pcoll *p)
+{
+    int status = TUTTI_OK;
+    const enum tutti_meet_answer answer = tutti_pcoll_meet_poll(p, &status);
+    if (answer == TUTTI_MEET_SCHEDULE)
+        round_leave(p);
+    if (answer == TUTTI_MEET_LOST) {
+        pcoll_fail(p, status);
+        tutti_pcoll_meet_fail(p);
+    }
+    p->met_ended |= answer == TUTTI_MEET_DONE || answer == TUTTI_MEET_LOST;
+}
+
 static void round_advance(struct tutti_pcoll *p)
 {
-    for (int t = 0; t < TUTTI_PCOLL_TRACKS; t++) {
+    pcoll_fail(p, tutti_pcoll_prequest_poll(p, marked_by_kernel));
+    if (p->met)
+        met_advance(p);
+    tutti_pcoll_meet_advance(p);
+    for (int t = 0; t < TUTTI_PCOLL_TRACKS && !p->met; t++) {
         for (int q = 0; q < p->track[t].partitions && p->track[t].left > 0; q++)
             advance(p, &p->track[t], q);
     }
@@ -165,6 +245,7 @@ static void round_advance(struct tutti_pcoll *p)
 static void round_begin(struct tutti_pcoll *p)
 {
     p->status = TUTTI_OK;
+    p->met_ended = 0;
     p->unready = p->args.send.used ? p->args.send.partitions : 0;
     memset(p->ready, 0, (size_t)p->unready);
     for (int t = 0; t < TUTTI_PCOLL_TRACKS; t++) {
@@ -178,12 +259,32 @@ static void round_begin(struct tutti_pcoll *p)
     }
 }
 
+/* The messages of the round. */
+static void schedule_begin(struct tutti_pcoll *p)
+{
+    const int letters = tutti_pcoll_meet_attempts(p);
+    int open = 0;
+    p->base[TUTTI_PCOLL_LETTERS] = tutti_pcoll_meet_letters(p);
+    for (int i = 0; i < p->edges; i++)
+        open += p->edge[i].part && (letters || !p->edge[i].letter);
+    atomic_store_explicit(&p->open, open, memory_order_relaxed);
+    for (int i = 0; i < p->edges; i++) {
+        struct tutti_pcoll_edge *edge = &p->edge[i];
+        if (!edge->part || (edge->letter && !letters))
+            continue;
+        tutti_part_move(edge->part, p->base[edge->base] + edge->offset);
+        tutti_part_start(edge->part);
+    }
+    tutti_pcoll_meet_attempt(p);
+}
+
 /* The lock is held. A status. */
 static int round_start(struct tutti_pcoll *p)
 {
     if (atomic_load_explicit(&p->active, memory_order_relaxed))
         return TUTTI_ERR_ARGUMENT;
-    const int status = tutti_pcoll_prepare(p);
+    p->met = tutti_pcoll_meet_start(p);
+    const int status = p->met ? TUTTI_OK : tutti_pcoll_prepare(p);
     if (status != TUTTI_OK)
         return status == TUTTI_ERR_ARGUMENT ? TUTTI_ERR_DEVICE : status;
     tutti_step_open(&pcoll_step);
@@ -193,17 +294,9 @@ static int round_start(struct tutti_pcoll *p)
     if (p->next)
         p->next->at = &p->next;
     active = p;
-    int open = 0;
-    for (int i = 0; i < p->edges; i++)
-        open += p->edge[i].part != NULL;
-    atomic_store_explicit(&p->open, open, memory_order_relaxed);
-    for (int i = 0; i < p->edges; i++) {
-        struct tutti_pcoll_edge *edge = &p->edge[i];
-        if (!edge->part)
-            continue;
-        tutti_part_move(edge->part, p->base[edge->base] + edge->offset);
-        tutti_part_start(edge->part);
-    }
+    tutti_pcoll_prequest_start(p);
+    if (!p->met)
+        schedule_begin(p);
     atomic_store_explicit(&p->active, 1, memory_order_release);
     round_advance(p);
     return TUTTI_OK;
@@ -211,9 +304,9 @@ static int round_start(struct tutti_pcoll *p)
 
 int tutti_pcoll_start(struct tutti_pcoll *p)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tutti_pcoll_lock);
     const int status = round_start(p);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
     return status;
 }
 
@@ -232,15 +325,15 @@ static enum tutti_part_wrong check(const struct tutti_pcoll *p, int first, int l
 
 enum tutti_part_wrong tutti_pcoll_ready(struct tutti_pcoll *p, int first, int last)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tutti_pcoll_lock);
     const enum tutti_part_wrong wrong = check(p, first, last);
     if (wrong == TUTTI_PART_FINE) {
         memset(p->ready + first, 1, (size_t)(last - first) + 1);
         p->unready -= last - first + 1;
-        advance_marked(p, marked_track(p), first, last);
+        marked_advance(p, first, last);
         round_end_if_done(p);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
     return wrong;
 }
 
@@ -263,18 +356,26 @@ static enum tutti_part_wrong list_mark(struct tutti_pcoll *p, int n, const int p
 
 enum tutti_part_wrong tutti_pcoll_ready_list(struct tutti_pcoll *p, int n, const int partitions[])
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tutti_pcoll_lock);
     const enum tutti_part_wrong wrong = list_mark(p, n, partitions);
     for (int i = 0, length; i < n && wrong == TUTTI_PART_FINE; i += length) {
         length = 1;
         while (i + length < n && partitions[i + length] == partitions[i] + length)
             length++;
-        advance_marked(p, marked_track(p), partitions[i], partitions[i] + length - 1);
+        marked_advance(p, partitions[i], partitions[i] + length - 1);
     }
     if (n > 0 && wrong == TUTTI_PART_FINE)
         round_end_if_done(p);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
     return wrong;
+}
+
+int tutti_pcoll_has(const struct tutti_pcoll *p, int partition)
+{
+    if (tutti_pcoll_meet_is_on(p))
+        return tutti_pcoll_meet_has(p, partition);
+    return p->finish == p->copies &&
+           atomic_load_explicit(&p->track[TUTTI_PCOLL_RECV].state[partition].done, memory_order_acquire);
 }
 
 enum tutti_part_wrong tutti_pcoll_arrived(struct tutti_pcoll *p, int partition, int *flag)
@@ -286,8 +387,7 @@ enum tutti_part_wrong tutti_pcoll_arrived(struct tutti_pcoll *p, int partition, 
         return TUTTI_PART_RANGE;
     if (!atomic_load_explicit(&p->active, memory_order_acquire))
         return TUTTI_PART_FINE;
-    *flag = p->finish == p->copies &&
-            atomic_load_explicit(&p->track[TUTTI_PCOLL_RECV].state[partition].done, memory_order_acquire);
+    *flag = tutti_pcoll_has(p, partition);
     return TUTTI_PART_FINE;
 }
 
@@ -300,19 +400,19 @@ int tutti_pcoll_status(const struct tutti_pcoll *p)
 
 static void pcoll_poll(void)
 {
-    if (pthread_mutex_trylock(&lock) != 0)
+    if (pthread_mutex_trylock(&tutti_pcoll_lock) != 0)
         return;
     for (struct tutti_pcoll *p = active, *next; p; p = next) {
         next = p->next;
         round_advance(p);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
 }
 
 static void pcoll_where(char *text, size_t size)
 {
     text[0] = '\0';
-    if (pthread_mutex_trylock(&lock) != 0)
+    if (pthread_mutex_trylock(&tutti_pcoll_lock) != 0)
         return;
     const struct tutti_pcoll *p = active;
     if (p)
@@ -321,7 +421,7 @@ static void pcoll_where(char *text, size_t size)
                  "are not complete, %d messages have not ended",
                  tutti_pcoll_algorithm(p), p->unready, p->track[TUTTI_PCOLL_RECV].left,
                  atomic_load_explicit(&p->open, memory_order_relaxed));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tutti_pcoll_lock);
 }
 
 static struct tutti_step pcoll_step = {.name = "partitioned collectives", .poll = pcoll_poll, .where = pcoll_where};
@@ -334,7 +434,8 @@ void tutti_pcoll_open(struct tutti_transport *transport)
 
 void tutti_pcoll_close(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tutti_pcoll_lock);
     active = NULL;
-    pthread_mutex_unlock(&lock);
+    tutti_pcoll_memory_close();
+    pthread_mutex_unlock(&tutti_pcoll_lock);
 }

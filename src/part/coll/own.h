@@ -13,7 +13,13 @@
 
 /* ---- what builders describe ---- */
 
-enum tutti_pcoll_base { TUTTI_PCOLL_SENDBUF, TUTTI_PCOLL_RECVBUF, TUTTI_PCOLL_SCRATCH, TUTTI_PCOLL_BASES };
+enum tutti_pcoll_base {
+    TUTTI_PCOLL_SENDBUF,
+    TUTTI_PCOLL_RECVBUF,
+    TUTTI_PCOLL_SCRATCH,
+    TUTTI_PCOLL_LETTERS,
+    TUTTI_PCOLL_BASES
+};
 
 /* Partition p begins at base + offset + p * stride. */
 struct tutti_pcoll_at {
@@ -28,6 +34,7 @@ struct tutti_pcoll_edge {
     int64_t offset, count; /* count: elements of a partition */
     const struct tutti_plan *plan;
     int in_order, solid;
+    int letter;              /* 1: of ranks that agree to meet, in some rounds */
     struct tutti_part *part; /* NULL: it has no bytes */
 };
 
@@ -105,6 +112,8 @@ struct tutti_pcoll {
     /* The round. */
     atomic_int active, open; /* open: messages that have not ended */
     int status, unready;
+    int met_ended;
+    int met;              /* 1: kernels of the ranks meet in this round */
     unsigned char *ready; /* [send.partitions] */
     enum tutti_pcoll_way way;
     char *base[TUTTI_PCOLL_BASES];
@@ -114,7 +123,9 @@ struct tutti_pcoll {
     struct tutti_stream *stream;
     int gpu;
     unsigned life;
-    struct tutti_pcoll *next, **at; /* among the active ones */
+    struct tutti_pcoll *next, **at;        /* among the active ones */
+    struct tutti_meeting *meeting;         /* NULL: kernels never meet */
+    struct tutti_pcoll_prequest *prequest; /* NULL: kernels of the program do not use it */
 };
 
 /* An algorithm. */
@@ -142,6 +153,66 @@ static inline struct tutti_part_slice tutti_pcoll_slice(int64_t count, int of, i
 /* choose.c: by the rules. agree: collective over the transport. */
 void tutti_pcoll_agree(struct tutti_transport *transport);
 const struct tutti_pcoll_row *tutti_pcoll_choose(const struct tutti_pcoll *pcoll);
+
+/* Protects everything in this room; taken before that of part/. */
+extern pthread_mutex_t tutti_pcoll_lock;
+
+/* How partitions of so many bytes are reduced inside a node: by the schedule alone; in the engine's kernels; or in
+ * those of the program too. The same on all ranks. */
+enum tutti_pcoll_meets { TUTTI_PCOLL_MEET_NEVER, TUTTI_PCOLL_MEET_ENGINE, TUTTI_PCOLL_MEET_KERNEL };
+enum tutti_pcoll_meets tutti_pcoll_meets(uint64_t bytes);
+
+/* ---- meet.c: kernels of the ranks meet (meet.h). The lock is held. ---- */
+
+/* Local, when the request is built. free: it is not active. */
+void tutti_pcoll_meet_new(struct tutti_pcoll *p);
+void tutti_pcoll_meet_free(struct tutti_pcoll *p);
+/* Of a round by the schedule: begins, if it is time, and advances the agreement. */
+void tutti_pcoll_meet_attempt(struct tutti_pcoll *p);
+void tutti_pcoll_meet_advance(struct tutti_pcoll *p);
+/* 1 if the agreement needs this round to stay open. */
+int tutti_pcoll_meet_is_open(const struct tutti_pcoll *p);
+/* Ends the memory that all requests share. */
+void tutti_pcoll_memory_close(void);
+/* 1 if letters are sent in this round. */
+int tutti_pcoll_meet_attempts(const struct tutti_pcoll *p);
+void *tutti_pcoll_meet_letters(const struct tutti_pcoll *p);
+
+/* meet_round.c. start: 1 if kernels meet in the round that begins. is_on: they do. */
+int tutti_pcoll_meet_start(struct tutti_pcoll *p);
+int tutti_pcoll_meet_is_on(const struct tutti_pcoll *p);
+/* The host has marked partitions [first, last], or a kernel that could not combine them. A status. */
+int tutti_pcoll_meet_mark(struct tutti_pcoll *p, int first, int last);
+/* 1 if the result of a partition is complete. Any thread. */
+int tutti_pcoll_meet_has(const struct tutti_pcoll *p, int partition);
+enum tutti_meet_answer {
+    TUTTI_MEET_WAITS,
+    TUTTI_MEET_DONE,
+    TUTTI_MEET_SCHEDULE, /* a rank has refused */
+    TUTTI_MEET_LOST      /* *status: why the round cannot be completed */
+};
+enum tutti_meet_answer tutti_pcoll_meet_poll(struct tutti_pcoll *p, int *status);
+/* This rank cannot complete the round. */
+void tutti_pcoll_meet_fail(struct tutti_pcoll *p);
+void tutti_pcoll_meet_leave(struct tutti_pcoll *p);
+void tutti_pcoll_meet_end(struct tutti_pcoll *p);
+/* For kernels of `gpu`: the view of this round, the marks of results, and what they hold when they are complete. 0:
+ * they do not meet in this round. */
+struct tutti_meet_seen {
+    uint64_t view, marks;
+    uint32_t reached;
+};
+int tutti_pcoll_meet_see(const struct tutti_pcoll *p, int gpu, struct tutti_meet_seen *out);
+
+/* prequest.c: device requests of collectives. The lock is held. */
+void tutti_pcoll_prequest_start(struct tutti_pcoll *p);
+/* Calls `mark` for runs of partitions that kernels have marked; is_met: they have met other ranks. A status. */
+int tutti_pcoll_prequest_poll(struct tutti_pcoll *p,
+                              void (*mark)(struct tutti_pcoll *p, int first, int last, int is_met));
+/* The round goes by the schedule after all. */
+void tutti_pcoll_prequest_schedule(struct tutti_pcoll *p);
+void tutti_pcoll_prequest_arrived(struct tutti_pcoll *p, int partition);
+void tutti_pcoll_prequest_ended(struct tutti_pcoll *p);
 
 /* ---- build.c: what builders call. Without memory pcoll->failed is set. ---- */
 
@@ -195,5 +266,9 @@ void tutti_pcoll_memory_free(struct tutti_pcoll *p);
 
 /* engine.c: a message has ended; with: its collective. */
 void tutti_pcoll_edge_ended(void *with);
+/* 1 if a partition of the result is complete in the round that is active. */
+int tutti_pcoll_has(const struct tutti_pcoll *p, int partition);
+/* Before a request is freed: what only the lock protects. */
+void tutti_pcoll_detach(struct tutti_pcoll *p);
 
 #endif

@@ -139,6 +139,7 @@ static int pcoll_build(struct tutti_pcoll *p)
     p->size = p->args.type == TUTTI_TYPE_NONE ? 0 : (int)tutti_type_size(p->args.type);
     p->row = tutti_pcoll_choose(p);
     p->row->build(p);
+    tutti_pcoll_meet_new(p);
     if (p->failed || tracks_open(p) != TUTTI_OK)
         return TUTTI_ERR_MEMORY;
     return edges_open(p);
@@ -163,6 +164,7 @@ void tutti_pcoll_free(struct tutti_pcoll *p)
         return;
     for (int i = 0; i < p->edges; i++)
         tutti_part_free(p->edge[i].part);
+    tutti_pcoll_detach(p);
     tutti_pcoll_memory_free(p);
     for (int t = 0; t < TUTTI_PCOLL_TRACKS; t++)
         free(p->track[t].state);

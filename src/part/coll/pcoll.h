@@ -77,6 +77,10 @@ enum tutti_part_wrong tutti_pcoll_ready(struct tutti_pcoll *pcoll, int first, in
 enum tutti_part_wrong tutti_pcoll_ready_list(struct tutti_pcoll *pcoll, int n, const int partitions[]);
 /* *flag: the partition of all blocks of the result is there. */
 enum tutti_part_wrong tutti_pcoll_arrived(struct tutti_pcoll *pcoll, int partition, int *flag);
+/* Local: a device request, as tutti_part_prequest_new() and tutti_part_prequest_end(): kernels mark partitions of the
+ * contribution, and see those of the result. */
+int tutti_pcoll_prequest_new(struct tutti_pcoll *pcoll, struct tutti_prequest *out);
+int tutti_pcoll_prequest_end(struct tutti_pcoll *pcoll);
 /* Of the last round that has ended: TUTTI_OK or why it failed; 1: a message was longer than its place. */
 int tutti_pcoll_status(const struct tutti_pcoll *pcoll);
 /* The algorithm that was chosen. Static. */

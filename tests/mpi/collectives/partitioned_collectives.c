@@ -4,7 +4,9 @@
  * partitions of all requests in an order of its own, by several calls and threads, waits for some by MPI_Parrived, or
  * marks a partition only after the one before has arrived.
  *
- * Arguments: number of programs, and words: threads, apart (no barriers), a name of a call: this call alone. */
+ * Arguments: number of programs, and words: threads, apart (no barriers), kernels (some requests have device requests,
+ * and are marked as kernels do, each thread being a block), device (reductions of device memory, which is freed now and
+ * then between rounds, and allocated again), a name of a call: this call alone. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,6 +14,8 @@
 #include <string.h>
 
 #include "pcoll.h"
+
+#include "tutti/device/prequest.h"
 
 enum { CALLS = 3, ROUNDS = 3, COMMS = 4, GRID = 3, MARKS = 3 * 64 };
 
@@ -55,10 +59,30 @@ struct mark {
     int partition;
 };
 
+static int mark_by_kernel(struct pcoll *c, int p)
+{
+    switch (p % 5) {
+    case 0:
+        return MPIX_Pready(p, c->device);
+    case 1:
+        return MPIX_Pready_warp(p, c->device);
+    case 2:
+        return MPIX_Pready_range(p, p, c->device);
+    case 3:
+        return MPIX_Pready_list(1, &p, c->device);
+    default:
+        return MPIX_Pready_block(p, c->device);
+    }
+}
+
 static void mark_one(struct pcoll *c, int p, int form)
 {
     int code;
     pcoll_produce(c, p);
+    if (c->by_kernels && (p + c->root) % 4) {
+        mark_by_kernel(c, p);
+        return;
+    }
     if (form == 0)
         code = pcoll_pready(p, c->request);
     else if (form == 1)
@@ -127,7 +151,10 @@ static void mark_together(struct pcoll *calls, int n, uint64_t *own)
             order[p] = partitions - 1 - p;
         }
         int code = MPI_SUCCESS;
-        if (partitions > 0)
+        if (partitions > 0 && calls[i].by_kernels)
+            code = draw(own, 2) ? MPIX_Pready_range(0, partitions - 1, calls[i].device)
+                                : MPIX_Pready_list(partitions, order, calls[i].device);
+        else if (partitions > 0)
             code = draw(own, 2) ? pcoll_pready_range(0, partitions - 1, calls[i].request)
                                 : pcoll_pready_list(partitions, order, calls[i].request);
         CHECK(code == MPI_SUCCESS, "marking MPIX_%s_init: error class %d", pcoll_names[calls[i].kind], kit_class(code));
@@ -150,9 +177,12 @@ static int arrives(const struct pcoll *c)
 
 static void await(struct pcoll *c, int p)
 {
-    int flag = 0, code = MPI_SUCCESS;
-    while (!flag && code == MPI_SUCCESS)
+    int flag = 0, seen = !c->by_kernels, code = MPI_SUCCESS;
+    while (!(flag && seen) && code == MPI_SUCCESS) {
+        if (!seen)
+            MPIX_Parrived(c->device, p, &seen);
         code = pcoll_parrived(c->request, p, &flag);
+    }
     CHECK(code == MPI_SUCCESS, "MPI_Parrived of MPIX_%s_init: error class %d", pcoll_names[c->kind], kit_class(code));
     pcoll_check(c, p, "a partition that has arrived");
 }
@@ -209,18 +239,29 @@ static void round_run(struct pcoll *calls, int n, uint64_t seed, uint64_t *dice,
         pcoll_check(&calls[i], -1, "the result");
 }
 
+/* Between rounds. 0: memory has another address, so the requests are not used any more. */
+static int calls_again(struct pcoll *calls, int n, uint64_t *own)
+{
+    int same = 1, all = 1;
+    for (int i = 0; i < n && pcoll_on_device; i++)
+        same &= pcoll_again(&calls[i], own);
+    if (pcoll_on_device)
+        MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return all;
+}
+
 static void program_run(uint64_t program)
 {
     struct pcoll calls[CALLS];
     uint64_t dice = random_mix(kit_seed + program), own = random_mix(dice + (uint64_t)kit_rank);
-    const int n = 1 + draw(&dice, CALLS), rounds = 1 + draw(&dice, ROUNDS);
+    const int n = 1 + draw(&dice, CALLS), rounds = 1 + draw(&dice, pcoll_on_device ? 3 * ROUNDS : ROUNDS);
     const long failed = check_failed();
     for (int i = 0; i < n; i++) {
         const int any = draw(&dice, PC_KINDS), kind = only >= 0 ? only : any, comm = draw(&dice, GRID);
         const int grid = kind >= PC_NEIGHBOR_ALLGATHER && kind <= PC_NEIGHBOR_ALLTOALLW;
         pcoll_open(&calls[i], kind, comms[grid ? GRID : comm], function, &dice, &own);
     }
-    for (int round = 0; round < rounds; round++)
+    for (int round = 0; round < rounds && (round == 0 || calls_again(calls, n, &own)); round++)
         round_run(calls, n, random_mix(dice + (uint64_t)round), &dice, &own);
     for (int i = 0; i < n; i++)
         pcoll_close(&calls[i]);
@@ -300,6 +341,8 @@ static void arguments(int argc, char **argv)
 {
     for (int i = 2; i < argc; i++) {
         use_threads |= strcmp(argv[i], "threads") == 0;
+        pcoll_kernels |= strcmp(argv[i], "kernels") == 0;
+        pcoll_on_device |= strcmp(argv[i], "device") == 0;
         may_meet &= strcmp(argv[i], "apart") != 0;
         for (int k = 0; k < PC_KINDS; k++)
             only = strcmp(argv[i], pcoll_names[k]) == 0 ? k : only;

@@ -6,6 +6,8 @@
 
 #include <tutti/tutti.h>
 
+int pcoll_kernels, pcoll_on_device;
+
 static int draw(uint64_t *dice, int n)
 {
     return (int)(random_next(dice) % (uint64_t)n);
@@ -166,12 +168,20 @@ static void draw_reduction(struct pcoll *c, MPI_Op function, uint64_t *dice, uin
 {
     static const int most[] = {1, 1, 5, 40, 600, 3000};
     int counts[PC_RANKS], partitions = 1 + draw(dice, draw(dice, 3) == 0 ? 64 : 8);
-    const int unit = 1 + draw(dice, most[draw(dice, 6)]), scatters = c->kind == PC_REDUCE_SCATTER,
+    const int longer = pcoll_on_device && draw(dice, 4) == 0; /* partitions of several slices */
+    const int unit = longer ? 8000 + draw(dice, 30000) : 1 + draw(dice, most[draw(dice, 6)]),
+              scatters = c->kind == PC_REDUCE_SCATTER,
               blocks = scatters || c->kind == PC_REDUCE_SCATTER_BLOCK ? c->size : 1;
+    partitions = longer ? 1 + partitions % 4 : partitions;
     c->op = draw(dice, 6) == 0 ? function : MPI_OP_NULL;
     c->pair = kit_pairs[draw(dice, kit_pair_count)];
     for (int wants = draw(dice, 2); wants && !depends_on_order(&c->pair);)
         c->pair = kit_pairs[draw(dice, kit_pair_count)];
+    if (pcoll_on_device && draw(dice, 4)) { /* mostly types that kernels of programs combine */
+        c->op = MPI_OP_NULL;
+        while (c->pair.handle->element < TUTTI_TYPE_I32 || c->pair.handle->element > TUTTI_TYPE_F64)
+            c->pair = kit_pairs[draw(dice, kit_pair_count)];
+    }
     const size_t size = c->op == MPI_OP_NULL ? c->pair.handle->size : 2 * sizeof(int);
     for (int i = 0; i < PC_RANKS; i++)
         counts[i] = scatters ? draw(dice, unit + 1) : unit;
@@ -179,6 +189,8 @@ static void draw_reduction(struct pcoll *c, MPI_Op function, uint64_t *dice, uin
     reduction_side(c, &c->recv, partitions, 1, blocks > 1 ? &counts[c->rank] : counts, size);
     c->send.memory = draw(own, 3) ? KIT_DEVICE : KIT_HOST;
     c->recv.memory = draw(own, 3) ? c->send.memory : draw(own, 2) ? KIT_DEVICE : KIT_HOST;
+    if (pcoll_on_device)
+        c->send.memory = c->recv.memory = KIT_DEVICE;
     c->recv.used = c->kind != PC_REDUCE || c->rank == c->root;
     c->in_place = draw(dice, 3) == 0 && c->recv.used;
     if (c->in_place && c->recv.bytes < c->send.bytes)
@@ -213,6 +225,10 @@ void pcoll_open(struct pcoll *c, int kind, MPI_Comm comm, MPI_Op function, uint6
     const int code = pcoll_init(c, c->in_place && !scatters ? MPI_IN_PLACE : c->send.data,
                                 c->in_place && scatters ? MPI_IN_PLACE : c->recv.data);
     CHECK(code == MPI_SUCCESS, "MPIX_%s_init: error class %d", pcoll_names[kind], kit_class(code));
+    c->by_kernels = pcoll_kernels && code == MPI_SUCCESS && draw(own, 4);
+    if (c->by_kernels)
+        CHECK(MPIX_Prequest_create(c->request, &c->device) == MPI_SUCCESS, "MPIX_Prequest_create of MPIX_%s_init",
+              pcoll_names[kind]);
 }
 
 static void side_close(struct pcoll *c, struct pcoll_side *side)
@@ -228,9 +244,32 @@ static void side_close(struct pcoll *c, struct pcoll_side *side)
 
 void pcoll_close(struct pcoll *c)
 {
-    MPI_Request_free(&c->request);
+    if (c->by_kernels && c->root % 2)
+        CHECK(MPIX_Prequest_free(&c->device) == MPI_SUCCESS, "MPIX_Prequest_free");
+    MPI_Request_free(&c->request); /* with its device request */
     side_close(c, &c->send);
     side_close(c, &c->recv);
+}
+
+static int side_again(struct pcoll_side *side)
+{
+    const size_t all = side->buffer.room + 2 * KIT_GUARD + KIT_OFFSET;
+    void *const before = side->buffer.base, *after = NULL;
+    if (side->memory != KIT_DEVICE || kit_plain)
+        return 1;
+    CHECK(tutti_free(before) == 0 && tutti_alloc(all, &after) == 0, "memory again");
+    side->buffer.base = after;
+    return after == before;
+}
+
+int pcoll_again(struct pcoll *c, uint64_t *own)
+{
+    int same = 1;
+    if (draw(own, 6) == 0)
+        same &= side_again(&c->send);
+    if (draw(own, 6) == 0)
+        same &= side_again(&c->recv);
+    return same;
 }
 
 /* ---- rounds ---- */

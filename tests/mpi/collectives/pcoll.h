@@ -53,9 +53,12 @@ struct pcoll {
     struct kit_pair pair; /* of a reduction */
     MPI_Op op;            /* null: pair.op */
     MPI_Request request;
-    int marked; /* by this rank in this round */
+    int marked;     /* by this rank in this round */
+    int by_kernels; /* 1: there is a device request: threads mark partitions as kernels do */
+    MPIX_Prequest device;
 };
 
+extern int pcoll_kernels, pcoll_on_device; /* arguments of the program */
 extern const char *const pcoll_names[PC_KINDS];
 extern int (*pcoll_pready)(int, MPI_Request);
 extern int (*pcoll_pready_range)(int, int, MPI_Request);
@@ -65,6 +68,8 @@ extern int (*pcoll_parrived)(MPI_Request, int, int *);
 /* Draws the arguments: `dice` gives the same on all ranks, `own` what differs. Creates the request. */
 void pcoll_open(struct pcoll *c, int kind, MPI_Comm comm, MPI_Op function, uint64_t *dice, uint64_t *own);
 void pcoll_close(struct pcoll *c);
+/* Local. Frees some of its device memory, and allocates it again. 1: at the same address. */
+int pcoll_again(struct pcoll *c, uint64_t *own);
 /* Collective. Sets the images of the round, by the plain counterpart, and what the buffers hold before it. */
 void pcoll_fill(struct pcoll *c, uint64_t seed);
 /* Writes the contribution of partition p into the buffer. */

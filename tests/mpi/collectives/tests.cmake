@@ -97,4 +97,18 @@ tutti_mpi_test(mpi-partitioned-collectives-chain ${pcoll} RANKS 4 MANY 30 TIMEOU
 tutti_mpi_test(mpi-partitioned-collectives-forward ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
                ENV ${stats} TUTTI_TEST_EXPECT=forward TUTTI_TEST_OF=MPIX_Pallgather_init
                    TUTTI_RULES=partitioned_allgather:*@forward)
+# Kernels of the ranks meet in allreduces of device memory, marked by the host and by kernels; every call has device requests.
+set(meets ${stats} TUTTI_HOST_STRICT=0 "TUTTI_TEST_EXPECT=met in kernels" "TUTTI_TEST_OF=partitioned collectives")
+tutti_mpi_test(mpi-partitioned-collectives-kernels ${pcoll} RANKS 3 RANKS_MPICH 2 MANY 30 ARGS kernels EVERYWHERE TIMEOUT 90
+               ENV TUTTI_HOST_STRICT=0)
+tutti_mpi_test(mpi-partitioned-collectives-meet ${pcoll} RANKS 3 RANKS_MPICH 2 MANY 30 ARGS kernels device Pallreduce TIMEOUT 90
+               ENV ${meets} EVERYWHERE)
+tutti_mpi_test(mpi-partitioned-collectives-meet-4 ${pcoll} RANKS 4 MANY 30 ARGS device Pallreduce TIMEOUT 90 MPIS openmpi mpich5
+               ENV ${stats} "TUTTI_TEST_EXPECT=met in kernels" "TUTTI_TEST_OF=partitioned collectives")
+tutti_mpi_test(mpi-partitioned-collectives-meet-threads ${pcoll} RANKS 2 MANY 30 ARGS threads kernels device Pallreduce TIMEOUT 90
+               MPIS openmpi mpich5 ENV ${meets})
+tutti_mpi_test(mpi-partitioned-collectives-meet-engine ${pcoll} RANKS 2 MANY 30 ARGS kernels device Pallreduce TIMEOUT 90 MPIS openmpi
+               ENV ${meets} TUTTI_RULES=partitioned_meet:*@engine)
+tutti_mpi_test(mpi-partitioned-collectives-meet-gpus ${pcoll} RANKS 2 MANY 20 ARGS kernels device Pallreduce TIMEOUT 90 MPIS openmpi
+               ENV ${meets} TUTTI_HOST_GPUS=2)
 include(${CMAKE_CURRENT_LIST_DIR}/nodes.cmake)
