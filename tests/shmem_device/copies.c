@@ -1,6 +1,6 @@
 /* Copies by groups of threads (tutti/device/copy.h), which the host device has of one thread alone: here each thread of
- * a group has its turn, and copies nothing if tutti_dev_has_part() is 0. All alignments and sizes around the limits;
- * every byte is stored once, and none outside. */
+ * a group has its turn, and copies nothing if tutti_dev_has_part() is 0; the same of memory outside the heap. All
+ * alignments and sizes around the limits; every byte is stored, and none outside. */
 #define TSHMEM_KERNELS
 #define TSHMEM_STATE() (&no_state)
 #include "tutti/shmem_state.h"
@@ -17,25 +17,35 @@ static struct tshmem_state no_state;
 enum { SPACE = 20000, GUARD = 64 };
 static unsigned char from[SPACE] __attribute__((aligned(64))), to[SPACE] __attribute__((aligned(64))), right[SPACE];
 
+enum way { WIDE, FEW, OWN }; /* a copy; one by few registers; one of memory outside the heap */
+
 /* As a put of a group with `size` threads; the threads in an order of their own. */
-static void copy(size_t size, size_t dest, size_t source, size_t bytes, int few)
+static void copy(size_t size, size_t dest, size_t source, size_t bytes, enum way way)
 {
     for (size_t i = 0; i < size; i++) {
         const size_t rank = (i * 7 + 3) % size;
-        if (tutti_dev_has_part(rank, size, to + dest, from + source, bytes))
-            tutti_dev_copy_wide((char *)to + dest, (const char *)from + source, bytes, rank, size, few);
+        if (!tutti_dev_has_part(rank, size, to + dest, from + source, bytes))
+            CHECK(rank != 0, "the leader, who makes requests, has no part");
+        else if (way == OWN)
+            tutti_dev_own_part(rank, size, to + dest, from + source, bytes);
+        else
+            tutti_dev_copy_wide((char *)to + dest, (const char *)from + source, bytes, rank, size, way == FEW);
     }
 }
 
-static void one(size_t size, size_t dest, size_t source, size_t bytes, int few)
+static void one(size_t size, size_t dest, size_t source, size_t bytes, enum way first)
 {
+    static const char *const names[] = {"", ", few registers", ", outside the heap"};
+    const enum way ways[] = {first, OWN};
     const size_t end = dest + bytes + GUARD;
-    memset(to, 0xa5, end);
     memset(right, 0xa5, end);
     memcpy(right + dest, from + source, bytes);
-    copy(size, dest, source, bytes, few);
-    CHECK(memcmp(to, right, end) == 0, "%zu bytes from %zu to %zu by %zu threads%s", bytes, source % 32, dest % 32,
-          size, few ? ", few registers" : "");
+    for (int i = 0; i < 2; i++) {
+        memset(to, 0xa5, end);
+        copy(size, dest, source, bytes, ways[i]);
+        CHECK(memcmp(to, right, end) == 0, "%zu bytes from %zu to %zu by %zu threads%s", bytes, source % 32, dest % 32,
+              size, names[ways[i]]);
+    }
 }
 
 int main(void)
@@ -48,14 +58,15 @@ int main(void)
         for (size_t dest = 0; dest < 16; dest++) {
             for (size_t source = 0; source < 16; source += 1 + (size > 32)) {
                 for (size_t bytes = 0; bytes < 70; bytes += 1 + (bytes > 36) * step)
-                    one(size, GUARD + dest, GUARD + source, bytes, (int)(bytes + dest) & 1);
+                    one(size, GUARD + dest, GUARD + source, bytes, (bytes + dest) & 1 ? FEW : WIDE);
             }
         }
         /* One word a thread, two, three ... nine, of each width, and some bytes more or less. */
         for (size_t words = 1; words < 10; words++) {
             for (size_t width = 4; width <= 16 && size * words * width + 40 < SPACE - 2 * GUARD; width *= 2) {
                 for (int more = -3; more < 4 && (size < 1024 || words < 2); more++)
-                    one(size, GUARD + width, GUARD + 2 * width, size * words * width + (size_t)(more + 8), more & 1);
+                    one(size, GUARD + width, GUARD + 2 * width, size * words * width + (size_t)(more + 8),
+                        more & 1 ? FEW : WIDE);
             }
         }
     }

@@ -11,6 +11,11 @@
         tutti_dev_##word *out = (tutti_dev_##word *)(void *)to + rank;                                                 \
         const tutti_dev_##word *in = (const tutti_dev_##word *)(const void *)from + rank;                              \
         size_t left = n > rank ? n - rank : 0; /* from this thread's next word on */                                   \
+        if (left <= size) {                                                                                            \
+            if (left > 0)                                                                                              \
+                out[0] = in[0];                                                                                        \
+            return;                                                                                                    \
+        }                                                                                                              \
         TUTTI_DEV_UNROLL_1                                                                                             \
         for (; !few && left > 3 * size; left -= left > 4 * size ? 4 * size : left) {                                   \
             const tutti_dev_##word a = in[0], b = in[size], c = in[2 * size], d = in[3 * size];                        \
@@ -101,28 +106,35 @@ TUTTI_DEV_APART void tutti_dev_copy_narrow(char *to, const char *from, size_t by
                             TUTTI_DEV_FEW);
 }
 
-/* Up to the first whole word, and from the last one on, by one thread each. They come first, so that what they need
- * takes no registers in the loops. */
+/* Whole words of 16 bytes alone are copied at once. Otherwise, what lies up to the first whole word, and from the last
+ * one on, is copied by one thread each. They come first, so that what they need takes no registers in the loops. */
 TUTTI_DEV void tutti_dev_copy_wide(char *to, const char *from, size_t bytes, size_t rank, size_t size, int few)
 {
     const unsigned differ = (unsigned)((uintptr_t)to ^ (uintptr_t)from);
-    const unsigned shift = (differ & 15) == 0 ? 4 : (differ & 7) == 0 ? 3 : 2, width = 1u << shift;
-    const size_t head = (0 - (unsigned)(uintptr_t)to) & (width - 1);
-    if ((differ & 3) != 0 || head > bytes) { /* or less than a word, and none begins in it */
-        tutti_dev_copy_narrow(to, from, bytes, rank, size);
-        return;
+    unsigned shift = 4;
+    size_t words = bytes >> 4;
+    if ((((unsigned)(uintptr_t)to | (unsigned)(uintptr_t)from | (unsigned)bytes) & 15) != 0) {
+        shift = (differ & 15) == 0 ? 4 : (differ & 7) == 0 ? 3 : 2;
+        const size_t head = (0 - (unsigned)(uintptr_t)to) & ((1u << shift) - 1);
+        if ((differ & 3) != 0 || head > bytes) { /* or less than a word, and none begins in it */
+            tutti_dev_copy_narrow(to, from, bytes, rank, size);
+            return;
+        }
+        words = (bytes - head) >> shift;
+        const size_t tail = head + (words << shift);
+        if (rank == size - 1 && tail != bytes)
+            tutti_dev_copy_rest(to + tail, from + tail, (unsigned)(bytes - tail), 0, few);
+        if (rank == 0 && head != 0)
+            tutti_dev_copy_rest(to, from, (unsigned)head, 1, few);
+        to += head;
+        from += head;
     }
-    const size_t words = (bytes - head) >> shift, tail = head + (words << shift);
-    if (rank == size - 1 && tail != bytes)
-        tutti_dev_copy_rest(to + tail, from + tail, (unsigned)(bytes - tail), 0, few);
-    if (rank == 0 && head != 0)
-        tutti_dev_copy_rest(to, from, (unsigned)head, 1, few);
     if (shift == 4)
-        tutti_dev_copy_u128(to + head, from + head, words, rank, size, few);
+        tutti_dev_copy_u128(to, from, words, rank, size, few);
     else if (shift == 3)
-        tutti_dev_copy_u64(to + head, from + head, words, rank, size, few);
+        tutti_dev_copy_u64(to, from, words, rank, size, few);
     else
-        tutti_dev_copy_u32(to + head, from + head, words, rank, size, few);
+        tutti_dev_copy_u32(to, from, words, rank, size, few);
 }
 
 /* One element, by one thread: at once where it is 1, 2, 4, 8 or 16 aligned bytes. */

@@ -8,6 +8,7 @@
 enum {
     TUTTI_DEV_PACKET = 8,   /* bytes of data */
     TUTTI_DEV_AHEAD = 4,    /* packets of a thread that are under way */
+    TUTTI_DEV_ALONE = 6,    /* the same of a call by one thread, beside which no other's are: what 64 registers hold */
     TUTTI_DEV_SMALL = 4096, /* most bytes that a member sends another one as packets. Members may call in several forms:
                                the size of a group has no say */
     TUTTI_DEV_SURE = TSHMEM_PACKETS_BYTES / TSHMEM_NEAR_MAX / 2 /* bytes that have room in every team */
@@ -187,21 +188,23 @@ TUTTI_DEV int tutti_dev_packets_put(char *there, const char *from, unsigned n, u
     return 1;
 }
 
-/* The same of packets that have arrived. 0: one of them has not, or the words are not aligned, and nothing is stored.
+/* The same of `ahead` packets that have arrived. 0: one of them has not, or the words are not aligned, and nothing is
+ * stored.
  */
-TUTTI_DEV int tutti_dev_packets_take(char *to, const char *slot, unsigned n, unsigned size, uint32_t flag)
+TUTTI_DEV int tutti_dev_packets_take(char *to, const char *slot, unsigned n, unsigned size, uint32_t flag,
+                                     unsigned ahead)
 {
     tutti_dev_u64 *const word = (tutti_dev_u64 *)(void *)to + n;
-    struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
+    struct tutti_dev_packet packet[TUTTI_DEV_ALONE];
     int there = (unsigned)(uintptr_t)to % 8 == 0;
     TUTTI_DEV_UNROLL
-    for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++)
+    for (unsigned b = 0; b < ahead; b++)
         packet[b] = tutti_dev_packet_load(slot + (n + b * size) * 16);
     TUTTI_DEV_UNROLL
-    for (unsigned b = 0; b < TUTTI_DEV_AHEAD; b++)
+    for (unsigned b = 0; b < ahead; b++)
         there &= tutti_dev_packet_there(&packet[b], flag);
     TUTTI_DEV_UNROLL
-    for (unsigned b = 0; b < TUTTI_DEV_AHEAD && there; b++)
+    for (unsigned b = 0; b < ahead && there; b++)
         word[b * size] = tutti_dev_packet_data(&packet[b]);
     return there;
 }
@@ -260,6 +263,7 @@ TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange,
                                       unsigned skip)
 {
     const unsigned each = bytes > 0 ? tutti_dev_packets(bytes) : 1, size = (unsigned)tutti_dev_size(meeting->group);
+    const unsigned ahead = meeting->group == TUTTI_BY_THREAD ? TUTTI_DEV_ALONE : TUTTI_DEV_AHEAD;
     TUTTI_DEV_UNROLL_1
     for (unsigned i = 0; i < members; i++) {
         const int from = tutti_dev_round(exchange, first, i);
@@ -268,9 +272,11 @@ TUTTI_DEV void tutti_dev_packets_recv(const struct tutti_dev_exchange *exchange,
         TUTTI_DEV_UNROLL_1
         for (unsigned n = (unsigned)tutti_dev_rank(meeting->group); n < each; n += TUTTI_DEV_AHEAD * size) {
             struct tutti_dev_packet packet[TUTTI_DEV_AHEAD];
-            if (n + (TUTTI_DEV_AHEAD - 1) * size < bytes / TUTTI_DEV_PACKET &&
-                tutti_dev_packets_take(to, slot, n, size, exchange->flag))
+            if (n + (ahead - 1) * size < bytes / TUTTI_DEV_PACKET &&
+                tutti_dev_packets_take(to, slot, n, size, exchange->flag, ahead)) {
+                n += (ahead - TUTTI_DEV_AHEAD) * size;
                 continue;
+            }
             TUTTI_DEV_UNROLL
             for (unsigned b = 0; b < TUTTI_DEV_AHEAD && n + b * size < each; b++)
                 tutti_dev_load_pair(slot + (n + b * size) * 16, &packet[b].a, &packet[b].b);
@@ -323,11 +329,23 @@ TUTTI_DEV int tutti_dev_is_quick(const struct tutti_dev_meeting *meeting, size_t
 /* The own part, which no packet carries. */
 TUTTI_DEV void tutti_dev_packets_keep(int group, void *dest, const void *source, unsigned bytes)
 {
+    const unsigned size = (unsigned)tutti_dev_size(group);
+    const int words = (((unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source) & 7) == 0;
+    unsigned i = (unsigned)tutti_dev_rank(group);
     if (dest == source)
         return;
     TUTTI_DEV_UNROLL_1
-    for (unsigned i = (unsigned)tutti_dev_rank(group); i < tutti_dev_packets(bytes);
-         i += (unsigned)tutti_dev_size(group))
+    for (; words && i + 3 * size < bytes / TUTTI_DEV_PACKET; i += 4 * size) { /* four loads before the first store */
+        const tutti_dev_u64 *const from = (const tutti_dev_u64 *)source + i;
+        tutti_dev_u64 *const to = (tutti_dev_u64 *)dest + i;
+        const tutti_dev_u64 a = from[0], b = from[size], c = from[2 * size], d = from[3 * size];
+        to[0] = a;
+        to[size] = b;
+        to[2 * size] = c;
+        to[3 * size] = d;
+    }
+    TUTTI_DEV_UNROLL_1
+    for (; i < tutti_dev_packets(bytes); i += size)
         tutti_dev_scatter((char *)dest + i * TUTTI_DEV_PACKET,
                           tutti_dev_gather((const char *)source + i * TUTTI_DEV_PACKET, tutti_dev_valid(bytes, i)),
                           tutti_dev_valid(bytes, i));

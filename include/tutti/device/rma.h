@@ -28,68 +28,92 @@ TUTTI_DEV void tutti_dev_order(int group)
     tutti_dev_join(group);
 }
 
-/* Off the way: what a PE puts or gets of its own memory outside the heap is a copy by the group, of any kind of memory.
- * What else is not reached by loads and stores asks the host. */
+/* How the bytes of a group's copy are dealt out to its threads, at most: in parts of so many. Less than 16 bytes may go
+ * in words of one or two (tutti_dev_copy_narrow). */
+TUTTI_DEV unsigned tutti_dev_part(const void *dest, const void *source, size_t bytes)
+{
+    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
+    return mixed % 16 == 0 ? 16 : mixed % 4 == 0 && bytes >= 16 ? 4 : 1;
+}
+
+/* 1 if that thread of a group has some of a copy's bytes; an answer of 1 too many costs time alone. The last thread
+ * copies the end. The first one makes requests, of no bytes too. */
+TUTTI_DEV int tutti_dev_has_part(size_t rank, size_t size, const void *dest, const void *source, size_t bytes)
+{
+    return rank * tutti_dev_part(dest, source, bytes) < bytes || rank == size - 1 || rank == 0;
+}
+
+/* The same of this thread. Heaps lie alike to 16 bytes: the symmetric address will do. Of a large block most warps
+ * leave at once, and look for no peer. Lanes of a warp stay together. */
+TUTTI_DEV int tutti_dev_takes_part(int group, const void *dest, const void *source, size_t bytes)
+{
+    return group == TUTTI_BY_THREAD || group == TUTTI_BY_WARP ||
+           tutti_dev_has_part(tutti_dev_rank(group), tutti_dev_size(group), dest, source, bytes);
+}
+
+/* Off the way: what a PE puts or gets of its own memory outside the heap is a copy by the threads that take part, of
+ * any kind of memory. What else is not reached by loads and stores asks the host. */
 #define TUTTI_DEV_OWN_COPY(word)                                                                                       \
-    TUTTI_DEV_UNROLL_1                                                                                                 \
-    for (size_t i = tutti_dev_rank(group); i < bytes / sizeof(tutti_dev_##word); i += tutti_dev_size(group))           \
-    ((tutti_dev_##word *)dest)[i] = ((const tutti_dev_##word *)source)[i]
-TUTTI_DEV_APART void tutti_dev_own_copy(int group, void *dest, const void *source, size_t bytes)
+    for (size_t i = at; i < at + part && i < bytes; i += sizeof(tutti_dev_##word))                                     \
+    *(tutti_dev_##word *)(void *)((char *)dest + i) =                                                                  \
+        *(const tutti_dev_##word *)(const void *)((const char *)source + i)
+TUTTI_DEV void tutti_dev_own_part(size_t rank, size_t size, void *dest, const void *source, size_t bytes)
 {
     const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (unsigned)bytes;
-    if (mixed % 8 == 0) {
-        TUTTI_DEV_OWN_COPY(u64);
-    } else if (mixed % 4 == 0) {
-        TUTTI_DEV_OWN_COPY(u32);
-    } else {
-        TUTTI_DEV_OWN_COPY(u8);
+    const unsigned width = mixed % 8 == 0 ? 8 : mixed % 4 == 0 ? 4 : 1, most = tutti_dev_part(dest, source, bytes);
+    const size_t part = most > width ? most : width;
+    TUTTI_DEV_UNROLL_1
+    for (size_t at = rank * part; at < bytes; at += size * part) {
+        if (width == 8)
+            TUTTI_DEV_OWN_COPY(u64);
+        else if (width == 4)
+            TUTTI_DEV_OWN_COPY(u32);
+        else
+            TUTTI_DEV_OWN_COPY(u8);
     }
 }
 #undef TUTTI_DEV_OWN_COPY
-
-/* 1 if that thread of a group has some of a copy's bytes; an answer of 1 too many costs time alone. Less than 16 bytes
- * may go in words of one or two (tutti_dev_copy_narrow), and the last thread copies the end. */
-TUTTI_DEV int tutti_dev_has_part(size_t rank, size_t size, const void *dest, const void *source, size_t bytes)
+TUTTI_DEV_APART void tutti_dev_own_copy(int group, void *dest, const void *source, size_t bytes)
 {
-    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
-    const unsigned word = mixed % 16 == 0 ? 16 : mixed % 4 == 0 && bytes >= 16 ? 4 : 1;
-    return rank * word < bytes || rank == size - 1;
+    tutti_dev_own_part(tutti_dev_rank(group), tutti_dev_size(group), dest, source, bytes);
 }
 
-/* A put's or get's copy: of a large block most warps leave at once. few: by few registers in relocatable code, where a
- * put of a block waits for memory of this GPU alone. */
+/* A put's or get's copy. few: by few registers in relocatable code, where a put of a block waits for memory of this GPU
+ * alone. */
 TUTTI_DEV void tutti_dev_move(int group, void *dest, const void *source, size_t bytes, int few)
 {
-    if (group == TUTTI_BY_THREAD ||
-        tutti_dev_has_part(tutti_dev_rank(group), tutti_dev_size(group), dest, source, bytes))
-        tutti_dev_copy_by(group, dest, source, bytes, TUTTI_DEV_FEW && few && group == TUTTI_BY_BLOCK);
+    tutti_dev_copy_by(group, dest, source, bytes, TUTTI_DEV_FEW && few && group == TUTTI_BY_BLOCK);
 }
 
 TUTTI_DEV void tutti_dev_put(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)
 {
-    char *const to = tutti_dev_find(dest, pe);
     tutti_dev_join(group);
-    if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to != NULL, bytes))
-        tutti_dev_move(group, to, source, bytes, 1);
-    else if (tutti_dev_is_own(dest, pe))
-        tutti_dev_own_copy(group, dest, source, bytes);
-    else if (tutti_dev_rank(group) == 0)
-        tutti_dev_ring_put(dest, source, bytes, pe, blocking);
+    if (tutti_dev_takes_part(group, dest, source, bytes)) {
+        char *const to = tutti_dev_find(dest, pe);
+        if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to != NULL, bytes))
+            tutti_dev_move(group, to, source, bytes, 1);
+        else if (tutti_dev_is_own(dest, pe))
+            tutti_dev_own_copy(group, dest, source, bytes);
+        else if (tutti_dev_rank(group) == 0)
+            tutti_dev_ring_put(dest, source, bytes, pe, blocking);
+    }
     if (blocking)
         tutti_dev_join(group);
 }
 
 TUTTI_DEV void tutti_dev_get(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)
 {
-    char *from;
-    const int near = tutti_dev_reaches(source, pe, &from);
     tutti_dev_join(group);
-    if (!tutti_dev_by_ring(group, TSHMEM_CUT_GET, near, bytes))
-        tutti_dev_move(group, dest, from, bytes, 0);
-    else if (tutti_dev_is_own(source, pe))
-        tutti_dev_own_copy(group, dest, source, bytes);
-    else if (tutti_dev_rank(group) == 0)
-        tutti_dev_ring_get(dest, source, bytes, pe, blocking);
+    if (tutti_dev_takes_part(group, dest, source, bytes)) {
+        char *from;
+        const int near = tutti_dev_reaches(source, pe, &from);
+        if (!tutti_dev_by_ring(group, TSHMEM_CUT_GET, near, bytes))
+            tutti_dev_move(group, dest, from, bytes, 0);
+        else if (tutti_dev_is_own(source, pe))
+            tutti_dev_own_copy(group, dest, source, bytes);
+        else if (tutti_dev_rank(group) == 0)
+            tutti_dev_ring_get(dest, source, bytes, pe, blocking);
+    }
     if (blocking)
         tutti_dev_join(group);
 }
@@ -255,34 +279,26 @@ TUTTI_DEV void tutti_dev_signal(uint64_t *signal, uint64_t value, int operation,
     tutti_dev_signal_at(tutti_dev_near(signal, pe, 1), signal, value, operation, pe);
 }
 
-/* Of data or a signal in own memory that is in no heap. */
-TUTTI_DEV_APART void tutti_dev_own_put_signal(int group, void *dest, const void *source, size_t bytes, uint64_t *signal,
-                                              uint64_t value, int operation, int pe)
-{
-    tutti_dev_own_copy(group, dest, source, bytes);
-    tutti_dev_near_join(group);
-    if (tutti_dev_rank(group) == 0)
-        tutti_dev_signal(signal, value, operation, pe);
-}
-
+/* The leader looks for the signal once its group has stored everything, unless a request to the host sets it. */
 TUTTI_DEV void tutti_dev_put_signal(int group, void *dest, const void *source, size_t bytes, uint64_t *signal,
                                     uint64_t value, int operation, int pe, int blocking)
 {
-    char *const to = tutti_dev_find(dest, pe), *const at = tutti_dev_near(signal, pe, 1);
+    int asked = 0;
     tutti_dev_join(group);
-    if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to != NULL, bytes)) {
-        tutti_dev_move(group, to, source, bytes, 1);
-        tutti_dev_join(group);
-        if (tutti_dev_rank(group) == 0)
-            tutti_dev_signal_at(at, signal, value, operation, pe);
-        return;
+    if (tutti_dev_takes_part(group, dest, source, bytes)) {
+        char *const to = tutti_dev_find(dest, pe);
+        if (!tutti_dev_by_ring(group, TSHMEM_CUT_PUT, to != NULL, bytes)) {
+            tutti_dev_move(group, to, source, bytes, 1);
+        } else if (tutti_dev_is_own(dest, pe) || tutti_dev_is_own(signal, pe)) {
+            tutti_dev_own_copy(group, dest, source, bytes);
+        } else if (tutti_dev_rank(group) == 0) {
+            tutti_dev_ring_put_signal(dest, source, bytes, signal, value, operation, pe, blocking);
+            asked = 1;
+        }
     }
-    if (tutti_dev_is_own(dest, pe) || tutti_dev_is_own(signal, pe))
-        tutti_dev_own_put_signal(group, dest, source, bytes, signal, value, operation, pe);
-    else if (tutti_dev_rank(group) == 0)
-        tutti_dev_ring_put_signal(dest, source, bytes, signal, value, operation, pe, blocking);
-    if (blocking)
-        tutti_dev_join(group);
+    tutti_dev_join(group);
+    if (tutti_dev_rank(group) == 0 && !asked)
+        tutti_dev_signal(signal, value, operation, pe);
 }
 
 #endif
