@@ -8,6 +8,7 @@
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
+#include "team/deferred_free.h"
 
 enum {
     LAZY_FROM = 1 << 20,  /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */

@@ -20,17 +20,8 @@ static const struct tutti_names row_names = {
         ,
 };
 
-static int meets_find(const char *name)
-{
-    static const char *const names[] = {
-        [TUTTI_PCOLL_MEET_NEVER] = "never", [TUTTI_PCOLL_MEET_ENGINE] = "engine", [TUTTI_PCOLL_MEET_KERNEL] = "kernel"};
-    int n = sizeof names / sizeof *names;
-    while (--n >= 0 && strcmp(names[n], name) != 0)
-        ;
-    return n;
-}
-
-static const struct tutti_names meets_names = {"kernels in which ranks meet", "never engine kernel", meets_find};
+/* In the order of enum tutti_pcoll_meets. */
+static const struct tutti_names meets_names = {.what = "kernels in which ranks meet", .known = "never engine kernel"};
 
 enum { SECTION_BCAST, SECTION_ALLGATHER, SECTION_REDUCE, SECTION_MEET, SECTIONS };
 static const struct tutti_section sections[SECTIONS] = {[SECTION_BCAST] = {"partitioned_bcast", &row_names},
