@@ -1,4 +1,4 @@
-/* Counts of device requests: whatever is taken is 0, and belongs to one owner. Random owners take and give, some leave
+/* Counts of device requests: memory that is taken is 0, and belongs to one owner. Random owners take and give, some leave
  * other words behind. TUTTI_TEST_SEED, TUTTI_TEST_ROUNDS. */
 #include "part/counts.h"
 

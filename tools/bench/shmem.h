@@ -13,7 +13,7 @@ extern const char *const shmem_ways[GAS_WAYS], *const shmem_figures[GAS_FIGURES]
 int shmem_figure(const struct bench_line *line);
 enum gas_rate shmem_rate(const struct bench_line *line);
 
-/* Of bench_shmem: one figure (enum gas_figure) by some ways (a mask), whatever the options say. */
+/* Of bench_shmem: one figure (enum gas_figure) by some ways (a mask), in place of those of the options. */
 void shmem_take_figure(int figure, unsigned ways);
 int shmem_plot_write(const void *written);
 

@@ -16,7 +16,7 @@
 
 enum { TAG_CONTRIBUTION, TAG_RESULT };
 
-/* ---- who sends to whom ---- */
+/* ---- senders and receivers ---- */
 
 static int is_scan(const struct tutti_call *call)
 {
