@@ -62,7 +62,7 @@ void *tutti_page_view(struct tutti_node *node, const struct tutti_device *device
     struct tutti_page_view *view = node->page_views;
     while (view && (view->peer != peer || view->gpu != gpu || view->life != life || view->offset != offset))
         view = view->next;
-    if (!view && device)
+    if (!view)
         view = page_view_open(node, &wanted);
     return view ? view->device_at : NULL;
 }

@@ -17,8 +17,8 @@ struct tutti_page_view {
 };
 
 /* Where kernels of `gpu`, in its life `life`, reach the `bytes` bytes of the control page of rank `peer` of the node
- * that begin at `offset`, a multiple of 4096. The first call for a part and GPU maps host memory, unless `device` is
- * NULL. NULL: kernels do not reach it. The node's lock is held. */
+ * that begin at `offset`, a multiple of 4096. The first call for a part and GPU maps host memory. NULL: kernels do not
+ * reach it. The node's lock is held. */
 void *tutti_page_view(struct tutti_node *node, const struct tutti_device *device, int peer, int gpu, unsigned life,
                       size_t offset, size_t bytes);
 /* Ends all views. alive: the device may be called. */
