@@ -20,7 +20,7 @@ in_step() {
 
 json_to all.json
 checks=$((checks + 1))
-said=$("$tutti" bench never-slower --mpi "$mpi" -m 8,3k -i 3 -x 1 --seconds 100 --seed 7 "${json[@]}" 2>&1) || fail "every call: $said"
+said=$("$tutti" bench never-slower --mpi "$mpi" -m 8,3k -i 2 -x 1 --seconds 100 --seed 7 "${json[@]}" 2>&1) || fail "every call: $said"
 holds "$said" '^# Tutti .*, every call beside the same by hand: 2 ranks, host device, ' "head"
 holds "$said" '^# by_hand: a copy to (pinned|ordinary) host memory, the MPI.s own call, a copy back' "what by_hand is"
 holds "$said" '^# Call +Bytes +Median +Min +Max +Iterations +by_hand +x +how$' "columns"
