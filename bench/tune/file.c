@@ -54,7 +54,7 @@ static void file_picture(const struct tune *tune, size_t from, size_t n, char *o
 
 enum file_side { DEVICE, IN_FILE };
 
-/* Puts the picture into device memory or the file, or compares it with what is there. 1 if it is the same. */
+/* Puts the picture into device memory or the file, or compares it with their contents. 1 if they are the same. */
 static int file_visit(const struct tune *tune, enum file_side side, size_t bytes, int compare)
 {
     char *const here = tune->host, *const got = tune->host + PIECE, *const device = (char *)tune->out;
