@@ -231,9 +231,11 @@ static void run_overhead(void)
 }
 
 static unsigned sections;
+static const char *tune_folder;
 
 static void read_tune(void)
 {
+    tune_folder = text_of("folder");
     sections = (unsigned)value_of("sections");
     plan.most = (size_t)value_of("most");
     plan.order = (int)value_of("order");
@@ -243,7 +245,7 @@ static void read_tune(void)
 
 static void run_tune(void)
 {
-    bench_tune(&plan, sections, plan.most);
+    bench_tune(&plan, sections, plan.most, tune_folder);
 }
 
 static const struct {

@@ -41,7 +41,7 @@ void tune_stream_close(void)
 size_t tune_bytes(const struct tune *tune, int section, size_t bytes)
 {
     size_t ranks = (size_t)tune->plan->size, count = bytes / sizeof(float);
-    if (section >= TUNE_SHMEM)
+    if (section >= TUNE_FILES)
         return bytes;
     if (section >= TUNE_MESSAGE)
         return tune_message_bytes(bytes);
@@ -166,6 +166,8 @@ int tune_try(struct tune *tune, struct tune_column *column, int section, size_t 
     char name[96];
     if (section >= TUNE_SHMEM)
         return tune_shmem_try(tune, column, section, bytes);
+    if (section >= TUNE_FILES)
+        return tune_file_try(tune, column, section, bytes);
     if (section >= TUNE_MESSAGE)
         return tune_message_try(tune, column, section, bytes);
     size_t result = result_bytes(tune, section, bytes);
@@ -236,6 +238,8 @@ double tune_round(struct tune *tune, const struct tune_column *column, int secti
     double took = 0;
     if (section >= TUNE_SHMEM)
         return tune_shmem_round(tune, column, section, bytes);
+    if (section >= TUNE_FILES)
+        return tune_file_round(tune, column, section, bytes);
     if (section >= TUNE_MESSAGE)
         return tune_message_round(tune, column, section, bytes);
     tune_rules_take(column->rules);

@@ -17,7 +17,11 @@ static const char *const names[TUNE_CHOICES] = {
 #define TUTTI_MOVE(name, ...) [TUNE_move_##name] = #name,
 #include "tutti/moves.def"
 #undef TUTTI_MOVE
-    [TUNE_mpi] = "mpi"};
+    [TUNE_mpi] = "mpi",
+#define FILE_WAY(way) [TUNE_file_##way] = #way,
+    TUNE_FILE_WAYS(FILE_WAY)
+#undef FILE_WAY
+};
 
 const char *tune_name(int choice)
 {

@@ -24,7 +24,13 @@ enum {
 #include "tutti/moves.def"
 #undef TUTTI_MOVE
     TUNE_mpi, /* a data mover is left to the MPI, and staged */
-    TUNE_CHOICES
+    TUNE_MOVES_END,
+    TUNE_BEFORE_FILE_WAYS = TUNE_MOVES_END - 1, /* ways of file accesses, in the order of dtype/file_ways.h */
+#define TUNE_FILE_WAYS(X)  X(whole) X(kernel) X(pieces) X(even)
+#define TUNE_FILE_WAY(way) TUNE_file_##way,
+    TUNE_FILE_WAYS(TUNE_FILE_WAY)
+#undef TUNE_FILE_WAY
+        TUNE_CHOICES
 };
 enum { TUNE_POINTS = 96, TUNE_DEFAULT = -1 };
 

@@ -104,7 +104,7 @@ static void open_move(struct tune *tune, int move)
 static void open_comm(struct tune *tune)
 {
     const int any = (tune->sections & ((1u << TUNE_COLLECTIVES) - 1)) != 0;
-    for (int move = TUNE_MOVES; any && move < TUNE_CHOICES; move++)
+    for (int move = TUNE_MOVES; any && move < TUNE_MOVES_END; move++)
         open_move(tune, move);
     for (int a = 0; any && a < TUNE_ALGORITHMS; a++) {
         size_t used = 0;
@@ -123,7 +123,7 @@ static int open_columns(const struct tune *tune, int section, struct tune_column
     int n = 0;
     columns[n++] = (struct tune_column){.rules = "", .wanted = TUNE_DEFAULT};
     const int moves = section >= TUNE_REDUCTIONS;
-    for (int a = moves ? TUNE_MOVES : 0; section < TUNE_COLLECTIVES && a < (moves ? TUNE_CHOICES : TUNE_ALGORITHMS);
+    for (int a = moves ? TUNE_MOVES : 0; section < TUNE_COLLECTIVES && a < (moves ? TUNE_MOVES_END : TUNE_ALGORITHMS);
          a++) {
         if (tune->with[a][0])
             columns[n++] = (struct tune_column){.rules = tune->with[a], .wanted = a, .timed = 1};
@@ -131,7 +131,9 @@ static int open_columns(const struct tune *tune, int section, struct tune_column
     for (int w = TUNE_way_direct; section >= TUNE_SHMEM && w <= TUNE_copy_engine;
          w += TUNE_copy_engine - TUNE_way_direct)
         columns[n++] = (struct tune_column){.rules = tune_shmem_rules(w), .wanted = w, .timed = 1};
-    for (int w = TUNE_ALGORITHMS; section >= TUNE_MESSAGE && section < TUNE_SHMEM && w < TUNE_WAYS; w++) {
+    for (int w = TUNE_BEFORE_FILE_WAYS + 1; section >= TUNE_FILES && section < TUNE_SHMEM && w < TUNE_CHOICES; w++)
+        columns[n++] = (struct tune_column){.rules = tune_file_rules(w), .wanted = w, .timed = 1};
+    for (int w = TUNE_ALGORITHMS; section >= TUNE_MESSAGE && section < TUNE_FILES && w < TUNE_WAYS; w++) {
         if (tune->message.ways[section - TUNE_MESSAGE] >> (w - TUNE_ALGORITHMS) & 1)
             columns[n++] = (struct tune_column){.rules = tune_message_rules(section, w), .wanted = w, .timed = 1};
     }
@@ -171,6 +173,8 @@ static size_t section_size_at(const struct tune *tune, int section, int i)
         return 0;
     if (section >= TUNE_SHMEM)
         return bytes <= tune->shmem.most ? bytes : 0;
+    if (section >= TUNE_FILES)
+        return tune_file_size(bytes);
     if (section >= TUNE_MESSAGE)
         return bytes >= least ? bytes : next > least ? least : 0;
     if (section >= TUNE_REDUCTIONS) /* blocks, one for each rank */
@@ -253,7 +257,7 @@ static void tune_pick(struct tune *tune)
     }
 }
 
-void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
+void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most, const char *folder)
 {
     static struct tune tune;
     tune.plan = plan;
@@ -276,6 +280,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
     tune_allocate(&tune);
     tune_stream_open(&tune);
     tune_message_open(&tune);
+    tune_file_open(&tune, folder);
     tune_shmem_open(&tune);
     bench_say(plan, "progress " TUNE_DOES_OPEN " communicator 0 %.0f", tune.seconds);
     open_comm(&tune);
@@ -297,6 +302,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most)
     tune_comm_close(&tune);
     tune_stream_close();
     tune_message_close(&tune);
+    tune_file_close(&tune);
     tune_shmem_close(&tune);
     tutti_free(tune.in);
     tutti_free(tune.out);

@@ -25,7 +25,7 @@ struct tune {
     char how[TUNE_CHOICES][96]; /* data movers: how the library counts calls by that algorithm; empty: not known yet */
     struct tune_message {
         char *memory; /* of the device, for blocks of the largest size */
-        unsigned ways[TUNE_SHMEM - TUNE_MESSAGE];
+        unsigned ways[TUNE_FILES - TUNE_MESSAGE];
         MPI_Datatype type; /* of `bytes`; MPI_DATATYPE_NULL: none yet */
         size_t bytes;
         uint64_t seed;
@@ -37,6 +37,11 @@ struct tune {
         size_t most;    /* bytes of each */
         uint64_t seed;
     } shmem;
+    struct tune_file {
+        MPI_File handle;
+        int open;
+        uint64_t seed;
+    } file;
     struct tune_curve curve[TUNE_SECTIONS];
     int picked[TUNE_SECTIONS][TUNE_POINTS]; /* the choices before the proof */
     int wrong;                              /* 1: an algorithm gave a wrong result */
@@ -117,6 +122,17 @@ const char *tune_shmem_rules(int way);
 int tune_shmem_try(struct tune *tune, struct tune_column *column, int section, size_t bytes);
 double tune_shmem_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
 
+/* Accesses of a file in `folder`. open: collective; leaves their sections out, with a note, if it cannot be made. */
+void tune_file_open(struct tune *tune, const char *folder);
+void tune_file_close(struct tune *tune);
+/* The size as it is accessed; 0: not at all. */
+size_t tune_file_size(size_t bytes);
+/* Rules under which all go that way; static. */
+const char *tune_file_rules(int way);
+/* tune_try() and tune_round() for them; round is collective. */
+int tune_file_try(struct tune *tune, struct tune_column *column, int section, size_t bytes);
+double tune_file_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
+
 /* Collective. Measures the columns at a size, column 0 first, for about `seconds`, from `least` rounds on; or for
  * tune->rounds. together: columns that are far behind stay. */
 void tune_measure(struct tune *tune, struct tune_column *columns, int n, int section, size_t bytes, double seconds,
@@ -126,7 +142,8 @@ void tune_measure(struct tune *tune, struct tune_column *columns, int n, int sec
  * lose or for which there was no time. `until`: of tune_now(). */
 void tune_prove(struct tune *tune, double until);
 
-/* The ranks of `tutti tune`: collectives (a mask, by the sections of rules) up to contributions of `most` bytes. */
-void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most);
+/* The ranks of `tutti tune`: collectives (a mask, by the sections of rules) up to contributions of `most` bytes;
+ * folder: of the file. */
+void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most, const char *folder);
 
 #endif

@@ -24,8 +24,8 @@ static const char common[] = "shmem_stream: 0-4m@channel 0-8k@block *@blocks; sh
                              "partitioned_reduce: 0-16k@at_once *@ring *@slices *@chain *@at_once; "
                              "partitioned_meet: 0-64k@kernel *@engine; "
                              "bcast_nodes: *@mpi; gather_nodes: *@mpi; scatter_nodes: *@mpi; allgather_nodes: *@mpi; "
-                             "alltoall_nodes: *@mpi; file_write: 0-262143@whole *@pieces; file_read: "
-                             "0-524287@whole *@pieces";
+                             "alltoall_nodes: *@mpi; file_write: 0-524287@whole *@pieces; file_read: "
+                             "0-2097151@whole *@pieces";
 
 static const char default_rules[] = "the defaults"; /* as a source of rules */
 enum { DEFAULTS_MOST = 128 };                       /* rows that are kept for them */

@@ -185,6 +185,25 @@ said=$(TUTTI_RULES_FILE=$folder/forced "$tutti" bench pingpong --mpi "$mpi" -m 1
 holds "$said" '^8 every 16 +16384 .* packed for the receiver' "a measured rule for messages"
 holds "$said" '^8 every 16 +32768 .* mpi: ' "a second one"
 holds "$said" '^8 every 16 +65536 .* fetched by the receiver' "the default of messages"
+# Files, in a folder. The other rules stay, and no file is left.
+before=$(grep -vE '^(#|file_(write|read):)' "$TUTTI_RULES_FILE")
+said=$("${quick[@]}" --largest 32k --collective file_write,file_read --folder "$folder" 2>&1)
+status=$?
+checks=$((checks + 3))
+[ $status -eq 0 ] || fail "files: status $status: $said"
+for call in write read; do
+    for size in 2048 8192 32768; do
+        holds "$said" "^# file_$call +$size  (whole|kernel|pieces|even) +($number|-)  (whole|kernel|pieces|even) +($number|-) +($number|-)( |\$)" "file_$call of $size bytes"
+    done
+    if ! grep -qE "^# file_$call .*(lost|not proven): " <<<"$said"; then
+        holds "$(cat "$TUTTI_RULES_FILE")" "^file_$call: .*@(whole|kernel|pieces|even)" "rules for file_$call"
+    fi
+done
+[ "$(grep -vE '^(#|file_(write|read):)' "$TUTTI_RULES_FILE")" = "$before" ] || fail "files: the other rules have changed"
+[ -z "$(find "$folder" -name 'tutti-tune-*')" ] || fail "files: the file is still there"
+lacks "$("$tutti" info 2>&1)" "is ignored" "rules for files"
+holds "$("$tutti" tune -n 2 --mpi "$mpi" --rounds 1 --largest 4k --collective file_read --folder "$folder/none" --dry-run 2>&1)" \
+    'no rules for files: .* cannot be opened' "a folder that is not there"
 # Puts and gets of kernels: a kernel of the host device is one thread. The library takes the rules.
 before=$(grep -vE '^(#|shmem_(put|get)_1:)' "$TUTTI_RULES_FILE")
 said=$("${quick[@]}" --collective shmem 2>&1)

@@ -206,11 +206,17 @@ void tune_table(struct tune_run *run)
     if (run->note[0])
         printf("# %s\n", run->note);
     for (int i = 0; i < run->rows; i++) {
-        if (run->row[i].section < TUNE_MESSAGE || run->row[i].section >= TUNE_SHMEM)
+        if (run->row[i].section < TUNE_MESSAGE || run->row[i].section >= TUNE_FILES)
             continue;
         puts("# message: half a round trip of blocks of 64 bytes, 128 apart, between ranks 0 and 1, 2 and 3 ..., "
              "message_far: "
              "between those of the first half and those of the second");
+        break;
+    }
+    for (int i = 0; i < run->rows; i++) {
+        if (run->row[i].section < TUNE_FILES || run->row[i].section >= TUNE_SHMEM)
+            continue;
+        puts("# file_write, file_read: MPI_File_write_at and MPI_File_read_at of a part of one file for each rank");
         break;
     }
     if (run->rows > 0 && run->row[run->rows - 1].section >= TUNE_SHMEM)

@@ -11,7 +11,16 @@
 const char *const tune_sections[TUNE_SECTIONS] = {TUNE_SECTION_NAMES};
 const char *const tune_verdicts[TUNE_VERDICTS] = {TUNE_VERDICT_NAMES};
 
-enum { KEY_ORDER = BENCH_KEY_OWN, KEY_TIME, KEY_ROUNDS, KEY_OUTPUT, KEY_DRY_RUN, KEY_LARGEST, KEY_COLLECTIVE };
+enum {
+    KEY_ORDER = BENCH_KEY_OWN,
+    KEY_TIME,
+    KEY_ROUNDS,
+    KEY_OUTPUT,
+    KEY_DRY_RUN,
+    KEY_LARGEST,
+    KEY_COLLECTIVE,
+    KEY_FOLDER
+};
 
 static struct tune_options options;
 
@@ -21,8 +30,9 @@ static const struct argp_option tune_own[] = {
     {"collective", KEY_COLLECTIVE, "LIST", 0,
      "allreduce, reduce, reduce_scatter, scan, bcast, gather, scatter, allgather, alltoall, message (how messages go "
      "to ranks of the node), message_far (to other "
-     "nodes), shmem (from which size on puts and gets of kernels go to copy engines; shmem_put_128 and so on by the "
-     "threads of a group), with commas, or all (default); rules of others stay in the file",
+     "nodes), file_write, file_read (how files are accessed), shmem (from which size on puts and gets of kernels go to "
+     "copy engines; shmem_put_128 and so on by the "
+     "threads of a group), with commas, or all. Default: all but those of files; rules of others stay in the file",
      2},
     {"order", KEY_ORDER, "ORDER", 0,
      "host (default): blocking calls. stream, graph: MPIX_..._enqueue, on a stream or in a CUDA graph; makes rules for "
@@ -30,6 +40,7 @@ static const struct argp_option tune_own[] = {
      2},
     {"largest", KEY_LARGEST, "SIZE", 0,
      "Largest contribution of a rank, or message (64m); less if memory does not suffice", 2},
+    {"folder", KEY_FOLDER, "FOLDER", 0, "Where the file lies, as all ranks see it (/tmp)", 2},
     {"time", KEY_TIME, "SECONDS", 0, "About how long it may take (100)", 2},
     {"rounds", KEY_ROUNDS, "N", 0, "Measure every size N times, from 1 to 31, however long that takes", 2},
     {"output", KEY_OUTPUT, "FILE", 0, "File of rules (TUTTI_RULES_FILE, or .config/tutti/rules in the home folder)", 3},
@@ -67,6 +78,9 @@ static int tune_take(int key, char *argument)
     case KEY_LARGEST:
         if (!tool_size(argument, &o->most) || o->most < 64 || o->most > (size_t)4 << 30)
             tool_refuse("--largest %s is not valid: a size from 64 to 4g is", argument);
+        break;
+    case KEY_FOLDER:
+        o->folder = argument;
         break;
     case KEY_TIME:
         o->seconds = strtod(argument, &end);
@@ -106,16 +120,23 @@ static const struct bench_spec tune_spec = {
 static void tune_options_read(int argc, char **argv)
 {
     struct tune_options *out = &options;
-    *out = (struct tune_options){.sections = (1u << TUNE_SECTIONS) - 1, .seconds = 100, .most = (size_t)64 << 20};
+    *out =
+        (struct tune_options){.sections = ((1u << TUNE_SECTIONS) - 1) & ~(1u << TUNE_FILE_WRITE | 1u << TUNE_FILE_READ),
+                              .seconds = 100,
+                              .most = (size_t)64 << 20,
+                              .folder = "/tmp"};
     out->start.timeout = 120;
     out->start.interrupt = tune_interrupt;
     bench_options_read(&tune_spec, &out->start, argc, argv);
     out->most -= out->most % 8;
+    if (strchr(out->folder, ' '))
+        tool_refuse("--folder %s: a name with a space is not possible", out->folder);
     tool_check_settings();
     bench_check_device(&out->start);
     if (out->start.order != BENCH_HOST && out->sections >> TUNE_REDUCTIONS << TUNE_REDUCTIONS == out->sections)
-        tool_refuse("--collective: data movers, messages and transfers of kernels have no rules in stream order; leave "
-                    "--order out");
+        tool_refuse(
+            "--collective: data movers, messages, files and transfers of kernels have no rules in stream order; leave "
+            "--order out");
     if (out->start.order != BENCH_HOST)
         out->sections &= (1u << TUNE_REDUCTIONS) - 1;
     if (out->start.ranks == 0) {
@@ -174,6 +195,7 @@ int tool_tune(int argc, char **argv)
     tool_words_take(&words, tool_print("sections=%u", o->sections));
     tool_words_take(&words, tool_print("most=%zu", o->most));
     tool_words_take(&words, tool_print("order=%d", o->start.order));
+    tool_words_take(&words, tool_print("folder=%s", o->folder));
     tool_words_take(&words, tool_print("seconds=%g", o->rounds ? 0 : o->seconds));
     tool_words_take(&words, tool_print("rounds=%d", o->rounds));
     int status = bench_start(&o->start, &place, words.word, 1, tune_record, &run);

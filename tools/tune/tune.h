@@ -15,6 +15,7 @@ struct tune_options {
     double seconds;
     int rounds; /* of each size, however long they take; 0: as the seconds allow */
     size_t most;
+    const char *folder; /* of the file whose accesses are measured */
     const char *output; /* NULL: the file that the library reads */
     int dry_run;
 };

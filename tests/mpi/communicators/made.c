@@ -1,6 +1,6 @@
 /* Communicators and windows by the calls that few programs make: device memory goes over each of them as over one of
  * MPI_Comm_dup. usage: made [child]; `child` is what the program starts itself with. In the environment
- * TUTTI_TEST_MADE: words for parts to skip (spawn, connect, join, errors). */
+ * TUTTI_TEST_MADE: words for the calls that are left out (spawn, connect, join, errors). */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <stdio.h>
