@@ -7,6 +7,9 @@
 #include "sched/subset.h"
 #include "team/team.h"
 
+/* Tags of the transports `here` and `ranks`: of reductions, and of moves, which may be under way beside them. */
+enum { TUTTI_HIERARCHY_REDUCTIONS = 0, TUTTI_HIERARCHY_MOVES = 8 };
+
 struct tutti_hierarchy {
     int nodes;                       /* of the communicator's ranks, numbered in the order of their lowest ranks */
     int node;                        /* this rank's */

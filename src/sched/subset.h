@@ -9,7 +9,7 @@
 
 #include "progress/transport.h"
 
-enum { TUTTI_CONTEXT_TAGS = 16 }; /* of a context; messages of a subset have tags below TUTTI_SUBSET_TAGS */
+enum { TUTTI_CONTEXT_TAGS = 20 }; /* of a context; messages of a subset have tags below TUTTI_SUBSET_TAGS */
 enum { TUTTI_SUBSET_TAGS = TUTTI_CONTEXT_TAGS - 1 };
 
 struct tutti_contexts; /* of a transport */

@@ -8,9 +8,10 @@
 #include "progress/engine.h"
 #include "sched/subset.h"
 
-enum { TAGS = 7 }; /* of a wire: more than windows, so that pieces under way of two ranks have different ones */
+enum { TAGS = 5 }; /* of a wire: more than windows, so that pieces under way of two ranks have different ones */
 enum { TAGGED = TUTTI_CARRY_OF_NODE }; /* wires of one transport */
-_Static_assert((int)TAGS > (int)TUTTI_CARRY_WINDOWS && TAGS * TAGGED <= (int)TUTTI_SUBSET_TAGS, "tags of a subset");
+_Static_assert((int)TAGS > (int)TUTTI_CARRY_WINDOWS && TUTTI_HIERARCHY_MOVES + TAGS * TAGGED <= (int)TUTTI_SUBSET_TAGS,
+               "tags of a subset");
 
 /* ---- the copy of a window ---- */
 
@@ -118,7 +119,8 @@ static int next_piece(struct tutti_carry_flow *flow, struct tutti_carry_piece *o
             *out = (struct tutti_carry_piece){.item = item,
                                               .first = item->first + at,
                                               .bytes = item->bytes - at < most ? item->bytes - at : most,
-                                              .tag = flow->wire->number % TAGGED * TAGS + (int)(flow->turn % TAGS)};
+                                              .tag = TUTTI_HIERARCHY_MOVES + flow->wire->number % TAGGED * TAGS +
+                                                     (int)(flow->turn % TAGS)};
             return 1;
         }
     }

@@ -1,5 +1,6 @@
 /* One call: a row of steps that is the same on all ranks. Each piece of the message is reduced in the node, exchanged,
- * and handed out. With overlap the node reduces the next piece before it waits for the exchange of this one. */
+ * and handed out. With overlap the node reduces the next piece, and begins its exchange, before it waits for the
+ * exchange of this one: so the network has something to do when an exchange ends, and between the two halves of one. */
 #include <stdlib.h>
 
 #include "coll/hier/own.h"
@@ -10,6 +11,8 @@
 #include "core/status.h"
 #include "core/types.h"
 #include "progress/engine.h"
+
+_Static_assert(TUTTI_HIERARCHY_REDUCTIONS + 2 * TUTTI_AREAS * TUTTI_WIRE_TAGS <= TUTTI_HIERARCHY_MOVES, "two forms");
 
 /* ---- pieces and steps ---- */
 
@@ -27,7 +30,7 @@ static enum tutti_nodes_step step_of(const struct tutti_nodes_call *c, int at, i
 {
     static const enum tutti_nodes_step plain[] = {TUTTI_STEP_REDUCE, TUTTI_STEP_BEGIN, TUTTI_STEP_AWAIT,
                                                   TUTTI_STEP_HAND_OUT};
-    static const enum tutti_nodes_step overlapped[] = {TUTTI_STEP_REDUCE, TUTTI_STEP_AWAIT, TUTTI_STEP_BEGIN,
+    static const enum tutti_nodes_step overlapped[] = {TUTTI_STEP_REDUCE, TUTTI_STEP_BEGIN, TUTTI_STEP_AWAIT,
                                                        TUTTI_STEP_HAND_OUT};
     if (!c->row->overlaps || at < 2) { /* the first piece is reduced and begun in any case */
         *piece = at / 4;
@@ -152,7 +155,7 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
                              .node_of = c->row->flat ? h->node_of : NULL,
                              .nodes = h->nodes,
                              .pinned = area->bounce != NULL,
-                             .tag = c->tag,
+                             .tag = c->tag + piece % TUTTI_AREAS * TUTTI_WIRE_TAGS,
                              .type = c->call->type,
                              .op = c->call->op,
                              .size = c->size,
@@ -243,7 +246,7 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
     c->row = row->scans && tutti_nodes_is_scan(call->collective) ? &tutti_nodes_ranks : row;
     c->form = &nodes->form[worker != NULL];
     c->team = worker ? h->team->nonblocking : h->team;
-    c->tag = worker ? TUTTI_WIRE_TAGS : 0;
+    c->tag = TUTTI_HIERARCHY_REDUCTIONS + (worker ? TUTTI_AREAS * TUTTI_WIRE_TAGS : 0);
     c->leaders = c->row->leaders > 0 ? c->row->leaders : h->least;
     c->all_get = call->collective == TUTTI_COLLECTIVE_ALLREDUCE;
     tutti_nodes_look_at(call->in, &c->in_host, &c->in_gpu);

@@ -63,7 +63,7 @@ struct tutti_nodes_call {
     struct tutti_nodes_form *form;
     struct tutti_team *team;
     struct tutti_worker *worker; /* NULL: a blocking call */
-    int tag;                     /* the first of the call's form, in both transports */
+    int tag; /* the first of the call's form, in both transports: TUTTI_WIRE_TAGS for each piece that is under way */
     /* The program's buffers: */
     int in_host, out_host; /* 1: the host reaches it */
     int in_gpu, out_gpu;

@@ -14,7 +14,7 @@
 #include "kernels/reduce.h"
 #include "progress/engine.h"
 
-enum { TAG_CONTRIBUTION, TAG_RESULT };
+enum { TAG_CONTRIBUTION = TUTTI_HIERARCHY_REDUCTIONS, TAG_RESULT };
 
 /* ---- senders and receivers ---- */
 

@@ -2,7 +2,7 @@
  * several communicators, which are made again now and then and cut across the nodes, with types with and without gaps,
  * other ones on each rank and side, some without a plan, zero counts, in place, with device memory on all ranks, host
  * memory on all, or what is drawn for each rank and side. Every byte of every receive buffer is compared with what a
- * plain loop puts there, gaps and guards too.
+ * plain loop puts there, gaps and guards too. An MPI_Iallreduce is open on the communicator over every eighth call.
  *
  *   moves_nodes CALLS
  *   moves_nodes death CALL   The last rank but one is killed before this call: all others get an error within the time
@@ -320,12 +320,14 @@ static void one_move(struct shape *s, uint64_t how)
           kit_class(error));
 }
 
-static void one_reduction(struct shape *s, uint64_t how)
+static int kind_of(const struct shape *s, uint64_t how)
 {
-    static int mine[MOST], want[MOST];
-    const int n = s->even ? s->even : 1, gets = s->call == ALLREDUCE || s->rank == s->root;
-    const int kind = how < 6 ? KIT_DEVICE : how == 6 ? KIT_HOST : (int)(random_mix(s->seed + (uint64_t)kit_rank) % 2);
-    memset(want, 0, sizeof want);
+    return how < 6 ? KIT_DEVICE : how == 6 ? KIT_HOST : (int)(random_mix(s->seed + (uint64_t)kit_rank) % 2);
+}
+
+static void sum_of(const struct shape *s, int n, int mine[MOST], int want[MOST])
+{
+    memset(want, 0, MOST * sizeof *want);
     for (int r = 0; r < s->size; r++) {
         for (int i = 0; i < n; i++) {
             const int value = value_of(s, r, 0, i) % 1000;
@@ -333,6 +335,43 @@ static void one_reduction(struct shape *s, uint64_t how)
             mine[i] = r == s->rank ? value : mine[i];
         }
     }
+}
+
+/* A reduction that stays open over another call of the communicator: their messages must not meet. */
+static struct {
+    MPI_Request request;
+    int n, kind, want[MOST];
+    struct kit_buffer memory[2][2];
+} open_one;
+
+static void open_reduction(struct shape s, uint64_t how)
+{
+    static int mine[MOST];
+    s.seed = random_mix(s.seed);
+    open_one.n = s.seed % 2 ? MOST : 1 + (int)(s.seed % 50);
+    open_one.kind = kind_of(&s, how);
+    sum_of(&s, open_one.n, mine, open_one.want);
+    const void *const in = kit_put(&open_one.memory[IN][open_one.kind], 4, mine, (size_t)open_one.n * 4);
+    void *const out = kit_put(&open_one.memory[OUT][open_one.kind], 8, NULL, (size_t)open_one.n * 4);
+    MPI_Iallreduce(in, out, open_one.n, MPI_INT, MPI_SUM, comms[s.comm], &open_one.request);
+}
+
+static void close_reduction(const struct shape *s)
+{
+    int guards;
+    const int error = MPI_Wait(&open_one.request, MPI_STATUS_IGNORE);
+    const char *const got = kit_get(&open_one.memory[OUT][open_one.kind], &guards);
+    CHECK(error == MPI_SUCCESS && guards && memcmp(got, open_one.want, (size_t)open_one.n * 4) == 0,
+          "call %ld, %s on communicator %d, inside an open Iallreduce of %d ints: that is wrong (class %d)", s->number,
+          names[s->call], s->comm, open_one.n, kit_class(error));
+}
+
+static void one_reduction(struct shape *s, uint64_t how)
+{
+    static int mine[MOST], want[MOST];
+    const int n = s->even ? s->even : 1, gets = s->call == ALLREDUCE || s->rank == s->root;
+    const int kind = kind_of(s, how);
+    sum_of(s, n, mine, want);
     const void *const in = kit_put(&memory[IN][kind], 4, mine, (size_t)n * 4);
     void *const out = kit_put(&memory[OUT][kind], 8, NULL, (size_t)n * 4);
     const int error = s->call == ALLREDUCE ? MPI_Allreduce(in, out, n, MPI_INT, MPI_SUM, comms[s->comm])
@@ -373,10 +412,15 @@ static void programs(long calls)
         s.in_place = (int)(random_next(&dice) % 3 == 0);
         stands_at("call %ld, %s of %d units on communicator %d", c, names[s.call], s.even, s.comm);
         const uint64_t how = c / LIFE % 2 ? 0 : random_next(&dice) % 9; /* every second life: device memory alone */
+        const int inside = s.seed % 8 == 0;
+        if (inside)
+            open_reduction(s, how);
         if (s.call < MOVES)
             one_move(&s, how);
         else
             one_reduction(&s, how);
+        if (inside)
+            close_reduction(&s);
         if (c % LIFE == LIFE - 1 || c == first + calls - 1)
             free_comms();
     }
@@ -432,6 +476,8 @@ int main(int argc, char **argv)
         sides[side].image = malloc(ROOM);
         for (int kind = 0; kind < 2; kind++)
             kit_open(&memory[side][kind], (enum kit_kind)kind, ROOM);
+        for (int kind = 0; kind < 2; kind++)
+            kit_open(&open_one.memory[side][kind], (enum kit_kind)kind, MOST * sizeof(int) + 64);
     }
     make_types();
     if (argc > 2 && strcmp(argv[1], "death") == 0)
@@ -442,6 +488,8 @@ int main(int argc, char **argv)
         free(sides[side].image);
         for (int kind = 0; kind < 2; kind++)
             kit_close(&memory[side][kind]);
+        for (int kind = 0; kind < 2; kind++)
+            kit_close(&open_one.memory[side][kind]);
     }
     for (int t = 0; t < 2 * TYPES; t++)
         MPI_Type_free(&types[t / TYPES][t % TYPES]);
