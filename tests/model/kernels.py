@@ -17,7 +17,7 @@ def forms(ranks, kind, sizes):
     roots = [("root", root) for root in range(ranks)]
     gather = [("all", 0), ("segments", 0), ("through", 0), ("before", 0), *roots]
     shapes = {"ll": gather + [("nothing", 0)], "ll128": gather, "twoshot": [("all", 0), ("first", 0), *roots],
-              "pipeline": [("all", 0), ("segments", 0)], "chain": roots, "chain_ll128": roots}[kind]
+              "pipeline": [("all", 0), ("segments", 0), *roots], "chain": roots, "chain_ll128": roots}[kind]
     if kind in ("ll", "ll128", "twoshot"):
         sizes = [size for size in sizes if size != "large"]
     return [(kind, *shape, size) for shape in shapes for size in sizes]
@@ -118,6 +118,7 @@ class Block:
             return self.layout.pipeline(self, k, result * len(self.peers) + (sender if sender < at else sender - 1))
 
         rounds = DEPTH + self.layout.more
+        gets = lambda rank: self.all or (self.shape == "root" and rank == self.root)
         for k in range(rounds + 2):
             if k < rounds:
                 for peer in self.peers:
@@ -131,15 +132,15 @@ class Block:
                     self.wait(0, peer, k - 1)
                 for peer in self.peers:
                     self.read(place(self.rank, peer, k - 1, 0), peer, ("chunk", k - 1))
-                for peer in self.peers if self.all else []:  # results go out while chunks are still being read
+                for peer in filter(gets, self.peers):  # results go out while chunks are still being read
                     self.push(peer, place(peer, self.rank, k - 1, 1), ("result", k - 1))
                 self.read_end()
                 for peer in self.peers:
-                    self.mark(1, peer, k - 1, self.all)
+                    self.mark(1, peer, k - 1, self.shape != "segments")
             if k >= 2:
                 for peer in self.peers:
                     self.wait(1, peer, k - 2)
-                for peer in self.peers if self.all else []:
+                for peer in self.peers if gets(self.rank) else []:
                     self.read(place(self.rank, peer, k - 2, 1), peer, ("result", k - 2))
                     self.read_end()
 
