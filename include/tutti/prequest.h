@@ -18,10 +18,11 @@ struct tutti_prequest_round {
                            the engine sends this round */
         uint64_t bytes; /* receive: of a transport partition of the sender */
     };
-    uint64_t marks; /* send: the receiver's marks [transport partitions], for kernels; receive: its own, or 0 */
+    uint64_t marks; /* send: the receiver's marks [transport partitions], for kernels; receive: its own, or 0; plus 1
+                       (marks are aligned to 4 bytes): each mark lies in a line of its own */
     uint64_t pad[14];
 };
-enum { TUTTI_PREQUEST_COPIES = 32 }; /* at most */
+enum { TUTTI_PREQUEST_COPIES = 32, TUTTI_PREQUEST_LINE = 32 }; /* copies: at most; line: words */
 
 /* What kernels of a send keep of a transport partition, in memory of the GPU. All words are 0 between rounds: the last
  * group that marks a partition clears them. */
@@ -58,12 +59,13 @@ struct tutti_meet {
 /* The members are the library's. */
 typedef struct tutti_prequest {
     uint32_t *flag; /* host memory that kernels reach. send: [transport partitions], 0 or one of the above. receive:
-                       [partitions], 1: arrived */
+                       [partitions * apart], 1: arrived */
     struct tutti_prequest_count *count; /* send: [transport partitions]; NULL if each is one partition */
     uint32_t *wrong;                    /* host memory: 1 after a wrong use in a kernel */
     int32_t partitions;
     int32_t each; /* partitions of a transport partition; the last one may have fewer */
     int32_t send;
+    int32_t apart;                      /* receive: words between two flags */
     int32_t copies;                     /* of `round`, all alike */
     void *own;                          /* of the library */
     struct tutti_prequest_round *round; /* [copies] */

@@ -39,7 +39,9 @@ struct tutti_part_offer {
     int32_t gpu;              /* of the buffer, by the receiver's count */
     int32_t marks, n;         /* marks of the receiver (team/marks.h), one for each transport partition; another one
                                  states the last round for which the offer holds */
+    int32_t apart;            /* words between two marks: 1, or TUTTI_PREQUEST_LINE */
     uint32_t serial;          /* another one for each offer that differs from the one before */
+    int32_t pad;
 };
 /* What that mark holds. */
 static inline uint32_t tutti_part_offer_mark(uint32_t serial, uint64_t round)

@@ -12,6 +12,8 @@
 #include "part/own.h"
 #include "tutti/prequest.h"
 
+enum { LINES_MOST = 128 }; /* flags of a receive that have lines of their own: many blocks read them */
+
 /* Host memory of a device request: copies of what changes from round to round, each in a line of its own; then the
  * flags. */
 struct words {
@@ -55,7 +57,7 @@ static const char *run_of(const struct tutti_part *part)
 static int words_open(struct tutti_part_prequest *p, int copies)
 {
     p->bytes = sizeof(struct words) + (size_t)copies * sizeof(struct tutti_prequest_round) +
-               (size_t)p->transports * sizeof(uint32_t);
+               (size_t)p->transports * (size_t)p->view.apart * sizeof(uint32_t);
     p->words = tutti_bounce_take(&tutti_bounce_pinned, -1, p->bytes);
     if (!p->words)
         return TUTTI_ERR_MEMORY;
@@ -76,6 +78,7 @@ static int prequest_open(struct tutti_part_prequest *p, const struct tutti_part 
     p->view =
         (struct tutti_prequest){.partitions = n, .each = each, .send = send, .bytes = part->each, .from = run_of(part)};
     const int most = p->transports < TUTTI_PREQUEST_COPIES ? p->transports : TUTTI_PREQUEST_COPIES;
+    p->view.apart = !send && n <= LINES_MOST ? TUTTI_PREQUEST_LINE : 1;
     const int copies = most > 1 && (send ? p->view.from != NULL : tutti_part_put_is_possible(part)) ? most : 1;
     const int status = words_open(p, copies);
     p->taken = send ? calloc((size_t)p->transports + 1, 1) : NULL;
@@ -215,7 +218,8 @@ int tutti_part_prequest_poll(struct tutti_part *part)
 
 void tutti_part_prequest_arrived(struct tutti_part *part, uint64_t partition)
 {
-    __atomic_store_n(&part->prequest->view.flag[partition], 1, __ATOMIC_RELEASE);
+    const struct tutti_prequest *view = &part->prequest->view;
+    __atomic_store_n(&view->flag[partition * (uint64_t)view->apart], 1, __ATOMIC_RELEASE);
 }
 
 void tutti_part_prequest_ended(struct tutti_part *part)

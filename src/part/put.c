@@ -19,10 +19,11 @@
 /* That the sender waits at most for a mapping, in the first round with a buffer: no kernel waits yet then, which the
  * driver might wait for. Past it the mapping is not waited for any more. fd: a descriptor needs the receiver's host. */
 enum { PATIENCE_MS = 2000, PATIENCE_FD_MS = 20 };
+enum { LINES_MOST = 64 }; /* marks of a receive that have lines of their own */
 
 struct tutti_part_put {
     /* Of a receive: */
-    int first, n;                 /* marks; n 0: none */
+    int first, n, apart;          /* marks, and words between two; n 0: none */
     int next;                     /* all marks before it have been counted in this round */
     uint64_t each;                /* bytes of a transport partition of the sender */
     unsigned char *taken;         /* [n]: 1: it has been counted */
@@ -76,13 +77,39 @@ static int is_active(const struct tutti_part *part)
 
 /* ---- receiver ---- */
 
+/* Takes the marks, and one for the round. Few marks have lines of their own, in the lower half of all: many blocks that
+ * read one line wait for each other. 0: there are none. */
+static int marks_take(struct tutti_part_put *put, int n)
+{
+    struct tutti_node *node = tutti_part_engine.worker.node;
+    put->apart = n <= LINES_MOST ? TUTTI_PREQUEST_LINE : 1;
+    put->first = tutti_marks_take(node, (n + 1) * put->apart);
+    if (put->apart > 1 && (put->first < 0 || put->first > TUTTI_MARKS / 2 - (n + 1) * put->apart)) {
+        if (put->first >= 0)
+            tutti_marks_give(node, put->first, (n + 1) * put->apart);
+        put->apart = 1;
+        put->first = tutti_marks_take(node, n + 1);
+    }
+    return put->first >= 0;
+}
+
+static uint32_t *mark_at(const struct tutti_part_put *put, int i)
+{
+    return &tutti_marks_own(tutti_part_engine.worker.node)[put->first + i * put->apart];
+}
+
+/* As kernels find marks whose first one is `first` (struct tutti_prequest_round). */
+static uint64_t marks_for_kernels(const uint32_t *first, int apart)
+{
+    return (uint64_t)(uintptr_t)first + (apart > 1);
+}
+
 /* The marks of the receive, all 0. 0: there are none. */
 static int marks_clear(struct tutti_part_put *put, const struct tutti_part_record *record)
 {
-    struct tutti_node *node = tutti_part_engine.worker.node;
     const int each = (int)record->each, n = each > 0 ? (record->partitions + each - 1) / each : 0;
     if (put->n == 0) {
-        if (!(put->taken = calloc((size_t)n + 1, 1)) || (put->first = tutti_marks_take(node, n + 1)) < 0) {
+        if (!(put->taken = calloc((size_t)n + 1, 1)) || !marks_take(put, n)) {
             free(put->taken);
             put->taken = NULL;
             return 0;
@@ -90,7 +117,7 @@ static int marks_clear(struct tutti_part_put *put, const struct tutti_part_recor
         put->n = n;
     }
     for (int i = 0; i < n; i++)
-        __atomic_store_n(&tutti_marks_own(node)[put->first + i], 0, __ATOMIC_RELAXED);
+        __atomic_store_n(mark_at(put, i), 0, __ATOMIC_RELAXED);
     memset(put->taken, 0, (size_t)n);
     put->next = 0;
     put->each = record->bytes / (uint64_t)record->partitions * record->each;
@@ -116,6 +143,7 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     offer->gpu = part->elements.places.gpu;
     offer->marks = put->first;
     offer->n = put->n;
+    offer->apart = put->apart;
     part->put_round = part->round;
     if (put->warm == 0 || put->warm_to != part->elements.places.id)
         put->warm = part->round;
@@ -128,7 +156,7 @@ static int is_same(const struct tutti_part_offer *a, const struct tutti_part_off
 {
     return a->share.shared && b->share.shared && a->share.what.id == b->share.what.id &&
            a->share.what.base == b->share.what.base && a->share.offset == b->share.offset && a->gpu == b->gpu &&
-           a->marks == b->marks && a->n == b->n;
+           a->marks == b->marks && a->n == b->n && a->apart == b->apart;
 }
 
 int tutti_part_put_offer_again(struct tutti_part *part, struct tutti_part_offer *offer)
@@ -138,8 +166,7 @@ int tutti_part_put_offer_again(struct tutti_part *part, struct tutti_part_offer 
     put->serial += !same;
     offer->serial = put->serial;
     put->told = *offer;
-    __atomic_store_n(&tutti_marks_own(tutti_part_engine.worker.node)[put->first + put->n],
-                     tutti_part_offer_mark(put->serial, part->round), __ATOMIC_RELEASE);
+    __atomic_store_n(mark_at(put, put->n), tutti_part_offer_mark(put->serial, part->round), __ATOMIC_RELEASE);
     return same;
 }
 
@@ -148,13 +175,20 @@ void tutti_part_put_forget(struct tutti_part *part)
     part->put->told.share.shared = 0;
 }
 
+/* 1 if these are marks that a rank has. */
+static int has_marks(const struct tutti_part_offer *offer)
+{
+    return (offer->apart == 1 || offer->apart == TUTTI_PREQUEST_LINE) && offer->n >= 0 && offer->n < TUTTI_MARKS &&
+           offer->marks >= 0 && offer->marks <= TUTTI_MARKS - (offer->n + 1) * offer->apart;
+}
+
 int tutti_part_put_is_offered(const struct tutti_part *part, const struct tutti_part_offer *offer)
 {
     const int peer = put_peer(part);
-    if (peer < 0 || !offer->share.shared || offer->marks < 0 || offer->n < 0 || offer->marks >= TUTTI_MARKS - offer->n)
+    if (peer < 0 || !offer->share.shared || !has_marks(offer))
         return 0;
     const uint32_t *marks = tutti_marks_of(tutti_part_engine.worker.node, peer);
-    return __atomic_load_n(&marks[offer->marks + offer->n], __ATOMIC_ACQUIRE) ==
+    return __atomic_load_n(&marks[offer->marks + offer->n * offer->apart], __ATOMIC_ACQUIRE) ==
            tutti_part_offer_mark(offer->serial, part->round);
 }
 
@@ -169,14 +203,14 @@ void tutti_part_put_show(struct tutti_part *part)
         return; /* the kernels see what this host has counted */
     for (int i = 0; i < view->copies; i++) {
         __atomic_store_n(&view->round[i].bytes, part->put->each, __ATOMIC_RELAXED);
-        __atomic_store_n(&view->round[i].marks, (uint64_t)(uintptr_t)(seen + part->put->first), __ATOMIC_RELEASE);
+        __atomic_store_n(&view->round[i].marks, marks_for_kernels(seen + part->put->first, part->put->apart),
+                         __ATOMIC_RELEASE);
     }
 }
 
 static int mark_is_set(const struct tutti_part_put *put, int i)
 {
-    const uint32_t *marks = tutti_marks_own(tutti_part_engine.worker.node);
-    return !put->taken[i] && __atomic_load_n(&marks[put->first + i], __ATOMIC_ACQUIRE) != 0;
+    return !put->taken[i] && __atomic_load_n(mark_at(put, i), __ATOMIC_ACQUIRE) != 0;
 }
 
 /* Transport partitions [first, end) are in the buffer. */
@@ -266,8 +300,7 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
     const struct tutti_prequest *view = part->kernels_view;
     const int transports = (view->partitions + view->each - 1) / view->each;
     if ((part->elements.places.gpu >= 0 && gpu != part->elements.places.gpu) || offer->n != transports ||
-        offer->marks < 0 || offer->marks > TUTTI_MARKS - offer->n ||
-        view->from != tutti_elements_run(&part->elements) || !put_of(part))
+        !has_marks(offer) || view->from != tutti_elements_run(&part->elements) || !put_of(part))
         return 1;
     uint32_t *marks = tutti_marks_view(node, tutti_device(), peer, gpu, put_may_map());
     const int there = marks && tutti_endpoint_use(tutti_part_engine.worker.endpoint, gpu) >= 0
@@ -281,7 +314,8 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
     }
     part->put_round = part->round;
     for (int i = 0; i < view->copies; i++) {
-        __atomic_store_n(&view->round[i].marks, (uint64_t)(uintptr_t)(marks + offer->marks), __ATOMIC_RELAXED);
+        __atomic_store_n(&view->round[i].marks, marks_for_kernels(marks + offer->marks, offer->apart),
+                         __ATOMIC_RELAXED);
         __atomic_store_n(&view->round[i].to, (uint64_t)(uintptr_t)to, __ATOMIC_RELEASE);
     }
     return 1;
@@ -308,7 +342,7 @@ void tutti_part_put_free(struct tutti_part *part)
 {
     struct tutti_part_put *put = part->put;
     if (put && put->n > 0 && tutti_part_engine.transport)
-        tutti_marks_give(tutti_part_engine.worker.node, put->first, put->n + 1);
+        tutti_marks_give(tutti_part_engine.worker.node, put->first, (put->n + 1) * put->apart);
     if (put)
         free(put->taken);
     free(put);

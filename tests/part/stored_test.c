@@ -24,14 +24,12 @@
 #include "team/kit.h"
 #include "tutti/tutti.h"
 
-/* Of kernels, between two loads: the others get far meanwhile, now and then. */
+/* Of kernels, between two loads, now and then: the others get far meanwhile. */
 static void delay(void)
 {
     static atomic_uint calls;
-    if (atomic_fetch_add(&calls, 1) % 16 == 0)
+    if (atomic_fetch_add(&calls, 1) % 61 == 0)
         usleep(20);
-    else
-        sched_yield();
 }
 #define TUTTI_DEV_DELAY delay
 #include "tutti/device/prequest.h"

@@ -49,6 +49,13 @@ TUTTI_DEV int tutti_prequest_may_store(int group, const MPIX_Prequest *request)
                                                                                          : TUTTI_PREQUEST_THREAD_MOST));
 }
 
+/* Mark number `number` of those that begin at `marks` (struct tutti_prequest_round). */
+TUTTI_DEV uint32_t *tutti_prequest_mark(tutti_dev_u64 marks, uint64_t number)
+{
+    uint32_t *const first = (uint32_t *)(uintptr_t)(marks & ~(tutti_dev_u64)1);
+    return first + number * (marks & 1 ? (unsigned)TUTTI_PREQUEST_LINE : 1u);
+}
+
 /* Where kernels store this round, by the leader of a group. marks: written if the result is not 0. A transport
  * partition of several partitions is read from host memory by one group, which leaves the result to the others. */
 TUTTI_DEV tutti_dev_u64 tutti_prequest_to(const MPIX_Prequest *request, int number, tutti_dev_u64 *marks)
@@ -106,7 +113,7 @@ TUTTI_DEV void tutti_prequest_ready(const MPIX_Prequest *request, int partition,
         return;
     tutti_dev_fence(); /* one for all: of what this group, and those that the sum has shown, have stored */
     if (marks)
-        tutti_dev_store_relaxed32((uint32_t *)(uintptr_t)marks + number, 1);
+        tutti_dev_store_relaxed32(tutti_prequest_mark(marks, (uint64_t)number), 1);
     tutti_dev_store_relaxed32(&request->flag[number], marks ? TUTTI_PREQUEST_STORED : TUTTI_PREQUEST_READY);
 }
 
@@ -206,11 +213,11 @@ TUTTI_DEV int tutti_prequest_has_arrived(const MPIX_Prequest *request, int parti
 {
     const uint64_t first = (uint64_t)partition * request->bytes, end = first + request->bytes;
     tutti_dev_u64 bytes, marks;
-    const uint32_t flag = tutti_dev_load_look32(&request->flag[partition]);
+    const uint32_t flag = tutti_dev_load_look32(&request->flag[partition * request->apart]);
     tutti_dev_load_pair(&request->round[partition % request->copies].bytes, &bytes, &marks);
     int all = marks != 0 && bytes > 0;
     for (uint64_t i = all ? first / bytes : 1; flag == 0 && all && i <= (end - 1) / bytes; i++)
-        all = tutti_dev_load_look32((const uint32_t *)(uintptr_t)marks + i) != 0;
+        all = tutti_dev_load_look32(tutti_prequest_mark(marks, i)) != 0;
     all |= flag != 0;
     if (all)
         tutti_dev_seen();
