@@ -24,8 +24,9 @@ void tutti_meet_memory_give(struct tutti_meet_memory *memory);
 /* What a rank writes to the others. */
 struct tutti_meet_offer {
     int32_t ok, gpu, marks, type, op, partitions, slices, aligned;
-    uint32_t base, pad; /* what the rank's words hold beside the number of the round: marks serve one request after the
-                           other */
+    uint32_t base; /* what the rank's words hold beside the number of the round: marks serve one request after the
+                      other */
+    uint32_t gets; /* 1: the rank has a result */
     uint64_t bytes;
     unsigned char uuid[16];
     struct tutti_share share[3]; /* contribution, result, counters */
