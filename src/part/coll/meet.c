@@ -210,8 +210,8 @@ static int offer_fill(struct tutti_pcoll *p)
     struct tutti_meeting *m = p->meeting;
     struct tutti_meet_offer *mine = &m->letters.mine;
     const struct tutti_device *device = tutti_device();
-    if (m->broken || tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint) || p->status != TUTTI_OK ||
-        !tutti_meet_places(p, &m->in, &m->out) || !resources_take(p) || !offer_shares(p))
+    if (m->broken || p->status != TUTTI_OK || !tutti_meet_places(p, &m->in, &m->out) || !resources_take(p) ||
+        !offer_shares(p))
         return 0;
     for (int i = 0; i < p->partitions; i++)
         __atomic_store_n(&tutti_marks_own(tutti_part_engine.worker.node)[m->marks + TUTTI_MEET_WORDS + i], 0,
@@ -267,7 +267,7 @@ void tutti_pcoll_meet_attempt(struct tutti_pcoll *p)
     m->state = TUTTI_MEET_OFFERS;
     mappings_drop(p);
     memset(&m->letters.mine, 0, sizeof m->letters.mine);
-    m->letters.mine.ok = offer_fill(p);
+    m->letters.mine.ok = tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint) ? TUTTI_MEET_QUIET : offer_fill(p);
     letters_send(p, TUTTI_MEET_SENDS_OFFER);
 }
 
@@ -290,7 +290,9 @@ static const char *offers_differ(const struct tutti_pcoll *p)
     const struct tutti_meet_offer *mine = &m->letters.mine;
     for (int r = 0; r < p->args.size; r++) {
         const struct tutti_meet_offer *o = r == p->args.rank ? mine : &m->letters.theirs[r];
-        if (!o->ok)
+        if (o->ok == TUTTI_MEET_QUIET)
+            return "nothing may be mapped while a communicator with a stream exists";
+        if (o->ok != TUTTI_MEET_FINE)
             return "a rank's buffers do not lie in one allocation of one GPU each";
         if (o->type != mine->type || o->op != mine->op || o->partitions != mine->partitions ||
             o->bytes != mine->bytes || o->slices != mine->slices || o->marks < 0 ||
