@@ -107,6 +107,10 @@ endforeach()
 gpu_test(partitioned mpi-partitioned 3 ARGS 20)
 gpu_test(partitioned-nodes mpi-partitioned 3 ARGS 20 apart ENV TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined)
 gpu_test(partitioned-collectives mpi-partitioned_collectives 4 ARGS 30)
+gpu_test(partitioned-collectives-meet-2 mpi-partitioned_collectives 2 ARGS 40 device Pallreduce
+         ENV "TUTTI_TEST_EXPECT=met in kernels" "TUTTI_TEST_OF=partitioned collectives")
+gpu_test(partitioned-collectives-meet-4 mpi-partitioned_collectives 4 ARGS 40 device Preduce
+         ENV "TUTTI_TEST_EXPECT=met in kernels" "TUTTI_TEST_OF=partitioned collectives")
 gpu_test(partitioned-collectives-slices mpi-partitioned_collectives 4 ARGS 20
          ENV TUTTI_TEST_EXPECT=slices TUTTI_TEST_OF=MPIX_Pallreduce_init "TUTTI_RULES=partitioned_reduce:*@slices *@at_once")
 gpu_test(partitioned-collectives-nodes mpi-partitioned_collectives 4 ARGS 20 apart ENV TUTTI_NODE_RANKS=2)
@@ -444,4 +448,8 @@ gpu_test(example-stored-1 example_kernels_cuda_stored 1 ARGS 60 1 ENV TUTTI_TEST
 gpu_test(example-stored-2 example_kernels_cuda_stored 2 ARGS 100 2 ENV TUTTI_TEST_EXPECT=stored TUTTI_RULES=partitioned:*@kernel)
 gpu_test(example-stored-4 example_kernels_cuda_stored 4 ARGS 60 3 ENV TUTTI_TEST_EXPECT=stored TUTTI_RULES=partitioned:*@kernel)
 gpu_test(example-partitioned-kernel example_kernels_cuda_partitioned 2 ENV TUTTI_RULES=partitioned:*@kernel)
+foreach(ranks 2 4) # blocks mark an allreduce, and combine it
+  gpu_test(example-loss-kernels-${ranks} example_kernels_cuda_loss ${ranks} ARGS 65536 20 kernels)
+endforeach()
+gpu_test(example-loss-engine example_kernels_cuda_loss 2 ARGS 65536 20 kernels ENV TUTTI_RULES=partitioned_meet:*@engine)
 gpu_test(example-stored-engine example_kernels_cuda_stored 2 ARGS 30 4 ENV TUTTI_RULES=partitioned:*@engine)

@@ -42,9 +42,9 @@ static int can_meet(const struct tutti_pcoll *p)
 {
     const struct tutti_pcoll_args *args = &p->args;
     const struct tutti_pcoll_block *block = args->in_place ? args->recv.block : args->send.block;
-    if (args->kind != TUTTI_PCOLL_ALLREDUCE || args->size < 2 || args->size > TUTTI_MEET_RANKS || op_of(p) < 0 ||
-        p->partitions < 1 || block->count < 1 || !block->in_order || (!block->solid && block->count > 1) ||
-        p->groups != 1 || !tutti_part_engine.worker.endpoint)
+    if ((args->kind != TUTTI_PCOLL_ALLREDUCE && args->kind != TUTTI_PCOLL_REDUCE) || args->size < 2 ||
+        args->size > TUTTI_MEET_RANKS || op_of(p) < 0 || p->partitions < 1 || block->count < 1 || !block->in_order ||
+        (!block->solid && block->count > 1) || p->groups != 1 || !tutti_part_engine.worker.endpoint)
         return 0;
     for (int r = 0; r < args->size; r++) {
         if (tutti_meet_peer(p, r) < 0)
@@ -161,7 +161,7 @@ int tutti_meet_places(const struct tutti_pcoll *p, struct tutti_places *in, stru
     tutti_places_of(from->block->plan, from->block->count * p->partitions, (char *)from->buffer + from->block->offset,
                     in);
     *out = *in;
-    if (!p->args.in_place)
+    if (!p->args.in_place && to->used)
         tutti_places_of(to->block->plan, to->block->count * p->partitions, (char *)to->buffer + to->block->offset, out);
     return is_place(in) && is_place(out) && in->gpu == out->gpu;
 }
@@ -198,7 +198,8 @@ static int offer_shares(struct tutti_pcoll *p)
     const int peer = tutti_meet_peer(p, p->args.rank == 0 ? 1 : 0), gpu = m->in.gpu;
     char *const counters = tutti_meet_view(p) + sizeof(struct tutti_meet);
     return tutti_endpoint_show(endpoint, peer, tutti_meet_in(p), m->in.id, gpu, &share[TUTTI_MEET_IN]) &&
-           tutti_endpoint_show(endpoint, peer, tutti_meet_out(p), m->out.id, gpu, &share[TUTTI_MEET_OUT]) &&
+           (!p->args.recv.used ||
+            tutti_endpoint_show(endpoint, peer, tutti_meet_out(p), m->out.id, gpu, &share[TUTTI_MEET_OUT])) &&
            tutti_endpoint_show(endpoint, peer, counters, m->memory->id, gpu, &share[TUTTI_MEET_COUNT]);
 }
 
@@ -209,13 +210,14 @@ static int offer_fill(struct tutti_pcoll *p)
     struct tutti_meeting *m = p->meeting;
     struct tutti_meet_offer *mine = &m->letters.mine;
     const struct tutti_device *device = tutti_device();
-    if (m->broken || tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint) || p->status != TUTTI_OK ||
-        !tutti_meet_places(p, &m->in, &m->out) || !resources_take(p) || !offer_shares(p))
+    if (m->broken || p->status != TUTTI_OK || !tutti_meet_places(p, &m->in, &m->out) || !resources_take(p) ||
+        !offer_shares(p))
         return 0;
     for (int i = 0; i < p->partitions; i++)
         __atomic_store_n(&tutti_marks_own(tutti_part_engine.worker.node)[m->marks + TUTTI_MEET_WORDS + i], 0,
                          __ATOMIC_RELAXED);
     mine->base = m->base;
+    mine->gets = p->args.recv.used;
     mine->gpu = m->in.gpu;
     mine->marks = m->marks;
     mine->type = p->args.type;
@@ -223,7 +225,8 @@ static int offer_fill(struct tutti_pcoll *p)
     mine->partitions = p->partitions;
     mine->slices = m->view.slices;
     mine->bytes = m->view.bytes;
-    mine->aligned = (((uintptr_t)tutti_meet_in(p) | (uintptr_t)tutti_meet_out(p)) & 15) == 0;
+    mine->aligned =
+        ((uintptr_t)tutti_meet_in(p) & 15) == 0 && (!mine->gets || ((uintptr_t)tutti_meet_out(p) & 15) == 0);
     return device->gpu.uuid(mine->gpu >= 0 ? mine->gpu : 0, mine->uuid) == TUTTI_OK &&
            device->stream.fill(m->stream, tutti_meet_view(p) + sizeof(struct tutti_meet), 0, tutti_meet_counters(p)) ==
                TUTTI_OK;
@@ -264,7 +267,7 @@ void tutti_pcoll_meet_attempt(struct tutti_pcoll *p)
     m->state = TUTTI_MEET_OFFERS;
     mappings_drop(p);
     memset(&m->letters.mine, 0, sizeof m->letters.mine);
-    m->letters.mine.ok = offer_fill(p);
+    m->letters.mine.ok = tutti_endpoint_is_quiet(tutti_part_engine.worker.endpoint) ? TUTTI_MEET_QUIET : offer_fill(p);
     letters_send(p, TUTTI_MEET_SENDS_OFFER);
 }
 
@@ -287,7 +290,9 @@ static const char *offers_differ(const struct tutti_pcoll *p)
     const struct tutti_meet_offer *mine = &m->letters.mine;
     for (int r = 0; r < p->args.size; r++) {
         const struct tutti_meet_offer *o = r == p->args.rank ? mine : &m->letters.theirs[r];
-        if (!o->ok)
+        if (o->ok == TUTTI_MEET_QUIET)
+            return "nothing may be mapped while a communicator with a stream exists";
+        if (o->ok != TUTTI_MEET_FINE)
             return "a rank's buffers do not lie in one allocation of one GPU each";
         if (o->type != mine->type || o->op != mine->op || o->partitions != mine->partitions ||
             o->bytes != mine->bytes || o->slices != mine->slices || o->marks < 0 ||
@@ -317,7 +322,7 @@ static enum tutti_reaching rank_reach(struct tutti_pcoll *p, int r)
     m->words[r] = tutti_marks_of(node, peer) + o->marks;
     for (int s = 0; s < TUTTI_MEET_SHARES; s++) {
         char *data;
-        if (m->held[r][s])
+        if (m->held[r][s] || (s == TUTTI_MEET_OUT && !o->gets))
             continue;
         const enum tutti_reaching there = tutti_endpoint_put(tutti_part_engine.worker.endpoint, peer, &o->share[s],
                                                              o->gpu, gpu, bytes[s], &data, &m->held[r][s]);
@@ -343,7 +348,7 @@ static int view_own(struct tutti_pcoll *p)
     m->view.op = m->letters.mine.op;
     m->view.most = m->by_kernels ? UINT64_MAX : 0;
     m->view.in[rank] = (uint64_t)(uintptr_t)tutti_meet_in(p);
-    m->view.out[rank] = (uint64_t)(uintptr_t)tutti_meet_out(p);
+    m->view.out[rank] = p->args.recv.used ? (uint64_t)(uintptr_t)tutti_meet_out(p) : 0;
     m->view.count[rank] = (uint64_t)(uintptr_t)(tutti_meet_view(p) + sizeof(struct tutti_meet));
     m->view.done[rank] = (uint64_t)(uintptr_t)(marks + m->marks + TUTTI_MEET_WORDS);
     m->words[rank] = tutti_marks_own(node) + m->marks;

@@ -21,11 +21,14 @@ struct tutti_meet_memory {
 struct tutti_meet_memory *tutti_meet_memory_take(int gpu, size_t bytes);
 void tutti_meet_memory_give(struct tutti_meet_memory *memory);
 
+/* Whether a rank can meet: QUIET: it may map nothing now. */
+enum { TUTTI_MEET_NOT, TUTTI_MEET_FINE, TUTTI_MEET_QUIET };
 /* What a rank writes to the others. */
 struct tutti_meet_offer {
     int32_t ok, gpu, marks, type, op, partitions, slices, aligned;
-    uint32_t base, pad; /* what the rank's words hold beside the number of the round: marks serve one request after the
-                           other */
+    uint32_t base; /* what the rank's words hold beside the number of the round: marks serve one request after the
+                      other */
+    uint32_t gets; /* 1: the rank has a result */
     uint64_t bytes;
     unsigned char uuid[16];
     struct tutti_share share[3]; /* contribution, result, counters */

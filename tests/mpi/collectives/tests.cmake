@@ -107,6 +107,8 @@ tutti_mpi_test(mpi-partitioned-collectives-meet-4 ${pcoll} RANKS 4 MANY 30 ARGS 
                ENV ${stats} "TUTTI_TEST_EXPECT=met in kernels" "TUTTI_TEST_OF=partitioned collectives")
 tutti_mpi_test(mpi-partitioned-collectives-meet-threads ${pcoll} RANKS 2 MANY 30 ARGS threads kernels device Pallreduce TIMEOUT 90
                MPIS openmpi mpich5 ENV ${meets})
+tutti_mpi_test(mpi-partitioned-collectives-meet-reduce ${pcoll} RANKS 3 RANKS_MPICH 2 MANY 30 ARGS kernels device Preduce TIMEOUT 90
+               MPIS openmpi mpich ENV ${meets})
 tutti_mpi_test(mpi-partitioned-collectives-meet-engine ${pcoll} RANKS 2 MANY 30 ARGS kernels device Pallreduce TIMEOUT 90 MPIS openmpi
                ENV ${meets} TUTTI_RULES=partitioned_meet:*@engine)
 tutti_mpi_test(mpi-partitioned-collectives-meet-gpus ${pcoll} RANKS 2 MANY 20 ARGS kernels device Pallreduce TIMEOUT 90 MPIS openmpi
