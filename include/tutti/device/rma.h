@@ -33,7 +33,7 @@ TUTTI_DEV void tutti_dev_order(int group)
 TUTTI_DEV unsigned tutti_dev_part(const void *dest, const void *source, size_t bytes)
 {
     const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
-    return mixed % 8 == 0 ? 8 : mixed % 4 == 0 && bytes >= 16 ? 4 : 1;
+    return mixed % 16 == 0 ? 8 : mixed % 4 == 0 && bytes >= 16 ? 4 : 1;
 }
 
 /* 1 if that thread of a group has some of a copy's bytes; an answer of 1 too many costs time alone. The last thread
@@ -62,6 +62,11 @@ TUTTI_DEV void tutti_dev_own_part(size_t rank, size_t size, void *dest, const vo
 {
     const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (bytes < 8 ? (unsigned)bytes : 0);
     const unsigned width = mixed % 8 == 0 ? 8 : 4; /* an element of 4 or 8 bytes is stored at once */
+    if (bytes < 8) {                               /* by the first thread */
+        if (rank != 0)
+            return;
+        size = 1;
+    }
     if (mixed % 4 != 0) {
         TUTTI_DEV_OWN_COPY(u8);
         return;
