@@ -64,6 +64,7 @@ int main(void)
         /* One word a thread, two, three ... nine, of each width, and some bytes more or less. */
         for (size_t words = 1; words < 10; words++) {
             for (size_t width = 4; width <= 16 && size * words * width + 40 < SPACE - 2 * GUARD; width *= 2) {
+                one(size, GUARD + width, GUARD + 2 * width, size * words * width, words & 1 ? FEW : WIDE);
                 for (int more = -3; more < 4 && (size < 1024 || words < 2); more++)
                     one(size, GUARD + width, GUARD + 2 * width, size * words * width + (size_t)(more + 8),
                         more & 1 ? FEW : WIDE);

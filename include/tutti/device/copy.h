@@ -11,7 +11,7 @@
         tutti_dev_##word *out = (tutti_dev_##word *)(void *)to + rank;                                                 \
         const tutti_dev_##word *in = (const tutti_dev_##word *)(const void *)from + rank;                              \
         size_t left = n > rank ? n - rank : 0; /* from this thread's next word on */                                   \
-        if (left <= size) {                                                                                            \
+        if (!TUTTI_DEV_FEW && left <= size) {                                                                          \
             if (left > 0)                                                                                              \
                 out[0] = in[0];                                                                                        \
             return;                                                                                                    \
@@ -113,7 +113,7 @@ TUTTI_DEV void tutti_dev_copy_wide(char *to, const char *from, size_t bytes, siz
     const unsigned differ = (unsigned)((uintptr_t)to ^ (uintptr_t)from);
     unsigned shift = 4;
     size_t words = bytes >> 4;
-    if ((((unsigned)(uintptr_t)to | (unsigned)(uintptr_t)from | (unsigned)bytes) & 15) != 0) {
+    if (TUTTI_DEV_FEW || (((unsigned)(uintptr_t)to | (unsigned)(uintptr_t)from | (unsigned)bytes) & 15) != 0) {
         shift = (differ & 15) == 0 ? 4 : (differ & 7) == 0 ? 3 : 2;
         const size_t head = (0 - (unsigned)(uintptr_t)to) & ((1u << shift) - 1);
         if ((differ & 3) != 0 || head > bytes) { /* or less than a word, and none begins in it */

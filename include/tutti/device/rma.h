@@ -28,12 +28,12 @@ TUTTI_DEV void tutti_dev_order(int group)
     tutti_dev_join(group);
 }
 
-/* How the bytes of a group's copy are dealt out to its threads, at most: in parts of so many. Less than 16 bytes may go
+/* How the bytes of a group's copy are dealt out to its threads: in words of so many or more. Less than 16 bytes may go
  * in words of one or two (tutti_dev_copy_narrow). */
 TUTTI_DEV unsigned tutti_dev_part(const void *dest, const void *source, size_t bytes)
 {
     const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
-    return mixed % 16 == 0 ? 16 : mixed % 4 == 0 && bytes >= 16 ? 4 : 1;
+    return mixed % 16 == 0 ? 8 : mixed % 4 == 0 && bytes >= 16 ? 4 : 1;
 }
 
 /* 1 if that thread of a group has some of a copy's bytes; an answer of 1 too many costs time alone. The last thread
@@ -43,34 +43,41 @@ TUTTI_DEV int tutti_dev_has_part(size_t rank, size_t size, const void *dest, con
     return rank * tutti_dev_part(dest, source, bytes) < bytes || rank == size - 1 || rank == 0;
 }
 
-/* The same of this thread. Heaps lie alike to 16 bytes: the symmetric address will do. Of a large block most warps
- * leave at once, and look for no peer. Lanes of a warp stay together. */
+/* The same of this thread, by symmetric addresses: heaps differ by whole words of 16 bytes. Of a large block most warps
+ * leave at once, and look for no peer; relocatable code, which has few registers, asks behind the look. Lanes of a warp
+ * stay together. */
 TUTTI_DEV int tutti_dev_takes_part(int group, const void *dest, const void *source, size_t bytes)
 {
-    return group == TUTTI_BY_THREAD || group == TUTTI_BY_WARP ||
+    return TUTTI_DEV_FEW || group == TUTTI_BY_THREAD || group == TUTTI_BY_WARP ||
            tutti_dev_has_part(tutti_dev_rank(group), tutti_dev_size(group), dest, source, bytes);
 }
 
 /* Off the way: what a PE puts or gets of its own memory outside the heap is a copy by the threads that take part, of
  * any kind of memory. What else is not reached by loads and stores asks the host. */
 #define TUTTI_DEV_OWN_COPY(word)                                                                                       \
-    for (size_t i = at; i < at + part && i < bytes; i += sizeof(tutti_dev_##word))                                     \
-    *(tutti_dev_##word *)(void *)((char *)dest + i) =                                                                  \
-        *(const tutti_dev_##word *)(const void *)((const char *)source + i)
+    TUTTI_DEV_UNROLL_1                                                                                                 \
+    for (size_t i = rank; i < bytes / sizeof(tutti_dev_##word); i += size)                                             \
+    ((tutti_dev_##word *)dest)[i] = ((const tutti_dev_##word *)source)[i]
 TUTTI_DEV void tutti_dev_own_part(size_t rank, size_t size, void *dest, const void *source, size_t bytes)
 {
-    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (unsigned)bytes;
-    const unsigned width = mixed % 8 == 0 ? 8 : mixed % 4 == 0 ? 4 : 1, most = tutti_dev_part(dest, source, bytes);
-    const size_t part = most > width ? most : width;
-    TUTTI_DEV_UNROLL_1
-    for (size_t at = rank * part; at < bytes; at += size * part) {
-        if (width == 8)
-            TUTTI_DEV_OWN_COPY(u64);
-        else if (width == 4)
-            TUTTI_DEV_OWN_COPY(u32);
-        else
-            TUTTI_DEV_OWN_COPY(u8);
+    const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source | (bytes < 8 ? (unsigned)bytes : 0);
+    const unsigned width = mixed % 8 == 0 ? 8 : 4; /* an element of 4 or 8 bytes is stored at once */
+    if (bytes < 8) {                               /* by the first thread */
+        if (rank != 0)
+            return;
+        size = 1;
     }
+    if (mixed % 4 != 0) {
+        TUTTI_DEV_OWN_COPY(u8);
+        return;
+    }
+    if (width == 8)
+        TUTTI_DEV_OWN_COPY(u64);
+    else
+        TUTTI_DEV_OWN_COPY(u32);
+    TUTTI_DEV_UNROLL_1
+    for (size_t i = bytes / width * width; i < bytes && rank == size - 1; i++)
+        ((tutti_dev_u8 *)dest)[i] = ((const tutti_dev_u8 *)source)[i];
 }
 #undef TUTTI_DEV_OWN_COPY
 TUTTI_DEV_APART void tutti_dev_own_copy(int group, void *dest, const void *source, size_t bytes)
@@ -82,7 +89,9 @@ TUTTI_DEV_APART void tutti_dev_own_copy(int group, void *dest, const void *sourc
  * alone. */
 TUTTI_DEV void tutti_dev_move(int group, void *dest, const void *source, size_t bytes, int few)
 {
-    tutti_dev_copy_by(group, dest, source, bytes, TUTTI_DEV_FEW && few && group == TUTTI_BY_BLOCK);
+    if (!TUTTI_DEV_FEW || group == TUTTI_BY_THREAD ||
+        tutti_dev_has_part(tutti_dev_rank(group), tutti_dev_size(group), dest, source, bytes))
+        tutti_dev_copy_by(group, dest, source, bytes, TUTTI_DEV_FEW && few && group == TUTTI_BY_BLOCK);
 }
 
 TUTTI_DEV void tutti_dev_put(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)
