@@ -1,5 +1,5 @@
-/* Counts of device requests: memory that is taken is 0, and belongs to one owner. Random owners take and give, some leave
- * other words behind. TUTTI_TEST_SEED, TUTTI_TEST_ROUNDS. */
+/* Counts of device requests: counts that are taken are 0, and belong to one owner. Random owners take and give, some
+ * leave other words behind. TUTTI_TEST_SEED, TUTTI_TEST_ROUNDS. */
 #include "part/counts.h"
 
 #include <stdio.h>
