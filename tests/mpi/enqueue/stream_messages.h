@@ -32,6 +32,9 @@ void messages_programs(struct messages *m, long programs);
 void messages_any(struct messages *m, long programs);
 /* Collective. So many random exchanges of messages that are waited for together. */
 void messages_exchanges(struct messages *m, long exchanges);
+/* Collective. A message longer than its receive is reported; is_long: one that may be stored into the receiver's
+ * buffer. */
+void messages_truncated(struct messages *m, int is_long);
 /* Collective. Elements with gaps. */
 void messages_types(struct messages *m);
 

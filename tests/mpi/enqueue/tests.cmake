@@ -35,7 +35,7 @@ tutti_mpi_test(mpi-enqueue-absent PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent
 tutti_mpi_test(mpi-enqueue-none PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent ENV TUTTI_TEST_PLAIN=1 TUTTI_DEVICE=none)
 
 # Messages in stream order.
-tutti_mpi_program(mpi-stream_messages SOURCES enqueue/stream_messages.c enqueue/stream_messages_programs.c enqueue/stream_messages_types.c enqueue/stream_messages_any.c enqueue/stream_messages_groups.c kit/queue.c kit/queue_move.c LIBRARIES tutti-core
+tutti_mpi_program(mpi-stream_messages SOURCES enqueue/stream_messages.c enqueue/stream_messages_programs.c enqueue/stream_messages_types.c enqueue/stream_messages_truncated.c enqueue/stream_messages_any.c enqueue/stream_messages_groups.c kit/queue.c kit/queue_move.c LIBRARIES tutti-core
                   MPIS ${TUTTI_MPIS})
 tutti_mpi_program(mpi-stream_messages_graph SOURCES enqueue/stream_messages_graph.c enqueue/stream_messages_programs.c kit/queue.c kit/queue_move.c kit/cuda_graph.c
                   LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
