@@ -224,19 +224,19 @@ STARTED(ineighbor_alltoall, Ineighbor_alltoall, b->in, BLOCK, b->out, BLOCK, h->
 
 /* ---- windows: a block to or from the next rank, between two fences ---- */
 
-static void open_window(struct hand *h, int way, char *memory)
+static int open_window(struct hand *h, int way, char *memory)
 {
-    MPI(Win_create, memory, (MPI_Aint)h->bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &h->window[way]);
+    return MPI(Win_create, memory, (MPI_Aint)h->bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &h->window[way]);
 }
 
-static void open_target(struct hand *h, int way, const struct hand_buffers *b)
+static int open_target(struct hand *h, int way, const struct hand_buffers *b)
 {
-    open_window(h, way, b->out);
+    return open_window(h, way, b->out);
 }
 
-static void open_source(struct hand *h, int way, const struct hand_buffers *b)
+static int open_source(struct hand *h, int way, const struct hand_buffers *b)
 {
-    open_window(h, way, b->in);
+    return open_window(h, way, b->in);
 }
 
 static void close_window(struct hand *h, int way)

@@ -38,7 +38,7 @@ struct hand_row {
     size_t (*in)(const struct hand *);                                     /* bytes that this rank sends */
     size_t (*out)(const struct hand *);                                    /* bytes that it receives */
     int (*run)(const struct hand *, int way, const struct hand_buffers *); /* an MPI code */
-    void (*open)(struct hand *, int way, const struct hand_buffers *);     /* before the first call; may be NULL */
+    int (*open)(struct hand *, int way, const struct hand_buffers *);      /* before the first call; may be NULL */
     void (*close)(struct hand *, int way);
     int copies;   /* 1: run() copies by hand what it sends and receives */
     double share; /* a time is this part of a call's; 0: all of it */

@@ -70,9 +70,9 @@ typedef struct tutti_prequest {
     void *own;                          /* of the library */
     struct tutti_prequest_round *round; /* [copies] */
     const char
-        *from;      /* send: where the message begins, if kernels may store it: one run of bytes of the GPU; or NULL */
-    uint64_t bytes; /* of a partition */
-    int32_t results;      /* of a collective: partitions of the result, whose flags follow those of the contribution */
+        *from;       /* send: where the message begins, if kernels may store it: one run of bytes of the GPU; or NULL */
+    uint64_t bytes;  /* of a partition */
+    int32_t results; /* of a collective: partitions of the result, whose flags follow those of the contribution */
     int32_t collective;   /* 1: of a collective. Then round->marks are those of the results, and hold round->bytes when
                              they are complete */
     const uint64_t *here; /* of a collective: in memory of the GPU, since many blocks read it: where its struct

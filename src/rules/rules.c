@@ -15,17 +15,18 @@
 static const char *const without_device =
     "allreduce: *@staged reduce: *@staged reduce_scatter: *@staged scan: *@staged";
 
-static const char common[] = "shmem_stream: 0-4m@channel 0-8k@block *@blocks; shmem_move: 0-2m@channel 0-8k@block "
-                             "*@blocks; aware: 0-65535@host *@device; allreduce_nodes: 0-1m@mpi "
-                             "*@pipelined; reduce_nodes: 0-1m@mpi *@pipelined; reduce_scatter_nodes: "
-                             "0-1m@mpi *@pipelined; scan_nodes: 0-1m@mpi *@ranks; leaders: 0-16k@all_at_once *@slices; "
-                             "partitioned: 0-256k@kernel *@engine; partitioned_bcast: *@binomial; partitioned_allgather: "
-                             "0-64k@pairwise *@forward; "
-                             "partitioned_reduce: 0-16k@at_once *@ring *@slices *@chain *@at_once; "
-                             "partitioned_meet: 0-64k@kernel *@engine; "
-                             "bcast_nodes: *@mpi; gather_nodes: *@mpi; scatter_nodes: *@mpi; allgather_nodes: *@mpi; "
-                             "alltoall_nodes: *@mpi; file_write: 0-524287@whole *@pieces; file_read: "
-                             "0-2097151@whole *@pieces";
+static const char common[] =
+    "shmem_stream: 0-4m@channel 0-8k@block *@blocks; shmem_move: 0-2m@channel 0-8k@block "
+    "*@blocks; aware: 0-65535@host *@device; allreduce_nodes: 0-1m@mpi "
+    "*@pipelined; reduce_nodes: 0-1m@mpi *@pipelined; reduce_scatter_nodes: "
+    "0-1m@mpi *@pipelined; scan_nodes: 0-1m@mpi *@ranks; leaders: 0-16k@all_at_once *@slices; "
+    "partitioned: 0-256k@kernel *@engine; partitioned_bcast: *@binomial; partitioned_allgather: "
+    "0-64k@pairwise *@forward; "
+    "partitioned_reduce: 0-16k@at_once *@ring *@slices *@chain *@at_once; "
+    "partitioned_meet: 0-64k@kernel *@engine; "
+    "bcast_nodes: *@mpi; gather_nodes: *@mpi; scatter_nodes: *@mpi; allgather_nodes: *@mpi; "
+    "alltoall_nodes: *@mpi; file_write: 0-524287@whole *@pieces; file_read: "
+    "0-262143@whole *@pieces";
 
 static const char default_rules[] = "the defaults"; /* as a source of rules */
 enum { DEFAULTS_MOST = 128 };                       /* rows that are kept for them */

@@ -164,9 +164,8 @@ int main(int argc, char **argv)
     printf("rank %d: %d frees, %d allocations at an address that was freed\n", kit_rank, frees, again);
     const unsigned long long moves = kit_counted("results of data movers", "mapped"),
                              reductions = kit_counted("buffers of reductions", "mapped");
-    CHECK(check_failed() || (moves > ROUNDS / 4 && reductions > ROUNDS / 4), "only %llu runs and %llu reductions",
-          moves, reductions);
-    CHECK(check_failed() || !stream || kit_counted("results of messages in stream order", "mapped") > ROUNDS / 40,
+    CHECK(check_failed() || (moves > 0 && reductions > 0), "only %llu runs and %llu reductions", moves, reductions);
+    CHECK(check_failed() || !stream || kit_counted("results of messages in stream order", "mapped") > 0,
           "only %llu receives have offered their buffers",
           (unsigned long long)kit_counted("results of messages in stream order", "mapped"));
     for (int i = 0; i < BUFFERS; i++)
