@@ -126,13 +126,14 @@ static int hand_window(const struct hand *h, int way, const struct hand_buffers 
                         : MPI(Recv, &word, 1, MPI_BYTE, 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void open_persistent(struct hand *h, int way, const struct hand_buffers *b)
+static int open_persistent(struct hand *h, int way, const struct hand_buffers *b)
 {
     h->persistent[way] = MPI_REQUEST_NULL;
     if (h->rank == 0 && h->peer >= 0)
-        MPI(Send_init, b->in, h->count, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &h->persistent[way]);
-    else if (h->peer >= 0)
-        MPI(Recv_init, b->out, h->count, MPI_BYTE, 0, 2, MPI_COMM_WORLD, &h->persistent[way]);
+        return MPI(Send_init, b->in, h->count, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &h->persistent[way]);
+    if (h->peer >= 0)
+        return MPI(Recv_init, b->out, h->count, MPI_BYTE, 0, 2, MPI_COMM_WORLD, &h->persistent[way]);
+    return MPI_SUCCESS;
 }
 
 static void close_persistent(struct hand *h, int way)

@@ -224,7 +224,7 @@ static int hand_open(struct timing *t)
         const struct hand_buffers buffers = buffers_of(t, way);
         if (bench_all_agree(t->row->open(t->hand, way, &buffers) == MPI_SUCCESS))
             continue;
-        bench_say(t->hand->plan, "note MPI_%s is left out: the MPI makes no window (%s)", t->row->name, way_names[way]);
+        bench_say(t->hand->plan, "note MPI_%s is left out: the MPI refuses its window or request (%s)", t->row->name, way_names[way]);
         while (--way >= 0)
             t->row->close(t->hand, way);
         return 0;
