@@ -217,14 +217,15 @@ static void say_how(struct timing *t)
     bench_say(t->hand->plan, "how %s", text);
 }
 
-/* 1 if all ways have what the row opens; otherwise nothing is open, and the command is told. */
+/* 1 if all ways have what the row opens; otherwise nothing is open; a note says so. */
 static int hand_open(struct timing *t)
 {
     for (int way = 0; way < HAND_WAYS && t->row->open; way++) {
         const struct hand_buffers buffers = buffers_of(t, way);
         if (bench_all_agree(t->row->open(t->hand, way, &buffers) == MPI_SUCCESS))
             continue;
-        bench_say(t->hand->plan, "note MPI_%s is left out: the MPI refuses its window or request (%s)", t->row->name, way_names[way]);
+        bench_say(t->hand->plan, "note MPI_%s is left out: the MPI refuses its window or request (%s)", t->row->name,
+                  way_names[way]);
         while (--way >= 0)
             t->row->close(t->hand, way);
         return 0;

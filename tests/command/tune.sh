@@ -11,7 +11,7 @@ entry=$("$tutti" info --rules | sed -nE 's/^ +\(.*, for (host, .*)\)$/\1/p')
 if [ -z "$short" ]; then
     # What is not valid is refused before anything starts.
     expect 2 "--collective alreduce is not known: did you mean allreduce?" "$tutti" tune --collective alreduce
-    expect 2 "data movers, messages and transfers of kernels have no rules in stream order" "$tutti" tune --order stream --collective message
+    expect 2 "data movers, messages, files and transfers of kernels have no rules in stream order" "$tutti" tune --order stream --collective message
     expect 2 "--order graph needs CUDA" "$tutti" tune --order graph
     expect 2 "-n 1 is not valid" "$tutti" tune -n 1
     expect 2 "--time 0 is not valid" "$tutti" tune --time 0

@@ -92,6 +92,7 @@ static void test_complete(void **state)
                                       offsetof(struct tutti_device, launch.prepare_meet),
                                       offsetof(struct tutti_device, launch.lacks),
                                       offsetof(struct tutti_device, gpu.ready),
+                                      offsetof(struct tutti_device, event.record_default),
                                       offsetof(struct tutti_device, memory.copy_pinned),
                                       offsetof(struct tutti_device, memory.copy_ordinary),
                                       offsetof(struct tutti_device, gpu.look)};

@@ -45,7 +45,7 @@ static int contiguous_staged(const struct tutti_collective_args *args, enum tutt
     struct tutti_stage in = {0}, out = {0};
     int code = MPI_SUCCESS, status = TUTTI_OK;
     if (pattern->recv.used)
-        status = contiguous_stage(&out, &given.out, &pattern->recv, way | TUTTI_STAGE_PAIR);
+        status = contiguous_stage(&out, &given.out, &pattern->recv, pattern->send.used ? way | TUTTI_STAGE_PAIR : way);
     if (pattern->send.used && status == TUTTI_OK)
         status = contiguous_stage(&in, &given.in, &pattern->send,
                                   out.staged ? TUTTI_STAGE_IN | TUTTI_STAGE_PAIR : TUTTI_STAGE_IN);

@@ -18,6 +18,8 @@
 
 #include "kit.h"
 
+#include "moves_nodes.h"
+
 enum { RANKS = 8, COMMS = 4, LIFE = 40, UNIT = 6, MOST = 2600, ROOM = (RANKS + 2) * MOST * UNIT * 8 };
 enum call {
     BCAST,
@@ -38,38 +40,8 @@ enum call {
 static const char *const names[CALLS] = {"Bcast",      "Gather",   "Gatherv",   "Scatter",   "Scatterv",  "Allgather",
                                          "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Allreduce", "Reduce"};
 
-/* Types of 1, 2 and 3 ints, without gaps and with; a unit of 6 ints is a number of any of them. Ranks of a call differ
- * in the gaps alone: Open MPI chooses algorithms, and cuts messages, by the size of each rank's type. */
-enum { TYPES = 6, LEVELS = 210 };
-static const struct {
-    int ints, extent, at[3];
-} layouts[TYPES] = {{1, 4, {0}}, {1, 8, {4}}, {2, 8, {0, 4}}, {2, 16, {0, 8}}, {3, 12, {0, 4, 8}}, {3, 20, {0, 8, 12}}};
-/* The second ones, of those with gaps, are the same in many levels of no effect: they have no plan. More levels in all
- * and MPICH 4.0 alone loses the last 8 bytes of each message that replaces another: it has more than 1024 types then.
- */
-static MPI_Datatype types[2][TYPES];
-
 static MPI_Comm comms[COMMS];
 static int sizes[COMMS], ranks_there[COMMS], members[COMMS][RANKS];
-
-static void make_types(void)
-{
-    for (int t = 0; t < TYPES; t++) {
-        MPI_Datatype apart;
-        const int at[] = {layouts[t].at[0] / 4, layouts[t].at[1] / 4, layouts[t].at[2] / 4};
-        MPI_Type_create_indexed_block(layouts[t].ints, 1, at, MPI_INT, &apart);
-        MPI_Type_create_resized(apart, 0, layouts[t].extent, &types[0][t]);
-        MPI_Type_free(&apart);
-        MPI_Type_contiguous(1, types[0][t], &types[1][t]);
-        for (int level = 1; level < LEVELS && t % 2; level++) {
-            MPI_Type_contiguous(1, types[1][t], &apart);
-            MPI_Type_free(&types[1][t]);
-            types[1][t] = apart;
-        }
-        for (int deep = 0; deep < 2; deep++)
-            MPI_Type_commit(&types[deep][t]);
-    }
-}
 
 /* The world; its ranks turned round; those of even and of odd numbers; others, in another order. */
 static void make_comms(uint64_t *dice)
@@ -164,8 +136,8 @@ static int has_lists(enum call call)
 /* Byte of int i of a block. */
 static size_t byte_of(const struct side *side, int block, int i)
 {
-    const int t = side->type, e = side->place[block] * UNIT / layouts[t].ints + i / layouts[t].ints;
-    return (size_t)e * (size_t)layouts[t].extent + (size_t)layouts[t].at[i % layouts[t].ints];
+    const int t = side->type, e = side->place[block] * UNIT / moves_layouts[t].ints + i / moves_layouts[t].ints;
+    return (size_t)e * (size_t)moves_layouts[t].extent + (size_t)moves_layouts[t].at[i % moves_layouts[t].ints];
 }
 
 /* Blocks one after the other, or, with lists, with gaps and turned round. */
@@ -177,12 +149,12 @@ static void place_blocks(const struct shape *s, struct side *side, uint64_t own)
         const int i = turned ? side->n - 1 - k : k;
         side->place[i] = at;
         at += side->units[i] + gap;
-        side->counts[i] = side->units[i] * UNIT / layouts[side->type].ints;
-        side->displs[i] = side->place[i] * UNIT / layouts[side->type].ints;
-        side->bytes_at[i] = side->displs[i] * layouts[side->type].extent;
-        side->types[i] = types[side->deep][side->type];
+        side->counts[i] = side->units[i] * UNIT / moves_layouts[side->type].ints;
+        side->displs[i] = side->place[i] * UNIT / moves_layouts[side->type].ints;
+        side->bytes_at[i] = side->displs[i] * moves_layouts[side->type].extent;
+        side->types[i] = moves_types[side->deep][side->type];
     }
-    side->bytes = (size_t)at * UNIT / (size_t)layouts[side->type].ints * (size_t)layouts[side->type].extent;
+    side->bytes = (size_t)at * UNIT / (size_t)moves_layouts[side->type].ints * (size_t)moves_layouts[side->type].extent;
     memset(side->image, 0x5a, side->bytes);
 }
 
@@ -264,7 +236,7 @@ static int make_call(const struct shape *s, const void *in, void *out)
 {
     const struct side *i = &sides[IN], *o = &sides[OUT];
     const MPI_Comm comm = comms[s->comm];
-    const MPI_Datatype of = types[i->deep][i->type], to = types[o->deep][o->type];
+    const MPI_Datatype of = moves_types[i->deep][i->type], to = moves_types[o->deep][o->type];
     const int one = i->n ? i->counts[0] : 0, got = o->n ? o->counts[0] : 0;
     switch (s->call) {
     case BCAST:
@@ -337,33 +309,13 @@ static void sum_of(const struct shape *s, int n, int mine[MOST], int want[MOST])
     }
 }
 
-/* A reduction that stays open over another call of the communicator: their messages must not meet. */
-static struct {
-    MPI_Request request;
-    int n, kind, want[MOST];
-    struct kit_buffer memory[2][2];
-} open_one;
-
 static void open_reduction(struct shape s, uint64_t how)
 {
-    static int mine[MOST];
+    static int mine[MOST], want[MOST];
     s.seed = random_mix(s.seed);
-    open_one.n = s.seed % 2 ? MOST : 1 + (int)(s.seed % 50);
-    open_one.kind = kind_of(&s, how);
-    sum_of(&s, open_one.n, mine, open_one.want);
-    const void *const in = kit_put(&open_one.memory[IN][open_one.kind], 4, mine, (size_t)open_one.n * 4);
-    void *const out = kit_put(&open_one.memory[OUT][open_one.kind], 8, NULL, (size_t)open_one.n * 4);
-    MPI_Iallreduce(in, out, open_one.n, MPI_INT, MPI_SUM, comms[s.comm], &open_one.request);
-}
-
-static void close_reduction(const struct shape *s)
-{
-    int guards;
-    const int error = MPI_Wait(&open_one.request, MPI_STATUS_IGNORE);
-    const char *const got = kit_get(&open_one.memory[OUT][open_one.kind], &guards);
-    CHECK(error == MPI_SUCCESS && guards && memcmp(got, open_one.want, (size_t)open_one.n * 4) == 0,
-          "call %ld, %s on communicator %d, inside an open Iallreduce of %d ints: that is wrong (class %d)", s->number,
-          names[s->call], s->comm, open_one.n, kit_class(error));
+    const int n = s.seed % 2 ? MOST : 1 + (int)(s.seed % 50);
+    sum_of(&s, n, mine, want);
+    moves_sum_begin(comms[s.comm], kind_of(&s, how), n, mine, want);
 }
 
 static void one_reduction(struct shape *s, uint64_t how)
@@ -420,7 +372,7 @@ static void programs(long calls)
         else
             one_reduction(&s, how);
         if (inside)
-            close_reduction(&s);
+            CHECK(moves_sum_end() == 0, "call %ld, %s inside an open Iallreduce: that is wrong", c, names[s.call]);
         if (c % LIFE == LIFE - 1 || c == first + calls - 1)
             free_comms();
     }
@@ -476,10 +428,9 @@ int main(int argc, char **argv)
         sides[side].image = malloc(ROOM);
         for (int kind = 0; kind < 2; kind++)
             kit_open(&memory[side][kind], (enum kit_kind)kind, ROOM);
-        for (int kind = 0; kind < 2; kind++)
-            kit_open(&open_one.memory[side][kind], (enum kit_kind)kind, MOST * sizeof(int) + 64);
     }
-    make_types();
+    moves_types_make();
+    moves_sum_open(MOST);
     if (argc > 2 && strcmp(argv[1], "death") == 0)
         death(atol(argv[2]));
     programs(argc > 1 ? atol(argv[1]) : 400);
@@ -488,10 +439,8 @@ int main(int argc, char **argv)
         free(sides[side].image);
         for (int kind = 0; kind < 2; kind++)
             kit_close(&memory[side][kind]);
-        for (int kind = 0; kind < 2; kind++)
-            kit_close(&open_one.memory[side][kind]);
     }
-    for (int t = 0; t < 2 * TYPES; t++)
-        MPI_Type_free(&types[t / TYPES][t % TYPES]);
+    moves_sum_close();
+    moves_types_free();
     return kit_end("moves_nodes");
 }
