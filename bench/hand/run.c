@@ -217,7 +217,7 @@ static void say_how(struct timing *t)
     bench_say(t->hand->plan, "how %s", text);
 }
 
-/* 1 if all ways have what the row opens; otherwise nothing is open; a note says so. */
+/* 1 if all ways have what the row opens; otherwise nothing is open, and the table has a note. */
 static int hand_open(struct timing *t)
 {
     for (int way = 0; way < HAND_WAYS && t->row->open; way++) {

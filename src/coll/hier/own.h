@@ -116,9 +116,10 @@ void tutti_nodes_fails(const struct tutti_nodes_call *c, int status);
 void tutti_nodes_describe_call(const struct tutti_hierarchy *h, const struct tutti_call *call, const char *name,
                                const char *where, char *text, size_t size);
 
-/* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. few: a call of few bytes
- * in memory of `gpu`; makes the kernel ready that copies them, when such calls repeat. */
+/* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. */
 void tutti_nodes_scratch(struct tutti_nodes_call *c);
+/* where.c, local: a call of few bytes in memory of `gpu`; makes the kernel ready that copies them, when such calls
+ * repeat. */
 void tutti_nodes_few(struct tutti_nodes *nodes, int gpu);
 /* Where memory of the program is: *host: 1 if the host reaches it; *gpu: otherwise, the GPU that copies it. */
 void tutti_nodes_look_at(const void *buffer, int *host, int *gpu);

@@ -92,7 +92,7 @@ foreach(row at_once doubling slices ring)
                  ENV ${stats} TUTTI_TEST_EXPECT=${row} TUTTI_TEST_OF=MPIX_Pallreduce_init
                      "TUTTI_RULES=partitioned_reduce:*@${row} *@slices partitioned_bcast:*@pairwise")
 endforeach()
-tutti_mpi_test(mpi-partitioned-collectives-chain ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
+tutti_mpi_test(mpi-partitioned-collectives-chain ${pcoll} RANKS 4 MANY 60 TIMEOUT 90 MPIS openmpi
                ENV ${stats} TUTTI_TEST_EXPECT=chain TUTTI_TEST_OF=MPIX_Pscan_init TUTTI_RULES=partitioned_reduce:*@chain)
 tutti_mpi_test(mpi-partitioned-collectives-forward ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
                ENV ${stats} TUTTI_TEST_EXPECT=forward TUTTI_TEST_OF=MPIX_Pallgather_init
