@@ -32,6 +32,8 @@ struct tutti_pack_job {
 int tutti_pack_prepare(int gpu, const struct tutti_plan *plan);
 /* 1 if a launch on the GPU now loads no kernels and allocates nothing, or if the device never loads any. */
 int tutti_pack_ready(int gpu);
+/* A call of few bytes would have used the kernels, and they are not ready: when such calls repeat, they are loaded. */
+void tutti_pack_missed(int gpu);
 int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* The same, done on return: picks the host's way for small messages in memory that the host can reach, and otherwise a
  * launch on a stream of its own (one a GPU and thread at most) with a notice in mapped memory. A message between memory

@@ -71,8 +71,7 @@ static unsigned launched_how(const struct tutti_p2p_fetch *first, int near)
 static int fetch_jobs(const struct tutti_p2p_fetch *first, const struct tutti_pack_job *jobs, unsigned n, int near)
 {
     int status = TUTTI_ERR_UNAVAILABLE;
-    const int may_make =
-        !tutti_deferred_free_held(first->worker->node) && !tutti_deferred_free_may_wait(first->worker->node);
+    const int may_make = tutti_deferred_free_may_load(first->worker->node);
     if (first->engines == TUTTI_ENGINES_HALF && !first->recv->engines)
         status = tutti_engines_both(first->gpu, jobs, n, may_make, launched_how(first, near));
     else if (first->engines || first->recv->engines)

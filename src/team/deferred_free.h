@@ -19,6 +19,9 @@ int tutti_deferred_free_held(const struct tutti_node *node);
  * kernels. may_wait: 1 between the two. */
 void tutti_deferred_free_kernels(struct tutti_node *node, int more);
 int tutti_deferred_free_may_wait(const struct tutti_node *node);
+/* Local. 1 if kernels may be loaded and launches be made ready: neither of the two keeps kernels that may wait for this
+ * process. */
+int tutti_deferred_free_may_load(const struct tutti_node *node);
 /* Local. At the node's end; alive: the device may be called. */
 void tutti_deferred_free_end(struct tutti_node *node, int alive);
 

@@ -131,6 +131,11 @@ static int energy_take(int key, char *argument)
     return base->spec.take && base->spec.take(key, argument);
 }
 
+static int is_of_grid(void)
+{
+    return call->figure >= 0;
+}
+
 /* The ways of the benchmark that the variants need. */
 static unsigned needed_ways(unsigned variants)
 {
@@ -144,9 +149,7 @@ static unsigned needed_ways(unsigned variants)
     };
     unsigned mask = 0;
     for (int way = 0; way < ENERGY_WAYS; way++) {
-        const int needed = base == &bench_shmem ? ways[way].grid
-                           : base->kind         ? ways[way].reduction
-                                                : ways[way].transfer;
+        const int needed = is_of_grid() ? ways[way].grid : base->kind ? ways[way].reduction : ways[way].transfer;
         if (variants >> way & 1 && needed >= 0)
             mask |= 1u << needed;
     }
@@ -158,7 +161,7 @@ static void energy_check(void)
     struct bench_options *o = base->options;
     if (o->n_sizes == 0) {
         o->sizes[o->n_sizes++] = (size_t)64 << 10;
-        o->sizes[o->n_sizes++] = base == &bench_shmem ? (size_t)16 << 20 : (size_t)256 << 20;
+        o->sizes[o->n_sizes++] = is_of_grid() ? (size_t)16 << 20 : (size_t)256 << 20;
     }
     o->sizes_given = 1; /* one size is one */
     o->order = BENCH_HOST;
@@ -169,7 +172,7 @@ static void energy_check(void)
     if (o->n_sizes > ENERGY_LINES)
         tool_refuse("-m: more than %d sizes", ENERGY_LINES);
     o->ways = needed_ways(o->variants);
-    if (base == &bench_shmem)
+    if (is_of_grid())
         shmem_take_figure(call->figure, o->ways);
     if (base->kind)
         snprintf(table.members, sizeof table.members, "%s of %s", tutti_op_name(o->op), tutti_type_name(o->type));

@@ -260,7 +260,7 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
     if (call->kind == TUTTI_ARRIVAL_DEVICE && meets_in_node(c) && !c->by_messages)
         tutti_nodes_scratch(c);
     else if (!c->in_host && !worker && call->count * c->size <= tutti_device()->memory.few)
-        tutti_nodes_few(nodes, c->in_gpu);
+        tutti_nodes_few(c->team, c->in_gpu);
 }
 
 /* The ranks of the node notice a failure through their team. */

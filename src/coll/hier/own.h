@@ -49,7 +49,6 @@ struct tutti_nodes {
     int status; /* not TUTTI_OK: a call has failed, and all further ones do */
     int *all;   /* [ranks of the communicator, at least]: 0, 1, 2 ... */
     struct tutti_nodes_form form[2];
-    int few; /* calls of few bytes in memory of GPUs so far, up to a few */
 };
 
 /* The step of a call within a piece. */
@@ -118,9 +117,9 @@ void tutti_nodes_describe_call(const struct tutti_hierarchy *h, const struct tut
 
 /* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. */
 void tutti_nodes_scratch(struct tutti_nodes_call *c);
-/* where.c, local: a call of few bytes in memory of `gpu`; makes the kernel ready that copies them, when such calls
- * repeat. */
-void tutti_nodes_few(struct tutti_nodes *nodes, int gpu);
+/* where.c, local: a call of few bytes in memory of `gpu`, on the team of the own node; makes the kernel ready that
+ * copies them, when such calls repeat. */
+void tutti_nodes_few(const struct tutti_team *team, int gpu);
 /* Where memory of the program is: *host: 1 if the host reaches it; *gpu: otherwise, the GPU that copies it. */
 void tutti_nodes_look_at(const void *buffer, int *host, int *gpu);
 

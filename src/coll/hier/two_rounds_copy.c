@@ -22,7 +22,7 @@ void tutti_rounds_look_at(struct tutti_rounds *x)
             tutti_nodes_look_at(buffer[p], &x->host[p], &x->gpu[p]);
     }
     if (!x->host[TUTTI_PORT_OUT] && call->count * x->size <= TUTTI_PACK_PAIR_FEW * tutti_device()->memory.few)
-        tutti_nodes_few(x->nodes, x->gpu[TUTTI_PORT_OUT]);
+        tutti_nodes_few(x->h->team, x->gpu[TUTTI_PORT_OUT]);
 }
 
 /* 1 if the copy is under way. */

@@ -1,14 +1,12 @@
 /* Where the buffers of a call lie, and the kernel that copies few bytes of them. */
 #include "coll/hier/own.h"
 #include "core/status.h"
+#include "team/deferred_free.h"
 
-void tutti_nodes_few(struct tutti_nodes *nodes, int gpu)
+void tutti_nodes_few(const struct tutti_team *team, int gpu)
 {
-    enum { REPEATED = 16 };
-    if (nodes->few == REPEATED)
-        return;
-    if (++nodes->few == REPEATED && !tutti_pack_ready(gpu))
-        (void)tutti_pack_prepare(gpu, NULL);
+    if (!tutti_pack_ready(gpu) && tutti_deferred_free_may_load(team->node))
+        tutti_pack_missed(gpu);
 }
 
 void tutti_nodes_look_at(const void *buffer, int *host, int *gpu)

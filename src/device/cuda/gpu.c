@@ -322,6 +322,13 @@ int tutti_cuda_lacks(int gpu, int kernel, int type, int op)
     return lacks;
 }
 
+static void gpu_unload(struct tutti_cuda_context *context, CUmodule *module)
+{
+    if (*module)
+        tutti_cuda_check_free(tutti_cuda.ModuleUnload(*module), "unloading the kernels", context);
+    *module = NULL;
+}
+
 void tutti_cuda_contexts_close(void)
 {
     pthread_mutex_lock(&choose_lock);
@@ -330,23 +337,12 @@ void tutti_cuda_contexts_close(void)
         CUdevice device;
         if (atomic_load(&context->gone) || tutti_cuda_enter_context(context, &scope) != TUTTI_OK)
             continue;
-        for (int i = 0; i < TUTTI_FATBINS; i++) {
-            if (context->module[i])
-                tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->module[i]), "unloading the kernels", context);
-            context->module[i] = NULL;
-        }
-        if (context->pack_module)
-            tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->pack_module), "unloading the kernels", context);
-        context->pack_module = NULL;
-        if (context->shmem_module)
-            tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->shmem_module), "unloading the kernels", context);
-        context->shmem_module = NULL;
-        if (context->meet_module)
-            tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->meet_module), "unloading the kernels", context);
-        context->meet_module = NULL;
-        if (context->lane_module)
-            tutti_cuda_check_free(tutti_cuda.ModuleUnload(context->lane_module), "unloading the kernels", context);
-        context->lane_module = NULL;
+        for (int i = 0; i < TUTTI_FATBINS; i++)
+            gpu_unload(context, &context->module[i]);
+        gpu_unload(context, &context->pack_module);
+        gpu_unload(context, &context->shmem_module);
+        gpu_unload(context, &context->meet_module);
+        gpu_unload(context, &context->lane_module);
         CUstream beside = atomic_exchange(&context->beside, NULL);
         if (beside)
             tutti_cuda_check_free(tutti_cuda.StreamDestroy(beside), "destroying a stream", context);

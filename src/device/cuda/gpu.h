@@ -162,4 +162,9 @@ int tutti_cuda_keep_pack(struct tutti_stream *stream, const struct tutti_pack_la
 int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, unsigned blocks, unsigned threads,
                            void **parameters, CUstream stream, struct tutti_prepared **out);
 
+/* image.c. The kernel `name` of a module that is loaded by itself, in the current context; loaded at the first use,
+ * kept in *kept. Not reported. */
+CUresult tutti_cuda_image_function(struct tutti_cuda_context *context, CUmodule *module, const void *(*fatbin)(void),
+                                   const char *name, _Atomic(CUfunction) *kept, CUfunction *out);
+
 #endif

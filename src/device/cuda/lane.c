@@ -8,40 +8,11 @@ enum { LANE_OTHERS, LANE_DO, LANE_GROUP };
 static const char *const lane_name[TUTTI_CUDA_LANES] = {"tutti_lane_kernel", "tutti_lane_do_kernel",
                                                         "tutti_lane_group_kernel"};
 
-/* Under the context's lock. */
-static CUresult lane_load(struct tutti_cuda_context *context, int which, CUfunction *out)
-{
-    int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
-    CUresult result = CUDA_SUCCESS;
-    if (!context->lane_module) {
-        CUmodule module;
-        result = tutti_cuda.ModuleLoadData(&module, tutti_lane_fatbin());
-        if (result == CUDA_SUCCESS)
-            context->lane_module = module;
-    }
-    if (result == CUDA_SUCCESS)
-        result = tutti_cuda.ModuleGetFunction(out, context->lane_module, lane_name[which]);
-    if (result == CUDA_SUCCESS)
-        result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, *out);
-    return result;
-}
-
 static int function_of(struct tutti_cuda_context *context, int which, CUfunction *out)
 {
-    CUfunction function = atomic_load_explicit(&context->lane[which], memory_order_acquire);
-    if (!function) {
-        pthread_mutex_lock(&context->lock);
-        CUstreamCaptureMode mode = tutti_cuda_relax();
-        CUresult result = lane_load(context, which, &function);
-        tutti_cuda_unrelax(mode);
-        pthread_mutex_unlock(&context->lock);
-        int status = tutti_cuda_check(result, "loading the lane kernel", context);
-        if (status != TUTTI_OK)
-            return status;
-        atomic_store_explicit(&context->lane[which], function, memory_order_release);
-    }
-    *out = function;
-    return TUTTI_OK;
+    return tutti_cuda_check(tutti_cuda_image_function(context, &context->lane_module, tutti_lane_fatbin,
+                                                      lane_name[which], &context->lane[which], out),
+                            "loading the lane kernel", context);
 }
 
 int tutti_cuda_prepare_lane(int gpu)

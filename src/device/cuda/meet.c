@@ -4,40 +4,11 @@
 #include "core/status.h"
 #include "device/cuda/stream.h"
 
-/* Under the context's lock. */
-static CUresult meet_load(struct tutti_cuda_context *context, CUfunction *out)
-{
-    int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
-    CUresult result = CUDA_SUCCESS;
-    if (!context->meet_module) {
-        CUmodule module;
-        result = tutti_cuda.ModuleLoadData(&module, tutti_meet_fatbin());
-        if (result == CUDA_SUCCESS)
-            context->meet_module = module;
-    }
-    if (result == CUDA_SUCCESS)
-        result = tutti_cuda.ModuleGetFunction(out, context->meet_module, "tutti_meet_kernel");
-    if (result == CUDA_SUCCESS)
-        result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, *out);
-    return result;
-}
-
 static int meet_function_of(struct tutti_cuda_context *context, CUfunction *out)
 {
-    CUfunction function = atomic_load_explicit(&context->meet, memory_order_acquire);
-    if (!function) {
-        pthread_mutex_lock(&context->lock);
-        CUstreamCaptureMode mode = tutti_cuda_relax();
-        CUresult result = meet_load(context, &function);
-        tutti_cuda_unrelax(mode);
-        pthread_mutex_unlock(&context->lock);
-        int status = tutti_cuda_check(result, "loading the kernel of partitioned collectives", context);
-        if (status != TUTTI_OK)
-            return status;
-        atomic_store_explicit(&context->meet, function, memory_order_release);
-    }
-    *out = function;
-    return TUTTI_OK;
+    return tutti_cuda_check(tutti_cuda_image_function(context, &context->meet_module, tutti_meet_fatbin,
+                                                      "tutti_meet_kernel", &context->meet, out),
+                            "loading the kernel of partitioned collectives", context);
 }
 
 int tutti_cuda_prepare_meet(int gpu)

@@ -15,43 +15,15 @@ static const struct {
 };
 enum { STAYS = TUTTI_CUDA_PACKS };
 
-/* Under the context's lock. */
-static CUresult pack_load(struct tutti_cuda_context *context, int pack, CUfunction *out)
-{
-    int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
-    CUresult result = CUDA_SUCCESS;
-    if (!context->pack_module) {
-        CUmodule module;
-        result = tutti_cuda.ModuleLoadData(&module, tutti_pack_fatbin());
-        if (result == CUDA_SUCCESS)
-            context->pack_module = module;
-    }
-    if (result == CUDA_SUCCESS)
-        result = tutti_cuda.ModuleGetFunction(out, context->pack_module, packs[pack].name);
-    if (result == CUDA_SUCCESS)
-        result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, *out);
-    return result;
-}
-
 /* TUTTI_ERR_UNAVAILABLE, not reported, where the kernels were made without this one. */
 static int pack_function_of(struct tutti_cuda_context *context, int pack, CUfunction *out)
 {
-    CUfunction function = atomic_load_explicit(&context->pack[pack], memory_order_acquire);
-    if (!function) {
-        pthread_mutex_lock(&context->lock);
-        CUstreamCaptureMode mode = tutti_cuda_relax();
-        CUresult result = pack_load(context, pack, &function);
-        tutti_cuda_unrelax(mode);
-        pthread_mutex_unlock(&context->lock);
-        if (result == CUDA_ERROR_NOT_FOUND && pack >= TUTTI_CUDA_PACKS - 1)
-            return TUTTI_ERR_UNAVAILABLE;
-        int status = tutti_cuda_check(result, packs[pack].name, context);
-        if (status != TUTTI_OK)
-            return status;
-        atomic_store_explicit(&context->pack[pack], function, memory_order_release);
-    }
-    *out = function;
-    return TUTTI_OK;
+    const char *const name = packs[pack].name;
+    const CUresult result =
+        tutti_cuda_image_function(context, &context->pack_module, tutti_pack_fatbin, name, &context->pack[pack], out);
+    if (result == CUDA_ERROR_NOT_FOUND && pack >= TUTTI_CUDA_PACKS - 1)
+        return TUTTI_ERR_UNAVAILABLE;
+    return tutti_cuda_check(result, name, context);
 }
 
 int tutti_cuda_prepare_pack(int gpu, size_t *room)

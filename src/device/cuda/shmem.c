@@ -6,40 +6,12 @@
 
 _Static_assert((int)TUTTI_CUDA_SHMEMS == (int)TUTTI_SHMEM_KERNELS, "a function each");
 
-/* Under the context's lock. */
-static CUresult shmem_load(struct tutti_cuda_context *context, int kernel, CUfunction *out)
-{
-    int registers; /* asking for an attribute loads the code, which the driver may put off otherwise */
-    CUresult result = CUDA_SUCCESS;
-    if (!context->shmem_module) {
-        CUmodule module;
-        result = tutti_cuda.ModuleLoadData(&module, tutti_shmem_fatbin());
-        if (result == CUDA_SUCCESS)
-            context->shmem_module = module;
-    }
-    if (result == CUDA_SUCCESS)
-        result = tutti_cuda.ModuleGetFunction(out, context->shmem_module, tutti_shmem_kernel_names[kernel]);
-    if (result == CUDA_SUCCESS)
-        result = tutti_cuda.FuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, *out);
-    return result;
-}
-
 static int shmem_function_of(struct tutti_cuda_context *context, int kernel, CUfunction *out)
 {
-    CUfunction function = atomic_load_explicit(&context->shmem[kernel], memory_order_acquire);
-    if (!function) {
-        pthread_mutex_lock(&context->lock);
-        CUstreamCaptureMode mode = tutti_cuda_relax();
-        CUresult result = shmem_load(context, kernel, &function);
-        tutti_cuda_unrelax(mode);
-        pthread_mutex_unlock(&context->lock);
-        int status = tutti_cuda_check(result, tutti_shmem_kernel_names[kernel], context);
-        if (status != TUTTI_OK)
-            return status;
-        atomic_store_explicit(&context->shmem[kernel], function, memory_order_release);
-    }
-    *out = function;
-    return TUTTI_OK;
+    const char *const name = tutti_shmem_kernel_names[kernel];
+    return tutti_cuda_check(tutti_cuda_image_function(context, &context->shmem_module, tutti_shmem_fatbin, name,
+                                                      &context->shmem[kernel], out),
+                            name, context);
 }
 
 /* Types of the global address space have the numbers of enum tutti_type. */

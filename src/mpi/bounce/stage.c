@@ -126,17 +126,6 @@ static int copy_plainly(const struct tutti_stage *stage, int known, void *to, co
     return known && copy ? copy(stage->places.gpu, to, from, bytes) : device->memory.copy_now(to, from, bytes);
 }
 
-/* A call of few bytes that copies in and out: when such calls repeat, the kernel is made ready. */
-static void pair_ready(int gpu)
-{
-    enum { REPEATED = 16 };
-    static atomic_uint calls;
-    if (!tutti_pack_ready(gpu) &&
-        atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) % REPEATED == REPEATED - 1 && tutti_door.node &&
-        !tutti_deferred_free_held(tutti_door.node))
-        (void)tutti_pack_prepare(gpu, NULL);
-}
-
 /* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. */
 static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, size_t bytes, int out)
 {
@@ -146,8 +135,9 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
     const int known = !stage->plan && stage->places.id != 0;
     const int asked = stage->way & TUTTI_STAGE_KERNEL, pair = (stage->way & TUTTI_STAGE_PAIR) != 0;
     const int few = bytes <= device->memory.few * (pair ? TUTTI_PACK_PAIR_FEW : 1) || asked;
-    if (known && few && pair && !out && !stage->ordinary)
-        pair_ready(stage->places.gpu);
+    if (known && few && pair && !out && !stage->ordinary && !tutti_pack_ready(stage->places.gpu) && tutti_door.node &&
+        tutti_deferred_free_may_load(tutti_door.node))
+        tutti_pack_missed(stage->places.gpu);
     if (known && few && !stage->ordinary && (tutti_pack_ready(stage->places.gpu) || asked) &&
         tutti_stage_copy_few(stage, user, host, bytes, out) == TUTTI_OK)
         return TUTTI_OK;

@@ -82,7 +82,7 @@ int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host
                                        .bytes = bytes};
     const struct tutti_node *node = tutti_door.node;
     const int few = bytes <= tutti_door.device->memory.few || stage->way & TUTTI_STAGE_KERNEL;
-    const int keeps = few && node && !tutti_deferred_free_held(node) && !tutti_deferred_free_may_wait(node);
+    const int keeps = few && node && tutti_deferred_free_may_load(node);
     const unsigned pair = !(stage->way & TUTTI_STAGE_PAIR) ? 0 : out ? TUTTI_PACK_SECOND : TUTTI_PACK_FIRST;
     const unsigned how = (keeps ? TUTTI_PACK_KEEP : 0) | (out ? TUTTI_PACK_NEAR : 0) | pair;
     return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, how) : TUTTI_ERR_UNAVAILABLE;

@@ -69,6 +69,11 @@ int tutti_deferred_free_may_wait(const struct tutti_node *node)
     return atomic_load_explicit(&node->kernels, memory_order_relaxed) > 0;
 }
 
+int tutti_deferred_free_may_load(const struct tutti_node *node)
+{
+    return !tutti_deferred_free_held(node) && !tutti_deferred_free_may_wait(node);
+}
+
 void tutti_deferred_free_end(struct tutti_node *node, int alive)
 {
     tutti_fiber_lock(&node->lock);
