@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 
+from lists import read_list
+
 FORM = "_on_stream"
 
 
@@ -23,14 +25,7 @@ def names_of(compiler, source):
 
 def main():
     compiler, source, list_of = sys.argv[1:4]
-    left_out, bad = {}, 0
-    with open(list_of, encoding="utf-8") as lines:
-        for line in lines:
-            words = line.split("#")[0].split(None, 1)
-            if words:
-                if len(words) < 2:
-                    sys.exit(f"{list_of}: a reason is missing: {line.strip()}")
-                left_out[words[0]] = 0
+    left_out, bad = read_list(list_of), 0
     names = names_of(compiler, source)
     calls = sorted(name for name in names if not name.endswith(FORM))
     for call in calls:

@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 
+from lists import read_list
+
 ENDINGS = (".c", ".h", ".inc", ".def", ".py", ".sh", ".f90", ".cpp")
 
 
@@ -28,14 +30,7 @@ def rows_of(compiler, source):
 def main():
     compiler, source, list_of = sys.argv[1:4]
     every = os.path.join(source, "tests", "mpi", "every")
-    left_out, bad = {}, 0
-    with open(list_of, encoding="utf-8") as lines:
-        for line in lines:
-            words = line.split("#")[0].split(None, 1)
-            if words:
-                if len(words) < 2:
-                    sys.exit(f"{list_of}: a reason is missing: {line.strip()}")
-                left_out[words[0]] = 0
+    left_out, bad = read_list(list_of), 0
     with open(os.path.join(every, "every.c"), encoding="utf-8") as text:
         others = set(re.findall(r'\{"(MPI_\w+)", "', text.read()))
     named = set()

@@ -7,7 +7,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree/src/mpi/real" "$tree/tests/mpi/every" "$tree/tests/rows"
 failed=0
-try() { # rows, list, a test's text, what is said, exit status
+try() { # rows of calls.def, list of calls without a test, text of a test, expected output, expected exit status
     printf '%b\n' "$1" >"$tree/src/mpi/real/calls.def"
     printf '%b\n' "$2" >"$tree/list"
     printf '%b\n' "$3" >"$tree/tests/rows/rows.c"
