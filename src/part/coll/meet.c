@@ -166,6 +166,12 @@ int tutti_meet_places(const struct tutti_pcoll *p, struct tutti_places *in, stru
     return is_place(in) && is_place(out) && in->gpu == out->gpu;
 }
 
+static void words_clear(const struct tutti_meeting *m, int first, int n)
+{
+    for (int i = first; i < first + n && m->marks >= 0; i++)
+        __atomic_store_n(&tutti_marks_own(tutti_part_engine.worker.node)[m->marks + i], 0, __ATOMIC_RELAXED);
+}
+
 /* Memory, stream and marks for the GPU of the buffers. 0: there are none. */
 static int resources_take(struct tutti_pcoll *p)
 {
@@ -185,8 +191,10 @@ static int resources_take(struct tutti_pcoll *p)
         m->stream = NULL;
         return 0;
     }
-    if (m->marks < 0)
+    if (m->marks < 0) {
         m->marks = tutti_marks_take(tutti_part_engine.worker.node, TUTTI_MEET_WORDS + p->partitions);
+        words_clear(m, 0, TUTTI_MEET_WORDS); /* a former request's number may be one of this request */
+    }
     return m->marks >= 0 && (!device->launch.prepare_meet || device->launch.prepare_meet(gpu) == TUTTI_OK);
 }
 
@@ -213,9 +221,7 @@ static int offer_fill(struct tutti_pcoll *p)
     if (m->broken || p->status != TUTTI_OK || !tutti_meet_places(p, &m->in, &m->out) || !resources_take(p) ||
         !offer_shares(p))
         return 0;
-    for (int i = 0; i < p->partitions; i++)
-        __atomic_store_n(&tutti_marks_own(tutti_part_engine.worker.node)[m->marks + TUTTI_MEET_WORDS + i], 0,
-                         __ATOMIC_RELAXED);
+    words_clear(m, TUTTI_MEET_WORDS, p->partitions);
     mine->base = m->base;
     mine->gets = p->args.recv.used;
     mine->gpu = m->in.gpu;
