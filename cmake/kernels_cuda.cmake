@@ -81,7 +81,7 @@ list(APPEND fatbins ${fatbin_room}/moves.fatbin)
 # The packing kernel: by itself, since it knows no types.
 fatbin_add(pack "kernel that packs" ${kernel_room}/pack.cu DEPENDS ${pack_sources})
 # The lane kernel, of messages in stream order.
-fatbin_add(lane "lane kernel" ${kernel_room}/lane.cu DEPENDS ${kernel_room}/lane.inc ${kernel_room}/lane_post.inc ${kernel_room}/lane_packets.inc ${kernel_room}/lane_direct.inc ${kernel_room}/lane_offer.inc ${kernel_room}/lane_match.inc ${kernel_room}/lane_moved.inc ${kernel_room}/lane_group.inc ${kernel_room}/lane_args.h ${kernel_room}/args.h
+fatbin_add(lane "lane kernel" ${kernel_room}/lane.cu DEPENDS ${kernel_room}/lane.inc ${kernel_room}/lane_post.inc ${kernel_room}/lane_packets.inc ${kernel_room}/lane_direct.inc ${kernel_room}/lane_match.inc ${kernel_room}/lane_moved.inc ${kernel_room}/lane_group.inc ${kernel_room}/lane_args.h ${kernel_room}/args.h
            ${device_headers}/env.h ${device_headers}/env_cuda.h ${device_headers}/copy.h)
 set_source_files_properties(${kernel_room}/lane_fatbin.S PROPERTIES OBJECT_DEPENDS "${fatbin_room}/lane.fatbin")
 # The kernel in which ranks meet, of partitioned collectives.

@@ -18,12 +18,6 @@ TUTTI_DEV int tutti_lane_rest(const struct tutti_lane_args *args, unsigned looks
     return 0;
 }
 
-TUTTI_DEV uint64_t tutti_lane_reach(const struct tutti_lane_args *args, uint64_t buffer, uint64_t bytes)
-{
-    (void)args, (void)bytes;
-    return buffer;
-}
-
 #include "kernels/lane.inc"
 
 extern "C" __global__ void __launch_bounds__(TUTTI_LANE_THREADS, 1)

@@ -63,22 +63,13 @@ struct tutti_lane_shape {
     uint32_t begins; /* where its data begin among those of the pair */
 };
 
-/* In the memory of the sender, written by the receiver: the buffer of the receive under way, as the sender reaches it.
- * Only direct receives offer one, so a sender that finds none uses the ring. */
-struct tutti_lane_offer {
-    uint64_t buffer, bytes;
-    uint64_t stamp; /* the first chunk of the message, plus 1; published last */
-    uint64_t pad;
-};
-
 /* In the memory of the receiver, written by the sender. */
 struct tutti_lane_head {
     uint64_t flag;  /* number of the chunk that lies in the slot, plus 1 */
     uint64_t bytes; /* of the whole message, */
     uint64_t first; /* its first chunk, */
-    uint64_t shift; /* and how much shorter its chunks are than a slot; TUTTI_LANE_PLACED: this one is in the buffer */
+    uint64_t shift; /* and how much shorter its chunks are than a slot */
 };
-enum { TUTTI_LANE_SHIFT_MASK = 3, TUTTI_LANE_PLACED = 4 };
 
 /* One side of a pair of matched requests, in the memory of its rank. A matched message uses no lane: the sender's
  * kernels store it into the receiver's memory, which both sides know. Messages of a pair are numbered from 1 by the
@@ -182,7 +173,6 @@ struct tutti_lane_area {
     /* Written by peers. */
     struct tutti_lane_head head[TUTTI_MAX_GPUS][TUTTI_LANE_SLOTS]; /* by the sender of that rank */
     uint64_t credit[TUTTI_MAX_GPUS][TUTTI_LANE_SLOTS];             /* by the receiver of that rank */
-    struct tutti_lane_offer offer[TUTTI_MAX_GPUS][TUTTI_LANES];    /* by the receiver of that rank */
 };
 
 enum tutti_lane_what {
@@ -227,8 +217,6 @@ struct tutti_lane_args {
     uint32_t parts;                             /* POST and GROUP: the same */
     uint32_t shared;                            /* the number of the struct tutti_lane_shared of this message */
     uint32_t nth, sends, lanes;                 /* as in struct tutti_lane_part; sends: 0: the message is alone */
-    uint64_t there; /* DO: of a receive: the buffer as the peer's kernels reach it, which is offered to the peer; of a
-                       send: 1: it looks for an offer. 0: the ring */
     /* What follows is no parameter of the kernel for DO. */
     union {
         struct tutti_lane_match match[TUTTI_LANE_MATCHES];
@@ -237,7 +225,6 @@ struct tutti_lane_args {
     /* Host device alone. */
     int (*host_wait)(void *host_wait_with);
     void *host_wait_with;
-    void *(*host_reach)(const void *device, size_t bytes); /* as in struct tutti_flow_args */
 };
 
 /* Bytes of a rank's memory for lanes. */

@@ -17,12 +17,6 @@ static int tutti_lane_rest(const struct tutti_lane_args *args, unsigned looks)
     return looks % TUTTI_LANE_LOOKS == TUTTI_LANE_LOOKS - 1 && args->host_wait && args->host_wait(args->host_wait_with);
 }
 
-/* An offered buffer, which is known by its device's address. */
-static uint64_t tutti_lane_reach(const struct tutti_lane_args *args, uint64_t buffer, uint64_t bytes)
-{
-    return (uint64_t)(uintptr_t)args->host_reach((const void *)(uintptr_t)buffer, (size_t)bytes);
-}
-
 #include "kernels/lane.inc"
 
 void tutti_lane_host_block(const struct tutti_lane_args *args, unsigned block)

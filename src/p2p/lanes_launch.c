@@ -4,8 +4,6 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "p2p/lanes_own.h"
-#include "rules/rules.h"
-#include "team/expose.h"
 
 /* BLOCKS_MOST: of a launch. A block that moves one chunk after the other waits for each to arrive, so that it fills a
  * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, or TUTTI_BLOCKS.
@@ -86,49 +84,4 @@ int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
         memset(&lanes->used[TUTTI_LANE_EAGER / 64], 0, (TUTTI_LANE_OPS - TUTTI_LANE_EAGER) / 8);
     }
     return captured;
-}
-
-/* ---- the way of a message: the section message_stream of the rules ---- */
-
-enum lanes_way { WAY_RING, WAY_OFFER };
-
-static int lanes_way_find(const char *name)
-{
-    return strcmp(name, "ring") == 0 ? WAY_RING : strcmp(name, "offer") == 0 ? WAY_OFFER : -1;
-}
-
-static const struct tutti_names ways = {"way of a message in stream order", "ring offer", lanes_way_find};
-static const struct tutti_section section = {"message_stream", &ways};
-static struct tutti_rules_room room = {.section = &section, .sections = 1, .known = "message_stream"};
-
-__attribute__((constructor)) static void lanes_ways_register(void)
-{
-    tutti_rules_register(&room);
-}
-
-static enum lanes_way lanes_way(size_t bytes)
-{
-    int from = tutti_rules_in_force();
-    const int found = tutti_rules_next(room.first, bytes, &from);
-    return found < 0 ? WAY_RING : (enum lanes_way)found;
-}
-
-/* 1 if no operation is open: then no kernel beside the stream waits for a peer. */
-static int lanes_idle(const struct tutti_lanes *lanes)
-{
-    uint64_t used = lanes->used[0] & ~UINT64_C(1); /* operation 0 is for blocking calls */
-    for (int word = 1; word < TUTTI_LANE_OPS / 64; word++)
-        used |= lanes->used[word];
-    return used == 0;
-}
-
-uint64_t tutti_lanes_there(struct tutti_lanes *lanes, struct tutti_stream *stream,
-                           const struct tutti_lane_message *message, const struct tutti_lane_args *args)
-{
-    if (args->any || lanes_way(message->bytes) == WAY_RING || !lanes_idle(lanes))
-        return 0;
-    if (!message->send)
-        return tutti_expose_one(lanes->team, stream, message->peer, message->buffer, message->bytes);
-    tutti_expose_map(lanes->team, stream);
-    return 1;
 }

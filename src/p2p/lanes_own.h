@@ -41,10 +41,6 @@ size_t tutti_lanes_blocks(size_t bytes, int lane);
 unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes, unsigned lane);
 /* As many of them as a launch may have. */
 unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted);
-/* `there` of the args of a launch that waits for the message, by the rules: the sides need not agree. A receive exposes
- * its buffer, a send maps what receivers have exposed. */
-uint64_t tutti_lanes_there(struct tutti_lanes *lanes, struct tutti_stream *stream,
-                           const struct tutti_lane_message *message, const struct tutti_lane_args *args);
 int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args);
 /* Whether the stream is captured. What a capture left behind that was given up is forgotten. */
 int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream);

@@ -8,7 +8,6 @@
  * joined. */
 #include <string.h>
 
-#include "core/counters.h"
 #include "core/status.h"
 #include "p2p/lanes_own.h"
 
@@ -87,9 +86,6 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
     args.reports = message->reports ? lanes->report->memory : NULL;
     args.blocks = tutti_lanes_blocks_direct(lanes, message->bytes, args.lane);
     args.threads = lanes_threads(message->bytes);
-    args.there = tutti_lanes_there(lanes, stream, message, &args);
-    if (args.there != 0 && !message->send)
-        tutti_count("results of messages in stream order", TUTTI_OUTCOME_MAPPED, "offered to their senders");
     return tutti_lanes_launch(lanes, stream, &args);
 }
 

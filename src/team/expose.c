@@ -321,35 +321,6 @@ void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const st
     x->waited_ns += wait.waited;
 }
 
-uint64_t tutti_expose_one(struct tutti_team *team, struct tutti_stream *stream, int peer, const void *at,
-                          uint64_t bytes)
-{
-    struct tutti_exposing *x = expose_of(team);
-    struct tutti_expose_buffer buffer[TUTTI_MAX_GPUS] = {{.bytes = 0}};
-    uint64_t there[TUTTI_MAX_GPUS];
-    int entry[TUTTI_MAX_GPUS];
-    if (!x || peer == team->rank)
-        return 0;
-    const int quiet = expose_is_quiet(team, stream);
-    buffer[peer] = (struct tutti_expose_buffer){at, bytes};
-    if (quiet)
-        expose_look(team, x);
-    expose_entries(team, x, buffer, quiet, entry);
-    if (quiet)
-        expose_poll(team, x);
-    expose_resolve(team, x, entry, buffer, there);
-    return there[peer];
-}
-
-void tutti_expose_map(struct tutti_team *team, struct tutti_stream *stream)
-{
-    struct tutti_exposing *x = expose_of(team);
-    if (!x || !expose_is_quiet(team, stream))
-        return;
-    expose_look(team, x);
-    expose_poll(team, x);
-}
-
 void tutti_expose_end(struct tutti_team *team)
 {
     struct tutti_membership *membership = tutti_membership(team);

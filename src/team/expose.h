@@ -21,13 +21,6 @@ struct tutti_expose_buffer {
 void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const struct tutti_expose_buffer buffer[],
                   uint64_t there[]);
 
-/* Local, never waits: the address of this rank's buffer in the address space of `peer`'s kernels; 0: the peer has not
- * mapped it (yet). Exposes and maps as tutti_expose() does, but ranks need not make the same calls. */
-uint64_t tutti_expose_one(struct tutti_team *team, struct tutti_stream *stream, int peer, const void *at,
-                          uint64_t bytes);
-/* Local, never waits: maps what peers have exposed. */
-void tutti_expose_map(struct tutti_team *team, struct tutti_stream *stream);
-
 /* Private to team/. begin: clears the page's entries of the set `words`, before the team is open. end: releases what is
  * mapped; no kernel of the team runs any more. */
 void tutti_expose_begin(struct tutti_node *node, int words);

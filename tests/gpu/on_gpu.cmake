@@ -124,7 +124,7 @@ foreach(row copies ll ll128 direct pipeline engines)
 endforeach()
 foreach(order enqueue blocking)
   gpu_test(moves-renewed-${order} mpi-enqueue_renewed ${gpu_ranks} ARGS ${order} ENV TUTTI_BLOCKS=8 TUTTI_STATS=1
-           "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped message_stream:*@offer")
+           "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped")
 endforeach()
 gpu_test(moves-shared mpi-types_collectives ${shared} ARGS 300 device)
 # A neighbour twice.
@@ -203,12 +203,6 @@ foreach(ranks IN LISTS stream_ranks)
       gpu_test(stream-messages-${part}-${ranks} mpi-stream_messages ${ranks} ARGS ${part}
                ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=1000 TUTTI_STATS=1)
     endforeach()
-    foreach(part basics programs any)
-      gpu_test(stream-messages-${part}-offer-${ranks} mpi-stream_messages ${ranks} ARGS ${part}
-               ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=300 TUTTI_RULES=message_stream:*@offer)
-    endforeach()
-    gpu_test(stream-messages-graph-replay-offer-${ranks} mpi-stream_messages_graph ${ranks} ARGS replay
-             ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_RULES=message_stream:*@offer)
     foreach(part replay any late groups events)
       gpu_test(stream-messages-graph-${part}-${ranks} mpi-stream_messages_graph ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
     endforeach()

@@ -273,7 +273,6 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
         return TUTTI_ERR_ARGUMENT;
     *made = *args;
     made->in_turn = 1;
-    made->host_reach = tutti_host_reach;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
         status = work_reach(gpu, "lanes of a rank", args->area[r], tutti_lane_area_bytes(args->ranks), &at);
         made->area[r] = at;

@@ -165,9 +165,6 @@ int main(int argc, char **argv)
     const unsigned long long moves = kit_counted("results of data movers", "mapped"),
                              reductions = kit_counted("buffers of reductions", "mapped");
     CHECK(check_failed() || (moves > 0 && reductions > 0), "only %llu runs and %llu reductions", moves, reductions);
-    CHECK(check_failed() || !stream || kit_counted("results of messages in stream order", "mapped") > 0,
-          "only %llu receives have offered their buffers",
-          (unsigned long long)kit_counted("results of messages in stream order", "mapped"));
     for (int i = 0; i < BUFFERS; i++)
         tutti_free(results[i].at);
     tutti_free(in);

@@ -8,10 +8,10 @@
  * any             random programs of receives from any source or with any tag
  * groups          `programs` and `any` with messages that are launched together
  * programs        random programs of messages of all kinds, forwarded, waited for late, mixed with reductions;
- *                 TUTTI_TEST_PROGRAMS: how many (40); TUTTI_TEST_OFFERS: some receives must have offered their buffers
+ *                 TUTTI_TEST_PROGRAMS: how many (40)
  * errors          what is refused
  * truncated       a message longer than its receive is reported
- * truncated_long  the same of a message that may be stored into the receiver's buffer
+ * truncated_long  the same of a message that takes many chunks
  *
  * stream_messages_programs.c has the random programs. */
 #include "stream_messages.h"
@@ -422,8 +422,6 @@ int main(int argc, char **argv)
         if (strcmp(parts[i].name, what) == 0)
             parts[i].run();
     }
-    if (getenv("TUTTI_TEST_OFFERS"))
-        CHECK(kit_counted("results of messages in stream order", "mapped") > 0, "no receive has offered its buffer");
     messages_close(&m, strncmp(what, "truncated", 9) == 0);
     return kit_end("stream_messages");
 }

@@ -23,7 +23,7 @@ tutti_mpi_test(mpi-enqueue-spared PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2
 tutti_mpi_test(mpi-enqueue-forest PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 2 ARGS forest)
 foreach(order enqueue blocking)
   tutti_mpi_test(mpi-enqueue-renewed-${order} PROGRAM mpi-enqueue_renewed RANKS 3 RANKS_MPICH 2 ARGS ${order} TIMEOUT 45
-                 ENV TUTTI_STATS=1 TUTTI_CHANNEL_MB=1 "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped message_stream:*@offer")
+                 ENV TUTTI_STATS=1 TUTTI_CHANNEL_MB=1 "TUTTI_RULES=alltoall:*@direct bcast:*@split_direct,*@direct allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped")
 endforeach()
 foreach(late 0 1)
   tutti_mpi_test(mpi-enqueue-scratch-${late} PROGRAM mpi-stream_scratch RANKS 2 ARGS ${late} TIMEOUT 30
@@ -54,11 +54,6 @@ tutti_mpi_test(mpi-stream-messages-groups PROGRAM mpi-stream_messages RANKS 3 RA
 tutti_mpi_test(mpi-stream-messages-any-4 PROGRAM mpi-stream_messages RANKS 4 ARGS any TIMEOUT 120 MPIS openmpi)
 tutti_mpi_test(mpi-stream-messages-programs-few PROGRAM mpi-stream_messages RANKS 3 ARGS programs TIMEOUT 120 MPIS openmpi
                ENV TUTTI_HOST_BLOCKS=5 TUTTI_TIMEOUT_SECONDS=60)
-foreach(part basics programs any truncated_long)
-  tutti_mpi_test(mpi-stream-messages-${part}-offer PROGRAM mpi-stream_messages RANKS 3 ARGS ${part} TIMEOUT 120 MPIS openmpi
-                 ENV TUTTI_RULES=message_stream:*@offer)
-endforeach()
-set_property(TEST mpi-stream-messages-programs-offer.openmpi APPEND PROPERTY ENVIRONMENT TUTTI_STATS=1 TUTTI_TEST_OFFERS=1)
 tutti_mpi_test(mpi-stream-messages-errors PROGRAM mpi-stream_messages RANKS 2 ARGS errors)
 tutti_mpi_test(mpi-stream-messages-truncated PROGRAM mpi-stream_messages RANKS 3 RANKS_MPICH 2 ARGS truncated)
 tutti_mpi_test(mpi-stream-messages-truncated-long PROGRAM mpi-stream_messages RANKS 3 RANKS_MPICH 2 ARGS truncated_long)
