@@ -118,7 +118,7 @@ static void engine_restore(const int *before)
 /* What else is open, since it may be the cause of the stall. */
 static void say_stall(const struct tutti_wait *wait)
 {
-    char text[512] = "";
+    char text[512] = "", what[320] = "";
     size_t used = 0;
     for (const struct tutti_step *step = atomic_load(&first); step; step = step->next) {
         char place[160] = "";
@@ -131,7 +131,9 @@ static void say_stall(const struct tutti_wait *wait)
                          step->name, place[0] ? ": " : "", place);
         used += n > 0 ? (size_t)n : 0;
     }
-    tutti_warn("waiting for %ld s: %s%s", tutti_settings()->stall_seconds, wait->what, text);
+    if (wait->describe)
+        wait->describe(wait->with, what, sizeof what);
+    tutti_warn("waiting for %ld s: %s%s", tutti_settings()->stall_seconds, wait->describe ? what : wait->what, text);
 }
 
 /* The clock of one wait. */
@@ -147,7 +149,8 @@ static int engine_look(const struct tutti_wait *wait, struct watch *watch)
         return TUTTI_OK;
     watch->next = now + LOOK_NS;
     watch->start = watch->start ? watch->start : now;
-    if (wait->what && !watch->reported && now - watch->start > (uint64_t)tutti_settings()->stall_seconds * second) {
+    if ((wait->what || wait->describe) && !watch->reported &&
+        now - watch->start > (uint64_t)tutti_settings()->stall_seconds * second) {
         watch->reported = 1;
         say_stall(wait);
     }

@@ -46,9 +46,10 @@ int tutti_progress_polling(void);
 struct tutti_wait {
     int (*done)(void *with); /* 1: the wait is over; negative: a status, which ends the wait */
     void *with;
-    const char *what; /* said where it takes longer than TUTTI_STALL_SECONDS; NULL: how long is the program's matter */
-    long seconds;     /* then TUTTI_ERR_TIMEOUT; 0: no limit */
-    int watched;      /* 1: TUTTI_ERR_PEER where a process that it may need has died */
+    const char *what; /* reported if the wait takes longer than TUTTI_STALL_SECONDS; NULL: such waits are normal */
+    void (*describe)(const void *with, char *text, size_t size); /* writes the report's text, in place of `what` */
+    long seconds;                                                /* then TUTTI_ERR_TIMEOUT; 0: no limit */
+    int watched; /* 1: TUTTI_ERR_PEER where a process that it may need has died */
     /* Of waits in the rooms below the door: */
     int quiet;         /* 1: no steps are polled: kernels are running, or locks are held */
     unsigned spins;    /* done() is asked so often in a row; 0: once */

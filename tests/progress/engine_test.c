@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -136,6 +137,28 @@ static void waits_end(void **state)
     tutti_progress_mpi(NULL);
 }
 
+static int descriptions;
+
+static void describe(const void *with, char *text, size_t size)
+{
+    descriptions++;
+    snprintf(text, size, "for number %d", *(const int *)with);
+}
+
+/* The text of a report is made when the wait is reported: once, and in no wait that is shorter. */
+static void waits_describe(void **state)
+{
+    int number = 17;
+    (void)state;
+    assert_int_equal(tutti_progress_wait(&(const struct tutti_wait){.done = none_left, .describe = describe}),
+                     TUTTI_OK);
+    assert_int_equal(descriptions, 0);
+    assert_int_equal(tutti_progress_wait(&(const struct tutti_wait){
+                         .done = never, .with = &number, .describe = describe, .seconds = 3}),
+                     TUTTI_ERR_TIMEOUT);
+    assert_int_equal(descriptions, 1);
+}
+
 /* Threads that open and wait at once. */
 enum { THREADS = 4, ROUNDS = 2000 };
 static void take(void);
@@ -197,10 +220,8 @@ static void threads_share(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_bring_on),
-        cmocka_unit_test(waits_nest),
-        cmocka_unit_test(waits_end),
-        cmocka_unit_test(threads_share),
+        cmocka_unit_test(waits_bring_on), cmocka_unit_test(waits_nest),    cmocka_unit_test(waits_end),
+        cmocka_unit_test(waits_describe), cmocka_unit_test(threads_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,13 +176,11 @@ static int copied(void *with)
 static int rounds_wait(struct tutti_rounds *x, int (*done)(void *with), enum tutti_phase phase)
 {
     tutti_phase(phase);
-    x->waits = 0;
     return tutti_progress_wait(&(const struct tutti_wait){.done = done,
                                                           .with = x,
                                                           .seconds = tutti_settings()->timeout_seconds,
                                                           .watched = 1,
-                                                          .look = tutti_rounds_look,
-                                                          .look_with = x});
+                                                          .describe = tutti_rounds_describe});
 }
 
 /* ---- the piece ---- */

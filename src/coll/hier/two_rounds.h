@@ -37,10 +37,6 @@ struct tutti_rounds {
     /* The copy under way: by a kernel, or by the stream of a port; otherwise it has ended. */
     struct tutti_pack_flight flight;
     struct tutti_event *event;
-    /* For reports: */
-    unsigned waits;
-    uint64_t since;
-    int stalls; /* 1: reported */
 };
 
 /* two_rounds_copy.c, local. Where the buffers of the call are. */
@@ -48,8 +44,8 @@ void tutti_rounds_look_at(struct tutti_rounds *x);
 /* Begins a copy between `memory` of the program and host memory; a status. copied: 1: it has ended; 0; a status. */
 int tutti_rounds_copy(struct tutti_rounds *x, enum tutti_direction direction, void *memory, void *host, size_t count);
 int tutti_rounds_copied(struct tutti_rounds *x);
-/* As struct tutti_wait has it: reports a stall by call and rank. */
-int tutti_rounds_look(void *rounds, uint64_t *waited);
+/* As struct tutti_wait has it: the call, this rank and what it waits for. */
+void tutti_rounds_describe(const void *rounds, char *text, size_t size);
 /* Writes which call has failed, and what it was waiting for. */
 void tutti_rounds_fails(const struct tutti_rounds *x, int status);
 

@@ -4,12 +4,8 @@
 #include <string.h>
 
 #include "coll/hier/two_rounds.h"
-#include "core/clock.h"
 #include "core/log.h"
-#include "core/settings.h"
 #include "core/status.h"
-
-enum { LOOK_ROUNDS = 64 /* between looks at the clock */ };
 
 void tutti_rounds_look_at(struct tutti_rounds *x)
 {
@@ -87,8 +83,9 @@ int tutti_rounds_copied(struct tutti_rounds *x)
 
 /* ---- reports ---- */
 
-static void rounds_describe(const struct tutti_rounds *x, char *text, size_t size)
+void tutti_rounds_describe(const void *rounds, char *text, size_t size)
 {
+    const struct tutti_rounds *x = rounds;
     char where[96] = "at a copy between device and host memory";
     if (x->received < x->receives && !x->flight.channel && !x->event)
         snprintf(where, sizeof where, "at receive from rank %d", x->from[x->received]);
@@ -97,28 +94,9 @@ static void rounds_describe(const struct tutti_rounds *x, char *text, size_t siz
     tutti_nodes_describe_call(x->h, x->call, x->name, where, text, size);
 }
 
-int tutti_rounds_look(void *rounds, uint64_t *waited)
-{
-    struct tutti_rounds *x = rounds;
-    char text[320];
-    (void)waited;
-    if (++x->waits % LOOK_ROUNDS != 0 || x->stalls)
-        return TUTTI_OK;
-    const uint64_t now = tutti_now_ns();
-    if (x->waits == LOOK_ROUNDS)
-        x->since = now;
-    const uint64_t seconds = (now - x->since) / UINT64_C(1000000000);
-    if (seconds < (uint64_t)tutti_settings()->stall_seconds)
-        return TUTTI_OK;
-    x->stalls = 1;
-    rounds_describe(x, text, sizeof text);
-    tutti_warn("waiting for %llu s in %s", (unsigned long long)seconds, text);
-    return TUTTI_OK;
-}
-
 void tutti_rounds_fails(const struct tutti_rounds *x, int status)
 {
     char text[320];
-    rounds_describe(x, text, sizeof text);
+    tutti_rounds_describe(x, text, sizeof text);
     tutti_error("%s fails: %s", text, tutti_status_text(status));
 }

@@ -85,6 +85,8 @@ tutti_mpi_test(mpi-stranded-host PROGRAM mpi-stranded RANKS 3 RANKS_MPICH 3 ARGS
 program(life)
 tutti_mpi_test(mpi-late PROGRAM mpi-watch RANKS 3 RANKS_MPICH 2 ARGS late ENV TUTTI_STALL_SECONDS=1)
 tutti_mpi_test(mpi-late-first PROGRAM mpi-watch RANKS 3 RANKS_MPICH 2 ARGS first ENV TUTTI_STALL_SECONDS=1)
+tutti_mpi_test(mpi-late-nodes PROGRAM mpi-watch RANKS 3 RANKS_MPICH 2 ARGS nodes
+               ENV TUTTI_STALL_SECONDS=1 TUTTI_NODE_RANKS=1 "TUTTI_RULES=allreduce_nodes:*@two_rounds")
 tutti_mpi_test(mpi-mismatch PROGRAM mpi-watch RANKS 3 RANKS_MPICH 2 ARGS mismatch ENV ${stats} TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-stopped PROGRAM mpi-watch RANKS 2 ARGS stopped ENV TUTTI_STALL_SECONDS=1)
 tutti_mpi_test(mpi-fork PROGRAM mpi-life RANKS 2 ARGS fork)

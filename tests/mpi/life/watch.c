@@ -2,7 +2,8 @@
  *
  *   watch late      TUTTI_STALL_SECONDS=1: the waiting ranks report once which rank has not arrived at which call
  *   watch first     the same at the first call, where no rank can know which one is missing
- *   watch mismatch  another count, operator, type, root or segments on one rank: reported and returned as an error
+ *   watch nodes     the same over nodes (TUTTI_NODE_RANKS=1): the reports name the call, its count and what it waits
+ * for watch mismatch  another count, operator, type, root or segments on one rank: reported and returned as an error
  *   watch stopped   a rank is stopped for three seconds in the middle of calls: every result is right
  *   watch finalize  the last rank kills itself between calls; the others end by MPI_Finalize
  *   watch killed N  the last rank kills itself in call N; the others must get an error or end. For watch.sh. */
@@ -52,19 +53,27 @@ static void right(int error, int count, const char *when)
           when, kit_class(error));
 }
 
-static void late(void)
+/* What this rank writes in a call for which the last rank is late. */
+static const char *report_of_late(int last)
 {
-    right(sum_on(MPI_COMM_WORLD, COUNT, MPI_SUM, MPI_INT), COUNT, "before");
+    for (int i = 0; i < 2; i++) /* ranks over nodes agree on the algorithm in calls 1, 2 and 4 */
+        right(sum_on(MPI_COMM_WORLD, 1234, MPI_SUM, MPI_INT), 1234, "before");
     MPI_Barrier(MPI_COMM_WORLD);
-    int last = kit_size - 1;
     capture_start();
     if (kit_rank == last)
         usleep(3300000);
     int error = sum_on(MPI_COMM_WORLD, 1234, MPI_SUM, MPI_INT);
     const char *text = capture_end();
+    right(error, 1234, "a late rank");
+    return text;
+}
+
+static void late(void)
+{
+    const int last = kit_size - 1;
+    const char *text = report_of_late(last);
     char who[32];
     snprintf(who, sizeof who, "rank %d ", last);
-    right(error, 1234, "a late rank");
     if (kit_rank != last && !kit_plain) {
         CHECK(capture_count(text, "has not arrived") == 1, "a late rank was told %d times: %s",
               capture_count(text, "has not arrived"), text);
@@ -73,6 +82,21 @@ static void late(void)
     } else {
         CHECK(text[0] == '\0', "the late rank itself said: %s", text);
     }
+}
+
+static void nodes(void)
+{
+    const int last = kit_size - 1;
+    const char *text = report_of_late(last);
+    char where[64];
+    snprintf(where, sizeof where, "receive from rank %d", last);
+    if (kit_rank == last || kit_plain) {
+        CHECK(text[0] == '\0', "the late rank itself reports: %s", text);
+        return;
+    }
+    CHECK(capture_count(text, "waiting for") == 1, "%d reports: %s", capture_count(text, "waiting for"), text);
+    CHECK(capture_count(text, "MPI_Allreduce of 1234 ") == 1 && capture_count(text, where) == 1,
+          "the report names not call, count and peer: %s", text);
 }
 
 /* The same at the first call on a communicator, where the ranks know nothing of each other. */
@@ -276,6 +300,8 @@ int main(int argc, char **argv)
     kit_open(&out, KIT_DEVICE, sizeof mine);
     if (strcmp(mode, "late") == 0)
         late();
+    else if (strcmp(mode, "nodes") == 0)
+        nodes();
     else if (strcmp(mode, "first") == 0)
         first();
     else if (strcmp(mode, "mismatch") == 0)
