@@ -37,7 +37,7 @@ static const struct tutti_file_pace paces[] = {
 enum { AHEAD = TUTTI_FILE_SLOTS - 1 }; /* pieces of a write that are copied ahead of the MPI's call */
 
 /* 1 if this process alone has opened the file: then each of its collective calls is this process's own. */
-static int file_is_alone(MPI_File file)
+static int access_is_alone(MPI_File file)
 {
     MPI_Group group;
     int ranks = 0;
@@ -59,7 +59,7 @@ static int access_may_be_cut(struct tutti_access *access)
         return 0;
     if (tutti_next.MPI_File_get_atomicity(access->file, &atomic) != MPI_SUCCESS || atomic)
         return 0;
-    if (!mine && !file_is_alone(access->file))
+    if (!mine && !access_is_alone(access->file))
         return 0;
     return at || tutti_next.MPI_File_get_position(access->file, &access->offset) == MPI_SUCCESS;
 }

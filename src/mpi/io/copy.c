@@ -20,7 +20,7 @@ static struct tutti_file_stream *idle;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* One of the GPU that is idle; those whose GPU was reset go. */
-static struct tutti_file_stream *stream_find(int gpu)
+static struct tutti_file_stream *copy_stream_find(int gpu)
 {
     pthread_mutex_lock(&lock);
     struct tutti_file_stream **at = &idle, *found = NULL;
@@ -46,9 +46,9 @@ static struct tutti_file_stream *stream_find(int gpu)
 }
 
 /* NULL: none can be had. */
-static struct tutti_file_stream *stream_take(int gpu)
+static struct tutti_file_stream *copy_stream_take(int gpu)
 {
-    struct tutti_file_stream *one = stream_find(gpu);
+    struct tutti_file_stream *one = copy_stream_find(gpu);
     if (one)
         return one;
     one = calloc(1, sizeof *one);
@@ -62,7 +62,7 @@ static struct tutti_file_stream *stream_take(int gpu)
 }
 
 /* Nothing is under way in it. */
-static void stream_give(struct tutti_file_stream *one)
+static void copy_stream_give(struct tutti_file_stream *one)
 {
     pthread_mutex_lock(&lock);
     one->next = idle;
@@ -70,16 +70,16 @@ static void stream_give(struct tutti_file_stream *one)
     pthread_mutex_unlock(&lock);
 }
 
-static int stream_is_done(void *with)
+static int copy_stream_is_done(void *with)
 {
     const struct tutti_file_stream *one = with;
     return tutti_door.device->stream.query(one->stream);
 }
 
-static int stream_wait(struct tutti_file_stream *one)
+static int copy_stream_wait(struct tutti_file_stream *one)
 {
     enum { SPINS = 64 };
-    return tutti_progress_wait(&(const struct tutti_wait){.done = stream_is_done,
+    return tutti_progress_wait(&(const struct tutti_wait){.done = copy_stream_is_done,
                                                           .with = one,
                                                           .what = "in a file access, for a copy",
                                                           .seconds = tutti_settings()->timeout_seconds,
@@ -94,7 +94,7 @@ static int copy_now(struct tutti_stage *stage, MPI_Count bytes)
 }
 
 /* Later work of the stream waits for what the program's default stream has to do now. */
-static int stream_follow(struct tutti_file_stream *one)
+static int copy_stream_follow(struct tutti_file_stream *one)
 {
     const struct tutti_device *device = tutti_door.device;
     if (!device->event.record_default)
@@ -108,9 +108,9 @@ static int stream_follow(struct tutti_file_stream *one)
 int tutti_file_copy_begin(struct tutti_file_copy *copy, struct tutti_stage *stage, int first, MPI_Count bytes)
 {
     int gpu;
-    copy->stream = tutti_stage_streams(stage, &gpu) ? stream_take(gpu) : NULL;
-    if (copy->stream && first && stream_follow(copy->stream) != TUTTI_OK) {
-        stream_give(copy->stream);
+    copy->stream = tutti_stage_streams(stage, &gpu) ? copy_stream_take(gpu) : NULL;
+    if (copy->stream && first && copy_stream_follow(copy->stream) != TUTTI_OK) {
+        copy_stream_give(copy->stream);
         copy->stream = NULL;
     }
     if (!copy->stream)
@@ -125,9 +125,9 @@ int tutti_file_copy_wait(struct tutti_file_copy *copy, struct tutti_stage *stage
     copy->stream = NULL;
     if (!one)
         return TUTTI_OK;
-    const int status = stream_wait(one);
+    const int status = copy_stream_wait(one);
     if (status == TUTTI_OK) {
-        stream_give(one);
+        copy_stream_give(one);
         return TUTTI_OK;
     }
     stage->staged = 0;

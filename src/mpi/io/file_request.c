@@ -10,14 +10,14 @@ struct access {
     struct tutti_stage stage;
 };
 
-static struct access *access_of(const struct tutti_request *entry)
+static struct access *file_request_access_of(const struct tutti_request *entry)
 {
     return TUTTI_REQUEST_OF(struct access, entry);
 }
 
 static int file_request_access_deliver(struct tutti_request *entry, MPI_Status *status)
 {
-    struct access *access = access_of(entry);
+    struct access *access = file_request_access_of(entry);
     if (entry->delivered) /* an access cannot be cancelled, and an MPI may leave that part of the status undefined */
         return MPI_SUCCESS;
     const int code = tutti_access_out(access->call, &access->stage, status);
@@ -29,7 +29,7 @@ static int file_request_access_deliver(struct tutti_request *entry, MPI_Status *
 
 static void file_request_access_close(struct tutti_request *entry)
 {
-    tutti_stage_close(&access_of(entry)->stage);
+    tutti_stage_close(&file_request_access_of(entry)->stage);
 }
 
 /* stays: an MPI may end the access when it is asked for its status, and fail when it is completed later. */
@@ -42,6 +42,6 @@ struct tutti_request *tutti_file_entry(MPI_File file, const char *call, const st
 {
     struct tutti_request *entry = tutti_request_new(&kind, tutti_handles.no_request, tutti_handles.self);
     if (entry)
-        *access_of(entry) = (struct access){.call = call, .file = file, .stage = *stage};
+        *file_request_access_of(entry) = (struct access){.call = call, .file = file, .stage = *stage};
     return entry;
 }

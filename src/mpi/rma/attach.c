@@ -14,7 +14,7 @@ struct rows {
 };
 
 /* Collective. Nothing is open where no rank has a device. An MPI code. */
-static int rows_open(struct rows *rows, MPI_Comm comm)
+static int attach_rows_open(struct rows *rows, MPI_Comm comm)
 {
     const struct tutti_mapped_wish wish = {.unit = 1, .dynamic = 1};
     const char *why = "ranks of several nodes";
@@ -38,7 +38,7 @@ static int rows_open(struct rows *rows, MPI_Comm comm)
     return tutti_attachments_open(&rows->attached, comm);
 }
 
-static void rows_close(struct rows *rows)
+static void attach_rows_close(struct rows *rows)
 {
     tutti_mapped_close(rows->mapped);
     tutti_attachments_close(rows->attached);
@@ -49,14 +49,14 @@ int tutti_door_MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *win
     struct rows rows;
     struct tutti_window *window;
     tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, comm);
-    int code = rows_open(&rows, comm);
+    int code = attach_rows_open(&rows, comm);
     if (code != MPI_SUCCESS)
         return code;
     code = tutti_next.MPI_Win_create_dynamic(info, comm, win);
     if (!rows.attached)
         return code;
     if (code != MPI_SUCCESS || !(window = tutti_window_of(*win))) {
-        rows_close(&rows);
+        attach_rows_close(&rows);
         return code != MPI_SUCCESS ? code : tutti_fail_comm(comm, tutti_error_code(TUTTI_ERR_MEMORY));
     }
     window->mapped = rows.mapped;
@@ -86,7 +86,7 @@ static int attach_copy(struct tutti_window *window, void *base, MPI_Aint size, s
 }
 
 /* The rows' mutex is held. */
-static int attach(struct tutti_window *window, void *base, MPI_Aint size)
+static int attach_memory(struct tutti_window *window, void *base, MPI_Aint size)
 {
     struct tutti_attachment region = {.base = (uint64_t)(uintptr_t)base, .bytes = (uint64_t)size};
     struct tutti_share share;
@@ -117,7 +117,7 @@ int tutti_door_MPI_Win_attach(MPI_Win win, void *base, MPI_Aint size)
         return tutti_fail_win(win, MPI_ERR_BUFFER);
     }
     pthread_mutex_lock(&window->attached->mutex);
-    const int code = attach(window, base, size);
+    const int code = attach_memory(window, base, size);
     pthread_mutex_unlock(&window->attached->mutex);
     return code;
 }

@@ -17,7 +17,7 @@ struct tutti_attachments *tutti_attachments_of(int n, int rank, unsigned rows, s
 }
 
 /* Rows of each rank, where they travel by the MPI: a MiB for all, but some for each. */
-static unsigned far_rows(int n)
+static unsigned attachments_far_rows(int n)
 {
     enum { ALL = (1 << 20) / sizeof(struct tutti_attached_row), FEWEST = 16, MOST = 1024 };
     const unsigned rows = (unsigned)(ALL / (n > 0 ? n : 1));
@@ -25,7 +25,7 @@ static unsigned far_rows(int n)
 }
 
 /* Collective: rows in a window of their own. *fine: loads alone see what a peer has put. An MPI code. */
-static int far_open(struct tutti_attachments *attached, MPI_Comm comm, int *fine)
+static int attachments_far_open(struct tutti_attachments *attached, MPI_Comm comm, int *fine)
 {
     const size_t bytes = (size_t)attached->n * attached->rows * sizeof *attached->row;
     void *memory = NULL;
@@ -50,12 +50,12 @@ int tutti_attachments_open(struct tutti_attachments **out, MPI_Comm comm)
     *out = NULL;
     tutti_next.MPI_Comm_size(comm, &n);
     tutti_next.MPI_Comm_rank(comm, &rank);
-    struct tutti_attachments *attached = tutti_attachments_of(n, rank, far_rows(n), NULL);
+    struct tutti_attachments *attached = tutti_attachments_of(n, rank, attachments_far_rows(n), NULL);
     int mine = attached != NULL;
     int code = tutti_next.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, comm);
     if (code == MPI_SUCCESS && all) {
         tutti_trial_begin(&trial, comm);
-        mine = far_open(attached, comm, &fine) == MPI_SUCCESS && fine;
+        mine = attachments_far_open(attached, comm, &fine) == MPI_SUCCESS && fine;
         tutti_trial_end(&trial, comm);
         code = tutti_next.MPI_Allreduce(&mine, &all, 1, MPI_INT, tutti_handles.min, comm);
     }
@@ -77,13 +77,13 @@ void tutti_attachments_close(struct tutti_attachments *attached)
     free(attached);
 }
 
-static struct tutti_attached_row *row_at(const struct tutti_attachments *attached, int target, unsigned i)
+static struct tutti_attached_row *attachment_at(const struct tutti_attachments *attached, int target, unsigned i)
 {
     return &attached->row[(size_t)target * attached->rows + i];
 }
 
 /* 1 if the row is in use; *out is what it says. Its owner may change it meanwhile: then it is not in use. */
-static int row_read(const struct tutti_attached_row *row, unsigned i, struct tutti_attachment *out)
+static int attachment_read(const struct tutti_attached_row *row, unsigned i, struct tutti_attachment *out)
 {
     const uint32_t generation = atomic_load_explicit(&row->generation, memory_order_acquire);
     if (generation % 2 == 0)
@@ -103,10 +103,10 @@ int tutti_attachments_at(const struct tutti_attachments *attached, int target, u
     out->generation = 0;
     if (i >= attached->rows)
         return -1;
-    const struct tutti_attached_row *row = row_at(attached, target, i);
+    const struct tutti_attached_row *row = attachment_at(attached, target, i);
     if (atomic_load_explicit(&row->generation, memory_order_relaxed) == 0)
         return -1;
-    if (!row_read(row, i, out))
+    if (!attachment_read(row, i, out))
         out->generation = 0;
     return 0;
 }
@@ -150,9 +150,9 @@ int tutti_attachments_separate(const struct tutti_attachments *attached)
 }
 
 /* The first `bytes` bytes of a row of this rank go to all others. An MPI code. */
-static int row_send(struct tutti_attachments *attached, int row, int bytes)
+static int attachment_send(struct tutti_attachments *attached, int row, int bytes)
 {
-    const struct tutti_attached_row *from = row_at(attached, attached->rank, (unsigned)row);
+    const struct tutti_attached_row *from = attachment_at(attached, attached->rank, (unsigned)row);
     const MPI_Aint at = (const char *)from - (const char *)attached->row;
     int code = MPI_SUCCESS;
     TUTTI_INSIDE();
@@ -172,7 +172,7 @@ static int row_send(struct tutti_attachments *attached, int row, int bytes)
 int tutti_attachments_row(struct tutti_attachments *attached)
 {
     for (unsigned i = 0; i < attached->rows; i++) {
-        if (atomic_load(&row_at(attached, attached->rank, i)->generation) % 2 == 0)
+        if (atomic_load(&attachment_at(attached, attached->rank, i)->generation) % 2 == 0)
             return (int)i;
     }
     return -1;
@@ -181,18 +181,18 @@ int tutti_attachments_row(struct tutti_attachments *attached)
 /* The contents go before the generation that makes them valid. */
 int tutti_attachments_add(struct tutti_attachments *attached, int row, const struct tutti_attachment *region)
 {
-    struct tutti_attached_row *to = row_at(attached, attached->rank, (unsigned)row);
+    struct tutti_attached_row *to = attachment_at(attached, attached->rank, (unsigned)row);
     to->mapped = (uint32_t)region->mapped;
     to->base = region->base;
     to->bytes = region->bytes;
     to->copy = region->copy;
-    const int code = row_send(attached, row, (int)sizeof *to);
+    const int code = attachment_send(attached, row, (int)sizeof *to);
     atomic_fetch_add(&to->generation, 1);
-    return code == MPI_SUCCESS ? row_send(attached, row, (int)sizeof to->generation) : code;
+    return code == MPI_SUCCESS ? attachment_send(attached, row, (int)sizeof to->generation) : code;
 }
 
 int tutti_attachments_remove(struct tutti_attachments *attached, int row)
 {
-    atomic_fetch_add(&row_at(attached, attached->rank, (unsigned)row)->generation, 1);
-    return row_send(attached, row, (int)sizeof(uint32_t));
+    atomic_fetch_add(&attachment_at(attached, attached->rank, (unsigned)row)->generation, 1);
+    return attachment_send(attached, row, (int)sizeof(uint32_t));
 }

@@ -45,7 +45,7 @@ static int making_fails(struct making *m, const char *why)
 }
 
 /* Collective. An MPI code. */
-static int ranks_can(MPI_Comm comm, int mine, int *all)
+static int mapped_ranks_can(MPI_Comm comm, int mine, int *all)
 {
     TUTTI_INSIDE();
     return tutti_next.MPI_Allreduce(&mine, all, 1, MPI_INT, tutti_handles.min, comm);
@@ -55,21 +55,21 @@ static int ranks_can(MPI_Comm comm, int mine, int *all)
 
 /* The lines, then the words of each pair; behind them, on pages that are made when they are used, the rows of what is
  * attached and how it is reached, and the boxes of mapped_owner.c. */
-static size_t words_bytes(int n)
+static size_t mapped_words_bytes(int n)
 {
     const size_t ranks = (size_t)n;
     const size_t bytes = ranks * sizeof(struct tutti_mapped_line) + 3 * ranks * ranks * sizeof(uint32_t);
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static size_t rows_bytes(int n)
+static size_t mapped_rows_bytes(int n)
 {
     const size_t bytes =
         (size_t)n * TUTTI_ATTACHED_ROWS * (sizeof(struct tutti_attached_row) + sizeof(struct tutti_share));
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static int words_map(struct making *m, int fd)
+static int mapped_words_map(struct making *m, int fd)
 {
     struct tutti_mapped *mapped = m->mapped;
     const size_t n = (size_t)mapped->n;
@@ -82,18 +82,19 @@ static int words_map(struct making *m, int fd)
     mapped->seen = mapped->completes + n * n;
     if (!m->wish->dynamic)
         return 1;
-    struct tutti_attached_row *row = (void *)(map + words_bytes(mapped->n));
+    struct tutti_attached_row *row = (void *)(map + mapped_words_bytes(mapped->n));
     mapped->share = (void *)(row + n * TUTTI_ATTACHED_ROWS);
-    mapped->box = (void *)(map + words_bytes(mapped->n) + rows_bytes(mapped->n));
+    mapped->box = (void *)(map + mapped_words_bytes(mapped->n) + mapped_rows_bytes(mapped->n));
     mapped->attached = tutti_attachments_of(mapped->n, mapped->rank, TUTTI_ATTACHED_ROWS, row);
     return mapped->attached != NULL;
 }
 
-static int words_make(struct making *m)
+static int mapped_words_make(struct making *m)
 {
-    const off_t bytes = (off_t)m->mapped->shared_bytes, at_once = (off_t)words_bytes(m->mapped->n);
+    const off_t bytes = (off_t)m->mapped->shared_bytes, at_once = (off_t)mapped_words_bytes(m->mapped->n);
     m->fd = memfd_create("tutti-window", MFD_CLOEXEC);
-    if (m->fd >= 0 && ftruncate(m->fd, bytes) == 0 && fallocate(m->fd, 0, 0, at_once) == 0 && words_map(m, m->fd))
+    if (m->fd >= 0 && ftruncate(m->fd, bytes) == 0 && fallocate(m->fd, 0, 0, at_once) == 0 &&
+        mapped_words_map(m, m->fd))
         return 1;
     return making_fails(m, "no shared memory");
 }
@@ -112,7 +113,7 @@ int tutti_mapped_meet(int *gpu)
 }
 
 /* The GPU by which this rank reaches windows: of its own memory, or the one that the program has met. */
-static int find_gpu(struct making *m)
+static int mapped_find_gpu(struct making *m)
 {
     struct tutti_memory memory = {.kind = TUTTI_MEMORY_HOST};
     m->mine.device = m->wish->size > 0 && tutti_on_device_at(m->wish->base, &memory);
@@ -127,7 +128,7 @@ static int find_gpu(struct making *m)
 }
 
 /* Each rank of the communicator in the node. */
-static int find_peers(struct making *m, MPI_Comm comm)
+static int mapped_find_peers(struct making *m, MPI_Comm comm)
 {
     int n = 0, *world = tutti_world_ranks(comm, &n), fine = world && n == m->mapped->n;
     for (int r = 0; fine && r < n; r++) {
@@ -140,7 +141,7 @@ static int find_peers(struct making *m, MPI_Comm comm)
 
 /* ---- showing and mapping; done() of waits ---- */
 
-static int is_shown(void *with)
+static int mapped_is_shown(void *with)
 {
     struct making *m = with;
     struct tutti_node *node = tutti_door.node;
@@ -160,7 +161,7 @@ static int is_shown(void *with)
     return m->at == m->mapped->n;
 }
 
-static int is_mapped(void *with)
+static int mapped_is_mapped(void *with)
 {
     struct making *m = with;
     struct tutti_mapped *mapped = m->mapped;
@@ -185,7 +186,7 @@ static int is_mapped(void *with)
         return 1;
     if (!tutti_pair_take(tutti_door.node, mapped->peer[0].node, m->all[0].name, &m->fd))
         return 0;
-    return words_map(m, m->fd) ? 1 : TUTTI_ERR_MEMORY;
+    return mapped_words_map(m, m->fd) ? 1 : TUTTI_ERR_MEMORY;
 }
 
 /* Goes through all ranks. 1: well. */
@@ -211,14 +212,15 @@ static int making_begin(struct making *m, MPI_Comm comm)
     if (!m->all || !m->mapped)
         return making_fails(m, "no memory");
     struct tutti_mapped *mapped = m->mapped;
-    *mapped = (struct tutti_mapped){.n = n,
-                                    .gpu = -1,
-                                    .beside = wish->dynamic,
-                                    .bytes = (uint64_t)wish->size,
-                                    .shared_bytes = words_bytes(n) +
-                                                    (wish->dynamic ? rows_bytes(n) + tutti_mapped_boxes_bytes(n) : 0),
-                                    .replace = MPI_REPLACE,
-                                    .no_op = MPI_NO_OP};
+    *mapped =
+        (struct tutti_mapped){.n = n,
+                              .gpu = -1,
+                              .beside = wish->dynamic,
+                              .bytes = (uint64_t)wish->size,
+                              .shared_bytes = mapped_words_bytes(n) +
+                                              (wish->dynamic ? mapped_rows_bytes(n) + tutti_mapped_boxes_bytes(n) : 0),
+                              .replace = MPI_REPLACE,
+                              .no_op = MPI_NO_OP};
     pthread_mutex_init(&mapped->mutex, NULL);
     tutti_next.MPI_Comm_rank(comm, &mapped->rank);
     m->mine = (struct record){.bytes = (uint64_t)wish->size, .unit = wish->unit};
@@ -227,27 +229,27 @@ static int making_begin(struct making *m, MPI_Comm comm)
     mapped->grouped = tutti_next.MPI_Comm_group(comm, &mapped->group) == MPI_SUCCESS;
     if (!mapped->grouped)
         return making_fails(m, "no group");
-    if (!find_peers(m, comm) || (!wish->dynamic && !find_gpu(m)))
+    if (!mapped_find_peers(m, comm) || (!wish->dynamic && !mapped_find_gpu(m)))
         return 0;
     if (mapped->rank == 0) {
         m->mine.name = tutti_pair_name();
-        if (!words_make(m))
+        if (!mapped_words_make(m))
             return 0;
     }
-    return making_wait(m, is_shown, "device memory cannot be shared with other processes");
+    return making_wait(m, mapped_is_shown, "device memory cannot be shared with other processes");
 }
 
 int tutti_mapped_open(struct tutti_mapped **out, MPI_Comm comm, const struct tutti_mapped_wish *wish, const char **why)
 {
     struct making m = {.wish = wish, .fd = -1};
     int all = 0, fine = making_begin(&m, comm);
-    int code = ranks_can(comm, fine, &all);
+    int code = mapped_ranks_can(comm, fine, &all);
     if (code == MPI_SUCCESS && all) {
         const int bytes = (int)sizeof m.mine;
         code = tutti_next.MPI_Allgather(&m.mine, bytes, tutti_handles.byte, m.all, bytes, tutti_handles.byte, comm);
-        fine = code == MPI_SUCCESS && making_wait(&m, is_mapped, "GPUs that cannot reach each other's memory");
+        fine = code == MPI_SUCCESS && making_wait(&m, mapped_is_mapped, "GPUs that cannot reach each other's memory");
         if (code == MPI_SUCCESS)
-            code = ranks_can(comm, fine, &all);
+            code = mapped_ranks_can(comm, fine, &all);
     }
     if (m.fd >= 0)
         close(m.fd);

@@ -14,7 +14,7 @@
 enum { SECONDS = 10 };
 
 /* The GPU of a region, or of this rank, goes into the own line, once. */
-static void line_meet(struct tutti_mapped *mapped, int gpu)
+static void mapped_line_meet(struct tutti_mapped *mapped, int gpu)
 {
     struct tutti_mapped_line *line = &mapped->line[mapped->rank];
     pthread_mutex_lock(&mapped->mutex);
@@ -30,7 +30,7 @@ static void line_meet(struct tutti_mapped *mapped, int gpu)
 }
 
 /* 1 if the peer's GPU reaches memory of this one. */
-static int peer_reaches(const struct tutti_mapped *mapped, int peer, int gpu)
+static int mapped_peer_reaches(const struct tutti_mapped *mapped, int peer, int gpu)
 {
     const struct tutti_mapped_line *line = &mapped->line[peer];
     if (!atomic_load_explicit(&line->met, memory_order_acquire))
@@ -48,9 +48,9 @@ int tutti_mapped_show(struct tutti_mapped *mapped, const void *base, uint64_t by
     struct tutti_memory memory;
     const uint32_t shown = atomic_load(&mapped->line[mapped->rank].shown);
     tutti_door.device->memory.classify(base, &memory);
-    line_meet(mapped, memory.gpu);
+    mapped_line_meet(mapped, memory.gpu);
     for (int r = 0; r < mapped->n; r++) {
-        if (!peer_reaches(mapped, r, memory.gpu) ||
+        if (!mapped_peer_reaches(mapped, r, memory.gpu) ||
             (r != mapped->rank && shown - atomic_load(seen_of(mapped, mapped->rank, r)) >= TUTTI_ATTACH_NOTES))
             return TUTTI_ERR_UNAVAILABLE;
     }
@@ -89,14 +89,14 @@ static int mapped_attach_is_reached(void *with)
     return status == TUTTI_OK ? 1 : status < 0 ? status : 0;
 }
 
-static void reached_drop(struct tutti_reached *reached)
+static void mapped_reached_drop(struct tutti_reached *reached)
 {
     tutti_pair_release(tutti_door.node, tutti_door.device, reached->mapping);
     *reached = (struct tutti_reached){.generation = 0};
 }
 
 /* The mutex is held. */
-static int region_map(struct tutti_mapped *mapped, int target, const struct tutti_attachment *region)
+static int mapped_region_map(struct tutti_mapped *mapped, int target, const struct tutti_attachment *region)
 {
     struct tutti_mapped_peer *peer = &mapped->peer[target];
     if (region->row >= peer->rows) {
@@ -111,7 +111,7 @@ static int region_map(struct tutti_mapped *mapped, int target, const struct tutt
     struct tutti_reached *reached = &peer->reached[region->row];
     if (reached->generation == region->generation)
         return reached->failed ? TUTTI_ERR_UNAVAILABLE : TUTTI_OK;
-    reached_drop(reached);
+    mapped_reached_drop(reached);
     const struct tutti_share share = mapped->share[(size_t)target * TUTTI_ATTACHED_ROWS + region->row];
     struct reaching r = {.mapped = mapped, .peer = peer->node, .share = &share, .bytes = region->bytes};
     const int status = tutti_progress_wait(&(const struct tutti_wait){.done = mapped_attach_is_reached,
@@ -130,7 +130,7 @@ static int region_map(struct tutti_mapped *mapped, int target, const struct tutt
 int tutti_mapped_reach(struct tutti_mapped *mapped, int target, const struct tutti_attachment *region, char **base)
 {
     pthread_mutex_lock(&mapped->mutex);
-    const int status = region_map(mapped, target, region);
+    const int status = mapped_region_map(mapped, target, region);
     if (status == TUTTI_OK)
         *base = mapped->peer[target].reached[region->row].base;
     pthread_mutex_unlock(&mapped->mutex);
@@ -138,14 +138,14 @@ int tutti_mapped_reach(struct tutti_mapped *mapped, int target, const struct tut
 }
 
 /* The descriptor of this name: the region that it is for is mapped, and the rest of it closed. */
-static void note_take(struct tutti_mapped *mapped, int target, uint64_t name)
+static void mapped_note_take(struct tutti_mapped *mapped, int target, uint64_t name)
 {
     struct tutti_share note = {.shared = 1, .what = {.id = name, .needs_fd = 1}};
     struct tutti_attachment region;
     for (unsigned row = 0; tutti_attachments_at(mapped->attached, target, row, &region) >= 0; row++) {
         if (region.generation && region.mapped &&
             mapped->share[(size_t)target * TUTTI_ATTACHED_ROWS + row].what.id == name)
-            (void)region_map(mapped, target, &region); /* if it fails, operations go by the owner */
+            (void)mapped_region_map(mapped, target, &region); /* if it fails, operations go by the owner */
     }
     tutti_pair_drop(tutti_door.node, mapped->peer[target].node, &note);
 }
@@ -154,7 +154,7 @@ void tutti_mapped_look(struct tutti_mapped *mapped)
 {
     int gpu;
     if (!mapped->met && tutti_mapped_meet(&gpu))
-        line_meet(mapped, gpu);
+        mapped_line_meet(mapped, gpu);
     for (int r = 0; r < mapped->n; r++) {
         struct tutti_mapped_line *line = &mapped->line[r];
         _Atomic uint32_t *seen = seen_of(mapped, r, mapped->rank);
@@ -166,7 +166,7 @@ void tutti_mapped_look(struct tutti_mapped *mapped)
         for (at = atomic_load(seen); at != shown; at++) {
             const uint64_t name = atomic_load(&line->note[at % TUTTI_ATTACH_NOTES]);
             if (name != 0)
-                note_take(mapped, r, name);
+                mapped_note_take(mapped, r, name);
         }
         atomic_store(seen, shown);
         pthread_mutex_unlock(&mapped->mutex);
@@ -177,7 +177,7 @@ void tutti_mapped_leave(struct tutti_mapped *mapped)
 {
     for (int r = 0; r < mapped->n; r++) {
         for (unsigned row = 0; row < mapped->peer[r].rows; row++)
-            reached_drop(&mapped->peer[r].reached[row]);
+            mapped_reached_drop(&mapped->peer[r].reached[row]);
         free(mapped->peer[r].reached);
         mapped->peer[r].reached = NULL;
         mapped->peer[r].rows = 0;

@@ -16,7 +16,7 @@ struct side {
 /* Where the elements of a side lie: the window's memory may be of a GPU of another rank. */
 enum place { ANYWHERE, WINDOW, HOST };
 
-static int side_open(struct side *side, const struct tutti_rma_buffer *buffer, int way, enum place place)
+static int long_side_open(struct side *side, const struct tutti_rma_buffer *buffer, int way, enum place place)
 {
     struct tutti_there there = {.staged = place == WINDOW};
     if (place == ANYWHERE)
@@ -25,7 +25,7 @@ static int side_open(struct side *side, const struct tutti_rma_buffer *buffer, i
     return tutti_stage_open_at(&side->stage, buffer->memory, buffer->count, buffer->type, way, &there);
 }
 
-static int side_pack(const struct side *side, void *packed, uint64_t bytes)
+static int long_side_pack(const struct side *side, void *packed, uint64_t bytes)
 {
     int at = 0;
     TUTTI_INSIDE();
@@ -35,7 +35,7 @@ static int side_pack(const struct side *side, void *packed, uint64_t bytes)
                : TUTTI_ERR_ARGUMENT;
 }
 
-static int side_unpack(struct side *side, const void *packed, uint64_t bytes)
+static int long_side_unpack(struct side *side, const void *packed, uint64_t bytes)
 {
     int at = 0;
     TUTTI_INSIDE();
@@ -50,44 +50,44 @@ static int long_move(const struct tutti_rma_buffer *from, enum place from_place,
                      enum place to_place, void *packed, uint64_t bytes)
 {
     struct side a, b;
-    int status = side_open(&a, from, TUTTI_STAGE_IN, from_place);
+    int status = long_side_open(&a, from, TUTTI_STAGE_IN, from_place);
     if (status != TUTTI_OK)
         return status;
-    status = side_pack(&a, packed, bytes);
+    status = long_side_pack(&a, packed, bytes);
     tutti_stage_close(&a.stage);
     if (status == TUTTI_OK)
-        status = side_open(&b, to, TUTTI_STAGE_OUT, to_place);
+        status = long_side_open(&b, to, TUTTI_STAGE_OUT, to_place);
     if (status != TUTTI_OK)
         return status;
-    status = side_unpack(&b, packed, bytes);
+    status = long_side_unpack(&b, packed, bytes);
     tutti_stage_close(&b.stage);
     return status;
 }
 
 /* The packed elements of a buffer of the origin. */
-static int packed_of(const struct tutti_rma_buffer *buffer, void *packed, uint64_t bytes)
+static int long_packed_of(const struct tutti_rma_buffer *buffer, void *packed, uint64_t bytes)
 {
     struct side side;
-    int status = side_open(&side, buffer, TUTTI_STAGE_IN, ANYWHERE);
+    int status = long_side_open(&side, buffer, TUTTI_STAGE_IN, ANYWHERE);
     if (status != TUTTI_OK)
         return status;
-    status = side_pack(&side, packed, bytes);
+    status = long_side_pack(&side, packed, bytes);
     tutti_stage_close(&side.stage);
     return status;
 }
 
 /* `there` holds the target's elements and gets the new ones; `mine` has room for as many. */
-static int elements_update(const struct tutti_mapped *mapped, const struct tutti_rma *rma, void *there, void *mine,
-                           uint64_t bytes)
+static int long_elements_update(const struct tutti_mapped *mapped, const struct tutti_rma *rma, void *there, void *mine,
+                                uint64_t bytes)
 {
     const int swaps = rma->kind == TUTTI_RMA_COMPARE_AND_SWAP;
     int status = TUTTI_OK;
     if (swaps) {
-        status = packed_of(&rma->buffer[TUTTI_RMA_COMPARE], mine, bytes);
+        status = long_packed_of(&rma->buffer[TUTTI_RMA_COMPARE], mine, bytes);
         if (status != TUTTI_OK || memcmp(mine, there, (size_t)bytes) != 0)
             return status;
     }
-    status = packed_of(&rma->buffer[TUTTI_RMA_ORIGIN], mine, bytes);
+    status = long_packed_of(&rma->buffer[TUTTI_RMA_ORIGIN], mine, bytes);
     if (status != TUTTI_OK || !swaps)
         return status == TUTTI_OK ? tutti_mapped_combine(mapped, rma, mine, there, bytes) : status;
     memcpy(there, mine, (size_t)bytes);
@@ -100,19 +100,19 @@ static int long_update(const struct tutti_mapped *mapped, const struct tutti_rma
 {
     const struct tutti_rma_buffer *result = &rma->buffer[TUTTI_RMA_RESULT];
     struct side side, other;
-    int status = side_open(&side, target, TUTTI_STAGE_IN | TUTTI_STAGE_OUT, place);
+    int status = long_side_open(&side, target, TUTTI_STAGE_IN | TUTTI_STAGE_OUT, place);
     if (status != TUTTI_OK)
         return status;
-    status = side_pack(&side, there, bytes);
+    status = long_side_pack(&side, there, bytes);
     if (status == TUTTI_OK && result->count > 0 &&
-        (status = side_open(&other, result, TUTTI_STAGE_OUT, ANYWHERE)) == TUTTI_OK) {
-        status = side_unpack(&other, there, bytes);
+        (status = long_side_open(&other, result, TUTTI_STAGE_OUT, ANYWHERE)) == TUTTI_OK) {
+        status = long_side_unpack(&other, there, bytes);
         tutti_stage_close(&other.stage);
     }
     if (status == TUTTI_OK && rma->buffer[TUTTI_RMA_ORIGIN].count > 0) {
-        status = elements_update(mapped, rma, there, mine, bytes);
+        status = long_elements_update(mapped, rma, there, mine, bytes);
         if (status == TUTTI_OK)
-            status = side_unpack(&side, there, bytes);
+            status = long_side_unpack(&side, there, bytes);
     }
     tutti_stage_close(&side.stage);
     return status;

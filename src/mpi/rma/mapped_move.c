@@ -31,7 +31,7 @@ int tutti_mapped_buffer(const struct tutti_mapped *mapped, const void *memory, M
     return TUTTI_OK;
 }
 
-static struct tutti_pack_job job_of(const struct tutti_mapped_buffer *from, const struct tutti_mapped_buffer *to)
+static struct tutti_pack_job move_job_of(const struct tutti_mapped_buffer *from, const struct tutti_mapped_buffer *to)
 {
     return (struct tutti_pack_job){.direction = TUTTI_RELAYOUT,
                                    .plan = from->elements.plan,
@@ -71,7 +71,7 @@ static int move_pieces(const struct tutti_mapped *mapped, struct tutti_mapped_bu
 int tutti_mapped_move(const struct tutti_mapped *mapped, struct tutti_mapped_buffer *from,
                       struct tutti_mapped_buffer *to)
 {
-    const struct tutti_pack_job job = job_of(from, to);
+    const struct tutti_pack_job job = move_job_of(from, to);
     int status = TUTTI_ERR_UNAVAILABLE;
     if (to->bytes == 0)
         return TUTTI_OK;
@@ -83,7 +83,7 @@ int tutti_mapped_move(const struct tutti_mapped *mapped, struct tutti_mapped_buf
 /* ---- in one launch ---- */
 
 /* By itself, where all jobs together are too irregular for a launch. */
-static int job_run(struct tutti_mapped *mapped, const struct tutti_pack_job *job)
+static int move_job_run(struct tutti_mapped *mapped, const struct tutti_pack_job *job)
 {
     if (job->direction != TUTTI_RELAYOUT)
         return tutti_pack_reached(mapped->gpu, job, 1, 0);
@@ -99,7 +99,7 @@ static int job_run(struct tutti_mapped *mapped, const struct tutti_pack_job *job
 }
 
 /* The job is done, or has failed. A status. */
-static int job_end(const struct tutti_pack_job *job, struct tutti_mapped_pinned *pinned, int status)
+static int move_job_end(const struct tutti_pack_job *job, struct tutti_mapped_pinned *pinned, int status)
 {
     if (status == TUTTI_OK && pinned->to.plan)
         status = tutti_elements_move(TUTTI_UNPACK, &pinned->to, 0, job->bytes, pinned->bounce->memory);
@@ -113,7 +113,7 @@ static int job_end(const struct tutti_pack_job *job, struct tutti_mapped_pinned 
 }
 
 /* The mutex is held. */
-static int jobs_run(struct tutti_mapped *mapped)
+static int move_jobs_run(struct tutti_mapped *mapped)
 {
     const unsigned n = mapped->jobs;
     int status =
@@ -122,8 +122,8 @@ static int jobs_run(struct tutti_mapped *mapped)
     status = singly ? TUTTI_OK : status;
     for (unsigned i = 0; i < n; i++) {
         if (singly && status == TUTTI_OK)
-            status = job_run(mapped, &mapped->job[i]);
-        status = job_end(&mapped->job[i], &mapped->pinned[i], status);
+            status = move_job_run(mapped, &mapped->job[i]);
+        status = move_job_end(&mapped->job[i], &mapped->pinned[i], status);
     }
     mapped->jobs = 0;
     mapped->stores_far = 0;
@@ -131,10 +131,10 @@ static int jobs_run(struct tutti_mapped *mapped)
 }
 
 /* The mutex is held. Plans are held until the job has run. */
-static int job_add(struct tutti_mapped *mapped, const struct tutti_pack_job *job,
-                   const struct tutti_mapped_pinned *pinned, int near)
+static int move_job_add(struct tutti_mapped *mapped, const struct tutti_pack_job *job,
+                        const struct tutti_mapped_pinned *pinned, int near)
 {
-    const int status = mapped->jobs == TUTTI_MAPPED_JOBS ? jobs_run(mapped) : TUTTI_OK;
+    const int status = mapped->jobs == TUTTI_MAPPED_JOBS ? move_jobs_run(mapped) : TUTTI_OK;
     tutti_plan_hold(job->plan);
     if (job->to_plan)
         tutti_plan_hold(job->to_plan);
@@ -147,8 +147,8 @@ static int job_add(struct tutti_mapped *mapped, const struct tutti_pack_job *job
 }
 
 /* One of the two is not reached. *pinned: memory for its packed elements; for a put with them. */
-static int job_of_pinned(struct tutti_mapped_buffer *from, struct tutti_mapped_buffer *to, struct tutti_pack_job *job,
-                         struct tutti_mapped_pinned *pinned)
+static int move_job_of_pinned(struct tutti_mapped_buffer *from, struct tutti_mapped_buffer *to,
+                              struct tutti_pack_job *job, struct tutti_mapped_pinned *pinned)
 {
     const struct tutti_elements *reached = from->reached ? &from->elements : &to->elements;
     *pinned = (struct tutti_mapped_pinned){.bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, (size_t)to->bytes)};
@@ -168,7 +168,7 @@ static int job_of_pinned(struct tutti_mapped_buffer *from, struct tutti_mapped_b
 int tutti_mapped_move_later(struct tutti_mapped *mapped, struct tutti_mapped_buffer *from,
                             struct tutti_mapped_buffer *to)
 {
-    struct tutti_pack_job job = job_of(from, to);
+    struct tutti_pack_job job = move_job_of(from, to);
     struct tutti_mapped_pinned pinned = {.bounce = NULL};
     int status = TUTTI_OK;
     if (to->bytes == 0)
@@ -176,12 +176,12 @@ int tutti_mapped_move_later(struct tutti_mapped *mapped, struct tutti_mapped_buf
     if (!from->reached || !to->reached) {
         if (to->bytes > PINNED_MOST)
             return tutti_mapped_move(mapped, from, to);
-        status = job_of_pinned(from, to, &job, &pinned);
+        status = move_job_of_pinned(from, to, &job, &pinned);
         if (status != TUTTI_OK)
             return status;
     }
     pthread_mutex_lock(&mapped->mutex);
-    status = job_add(mapped, &job, &pinned, to->near);
+    status = move_job_add(mapped, &job, &pinned, to->near);
     pthread_mutex_unlock(&mapped->mutex);
     return status;
 }
@@ -189,7 +189,7 @@ int tutti_mapped_move_later(struct tutti_mapped *mapped, struct tutti_mapped_buf
 int tutti_mapped_flush(struct tutti_mapped *mapped)
 {
     pthread_mutex_lock(&mapped->mutex);
-    const int status = jobs_run(mapped);
+    const int status = move_jobs_run(mapped);
     pthread_mutex_unlock(&mapped->mutex);
     return status;
 }

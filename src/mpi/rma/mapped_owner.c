@@ -51,7 +51,7 @@ struct serving {
 };
 
 /* The stream of the region's GPU. A status. */
-static int serving_stream(struct serving *s, const void *base)
+static int owner_serving_stream(struct serving *s, const void *base)
 {
     struct tutti_memory memory;
     tutti_door.device->memory.classify(base, &memory);
@@ -65,7 +65,7 @@ static int serving_stream(struct serving *s, const void *base)
     return tutti_door.device->stream.create(gpu, &s->stream);
 }
 
-static int serve(struct serving *s, struct tutti_mapped_box *box)
+static int owner_serve(struct serving *s, struct tutti_mapped_box *box)
 {
     struct tutti_attachment region;
     uint64_t in_data = 0;
@@ -73,7 +73,7 @@ static int serve(struct serving *s, struct tutti_mapped_box *box)
         region.generation != box->generation || !region.mapped || box->runs > RUNS)
         return TUTTI_ERR_ARGUMENT;
     char *base = (char *)(uintptr_t)region.base, *data = box->data;
-    int status = serving_stream(s, base);
+    int status = owner_serving_stream(s, base);
     for (uint32_t i = 0; i < box->runs && status == TUTTI_OK; i++) {
         const struct box_run run = box->run[i];
         if (run.at > region.bytes || run.bytes > region.bytes - run.at || run.bytes > DATA - in_data)
@@ -86,7 +86,7 @@ static int serve(struct serving *s, struct tutti_mapped_box *box)
     return status == TUTTI_OK ? tutti_door.device->stream.sync(s->stream) : status;
 }
 
-static void serve_all(void *with)
+static void owner_serve_all(void *with)
 {
     struct serving s = {.mapped = with};
     struct tutti_mapped_box *box = mapped_owner_box_of(s.mapped, s.mapped->rank);
@@ -95,7 +95,7 @@ static void serve_all(void *with)
             ;
         if (atomic_load(&box->serves) != 1)
             break;
-        box->status = serve(&s, box);
+        box->status = owner_serve(&s, box);
         atomic_fetch_add(&box->answers, 1);
     }
     if (s.stream)
@@ -109,7 +109,7 @@ void tutti_mapped_serve(struct tutti_mapped *mapped)
     if (atomic_load(&box->serves) != 0 || sem_init(&box->asked, 1, 0) != 0)
         return;
     atomic_store(&box->serves, 1);
-    if (tutti_beside_start(serve_all, mapped) != TUTTI_OK)
+    if (tutti_beside_start(owner_serve_all, mapped) != TUTTI_OK)
         atomic_store(&box->serves, 0);
 }
 
@@ -137,7 +137,7 @@ struct asking {
     uint32_t mine, answers;
 };
 
-static int is_holder(void *with)
+static int owner_is_holder(void *with)
 {
     const struct asking *a = with;
     uint32_t none = 0;
@@ -183,7 +183,7 @@ static int owner_reads(struct asking *asking, uint64_t at, uint64_t bytes, char 
 }
 
 /* Bytes [*i, bytes) of which the first run has changed: its length, at *i. 0: none has. */
-static uint64_t changed_run(const char *was, const char *is, uint64_t bytes, uint64_t *i)
+static uint64_t owner_changed_run(const char *was, const char *is, uint64_t bytes, uint64_t *i)
 {
     uint64_t end;
     while (*i < bytes && was[*i] == is[*i])
@@ -197,7 +197,7 @@ static uint64_t changed_run(const char *was, const char *is, uint64_t bytes, uin
 static int owner_writes(struct asking *asking, uint64_t at, uint64_t bytes, const char *was, const char *is)
 {
     struct tutti_mapped_box *box = asking->box;
-    uint64_t i = 0, run = changed_run(was, is, bytes, &i);
+    uint64_t i = 0, run = owner_changed_run(was, is, bytes, &i);
     int status = TUTTI_OK;
     while (run > 0 && status == TUTTI_OK) {
         uint64_t room = DATA;
@@ -207,7 +207,7 @@ static int owner_writes(struct asking *asking, uint64_t at, uint64_t bytes, cons
             box->run[box->runs] = (struct box_run){at + i, n};
             room -= n;
             i += n;
-            run = changed_run(was, is, bytes, &i);
+            run = owner_changed_run(was, is, bytes, &i);
         }
         status = owner_does(asking, 1);
     }
@@ -244,7 +244,7 @@ int tutti_mapped_by_owner(struct tutti_mapped *mapped, const struct tutti_rma *r
         status = tutti_mapped_update_begin(mapped, rma->target);
     if (status != TUTTI_OK)
         return status;
-    status = owner_wait(is_holder, &asking);
+    status = owner_wait(owner_is_holder, &asking);
     if (status == TUTTI_OK) {
         asking.box->row = what->row;
         asking.box->generation = what->generation;

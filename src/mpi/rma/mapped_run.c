@@ -36,8 +36,8 @@ static int mapped_run_span_of(const struct tutti_rma *rma, const struct tutti_la
     return 1;
 }
 
-static void target_set(const struct tutti_mapped *mapped, const struct tutti_rma *rma, char *memory,
-                       const struct tutti_layout *layout, struct tutti_mapped_buffer *out)
+static void mapped_run_target_set(const struct tutti_mapped *mapped, const struct tutti_rma *rma, char *memory,
+                                  const struct tutti_layout *layout, struct tutti_mapped_buffer *out)
 {
     out->memory = memory;
     if (!layout->plan)
@@ -49,8 +49,9 @@ static void target_set(const struct tutti_mapped *mapped, const struct tutti_rma
 }
 
 /* The part of the target's window: 0 if the operation leaves the window. */
-static int target_of(const struct tutti_mapped *mapped, const struct tutti_rma *rma, const struct tutti_layout *layout,
-                     const struct span *span, struct tutti_mapped_buffer *out)
+static int mapped_run_target_of(const struct tutti_mapped *mapped, const struct tutti_rma *rma,
+                                const struct tutti_layout *layout, const struct span *span,
+                                struct tutti_mapped_buffer *out)
 {
     const struct tutti_mapped_peer *peer = &mapped->peer[rma->target];
     int64_t at, first, end;
@@ -58,11 +59,12 @@ static int target_of(const struct tutti_mapped *mapped, const struct tutti_rma *
         __builtin_add_overflow(at, span->first, &first) || __builtin_add_overflow(at, span->end, &end) || first < 0 ||
         (uint64_t)end > peer->bytes)
         return 0;
-    target_set(mapped, rma, peer->base + at, layout, out);
+    mapped_run_target_set(mapped, rma, peer->base + at, layout, out);
     return 1;
 }
 
-static int move(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target, int now)
+static int mapped_run_move(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target,
+                           int now)
 {
     const int put = rma->kind == TUTTI_RMA_PUT;
     const struct tutti_rma_buffer *mine = &rma->buffer[put ? TUTTI_RMA_ORIGIN : TUTTI_RMA_RESULT];
@@ -78,14 +80,14 @@ static int move(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti
     return now ? tutti_mapped_move(mapped, from, to) : tutti_mapped_move_later(mapped, from, to);
 }
 
-static enum tutti_rma_way failed(struct tutti_rma *rma, int code)
+static enum tutti_rma_way mapped_run_failed(struct tutti_rma *rma, int code)
 {
     rma->code = code;
     return TUTTI_RMA_FAILED;
 }
 
 /* Something that is complete for the program's request to stand for. */
-static enum tutti_rma_way done(struct tutti_rma *rma, MPI_Request *request)
+static enum tutti_rma_way mapped_run_done(struct tutti_rma *rma, MPI_Request *request)
 {
     TUTTI_INSIDE();
     rma->code = request
@@ -94,13 +96,14 @@ static enum tutti_rma_way done(struct tutti_rma *rma, MPI_Request *request)
     return TUTTI_RMA_DONE;
 }
 
-static int run_elements(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target, int now)
+static int mapped_run_elements(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target,
+                               int now)
 {
     int status = TUTTI_ERR_UNAVAILABLE;
     if (target->bytes == 0)
         return TUTTI_OK;
     if (target->elements.plan)
-        status = rma->kind == TUTTI_RMA_PUT || rma->kind == TUTTI_RMA_GET ? move(mapped, rma, target, now)
+        status = rma->kind == TUTTI_RMA_PUT || rma->kind == TUTTI_RMA_GET ? mapped_run_move(mapped, rma, target, now)
                                                                           : tutti_mapped_update(mapped, rma, target);
     if (status == TUTTI_ERR_UNAVAILABLE && !tutti_mapped_has_plans(rma)) /* nothing was done */
         status = tutti_mapped_long(mapped, rma, target->memory, target->bytes, 1);
@@ -112,32 +115,32 @@ static enum tutti_rma_way mapped_run_ended(struct tutti_rma *rma, int status, MP
 {
     if (status != TUTTI_OK) {
         tutti_stage_report(rma->call, status);
-        return failed(rma, status == TUTTI_ERR_ARGUMENT ? MPI_ERR_TRUNCATE : tutti_error_code(status));
+        return mapped_run_failed(rma, status == TUTTI_ERR_ARGUMENT ? MPI_ERR_TRUNCATE : tutti_error_code(status));
     }
-    return done(rma, request);
+    return mapped_run_done(rma, request);
 }
 
 /* The operation on the part of a window that `target` is. */
-static enum tutti_rma_way run(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target,
-                              MPI_Request *request)
+static enum tutti_rma_way mapped_run_one(struct tutti_mapped *mapped, struct tutti_rma *rma,
+                                         struct tutti_mapped_buffer *target, MPI_Request *request)
 {
     int status = tutti_mapped_enter(mapped, rma->target);
     if (status == TUTTI_ERR_ARGUMENT)
-        return failed(rma, MPI_ERR_RMA_SYNC);
+        return mapped_run_failed(rma, MPI_ERR_RMA_SYNC);
     if (status == TUTTI_OK)
-        status = run_elements(mapped, rma, target, request != NULL);
+        status = mapped_run_elements(mapped, rma, target, request != NULL);
     if (status == TUTTI_OK)
         tutti_count_made(rma->call, "mapped window", target->bytes);
     return mapped_run_ended(rma, status, request);
 }
 
 /* The same on memory that its owner alone reaches. */
-static enum tutti_rma_way run_by_owner(struct tutti_mapped *mapped, struct tutti_rma *rma,
-                                       const struct tutti_by_owner *what, MPI_Request *request)
+static enum tutti_rma_way mapped_run_by_owner(struct tutti_mapped *mapped, struct tutti_rma *rma,
+                                              const struct tutti_by_owner *what, MPI_Request *request)
 {
     int status = tutti_mapped_enter(mapped, rma->target);
     if (status == TUTTI_ERR_ARGUMENT)
-        return failed(rma, MPI_ERR_RMA_SYNC);
+        return mapped_run_failed(rma, MPI_ERR_RMA_SYNC);
     if (status == TUTTI_OK)
         status = tutti_mapped_by_owner(mapped, rma, what);
     if (status == TUTTI_OK)
@@ -146,9 +149,9 @@ static enum tutti_rma_way run_by_owner(struct tutti_mapped *mapped, struct tutti
 }
 
 /* Of dynamic windows: what lies at the target's address. */
-static enum tutti_rma_way run_attached(const struct tutti_window *window, struct tutti_rma *rma,
-                                       const struct tutti_layout *layout, const struct span *span,
-                                       struct tutti_mapped_buffer *target, MPI_Request *request)
+static enum tutti_rma_way mapped_run_attached(const struct tutti_window *window, struct tutti_rma *rma,
+                                              const struct tutti_layout *layout, const struct span *span,
+                                              struct tutti_mapped_buffer *target, MPI_Request *request)
 {
     struct tutti_attachment region;
     const uint64_t first = (uint64_t)rma->disp + (uint64_t)span->first;
@@ -156,7 +159,7 @@ static enum tutti_rma_way run_attached(const struct tutti_window *window, struct
     if (!tutti_attachments_find(window->attached, rma->target, first, &region))
         return TUTTI_RMA_STAGED;
     if ((uint64_t)(span->end - span->first) > region.bytes - (first - region.base))
-        return failed(rma, MPI_ERR_RMA_RANGE);
+        return mapped_run_failed(rma, MPI_ERR_RMA_RANGE);
     if (!region.mapped) {
         rma->disp = (MPI_Aint)((uint64_t)rma->disp - region.base + region.copy);
         return TUTTI_RMA_STAGED;
@@ -168,14 +171,14 @@ static enum tutti_rma_way run_attached(const struct tutti_window *window, struct
                                             .span = (uint64_t)(span->end - span->first),
                                             .lower = span->first,
                                             .bytes = target->bytes};
-        return run_by_owner(window->mapped, rma, &what, request);
+        return mapped_run_by_owner(window->mapped, rma, &what, request);
     }
-    target_set(window->mapped, rma, base + ((uint64_t)rma->disp - region.base), layout, target);
-    return run(window->mapped, rma, target, request);
+    mapped_run_target_set(window->mapped, rma, base + ((uint64_t)rma->disp - region.base), layout, target);
+    return mapped_run_one(window->mapped, rma, target, request);
 }
 
 /* 1 if the target has device memory that this way may concern. */
-static int is_ours(const struct tutti_window *window, const struct tutti_rma *rma)
+static int mapped_run_is_ours(const struct tutti_window *window, const struct tutti_rma *rma)
 {
     const struct tutti_mapped *mapped = window->mapped;
     if (window->attached)
@@ -189,26 +192,26 @@ enum tutti_rma_way tutti_mapped_run(const struct tutti_window *window, struct tu
     struct tutti_mapped *mapped = window->mapped;
     struct tutti_mapped_buffer target = {.bytes = 0};
     struct span span;
-    if (!is_ours(window, rma))
+    if (!mapped_run_is_ours(window, rma))
         return TUTTI_RMA_STAGED;
     if (rma->target == MPI_PROC_NULL)
-        return done(rma, request);
+        return mapped_run_done(rma, request);
     if (mapped_run_is_wrong(window, rma))
         return TUTTI_RMA_PASS;
     const struct tutti_layout *layout = tutti_layout_of(rma->to.type);
     if (!layout) {
         tutti_stage_report(rma->call, TUTTI_ERR_MEMORY);
-        return failed(rma, tutti_error_code(TUTTI_ERR_MEMORY));
+        return mapped_run_failed(rma, tutti_error_code(TUTTI_ERR_MEMORY));
     }
     if (__builtin_mul_overflow((uint64_t)rma->to.count, (uint64_t)layout->size, &target.bytes))
-        return failed(rma, MPI_ERR_RMA_RANGE);
+        return mapped_run_failed(rma, MPI_ERR_RMA_RANGE);
     if (target.bytes == 0)
-        return window->attached ? TUTTI_RMA_STAGED : run(mapped, rma, &target, request);
+        return window->attached ? TUTTI_RMA_STAGED : mapped_run_one(mapped, rma, &target, request);
     if (!mapped_run_span_of(rma, layout, &span))
-        return failed(rma, MPI_ERR_RMA_RANGE);
+        return mapped_run_failed(rma, MPI_ERR_RMA_RANGE);
     if (window->attached)
-        return run_attached(window, rma, layout, &span, &target, request);
-    if (!target_of(mapped, rma, layout, &span, &target))
-        return failed(rma, MPI_ERR_RMA_RANGE);
-    return run(mapped, rma, &target, request);
+        return mapped_run_attached(window, rma, layout, &span, &target, request);
+    if (!mapped_run_target_of(mapped, rma, layout, &span, &target))
+        return mapped_run_failed(rma, MPI_ERR_RMA_RANGE);
+    return mapped_run_one(mapped, rma, &target, request);
 }

@@ -7,14 +7,14 @@
 
 enum { EXCLUSIVE = 1 << 30 };
 
-static int mapped_wait(int (*done)(void *with), void *with, const char *what)
+static int mapped_sync_wait(int (*done)(void *with), void *with, const char *what)
 {
     return tutti_progress_wait(&(const struct tutti_wait){.done = done, .with = with, .what = what, .watched = 1});
 }
 
 /* ---- fences ---- */
 
-static int all_fenced(void *with)
+static int mapped_sync_all_fenced(void *with)
 {
     const struct tutti_mapped *mapped = with;
     const uint32_t mine = atomic_load_explicit(&mapped->line[mapped->rank].fences, memory_order_relaxed);
@@ -40,7 +40,7 @@ int tutti_mapped_meet_all(struct tutti_mapped *mapped, int all)
     if (mapped->beside && !all && !mapped->peer[mapped->rank].direct &&
         atomic_load_explicit(&own->shown, memory_order_relaxed) == 0)
         return TUTTI_OK;
-    return mapped_wait(all_fenced, mapped, "MPI_Win_fence");
+    return mapped_sync_wait(mapped_sync_all_fenced, mapped, "MPI_Win_fence");
 }
 
 /* ---- locks ---- */
@@ -51,7 +51,7 @@ struct locking {
 };
 
 /* No rank that shares a lock waits for one that wants it alone: so none can wait for a rank that waits for it. */
-static int is_locked(void *with)
+static int mapped_sync_is_locked(void *with)
 {
     const struct locking *l = with;
     uint32_t is = atomic_load_explicit(l->lock, memory_order_relaxed);
@@ -68,7 +68,7 @@ int tutti_mapped_lock(struct tutti_mapped *mapped, int target, int exclusive, in
     if (peer->locked)
         return TUTTI_ERR_ARGUMENT;
     if (!(assert &MPI_MODE_NOCHECK))
-        status = mapped_wait(is_locked, &l, "MPI_Win_lock");
+        status = mapped_sync_wait(mapped_sync_is_locked, &l, "MPI_Win_lock");
     if (status == TUTTI_OK)
         peer->locked = assert &MPI_MODE_NOCHECK ? TUTTI_LOCK_UNCHECKED
                        : exclusive              ? TUTTI_LOCK_EXCLUSIVE
@@ -76,7 +76,7 @@ int tutti_mapped_lock(struct tutti_mapped *mapped, int target, int exclusive, in
     return status;
 }
 
-static void lock_leave(struct tutti_mapped *mapped, int target)
+static void mapped_sync_lock_leave(struct tutti_mapped *mapped, int target)
 {
     struct tutti_mapped_peer *peer = &mapped->peer[target];
     _Atomic uint32_t *lock = &mapped->line[target].lock;
@@ -91,7 +91,7 @@ int tutti_mapped_unlock(struct tutti_mapped *mapped, int target)
 {
     if (!mapped->peer[target].locked || mapped->locked_all)
         return TUTTI_ERR_ARGUMENT;
-    lock_leave(mapped, target);
+    mapped_sync_lock_leave(mapped, target);
     return TUTTI_OK;
 }
 
@@ -121,7 +121,7 @@ int tutti_mapped_unlock_all(struct tutti_mapped *mapped)
     if (!mapped->locked_all)
         return TUTTI_ERR_ARGUMENT;
     for (int r = 0; r < mapped->n; r++)
-        lock_leave(mapped, r);
+        mapped_sync_lock_leave(mapped, r);
     mapped->locked_all = 0;
     return TUTTI_OK;
 }
@@ -135,7 +135,7 @@ static _Atomic uint32_t *mapped_sync_word_of(_Atomic uint32_t *words, const stru
 }
 
 /* The ranks of a group, as ranks of the window; NULL without memory, or where one is not in it. */
-static int *group_ranks(const struct tutti_mapped *mapped, MPI_Group group, int *n)
+static int *mapped_sync_group_ranks(const struct tutti_mapped *mapped, MPI_Group group, int *n)
 {
     *n = 0;
     if (tutti_next.MPI_Group_size(group, n) != MPI_SUCCESS)
@@ -154,7 +154,7 @@ static int *group_ranks(const struct tutti_mapped *mapped, MPI_Group group, int 
 
 int tutti_mapped_post(struct tutti_mapped *mapped, MPI_Group group)
 {
-    int n, *ranks = group_ranks(mapped, group, &n);
+    int n, *ranks = mapped_sync_group_ranks(mapped, group, &n);
     if (!ranks)
         return TUTTI_ERR_ARGUMENT;
     for (int i = 0; i < n; i++) {
@@ -167,7 +167,7 @@ int tutti_mapped_post(struct tutti_mapped *mapped, MPI_Group group)
 
 int tutti_mapped_start(struct tutti_mapped *mapped, MPI_Group group)
 {
-    int n, *ranks = group_ranks(mapped, group, &n);
+    int n, *ranks = mapped_sync_group_ranks(mapped, group, &n);
     if (!ranks)
         return TUTTI_ERR_ARGUMENT;
     for (int i = 0; i < n; i++)
@@ -181,17 +181,17 @@ struct posting {
     uint32_t seen;
 };
 
-static int is_further(void *with)
+static int mapped_sync_is_further(void *with)
 {
     const struct posting *p = with;
     return (int32_t)(atomic_load_explicit(p->word, memory_order_acquire) - p->seen) > 0;
 }
 
-static int wait_posted(struct tutti_mapped *mapped, int target)
+static int mapped_sync_wait_posted(struct tutti_mapped *mapped, int target)
 {
     struct tutti_mapped_peer *peer = &mapped->peer[target];
     struct posting p = {.word = mapped_sync_word_of(mapped->posts, mapped, target, mapped->rank), .seen = peer->posts};
-    const int status = mapped_wait(is_further, &p, "MPI_Win_post of a target");
+    const int status = mapped_sync_wait(mapped_sync_is_further, &p, "MPI_Win_post of a target");
     if (status == TUTTI_OK) {
         peer->posts++;
         peer->started = 2;
@@ -204,7 +204,7 @@ int tutti_mapped_complete(struct tutti_mapped *mapped)
     int status = tutti_mapped_flush(mapped);
     for (int r = 0; r < mapped->n; r++) {
         struct tutti_mapped_peer *peer = &mapped->peer[r];
-        const int waited = peer->started == 1 ? wait_posted(mapped, r) : TUTTI_OK;
+        const int waited = peer->started == 1 ? mapped_sync_wait_posted(mapped, r) : TUTTI_OK;
         status = status == TUTTI_OK ? waited : status;
         if (peer->started)
             atomic_fetch_add(mapped_sync_word_of(mapped->completes, mapped, mapped->rank, r), 1);
@@ -214,7 +214,7 @@ int tutti_mapped_complete(struct tutti_mapped *mapped)
 }
 
 /* 1 if all origins that this rank has posted for have completed. */
-static int are_complete(void *with)
+static int mapped_sync_are_complete(void *with)
 {
     struct tutti_mapped *mapped = with;
     int open = 0;
@@ -222,7 +222,7 @@ static int are_complete(void *with)
         struct tutti_mapped_peer *peer = &mapped->peer[r];
         struct posting p = {.word = mapped_sync_word_of(mapped->completes, mapped, r, mapped->rank),
                             .seen = peer->completes};
-        if (peer->posted && is_further(&p)) {
+        if (peer->posted && mapped_sync_is_further(&p)) {
             peer->completes++;
             peer->posted = 0;
         }
@@ -233,12 +233,12 @@ static int are_complete(void *with)
 
 int tutti_mapped_wait(struct tutti_mapped *mapped)
 {
-    return mapped_wait(are_complete, mapped, "MPI_Win_complete of an origin");
+    return mapped_sync_wait(mapped_sync_are_complete, mapped, "MPI_Win_complete of an origin");
 }
 
 int tutti_mapped_test(struct tutti_mapped *mapped, int *flag)
 {
-    *flag = are_complete(mapped);
+    *flag = mapped_sync_are_complete(mapped);
     if (!*flag)
         tutti_progress_poll();
     return TUTTI_OK;
@@ -258,23 +258,23 @@ static int mapped_sync_has_arrived(void *with)
 }
 
 /* The MPI's fence may end before the target has begun its own. */
-static int wait_fenced(struct tutti_mapped *mapped, int target)
+static int mapped_sync_wait_fenced(struct tutti_mapped *mapped, int target)
 {
     struct arriving a = {.target = &mapped->line[target].fences, .own = &mapped->line[mapped->rank].fences};
     return mapped_sync_has_arrived(&a) ? TUTTI_OK
-                                       : mapped_wait(mapped_sync_has_arrived, &a, "MPI_Win_fence of a target");
+                                       : mapped_sync_wait(mapped_sync_has_arrived, &a, "MPI_Win_fence of a target");
 }
 
 int tutti_mapped_enter(struct tutti_mapped *mapped, int target)
 {
     const struct tutti_mapped_peer *peer = &mapped->peer[target];
     if (peer->started)
-        return peer->started == 1 ? wait_posted(mapped, target) : TUTTI_OK;
+        return peer->started == 1 ? mapped_sync_wait_posted(mapped, target) : TUTTI_OK;
     if (peer->locked)
         return TUTTI_OK;
     if (mapped->locked_all)
         return tutti_mapped_lock(mapped, target, 0, mapped->locked_all - 1);
-    return mapped->fenced ? wait_fenced(mapped, target) : TUTTI_ERR_ARGUMENT;
+    return mapped->fenced ? mapped_sync_wait_fenced(mapped, target) : TUTTI_ERR_ARGUMENT;
 }
 
 struct updating {
@@ -282,7 +282,7 @@ struct updating {
     uint32_t mine;
 };
 
-static int is_updater(void *with)
+static int mapped_sync_is_updater(void *with)
 {
     const struct updating *u = with;
     uint32_t none = 0;
@@ -294,7 +294,8 @@ static int is_updater(void *with)
 int tutti_mapped_update_begin(struct tutti_mapped *mapped, int target)
 {
     struct updating u = {.updater = &mapped->line[target].updater, .mine = (uint32_t)mapped->rank + 1};
-    return is_updater(&u) ? TUTTI_OK : mapped_wait(is_updater, &u, "an update of another rank");
+    return mapped_sync_is_updater(&u) ? TUTTI_OK
+                                      : mapped_sync_wait(mapped_sync_is_updater, &u, "an update of another rank");
 }
 
 void tutti_mapped_update_end(struct tutti_mapped *mapped, int target)

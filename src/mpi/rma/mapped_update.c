@@ -48,7 +48,7 @@ struct tutti_mapped_words {
     uint32_t done, launches;
 };
 
-static uint64_t word_bits(const void *memory, size_t bytes)
+static uint64_t update_word_bits(const void *memory, size_t bytes)
 {
     uint32_t half;
     uint64_t whole;
@@ -57,7 +57,7 @@ static uint64_t word_bits(const void *memory, size_t bytes)
 }
 
 /* The kernel's form of the operation; 0: none. */
-static int word_kind(const struct update *u, enum tutti_amo_what *what, int *type, int *op)
+static int update_word_kind(const struct update *u, enum tutti_amo_what *what, int *type, int *op)
 {
     static const int words[2] = {TUTTI_TYPE_U32, TUTTI_TYPE_U64};
     const int wide = u->target->bytes == sizeof(uint64_t);
@@ -87,7 +87,7 @@ static int word_kind(const struct update *u, enum tutti_amo_what *what, int *typ
     }
 }
 
-static int word_can(const struct update *u)
+static int update_word_can(const struct update *u)
 {
     const uint64_t bytes = u->target->bytes;
     int fine = (bytes == sizeof(uint32_t) || bytes == sizeof(uint64_t)) && u->target->elements.whole &&
@@ -99,7 +99,7 @@ static int word_can(const struct update *u)
     return fine && tutti_door.device->launch.kernel && tutti_door.device->stream.query;
 }
 
-static int word_copy(void *to, const void *from, size_t bytes, const struct tutti_mapped_buffer *buffer)
+static int update_word_copy(void *to, const void *from, size_t bytes, const struct tutti_mapped_buffer *buffer)
 {
     if (buffer->elements.places.device)
         return tutti_door.device->memory.copy_now(to, from, bytes);
@@ -112,7 +112,7 @@ struct word_wait {
     unsigned looks;
 };
 
-static int is_word_done(void *with)
+static int update_is_word_done(void *with)
 {
     struct word_wait *w = with;
     const struct tutti_mapped_words *words = w->mapped->words;
@@ -124,13 +124,13 @@ static int is_word_done(void *with)
     return state < 0 ? state : 0;
 }
 
-static int word_gpu(const struct tutti_mapped *mapped)
+static int update_word_gpu(const struct tutti_mapped *mapped)
 {
     return mapped->gpu < 0 ? 0 : mapped->gpu;
 }
 
 /* The mutex is held. */
-static int word_open(struct tutti_mapped *mapped)
+static int update_word_open(struct tutti_mapped *mapped)
 {
     if (!mapped->bounce && (mapped->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, sizeof *mapped->words))) {
         mapped->words = mapped->bounce->memory;
@@ -138,27 +138,27 @@ static int word_open(struct tutti_mapped *mapped)
     }
     if (!mapped->bounce)
         return TUTTI_ERR_MEMORY;
-    return mapped->stream ? TUTTI_OK : tutti_door.device->stream.create(word_gpu(mapped), &mapped->stream);
+    return mapped->stream ? TUTTI_OK : tutti_door.device->stream.create(update_word_gpu(mapped), &mapped->stream);
 }
 
 /* The mutex is held. */
-static int word_run(struct update *u, enum tutti_amo_what what, int type, int op)
+static int update_word_run(struct update *u, enum tutti_amo_what what, int type, int op)
 {
     struct tutti_mapped *mapped = u->mapped;
     const size_t bytes = (size_t)u->target->bytes;
     struct tutti_mapped_buffer *from = &u->buffer[TUTTI_RMA_ORIGIN], *compare = &u->buffer[TUTTI_RMA_COMPARE],
                                *result = &u->buffer[TUTTI_RMA_RESULT];
-    int status = word_open(mapped);
+    int status = update_word_open(mapped);
     struct tutti_mapped_words *words = mapped->words;
     if (status == TUTTI_OK && from->bytes > 0)
-        status = word_copy(&words->value, tutti_elements_run(&from->elements), bytes, from);
+        status = update_word_copy(&words->value, tutti_elements_run(&from->elements), bytes, from);
     if (status == TUTTI_OK && compare->bytes > 0)
-        status = word_copy(&words->expected, tutti_elements_run(&compare->elements), bytes, compare);
+        status = update_word_copy(&words->expected, tutti_elements_run(&compare->elements), bytes, compare);
     if (status != TUTTI_OK)
         return status;
     struct tutti_amo_args args = {.at = tutti_elements_run(&u->target->elements),
-                                  .value = word_bits(&words->value, bytes),
-                                  .expected = word_bits(&words->expected, bytes),
+                                  .value = update_word_bits(&words->value, bytes),
+                                  .expected = update_word_bits(&words->expected, bytes),
                                   .what = (uint32_t)what,
                                   .launch_number = ++words->launches,
                                   .was = &words->was,
@@ -168,25 +168,25 @@ static int word_run(struct update *u, enum tutti_amo_what what, int type, int op
                                         .op = op,
                                         .blocks = 1,
                                         .threads = 32,
-                                        .gpu = word_gpu(mapped),
+                                        .gpu = update_word_gpu(mapped),
                                         .amo = &args};
     struct word_wait w = {.mapped = mapped};
     status = tutti_door.device->launch.kernel(mapped->stream, &launch);
     if (status == TUTTI_OK)
         status = tutti_progress_wait(&(const struct tutti_wait){
-            .done = is_word_done, .with = &w, .quiet = 1, .what = "the kernel of an update"});
+            .done = update_is_word_done, .with = &w, .quiet = 1, .what = "the kernel of an update"});
     if (status != TUTTI_OK || result->bytes == 0)
         return status;
     const uint64_t was = words->was;
     const uint32_t half = (uint32_t)was;
     memcpy(&words->value, bytes == sizeof half ? (const void *)&half : (const void *)&was, bytes);
-    return word_copy(tutti_elements_run(&result->elements), &words->value, bytes, result);
+    return update_word_copy(tutti_elements_run(&result->elements), &words->value, bytes, result);
 }
 
 /* ---- by the host ---- */
 
 /* n elements in pinned memory: `to` = `from` op `to`. */
-static int combine(const struct update *u, const void *from, void *to, uint64_t n)
+static int update_combine(const struct update *u, const void *from, void *to, uint64_t n)
 {
     if (u->type && !u->type->host_ok) {
         const void *const both[2] = {from, to};
@@ -199,18 +199,18 @@ static int combine(const struct update *u, const void *from, void *to, uint64_t 
 }
 
 /* The same of packed elements: those of pairs may have gaps in memory. */
-static int combine_packed(const struct update *u, const struct tutti_plan *basic, const char *from, char *to,
-                          uint64_t n)
+static int update_combine_packed(const struct update *u, const struct tutti_plan *basic, const char *from, char *to,
+                                 uint64_t n)
 {
     const uint64_t room = n * (uint64_t)basic->extent, bytes = n * basic->size;
     if ((uint64_t)basic->extent == basic->size)
-        return combine(u, from, to, n);
+        return update_combine(u, from, to, n);
     char *wide = calloc(2, (size_t)room);
     if (!wide)
         return TUTTI_ERR_MEMORY;
     tutti_plan_unpack_host(basic, n, wide, 0, bytes, from);
     tutti_plan_unpack_host(basic, n, wide + room, 0, bytes, to);
-    const int status = combine(u, wide, wide + room, n);
+    const int status = update_combine(u, wide, wide + room, n);
     tutti_plan_pack_host(basic, n, wide + room, 0, bytes, to);
     free(wide);
     return status;
@@ -233,7 +233,7 @@ static int update_by_host(struct update *u)
         if (status == TUTTI_OK)
             status = tutti_mapped_part(u->mapped, TUTTI_PACK, from, done, n, mine);
         if (status == TUTTI_OK)
-            status = combine_packed(u, layout->plan, mine, there, n / size);
+            status = update_combine_packed(u, layout->plan, mine, there, n / size);
         if (status == TUTTI_OK)
             status = tutti_mapped_part(u->mapped, TUTTI_UNPACK, u->target, done, n, there);
     }
@@ -241,7 +241,7 @@ static int update_by_host(struct update *u)
     return status;
 }
 
-static int swap_by_host(struct update *u)
+static int update_swap_by_host(struct update *u)
 {
     const size_t bytes = (size_t)u->target->bytes;
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, 3 * bytes);
@@ -265,7 +265,7 @@ static int swap_by_host(struct update *u)
 /* ---- all elements ---- */
 
 /* 1 if elements of this buffer lie one behind the other, as the kernel of MPI_Reduce_local takes them. */
-static int kernel_takes(const struct update *u, const struct tutti_mapped_buffer *buffer)
+static int update_kernel_takes(const struct update *u, const struct tutti_mapped_buffer *buffer)
 {
     const size_t size = tutti_type_size(u->type->type);
     return buffer->reached && buffer->elements.whole && (size & (size - 1)) == 0 &&
@@ -276,11 +276,11 @@ static int kernel_takes(const struct update *u, const struct tutti_mapped_buffer
 static int update_by_kernel(struct update *u)
 {
     struct tutti_mapped_buffer *from = &u->buffer[TUTTI_RMA_ORIGIN];
-    if (!u->type || u->op == TUTTI_OP_NONE || !(u->type->legal >> u->op & 1) || !kernel_takes(u, u->target))
+    if (!u->type || u->op == TUTTI_OP_NONE || !(u->type->legal >> u->op & 1) || !update_kernel_takes(u, u->target))
         return TUTTI_ERR_UNAVAILABLE;
     const uint64_t size = tutti_type_size(u->type->type), bytes = u->target->bytes;
     char *to = tutti_elements_run(&u->target->elements);
-    if (kernel_takes(u, from))
+    if (update_kernel_takes(u, from))
         return tutti_reduce_local(u->mapped->gpu, tutti_elements_run(&from->elements), to, (size_t)(bytes / size),
                                   u->type->type, u->op);
     const uint64_t piece = bytes < PIECE ? bytes : PIECE; /* whole elements: their sizes are powers of two */
@@ -315,13 +315,13 @@ static int update_run(struct update *u)
 {
     enum tutti_amo_what what;
     int type, op, status;
-    if (word_can(u) && word_kind(u, &what, &type, &op)) {
+    if (update_word_can(u) && update_word_kind(u, &what, &type, &op)) {
         pthread_mutex_lock(&u->mapped->mutex);
-        status = word_run(u, what, type, op);
+        status = update_word_run(u, what, type, op);
         pthread_mutex_unlock(&u->mapped->mutex);
         return status;
     }
-    return u->rma->kind == TUTTI_RMA_COMPARE_AND_SWAP ? swap_by_host(u) : update_elements(u);
+    return u->rma->kind == TUTTI_RMA_COMPARE_AND_SWAP ? update_swap_by_host(u) : update_elements(u);
 }
 
 static struct update update_of(const struct tutti_mapped *mapped, const struct tutti_rma *rma)
@@ -347,7 +347,7 @@ int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_r
     }
     if (!layout || !layout->plan || layout->plan->size == 0)
         return layout ? TUTTI_ERR_UNAVAILABLE : TUTTI_ERR_MEMORY;
-    return combine_packed(&u, layout->plan, from, to, bytes / layout->plan->size);
+    return update_combine_packed(&u, layout->plan, from, to, bytes / layout->plan->size);
 }
 
 int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target)

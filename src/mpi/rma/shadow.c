@@ -39,13 +39,13 @@ static pthread_mutex_t locks[LOCKS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_
                                        PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                                        PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 
-static pthread_mutex_t *lock_of(struct tutti_shadow *const *list)
+static pthread_mutex_t *shadow_lock_of(struct tutti_shadow *const *list)
 {
     const uint64_t mixed = (uint64_t)(uintptr_t)list * UINT64_C(0x9e3779b97f4a7c15);
     return &locks[mixed >> 32 & (LOCKS - 1)];
 }
 
-static char *copy_take(size_t bytes)
+static char *shadow_copy_take(size_t bytes)
 {
     void *memory = NULL;
     return posix_memalign(&memory, WINDOW_ALIGN, bytes) == 0 ? memory : NULL;
@@ -70,8 +70,8 @@ int tutti_shadow_open(struct tutti_shadow **list, void *device, size_t bytes)
         return TUTTI_ERR_MEMORY;
     shadow->device = device;
     shadow->bytes = bytes;
-    shadow->public = copy_take(bytes);
-    shadow->last = copy_take(bytes);
+    shadow->public = shadow_copy_take(bytes);
+    shadow->last = shadow_copy_take(bytes);
     shadow->run = malloc(RUNS * sizeof *shadow->run);
     int status = shadow->public && shadow->last && shadow->run ? TUTTI_OK : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK)
@@ -81,16 +81,16 @@ int tutti_shadow_open(struct tutti_shadow **list, void *device, size_t bytes)
         return status;
     }
     memcpy(shadow->last, shadow->public, bytes);
-    pthread_mutex_lock(lock_of(list));
+    pthread_mutex_lock(shadow_lock_of(list));
     shadow->next = *list;
     *list = shadow;
-    pthread_mutex_unlock(lock_of(list));
+    pthread_mutex_unlock(shadow_lock_of(list));
     return TUTTI_OK;
 }
 
 struct tutti_shadow *tutti_shadow_take(struct tutti_shadow **list, const void *device)
 {
-    pthread_mutex_t *const lock = lock_of(list);
+    pthread_mutex_t *const lock = shadow_lock_of(list);
     pthread_mutex_lock(lock);
     while (*list && (*list)->device != device)
         list = &(*list)->next;
@@ -109,7 +109,7 @@ void *tutti_shadow_memory(const struct tutti_shadow *list)
 }
 
 /* Many runs by one kernel: packed one behind the other, and unpacked by a type of their places. */
-static int runs_by_kernel(struct tutti_shadow *shadow)
+static int shadow_runs_by_kernel(struct tutti_shadow *shadow)
 {
     static const struct tutti_description byte = {.form = TUTTI_FORM_BYTES, .bytes = 1};
     static const struct tutti_description *const bytes = &byte;
@@ -144,11 +144,11 @@ static int runs_by_kernel(struct tutti_shadow *shadow)
 }
 
 /* What the public copy has changed goes to device memory. */
-static int runs_out(struct tutti_shadow *shadow)
+static int shadow_runs_out(struct tutti_shadow *shadow)
 {
     int status = TUTTI_OK;
     if (shadow->runs > BY_COPIES) {
-        status = runs_by_kernel(shadow);
+        status = shadow_runs_by_kernel(shadow);
     } else {
         for (size_t i = 0; i < shadow->runs && status == TUTTI_OK; i++)
             status = tutti_door.device->memory.copy_now(shadow->device + shadow->run[i].at,
@@ -158,7 +158,7 @@ static int runs_out(struct tutti_shadow *shadow)
     return status;
 }
 
-static int run_add(struct tutti_shadow *shadow, size_t at)
+static int shadow_run_add(struct tutti_shadow *shadow, size_t at)
 {
     int status = TUTTI_OK;
     struct run *run = shadow->runs > 0 ? &shadow->run[shadow->runs - 1] : NULL;
@@ -166,7 +166,7 @@ static int run_add(struct tutti_shadow *shadow, size_t at)
         run->bytes++;
     } else {
         if (shadow->runs == RUNS)
-            status = runs_out(shadow);
+            status = shadow_runs_out(shadow);
         shadow->run[shadow->runs++] = (struct run){at, 1};
     }
     shadow->changed++;
@@ -175,7 +175,7 @@ static int run_add(struct tutti_shadow *shadow, size_t at)
 
 /* The bytes of one block; private: what device memory holds. The public copy is read once: another rank's operation may
  * change it meanwhile. */
-static int match_block(struct tutti_shadow *shadow, size_t first, size_t n, const char *private)
+static int shadow_match_block(struct tutti_shadow *shadow, size_t first, size_t n, const char *private)
 {
     char now[BLOCK], *const public = shadow->public + first, *const last = shadow->last + first;
     int status = TUTTI_OK;
@@ -185,7 +185,7 @@ static int match_block(struct tutti_shadow *shadow, size_t first, size_t n, cons
     for (size_t i = 0; i < n && status == TUTTI_OK; i++) {
         if (now[i] != last[i]) {
             last[i] = now[i];
-            status = run_add(shadow, first + i);
+            status = shadow_run_add(shadow, first + i);
         } else if (private[i] != last[i]) {
             last[i] = public[i] = private[i];
         }
@@ -193,42 +193,43 @@ static int match_block(struct tutti_shadow *shadow, size_t first, size_t n, cons
     return status;
 }
 
-static int match_piece(struct tutti_shadow *shadow, size_t first, size_t n, char *private)
+static int shadow_match_piece(struct tutti_shadow *shadow, size_t first, size_t n, char *private)
 {
     int status = tutti_door.device->memory.copy_now(private, shadow->device + first, n);
     for (size_t at = 0; at < n && status == TUTTI_OK; at += BLOCK)
-        status = match_block(shadow, first + at, n - at < BLOCK ? n - at : BLOCK, private + at);
-    return status == TUTTI_OK && shadow->runs > 0 ? runs_out(shadow) : status;
+        status = shadow_match_block(shadow, first + at, n - at < BLOCK ? n - at : BLOCK, private + at);
+    return status == TUTTI_OK && shadow->runs > 0 ? shadow_runs_out(shadow) : status;
 }
 
 /* The lock is held. */
-static int match_one(struct tutti_shadow *shadow)
+static int shadow_match_one(struct tutti_shadow *shadow)
 {
     const size_t piece = shadow->bytes < LOOK ? shadow->bytes : LOOK;
     struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, piece);
     int status = bounce ? TUTTI_OK : TUTTI_ERR_MEMORY;
     for (size_t at = 0; at < shadow->bytes && status == TUTTI_OK; at += piece)
-        status = match_piece(shadow, at, shadow->bytes - at < piece ? shadow->bytes - at : piece, bounce->memory);
+        status =
+            shadow_match_piece(shadow, at, shadow->bytes - at < piece ? shadow->bytes - at : piece, bounce->memory);
     tutti_bounce_give(bounce);
     return status;
 }
 
-static int match_all(struct tutti_shadow **list, int checks)
+static int shadow_match_all(struct tutti_shadow **list, int checks)
 {
     int status = TUTTI_OK;
-    pthread_mutex_lock(lock_of(list));
+    pthread_mutex_lock(shadow_lock_of(list));
     for (struct tutti_shadow *shadow = *list; shadow && status == TUTTI_OK; shadow = shadow->next)
-        status = checks && !tutti_on_device(shadow->device) ? TUTTI_OK : match_one(shadow);
-    pthread_mutex_unlock(lock_of(list));
+        status = checks && !tutti_on_device(shadow->device) ? TUTTI_OK : shadow_match_one(shadow);
+    pthread_mutex_unlock(shadow_lock_of(list));
     return status;
 }
 
 int tutti_shadow_match(struct tutti_shadow **list)
 {
-    return match_all(list, 0);
+    return shadow_match_all(list, 0);
 }
 
 int tutti_shadow_end(struct tutti_shadow **list)
 {
-    return match_all(list, 1);
+    return shadow_match_all(list, 1);
 }
