@@ -25,9 +25,14 @@ int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64
         const struct tutti_protocol_row *row = protocol_row_of(rules->next(0, bytes, &from));
         if (!row || !row->ops->reaches)
             return 0; /* the reason is that of the rows before */
-        if (row->ops->reaches(worker, peer, gpu, bytes))
+        if (row->ops->reaches(worker, peer, gpu))
             return 1;
     }
+}
+
+int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes)
+{
+    return bytes >= TUTTI_MESSAGE_LOOKED || tutti_endpoint_takes_short(worker->endpoint, peer) || TUTTI_NO(BLIND);
 }
 
 /* Posts by the row, or by its substitute if that needs less. A row that is READY is not compared. */

@@ -54,13 +54,11 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
         direct_name(worker, send);
 }
 
-int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes)
+int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu)
 {
     const struct tutti_endpoint *const endpoint = worker->endpoint;
     if (!tutti_endpoint_is_open(endpoint, peer))
         return TUTTI_NO(GPU_LATE);
-    if (bytes < TUTTI_MESSAGE_LOOKED && !tutti_endpoint_takes_short(endpoint, peer))
-        return TUTTI_NO(BLIND);
     return tutti_endpoint_mapped(endpoint, peer, gpu) != TUTTI_MAPS_CANNOT ? 1 : TUTTI_NO(SCRATCH_UNREACHED);
 }
 

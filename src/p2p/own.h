@@ -48,7 +48,7 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
 int tutti_direct_leaves(const struct tutti_p2p_worker *worker, const struct tutti_p2p_send *send);
 /* Shared by direct, packed and those made of them: the receiver takes rendezvous, and maps the scratch, into which each
  * of these protocols may have to pack. */
-int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes);
+int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu);
 void tutti_rndv_cancel(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
 
 /* ---- receiver ---- */

@@ -93,6 +93,9 @@ const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rul
  * GPU. 1 if a row of the rules reaches the peer; 0: none does, and the reason is set. */
 int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes,
                       const struct tutti_protocol_rules *rules);
+/* Local. 1 if the receives of rank `peer` of the node look for the RTS of a message of so many bytes; otherwise the
+ * reason is set. */
+int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes);
 /* THE choice among ranks of the node: the first rule whose protocol can carry the message; of that row and its
  * substitute, the one that needs less. Posts the message, and returns the row; NULL: no protocol can, and the reason
  * is set. job: see tutti_protocol_ops. */

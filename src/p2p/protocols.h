@@ -30,9 +30,9 @@ enum tutti_protocol_cost {
 /* All operations are local and never wait. NULL: nothing to do. */
 struct tutti_protocol_ops {
     /* -- sender -- */
-    /* Before a rendezvous is taken: 1 if rank `peer` of the node can receive messages of so many bytes from memory of
-     * this GPU by the protocol now; otherwise the reason is set. NULL: of messages to other nodes, and the MPI's. */
-    int (*reaches)(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes);
+    /* Before a rendezvous is taken: 1 if rank `peer` of the node can receive messages from memory of this GPU by the
+     * protocol now; otherwise the reason is set. NULL: of messages to other nodes, and the MPI's. */
+    int (*reaches)(struct tutti_p2p_worker *worker, int peer, int gpu);
     /* 1 if the protocol can carry this message at all. */
     int (*can)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
     /* What it needs for this message, which it can carry. May take resources that post() uses. */

@@ -21,19 +21,18 @@ static struct fetched {
 
 /* ---- sender ---- */
 
-/* The node rank of the receiver, if it fetches from this GPU; -1. */
-static int rndv_peer(const struct tutti_part *part)
+/* The node rank of the receiver of so many bytes, if a protocol reaches it from this GPU; -1. The channel's message
+ * names the rendezvous, so no receive has to look for an RTS. */
+static int rndv_peer(const struct tutti_part *part, uint64_t bytes)
 {
     struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
     const struct tutti_places *places = &part->elements.places;
     if (!worker->endpoint || !places->device || !tutti_places_reached(places))
         return -1;
     const int peer = tutti_node_find(worker->node, part->args.peer);
-    if (peer < 0 || tutti_endpoint_use(worker->endpoint, places->gpu) < 0 ||
-        !tutti_endpoint_is_open(worker->endpoint, peer) ||
-        tutti_endpoint_mapped(worker->endpoint, peer, places->gpu) == TUTTI_MAPS_CANNOT)
-        return -1;
-    return peer;
+    const int reaches = peer >= 0 && tutti_endpoint_use(worker->endpoint, places->gpu) >= 0 &&
+                        tutti_p2p_reaches(worker, peer, places->gpu, bytes, &tutti_rules_of_messages);
+    return reaches ? peer : -1;
 }
 
 static struct tutti_elements elements_of(const struct tutti_part *part, uint64_t first, uint64_t count)
@@ -71,10 +70,9 @@ static int sent_post(struct sent *sent, int peer)
 int tutti_part_rndv_send(struct tutti_part *part, uint64_t first, uint64_t n, struct tutti_part_head *head)
 {
     struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
-    const int peer = rndv_peer(part);
+    const int peer = rndv_peer(part, head->bytes);
     const uint64_t count = (uint64_t)part->args.count;
-    struct sent *sent =
-        peer < 0 || !tutti_p2p_first(&tutti_rules_of_messages, 0, head->bytes) ? NULL : calloc(1, sizeof *sent);
+    struct sent *sent = peer < 0 ? NULL : calloc(1, sizeof *sent);
     if (!sent)
         return 0;
     sent->part = part;

@@ -46,9 +46,9 @@ static enum tutti_reason expected(uint64_t bytes)
 {
     if (!is_open)
         return TUTTI_REASON_GPU_LATE;
-    if (bytes < 512 && !takes_short)
-        return TUTTI_REASON_BLIND;
-    return maps == TUTTI_MAPS_CANNOT ? TUTTI_REASON_SCRATCH_UNREACHED : TUTTI_REASON_NONE;
+    if (maps == TUTTI_MAPS_CANNOT)
+        return TUTTI_REASON_SCRATCH_UNREACHED;
+    return bytes < 512 && !takes_short ? TUTTI_REASON_BLIND : TUTTI_REASON_NONE;
 }
 
 int main(void)
@@ -67,7 +67,8 @@ int main(void)
             names[0] = rows[i / 4 % 4];
             names[1] = i / 16 == 0 ? NULL : i / 16 == 1 ? "staged" : rows[(i / 4 + 1) % 4];
             tutti_why_take(TUTTI_REASON_NONE);
-            const int reaches = tutti_p2p_reaches(&worker, 3, 5, bytes, &rules);
+            const int reaches =
+                tutti_p2p_reaches(&worker, 3, 5, bytes, &rules) && tutti_p2p_is_looked_for(&worker, 3, bytes);
             const enum tutti_reason why = tutti_why_take(TUTTI_REASON_NONE);
             CHECK(reaches == (reason == TUTTI_REASON_NONE), "%s, %llu bytes, state %d: reached %d", names[0],
                   (unsigned long long)bytes, state, reaches);

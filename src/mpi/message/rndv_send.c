@@ -116,7 +116,8 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     if (reason == TUTTI_REASON_NONE && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
         reason = TUTTI_REASON_OTHER_GPU;
     if (reason == TUTTI_REASON_NONE &&
-        !tutti_p2p_reaches(&tutti_p2p, peer, sent->core.gpu, bytes, &tutti_rules_of_messages))
+        (!tutti_p2p_reaches(&tutti_p2p, peer, sent->core.gpu, bytes, &tutti_rules_of_messages) ||
+         !tutti_p2p_is_looked_for(&tutti_p2p, peer, bytes)))
         return give_up(sent);
     if (reason == TUTTI_REASON_NONE && !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu)))
         reason = TUTTI_REASON_MANY;
