@@ -20,6 +20,17 @@ enum tutti_algorithm_id {
 /* A set of kernels. */
 #define TUTTI_LAUNCHES(kernel) (UINT32_C(1) << TUTTI_KERNEL_##kernel)
 
+struct tutti_flow; /* coll/launch/flow.h */
+struct tutti_runs; /* coll/move/runs.h */
+
+/* Sets *flow for a launch over `elements` of the call, at most flow->most of an earlier answer (0 asks for `most`
+ * alone). For reduce-scatters `elements` are those of the longest segment. Uses only facts that all ranks share. */
+typedef void tutti_flow_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
+                              struct tutti_flow *flow);
+/* Sets *runs for a launch whose longest run on this rank, of those to and from peers, has `longest` bytes. Team open.
+ */
+typedef void tutti_runs_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs);
+
 /* One algorithm: the row at the end of its file. Facts about an algorithm that callers need are columns: no other
  * file compares names (tests/laws/laws.sh). The functions get the same facts on all ranks and so decide alike. */
 struct tutti_algorithm {
@@ -34,11 +45,18 @@ struct tutti_algorithm {
                         the row if no rule fits */
     int any_length; /* of a move in stream order: ranks need not know the lengths of others' runs, which may be any. One
                        row has it */
+    /* Of a row that is one kernel: how the kernel is launched. Such a row needs no run and no enqueue: callers go
+     * through coll/call/row.h. NULL: `run` makes the call. */
+    tutti_flow_shape *flow; /* of a reduction */
+    tutti_runs_shape *runs; /* of a move */
+    int places;             /* of `flow`: 1: the kernel reaches buffers in place that all peers have mapped */
+    int lingers;            /* of `flow`: 1: a kernel that stays may make small calls */
+    int leads;              /* of `runs`: 1: leaders can launch it for ranks that share GPUs */
     /* 1 if the open team can run the call, which is in `collectives`. NULL: always. */
     int (*can)(const struct tutti_team *team, const struct tutti_call *call);
     /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) if it found out that it cannot after all. */
     int (*run)(struct tutti_team *team, const struct tutti_call *call, int *fits);
-    /* Puts the call into `stream`; see tutti_enqueue(). NULL: not in stream order. */
+    /* Puts the call into `stream`; see tutti_enqueue(). NULL, and no shape: not in stream order. */
     int (*enqueue)(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream);
     const char *how; /* of a move: how the data went, for the statistics; static text */
 };

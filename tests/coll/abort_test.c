@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "coll/algorithm.h"
+#include "coll/call/row.h"
 #include "core/clock.h"
 #include "core/status.h"
 #include "support/check.h"
@@ -142,7 +143,7 @@ static void launch(struct rank *me, int i, const struct tutti_device *device)
 {
     const struct tutti_call call = call_of(me, i, LARGE);
     me->team->device = device;
-    CHECK(algorithm->enqueue(me->team, &call, me->stream) == TUTTI_OK, "rank %d: launch", me->team->rank);
+    CHECK(tutti_row_enqueue(algorithm, me->team, &call, me->stream) == TUTTI_OK, "rank %d: launch", me->team->rank);
 }
 
 static void tell_to_leave(struct rank *me)
@@ -306,7 +307,7 @@ int main(int argc, char **argv)
     char rules[256];
     for (int i = 0; i < TUTTI_ALGORITHMS; i++)
         algorithm = strcmp(tutti_algorithms[i]->name, name) == 0 ? tutti_algorithms[i] : algorithm;
-    if (!algorithm || !algorithm->enqueue) {
+    if (!algorithm || !tutti_row_enqueues(algorithm)) {
         fprintf(stderr, "usage: abort_test ALGORITHM, one in stream order\n");
         return 2;
     }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "coll/algorithm.h"
+#include "coll/call/row.h"
 #include "coll/move/moves.h"
 
 static const struct {
@@ -21,17 +22,28 @@ static const struct {
 #undef TUTTI_ALGORITHM
 };
 
+/* The row runs by its own function or by a shape, not by both, and has no columns of a shape that it lacks. */
+static void runs_one_way(const struct tutti_algorithm *row)
+{
+    assert_int_equal((row->run != NULL) + (row->flow != NULL) + (row->runs != NULL), 1);
+    assert_true(row->run || !row->enqueue);
+    assert_true(row->flow || (!row->places && !row->lingers));
+    assert_true(row->runs || !row->leads);
+}
+
 static void are_as_listed(void **state)
 {
     (void)state;
     for (int i = 0; i < TUTTI_ALGORITHMS; i++) {
         const struct tutti_algorithm *row = tutti_algorithms[i];
         assert_string_equal(row->name, listed[i].name);
-        assert_int_equal(row->enqueue != NULL, listed[i].stream);
-        assert_non_null(row->run);
+        assert_int_equal(tutti_row_enqueues(row), listed[i].stream);
+        assert_null(row->runs);
+        runs_one_way(row);
         assert_int_not_equal(row->collectives, 0);
         assert_int_equal(row->collectives & ~(TUTTI_ON_REDUCTIONS | TUTTI_ON(BARRIER)), 0);
-        assert_true(!row->enqueue || row->waits_for_peers); /* of a call in stream order nothing else tells the end */
+        assert_true(!tutti_row_enqueues(row) ||
+                    row->waits_for_peers); /* of a call in stream order nothing else tells the end */
     }
 }
 
@@ -51,11 +63,13 @@ static void moves_are_as_listed(void **state)
     for (int i = 0; i < TUTTI_MOVES; i++) {
         const struct tutti_algorithm *row = tutti_moves[i];
         assert_string_equal(row->name, moves[i].name);
-        assert_int_equal(row->enqueue != NULL, moves[i].stream);
-        assert_true(row->run && row->how && !row->stands_in && !row->maps_buffers);
-        assert_true(!row->enqueue || row->waits_for_peers);
+        assert_int_equal(tutti_row_enqueues(row), moves[i].stream);
+        assert_null(row->flow);
+        runs_one_way(row);
+        assert_true(row->how && !row->stands_in && !row->maps_buffers);
+        assert_true(!tutti_row_enqueues(row) || row->waits_for_peers);
         assert_true(!row->last_resort || !row->waits_for_peers);
-        assert_true(!row->any_length || row->enqueue);
+        assert_true(!row->any_length || tutti_row_enqueues(row));
         assert_int_not_equal(row->collectives, 0);
         assert_int_equal(row->collectives & ~TUTTI_ON_MOVES, 0);
         last += row->last_resort;

@@ -1,6 +1,7 @@
 /* Calls in stream order: the same rules, for algorithms whose kernels need the host only for the launch. */
 #include "coll/algorithm.h"
 #include "coll/call/reservation.h"
+#include "coll/call/row.h"
 #include "coll/move/runs.h"
 #include "coll/state.h"
 #include "core/clock.h"
@@ -15,7 +16,7 @@ static const struct tutti_algorithm *enqueue_can(const struct tutti_team *team, 
                                                  int algorithm)
 {
     const struct tutti_algorithm *row = tutti_algorithms[algorithm];
-    return row->enqueue && tutti_algorithm_can(row, team, call) ? row : NULL;
+    return tutti_row_enqueues(row) && tutti_row_can(row, team, call) ? row : NULL;
 }
 
 /* The row that runs the call, the same on all ranks; NULL if no row can. */
@@ -48,7 +49,7 @@ int tutti_enqueue(struct tutti_team *team, const struct tutti_call *call, struct
     if (!row)
         return TUTTI_ERR_UNAVAILABLE;
     tutti_prepare(team, call);
-    int status = row->enqueue(team, call, stream);
+    int status = tutti_row_enqueue(row, team, call, stream);
     if (status == TUTTI_OK)
         *why = row->name;
     return status;

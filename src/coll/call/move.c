@@ -7,6 +7,7 @@
 #include "coll/call/opening.h"
 #include "coll/call/reopen.h"
 #include "coll/call/reservation.h"
+#include "coll/call/row.h"
 #include "coll/state.h"
 #include "core/status.h"
 
@@ -94,7 +95,7 @@ uint32_t tutti_move_able(struct tutti_team *team, const struct tutti_call *call)
         return 0;
     for (int i = 0; i < TUTTI_MOVES; i++) {
         if (permitted >> i & 1)
-            able |= (uint32_t)tutti_algorithm_can(tutti_moves[i], team, &mine) << i;
+            able |= (uint32_t)tutti_row_can(tutti_moves[i], team, &mine) << i;
     }
     if (able & move_rows_of_teams() && !call->move->runs.before &&
         (tutti_runs_prepare(team) != TUTTI_OK || !tutti_packing_prepare(team, call->move)))
@@ -230,7 +231,7 @@ static int move_open(struct tutti_team *team, const struct tutti_call *call, uin
     for (int i = 0; i < TUTTI_MOVES && status == TUTTI_OK; i++) {
         uint32_t all = 1;
         if (*able & move_rows_of_teams() & UINT32_C(1) << i) {
-            status = tutti_team_vote(team, (uint32_t)(ready && tutti_algorithm_can(tutti_moves[i], team, call)), &all);
+            status = tutti_team_vote(team, (uint32_t)(ready && tutti_row_can(tutti_moves[i], team, call)), &all);
             *able &= ~((uint32_t)!all << i);
         }
     }
@@ -250,7 +251,7 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
         if (tutti_moves[i]->waits_for_peers)
             status = tutti_reservation_take(team, call);
         if (status == TUTTI_OK)
-            status = tutti_moves[i]->run(team, call, &fits);
+            status = tutti_row_run(tutti_moves[i], team, call, &fits);
         *how = fits ? tutti_moves[i]->how : NULL;
     }
     return status;

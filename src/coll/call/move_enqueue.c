@@ -1,14 +1,14 @@
 /* Moves in stream order: the same rules, for algorithms whose kernels need the host only for the launch. Ranks
  * exchange nothing here, so a row is chosen by shared facts: by the length of the blocks if all ranks know it,
  * otherwise the row that takes any length. */
+#include "coll/call/row.h"
 #include "coll/move/runs.h"
-
 #include "coll/state.h"
 #include "core/status.h"
 
 static int move_can(const struct tutti_algorithm *row, const struct tutti_team *team, const struct tutti_call *call)
 {
-    return row->enqueue && tutti_algorithm_can(row, team, call);
+    return tutti_row_enqueues(row) && tutti_row_can(row, team, call);
 }
 
 static const struct tutti_algorithm *move_choose(const struct tutti_team *team, const struct tutti_call *call)
@@ -46,7 +46,7 @@ int tutti_move_enqueue(struct tutti_team *team, const struct tutti_call *call, s
         return TUTTI_ERR_UNAVAILABLE;
     int status = tutti_runs_prepare(team);
     if (status == TUTTI_OK)
-        status = row->enqueue(team, call, stream);
+        status = tutti_row_enqueue(row, team, call, stream);
     if (status == TUTTI_OK)
         *why = row->name;
     return status;

@@ -9,6 +9,7 @@
 #include "coll/call/opening.h"
 #include "coll/call/reopen.h"
 #include "coll/call/reservation.h"
+#include "coll/call/row.h"
 #include "coll/launch/flow.h"
 #include "coll/launch/linger.h"
 #include "coll/state.h"
@@ -57,7 +58,7 @@ static const struct tutti_algorithm *first_choice(const struct tutti_team *team,
     int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm;
     do
         algorithm = tutti_rules_next(section, bytes, &from);
-    while (algorithm >= 0 && !tutti_algorithm_can(tutti_algorithms[algorithm], team, call));
+    while (algorithm >= 0 && !tutti_row_can(tutti_algorithms[algorithm], team, call));
     return algorithm >= 0 ? tutti_algorithms[algorithm] : tutti_algorithm_last();
 }
 
@@ -75,7 +76,7 @@ static int call_reduction_staged(struct tutti_team *team, const struct tutti_cal
     if (team->is_nonblocking)
         return reduction_pass(taken, why, TUTTI_REASON_TEXT(NONBLOCKING_NONE));
     const struct tutti_algorithm *row = tutti_algorithm_last();
-    int fits, status = row->run(team, call, &fits);
+    int fits, status = tutti_row_run(row, team, call, &fits);
     *taken = TUTTI_REDUCE_DONE;
     *why = row->name;
     return status;
@@ -89,19 +90,19 @@ static int run_row(struct tutti_team *team, const struct tutti_call *call, size_
         const struct tutti_algorithm *row = tutti_algorithms[algorithm], *instead = NULL;
         if (row->last_resort)
             break;
-        if (!tutti_algorithm_can(row, team, call))
+        if (!tutti_row_can(row, team, call))
             continue;
         int fits = 0, status = row->waits_for_peers ? tutti_reservation_take(team, call) : TUTTI_OK;
         if (status == TUTTI_OK && row->waits_for_peers && !tried && tutti_reservation_narrow(team, call))
             instead = tutti_algorithm_instead(team, call); /* it may have all multiprocessors that are free */
         if (instead) {
             tried = 1;
-            status = instead->run(team, call, &fits);
+            status = tutti_row_run(instead, team, call, &fits);
             row = fits ? instead : row;
         }
         if (status == TUTTI_OK && !fits) {
             fits = 1;
-            status = row->run(team, call, &fits);
+            status = tutti_row_run(row, team, call, &fits);
         }
         if (status != TUTTI_OK || fits) {
             *why = row->name;
@@ -134,7 +135,7 @@ static uint32_t kernels_for(const struct tutti_team *team, const struct tutti_ca
         const struct tutti_algorithm *row = tutti_algorithms[algorithm], *instead = NULL;
         if (row->last_resort)
             break;
-        if (!tutti_algorithm_can(row, team, call))
+        if (!tutti_row_can(row, team, call))
             continue;
         if (row->waits_for_peers && tutti_reservation_may_narrow(call))
             instead = tutti_algorithm_instead(team, call);

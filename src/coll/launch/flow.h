@@ -4,7 +4,7 @@
 
 #include "coll/algorithm.h"
 
-/* How an algorithm launches one kernel: filled in by its `shape` function. */
+/* How an algorithm launches one kernel: filled in by its tutti_flow_shape. */
 struct tutti_flow {
     enum tutti_kernel kernel;
     enum tutti_kernel leads; /* the kernel with which leaders take part in it */
@@ -16,11 +16,6 @@ struct tutti_flow {
     size_t slice;     /* the same fields of the kernel's args */
     size_t room, chunk, depth;
 };
-
-/* Sets *flow for a launch over `elements` of the call, at most flow->most of an earlier answer (0 asks for `most`
- * alone). For reduce-scatters `elements` are those of the longest segment. Uses only facts that all ranks share. */
-typedef void tutti_flow_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,
-                              struct tutti_flow *flow);
 
 /* The shape of `pipeline`, which other rows take for what goes through the windows. */
 tutti_flow_shape tutti_pipeline_shape;
@@ -92,21 +87,5 @@ unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigne
         .can = leader_##what##_can,                                                                                    \
         .run = leader_##what##_run,                                                                                    \
     };
-
-/* name_run() and name_enqueue() of a row that is nothing but its name_shape(). */
-#define TUTTI_FLOW_ROW(name)                                                                                           \
-    TUTTI_FLOW_RUN(name, tutti_flow_run(team, call, name##_shape))                                                     \
-    TUTTI_FLOW_ENQUEUE(name)
-#define TUTTI_FLOW_RUN(name, body)                                                                                     \
-    static int name##_run(struct tutti_team *team, const struct tutti_call *call, int *fits)                           \
-    {                                                                                                                  \
-        *fits = 1;                                                                                                     \
-        return body;                                                                                                   \
-    }
-#define TUTTI_FLOW_ENQUEUE(name)                                                                                       \
-    static int name##_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)     \
-    {                                                                                                                  \
-        return tutti_flow_put(team, call, stream, 0, name##_shape);                                                    \
-    }
 
 #endif

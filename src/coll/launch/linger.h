@@ -11,10 +11,4 @@ int tutti_linger_can(const struct tutti_team *team, const struct tutti_call *cal
 /* The call, by the mailbox if a kernel stays and by a launch otherwise, waiting for the end. Ranks may differ. */
 int tutti_linger_run(struct tutti_team *team, const struct tutti_call *call);
 
-/* TUTTI_FLOW_ROW for small calls that may take this way. */
-#define TUTTI_FLOW_ROW_SMALL(name)                                                                                     \
-    TUTTI_FLOW_RUN(name, tutti_linger_can(team, call) ? tutti_linger_run(team, call)                                   \
-                                                      : tutti_flow_run(team, call, name##_shape))                      \
-    TUTTI_FLOW_ENQUEUE(name)
-
 #endif

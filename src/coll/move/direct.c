@@ -1,7 +1,7 @@
 /* direct: long runs are stored straight into the results of their receivers, without windows; any size in one launch.
  * Ranks need not know the lengths of others' runs. What is short, or not mapped, goes through the windows as in
  * `pipeline`; so does everything where leaders launch. */
-#include "coll/move/lead.h"
+#include "coll/move/runs.h"
 
 enum { SHORT_OF_BLOCK = 2048 }; /* a run is short if no block of it has more bytes */
 
@@ -12,15 +12,12 @@ static void move_direct_shape(const struct tutti_team *team, uint64_t longest, s
     runs->direct = (uint64_t)runs->blocks * SHORT_OF_BLOCK;
 }
 
-TUTTI_RUNS_ROW(move_direct)
-
 const struct tutti_algorithm tutti_move_direct = {
     .name = "direct",
     .collectives = TUTTI_ON_MOVES,
     .waits_for_peers = 1,
     .any_length = 1,
-    .can = move_direct_can,
-    .run = move_direct_run,
-    .enqueue = move_direct_enqueue,
+    .runs = move_direct_shape,
+    .leads = 1,
     .how = "stored into results or through the windows",
 };

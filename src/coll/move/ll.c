@@ -1,5 +1,5 @@
 /* ll: one exchange of packets of 16 bytes, half of them flags; the least time from launch to end, twice the bytes. */
-#include "coll/move/lead.h"
+#include "coll/move/runs.h"
 
 enum { UNIT = 16, WARP = 32, GRAIN = 512, WORTH = 2048, THREADS_MOST = 128, WARPS_MOST = 8, BLOCKS_MOST = 128 };
 
@@ -18,14 +18,11 @@ static void ll_shape(const struct tutti_team *team, uint64_t longest, struct tut
     runs->threads = WARP * (warps < 1 ? 1 : warps > most ? most : warps);
 }
 
-TUTTI_RUNS_ROW(ll)
-
 const struct tutti_algorithm tutti_move_ll = {
     .name = "ll",
     .collectives = TUTTI_ON_MOVES,
     .waits_for_peers = 1,
-    .can = ll_can,
-    .run = ll_run,
-    .enqueue = ll_enqueue,
+    .runs = ll_shape,
+    .leads = 1,
     .how = "packets",
 };

@@ -1,5 +1,5 @@
 /* ll128: one exchange of lines of 128 bytes that carry their flags. */
-#include "coll/move/lead.h"
+#include "coll/move/runs.h"
 
 enum { LINE = 128, DATA = 120, GROUP = 4, BLOCKS_MOST = 132, WARP = 32, WARPS_LEAST = 4, WARPS_MOST = 16 };
 
@@ -19,14 +19,11 @@ static void ll128_shape(const struct tutti_team *team, uint64_t longest, struct 
     runs->threads = WARP * warps;
 }
 
-TUTTI_RUNS_ROW(ll128)
-
 const struct tutti_algorithm tutti_move_ll128 = {
     .name = "ll128",
     .collectives = TUTTI_ON_MOVES,
     .waits_for_peers = 1,
-    .can = ll128_can,
-    .run = ll128_run,
-    .enqueue = ll128_enqueue,
+    .runs = ll128_shape,
+    .leads = 1,
     .how = "packets of whole lines",
 };

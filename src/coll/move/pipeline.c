@@ -7,15 +7,12 @@ static void pipeline_shape(const struct tutti_team *team, uint64_t longest, stru
     tutti_runs_in_chunks(team, TUTTI_KERNEL_MOVE_PIPELINE, runs);
 }
 
-TUTTI_RUNS_ROW(pipeline)
-
 const struct tutti_algorithm tutti_move_pipeline = {
     .name = "pipeline",
     .collectives = TUTTI_ON_MOVES,
     .waits_for_peers = 1,
-    .can = pipeline_can,
-    .run = pipeline_run,
-    .enqueue = pipeline_enqueue,
+    .runs = pipeline_shape,
+    .leads = 1,
     .how = "chunks through the windows",
 };
 
@@ -39,11 +36,19 @@ static int leader_pipeline_can(const struct tutti_team *team, const struct tutti
     return tutti_runs_can(team, call, pipeline_shape);
 }
 
+static int leader_pipeline_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
+{
+    if (tutti_lead_is(team, call))
+        return tutti_lead_run(team, call, fits, pipeline_shape);
+    *fits = 1;
+    return tutti_runs_run(team, call, pipeline_shape);
+}
+
 const struct tutti_algorithm tutti_move_leader_pipeline = {
     .name = "leader_pipeline",
     .collectives = TUTTI_ON_MOVES,
     .waits_for_peers = 1,
     .can = leader_pipeline_can,
-    .run = pipeline_run,
+    .run = leader_pipeline_run,
     .how = "chunks through the windows",
 };

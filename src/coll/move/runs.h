@@ -25,10 +25,6 @@ struct tutti_runs {
     (TUTTI_ON(BCAST) | TUTTI_ON(GATHER) | TUTTI_ON(SCATTER) | TUTTI_ON(ALLGATHER) | TUTTI_ON(ALLGATHERV) |             \
      TUTTI_ON(ALLTOALL))
 
-/* Sets *runs for a launch whose longest run on this rank, of those to and from peers, has `longest` bytes. Team open.
- */
-typedef void tutti_runs_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs);
-
 /* Sets *runs for a kernel that moves chunks through the slots of the region of chunks, of which every peer has one in
  * each set: any length. Team open. */
 void tutti_runs_in_chunks(const struct tutti_team *team, enum tutti_kernel kernel, struct tutti_runs *runs);
@@ -67,19 +63,5 @@ int tutti_runs_lead(struct tutti_team *team, const struct tutti_call *call, cons
 /* Of `split`, which split_direct takes for what goes through the windows. */
 tutti_runs_shape tutti_split_shape;
 int tutti_split_can(const struct tutti_team *team, const struct tutti_call *call);
-
-/* The columns of a row that consists of its name_shape(). The file includes coll/move/lead.h. */
-#define TUTTI_RUNS_ROW(name)                                                                                           \
-    static int name##_can(const struct tutti_team *team, const struct tutti_call *call)                                \
-    {                                                                                                                  \
-        return tutti_lead_is(team, call) ? tutti_lead_can(team, call, name##_shape)                                    \
-                                         : tutti_runs_can(team, call, name##_shape);                                   \
-    }                                                                                                                  \
-    TUTTI_FLOW_RUN(name, tutti_lead_is(team, call) ? tutti_lead_run(team, call, fits, name##_shape)                    \
-                                                   : tutti_runs_run(team, call, name##_shape))                         \
-    static int name##_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)     \
-    {                                                                                                                  \
-        return tutti_runs_put(team, call, stream, name##_shape);                                                       \
-    }
 
 #endif

@@ -24,20 +24,8 @@ void tutti_split_shape(const struct tutti_team *team, uint64_t longest, struct t
 
 int tutti_split_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    if (team->size < RANKS_LEAST)
-        return TUTTI_NO(RULES);
-    return tutti_runs_can(team, call, tutti_split_shape);
-}
-
-static int split_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
-{
-    *fits = 1;
-    return tutti_runs_run(team, call, tutti_split_shape);
-}
-
-static int split_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)
-{
-    return tutti_runs_put(team, call, stream, tutti_split_shape);
+    (void)call;
+    return team->size >= RANKS_LEAST || TUTTI_NO(RULES);
 }
 
 const struct tutti_algorithm tutti_move_split = {
@@ -45,7 +33,6 @@ const struct tutti_algorithm tutti_move_split = {
     .collectives = TUTTI_ON(BCAST),
     .waits_for_peers = 1,
     .can = tutti_split_can,
-    .run = split_run,
-    .enqueue = split_enqueue,
+    .runs = tutti_split_shape,
     .how = "slices handed on by their owners",
 };

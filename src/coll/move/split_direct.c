@@ -9,28 +9,11 @@ static void split_direct_shape(const struct tutti_team *team, uint64_t longest, 
     runs->hands_on = 1;
 }
 
-static int split_direct_can(const struct tutti_team *team, const struct tutti_call *call)
-{
-    return tutti_split_can(team, call) && tutti_runs_can(team, call, split_direct_shape);
-}
-
-static int split_direct_run(struct tutti_team *team, const struct tutti_call *call, int *fits)
-{
-    *fits = 1;
-    return tutti_runs_run(team, call, split_direct_shape);
-}
-
-static int split_direct_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)
-{
-    return tutti_runs_put(team, call, stream, split_direct_shape);
-}
-
 const struct tutti_algorithm tutti_move_split_direct = {
     .name = "split_direct",
     .collectives = TUTTI_ON(BCAST),
     .waits_for_peers = 1,
-    .can = split_direct_can,
-    .run = split_direct_run,
-    .enqueue = split_direct_enqueue,
+    .can = tutti_split_can,
+    .runs = split_direct_shape,
     .how = "slices stored into results by their owners",
 };

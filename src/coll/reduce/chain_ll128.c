@@ -38,14 +38,11 @@ static void chain_ll128_shape(const struct tutti_team *team, const struct tutti_
     flow->room *= GROUP * LINE;
 }
 
-TUTTI_FLOW_ROW(chain_ll128)
-
 const struct tutti_algorithm tutti_reduce_chain_ll128 = {
     .name = "chain_ll128",
     .collectives = TUTTI_ON(REDUCE),
     .kernels = TUTTI_LAUNCHES(CHAIN_LL128),
     .waits_for_peers = 1,
     .can = chain_ll128_can,
-    .run = chain_ll128_run,
-    .enqueue = chain_ll128_enqueue,
+    .flow = chain_ll128_shape,
 };

@@ -39,7 +39,7 @@ static int copies_launch(struct tutti_team *team, const struct tutti_call *call,
     half.collective = TUTTI_COLLECTIVE_REDUCE_SCATTER;
     half.counts = counts;
     half.out = counts[team->rank] ? (char *)call->out + begin * size : call->out; /* no address behind the end */
-    int status = tutti_reduce_pipeline.enqueue(team, &half, team->stream);
+    int status = tutti_flow_put(team, &half, team->stream, 0, tutti_pipeline_shape);
     return status == TUTTI_OK ? copies_carry(team, call, out, begin, counts[team->rank]) : status;
 }
 

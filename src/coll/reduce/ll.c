@@ -33,8 +33,6 @@ static void ll_shape(const struct tutti_team *team, const struct tutti_call *cal
     flow->blocks = tutti_flow_blocks(team, units, THREADS, BLOCKS_MOST);
 }
 
-TUTTI_FLOW_ROW_SMALL(ll)
-
 TUTTI_LEADER_ROW(ll, LEAD_LL, TUTTI_ON_REDUCTIONS, 1)
 
 int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_number)
@@ -49,6 +47,6 @@ const struct tutti_algorithm tutti_reduce_ll = {
     .kernels = TUTTI_LAUNCHES(LL) | TUTTI_LAUNCHES(LINGER),
     .waits_for_peers = 1,
     .can = ll_can,
-    .run = ll_run,
-    .enqueue = ll_enqueue,
+    .flow = ll_shape,
+    .lingers = 1,
 };

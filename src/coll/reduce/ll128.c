@@ -26,8 +26,6 @@ static void ll128_shape(const struct tutti_team *team, const struct tutti_call *
     flow->blocks = tutti_flow_blocks(team, groups, flow->threads / 32, BLOCKS_MOST);
 }
 
-TUTTI_FLOW_ROW_SMALL(ll128)
-
 TUTTI_LEADER_ROW(ll128, LEAD_LL128, TUTTI_ON_REDUCTIONS, team->lines)
 
 const struct tutti_algorithm tutti_reduce_ll128 = {
@@ -36,6 +34,6 @@ const struct tutti_algorithm tutti_reduce_ll128 = {
     .kernels = TUTTI_LAUNCHES(LL128) | TUTTI_LAUNCHES(LINGER),
     .waits_for_peers = 1,
     .can = ll128_can,
-    .run = ll128_run,
-    .enqueue = ll128_enqueue,
+    .flow = ll128_shape,
+    .lingers = 1,
 };

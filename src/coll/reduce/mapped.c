@@ -15,19 +15,12 @@ static void mapped_shape(const struct tutti_team *team, const struct tutti_call 
     flow->kernel = flow->leads = TUTTI_KERNEL_MAPPED;
 }
 
-TUTTI_FLOW_RUN(mapped, tutti_flow_run_mapped(team, call, mapped_shape))
-
-static int mapped_enqueue(struct tutti_team *team, const struct tutti_call *call, struct tutti_stream *stream)
-{
-    return tutti_flow_put_mapped(team, call, stream, mapped_shape);
-}
-
 const struct tutti_algorithm tutti_reduce_mapped = {
     .name = "mapped",
     .collectives = TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE) | TUTTI_ON_REDUCE_SCATTERS,
     .kernels = TUTTI_LAUNCHES(MAPPED),
     .waits_for_peers = 1,
     .can = mapped_can,
-    .run = mapped_run,
-    .enqueue = mapped_enqueue,
+    .flow = mapped_shape,
+    .places = 1,
 };

@@ -52,8 +52,6 @@ void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call
 
 static tutti_flow_shape *const pipeline_shape = tutti_pipeline_shape;
 
-TUTTI_FLOW_ROW(pipeline)
-
 TUTTI_LEADER_ROW(pipeline, PIPELINE, TUTTI_ON(ALLREDUCE) | TUTTI_ON_REDUCE_SCATTERS, 1)
 
 const struct tutti_algorithm tutti_reduce_pipeline = {
@@ -62,6 +60,5 @@ const struct tutti_algorithm tutti_reduce_pipeline = {
     .kernels = TUTTI_LAUNCHES(PIPELINE),
     .waits_for_peers = 1,
     .can = pipeline_can,
-    .run = pipeline_run,
-    .enqueue = pipeline_enqueue,
+    .flow = tutti_pipeline_shape,
 };

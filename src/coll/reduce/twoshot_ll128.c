@@ -28,8 +28,6 @@ static void twoshot_ll128_shape(const struct tutti_team *team, const struct tutt
     flow->blocks = tutti_flow_blocks(team, flow->slice / grain, flow->threads / 32, BLOCKS_MOST);
 }
 
-TUTTI_FLOW_ROW(twoshot_ll128)
-
 TUTTI_LEADER_ROW(twoshot_ll128, LEAD_TWOSHOT_LL128, TUTTI_ON(ALLREDUCE) | TUTTI_ON(REDUCE), team->lines)
 
 const struct tutti_algorithm tutti_reduce_twoshot_ll128 = {
@@ -38,6 +36,5 @@ const struct tutti_algorithm tutti_reduce_twoshot_ll128 = {
     .kernels = TUTTI_LAUNCHES(TWOSHOT_LL128),
     .waits_for_peers = 1,
     .can = twoshot_ll128_can,
-    .run = twoshot_ll128_run,
-    .enqueue = twoshot_ll128_enqueue,
+    .flow = twoshot_ll128_shape,
 };
