@@ -27,7 +27,7 @@ struct tutti_part_counts {
 static struct slab *slabs;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all above; never held while the device is called */
 
-static int clear(struct tutti_prequest_count *memory, int n)
+static int slab_clear(struct tutti_prequest_count *memory, int n)
 {
     void *zeros = calloc((size_t)n, sizeof *memory);
     if (!zeros)
@@ -46,7 +46,7 @@ static struct slab *slab_new(int gpu, int n)
     slab->n = n > SLAB ? n : SLAB;
     slab->bounce = tutti_bounce_take(&tutti_bounce_device, gpu, (size_t)slab->n * sizeof(struct tutti_prequest_count));
     slab->life = tutti_gpu_life(gpu);
-    if (slab->bounce && clear(slab->bounce->memory, slab->n) == TUTTI_OK)
+    if (slab->bounce && slab_clear(slab->bounce->memory, slab->n) == TUTTI_OK)
         return slab;
     tutti_bounce_give(slab->bounce);
     free(slab);
@@ -83,7 +83,7 @@ static int slab_serves(const struct slab *slab, int gpu)
     return slab->gpu == gpu && !slab->spoilt && slab->life == tutti_gpu_life(gpu);
 }
 
-static void take_from(struct slab *slab, struct tutti_part_counts *counts)
+static void counts_take_from(struct slab *slab, struct tutti_part_counts *counts)
 {
     const int first = slab_find(slab, counts->n);
     if (first < 0)
@@ -100,7 +100,7 @@ static int slab_is_over(const struct slab *slab)
 }
 
 /* Takes slabs out of the list of which no request has counts: those that are over, or all. */
-static struct slab *take_unused(int all)
+static struct slab *counts_take_unused(int all)
 {
     struct slab *unused = NULL;
     for (struct slab **at = &slabs; *at;) {
@@ -137,7 +137,7 @@ struct tutti_part_counts *tutti_part_counts_take(int gpu, int n)
     pthread_mutex_lock(&lock);
     for (struct slab *slab = slabs; slab && !counts->slab; slab = slab->next) {
         if (slab_serves(slab, gpu))
-            take_from(slab, counts);
+            counts_take_from(slab, counts);
     }
     pthread_mutex_unlock(&lock);
     if (counts->slab)
@@ -150,7 +150,7 @@ struct tutti_part_counts *tutti_part_counts_take(int gpu, int n)
     pthread_mutex_lock(&lock);
     slab->next = slabs;
     slabs = slab;
-    take_from(slab, counts);
+    counts_take_from(slab, counts);
     pthread_mutex_unlock(&lock);
     return counts;
 }
@@ -162,7 +162,7 @@ struct tutti_prequest_count *tutti_part_counts_memory(const struct tutti_part_co
 
 int tutti_part_counts_clear(const struct tutti_part_counts *counts)
 {
-    return clear(tutti_part_counts_memory(counts), counts->n);
+    return slab_clear(tutti_part_counts_memory(counts), counts->n);
 }
 
 void tutti_part_counts_give(struct tutti_part_counts *counts, int clean)
@@ -172,7 +172,7 @@ void tutti_part_counts_give(struct tutti_part_counts *counts, int clean)
     pthread_mutex_lock(&lock);
     slab_mark(counts->slab, counts->first, counts->n, 0);
     counts->slab->spoilt |= !clean;
-    struct slab *unused = take_unused(0);
+    struct slab *unused = counts_take_unused(0);
     pthread_mutex_unlock(&lock);
     slabs_free(unused);
     free(counts);
@@ -182,7 +182,7 @@ void tutti_part_counts_give(struct tutti_part_counts *counts, int clean)
 void tutti_part_counts_close(void)
 {
     pthread_mutex_lock(&lock);
-    struct slab *unused = take_unused(1);
+    struct slab *unused = counts_take_unused(1);
     pthread_mutex_unlock(&lock);
     slabs_free(unused);
 }

@@ -60,7 +60,7 @@ int tutti_part_match_send(struct tutti_part *part)
 
 /* ---- pairs ---- */
 
-static int is_pair(const struct tutti_part *receive, const struct tutti_part_record *record)
+static int match_is_pair(const struct tutti_part *receive, const struct tutti_part_record *record)
 {
     return (uint64_t)receive->args.peer == record->of.source && receive->args.tag == record->tag &&
            receive->args.comm == record->comm;
@@ -85,7 +85,7 @@ int tutti_part_match_receive(struct tutti_part *part)
     tutti_part_channel_poll();
     for (struct tutti_part_record **at = &announced; *at; at = &(*at)->next) {
         struct tutti_part_record *record = *at;
-        if (!is_pair(part, record))
+        if (!match_is_pair(part, record))
             continue;
         *at = record->next;
         if (!record->next)
@@ -105,7 +105,7 @@ static struct tutti_part *waiting_take(const struct tutti_part_record *record)
 {
     for (struct tutti_part **at = &waiting; *at; at = &(*at)->behind) {
         struct tutti_part *part = *at;
-        if (!is_pair(part, record))
+        if (!match_is_pair(part, record))
             continue;
         *at = part->behind;
         if (!part->behind)

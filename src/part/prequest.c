@@ -45,7 +45,7 @@ static void prequest_free(struct tutti_part_prequest *p)
 
 /* Where the message of a send begins, if kernels may store it: it is one run of bytes, for a rank of the node, and the
  * rules let kernels store such partitions. It is known before the first round. */
-static const char *run_of(const struct tutti_part *part)
+static const char *prequest_run_of(const struct tutti_part *part)
 {
     const struct tutti_part_args *args = &part->args;
     const int whole = args->in_order && (args->solid || args->count * args->partitions == 1);
@@ -54,7 +54,7 @@ static const char *run_of(const struct tutti_part *part)
 }
 
 /* A status. */
-static int words_open(struct tutti_part_prequest *p, int copies)
+static int prequest_words_open(struct tutti_part_prequest *p, int copies)
 {
     p->bytes = sizeof(struct words) + (size_t)copies * sizeof(struct tutti_prequest_round) +
                (size_t)p->transports * (size_t)p->view.apart * sizeof(uint32_t);
@@ -75,12 +75,12 @@ static int prequest_open(struct tutti_part_prequest *p, const struct tutti_part 
 {
     const int n = part->args.partitions, each = tutti_part_prequest_each(part), send = part->args.send;
     p->transports = (n + each - 1) / each;
-    p->view =
-        (struct tutti_prequest){.partitions = n, .each = each, .send = send, .bytes = part->each, .from = run_of(part)};
+    p->view = (struct tutti_prequest){
+        .partitions = n, .each = each, .send = send, .bytes = part->each, .from = prequest_run_of(part)};
     const int most = p->transports < TUTTI_PREQUEST_COPIES ? p->transports : TUTTI_PREQUEST_COPIES;
     p->view.apart = !send && n <= LINES_MOST ? TUTTI_PREQUEST_LINE : 1;
     const int copies = most > 1 && (send ? p->view.from != NULL : tutti_part_put_is_possible(part)) ? most : 1;
-    const int status = words_open(p, copies);
+    const int status = prequest_words_open(p, copies);
     p->taken = send ? calloc((size_t)p->transports + 1, 1) : NULL;
     if (status != TUTTI_OK || (send && !p->taken))
         return TUTTI_ERR_MEMORY;
@@ -169,7 +169,7 @@ void tutti_part_prequest_start(struct tutti_part *part)
 }
 
 /* The flag of a transport partition that has not been taken yet. */
-static uint32_t flag_of(const struct tutti_part_prequest *p, int number)
+static uint32_t prequest_flag_of(const struct tutti_part_prequest *p, int number)
 {
     return p->taken[number] ? 0 : __atomic_load_n(&p->view.flag[number], __ATOMIC_ACQUIRE);
 }
@@ -206,10 +206,10 @@ int tutti_part_prequest_poll(struct tutti_part *part)
         p->next++;
     for (int first = p->next, end; first < p->transports && status == TUTTI_OK; first = end) {
         end = first + 1;
-        const uint32_t flag = flag_of(p, first);
+        const uint32_t flag = prequest_flag_of(p, first);
         if (flag == 0)
             continue;
-        while (end < p->transports && flag_of(p, end) == flag)
+        while (end < p->transports && prequest_flag_of(p, end) == flag)
             end++;
         status = prequest_take(part, first, end, flag);
     }

@@ -35,7 +35,7 @@ static int rndv_peer(const struct tutti_part *part, uint64_t bytes)
     return reaches ? peer : -1;
 }
 
-static struct tutti_elements elements_of(const struct tutti_part *part, uint64_t first, uint64_t count)
+static struct tutti_elements rndv_elements_of(const struct tutti_part *part, uint64_t first, uint64_t count)
 {
     const struct tutti_part_args *args = &part->args;
     return (struct tutti_elements){.plan = args->plan,
@@ -76,7 +76,7 @@ int tutti_part_rndv_send(struct tutti_part *part, uint64_t first, uint64_t n, st
     if (!sent)
         return 0;
     sent->part = part;
-    sent->core.elements = elements_of(part, first * count, n * count);
+    sent->core.elements = rndv_elements_of(part, first * count, n * count);
     sent->core.bytes = head->bytes;
     sent->core.gpu = part->elements.places.gpu;
     if (!sent_post(sent, peer)) {
@@ -163,7 +163,7 @@ int tutti_part_rndv_receive(struct tutti_part *part, uint64_t first, const struc
     fetched->core.unpack = fetched_unpack;
     fetched->core.capacity = end <= tutti_part_capacity(part) ? head->bytes : 0;
     if (first % size == 0 && end % size == 0)
-        fetched->core.elements = elements_of(part, first / size, head->bytes / size);
+        fetched->core.elements = rndv_elements_of(part, first / size, head->bytes / size);
     fetched->next = fetches;
     fetches = fetched;
     part->rndvs++;

@@ -12,7 +12,7 @@ int tutti_part_send_done(const struct tutti_part *part)
 }
 
 /* A piece is unpacked by the receiver in memory of its own, perhaps, so it is short also where this side needs none. */
-static uint64_t piece_bytes(const struct tutti_part *part)
+static uint64_t send_piece_bytes(const struct tutti_part *part)
 {
     const uint64_t usual = (uint64_t)tutti_settings()->message_chunk;
     return tutti_part_is_direct(part) ? 4 * usual : usual;
@@ -37,7 +37,7 @@ static int send_run(struct tutti_part *part, uint32_t first, uint32_t n)
         return tutti_part_channel_send_data(&head, from, part);
     }
     head.way = TUTTI_PART_PIECES;
-    head.piece = piece_bytes(part);
+    head.piece = send_piece_bytes(part);
     int status = tutti_part_channel_send(part->args.peer, &head, part);
     if (status == TUTTI_OK)
         status =
@@ -46,7 +46,7 @@ static int send_run(struct tutti_part *part, uint32_t first, uint32_t n)
 }
 
 /* Partitions of a run of `n` that one message holds. */
-static uint32_t run_length(const struct tutti_part *part, uint32_t n)
+static uint32_t send_run_length(const struct tutti_part *part, uint32_t n)
 {
     const uint64_t most = part->each <= TUTTI_PART_INLINE_MOST / 2 && !part->elements.places.device
                               ? TUTTI_PART_INLINE_MOST
@@ -63,7 +63,7 @@ static int send_ready(struct tutti_part *part, uint32_t first, uint32_t n)
     if (part->args.peer < 0)
         return TUTTI_OK;
     while (n > 0 && status == TUTTI_OK) {
-        const uint32_t length = run_length(part, n);
+        const uint32_t length = send_run_length(part, n);
         status = send_run(part, first, length);
         first += length;
         n -= length;
@@ -80,7 +80,7 @@ int tutti_part_send_start(struct tutti_part *part)
     return part->args.partitions == 0 && part->args.peer >= 0 ? send_run(part, 0, 0) : TUTTI_OK;
 }
 
-static enum tutti_part_wrong check(const struct tutti_part *part, int first, int last)
+static enum tutti_part_wrong send_check(const struct tutti_part *part, int first, int last)
 {
     if (!part->args.send)
         return TUTTI_PART_NO_SEND;
@@ -100,7 +100,7 @@ int tutti_part_send_held(struct tutti_part *part)
 
 /* A small partition of host memory costs the MPIs more by its message than by its bytes. It waits for its neighbours
  * until they fill a message, all partitions are ready, or this process calls the MPI for something else. A status. */
-static int hold(struct tutti_part *part, uint32_t first, uint32_t n)
+static int send_hold(struct tutti_part *part, uint32_t first, uint32_t n)
 {
     int status = TUTTI_OK;
     if (part->held_n > 0 && first == part->held_first + part->held_n) {
@@ -123,7 +123,7 @@ static enum tutti_part_wrong send_marked(struct tutti_part *part, int first, int
 {
     int status = part->status;
     if (status == TUTTI_OK && part->each <= TUTTI_PART_INLINE_MOST / 2 && !part->elements.places.device)
-        status = hold(part, (uint32_t)first, (uint32_t)n);
+        status = send_hold(part, (uint32_t)first, (uint32_t)n);
     else if (status == TUTTI_OK)
         status = send_ready(part, (uint32_t)first, (uint32_t)n);
     tutti_part_fail(part, status);
@@ -132,7 +132,7 @@ static enum tutti_part_wrong send_marked(struct tutti_part *part, int first, int
 
 enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, int last)
 {
-    const enum tutti_part_wrong wrong = check(part, first, last);
+    const enum tutti_part_wrong wrong = send_check(part, first, last);
     if (wrong != TUTTI_PART_FINE)
         return wrong;
     memset(part->ready + first, 1, (size_t)(last - first) + 1);
@@ -142,7 +142,7 @@ enum tutti_part_wrong tutti_part_send_range(struct tutti_part *part, int first, 
 
 enum tutti_part_wrong tutti_part_send_stored(struct tutti_part *part, int first, int last)
 {
-    const enum tutti_part_wrong wrong = check(part, first, last);
+    const enum tutti_part_wrong wrong = send_check(part, first, last);
     if (wrong != TUTTI_PART_FINE)
         return wrong;
     memset(part->ready + first, 1, (size_t)(last - first) + 1);
@@ -151,10 +151,10 @@ enum tutti_part_wrong tutti_part_send_stored(struct tutti_part *part, int first,
 }
 
 /* The list is marked entry by entry, so an entry that comes twice is found; then the marks are taken back. */
-static enum tutti_part_wrong list_mark(struct tutti_part *part, int n, const int partitions[])
+static enum tutti_part_wrong send_list_mark(struct tutti_part *part, int n, const int partitions[])
 {
     for (int i = 0; i < n; i++) {
-        const enum tutti_part_wrong wrong = check(part, partitions[i], partitions[i]);
+        const enum tutti_part_wrong wrong = send_check(part, partitions[i], partitions[i]);
         if (wrong == TUTTI_PART_FINE) {
             part->ready[partitions[i]] = 1;
             continue;
@@ -170,7 +170,7 @@ static enum tutti_part_wrong list_mark(struct tutti_part *part, int n, const int
 /* Entries that follow each other travel together. */
 enum tutti_part_wrong tutti_part_send_list(struct tutti_part *part, int n, const int partitions[])
 {
-    enum tutti_part_wrong wrong = list_mark(part, n, partitions);
+    enum tutti_part_wrong wrong = send_list_mark(part, n, partitions);
     for (int i = 0, length; i < n && wrong == TUTTI_PART_FINE; i += length) {
         length = 1;
         while (i + length < n && partitions[i + length] == partitions[i] + length)

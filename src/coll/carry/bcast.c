@@ -23,12 +23,12 @@ struct bcast {
 /* ---- lanes, rounds and slices ---- */
 
 /* Number on its node of the rank in a lane. In the root's node lane 0 is the root. */
-static int local_of(const struct bcast *b, int node, int lane)
+static int bcast_local_of(const struct bcast *b, int node, int lane)
 {
     return node == b->root_node ? (b->root_local + lane) % tutti_carry_size_of(b->c->kept, node) : lane;
 }
 
-static int find_path(struct bcast *b, tutti_carry_path *path)
+static int bcast_find_path(struct bcast *b, tutti_carry_path *path)
 {
     const struct tutti_carry *k = b->c->kept;
     const struct tutti_hierarchy *h = b->c->h;
@@ -36,7 +36,7 @@ static int find_path(struct bcast *b, tutti_carry_path *path)
     int from = -1;
     b->lane = b->from = -1;
     for (int lane = 0; lane < b->lanes; lane++)
-        b->lane = local_of(b, h->node, lane) == h->rank ? lane : b->lane;
+        b->lane = bcast_local_of(b, h->node, lane) == h->rank ? lane : b->lane;
     if (!(b->to = malloc((size_t)n * sizeof *b->to)))
         return TUTTI_ERR_MEMORY;
     if (b->lane < 0)
@@ -44,11 +44,11 @@ static int find_path(struct bcast *b, tutti_carry_path *path)
     b->tos = path(me, n, &from, b->to);
     for (int i = 0; i < b->tos; i++) {
         const int node = (b->to[i] + b->root_node) % n;
-        b->to[i] = tutti_carry_member(k, node, local_of(b, node, b->lane));
+        b->to[i] = tutti_carry_member(k, node, bcast_local_of(b, node, b->lane));
     }
     if (from >= 0) {
         const int node = (from + b->root_node) % n;
-        b->from = tutti_carry_member(k, node, local_of(b, node, b->lane));
+        b->from = tutti_carry_member(k, node, bcast_local_of(b, node, b->lane));
     }
     return TUTTI_OK;
 }
@@ -57,31 +57,31 @@ struct part {
     uint64_t begin, bytes;
 };
 
-static struct part part_of(uint64_t begin, uint64_t all, uint64_t each)
+static struct part bcast_part_of(uint64_t begin, uint64_t all, uint64_t each)
 {
     return (struct part){begin, begin >= all ? 0 : all - begin < each ? all - begin : each};
 }
 
-static struct part round_of(const struct bcast *b, uint64_t round)
+static struct part bcast_round_of(const struct bcast *b, uint64_t round)
 {
-    return part_of(round * b->each, b->bytes, b->each);
+    return bcast_part_of(round * b->each, b->bytes, b->each);
 }
 
 /* Slices begin at whole lines of kernels. */
-static struct part slice_of(const struct bcast *b, uint64_t round, int lane)
+static struct part bcast_slice_of(const struct bcast *b, uint64_t round, int lane)
 {
     enum { GRAIN = 128 };
-    const struct part all = round_of(b, round);
+    const struct part all = bcast_round_of(b, round);
     const uint64_t lanes = (uint64_t)b->lanes;
     const uint64_t each = ((all.bytes + lanes - 1) / lanes + GRAIN - 1) / GRAIN * GRAIN;
-    const struct part part = part_of(each * (uint64_t)lane, all.bytes, each);
+    const struct part part = bcast_part_of(each * (uint64_t)lane, all.bytes, each);
     return (struct part){all.begin + part.begin, part.bytes};
 }
 
 /* ---- the message as a run of bytes ---- */
 
 /* Elements with gaps, or in memory of several kinds, pass through memory of one GPU, or of the host. */
-static int make_run(struct bcast *b)
+static int bcast_make_run(struct bcast *b)
 {
     struct tutti_carry_call *c = b->c;
     struct tutti_move_block *block = c->move->sends > 0      ? c->move->send
@@ -109,7 +109,7 @@ static int make_run(struct bcast *b)
     return c->rank == c->call->root ? tutti_elements_move(TUTTI_PACK, b->elements, 0, b->bytes, b->run) : TUTTI_OK;
 }
 
-static int end_run(struct bcast *b)
+static int bcast_end_run(struct bcast *b)
 {
     const int passed = b->elements && b->run != tutti_elements_run(b->elements);
     if (!passed || b->c->rank == b->c->call->root)
@@ -119,11 +119,11 @@ static int end_run(struct bcast *b)
 
 /* ---- a round ---- */
 
-static int round_begin(struct bcast *b, uint64_t round)
+static int bcast_round_begin(struct bcast *b, uint64_t round)
 {
     const int number = (int)(round % ROUNDS);
     struct tutti_carry_wire *wire = &b->wire[number];
-    const struct part part = b->lane >= 0 ? slice_of(b, round, b->lane) : (struct part){0, 0};
+    const struct part part = b->lane >= 0 ? bcast_slice_of(b, round, b->lane) : (struct part){0, 0};
     int status = tutti_carry_wire_open(wire, b->c, b->c->h->ranks, number, 1, 1);
     if (status == TUTTI_OK)
         status = tutti_carry_run_of(b->run + part.begin, part.bytes, &b->slice[number]);
@@ -136,7 +136,7 @@ static int round_begin(struct bcast *b, uint64_t round)
     return tutti_carry_wire_start(wire);
 }
 
-static int round_await(struct bcast *b, uint64_t round)
+static int bcast_round_await(struct bcast *b, uint64_t round)
 {
     struct tutti_carry_wire *wire = &b->wire[round % ROUNDS];
     const int status = tutti_carry_wire_wait(wire);
@@ -146,10 +146,10 @@ static int round_await(struct bcast *b, uint64_t round)
 }
 
 /* From the root to the ranks of its node. */
-static int hand_to_node(struct bcast *b, uint64_t round)
+static int bcast_hand_to_node(struct bcast *b, uint64_t round)
 {
     const struct tutti_hierarchy *h = b->c->h;
-    const struct part part = round_of(b, round);
+    const struct part part = bcast_round_of(b, round);
     struct tutti_elements elements;
     struct tutti_carry_meet meet;
     int status = tutti_carry_run_of(b->run + part.begin, part.bytes, &elements);
@@ -169,7 +169,7 @@ static int hand_to_node(struct bcast *b, uint64_t round)
 }
 
 /* Among the ranks of another node: from each lane its slice to all. */
-static int hand_out(struct bcast *b, uint64_t round)
+static int bcast_hand_out(struct bcast *b, uint64_t round)
 {
     const struct tutti_hierarchy *h = b->c->h;
     struct tutti_carry_meet meet;
@@ -178,7 +178,7 @@ static int hand_out(struct bcast *b, uint64_t round)
                                b->lanes))
         return TUTTI_ERR_MEMORY;
     for (int lane = 0; lane < b->lanes && status == TUTTI_OK; lane++) {
-        const struct part part = slice_of(b, round, lane);
+        const struct part part = bcast_slice_of(b, round, lane);
         struct tutti_elements elements;
         status = tutti_carry_run_of(b->run + part.begin, part.bytes, &elements);
         if (status == TUTTI_OK && lane != b->lane)
@@ -197,36 +197,36 @@ static int hand_out(struct bcast *b, uint64_t round)
 /* ---- all rounds ---- */
 
 /* With several lanes, the root's node has a round before it crosses the network. */
-static int rounds_at_root(struct bcast *b, uint64_t rounds)
+static int bcast_rounds_at_root(struct bcast *b, uint64_t rounds)
 {
     const int alone = b->c->h->size == 1, before = b->lanes > 1 && !alone;
     int status = TUTTI_OK;
     for (uint64_t round = 0; round < rounds && status == TUTTI_OK; round++) {
         if (round >= ROUNDS)
-            status = round_await(b, round - ROUNDS);
+            status = bcast_round_await(b, round - ROUNDS);
         if (status == TUTTI_OK && before)
-            status = hand_to_node(b, round);
+            status = bcast_hand_to_node(b, round);
         if (status == TUTTI_OK)
-            status = round_begin(b, round);
+            status = bcast_round_begin(b, round);
         if (status == TUTTI_OK && !before && !alone)
-            status = hand_to_node(b, round);
+            status = bcast_hand_to_node(b, round);
     }
     for (uint64_t round = rounds < ROUNDS ? 0 : rounds - ROUNDS; round < rounds && status == TUTTI_OK; round++)
-        status = round_await(b, round);
+        status = bcast_round_await(b, round);
     return status;
 }
 
-static int rounds_elsewhere(struct bcast *b, uint64_t rounds)
+static int bcast_rounds_elsewhere(struct bcast *b, uint64_t rounds)
 {
     uint64_t begun = 0;
     int status = TUTTI_OK;
     for (uint64_t round = 0; round < rounds && status == TUTTI_OK; round++) {
         for (; begun < rounds && begun < round + ROUNDS && status == TUTTI_OK; begun++)
-            status = round_begin(b, begun);
+            status = bcast_round_begin(b, begun);
         if (status == TUTTI_OK)
-            status = round_await(b, round);
+            status = bcast_round_await(b, round);
         if (status == TUTTI_OK && b->c->h->size > 1)
-            status = hand_out(b, round);
+            status = bcast_hand_out(b, round);
     }
     return status;
 }
@@ -236,15 +236,15 @@ int tutti_carry_bcast(struct tutti_carry_call *c, int lanes, tutti_carry_path *p
     const struct tutti_hierarchy *h = c->h;
     struct bcast b = {
         .c = c, .lanes = lanes, .root_node = h->node_of[c->call->root], .root_local = c->kept->local[c->call->root]};
-    int status = find_path(&b, path);
+    int status = bcast_find_path(&b, path);
     if (status == TUTTI_OK)
-        status = make_run(&b);
+        status = bcast_make_run(&b);
     b.each = (uint64_t)c->piece * (uint64_t)lanes;
     const uint64_t rounds = (b.bytes + b.each - 1) / b.each;
     if (status == TUTTI_OK)
-        status = h->node == b.root_node ? rounds_at_root(&b, rounds) : rounds_elsewhere(&b, rounds);
+        status = h->node == b.root_node ? bcast_rounds_at_root(&b, rounds) : bcast_rounds_elsewhere(&b, rounds);
     if (status == TUTTI_OK)
-        status = end_run(&b);
+        status = bcast_end_run(&b);
     for (int i = 0; i < ROUNDS && status != TUTTI_OK; i++) {
         if (b.wire[i].call)
             tutti_carry_wire_close(&b.wire[i], status);

@@ -19,7 +19,7 @@ int tutti_carry_on_host(struct tutti_elements *elements)
 }
 
 /* Both are runs of bytes: the device finds out in which memory. Host memory may be ordinary. */
-static int copy_run(struct tutti_elements *from, struct tutti_elements *to, uint64_t bytes)
+static int elements_copy_run(struct tutti_elements *from, struct tutti_elements *to, uint64_t bytes)
 {
     char *const at = tutti_elements_run(to), *const of = tutti_elements_run(from);
     if (at == of)
@@ -37,7 +37,7 @@ int tutti_carry_copy(struct tutti_elements *from, struct tutti_elements *to)
     if (bytes != tutti_elements_bytes(to))
         return TUTTI_ERR_MISMATCH;
     if (from->whole && to->whole)
-        return copy_run(from, to, bytes);
+        return elements_copy_run(from, to, bytes);
     int status = tutti_host_memory_take(&area, bytes < MOST ? bytes : MOST);
     for (uint64_t at = 0; at < bytes && status == TUTTI_OK; at += MOST) {
         const uint64_t n = bytes - at < MOST ? bytes - at : MOST;

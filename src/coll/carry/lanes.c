@@ -8,7 +8,7 @@
 #include "core/status.h"
 
 /* This rank's block. In place it is not among those that are received. */
-static struct tutti_elements *own_block(struct tutti_carry_call *c, uint64_t *bytes)
+static struct tutti_elements *lanes_own_block(struct tutti_carry_call *c, uint64_t *bytes)
 {
     for (int i = 0; i < c->move->sends; i++) {
         *bytes = c->move->send[i].bytes;
@@ -25,7 +25,7 @@ static void lanes_exchange(struct tutti_carry_call *c, struct tutti_carry_wire *
     const struct tutti_carry *k = c->kept;
     const struct tutti_hierarchy *h = c->h;
     uint64_t bytes;
-    struct tutti_elements *own = own_block(c, &bytes);
+    struct tutti_elements *own = lanes_own_block(c, &bytes);
     int tos = 0;
     for (int step = 1; step < h->nodes; step++) {
         const int node = (h->node + step) % h->nodes, theirs = tutti_carry_size_of(k, node);
@@ -44,7 +44,7 @@ static void lanes_exchange(struct tutti_carry_call *c, struct tutti_carry_wire *
 }
 
 /* Blocks [begin, begin + ranks of this node) of another node: one of each rank of this node. */
-static int hand_out(struct tutti_carry_call *c, int node, int begin)
+static int lanes_hand_out(struct tutti_carry_call *c, int node, int begin)
 {
     const struct tutti_carry *k = c->kept;
     const struct tutti_hierarchy *h = c->h;
@@ -71,13 +71,13 @@ static int hand_out(struct tutti_carry_call *c, int node, int begin)
     return status;
 }
 
-static int hand_out_all(struct tutti_carry_call *c)
+static int lanes_hand_out_all(struct tutti_carry_call *c)
 {
     int status = TUTTI_OK;
     for (int step = 1; step < c->h->nodes; step++) {
         const int node = (c->h->node + step) % c->h->nodes, theirs = tutti_carry_size_of(c->kept, node);
         for (int begin = 0; begin < theirs && status == TUTTI_OK; begin += c->h->size)
-            status = hand_out(c, node, begin);
+            status = lanes_hand_out(c, node, begin);
     }
     return status;
 }
@@ -101,7 +101,7 @@ static int lanes_run(struct tutti_carry_call *c)
     if (status == TUTTI_OK)
         status = tutti_carry_wire_wait(&wire);
     if (status == TUTTI_OK && c->h->size > 1)
-        status = hand_out_all(c);
+        status = lanes_hand_out_all(c);
     tutti_carry_meet_close(&meet);
     tutti_carry_wire_close(&wire, status);
     free(to);

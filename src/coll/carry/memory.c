@@ -8,7 +8,7 @@
 
 enum { KEPT_SCRATCH = 32 << 20 }; /* bytes */
 
-static void scratch_free(struct tutti_carry *carry, int alive)
+static void carry_scratch_free(struct tutti_carry *carry, int alive)
 {
     if (carry->scratch && alive && carry->scratch_life == tutti_gpu_life(carry->scratch_gpu))
         tutti_device()->memory.free(carry->scratch);
@@ -22,7 +22,7 @@ void *tutti_carry_scratch(struct tutti_carry *carry, int gpu, size_t bytes)
                      carry->scratch_life == tutti_gpu_life(gpu);
     if (fits)
         return carry->scratch;
-    scratch_free(carry, 1);
+    carry_scratch_free(carry, 1);
     if (tutti_device()->memory.alloc(gpu, bytes, &carry->scratch) != TUTTI_OK)
         return carry->scratch = NULL;
     carry->scratch_gpu = gpu;
@@ -34,13 +34,13 @@ void *tutti_carry_scratch(struct tutti_carry *carry, int gpu, size_t bytes)
 void tutti_carry_scratch_end(struct tutti_carry *carry)
 {
     if (carry->scratch_bytes > KEPT_SCRATCH)
-        scratch_free(carry, 1);
+        carry_scratch_free(carry, 1);
 }
 
 /* ---- what a communicator keeps ---- */
 
 /* The ranks of each node: they are counted, and then put behind those of the nodes before. */
-static void find_members(struct tutti_carry *carry)
+static void carry_find_members(struct tutti_carry *carry)
 {
     const struct tutti_hierarchy *h = carry->hierarchy;
     const int ranks = h->ranks->size;
@@ -67,7 +67,7 @@ struct tutti_carry *tutti_carry_new(struct tutti_hierarchy *hierarchy, int rules
         tutti_carry_free(carry, 0);
         return NULL;
     }
-    find_members(carry);
+    carry_find_members(carry);
     return carry;
 }
 
@@ -79,7 +79,7 @@ void tutti_carry_free(struct tutti_carry *carry, int alive)
         for (int way = 0; way < TUTTI_CARRY_WAYS; way++)
             tutti_port_close(&carry->port[wire][way], alive);
     }
-    scratch_free(carry, alive);
+    carry_scratch_free(carry, alive);
     free(carry->first);
     free(carry->member);
     free(carry->local);

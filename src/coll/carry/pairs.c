@@ -4,7 +4,7 @@
 #include "core/status.h"
 
 /* The blocks of ranks on other nodes, each rank beginning with the one behind it. */
-static void add_blocks(struct tutti_carry_call *c, struct tutti_carry_wire *wire)
+static void pairs_add_blocks(struct tutti_carry_call *c, struct tutti_carry_wire *wire)
 {
     const struct tutti_hierarchy *h = c->h;
     for (int k = 1; k < c->ranks; k++) {
@@ -22,7 +22,7 @@ static int pairs_run(struct tutti_carry_call *c)
     struct tutti_carry_meet meet = {.send = NULL};
     int status = tutti_carry_wire_open(&wire, c, c->h->ranks, 0, c->move->sends, c->move->receives);
     if (status == TUTTI_OK) {
-        add_blocks(c, &wire);
+        pairs_add_blocks(c, &wire);
         status = tutti_carry_wire_start(&wire);
     }
     if (status == TUTTI_OK)

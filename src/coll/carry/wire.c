@@ -16,7 +16,7 @@ _Static_assert((int)TAGS > (int)TUTTI_CARRY_WINDOWS && TUTTI_HIERARCHY_MOVES + T
 /* ---- the copy of a window ---- */
 
 /* 1 if the port's stream moves the piece. */
-static int in_stream(const struct tutti_carry_window *w, const struct tutti_carry_piece *piece)
+static int copy_in_stream(const struct tutti_carry_window *w, const struct tutti_carry_piece *piece)
 {
     const struct tutti_carry_flow *flow = w->flow;
     const struct tutti_places *places = &piece->item->elements->places;
@@ -24,7 +24,7 @@ static int in_stream(const struct tutti_carry_window *w, const struct tutti_carr
            (places->gpu < 0 || places->gpu == flow->port->gpu);
 }
 
-static char *run_at(const struct tutti_carry_piece *piece)
+static char *flow_run_at(const struct tutti_carry_piece *piece)
 {
     return tutti_elements_run(piece->item->elements) + piece->first;
 }
@@ -36,8 +36,8 @@ static int copy_run(const struct tutti_carry_window *w, int i, uint64_t *bytes)
     *bytes = first->bytes;
     for (i++; i < w->pieces; i++) {
         const struct tutti_carry_piece *piece = &w->piece[i];
-        if (!in_stream(w, piece) || !piece->item->elements->whole || run_at(piece) != run_at(first) + *bytes ||
-            piece->memory != first->memory + *bytes)
+        if (!copy_in_stream(w, piece) || !piece->item->elements->whole ||
+            flow_run_at(piece) != flow_run_at(first) + *bytes || piece->memory != first->memory + *bytes)
             break;
         *bytes += piece->bytes;
     }
@@ -54,15 +54,15 @@ static int copy_enqueue(struct tutti_carry_window *w, enum tutti_direction direc
     for (int i = 0; i < w->pieces && status == TUTTI_OK;) {
         const struct tutti_carry_piece *piece = &w->piece[i];
         uint64_t bytes;
-        if (!in_stream(w, piece)) {
+        if (!copy_in_stream(w, piece)) {
             i++;
             continue;
         }
         if (piece->item->elements->whole && runs < 2) { /* more of them go in one launch */
             i = copy_run(w, i, &bytes);
             runs++;
-            status = direction == TUTTI_PACK ? device->stream.copy(stream, piece->memory, run_at(piece), bytes)
-                                             : device->stream.copy(stream, run_at(piece), piece->memory, bytes);
+            status = direction == TUTTI_PACK ? device->stream.copy(stream, piece->memory, flow_run_at(piece), bytes)
+                                             : device->stream.copy(stream, flow_run_at(piece), piece->memory, bytes);
             continue;
         }
         job[jobs++] = tutti_elements_job(direction, piece->item->elements, piece->first, piece->bytes, piece->memory);
@@ -85,7 +85,7 @@ static int copy_post(void *with, uint64_t number)
     for (int i = 0; i < w->pieces && status == TUTTI_OK; i++) {
         struct tutti_carry_piece *piece = &w->piece[i];
         struct tutti_elements *elements = piece->item->elements;
-        if (!piece->copied || in_stream(w, piece))
+        if (!piece->copied || copy_in_stream(w, piece))
             continue;
         status = tutti_elements_move(direction, elements, piece->first, piece->bytes, piece->memory);
     }
@@ -107,7 +107,7 @@ static const struct tutti_task_ops copies = {.name = "copy of a window", .post =
 /* ---- windows ---- */
 
 /* The next piece, if there is one. */
-static int next_piece(struct tutti_carry_flow *flow, struct tutti_carry_piece *out)
+static int flow_next_piece(struct tutti_carry_flow *flow, struct tutti_carry_piece *out)
 {
     const uint64_t most = flow->wire->call->piece;
     for (; flow->turn < flow->turns; flow->turn++, flow->next = 0) {
@@ -133,13 +133,13 @@ static size_t window_fill(struct tutti_carry_window *w)
     struct tutti_carry_flow *flow = w->flow;
     size_t bytes = 0, all = 0;
     w->pieces = 0;
-    while (w->pieces < TUTTI_CARRY_PIECES && next_piece(flow, &w->piece[w->pieces])) {
+    while (w->pieces < TUTTI_CARRY_PIECES && flow_next_piece(flow, &w->piece[w->pieces])) {
         struct tutti_carry_piece *piece = &w->piece[w->pieces];
         struct tutti_elements *elements = piece->item->elements;
         if (w->pieces > 0 && all + piece->bytes > flow->wire->call->piece)
             break;
         piece->copied = !(tutti_carry_on_host(elements) && elements->whole);
-        piece->memory = piece->copied ? NULL : run_at(piece);
+        piece->memory = piece->copied ? NULL : flow_run_at(piece);
         bytes += piece->copied ? piece->bytes : 0;
         all += piece->bytes;
         w->pieces++;
@@ -220,7 +220,7 @@ static void window_end(struct tutti_carry_window *w)
 
 /* ---- directions ---- */
 
-static int by_order(const void *one, const void *other)
+static int items_by_order(const void *one, const void *other)
 {
     const struct tutti_carry_item *a = one, *b = other;
     return (a->order > b->order) - (a->order < b->order);
@@ -233,7 +233,7 @@ static int flow_open(struct tutti_carry_flow *flow)
     const uint64_t most = flow->wire->call->piece;
     int status = TUTTI_OK;
     if (flow->items > 1)
-        qsort(flow->item, (size_t)flow->items, sizeof *flow->item, by_order);
+        qsort(flow->item, (size_t)flow->items, sizeof *flow->item, items_by_order);
     for (int i = 0; i < flow->items && status == TUTTI_OK; i++) {
         const struct tutti_carry_item *item = &flow->item[i];
         const uint64_t turns = (item->bytes + most - 1) / most;
@@ -260,7 +260,7 @@ static int flow_at_end(const struct tutti_carry_flow *flow)
                                      .next = flow->next,
                                      .turns = flow->turns};
     struct tutti_carry_piece unused;
-    return !next_piece(&ahead, &unused);
+    return !flow_next_piece(&ahead, &unused);
 }
 
 /* 1: all pieces have gone; 0; a status. */

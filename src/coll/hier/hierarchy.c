@@ -29,8 +29,8 @@ static struct tutti_reserve openings; /* a rank without one would leave the othe
 /* ---- facts ---- */
 
 /* Numbers the nodes. lowest: for each rank of the world, the lowest rank of its node. number: [world], all 0. */
-static void number_nodes(struct tutti_hierarchy *h, int ranks, const int world_ranks[], const int lowest[],
-                         int number[])
+static void hierarchy_number_nodes(struct tutti_hierarchy *h, int ranks, const int world_ranks[], const int lowest[],
+                                   int number[])
 {
     for (int r = 0; r < ranks; r++) {
         int *const of = &number[lowest[world_ranks[r]]];
@@ -43,7 +43,7 @@ static void number_nodes(struct tutti_hierarchy *h, int ranks, const int world_r
 }
 
 /* The fewest and the most ranks of a node. count: [nodes], all 0. */
-static void count_ranks(struct tutti_hierarchy *h, int ranks, int count[])
+static void hierarchy_count_ranks(struct tutti_hierarchy *h, int ranks, int count[])
 {
     for (int r = 0; r < ranks; r++) {
         const int n = h->node_of[r];
@@ -57,14 +57,14 @@ static void count_ranks(struct tutti_hierarchy *h, int ranks, int count[])
     }
 }
 
-static int find_facts(struct tutti_hierarchy *h, const struct tutti_node *node, const struct tutti_transport *transport,
-                      const int world_ranks[])
+static int hierarchy_find_facts(struct tutti_hierarchy *h, const struct tutti_node *node,
+                                const struct tutti_transport *transport, const int world_ranks[])
 {
     const int world = tutti_node_world_size(node);
     int *lowest = malloc((size_t)world * sizeof *lowest), *number = calloc((size_t)world, sizeof *number);
     int status = lowest && number ? tutti_node_map(node, lowest) : TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK) {
-        number_nodes(h, transport->size, world_ranks, lowest, number);
+        hierarchy_number_nodes(h, transport->size, world_ranks, lowest, number);
         h->node = h->node_of[transport->rank];
         for (int r = 0; r < transport->size; r++) {
             if (h->node_of[r] != h->node)
@@ -74,7 +74,7 @@ static int find_facts(struct tutti_hierarchy *h, const struct tutti_node *node, 
             h->member[h->size++] = r;
         }
         memset(number, 0, (size_t)world * sizeof *number);
-        count_ranks(h, transport->size, number);
+        hierarchy_count_ranks(h, transport->size, number);
     }
     free(lowest);
     free(number);
@@ -83,7 +83,7 @@ static int find_facts(struct tutti_hierarchy *h, const struct tutti_node *node, 
 
 /* ---- this rank's own part ---- */
 
-static struct tutti_hierarchy *new_hierarchy(struct tutti_contexts *contexts, int ranks)
+static struct tutti_hierarchy *hierarchy_new(struct tutti_contexts *contexts, int ranks)
 {
     struct tutti_hierarchy *h = calloc(1, sizeof *h);
     if (!h)
@@ -104,8 +104,8 @@ static struct tutti_hierarchy *new_hierarchy(struct tutti_contexts *contexts, in
 }
 
 /* Of ranks[0 to size) of the communicator, with a context of this rank. ranks NULL: its first ones. */
-static int make_subset(struct tutti_hierarchy *h, int which, int rank, int size, const int ranks[],
-                       const int world_ranks[], const char *label, struct tutti_transport **out)
+static int hierarchy_make_subset(struct tutti_hierarchy *h, int which, int rank, int size, const int ranks[],
+                                 const int world_ranks[], const char *label, struct tutti_transport **out)
 {
     int *under = malloc((size_t)size * sizeof *under);
     if (!under)
@@ -120,18 +120,19 @@ static int make_subset(struct tutti_hierarchy *h, int which, int rank, int size,
     return status;
 }
 
-static int make_parts(struct tutti_hierarchy_opening *opening, struct tutti_node *node, const int world_ranks[])
+static int hierarchy_make_parts(struct tutti_hierarchy_opening *opening, struct tutti_node *node,
+                                const int world_ranks[])
 {
     struct tutti_hierarchy *h = opening->made;
     const char *label = opening->transport->label;
-    int status = find_facts(h, node, opening->transport, world_ranks);
+    int status = hierarchy_find_facts(h, node, opening->transport, world_ranks);
     if (status == TUTTI_OK && h->size > TUTTI_MAX_RANKS)
         status = TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK)
-        status = make_subset(h, HERE, h->rank, h->size, h->member, world_ranks, label, &h->here);
+        status = hierarchy_make_subset(h, HERE, h->rank, h->size, h->member, world_ranks, label, &h->here);
     if (status == TUTTI_OK)
-        status = make_subset(h, RANKS, opening->transport->rank, opening->transport->size, NULL, world_ranks, label,
-                             &h->ranks);
+        status = hierarchy_make_subset(h, RANKS, opening->transport->rank, opening->transport->size, NULL, world_ranks,
+                                       label, &h->ranks);
     if (status == TUTTI_OK)
         status = tutti_team_begin(node, h->here, opening->mine.exchange, &h->team);
     if (status == TUTTI_OK && !h->team->slot[h->rank]) /* the node has no more places for teams */
@@ -141,7 +142,7 @@ static int make_parts(struct tutti_hierarchy_opening *opening, struct tutti_node
     return status;
 }
 
-static void drop_team(struct tutti_hierarchy_opening *opening)
+static void hierarchy_drop_team(struct tutti_hierarchy_opening *opening)
 {
     if (opening->made && opening->made->team)
         tutti_team_abandon(opening->made->team, opening->mine.exchange);
@@ -156,9 +157,9 @@ static void hierarchy_free_opening(struct tutti_hierarchy_opening *opening)
 }
 
 /* The transport has failed, or some rank could not make its part: no rank gets a hierarchy. */
-static int end_without(struct tutti_hierarchy_opening *opening, int answer)
+static int hierarchy_end_without(struct tutti_hierarchy_opening *opening, int answer)
 {
-    drop_team(opening);
+    hierarchy_drop_team(opening);
     tutti_hierarchy_free(opening->made);
     hierarchy_free_opening(opening);
     return answer;
@@ -173,18 +174,18 @@ int tutti_hierarchy_begin(struct tutti_node *node, struct tutti_contexts *contex
     opening->transport = transport;
     opening->agreeing = 1;
     opening->all = malloc((size_t)transport->size * sizeof *opening->all);
-    opening->made = node && contexts && world_ranks ? new_hierarchy(contexts, transport->size) : NULL;
-    opening->able = opening->all && opening->made && make_parts(opening, node, world_ranks) == TUTTI_OK;
+    opening->made = node && contexts && world_ranks ? hierarchy_new(contexts, transport->size) : NULL;
+    opening->able = opening->all && opening->made && hierarchy_make_parts(opening, node, world_ranks) == TUTTI_OK;
     const int status = transport->ops->iallreduce(transport, &opening->able, 1, TUTTI_COMBINE_MIN, &opening->pending);
     if (status != TUTTI_OK)
-        return end_without(opening, status);
+        return hierarchy_end_without(opening, status);
     *out = opening;
     return TUTTI_OK;
 }
 
 /* ---- after all records have arrived ---- */
 
-static void join_parts(struct tutti_hierarchy_opening *opening)
+static void hierarchy_join_parts(struct tutti_hierarchy_opening *opening)
 {
     struct tutti_hierarchy *h = opening->made;
     char exchanges[TUTTI_EXCHANGE_BYTES * TUTTI_MAX_RANKS];
@@ -205,17 +206,17 @@ int tutti_hierarchy_poll(struct tutti_hierarchy_opening *opening, struct tutti_h
     *out = NULL;
     if (status == TUTTI_OK && done && opening->agreeing) {
         if (opening->able != 1)
-            return end_without(opening, 1);
+            return hierarchy_end_without(opening, 1);
         opening->agreeing = 0;
         status = transport->ops->iallgather(transport, &opening->mine, opening->all, sizeof opening->mine,
                                             &opening->pending);
         done = 0;
     }
     if (status != TUTTI_OK)
-        return end_without(opening, status);
+        return hierarchy_end_without(opening, status);
     if (!done)
         return 0;
-    join_parts(opening);
+    hierarchy_join_parts(opening);
     *out = opening->made;
     hierarchy_free_opening(opening);
     return 1;
@@ -231,7 +232,7 @@ void tutti_hierarchy_abandon(struct tutti_hierarchy_opening *opening)
         if (transport->ops->pending_test(transport, &opening->pending, &done) != TUTTI_OK)
             break;
     }
-    drop_team(opening);
+    hierarchy_drop_team(opening);
     tutti_hierarchy_free(opening->made);
     if (done)
         hierarchy_free_opening(opening);

@@ -34,8 +34,8 @@ int tutti_nodes_reduce(void *call)
     return tutti_reduce_run(c->team, &part, &c->taken, &why);
 }
 
-static void add_block(struct tutti_move_block *list, int *n, const struct tutti_plan *plan, int rank, char *at,
-                      size_t bytes)
+static void level_add_block(struct tutti_move_block *list, int *n, const struct tutti_plan *plan, int rank, char *at,
+                            size_t bytes)
 {
     struct tutti_move_block *block = &list[(*n)++];
     *block = (struct tutti_move_block){
@@ -43,7 +43,8 @@ static void add_block(struct tutti_move_block *list, int *n, const struct tutti_
 }
 
 /* Each leader sends each rank what that rank gets of its part of the piece. */
-static void hand_out_blocks(const struct tutti_nodes_call *c, const struct tutti_plan *plan, struct tutti_move *move)
+static void level_hand_out_blocks(const struct tutti_nodes_call *c, const struct tutti_plan *plan,
+                                  struct tutti_move *move)
 {
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
     const struct tutti_part_of all = tutti_nodes_piece(c, c->job_piece);
@@ -60,9 +61,10 @@ static void hand_out_blocks(const struct tutti_nodes_call *c, const struct tutti
             if (bytes == 0 || (r == to && c->all_get))
                 continue;
             if (r == h->rank)
-                add_block(move->send, &move->sends, plan, to, from + (wanted.begin - part.begin) * c->size, bytes);
+                level_add_block(move->send, &move->sends, plan, to, from + (wanted.begin - part.begin) * c->size,
+                                bytes);
             if (to == h->rank)
-                add_block(move->receive, &move->receives, plan, r, at, bytes);
+                level_add_block(move->receive, &move->receives, plan, r, at, bytes);
         }
     }
 }
@@ -89,7 +91,7 @@ int tutti_nodes_hand_out(void *call)
         return TUTTI_ERR_BROKEN;
     }
     if (blocks && plan && worker.endpoint) {
-        hand_out_blocks(c, plan, &move);
+        level_hand_out_blocks(c, plan, &move);
         moved.move = &move;
     } else {
         tutti_why_set(blocks && plan ? TUTTI_REASON_APART : TUTTI_REASON_MEMORY);

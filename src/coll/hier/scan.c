@@ -7,7 +7,7 @@
 #include "core/types.h"
 #include "kernels/args.h"
 
-static int is_rounded(int type)
+static int scan_is_rounded(int type)
 {
     return type == TUTTI_TYPE_F16 || type == TUTTI_TYPE_BF16;
 }
@@ -19,7 +19,7 @@ static size_t scan_room(int n, size_t count, size_t size)
 }
 
 /* Where the prefix of this slice lies that participant r gets. */
-static char *prefix_at(const struct tutti_wire *w, int r)
+static char *scan_prefix_at(const struct tutti_wire *w, int r)
 {
     const struct tutti_part_of mine = tutti_part_of(w->count, w->n, w->me);
     if (r == w->me)
@@ -29,13 +29,13 @@ static char *prefix_at(const struct tutti_wire *w, int r)
 
 /* Adds the prefix through contribution `last`, for participant r. before: the task of the prefix before it; -1: none.
  * Returns its task. */
-static int add_prefix(struct tutti_wire *w, int last, int r, int before)
+static int scan_add_prefix(struct tutti_wire *w, int last, int r, int before)
 {
     const struct tutti_part_of mine = tutti_part_of(w->count, w->n, w->me);
-    char *const out = prefix_at(w, r);
-    if (is_rounded(w->type) || last < 2)
+    char *const out = scan_prefix_at(w, r);
+    if (scan_is_rounded(w->type) || last < 2)
         return tutti_wire_combine_some(w, NULL, 0, last + 1, out, mine.count, -1);
-    return tutti_wire_combine_some(w, prefix_at(w, r - 1), last, last + 1, out, mine.count, before);
+    return tutti_wire_combine_some(w, scan_prefix_at(w, r - 1), last, last + 1, out, mine.count, before);
 }
 
 static void scan_add(struct tutti_wire *w, int exclusive)
@@ -43,9 +43,9 @@ static void scan_add(struct tutti_wire *w, int exclusive)
     const struct tutti_part_of mine = tutti_part_of(w->count, w->n, w->me);
     tutti_slices_exchange(w);
     for (int r = exclusive, before = -1; r < w->n && mine.count > 0; r++) {
-        before = add_prefix(w, r - exclusive, r, before);
-        tutti_wire_ends(w, r == w->me ? before
-                                      : tutti_wire_send(w, r, TUTTI_SLICES_OUT, prefix_at(w, r), mine.count, before));
+        before = scan_add_prefix(w, r - exclusive, r, before);
+        tutti_wire_ends(
+            w, r == w->me ? before : tutti_wire_send(w, r, TUTTI_SLICES_OUT, scan_prefix_at(w, r), mine.count, before));
     }
     for (int k = 1; k < w->n && w->me >= exclusive; k++) {
         const int peer = (w->me + k) % w->n;

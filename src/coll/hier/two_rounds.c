@@ -18,7 +18,7 @@ enum { TAG_CONTRIBUTION = TUTTI_HIERARCHY_REDUCTIONS, TAG_RESULT };
 
 /* ---- senders and receivers ---- */
 
-static int is_scan(const struct tutti_call *call)
+static int rounds_is_scan(const struct tutti_call *call)
 {
     return call->collective == TUTTI_COLLECTIVE_SCAN || call->collective == TUTTI_COLLECTIVE_EXSCAN;
 }
@@ -34,7 +34,7 @@ static struct tutti_part_of rounds_wanted(const struct tutti_rounds *x, int r)
 }
 
 /* 1 if rank r of this node needs the node's result: for itself, or for a rank that gets it from r. */
-static int needs_node(const struct tutti_rounds *x, int r)
+static int rounds_needs_node(const struct tutti_rounds *x, int r)
 {
     const int *node_of = x->h->node_of;
     if (rounds_wanted(x, r).count > 0)
@@ -82,17 +82,17 @@ static int rounds_receive(struct tutti_rounds *x, int from, int tag, void *memor
 static int rounds_receive_all(struct tutti_rounds *x)
 {
     const struct tutti_hierarchy *h = x->h;
-    const int me = h->ranks->rank, depth = is_scan(x->call) ? tutti_result_depth(x->call, me, x->n) : 0;
+    const int me = h->ranks->rank, depth = rounds_is_scan(x->call) ? tutti_result_depth(x->call, me, x->n) : 0;
     const struct tutti_part_of wanted = rounds_wanted(x, me);
     char *const node = x->room + (size_t)x->n * x->bytes;
     int status = TUTTI_OK;
     for (int r = 0; r < x->n && status == TUTTI_OK; r++) {
         x->theirs[r] = r == me ? x->mine : x->room + (size_t)r * x->bytes;
-        if (r != me && (is_scan(x->call) ? r < depth : x->node_needed && h->node_of[r] == h->node))
+        if (r != me && (rounds_is_scan(x->call) ? r < depth : x->node_needed && h->node_of[r] == h->node))
             status = rounds_receive(x, r, TAG_CONTRIBUTION, x->room + (size_t)r * x->bytes, x->piece.count);
     }
     x->first_round = x->receives;
-    for (int k = 0; !is_scan(x->call) && k < h->nodes && status == TUTTI_OK; k++) {
+    for (int k = 0; !rounds_is_scan(x->call) && k < h->nodes && status == TUTTI_OK; k++) {
         x->result[k] = node + (size_t)k * x->bytes;
         if (k != h->node && wanted.count > 0)
             status = rounds_receive(x, x->source[k], TAG_RESULT, node + (size_t)k * x->bytes, wanted.count);
@@ -100,15 +100,15 @@ static int rounds_receive_all(struct tutti_rounds *x)
     return status;
 }
 
-static int send_contribution(struct tutti_rounds *x)
+static int rounds_send_contribution(struct tutti_rounds *x)
 {
     const struct tutti_hierarchy *h = x->h;
     const int me = h->ranks->rank;
     int status = TUTTI_OK;
     for (int k = 1; k < x->n && status == TUTTI_OK; k++) { /* each rank begins with another peer */
         const int r = (me + k) % x->n;
-        const int needs =
-            is_scan(x->call) ? tutti_result_depth(x->call, r, x->n) > me : h->node_of[r] == h->node && needs_node(x, r);
+        const int needs = rounds_is_scan(x->call) ? tutti_result_depth(x->call, r, x->n) > me
+                                                  : h->node_of[r] == h->node && rounds_needs_node(x, r);
         if (needs)
             status = rounds_send(x, r, TAG_CONTRIBUTION, x->mine, x->piece.count);
     }
@@ -116,7 +116,7 @@ static int send_contribution(struct tutti_rounds *x)
 }
 
 /* The result of this node, to the ranks of other nodes that get it from here: the part that each of them wants. */
-static int send_result(struct tutti_rounds *x)
+static int rounds_send_result(struct tutti_rounds *x)
 {
     const struct tutti_hierarchy *h = x->h;
     int status = TUTTI_OK;
@@ -132,7 +132,7 @@ static int send_result(struct tutti_rounds *x)
 }
 
 /* Tests the transfers [*at, end): 1 if all have ended. */
-static int transfers_ended(struct tutti_rounds *x, struct tutti_transfer *transfer, int *at, int end)
+static int rounds_transfers_ended(struct tutti_rounds *x, struct tutti_transfer *transfer, int *at, int end)
 {
     struct tutti_transport *t = x->h->ranks;
     for (int done = 1; *at < end && done; *at += done) {
@@ -143,32 +143,32 @@ static int transfers_ended(struct tutti_rounds *x, struct tutti_transfer *transf
     return *at == end;
 }
 
-static int received_first(void *with)
+static int rounds_received_first(void *with)
 {
     struct tutti_rounds *x = with;
-    return transfers_ended(x, x->receive, &x->received, x->first_round);
+    return rounds_transfers_ended(x, x->receive, &x->received, x->first_round);
 }
 
-static int received_all(void *with)
+static int rounds_received_all(void *with)
 {
     struct tutti_rounds *x = with;
-    return transfers_ended(x, x->receive, &x->received, x->receives);
+    return rounds_transfers_ended(x, x->receive, &x->received, x->receives);
 }
 
-static int sent_all(void *with)
+static int rounds_sent_all(void *with)
 {
     struct tutti_rounds *x = with;
-    return transfers_ended(x, x->send, &x->sent, x->sends);
+    return rounds_transfers_ended(x, x->send, &x->sent, x->sends);
 }
 
-static int copied_and_sent(void *with)
+static int rounds_are_copied_and_sent(void *with)
 {
     struct tutti_rounds *x = with;
-    const int sent = sent_all(x), copied = sent >= 0 ? tutti_rounds_copied(x) : sent;
+    const int sent = rounds_sent_all(x), copied = sent >= 0 ? tutti_rounds_copied(x) : sent;
     return copied < 0 ? copied : sent && copied;
 }
 
-static int copied(void *with)
+static int rounds_are_copied(void *with)
 {
     return tutti_rounds_copied(with);
 }
@@ -185,14 +185,14 @@ static int rounds_wait(struct tutti_rounds *x, int (*done)(void *with), enum tut
 
 /* ---- the piece ---- */
 
-static void combine(const struct tutti_rounds *x, const void *const in[], int n, void *out, size_t count)
+static void rounds_combine(const struct tutti_rounds *x, const void *const in[], int n, void *out, size_t count)
 {
     if (count > 0)
         tutti_reduce_host(x->call->type, x->call->op, n, in, out, count);
 }
 
 /* Contributions are here: the result of the node. That of a node of one rank is its contribution. */
-static void combine_node(struct tutti_rounds *x)
+static void rounds_combine_node(struct tutti_rounds *x)
 {
     const struct tutti_hierarchy *h = x->h;
     const void *of[TUTTI_ROUNDS_RANKS];
@@ -201,37 +201,37 @@ static void combine_node(struct tutti_rounds *x)
         of[i] = x->theirs[h->member[i]];
     x->result[h->node] = h->size == 1 ? x->mine : node;
     if (h->size > 1)
-        combine(x, of, h->size, node, x->piece.count);
+        rounds_combine(x, of, h->size, node, x->piece.count);
 }
 
 /* The results of the nodes are here: those of others begin with the wanted part. */
-static void combine_all(struct tutti_rounds *x, struct tutti_part_of wanted)
+static void rounds_combine_all(struct tutti_rounds *x, struct tutti_part_of wanted)
 {
     const void *of[TUTTI_ROUNDS_RANKS];
     const size_t first = (wanted.begin - x->piece.begin) * x->size;
     for (int k = 0; k < x->h->nodes; k++)
         of[k] = (const char *)x->result[k] + (k == x->h->node ? first : 0);
-    combine(x, of, x->h->nodes, x->out, wanted.count);
+    rounds_combine(x, of, x->h->nodes, x->out, wanted.count);
 }
 
 static int rounds_exchange(struct tutti_rounds *x, struct tutti_part_of wanted)
 {
-    int status = send_contribution(x);
+    int status = rounds_send_contribution(x);
     if (status == TUTTI_OK)
-        status = rounds_wait(x, received_first, TUTTI_PHASE_LEADERS);
+        status = rounds_wait(x, rounds_received_first, TUTTI_PHASE_LEADERS);
     if (status != TUTTI_OK)
         return status;
-    if (is_scan(x->call)) {
-        combine(x, x->theirs, tutti_result_depth(x->call, x->h->ranks->rank, x->n), x->out, wanted.count);
+    if (rounds_is_scan(x->call)) {
+        rounds_combine(x, x->theirs, tutti_result_depth(x->call, x->h->ranks->rank, x->n), x->out, wanted.count);
         return TUTTI_OK;
     }
     if (x->node_needed)
-        combine_node(x);
-    status = x->node_needed ? send_result(x) : TUTTI_OK;
+        rounds_combine_node(x);
+    status = x->node_needed ? rounds_send_result(x) : TUTTI_OK;
     if (status == TUTTI_OK)
-        status = rounds_wait(x, received_all, TUTTI_PHASE_LEADERS);
+        status = rounds_wait(x, rounds_received_all, TUTTI_PHASE_LEADERS);
     if (status == TUTTI_OK)
-        combine_all(x, wanted);
+        rounds_combine_all(x, wanted);
     return status;
 }
 
@@ -241,26 +241,26 @@ static int rounds_piece(struct tutti_rounds *x)
     const struct tutti_part_of wanted = rounds_wanted(x, me);
     const size_t result = tutti_result_of(x->call, me, x->n).begin;
     x->sends = x->sent = x->receives = x->received = 0;
-    x->node_needed = !is_scan(x->call) && needs_node(x, me);
+    x->node_needed = !rounds_is_scan(x->call) && rounds_needs_node(x, me);
     x->pair = wanted.count > 0 && !x->host[TUTTI_PORT_IN];
     int status = rounds_receive_all(x);
     if (status == TUTTI_OK)
         status = tutti_rounds_copy(x, TUTTI_PACK, (char *)(uintptr_t)x->call->in + x->piece.begin * x->size, x->mine,
                                    x->piece.count);
     if (status == TUTTI_OK)
-        status = rounds_wait(x, copied, TUTTI_PHASE_COPY_OUT);
+        status = rounds_wait(x, rounds_are_copied, TUTTI_PHASE_COPY_OUT);
     if (status == TUTTI_OK)
         status = rounds_exchange(x, wanted);
     if (status != TUTTI_OK)
         return status;
     if (wanted.count == 0)
-        return rounds_wait(x, sent_all, TUTTI_PHASE_LEADERS);
+        return rounds_wait(x, rounds_sent_all, TUTTI_PHASE_LEADERS);
     if (x->host[TUTTI_PORT_IN]) /* `in` may be `out`, and is sent from where it lies */
-        status = rounds_wait(x, sent_all, TUTTI_PHASE_LEADERS);
+        status = rounds_wait(x, rounds_sent_all, TUTTI_PHASE_LEADERS);
     if (status == TUTTI_OK)
         status = tutti_rounds_copy(x, TUTTI_UNPACK, (char *)x->call->out + (wanted.begin - result) * x->size, x->out,
                                    wanted.count);
-    return status == TUTTI_OK ? rounds_wait(x, copied_and_sent, TUTTI_PHASE_COPY_IN) : status;
+    return status == TUTTI_OK ? rounds_wait(x, rounds_are_copied_and_sent, TUTTI_PHASE_COPY_IN) : status;
 }
 
 /* ---- the call ---- */

@@ -22,8 +22,8 @@ void tutti_rounds_look_at(struct tutti_rounds *x)
 }
 
 /* 1 if the copy is under way. */
-static int copy_by_kernel(struct tutti_rounds *x, enum tutti_direction direction, int gpu, void *memory, void *host,
-                          size_t bytes)
+static int rounds_copy_by_kernel(struct tutti_rounds *x, enum tutti_direction direction, int gpu, void *memory,
+                                 void *host, size_t bytes)
 {
     const struct tutti_pack_job job = {.direction = direction,
                                        .plan = tutti_plan_of_byte(),
@@ -40,7 +40,8 @@ static int copy_by_kernel(struct tutti_rounds *x, enum tutti_direction direction
     return tutti_pack_begin(gpu, &job, 1, how, &x->flight) == TUTTI_OK && x->flight.channel;
 }
 
-static int copy_by_engine(struct tutti_rounds *x, enum tutti_port_id id, void *to, const void *from, size_t bytes)
+static int rounds_copy_by_engine(struct tutti_rounds *x, enum tutti_port_id id, void *to, const void *from,
+                                 size_t bytes)
 {
     const struct tutti_device *device = tutti_device();
     struct tutti_port *port = &x->nodes->form[0].port[id];
@@ -61,9 +62,9 @@ int tutti_rounds_copy(struct tutti_rounds *x, enum tutti_direction direction, vo
     x->flight = (struct tutti_pack_flight){.channel = NULL};
     x->event = NULL;
     if (!x->host[id])
-        return copy_by_kernel(x, direction, x->gpu[id], memory, host, count * x->size)
+        return rounds_copy_by_kernel(x, direction, x->gpu[id], memory, host, count * x->size)
                    ? TUTTI_OK
-                   : copy_by_engine(x, id, to, from, count * x->size);
+                   : rounds_copy_by_engine(x, id, to, from, count * x->size);
     if (to != from)
         memcpy(to, from, count * x->size);
     return TUTTI_OK;

@@ -104,20 +104,20 @@ int tutti_wire_copy(struct tutti_wire *wire, void *to, const void *from, size_t 
 /* The host may copy when the task is posted. The time in which a device copies is seen in the wait. */
 static __thread enum tutti_phase phase_before;
 
-static int copy_ready(void *unused, uint64_t direction)
+static int wire_copy_ready(void *unused, uint64_t direction)
 {
     (void)unused;
     phase_before = tutti_phase(direction == TUTTI_PACK ? TUTTI_PHASE_COPY_OUT : TUTTI_PHASE_COPY_IN);
     return 1;
 }
 
-static void copy_begun(void *unused, uint64_t direction)
+static void wire_copy_begun(void *unused, uint64_t direction)
 {
     (void)unused, (void)direction;
     tutti_phase(phase_before);
 }
 
-static const struct tutti_task_hooks copy_phases = {.ready = copy_ready, .begun = copy_begun};
+static const struct tutti_task_hooks copy_phases = {.ready = wire_copy_ready, .begun = wire_copy_begun};
 
 /* A copy between host memory and an end. */
 static int wire_copy_end(struct tutti_wire *w, struct tutti_copy_task *task, const struct tutti_wire_end *end,

@@ -8,7 +8,7 @@
 enum { FIRST_ROOM = 8, ALIGNED = 256 };
 
 /* Room for one more entry; 0 without memory. */
-static int room(struct tutti_pcoll *p, void **list, int used, int *rooms, size_t size)
+static int build_room(struct tutti_pcoll *p, void **list, int used, int *rooms, size_t size)
 {
     if (used < *rooms)
         return 1;
@@ -22,7 +22,7 @@ static int room(struct tutti_pcoll *p, void **list, int used, int *rooms, size_t
     *rooms = more;
     return 1;
 }
-#define ROOM(p, list, used, rooms) room(p, (void **)(void *)&(list), used, &(rooms), sizeof *(list))
+#define ROOM(p, list, used, rooms) build_room(p, (void **)(void *)&(list), used, &(rooms), sizeof *(list))
 
 /* ---- messages ---- */
 
@@ -50,7 +50,7 @@ int tutti_pcoll_edge_block(struct tutti_pcoll *p, int send, int peer, int label,
 }
 
 /* The plan of `bytes` bytes, the next of which begin `stride` bytes later. NULL without memory. */
-static const struct tutti_plan *bytes_plan(struct tutti_pcoll *p, uint64_t bytes, int64_t stride)
+static const struct tutti_plan *build_bytes_plan(struct tutti_pcoll *p, uint64_t bytes, int64_t stride)
 {
     const struct tutti_description run = {.form = TUTTI_FORM_BYTES, .bytes = bytes};
     const struct tutti_description *const child[1] = {&run};
@@ -69,7 +69,7 @@ static const struct tutti_plan *bytes_plan(struct tutti_pcoll *p, uint64_t bytes
 int tutti_pcoll_edge_bytes(struct tutti_pcoll *p, int send, int peer, int label, struct tutti_pcoll_at at,
                            uint64_t bytes, int partitions)
 {
-    const struct tutti_plan *plan = bytes > 0 ? bytes_plan(p, bytes, at.stride) : NULL;
+    const struct tutti_plan *plan = bytes > 0 ? build_bytes_plan(p, bytes, at.stride) : NULL;
     return edge_new(p, (struct tutti_pcoll_edge){.peer = peer,
                                                  .send = send,
                                                  .label = label,

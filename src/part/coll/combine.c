@@ -12,7 +12,7 @@ enum { BLOCK_BYTES = 16 * 512 };
 /* ---- copies ---- */
 
 /* 1 if `count` elements are one run of bytes from true_lower on. NULL: packed bytes. */
-static int is_run(const struct tutti_plan *plan, int64_t count)
+static int combine_is_run(const struct tutti_plan *plan, int64_t count)
 {
     if (!plan)
         return 1;
@@ -67,7 +67,7 @@ static int copy_any(const struct tutti_pcoll *p, char *to, const struct tutti_pl
 {
     if (bytes == 0)
         return TUTTI_OK;
-    if (is_run(from_plan, count) && is_run(to_plan, count))
+    if (combine_is_run(from_plan, count) && combine_is_run(to_plan, count))
         return pcoll_copy_run(p, to + (to_plan ? to_plan->true_lower : 0),
                               from + (from_plan ? from_plan->true_lower : 0), bytes);
     return pcoll_copy_packed(p, to, to_plan, from, from_plan, count, bytes);
@@ -83,7 +83,7 @@ int tutti_pcoll_run_copy(struct tutti_pcoll *p, const struct tutti_pcoll_copy *c
 
 /* ---- folds ---- */
 
-static int launch(struct tutti_pcoll *p, const void *const in[], int n, void *out, size_t count)
+static int combine_launch(struct tutti_pcoll *p, const void *const in[], int n, void *out, size_t count)
 {
     const size_t blocks = (count * (size_t)p->size + BLOCK_BYTES - 1) / BLOCK_BYTES;
     struct tutti_kernel_args args = {.count = count,
@@ -104,13 +104,13 @@ static int launch(struct tutti_pcoll *p, const void *const in[], int n, void *ou
 static int combine_run(struct tutti_pcoll *p, const void *const in[], int n, void *out, size_t count)
 {
     if (p->way == TUTTI_PCOLL_KERNELS)
-        return launch(p, in, n, out, count);
+        return combine_launch(p, in, n, out, count);
     tutti_reduce_host(p->args.type, p->args.op, n, in, out, count);
     return TUTTI_OK;
 }
 
 /* The first of the terms that is in the scratch, and so can hold a partial result. */
-static void *writable_of(const void *in[], const unsigned char writable[], int n)
+static void *combine_writable_of(const void *in[], const unsigned char writable[], int n)
 {
     int i = 0;
     while (i + 1 < n && !writable[i])
@@ -124,7 +124,7 @@ static int combine_list(struct tutti_pcoll *p, const void *in[], const unsigned 
 {
     int status = TUTTI_OK;
     while (n > TUTTI_MAX_RANKS && status == TUTTI_OK) {
-        void *partial = writable_of(in, writable, TUTTI_MAX_RANKS);
+        void *partial = combine_writable_of(in, writable, TUTTI_MAX_RANKS);
         status = combine_run(p, in, TUTTI_MAX_RANKS, partial, count);
         in += TUTTI_MAX_RANKS - 1;
         writable += TUTTI_MAX_RANKS - 1;
@@ -146,7 +146,7 @@ static int combine_groups(struct tutti_pcoll *p, const struct tutti_pcoll_fold *
         const int n = fold->group_end[g] - begin;
         void *partial = (void *)(uintptr_t)in[begin];
         if (n > 1) {
-            partial = writable_of(in + begin, writable + begin, n);
+            partial = combine_writable_of(in + begin, writable + begin, n);
             status = combine_list(p, in + begin, writable + begin, n, partial, count);
         }
         p->result[g] = partial;
@@ -165,7 +165,7 @@ static int combine_by_function(struct tutti_pcoll *p, const struct tutti_pcoll_f
 }
 
 /* A copy of elements of the program in host memory, laid out as they are. *memory: to be freed. NULL without memory. */
-static void *laid_out(const struct tutti_pcoll *p, int64_t count, void **memory)
+static void *combine_laid_out(const struct tutti_pcoll *p, int64_t count, void **memory)
 {
     const int64_t all = count > 0 ? (count - 1) * p->plan0->extent : 0;
     const int64_t low = p->plan0->true_lower + (all < 0 ? all : 0), end = p->plan0->true_end + (all > 0 ? all : 0);
@@ -186,10 +186,10 @@ static int combine_staged(struct tutti_pcoll *p, const struct tutti_pcoll_fold *
         if (fold->term[i].base == TUTTI_PCOLL_SCRATCH)
             continue;
         free(own_memory);
-        p->in[i] = own = laid_out(p, fold->count, &own_memory);
+        p->in[i] = own = combine_laid_out(p, fold->count, &own_memory);
         status = own ? copy_any(p, own, p->plan0, term, p->plan0, fold->count, bytes) : TUTTI_ERR_MEMORY;
     }
-    out = laid_out(p, fold->count, &out_memory);
+    out = combine_laid_out(p, fold->count, &out_memory);
     if (status == TUTTI_OK && !out)
         status = TUTTI_ERR_MEMORY;
     if (status == TUTTI_OK && p->args.type == TUTTI_TYPE_NONE) {
