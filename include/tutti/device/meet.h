@@ -157,9 +157,12 @@ TUTTI_DEV void tutti_dev_meet_complete(int group, const struct tutti_meet *meet,
     tutti_dev_near_join(group);
     if (tutti_dev_rank(group) != 0)
         return;
+    uint64_t *const count = tutti_dev_meet_counters(meet, partition) + meet->slices;
+    if (slices == meet->slices && slices > 1) /* the next round counts on from here */
+        tutti_dev_add64(count, (uint64_t)slices);
     tutti_dev_fence_release();
-    if (meet->slices > slices) { /* others have combined the rest */
-        round = tutti_dev_meet_sum(tutti_dev_meet_counters(meet, partition) + meet->slices, slices, meet->slices);
+    if (slices < meet->slices) { /* others have combined the rest */
+        round = tutti_dev_meet_sum(count, slices, meet->slices);
         if (round == 0)
             return;
         tutti_dev_fence();
