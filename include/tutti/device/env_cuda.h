@@ -150,7 +150,7 @@ TUTTI_DEV void tutti_dev_fence_release(void)
     TUTTI_DEV_FENCE_RELEASE();
 }
 
-/* An acquire: past it this thread sees all that came before the stores that its relaxed loads and atomics have seen. */
+/* An acquire: past it this thread sees all stores before those that its relaxed loads and atomics have seen. */
 TUTTI_DEV void tutti_dev_fence_acquire(void)
 {
     TUTTI_DEV_FENCE_ACQUIRE();
