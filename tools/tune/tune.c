@@ -30,9 +30,8 @@ static const struct argp_option tune_own[] = {
     {"collective", KEY_COLLECTIVE, "LIST", 0,
      "allreduce, reduce, reduce_scatter, scan, bcast, gather, scatter, allgather, alltoall, message (how messages go "
      "to ranks of the node), message_far (to other "
-     "nodes), file_write, file_read (how files are accessed), partitioned, partitioned_meet (who moves and combines "
-     "partitions "
-     "that kernels mark are moved and combined), shmem (from which size on puts and gets of kernels go to "
+     "nodes), file_write, file_read (how files are accessed), partitioned, partitioned_meet (how partitions that "
+     "kernels mark are moved and combined), shmem (from which size on puts and gets of kernels go to "
      "copy engines; shmem_put_128 and so on by the "
      "threads of a group), with commas, or all. Default: all but those of files; rules of others stay in the file",
      2},
