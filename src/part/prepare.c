@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/settings.h"
 #include "part/own.h"
+#include "team/node.h"
 
 /* Ranks that run beside each other prepare within this time: a look at a mark takes a tenth of a poll of the engine. */
 enum { PREPARE_LOOKS_NS = 2000 };
