@@ -166,6 +166,8 @@ int tune_try(struct tune *tune, struct tune_column *column, int section, size_t 
     char name[96];
     if (section >= TUNE_SHMEM)
         return tune_shmem_try(tune, column, section, bytes);
+    if (section >= TUNE_PARTS)
+        return tune_part_try(tune, column, section, bytes);
     if (section >= TUNE_FILES)
         return tune_file_try(tune, column, section, bytes);
     if (section >= TUNE_MESSAGE)
@@ -238,6 +240,8 @@ double tune_round(struct tune *tune, const struct tune_column *column, int secti
     double took = 0;
     if (section >= TUNE_SHMEM)
         return tune_shmem_round(tune, column, section, bytes);
+    if (section >= TUNE_PARTS)
+        return tune_part_round(tune, column, section, bytes);
     if (section >= TUNE_FILES)
         return tune_file_round(tune, column, section, bytes);
     if (section >= TUNE_MESSAGE)

@@ -21,6 +21,9 @@ static const char *const names[TUNE_CHOICES] = {
 #define FILE_WAY(way) [TUNE_file_##way] = #way,
     TUNE_FILE_WAYS(FILE_WAY)
 #undef FILE_WAY
+        [TUNE_part_kernel] = "kernel",
+    [TUNE_part_engine] = "engine",
+    [TUNE_part_never] = "never",
 };
 
 const char *tune_name(int choice)

@@ -30,7 +30,10 @@ enum {
 #define TUNE_FILE_WAY(way) TUNE_file_##way,
     TUNE_FILE_WAYS(TUNE_FILE_WAY)
 #undef TUNE_FILE_WAY
-        TUNE_CHOICES
+        TUNE_part_kernel, /* of partitions that kernels mark */
+    TUNE_part_engine,
+    TUNE_part_never,
+    TUNE_CHOICES
 };
 enum { TUNE_POINTS = 96, TUNE_DEFAULT = -1 };
 

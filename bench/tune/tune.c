@@ -131,7 +131,11 @@ static int open_columns(const struct tune *tune, int section, struct tune_column
     for (int w = TUNE_way_direct; section >= TUNE_SHMEM && w <= TUNE_copy_engine;
          w += TUNE_copy_engine - TUNE_way_direct)
         columns[n++] = (struct tune_column){.rules = tune_shmem_rules(w), .wanted = w, .timed = 1};
-    for (int w = TUNE_BEFORE_FILE_WAYS + 1; section >= TUNE_FILES && section < TUNE_SHMEM && w < TUNE_CHOICES; w++)
+    for (int w = TUNE_part_kernel; section >= TUNE_PARTS && section < TUNE_SHMEM && w < TUNE_CHOICES; w++) {
+        if (section == TUNE_PARTITIONED_MEET || w != TUNE_part_never)
+            columns[n++] = (struct tune_column){.rules = tune_part_rules(section, w), .wanted = w, .timed = 1};
+    }
+    for (int w = TUNE_BEFORE_FILE_WAYS + 1; section >= TUNE_FILES && section < TUNE_PARTS && w < TUNE_part_kernel; w++)
         columns[n++] = (struct tune_column){.rules = tune_file_rules(w), .wanted = w, .timed = 1};
     for (int w = TUNE_ALGORITHMS; section >= TUNE_MESSAGE && section < TUNE_FILES && w < TUNE_WAYS; w++) {
         if (tune->message.ways[section - TUNE_MESSAGE] >> (w - TUNE_ALGORITHMS) & 1)
@@ -173,6 +177,8 @@ static size_t section_size_at(const struct tune *tune, int section, int i)
         return 0;
     if (section >= TUNE_SHMEM)
         return bytes <= tune->shmem.most ? bytes : 0;
+    if (section >= TUNE_PARTS)
+        return tune_part_size(section, bytes);
     if (section >= TUNE_FILES)
         return tune_file_size(bytes);
     if (section >= TUNE_MESSAGE)
@@ -281,6 +287,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most, c
     tune_stream_open(&tune);
     tune_message_open(&tune);
     tune_file_open(&tune, folder);
+    tune_part_open(&tune);
     tune_shmem_open(&tune);
     bench_say(plan, "progress " TUNE_DOES_OPEN " communicator 0 %.0f", tune.seconds);
     open_comm(&tune);
@@ -300,6 +307,7 @@ void bench_tune(const struct bench_plan *plan, unsigned sections, size_t most, c
     tune_prove(&tune, until);
     tune_report(&tune);
     tune_comm_close(&tune);
+    tune_part_close();
     tune_stream_close();
     tune_message_close(&tune);
     tune_file_close(&tune);

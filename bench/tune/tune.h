@@ -122,6 +122,17 @@ const char *tune_shmem_rules(int way);
 int tune_shmem_try(struct tune *tune, struct tune_column *column, int section, size_t bytes);
 double tune_shmem_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
 
+/* Partitions that kernels mark. open: collective; leaves their sections out, with a note, if there are no kernels. */
+void tune_part_open(struct tune *tune);
+void tune_part_close(void);
+/* The size as it is measured, of a partition; 0: not at all. */
+size_t tune_part_size(int section, size_t bytes);
+/* Rules under which all of the section go that way; static. */
+const char *tune_part_rules(int section, int way);
+/* tune_try() and tune_round() for them; collective. */
+int tune_part_try(struct tune *tune, struct tune_column *column, int section, size_t bytes);
+double tune_part_round(struct tune *tune, const struct tune_column *column, int section, size_t bytes);
+
 /* Accesses of a file in `folder`. open: collective; leaves their sections out, with a note, if it cannot be made. */
 void tune_file_open(struct tune *tune, const char *folder);
 void tune_file_close(struct tune *tune);

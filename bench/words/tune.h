@@ -2,8 +2,8 @@
 #ifndef TUTTI_BENCH_WORDS_TUNE_H
 #define TUTTI_BENCH_WORDS_TUNE_H
 
-/* Reductions and data movers that rules distinguish, messages, accesses of files, and puts and gets of kernels by the
- * size of the group, in the order of their sections. */
+/* Reductions and data movers that rules distinguish, messages, accesses of files, partitions that kernels mark, and
+ * puts and gets of kernels by the size of the group, in the order of their sections. */
 enum tune_section {
     TUNE_ALLREDUCE,
     TUNE_REDUCE,
@@ -21,13 +21,16 @@ enum tune_section {
     TUNE_FILES,
     TUNE_FILE_WRITE = TUNE_FILES,
     TUNE_FILE_READ,
+    TUNE_PARTS, /* of kernels */
+    TUNE_PARTITIONED = TUNE_PARTS,
+    TUNE_PARTITIONED_MEET,
     TUNE_SHMEM, /* put_1, put_32, put_128, put_1024, and the same of get */
     TUNE_SECTIONS = TUNE_SHMEM + 8
 };
 #define TUNE_SECTION_NAMES                                                                                             \
     "allreduce", "reduce", "reduce_scatter", "scan", "bcast", "gather", "scatter", "allgather", "alltoall", "message", \
-        "message_far", "file_write", "file_read", "shmem_put_1", "shmem_put_32", "shmem_put_128", "shmem_put_1024",    \
-        "shmem_get_1", "shmem_get_32", "shmem_get_128", "shmem_get_1024"
+        "message_far", "file_write", "file_read", "partitioned", "partitioned_meet", "shmem_put_1", "shmem_put_32",    \
+        "shmem_put_128", "shmem_put_1024", "shmem_get_1", "shmem_get_32", "shmem_get_128", "shmem_get_1024"
 
 /* Most rounds of one size. */
 enum { TUNE_ROUNDS = 31 };

@@ -32,16 +32,31 @@ static double field_watts(const struct tutti_nvml_field *f)
     return mw * 1e-3;
 }
 
-static void gpu_read_power(const struct tutti_nvml *nvml, void *device, struct energy_reading *out)
+/* Reading the energy counter takes 6 ms on H100, and slows down what the GPU's programs launch meanwhile; a field of
+ * power takes 10 us. A sample asks for few fields: the power, that of the module if there is one, and the average only
+ * with the state. */
+static int is_state_due(const struct energy_source *source)
 {
+    return source->sums.samples % STATE_EVERY == 0;
+}
+
+static void gpu_read_power(const struct energy_source *source, struct energy_reading *out)
+{
+    const struct tutti_nvml *nvml = source->library;
+    void *const device = source->device;
     struct tutti_nvml_field f[3] = {{.field = NVML_POWER_INSTANT, .scope = NVML_SCOPE_GPU, .status = -1},
                                     {.field = NVML_POWER_INSTANT, .scope = NVML_SCOPE_MODULE, .status = -1},
                                     {.field = NVML_POWER_AVERAGE, .scope = NVML_SCOPE_GPU, .status = -1}};
-    if (nvml->DeviceGetFieldValues && nvml->DeviceGetFieldValues(device, 3, f) == TUTTI_NVML_OK) {
+    const int n = is_state_due(source) ? 3 : source->last.never_module ? 1 : 2;
+    out->average_w = source->last.average_w;
+    out->never_module = source->last.never_module;
+    if (nvml->DeviceGetFieldValues && nvml->DeviceGetFieldValues(device, n, f) == TUTTI_NVML_OK) {
         out->has_power = f[0].status == TUTTI_NVML_OK;
         out->watts = out->has_power ? field_watts(&f[0]) : 0;
         out->has_module = f[1].status == TUTTI_NVML_OK;
         out->module_watts = out->has_module ? field_watts(&f[1]) : 0;
+        if (n > 1)
+            out->never_module = f[1].status == TUTTI_NVML_NOT_SUPPORTED;
         if (f[2].status == TUTTI_NVML_OK)
             out->average_w = field_watts(&f[2]);
     }
@@ -55,12 +70,12 @@ static void gpu_read_power(const struct tutti_nvml *nvml, void *device, struct e
         out->watts = mw * 1e-3;
 }
 
-/* Clocks, temperature and cap, every so many samples: each question to the driver takes up to a millisecond. */
+/* Clocks, temperature and cap, every so many samples. */
 static void gpu_read_state(const struct energy_source *source, struct energy_reading *out)
 {
     const struct tutti_nvml *nvml = source->library;
     unsigned value;
-    if (source->sums.samples % STATE_EVERY != 0) {
+    if (!is_state_due(source)) {
         out->clock_mhz = source->last.clock_mhz;
         out->memory_clock_mhz = source->last.memory_clock_mhz;
         out->celsius = source->last.celsius;
@@ -81,13 +96,15 @@ static void gpu_read(struct energy_source *source, struct energy_reading *out)
 {
     const struct tutti_nvml *nvml = source->library;
     unsigned long long mj = 0;
-    const int status = nvml->DeviceGetTotalEnergyConsumption(source->device, &mj);
-    out->has_counter = status == TUTTI_NVML_OK;
-    out->never_counter = status == TUTTI_NVML_NOT_SUPPORTED;
-    out->counter_uj = mj * 1000;
-    if (!out->has_counter)
-        snprintf(out->reason, sizeof out->reason, "NVML's energy counter: %.160s", nvml->ErrorString(status));
-    gpu_read_power(nvml, source->device, out);
+    if (!out->power_alone) {
+        const int status = nvml->DeviceGetTotalEnergyConsumption(source->device, &mj);
+        out->has_counter = status == TUTTI_NVML_OK;
+        out->never_counter = status == TUTTI_NVML_NOT_SUPPORTED;
+        out->counter_uj = mj * 1000;
+        if (!out->has_counter)
+            snprintf(out->reason, sizeof out->reason, "NVML's energy counter: %.160s", nvml->ErrorString(status));
+    }
+    gpu_read_power(source, out);
     gpu_read_state(source, out);
 }
 
@@ -111,7 +128,7 @@ static int gpu_processes(struct energy_source *source, int *pids, int room)
     return (int)n;
 }
 
-static const struct energy_ops gpu_ops = {.read = gpu_read, .close = gpu_close, .processes = gpu_processes};
+static const struct energy_ops gpu_ops = {.dear = 1, .read = gpu_read, .close = gpu_close, .processes = gpu_processes};
 
 static void gpu_add(struct energy_sources *sources, const struct tutti_nvml *nvml, void *device, int index)
 {

@@ -34,16 +34,26 @@ static void meter_keep(struct tutti_energy *meter, uint64_t now_ns)
     meter->n_kept++;
 }
 
-void energy_meter_sample(struct tutti_energy *meter, uint64_t now_ns)
+static void meter_sample(struct tutti_energy *meter, uint64_t now_ns, int all)
 {
     for (int i = 0; i < meter->sources.n; i++) {
         if (meter->sources.source[i].ops)
-            energy_source_sample(&meter->sources.source[i], now_ns);
+            energy_source_sample(&meter->sources.source[i], now_ns, all || meter->trace);
         else
             meter->sources.source[i].sums.ns = now_ns;
     }
     if (meter->trace)
         meter_keep(meter, now_ns);
+}
+
+void energy_meter_sample(struct tutti_energy *meter, uint64_t now_ns)
+{
+    meter_sample(meter, now_ns, 1);
+}
+
+void energy_meter_tick(struct tutti_energy *meter, uint64_t now_ns)
+{
+    meter_sample(meter, now_ns, 0);
 }
 
 static void *meter_read(void *with)
@@ -58,7 +68,7 @@ static void *meter_read(void *with)
         const struct timespec until = {(time_t)(next / 1000000000u), (long)(next % 1000000000u)};
         pthread_cond_timedwait(&meter->wake, &meter->lock, &until);
         if (!meter->stop && tutti_now_ns() >= next)
-            energy_meter_sample(meter, tutti_now_ns());
+            energy_meter_tick(meter, tutti_now_ns());
     }
     pthread_mutex_unlock(&meter->lock);
     return NULL;

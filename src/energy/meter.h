@@ -28,6 +28,8 @@ struct tutti_energy {
 
 /* Reads all sources as of now_ns. The caller holds the lock, or is alone. */
 void energy_meter_sample(struct tutti_energy *meter, uint64_t now_ns);
+/* A sample of the thread: dear counters are read with some of them alone, unless a trace is kept. */
+void energy_meter_tick(struct tutti_energy *meter, uint64_t now_ns);
 /* As tutti_energy_open(), without the thread: a test samples at times of its own. */
 int energy_meter_make(const struct tutti_energy_options *options, struct tutti_energy **out);
 /* As tutti_energy_begin() and tutti_energy_look(), of the sums as they are. */

@@ -22,19 +22,44 @@ void energy_source_missing(struct energy_sources *sources, int kind, const char 
         snprintf(source->about.reason, sizeof source->about.reason, "%s", reason);
 }
 
-static void source_count(struct energy_source *source, const struct energy_reading *now)
+enum { LEARNED = 16 /* changes from which a counter's period is known */, PERIODS = 10 /* from reading to reading */ };
+
+/* The counter has changed since the reading before, `since` ago. The period is not learned too short, so that no update
+ * is counted that did not happen. */
+static void source_learn(struct energy_source *source, uint64_t now_ns, uint64_t since)
+{
+    if (!source->ops->dear || source->period_ns != 0)
+        return;
+    if (source->changes++ == 0)
+        source->first_ns = now_ns - since;
+    else if (source->changes > LEARNED)
+        source->period_ns = (now_ns - source->first_ns) / (uint64_t)(source->changes - 1);
+}
+
+/* 1: the counter is read with this sample. One that could not be read is read each time. */
+static int source_is_due(const struct energy_source *source, uint64_t now_ns)
+{
+    return !source->ops->dear || source->period_ns == 0 || !source->sums.counter_known ||
+           now_ns - source->read_ns >= PERIODS * source->period_ns;
+}
+
+static void source_count(struct energy_source *source, const struct energy_reading *now, uint64_t now_ns)
 {
     struct energy_sums *sums = &source->sums;
     const uint64_t before = source->counter_uj, value = now->counter_uj;
     sums->counter_known = now->has_counter;
     if (!now->has_counter)
         return;
+    const uint64_t since = now_ns - source->read_ns;
+    source->read_ns = now_ns;
     const int first = !source->counted; /* the rise is counted from here: readings before this one may have failed */
     source->counted = 1;
     source->counter_uj = value;
     if (first || value == before)
         return;
-    sums->updates++;
+    const uint64_t fit = source->period_ns != 0 ? since / source->period_ns : 0;
+    sums->updates += fit > 1 ? (long)fit : 1;
+    source_learn(source, now_ns, since);
     if (value > before)
         sums->counter_j += (double)(value - before) * 1e-6;
     else if (source->range_uj >= before)
@@ -43,14 +68,19 @@ static void source_count(struct energy_source *source, const struct energy_readi
         sums->back++;
 }
 
-void energy_source_sample(struct energy_source *source, uint64_t now_ns)
+void energy_source_sample(struct energy_source *source, uint64_t now_ns, int all)
 {
     struct energy_sums *sums = &source->sums;
     const struct energy_reading before = source->last;
-    struct energy_reading now = {
-        .average_w = NAN, .clock_mhz = NAN, .memory_clock_mhz = NAN, .celsius = NAN, .cap_w = NAN};
+    struct energy_reading now = {.power_alone = !all && !source_is_due(source, now_ns),
+                                 .average_w = NAN,
+                                 .clock_mhz = NAN,
+                                 .memory_clock_mhz = NAN,
+                                 .celsius = NAN,
+                                 .cap_w = NAN};
     source->ops->read(source, &now);
-    source_count(source, &now);
+    if (!now.power_alone)
+        source_count(source, &now, now_ns);
     const double seconds = sums->samples ? (double)(now_ns - sums->ns) * 1e-9 : 0;
     /* A reading that failed leaves a gap that the value before it fills. */
     if (!now.has_power && sums->samples)

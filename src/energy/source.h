@@ -10,8 +10,9 @@ enum { ENERGY_SOURCES = 64, ENERGY_WINDOWS = 64 };
 
 /* One reading. Fields that have no value: has_... is 0, or NAN. */
 struct energy_reading {
+    int power_alone; /* written by the caller: 1: the counter is not read */
     int has_counter, has_power, has_module;
-    int never_counter, never_power; /* 1: the device has none, now and later */
+    int never_counter, never_power, never_module; /* 1: the device has none, now and later */
     uint64_t counter_uj;
     double watts, module_watts; /* instantaneous */
     double average_w, clock_mhz, memory_clock_mhz, celsius, cap_w;
@@ -28,6 +29,7 @@ struct energy_sums {
 
 struct energy_source;
 struct energy_ops {
+    int dear; /* 1: a reading takes so long that the counter is not read with each sample of the thread */
     void (*read)(struct energy_source *source, struct energy_reading *out);
     void (*close)(struct energy_source *source);
     /* Numbers of the processes that use it, at most `room`; how many there are, or a negative status. NULL: not known.
@@ -46,6 +48,10 @@ struct energy_source {
     struct energy_sums sums;
     uint64_t counter_uj; /* the last one that could be read */
     int counted;         /* 1: there is one */
+    /* When the counter was read last, and before its first change; its period, learned from the first changes (0: not
+     * known yet), of which `changes` were seen. */
+    uint64_t read_ns, first_ns, period_ns;
+    int changes;
 };
 
 /* A list that is being filled. */
@@ -57,8 +63,10 @@ struct energy_sources {
 struct energy_source *energy_source_add(struct energy_sources *sources, int kind, const char *name);
 /* A source that is not there, with the reason. */
 void energy_source_missing(struct energy_sources *sources, int kind, const char *name, const char *reason);
-/* Reads the source and adds to its sums: the counter's rise, and a trapezoid of power since the reading before. */
-void energy_source_sample(struct energy_source *source, uint64_t now_ns);
+/* Reads the source and adds to its sums: the counter's rise, and a trapezoid of power since the reading before.
+ * all: 1: the counter is read in any case; 0: a dear one, once its period is known, only every few periods, and the
+ * updates between two readings that differ are those that fit between them. */
+void energy_source_sample(struct energy_source *source, uint64_t now_ns, int all);
 /* What has come between two states of the sums; source->last is as of the second. */
 void energy_figure(const struct energy_source *source, const struct energy_sums *from, const struct energy_sums *to,
                    struct tutti_energy_figure *out);

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "kernels/meet_args.h"
-#define TUTTI_DEV_MEET_WORDS 2
+#define TUTTI_DEV_MEET_WORDS 4
 #include "tutti/device/meet.h"
 
 #include "kernels/meet.inc"

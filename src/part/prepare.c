@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/settings.h"
 #include "part/own.h"
+#include "team/node.h"
+
+/* Ranks that run beside each other prepare within this time: a look at a mark takes a tenth of a poll of the engine. */
+enum { PREPARE_LOOKS_NS = 2000 };
 
 /* What the sender of a request knows: the last round that its receiver has started. A message may arrive before the
  * sender prepares. */
@@ -137,16 +142,34 @@ static int prepare_send(struct tutti_part *part)
     return tutti_part_channel_send(part->args.peer, &head, NULL);
 }
 
+/* 1 if a wait of this rank may spin: each rank of the node has a core. */
+static int prepare_may_spin(void)
+{
+    const int how = tutti_settings()->wait;
+    const struct tutti_node *node = tutti_part_engine.worker.node;
+    return how == TUTTI_SET_WAIT_SPIN || (how == TUTTI_SET_WAIT_AUTO && node && node->size < node->cores);
+}
+
 /* All requests of a call. */
 struct preparing {
     struct tutti_part *const *part;
     int n;
+    int looks; /* 1: what is missing will be marks, unless a receiver's buffer has changed */
 };
+
+/* 1 if the receiver has set a mark for a round before, in place of a message. */
+static int prepare_sees_mark(const struct tutti_part *part)
+{
+    struct prepared *one;
+    HASH_FIND(hh, all, &part->id, sizeof part->id, one);
+    return part->args.send && one && one->offer.share.shared;
+}
 
 static int preparing_done(void *with)
 {
-    const struct preparing *p = with;
+    struct preparing *p = with;
     int all_done = 1;
+    p->looks = 1;
     pthread_mutex_lock(&tutti_part_engine.lock);
     for (int i = 0; i < p->n && all_done >= 0; i++) { /* each receiver tells its sender, and each
                                                              sender asks, whatever the others wait for */
@@ -155,6 +178,7 @@ static int preparing_done(void *with)
             continue;
         const int done = part->args.send ? prepare_send(part) : prepare_receive(part);
         all_done = done < 0 ? done : all_done && done;
+        p->looks &= done != 0 || prepare_sees_mark(part);
     }
     pthread_mutex_unlock(&tutti_part_engine.lock);
     return all_done;
@@ -170,7 +194,10 @@ int tutti_part_prepare(struct tutti_part *const parts[], int n)
     pthread_mutex_unlock(&tutti_part_engine.lock);
     if (status != TUTTI_OK)
         return status;
-    if ((done = preparing_done(&p)) != 0)
+    const uint64_t until = tutti_now_ns() + PREPARE_LOOKS_NS;
+    while ((done = preparing_done(&p)) == 0 && p.looks && prepare_may_spin() && tutti_now_ns() < until)
+        ;
+    if (done != 0)
         return done > 0 ? TUTTI_OK : done;
     tutti_step_open(&tutti_part_engine.step); /* the rounds may have ended: then nothing else polls the channel */
     status = tutti_progress_wait(&(const struct tutti_wait){.done = preparing_done,

@@ -11,7 +11,7 @@ entry=$("$tutti" info --rules | sed -nE 's/^ +\(.*, for (host, .*)\)$/\1/p')
 if [ -z "$short" ]; then
     # What is not valid is refused before anything starts.
     expect 2 "--collective alreduce is not known: did you mean allreduce?" "$tutti" tune --collective alreduce
-    expect 2 "data movers, messages, files and transfers of kernels have no rules in stream order" "$tutti" tune --order stream --collective message
+    expect 2 "data movers, messages, files, partitions and transfers of kernels have no rules in stream order" "$tutti" tune --order stream --collective message
     expect 2 "--order graph needs CUDA" "$tutti" tune --order graph
     expect 2 "-n 1 is not valid" "$tutti" tune -n 1
     expect 2 "--time 0 is not valid" "$tutti" tune --time 0
@@ -204,6 +204,31 @@ done
 lacks "$("$tutti" info 2>&1)" "is ignored" "rules for files"
 holds "$("$tutti" tune -n 2 --mpi "$mpi" --rounds 1 --largest 4k --collective file_read --folder "$folder/none" --dry-run 2>&1)" \
     'no rules for files: .* cannot be opened' "a folder that is not there"
+# Partitions that kernels mark, by both ways and by all three. Each is proved, and the library takes the rules.
+before=$(grep -vE '^(#|partitioned(_meet)?:)' "$TUTTI_RULES_FILE")
+said=$("${quick[@]}" --largest 128k --collective partitioned,partitioned_meet "${json[@]}" 2>&1)
+status=$?
+checks=$((checks + 4))
+[ $status -eq 0 ] || fail "partitions: status $status: $said"
+for size in 8 2048 32768 131072; do
+    holds "$said" "^# partitioned +$size  kernel +($number|-)  (kernel|engine) +($number|-) +($number|-)( |\$)" "partitions of $size bytes"
+    holds "$said" "^# partitioned_meet +$size  (kernel|engine) +($number|-)  (never|kernel|engine) +($number|-) +($number|-)( |\$)" "sums of $size bytes"
+done
+for section in partitioned partitioned_meet; do
+    if ! grep -qE "^# $section .*(lost|not proven): " <<<"$said"; then
+        holds "$(cat "$TUTTI_RULES_FILE")" "^$section: .*@(never|kernel|engine)" "rules for $section"
+    fi
+done
+if [ -e "$folder/r.json" ] && command -v python3 >/dev/null; then
+    checks=$((checks + 1))
+    python3 -c 'import json, sys
+ways = {(t["collective"], t["algorithm"]) for t in json.load(open(sys.argv[1]))["times"]}
+for way in "kernel", "engine":
+    assert ("partitioned", way) in ways and ("partitioned_meet", way) in ways, ways
+assert ("partitioned_meet", "never") in ways, ways' "$folder/r.json" || fail "partitions: not all ways were measured"
+fi
+[ "$(grep -vE '^(#|partitioned(_meet)?:)' "$TUTTI_RULES_FILE")" = "$before" ] || fail "partitions: the other rules have changed"
+lacks "$("$tutti" info 2>&1)" "is ignored" "rules for partitions"
 # Puts and gets of kernels: a kernel of the host device is one thread. The library takes the rules.
 before=$(grep -vE '^(#|shmem_(put|get)_1:)' "$TUTTI_RULES_FILE")
 said=$("${quick[@]}" --collective shmem 2>&1)

@@ -119,6 +119,7 @@ int nvmlDeviceGetName(void *device, char *name, unsigned size)
 
 int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
 {
+    fake_nvml.counter_reads++;
     *mj = by_clock() ? now_ms() / STEP_MS * STEP_MS * fake_nvml.mw[of(device)] / 1000 : fake_nvml.mj[of(device)];
     return fake_nvml.counter_status[of(device)];
 }
@@ -154,6 +155,7 @@ int nvmlDeviceGetFieldValues(void *device, int n, struct field *fields)
 {
     for (int i = 0; i < n; i++) {
         struct field *f = &fields[i];
+        fake_nvml.field_reads++;
         const int power = f->field == POWER_INSTANT || f->field == POWER_AVERAGE;
         f->status = !power || (f->scope == 1 && !fake_nvml.module) ? NOT_SUPPORTED : fake_nvml.power_status[of(device)];
         f->type = 1;

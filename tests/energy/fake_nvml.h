@@ -9,6 +9,7 @@ struct fake_nvml {
         module; /* statuses of NVML; module: 1: it has readings */
     unsigned long long mj[FAKE_GPUS];
     unsigned mw[FAKE_GPUS], module_mw[FAKE_GPUS];
+    int counter_reads, field_reads; /* counters and fields that were asked for */
 };
 extern struct fake_nvml fake_nvml;
 

@@ -214,9 +214,16 @@ void tune_table(struct tune_run *run)
         break;
     }
     for (int i = 0; i < run->rows; i++) {
-        if (run->row[i].section < TUNE_FILES || run->row[i].section >= TUNE_SHMEM)
+        if (run->row[i].section < TUNE_FILES || run->row[i].section >= TUNE_PARTS)
             continue;
         puts("# file_write, file_read: MPI_File_write_at and MPI_File_read_at of a part of one file for each rank");
+        break;
+    }
+    for (int i = 0; i < run->rows; i++) {
+        if (run->row[i].section < TUNE_PARTS || run->row[i].section >= TUNE_SHMEM)
+            continue;
+        puts("# partitioned, partitioned_meet: bytes of each of four partitions that blocks of a kernel mark, of a "
+             "message between ranks 0 and 1, 2 and 3 ..., and of a sum of all ranks");
         break;
     }
     if (run->rows > 0 && run->row[run->rows - 1].section >= TUNE_SHMEM)

@@ -30,7 +30,8 @@ static const struct argp_option tune_own[] = {
     {"collective", KEY_COLLECTIVE, "LIST", 0,
      "allreduce, reduce, reduce_scatter, scan, bcast, gather, scatter, allgather, alltoall, message (how messages go "
      "to ranks of the node), message_far (to other "
-     "nodes), file_write, file_read (how files are accessed), shmem (from which size on puts and gets of kernels go to "
+     "nodes), file_write, file_read (how files are accessed), partitioned, partitioned_meet (how partitions that "
+     "kernels mark are moved and combined), shmem (from which size on puts and gets of kernels go to "
      "copy engines; shmem_put_128 and so on by the "
      "threads of a group), with commas, or all. Default: all but those of files; rules of others stay in the file",
      2},
@@ -134,9 +135,9 @@ static void tune_options_read(int argc, char **argv)
     tool_check_settings();
     bench_check_device(&out->start);
     if (out->start.order != BENCH_HOST && out->sections >> TUNE_REDUCTIONS << TUNE_REDUCTIONS == out->sections)
-        tool_refuse(
-            "--collective: data movers, messages, files and transfers of kernels have no rules in stream order; leave "
-            "--order out");
+        tool_refuse("--collective: data movers, messages, files, partitions and transfers of kernels have no rules in "
+                    "stream order; leave "
+                    "--order out");
     if (out->start.order != BENCH_HOST)
         out->sections &= (1u << TUNE_REDUCTIONS) - 1;
     if (out->start.ranks == 0) {
@@ -187,6 +188,8 @@ int tool_tune(int argc, char **argv)
     make_room();
     setenv("TUTTI_MAPPING_PRICE_US", "1", 0); /* not the first calls, which are staged */
     setenv("TUTTI_SHMEM_HEAP_MB", "48", 0);   /* two buffers: bench/tune/shmem.c */
+    if (o->sections & (1u << TUNE_PARTITIONED | 1u << TUNE_PARTITIONED_MEET) && tutti_device()->simulates)
+        setenv("TUTTI_HOST_STRICT", "0", 1); /* the kernels are functions of the program */
     if (tutti_settings()->rules[0])
         fputs("tutti: TUTTI_RULES is set: its rules come before those of the file\n", stderr);
 

@@ -111,6 +111,11 @@ TUTTI_DEV void tutti_dev_fence_release(void)
 #endif
 }
 
+TUTTI_DEV void tutti_dev_fence_acquire(void)
+{
+    tutti_dev_fence();
+}
+
 /* Every look has acquired. */
 TUTTI_DEV void tutti_dev_seen(void)
 {

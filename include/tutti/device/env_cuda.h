@@ -46,20 +46,25 @@ enum { TUTTI_DEV_SPINS = 256 }; /* between two looks of a wait at the clock and 
  * the loads of waits are acquires themselves. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 &&                                                                  \
     (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 8))
-#define TUTTI_DEV_ONE_WAY "fence.release.sys;"
-#define TUTTI_DEV_LOOK    "relaxed"
+#define TUTTI_DEV_ONE_WAY   "fence.release.sys;"
+#define TUTTI_DEV_OTHER_WAY "fence.acquire.sys;"
+#define TUTTI_DEV_LOOK      "relaxed"
 #ifndef TUTTI_DEV_SEEN
 #define TUTTI_DEV_SEEN() asm volatile("fence.acquire.sys;" ::: "memory")
 #endif
 #else
-#define TUTTI_DEV_ONE_WAY "fence.acq_rel.sys;"
-#define TUTTI_DEV_LOOK    TUTTI_DEV_ACQUIRE
+#define TUTTI_DEV_ONE_WAY   "fence.acq_rel.sys;"
+#define TUTTI_DEV_OTHER_WAY "fence.acq_rel.sys;"
+#define TUTTI_DEV_LOOK      TUTTI_DEV_ACQUIRE
 #ifndef TUTTI_DEV_SEEN
 #define TUTTI_DEV_SEEN()
 #endif
 #endif
 #ifndef TUTTI_DEV_FENCE_RELEASE
 #define TUTTI_DEV_FENCE_RELEASE() asm volatile(TUTTI_DEV_ONE_WAY::: "memory")
+#endif
+#ifndef TUTTI_DEV_FENCE_ACQUIRE
+#define TUTTI_DEV_FENCE_ACQUIRE() asm volatile(TUTTI_DEV_OTHER_WAY::: "memory")
 #endif
 /* What other PEs reach lies in global memory, and is asked for there. */
 #define TUTTI_DEV_GLOBAL(address) "l"(__cvta_generic_to_global(address))
@@ -143,6 +148,12 @@ TUTTI_DEV void tutti_dev_fence(void)
 TUTTI_DEV void tutti_dev_fence_release(void)
 {
     TUTTI_DEV_FENCE_RELEASE();
+}
+
+/* An acquire: past it this thread sees all stores before those that its relaxed loads and atomics have seen. */
+TUTTI_DEV void tutti_dev_fence_acquire(void)
+{
+    TUTTI_DEV_FENCE_ACQUIRE();
 }
 
 /* Among the threads of this GPU: a quarter of what the other fences cost. What one of them says past it to another PE,

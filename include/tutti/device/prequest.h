@@ -128,10 +128,12 @@ TUTTI_DEV void tutti_prequest_meet_by(int group, const MPIX_Prequest *request, i
     at = tutti_dev_near_share(group, at);
     const struct tutti_meet *const meet = (const struct tutti_meet *)(uintptr_t)at;
     const int meets = meet && request->bytes <= meet->most;
-    for (int slice = 0; meets && slice < meet->slices; slice++)
-        tutti_dev_meet_slice(group, meet, partition, slice);
-    if (leads)
-        tutti_dev_store_release32(&request->flag[partition], meets ? TUTTI_PREQUEST_STORED : TUTTI_PREQUEST_READY);
+    if (meets)
+        tutti_dev_meet_partition(group, meet, partition);
+    if (leads && meets) /* the last one's marks of the result order what has been stored */
+        tutti_dev_store_relaxed32(&request->flag[partition], TUTTI_PREQUEST_STORED);
+    else if (leads)
+        tutti_dev_store_release32(&request->flag[partition], TUTTI_PREQUEST_READY);
 }
 
 /* may_store: 1 if the group may store the partition in the receiver's memory. */

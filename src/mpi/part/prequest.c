@@ -9,6 +9,8 @@
 #include "mpi/real/errors.h"
 #include "progress/helper.h"
 
+enum { FEW = 8 }; /* requests of a call without an allocation */
+
 int tutti_prequest_transports(const char *name, const struct tutti_partitioned_args *args, int *transports)
 {
     static const char key[] = "tutti_transport_partitions";
@@ -58,7 +60,7 @@ int tutti_door_MPIX_Pbuf_prepareall(int count, MPI_Request requests[])
     int code = MPI_SUCCESS;
     if (count < 0 || (count > 0 && !requests))
         return tutti_fail_comm(comm, MPI_ERR_ARG);
-    struct tutti_part **parts = malloc(((size_t)count + 1) * sizeof(void *));
+    struct tutti_part *few[FEW], **parts = count < FEW ? few : malloc(((size_t)count + 1) * sizeof(void *));
     if (!parts)
         return tutti_fail_comm(comm, MPI_ERR_NO_MEM);
     int n = 0;
@@ -79,7 +81,8 @@ int tutti_door_MPIX_Pbuf_prepareall(int count, MPI_Request requests[])
         if (status != TUTTI_OK)
             code = tutti_fail_comm(comm, tutti_error_code(status));
     }
-    free(parts);
+    if (parts != few)
+        free(parts);
     return code;
 }
 

@@ -96,7 +96,8 @@ enum tutti_meet_answer tutti_pcoll_meet_poll(struct tutti_pcoll *p, int *status)
     while (m->complete < p->partitions && is_complete(p, m->complete))
         m->complete++;
     if (m->complete == p->partitions) {
-        tutti_count("partitioned collectives", TUTTI_OUTCOME_LAUNCHED, "met in kernels");
+        tutti_count("partitioned collectives", TUTTI_OUTCOME_LAUNCHED,
+                    m->by_kernels ? "met in kernels" : "met in kernels of the engine");
         return TUTTI_MEET_DONE;
     }
     for (int r = 0; r < p->args.size; r++) {

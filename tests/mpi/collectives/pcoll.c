@@ -173,6 +173,7 @@ static void draw_reduction(struct pcoll *c, MPI_Op function, uint64_t *dice, uin
               scatters = c->kind == PC_REDUCE_SCATTER,
               blocks = scatters || c->kind == PC_REDUCE_SCATTER_BLOCK ? c->size : 1;
     partitions = longer ? 1 + partitions % 4 : partitions;
+    c->is_long = longer;
     c->op = draw(dice, 6) == 0 ? function : MPI_OP_NULL;
     c->pair = kit_pairs[draw(dice, kit_pair_count)];
     for (int wants = draw(dice, 2); wants && !depends_on_order(&c->pair);)

@@ -55,6 +55,7 @@ struct pcoll {
     MPI_Request request;
     int marked;     /* by this rank in this round */
     int by_kernels; /* 1: there is a device request: threads mark partitions as kernels do */
+    int is_long;    /* 1: a partition has several slices */
     MPIX_Prequest device;
 };
 
