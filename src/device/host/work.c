@@ -108,6 +108,14 @@ static int flow_gets(const struct tutti_flow_args *args)
 static int flow_runs(struct tutti_flow_args *args, int gpu)
 {
     int status = TUTTI_OK;
+    if (args->chunk > 0) {
+        void *from = NULL, *to = NULL;
+        status = work_reach(gpu, "block that a kernel repeats", args->in, (size_t)args->count, &from);
+        if (status == TUTTI_OK)
+            status = work_reach(gpu, "runs of the block that a kernel repeats", args->out, (size_t)args->chunk, &to);
+        args->in = from;
+        args->out = to;
+    }
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
         void *from = NULL, *to = NULL;
         if (args->n[r] > 0)
