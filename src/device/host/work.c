@@ -104,28 +104,29 @@ static int flow_gets(const struct tutti_flow_args *args)
                                                : 1;
 }
 
-/* What a kernel that moves data sends and receives. */
+/* *address is replaced; 0 where there are no bytes. */
+static int flow_reach(int gpu, const char *what, uint64_t *address, uint64_t bytes)
+{
+    void *at = NULL;
+    const int status =
+        bytes > 0 ? work_reach(gpu, what, (const void *)(uintptr_t)*address, (size_t)bytes, &at) : TUTTI_OK;
+    *address = (uint64_t)(uintptr_t)at;
+    return status;
+}
+
+/* What a kernel that moves data sends and receives, and the block that it repeats. */
 static int flow_runs(struct tutti_flow_args *args, int gpu)
 {
-    int status = TUTTI_OK;
-    if (args->chunk > 0) {
-        void *from = NULL, *to = NULL;
-        status = work_reach(gpu, "block that a kernel repeats", args->in, (size_t)args->count, &from);
-        if (status == TUTTI_OK)
-            status = work_reach(gpu, "runs of the block that a kernel repeats", args->out, (size_t)args->chunk, &to);
-        args->in = from;
-        args->out = to;
-    }
+    uint64_t in = (uint64_t)(uintptr_t)args->in, out = (uint64_t)(uintptr_t)args->out;
+    int status = flow_reach(gpu, "block that a kernel repeats", &in, args->chunk > 0 ? args->count : 0);
+    if (status == TUTTI_OK)
+        status = flow_reach(gpu, "runs of the block that a kernel repeats", &out, args->chunk);
+    args->in = (const void *)(uintptr_t)in;
+    args->out = (void *)(uintptr_t)out;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
-        void *from = NULL, *to = NULL;
-        if (args->n[r] > 0)
-            status = work_reach(gpu, "kernel's run to send", (const void *)(uintptr_t)args->begin[r],
-                                (size_t)args->n[r], &from);
-        if (args->result_n[r] > 0 && status == TUTTI_OK)
-            status = work_reach(gpu, "kernel's run to receive", (const void *)(uintptr_t)args->result[r],
-                                (size_t)args->result_n[r], &to);
-        args->begin[r] = (uint64_t)(uintptr_t)from;
-        args->result[r] = (uint64_t)(uintptr_t)to;
+        status = flow_reach(gpu, "kernel's run to send", &args->begin[r], args->n[r]);
+        if (status == TUTTI_OK)
+            status = flow_reach(gpu, "kernel's run to receive", &args->result[r], args->result_n[r]);
     }
     return status;
 }
