@@ -304,6 +304,22 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
     return piece ? &piece->base : NULL;
 }
 
+struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind, int gpu, size_t bytes)
+{
+    if (bytes > SIZE_MAX / 4)
+        return NULL;
+    if (kind->look)
+        kind->look();
+    pthread_mutex_lock(&lock);
+    struct piece *piece = bounce_find(kind, gpu, bounce_room_for(bytes));
+    if (piece) {
+        counts.takes++;
+        bounce_unkeep(piece);
+    }
+    pthread_mutex_unlock(&lock);
+    return piece ? &piece->base : NULL;
+}
+
 void tutti_bounce_give(struct tutti_bounce *bounce)
 {
     struct piece *piece = (struct piece *)(void *)bounce;

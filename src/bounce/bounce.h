@@ -39,6 +39,8 @@ struct tutti_bounce {
 /* Bounce buffers of `bytes` bytes with undefined contents. NULL without memory, or where the kind is bounded and the
  * limit is reached. */
 struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int gpu, size_t bytes);
+/* The same, but allocates nothing: NULL where none is kept. */
+struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind, int gpu, size_t bytes);
 /* Nothing reads or writes it any more, the device neither. Takes NULL. */
 void tutti_bounce_give(struct tutti_bounce *bounce);
 /* Ends what is kept. alive: the device may be called. */

@@ -155,10 +155,10 @@ struct tutti_answer {
  * bytes from the channel's start, the same in every window. */
 struct tutti_flow_args {
     /* What a small call looks at lies together: parameters come in lines, too. */
-    const void *in;
-    void *out;
+    const void *in; /* move_ll: the block that is repeated, see `chunk` */
+    void *out;      /* move_ll: where the longest run of it is put together */
     uint64_t count; /* elements of the contribution; SEGMENTS: not used. move_direct: bytes of the longest run that
-                       goes through the windows */
+                       goes through the windows. move_ll: bytes of the block that is repeated */
     uint32_t ranks, rank, root;
     uint32_t shape;         /* enum tutti_shape */
     uint32_t blocks;        /* as launched */
@@ -184,7 +184,8 @@ struct tutti_flow_args {
     uint64_t n[TUTTI_MAX_GPUS];
     uint64_t slice;                   /* elements of a rank's slice, if there are slices. Kernels that move data:
                                          bytes of a run that are worth a block */
-    uint64_t chunk;                   /* elements that a block moves at once, where it works in chunks */
+    uint64_t chunk;                   /* elements that a block moves at once, where it works in chunks. move_ll: bytes
+                                         of the longest run that repeats a block; 0: none does */
     uint64_t depth;                   /* chunks under way in a block, or lane. Kernels that move data: blocks that
                                          a run is cut for at most */
     uint64_t packets, packets_stride; /* region and stride of LL packets, of every kernel */

@@ -57,6 +57,23 @@ static void same_again(void **state)
     }
 }
 
+/* tutti_bounce_take_kept() allocates nothing, and takes what serves. */
+static void kept_alone(void **state)
+{
+    (void)state;
+    assert_null(tutti_bounce_take_kept(&kinds_strict, 0, 60000));
+    void *memory = pass(&kinds_strict, 0, 60000);
+    assert_null(tutti_bounce_take_kept(&kinds_strict, 1, 60000));
+    assert_null(tutti_bounce_take_kept(&kinds_loose, 0, 60000));
+    assert_null(tutti_bounce_take_kept(&kinds_strict, 0, 200000));
+    struct tutti_bounce *bounce = tutti_bounce_take_kept(&kinds_strict, 0, 50000);
+    assert_non_null(bounce);
+    assert_ptr_equal(bounce->memory, memory);
+    assert_null(tutti_bounce_take_kept(&kinds_strict, 0, 60000));
+    tutti_bounce_give(bounce);
+    assert_ptr_equal(pass(&kinds_strict, 0, 60000), memory);
+}
+
 static void kept_apart(void **state)
 {
     (void)state;
@@ -335,9 +352,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_teardown(name, kinds_ends_empty)
-        TEST(same_again),   TEST(kept_apart),  TEST(many_apart),  TEST(near_sizes),  TEST(is_cleaned),
-        TEST(steady),       TEST(stays_below), TEST(oldest_goes), TEST(others_stay), TEST(too_large),
-        TEST(not_too_many), TEST(fails),       TEST(shared),      TEST(device_gone), TEST(of_a_device),
+        TEST(same_again), TEST(kept_alone),  TEST(kept_apart),  TEST(many_apart),  TEST(near_sizes), TEST(is_cleaned),
+        TEST(steady),     TEST(stays_below), TEST(oldest_goes), TEST(others_stay), TEST(too_large),  TEST(not_too_many),
+        TEST(fails),      TEST(shared),      TEST(device_gone), TEST(of_a_device),
     };
     printf("seed %llu\n", (unsigned long long)check_seed());
     tutti_counters_start();

@@ -14,6 +14,12 @@
 struct runs_between {
     int n, own;
     uint64_t there[TUTTI_PLACES][TUTTI_MAX_GPUS]; /* see struct tutti_flow_args */
+    /* A block that the kernel repeats, `most` bytes in all, in `to`, where the runs are; most = 0: none. */
+    struct runs_repeat {
+        const void *from;
+        void *to;
+        uint64_t bytes, most;
+    } repeat;
 };
 
 static uint64_t runs_longest(const struct runs_between *between, const struct tutti_move_flow *flow)
@@ -104,6 +110,12 @@ static void runs_args(struct tutti_team *team, const struct tutti_call *call, co
     args->slice = runs->worth;
     args->depth = runs->blocks;
     args->count = runs->direct;
+    if (between->repeat.most > 0) {
+        args->in = between->repeat.from;
+        args->out = between->repeat.to;
+        args->count = between->repeat.bytes;
+        args->chunk = between->repeat.most;
+    }
     memcpy(args->there, between->there, sizeof args->there);
     for (int r = 0; r < between->n; r++) {
         args->begin[r] = (uint64_t)(uintptr_t)call->flow->send[r].at;
@@ -276,6 +288,41 @@ int tutti_runs_lead(struct tutti_team *team, const struct tutti_call *call, cons
                            shape);
 }
 
+/* If all that would be packed is one short block that goes to ranks several times, the kernel repeats it in the
+ * scratch: a launch less. It must be the kernel of packets, with one block. */
+static void runs_repeat(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_packing *x,
+                        tutti_runs_shape *shape, struct runs_between *between)
+{
+    enum { REPEAT_MOST = 1024 };
+    const struct tutti_move *move = call->move;
+    struct tutti_move_flow *flow = &call->move->runs.flow;
+    struct runs_repeat repeat = {.to = x->scratch};
+    struct tutti_runs runs;
+    if (move->runs.packed != TUTTI_PACKED_JOINED || x->unpacks > 0 || x->ins > 0 || x->outs > 0)
+        return;
+    for (int i = 0; i < move->sends; i++) {
+        const struct tutti_move_block *block = &move->send[i];
+        if (block->bytes == 0 || !(move->runs.joined_sends >> block->rank & 1))
+            continue;
+        const void *run = tutti_elements_run(&block->elements);
+        if (repeat.from && (repeat.from != run || repeat.bytes != block->bytes))
+            return;
+        repeat.from = run;
+        repeat.bytes = block->bytes;
+        repeat.most = flow->send[block->rank].bytes > repeat.most ? flow->send[block->rank].bytes : repeat.most;
+    }
+    const uint64_t longest = runs_longest(between, call->flow);
+    shape(team, longest, &runs);
+    if (repeat.most > REPEAT_MOST || runs.kernel != TUTTI_KERNEL_MOVE_LL ||
+        runs_blocks(between, call, &runs, longest) > 1)
+        return;
+    for (int r = 0; r < team->size; r++) {
+        if (move->runs.joined_sends >> r & 1)
+            flow->send[r].at = repeat.to;
+    }
+    between->repeat = repeat;
+}
+
 /* With blocks that pass through scratch. */
 static int runs_run_packed(struct tutti_team *team, const struct tutti_call *call, tutti_runs_shape *shape)
 {
@@ -284,7 +331,8 @@ static int runs_run_packed(struct tutti_team *team, const struct tutti_call *cal
     tutti_packing_of(team, call->move, &x);
     tutti_team_mail_leave(team); /* or the launches would wait for it */
     runs_between_ranks(team, call, team->stream, shape, &between);
-    const struct tutti_runs_around around = {x.pack, x.unpack, x.packs, x.unpacks};
+    runs_repeat(team, call, &x, shape, &between);
+    const struct tutti_runs_around around = {x.pack, x.unpack, between.repeat.most > 0 ? 0 : x.packs, x.unpacks};
     int status = runs_copy(team, x.in, x.ins);
     if (status != TUTTI_OK)
         return tutti_team_break(team, status); /* peers would wait for this rank's kernel */

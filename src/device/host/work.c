@@ -10,6 +10,7 @@
 #include "device/host/gpus.h"
 #include "device/host/host.h"
 #include "device/host/places.h"
+#include "device/host/work_reach.h"
 #include "kernels/lane.h"
 #include "kernels/meet.h"
 #include "kernels/pack.h"
@@ -46,7 +47,7 @@ static int reach_by(void *(*find)(const void *, size_t), int gpu, const char *wh
     return TUTTI_ERR_DEVICE;
 }
 
-static int work_reach(int gpu, const char *what, const void *pointer, size_t bytes, void **at)
+int tutti_work_reach(int gpu, const char *what, const void *pointer, size_t bytes, void **at)
 {
     return reach_by(tutti_host_reach, gpu, what, pointer, bytes, at);
 }
@@ -56,9 +57,9 @@ int tutti_work_copy(struct tutti_work *work, void *to, const void *from, size_t 
     void *source;
     work->kind = TUTTI_WORK_COPY;
     work->bytes = bytes;
-    int status = work_reach(ANY_GPU, "copy to memory", to, bytes, &work->to);
+    int status = tutti_work_reach(ANY_GPU, "copy to memory", to, bytes, &work->to);
     if (status == TUTTI_OK)
-        status = work_reach(ANY_GPU, "copy from memory", from, bytes, &source);
+        status = tutti_work_reach(ANY_GPU, "copy from memory", from, bytes, &source);
     if (status == TUTTI_OK)
         work->from = source;
     return status;
@@ -69,7 +70,7 @@ int tutti_work_fill(struct tutti_work *work, int gpu, void *device, int byte, si
     work->kind = TUTTI_WORK_FILL;
     work->bytes = bytes;
     work->byte = byte;
-    return work_reach(gpu, "fill", device, bytes, &work->to);
+    return tutti_work_reach(gpu, "fill", device, bytes, &work->to);
 }
 
 /* Bytes of a channel that a launch may touch. */
@@ -84,69 +85,6 @@ static size_t work_channel_bytes(const struct tutti_launch *launch, size_t bytes
     return most;
 }
 
-/* The elements of the contribution and of this rank's result. */
-static void flow_elements(const struct tutti_flow_args *args, uint64_t *in, uint64_t *out)
-{
-    *in = *out = args->count;
-    if (args->shape != TUTTI_SHAPE_SEGMENTS)
-        return;
-    *in = 0;
-    for (uint32_t r = 0; r < args->ranks; r++)
-        *in = args->begin[r] + args->n[r] > *in ? args->begin[r] + args->n[r] : *in;
-    *out = args->n[args->rank];
-}
-
-/* 0 if the result's pointer may be anything, as the MPI has it. */
-static int flow_gets(const struct tutti_flow_args *args)
-{
-    return args->shape == TUTTI_SHAPE_ROOT     ? args->rank == args->root
-           : args->shape == TUTTI_SHAPE_BEFORE ? args->number > 0
-                                               : 1;
-}
-
-/* What a kernel that moves data sends and receives. */
-static int flow_runs(struct tutti_flow_args *args, int gpu)
-{
-    int status = TUTTI_OK;
-    for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
-        void *from = NULL, *to = NULL;
-        if (args->n[r] > 0)
-            status = work_reach(gpu, "kernel's run to send", (const void *)(uintptr_t)args->begin[r],
-                                (size_t)args->n[r], &from);
-        if (args->result_n[r] > 0 && status == TUTTI_OK)
-            status = work_reach(gpu, "kernel's run to receive", (const void *)(uintptr_t)args->result[r],
-                                (size_t)args->result_n[r], &to);
-        args->begin[r] = (uint64_t)(uintptr_t)from;
-        args->result[r] = (uint64_t)(uintptr_t)to;
-    }
-    return status;
-}
-
-static int flow_buffers(struct tutti_flow_args *args, int gpu, const struct tutti_launch *launch)
-{
-    const uint64_t size = tutti_type_size(launch->type);
-    uint64_t in, out;
-    void *at;
-    flow_elements(args, &in, &out);
-    int status = work_reach(gpu, "kernel's contribution", args->in, (size_t)(in * size), &at);
-    args->in = at;
-    if (status == TUTTI_OK && flow_gets(args))
-        status = work_reach(gpu, "kernel's result", args->out, (size_t)(out * size), &at);
-    args->out = at;
-    uint64_t *const locals = args->shape == TUTTI_SHAPE_SEGMENTS ? args->result : args->begin;
-    for (uint32_t l = 1; l < args->locals && status == TUTTI_OK; l++) {
-        status = work_reach(gpu, "contribution of a rank that the kernel's leads", (const void *)(uintptr_t)locals[l],
-                            (size_t)(in * size), &at);
-        locals[l] = (uint64_t)(uintptr_t)at;
-    }
-    for (uint32_t o = 1; o < args->outs && status == TUTTI_OK; o++) {
-        status = work_reach(gpu, "result of a rank that the kernel's leads", (const void *)(uintptr_t)args->result[o],
-                            (size_t)(out * size), &at);
-        args->result[o] = (uint64_t)(uintptr_t)at;
-    }
-    return status;
-}
-
 static int flow_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
 {
     struct tutti_flow_args *args = &work->flow;
@@ -157,9 +95,9 @@ static int flow_launch(struct tutti_work *work, int gpu, const struct tutti_laun
         return TUTTI_ERR_ARGUMENT;
     *args = *launch->flow;
     args->host_reach = tutti_host_reach;
-    int status = tutti_kernel_moves(launch->kernel) ? flow_runs(args, gpu) : flow_buffers(args, gpu, launch);
+    int status = tutti_work_flow(args, gpu, launch);
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
-        status = work_reach(gpu, "kernel's window", args->window[r], (size_t)args->bytes, &at);
+        status = tutti_work_reach(gpu, "kernel's window", args->window[r], (size_t)args->bytes, &at);
         args->window[r] = at;
     }
     return status;
@@ -169,7 +107,7 @@ static int amo_launch(struct tutti_work *work, int gpu, const struct tutti_launc
 {
     void *at;
     work->amo = *launch->amo;
-    const int status = work_reach(gpu, "kernel's word", work->amo.at, tutti_type_size(launch->type), &at);
+    const int status = tutti_work_reach(gpu, "kernel's word", work->amo.at, tutti_type_size(launch->type), &at);
     work->amo.at = at;
     return status;
 }
@@ -202,17 +140,17 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     size_t bytes = (size_t)args->count * tutti_type_size(launch->type);
     int status = TUTTI_OK;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
-        status = work_reach(gpu, "kernel's contribution", args->in[r], bytes, &at);
+        status = tutti_work_reach(gpu, "kernel's contribution", args->in[r], bytes, &at);
         args->in[r] = at;
     }
     for (uint32_t i = 0; i < args->outs && status == TUTTI_OK; i++) {
         const size_t piece = (size_t)args->n[i] * tutti_type_size(launch->type);
-        status =
-            work_reach(gpu, "kernel's result", args->out[i], args->shape == TUTTI_SHAPE_SEGMENTS ? piece : bytes, &at);
+        status = tutti_work_reach(gpu, "kernel's result", args->out[i],
+                                  args->shape == TUTTI_SHAPE_SEGMENTS ? piece : bytes, &at);
         args->out[i] = at;
     }
     for (uint32_t g = 0; g < args->gpus && status == TUTTI_OK; g++) {
-        status = work_reach(gpu, "kernel's window", args->window[g], work_channel_bytes(launch, bytes), &at);
+        status = tutti_work_reach(gpu, "kernel's window", args->window[g], work_channel_bytes(launch, bytes), &at);
         args->window[g] = at;
     }
     return status;
@@ -230,15 +168,16 @@ int tutti_work_shmem(struct tutti_work *work, int gpu, const struct tutti_shmem_
     work->blocks = args->blocks;
     *made = *args;
     for (int pe = 0; pe < args->state.pes && status == TUTTI_OK; pe++) {
-        status = work_reach(gpu, "heap of a PE", args->state.peer[pe], args->state.area + args->state.area_bytes, &at);
+        status =
+            tutti_work_reach(gpu, "heap of a PE", args->state.peer[pe], args->state.area + args->state.area_bytes, &at);
         made->state.peer[pe] = at;
     }
     made->state.heap = made->state.peer[args->state.me];
     made->dest = made->state.heap + ((uintptr_t)args->dest - heap);
     made->source = made->state.heap + ((uintptr_t)args->source - heap);
     for (int i = 0; i < TUTTI_SHMEM_OWNS && status == TUTTI_OK; i++)
-        status =
-            work_reach(gpu, "own memory of a call in a stream", args->own[i].at, args->own[i].bytes, &made->own[i].at);
+        status = tutti_work_reach(gpu, "own memory of a call in a stream", args->own[i].at, args->own[i].bytes,
+                                  &made->own[i].at);
     return status;
 }
 
@@ -248,7 +187,7 @@ static int reach_match(int gpu, struct tutti_lane_match *match)
     const size_t bytes[4] = {sizeof *match->own, sizeof *match->far, match->send ? match->bytes : 0,
                              match->send ? match->bytes : 0};
     for (int i = 0; i < 4; i++) {
-        const int status = work_reach(gpu, "matched message in stream order", at[i], bytes[i], &at[i]);
+        const int status = tutti_work_reach(gpu, "matched message in stream order", at[i], bytes[i], &at[i]);
         if (status != TUTTI_OK)
             return status;
     }
@@ -274,15 +213,15 @@ int tutti_work_lane(struct tutti_work *work, int gpu, const struct tutti_lane_ar
     *made = *args;
     made->in_turn = 1;
     for (uint32_t r = 0; r < args->ranks && status == TUTTI_OK; r++) {
-        status = work_reach(gpu, "lanes of a rank", args->area[r], tutti_lane_area_bytes(args->ranks), &at);
+        status = tutti_work_reach(gpu, "lanes of a rank", args->area[r], tutti_lane_area_bytes(args->ranks), &at);
         made->area[r] = at;
     }
     for (uint32_t i = 0; i < args->parts && status == TUTTI_OK; i++) {
-        status = work_reach(gpu, "message in stream order", args->part[i].buffer, args->part[i].bytes, &at);
+        status = tutti_work_reach(gpu, "message in stream order", args->part[i].buffer, args->part[i].bytes, &at);
         made->part[i].buffer = at;
     }
     if (status == TUTTI_OK && args->parts == 0 && (args->what == TUTTI_LANE_POST || args->what == TUTTI_LANE_DO)) {
-        status = work_reach(gpu, "message in stream order", args->buffer, args->bytes, &at);
+        status = tutti_work_reach(gpu, "message in stream order", args->buffer, args->bytes, &at);
         made->buffer = at;
     }
     for (uint32_t i = 0; i < args->matches && status == TUTTI_OK; i++)
@@ -309,8 +248,8 @@ int tutti_work_meet(struct tutti_work *work, int gpu, const struct tutti_meet_ar
             void *reached;
             if (*at[i] == 0)
                 continue;
-            status =
-                work_reach(gpu, "buffer of a partitioned collective", (void *)(uintptr_t)*at[i], bytes[i], &reached);
+            status = tutti_work_reach(gpu, "buffer of a partitioned collective", (void *)(uintptr_t)*at[i], bytes[i],
+                                      &reached);
             *at[i] = (uint64_t)(uintptr_t)reached;
         }
     }

@@ -30,9 +30,11 @@ void *tutti_scratch_take_image(struct tutti_scratch *scratch, size_t bytes)
     return scratch->bounce ? scratch->bounce->memory : NULL;
 }
 
-void *tutti_scratch_take_sent(struct tutti_scratch *scratch, size_t bytes)
+void *tutti_scratch_take_sent(struct tutti_scratch *scratch, size_t bytes, int brief)
 {
-    *scratch = (struct tutti_scratch){.bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes)};
+    *scratch = (struct tutti_scratch){.bounce = brief ? tutti_bounce_take_kept(tutti_overrun_kind(), -1, bytes) : NULL};
+    if (!scratch->bounce)
+        scratch->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
     return scratch->bounce ? scratch->bounce->memory : NULL;
 }
 

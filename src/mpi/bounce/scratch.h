@@ -16,8 +16,9 @@ struct tutti_scratch {
  * type of the program's, in host memory. */
 void *tutti_scratch_take(struct tutti_scratch *scratch, const struct tutti_places *places, size_t bytes);
 void *tutti_scratch_take_image(struct tutti_scratch *scratch, size_t bytes);
-/* Local. Pinned memory of which the MPI only reads: small pieces share an allocation. */
-void *tutti_scratch_take_sent(struct tutti_scratch *scratch, size_t bytes);
+/* Local. Pinned memory of which the MPI only reads: small pieces share an allocation. brief: given back before the call
+ * returns; then memory that a receive has used is preferred, since it is in the core's caches. */
+void *tutti_scratch_take_sent(struct tutti_scratch *scratch, size_t bytes, int brief);
 /* Local. Host memory that is not pinned, for packed elements. */
 void *tutti_scratch_take_ordinary(struct tutti_scratch *scratch, size_t bytes);
 void tutti_scratch_give(struct tutti_scratch *scratch);

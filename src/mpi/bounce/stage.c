@@ -21,7 +21,7 @@ enum { WHOLE_ONES = 64 };
 
 /* How many stages more of few bytes take memory that is not pinned: where GPUs are slow to begin, the first allocation
  * of pinned memory takes more than a millisecond, and so many copies from and to ordinary memory lose less. */
-static _Atomic int ordinary_left = 64;
+static _Atomic int ordinary_left = 32;
 enum { ORDINARY_MOST = 256 << 10 };
 
 static int takes_ordinary(const struct tutti_device *device, size_t bytes)
@@ -268,7 +268,7 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
     else if (stage->lazy)
         stage->memory = tutti_overrun_lend(stage->bytes);
     else if (!layout && !(way & TUTTI_STAGE_OUT))
-        stage->memory = tutti_scratch_take_sent(&stage->scratch, stage->bytes);
+        stage->memory = tutti_scratch_take_sent(&stage->scratch, stage->bytes, way & TUTTI_STAGE_BRIEF);
     else if (stage->packed || !layout)
         stage->memory = tutti_scratch_take(
             &stage->scratch, stage->packed && !(way & TUTTI_STAGE_HOST) ? &stage->places : NULL, stage->bytes);

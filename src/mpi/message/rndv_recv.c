@@ -11,6 +11,7 @@
 #include "core/spares.h"
 #include "core/trace.h"
 #include "mpi/message/rndv.h"
+#include "mpi/message/short_recv.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/lent.h"
 
@@ -72,8 +73,17 @@ int tutti_recv_open(struct tutti_recv_request *recv, const void *buffer, MPI_Cou
     return 1;
 }
 
+unsigned char *tutti_recv_text(struct tutti_recv_request *recv)
+{
+    if (!recv->lent && unlikely(atomic_load_explicit(&tutti_short_recv_on, memory_order_relaxed)))
+        recv->lent = tutti_short_recv_lend();
+    return recv->lent ? recv->lent : recv->text;
+}
+
 void tutti_recv_close(struct tutti_recv_request *recv)
 {
+    tutti_short_recv_return(recv->lent);
+    recv->lent = NULL;
     if (recv->core.elements.plan)
         tutti_plan_drop(recv->core.elements.plan);
     recv->core.elements.plan = NULL;
@@ -222,7 +232,7 @@ struct tutti_recv_target tutti_recv_target(struct tutti_recv_request *recv, cons
                                            MPI_Count count)
 {
     if (unlikely(recv && recv->wide))
-        return (struct tutti_recv_target){recv->text, sizeof recv->text, tutti_handles.byte};
+        return (struct tutti_recv_target){tutti_recv_text(recv), sizeof recv->text, tutti_handles.byte};
     tutti_recv_keep(recv, stage);
     return (struct tutti_recv_target){stage->host, count, stage->given};
 }
@@ -232,6 +242,8 @@ void tutti_recv_arrived(struct tutti_recv_request *recv, const struct tutti_stag
     unsigned char text[TUTTI_RTS_BYTES];
     TUTTI_INSIDE();
     recv->state = TUTTI_RECV_PLAIN;
+    if (unlikely(recv->lent != NULL))
+        memcpy(recv->text, recv->lent, sizeof recv->text);
     const MPI_Count bytes = tutti_received(status);
     if (tutti_far_on && bytes == TUTTI_FAR_RTS_BYTES && first_bytes(recv, stage, text, sizeof text)) {
         memcpy(&recv->core.far_rts, text, sizeof recv->core.far_rts);

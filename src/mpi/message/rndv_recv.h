@@ -28,8 +28,12 @@ struct tutti_recv_request {
     int wide; /* 1: the MPI receives into `text`: an RTS is longer than the program's buffer */
     int kept; /* 1: `text` has the first bytes of the buffer: an RTS that is longer than its message overwrites some */
     unsigned char text[TUTTI_SHORT_RTS_LEAST];
+    unsigned char *lent; /* of a wide one: what the MPI gets instead of `text`, may be overrun; NULL: `text` */
     struct tutti_recv_request *next; /* in the list of ended ones */
 };
+
+/* What the MPI gets for a wide receive. Where errors return, a message that is too long may be written whole. */
+unsigned char *tutti_recv_text(struct tutti_recv_request *recv);
 
 /* 1 if an RTS has arrived, and its data have not. */
 static inline int tutti_recv_is_open(const struct tutti_recv_request *recv)

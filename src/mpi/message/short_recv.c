@@ -20,7 +20,7 @@ atomic_int tutti_short_recv_on;
 enum { LENT_MOST = 64 };
 static atomic_int lent;
 
-static unsigned char *short_recv_lend(void)
+unsigned char *tutti_short_recv_lend(void)
 {
     if (!tutti_quirks.overruns)
         return NULL;
@@ -32,12 +32,18 @@ static unsigned char *short_recv_lend(void)
     return memory;
 }
 
+void tutti_short_recv_return(unsigned char *memory)
+{
+    if (!memory)
+        return;
+    tutti_overrun_return(memory);
+    atomic_fetch_sub(&lent, 1);
+}
+
 void tutti_short_recv_free(struct tutti_short_recv *short_recv)
 {
-    if (short_recv && short_recv->memory != short_recv->own) {
-        tutti_overrun_return(short_recv->memory);
-        atomic_fetch_sub(&lent, 1);
-    }
+    if (short_recv && short_recv->memory != short_recv->own)
+        tutti_short_recv_return(short_recv->memory);
     free(short_recv);
 }
 
@@ -49,13 +55,10 @@ struct tutti_short_recv *tutti_short_recv_new(void *buffer, MPI_Count count, MPI
         tutti_next.MPI_Type_size(type, &size) != MPI_SUCCESS || size <= 0 ||
         (size_t)count * (size_t)size >= (tutti_far_has_arrived() ? TUTTI_FAR_RTS_BYTES : TUTTI_RTS_BYTES))
         return NULL;
-    unsigned char *const memory = short_recv_lend();
+    unsigned char *const memory = tutti_short_recv_lend();
     struct tutti_short_recv *short_recv = malloc(sizeof *short_recv + (memory ? 0 : TUTTI_FAR_RTS_BYTES));
     if (!short_recv) {
-        if (memory) {
-            tutti_overrun_return(memory);
-            atomic_fetch_sub(&lent, 1);
-        }
+        tutti_short_recv_return(memory);
         return NULL;
     }
     short_recv->memory = memory ? memory : short_recv->own;

@@ -24,6 +24,10 @@ static inline int tutti_short_recv_may(void)
 {
     return unlikely(atomic_load_explicit(&tutti_short_recv_on, memory_order_relaxed)) && tutti_lazily();
 }
+/* Memory of TUTTI_FAR_RTS_BYTES bytes that may be overrun; NULL: the MPI cuts messages, or enough is lent. */
+unsigned char *tutti_short_recv_lend(void);
+/* Takes NULL. */
+void tutti_short_recv_return(unsigned char *memory);
 /* NULL: it is not needed, or there is no memory. */
 struct tutti_short_recv *tutti_short_recv_new(void *buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm);
 /* Its receive has not begun. NULL: nothing. */

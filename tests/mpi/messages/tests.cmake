@@ -109,6 +109,7 @@ tutti_mpi_test(mpi-uncarried PROGRAM mpi-uncarried RANKS 2 TIMEOUT 60
                    UCX_RNDV_THRESH=1024)
 program(truncation)
 tutti_mpi_test(mpi-truncation PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TIMEOUT 60)
+tutti_mpi_test(mpi-truncation-early PROGRAM mpi-truncation RANKS 2 ARGS early ENV ${stats} TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-direct PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-engines PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@engines TIMEOUT 60)
 tutti_mpi_test(mpi-truncation-both PROGRAM mpi-truncation RANKS 2 ARGS 600 ENV ${stats} TUTTI_RULES=message:*@both TIMEOUT 60)

@@ -1,6 +1,7 @@
 /* Messages that are cut by buffers shorter than what Tutti sends in their place, where errors return: the error is
  * MPI_ERR_TRUNCATE, messages as before follow however many were cut, and MPI_Finalize ends. Rank 1 sends, rank 0
- * receives. Argument: how many are cut in each way (more than a rank has letters). */
+ * receives. Argument: how many are cut in each way (more than a rank has letters). `early`: receives of few bytes
+ * before any message of device memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,9 +113,53 @@ static void small(void)
     }
 }
 
+/* An MPI that writes a message whole must not write over the heap. The process has met a GPU, so that an RTS may come,
+ * which is longer than these buffers. Types of MPI and derived ones in turns. */
+static void early(int rounds)
+{
+    enum { OPEN = 8 };
+    static char few[OPEN][LONG + FEW]; /* an MPI alone may write so far */
+    MPI_Request request[OPEN];
+    MPI_Datatype type;
+    MPI_Status status;
+    for (int round = 0; round < rounds; round++) {
+        const int room = 1 + round % 7;
+        MPI_Type_contiguous(room, MPI_BYTE, &type);
+        MPI_Type_commit(&type);
+        for (int i = 0; i < OPEN && kit_rank == 0; i++)
+            MPI_Irecv(few[i], round / 7 % 2 ? 1 : room, round / 7 % 2 ? type : MPI_BYTE, 1, TAG + i, MPI_COMM_WORLD,
+                      &request[i]);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < OPEN; i++) {
+            const int bytes = i % 2 ? LONG : room;
+            if (kit_rank == 1) {
+                MPI_Send(contents(round, bytes), bytes, MPI_BYTE, 0, TAG + i, MPI_COMM_WORLD);
+                continue;
+            }
+            void *other = malloc(100); /* notices a heap that is destroyed */
+            const int code = MPI_Wait(&request[i], &status);
+            if (bytes > room)
+                CHECK(kit_class(code) == MPI_ERR_TRUNCATE, "round %d, %d of %d bytes: %d", round, room, bytes, code);
+            else
+                CHECK(code == MPI_SUCCESS && memcmp(few[i], contents(round, room), (size_t)room) == 0,
+                      "round %d, %d bytes: %d", round, room, code);
+            free(other);
+        }
+        MPI_Type_free(&type);
+    }
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (argc > 1 && strcmp(argv[1], "early") == 0) {
+        if (!kit_errors_returned())
+            kit_skip("truncation", "this MPI ends the program on its own errors");
+        kit_open(&in, KIT_DEVICE, LONG);
+        early(42);
+        kit_close(&in);
+        return kit_end("truncation");
+    }
     const int n = argc > 1 ? atoi(argv[1]) : 100;
     kit_open(&out, KIT_DEVICE, LONG);
     kit_open(&in, KIT_DEVICE, LONG);
