@@ -165,7 +165,8 @@ static void windows_open(struct access *a)
             windows_hold(a, way, 1);
         else
             bench_say(a->plan, "note no %s: the window or an operation on it is refused%s", access_way_name(way),
-                      windows_on_device(a, way) ? "; --host-window has windows in host memory" : "");
+                      windows_on_device(a, way) ? "; --host-window has windows in host memory"
+                                                : "; with Open MPI 4.1 OMPI_MCA_osc=pt2pt may make it");
     }
     windows_say(a);
 }
