@@ -13,8 +13,9 @@ enum {
     BLOCKS_MOST = 128
 };
 
-/* The time for `part` bytes of a block: each chunk costs CHUNK_BYTES besides its own, and each rank but the first starts
- * two chunks later than the one before. It is least where the square of a chunk is part * CHUNK_BYTES / (2 * (ranks - 1)).
+/* The time for `part` bytes of a block: each chunk costs CHUNK_BYTES besides its own, and each rank but the first
+ * starts two chunks later than the one before. It is least where the square of a chunk is part * CHUNK_BYTES / (2 *
+ * (ranks - 1)).
  */
 static size_t chain_chunk(size_t part, size_t later)
 {
