@@ -14,7 +14,7 @@ int bench_run_phases(const struct bench_plan *plan, struct bench_ways *ways);
 /* Joules of the calls in place of times. */
 int bench_run_energy(const struct bench_plan *plan, struct bench_ways *ways);
 
-/* Microseconds of one call of the library in stream order, back to back and in a graph where there are graphs; the
+/* Microseconds of one call of the library in stream order, back to back and, if the device has graphs, in a graph; the
  * slowest rank's. Negative where the call cannot be put into a stream. */
 double bench_ordered_time(const struct bench_plan *plan, struct bench_ways *ways);
 

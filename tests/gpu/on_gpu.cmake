@@ -43,7 +43,7 @@ foreach(ranks RANGE 2 ${TUTTI_GPU_COUNT})
              ENV TUTTI_RULES=allreduce:*@${algorithm} TUTTI_TEST_EXPECT=accelerated|${algorithm})
   endforeach()
 endforeach()
-if(TUTTI_GPU_COUNT GREATER 1)
+if(TUTTI_GPU_COUNT GREATER 2)
   gpu_test(matrix-copies mpi-matrix ${gpu_ranks} ARGS 3000
            ENV TUTTI_RULES=allreduce:*@copies TUTTI_TEST_EXPECT=accelerated|copies)
 endif()

@@ -1,14 +1,17 @@
-/* copies: for the largest allreduces. Every rank combines its slice as a reduce-scatter by `pipeline`, straight into
- * its own result; the copy engines then carry the slice into the results of all others, which are mapped: they move 9 %
- * more a second through NVLink than stores of kernels do (docs/performance.md), but take 20 us to start. */
+/* copies: for the largest allreduces of three ranks or more. Every rank combines its slice as a reduce-scatter by
+ * `pipeline`, straight into its own result; the copy engines then carry the slice into the results of all others, which
+ * are mapped: they move 9 % more a second through NVLink than stores of kernels do (docs/performance.md), but take
+ * 20 us to start. Of two ranks `pipeline` is faster at every size (800 us at 256 MiB, 857 by copies). */
 #include "coll/launch/flow.h"
 #include "core/phases.h"
 #include "core/status.h"
 #include "core/types.h"
 
+enum { RANKS_LEAST = 3 };
+
 static int reduce_copies_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return team->size > 1 && tutti_reduce_pipeline.can(team, call);
+    return team->size >= RANKS_LEAST && tutti_reduce_pipeline.can(team, call);
 }
 
 /* Before a peer's slice of this rank's contribution is overwritten by a copy, the peer has combined it, also in

@@ -25,7 +25,7 @@ static int flow_gets(const struct tutti_flow_args *args)
                                                : 1;
 }
 
-/* *address is replaced; 0 where there are no bytes. */
+/* *address is replaced; 0 if bytes is 0. */
 static int flow_reach(int gpu, const char *what, uint64_t *address, uint64_t bytes)
 {
     void *at = NULL;
