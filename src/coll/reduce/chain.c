@@ -7,7 +7,7 @@
 enum {
     PART_LEAST = 2048,
     GRAIN = 4096,
-    CHUNK_LEAST = 16 << 10,
+    CHUNK_LEAST = 8 << 10,
     CHUNK_MOST = 192 << 10,
     CHUNK_BYTES = 1400, /* what a block sends in the 0.5 us that the waits between two chunks take */
     BLOCKS_MOST = 128
