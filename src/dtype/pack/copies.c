@@ -9,6 +9,7 @@
 #include "progress/engine.h"
 
 enum { STREAMS = 2, SPINS = 16 };
+#define FILLS (UINT64_C(16) << 20) /* bytes of a copy that keeps the link busy by itself */
 
 /* Streams of copies. A thread has one of a GPU's sets as long as its call lasts. */
 struct copies {
@@ -122,6 +123,15 @@ static int copies_have_ended(void *with)
     return 1;
 }
 
+/* Streams of the call: small copies overlap their starts, large ones in two streams would only share the link. */
+static unsigned copies_streams(const struct tutti_pack_job *jobs, unsigned n)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < n; i++)
+        bytes += jobs[i].bytes;
+    return n < 2 || bytes / n >= FILLS ? 1 : STREAMS;
+}
+
 int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, int may_make)
 {
     const struct tutti_device *device = tutti_device();
@@ -138,9 +148,9 @@ int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, in
     if (!copies)
         return TUTTI_ERR_UNAVAILABLE;
     int status = TUTTI_OK;
+    copies->used = copies_streams(jobs, n);
     for (unsigned i = 0; i < n && status == TUTTI_OK; i++)
-        status = copies_start(copies->stream[i % STREAMS], &jobs[i]);
-    copies->used = n < STREAMS ? n : STREAMS;
+        status = copies_start(copies->stream[i % copies->used], &jobs[i]);
     copies->ended = 0;
     const int ended = tutti_progress_wait(&(const struct tutti_wait){.done = copies_have_ended,
                                                                      .with = copies,
