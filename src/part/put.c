@@ -44,7 +44,7 @@ static struct tutti_part_put *put_of(struct tutti_part *part)
 }
 
 /* 1 if the buffer is one run of bytes in one allocation of a GPU. */
-static int is_one_run(const struct tutti_part *part)
+static int put_is_one_run(const struct tutti_part *part)
 {
     const struct tutti_places *places = &part->elements.places;
     return part->elements.whole && places->device && tutti_places_reached(places) && places->id != 0 &&
@@ -70,7 +70,7 @@ int tutti_part_put_is_possible(const struct tutti_part *part)
            (part->args.send ? tutti_part_kernels_store(part->each) : tutti_part_kernels_may_store());
 }
 
-static int is_active(const struct tutti_part *part)
+static int put_is_active(const struct tutti_part *part)
 {
     return atomic_load_explicit(&part->active, memory_order_relaxed) && part->status == TUTTI_OK;
 }
@@ -79,7 +79,7 @@ static int is_active(const struct tutti_part *part)
 
 /* Takes the marks, and one for the round. Few marks have lines of their own, in the lower half of all: many blocks that
  * read one line wait for each other. 0: there are none. */
-static int marks_take(struct tutti_part_put *put, int n)
+static int put_marks_take(struct tutti_part_put *put, int n)
 {
     struct tutti_node *node = tutti_part_engine.worker.node;
     put->apart = n <= LINES_MOST ? TUTTI_PREQUEST_LINE : 1;
@@ -93,23 +93,23 @@ static int marks_take(struct tutti_part_put *put, int n)
     return put->first >= 0;
 }
 
-static uint32_t *mark_at(const struct tutti_part_put *put, int i)
+static uint32_t *put_mark_at(const struct tutti_part_put *put, int i)
 {
     return &tutti_marks_own(tutti_part_engine.worker.node)[put->first + i * put->apart];
 }
 
 /* As kernels find marks whose first one is `first` (struct tutti_prequest_round). */
-static uint64_t marks_for_kernels(const uint32_t *first, int apart)
+static uint64_t put_marks_for_kernels(const uint32_t *first, int apart)
 {
     return (uint64_t)(uintptr_t)first + (apart > 1);
 }
 
 /* The marks of the receive, all 0. 0: there are none. */
-static int marks_clear(struct tutti_part_put *put, const struct tutti_part_record *record)
+static int put_marks_clear(struct tutti_part_put *put, const struct tutti_part_record *record)
 {
     const int each = (int)record->each, n = each > 0 ? (record->partitions + each - 1) / each : 0;
     if (put->n == 0) {
-        if (!(put->taken = calloc((size_t)n + 1, 1)) || !marks_take(put, n)) {
+        if (!(put->taken = calloc((size_t)n + 1, 1)) || !put_marks_take(put, n)) {
             free(put->taken);
             put->taken = NULL;
             return 0;
@@ -117,7 +117,7 @@ static int marks_clear(struct tutti_part_put *put, const struct tutti_part_recor
         put->n = n;
     }
     for (int i = 0; i < n; i++)
-        __atomic_store_n(mark_at(put, i), 0, __ATOMIC_RELAXED);
+        __atomic_store_n(put_mark_at(put, i), 0, __ATOMIC_RELAXED);
     memset(put->taken, 0, (size_t)n);
     put->next = 0;
     put->each = record->bytes / (uint64_t)record->partitions * record->each;
@@ -129,7 +129,7 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     const struct tutti_p2p_worker *worker = &tutti_part_engine.worker;
     const struct tutti_part_record *record = part->record;
     const int peer = put_peer(part);
-    if (peer < 0 || !is_active(part) || !is_one_run(part) || record->bytes == 0 ||
+    if (peer < 0 || !put_is_active(part) || !put_is_one_run(part) || record->bytes == 0 ||
         record->bytes > tutti_part_capacity(part) || !tutti_part_kernels_may_store() ||
         !(put_may_map() || tutti_share_is_named(worker->node, part->elements.places.id)))
         return 0;
@@ -138,7 +138,7 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     if (!put ||
         !tutti_endpoint_show(worker->endpoint, peer, tutti_elements_run(&part->elements), part->elements.places.id,
                              part->elements.places.gpu, &offer->share) ||
-        !marks_clear(put, record))
+        !put_marks_clear(put, record))
         return 0;
     offer->gpu = part->elements.places.gpu;
     offer->marks = put->first;
@@ -152,7 +152,7 @@ int tutti_part_put_offer(struct tutti_part *part, struct tutti_part_offer *offer
     return 1;
 }
 
-static int is_same(const struct tutti_part_offer *a, const struct tutti_part_offer *b)
+static int put_is_same(const struct tutti_part_offer *a, const struct tutti_part_offer *b)
 {
     return a->share.shared && b->share.shared && a->share.what.id == b->share.what.id &&
            a->share.what.base == b->share.what.base && a->share.offset == b->share.offset && a->gpu == b->gpu &&
@@ -162,11 +162,11 @@ static int is_same(const struct tutti_part_offer *a, const struct tutti_part_off
 int tutti_part_put_offer_again(struct tutti_part *part, struct tutti_part_offer *offer)
 {
     struct tutti_part_put *put = part->put;
-    const int same = is_same(&put->told, offer);
+    const int same = put_is_same(&put->told, offer);
     put->serial += !same;
     offer->serial = put->serial;
     put->told = *offer;
-    __atomic_store_n(mark_at(put, put->n), tutti_part_offer_mark(put->serial, part->round), __ATOMIC_RELEASE);
+    __atomic_store_n(put_mark_at(put, put->n), tutti_part_offer_mark(put->serial, part->round), __ATOMIC_RELEASE);
     return same;
 }
 
@@ -176,7 +176,7 @@ void tutti_part_put_forget(struct tutti_part *part)
 }
 
 /* 1 if these are marks that a rank has. */
-static int has_marks(const struct tutti_part_offer *offer)
+static int put_has_marks(const struct tutti_part_offer *offer)
 {
     return (offer->apart == 1 || offer->apart == TUTTI_PREQUEST_LINE) && offer->n >= 0 && offer->n < TUTTI_MARKS &&
            offer->marks >= 0 && offer->marks <= TUTTI_MARKS - (offer->n + 1) * offer->apart;
@@ -185,7 +185,7 @@ static int has_marks(const struct tutti_part_offer *offer)
 int tutti_part_put_is_offered(const struct tutti_part *part, const struct tutti_part_offer *offer)
 {
     const int peer = put_peer(part);
-    if (peer < 0 || !offer->share.shared || !has_marks(offer))
+    if (peer < 0 || !offer->share.shared || !put_has_marks(offer))
         return 0;
     const uint32_t *marks = tutti_marks_of(tutti_part_engine.worker.node, peer);
     return __atomic_load_n(&marks[offer->marks + offer->n * offer->apart], __ATOMIC_ACQUIRE) ==
@@ -203,14 +203,14 @@ void tutti_part_put_show(struct tutti_part *part)
         return; /* the kernels see what this host has counted */
     for (int i = 0; i < view->copies; i++) {
         __atomic_store_n(&view->round[i].bytes, part->put->each, __ATOMIC_RELAXED);
-        __atomic_store_n(&view->round[i].marks, marks_for_kernels(seen + part->put->first, part->put->apart),
+        __atomic_store_n(&view->round[i].marks, put_marks_for_kernels(seen + part->put->first, part->put->apart),
                          __ATOMIC_RELEASE);
     }
 }
 
-static int mark_is_set(const struct tutti_part_put *put, int i)
+static int put_mark_is_set(const struct tutti_part_put *put, int i)
 {
-    return !put->taken[i] && __atomic_load_n(mark_at(put, i), __ATOMIC_ACQUIRE) != 0;
+    return !put->taken[i] && __atomic_load_n(put_mark_at(put, i), __ATOMIC_ACQUIRE) != 0;
 }
 
 /* Transport partitions [first, end) are in the buffer. */
@@ -235,9 +235,9 @@ int tutti_part_put_poll(struct tutti_part *part)
         put->next++;
     for (int first = put->next, end; first < put->n; first = end) {
         end = first + 1;
-        if (!mark_is_set(put, first))
+        if (!put_mark_is_set(put, first))
             continue;
-        while (end < put->n && mark_is_set(put, end))
+        while (end < put->n && put_mark_is_set(put, end))
             end++;
         put_landed(part, first, end);
     }
@@ -294,13 +294,13 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
     const int peer = offer && part->prequest && part->args.send ? put_peer(part) : -1;
     const int gpu = part->kernels_gpu;
     char *to = NULL;
-    if (peer < 0 || tutti_part_put_is_on(part) || !is_active(part) || !is_one_run(part) ||
+    if (peer < 0 || tutti_part_put_is_on(part) || !put_is_active(part) || !put_is_one_run(part) ||
         !tutti_part_kernels_store(part->each))
         return 1;
     const struct tutti_prequest *view = part->kernels_view;
     const int transports = (view->partitions + view->each - 1) / view->each;
     if ((part->elements.places.gpu >= 0 && gpu != part->elements.places.gpu) || offer->n != transports ||
-        !has_marks(offer) || view->from != tutti_elements_run(&part->elements) || !put_of(part))
+        !put_has_marks(offer) || view->from != tutti_elements_run(&part->elements) || !put_of(part))
         return 1;
     uint32_t *marks = tutti_marks_view(node, tutti_device(), peer, gpu, put_may_map());
     const int there = marks && tutti_endpoint_use(tutti_part_engine.worker.endpoint, gpu) >= 0
@@ -314,7 +314,7 @@ int tutti_part_put_accept(struct tutti_part *part, const struct tutti_part_offer
     }
     part->put_round = part->round;
     for (int i = 0; i < view->copies; i++) {
-        __atomic_store_n(&view->round[i].marks, marks_for_kernels(marks + offer->marks, offer->apart),
+        __atomic_store_n(&view->round[i].marks, put_marks_for_kernels(marks + offer->marks, offer->apart),
                          __ATOMIC_RELAXED);
         __atomic_store_n(&view->round[i].to, (uint64_t)(uintptr_t)to, __ATOMIC_RELEASE);
     }

@@ -80,7 +80,7 @@ static void state_next(struct tutti_pcoll *p, struct tutti_pcoll_track *track, s
         tutti_pcoll_prequest_arrived(p, (int)(state - track->state));
 }
 
-static void advance(struct tutti_pcoll *p, struct tutti_pcoll_track *track, int partition)
+static void track_advance(struct tutti_pcoll *p, struct tutti_pcoll_track *track, int partition)
 {
     struct tutti_pcoll_state *state = &track->state[partition];
     while (state->step < track->steps) {
@@ -95,7 +95,7 @@ static void advance(struct tutti_pcoll *p, struct tutti_pcoll_track *track, int 
 }
 
 /* Partitions that the program marks together travel together in the first step, if that only sends. */
-static void advance_marked(struct tutti_pcoll *p, struct tutti_pcoll_track *track, int first, int last)
+static void track_advance_marked(struct tutti_pcoll *p, struct tutti_pcoll_track *track, int first, int last)
 {
     const struct tutti_pcoll_step *step = track->step;
     int together = track->steps > 0 && step->own && step->ins == 0 && step->fold < 0 && step->copy < 0;
@@ -107,7 +107,7 @@ static void advance_marked(struct tutti_pcoll *p, struct tutti_pcoll_track *trac
             state_next(p, track, &track->state[q]);
     }
     for (int q = first; q <= last; q++)
-        advance(p, track, q);
+        track_advance(p, track, q);
 }
 
 /* The track whose first step waits for the program. */
@@ -171,7 +171,7 @@ static int round_end_if_done(struct tutti_pcoll *p)
 static void marked_advance(struct tutti_pcoll *p, int first, int last)
 {
     if (!p->met) {
-        advance_marked(p, marked_track(p), first, last);
+        track_advance_marked(p, marked_track(p), first, last);
         return;
     }
     const int status = tutti_pcoll_meet_mark(p, first, last);
@@ -212,7 +212,7 @@ static void round_leave(struct tutti_pcoll *p)
             continue;
         while (end < p->args.send.partitions && p->ready[end])
             end++;
-        advance_marked(p, marked_track(p), first, end - 1);
+        track_advance_marked(p, marked_track(p), first, end - 1);
     }
 }
 
@@ -237,7 +237,7 @@ static void round_advance(struct tutti_pcoll *p)
     tutti_pcoll_meet_advance(p);
     for (int t = 0; t < TUTTI_PCOLL_TRACKS && !p->met; t++) {
         for (int q = 0; q < p->track[t].partitions && p->track[t].left > 0; q++)
-            advance(p, &p->track[t], q);
+            track_advance(p, &p->track[t], q);
     }
     round_end_if_done(p);
 }
@@ -312,7 +312,7 @@ int tutti_pcoll_start(struct tutti_pcoll *p)
 
 /* ---- partitions ---- */
 
-static enum tutti_part_wrong check(const struct tutti_pcoll *p, int first, int last)
+static enum tutti_part_wrong marked_check(const struct tutti_pcoll *p, int first, int last)
 {
     if (!p->args.send.used)
         return TUTTI_PART_NO_SEND;
@@ -326,7 +326,7 @@ static enum tutti_part_wrong check(const struct tutti_pcoll *p, int first, int l
 enum tutti_part_wrong tutti_pcoll_ready(struct tutti_pcoll *p, int first, int last)
 {
     pthread_mutex_lock(&tutti_pcoll_lock);
-    const enum tutti_part_wrong wrong = check(p, first, last);
+    const enum tutti_part_wrong wrong = marked_check(p, first, last);
     if (wrong == TUTTI_PART_FINE) {
         memset(p->ready + first, 1, (size_t)(last - first) + 1);
         p->unready -= last - first + 1;
@@ -338,10 +338,10 @@ enum tutti_part_wrong tutti_pcoll_ready(struct tutti_pcoll *p, int first, int la
 }
 
 /* The list is marked entry by entry, so an entry that occurs twice is found; then the marks are taken back. */
-static enum tutti_part_wrong list_mark(struct tutti_pcoll *p, int n, const int partitions[])
+static enum tutti_part_wrong marked_list(struct tutti_pcoll *p, int n, const int partitions[])
 {
     for (int i = 0; i < n; i++) {
-        const enum tutti_part_wrong wrong = check(p, partitions[i], partitions[i]);
+        const enum tutti_part_wrong wrong = marked_check(p, partitions[i], partitions[i]);
         if (wrong == TUTTI_PART_FINE) {
             p->ready[partitions[i]] = 1;
             continue;
@@ -357,7 +357,7 @@ static enum tutti_part_wrong list_mark(struct tutti_pcoll *p, int n, const int p
 enum tutti_part_wrong tutti_pcoll_ready_list(struct tutti_pcoll *p, int n, const int partitions[])
 {
     pthread_mutex_lock(&tutti_pcoll_lock);
-    const enum tutti_part_wrong wrong = list_mark(p, n, partitions);
+    const enum tutti_part_wrong wrong = marked_list(p, n, partitions);
     for (int i = 0, length; i < n && wrong == TUTTI_PART_FINE; i += length) {
         length = 1;
         while (i + length < n && partitions[i + length] == partitions[i] + length)
