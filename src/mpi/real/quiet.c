@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "mpi/real/errors.h"
+#include "mpi/real/hook.h"
 #include "mpi/real/quirks.h"
 
 atomic_int tutti_errors_return;
@@ -29,8 +30,10 @@ static int comm_silence(MPI_Comm comm, MPI_Errhandler *before)
     return 0;
 }
 
-/* The handlers that are silent meanwhile; the last is that of `comm`. */
+/* The handlers that are silent meanwhile; the last is that of `comm`. The MPI's progress polls nothing of Tutti's in
+ * this thread: what is polled may ask for the lock. */
 struct silenced {
+    int hook;
     MPI_Comm comm;
     int is[COMMS + 1];
     MPI_Errhandler before[COMMS + 1];
@@ -39,6 +42,8 @@ struct silenced {
 /* comm: the null handle for none. If the program has freed it, its handler cannot be asked for, and stays. */
 static void silence_begin(struct silenced *silent, MPI_Comm comm)
 {
+    silent->hook = tutti_hook_on;
+    tutti_hook_on = 0;
     pthread_mutex_lock(&lock);
     silent->comm = comm;
     for (int place = 0; place < COMMS; place++)
@@ -56,6 +61,7 @@ static void silence_end(struct silenced *silent)
         tutti_next.MPI_Errhandler_free(&silent->before[place]);
     }
     pthread_mutex_unlock(&lock);
+    tutti_hook_on = silent->hook;
 }
 
 int tutti_look(MPI_Request request, int *flag, MPI_Status *status)

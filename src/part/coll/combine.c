@@ -173,20 +173,24 @@ static void *combine_laid_out(const struct tutti_pcoll *p, int64_t count, void *
     return *memory ? (char *)*memory - low : NULL;
 }
 
-/* Host memory: the contribution of this rank is copied, and the result is copied out. A status. */
+/* Host memory: terms in the program's buffers are copied, which are this rank's contribution and, in a chain, what is
+ * in the result already. The result is copied out. A status. */
 static int combine_staged(struct tutti_pcoll *p, const struct tutti_pcoll_fold *fold, int partition)
 {
     const uint64_t bytes = (uint64_t)fold->count * p->plan0->size;
-    void *own_memory = NULL, *out_memory = NULL, *own, *out;
-    int status = TUTTI_OK;
+    void *copied[2] = {NULL, NULL}, *out_memory = NULL, *own, *out;
+    int status = TUTTI_OK, copies = 0;
     for (int i = 0; i < fold->terms && status == TUTTI_OK; i++) {
         char *term = tutti_pcoll_address(p, fold->term[i], partition);
         p->in[i] = term;
         p->writable[i] = 1;
         if (fold->term[i].base == TUTTI_PCOLL_SCRATCH)
             continue;
-        free(own_memory);
-        p->in[i] = own = combine_laid_out(p, fold->count, &own_memory);
+        if (copies == 2) {
+            status = TUTTI_ERR_UNAVAILABLE;
+            break;
+        }
+        p->in[i] = own = combine_laid_out(p, fold->count, &copied[copies++]);
         status = own ? copy_any(p, own, p->plan0, term, p->plan0, fold->count, bytes) : TUTTI_ERR_MEMORY;
     }
     out = combine_laid_out(p, fold->count, &out_memory);
@@ -200,7 +204,8 @@ static int combine_staged(struct tutti_pcoll *p, const struct tutti_pcoll_fold *
     }
     if (status == TUTTI_OK)
         status = copy_any(p, tutti_pcoll_address(p, fold->out, partition), p->plan0, out, p->plan0, fold->count, bytes);
-    free(own_memory);
+    free(copied[0]);
+    free(copied[1]);
     free(out_memory);
     return status;
 }

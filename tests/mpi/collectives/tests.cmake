@@ -94,6 +94,9 @@ foreach(row at_once doubling slices ring)
 endforeach()
 tutti_mpi_test(mpi-partitioned-collectives-chain ${pcoll} RANKS 4 MANY 60 TIMEOUT 90 MPIS openmpi
                ENV ${stats} TUTTI_TEST_EXPECT=chain TUTTI_TEST_OF=MPIX_Pscan_init TUTTI_RULES=partitioned_reduce:*@chain)
+# Under it the result of an exscan is a term, too, which is copied where the host combines.
+tutti_mpi_test(mpi-partitioned-collectives-chain-exscan ${pcoll} RANKS 4 MANY 60 ARGS Pexscan TIMEOUT 90 MPIS openmpi
+               ENV ${stats} TUTTI_TEST_EXPECT=chain TUTTI_TEST_OF=MPIX_Pexscan_init TUTTI_RULES=partitioned_reduce:*@chain)
 tutti_mpi_test(mpi-partitioned-collectives-forward ${pcoll} RANKS 4 MANY 30 TIMEOUT 90 MPIS openmpi
                ENV ${stats} TUTTI_TEST_EXPECT=forward TUTTI_TEST_OF=MPIX_Pallgather_init
                    TUTTI_RULES=partitioned_allgather:*@forward)

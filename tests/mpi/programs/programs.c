@@ -111,7 +111,9 @@ static const enum prog_kind unusual[] = {
     PROG_above,      /* graph of a communicator that has a topology: Open MPI 5 goes by that one */
     PROG_interdup,   /* intercommunicator duplicated with nonblocking collectives open on it: Open MPI mixes them up */
     PROG_nullroot,   /* count 0 with MPI_PROC_NULL as root of MPI_Ibcast: Open MPI skips a number */
-    PROG_oddplace    /* MPI_IN_PLACE: MPICH crashes in MPI_Reduce, Open MPI skips a number in MPI_Ialltoallv */
+    PROG_oddplace,   /* MPI_IN_PLACE: MPICH crashes in MPI_Reduce, Open MPI skips a number in MPI_Ialltoallv */
+    PROG_part,       /* partitioned messages and collectives: */
+    PROG_ppcoll      /* of the library in front alone */
 };
 
 static struct prog_kinds kinds_of(const char *text)
@@ -277,6 +279,8 @@ int main(int argc, char **argv)
     plan.only = check_setting("TUTTI_TEST_ONLY", -1);
     plan.first = check_setting("TUTTI_TEST_FIRST", 0);
     plan.kinds = kinds_of(getenv("TUTTI_TEST_KINDS"));
+    if ((plan.kinds.may[PROG_part] || plan.kinds.may[PROG_ppcoll]) && !prog_parts_there())
+        kit_skip("programs", "there are no partitioned calls");
     if (kit_size > PROG_RANKS)
         kit_skip("programs", "too many ranks");
     if (threads > 1 && level < MPI_THREAD_MULTIPLE)

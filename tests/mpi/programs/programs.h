@@ -16,7 +16,8 @@
     X(allreduce) X(redscat) X(scan) X(barrier) X(blocking) X(icoll) X(vector) X(inplace) X(dup) X(split) X(idup)       \
     X(freeopen) X(late) X(reqfree) X(any) X(some) X(test) X(getstatus) X(skew) X(mixed) X(idupmix) X(nullstatus)       \
     X(selffree) X(pbsend) X(freecoll) X(oddplace) X(arenas) X(fresh) X(lag) X(selfall) X(pcoll) X(cart) X(graph)       \
-    X(neighbor) X(neighborw) X(twice) X(above) X(nullroot) X(inter) X(interdup)
+    X(neighbor) X(neighborw) X(twice) X(above) X(nullroot) X(inter) X(interdup) X(part)         \
+    X(ppcoll)
 /* clang-format on */
 enum prog_kind {
 #define PROG_KIND(name) PROG_##name,
@@ -78,7 +79,8 @@ struct prog_end {
     int rank, receives, comm, peer, tag, persistent, group;
     enum prog_mode mode;
     struct prog_side side;
-    size_t n; /* elements: sent, or room for */
+    size_t n;        /* elements: sent, or room for */
+    int parts, mate; /* of a partitioned message: partitions, 0: it is none; of a send: the receiving end */
 };
 
 /* What may be open: an activation of a send or receive, a nonblocking collective, a duplication. Blocking calls have
@@ -91,6 +93,7 @@ struct prog_req {
     int group, slot; /* number of the receive in its group, in the order of posting */
     int probed;      /* by MPI_Mprobe: the receive is not started yet */
     int cancelled, freed;
+    int portions, unmarked; /* of a partitioned send: steps that mark partitions, in all and yet to come */
     /* of the draw: */
     int started, done, clock[PROG_RANKS];
 };
@@ -130,6 +133,7 @@ struct prog_coll {
     enum prog_collective kind;
     int comm, root, in_place, op; /* root: place in the communicator */
     int persistent, base;         /* a start of the request that collective `base` stands for; 2: that is freed */
+    int parts[2];                 /* of a persistent one: partitions of both sides; 0: it is not partitioned */
     int k;                        /* elements of its types; 0: each rank has others */
     enum prog_element element;
     int counts[PROG_RANKS]
@@ -180,7 +184,8 @@ enum prog_what {
     PROG_UNMAKE,     /* MPI_Comm_free of a */
     PROG_SLEEP,      /* a microseconds */
     PROG_SETUP,      /* the persistent request of collective a */
-    PROG_LEAVE       /* MPI_Request_free of it */
+    PROG_LEAVE,      /* MPI_Request_free of it */
+    PROG_MARK        /* portion b of the partitions of request a */
 };
 enum prog_way {
     PROG_WAIT,
@@ -259,6 +264,23 @@ int prog_drop(struct prog_drawer *d);
 int prog_exchange(struct prog_drawer *d);
 int prog_cancel(struct prog_drawer *d);
 int prog_null(struct prog_drawer *d);
+
+/* ---- programs_parts.c ---- */
+
+/* 1 if the calls are there. */
+int prog_parts_there(void);
+/* Makes a pair of ends of a partitioned message, or starts one. */
+int prog_part(struct prog_drawer *d);
+/* Marks partitions of a send that is active. */
+int prog_mark(struct prog_drawer *d);
+/* Makes a collective a partitioned one, which is persistent, perhaps. */
+void prog_pcoll_draw(struct prog_drawer *d, struct prog_coll *coll);
+int prog_part_init(struct prog_run *run, const struct prog_end *end, MPI_Datatype type, int peer, MPI_Request *request);
+void prog_part_mark(struct prog_run *run, int req, int portion);
+int prog_pcoll_init(struct prog_run *run, int coll, const void *from, void *to, MPI_Datatype out_type,
+                    MPI_Datatype in_type, MPI_Request *request);
+/* mine: this rank passes MPI_IN_PLACE. */
+void prog_pcoll_mark(struct prog_run *run, int req, int mine);
 
 /* ---- programs_groups.c ---- */
 

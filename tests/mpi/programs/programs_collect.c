@@ -237,6 +237,12 @@ void prog_coll_call(struct prog_run *run, int number, MPI_Request *request, int 
         to = MPI_IN_PLACE;
     }
     MPI_Op op = ops[coll->op];
+    if (init && coll->parts[0]) {
+        error = prog_pcoll_init(run, number, from, to, out_type, in_type, request);
+        prog_type_done(run);
+        prog_check(run, error == MPI_SUCCESS, "error class %d", kit_class(error));
+        return;
+    }
     if (on->left && coll->kind == PROG_REDUCE && !out->used)
         from = run->arena[0]; /* which does not matter, but MPICH asks for an address */
     if (on->left && coll->kind == PROG_BCAST && !in->used && !run->p->kinds.may[PROG_nullroot]) {
@@ -322,4 +328,6 @@ void prog_coll_begin(struct prog_run *run, int r)
     refresh(run, number);
     int error = MPI_Start(&run->coll[coll->base]);
     prog_check(run, error == MPI_SUCCESS, "MPI_Start: error class %d", kit_class(error));
+    if (coll->parts[0])
+        prog_pcoll_mark(run, r, in_place(coll, place_in(run, coll)));
 }

@@ -120,6 +120,8 @@ static void late(struct prog_drawer *d)
 static int act(struct prog_drawer *d)
 {
     int dice = prog_dice(d, 100);
+    if (dice < 8 && prog_mark(d))
+        return 1;
     if (dice < 22)
         return prog_complete(d, prog_dice(d, d->p->ranks));
     if (dice < 32)
@@ -131,7 +133,7 @@ static int act(struct prog_drawer *d)
     if (dice < 60)
         return prog_message(d);
     if (dice < 66)
-        return prog_persistent(d);
+        return prog_chance(d, PROG_part, 50) ? prog_part(d) : prog_persistent(d);
     if (dice < 70)
         return prog_exchange(d);
     if (dice < 73)
@@ -155,7 +157,7 @@ static void finish(struct prog_drawer *d)
 {
     struct prog *p = d->p;
     d->ending = 1;
-    while (prog_group_on(d) || prog_receive_probed(d) || prog_send_wanted(d) || prog_receive_sent(d) ||
+    while (prog_mark(d) || prog_group_on(d) || prog_receive_probed(d) || prog_send_wanted(d) || prog_receive_sent(d) ||
            prog_catch_up_any(d) || prog_cancel(d)) {
     }
     for (int turn = 0, left = 1; left; turn++) {

@@ -29,7 +29,7 @@ int prog_completable(const struct prog *p, int number)
             return g->sends > req->slot;
         return prog_group_full(p, g);
     }
-    return req->partner >= 0 && !p->req[req->partner].probed;
+    return req->partner >= 0 && !p->req[req->partner].probed && !req->unmarked && !p->req[req->partner].unmarked;
 }
 
 static void done(struct prog_drawer *d, int number)

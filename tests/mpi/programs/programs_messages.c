@@ -296,7 +296,7 @@ int prog_persistent(struct prog_drawer *d)
         e %= p->ends;
         struct prog_end *end = &p->end[e];
         int active = 0;
-        if (end->persistent != 1 || end->group >= 0)
+        if (end->persistent != 1 || end->group >= 0 || end->parts)
             continue;
         for (int r = 0; r < p->reqs; r++)
             active += p->req[r].end == e && p->req[r].type <= PROG_RECEIVES && !p->req[r].done;

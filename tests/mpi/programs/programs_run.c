@@ -175,7 +175,8 @@ void prog_arrived(struct prog_run *run, int r, MPI_Status *status, int error)
         prog_data_adopt(run, &end->side);
     } else {
         prog_check(run, error == MPI_SUCCESS, "%s: error class %d", text, kit_class(error));
-        check_status(run, end, req->partner, status, text);
+        if (!end->parts)
+            check_status(run, end, req->partner, status, text);
         expect_message(run, &end->side, req->partner);
     }
     prog_data_check(run, &end->side, "bytes of a receive");
@@ -251,7 +252,8 @@ static void init(struct prog_run *run, int e)
     MPI_Comm comm = run->comm[end->comm];
     MPI_Request *request = &run->end[e];
     int count = end->side.count[0], peer = peer_of(run->p, end), tag = tag_of(end);
-    int error = end->receives                  ? MPI_Recv_init(at, count, type, peer, tag, comm, request)
+    int error = end->parts                     ? prog_part_init(run, end, type, peer, request)
+                : end->receives                ? MPI_Recv_init(at, count, type, peer, tag, comm, request)
                 : end->mode == PROG_MODE_SSEND ? MPI_Ssend_init(at, count, type, peer, tag, comm, request)
                 : end->mode == PROG_MODE_BSEND ? MPI_Bsend_init(at, count, type, peer, tag, comm, request)
                 : end->mode == PROG_MODE_RSEND ? MPI_Rsend_init(at, count, type, peer, tag, comm, request)
@@ -370,6 +372,9 @@ static void make_step(struct prog_run *run, const struct prog_step *step)
         break;
     case PROG_SETUP:
         prog_coll_call(run, step->a, &run->coll[step->a], 1);
+        break;
+    case PROG_MARK:
+        prog_part_mark(run, step->a, step->b);
         break;
     case PROG_LEAVE:
         succeeded(run, MPI_Request_free(&run->coll[step->a]), "MPI_Request_free");

@@ -80,6 +80,8 @@ static void say_end(struct out *o, const struct prog *p, const struct prog_end *
     say_side(o, &end->side);
     say(o, " (%zu bytes)%s", end->n * prog_element_bytes[end->side.layout.element],
         end->persistent ? " persistent" : "");
+    if (end->parts)
+        say(o, " in %d partitions", end->parts);
     (void)p;
 }
 
@@ -104,6 +106,8 @@ static void say_coll(struct out *o, const struct prog *p, int number, int rank)
     if (coll->kind == PROG_BARRIER)
         return;
     say(o, " root %d%s op %d:", coll->root, coll->in_place ? " in place" : "", coll->op);
+    if (coll->parts[0])
+        say(o, " partitions %d, %d:", coll->parts[0], coll->parts[1]);
     say_side(o, &coll->side[me][0]);
     say(o, " ->");
     say_side(o, &coll->side[me][1]);
@@ -152,7 +156,8 @@ void prog_text_step(const struct prog *p, int number, char *text, size_t size)
                                         "Comm_free",
                                         "sleep",
                                         "init of",
-                                        "free persistent"};
+                                        "free persistent",
+                                        "mark"};
     struct out out = {text, text + size}, *o = &out;
     const struct prog_step *step = &p->step[number];
     say(o, "%4d r%d ", number, step->rank);

@@ -248,7 +248,7 @@ static void begin_first(struct prog_drawer *d, int number)
 static int start_again(struct prog_drawer *d, int c)
 {
     struct prog *p = d->p;
-    int base = prog_may(d, PROG_pcoll) && prog_dice(d, 2) ? idle(d, c) : -1;
+    int base = (prog_may(d, PROG_pcoll) || prog_may(d, PROG_ppcoll)) && prog_dice(d, 2) ? idle(d, c) : -1;
     if (base < 0)
         return 0;
     int number = p->colls++;
@@ -321,6 +321,8 @@ int prog_collective(struct prog_drawer *d)
     int number = p->colls++;
     coll->persistent = later && prog_chance(d, PROG_pcoll, 40);
     coll->base = number;
+    if (later && !coll->persistent)
+        prog_pcoll_draw(d, coll);
     if (later && !coll->persistent) {
         begin_first(d, number);
         return 1;

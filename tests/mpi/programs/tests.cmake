@@ -3,7 +3,7 @@ tutti_mpi_program(mpi-programs LIBRARIES tutti-core m MPIS ${TUTTI_MPIS}
                   SOURCES programs/programs.c programs/programs_draw.c programs/programs_messages.c programs/programs_calls.c programs/programs_groups.c programs/programs_endings.c
                           programs/programs_together.c programs/programs_layout.c programs/programs_text.c programs/programs_data.c programs/programs_run.c
                           programs/programs_collect.c programs/programs_wait.c programs/programs_comms.c programs/programs_neighbours.c
-                          programs/programs_inter.c)
+                          programs/programs_inter.c programs/programs_parts.c)
 tutti_mpi_builders("${TUTTI_MPIS}" program_builders)
 foreach(mpi IN LISTS program_builders)
   target_link_libraries(mpi-programs.${mpi} PRIVATE mpi-kit.${mpi})
@@ -131,6 +131,16 @@ tutti_mpi_test(mpi-programs-persistent-together PROGRAM mpi-programs RANKS 3 MAN
                ENV TUTTI_TEST_KINDS=${persistent_together} LABELS programs)
 tutti_mpi_test(mpi-programs-persistent-two-nodes PROGRAM mpi-programs RANKS 4 MANY 21 ARGS 40 100k 20 MPIS openmpi
                ENV TUTTI_TEST_KINDS=${persistent_together} TUTTI_NODE_RANKS=2 LABELS programs)
+
+# Partitioned messages and collectives, which are the library's, among all of that.
+set(parts ${together},${neighbours},part,ppcoll)
+programs(parts ${parts} 35 50)
+programs(parts-device ${moved},${reduced},${around_device},send,isend,irecv,dup,icoll,blocking,part,ppcoll 35 50 ${direct})
+programs(parts-packed ${parts} 20 30 TUTTI_RULES=message:*@packed TUTTI_ENDPOINT_MB=1)
+tutti_mpi_test(mpi-programs-parts-persistent PROGRAM mpi-programs RANKS 3 MANY 26 ARGS 40 100k 20 MPIS openmpi
+               ENV TUTTI_TEST_KINDS=${persistent_together},part,ppcoll LABELS programs)
+tutti_mpi_test(mpi-programs-parts-two-nodes PROGRAM mpi-programs RANKS 4 MANY 21 ARGS 40 100k 20 MPIS openmpi
+               ENV TUTTI_TEST_KINDS=${parts} TUTTI_NODE_RANKS=2 LABELS programs)
 
 if(TARGET mpi-programs.openmpi)
   # For nights: as many as there is time for, from a seed drawn from the clock.
