@@ -92,9 +92,9 @@ hosts_make() {
     done
 }
 
-# A round trip between hosts, by a connection that is refused, takes two delays at least on any machine.
+# A round trip between hosts, by a connection that is refused, takes two delays at least on any machine. The least of ten counts.
 hosts_relay() {
-    local n=$1 delay=$3 i pid pids=() begin end
+    local n=$1 delay=$3 i pid pids=() least
     (ip tuntap add dev probe0 mode tap && ip link delete probe0) 2>"$scratch/why" || hosts_skip "$(cat "$scratch/why")"
     hosts_names "$n"
     for i in $(seq "$n"); do
@@ -110,10 +110,13 @@ hosts_relay() {
     for i in $(seq "$n"); do
         hosts_address "$i"
     done
-    begin=$(date +%s%N)
-    hosts_on 1 bash -c 'exec 3<>/dev/tcp/10.77.0.2/9' 2>/dev/null && { echo "hosts: something listens on port 9"; exit 1; }
-    end=$(date +%s%N)
-    [ $(((end - begin) / 1000)) -ge $((2 * delay)) ] || { echo "hosts: the relay has no delay"; exit 1; }
+    least=$(hosts_on 1 bash -c 'for try in 1 2 3 4 5 6 7 8 9 10; do
+            begin=${EPOCHREALTIME/[.,]/}
+            (exec 3<>/dev/tcp/10.77.0.2/9) 2>/dev/null && exit 1
+            end=${EPOCHREALTIME/[.,]/}
+            echo $((end - begin))
+        done' | sort -n | head -n 1)
+    [ "${least:-0}" -ge $((2 * delay)) ] || { echo "hosts: a round trip takes $least us, less than two delays of $delay"; exit 1; }
 }
 
 hosts_relay_ends() {
