@@ -4,8 +4,10 @@
 # shellcheck source=tests/mpi/hosts/hosts.sh
 . "$(dirname "$0")/hosts.sh"
 hosts_enter "$@"
-tutti=$1 launcher=$2 many=$3 ranks=$4 rate=$5
+tutti=$(realpath "$1") launcher=$2 many=$3 ranks=$4 rate=$5
 shift 5
+# With one connection of two processes, Open MPI's control messages wait behind data of the other direction.
+export OMPI_MCA_btl_tcp_links=${TUTTI_TEST_LINKS:-2}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 hosts_make "$many" "$rate"

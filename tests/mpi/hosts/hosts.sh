@@ -4,8 +4,10 @@
 #
 #   hosts_enter "$@"       first of all: starts the script again in namespaces of its own, or skips the test
 #   hosts_make N [RATE]    hosts host1 ... hostN, 10.77.0.1 ... N; RATE of each cable in each direction (tbf), such as 1gbit
+#   hosts_relay N RELAY DELAY_US LOSS SEED   the same hosts, connected by relay.c: each frame is delayed, and of LOSS frames one is lost
+#   hosts_relay_ends       ends the relay, which prints its counts; fails if it lost no frame
 #   hosts_on I WORD...     runs a command on host I
-#   hosts_cut I            the cable of host I is cut
+#   hosts_cut I            the cable of host I is cut; under hosts_relay it is the cable of the last host
 #   hosts_launcher FAMILY LAUNCHER RANKS   launch=(...): starts RANKS ranks on each host
 set -u
 
@@ -43,29 +45,11 @@ hosts_shape() { # RATE COMMAND...: tc in the namespace that COMMAND enters
     "$@" root tbf rate "$rate" burst 256k latency 50ms
 }
 
-hosts_make() {
-    local n=$1 rate=${2:-} i pid
+hosts_names() { # N: what all hosts share
     trap 'exit 143' TERM INT
     ip link set lo up
-    ip link add name hub type bridge
-    ip link set hub up
-    { echo "127.0.0.1 localhost"; for i in $(seq "$n"); do echo "10.77.0.$i host$i"; done; } >"$scratch/hosts"
+    { echo "127.0.0.1 localhost"; for i in $(seq "$1"); do echo "10.77.0.$i host$i"; done; } >"$scratch/hosts"
     mount --bind "$scratch/hosts" /etc/hosts
-    for i in $(seq "$n"); do
-        unshare --net --uts --ipc --mount sh -ec "hostname host$i; mount -t tmpfs tmpfs /dev/shm
-            ip link set lo up; : >'$scratch/host$i.made'; exec sleep infinity" &
-        pid=$!
-        echo $pid >"$scratch/host$i.pid"
-        until [ -e "$scratch/host$i.made" ]; do sleep 0.02; done
-        ip link add name "cable$i" type veth peer name eth0 netns $pid
-        ip link set "cable$i" master hub up
-        hosts_on "$i" ip address add "10.77.0.$i/24" dev eth0
-        hosts_on "$i" ip link set eth0 up
-        if [ -n "$rate" ]; then
-            hosts_shape "$rate" hosts_on "$i" tc qdisc add dev eth0
-            hosts_shape "$rate" tc qdisc add dev "cable$i"
-        fi
-    done
     cat >"$scratch/agent" <<AGENT
 #!/bin/bash
 # As ssh: OPTION... HOST WORD...
@@ -75,11 +59,79 @@ shift
 exec nsenter -t "\$(cat "$scratch/\$host.pid")" -n -u -m -i sh -c "\$*"
 AGENT
     chmod +x "$scratch/agent"
-    hosts=$n
+    hosts=$1
+}
+
+hosts_boot() { # I: host I, without a network yet; its process in $pid
+    unshare --net --uts --ipc --mount sh -ec "hostname host$1; mount -t tmpfs tmpfs /dev/shm
+        ip link set lo up; : >'$scratch/host$1.made'; exec sleep infinity" &
+    pid=$!
+    echo $pid >"$scratch/host$1.pid"
+    until [ -e "$scratch/host$1.made" ]; do sleep 0.02; done
+}
+
+hosts_address() { # I
+    hosts_on "$1" ip address add "10.77.0.$1/24" dev eth0
+    hosts_on "$1" ip link set eth0 up
+}
+
+hosts_make() {
+    local n=$1 rate=${2:-} i pid
+    hosts_names "$n"
+    ip link add name hub type bridge
+    ip link set hub up
+    for i in $(seq "$n"); do
+        hosts_boot "$i"
+        ip link add name "cable$i" type veth peer name eth0 netns $pid
+        ip link set "cable$i" master hub up
+        hosts_address "$i"
+        if [ -n "$rate" ]; then
+            hosts_shape "$rate" hosts_on "$i" tc qdisc add dev eth0
+            hosts_shape "$rate" tc qdisc add dev "cable$i"
+        fi
+    done
+}
+
+# A round trip between hosts, by a connection that is refused, takes two delays at least on any machine. The least of ten counts.
+hosts_relay() {
+    local n=$1 delay=$3 i pid pids=() least
+    (ip tuntap add dev probe0 mode tap && ip link delete probe0) 2>"$scratch/why" || hosts_skip "$(cat "$scratch/why")"
+    hosts_names "$n"
+    for i in $(seq "$n"); do
+        hosts_boot "$i"
+        pids+=("$pid")
+    done
+    "$2" "$delay" "$4" "$5" "${pids[@]}" >"$scratch/relay" 2>&1 &
+    relay=$!
+    until grep -q ready "$scratch/relay"; do
+        kill -0 $relay 2>/dev/null || { cat "$scratch/relay"; exit 1; }
+        sleep 0.02
+    done
+    for i in $(seq "$n"); do
+        hosts_address "$i"
+    done
+    least=$(hosts_on 1 bash -c 'for try in 1 2 3 4 5 6 7 8 9 10; do
+            begin=${EPOCHREALTIME/[.,]/}
+            (exec 3<>/dev/tcp/10.77.0.2/9) 2>/dev/null && exit 1
+            end=${EPOCHREALTIME/[.,]/}
+            echo $((end - begin))
+        done' | sort -n | head -n 1)
+    [ "${least:-0}" -ge $((2 * delay)) ] || { echo "hosts: a round trip takes $least us, less than two delays of $delay"; exit 1; }
+}
+
+hosts_relay_ends() {
+    kill -TERM "$relay"
+    wait "$relay"
+    tail -n 1 "$scratch/relay"
+    grep -q 'carried, [1-9][0-9]* lost' "$scratch/relay"
 }
 
 hosts_cut() {
-    ip link set "cable$1" down
+    if [ -n "${relay:-}" ]; then
+        kill -USR1 "$relay"
+    else
+        ip link set "cable$1" down
+    fi
 }
 
 hosts_launcher() {

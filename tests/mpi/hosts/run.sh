@@ -1,6 +1,7 @@
 #!/bin/bash
 # A program on hosts made of namespaces (hosts.sh).
 # run.sh MODE HOSTS RANKS FAMILY LAUNCHER OPTIONS... -- ENVIRONMENT... PROGRAM WORD...
+# TUTTI_TEST_RELAY="RELAY DELAY_US LOSS": the hosts are connected by relay.c, which delays and loses frames.
 #   MODE  passes  the program ends with status 0 and its ranks found HOSTS nodes
 #         dies    the last rank but one dies: the others get an error
 #         cut     the cable of the last host is cut: all ranks get an error
@@ -17,7 +18,12 @@ done
 shift
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-hosts_make "$many"
+if [ -n "${TUTTI_TEST_RELAY:-}" ]; then
+    # shellcheck disable=SC2086 # three words
+    hosts_relay "$many" $TUTTI_TEST_RELAY "${TUTTI_TEST_SEED:-$(date +%N | sed 's/^0*//')}"
+else
+    hosts_make "$many"
+fi
 hosts_launcher "$family" "$launcher" "$ranks"
 all=$((many * ranks))
 failed=0
@@ -68,6 +74,9 @@ else
     [ "$(said '^survivor.*told')" -eq $expected ] || say "$(said '^survivor.*told') ranks of $expected were told"
     [ "$mode" = dies ] && [ "$(said '^killed')" -ne 1 ] && say "no rank died"
     [ "$mode" = cut ] && [ -z "${cut:-}" ] && say "the ranks did not meet"
+fi
+if [ -n "${TUTTI_TEST_RELAY:-}" ]; then
+    hosts_relay_ends || say "the relay lost no frame"
 fi
 [ $failed -eq 0 ] || everything
 echo "hosts, $mode on $many hosts of $ranks: $failed failed"

@@ -44,3 +44,23 @@ on_hosts(programs-4 openmpi passes 4 1 -- LD_PRELOAD=${TUTTI_MPI_openmpi_PRELOAD
          $<TARGET_FILE:mpi-programs.openmpi> 20 40 100k 20)
 on_hosts(moved openmpi passes 3 1 -- LD_PRELOAD=${TUTTI_MPI_openmpi_PRELOAD} ${TUTTI_TEST_ENV} ${stats}
          $<TARGET_FILE:mpi-collectives.openmpi>)
+
+# The same hosts connected by a relay in user space, which delays frames and loses some (relay.c): TCP sends those again.
+add_executable(mpi-hosts-relay ${CMAKE_CURRENT_SOURCE_DIR}/hosts/relay.c)
+# on_relay(NAME MPI DELAY_US LOSS MODE HOSTS RANKS OPTIONS -- ENVIRONMENT... PROGRAM WORD...)
+function(on_relay name mpi delay loss)
+  if(NOT mpi IN_LIST TUTTI_MPI_SYSTEM)
+    return()
+  endif()
+  on_hosts(relay-${name} ${mpi} ${ARGN})
+  set_property(TEST mpi-hosts-relay-${name}.${mpi} APPEND PROPERTY ENVIRONMENT "TUTTI_TEST_RELAY=$<TARGET_FILE:mpi-hosts-relay> ${delay} ${loss}")
+endfunction()
+
+foreach(mpi openmpi mpich)
+  set(env LD_PRELOAD=${TUTTI_MPI_${mpi}_PRELOAD} ${TUTTI_TEST_ENV} ${stats})
+  set(rows "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@multi_leader")
+  on_relay(programs ${mpi} 1000 100 passes 2 1 -- ${env} TUTTI_TEST_KINDS=${together} ${rows} $<TARGET_FILE:mpi-programs.${mpi}> 8 40 100k 20)
+  on_relay(programs-lossy ${mpi} 3000 25 passes 3 1 -- ${env} TUTTI_TEST_KINDS=${together} ${rows} $<TARGET_FILE:mpi-programs.${mpi}> 20 40 100k 40)
+  on_relay(cut ${mpi} 1000 100 cut 3 1 ${survive_${mpi}} -- ${env} TUTTI_TIMEOUT_SECONDS=2 TUTTI_STALL_SECONDS=1 ${rows}
+           $<TARGET_FILE:mpi-nodes.${mpi}> cut 0)
+endforeach()
