@@ -1,6 +1,6 @@
 # Data movers over virtual nodes: by each row, nodes with equal and with unequal numbers of ranks, of one rank, ranks that
 # share GPUs, and in the nodes the movers that GPUs have by default.
-program(moves_nodes EVERYWHERE WITH collectives/moves_nodes_parts.c)
+program(moves_nodes EVERYWHERE WITH collectives/moves_nodes_parts.c collectives/moves_nodes_calls.c)
 # moves_nodes(NAME RANKS NODE_RANKS PIECE_KB BCAST BLOCKS EXPECT NEAR, further arguments of tutti_mpi_test). NEAR: rows in a node
 function(moves_nodes name ranks node_ranks piece bcast blocks expect near)
   set(rules "bcast_nodes:${bcast} gather_nodes:${blocks} scatter_nodes:${blocks} allgather_nodes:*@lanes alltoall_nodes:${blocks}")
