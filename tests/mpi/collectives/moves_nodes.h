@@ -50,6 +50,11 @@ int moves_call(const struct moves_args *a, enum moves_form form, unsigned how, v
 /* The same on all ranks for one `how`. Persistent calls need the library in front. */
 enum moves_form moves_form_of(unsigned how);
 
+/* Call i of those of MPI_COMM_WORLD in which a rank dies, `count` ints in all: a blocking one; two that are open together. An
+ * MPI code. */
+int moves_blocking_call(long i, int count, const void *in, void *out);
+int moves_open_calls(long i, int count, const void *in, void *out, void *other);
+
 /* A sum of ints that stays open over another call of its communicator: their messages must not meet. begin: of `n` ints
  * in memory of the kind (enum kit_kind); want: the result. end: 0 if it is right, otherwise -1. open, close: its
  * memory. */

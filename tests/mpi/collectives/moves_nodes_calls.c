@@ -44,6 +44,7 @@ static int begin(const struct moves_args *a, enum moves_form form, MPI_Request *
 static int complete(MPI_Request *request, unsigned how)
 {
     MPI_Request two[2] = {MPI_REQUEST_NULL, *request};
+    MPI_Status statuses[2]; /* MPICH declares them as arrays with a size */
     int error = MPI_SUCCESS, flag = 0, done = 0, at[2];
     switch (how % 5) {
     case 0:
@@ -53,14 +54,14 @@ static int complete(MPI_Request *request, unsigned how)
             error = MPI_Test(request, &flag, MPI_STATUS_IGNORE);
         return error;
     case 2:
-        error = MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+        error = MPI_Waitall(2, two, statuses);
         break;
     case 3:
         error = MPI_Waitany(2, two, &at[0], MPI_STATUS_IGNORE);
         break;
     default:
         while (done == 0 && error == MPI_SUCCESS)
-            error = MPI_Testsome(2, two, &done, at, MPI_STATUSES_IGNORE);
+            error = MPI_Testsome(2, two, &done, at, statuses);
     }
     *request = two[1];
     return error;
@@ -86,4 +87,28 @@ int moves_call(const struct moves_args *a, enum moves_form form, unsigned how, v
 enum moves_form moves_form_of(unsigned how)
 {
     return how % 16 < 6 ? MOVES_BLOCKING : how % 16 < 14 || !persistent_there() ? MOVES_NONBLOCKING : MOVES_PERSISTENT;
+}
+
+int moves_blocking_call(long i, int count, const void *in, void *out)
+{
+    int ranks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const int n = count / ranks;
+    return i % 3 == 0   ? MPI_Allgather(in, n, MPI_INT, out, n, MPI_INT, MPI_COMM_WORLD)
+           : i % 3 == 1 ? MPI_Alltoall(in, n, MPI_INT, out, n, MPI_INT, MPI_COMM_WORLD)
+                        : MPI_Bcast(out, count, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+int moves_open_calls(long i, int count, const void *in, void *out, void *other)
+{
+    MPI_Request open[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status statuses[2];
+    int ranks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const int n = count / ranks;
+    int error = MPI_Ibcast(other, count, MPI_INT, 0, MPI_COMM_WORLD, &open[0]);
+    if (error == MPI_SUCCESS)
+        error = i % 2 ? MPI_Iallgather(in, n, MPI_INT, out, n, MPI_INT, MPI_COMM_WORLD, &open[1])
+                      : MPI_Ialltoall(in, n, MPI_INT, out, n, MPI_INT, MPI_COMM_WORLD, &open[1]);
+    return error == MPI_SUCCESS ? MPI_Waitall(2, open, statuses) : error;
 }

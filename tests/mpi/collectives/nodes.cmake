@@ -17,3 +17,12 @@ moves_nodes(pairs 4 2 4 "*@tree" "*@pairs" tree,lanes,pairs "*@fetch")
 moves_nodes(ones 3 1 4 "*@chains" "*@pairs" chains,lanes,pairs "*@fetch")
 moves_nodes(uneven 5 3 1 "*@chains" "*@pairs" chains,lanes,pairs "*@fetch" MPIS openmpi)
 moves_nodes(packets 4 2 4 "*@chains" "*@pairs" chains,lanes,pairs "0-8k@ll *@ll128 *@fetch" MPIS openmpi)
+# Calls that are open, persistent requests, freed types and communicators, in the programs of one node: all blocks over nodes.
+set(over "bcast_nodes:*@chains allgather_nodes:*@lanes gather_nodes:*@pairs scatter_nodes:*@pairs alltoall_nodes:*@pairs")
+string(APPEND over " bcast:*@fetch allgather:*@fetch alltoall:*@fetch gather:*@fetch scatter:*@fetch")
+foreach(each 1 2)
+  tutti_mpi_test(mpi-moves-open-nodes-${each} PROGRAM mpi-moves_open RANKS 4 RANKS_MPICH 3
+                 ENV ${stats} TUTTI_TEST_OVER_NODES=1 TUTTI_NODE_RANKS=${each} "TUTTI_RULES=${over}" TIMEOUT 90)
+  tutti_mpi_test(mpi-persistent-moves-over-nodes-${each} PROGRAM mpi-persistent_moves RANKS 4 RANKS_MPICH 3
+                 ENV ${stats} TUTTI_NODE_RANKS=${each} "TUTTI_RULES=${over}" TIMEOUT 90)
+endforeach()
