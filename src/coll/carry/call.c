@@ -5,13 +5,16 @@
 #include "core/settings.h"
 #include "core/status.h"
 
-static int call_open(struct tutti_carry_call *c, struct tutti_carry *carry, const struct tutti_call *call)
+static int call_open(struct tutti_carry_call *c, struct tutti_carry *carry, const struct tutti_call *call,
+                     struct tutti_carry_desk *desk)
 {
     const struct tutti_hierarchy *h = carry->hierarchy;
     *c = (struct tutti_carry_call){.kept = carry,
                                    .h = h,
                                    .call = call,
                                    .move = call->move,
+                                   .team = desk ? h->team->nonblocking : h->team,
+                                   .desk = desk,
                                    .row = tutti_carry_choose(carry->rules, call),
                                    .rank = h->ranks->rank,
                                    .ranks = h->ranks->size,
@@ -36,8 +39,8 @@ static int call_close(struct tutti_carry_call *c, int status)
 {
     if (status != TUTTI_OK) {
         c->kept->status = status;
-        if (c->h->team->size > 1 && c->h->team->state != TUTTI_TEAM_BROKEN)
-            tutti_team_break(c->h->team, status);
+        if (c->h->size > 1 && c->team->state != TUTTI_TEAM_BROKEN)
+            tutti_team_break(c->team, status);
         c->aside = (struct tutti_host_memory){.memory = NULL}; /* the transport may still use it: it is lost */
     }
     tutti_host_memory_give(&c->aside);
@@ -46,12 +49,13 @@ static int call_close(struct tutti_carry_call *c, int status)
     return status;
 }
 
-int tutti_carry_run(struct tutti_carry *carry, const struct tutti_call *call, const char **how)
+int tutti_carry_make(struct tutti_carry *carry, const struct tutti_call *call, struct tutti_carry_desk *desk,
+                     const char **how)
 {
     struct tutti_carry_call c;
     if (carry->status != TUTTI_OK)
         return carry->status;
-    int status = call_open(&c, carry, call);
+    int status = call_open(&c, carry, call, desk);
     if (status == TUTTI_OK && !c.row) /* the rules took it when the ranks agreed */
         status = TUTTI_ERR_UNAVAILABLE;
     if (status == TUTTI_OK && c.move->aside)
@@ -61,4 +65,9 @@ int tutti_carry_run(struct tutti_carry *carry, const struct tutti_call *call, co
         status = c.row->run(&c);
     }
     return call_close(&c, status);
+}
+
+int tutti_carry_run(struct tutti_carry *carry, const struct tutti_call *call, const char **how)
+{
+    return tutti_carry_make(carry, call, NULL, how);
 }

@@ -108,13 +108,13 @@ static int meet_by_movers(struct tutti_carry_call *c, struct tutti_carry_meet *m
                               .spare = c->move->spare,
                               .current = c->move->current};
     struct tutti_call call = {.collective = meet->collective, .root = meet->root};
-    if (c->h->team->state == TUTTI_TEAM_BROKEN)
+    if (c->team->state == TUTTI_TEAM_BROKEN)
         return TUTTI_ERR_BROKEN;
     if (worker.endpoint)
         call.move = &move;
     else
         tutti_why_set(TUTTI_REASON_APART);
-    const int status = tutti_move_run(c->h->team, &call, how);
+    const int status = tutti_move_run(c->team, &call, how);
     (void)tutti_why_take(TUTTI_REASON_OTHER);
     if (status == TUTTI_OK && *how) {
         c->move->truncated |= move.truncated;

@@ -4,6 +4,7 @@
 
 #include "coll/algorithm.h"
 #include "coll/carry.h"
+#include "coll/carry/handed.h"
 #include "sched/port.h"
 
 struct tutti_carry_call;
@@ -21,7 +22,7 @@ struct tutti_carry_row {
 const struct tutti_carry_row *tutti_carry_choose(int rules, const struct tutti_call *call);
 
 enum { TUTTI_CARRY_WINDOWS = TUTTI_PORT_EVENTS }; /* windows of a direction of a wire under way at a time */
-enum { TUTTI_CARRY_WIRES = 3 };                   /* wires under way at a time: two over nodes, and one of the node */
+enum { TUTTI_CARRY_WIRES = TUTTI_CARRY_HANDED };  /* wires under way at a time: two over nodes, and one of the node */
 enum { TUTTI_CARRY_OF_NODE = 2 };                 /* the last one */
 enum tutti_carry_way { TUTTI_CARRY_OUT, TUTTI_CARRY_IN, TUTTI_CARRY_WAYS };
 
@@ -59,6 +60,8 @@ struct tutti_carry_call {
     const struct tutti_hierarchy *h;
     const struct tutti_call *call;
     struct tutti_move *move;
+    struct tutti_team *team;       /* of the node, for this form of call */
+    struct tutti_carry_desk *desk; /* NULL: a blocking call */
     const struct tutti_carry_row *row;
     int rank, ranks;
     size_t piece;                         /* bytes of a message at most */
@@ -66,6 +69,10 @@ struct tutti_carry_call {
     struct tutti_host_memory aside;       /* copies of blocks that are overwritten, or have gaps */
     int by_messages; /* 1: kernels of the node cannot make this call's moves, so messages among its ranks do */
 };
+
+/* call.c: as tutti_carry_run(). desk: of a nonblocking call, which runs as a job. */
+int tutti_carry_make(struct tutti_carry *carry, const struct tutti_call *call, struct tutti_carry_desk *desk,
+                     const char **how);
 
 /* elements.c, all local. Elements that are a run of bytes; elements NULL: tutti_plan_of_byte() fails without memory. */
 int tutti_carry_run_of(void *at, uint64_t bytes, struct tutti_elements *out);

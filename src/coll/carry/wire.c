@@ -238,9 +238,12 @@ static int flow_open(struct tutti_carry_flow *flow)
         const struct tutti_carry_item *item = &flow->item[i];
         const uint64_t turns = (item->bytes + most - 1) / most;
         flow->turns = turns > flow->turns ? turns : flow->turns;
-        if (flow->port || tutti_carry_on_host(item->elements) || !tutti_places_reached(&item->elements->places))
+        const int host = tutti_carry_on_host(item->elements); /* of all: other threads only read it later */
+        if (flow->port || host || !tutti_places_reached(&item->elements->places))
             continue;
         int gpu = item->elements->places.gpu;
+        if (gpu < 0)
+            gpu = flow->wire->call->move->current;
         if (gpu < 0 && tutti_device()->gpu.current(&gpu) != TUTTI_OK)
             gpu = 0;
         status = tutti_port_open(port, gpu);
@@ -326,6 +329,18 @@ void tutti_carry_wire_receive(struct tutti_carry_wire *wire, struct tutti_elemen
                                                               .order = order};
 }
 
+static void wire_cancel(void *with, int status)
+{
+    struct tutti_carry_wire *wire = with;
+    for (int i = 0; i < TUTTI_CARRY_WAYS * TUTTI_CARRY_WINDOWS; i++) {
+        struct tutti_carry_window *w = &wire->flow[i / TUTTI_CARRY_WINDOWS].window[i % TUTTI_CARRY_WINDOWS];
+        if (!w->sched)
+            continue;
+        tutti_sched_cancel(w->sched, status);
+        w->area = (struct tutti_host_memory){.memory = NULL}; /* the transport may still use it: it is lost */
+    }
+}
+
 static int wire_advance(void *with)
 {
     struct tutti_carry_wire *wire = with;
@@ -339,13 +354,21 @@ int tutti_carry_wire_start(struct tutti_carry_wire *wire)
     int status = flow_open(&wire->flow[TUTTI_CARRY_OUT]);
     if (status == TUTTI_OK)
         status = flow_open(&wire->flow[TUTTI_CARRY_IN]);
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK && wire->call->desk) {
+        wire->handed.advance = wire_advance;
+        wire->handed.cancel = wire_cancel;
+        wire->handed.with = wire;
+        tutti_carry_handed_give(wire->call->desk, wire->number, &wire->handed);
+    } else if (status == TUTTI_OK) {
         status = wire_advance(wire);
+    }
     return status < 0 ? status : TUTTI_OK;
 }
 
 int tutti_carry_wire_wait(struct tutti_carry_wire *wire)
 {
+    if (wire->call->desk)
+        return tutti_carry_handed_wait(&wire->handed);
     return tutti_progress_wait(&(const struct tutti_wait){.done = wire_advance,
                                                           .with = wire,
                                                           .what = "for other ranks, in a move over several nodes",
@@ -353,18 +376,28 @@ int tutti_carry_wire_wait(struct tutti_carry_wire *wire)
                                                           .watched = 1});
 }
 
+void tutti_carry_wire_where(const struct tutti_carry_wire *wire, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (int i = 0; i < TUTTI_CARRY_WAYS * TUTTI_CARRY_WINDOWS && text[0] == '\0'; i++) {
+        const struct tutti_sched *sched =
+            wire->flow[TUTTI_CARRY_IN - i / TUTTI_CARRY_WINDOWS].window[i % TUTTI_CARRY_WINDOWS].sched;
+        if (sched && !tutti_sched_done(sched))
+            tutti_sched_where(sched, text, size);
+    }
+}
+
 void tutti_carry_wire_close(struct tutti_carry_wire *wire, int status)
 {
+    const int given = wire->handed.with != NULL;
+    if (status < 0 && given)
+        tutti_carry_handed_stop(wire->call->desk, wire->number, &wire->handed, status);
+    else if (status < 0)
+        wire_cancel(wire, status);
     for (int way = 0; way < TUTTI_CARRY_WAYS; way++) {
         struct tutti_carry_flow *flow = &wire->flow[way];
-        for (int k = 0; k < TUTTI_CARRY_WINDOWS; k++) {
-            struct tutti_carry_window *w = &flow->window[k];
-            if (w->sched && status < 0) {
-                tutti_sched_cancel(w->sched, status);
-                w->area = (struct tutti_host_memory){.memory = NULL}; /* the transport may still use it: it is lost */
-            }
-            window_end(w);
-        }
+        for (int k = 0; k < TUTTI_CARRY_WINDOWS; k++)
+            window_end(&flow->window[k]);
         free(flow->item);
         flow->item = NULL;
     }

@@ -9,6 +9,7 @@
 #ifndef TUTTI_COLL_CARRY_WIRE_H
 #define TUTTI_COLL_CARRY_WIRE_H
 
+#include "coll/carry/handed.h"
 #include "coll/carry/own.h"
 #include "sched/tasks.h"
 
@@ -58,7 +59,8 @@ struct tutti_carry_flow {
 struct tutti_carry_wire {
     struct tutti_carry_call *call;
     struct tutti_transport *transport;
-    int number; /* below TUTTI_CARRY_WIRES, of this wire */
+    int number;                       /* below TUTTI_CARRY_WIRES, of this wire */
+    struct tutti_carry_handed handed; /* of a nonblocking call */
     struct tutti_carry_flow flow[TUTTI_CARRY_WAYS];
 };
 
@@ -74,6 +76,8 @@ void tutti_carry_wire_receive(struct tutti_carry_wire *wire, struct tutti_elemen
 int tutti_carry_wire_start(struct tutti_carry_wire *wire);
 /* Waits until all has been sent and received. A status. */
 int tutti_carry_wire_wait(struct tutti_carry_wire *wire);
+/* Local: writes what the wire waits for, as a text. */
+void tutti_carry_wire_where(const struct tutti_carry_wire *wire, char *text, size_t size);
 /* status: negative where the call has failed: the wire is cancelled, and memory that may be in use is lost. */
 void tutti_carry_wire_close(struct tutti_carry_wire *wire, int status);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "mpi/move/mover.h"
-#include "mpi/move/mover_own.h"
+#include "mpi/move/nodes_own.h"
 #include "mpi/move/pattern.h"
 #include "mpi/nodes/over_nodes.h"
 #include "mpi/real/errors.h"
@@ -79,8 +79,8 @@ static int nodes_has_list(enum tutti_collective collective)
            collective == TUTTI_COLLECTIVE_ALLTOALLV || collective == TUTTI_COLLECTIVE_ALLTOALLW;
 }
 
-/* 1 if all ranks count the call: all know that it is right and moves something, or that it may. */
-static int nodes_read(const struct tutti_collective_args *args, const struct tutti_team *team, struct tutti_call *call)
+int tutti_mover_nodes_read(const struct tutti_collective_args *args, const struct tutti_team *team,
+                           struct tutti_call *call)
 {
     *call = (struct tutti_call){
         .collective = args->collective, .root = args->root, .kind = TUTTI_ARRIVAL_HOST, .gpu = -1, .host_ok = 1};
@@ -124,8 +124,7 @@ static int nodes_alias(const struct tutti_mover *x)
            x->move.sends > 0 && x->move.receives > 0 && tutti_quirks.refuses_alias;
 }
 
-/* Whether all ranks can make the call so. 1, 0, or a status. */
-static int nodes_agree(struct tutti_mover *x, struct tutti_comm *state, struct tutti_call *call, int described)
+uint64_t tutti_mover_nodes_kind(const struct tutti_mover *x, struct tutti_call *call, int described)
 {
     int host = 0, device = 0;
     uint64_t most = 0;
@@ -135,6 +134,13 @@ static int nodes_agree(struct tutti_mover *x, struct tutti_comm *state, struct t
     }
     if (described && !host && !nodes_alias(x))
         call->kind = device ? TUTTI_ARRIVAL_DEVICE : TUTTI_ARRIVAL_NONE;
+    return most;
+}
+
+/* Whether all ranks can make the call so. 1, 0, or a status. */
+static int nodes_agree(struct tutti_mover *x, struct tutti_comm *state, struct tutti_call *call, int described)
+{
+    const uint64_t most = tutti_mover_nodes_kind(x, call, described);
     return tutti_over_nodes_move_agree(state, call, most, x->call->name);
 }
 
@@ -186,7 +192,7 @@ int tutti_mover_nodes_run(const struct tutti_collective_args *args, int *code)
     struct tutti_mover x;
     enum tutti_nodes_turn turn;
     *code = MPI_SUCCESS;
-    if (!tutti_over_nodes_moves(state) || !nodes_read(args, state->team, &call))
+    if (!tutti_over_nodes_moves(state) || !tutti_mover_nodes_read(args, state->team, &call))
         return 0;
     const int status = tutti_over_nodes_move_turn(state, &call, &turn);
     if (status == TUTTI_OK && turn == TUTTI_NODES_TO_MPI)

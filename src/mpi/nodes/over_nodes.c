@@ -219,7 +219,8 @@ int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call
 {
     over->at = TUTTI_OVER_NODES_TURN;
     comm->over_nodes->kinds.nonblocking = 1;
-    over->turn = tutti_nodes_turn(&comm->over_nodes->kinds, call);
+    over->turn = tutti_over_nodes_move_left(comm->over_nodes, call) ? TUTTI_NODES_TO_MPI
+                                                                    : tutti_nodes_turn(&comm->over_nodes->kinds, call);
     return over->turn == TUTTI_NODES_TO_MPI;
 }
 
@@ -228,7 +229,10 @@ static int start_call(struct tutti_comm *comm, const struct tutti_call *call, st
 {
     if (!comm->worker && !(comm->worker = tutti_worker_new()))
         return TUTTI_ERR_MEMORY;
-    over->call = tutti_nodes_begin(comm->over_nodes->nodes, call, tutti_over_nodes_moves_of(comm, name), comm->worker);
+    (void)tutti_over_nodes_moves_of(comm, name);
+    if (!tutti_nodes_knows(call->collective))
+        return tutti_over_nodes_move_begin(comm, call, over);
+    over->call = tutti_nodes_begin(comm->over_nodes->nodes, call, &comm->over_nodes->moves, comm->worker);
     over->at = TUTTI_OVER_NODES_RUNS;
     return over->call ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
@@ -255,7 +259,7 @@ static int over_nodes_decide(struct tutti_comm *comm, const struct tutti_call *c
     if (over->at == TUTTI_OVER_NODES_TURN) {
         if (over->turn != TUTTI_NODES_AGREE)
             return over->turn == TUTTI_NODES_TAKEN ? 1 : -1;
-        tutti_nodes_words(call, 0, of->words);
+        tutti_nodes_words(call, over->bytes, of->words);
         *status = transport->ops->iallreduce(transport, of->words, TUTTI_NODES_WORDS, TUTTI_COMBINE_MIN, &of->pending);
         over->at = TUTTI_OVER_NODES_AGREES;
         over->since = tutti_now_ns();
@@ -298,7 +302,9 @@ int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call
         if (*status != TUTTI_OK)
             return 1;
     }
-    const int done = tutti_nodes_poll(over->call, status, why);
+    const int done = over->move ? tutti_carry_poll(over->move, status, why) : tutti_nodes_poll(over->call, status, why);
+    if (done)
+        over->move = NULL;
     if (done && *status != TUTTI_OK)
         comm->over_nodes->failed = *status;
     return done;

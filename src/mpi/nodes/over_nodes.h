@@ -20,8 +20,10 @@ enum tutti_over_nodes_at {
 struct tutti_over_nodes_call {
     enum tutti_over_nodes_at at;
     enum tutti_nodes_turn turn;
-    uint64_t since; /* the agreement has begun, ns */
-    struct tutti_nodes_call *call;
+    uint64_t since;                /* the agreement has begun, ns */
+    uint64_t bytes;                /* of a move: of this rank's largest block */
+    struct tutti_nodes_call *call; /* of a reduction */
+    struct tutti_carry_open *move; /* of a move */
 };
 
 /* For tutti_comms_open(). */
@@ -44,7 +46,10 @@ int tutti_over_nodes_turn(struct tutti_comm *comm, const struct tutti_call *call
 int tutti_over_nodes_poll(struct tutti_comm *comm, const struct tutti_call *call, struct tutti_over_nodes_call *over,
                           const char *name, int *status, const char **why);
 
-/* ---- moves, blocking ---- */
+/* ---- moves ----
+ *
+ * A nonblocking one takes its turn and is polled as a reduction. Its call: `kind`, `root` and `move` too, `count` as
+ * for the turn. It stays until the end, and over->bytes is set before the first poll. */
 
 /* Local. 1 if the communicator is over several nodes; the same on all ranks. */
 int tutti_over_nodes_moves(const struct tutti_comm *comm);

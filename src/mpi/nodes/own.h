@@ -27,4 +27,10 @@ int tutti_over_nodes_await(struct tutti_comm *comm);
  * rank's largest block, if the call is a move. 1: the call is taken; 0; a status. */
 int tutti_over_nodes_agree(struct tutti_comm *comm, const struct tutti_call *call, uint64_t bytes, const char *name);
 
+/* A nonblocking move that is taken, to be polled then. A status. */
+int tutti_over_nodes_move_begin(struct tutti_comm *comm, const struct tutti_call *call,
+                                struct tutti_over_nodes_call *over);
+/* Local. 1: all ranks have other rules now, which leave the move to the MPI; it is not counted. */
+int tutti_over_nodes_move_left(const struct tutti_over_nodes *over, const struct tutti_call *call);
+
 #endif

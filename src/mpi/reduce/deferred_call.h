@@ -10,6 +10,7 @@
 struct tutti_open_call;
 struct tutti_open_call_work;
 struct tutti_mover_job;
+struct tutti_nodes_job;
 struct tutti_exchange;
 enum { TUTTI_DEFERRED_CALL_LISTS = 6 };
 
@@ -31,6 +32,8 @@ struct tutti_deferred_call {
     /* For a call that the communicator's worker may make (moves.c); work NULL: the MPI makes it. */
     const struct tutti_open_call_work *work;
     struct tutti_mover_job *job;     /* NULL: not described yet */
+    int counted;                     /* 1: all ranks count it: it may go over several nodes */
+    struct tutti_nodes_job *nodes;   /* NULL: its turn comes later */
     enum tutti_reason reason;        /* why the MPI makes it */
     struct tutti_exchange *exchange; /* the staged buffers, while the MPI's call is under way */
 };

@@ -10,6 +10,7 @@
 #include "mpi/comm/hints.h"
 #include "mpi/move/mover.h"
 #include "mpi/move/mover_job.h"
+#include "mpi/move/nodes_job.h"
 #include "mpi/move/pattern.h"
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
@@ -41,6 +42,7 @@ static int moves_finish(struct tutti_deferred_call *later, int code)
 static void moves_end(struct tutti_deferred_call *later)
 {
     tutti_mover_job_close(later->job);
+    tutti_nodes_job_close(later->nodes);
     tutti_deferred_call_free(later);
 }
 
@@ -64,6 +66,8 @@ static enum tutti_open_call_phase moves_read(struct tutti_open_call *open, int *
         later->job = NULL;
     }
     *status = TUTTI_OK;
+    if (later->counted && tutti_over_nodes_moves(open->state))
+        return TUTTI_OPEN_NODES;
     if (!team) {
         later->reason = tutti_why_take(TUTTI_REASON_COMM);
         return TUTTI_OPEN_PASSED;
@@ -82,7 +86,26 @@ static enum tutti_open_call_phase moves_ended(struct tutti_open_call *open, int 
     return tutti_mover_job_result(open->later->job, code, &open->later->reason) ? TUTTI_OPEN_DONE : TUTTI_OPEN_PASSED;
 }
 
-static const struct tutti_open_call_work moves_work = {.read = moves_read, .done = moves_done, .ended = moves_ended};
+/* Over several nodes. */
+static enum tutti_open_call_phase moves_over_nodes(struct tutti_open_call *open, int *code)
+{
+    struct tutti_deferred_call *later = open->later;
+    if (!later->nodes && !(later->nodes = tutti_nodes_job_open(&later->args, open->state))) {
+        *code = tutti_error_code(TUTTI_ERR_MEMORY);
+        return TUTTI_OPEN_DONE;
+    }
+    const int done = tutti_nodes_job_poll(later->nodes, open->state, &open->over_nodes, code);
+    if (done == 0)
+        return TUTTI_OPEN_NODES;
+    tutti_nodes_job_close(later->nodes);
+    later->nodes = NULL;
+    (void)tutti_mover_team_nonblocking(open->state);
+    later->reason = tutti_why_take(TUTTI_REASON_COMM);
+    return done > 0 ? TUTTI_OPEN_DONE : TUTTI_OPEN_PASSED;
+}
+
+static const struct tutti_open_call_work moves_work = {
+    .read = moves_read, .over_nodes = moves_over_nodes, .done = moves_done, .ended = moves_ended};
 
 /* NULL without memory. The call holds all objects that it names. */
 static struct tutti_deferred_call *moves_later(const struct tutti_collective_args *args)
@@ -216,6 +239,34 @@ static int moves_nonblocking(const struct tutti_collective_args *args, MPI_Reque
     return tutti_collective_nonblocking(args, request);
 }
 
+/* A call that all ranks of a communicator over several nodes count, of any memory. 1: it is started, or has failed,
+ * with *code; 0: the MPI makes it. */
+static int moves_counted(const struct tutti_collective_args *args, MPI_Request *request, int *code)
+{
+    struct tutti_comm *state = tutti_comm_find(args->comm);
+    struct tutti_over_nodes_call over = {.at = TUTTI_OVER_NODES_NEW};
+    struct tutti_open_call *open = NULL;
+    struct tutti_call call;
+    if (!request || !tutti_nodes_job_counts(args, state, &call))
+        return 0;
+    tutti_progress_poll();
+    if (atomic_load_explicit(&state->queued, memory_order_acquire) == 0 && tutti_over_nodes_turn(state, &call, &over))
+        return 0;
+    struct tutti_deferred_call *later = moves_later(args);
+    if (!later || !(open = tutti_deferred_call_open(later, args->comm, 0))) {
+        if (later)
+            moves_end(later);
+        *code = moves_no_memory(args);
+        return 1;
+    }
+    later->counted = 1;
+    open->over_nodes = over;
+    *request = open->request;
+    tutti_open_call_start(open);
+    *code = MPI_SUCCESS;
+    return 1;
+}
+
 /* ---- persistent calls ----
  *
  * The buffers of a persistent call stay the same. So its ranks agree once, when it is made, whether Tutti or the MPI
@@ -231,7 +282,7 @@ static int moves_agree(const struct tutti_collective_args *args, int *code)
     return status == TUTTI_OK && able != 0;
 }
 
-static int moves_make(const struct tutti_collective_args *args, MPI_Request *request)
+static int moves_make(const struct tutti_collective_args *args, int counted, MPI_Request *request)
 {
     MPI_Comm own;
     struct tutti_deferred_call *later = moves_later(args);
@@ -242,6 +293,7 @@ static int moves_make(const struct tutti_collective_args *args, MPI_Request *req
         tutti_comm_make(own);
         if (later && tutti_deferred_call_persistent(later, own, args->comm, request)) {
             later->args.comm = own;
+            later->counted = counted;
             return MPI_SUCCESS;
         }
         tutti_next.MPI_Comm_free(&own);
@@ -260,7 +312,18 @@ static int moves_persistent(const struct tutti_collective_args *args, MPI_Info i
     if (!moves_agree(args, &code))
         return code == MPI_SUCCESS ? tutti_collective_persistent(args, info, request) : code;
     TUTTI_INSIDE();
-    return moves_make(args, request);
+    return moves_make(args, 0, request);
+}
+
+/* As moves_counted(): each start may go over nodes, on the communicator of the request. */
+static int moves_counted_persistent(const struct tutti_collective_args *args, MPI_Request *request, int *code)
+{
+    struct tutti_call call;
+    if (!request || !tutti_nodes_job_counts(args, tutti_comm_find(args->comm), &call))
+        return 0;
+    TUTTI_INSIDE();
+    *code = moves_make(args, 1, request);
+    return 1;
 }
 
 /* ---- the calls ---- */

@@ -50,9 +50,12 @@ struct tutti_open_call {
 /* Functions of a `later` call that the communicator's worker may make. The list of open calls calls them, one at a
  * time. */
 struct tutti_open_call_work {
-    /* The communicator's team is known: gives the call to the worker. Returns the call's next phase, and a failure
-     * in *status. */
+    /* The communicator's team is known: gives the call to the worker, unless it goes over nodes. Returns the call's
+     * next phase, and a failure in *status. */
     enum tutti_open_call_phase (*read)(struct tutti_open_call *open, int *status);
+    /* Of a call over several nodes, the first of its communicator: NODES while it is under way; DONE with *code, or
+     * PASSED. */
+    enum tutti_open_call_phase (*over_nodes)(struct tutti_open_call *open, int *code);
     /* 1 once the worker has ended the call. */
     int (*done)(const struct tutti_open_call *open);
     /* Afterwards: DONE with *code, or PASSED. */

@@ -43,6 +43,10 @@ static void look_at_nodes(struct tutti_open_call *open)
     const struct tutti_call *call = &open->read.call;
     int status;
     const char *why = NULL;
+    if (open->later) {
+        open->phase = open->later->work->over_nodes(open, &open->code);
+        return;
+    }
     const int done = tutti_over_nodes_poll(open->state, call, &open->over_nodes, open->args.name, &status, &why);
     if (done == 0)
         return;

@@ -1,12 +1,13 @@
 /* Programs of data movers and reductions over virtual nodes (TUTTI_NODE_RANKS), drawn from a seed: each call on one of
  * several communicators, which are made again now and then and cut across the nodes, with types with and without gaps,
  * other ones on each rank and side, some without a plan, zero counts, in place, with device memory on all ranks, host
- * memory on all, or what is drawn for each rank and side. Every byte of every receive buffer is compared with what a
- * plain loop puts there, gaps and guards too. An MPI_Iallreduce is open on the communicator over every eighth call.
+ * memory on all, or what is drawn for each rank and side; blocking, nonblocking or persistent. Every byte of every
+ * receive buffer is compared with what a plain loop puts there, gaps and guards too. An MPI_Iallreduce is open on the
+ * communicator over every eighth call.
  *
  *   moves_nodes CALLS
- *   moves_nodes death CALL   The last rank but one is killed before this call: all others get an error within the time
- *                            limit.
+ *   moves_nodes death CALL   The last rank but one is killed before this call, blocking or one of two that are open: all
+ *                            others get an error within the time limit.
  *
  * TUTTI_TEST_EXPECT=ROW,ROW...: these rows must have made calls. TUTTI_TEST_ONLY=n: the communicators of calls from n
  * on, to repeat a failure in a shorter run. */
@@ -21,22 +22,6 @@
 #include "moves_nodes.h"
 
 enum { RANKS = 8, COMMS = 4, LIFE = 40, UNIT = 6, MOST = 2600, ROOM = (RANKS + 2) * MOST * UNIT * 8 };
-enum call {
-    BCAST,
-    GATHER,
-    GATHERV,
-    SCATTER,
-    SCATTERV,
-    ALLGATHER,
-    ALLGATHERV,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    MOVES,
-    ALLREDUCE = MOVES,
-    REDUCE,
-    CALLS
-};
 static const char *const names[CALLS] = {"Bcast",      "Gather",   "Gatherv",   "Scatter",   "Scatterv",  "Allgather",
                                          "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw", "Allreduce", "Reduce"};
 
@@ -68,6 +53,8 @@ static void free_comms(void)
 
 struct shape {
     enum call call;
+    enum moves_form form;
+    unsigned completion;                              /* how it is completed, and started again */
     int comm, size, rank, root, in_place, even, deep; /* even: units of each block, where all are alike */
     uint64_t seed;
     long number;
@@ -232,34 +219,32 @@ static void expect(const struct shape *s)
         put_values(s, out, i, of_root ? s->root : i, s->rank);
 }
 
+/* A call that is being made: what it sends, and where it receives, before each start. */
+static struct kit_buffer *put_from, *put_to;
+static const char *put_image;
+static void put_again(void)
+{
+    kit_put(put_from, 4, sides[IN].image, sides[IN].bytes);
+    kit_put(put_to, 8, put_image, sides[OUT].bytes);
+}
+
 static int make_call(const struct shape *s, const void *in, void *out)
 {
-    const struct side *i = &sides[IN], *o = &sides[OUT];
-    const MPI_Comm comm = comms[s->comm];
-    const MPI_Datatype of = moves_types[i->deep][i->type], to = moves_types[o->deep][o->type];
-    const int one = i->n ? i->counts[0] : 0, got = o->n ? o->counts[0] : 0;
-    switch (s->call) {
-    case BCAST:
-        return MPI_Bcast(out, got, to, s->root, comm);
-    case GATHER:
-        return MPI_Gather(in, one, of, out, got, to, s->root, comm);
-    case GATHERV:
-        return MPI_Gatherv(in, one, of, out, o->counts, o->displs, to, s->root, comm);
-    case SCATTER:
-        return MPI_Scatter(in, one, of, out, got, to, s->root, comm);
-    case SCATTERV:
-        return MPI_Scatterv(in, i->counts, i->displs, of, out, got, to, s->root, comm);
-    case ALLGATHER:
-        return MPI_Allgather(in, one, of, out, got, to, comm);
-    case ALLGATHERV:
-        return MPI_Allgatherv(in, one, of, out, o->counts, o->displs, to, comm);
-    case ALLTOALL:
-        return MPI_Alltoall(in, one, of, out, got, to, comm);
-    case ALLTOALLV:
-        return MPI_Alltoallv(in, i->counts, i->displs, of, out, o->counts, o->displs, to, comm);
-    default:
-        return MPI_Alltoallw(in, i->counts, i->bytes_at, i->types, out, o->counts, o->bytes_at, o->types, comm);
-    }
+    struct side *i = &sides[IN], *o = &sides[OUT];
+    const struct moves_args args = {.call = s->call,
+                                    .comm = comms[s->comm],
+                                    .in = in,
+                                    .out = out,
+                                    .root = s->root,
+                                    .of = moves_types[i->deep][i->type],
+                                    .to = moves_types[o->deep][o->type],
+                                    .one = i->n ? i->counts[0] : 0,
+                                    .got = o->n ? o->counts[0] : 0,
+                                    .counts = {i->counts, o->counts},
+                                    .displs = {i->displs, o->displs},
+                                    .bytes_at = {i->bytes_at, o->bytes_at},
+                                    .types = {i->types, o->types}};
+    return moves_call(&args, s->form, s->completion, put_again);
 }
 
 static void one_move(struct shape *s, uint64_t how)
@@ -272,6 +257,9 @@ static void one_move(struct shape *s, uint64_t how)
     const int scatter = s->call == SCATTER || s->call == SCATTERV;
     const void *in = kit_put(from, 4, sides[IN].image, sides[IN].bytes);
     void *at = kit_put(to, 8, out->image, out->bytes);
+    put_from = from;
+    put_to = to;
+    put_image = out->image;
     if (s->in_place && scatter)
         at = MPI_IN_PLACE;
     else if (s->in_place)
@@ -284,9 +272,10 @@ static void one_move(struct shape *s, uint64_t how)
     while (wrong < out->bytes && got[wrong] == out->image[wrong])
         wrong++;
     CHECK(error == MPI_SUCCESS && guards && wrong == out->bytes,
-          "call %ld, %s%s on communicator %d of %d, root %d, %d units, %s to %s memory, types %d%s and %d%s: byte %zu "
+          "call %ld, %s%s, form %d, on communicator %d of %d, root %d, %d units, %s to %s memory, types %d%s and %d%s: "
+          "byte %zu "
           "of %zu is wrong (class %d)",
-          s->number, names[s->call], s->in_place ? " in place" : "", s->comm, s->size, s->root, s->even,
+          s->number, names[s->call], s->in_place ? " in place" : "", (int)s->form, s->comm, s->size, s->root, s->even,
           sides[IN].kind == KIT_HOST ? "host" : "device", out->kind == KIT_HOST ? "host" : "device", sides[IN].type,
           sides[IN].deep ? " without a plan" : "", out->type, out->deep ? " without a plan" : "", wrong, out->bytes,
           kit_class(error));
@@ -356,6 +345,8 @@ static void programs(long calls)
         s.comm = (int)(random_next(&dice) % COMMS);
         s.even = some[random_next(&dice) % 6];
         s.deep = c / LIFE % 2;
+        s.completion = (unsigned)(random_next(&dice) >> 20);
+        s.form = moves_form_of(s.completion >> 8);
         if (c / LIFE % 3 == 1)
             repeat_kinds(&s, c / LIFE);
         s.size = sizes[s.comm];
@@ -387,15 +378,13 @@ static void death(long call)
     const size_t bytes = COUNT * 4;
     void *const in = kit_put(&memory[IN][KIT_DEVICE], 0, NULL, bytes);
     void *const out = kit_put(&memory[OUT][KIT_DEVICE], 0, NULL, bytes);
+    void *const other = (char *)out + bytes;
     for (long i = 0; i < call + AFTER && error == MPI_SUCCESS; i++) {
         if (i == call + 1 && kit_rank == kit_size - 2) { /* not before the ranks have met */
             fprintf(stderr, "killed at %ld\n", i);
             raise(SIGKILL);
         }
-        const int n = COUNT / kit_size;
-        error = i % 3 == 0   ? MPI_Allgather(in, n, MPI_INT, out, n, MPI_INT, MPI_COMM_WORLD)
-                : i % 3 == 1 ? MPI_Alltoall(in, n, MPI_INT, out, n, MPI_INT, MPI_COMM_WORLD)
-                             : MPI_Bcast(out, COUNT, MPI_INT, 0, MPI_COMM_WORLD);
+        error = i / 3 % 2 ? moves_open_calls(i, COUNT, in, out, other) : moves_blocking_call(i, COUNT, in, out);
     }
     fprintf(stderr, error != MPI_SUCCESS ? "survivor %d told\n" : "survivor %d goes on as if all were there\n",
             kit_rank);
@@ -409,13 +398,16 @@ static void check_rows(void)
     const char *const expected = getenv("TUTTI_TEST_EXPECT");
     snprintf(text, sizeof text, "%s", expected ? expected : "");
     for (char *row = strtok(text, ","); row; row = strtok(NULL, ",")) {
-        uint64_t made = 0;
+        uint64_t made = 0, later = 0;
         for (int call = 0; call < MOVES; call++) {
             char name[64];
             snprintf(name, sizeof name, "MPI_%s", names[call]);
             made += kit_counted(name, row);
+            snprintf(name, sizeof name, "MPI_I%c%s", names[call][0] + 'a' - 'A', names[call] + 1);
+            later += kit_counted(name, row);
         }
-        CHECK(made > 0, "no call was made by %s", row);
+        CHECK(made > 0, "no blocking call was made by %s", row);
+        CHECK(later > 0, "no nonblocking call was made by %s", row);
     }
 }
 

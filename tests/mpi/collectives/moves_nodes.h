@@ -15,6 +15,46 @@ extern MPI_Datatype moves_types[2][TYPES];
 void moves_types_make(void);
 void moves_types_free(void);
 
+enum call {
+    BCAST,
+    GATHER,
+    GATHERV,
+    SCATTER,
+    SCATTERV,
+    ALLGATHER,
+    ALLGATHERV,
+    ALLTOALL,
+    ALLTOALLV,
+    ALLTOALLW,
+    MOVES,
+    ALLREDUCE = MOVES,
+    REDUCE,
+    CALLS
+};
+
+enum moves_form { MOVES_BLOCKING, MOVES_NONBLOCKING, MOVES_PERSISTENT };
+/* The arguments of a call, as far as it has them; lists by side. */
+struct moves_args {
+    enum call call;
+    MPI_Comm comm;
+    const void *in;
+    void *out;
+    int one, got, root; /* counts of the first block of each side */
+    MPI_Datatype of, to;
+    int *counts[2], *displs[2], *bytes_at[2];
+    MPI_Datatype *types[2];
+};
+/* Makes and completes the call, by the completion call that `how` draws. again: before each start of a persistent call,
+ * which is started one to three times. An MPI code. */
+int moves_call(const struct moves_args *a, enum moves_form form, unsigned how, void (*again)(void));
+/* The same on all ranks for one `how`. Persistent calls need the library in front. */
+enum moves_form moves_form_of(unsigned how);
+
+/* Call i of those of MPI_COMM_WORLD in which a rank dies, `count` ints in all: a blocking one; two that are open together. An
+ * MPI code. */
+int moves_blocking_call(long i, int count, const void *in, void *out);
+int moves_open_calls(long i, int count, const void *in, void *out, void *other);
+
 /* A sum of ints that stays open over another call of its communicator: their messages must not meet. begin: of `n` ints
  * in memory of the kind (enum kit_kind); want: the result. end: 0 if it is right, otherwise -1. open, close: its
  * memory. */

@@ -13,6 +13,7 @@
 enum { COUNT = 2000, RANKS_MOST = 4, ALL = RANKS_MOST * COUNT, MANY = 300, COMMS = 12, ROUNDS = 12 };
 
 static int sent[ALL];
+static int over_nodes; /* TUTTI_TEST_OVER_NODES=1: each rank counts its calls over nodes */
 
 /* What rank `from` sends to rank `to` in a call. */
 static int value(int call, int from, int to, int i)
@@ -261,7 +262,7 @@ static void persistent(int mixed)
             compare(&calls[i], mixed ? "persistent, mixed memory" : "persistent");
     }
     const uint64_t made = kit_counted("MPI_Allgather_init", "accelerated") - before;
-    CHECK(made == (mixed ? STARTS : 2 * STARTS), "%llu starts are accelerated", (unsigned long long)made);
+    CHECK(over_nodes ? made > 0 : made == (mixed ? STARTS : 2 * STARTS), "%llu starts are accelerated", (unsigned long long)made);
     for (int i = 0; i < REQUESTS; i++) {
         MPI_Request_free(&requests[i]);
         close_buffers(&calls[i]);
@@ -274,14 +275,16 @@ int main(int argc, char **argv)
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (kit_size < 2 || kit_size > RANKS_MOST)
         kit_skip("moves_open", "needs two to four ranks");
-    alarm(40);
+    over_nodes = (int)check_setting("TUTTI_TEST_OVER_NODES", 0);
+    alarm(over_nodes ? 80 : 40);
     in_order("a rank that has no device memory", kit_rank == 0 ? 0xff : 0);
     in_order("device memory", 0);
     in_order("host memory on rank 0 in every second call", kit_rank == 0 ? 0xaa : 0);
     in_order("host memory on the last rank, then on the first", kit_rank == 0 ? 0xf0 : kit_rank == 1 ? 0x0f : 0);
     freed(0);
     freed(1);
-    without_calls();
+    if (!over_nodes) /* what the MPI carries moves while the program is in a call */
+        without_calls();
     many();
     if (persistent_there()) {
         persistent(0);

@@ -1,6 +1,6 @@
 # Data movers over virtual nodes: by each row, nodes with equal and with unequal numbers of ranks, of one rank, ranks that
 # share GPUs, and in the nodes the movers that GPUs have by default.
-program(moves_nodes EVERYWHERE WITH collectives/moves_nodes_parts.c)
+program(moves_nodes EVERYWHERE WITH collectives/moves_nodes_parts.c collectives/moves_nodes_calls.c)
 # moves_nodes(NAME RANKS NODE_RANKS PIECE_KB BCAST BLOCKS EXPECT NEAR, further arguments of tutti_mpi_test). NEAR: rows in a node
 function(moves_nodes name ranks node_ranks piece bcast blocks expect near)
   set(rules "bcast_nodes:${bcast} gather_nodes:${blocks} scatter_nodes:${blocks} allgather_nodes:*@lanes alltoall_nodes:${blocks}")
@@ -17,3 +17,12 @@ moves_nodes(pairs 4 2 4 "*@tree" "*@pairs" tree,lanes,pairs "*@fetch")
 moves_nodes(ones 3 1 4 "*@chains" "*@pairs" chains,lanes,pairs "*@fetch")
 moves_nodes(uneven 5 3 1 "*@chains" "*@pairs" chains,lanes,pairs "*@fetch" MPIS openmpi)
 moves_nodes(packets 4 2 4 "*@chains" "*@pairs" chains,lanes,pairs "0-8k@ll *@ll128 *@fetch" MPIS openmpi)
+# Calls that are open, persistent requests, freed types and communicators, in the programs of one node: all blocks over nodes.
+set(over "bcast_nodes:*@chains allgather_nodes:*@lanes gather_nodes:*@pairs scatter_nodes:*@pairs alltoall_nodes:*@pairs")
+string(APPEND over " bcast:*@fetch allgather:*@fetch alltoall:*@fetch gather:*@fetch scatter:*@fetch")
+foreach(each 1 2)
+  tutti_mpi_test(mpi-moves-open-nodes-${each} PROGRAM mpi-moves_open RANKS 4 RANKS_MPICH 3
+                 ENV ${stats} TUTTI_TEST_OVER_NODES=1 TUTTI_NODE_RANKS=${each} "TUTTI_RULES=${over}" TIMEOUT 90)
+  tutti_mpi_test(mpi-persistent-moves-over-nodes-${each} PROGRAM mpi-persistent_moves RANKS 4 RANKS_MPICH 3
+                 ENV ${stats} TUTTI_NODE_RANKS=${each} "TUTTI_RULES=${over}" TIMEOUT 90)
+endforeach()
