@@ -290,10 +290,10 @@ function(tutti_mpi_test name)
     endif()
     add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${timeout} ${TUTTI_MPI_${mpi}_RUN}
              ${TUTTI_MPI_${mpi}_FLAGS} -n ${ranks} env ${words})
-    # Shares of the slots of ctest, three a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
-    # end; some compute all the time.
+    # Shares of the slots of ctest, four a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
+    # end; some compute or spin all the time.
     math(EXPR cores "(${ranks} + 1) / 2")
-    if(T_LABELS MATCHES "programs|sequences|matrix|large")
+    if(T_LABELS MATCHES "programs|sequences|matrix|large" OR "${T_ENV}" MATCHES "TUTTI_WAIT=(auto|spin)")
       set(cores ${ranks})
     endif()
     math(EXPR backstop "${timeout} + 15")
