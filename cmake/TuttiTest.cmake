@@ -1,8 +1,8 @@
 # How tests are declared. Every test is a process of its own, in its own process group, with a timeout; exit status 77
 # means skipped. cmake -DTUTTI_TEST_LONG=2 (`make check-long`): all of what is drawn at random or is repeated, instead of
 # half of it; 6: three times as many.
-# What may take long is started first (COST); what took long by tests/costs/costs.txt has the label long. Included once by the top
-# CMakeLists.txt.
+# What took long by tests/costs/costs.txt is started first and has the label long; of the others, what may take long comes first
+# (COST). Included once by the top CMakeLists.txt.
 #
 # Limits: about 15 times as long as the test takes on an idle machine, at least 30 s, so that one that stands still shows
 # soon, and none fails on a loaded machine. TUTTI_LIMIT: of most tests; for three ranks half as much again, for four twice as
@@ -290,10 +290,10 @@ function(tutti_mpi_test name)
     endif()
     add_test(NAME ${name}.${mpi} COMMAND ${TUTTI_TIMEOUT} -k 5 ${timeout} ${TUTTI_MPI_${mpi}_RUN}
              ${TUTTI_MPI_${mpi}_FLAGS} -n ${ranks} env ${words})
-    # Shares of the slots of ctest, three a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
-    # end; some compute all the time.
+    # Shares of the slots of ctest, four a core (scripts/check.sh). Ranks yield, and half of a short test is its start and
+    # end; some compute or spin all the time.
     math(EXPR cores "(${ranks} + 1) / 2")
-    if(T_LABELS MATCHES "programs|sequences|matrix|large")
+    if(T_LABELS MATCHES "programs|sequences|matrix|large" OR "${T_ENV}" MATCHES "TUTTI_WAIT=(auto|spin)")
       set(cores ${ranks})
     endif()
     math(EXPR backstop "${timeout} + 15")

@@ -8,10 +8,10 @@ log=$build/check.log
 # Open MPI 4.1 makes and removes this folder with each job, and fails where two do so at once: it stays meanwhile.
 sessions=${TMPDIR:-/tmp}/ompi.$(uname -n | cut -d. -f1).$(id -u)
 mkdir -p "$sessions/kept" && chmod 700 "$sessions"
-# Three slots a core: many tests wait for time-outs, or for an MPI to start. A test that fails is run once more: launchers and MPIs
+# Four slots a core: many tests wait for time-outs, or for an MPI to start. A test that fails is run once more: launchers and MPIs
 # fail now and then by themselves, and machines are busy. A few that fail again are run once more at the end, one at a time. The
 # tests that passed the second or third time are listed.
-ctest --test-dir "$build" -j $((jobs * 3)) --output-on-failure --no-tests=error --repeat until-pass:2 "$@" 2>&1 | tee "$log"
+ctest --test-dir "$build" -j $((jobs * 4)) --output-on-failure --no-tests=error --repeat until-pass:2 "$@" 2>&1 | tee "$log"
 status=${PIPESTATUS[0]}
 results=$build/Testing/Temporary
 cp "$results/LastTest.log" "$build/check.first.log" 2>/dev/null
