@@ -44,14 +44,11 @@ static void chain_shape(const struct tutti_team *team, const struct tutti_call *
     flow->chunk = flow->room / size;
 }
 
-TUTTI_FLOW_ROW(chain)
-
 const struct tutti_algorithm tutti_reduce_chain = {
     .name = "chain",
     .collectives = TUTTI_ON(REDUCE),
     .kernels = TUTTI_LAUNCHES(CHAIN),
     .waits_for_peers = 1,
     .can = chain_can,
-    .run = chain_run,
-    .enqueue = chain_enqueue,
+    .flow = chain_shape,
 };
