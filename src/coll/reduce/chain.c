@@ -7,20 +7,18 @@
 enum {
     PART_LEAST = 2048,
     GRAIN = 4096,
-    CHUNK_LEAST = 16 << 10,
+    CHUNK_LEAST = 32 << 10,
     CHUNK_MOST = 192 << 10,
-    CHUNK_BYTES = 1400, /* what a block sends in the 0.5 us that the waits between two chunks take */
+    MARK_BYTES = 5600, /* what a block sends in the 2 us that a chunk's mark waits for acknowledgements */
     BLOCKS_MOST = 128
 };
 
-/* The time for `part` bytes of a block: each chunk costs CHUNK_BYTES besides its own, and each rank but the first
- * starts two chunks later than the one before. It is least where the square of a chunk is part * CHUNK_BYTES / (2 *
- * (ranks - 1)).
- */
+/* The time for `part` bytes of a block: each chunk costs MARK_BYTES besides its own, and each rank but the first starts
+ * a chunk later than the one before. It is least where the square of a chunk is part * MARK_BYTES / (ranks - 1). */
 static size_t chain_chunk(size_t part, size_t later)
 {
     size_t chunk = CHUNK_LEAST;
-    while (chunk < CHUNK_MOST && chunk * chunk * 2 * later < part * CHUNK_BYTES)
+    while (chunk < CHUNK_MOST && chunk * chunk * later < part * MARK_BYTES)
         chunk += GRAIN;
     return chunk;
 }
