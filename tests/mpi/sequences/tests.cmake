@@ -22,9 +22,9 @@ function(sequences name rules first count count_mpich most)
     list(APPEND env "TUTTI_RULES=${sequence_rules_${rules}}")
   endif()
   tutti_mpi_test(mpi-sequences-${name} PROGRAM mpi-sequences RANKS 3 MANY ${count} ARGS ${most} 60 MPIS openmpi ENV ${env}
-                 LABELS sequences)
+                 TIMEOUT 80 LABELS sequences)
   tutti_mpi_test(mpi-sequences-${name} PROGRAM mpi-sequences RANKS 2 MANY ${count_mpich} ARGS ${most} 60 MPIS mpich ENV ${env}
-                 LABELS sequences)
+                 TIMEOUT 80 LABELS sequences)
 endfunction()
 sequences(default default 0 375 50 128k ${sequence_equal})
 sequences(default-blocks default 10000 150 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
