@@ -6,8 +6,8 @@
  * communicator over every eighth call.
  *
  *   moves_nodes CALLS
- *   moves_nodes death CALL   The last rank but one is killed before this call, blocking or one of two that are open: all
- *                            others get an error within the time limit.
+ *   moves_nodes death CALL   The last rank but one is killed before this call, blocking or one of two that are open:
+ * all others get an error within the time limit.
  *
  * TUTTI_TEST_EXPECT=ROW,ROW...: these rows must have made calls. TUTTI_TEST_ONLY=n: the communicators of calls from n
  * on, to repeat a failure in a shorter run. */
