@@ -50,8 +50,8 @@ int moves_call(const struct moves_args *a, enum moves_form form, unsigned how, v
 /* The same on all ranks for one `how`. Persistent calls need the library in front. */
 enum moves_form moves_form_of(unsigned how);
 
-/* Call i of those of MPI_COMM_WORLD in which a rank dies, `count` ints in all: a blocking one; two that are open together. An
- * MPI code. */
+/* Call i of those of MPI_COMM_WORLD in which a rank dies, `count` ints in all: a blocking one; two that are open
+ * together. An MPI code. */
 int moves_blocking_call(long i, int count, const void *in, void *out);
 int moves_open_calls(long i, int count, const void *in, void *out, void *other);
 

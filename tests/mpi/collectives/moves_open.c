@@ -262,7 +262,8 @@ static void persistent(int mixed)
             compare(&calls[i], mixed ? "persistent, mixed memory" : "persistent");
     }
     const uint64_t made = kit_counted("MPI_Allgather_init", "accelerated") - before;
-    CHECK(over_nodes ? made > 0 : made == (mixed ? STARTS : 2 * STARTS), "%llu starts are accelerated", (unsigned long long)made);
+    CHECK(over_nodes ? made > 0 : made == (mixed ? STARTS : 2 * STARTS), "%llu starts are accelerated",
+          (unsigned long long)made);
     for (int i = 0; i < REQUESTS; i++) {
         MPI_Request_free(&requests[i]);
         close_buffers(&calls[i]);
