@@ -169,16 +169,6 @@ static void put_values(const struct shape *s, struct side *side, int block, int 
     }
 }
 
-static int sends_one(enum call call)
-{
-    return call == BCAST || call == GATHER || call == GATHERV || call == ALLGATHER || call == ALLGATHERV;
-}
-
-static int receives_one(enum call call)
-{
-    return call == BCAST || call == SCATTER || call == SCATTERV;
-}
-
 /* Which buffers this rank has, and how many blocks of which size are in them. */
 static void lay_out(struct shape *s)
 {
