@@ -32,6 +32,17 @@ enum call {
     CALLS
 };
 
+/* 1 if a buffer is one block, also where there are several ranks. */
+static inline int sends_one(enum call call)
+{
+    return call == BCAST || call == GATHER || call == GATHERV || call == ALLGATHER || call == ALLGATHERV;
+}
+
+static inline int receives_one(enum call call)
+{
+    return call == BCAST || call == SCATTER || call == SCATTERV;
+}
+
 enum moves_form { MOVES_BLOCKING, MOVES_NONBLOCKING, MOVES_PERSISTENT };
 /* The arguments of a call, as far as it has them; lists by side. */
 struct moves_args {
