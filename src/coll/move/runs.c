@@ -293,7 +293,7 @@ int tutti_runs_lead(struct tutti_team *team, const struct tutti_call *call, cons
 static void runs_repeat(const struct tutti_team *team, const struct tutti_call *call, const struct tutti_packing *x,
                         tutti_runs_shape *shape, struct runs_between *between)
 {
-    enum { REPEAT_MOST = 1024 };
+    enum { REPEAT_MOST = 2048 };
     const struct tutti_move *move = call->move;
     struct tutti_move_flow *flow = &call->move->runs.flow;
     struct runs_repeat repeat = {.to = x->scratch};

@@ -24,9 +24,12 @@ void *tutti_scratch_take(struct tutti_scratch *scratch, const struct tutti_place
     return scratch->bounce ? scratch->bounce->memory : NULL;
 }
 
-void *tutti_scratch_take_image(struct tutti_scratch *scratch, size_t bytes)
+void *tutti_scratch_take_image(struct tutti_scratch *scratch, size_t bytes, int sent)
 {
-    *scratch = (struct tutti_scratch){.bounce = tutti_bounce_take(tutti_image_kind(), -1, bytes)};
+    const struct tutti_bounce_kind *kind = tutti_image_kind();
+    if (sent && kind == tutti_overrun_kind()) /* nothing is written over its end */
+        kind = &tutti_bounce_pinned;
+    *scratch = (struct tutti_scratch){.bounce = tutti_bounce_take(kind, -1, bytes)};
     return scratch->bounce ? scratch->bounce->memory : NULL;
 }
 

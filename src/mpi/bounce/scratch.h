@@ -13,9 +13,9 @@ struct tutti_scratch {
 };
 
 /* Local. places: of the elements; NULL: the host must reach it. NULL without memory. image: for elements of a derived
- * type of the program's, in host memory. */
+ * type of the program's, in host memory; sent: the MPI only reads it. */
 void *tutti_scratch_take(struct tutti_scratch *scratch, const struct tutti_places *places, size_t bytes);
-void *tutti_scratch_take_image(struct tutti_scratch *scratch, size_t bytes);
+void *tutti_scratch_take_image(struct tutti_scratch *scratch, size_t bytes, int sent);
 /* Local. Pinned memory of which the MPI only reads: small pieces share an allocation. brief: given back before the call
  * returns; then memory that a receive has used is preferred, since it is in the core's caches. */
 void *tutti_scratch_take_sent(struct tutti_scratch *scratch, size_t bytes, int brief);

@@ -273,7 +273,7 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
         stage->memory = tutti_scratch_take(
             &stage->scratch, stage->packed && !(way & TUTTI_STAGE_HOST) ? &stage->places : NULL, stage->bytes);
     else /* of the program's derived type, which an MPI may take for a type with gaps even if it has no gaps */
-        stage->memory = tutti_scratch_take_image(&stage->scratch, stage->bytes);
+        stage->memory = tutti_scratch_take_image(&stage->scratch, stage->bytes, !(way & TUTTI_STAGE_OUT));
     stage->host = stage->packed ? stage->memory : stage->memory - lowest;
     stage->staged = 1;
     stage->refused = 0;
