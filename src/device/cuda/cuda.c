@@ -233,7 +233,7 @@ static const char cuda_rules[] =
     "partitioned:"
     " *@kernel; "
     "partitioned_meet:"
-    " 0-4m@kernel *@engine; "
+    " 0-48k@kernel *@engine; "
     "message:"
     " 0-32m@direct *@engines *@direct *@packed; "
     "message_far:"

@@ -93,8 +93,13 @@ const struct tutti_pcoll_row *tutti_pcoll_choose(const struct tutti_pcoll *p)
     return rows[i];
 }
 
-enum tutti_pcoll_meets tutti_pcoll_meets(uint64_t bytes)
+/* A group of a kernel combines a partition alone, about 3.4 GB/s on H100; the groups of many partitions combine at
+ * once, until the links limit them. So of more than COUNTED partitions, each counts as its share of COUNTED ones. */
+enum tutti_pcoll_meets tutti_pcoll_meets(uint64_t bytes, int partitions)
 {
+    enum { COUNTED = 8 };
+    if (partitions > COUNTED)
+        bytes = (bytes * COUNTED + (uint64_t)partitions - 1) / (uint64_t)partitions;
     int from = tutti_rules_begin(tutti_rules_in_force());
     const int way = differ ? -1 : tutti_rules_next(pcoll_room.first + SECTION_MEET, bytes, &from);
     return way < 0 ? TUTTI_PCOLL_MEET_NEVER : (enum tutti_pcoll_meets)way;

@@ -50,7 +50,7 @@ static int can_meet(const struct tutti_pcoll *p)
         if (tutti_meet_peer(p, r) < 0)
             return 0;
     }
-    return tutti_pcoll_meets(tutti_meet_bytes(p)) != TUTTI_PCOLL_MEET_NEVER;
+    return tutti_pcoll_meets(tutti_meet_bytes(p), p->partitions) != TUTTI_PCOLL_MEET_NEVER;
 }
 
 static int letter_edge(struct tutti_pcoll *p, int send, int peer, int label, size_t at, size_t bytes)
@@ -94,7 +94,7 @@ void tutti_pcoll_meet_new(struct tutti_pcoll *p)
     m->next = 1;
     m->base = ++requests << 16;
     m->marks = -1;
-    m->by_kernels = tutti_pcoll_meets(tutti_meet_bytes(p)) == TUTTI_PCOLL_MEET_KERNEL;
+    m->by_kernels = tutti_pcoll_meets(tutti_meet_bytes(p), p->partitions) == TUTTI_PCOLL_MEET_KERNEL;
     m->view.bytes = tutti_meet_bytes(p);
     m->view.slices = (int32_t)((m->view.bytes + SLICE - 1) / SLICE);
     m->view.slices = m->view.slices < SLICES_MOST ? m->view.slices : SLICES_MOST;

@@ -157,10 +157,10 @@ const struct tutti_pcoll_row *tutti_pcoll_choose(const struct tutti_pcoll *pcoll
 /* Protects everything in this room; taken before that of part/. */
 extern pthread_mutex_t tutti_pcoll_lock;
 
-/* How partitions of so many bytes are reduced inside a node: by the schedule alone; in the engine's kernels; or in
- * those of the program too. The same on all ranks. */
+/* How `partitions` partitions of so many bytes each are reduced inside a node: by the schedule alone; in the engine's
+ * kernels; or in those of the program too. The same on all ranks. */
 enum tutti_pcoll_meets { TUTTI_PCOLL_MEET_NEVER, TUTTI_PCOLL_MEET_ENGINE, TUTTI_PCOLL_MEET_KERNEL };
-enum tutti_pcoll_meets tutti_pcoll_meets(uint64_t bytes);
+enum tutti_pcoll_meets tutti_pcoll_meets(uint64_t bytes, int partitions);
 
 /* ---- meet.c: kernels of the ranks meet (meet.h). The lock is held. ---- */
 
