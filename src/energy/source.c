@@ -22,7 +22,10 @@ void energy_source_missing(struct energy_sources *sources, int kind, const char 
         snprintf(source->about.reason, sizeof source->about.reason, "%s", reason);
 }
 
-enum { LEARNED = 16 /* changes from which a counter's period is known */, PERIODS = 10 /* from reading to reading */ };
+enum {
+    LEARNED = 16 /* changes from which a counter's period is known */,
+    PERIODS = 50 /* from reading to reading, which takes 6 ms and slows down launches */
+};
 
 /* The counter has changed since the reading before, `since` ago. The period is not learned too short, so that no update
  * is counted that did not happen. */
