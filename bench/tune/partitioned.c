@@ -151,7 +151,8 @@ static void request_run(const struct tune *tune, int section, struct tune_reques
         if (part.kernels->launch(&launch, bench_gpu_stream()) != 0)
             bench_fail("rank %d could not launch a kernel", tune->plan->rank);
     }
-    request_must(MPI_Wait(&r->request, MPI_STATUS_IGNORE), "MPI_Wait");
+    int which;
+    request_must(MPI_Waitany(1, &r->request, &which, MPI_STATUS_IGNORE), "MPI_Waitany");
 }
 
 /* What is right in words [from, from + n) of the buffer that arrives. */

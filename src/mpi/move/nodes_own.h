@@ -10,6 +10,6 @@ int tutti_mover_nodes_read(const struct tutti_collective_args *args, const struc
                            struct tutti_call *call);
 /* What this rank brings to the agreement: call->kind. described: 0: its blocks are not known. Returns the bytes of its
  * largest block. */
-uint64_t tutti_mover_nodes_kind(const struct tutti_mover *mover, struct tutti_call *call, int described);
+uint64_t tutti_mover_nodes_kind(const struct tutti_mover *x, struct tutti_call *call, int described);
 
 #endif
