@@ -6,20 +6,13 @@
 
 #include "core/log.h"
 #include "mpi/comm/comms.h"
+#include "mpi/move/mover.h"
 #include "mpi/nodes/over_nodes.h"
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
 
 /* ---- reading ---- */
-
-const char *tutti_not_reducible(const struct tutti_type_row *type, int operation)
-{
-    const enum tutti_reason reason = operation == TUTTI_OP_NONE ? TUTTI_REASON_USER_OP
-                                     : type                     ? TUTTI_REASON_ILLEGAL
-                                                                : TUTTI_REASON_NO_KERNEL;
-    return tutti_reasons[reason].text;
-}
 
 static MPI_Count count_of(const struct tutti_reduction_args *args, int rank)
 {
@@ -77,20 +70,6 @@ static void look_at_buffers(struct tutti_call *call)
     call->kind = TUTTI_ARRIVAL_DEVICE;
     call->gpu = in.gpu >= 0 ? in.gpu : out.gpu;
     call->near = out.kind == TUTTI_MEMORY_DEVICE && out.gpu == call->gpu;
-}
-
-int tutti_alias_of_call_is_refused(const struct tutti_reduction_args *args)
-{
-    int inter = 0, rank = -1;
-    const int none = args->collective != TUTTI_COLLECTIVE_REDUCE_SCATTER && args->count <= 0;
-    if (args->sendbuf != args->recvbuf || args->sendbuf == MPI_IN_PLACE || !args->sendbuf || none ||
-        args->comm == tutti_handles.no_comm || tutti_next.MPI_Comm_test_inter(args->comm, &inter) != MPI_SUCCESS ||
-        inter)
-        return 0;
-    if (args->collective == TUTTI_COLLECTIVE_REDUCE &&
-        (tutti_next.MPI_Comm_rank(args->comm, &rank) != MPI_SUCCESS || rank != args->root))
-        return 0;
-    return tutti_alias_is_refused(args->collective, args->count);
 }
 
 static int read_counts(const struct tutti_reduction_args *args, struct tutti_read *out)
@@ -367,18 +346,24 @@ static int reduce_early(const struct tutti_reduction_args *args, struct tutti_re
     return state->team ? after_mpi(state->team, args->name, args->comm, code) : code;
 }
 
-/* The whole call, from reading to the error handler. Returns the code for the program. */
+/* The whole call, from reading to the error handler. Returns the code for the program. Calls that have no team's
+ * number, which are the same calls on all ranks, are announced too: a rank that is in one sees by that which ranks have
+ * arrived. */
 static int reduce_blocking(const struct tutti_reduction_args *args)
 {
     struct tutti_read read;
     switch (read_call(args, &read, 0)) {
     case TUTTI_READ_STAGED:
+        if (!read.team)
+            tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, args->comm);
         return reduction_staged(args, read.why);
     case TUTTI_READ_FAILED:
         return tutti_fail_comm(args->comm, tutti_error_code(read.status));
     case TUTTI_READ_TEAM:
         return unlikely(read.early) ? reduce_early(args, &read) : run_on_team(args, &read);
     default:
+        if (read.team && total_of(args, read.team->size) == 0)
+            tutti_mover_pass(TUTTI_COLLECTIVE_MEETING, 0, args->comm);
         return tutti_reduction_real(args, args->sendbuf, args->recvbuf);
     }
 }

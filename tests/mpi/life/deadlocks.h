@@ -13,7 +13,12 @@ struct still_case {
     int device;                            /* 1: not with mixed memory: some MPI makes no progress in it by itself */
 };
 
-/* standstill_calls.c: calls that name no communicator of all who come to them. */
+/* deadlocks_reductions.c: reductions that Tutti leaves to the MPI. */
+int still_reduce_nothing(MPI_Comm comm, int first);
+int still_scatter_nothing(MPI_Comm comm, int first);
+int still_reduce_by_own(MPI_Comm comm, int first);
+
+/* deadlocks_calls.c: calls that name no communicator of all who come to them. */
 extern const struct still_case still_calls[];
 extern const int still_call_count;
 /* Collective. What they need. */

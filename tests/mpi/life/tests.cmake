@@ -5,7 +5,7 @@ tutti_mpi_test(mpi-wrong-args-far PROGRAM mpi-wrong_args RANKS 2
                ENV ${stats} TUTTI_NODE_RANKS=1 TUTTI_RULES=message_far:*@pipelined TIMEOUT 40)
 program(progress)
 tutti_mpi_test(mpi-progress PROGRAM mpi-progress RANKS 2)
-program(deadlocks EVERYWHERE WITH life/deadlocks_calls.c)
+program(deadlocks EVERYWHERE WITH life/deadlocks_calls.c life/deadlocks_reductions.c)
 tutti_mpi_test(mpi-deadlocks PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2)
 tutti_mpi_test(mpi-deadlocks-moves PROGRAM mpi-deadlocks RANKS 3 RANKS_MPICH 2 ARGS moves ENV TUTTI_RULES=message:*@direct)
 tutti_mpi_test(mpi-deadlocks-moves-calls PROGRAM mpi-deadlocks RANKS 3 ARGS moves calls ENV TUTTI_RULES=message:*@direct
