@@ -2,6 +2,9 @@
 #ifndef TUTTI_TESTS_FAKE_NVML_H
 #define TUTTI_TESTS_FAKE_NVML_H
 
+#include <dlfcn.h>
+#include <stddef.h>
+
 enum { FAKE_GPUS = 3 };
 
 struct fake_nvml {
@@ -12,5 +15,12 @@ struct fake_nvml {
     int counter_reads, field_reads; /* counters and fields that were asked for */
 };
 extern struct fake_nvml fake_nvml;
+
+/* That of the library, which the meter opens too; NULL if it cannot be opened. */
+static inline struct fake_nvml *fake_nvml_of(const char *library)
+{
+    void *const opened = dlopen(library, RTLD_NOW);
+    return opened ? dlsym(opened, "fake_nvml") : NULL;
+}
 
 #endif

@@ -1,7 +1,6 @@
 /* The meter over pretended sources, at times that the test chooses: sums against a plain oracle over random traces;
  * counters that wrap, do not change, go back, count a module or cannot be read; domains that are missing. meter_test
  * LIBRARY */
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -390,9 +389,7 @@ int main(int argc, char **argv)
     library = argv[1];
     state = check_seed();
     printf("seed %llu\n", (unsigned long long)state);
-    void *opened = dlopen(library, RTLD_NOW);
-    EXPECT(opened != NULL);
-    fake = dlsym(opened, "fake_nvml");
+    fake = fake_nvml_of(library);
     EXPECT(fake != NULL);
     test_traces();
     test_domains();

@@ -1,6 +1,5 @@
 /* The meter's thread asks a GPU few questions. The pretended NVML counts them, at times that the test chooses.
  * questions_test LIBRARY */
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,9 +95,7 @@ int main(int argc, char **argv)
     library = argv[1];
     state = check_seed();
     printf("seed %llu\n", (unsigned long long)state);
-    void *opened = dlopen(library, RTLD_NOW);
-    EXPECT(opened != NULL);
-    fake = dlsym(opened, "fake_nvml");
+    fake = fake_nvml_of(library);
     EXPECT(fake != NULL);
     test_few_questions();
     printf("%ld checks, %ld failed\n", check_done(), check_failed());

@@ -189,11 +189,13 @@ static void print_counters(void)
 {
     enum { ROWS = 512, TEXT = 64 << 10 };
     int size = 1, rows;
+    struct tutti_mpi_transport apart;
     struct tutti_counter *own = calloc(ROWS, sizeof *own), *sum = calloc(ROWS, sizeof *sum), *all = NULL;
     tutti_next.MPI_Comm_size(tutti_handles.world, &size);
     int64_t most = own && sum ? tutti_counters_read(own, ROWS) : 0;
     most = most < ROWS ? most : ROWS;
-    if (world.base.ops->allreduce(&world.base, &most, 1, TUTTI_COMBINE_MAX) == TUTTI_OK && own && sum) {
+    tutti_transport_over(&apart, tutti_endpoints_own_world());
+    if (apart.base.ops->allreduce(&apart.base, &most, 1, TUTTI_COMBINE_MAX) == TUTTI_OK && own && sum) {
         rows = (int)most;
         if (tutti_door.rank == 0)
             all = calloc((size_t)size * (size_t)(rows ? rows : 1), sizeof *all);
@@ -235,7 +237,7 @@ int tutti_life_all_here(void)
     MPI_Request request;
     tutti_tally_read(bytes_here);
     if (tutti_next.MPI_Iallreduce(bytes_here, bytes_of_all, TUTTI_REASONS, tutti_handles.int64, tutti_handles.sum,
-                                  tutti_handles.world, &request) != MPI_SUCCESS)
+                                  tutti_endpoints_own_world(), &request) != MPI_SUCCESS)
         return 0;
     return tutti_progress_wait(&(const struct tutti_wait){
                .done = life_all_arrived,

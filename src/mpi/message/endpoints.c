@@ -106,6 +106,11 @@ void tutti_endpoints_open(void)
         tutti_comm_contexts = tutti_contexts_new(&transport.base, CONTEXTS);
 }
 
+MPI_Comm tutti_endpoints_own_world(void)
+{
+    return tutti_p2p_comm && tutti_p2p_comm != tutti_handles.no_comm ? tutti_p2p_comm : tutti_handles.world;
+}
+
 void tutti_endpoints_close(int alive)
 {
     tutti_endpoint_everywhere = 0;

@@ -47,6 +47,9 @@ extern int tutti_endpoint_everywhere;         /* 1: on all ranks of the node; th
 void tutti_endpoints_open(void);
 void tutti_endpoints_close(int alive);
 void tutti_endpoints_forget(void);
+/* Local. The library's own communicator over MPI_COMM_WORLD: what the program's calls left in MPI_COMM_WORLD does not
+ * concern it. MPI_COMM_WORLD itself where the rules stage all messages. */
+MPI_Comm tutti_endpoints_own_world(void);
 
 /* The elements of a buffer, whose layout is known; the plan (NULL: none) is not held. */
 static inline struct tutti_elements tutti_message_elements(const void *buffer, MPI_Count count,

@@ -196,7 +196,7 @@ static int rndv_ended(void *with)
 void tutti_rndv_end(void)
 {
     struct ending ending = {.here = tutti_handles.no_request};
-    if (tutti_next.MPI_Ibarrier(tutti_handles.world, &ending.here) != MPI_SUCCESS)
+    if (tutti_next.MPI_Ibarrier(tutti_endpoints_own_world(), &ending.here) != MPI_SUCCESS)
         return;
     tutti_progress_wait(
         &(const struct tutti_wait){.done = rndv_ended,

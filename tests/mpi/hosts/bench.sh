@@ -6,14 +6,7 @@
 hosts_enter "$@"
 tutti=$(realpath "$1") launcher=$2 many=$3 ranks=$4 rate=$5
 shift 5
-# With one connection of two processes, Open MPI's control messages wait behind data of the other direction.
-export OMPI_MCA_btl_tcp_links=${TUTTI_TEST_LINKS:-2}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-hosts_make "$many" "$rate"
-hosts_launcher openmpi "$launcher" "$ranks"
-# launch is: hosts_on 1 LAUNCHER OPTION... -n N
-arguments="${launch[*]:3:${#launch[@]}-5}"
+hosts_figures "$launcher" "$many" "$ranks" "$rate"
 for row in single_leader multi_leader pipelined; do
     echo "# $row, $many hosts of $ranks, $rate"
     hosts_on 1 env TUTTI_DEVICE=host TUTTI_RULES_FILE=/dev/null TUTTI_RULES="allreduce_nodes:*@$row" "$tutti" bench allreduce \

@@ -147,3 +147,17 @@ hosts_launcher() {
     fi
     launch+=(-n $((hosts * $3)))
 }
+
+# Hosts for figures: hosts_figures LAUNCHER HOSTS RANKS RATE. Open MPI. Sets scratch, a folder that goes at the end of the
+# script, and arguments, the launcher's options for --mpi-args of the command.
+hosts_figures() {
+    # With one connection of two processes, Open MPI's control messages wait behind data of the other direction.
+    export OMPI_MCA_btl_tcp_links=${TUTTI_TEST_LINKS:-2}
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+    hosts_make "$2" "$4"
+    hosts_launcher openmpi "$1" "$3"
+    # launch is: hosts_on 1 LAUNCHER OPTION... -n N
+    # shellcheck disable=SC2034 # read by the script
+    arguments="${launch[*]:3:${#launch[@]}-5}"
+}

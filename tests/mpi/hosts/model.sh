@@ -7,14 +7,7 @@
 . "$(dirname "$0")/hosts.sh"
 hosts_enter "$@"
 tutti=$(realpath "$1") launcher=$2 many=$3 ranks=$4 mbit=$5 sizes=$6 seconds=${7:-2} times=${8:-2}
-# With one connection of two processes, Open MPI's control messages wait behind data of the other direction.
-export OMPI_MCA_btl_tcp_links=${TUTTI_TEST_LINKS:-2}
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-hosts_make "$many" "${mbit}mbit"
-hosts_launcher openmpi "$launcher" "$ranks"
-# launch is: hosts_on 1 LAUNCHER OPTION... -n N
-arguments="${launch[*]:3:${#launch[@]}-5}"
+hosts_figures "$launcher" "$many" "$ranks" "${mbit}mbit"
 measure() { # ROW FILE OPTION...
     local row=$1 file=$2
     shift 2

@@ -24,6 +24,10 @@ tutti_mpi_test(mpi-deadlocks-nodes-thread PROGRAM mpi-deadlocks RANKS 3 ENV TUTT
 tutti_mpi_test(mpi-deadlocks-nodes-1 PROGRAM mpi-deadlocks RANKS 2 ENV TUTTI_NODE_RANKS=1 MPIS mpich)
 program(at_end EVERYWHERE)
 tutti_mpi_test(mpi-at-end PROGRAM mpi-at_end RANKS 2 EVERYWHERE)
+tutti_mpi_program(mpi-uneven SOURCES life/uneven.c MPIS ${TUTTI_MPI_SYSTEM})
+foreach(call v w)
+  tutti_mpi_test(mpi-uneven-${call} PROGRAM mpi-uneven RANKS 3 RANKS_MPICH 2 ARGS ${call} ENV ${stats} TIMEOUT 40)
+endforeach()
 # Sessions: MPI 4. Not what an MPI does not do by itself: begin again when all has ended (MPICH 5 alone does), MPI_Init
 # after a session (all but Intel MPI), groups of some processes before that of all (all but MPICH 4.0).
 program(sessions EVERYWHERE)
