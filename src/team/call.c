@@ -149,6 +149,13 @@ static int call_is_reached(void *with)
     return tutti_reached(atomic_load_explicit(goal->word, memory_order_acquire), goal->value);
 }
 
+/* The status of a wait for an arrival, looked at again. A peer that has found a mismatch had seen all arrivals, this
+ * rank's among them: so this rank looks once more, and finds it too. Otherwise no rank may report it. */
+static int arrival_after(struct arrival *arrival, int status)
+{
+    return status == TUTTI_ERR_MISMATCH && call_has_arrived(arrival) ? TUTTI_OK : status;
+}
+
 int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
 {
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_ARRIVAL, team_others(team));
@@ -156,7 +163,8 @@ int tutti_team_await(struct tutti_team *team, const struct tutti_arrival *all[])
         return TUTTI_ERR_BROKEN;
     for (int r = 0; r < team->size; r++) {
         struct arrival arrival = {team, r};
-        const int status = call_has_arrived(&arrival) ? TUTTI_OK : tutti_await(&w, call_has_arrived, &arrival);
+        int status = call_has_arrived(&arrival) ? TUTTI_OK : tutti_await(&w, call_has_arrived, &arrival);
+        status = arrival_after(&arrival, status);
         if (status != TUTTI_OK)
             return tutti_team_break(team, status);
     }
@@ -169,7 +177,11 @@ static int ask_again(struct tutti_team *team, enum tutti_waiting_for what)
     struct tutti_waiting *test = &tutti_membership(team)->test;
     if (!test->team)
         *test = tutti_waiting(team, what, team_others(team));
-    const int status = tutti_wait_test(test);
+    return tutti_wait_test(test);
+}
+
+static int team_after(struct tutti_team *team, int status)
+{
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(team, status);
 }
 
@@ -180,8 +192,11 @@ int tutti_team_test(struct tutti_team *team, const struct tutti_arrival *all[], 
         return TUTTI_ERR_BROKEN;
     for (int r = 0; r < team->size; r++) {
         struct arrival arrival = {team, r};
-        if (!call_has_arrived(&arrival))
-            return ask_again(team, TUTTI_WAITING_ARRIVAL);
+        if (call_has_arrived(&arrival))
+            continue;
+        const int status = ask_again(team, TUTTI_WAITING_ARRIVAL);
+        if (status == TUTTI_OK || arrival_after(&arrival, status) != TUTTI_OK)
+            return team_after(team, status);
     }
     const int status = compare_arrivals(team, all);
     *come = status == TUTTI_OK;
@@ -255,7 +270,7 @@ int tutti_team_vote_test(struct tutti_team *team, uint32_t *all, int *come)
         const struct tutti_slot *slot = team->slot[r];
         struct goal goal = {&slot->voted, votes};
         if (!call_is_reached(&goal))
-            return ask_again(team, TUTTI_WAITING_VOTE);
+            return team_after(team, ask_again(team, TUTTI_WAITING_VOTE));
         const uint32_t vote = atomic_load_explicit(&slot->vote[votes & 1], memory_order_relaxed);
         least = vote < least ? vote : least;
     }
