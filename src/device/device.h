@@ -308,6 +308,12 @@ struct tutti_device {
          * ever. The calling thread makes no such call itself. NULL: no call waits for kernels. */
         void (*waiting_begin)(void);
         void (*waiting_end)(void);
+        /* Local; does not wait. 1: no kernel is between waiting_begin and waiting_end, and none comes there before
+         * apart_end(): meanwhile this thread (or fiber) makes calls that are otherwise kept back. 0: some kernel waits.
+         * For calls of a rank that has arrived: the kernels of its peers may already wait for its launch, so
+         * it must not wait for other kernels. NULL, both: no call waits for kernels. */
+        int (*apart_begin)(void);
+        void (*apart_end)(void);
         /* The kernel by which a rank marks partitions of a collective, see src/kernels/meet_args.h; the args are copied
          * before it returns. It waits for no kernel. prepare_meet: makes it ready, as launch.prepare() below; NULL:
          * nothing is ever loaded. */

@@ -363,7 +363,7 @@ int tutti_fiber_start(void (*run)(void *with), void *with)
     if (status == TUTTI_OK) {
         fiber->run = run;
         fiber->with = with;
-        fiber->begun = fiber->ended = fiber->fiber.holds = 0;
+        fiber->begun = fiber->ended = fiber->fiber.holds = fiber->fiber.apart = 0;
         fiber->next = NULL;
         *last_fresh = fiber;
         last_fresh = &fiber->next;

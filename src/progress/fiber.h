@@ -18,6 +18,7 @@ int tutti_fiber_start(void (*run)(void *with), void *with);
 /* A fiber, as it sees itself. */
 struct tutti_fiber {
     int holds; /* between waiting_begin and waiting_end of a device, see device.h */
+    int apart; /* between apart_begin and apart_end */
 };
 /* The calling fiber; NULL on all other threads. */
 struct tutti_fiber *tutti_fiber_here(void);

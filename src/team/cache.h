@@ -39,6 +39,10 @@ struct tutti_mapping *tutti_cache_find(struct tutti_cache *cache, int peer, int 
  * fd stays the caller's. The driver may take milliseconds; the cache can be used meanwhile. */
 int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
                     const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out);
+/* The same without a wait for another thread; TUTTI_CACHE_LATER where it takes one: call it again. No channel. */
+enum { TUTTI_CACHE_LATER = 1 };
+int tutti_cache_add_now(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
+                        const struct tutti_export *what, int fd, struct tutti_mapping **out);
 void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *mapping);
 /* Those of the mappings that are the peer's, all in use, are not kept when they are released for the last time. */
 void tutti_cache_doom(struct tutti_cache *cache, struct tutti_mapping *const mappings[], int n, int peer);

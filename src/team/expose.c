@@ -33,6 +33,8 @@ struct expose_peer {
     struct tutti_exposures *page;
     uint64_t number[TUTTI_EXPOSED];
     struct tutti_mapping *held[TUTTI_EXPOSED];
+    uint64_t coming[TUTTI_EXPOSED]; /* the number that is to be mapped */
+    int descriptor[TUTTI_EXPOSED];  /* that has arrived for it, plus one */
 };
 
 /* Of one open team. */
@@ -146,12 +148,20 @@ static int expose_holds(const struct expose_own *own, const struct tutti_expose_
 
 /* ---- allocations of peers ---- */
 
+static void expose_close(int *descriptor)
+{
+    if (*descriptor > 0)
+        close(*descriptor - 1);
+    *descriptor = 0;
+}
+
 static void expose_drop(struct tutti_team *team, struct tutti_exposing *x, int r, int i)
 {
     struct expose_peer *peer = &x->peer[r];
     const uint64_t number = peer->number[i];
     atomic_store(&x->page->mapped[r][i].number, 0);
     peer->number[i] = 0;
+    expose_close(&peer->descriptor[i]);
     if (!peer->held[i])
         return;
     if (atomic_load(&peer->page->own[i].number) != number)
@@ -160,23 +170,23 @@ static void expose_drop(struct tutti_team *team, struct tutti_exposing *x, int r
     peer->held[i] = NULL;
 }
 
-/* TUTTI_OK and a mapping; 1: the descriptor is on its way; or the failure. */
-static int expose_import(struct tutti_team *team, int r, const struct tutti_share *share, struct tutti_mapping **out)
+/* TUTTI_OK and a mapping; TUTTI_CACHE_LATER: to be called again; or the failure. */
+static int expose_import(struct tutti_team *team, int r, const struct tutti_share *share, int *descriptor,
+                         struct tutti_mapping **out)
 {
     struct tutti_node *node = team->node;
     const int peer = tutti_team_peer(team, r);
-    int fd = -1;
+    int fd = *descriptor - 1;
     *out = tutti_cache_find(node->cache, peer, team->gpu, &share->what);
-    if (share->what.needs_fd && !tutti_socket_take(node, peer, TUTTI_NOTE_PAIR, 0, share->what.id, &fd) && !*out)
-        return 1;
-    int status = share->what.needs_fd && fd < 0 ? TUTTI_ERR_UNAVAILABLE : TUTTI_OK;
+    if (share->what.needs_fd && fd < 0 && !tutti_socket_take(node, peer, TUTTI_NOTE_PAIR, 0, share->what.id, &fd) &&
+        !*out)
+        return TUTTI_CACHE_LATER; /* it is on its way */
+    *descriptor = fd + 1;
     if (*out)
-        status = TUTTI_OK;
-    else if (status == TUTTI_OK)
-        status = tutti_cache_add(node->cache, team->device, peer, team->gpu, &share->what, fd, 0, out);
-    if (fd >= 0)
-        close(fd);
-    return status;
+        return TUTTI_OK;
+    return share->what.needs_fd && fd < 0
+               ? TUTTI_ERR_UNAVAILABLE
+               : tutti_cache_add_now(node->cache, team->device, peer, team->gpu, &share->what, fd, out);
 }
 
 /* Maps entry i of rank r, if its descriptor is there. 0: to be called again. */
@@ -187,14 +197,17 @@ static int expose_map(struct tutti_team *team, struct tutti_exposing *x, int r, 
     const uint64_t number = atomic_load_explicit(&entry->number, memory_order_acquire);
     if (number == peer->number[i])
         return 1;
-    expose_drop(team, x, r, i);
+    if (peer->coming[i] != number)
+        expose_drop(team, x, r, i);
+    peer->coming[i] = number;
     const struct tutti_share share = entry->share; /* once: what has been checked must not change */
     atomic_thread_fence(memory_order_acquire);
     if (number == 0 || atomic_load_explicit(&entry->number, memory_order_relaxed) != number)
         return number == 0;
-    const int status = expose_import(team, r, &share, &peer->held[i]);
-    if (status == 1)
+    const int status = expose_import(team, r, &share, &peer->descriptor[i], &peer->held[i]);
+    if (status == TUTTI_CACHE_LATER)
         return 0;
+    expose_close(&peer->descriptor[i]);
     const uint64_t base = status == TUTTI_OK ? (uint64_t)(uintptr_t)peer->held[i]->base + share.offset : 0;
     peer->number[i] = number;
     atomic_store_explicit(&x->page->mapped[r][i].base, base, memory_order_relaxed);
@@ -220,7 +233,21 @@ static int expose_poll(struct tutti_team *team, struct tutti_exposing *x)
 
 /* ---- the call ---- */
 
-/* 1 if calls of the device may wait for running kernels now. */
+/* Peers may wait in kernels for this rank's launch. So what the driver may block is called while no kernel of this
+ * process waits, and left for another call otherwise: to wait for one would be to wait for a peer that does the same.
+ */
+static int expose_apart_begin(const struct tutti_team *team)
+{
+    return !team->device->launch.apart_begin || team->device->launch.apart_begin();
+}
+
+static void expose_apart_end(const struct tutti_team *team)
+{
+    if (team->device->launch.apart_end)
+        team->device->launch.apart_end();
+}
+
+/* 1 if no kernel in stream order can be running. */
 static int expose_is_quiet(struct tutti_team *team, struct tutti_stream *stream)
 {
     const struct tutti_device *device = team->device;
@@ -290,8 +317,10 @@ struct expose_wait {
 static int expose_is_over(void *with)
 {
     struct expose_wait *w = with;
-    const int mapped = expose_poll(w->team, w->x),
-              answered = expose_resolve(w->team, w->x, w->entry, w->buffer, w->there);
+    const int apart = expose_apart_begin(w->team), mapped = apart && expose_poll(w->team, w->x);
+    if (apart)
+        expose_apart_end(w->team);
+    const int answered = expose_resolve(w->team, w->x, w->entry, w->buffer, w->there);
     if (answered && (mapped || w->x->calls > FIRST_CALLS))
         return 1;
     w->waited = tutti_now_ns() - w->begun;
@@ -306,10 +335,12 @@ void tutti_expose(struct tutti_team *team, struct tutti_stream *stream, const st
     memset(there, 0, (size_t)team->size * sizeof *there);
     if (!x)
         return;
-    const int quiet = expose_is_quiet(team, stream);
+    const int quiet = expose_is_quiet(team, stream) && expose_apart_begin(team);
     if (quiet)
         expose_look(team, x);
     expose_entries(team, x, buffer, quiet, entry);
+    if (quiet)
+        expose_apart_end(team);
     x->calls++;
     atomic_store_explicit(&x->page->calls, x->calls, memory_order_release);
     if (!quiet) {

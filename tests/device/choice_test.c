@@ -87,6 +87,8 @@ static void test_complete(void **state)
                                       offsetof(struct tutti_device, launch.prepare),
                                       offsetof(struct tutti_device, launch.waiting_begin),
                                       offsetof(struct tutti_device, launch.waiting_end),
+                                      offsetof(struct tutti_device, launch.apart_begin),
+                                      offsetof(struct tutti_device, launch.apart_end),
                                       offsetof(struct tutti_device, launch.prepare_shmem),
                                       offsetof(struct tutti_device, launch.prepare_lane),
                                       offsetof(struct tutti_device, launch.prepare_meet),

@@ -9,6 +9,7 @@
 #include "device/cuda/gate.h"
 #include "device/cuda/gpu.h"
 #include "kernels/args.h"
+#include "progress/gate.h"
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static int open_done, open_status;
@@ -324,8 +325,10 @@ const struct tutti_device tutti_device_cuda = {
     .launch.prepare_meet = tutti_cuda_gated_prepare_meet,
     .launch.prepare = tutti_cuda_prepare,
     .launch.lacks = tutti_cuda_lacks,
-    .launch.waiting_begin = tutti_cuda_waiting_begin,
-    .launch.waiting_end = tutti_cuda_waiting_end,
+    .launch.waiting_begin = tutti_gate_waiting_begin,
+    .launch.waiting_end = tutti_gate_waiting_end,
+    .launch.apart_begin = tutti_gate_apart_begin,
+    .launch.apart_end = tutti_gate_apart_end,
     .memory.copy_now = tutti_cuda_copy_now,
     .memory.copy_pinned = tutti_cuda_copy_pinned,
     .memory.copy_ordinary = tutti_cuda_copy_ordinary,

@@ -1,52 +1,19 @@
-/* Calls of the driver that may wait for running kernels, prepared apart from kernels that wait for other GPUs: while
- * thread A's kernel waits for a peer, thread B's cuMemFree waits for A's kernel, holding what the peer's launch on the
- * other side needs if it does the same. Kernels that wait are readers, such calls are writers; the lock prefers
- * readers, so that a call that is only waiting to be made never keeps a launch back which a peer's kernel needs. */
-#include <pthread.h>
-
-#include "core/status.h"
+/* Calls of the driver that may wait for running kernels, each behind the gate (progress/gate.h). */
 #include "device/cuda/gate.h"
+#include "core/status.h"
 #include "device/cuda/gpu.h"
 #include "kernels/args.h"
-#include "progress/engine.h"
-#include "progress/fiber.h"
-
-static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER; /* glibc's default prefers readers */
-
-void tutti_cuda_waiting_begin(void)
-{
-    pthread_rwlock_rdlock(&gate);
-}
-
-void tutti_cuda_waiting_end(void)
-{
-    pthread_rwlock_unlock(&gate);
-}
-
-/* Fibers share a thread. A fiber of this thread may hold the gate as a reader, and must be able to continue. */
-static int is_shut(void *unused)
-{
-    (void)unused;
-    return pthread_rwlock_trywrlock(&gate) == 0;
-}
-
-static void gate_shut(void)
-{
-    if (tutti_fiber_here())
-        tutti_progress_wait(&(const struct tutti_wait){.done = is_shut, .quiet = 1});
-    else
-        pthread_rwlock_wrlock(&gate);
-}
+#include "progress/gate.h"
 
 #define GATED(call)                                                                                                    \
     do {                                                                                                               \
         if (!tutti_cuda_ready())                                                                                       \
             return call;                                                                                               \
-        gate_shut();                                                                                                   \
+        tutti_gate_shut();                                                                                             \
         CUstreamCaptureMode mode = tutti_cuda_relax();                                                                 \
         int status = call;                                                                                             \
         tutti_cuda_unrelax(mode);                                                                                      \
-        pthread_rwlock_unlock(&gate);                                                                                  \
+        tutti_gate_open();                                                                                             \
         return status;                                                                                                 \
     } while (0)
 

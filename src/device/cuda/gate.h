@@ -5,8 +5,6 @@
 
 #include "device/device.h"
 
-void tutti_cuda_waiting_begin(void);
-void tutti_cuda_waiting_end(void);
 int tutti_cuda_prepare(int gpu, uint32_t kernels, int type, int op);
 int tutti_cuda_gated_prepare_shmem(int gpu, int type);
 int tutti_cuda_gated_prepare_lane(int gpu);

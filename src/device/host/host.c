@@ -19,6 +19,7 @@
 #include "kernels/reduce.h"
 #include "progress/engine.h"
 #include "progress/fiber.h"
+#include "progress/gate.h"
 
 static int host_open(char *why, size_t size)
 {
@@ -136,43 +137,34 @@ static void host_close(void)
 {
 }
 
-/* Calls that a GPU's driver may block while kernels wait. The host device would not block; it reports a thread that
- * makes one, so that tests find the mistake without a GPU. */
-static __thread int waiting;
-
-static void count_waiting(int more)
+/* Calls that a GPU's driver may block while kernels wait are kept back as there, so that tests find ranks that wait for
+ * each other so; a thread that makes one while its own kernel waits is reported. */
+static int *host_waiting(void)
 {
-    waiting += more;
-    if (tutti_fiber_here())
-        tutti_fiber_here()->holds += more;
+    static __thread int waiting;
+    struct tutti_fiber *const fiber = tutti_fiber_here();
+    return fiber ? &fiber->holds : &waiting;
 }
 
 static void host_waiting_begin(void)
 {
-    count_waiting(1);
+    tutti_gate_waiting_begin();
+    ++*host_waiting();
 }
 
 static void host_waiting_end(void)
 {
-    count_waiting(-1);
-}
-
-static int none_waits(void *unused)
-{
-    (void)unused;
-    return !waiting;
+    --*host_waiting();
+    tutti_gate_waiting_end();
 }
 
 static int used_before_program(const char *what)
 {
-    const struct tutti_fiber *fiber = tutti_fiber_here();
-    if (fiber && !fiber->holds && waiting) /* others of its thread */
-        tutti_progress_wait(&(const struct tutti_wait){.done = none_waits, .quiet = 1});
-    if (waiting)
+    if (*host_waiting())
         tutti_error(
             "host device: %s between waiting_begin and waiting_end: with a GPU this thread would wait for itself",
             what);
-    return waiting;
+    return *host_waiting();
 }
 
 static int tutti_host_prepare_pack(int gpu, size_t *room)
@@ -185,7 +177,12 @@ static int tutti_host_prepare_pack(int gpu, size_t *room)
 #define KEPT_BACK(name, parameters, arguments)                                                                         \
     static int kept_##name parameters                                                                                  \
     {                                                                                                                  \
-        return used_before_program(#name) ? TUTTI_ERR_DEVICE : tutti_host_##name arguments;                            \
+        if (used_before_program(#name))                                                                                \
+            return TUTTI_ERR_DEVICE;                                                                                   \
+        tutti_gate_shut();                                                                                             \
+        const int status = tutti_host_##name arguments;                                                                \
+        tutti_gate_open();                                                                                             \
+        return status;                                                                                                 \
     }
 KEPT_BACK(alloc, (int gpu, size_t bytes, void **device), (gpu, bytes, device))
 KEPT_BACK(alloc_cleared, (int gpu, size_t bytes, void **device), (gpu, bytes, device))
@@ -203,7 +200,6 @@ KEPT_BACK(range_add, (int gpu, void *at, size_t bytes), (gpu, at, bytes))
 KEPT_BACK(range_import, (int gpu, const struct tutti_export *what, int fd, void *at), (gpu, what, fd, at))
 KEPT_BACK(range_cut, (int gpu, void *at), (gpu, at))
 KEPT_BACK(range_close, (int gpu, void *base), (gpu, base))
-KEPT_BACK(copy_now, (void *to, const void *from, size_t bytes), (to, from, bytes))
 KEPT_BACK(prepare_pack, (int gpu, size_t *room), (gpu, room))
 KEPT_BACK(launch_prepare,
           (struct tutti_stream * stream, const struct tutti_launch *launch, struct tutti_prepared **out),
@@ -213,6 +209,11 @@ KEPT_BACK(keep_pack,
           (stream, launch, out))
 KEPT_BACK(stream_create, (int gpu, struct tutti_stream **out), (gpu, out))
 KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
+
+static int kept_copy_now(void *to, const void *from, size_t bytes)
+{
+    return used_before_program("copy_now") ? TUTTI_ERR_DEVICE : tutti_host_copy_now(to, from, bytes);
+}
 
 /* As on a GPU whose library starts in the background: after as long as a mapping takes, in each process by itself. */
 static int host_gpu_ready(void)
@@ -318,6 +319,8 @@ const struct tutti_device tutti_device_host = {
     .launch.drop = tutti_host_launch_drop,
     .launch.waiting_begin = host_waiting_begin,
     .launch.waiting_end = host_waiting_end,
+    .launch.apart_begin = tutti_gate_apart_begin,
+    .launch.apart_end = tutti_gate_apart_end,
     .memory.copy_now = kept_copy_now,
     .memory.few = 7,
     .close = host_close,

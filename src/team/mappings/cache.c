@@ -241,19 +241,22 @@ static int cache_rests(void *with)
 }
 
 /* Memory at the address of freed memory cannot be mapped before that is unmapped, which another thread may be doing:
- * a second try comes after it. */
-static int cache_import(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m, int fd)
+ * a second try comes after it, or with the next call. */
+static int cache_import(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m, int fd,
+                        int waits)
 {
     const unsigned before = atomic_load(&cache->releases);
     const int status = device->share.import(m->gpu, &m->what, fd, &m->base);
     if (status == TUTTI_OK || (cache_rests(cache) && atomic_load(&cache->releases) == before))
         return status;
+    if (!waits)
+        return TUTTI_CACHE_LATER;
     tutti_progress_wait(&(const struct tutti_wait){.done = cache_rests, .with = cache, .quiet = 1});
     return device->share.import(m->gpu, &m->what, fd, &m->base);
 }
 
-int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
-                    const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out)
+static int cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
+                     const struct tutti_export *what, int fd, int channel, int waits, struct tutti_mapping **out)
 {
     const struct tutti_mapping key = {.what = *what,
                                       .peer = peer,
@@ -264,13 +267,16 @@ int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device
                                       .making = 1};
     struct tutti_mapping *m, *dropped = NULL;
     struct cache_making making = {cache, &key};
-    tutti_progress_wait(&(const struct tutti_wait){.done = is_unmade, .with = &making, .quiet = 1});
+    if (waits)
+        tutti_progress_wait(&(const struct tutti_wait){.done = is_unmade, .with = &making, .quiet = 1});
+    else if (!is_unmade(&making))
+        return TUTTI_CACHE_LATER;
     int status = cache_enter(cache, &key, &m, &dropped);
     const int make = status == TUTTI_OK && m->making;
     pthread_mutex_unlock(&cache->lock);
     cache_unmap(cache, device, dropped);
     if (make) {
-        status = cache_import(cache, device, m, fd);
+        status = cache_import(cache, device, m, fd, waits);
         tutti_fiber_lock(&cache->lock);
         cache_settle(cache, m, status);
         pthread_mutex_unlock(&cache->lock);
@@ -281,6 +287,18 @@ int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device
     if (status == TUTTI_OK)
         *out = m;
     return status;
+}
+
+int tutti_cache_add(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
+                    const struct tutti_export *what, int fd, int channel, struct tutti_mapping **out)
+{
+    return cache_add(cache, device, peer, gpu, what, fd, channel, 1, out);
+}
+
+int tutti_cache_add_now(struct tutti_cache *cache, const struct tutti_device *device, int peer, int gpu,
+                        const struct tutti_export *what, int fd, struct tutti_mapping **out)
+{
+    return cache_add(cache, device, peer, gpu, what, fd, 0, 0, out);
 }
 
 void tutti_cache_release(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *m)

@@ -62,7 +62,8 @@ static struct export_entry *find_export(struct tutti_exports *exports, uint64_t 
     return entry;
 }
 
-/* A new name; the lock is held. id 0: it is not kept. A status. */
+/* A new name. The lock is not held meanwhile: the driver may wait for kernels. The name of
+ * another thread, if it was faster, is taken. id 0: it is not kept. A status. */
 static int make_export(struct tutti_exports *exports, const struct tutti_device *device, const void *pointer,
                        uint64_t id, struct tutti_export *out)
 {
@@ -71,19 +72,24 @@ static int make_export(struct tutti_exports *exports, const struct tutti_device 
     if (!entry)
         return TUTTI_ERR_MEMORY;
     *entry = (struct export_entry){.id = id, .pointer = pointer};
-    const int status = entry->status = device->share.export(pointer, &entry->what, &fd);
+    int status = entry->status = device->share.export(pointer, &entry->what, &fd);
     if (status == TUTTI_OK && fd >= 0)
         close(fd); /* a rank that needs a descriptor gets a new one */
+    tutti_fiber_lock(&exports->lock);
+    const struct export_entry *const found = find_export(exports, id);
+    if (found)
+        status = found->status;
     if (status == TUTTI_OK)
-        *out = entry->what;
+        *out = found ? found->what : entry->what;
     exports->named++;
-    if (id) {
+    if (id && !found) {
         struct export_entry **chain = exports_of(exports, id);
         entry->next = *chain;
         *chain = entry;
     } else {
         free(entry);
     }
+    pthread_mutex_unlock(&exports->lock);
     return status;
 }
 
@@ -92,11 +98,11 @@ int tutti_exports_name(struct tutti_exports *exports, const struct tutti_device 
 {
     tutti_fiber_lock(&exports->lock);
     const struct export_entry *entry = find_export(exports, id);
-    const int status = entry ? entry->status : make_export(exports, device, pointer, id, out);
+    const int known = entry != NULL, status = entry ? entry->status : TUTTI_OK;
     if (entry && status == TUTTI_OK)
         *out = entry->what;
     pthread_mutex_unlock(&exports->lock);
-    return status;
+    return known ? status : make_export(exports, device, pointer, id, out);
 }
 
 int tutti_exports_has(struct tutti_exports *exports, uint64_t id)

@@ -34,6 +34,12 @@ tutti_mpi_test(mpi-moves-longer PROGRAM mpi-moves_longer RANKS 3 RANKS_MPICH 2 E
 program(moves_spared)
 tutti_mpi_test(mpi-moves-spared PROGRAM mpi-moves_spared RANKS 3 RANKS_MPICH 2
                ENV ${stats} "TUTTI_RULES=bcast:*@ll,*@fetch allgather:*@ll,*@fetch alltoall:*@ll,*@fetch" TIMEOUT 45)
+# Calls that cross each other.
+program(moves_cross)
+set(by_cross ENV ${stats} TUTTI_RULES=alltoall:*@direct TIMEOUT 60)
+tutti_mpi_test(mpi-moves-cross PROGRAM mpi-moves_cross RANKS 3 RANKS_MPICH 2 ARGS 300 ${by_cross})
+tutti_mpi_test(mpi-moves-cross-slow PROGRAM mpi-moves_cross RANKS 2 ARGS 100 ENV ${stats} TUTTI_RULES=alltoall:*@direct TUTTI_HOST_MAPPING_US=300 TUTTI_MAPPING_PRICE_US=1 TIMEOUT 60)
+tutti_mpi_test(mpi-moves-cross-threads PROGRAM mpi-moves_cross RANKS 2 ARGS 150 1 ${by_cross})
 # Ranks that share GPUs.
 program(moves_leaders)
 foreach(row ll ll128 direct pipeline)

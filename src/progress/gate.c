@@ -1,0 +1,69 @@
+#include "progress/gate.h"
+
+#include <pthread.h>
+
+#include "progress/engine.h"
+#include "progress/fiber.h"
+
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER; /* glibc's default prefers readers */
+
+/* Fibers share a thread, so each has its own. */
+static int *gate_apart(void)
+{
+    static __thread int apart;
+    struct tutti_fiber *const fiber = tutti_fiber_here();
+    return fiber ? &fiber->apart : &apart;
+}
+
+static int is_passed(void *unused)
+{
+    (void)unused;
+    return pthread_rwlock_tryrdlock(&gate) == 0;
+}
+
+/* Another fiber of this thread may hold the gate, and must be able to continue. */
+void tutti_gate_waiting_begin(void)
+{
+    if (tutti_fiber_here())
+        tutti_progress_wait(&(const struct tutti_wait){.done = is_passed, .quiet = 1});
+    else
+        pthread_rwlock_rdlock(&gate);
+}
+
+void tutti_gate_waiting_end(void)
+{
+    pthread_rwlock_unlock(&gate);
+}
+
+static int is_shut(void *unused)
+{
+    (void)unused;
+    return pthread_rwlock_trywrlock(&gate) == 0;
+}
+
+void tutti_gate_shut(void)
+{
+    if (*gate_apart())
+        return;
+    if (tutti_fiber_here())
+        tutti_progress_wait(&(const struct tutti_wait){.done = is_shut, .quiet = 1});
+    else
+        pthread_rwlock_wrlock(&gate);
+}
+
+void tutti_gate_open(void)
+{
+    if (!*gate_apart())
+        pthread_rwlock_unlock(&gate);
+}
+
+int tutti_gate_apart_begin(void)
+{
+    return *gate_apart() = pthread_rwlock_trywrlock(&gate) == 0;
+}
+
+void tutti_gate_apart_end(void)
+{
+    *gate_apart() = 0;
+    pthread_rwlock_unlock(&gate);
+}

@@ -1,0 +1,22 @@
+/* The gate between kernels that wait for kernels of other GPUs and calls that a GPU's driver may block while any kernel
+ * runs: while thread A's kernel waits for a peer, thread B's release of memory waits for A's kernel, holding what the
+ * peer's launch on the other side needs if it does the same. Kernels that wait are readers, such calls are writers; the
+ * lock prefers readers, so that a call that is only waiting to be made never keeps a launch back which a peer's kernel
+ * needs. One gate a process, for devices that need it (device.h, launch.waiting_begin). */
+#ifndef TUTTI_PROGRESS_GATE_H
+#define TUTTI_PROGRESS_GATE_H
+
+/* Around launches of kernels that wait, until they have ended. In a fiber other fibers go on meanwhile. */
+void tutti_gate_waiting_begin(void);
+void tutti_gate_waiting_end(void);
+
+/* Around a call that may be blocked. Waits until no kernel waits; returns at once if the caller holds the gate by
+ * tutti_gate_apart_begin(). */
+void tutti_gate_shut(void);
+void tutti_gate_open(void);
+
+/* launch.apart_begin() and launch.apart_end(), see device.h. */
+int tutti_gate_apart_begin(void);
+void tutti_gate_apart_end(void);
+
+#endif
