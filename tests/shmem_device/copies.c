@@ -29,7 +29,10 @@ static void copy(size_t size, size_t dest, size_t source, size_t bytes, enum way
         else if (way == OWN)
             tutti_dev_own_part(rank, size, to + dest, from + source, bytes);
         else
-            tutti_dev_copy_wide((char *)to + dest, (const char *)from + source, bytes, rank, size, way == FEW);
+            tutti_dev_copy_wide((char *)to + dest, (const char *)from + source, bytes, rank, size,
+                                way == FEW  ? TUTTI_DEV_COPY_TWO
+                                : size == 1 ? TUTTI_DEV_COPY_ALONE
+                                            : TUTTI_DEV_COPY_FOUR);
     }
 }
 
@@ -61,8 +64,8 @@ int main(void)
                     one(size, GUARD + dest, GUARD + source, bytes, (bytes + dest) & 1 ? FEW : WIDE);
             }
         }
-        /* One word a thread, two, three ... nine, of each width, and some bytes more or less. */
-        for (size_t words = 1; words < 10; words++) {
+        /* One word a thread, two, three ... nine, of each width, and some bytes more or less; of one thread more. */
+        for (size_t words = 1; words < (size == 1 ? 40 : 10); words++) {
             for (size_t width = 4; width <= 16 && size * words * width + 40 < SPACE - 2 * GUARD; width *= 2) {
                 one(size, GUARD + width, GUARD + 2 * width, size * words * width, words & 1 ? FEW : WIDE);
                 for (int more = -3; more < 4 && (size < 1024 || words < 2); more++)

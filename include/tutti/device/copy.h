@@ -3,10 +3,29 @@
 #ifndef TUTTI_DEVICE_COPY_H
 #define TUTTI_DEVICE_COPY_H
 
-/* `n` words, those of this thread: four loads are under way before the first store, also of the last ones; few: two, in
- * fewer registers. Two addresses and a count, and nothing else, live past a load. */
+/* How many loads are under way before the first store. The values 0 and 1 are those of TUTTI_DEV_FEW. */
+enum {
+    TUTTI_DEV_COPY_FOUR, /* four */
+    TUTTI_DEV_COPY_TWO,  /* two, in fewer registers */
+    TUTTI_DEV_COPY_ALONE /* four, by a thread that copies alone: the loop is unrolled */
+};
+
+/* Copies four words of this thread, `step` words apart, and goes on to its next ones. */
+#define TUTTI_DEV_COPY_4(word, step)                                                                                   \
+    do {                                                                                                               \
+        const tutti_dev_##word a = in[0], b = in[step], c = in[2 * (step)], d = in[3 * (step)];                        \
+        out[0] = a;                                                                                                    \
+        out[step] = b;                                                                                                 \
+        out[2 * (step)] = c;                                                                                           \
+        out[3 * (step)] = d;                                                                                           \
+        in += 4 * (step);                                                                                              \
+        out += 4 * (step);                                                                                             \
+    } while (0)
+
+/* `n` words, those of this thread; the last ones are loaded at once, too. Two addresses and a count, and nothing else,
+ * live past a load. way: TUTTI_DEV_COPY_... */
 #define TUTTI_DEV_COPY(word)                                                                                           \
-    TUTTI_DEV void tutti_dev_copy_##word(char *to, const char *from, size_t n, size_t rank, size_t size, int few)      \
+    TUTTI_DEV void tutti_dev_copy_##word(char *to, const char *from, size_t n, size_t rank, size_t size, int way)      \
     {                                                                                                                  \
         tutti_dev_##word *out = (tutti_dev_##word *)(void *)to + rank;                                                 \
         const tutti_dev_##word *in = (const tutti_dev_##word *)(const void *)from + rank;                              \
@@ -16,17 +35,13 @@
                 out[0] = in[0];                                                                                        \
             return;                                                                                                    \
         }                                                                                                              \
+        TUTTI_DEV_UNROLL_4                                                                                             \
+        for (; way == TUTTI_DEV_COPY_ALONE && left > 3; left -= 4)                                                     \
+            TUTTI_DEV_COPY_4(word, 1);                                                                                 \
         TUTTI_DEV_UNROLL_1                                                                                             \
-        for (; !few && left > 3 * size; left -= left > 4 * size ? 4 * size : left) {                                   \
-            const tutti_dev_##word a = in[0], b = in[size], c = in[2 * size], d = in[3 * size];                        \
-            out[0] = a;                                                                                                \
-            out[size] = b;                                                                                             \
-            out[2 * size] = c;                                                                                         \
-            out[3 * size] = d;                                                                                         \
-            in += 4 * size;                                                                                            \
-            out += 4 * size;                                                                                           \
-        }                                                                                                              \
-        if (!few && left > 2 * size) {                                                                                 \
+        for (; way == TUTTI_DEV_COPY_FOUR && left > 3 * size; left -= left > 4 * size ? 4 * size : left)               \
+            TUTTI_DEV_COPY_4(word, size);                                                                              \
+        if (way != TUTTI_DEV_COPY_TWO && left > 2 * size) {                                                            \
             const tutti_dev_##word a = in[0], b = in[size], c = in[2 * size];                                          \
             out[0] = a;                                                                                                \
             out[size] = b;                                                                                             \
@@ -50,6 +65,7 @@ TUTTI_DEV_COPY(u32)
 TUTTI_DEV_COPY(u64)
 TUTTI_DEV_COPY(u128)
 #undef TUTTI_DEV_COPY
+#undef TUTTI_DEV_COPY_4
 
 /* What is no whole word of 16 bytes, by one thread: words of 1, 2, 4 and 8 bytes, each once at most, all loaded before
  * the first is stored; few: one after the other. up: the small ones first, as the end is what is aligned. */
@@ -108,7 +124,7 @@ TUTTI_DEV_APART void tutti_dev_copy_narrow(char *to, const char *from, size_t by
 
 /* Whole words of 16 bytes alone are copied at once. Otherwise, what lies up to the first whole word, and from the last
  * one on, is copied by one thread each. They come first, so that what they need takes no registers in the loops. */
-TUTTI_DEV void tutti_dev_copy_wide(char *to, const char *from, size_t bytes, size_t rank, size_t size, int few)
+TUTTI_DEV void tutti_dev_copy_wide(char *to, const char *from, size_t bytes, size_t rank, size_t size, int way)
 {
     const unsigned differ = (unsigned)((uintptr_t)to ^ (uintptr_t)from);
     unsigned shift = 4;
@@ -123,18 +139,18 @@ TUTTI_DEV void tutti_dev_copy_wide(char *to, const char *from, size_t bytes, siz
         words = (bytes - head) >> shift;
         const size_t tail = head + (words << shift);
         if (rank == size - 1 && tail != bytes)
-            tutti_dev_copy_rest(to + tail, from + tail, (unsigned)(bytes - tail), 0, few);
+            tutti_dev_copy_rest(to + tail, from + tail, (unsigned)(bytes - tail), 0, way == TUTTI_DEV_COPY_TWO);
         if (rank == 0 && head != 0)
-            tutti_dev_copy_rest(to, from, (unsigned)head, 1, few);
+            tutti_dev_copy_rest(to, from, (unsigned)head, 1, way == TUTTI_DEV_COPY_TWO);
         to += head;
         from += head;
     }
     if (shift == 4)
-        tutti_dev_copy_u128(to, from, words, rank, size, few);
+        tutti_dev_copy_u128(to, from, words, rank, size, way);
     else if (shift == 3)
-        tutti_dev_copy_u64(to, from, words, rank, size, few);
+        tutti_dev_copy_u64(to, from, words, rank, size, way);
     else
-        tutti_dev_copy_u32(to, from, words, rank, size, few);
+        tutti_dev_copy_u32(to, from, words, rank, size, way);
 }
 
 /* One element, by one thread: at once where it is 1, 2, 4, 8 or 16 aligned bytes. */
@@ -156,7 +172,7 @@ TUTTI_DEV void tutti_dev_copy_one(void *to, const void *from, size_t bytes)
 }
 
 /* 8 or 4 aligned bytes, which are sent most, go at once, by the leader. No wait: neither before nor after. */
-TUTTI_DEV void tutti_dev_copy_by(int group, void *dest, const void *source, size_t bytes, int few)
+TUTTI_DEV void tutti_dev_copy_by(int group, void *dest, const void *source, size_t bytes, int way)
 {
     const unsigned mixed = (unsigned)(uintptr_t)dest | (unsigned)(uintptr_t)source;
     const size_t rank = tutti_dev_rank(group);
@@ -167,13 +183,19 @@ TUTTI_DEV void tutti_dev_copy_by(int group, void *dest, const void *source, size
         if (rank == 0)
             *(tutti_dev_u32 *)dest = *(const tutti_dev_u32 *)source;
     } else {
-        tutti_dev_copy_wide((char *)dest, (const char *)source, bytes, rank, tutti_dev_size(group), few);
+        tutti_dev_copy_wide((char *)dest, (const char *)source, bytes, rank, tutti_dev_size(group), way);
     }
+}
+
+/* The way of a group. Relocatable code has no registers for an unrolled loop. */
+TUTTI_DEV int tutti_dev_copy_way(int group)
+{
+    return !TUTTI_DEV_FEW && group == TUTTI_BY_THREAD ? TUTTI_DEV_COPY_ALONE : TUTTI_DEV_COPY_FOUR;
 }
 
 TUTTI_DEV void tutti_dev_copy(int group, void *dest, const void *source, size_t bytes)
 {
-    tutti_dev_copy_by(group, dest, source, bytes, 0);
+    tutti_dev_copy_by(group, dest, source, bytes, tutti_dev_copy_way(group));
 }
 
 /* n blocks of `block` elements of `bytes` bytes, whose beginnings lie `dst` and `sst` elements apart. Short blocks are

@@ -91,7 +91,9 @@ TUTTI_DEV void tutti_dev_move(int group, void *dest, const void *source, size_t 
 {
     if (!TUTTI_DEV_FEW || group == TUTTI_BY_THREAD ||
         tutti_dev_has_part(tutti_dev_rank(group), tutti_dev_size(group), dest, source, bytes))
-        tutti_dev_copy_by(group, dest, source, bytes, TUTTI_DEV_FEW && few && group == TUTTI_BY_BLOCK);
+        tutti_dev_copy_by(group, dest, source, bytes,
+                          TUTTI_DEV_FEW && few && group == TUTTI_BY_BLOCK ? TUTTI_DEV_COPY_TWO
+                                                                          : tutti_dev_copy_way(group));
 }
 
 TUTTI_DEV void tutti_dev_put(int group, void *dest, const void *source, size_t bytes, int pe, int blocking)

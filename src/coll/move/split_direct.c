@@ -1,12 +1,18 @@
-/* split_direct: `split` without windows: every rank loads its slice of the root's mapped buffer and stores it into the
- * mapped results of all others. Through the windows, as in `split`, if some buffer is not mapped. */
+/* split_direct: `split` without windows: the root stores each rank's slice into the rank's mapped result, tile by tile,
+ * and the rank stores each tile into the results of the others. Through the windows, as in `split`, if some buffer is
+ * not mapped. */
 #include "coll/move/runs.h"
+
+/* What an owner has still to hand on when the root has stored its last tiles. */
+enum { TILE_MOST = 16 << 10 };
 
 static void split_direct_shape(const struct tutti_team *team, uint64_t longest, struct tutti_runs *runs)
 {
     tutti_split_shape(team, longest, runs);
     runs->kernel = TUTTI_KERNEL_MOVE_SPLIT_DIRECT;
     runs->hands_on = 1;
+    if (runs->room > TILE_MOST)
+        runs->room = TILE_MOST;
 }
 
 const struct tutti_algorithm tutti_move_split_direct = {
