@@ -8,6 +8,8 @@
 void tutti_calls_supply(void);
 /* supplied_persistent.c: the same of persistent collectives that move data. */
 void tutti_calls_supply_persistent(void);
+/* tagless.c: gives ranks of nonblocking collectives that have nothing to move something, where the MPI needs it. */
+void tutti_calls_tagless(void);
 /* large.c: gives calls that the MPI lacks something to do, once the others are known. */
 void tutti_calls_complete(void);
 /* comm_info.c: notes the hints of a communicator's info, which the MPI may forget. */

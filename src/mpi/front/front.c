@@ -57,7 +57,8 @@ static void point_table(enum tutti_table where)
 /* The passes over tutti_next, in this order. Each replaces entries by functions that call what the entries held before:
  * a call of the door goes through the passes from the last to the first, then to the MPI. */
 static void (*const passes[])(void) = {
-    tutti_calls_supply,            /* makes calls that the MPI lacks of other calls */
+    tutti_calls_tagless, /* ranks of nonblocking collectives that have nothing to move take a tag all the same */
+    tutti_calls_supply,  /* makes calls that the MPI lacks of other calls */
     tutti_calls_supply_persistent, /* the same of persistent collectives that move data */
     tutti_calls_comm_info,         /* notes the hints of communicators, which the MPI may forget */
     tutti_calls_comm_made,         /* notes which communicators the MPI has begun to duplicate */

@@ -70,10 +70,11 @@ static void ask_ops(MPI_Datatype type)
     }
 }
 
-static MPI_Datatype make_half(const char *name)
+/* no_type: the MPI has refused. */
+static MPI_Datatype make_bytes(int bytes, const char *name)
 {
     MPI_Datatype type = tutti_handles.no_type;
-    if (tutti_next.MPI_Type_contiguous(2, tutti_handles.byte, &type) != MPI_SUCCESS ||
+    if (tutti_next.MPI_Type_contiguous(bytes, tutti_handles.byte, &type) != MPI_SUCCESS ||
         tutti_next.MPI_Type_commit(&type) != MPI_SUCCESS)
         return tutti_handles.no_type;
     tutti_next.MPI_Type_set_name(type, name);
@@ -107,9 +108,11 @@ void tutti_types_open(void)
 #undef TUTTI_MPI_TYPE
 #undef TUTTI_MPI_PAIR
 #undef TUTTI_MPI_TEXT
-    half[TUTTI_MPIX_FLOAT16] = make_half("MPIX_C_FLOAT16");
-    half[TUTTI_MPIX_BF16] = make_half("MPIX_C_BF16");
+    half[TUTTI_MPIX_FLOAT16] = make_bytes(2, "MPIX_C_FLOAT16");
+    half[TUTTI_MPIX_BF16] = make_bytes(2, "MPIX_C_BF16");
     half_made = 1;
+    if (tutti_quirks.skips_empty)
+        tutti_handles.no_bytes = make_bytes(0, "no bytes");
     add_type(half[TUTTI_MPIX_FLOAT16], TUTTI_TYPE_F16, TUTTI_GROUP_FLOAT, 0);
     add_type(half[TUTTI_MPIX_BF16], TUTTI_TYPE_BF16, TUTTI_GROUP_FLOAT, 0);
 #ifdef MPIX_C_FLOAT16
@@ -129,6 +132,9 @@ void tutti_types_close(void)
             tutti_next.MPI_Type_free(&half[which]);
     }
     half_made = 0;
+    if (tutti_handles.no_bytes != tutti_handles.no_type)
+        tutti_next.MPI_Type_free(&tutti_handles.no_bytes);
+    tutti_handles.no_bytes = tutti_handles.no_type;
 }
 
 int tutti_half_type(int which, MPI_Datatype *out)

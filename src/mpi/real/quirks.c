@@ -28,6 +28,7 @@ static const struct row {
       .refuses_alias_reduce = 1,
       .overruns = 1,
       .idup_goes_on = 1,
+      .skips_empty = 1,
       .get_status_ends_persistent = ASK,
       .neighbour_order = {{{ASK, ASK, ASK}, {ASK, ASK, ASK}}, {{ASK, ASK, ASK}, {ASK, ASK, ASK}}},
       .packs_plainly = ASK,

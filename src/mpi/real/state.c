@@ -38,6 +38,7 @@ static int find_handles(void)
         .packed = MPI_PACKED,
         .int64 = MPI_INT64_T,
         .no_type = MPI_DATATYPE_NULL,
+        .no_bytes = MPI_DATATYPE_NULL,
         .no_op = MPI_OP_NULL,
         .min = MPI_MIN,
         .max = MPI_MAX,
