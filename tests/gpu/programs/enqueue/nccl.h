@@ -1,5 +1,5 @@
-/* The calls of NCCL that NVIDIA's Jacobi solver makes, on messages in stream order (MPIX_Isend_enqueue and its kin). The
- * solver's forms for NCCL compile with it unchanged and are then written with Tutti's calls.
+/* The calls of NCCL that NVIDIA's Jacobi solver makes, on messages in stream order (MPIX_Isend_enqueue and its kin).
+ * The solver's forms for NCCL compile with it unchanged and are then written with Tutti's calls.
  *
  * A communicator for messages belongs to one stream and is made by all ranks, outside of captures. So each stream that
  * the program makes gets one at once: all ranks of the solver make their streams in the same order. The messages of a
@@ -10,10 +10,10 @@
 #include <string.h>
 #include <tutti/mpix.h>
 
-#define NCCL_MAJOR                2
-#define NCCL_VERSION(X, Y, Z)     ((X) * 10000 + (Y) * 100 + (Z))
-#define NCCL_VERSION_CODE         NCCL_VERSION(2, 18, 0)
-#define NCCL_UNIQUE_ID_BYTES      128
+#define NCCL_MAJOR            2
+#define NCCL_VERSION(X, Y, Z) ((X)*10000 + (Y)*100 + (Z))
+#define NCCL_VERSION_CODE     NCCL_VERSION(2, 18, 0)
+#define NCCL_UNIQUE_ID_BYTES  128
 
 typedef enum { ncclSuccess, ncclInternalError } ncclResult_t;
 typedef enum { ncclFloat, ncclDouble } ncclDataType_t;
@@ -141,7 +141,7 @@ static inline ncclResult_t ncclGroupEnd(void)
     const int n = enqueue.n;
     enqueue.in_group = enqueue.n = 0;
     return MPIX_Waitall_enqueue(n, enqueue.requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? ncclSuccess
-                                                                                       : ncclInternalError;
+                                                                                         : ncclInternalError;
 }
 
 static inline ncclResult_t enqueue_message(void *buf, size_t count, ncclDataType_t type, int peer, cudaStream_t stream,
