@@ -107,7 +107,7 @@ python_libraries=$(timeout 60 python3 -c 'import glob, sysconfig
 print(*glob.glob(sysconfig.get_path("purelib") + "/nvidia/*/lib"))' 2>/dev/null)
 
 # launch ROW SECONDS RANKS WAY [VARIABLES...] -- PROGRAM...: WAY is tutti or plain. The output goes to ROW.log, that of a plain
-# run to ROW.plain.log; $log names it. The program has a session of its own; what is left of it after the end is killed.
+# run to ROW.plain.log; $log names it. With Tutti, $behind is preloaded behind it. The program has a session of its own; what is left of it after the end is killed.
 launch() {
     local row=$1 seconds=$2 n=$3 way=$4 variables=() status
     shift 4
@@ -121,7 +121,7 @@ launch() {
     if [ "$way" = plain ]; then
         log=$logs/$row.plain.log
     else
-        variables+=("LD_PRELOAD=$build/lib/libtutti.so" TUTTI_STATS=1 "TUTTI_DEVICE=$device")
+        variables+=("LD_PRELOAD=$build/lib/libtutti.so${behind:+:$behind}" TUTTI_STATS=1 "TUTTI_DEVICE=$device")
     fi
     case $(basename "$mpirun") in *mpirun* | *mpiexec*) ;; *) reason="no mpirun was found" && return 127 ;; esac
     echo "# $n ranks, $way: ${variables[*]} $*" >"$log"
