@@ -37,7 +37,7 @@ cupy_one() {
     result=$logs/$row.$way.result
     rm -f "$result".*
     for ((rank = 0; rank < 2; rank++)); do : >"$result.$rank"; done
-    launch "$row" 200 2 "$way" "${python_variables[@]}" "${variables[@]}" "TUTTI_TEST_ARRAYS=$arrays" -- \
+    launch "$row" 250 2 "$way" "${python_variables[@]}" "${variables[@]}" "TUTTI_TEST_ARRAYS=$arrays" -- \
         "$python" "$root/tests/mpi4py/run.py" "$mpi4py/test" "$result" "$@"
 }
 
