@@ -3,7 +3,8 @@
     run.py TESTS RESULT [MODULES...]
 
 TESTS: the folder `test` of mpi4py's source package. RESULT: rank r writes RESULT.r, a line a test: its name and ok,
-skipped, failed or error. MODULES: without them all but those that start other programs. With TUTTI_TEST_ARRAYS=device
+skipped, failed, error or unsupported: the call is not in this MPI (mpi4py alone finds out by itself and skips its test, but
+with Tutti in front it finds the name of the call). MODULES: without them all but those that start other programs. With TUTTI_TEST_ARRAYS=device
 the tests are given arrays in memory of Tutti's device too, and no others that pretend to be of a GPU; with
 TUTTI_TEST_ARRAYS=cupy those that mpi4py's tests make with CuPy, where there is a GPU.
 """
@@ -19,6 +20,13 @@ LEFT_OUT = {
     "test_doc",  # of the package alone
     "test_package",
 }
+
+
+def unsupported(error):
+    """Whether a call said so: with Tutti in front all names of MPI 4.1 are there."""
+    from mpi4py import MPI
+
+    return isinstance(error, MPI.Exception) and error.Get_error_class() == MPI.ERR_UNSUPPORTED_OPERATION
 
 
 class Result(unittest.TestResult):
@@ -43,7 +51,7 @@ class Result(unittest.TestResult):
 
     def addError(self, test, err):
         super().addError(test, err)
-        self.worst = "error"
+        self.worst = "unsupported" if unsupported(err[1]) else "error"
         self.why(err)
 
     def addFailure(self, test, err):
@@ -69,7 +77,7 @@ def load(name, out):
     except unittest.SkipTest:
         out.write(f"{name} skipped\n")
     except Exception as error:  # noqa: BLE001
-        out.write(f"{name} error\n")
+        out.write(f"{name} {'unsupported' if unsupported(error) else 'error'}\n")
         sys.stderr.write(f"{name}: {error}\n")
     return unittest.TestSuite()
 

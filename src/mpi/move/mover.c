@@ -133,12 +133,23 @@ int tutti_mover_code(const struct tutti_mover *mover, int status)
 
 /* ---- the call ---- */
 
+/* Why a communicator has no team that moves data. */
+static enum tutti_reason mover_teamless(const struct tutti_comm *state)
+{
+    const struct tutti_team *team = state->team;
+    if (!team)
+        return state->passed ? tutti_reason_of(state->passed) : TUTTI_REASON_COMM;
+    if (team->size == 1)
+        return TUTTI_REASON_ONE_RANK;
+    return team->whole ? TUTTI_REASON_COMM : tutti_reason_of(team->why);
+}
+
 struct tutti_team *tutti_mover_team(const struct tutti_comm *state)
 {
     struct tutti_team *team = state->team;
     if (team && team->size > 1 && team->whole && team->state != TUTTI_TEAM_BROKEN)
         return team;
-    tutti_why_set(team && team->size > 1 && !team->whole ? tutti_reason_of(team->why) : TUTTI_REASON_COMM);
+    tutti_why_set(mover_teamless(state));
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 #   PART_run ROW  0: passed, 1: failed, 77: skipped. Sets $says (what the program printed, figures) and $reason.
 # shellcheck shell=bash disable=SC2034,SC2154 # variables are read by the parts and by programs.sh
 parts=()
+beside='^(heat|triggering|mpi4py-all)' # rows that may run beside others on the same GPUs: few calls, or times that say little
 mpirun=${MPIRUN:-$(command -v mpirun.openmpi || command -v mpirun)}
 mpicc=${MPICC:-$(command -v mpicc.openmpi || command -v mpicc)}
 mpicxx=${MPICXX:-$(command -v mpicxx.openmpi || command -v mpicxx)}
@@ -17,6 +18,10 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
     MPIEXEC_ALLOW_ROOT=1 HYDRA_LAUNCHER=fork PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 # NVLink multicast stays off: a program that uses it can put the GPUs of a shared host out of service.
 export NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1 NVSHMEM_DISABLE_NVLS=1
+# Rows that run side by side would be bound to the same cores.
+export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
+# Open MPI 4's other component for windows takes shared memory of the MPI's own.
+case $("${mpirun:-false}" --version 2>/dev/null | head -n 1) in *'(Open MPI) 4.'* | *'(OpenRTE) 4.'*) export OMPI_MCA_osc=${OMPI_MCA_osc:-pt2pt} ;; esac
 [ "$ranks" -le "$jobs" ] || export OMPI_MCA_mpi_yield_when_idle=1
 
 # The targets of the front ends that this build has: tutti-openmpi, tutti-mpich, tutti-mpiabi.
@@ -102,7 +107,7 @@ python_libraries=$(timeout 60 python3 -c 'import glob, sysconfig
 print(*glob.glob(sysconfig.get_path("purelib") + "/nvidia/*/lib"))' 2>/dev/null)
 
 # launch ROW SECONDS RANKS WAY [VARIABLES...] -- PROGRAM...: WAY is tutti or plain. The output goes to ROW.log, that of a plain
-# run to ROW.plain.log; $log names it. The program has a session of its own; what is left of it after the end is killed.
+# run to ROW.plain.log; $log names it. With Tutti, $behind is preloaded behind it. The program has a session of its own; what is left of it after the end is killed.
 launch() {
     local row=$1 seconds=$2 n=$3 way=$4 variables=() status
     shift 4
@@ -116,7 +121,7 @@ launch() {
     if [ "$way" = plain ]; then
         log=$logs/$row.plain.log
     else
-        variables+=("LD_PRELOAD=$build/lib/libtutti.so" TUTTI_STATS=1 "TUTTI_DEVICE=$device")
+        variables+=("LD_PRELOAD=$build/lib/libtutti.so${behind:+:$behind}" TUTTI_STATS=1 "TUTTI_DEVICE=$device")
     fi
     case $(basename "$mpirun") in *mpirun* | *mpiexec*) ;; *) reason="no mpirun was found" && return 127 ;; esac
     echo "# $n ranks, $way: ${variables[*]} $*" >"$log"

@@ -1,14 +1,26 @@
 # Heat's test suites on 3 ranks, each of which sees all GPUs: tensors lie on cuda:(rank modulo GPUs), the current device stays 0.
 # Heat believes that no Open MPI is GPU-aware: a copy of it is changed in this one place. The unchanged one, which copies
-# to host memory itself, runs without Tutti beside it.
+# to host memory itself, runs without Tutti beside it. Without a GPU tensors.c puts Heat's tensors of the CPU into
+# memory of the simulated GPU.
 # shellcheck shell=bash disable=SC2034,SC2154
 parts+=(heat)
 heat_rows() { printf 'heat-%s\n' communication manipulations statistics arithmetics dndarray signal; }
-heat_can() { need_gpus 1 '' && python_ready 'torch, mpi4py, scipy, h5py'; }
+heat_can() { python_ready 'torch, mpi4py, scipy, h5py'; }
 
 heat_ready() {
     [ -n "${heat:-}" ] && return
     local source
+    if [ "$gpus" -eq 0 ] && [ ! "$made/tensors.so" -nt "$here/tensors.c" ]; then
+        need_build cc || return
+        if ! cc -O2 -shared -fPIC "-I$root/include" "$here/tensors.c" -o "$made/tensors.so" "-L$build/lib" -ltutti-core >"$logs/tensors.make.log" 2>&1; then
+            reason="tensors.c could not be built: $logs/tensors.make.log"
+            return 1
+        fi
+    fi
+    if [ "$(cat "$made/heat.ready" 2>/dev/null)" = $$ ]; then # another row of this run has made it
+        heat=$made/heat
+        return
+    fi
     source_of heat || return
     rm -rf "${made:?}/heat" "$made/heat-plain"
     mkdir -p "$made/heat" "$made/heat-plain"
@@ -28,7 +40,8 @@ print(*glob.glob(os.path.dirname(torch.__file__) + "/lib/*.so*"), *glob.glob(pac
     heat=$made/heat
     heat_one heat-first plain "$made/heat-plain" constants
     heat_one heat-first tutti "$heat" constants
-    return 0
+    echo $$ >"$made/heat.ready"
+    reason=''
 }
 
 heat_prepare() {
@@ -38,10 +51,14 @@ heat_prepare() {
 
 # heat_one ROW WAY FOLDER SUITE: sets $tests, $wrong and $time; 0 if all ranks came to the end and no test failed.
 heat_one() {
-    local back=$PWD status
+    local back=$PWD status variables=(HEAT_TEST_USE_DEVICE=gpu) behind=''
+    if [ "$gpus" -eq 0 ]; then
+        variables=(HEAT_TEST_USE_DEVICE=cpu "LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
+        behind=$made/tensors.so
+    fi
     cd "$3" || return
-    launch "$1" 150 3 "$2" "${python_variables[@]}" HEAT_TEST_USE_DEVICE=gpu "PYTHONPATH=$3${PYTHONPATH:+:$PYTHONPATH}" OMP_NUM_THREADS=1 \
-        OMPI_MCA_hwloc_base_binding_policy=none -- "$python" "$here/suite.py" 3 "tests.core.test_$4"
+    launch "$1" 200 3 "$2" "${python_variables[@]}" "${variables[@]}" "PYTHONPATH=$3${PYTHONPATH:+:$PYTHONPATH}" OMP_NUM_THREADS=1 \
+        -- "$python" "$here/suite.py" 3 "tests.core.test_$4"
     status=$?
     cd "$back" || return
     tests='' wrong='' time=''
@@ -58,6 +75,10 @@ heat_run() {
     heat_one "$1" tutti "$heat" "$suite" || right=1
     with=$time
     says="${tests:-no} tests on 3 ranks, ${wrong:-not known} failed, ${time:-?} s"
+    if grep -q '_FailedTest' "$log"; then
+        reason="the suite cannot be loaded: $(grep -A40 '_FailedTest' "$log" | grep -oE '^[A-Za-z]*Error: .*' | sed -n 2p)"
+        return 1
+    fi
     staged_or_not 'MPI_.*'
     [ "${PLAIN:-1}" != 0 ] || return $right
     local because=$reason

@@ -1,9 +1,10 @@
 # NVIDIA's HPCG. Modes of its halo exchange: 0 host memory, 1 host memory by Alltoallv, 2 device memory, 3 device memory by
-# Alltoallv. Modes 0 and 2 are compared with mode 0 without Tutti, 1 and 3 with mode 1. It calls MPI before it meets its GPU.
+# Alltoallv, 4 NCCL. Modes 0 and 2 are compared with mode 0 without Tutti, 1 and 3 with mode 1, 4 with mode 4. It calls MPI before it
+# meets its GPU.
 # shellcheck shell=bash disable=SC2034,SC2154
 parts+=(hpcg)
-hpcg_rows() { printf '%s\n' hpcg-2 hpcg-3 hpcg-0 hpcg-1; }
-hpcg_can() { need_gpus 1 ''; }
+hpcg_rows() { printf '%s\n' hpcg-2 hpcg-3 hpcg-4 hpcg-0 hpcg-1; }
+hpcg_can() { case $1 in *-4) need_gpus 2 NCCL ;; *) need_gpus 1 '' ;; esac; }
 
 hpcg_ready() {
     local source file
@@ -39,7 +40,7 @@ hpcg_prepare() { mkdir -p "$1/nvidia-hpcg/bin" && cp "$hpcg" "$1/nvidia-hpcg/bin
 hpcg_mode() {
     local cores=$((jobs / ranks))
     launch "$1" 100 "$ranks" "$2" "LD_LIBRARY_PATH=$(library_path "$hpcg")" "OMP_NUM_THREADS=$((cores < 8 ? cores : 8))" \
-        OMPI_MCA_hwloc_base_binding_policy=none -- "$hpcg" --nx=128 --ny=128 --nz=128 --rt=5 --b=1 "--p2p=$3" || return
+        -- "$hpcg" --nx=128 --ny=128 --nz=128 --rt=5 --b=1 "--p2p=$3" || return
     rating=$(sed -nE 's/.*VALID with a GFLOP\/s rating of=([0-9.e+]+).*/\1/p' "$log" | tail -n 1)
     gflops=$(sed -nE 's/.*GFLOP\/s Summary::Total with convergence overhead=([0-9.e+]+).*/\1/p' "$log" | tail -n 1)
     [ "$(grep -c 'VALID with a GFLOP' "$log")" -eq 1 ] || { reason="it printed no valid result of all ranks" && return 1; }
@@ -48,11 +49,11 @@ hpcg_mode() {
 declare -A hpcg_plain=()
 hpcg_run() {
     local mode=${1#hpcg-} base right=0 gflops rating
-    base=$((mode % 2))
+    base=$((mode == 4 ? 4 : mode % 2))
     hpcg_mode "$1" tutti "$mode" || return 1
     says="mode $mode valid, $gflops GFLOP/s (rating $rating)"
     local with=$gflops
-    if [ "$mode" -ge 2 ]; then staged_or_not "$sends|MPI_I?[Aa]lltoallv" || { reason="device memory was staged" && right=1; }; fi
+    if [ "$mode" -eq 2 ] || [ "$mode" -eq 3 ]; then staged_or_not "$sends|MPI_I?[Aa]lltoallv" || { reason="device memory was staged" && right=1; }; fi
     if [ "${PLAIN:-1}" != 0 ]; then
         if [ -z "${hpcg_plain[$base]:-}" ]; then
             hpcg_mode "$1" plain $base || { says="$says, mode $base without Tutti: $reason" && reason='' && return $right; }

@@ -75,30 +75,37 @@ nvshmem_make_theirs() { # the names of the libraries are those of NVSHMEM 3; a P
         "NVCC_LDFLAGS=-ccbin=mpic++ -Xlinker $host -L$theirs/lib -lnvshmem_device -L$cuda/lib64 -lcuda -lcudart -ldl -lnvidia-ml"
 }
 
-# nvshmem_time ROW WAY PROGRAM LIBRARIES OPTIONS...: sets $time and $alone. The program itself compares its result with that
-# of one GPU.
+# nvshmem_time ROW WAY PROGRAM LIBRARIES OPTIONS...: sets $figures, the time of each size. The program itself compares its
+# result with that of one GPU. The log of a size is ROW-SIZE.log.
 nvshmem_time() {
-    local row=$1 way=$2 program=$3 libraries=$4
+    local row=$1 way=$2 program=$3 libraries=$4 size n time alone each
     shift 4
-    launch "$row" 90 "$ranks" "$way" "LD_LIBRARY_PATH=$(LD_LIBRARY_PATH=$libraries library_path "$program")" NVSHMEM_BOOTSTRAP=MPI -- \
-        "$program" -csv -nx 16384 -ny 16384 -niter 1000 "$@" || return
-    read -r time alone < <(awk -F', *' 'NF == 9 && /^nvshmem/ { print $(NF - 1), $NF }' "$log" | tail -n 1)
-    [ -n "$alone" ] || { reason="it printed no times" && return 1; }
+    figures=''
+    for size in $jacobi_sizes; do
+        n=${size#*:} size=${size%:*}
+        launch "$row-$size" 90 "$ranks" "$way" "LD_LIBRARY_PATH=$(LD_LIBRARY_PATH=$libraries library_path "$program")" NVSHMEM_BOOTSTRAP=MPI -- \
+            "$program" -csv -nx "$size" -ny "$size" -niter "$n" "$@" || { reason="$size^2: $reason" && return 1; }
+        read -r time alone < <(awk -F', *' 'NF == 9 && /^nvshmem/ { print $(NF - 1), $NF }' "$log" | tail -n 1)
+        [ -n "$alone" ] || { reason="$size^2: it printed no times" && return 1; }
+        each=$(awk -v s="$time" -v n="$n" 'BEGIN { printf "%.1f", s / n * 1e6 }')
+        figures="$figures, $size^2 $each us (one GPU takes $(ratio "$alone" "$time") times as long)"
+    done
 }
 
 nvshmem_run_jacobi() {
-    local options=() name=jacobi words=() time='' alone='' with program
+    local options=() name=jacobi words=() figures='' program
     case $1 in *-norm_overlap) options=(-norm_overlap) ;; *-block*) options=(-use_block_comm) ;; esac
     case $1 in *-32) name=jacobi-32 words=("${nvshmem_of_32[@]}") ;; esac
     nvshmem_prepared $name || nvshmem_make_jacobi nvshmem-$name "$nvshmem_home" "${words[@]}" || return 77
-    nvshmem_time "$1" tutti "$program" "$build/lib" "${options[@]}" || return
-    says="right, $time s on $ranks GPUs, one GPU $alone s (ratio $(ratio "$alone" "$time"))"
-    with=$time
+    nvshmem_time "$1" tutti "$program" "$build/lib" "${options[@]}"
+    local status=$?
+    says="an iteration on $ranks GPUs, result right${figures:-: nothing}"
+    [ $status -eq 0 ] || return $status
     if [ "${PLAIN:-1}" = 0 ]; then
         return 0
     elif nvshmem_theirs && { nvshmem_prepared jacobi-theirs || nvshmem_make_theirs; } &&
         nvshmem_time "$1" plain "$program" "$theirs/lib" "${options[@]}"; then
-        says="$says; with NVSHMEM $time s (ratio $(ratio "$time" "$with"))"
+        says="$says; with NVSHMEM${figures#,}"
     else
         says="$says; with NVSHMEM: ${reason:-it was not found}"
         reason=''

@@ -22,7 +22,7 @@ torch_run() {
         kind=simulated most=4
     fi
     launch "$1" 150 "$ranks" tutti "${python_variables[@]}" "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:$segments" \
-        OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=4 -- "$python" "$here/torch_messages.py" $kind $most || return 1
+        OMP_NUM_THREADS=4 -- "$python" "$here/torch_messages.py" $kind $most || return 1
     says=$(sed -n 's/^messages: //p' "$log")
     # Ranks that the launcher did not bring together would each be alone.
     [[ $says == *"on $ranks ranks"* ]] || { reason="it printed no figures of $ranks ranks" && return 1; }

@@ -6,7 +6,7 @@ triggering_tests="multi-backend/hello_world multi-backend/ring multi-backend/hal
 triggering_rows() {
     # shellcheck disable=SC2086 # a list of words
     for test in $triggering_tests; do echo "triggering-${test#*/}"; done
-    echo triggering-mpich-stream_allred triggering-mpich-stream triggering-mpich-stream_progress triggering-mpich-saxpy
+    printf 'triggering-mpich-%s\n' stream_allred stream stream_progress saxpy
 }
 triggering_can() { need_gpus 2 'one process a GPU'; }
 
@@ -29,11 +29,11 @@ triggering_make() {
         printf '#include <mpi.h>\n#include <tutti/mpix.h>\n' >"$made/triggering/first.h"
         options+=(-include "$made/triggering/first.h")
         ;;
-    *)
+    *) # ring.cpp itself includes stream-triggering.h nowhere
         source_of 'stream-triggering*' || return
         for test in $triggering_tests; do [ "${test#*/}" != "$name" ] || break; done
         file=$source/tests/$test.cpp
-        options+=(-x cu -std=c++20 -DNEED_CUDA -DCUDA_BACKEND "-I$source/tests/common" "-I$root/include/tutti/triggering")
+        options+=(-include stream-triggering.h -x cu -std=c++20 -DNEED_CUDA -DCUDA_BACKEND "-I$source/tests/common" "-I$root/include/tutti/triggering")
         ;;
     esac
     nvcc -O2 -arch="$arch" -ccbin "$mpicxx" "${options[@]}" "$file" -o "$program" -lcuda "-L$cuda/lib64/stubs" \
@@ -52,11 +52,14 @@ triggering_prepare() { mkdir -p "$1/triggering" && cp "$made"/triggering/* "$1/t
 
 triggering_run() {
     local name=${1#triggering-} words=() wrong program
+    local first=${CUDA_VISIBLE_DEVICES%%,*} second=${CUDA_VISIBLE_DEVICES#*,}
+    second=${second%%,*}
     # shellcheck disable=SC2016 # for the shell that each rank starts
-    local each='r=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-0}} && CUDA_VISIBLE_DEVICES=$r,$((1 - r)) exec "$0" "$@"'
+    local each='case ${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-0}} in 0) CUDA_VISIBLE_DEVICES=$FIRST,$SECOND ;; *) CUDA_VISIBLE_DEVICES=$SECOND,$FIRST ;; esac
+export CUDA_VISIBLE_DEVICES && exec "$0" "$@"'
     triggering_make "$name" || return 77
     case $name in mpich-*_progress) words=(-progress-thread) ;; mpich-* | hello_world) ;; *) words=(200 5000) ;; esac # iterations, integers
-    launch "$1" 90 2 tutti "LD_LIBRARY_PATH=$(library_path "$program")" -- sh -c "$each" "$program" "${words[@]}" || return
+    launch "$1" 90 2 tutti "FIRST=$first" "SECOND=$second" "LD_LIBRARY_PATH=$(library_path "$program")" -- sh -c "$each" "$program" "${words[@]}" || return
     wrong=$(tail -n +2 "$log" | grep -aiE 'wrong|error' | grep -aviE 'no errors' | head -n 1 | cut -c1-160)
     says=$(tail -n +2 "$log" | grep -av '^tutti:' | tail -n 1 | cut -c1-100)
     [ -z "$wrong" ] || { reason=$wrong && return 1; }

@@ -64,6 +64,34 @@ static int expected(enum call call, int root, int i)
     return block == 0 ? sum : -1;
 }
 
+/* Device memory goes through the host, and the statistics name the reason: the intercommunicator, or, of MPI_COMM_SELF,
+ * that there is one rank. Rank 0 is the root of the others, which pass MPI_PROC_NULL or send. */
+static void reasons(void)
+{
+    static const char *const blocking[CALLS] = {"MPI_Bcast",   "MPI_Gather",   "MPI_Gatherv",
+                                                "MPI_Scatter", "MPI_Scatterv", "MPI_Reduce"};
+    static const char *const other[CALLS] = {"MPI_Ibcast",   "MPI_Igather",   "MPI_Igatherv",
+                                             "MPI_Iscatter", "MPI_Iscatterv", "MPI_Ireduce"};
+    struct kit_buffer in, out;
+    kit_open(&in, KIT_DEVICE, sizeof(int));
+    kit_open(&out, KIT_DEVICE, sizeof(int));
+    int one = kit_rank;
+    void *send = kit_put(&in, 0, &one, sizeof one), *receive = kit_put(&out, 0, NULL, sizeof one);
+    MPI_Allgather(send, 1, MPI_INT, receive, 1, MPI_INT, MPI_COMM_SELF);
+    CHECK(kit_plain || kit_counted("MPI_Allgather", "staged|communicator of one rank") == 1,
+          "MPI_Allgather: not one call on one rank");
+    kit_close(&in);
+    kit_close(&out);
+    for (int call = 0; call < CALLS && (!root_group || kit_rank == 0); call++) {
+        CHECK(kit_plain || kit_counted(blocking[call], "staged|intercommunicator") > 0, "%s: no intercommunicator",
+              blocking[call]);
+        CHECK(kit_plain || kit_counted(other[call], "staged|intercommunicator") > 0, "%s: no intercommunicator",
+              other[call]);
+        CHECK(kit_counted(blocking[call], "another reason") + kit_counted(other[call], "another reason") == 0,
+              "%s: another reason", blocking[call]);
+    }
+}
+
 static void try(enum call call, int nonblocking, enum kit_kind kind)
 {
     static int sent[MOST * COUNT], before[MOST * COUNT], got[MOST * COUNT];
@@ -108,6 +136,7 @@ int main(int argc, char **argv)
             try((enum call)call, nonblocking, kit_rank % 2 ? KIT_HOST : KIT_DEVICE);
         }
     }
+    reasons();
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);
     return kit_end("inter");
