@@ -21,8 +21,9 @@
 # tutti_test_parts([MPI] files...)
 #   Sources that many programs name among theirs, from then on: compiled once for all, or once for each MPI interface.
 #
-# tutti_mpi_program(NAME SOURCES files... [LANGUAGE Fortran] [LIBRARIES ...] [MPIS names...])
-#   Builds a program once for each MPI interface that is here: target NAME.<mpi>. MPIS: as below.
+# tutti_mpi_program(NAME SOURCES files... [LANGUAGE Fortran] [LIBRARIES ...] [MPIS names...] [ALWAYS])
+#   Builds a program once for each MPI interface that is here: target NAME.<mpi>. MPIS: as below. `make check` leaves out programs
+#   of MPIs that are not the system's if no tutti_mpi_test of its own runs them; ALWAYS: not this one, whose rows are add_test's.
 #
 # tutti_mpi_test(NAME [SOURCES files... | PROGRAM name-or-command...] RANKS n [RANKS_MPICH n] [MANY n] [ARGS ...] [ENV A=b ...]
 #                [TIMEOUT seconds] [LABELS ...] [MPIS names... | EVERYWHERE] [LANGUAGE Fortran] [LIBRARIES ...]
@@ -97,6 +98,12 @@ if(TUTTI_TEST_EIGHT)
   file(STRINGS ${PROJECT_SOURCE_DIR}/tests/eight.txt rows REGEX "^[a-z]")
   string(JOIN "|" TUTTI_EIGHT_NAMES ${rows})
 endif()
+
+# Rows of `make check-long` alone: `make check` need not build what they alone run. What a compiler finds in the source of a
+# program shows with the system's MPIs.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/more.txt)
+file(STRINGS ${PROJECT_SOURCE_DIR}/tests/more.txt rows REGEX "^[a-z]")
+list(TRANSFORM rows REPLACE " .*" "" OUTPUT_VARIABLE TUTTI_MORE_ROWS)
 
 function(tutti_test_parts)
   cmake_parse_arguments(P "MPI" "" "" ${ARGN})
@@ -191,7 +198,7 @@ function(tutti_mpi_builders mpis result)
 endfunction()
 
 function(tutti_mpi_program name)
-  cmake_parse_arguments(T "" "LANGUAGE" "SOURCES;LIBRARIES;MPIS" ${ARGN})
+  cmake_parse_arguments(T "ALWAYS" "LANGUAGE" "SOURCES;LIBRARIES;MPIS" ${ARGN})
   if(NOT T_MPIS)
     set(T_MPIS ${TUTTI_MPIS})
   endif()
@@ -215,6 +222,9 @@ function(tutti_mpi_program name)
       target_include_directories(${name}.${mpi} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     endif()
     target_link_libraries(${name}.${mpi} PRIVATE ${T_LIBRARIES} ${${prefix}LINK})
+    if(TUTTI_TEST_LONG LESS 2 AND NOT T_ALWAYS AND NOT mpi IN_LIST TUTTI_MPI_SYSTEM)
+      set_target_properties(${name}.${mpi} PROPERTIES EXCLUDE_FROM_ALL TRUE) # until a row needs it
+    endif()
   endforeach()
 endfunction()
 
@@ -252,6 +262,9 @@ function(tutti_mpi_test name)
     set(target ${first}.${TUTTI_MPI_${mpi}_BUILT_BY})
     set(command ${T_PROGRAM})
     if(TARGET ${target})
+      if(NOT ${name}.${mpi} IN_LIST TUTTI_MORE_ROWS)
+        set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL FALSE)
+      endif()
       list(POP_FRONT command)
       list(PREPEND command $<TARGET_FILE:${target}>)
     elseif(ours)

@@ -6,8 +6,8 @@
 tutti=$1 mpi=$2
 unset TUTTI_RULES
 export TUTTI_DEVICE=host TUTTI_HOST_STRICT=1
-# Ranks of Open MPI look for no network (cmake/mpi.cmake): half of each of many starts.
-export OMPI_MCA_pml=ob1 OMPI_MCA_btl=^ofi,openib,uct
+# Ranks of Open MPI look for no network and no other devices (cmake/mpi.cmake): half of each of many starts.
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=^ofi,openib,uct HWLOC_PLUGINS_PATH=/nonexistent
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 number='[0-9]+\.[0-9]{2}'

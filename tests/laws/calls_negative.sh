@@ -14,7 +14,7 @@ try() { # rows, needs, local, header, what is said, exit status
     printf '%b\n' "$2" >"$tree/src/mpi/real/needs.def"
     printf '%b\n' "$3" >"$tree/local"
     printf '%b\n' "typedef int MPI_Comm;\n$4" >"$tree/mpi.h"
-    said=$("$python" -B "$here/calls.py" "$compiler" "$tree" "$tree/local" "$tree/mpi.h" 2>&1)
+    said=$("$python" -B -S "$here/calls.py" "$compiler" "$tree" "$tree/local" "$tree/mpi.h" 2>&1)
     status=$?
     if [ $status -ne "$6" ] || [[ $said != *"$5"* ]]; then
         printf 'of: %s, %s, %s\nstatus %d, said: %s\n' "$1" "$2" "$3" $status "$said"

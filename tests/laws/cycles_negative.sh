@@ -25,7 +25,7 @@ add() { # object's place in the build folder, its function, functions that it ca
     echo "$object" >>"$build/objects"
 }
 core() { add "CMakeFiles/core.dir/src/$1.c.o" "${@:2}"; }
-look() { said=$("$python" -B "$here/cycles.py" "$build" "$build/objects" "$build/limits" 2>&1); }
+look() { said=$("$python" -B -S "$here/cycles.py" "$build" "$build/objects" "$build/limits" 2>&1); }
 expect() { # status, what must be said
     look
     local status=$?

@@ -11,10 +11,10 @@ write() { # text of a source
     printf '%s\n' "$1" >"$house/src/shmem/source.c"
 }
 holds() {
-    "$python" -B "$here/here.py" "$house" >/dev/null || { echo "refused: $1"; exit 1; }
+    "$python" -B -S "$here/here.py" "$house" >/dev/null || { echo "refused: $1"; exit 1; }
 }
 fails() {
-    if "$python" -B "$here/here.py" "$house" >/dev/null; then
+    if "$python" -B -S "$here/here.py" "$house" >/dev/null; then
         echo "not found: $1"
         exit 1
     fi

@@ -9,7 +9,7 @@ mkdir -p "$tree"/{docs,include/tutti,src/core,src/mpi,tests/core}
 list=$tree/list
 failed=0
 try() { # expected text, expected status, more arguments
-    output=$("$python" -B "$here/idioms.py" "$tree" "$list" "${@:3}" 2>&1)
+    output=$("$python" -B -S "$here/idioms.py" "$tree" "$list" "${@:3}" 2>&1)
     status=$?
     if [ $status -ne "$2" ] || [[ $output != *"$1"* ]]; then
         printf 'status %d, not %d with "%s"; output: %s\n' $status "$2" "$1" "$output"

@@ -8,7 +8,7 @@ trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree/docs/results/day"
 failed=0
 try() { # expected text, expected status
-    output=$("$python" -B "$here/links.py" "$tree" 2>&1)
+    output=$("$python" -B -S "$here/links.py" "$tree" 2>&1)
     status=$?
     if [ $status -ne "$2" ] || [[ $output != *"$1"* ]]; then
         printf 'status %d, not %d with "%s"; output: %s\n' $status "$2" "$1" "$output"

@@ -17,7 +17,7 @@ row() { printf '{"name": "%s", "command": ["mpirun.a", "-n", "2", "env", "A=/tes
 } >"$folder/tests"
 try() { # lines, expected text, expected status
     printf '# a comment\n%b\n' "$1" >"$folder/list"
-    output=$("$python" -B "$here/more.py" "$folder/list" "$folder/tests" 2>&1)
+    output=$("$python" -B -S "$here/more.py" "$folder/list" "$folder/tests" 2>&1)
     status=$?
     if [ $status -ne "$3" ] || [[ $output != *"$2"* ]]; then
         printf 'status %d, not %d with "%s"; output: %s\n' $status "$3" "$2" "$output"

@@ -16,7 +16,7 @@ add() { # object's place in the build folder, text
 }
 expect() { # status, what must be said
     local said status
-    said=$("$python" -B "$here/once.py" "$build" "$build/objects" 2>&1)
+    said=$("$python" -B -S "$here/once.py" "$build" "$build/objects" 2>&1)
     status=$?
     if [ $status -ne "$1" ] || [[ $said != *"$2"* ]]; then
         printf 'wanted: %s, "%s"\ngot: %s, "%s"\n' "$1" "$2" $status "$said"

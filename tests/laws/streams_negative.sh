@@ -10,7 +10,7 @@ failed=0
 try() { # header, list, what is said, exit status
     printf '%b\n' "$1" >"$tree/include/tutti/shmem.h"
     printf '%b\n' "$2" >"$tree/left_out"
-    said=$("$python" -B "$here/streams.py" "$compiler" "$tree" "$tree/left_out" 2>&1)
+    said=$("$python" -B -S "$here/streams.py" "$compiler" "$tree" "$tree/left_out" 2>&1)
     status=$?
     if [ $status -ne "$4" ] || [[ $said != *"$3"* ]]; then
         printf 'of: %s, %s\nstatus %d, said: %s\n' "$1" "$2" $status "$said"

@@ -11,7 +11,7 @@ try() { # rows of calls.def, list of calls without a test, text of a test, expec
     printf '%b\n' "$1" >"$tree/src/mpi/real/calls.def"
     printf '%b\n' "$2" >"$tree/list"
     printf '%b\n' "$3" >"$tree/tests/rows/rows.c"
-    said=$("$python" -B "$here/tested.py" "$compiler" "$tree" "$tree/list" 2>&1)
+    said=$("$python" -B -S "$here/tested.py" "$compiler" "$tree" "$tree/list" 2>&1)
     status=$?
     if [ $status -ne "$5" ] || [[ $said != *"$4"* ]]; then
         printf 'of: %s, %s, %s\nstatus %d, said: %s\n' "$1" "$2" "$3" $status "$said"

@@ -24,7 +24,7 @@ core() { library "CMakeFiles/core.dir/src/$1.o" "src/$1" "$2"; }
 expect() { # status, what must be said
     local said status
     (IFS=,; echo "[${rows[*]}]") >"$build/compile_commands.json"
-    said=$("$python" -B "$here/used.py" "$build" "$build/objects" "$tree" 2>&1)
+    said=$("$python" -B -S "$here/used.py" "$build" "$build/objects" "$tree" 2>&1)
     status=$?
     if [ $status -ne "$1" ] || [[ $said != *"$2"* ]]; then
         printf 'wanted: %s, "%s"\ngot: %s, "%s"\n' "$1" "$2" $status "$said"

@@ -78,14 +78,41 @@ static int refers_to(const struct symbols *symbols, const char *name)
     return 0;
 }
 
-/* The next function of this name behind the stub, and the library that has it; NULL if that is the MPI. */
-static void *next_of(const char *name, const void *mpi_base, struct link_map **map)
+/* Where a library is mapped: `at` lies in it. */
+struct extent {
+    uintptr_t at, from, to;
+};
+
+static int stub_extent_look(struct dl_phdr_info *info, size_t size, void *with)
+{
+    struct extent *extent = with;
+    uintptr_t from = UINTPTR_MAX, to = 0;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        const uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type != PT_LOAD)
+            continue;
+        from = begin < from ? begin : from;
+        to = begin + part->p_memsz > to ? begin + part->p_memsz : to;
+    }
+    if (extent->at < from || extent->at >= to)
+        return 0;
+    extent->from = from;
+    extent->to = to;
+    return 1;
+}
+
+/* The next function of this name behind the stub, and the library that has it; NULL if that is the MPI. Nearly all are
+ * the MPI's. dladdr() would compare each with all symbols of its library: milliseconds of every start. */
+static void *next_of(const char *name, const struct extent *mpi, struct link_map **map)
 {
     Dl_info its;
     void *next = dlsym(RTLD_NEXT, name);
     *map = NULL;
-    return next && dladdr1(next, &its, (void **)map, RTLD_DL_LINKMAP) && *map && its.dli_fbase != mpi_base &&
-                   !tutti_stub_is_mpi((*map)->l_name, NULL)
+    if (!next || ((uintptr_t)next >= mpi->from && (uintptr_t)next < mpi->to))
+        return NULL;
+    return dladdr1(next, &its, (void **)map, RTLD_DL_LINKMAP) && *map && !tutti_stub_is_mpi((*map)->l_name, NULL)
                ? next
                : NULL;
 }
@@ -95,17 +122,17 @@ const char *tutti_stub_next(const char *const names[], int calls, const void *mp
     struct symbols symbols = {.table = NULL};
     const struct link_map *read = NULL;
     const char *first = NULL;
-    Dl_info its;
-    const void *mpi_base = dladdr(mpi, &its) ? its.dli_fbase : NULL;
+    struct extent its_mpi = {.at = (uintptr_t)mpi};
+    dl_iterate_phdr(stub_extent_look, &its_mpi);
     for (int i = 0; i < calls; i++) {
         struct link_map *map;
         char profiling[128];
         snprintf(profiling, sizeof profiling, "P%s", names[i]);
         wraps[i] = NULL;
-        beneath[i] = next_of(profiling, mpi_base, &map); /* is in front of the MPI's PMPI_x: it finds that itself */
+        beneath[i] = next_of(profiling, &its_mpi, &map); /* is in front of the MPI's PMPI_x: it finds that itself */
         if (map && beneath[i])
             first = first ? first : map->l_name;
-        void *next = next_of(names[i], mpi_base, &map);
+        void *next = next_of(names[i], &its_mpi, &map);
         if (!next)
             continue;
         if (read != map)

@@ -11,7 +11,7 @@ try() { # what is said, exit status, file, what sed changes there
     rm -rf "$tree/tutti"
     cp -r "$include/tutti" "$tree"
     [ -n "${3:-}" ] && sed -i "$4" "$tree/tutti/$3"
-    said=$("$python" -B "$here/standard.py" "$here/standard.txt" - "$compiler" -x c -std=c11 -Wall -Werror \
+    said=$("$python" -B -S "$here/standard.py" "$here/standard.txt" - "$compiler" -x c -std=c11 -Wall -Werror \
         -I "$tree/tutti/openshmem" -I "$tree" 2>&1)
     status=$?
     if [ $status -ne "$2" ] || [[ $said != *"$1"* ]]; then
