@@ -26,3 +26,16 @@ foreach(each 1 2)
   tutti_mpi_test(mpi-persistent-moves-over-nodes-${each} PROGRAM mpi-persistent_moves RANKS 4 RANKS_MPICH 3
                  ENV ${stats} TUTTI_NODE_RANKS=${each} "TUTTI_RULES=${over}" TIMEOUT 90)
 endforeach()
+# Neighbours over virtual nodes: drawn grids and graphs, against the plain MPI. neighbours_nodes(NAME RANKS NODE_RANKS PIECE_KB NEAR ...)
+program(neighbours_nodes EVERYWHERE WITH collectives/moves_nodes_parts.c collectives/moves_nodes_calls.c)
+function(neighbours_nodes name ranks node_ranks piece near)
+  tutti_mpi_test(mpi-neighbours-nodes-${name} PROGRAM mpi-neighbours_nodes RANKS ${ranks} RANKS_MPICH 3 MANY 1600 TIMEOUT 120
+                 ENV ${stats} TUTTI_NODE_RANKS=${node_ranks} TUTTI_NODES_PIECE_KB=${piece} TUTTI_TEST_EXPECT=edges
+                     "TUTTI_RULES=neighbor_nodes:*@edges neighbor:${near} allreduce_nodes:*@pipelined"
+                 ${ARGN})
+endfunction()
+neighbours_nodes(two 4 2 4 "*@fetch")
+neighbours_nodes(ones 3 1 1 "*@fetch")
+neighbours_nodes(uneven 5 3 1 "*@fetch" MPIS openmpi)
+neighbours_nodes(packets 4 2 4 "0-8k@ll *@ll128 *@fetch" MPIS openmpi)
+neighbours_nodes(messages 5 2 2 "*@mpi" MPIS openmpi)
