@@ -24,6 +24,7 @@ struct joined {
     struct tutti_move_block *out, *in;
     int outs, ins;
     struct tutti_carry_wire wire;
+    int met; /* 1: the blocks within the node have been moved */
 };
 
 /* Number on node `at` of the rank that exchanges with node `with`. */
@@ -79,9 +80,21 @@ static int joined_end(struct joined *j, int status)
 
 enum { JOINED_OVER = 0, JOINED_HERE = 1 }; /* numbers of wires; the movers of the node have another one */
 
-static int joined_start_here(struct joined *j)
+/* Messages in the node, and meanwhile the blocks within it, unless they have been moved. */
+static int joined_here(struct joined *j, int status)
 {
-    return joined_start(j, j->c->h->here, JOINED_HERE, j->c->h->rank, j->c->h->size);
+    struct tutti_carry_meet meet = {.send = NULL};
+    if (status == TUTTI_OK)
+        status = joined_start(j, j->c->h->here, JOINED_HERE, j->c->h->rank, j->c->h->size);
+    if (!j->met) {
+        if (status == TUTTI_OK)
+            status = tutti_carry_meet_own(j->c, &meet);
+        if (status == TUTTI_OK)
+            status = tutti_carry_meet(j->c, &meet);
+        tutti_carry_meet_close(&meet);
+        j->met = 1;
+    }
+    return joined_end(j, status);
 }
 
 /* ---- memory ---- */
@@ -184,7 +197,7 @@ static int joined_lengths(struct joined *j)
                 status = joined_add_run(j->in, &j->ins, r, joined_word(j, of, r), bytes);
         }
     }
-    return joined_end(j, status == TUTTI_OK ? joined_start_here(j) : status);
+    return joined_here(j, status);
 }
 
 /* Takes the memory of the messages. */
@@ -229,7 +242,6 @@ static int joined_pack_own(const struct joined *j, const struct joined_node *of,
 static int joined_gather(struct joined *j)
 {
     const struct tutti_hierarchy *h = j->c->h;
-    struct tutti_carry_meet meet = {.send = NULL};
     int status = TUTTI_OK;
     for (int m = 0; m < h->nodes; m++) {
         const int lead = joined_lead(j, h->node, m);
@@ -247,15 +259,7 @@ static int joined_gather(struct joined *j)
             at += bytes;
         }
     }
-    if (status == TUTTI_OK)
-        status = joined_start_here(j);
-    if (status == TUTTI_OK)
-        status = tutti_carry_meet_own(j->c, &meet);
-    if (status == TUTTI_OK)
-        status = tutti_carry_meet(j->c, &meet);
-    status = joined_end(j, status);
-    tutti_carry_meet_close(&meet);
-    return status;
+    return joined_here(j, status);
 }
 
 /* ---- between nodes ---- */
@@ -309,7 +313,7 @@ static int joined_hand_out(struct joined *j)
         for (int i = 0; m != h->node && lead != h->rank && i < tutti_carry_size_of(j->c->kept, m); i++)
             joined_add_block(j->in, &j->ins, lead, j->c->from[tutti_carry_member(j->c->kept, m, i)]);
     }
-    return joined_end(j, status == TUTTI_OK ? joined_start_here(j) : status);
+    return joined_here(j, status);
 }
 
 static int joined_run(struct tutti_carry_call *c)
