@@ -1,8 +1,7 @@
-/* joined: an all-to-all of small blocks. All blocks from the ranks of one node to those of another one are one message:
- * a rank of the node gathers them in host memory, sends them to a rank there, and that one hands them out. Each other
- * node has a rank of its own that does so, as far as there are ranks. Blocks within the node go by its movers
- * meanwhile. The two ranks learn the lengths from the ranks of their own nodes, which know what they send and receive.
- */
+/* joined: an all-to-all of small blocks. All blocks from the ranks of one node to those of another one are one message.
+ * For each other node a rank of this node gathers the blocks in host memory, sends the message to a rank there, and
+ * hands out the blocks of the message that arrives from there. Blocks within the node go by its movers meanwhile. Each
+ * rank sends this rank the lengths of what it sends and receives, so the two nodes exchange no lengths. */
 #include <stdlib.h>
 
 #include "coll/carry/wire.h"
@@ -154,7 +153,7 @@ static int joined_say(const struct joined *j, int m, uint64_t *word)
     return 1 + theirs;
 }
 
-/* All blocks are alike, which the ranks need not be told. */
+/* All blocks have one length, so the ranks send no lengths. */
 static void joined_lengths_alike(struct joined *j)
 {
     uint64_t bytes = 0;

@@ -50,7 +50,7 @@ int tutti_carry_meet_own(struct tutti_carry_call *c, struct tutti_carry_meet *me
 
 /* ---- by messages ---- */
 
-/* The next block of the list between this rank and itself, from *i on. NULL: there is none. */
+/* The next block of the list between this rank and itself, from *i on. NULL: no more. */
 static struct tutti_elements *meet_next_own(struct tutti_move_block *block, int blocks, int rank, int *i)
 {
     while (*i < blocks && block[*i].rank != rank)

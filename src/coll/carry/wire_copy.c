@@ -51,8 +51,8 @@ struct copy_batch {
     struct tutti_pack_job job[TUTTI_CARRY_PIECES];
     unsigned jobs, runs;
     int posted;
-    char *run, *memory; /* a run of bytes that is not copied yet */
-    uint64_t bytes;     /* 0: there is none */
+    char *run, *memory; /* a run of bytes that is still to be copied */
+    uint64_t bytes;     /* 0: no run */
 };
 
 static int batch_copy(struct copy_batch *batch)
