@@ -106,7 +106,8 @@ static void transfer_take_rules(int way)
     staged = way == TRANSFER_WAY_STAGED;
     const char *rules = "message: *@staged message_far: *@staged bcast: *@mpi gather: *@mpi scatter: *@mpi "
                         "allgather: *@mpi alltoall: *@mpi neighbor: *@mpi bcast_nodes: *@mpi gather_nodes: *@mpi "
-                        "scatter_nodes: *@mpi allgather_nodes: *@mpi alltoall_nodes: *@mpi";
+                        "scatter_nodes: *@mpi allgather_nodes: *@mpi alltoall_nodes: *@mpi "
+                        "neighbor_nodes: *@mpi";
     tutti_rules_follow(staged);
     if (tutti_rules_set(staged ? rules : NULL, wrong, sizeof wrong) != 0)
         bench_fail("%s", wrong);

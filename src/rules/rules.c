@@ -25,7 +25,7 @@ static const char common[] =
     "partitioned_reduce: 0-16k@at_once *@ring *@slices *@chain *@at_once; "
     "partitioned_meet: 0-64k@kernel *@engine; "
     "bcast_nodes: *@mpi; gather_nodes: *@mpi; scatter_nodes: *@mpi; allgather_nodes: *@mpi; "
-    "alltoall_nodes: *@mpi; file_write: 0-524287@whole *@pieces; file_read: "
+    "alltoall_nodes: *@mpi; neighbor_nodes: *@mpi; file_write: 0-524287@whole *@pieces; file_read: "
     "0-262143@whole *@pieces";
 
 static const char default_rules[] = "the defaults"; /* as a source of rules */

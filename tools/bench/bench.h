@@ -56,6 +56,7 @@ struct bench_spec {
 enum {
     BENCH_KEY_MPI = 256,
     BENCH_KEY_DEVICE,
+    BENCH_KEY_NODE_RANKS,
     BENCH_KEY_ARGUMENTS,
     BENCH_KEY_JSON,
     BENCH_KEY_PLOT,

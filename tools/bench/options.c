@@ -16,6 +16,8 @@ static const struct argp_option shared[] = {
      "MPICH, then Intel MPI",
      1},
     {"device", BENCH_KEY_DEVICE, "DEVICE", 0, "auto, cuda or host: sets TUTTI_DEVICE", 1},
+    {"node-ranks", BENCH_KEY_NODE_RANKS, "N", 0,
+     "Splits the ranks of a machine into virtual nodes of N ranks: sets TUTTI_NODE_RANKS", 1},
     {"mpi-args", BENCH_KEY_ARGUMENTS, "OPTIONS", 0, "More options for the launcher, in one word", 1},
     {"timeout", BENCH_KEY_TIMEOUT, "SECONDS", 0, "End it where the ranks print nothing for this long (600)", 1},
     {"message-size", 'm', "SIZES", 0, "Bytes of the message: MIN:MAX, doubling, or a list", 2},
@@ -82,6 +84,10 @@ static int take_shared(int key, char *argument, struct bench_options *options)
         break;
     case BENCH_KEY_DEVICE:
         tool_device(argument);
+        break;
+    case BENCH_KEY_NODE_RANKS:
+        (void)tool_number("--node-ranks", argument, 0, 4096);
+        setenv("TUTTI_NODE_RANKS", argument, 1);
         break;
     case BENCH_KEY_ARGUMENTS:
         options->arguments = argument;

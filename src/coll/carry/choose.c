@@ -24,16 +24,24 @@ static const struct tutti_names carry_names = {
         "mpi",
 };
 
-enum carry_section { CARRY_BCAST, CARRY_GATHER, CARRY_SCATTER, CARRY_ALLGATHER, CARRY_ALLTOALL, CARRY_SECTIONS };
+enum carry_section {
+    CARRY_BCAST,
+    CARRY_GATHER,
+    CARRY_SCATTER,
+    CARRY_ALLGATHER,
+    CARRY_ALLTOALL,
+    CARRY_NEIGHBOR,
+    CARRY_SECTIONS
+};
 static const struct tutti_section sections[CARRY_SECTIONS] = {
     [CARRY_BCAST] = {"bcast_nodes", &carry_names},       [CARRY_GATHER] = {"gather_nodes", &carry_names},
     [CARRY_SCATTER] = {"scatter_nodes", &carry_names},   [CARRY_ALLGATHER] = {"allgather_nodes", &carry_names},
-    [CARRY_ALLTOALL] = {"alltoall_nodes", &carry_names},
+    [CARRY_ALLTOALL] = {"alltoall_nodes", &carry_names}, [CARRY_NEIGHBOR] = {"neighbor_nodes", &carry_names},
 };
 static struct tutti_rules_room carry_room = {
     .section = sections,
     .sections = CARRY_SECTIONS,
-    .known = "bcast_nodes, gather_nodes, scatter_nodes, allgather_nodes, alltoall_nodes"};
+    .known = "bcast_nodes, gather_nodes, scatter_nodes, allgather_nodes, alltoall_nodes, neighbor_nodes"};
 
 __attribute__((constructor)) static void carry_register(void)
 {
@@ -58,6 +66,12 @@ static int section_of(enum tutti_collective collective)
     case TUTTI_COLLECTIVE_ALLTOALLV:
     case TUTTI_COLLECTIVE_ALLTOALLW:
         return CARRY_ALLTOALL;
+    case TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHER:
+    case TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHERV:
+    case TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALL:
+    case TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLV:
+    case TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLW:
+        return CARRY_NEIGHBOR;
     default:
         return -1;
     }

@@ -50,19 +50,30 @@ int tutti_carry_meet_own(struct tutti_carry_call *c, struct tutti_carry_meet *me
 
 /* ---- by messages ---- */
 
-/* What this rank sends to itself; there is at most one such block. */
+/* The next block of the list between this rank and itself, from *i on. NULL: no more. */
+static struct tutti_elements *meet_next_own(struct tutti_move_block *block, int blocks, int rank, int *i)
+{
+    while (*i < blocks && block[*i].rank != rank)
+        ++*i;
+    return *i < blocks ? &block[(*i)++].elements : NULL;
+}
+
+/* What this rank sends to itself, in the order of the lists. */
 static int meet_self(struct tutti_carry_meet *meet, int rank)
 {
-    struct tutti_elements *from = NULL, *to = NULL;
-    for (int i = 0; i < meet->sends; i++)
-        from = meet->send[i].rank == rank ? &meet->send[i].elements : from;
-    for (int i = 0; i < meet->receives; i++)
-        to = meet->receive[i].rank == rank ? &meet->receive[i].elements : to;
-    if (from && to) {
+    int sent = 0, received = 0, status = TUTTI_OK;
+    while (status == TUTTI_OK) {
+        struct tutti_elements *from = meet_next_own(meet->send, meet->sends, rank, &sent);
+        struct tutti_elements *to = meet_next_own(meet->receive, meet->receives, rank, &received);
+        if (!from && !to)
+            break;
+        if (!from || !to)
+            return TUTTI_ERR_MISMATCH;
         (void)tutti_carry_on_host(from);
         (void)tutti_carry_on_host(to);
+        status = tutti_carry_copy(from, to);
     }
-    return from && to ? tutti_carry_copy(from, to) : from || to ? TUTTI_ERR_MISMATCH : TUTTI_OK;
+    return status;
 }
 
 static int meet_by_messages(struct tutti_carry_call *c, struct tutti_carry_meet *meet)
@@ -70,18 +81,10 @@ static int meet_by_messages(struct tutti_carry_call *c, struct tutti_carry_meet 
     const struct tutti_hierarchy *h = c->h;
     struct tutti_carry_wire wire;
     int status = tutti_carry_wire_open(&wire, c, h->here, TUTTI_CARRY_OF_NODE, meet->sends, meet->receives);
-    for (int i = 0; i < meet->sends && status == TUTTI_OK; i++) {
-        struct tutti_move_block *block = &meet->send[i];
-        if (block->rank != h->rank)
-            tutti_carry_wire_send(&wire, &block->elements, 0, block->bytes, &block->rank, 1,
-                                  (block->rank - h->rank + h->size) % h->size);
-    }
-    for (int i = 0; i < meet->receives && status == TUTTI_OK; i++) {
-        struct tutti_move_block *block = &meet->receive[i];
-        if (block->rank != h->rank)
-            tutti_carry_wire_receive(&wire, &block->elements, 0, block->bytes, block->rank, NULL, 0,
-                                     (h->rank - block->rank + h->size) % h->size);
-    }
+    if (status == TUTTI_OK)
+        status = tutti_carry_wire_blocks(&wire, TUTTI_CARRY_OUT, meet->send, meet->sends, h->rank, h->size);
+    if (status == TUTTI_OK)
+        status = tutti_carry_wire_blocks(&wire, TUTTI_CARRY_IN, meet->receive, meet->receives, h->rank, h->size);
     if (status == TUTTI_OK)
         status = tutti_carry_wire_start(&wire);
     if (status == TUTTI_OK)

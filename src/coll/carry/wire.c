@@ -13,97 +13,6 @@ enum { TAGGED = TUTTI_CARRY_OF_NODE }; /* wires of one transport */
 _Static_assert((int)TAGS > (int)TUTTI_CARRY_WINDOWS && TUTTI_HIERARCHY_MOVES + TAGS * TAGGED <= (int)TUTTI_SUBSET_TAGS,
                "tags of a subset");
 
-/* ---- the copy of a window ---- */
-
-/* 1 if the port's stream moves the piece. */
-static int copy_in_stream(const struct tutti_carry_window *w, const struct tutti_carry_piece *piece)
-{
-    const struct tutti_carry_flow *flow = w->flow;
-    const struct tutti_places *places = &piece->item->elements->places;
-    return piece->copied && flow->port && w->area.bounce && places->device && tutti_places_reached(places) &&
-           (places->gpu < 0 || places->gpu == flow->port->gpu);
-}
-
-static char *flow_run_at(const struct tutti_carry_piece *piece)
-{
-    return tutti_elements_run(piece->item->elements) + piece->first;
-}
-
-/* Pieces from i on that follow each other in memory and in the window: `bytes` together. The next one behind them. */
-static int copy_run(const struct tutti_carry_window *w, int i, uint64_t *bytes)
-{
-    const struct tutti_carry_piece *first = &w->piece[i];
-    *bytes = first->bytes;
-    for (i++; i < w->pieces; i++) {
-        const struct tutti_carry_piece *piece = &w->piece[i];
-        if (!copy_in_stream(w, piece) || !piece->item->elements->whole ||
-            flow_run_at(piece) != flow_run_at(first) + *bytes || piece->memory != first->memory + *bytes)
-            break;
-        *bytes += piece->bytes;
-    }
-    return i;
-}
-
-static int copy_enqueue(struct tutti_carry_window *w, enum tutti_direction direction)
-{
-    const struct tutti_device *device = tutti_device();
-    struct tutti_stream *stream = w->flow->port->stream;
-    struct tutti_pack_job job[TUTTI_CARRY_PIECES];
-    unsigned jobs = 0, runs = 0;
-    int status = TUTTI_OK;
-    for (int i = 0; i < w->pieces && status == TUTTI_OK;) {
-        const struct tutti_carry_piece *piece = &w->piece[i];
-        uint64_t bytes;
-        if (!copy_in_stream(w, piece)) {
-            i++;
-            continue;
-        }
-        if (piece->item->elements->whole && runs < 2) { /* more of them go in one launch */
-            i = copy_run(w, i, &bytes);
-            runs++;
-            status = direction == TUTTI_PACK ? device->stream.copy(stream, piece->memory, flow_run_at(piece), bytes)
-                                             : device->stream.copy(stream, flow_run_at(piece), piece->memory, bytes);
-            continue;
-        }
-        job[jobs++] = tutti_elements_job(direction, piece->item->elements, piece->first, piece->bytes, piece->memory);
-        i++;
-    }
-    if (status == TUTTI_OK && jobs > 0)
-        status = tutti_pack_enqueue(stream, w->flow->port->gpu, job, jobs);
-    if (status != TUTTI_OK || jobs + runs == 0)
-        return status;
-    status = device->event.record(w->event, stream);
-    return status == TUTTI_OK ? TUTTI_TASK_RUNS : status;
-}
-
-static int copy_post(void *with, uint64_t number)
-{
-    struct tutti_carry_window *w = with;
-    const enum tutti_direction direction = w->flow->way == TUTTI_CARRY_OUT ? TUTTI_PACK : TUTTI_UNPACK;
-    int status = TUTTI_OK;
-    (void)number;
-    for (int i = 0; i < w->pieces && status == TUTTI_OK; i++) {
-        struct tutti_carry_piece *piece = &w->piece[i];
-        struct tutti_elements *elements = piece->item->elements;
-        if (!piece->copied || copy_in_stream(w, piece))
-            continue;
-        status = tutti_elements_move(direction, elements, piece->first, piece->bytes, piece->memory);
-    }
-    if (status == TUTTI_OK && w->flow->port)
-        status = copy_enqueue(w, direction);
-    return status < 0 ? status : status == TUTTI_TASK_RUNS ? TUTTI_TASK_RUNS : TUTTI_TASK_ENDED;
-}
-
-static int copy_poll(void *with, uint64_t number)
-{
-    const struct tutti_carry_window *w = with;
-    const int done = tutti_device()->event.query(w->event);
-    (void)number;
-    return done < 0 ? done : done ? TUTTI_TASK_ENDED : TUTTI_TASK_RUNS;
-}
-
-static const struct tutti_task_ops copies = {.name = "copy of a window", .post = copy_post, .poll = copy_poll};
-
 /* ---- windows ---- */
 
 /* The next piece, if there is one. */
@@ -138,8 +47,8 @@ static size_t window_fill(struct tutti_carry_window *w)
         struct tutti_elements *elements = piece->item->elements;
         if (w->pieces > 0 && all + piece->bytes > flow->wire->call->piece)
             break;
-        piece->copied = !(tutti_carry_on_host(elements) && elements->whole);
-        piece->memory = piece->copied ? NULL : flow_run_at(piece);
+        piece->copied = !elements || !(tutti_carry_on_host(elements) && elements->whole);
+        piece->memory = piece->copied ? NULL : tutti_elements_run(elements) + piece->first;
         bytes += piece->copied ? piece->bytes : 0;
         all += piece->bytes;
         w->pieces++;
@@ -167,7 +76,7 @@ static int window_tasks(struct tutti_carry_window *w, int copied)
 {
     const int out = w->flow->way == TUTTI_CARRY_OUT;
     int used = 0, copy = -1, status = TUTTI_OK, receives[TUTTI_CARRY_PIECES];
-    if (out && copied && (copy = tutti_sched_add(w->sched, &copies, w, 0)) < 0)
+    if (out && copied && (copy = tutti_sched_add(w->sched, &tutti_carry_copies, w, 0)) < 0)
         return copy;
     for (int i = 0; i < w->pieces && status >= 0; i++) {
         const struct tutti_carry_piece *piece = &w->piece[i];
@@ -179,7 +88,7 @@ static int window_tasks(struct tutti_carry_window *w, int copied)
     }
     if (status < 0 || out || !copied)
         return status < 0 ? status : TUTTI_OK;
-    copy = status = tutti_sched_add(w->sched, &copies, w, 0);
+    copy = status = tutti_sched_add(w->sched, &tutti_carry_copies, w, 0);
     for (int i = 0; i < w->pieces && status >= 0; i++)
         status = tutti_sched_after(w->sched, copy, receives[i], TUTTI_AFTER_END);
     return status < 0 ? status : TUTTI_OK;
@@ -226,10 +135,25 @@ static int items_by_order(const void *one, const void *other)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Sorts the items, and opens a stream on the first GPU that holds elements. */
-static int flow_open(struct tutti_carry_flow *flow)
+/* Of all elements: other threads only read where they lie later. Opens a stream on the first GPU that holds some. */
+static int flow_look(struct tutti_carry_flow *flow, struct tutti_elements *elements)
 {
     struct tutti_port *port = &flow->wire->call->kept->port[flow->wire->number][flow->way];
+    const int host = tutti_carry_on_host(elements);
+    if (flow->port || host || !tutti_places_reached(&elements->places))
+        return TUTTI_OK;
+    int gpu = elements->places.gpu;
+    if (gpu < 0)
+        gpu = flow->wire->call->move->current;
+    if (gpu < 0 && tutti_device()->gpu.current(&gpu) != TUTTI_OK)
+        gpu = 0;
+    const int status = tutti_port_open(port, gpu);
+    flow->port = status == TUTTI_OK ? port : NULL;
+    return status;
+}
+
+static int flow_open(struct tutti_carry_flow *flow)
+{
     const uint64_t most = flow->wire->call->piece;
     int status = TUTTI_OK;
     if (flow->items > 1)
@@ -238,19 +162,13 @@ static int flow_open(struct tutti_carry_flow *flow)
         const struct tutti_carry_item *item = &flow->item[i];
         const uint64_t turns = (item->bytes + most - 1) / most;
         flow->turns = turns > flow->turns ? turns : flow->turns;
-        const int host = tutti_carry_on_host(item->elements); /* of all: other threads only read it later */
-        if (flow->port || host || !tutti_places_reached(&item->elements->places))
-            continue;
-        int gpu = item->elements->places.gpu;
-        if (gpu < 0)
-            gpu = flow->wire->call->move->current;
-        if (gpu < 0 && tutti_device()->gpu.current(&gpu) != TUTTI_OK)
-            gpu = 0;
-        status = tutti_port_open(port, gpu);
-        flow->port = status == TUTTI_OK ? port : NULL;
+        if (item->elements)
+            status = flow_look(flow, item->elements);
+        for (int k = 0; k < item->parts && status == TUTTI_OK; k++)
+            status = flow_look(flow, item->part[k].elements);
     }
     for (int k = 0; k < TUTTI_CARRY_WINDOWS; k++)
-        flow->window[k] = (struct tutti_carry_window){.flow = flow, .event = flow->port ? port->event[k] : NULL};
+        flow->window[k] = (struct tutti_carry_window){.flow = flow, .event = flow->port ? flow->port->event[k] : NULL};
     return status;
 }
 
@@ -329,6 +247,21 @@ void tutti_carry_wire_receive(struct tutti_carry_wire *wire, struct tutti_elemen
                                                               .order = order};
 }
 
+void tutti_carry_wire_join(struct tutti_carry_wire *wire, enum tutti_carry_way way, const struct tutti_carry_part *part,
+                           int parts, const int *rank, int order)
+{
+    struct tutti_carry_flow *flow = &wire->flow[way];
+    const int out = way == TUTTI_CARRY_OUT;
+    if (parts > 0)
+        flow->item[flow->items++] = (struct tutti_carry_item){.part = part,
+                                                              .parts = parts,
+                                                              .bytes = part[parts - 1].end,
+                                                              .from = out ? -1 : *rank,
+                                                              .to = out ? rank : NULL,
+                                                              .tos = out,
+                                                              .order = order};
+}
+
 static void wire_cancel(void *with, int status)
 {
     struct tutti_carry_wire *wire = with;
@@ -399,6 +332,8 @@ void tutti_carry_wire_close(struct tutti_carry_wire *wire, int status)
         for (int k = 0; k < TUTTI_CARRY_WINDOWS; k++)
             window_end(&flow->window[k]);
         free(flow->item);
+        free(flow->part);
         flow->item = NULL;
+        flow->part = NULL;
     }
 }

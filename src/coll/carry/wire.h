@@ -13,12 +13,20 @@
 #include "coll/carry/own.h"
 #include "sched/tasks.h"
 
+/* Several blocks of one rank in one row of bytes. */
+struct tutti_carry_part {
+    struct tutti_elements *elements;
+    uint64_t end; /* of their packed form: bytes of this part and all parts before it */
+};
+
 /* What this rank sends, receives, or receives and passes on. */
 struct tutti_carry_item {
-    struct tutti_elements *elements; /* of this rank */
-    uint64_t first, bytes;           /* of their packed form */
-    int from;                        /* rank in the transport; -1: the elements are sent */
-    const int *to;                   /* [tos]: ranks to which they are sent, or passed on */
+    struct tutti_elements *elements;     /* of this rank; NULL: `part` */
+    const struct tutti_carry_part *part; /* [parts] */
+    int parts;
+    uint64_t first, bytes; /* of their packed form */
+    int from;              /* rank in the transport; -1: the elements are sent */
+    const int *to;         /* [tos]: ranks to which they are sent, or passed on */
     int tos;
     int order; /* items are sorted by this */
 };
@@ -42,13 +50,17 @@ struct tutti_carry_window {
     struct tutti_event *event;
 };
 
+/* wire_copy.c: the task of a window that copies its pieces; `with` is the window. */
+extern const struct tutti_task_ops tutti_carry_copies;
+
 /* One direction. */
 struct tutti_carry_flow {
     struct tutti_carry_wire *wire;
     enum tutti_carry_way way;
     struct tutti_carry_item *item; /* sorted */
     int items;
-    uint64_t turn; /* the next piece: number `turn` of item `next` */
+    struct tutti_carry_part *part; /* an allocation, or NULL */
+    uint64_t turn;                 /* the next piece: number `turn` of item `next` */
     int next;
     uint64_t turns;          /* pieces of the longest item */
     struct tutti_port *port; /* open on the GPU of the items' elements; NULL: none has any */
@@ -72,6 +84,14 @@ void tutti_carry_wire_send(struct tutti_carry_wire *wire, struct tutti_elements 
                            uint64_t bytes, const int *to, int tos, int order);
 void tutti_carry_wire_receive(struct tutti_carry_wire *wire, struct tutti_elements *elements, uint64_t first,
                               uint64_t bytes, int from, const int *pass_to, int tos, int order);
+/* Adds an item of parts that are not empty, which stay. rank: of the other side; *rank stays too. */
+void tutti_carry_wire_join(struct tutti_carry_wire *wire, enum tutti_carry_way way, const struct tutti_carry_part *part,
+                           int parts, const int *rank, int order);
+/* blocks.c: adds all blocks of one direction; those between two ranks share their messages, in the order of the list.
+ * Empty blocks and those of rank `me` are left out; ranks: of the wire's transport. The list stays until the wire is
+ * closed. Once for each direction. A status. */
+int tutti_carry_wire_blocks(struct tutti_carry_wire *wire, enum tutti_carry_way way, struct tutti_move_block *block,
+                            int blocks, int me, int ranks);
 /* Starts what can be started. A status. */
 int tutti_carry_wire_start(struct tutti_carry_wire *wire);
 /* Waits until all has been sent and received. A status. */

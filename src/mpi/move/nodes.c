@@ -13,7 +13,7 @@ uint32_t tutti_mover_nodes;
 void tutti_mover_nodes_open(void)
 {
     tutti_mover_nodes = 0;
-    for (int i = TUTTI_COLLECTIVE_BCAST; i <= TUTTI_COLLECTIVE_ALLTOALLW; i++)
+    for (int i = TUTTI_COLLECTIVE_BCAST; i <= TUTTI_COLLECTIVE_NEIGHBOR_ALLTOALLW; i++)
         tutti_mover_nodes |= (uint32_t)tutti_carry_may((enum tutti_collective)i, 0) << i;
 }
 
@@ -73,10 +73,13 @@ static int64_t nodes_known(const struct tutti_collective_args *args, int rank, i
     }
 }
 
+/* 1 if ranks may have blocks of different sizes. A rank without neighbours does not know the size of the others'
+ * blocks. */
 static int nodes_has_list(enum tutti_collective collective)
 {
-    return collective == TUTTI_COLLECTIVE_GATHERV || collective == TUTTI_COLLECTIVE_SCATTERV ||
-           collective == TUTTI_COLLECTIVE_ALLTOALLV || collective == TUTTI_COLLECTIVE_ALLTOALLW;
+    return tutti_pattern_has_neighbours(collective) || collective == TUTTI_COLLECTIVE_GATHERV ||
+           collective == TUTTI_COLLECTIVE_SCATTERV || collective == TUTTI_COLLECTIVE_ALLTOALLV ||
+           collective == TUTTI_COLLECTIVE_ALLTOALLW;
 }
 
 int tutti_mover_nodes_read(const struct tutti_collective_args *args, const struct tutti_team *team,

@@ -58,6 +58,8 @@ struct moves_args {
 /* Makes and completes the call, by the completion call that `how` draws. again: before each start of a persistent call,
  * which is started one to three times. An MPI code. */
 int moves_call(const struct moves_args *a, enum moves_form form, unsigned how, void (*again)(void));
+/* Completes a started call by one of the completion calls. An MPI code. */
+int moves_complete(MPI_Request *request, unsigned how);
 /* The same on all ranks for one `how`. Persistent calls need the library in front. */
 enum moves_form moves_form_of(unsigned how);
 

@@ -40,8 +40,7 @@ static int begin(const struct moves_args *a, enum moves_form form, MPI_Request *
     }
 }
 
-/* By one of the completion calls. */
-static int complete(MPI_Request *request, unsigned how)
+int moves_complete(MPI_Request *request, unsigned how)
 {
     MPI_Request two[2] = {MPI_REQUEST_NULL, *request};
     MPI_Status statuses[2]; /* MPICH declares them as arrays with a size */
@@ -72,12 +71,12 @@ int moves_call(const struct moves_args *a, enum moves_form form, unsigned how, v
     MPI_Request request = MPI_REQUEST_NULL;
     int error = begin(a, form, &request);
     if (form != MOVES_PERSISTENT)
-        return error == MPI_SUCCESS && form == MOVES_NONBLOCKING ? complete(&request, how) : error;
+        return error == MPI_SUCCESS && form == MOVES_NONBLOCKING ? moves_complete(&request, how) : error;
     for (unsigned start = 0; start <= how / 8 % 3 && error == MPI_SUCCESS; start++) {
         again();
         error = MPI_Start(&request);
         if (error == MPI_SUCCESS)
-            error = complete(&request, how + start);
+            error = moves_complete(&request, how + start);
     }
     if (request != MPI_REQUEST_NULL)
         MPI_Request_free(&request);

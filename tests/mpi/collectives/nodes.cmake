@@ -17,6 +17,9 @@ moves_nodes(pairs 4 2 4 "*@tree" "*@pairs" tree,lanes,pairs "*@fetch")
 moves_nodes(ones 3 1 4 "*@chains" "*@pairs" chains,lanes,pairs "*@fetch")
 moves_nodes(uneven 5 3 1 "*@chains" "*@pairs" chains,lanes,pairs "*@fetch" MPIS openmpi)
 moves_nodes(packets 4 2 4 "*@chains" "*@pairs" chains,lanes,pairs "0-8k@ll *@ll128 *@fetch" MPIS openmpi)
+moves_nodes(joined 4 2 1 "*@tree" "*@joined,*@pairs" tree,lanes,pairs,joined "*@fetch")
+moves_nodes(joined-ones 3 1 4 "*@chains" "*@joined,*@pairs" chains,lanes,pairs,joined "*@fetch" MPIS openmpi)
+moves_nodes(joined-uneven 5 3 1 "*@chains" "*@joined,*@pairs" chains,lanes,pairs,joined "*@fetch" MPIS openmpi)
 # Calls that are open, persistent requests, freed types and communicators, in the programs of one node: all blocks over nodes.
 set(over "bcast_nodes:*@chains allgather_nodes:*@lanes gather_nodes:*@pairs scatter_nodes:*@pairs alltoall_nodes:*@pairs")
 string(APPEND over " bcast:*@fetch allgather:*@fetch alltoall:*@fetch gather:*@fetch scatter:*@fetch")
@@ -26,3 +29,16 @@ foreach(each 1 2)
   tutti_mpi_test(mpi-persistent-moves-over-nodes-${each} PROGRAM mpi-persistent_moves RANKS 4 RANKS_MPICH 3
                  ENV ${stats} TUTTI_NODE_RANKS=${each} "TUTTI_RULES=${over}" TIMEOUT 90)
 endforeach()
+# Neighbours over virtual nodes: drawn grids and graphs, against the plain MPI. neighbours_nodes(NAME RANKS NODE_RANKS PIECE_KB NEAR ...)
+program(neighbours_nodes EVERYWHERE WITH collectives/moves_nodes_parts.c collectives/moves_nodes_calls.c)
+function(neighbours_nodes name ranks node_ranks piece near)
+  tutti_mpi_test(mpi-neighbours-nodes-${name} PROGRAM mpi-neighbours_nodes RANKS ${ranks} RANKS_MPICH 3 MANY 1600 TIMEOUT 120
+                 ENV ${stats} TUTTI_NODE_RANKS=${node_ranks} TUTTI_NODES_PIECE_KB=${piece} TUTTI_TEST_EXPECT=edges
+                     "TUTTI_RULES=neighbor_nodes:*@edges neighbor:${near} allreduce_nodes:*@pipelined"
+                 ${ARGN})
+endfunction()
+neighbours_nodes(two 4 2 4 "*@fetch")
+neighbours_nodes(ones 3 1 1 "*@fetch")
+neighbours_nodes(uneven 5 3 1 "*@fetch" MPIS openmpi)
+neighbours_nodes(packets 4 2 4 "0-8k@ll *@ll128 *@fetch" MPIS openmpi)
+neighbours_nodes(messages 5 2 2 "*@mpi" MPIS openmpi)

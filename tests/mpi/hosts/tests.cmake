@@ -24,6 +24,11 @@ foreach(mpi openmpi mpich)
   on_hosts(bits-3 ${mpi} passes 3 1 -- ${env} TUTTI_TEST_HOST_RANKS=1 TUTTI_TEST_EXPECT=pipelined
            "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@pipelined scan_nodes:*@ranks leaders:0-1k@ring,*@slices"
            $<TARGET_FILE:mpi-nodes.${mpi}> 4 bits)
+  # Neighbours, and all-to-alls with one message for each pair of hosts.
+  on_hosts(neighbours ${mpi} passes 2 ${each} -- ${env} TUTTI_TEST_EXPECT=edges TUTTI_NODES_PIECE_KB=4
+           "TUTTI_RULES=neighbor_nodes:*@edges allreduce_nodes:*@pipelined" $<TARGET_FILE:mpi-neighbours_nodes.${mpi}> 160)
+  on_hosts(moves-joined ${mpi} passes 2 ${each} -- ${env} TUTTI_TEST_EXPECT=joined TUTTI_NODES_PIECE_KB=4
+           "TUTTI_RULES=alltoall_nodes:*@joined allgather_nodes:*@lanes" $<TARGET_FILE:mpi-moves_nodes.${mpi}> 120)
   on_hosts(programs ${mpi} passes 2 ${each} -- ${env} TUTTI_TEST_KINDS=${together}
            "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@pipelined reduce_scatter_nodes:*@multi_leader"
            $<TARGET_FILE:mpi-programs.${mpi}> 20 40 100k 20)

@@ -64,6 +64,11 @@ programs(moved-packed ${moved},${reduced},${around_device},icoll 26 30 TUTTI_RUL
 # Collectives with neighbours, and between the groups of intercommunicators.
 programs(neighbours ${neighbours},${around},barrier,dup,icoll,blocking 35 30)
 programs(neighbours-device ${neighbours},device,large,vector,types,dup,blocking 21 30)
+programs(neighbours-nodes ${neighbours},device,large,vector,types,dup,icoll,blocking 26 30 TUTTI_NODE_RANKS=1
+         "TUTTI_RULES=neighbor_nodes:*@edges")
+tutti_mpi_test(mpi-programs-neighbours-two-nodes PROGRAM mpi-programs RANKS 4 MANY 26 ARGS 40 100k 20 MPIS openmpi LABELS programs
+               ENV TUTTI_TEST_KINDS=${neighbours},device,large,vector,types,dup,icoll,blocking TUTTI_NODE_RANKS=2
+                   "TUTTI_RULES=neighbor_nodes:*@edges alltoall_nodes:*@joined")
 programs(neighbours-few ${neighbours},device,large,vector,types,dup,blocking 21 30 TUTTI_RULES=message:*@direct
          TUTTI_CACHE_ENTRIES=4 TUTTI_ENDPOINT_MB=1)
 tutti_mpi_test(mpi-programs-neighbours-twice PROGRAM mpi-programs RANKS 3 RANKS_MPICH 2 MANY 21 ARGS 40 100k 20
