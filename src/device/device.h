@@ -68,6 +68,7 @@ enum { TUTTI_MOVES_TYPE = TUTTI_TYPE_U8, TUTTI_MOVES_OP = TUTTI_OP_SUM };
 struct tutti_kernel_args;
 struct tutti_flow_args;
 struct tutti_amo_args;
+struct tutti_update_args;
 struct tutti_launch {
     enum tutti_kernel kernel;
     int type, op;     /* element type and operator; a pair for which tutti_has_kernel() holds. Kernels that move data:
@@ -82,6 +83,7 @@ struct tutti_launch {
     const struct tutti_kernel_args *args;
     const struct tutti_flow_args *flow;
     const struct tutti_amo_args *amo;
+    const struct tutti_update_args *update; /* its items are read until the kernel has ended */
 };
 
 struct tutti_pack_args;

@@ -243,4 +243,22 @@ struct tutti_amo_args {
     volatile uint32_t *done; /* mapped host memory; NULL: the stream is waited for instead */
 };
 
+/* Elements of one side that are combined with those of the other: to = from op to. No other kernel changes them
+ * meanwhile. */
+struct tutti_update_item {
+    const void *from;
+    void *to;
+    uint64_t n;
+};
+
+/* Updates: each block makes one item. */
+struct tutti_update_args {
+    struct tutti_update_item item;         /* of a launch of one block */
+    const struct tutti_update_item *items; /* mapped host memory, as many as there are blocks; NULL: `item` */
+    volatile uint32_t *done; /* mapped host memory: one block stores launch_number when its elements are there; NULL:
+                                the stream is waited for instead */
+    uint32_t launch_number;
+    uint32_t pad;
+};
+
 #endif

@@ -6,6 +6,7 @@
 #include "kernels/half_c.h"
 #include "kernels/linger_c.h"
 #include "kernels/prefix_c.h"
+#include "kernels/update_c.h"
 
 #include "kernels/ops.inc"
 
@@ -96,6 +97,7 @@ static void reduce(const struct tutti_c_pair *pair, const void *const from[], un
 #include "kernels/direct.inc"
 #include "kernels/oneshot.inc"
 #include "kernels/twoshot.inc"
+#include "kernels/update.inc"
 
 #include "kernels/chain.inc"
 #include "kernels/chain_ll128.inc"

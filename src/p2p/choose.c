@@ -30,6 +30,12 @@ int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64
     }
 }
 
+int tutti_p2p_leaves(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *row, int peer,
+                     struct tutti_p2p_send *send)
+{
+    return row->ops->leaves && row->ops->leaves(worker, peer, send);
+}
+
 int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes)
 {
     return bytes >= TUTTI_MESSAGE_LOOKED || tutti_endpoint_takes_short(worker->endpoint, peer) || TUTTI_NO(BLIND);

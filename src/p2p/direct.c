@@ -49,7 +49,7 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
         direct_name(worker, send);
     if ((send->shown != TUTTI_SHOWN && send->shown != TUTTI_SHOWN_BY_ID) || send->agreed)
         return;
-    tutti_endpoint_account(worker->endpoint, rndv);
+    tutti_endpoint_account(worker->endpoint, rndv, &send->verdict);
     if (send->shown == TUTTI_SHOWN_BY_ID && atomic_load_explicit(&rndv->pays, memory_order_relaxed))
         direct_name(worker, send);
 }
@@ -60,6 +60,15 @@ int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu)
     if (!tutti_endpoint_is_open(endpoint, peer))
         return TUTTI_NO(GPU_LATE);
     return tutti_endpoint_mapped(endpoint, peer, gpu) != TUTTI_MAPS_CANNOT ? 1 : TUTTI_NO(SCRATCH_UNREACHED);
+}
+
+/* What direct_cost() and the packed row would find with a rendezvous. */
+static int p2p_direct_leaves(struct tutti_p2p_worker *worker, int peer, struct tutti_p2p_send *send)
+{
+    return send->lowest && send->elements.whole &&
+           tutti_endpoint_leaves_now(worker->endpoint, peer, send->gpu, send->allocation, send->bytes,
+                                     &send->verdict) &&
+           !TUTTI_NO(UNMAPPED);
 }
 
 static int p2p_direct_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
@@ -169,6 +178,7 @@ static int direct_fetched(struct tutti_p2p_fetch *f)
 }
 
 const struct tutti_protocol_ops tutti_direct_ops = {.reaches = tutti_rndv_reaches,
+                                                    .leaves = p2p_direct_leaves,
                                                     .can = p2p_direct_can,
                                                     .cost = direct_cost,
                                                     .post = direct_post,

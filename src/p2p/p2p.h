@@ -70,6 +70,7 @@ struct tutti_p2p_send {
     const char *lowest;               /* lowest byte of the elements; NULL: they are not in one allocation */
     uint64_t allocation;              /* its id (struct tutti_memory); 0: not known */
     struct tutti_endpoint_memo *memo; /* NULL: none */
+    struct tutti_endpoint_verdict verdict;
     /* Other nodes: */
     int to;            /* rank of the transport */
     uint64_t fragment; /* bytes; set by can() */
@@ -93,6 +94,10 @@ const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rul
  * GPU. 1 if a row of the rules reaches the peer; 0: none does, and the reason is set. */
 int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes,
                       const struct tutti_protocol_rules *rules);
+/* Local, behind that: 1 if the MPI is to have the message, by the row that the first rule names; the reason is set. No
+ * rendezvous is needed then. */
+int tutti_p2p_leaves(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *row, int peer,
+                     struct tutti_p2p_send *send);
 /* Local. 1 if the receives of rank `peer` of the node look for the RTS of a message of so many bytes; otherwise the
  * reason is set. */
 int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes);

@@ -33,6 +33,9 @@ struct tutti_protocol_ops {
     /* Before a rendezvous is taken: 1 if rank `peer` of the node can receive messages from memory of this GPU by the
      * protocol now; otherwise the reason is set. NULL: of messages to other nodes, and the MPI's. */
     int (*reaches)(struct tutti_p2p_worker *worker, int peer, int gpu);
+    /* Before a rendezvous is taken: 1 if the MPI is to have this message, which has its elements, GPU and allocation;
+     * the reason is set. NULL: never. */
+    int (*leaves)(struct tutti_p2p_worker *worker, int peer, struct tutti_p2p_send *send);
     /* 1 if the protocol can carry this message at all. */
     int (*can)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
     /* What it needs for this message, which it can carry. May take resources that post() uses. */

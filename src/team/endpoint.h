@@ -115,7 +115,17 @@ int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rnd
  * is to map it (rndv->pays), by what such messages have cost so far. leaves: 1 if the MPI is to have this message,
  * as it is short and a mapping does not pay yet. needs_scratch: 1 if the peer is to have this rank's scratch.
  * distrust: the peer does not keep the allocation mapped. */
-void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv);
+struct tutti_endpoint_verdict {
+    int made; /* 0: not yet */
+    int pays, scratch_pays;
+};
+/* verdict: made before the rendezvous was taken, or not yet. */
+void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv,
+                            const struct tutti_endpoint_verdict *verdict);
+/* The same before a rendezvous is taken, which a message that the MPI is to have does not need: 1 if it leaves.
+ * Otherwise the verdict may be made, for tutti_endpoint_account(). gpu: that holds the allocation of this id. */
+int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id, uint64_t bytes,
+                              struct tutti_endpoint_verdict *verdict);
 int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);

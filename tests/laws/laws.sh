@@ -137,14 +137,14 @@ done < <(grep -rnE '\b(nanosleep|clock_nanosleep|usleep|sleep|sched_yield|pthrea
 #   coll/call/reservation.c             the votes that it asks, by team/wait.c
 #   team/mesh.c, node.c, roll.c       all ranks are in MPI_Init or MPI_Finalize, and it is bounded
 #   team/resources.c                  no peer: kernels that were told to end, and it is bounded
-#   mpi/rma/mapped_update.c           no peer: a kernel of this process
+#   mpi/rma/mapped_words.c            no peer: a kernel of this process
 #   mpi/rma/mapped_attach.c           no peer: the descriptor was sent before the row that names it, and it is bounded
 #   mpi/rma/mapped_owner.c            no peer: a thread of this process that was told to end, and has nothing left to serve
 #   mpi/comm/streams.c                no peer: its stream is idle where the program frees the communicator
 while read -r line; do
     case $line in
     src/dtype/pack/channel.c:*|src/dtype/pack/copies.c:*|src/progress/gate.c:*|src/team/mappings/cache.c:*|src/team/wait.c:*|src/coll/call/reservation.c:*) ;;
-    src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/rma/mapped_update.c:*|src/mpi/rma/mapped_attach.c:*|src/mpi/rma/mapped_owner.c:*|src/mpi/comm/streams.c:*) ;;
+    src/team/mesh.c:*|src/team/node.c:*|src/team/roll.c:*|src/team/resources.c:*|src/mpi/rma/mapped_words.c:*|src/mpi/rma/mapped_attach.c:*|src/mpi/rma/mapped_owner.c:*|src/mpi/comm/streams.c:*) ;;
     src/shmem/heap_*) ;; # tables of heaps: an operation of the address space
     *) breach "a quiet wait, in which a peer may need what this rank does not bring on: $line" ;;
     esac

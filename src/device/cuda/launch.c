@@ -35,7 +35,10 @@ static int launch_kernel(struct tutti_stream *stream, const struct tutti_launch 
     if (status == TUTTI_OK) {
         const unsigned threads = launch->threads ? launch->threads : TUTTI_FATBIN_THREADS;
         struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
-        void *taken = launch->flow ? (void *)launch->flow : launch->amo ? (void *)launch->amo : (void *)launch->args;
+        void *taken = launch->flow     ? (void *)launch->flow
+                      : launch->amo    ? (void *)launch->amo
+                      : launch->update ? (void *)launch->update
+                                       : (void *)launch->args;
         void *parameters[] = {taken, &sense};
         status = keep ? tutti_cuda_keep_kernel(scope.context, function, launch->blocks, threads, parameters,
                                                stream->handle, keep)

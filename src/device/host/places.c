@@ -33,7 +33,7 @@ unsigned tutti_host_places(void)
 
 int tutti_host_waits(enum tutti_kernel kernel)
 {
-    return kernel != TUTTI_KERNEL_DIRECT && kernel != TUTTI_KERNEL_AMO;
+    return kernel != TUTTI_KERNEL_DIRECT && kernel != TUTTI_KERNEL_AMO && kernel != TUTTI_KERNEL_UPDATE;
 }
 
 static struct pool *pool_of(const struct tutti_work *work)

@@ -325,7 +325,9 @@ int tutti_host_launch(struct tutti_stream *stream, const struct tutti_launch *la
 {
     struct tutti_work work;
     int status = tutti_work_launch(&work, stream->gpu >= 0 ? stream->gpu : launch->gpu, launch);
-    return status == TUTTI_OK ? tutti_host_submit(stream, &work) : status;
+    if (status == TUTTI_OK && (status = tutti_host_submit(stream, &work)) != TUTTI_OK)
+        tutti_work_drop(&work);
+    return status;
 }
 
 int tutti_host_launch_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch)

@@ -112,6 +112,39 @@ static int amo_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     return status;
 }
 
+static int update_item_reach(int gpu, size_t size, struct tutti_update_item *item)
+{
+    void *from = NULL;
+    int status = tutti_work_reach(gpu, "origin of an update", item->from, (size_t)item->n * size, &from);
+    item->from = from;
+    return status == TUTTI_OK
+               ? tutti_work_reach(gpu, "target of an update", item->to, (size_t)item->n * size, &item->to)
+               : status;
+}
+
+static int update_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
+{
+    const size_t size = tutti_type_size(launch->type);
+    struct tutti_update_args *args = &work->update;
+    int status = TUTTI_OK;
+    *args = *launch->update;
+    if (launch->blocks < 1 || launch->blocks > TUTTI_MAX_BLOCKS || (!args->items && launch->blocks > 1) ||
+        (args->done && launch->blocks > 1))
+        return TUTTI_ERR_ARGUMENT;
+    if (!args->items)
+        return update_item_reach(gpu, size, &args->item);
+    work->items = malloc(launch->blocks * sizeof *work->items);
+    if (!work->items)
+        return TUTTI_ERR_MEMORY;
+    memcpy(work->items, args->items, launch->blocks * sizeof *work->items);
+    args->items = work->items;
+    for (unsigned i = 0; i < launch->blocks && status == TUTTI_OK; i++)
+        status = update_item_reach(gpu, size, &work->items[i]);
+    if (status != TUTTI_OK)
+        tutti_work_drop(work);
+    return status;
+}
+
 int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
 {
     work->kind = TUTTI_WORK_LAUNCH;
@@ -122,6 +155,7 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     work->is_flow = launch->flow != NULL;
     work->blocks = launch->blocks;
     work->jitter = 0;
+    work->items = NULL;
     if (tutti_host_places() > 0 && tutti_host_waits(launch->kernel) && launch->blocks > tutti_host_places()) {
         tutti_error("host device: a kernel of %u blocks, where a GPU holds %u (TUTTI_HOST_BLOCKS)", launch->blocks,
                     tutti_host_places());
@@ -131,6 +165,8 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
         return flow_launch(work, gpu, launch);
     if (launch->amo)
         return amo_launch(work, gpu, launch);
+    if (launch->update)
+        return update_launch(work, gpu, launch);
     struct tutti_kernel_args *args = &work->args;
     void *at;
     if (launch->args->ranks > TUTTI_MAX_RANKS || launch->args->outs > TUTTI_MAX_RANKS ||
@@ -295,6 +331,8 @@ void tutti_work_drop(struct tutti_work *work)
 {
     if (work->kind == TUTTI_WORK_PACK)
         free(work->pack);
+    else if (work->kind == TUTTI_WORK_LAUNCH)
+        free(work->items);
 }
 
 static void run_blocks(const struct tutti_work *work)
@@ -348,6 +386,7 @@ int tutti_work_run(struct tutti_work *work)
         return TUTTI_OK;
     case TUTTI_WORK_LAUNCH:
         run_blocks(work);
+        tutti_work_drop(work);
         return TUTTI_OK;
     case TUTTI_WORK_PACK:
         for (unsigned block = 0; block < work->blocks; block++)

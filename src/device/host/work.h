@@ -35,12 +35,14 @@ struct tutti_work {
     int gpu;                      /* of its stream */
     int is_flow;                  /* it is `flow` that holds */
     unsigned blocks;
-    unsigned jitter;              /* not 0: kernels that wait pause now and then, as follows from it */
-    struct tutti_pack_args *pack; /* freed when it has run; tutti_work_drop() where it never does */
+    unsigned jitter;                 /* not 0: kernels that wait pause now and then, as follows from it */
+    struct tutti_pack_args *pack;    /* freed when it has run; tutti_work_drop() where it never does */
+    struct tutti_update_item *items; /* of a launch; likewise */
     union {
         struct tutti_kernel_args args;
         struct tutti_flow_args flow;
         struct tutti_amo_args amo;
+        struct tutti_update_args update;
         struct tutti_shmem_args shmem;
         struct tutti_lane_args lane;
         struct tutti_meet_args meet;

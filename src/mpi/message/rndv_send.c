@@ -96,7 +96,8 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         return TUTTI_NONE(ATTACHED);
     if (message->mode == TUTTI_SEND_BUFFERED && bytes < TUTTI_SHORT_RTS_LEAST)
         return TUTTI_NONE(SHORT);
-    if (!tutti_p2p_first(&tutti_rules_of_messages, 0, bytes))
+    const struct tutti_protocol_row *const first = tutti_p2p_first(&tutti_rules_of_messages, 0, bytes);
+    if (!first)
         return NULL;
     tutti_endpoint_poll(tutti_endpoint);
     if (!tutti_rts_fits(message, layout, bytes))
@@ -119,13 +120,15 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         (!tutti_p2p_reaches(&tutti_p2p, peer, sent->core.gpu, bytes, &tutti_rules_of_messages) ||
          !tutti_p2p_is_looked_for(&tutti_p2p, peer, bytes)))
         return give_up(sent);
+    sent->core.lowest = place == PLACE_ONE ? lowest : NULL;
+    if (reason == TUTTI_REASON_NONE && tutti_p2p_leaves(&tutti_p2p, first, peer, &sent->core))
+        return give_up(sent);
     if (reason == TUTTI_REASON_NONE && !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu)))
         reason = TUTTI_REASON_MANY;
     if (reason != TUTTI_REASON_NONE) {
         tutti_why_set(reason);
         return give_up(sent);
     }
-    sent->core.lowest = place == PLACE_ONE ? lowest : NULL;
     sent->core.now = at_once(sent, peer, blocking);
     sent->core.rndv->tag = message->tag;
     sent->core.rndv->bytes = bytes;

@@ -222,6 +222,7 @@ static int making_begin(struct making *m, MPI_Comm comm)
                               .replace = MPI_REPLACE,
                               .no_op = MPI_NO_OP};
     pthread_mutex_init(&mapped->mutex, NULL);
+    pthread_mutex_init(&mapped->batch.mutex, NULL);
     tutti_next.MPI_Comm_rank(comm, &mapped->rank);
     m->mine = (struct record){.bytes = (uint64_t)wish->size, .unit = wish->unit};
     if (wish->size < 0 || wish->unit <= 0) /* the MPI's error */
@@ -280,5 +281,6 @@ void tutti_mapped_close(struct tutti_mapped *mapped)
     if (mapped->grouped)
         tutti_next.MPI_Group_free(&mapped->group);
     pthread_mutex_destroy(&mapped->mutex);
+    pthread_mutex_destroy(&mapped->batch.mutex);
     free(mapped);
 }

@@ -10,11 +10,11 @@
 #include <stdatomic.h>
 
 #include "dtype/elements.h"
+#include "kernels/args.h"
 #include "mpi/rma/rma.h"
 
 struct tutti_mapping;
 struct tutti_bounce;
-struct tutti_mapped_words;
 struct tutti_mapped_box;
 
 /* What a rank has in the memory that all ranks of the window share. Only the owner writes what follows `updater`. */
@@ -61,6 +61,30 @@ struct tutti_mapped_pinned {
 };
 
 enum { TUTTI_MAPPED_JOBS = 64 };
+
+/* Accumulates that the next completing call makes: of one type and operator, on elements that have nothing in common.
+ */
+struct tutti_mapped_added {
+    int target;
+    const char *from; /* memory that kernels reach */
+    char *to;
+    uint64_t bytes;
+    struct tutti_bounce *bounce; /* that holds `from`, or NULL */
+};
+struct tutti_mapped_batch {
+    pthread_mutex_t mutex; /* taken before the word of a target, and that before the window's mutex */
+    int type, op;
+    unsigned n;
+    struct tutti_mapped_added of[TUTTI_MAPPED_JOBS];
+};
+
+/* What the host and the kernels of updates hand each other, in pinned memory. */
+struct tutti_mapped_words {
+    uint64_t value, expected, was;
+    uint32_t done, launches;
+    struct tutti_update_item item[TUTTI_MAX_BLOCKS];
+};
+
 struct tutti_mapped {
     MPI_Group group; /* of the window, where grouped */
     int grouped;
@@ -80,14 +104,15 @@ struct tutti_mapped {
     int fenced;                       /* a fence has opened an epoch */
     int locked_all;                   /* 0, or 1 + the assertion */
     pthread_mutex_t mutex;            /* of what follows */
-    struct tutti_stream *stream;      /* of updates of one word; NULL: none yet */
+    struct tutti_stream *stream;      /* of updates; NULL: none yet */
     struct tutti_bounce *bounce;      /* pinned memory, of `words` */
-    struct tutti_mapped_words *words; /* of mapped_update.c */
+    struct tutti_mapped_words *words; /* of mapped_words.c */
     /* Puts and gets that the next completing call makes, in one launch. */
     unsigned jobs;
     int stores_far; /* one of them stores what is not near */
     struct tutti_pack_job job[TUTTI_MAPPED_JOBS];
     struct tutti_mapped_pinned pinned[TUTTI_MAPPED_JOBS];
+    struct tutti_mapped_batch batch;
     struct tutti_mapped_peer peer[];
 };
 
@@ -157,12 +182,34 @@ int tutti_mapped_flush(struct tutti_mapped *mapped);
 
 /* ---- mapped_update.c ---- */
 
-/* The accumulating operations: `rma` on the part of the target's window that `target` is. */
-int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target);
+/* The accumulating operations: `rma` on the part of the target's window that `target` is. now: 0: the next completing
+ * call may make it. */
+int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target,
+                        int now);
 
 /* Packed elements of the operation in host memory: `to` = `from` op `to`. */
 int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_rma *rma, const void *from, void *to,
                          uint64_t bytes);
+
+/* ---- mapped_words.c: the stream and the pinned memory of updates. The window's mutex is held. ---- */
+
+/* 1 if the device can make updates so. */
+int tutti_mapped_words_can(void);
+int tutti_mapped_words_open(struct tutti_mapped *mapped);
+int tutti_mapped_words_gpu(const struct tutti_mapped *mapped);
+/* Launches the kernel, whose number is ++words->launches, and waits until it stores that in words->done. */
+int tutti_mapped_words_launch(struct tutti_mapped *mapped, const struct tutti_launch *launch);
+
+/* ---- mapped_batch.c: accumulates that wait for the call that completes them ---- */
+
+/* The most bytes of an accumulate in it. */
+enum { TUTTI_MAPPED_BATCH_MOST = 64 << 10 };
+/* Adds one of this type and operator; those before it run first where it cannot join them. Takes over the bounce
+ * buffer, also on failure. */
+int tutti_mapped_batch_add(struct tutti_mapped *mapped, const struct tutti_mapped_added *added, int type, int op);
+/* Makes all of them, done on return: before each other update of this rank, so that its updates take effect in their
+ * order. */
+int tutti_mapped_batch_run(struct tutti_mapped *mapped);
 
 /* ---- mapped_long.c: datatypes without a plan ---- */
 

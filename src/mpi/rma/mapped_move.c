@@ -188,8 +188,9 @@ int tutti_mapped_move_later(struct tutti_mapped *mapped, struct tutti_mapped_buf
 
 int tutti_mapped_flush(struct tutti_mapped *mapped)
 {
+    const int updated = tutti_mapped_batch_run(mapped);
     pthread_mutex_lock(&mapped->mutex);
-    const int status = move_jobs_run(mapped);
+    const int moved = move_jobs_run(mapped);
     pthread_mutex_unlock(&mapped->mutex);
-    return status;
+    return updated == TUTTI_OK ? moved : updated;
 }

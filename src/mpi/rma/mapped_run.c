@@ -96,6 +96,11 @@ static enum tutti_rma_way mapped_run_done(struct tutti_rma *rma, MPI_Request *re
     return TUTTI_RMA_DONE;
 }
 
+static int mapped_run_updates(const struct tutti_rma *rma)
+{
+    return rma->kind != TUTTI_RMA_PUT && rma->kind != TUTTI_RMA_GET;
+}
+
 static int mapped_run_elements(struct tutti_mapped *mapped, struct tutti_rma *rma, struct tutti_mapped_buffer *target,
                                int now)
 {
@@ -103,11 +108,12 @@ static int mapped_run_elements(struct tutti_mapped *mapped, struct tutti_rma *rm
     if (target->bytes == 0)
         return TUTTI_OK;
     if (target->elements.plan)
-        status = rma->kind == TUTTI_RMA_PUT || rma->kind == TUTTI_RMA_GET ? mapped_run_move(mapped, rma, target, now)
-                                                                          : tutti_mapped_update(mapped, rma, target);
-    if (status == TUTTI_ERR_UNAVAILABLE && !tutti_mapped_has_plans(rma)) /* nothing was done */
-        status = tutti_mapped_long(mapped, rma, target->memory, target->bytes, 1);
-    return status;
+        status = mapped_run_updates(rma) ? tutti_mapped_update(mapped, rma, target, now)
+                                         : mapped_run_move(mapped, rma, target, now);
+    if (status != TUTTI_ERR_UNAVAILABLE || tutti_mapped_has_plans(rma))
+        return status;
+    status = mapped_run_updates(rma) ? tutti_mapped_batch_run(mapped) : TUTTI_OK; /* nothing was done */
+    return status == TUTTI_OK ? tutti_mapped_long(mapped, rma, target->memory, target->bytes, 1) : status;
 }
 
 /* The operation has ended with this status. */
@@ -141,6 +147,8 @@ static enum tutti_rma_way mapped_run_by_owner(struct tutti_mapped *mapped, struc
     int status = tutti_mapped_enter(mapped, rma->target);
     if (status == TUTTI_ERR_ARGUMENT)
         return mapped_run_failed(rma, MPI_ERR_RMA_SYNC);
+    if (status == TUTTI_OK && mapped_run_updates(rma))
+        status = tutti_mapped_batch_run(mapped);
     if (status == TUTTI_OK)
         status = tutti_mapped_by_owner(mapped, rma, what);
     if (status == TUTTI_OK)

@@ -11,9 +11,8 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/rma/mapped.h"
 #include "mpi/type/envelope.h"
-#include "progress/engine.h"
 
-enum { PIECE = 1 << 20, LOOKS = 1024 };
+enum { PIECE = 1 << 20 };
 
 /* An operation under way. Buffers that it does not have hold no bytes. */
 struct update {
@@ -41,12 +40,6 @@ static MPI_Datatype basic_of(MPI_Datatype type)
 }
 
 /* ---- one word ---- */
-
-/* What the host and the kernel hand each other, in pinned memory. */
-struct tutti_mapped_words {
-    uint64_t value, expected, was;
-    uint32_t done, launches;
-};
 
 static uint64_t update_word_bits(const void *memory, size_t bytes)
 {
@@ -96,7 +89,7 @@ static int update_word_can(const struct update *u)
     fine = fine && tutti_next.MPI_Type_size_x(u->basic, &size) == MPI_SUCCESS && (uint64_t)size == bytes;
     for (int i = 0; i < TUTTI_RMA_BUFFERS && fine; i++)
         fine = u->buffer[i].bytes == 0 || u->buffer[i].elements.whole;
-    return fine && tutti_door.device->launch.kernel && tutti_door.device->stream.query;
+    return fine && tutti_mapped_words_can();
 }
 
 static int update_word_copy(void *to, const void *from, size_t bytes, const struct tutti_mapped_buffer *buffer)
@@ -107,40 +100,6 @@ static int update_word_copy(void *to, const void *from, size_t bytes, const stru
     return TUTTI_OK;
 }
 
-struct word_wait {
-    const struct tutti_mapped *mapped;
-    unsigned looks;
-};
-
-static int update_is_word_done(void *with)
-{
-    struct word_wait *w = with;
-    const struct tutti_mapped_words *words = w->mapped->words;
-    if (__atomic_load_n(&words->done, __ATOMIC_ACQUIRE) == words->launches)
-        return 1;
-    if (++w->looks % LOOKS != 0)
-        return 0;
-    const int state = tutti_door.device->stream.query(w->mapped->stream);
-    return state < 0 ? state : 0;
-}
-
-static int update_word_gpu(const struct tutti_mapped *mapped)
-{
-    return mapped->gpu < 0 ? 0 : mapped->gpu;
-}
-
-/* The mutex is held. */
-static int update_word_open(struct tutti_mapped *mapped)
-{
-    if (!mapped->bounce && (mapped->bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, sizeof *mapped->words))) {
-        mapped->words = mapped->bounce->memory;
-        memset(mapped->words, 0, sizeof *mapped->words);
-    }
-    if (!mapped->bounce)
-        return TUTTI_ERR_MEMORY;
-    return mapped->stream ? TUTTI_OK : tutti_door.device->stream.create(update_word_gpu(mapped), &mapped->stream);
-}
-
 /* The mutex is held. */
 static int update_word_run(struct update *u, enum tutti_amo_what what, int type, int op)
 {
@@ -148,7 +107,7 @@ static int update_word_run(struct update *u, enum tutti_amo_what what, int type,
     const size_t bytes = (size_t)u->target->bytes;
     struct tutti_mapped_buffer *from = &u->buffer[TUTTI_RMA_ORIGIN], *compare = &u->buffer[TUTTI_RMA_COMPARE],
                                *result = &u->buffer[TUTTI_RMA_RESULT];
-    int status = update_word_open(mapped);
+    int status = tutti_mapped_words_open(mapped);
     struct tutti_mapped_words *words = mapped->words;
     if (status == TUTTI_OK && from->bytes > 0)
         status = update_word_copy(&words->value, tutti_elements_run(&from->elements), bytes, from);
@@ -168,13 +127,9 @@ static int update_word_run(struct update *u, enum tutti_amo_what what, int type,
                                         .op = op,
                                         .blocks = 1,
                                         .threads = 32,
-                                        .gpu = update_word_gpu(mapped),
+                                        .gpu = tutti_mapped_words_gpu(mapped),
                                         .amo = &args};
-    struct word_wait w = {.mapped = mapped};
-    status = tutti_door.device->launch.kernel(mapped->stream, &launch);
-    if (status == TUTTI_OK)
-        status = tutti_progress_wait(&(const struct tutti_wait){
-            .done = update_is_word_done, .with = &w, .quiet = 1, .what = "the kernel of an update"});
+    status = tutti_mapped_words_launch(mapped, &launch);
     if (status != TUTTI_OK || result->bytes == 0)
         return status;
     const uint64_t was = words->was;
@@ -272,11 +227,17 @@ static int update_kernel_takes(const struct update *u, const struct tutti_mapped
            (uintptr_t)tutti_elements_run(&buffer->elements) % size == 0;
 }
 
+/* 1 if a kernel combines the elements at the target. */
+static int update_kernel_can(const struct update *u)
+{
+    return u->type && u->op != TUTTI_OP_NONE && (u->type->legal >> u->op & 1) && update_kernel_takes(u, u->target);
+}
+
 /* An origin that the kernel does not take is packed into pinned memory. TUTTI_ERR_UNAVAILABLE: nothing was done. */
 static int update_by_kernel(struct update *u)
 {
     struct tutti_mapped_buffer *from = &u->buffer[TUTTI_RMA_ORIGIN];
-    if (!u->type || u->op == TUTTI_OP_NONE || !(u->type->legal >> u->op & 1) || !update_kernel_takes(u, u->target))
+    if (!update_kernel_can(u))
         return TUTTI_ERR_UNAVAILABLE;
     const uint64_t size = tutti_type_size(u->type->type), bytes = u->target->bytes;
     char *to = tutti_elements_run(&u->target->elements);
@@ -350,7 +311,37 @@ int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_r
     return update_combine_packed(&u, layout->plan, from, to, bytes / layout->plan->size);
 }
 
-int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target)
+/* ---- by the call that completes it ---- */
+
+static int update_waits(const struct update *u)
+{
+    return u->rma->kind == TUTTI_RMA_ACCUMULATE && u->target->bytes <= TUTTI_MAPPED_BATCH_MOST &&
+           update_kernel_can(u) && tutti_mapped_words_can();
+}
+
+static int update_later(struct update *u)
+{
+    struct tutti_mapped_buffer *from = &u->buffer[TUTTI_RMA_ORIGIN];
+    struct tutti_mapped_added added = {.target = u->rma->target,
+                                       .from = tutti_elements_run(&from->elements),
+                                       .to = tutti_elements_run(&u->target->elements),
+                                       .bytes = u->target->bytes};
+    if (!update_kernel_takes(u, from)) {
+        added.bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, (size_t)added.bytes);
+        if (!added.bounce)
+            return TUTTI_ERR_MEMORY;
+        added.from = added.bounce->memory;
+        const int status = tutti_mapped_part(u->mapped, TUTTI_PACK, from, 0, added.bytes, added.bounce->memory);
+        if (status != TUTTI_OK) {
+            tutti_bounce_give(added.bounce);
+            return status;
+        }
+    }
+    return tutti_mapped_batch_add(u->mapped, &added, u->type->type, u->op);
+}
+
+int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target,
+                        int now)
 {
     struct update u = update_of(mapped, rma);
     int status = TUTTI_OK;
@@ -363,6 +354,13 @@ int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma
         if (buffer->count > 0)
             status = tutti_mapped_buffer(mapped, buffer->memory, buffer->count, buffer->type, &u.buffer[i]);
     }
+    if (status != TUTTI_OK)
+        return status;
+    if (update_waits(&u)) {
+        status = update_later(&u);
+        return status == TUTTI_OK && now ? tutti_mapped_batch_run(mapped) : status;
+    }
+    status = tutti_mapped_batch_run(mapped);
     if (status == TUTTI_OK)
         status = tutti_mapped_update_begin(mapped, rma->target);
     if (status != TUTTI_OK)

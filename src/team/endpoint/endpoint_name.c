@@ -21,23 +21,26 @@ static int allocation_lease(struct tutti_known *known, uint64_t id)
     return 0;
 }
 
-int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
+static void distrust(struct tutti_endpoint *endpoint, int peer, int index)
 {
-    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    const uint64_t id = rndv->share.what.id;
+    _Atomic uint64_t *named = &endpoint->from[peer].named[index];
+    if (atomic_load_explicit(named, memory_order_relaxed) != TUTTI_ENDPOINT_SEVERAL)
+        atomic_store_explicit(named, TUTTI_ENDPOINT_SEVERAL, memory_order_relaxed);
+}
+
+int tutti_endpoint_several(struct tutti_endpoint *endpoint, int peer, int index, uint64_t id)
+{
     uint64_t before = 0;
-    if (atomic_compare_exchange_strong(&endpoint->from[piece->to].named[piece->gpu], &before, id) || before == id)
+    if (atomic_compare_exchange_strong(&endpoint->from[peer].named[index], &before, id) || before == id)
         return 0;
-    tutti_endpoint_distrust(endpoint, rndv);
+    distrust(endpoint, peer, index);
     return 1;
 }
 
 void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
     const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    _Atomic uint64_t *named = &endpoint->from[piece->to].named[piece->gpu];
-    if (atomic_load_explicit(named, memory_order_relaxed) != TUTTI_ENDPOINT_SEVERAL)
-        atomic_store_explicit(named, TUTTI_ENDPOINT_SEVERAL, memory_order_relaxed);
+    distrust(endpoint, piece->to, piece->gpu);
 }
 
 /* 1 if the peer keeps the allocation of this id mapped: the rendezvous has a lease now. */
@@ -77,14 +80,19 @@ int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rnd
     return rndv->share.shared && lease_known(endpoint, rndv, rndv->share.what.id);
 }
 
+int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_t id)
+{
+    if (!id || !tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, peer))
+        return 0;
+    tutti_invalidation_poll(endpoint->node, endpoint->device);
+    return !tutti_share_is_named(endpoint->node, id);
+}
+
 int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
                                uint64_t id)
 {
     const int peer = endpoint->piece[tutti_endpoint_number(endpoint, rndv)].to;
-    if (!id || !tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, peer))
-        return 0;
-    tutti_invalidation_poll(endpoint->node, endpoint->device);
-    if (tutti_share_is_named(endpoint->node, id))
+    if (!tutti_endpoint_is_unnamed(endpoint, peer, id))
         return 0;
     endpoint->piece[tutti_endpoint_number(endpoint, rndv)].own = pointer;
     rndv->share = (struct tutti_share){.what = {.id = id}};

@@ -226,9 +226,11 @@ void tutti_endpoint_drop(struct tutti_endpoint *endpoint, struct tutti_mapping *
  * lock is held. */
 enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, int peer, unsigned index, int gpu,
                                               uint64_t id, struct tutti_mapping **out);
-/* 1 if the allocation that the rendezvous names is not the only one of its GPU that messages to the peer have named,
- * or the peer does not keep it mapped. */
-int tutti_endpoint_several(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
+/* 1 if the allocation of this id is not the only one of its GPU that messages to the peer have named, or the peer does
+ * not keep it mapped. index: of the GPU. */
+int tutti_endpoint_several(struct tutti_endpoint *endpoint, int peer, int index, uint64_t id);
+/* 1 if the allocation has no name yet and naming it may take the driver longer than a message to the peer. */
+int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_t id);
 /* 1 if the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */
 int tutti_endpoint_worth(struct tutti_endpoint *endpoint, int peer, unsigned index, const struct tutti_rndv *rndv,
                          uint64_t id);

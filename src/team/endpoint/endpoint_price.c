@@ -52,30 +52,51 @@ static int shows_scratch(struct tutti_endpoint *endpoint, struct tutti_endpoint_
     return (to->scratch_shown & ~shown) != 0;
 }
 
-void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv)
+/* Of a message from the allocation of this id on the GPU of this index. 1 if the MPI is to have it. */
+static int price_decide(struct tutti_endpoint *endpoint, int peer, int index, uint64_t id, uint64_t bytes,
+                        struct tutti_endpoint_verdict *verdict)
 {
-    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
-    struct tutti_endpoint_from *to = &endpoint->from[piece->to];
-    const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, piece->to);
-    if (!tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, piece->to))
-        return;
-    const int several = tutti_endpoint_several(endpoint, rndv);
-    const int maps = atomic_load(&theirs->maps[endpoint->node->rank][piece->gpu]);
-    const uint64_t price = price_of(endpoint, theirs, endpoint->gpu[piece->gpu].gpu), bytes = rndv->bytes,
+    struct tutti_endpoint_from *to = &endpoint->from[peer];
+    const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
+    const int several = tutti_endpoint_several(endpoint, peer, index, id);
+    const int maps = atomic_load(&theirs->maps[endpoint->node->rank][index]);
+    const uint64_t price = price_of(endpoint, theirs, endpoint->gpu[index].gpu),
                    ns = maps == TUTTI_MAPS ? PACK_NS + bytes / 1024 : tutti_endpoint_carrying(bytes);
     tutti_fiber_lock(&endpoint->lock);
-    const int pays = price_spend(&account_of(to, rndv->share.what.id)->spent, ns, price);
-    const int shows = shows_scratch(endpoint, to, piece->gpu, maps);
-    piece->scratch_pays = maps != TUTTI_MAPS && several && price_spend(&to->carried, ns, SCRATCH_PRICES * price);
+    const int pays = price_spend(&account_of(to, id)->spent, ns, price);
+    const int shows = shows_scratch(endpoint, to, index, maps);
+    const int scratch_pays = maps != TUTTI_MAPS && several && price_spend(&to->carried, ns, SCRATCH_PRICES * price);
     pthread_mutex_unlock(&endpoint->lock);
-    piece->left = !pays && !piece->scratch_pays && !shows && maps != TUTTI_MAPS && bytes <= LEFT_BYTES;
-    atomic_store_explicit(&rndv->pays, (uint32_t)pays, memory_order_relaxed);
+    *verdict = (struct tutti_endpoint_verdict){.made = 1, .pays = pays, .scratch_pays = scratch_pays};
+    return !pays && !scratch_pays && !shows && maps != TUTTI_MAPS && bytes <= LEFT_BYTES;
+}
+
+void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv,
+                            const struct tutti_endpoint_verdict *verdict)
+{
+    struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    struct tutti_endpoint_verdict now = *verdict;
+    if (!tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, piece->to))
+        return;
+    piece->left = !now.made && price_decide(endpoint, piece->to, piece->gpu, rndv->share.what.id, rndv->bytes, &now);
+    piece->scratch_pays = now.scratch_pays;
+    atomic_store_explicit(&rndv->pays, (uint32_t)now.pays, memory_order_relaxed);
+}
+
+int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id, uint64_t bytes,
+                              struct tutti_endpoint_verdict *verdict)
+{
+    const int index = tutti_endpoint_use(endpoint, gpu);
+    return index >= 0 && bytes <= LEFT_BYTES && tutti_endpoint_is_unnamed(endpoint, peer, id) &&
+           price_decide(endpoint, peer, index, id, bytes, verdict);
 }
 
 int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
 {
-    return tutti_endpoint_is_slow(endpoint) ? endpoint->piece[tutti_endpoint_number(endpoint, rndv)].scratch_pays
-                                            : tutti_endpoint_several(endpoint, rndv);
+    const struct tutti_endpoint_piece *piece = &endpoint->piece[tutti_endpoint_number(endpoint, rndv)];
+    return tutti_endpoint_is_slow(endpoint)
+               ? piece->scratch_pays
+               : tutti_endpoint_several(endpoint, piece->to, piece->gpu, rndv->share.what.id);
 }
 
 int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)

@@ -11,7 +11,9 @@
 #include "meeting.h"
 #include "progress/engine.h"
 
-enum { MANY = 5000, WORDS = 2 * MANY, ADDED = 1000 };
+/* Updates of FEW elements are made by the call that completes them, those of MANY at once. */
+enum { MANY = 10000, FEW = 400, WORDS = 2 * MANY, ADDED = 1000 };
+static int many; /* elements of the updates */
 
 static struct meeting {
     _Atomic int inside; /* rank 0 is in the middle of its update */
@@ -20,19 +22,23 @@ static struct meeting {
 } * meeting;            /* of both ranks */
 static int stays;       /* rank 0's next update stays in the middle */
 
+static void updates_stay(void)
+{
+    stays = 0;
+    atomic_store(&meeting->inside, 1);
+    while (!atomic_load(&meeting->waits) && !atomic_load(&meeting->done))
+        sched_yield();
+    CHECK(!atomic_load(&meeting->done), "an update in the middle of another one");
+}
+
 /* In the place of the library's. */
 int tutti_reduce_local(int gpu, const void *in, void *out, size_t count, int type, int op)
 {
     static __typeof__(tutti_reduce_local) *real;
     if (!real)
         *(void **)&real = meeting_real("tutti_reduce_local");
-    if (stays) {
-        stays = 0;
-        atomic_store(&meeting->inside, 1);
-        while (!atomic_load(&meeting->waits) && !atomic_load(&meeting->done))
-            sched_yield();
-        CHECK(!atomic_load(&meeting->done), "an update in the middle of another one");
-    }
+    if (stays)
+        updates_stay();
     return real(gpu, in, out, count, type, op);
 }
 
@@ -44,6 +50,8 @@ int tutti_progress_wait(const struct tutti_wait *wait)
         *(void **)&real = meeting_real("tutti_progress_wait");
     if (meeting && kit_rank == 1 && wait->what && strcmp(wait->what, "an update of another rank") == 0)
         atomic_store(&meeting->waits, 1);
+    if (stays && wait->what && strcmp(wait->what, "the kernel of an update") == 0)
+        updates_stay();
     return real(wait);
 }
 
@@ -59,7 +67,7 @@ static int64_t added[MANY], result[MANY];
 /* Elements that it updates, from the first on, and their distance. */
 static int updates_reach(enum update what)
 {
-    return what == FETCH || what == SWAP ? 1 : MANY;
+    return what == FETCH || what == SWAP ? 1 : many;
 }
 
 static int64_t update_expected(enum update what, int64_t was)
@@ -72,10 +80,10 @@ static void update_make(enum update what, int target, MPI_Win win)
     const int64_t first = target == 0; /* what rank 0 has left in the first element */
     switch (what) {
     case GAPS:
-        MPI_Accumulate(added, MANY, MPI_INT64_T, target, 0, 1, spread, MPI_SUM, win);
+        MPI_Accumulate(added, many, MPI_INT64_T, target, 0, 1, spread, MPI_SUM, win);
         break;
     case SUM_AND_GET:
-        MPI_Get_accumulate(added, MANY, MPI_INT64_T, result, MANY, MPI_INT64_T, target, 0, MANY, MPI_INT64_T, MPI_SUM,
+        MPI_Get_accumulate(added, many, MPI_INT64_T, result, many, MPI_INT64_T, target, 0, many, MPI_INT64_T, MPI_SUM,
                            win);
         break;
     case FETCH:
@@ -85,7 +93,7 @@ static void update_make(enum update what, int target, MPI_Win win)
         MPI_Compare_and_swap(added, &first, result, MPI_INT64_T, target, 0, win);
         break;
     default:
-        MPI_Accumulate(added, MANY, MPI_INT64_T, target, 0, MANY, MPI_INT64_T, what == REPLACE ? MPI_REPLACE : MPI_SUM,
+        MPI_Accumulate(added, many, MPI_INT64_T, target, 0, many, MPI_INT64_T, what == REPLACE ? MPI_REPLACE : MPI_SUM,
                        win);
     }
     MPI_Win_flush(target, win);
@@ -98,7 +106,7 @@ static void updates_check(struct kit_buffer *memory, enum update what)
     const int64_t *words = (const int64_t *)(void *)kit_get(memory, &guards);
     const int step = what == GAPS ? 2 : 1;
     for (int i = 0; i < WORDS && fine; i++) {
-        const int64_t was = kit_rank == 0 && i < MANY ? i + 1 : 0;
+        const int64_t was = kit_rank == 0 && i < many ? i + 1 : 0;
         const int reached = i % step == 0 && i / step < updates_reach(what);
         const int64_t expected = reached ? update_expected(what, was) : was;
         fine = words[i] == expected;
@@ -126,7 +134,8 @@ static void updates_meet(enum update what, int from_host)
     MPI_Barrier(MPI_COMM_WORLD);
     if (kit_rank == 0) {
         stays = 1;
-        MPI_Accumulate(from, MANY, MPI_INT64_T, 0, 0, MANY, MPI_INT64_T, MPI_SUM, win);
+        MPI_Accumulate(from, many, MPI_INT64_T, 0, 0, many, MPI_INT64_T, MPI_SUM, win);
+        MPI_Win_flush(0, win);
         CHECK(!stays, "the update is not one by a kernel");
     } else if (kit_rank == 1) {
         while (!atomic_load(&meeting->inside))
@@ -155,16 +164,17 @@ int main(int argc, char **argv)
         kit_skip("rma-updates", "needs the library and two ranks");
     for (int i = 0; i < MANY; i++)
         added[i] = ADDED;
-    MPI_Type_vector(MANY, 1, 2, MPI_INT64_T, &spread);
-    MPI_Type_commit(&spread);
     meeting = meeting_open(sizeof *meeting);
-    for (int what = 0; what < UPDATES; what++) {
-        updates_meet((enum update)what, 0);
-        updates_meet((enum update)what, 1);
+    for (int turn = 0; turn < 2 * UPDATES; turn++) {
+        many = turn < UPDATES ? MANY : FEW;
+        MPI_Type_vector(many, 1, 2, MPI_INT64_T, &spread);
+        MPI_Type_commit(&spread);
+        updates_meet((enum update)(turn % UPDATES), 0);
+        updates_meet((enum update)(turn % UPDATES), 1);
+        MPI_Type_free(&spread);
     }
     CHECK(kit_counted("MPI_Accumulate", "mapped window") > 0, "the window was not mapped");
     meeting_close(meeting, sizeof *meeting);
     meeting = NULL;
-    MPI_Type_free(&spread);
     return kit_end("rma-updates");
 }
