@@ -115,8 +115,7 @@ static int tagless_in_place(const void *sendbuf, MPI_Comm comm, struct tutti_buf
 
 void tutti_calls_tagless(void)
 {
-    if (!tutti_quirks_row()->skips_empty)
-        return;
-    tutti_door_wrap_tagless();
-    tutti_door_wrap_tagless_c();
+    const struct tutti_quirks *const row = tutti_quirks_row();
+    tutti_door_wrap_tagless(row->skips_empty, row->skips_empty_bcast);
+    tutti_door_wrap_tagless_c(row->skips_empty, row->skips_empty_bcast);
 }

@@ -111,7 +111,7 @@ void tutti_types_open(void)
     half[TUTTI_MPIX_FLOAT16] = make_bytes(2, "MPIX_C_FLOAT16");
     half[TUTTI_MPIX_BF16] = make_bytes(2, "MPIX_C_BF16");
     half_made = 1;
-    if (tutti_quirks.skips_empty)
+    if (tutti_quirks.skips_empty_bcast)
         tutti_handles.no_bytes = make_bytes(0, "no bytes");
     add_type(half[TUTTI_MPIX_FLOAT16], TUTTI_TYPE_F16, TUTTI_GROUP_FLOAT, 0);
     add_type(half[TUTTI_MPIX_BF16], TUTTI_TYPE_BF16, TUTTI_GROUP_FLOAT, 0);

@@ -110,7 +110,7 @@ struct tutti_next {
 extern struct tutti_next tutti_next;
 
 /* Predefined handles, read once when the front end is opened, and no_bytes: between MPI_Init and MPI_Finalize, where
- * tutti_quirks.skips_empty, a type without elements; otherwise the same as no_type. */
+ * tutti_quirks.skips_empty_bcast, a type without elements; otherwise the same as no_type. */
 struct tutti_handles {
     MPI_Comm world, self, no_comm;
     MPI_Datatype byte, packed, int64, no_type, no_bytes;

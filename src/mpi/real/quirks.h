@@ -100,11 +100,14 @@ struct tutti_quirks {
      * of nonblocking collectives that were started behind it, in an order of each rank's own: Open MPI 4.1 to 5.0. */
     int idup_goes_on;
     /* A rank with nothing to move in a nonblocking collective takes no tag for it, so that the next nonblocking
-     * collective, MPI_Comm_dup or MPI_Comm_split on the communicator never ends. In place: MPI_Ialltoallv and
-     * MPI_Ialltoallw of Open MPI 4.1; without a tag in 5.0 too, but MPI_Ialltoallw of an even number of ranks never
-     * ends there if the rank halfway round has blocks. MPI_Ibcast of 0 elements, where others have elements of no bytes
-     * or the rank has MPI_PROC_NULL, and MPI_Ireduce with MPI_PROC_NULL: 4.1 to 5.0 (tagless.c). */
+     * collective, MPI_Comm_dup or MPI_Comm_split on the communicator never ends (tagless.c). MPI_Ialltoallv and
+     * MPI_Ialltoallw in place: Open MPI 4.1; 5.0 takes the tag, but an MPI_Ialltoallw of an even number of ranks never
+     * ends there if the rank halfway round has blocks. MPI_Ireduce with MPI_PROC_NULL and count 0: Open MPI 4.1 to 5.0.
+     */
     int skips_empty;
+    /* The same of MPI_Ibcast of 0 elements, where other ranks have elements of no bytes or this one has MPI_PROC_NULL:
+     * Open MPI 4.1 to 5.0, MPICH 5.0, Intel MPI 2021; not MPICH 4.0. */
+    int skips_empty_bcast;
 
     /* MPI_Reduce in place crashes at a root other than 0: MPICH 3.4 and 4.0, not 4.1. */
     int reduce_in_place_crashes;

@@ -115,20 +115,6 @@ static int block_of(const struct shape *s, int from, int to, int *values)
     }
 }
 
-/* Open MPI 4.1 by itself: a rank without a block for or from another rank takes no tag in MPI_Ialltoallv, so the next
- * nonblocking collective of the communicator, as MPI_Iallreduce, never ends. 1: each rank has such a block. */
-static int all_have_peers(const struct shape *s)
-{
-    int have = 0, values;
-    for (int r = 0; r < s->size; r++) {
-        int has = 0;
-        for (int k = 0; k < s->size && !has; k++)
-            has = k != r && block_of(s, r, k, &values) + block_of(s, k, r, &values) > 0;
-        have += has;
-    }
-    return have == s->size;
-}
-
 static int has_lists(enum call call)
 {
     return call == GATHERV || call == SCATTERV || call == ALLGATHERV || call == ALLTOALLV || call == ALLTOALLW;
@@ -255,8 +241,6 @@ static void one_move(struct shape *s, uint64_t how)
 {
     const int rooted = s->call <= SCATTERV;
     s->in_place = s->in_place && s->call != BCAST && (!rooted || s->rank == s->root);
-    if (s->call >= ALLTOALLV && !all_have_peers(s))
-        s->form = MOVES_BLOCKING;
     draw_buffers(s, how);
     struct side *out = &sides[OUT];
     struct kit_buffer *from = &memory[IN][sides[IN].kind], *to = &memory[OUT][out->kind];

@@ -29,6 +29,14 @@ foreach(form packets fetched direct)
   tutti_mpi_test(mpi-moves-forms-${form}-shared PROGRAM mpi-moves_forms RANKS 4 MPIS openmpi ENV ${by_form} TUTTI_HOST_GPUS=2
                  TIMEOUT 45)
 endforeach()
+# Tags of ranks that have nothing to move.
+program(nothing_to_move EVERYWHERE)
+tutti_mpi_test(mpi-nothing-to-move PROGRAM mpi-nothing_to_move RANKS 4 RANKS_MPICH 4 ENV ${stats} TIMEOUT 60 EVERYWHERE)
+tutti_mpi_test(mpi-nothing-to-move-3 PROGRAM mpi-nothing_to_move RANKS 3 ENV ${stats} TIMEOUT 60 MPIS openmpi)
+tutti_mpi_test(mpi-nothing-to-move-nodes PROGRAM mpi-nothing_to_move RANKS 4 ENV ${stats} TUTTI_NODE_RANKS=2 TIMEOUT 60
+               MPIS openmpi openmpi5)
+tutti_mpi_test(mpi-nothing-to-move-staged PROGRAM mpi-nothing_to_move RANKS 4 ENV ${stats} "TUTTI_RULES=allreduce:*@staged"
+               TIMEOUT 60 MPIS openmpi)
 program(moves_longer)
 tutti_mpi_test(mpi-moves-longer PROGRAM mpi-moves_longer RANKS 3 RANKS_MPICH 2 ENV ${stats} TUTTI_RULES=alltoall:*@fetch TIMEOUT 45)
 program(moves_spared)

@@ -79,6 +79,8 @@ static void test_fields(void **state)
     assert_true(intel->darray_is_own && intel->allgather_init_drops_types && intel->probe_keeps_cancelled);
     assert_false(intel->ends_on_errors || intel->pack_lacks_bottom || intel->overruns || intel->opal_progress);
     assert_true(by_standard->darray_is_own && by_standard->ends_on_errors && by_standard->pack_lacks_bottom);
+    assert_true(openmpi->skips_empty && openmpi->skips_empty_bcast && newer->skips_empty_bcast);
+    assert_false(old->skips_empty || old->skips_empty_bcast || newer->skips_empty);
     assert_string_equal(intel->offload_variable, "I_MPI_OFFLOAD");
     assert_string_equal(by_standard->offload_variable, "I_MPI_OFFLOAD");
     assert_null(openmpi->offload_variable);
