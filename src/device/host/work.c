@@ -112,39 +112,6 @@ static int amo_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     return status;
 }
 
-static int update_item_reach(int gpu, size_t size, struct tutti_update_item *item)
-{
-    void *from = NULL;
-    int status = tutti_work_reach(gpu, "origin of an update", item->from, (size_t)item->n * size, &from);
-    item->from = from;
-    return status == TUTTI_OK
-               ? tutti_work_reach(gpu, "target of an update", item->to, (size_t)item->n * size, &item->to)
-               : status;
-}
-
-static int update_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
-{
-    const size_t size = tutti_type_size(launch->type);
-    struct tutti_update_args *args = &work->update;
-    int status = TUTTI_OK;
-    *args = *launch->update;
-    if (launch->blocks < 1 || launch->blocks > TUTTI_MAX_BLOCKS || (!args->items && launch->blocks > 1) ||
-        (args->done && launch->blocks > 1))
-        return TUTTI_ERR_ARGUMENT;
-    if (!args->items)
-        return update_item_reach(gpu, size, &args->item);
-    work->items = malloc(launch->blocks * sizeof *work->items);
-    if (!work->items)
-        return TUTTI_ERR_MEMORY;
-    memcpy(work->items, args->items, launch->blocks * sizeof *work->items);
-    args->items = work->items;
-    for (unsigned i = 0; i < launch->blocks && status == TUTTI_OK; i++)
-        status = update_item_reach(gpu, size, &work->items[i]);
-    if (status != TUTTI_OK)
-        tutti_work_drop(work);
-    return status;
-}
-
 int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
 {
     work->kind = TUTTI_WORK_LAUNCH;
@@ -166,7 +133,7 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     if (launch->amo)
         return amo_launch(work, gpu, launch);
     if (launch->update)
-        return update_launch(work, gpu, launch);
+        return tutti_work_update(work, gpu, launch);
     struct tutti_kernel_args *args = &work->args;
     void *at;
     if (launch->args->ranks > TUTTI_MAX_RANKS || launch->args->outs > TUTTI_MAX_RANKS ||

@@ -157,6 +157,44 @@ static void updates_meet(enum update what, int from_host)
     kit_close(&origin);
 }
 
+/* ---- many updates of one epoch: more than a launch has, of elements that they have in common ---- */
+
+enum { PILED = 300, PILE_WORDS = 64 };
+
+static void updates_pile(void)
+{
+    static int64_t values[PILED], zeros[PILE_WORDS], expected[PILE_WORDS];
+    struct kit_buffer window, origin;
+    MPI_Win win;
+    for (int i = 0; i < PILED; i++)
+        values[i] = i + 1;
+    kit_open(&window, KIT_DEVICE, sizeof zeros);
+    kit_open(&origin, KIT_DEVICE, sizeof values);
+    void *base = kit_put(&window, 0, zeros, sizeof zeros);
+    int64_t *from = kit_put(&origin, 0, values, sizeof values);
+    CHECK(MPI_Win_create(base, sizeof zeros, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win) == MPI_SUCCESS, "MPI_Win_create");
+    MPI_Win_lock_all(0, win);
+    for (int i = 0; i < PILED; i++) {
+        const int at = i * 5 % (PILE_WORDS - 7), n = 1 + i % 7;
+        const int64_t *part = i % 10 ? from : values;
+        if (kit_rank == 0)
+            MPI_Accumulate(part + i % (PILED - 7), n, MPI_INT64_T, 1, at, n, MPI_INT64_T, MPI_SUM, win);
+        for (int k = 0; k < n; k++)
+            expected[at + k] += values[i % (PILED - 7) + k];
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    int guards;
+    const int64_t *words = (const int64_t *)(void *)kit_get(&window, &guards);
+    for (int i = 0; i < PILE_WORDS && kit_rank == 1; i++)
+        CHECK(words[i] == expected[i], "many updates: element %d is %lld, not %lld", i, (long long)words[i],
+              (long long)expected[i]);
+    CHECK(guards, "a guard has changed");
+    MPI_Win_free(&win);
+    kit_close(&window);
+    kit_close(&origin);
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
@@ -176,5 +214,6 @@ int main(int argc, char **argv)
     CHECK(kit_counted("MPI_Accumulate", "mapped window") > 0, "the window was not mapped");
     meeting_close(meeting, sizeof *meeting);
     meeting = NULL;
+    updates_pile();
     return kit_end("rma-updates");
 }
