@@ -32,7 +32,7 @@ endforeach()
 # Neighbours over virtual nodes: drawn grids and graphs, against the plain MPI. neighbours_nodes(NAME RANKS NODE_RANKS PIECE_KB NEAR ...)
 program(neighbours_nodes EVERYWHERE WITH collectives/moves_nodes_parts.c collectives/moves_nodes_calls.c)
 function(neighbours_nodes name ranks node_ranks piece near)
-  tutti_mpi_test(mpi-neighbours-nodes-${name} PROGRAM mpi-neighbours_nodes RANKS ${ranks} RANKS_MPICH 3 MANY 1600 TIMEOUT 120
+  tutti_mpi_test(mpi-neighbours-nodes-${name} PROGRAM mpi-neighbours_nodes RANKS ${ranks} RANKS_MPICH 3 MANY 800 TIMEOUT 120
                  ENV ${stats} TUTTI_NODE_RANKS=${node_ranks} TUTTI_NODES_PIECE_KB=${piece} TUTTI_TEST_EXPECT=edges
                      "TUTTI_RULES=neighbor_nodes:*@edges neighbor:${near} allreduce_nodes:*@pipelined"
                  ${ARGN})
