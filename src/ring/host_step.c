@@ -20,6 +20,7 @@ struct tutti_host_steps {
     struct tutti_ring_server server;
     struct host_step_words *words;
     const struct tutti_device *device;
+    void (*poll)(void);
     int gpu, users;
     struct tutti_host_step *waiting; /* their streams wait; of the server's thread */
     struct tutti_host_steps *next;
@@ -46,6 +47,8 @@ static int steps_poll(void *user)
 {
     struct tutti_host_steps *const steps = user;
     int ended = 0;
+    if (steps->waiting)
+        steps->poll();
     for (struct tutti_host_step **at = &steps->waiting, *step; (step = *at) != NULL;) {
         if (!atomic_load_explicit(&step->ended, memory_order_acquire)) {
             at = &step->next;
@@ -97,13 +100,15 @@ static int steps_make_ring(struct tutti_host_steps *steps)
     return status;
 }
 
-static int steps_make(const struct tutti_device *device, int gpu, int crowded, struct tutti_host_steps **out)
+static int steps_make(const struct tutti_device *device, int gpu, int crowded, void (*poll)(void),
+                      struct tutti_host_steps **out)
 {
     struct tutti_host_steps *const steps = calloc(1, sizeof *steps);
     if (!steps)
         return TUTTI_ERR_MEMORY;
     steps->device = device;
     steps->gpu = gpu;
+    steps->poll = poll;
     int status = device->launch.prepare_shmem ? device->launch.prepare_shmem(gpu, -1) : TUTTI_OK;
     if (status == TUTTI_OK)
         status = steps_make_ring(steps);
@@ -120,7 +125,8 @@ static int steps_make(const struct tutti_device *device, int gpu, int crowded, s
     return status;
 }
 
-int tutti_host_steps_open(const struct tutti_device *device, int gpu, int crowded, struct tutti_host_steps **out)
+int tutti_host_steps_open(const struct tutti_device *device, int gpu, int crowded, void (*poll)(void),
+                      struct tutti_host_steps **out)
 {
     int status = TUTTI_OK;
     *out = NULL;
@@ -129,7 +135,7 @@ int tutti_host_steps_open(const struct tutti_device *device, int gpu, int crowde
     pthread_mutex_lock(&lock);
     for (struct tutti_host_steps *steps = all; steps && !*out; steps = steps->next)
         *out = steps->device == device && steps->gpu == gpu ? steps : NULL;
-    if (!*out && (status = steps_make(device, gpu, crowded, out)) == TUTTI_OK) {
+    if (!*out && (status = steps_make(device, gpu, crowded, poll, out)) == TUTTI_OK) {
         (*out)->next = all;
         all = *out;
     }

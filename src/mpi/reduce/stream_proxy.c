@@ -231,6 +231,13 @@ static int is_crowded(const struct tutti_node *node, int ranks)
     return wait == TUTTI_SET_WAIT_AUTO ? ranks > tutti_node_cores(node) : wait != TUTTI_SET_WAIT_SPIN;
 }
 
+/* On a thread of the library. */
+static void poll_steps(void)
+{
+    TUTTI_INSIDE();
+    tutti_progress_poll();
+}
+
 static struct proxy *proxy_new(struct tutti_comm *comm, const struct tutti_mpix_stream *stream)
 {
     struct proxy *const proxy = calloc(1, sizeof *proxy);
@@ -243,7 +250,7 @@ static struct proxy *proxy_new(struct tutti_comm *comm, const struct tutti_mpix_
     proxy->stream = stream->stream;
     proxy->own = tutti_handles.no_comm;
     if (tutti_host_steps_open(tutti_door.device, stream->gpu, is_crowded(proxy->node, comm->team->size),
-                              &proxy->steps) == TUTTI_OK)
+                              poll_steps, &proxy->steps) == TUTTI_OK)
         return proxy;
     free(proxy);
     return NULL;
