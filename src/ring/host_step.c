@@ -126,7 +126,7 @@ static int steps_make(const struct tutti_device *device, int gpu, int crowded, v
 }
 
 int tutti_host_steps_open(const struct tutti_device *device, int gpu, int crowded, void (*poll)(void),
-                      struct tutti_host_steps **out)
+                          struct tutti_host_steps **out)
 {
     int status = TUTTI_OK;
     *out = NULL;
@@ -170,22 +170,21 @@ void tutti_host_steps_close(struct tutti_host_steps *steps, int idle)
 int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step)
 {
     const struct tutti_ring_kernel_view view = tutti_ring_server_view(&steps->server);
-    const struct tutti_shmem_args args = {
-        .state = {.bytes = sizeof args.state,
-                  .version = TSHMEM_STATE_VERSION,
-                  .pes = 1,
-                  .abort = &steps->words->abort,
-                  .ring = {.slots = view.slots,
-                           .shift = view.shift,
-                           .request = view.slot,
-                           .completion = view.completion,
-                           .progress = view.progress,
-                           .own = view.counters}},
-        .what = TUTTI_SHMEM_DO_ASK,
-        .part = 1,
-        .blocks = 1,
-        .asked = {.operation = STEP_OPERATION, .value = (uint64_t)(uintptr_t)step},
-        .error = &steps->words->error};
+    const struct tutti_shmem_args args = {.state = {.bytes = sizeof args.state,
+                                                    .version = TSHMEM_STATE_VERSION,
+                                                    .pes = 1,
+                                                    .abort = &steps->words->abort,
+                                                    .ring = {.slots = view.slots,
+                                                             .shift = view.shift,
+                                                             .request = view.slot,
+                                                             .completion = view.completion,
+                                                             .progress = view.progress,
+                                                             .own = view.counters}},
+                                          .what = TUTTI_SHMEM_DO_ASK,
+                                          .part = 1,
+                                          .blocks = 1,
+                                          .asked = {.operation = STEP_OPERATION, .value = (uint64_t)(uintptr_t)step},
+                                          .error = &steps->words->error};
     return steps->device->launch.shmem(stream, &args, STEP_THREADS);
 }
 

@@ -160,7 +160,7 @@ void tutti_life_open(int multiple)
     tutti_types_open();
     tutti_errors_open();
     const struct tutti_comm_users users = {tutti_nonblocking_leave, tutti_comm_stream_close, tutti_endpoints_connect,
-                                           tutti_over_nodes_new, tutti_over_nodes_free, tutti_stream_proxy_open};
+                                           tutti_over_nodes_new,    tutti_over_nodes_free,   tutti_stream_proxy_open};
     if (tutti_comms_open(&users) != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)
         return;
     tutti_transport_over(&world, tutti_handles.world);

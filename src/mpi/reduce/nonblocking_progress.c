@@ -260,8 +260,8 @@ static void start_locked(struct tutti_open_call *open)
 void tutti_open_call_ask(struct tutti_open_call *open)
 {
     open->next = atomic_load_explicit(&asked, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&asked, &open->next, open, memory_order_release,
-                                                  memory_order_relaxed)) {
+    while (
+        !atomic_compare_exchange_weak_explicit(&asked, &open->next, open, memory_order_release, memory_order_relaxed)) {
     }
     tutti_step_open(&tutti_nonblocking_step);
 }

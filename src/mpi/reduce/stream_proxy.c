@@ -111,8 +111,8 @@ static int proxy_put(struct proxy *proxy, struct proxy_call *call, struct tutti_
     if (status == TUTTI_OK) {
         open->with = call;
         call->captured = tutti_door.device->stream.capturing(proxy->stream);
-        status = call->captured < 0 ? call->captured
-                                    : tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
+        status =
+            call->captured < 0 ? call->captured : tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
     }
     if (status != TUTTI_OK) {
         call_free(call);
@@ -205,21 +205,19 @@ static int proxy_try(struct proxy *proxy, void *memory, size_t bytes)
     return status == TUTTI_OK ? atomic_load(&proxy->base.failed) : status;
 }
 
-/* Of each size at which the default rules change, and of as much as is under way at a time. */
+/* Of a size for each of the default rules, the largest of as much as is under way at a time. */
 static int proxy_warm(struct proxy *proxy, int gpu)
 {
-    enum { SMALL = 8, MIDDLE = 48 << 10, LARGE = 512 << 10, AREAS = 3 };
+    enum { SMALL = 8, MIDDLE = 48 << 10, AREAS = 3, LEADERS = 4 };
     const size_t piece = (size_t)tutti_settings()->nodes_piece_kb << 10;
-    size_t sizes[] = {SMALL, MIDDLE, LARGE, 0}, most = LARGE;
+    const size_t sizes[] = {SMALL, MIDDLE < AREAS * piece ? MIDDLE : AREAS * piece, AREAS * piece};
     void *memory = NULL;
     const struct tutti_comm *const own = tutti_comm_find(proxy->own);
-    if (!own)
-        return TUTTI_ERR_MEMORY;
-    sizes[3] = AREAS * piece;
-    most = sizes[3] > most ? sizes[3] : most;
-    int status = tutti_door.device->memory.alloc(gpu, most, &memory);
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == TUTTI_OK; i++)
-        status = proxy_try(proxy, memory, sizes[i]);
+    int status = tutti_door.device->memory.alloc(gpu, sizes[2] * LEADERS, &memory);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == TUTTI_OK; i++) {
+        const int leaders = i > 0 && own->hierarchy ? own->hierarchy->least : 1;
+        status = proxy_try(proxy, memory, sizes[i] * (size_t)(leaders < LEADERS ? leaders : LEADERS));
+    }
     if (memory)
         tutti_door.device->memory.free(memory);
     return status;
@@ -249,8 +247,8 @@ static struct proxy *proxy_new(struct tutti_comm *comm, const struct tutti_mpix_
     proxy->node = comm->team->node;
     proxy->stream = stream->stream;
     proxy->own = tutti_handles.no_comm;
-    if (tutti_host_steps_open(tutti_door.device, stream->gpu, is_crowded(proxy->node, comm->team->size),
-                              poll_steps, &proxy->steps) == TUTTI_OK)
+    if (tutti_host_steps_open(tutti_door.device, stream->gpu, is_crowded(proxy->node, comm->team->size), poll_steps,
+                              &proxy->steps) == TUTTI_OK)
         return proxy;
     free(proxy);
     return NULL;
