@@ -154,7 +154,7 @@ void bench_ways_open(const struct bench_plan *plan, struct bench_ways *out)
         bench_fail("--order graph needs CUDA: the host device has no graphs; --order stream runs there");
     if (ways_in_stream(plan)) {
         snprintf(why, sizeof why, "the ranks are on several nodes");
-        out->ordered = plan->nodes == 1 && bench_enqueue_open(why, sizeof why);
+        out->ordered = (plan->nodes == 1 || plan->order != BENCH_HOST) && bench_enqueue_open(why, sizeof why);
         if (!out->ordered && plan->order != BENCH_HOST)
             bench_fail("calls in stream order: %s", why);
         if (!out->ordered)

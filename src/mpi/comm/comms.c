@@ -167,6 +167,11 @@ struct tutti_over_nodes *tutti_comms_over_nodes(int ranks)
     return told.over_nodes ? told.over_nodes(ranks) : NULL;
 }
 
+const char *tutti_comms_stream_proxy(struct tutti_comm *comm, const struct tutti_mpix_stream *stream)
+{
+    return told.stream_proxy ? told.stream_proxy(comm, stream) : comm->team->why;
+}
+
 int tutti_comms_open(const struct tutti_comm_users *users)
 {
     told = *users;
@@ -209,7 +214,9 @@ int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream)
     int status = TUTTI_OK;
     pthread_mutex_lock(&lock);
     for (struct tutti_comm *c = all; c && status == TUTTI_OK; c = c->next) {
-        if (c->stream == stream && c->team && c->team->size > 1)
+        if (c->stream == stream && c->proxy)
+            status = atomic_load(&c->proxy->failed);
+        else if (c->stream == stream && c->team && c->team->size > 1)
             status = tutti_team_fault(c->team);
     }
     pthread_mutex_unlock(&lock);

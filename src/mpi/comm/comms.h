@@ -20,6 +20,7 @@ void tutti_comm_release(void *with, struct tutti_team *team, const struct tutti_
 
 /* comms.c: state of communicators. */
 struct tutti_mpix_stream;
+struct tutti_stream_proxy;
 struct tutti_open_call; /* of reduce/ */
 struct tutti_open_queue {
     struct tutti_open_call *first, *last; /* in order of start */
@@ -45,7 +46,8 @@ struct tutti_comm {
     struct tutti_worker *worker;      /* of nonblocking calls; NULL before the first */
     atomic_int queued;                /* nonblocking calls that are not yet given to the team or to the MPI */
     struct tutti_open_queue calls;    /* these, see nonblocking_progress.c */
-    struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank */
+    struct tutti_mpix_stream *stream; /* NULL: none; its team is open then, where it has more than one rank of a node */
+    struct tutti_stream_proxy *proxy; /* with a stream, over several nodes; NULL otherwise */
     struct tutti_lanes *lanes;        /* of messages in its stream; NULL: there can be none, for this reason: */
     const char *no_lanes;
     int lanes_settled; /* 1: on no rank a kernel uses them any more */
@@ -134,9 +136,14 @@ struct tutti_comm_users {
     void (*connect)(struct tutti_team *team, int gpu);         /* see tutti_endpoints_connect() */
     struct tutti_over_nodes *(*over_nodes)(int ranks);         /* of a communicator over several nodes */
     void (*over_nodes_free)(struct tutti_over_nodes *over);    /* takes NULL */
+    /* Collective over a communicator over several nodes: sets comm->proxy. NULL, or why it can have none, which is the
+     * same on all ranks. */
+    const char *(*stream_proxy)(struct tutti_comm *comm, const struct tutti_mpix_stream *stream);
 };
 /* Local: what reductions over several nodes keep; NULL without memory. */
 struct tutti_over_nodes *tutti_comms_over_nodes(int ranks);
+/* See stream_proxy above. */
+const char *tutti_comms_stream_proxy(struct tutti_comm *comm, const struct tutti_mpix_stream *stream);
 /* Collective: the communicator of the team gets a stream on `gpu`, and no kernel waits in it yet. */
 void tutti_comms_connect(struct tutti_team *team, int gpu);
 int tutti_comms_open(const struct tutti_comm_users *users);

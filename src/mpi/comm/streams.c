@@ -168,13 +168,14 @@ static int streams_drain(const struct tutti_comm *comm, int quiet)
 static int streams_finished(const struct tutti_comm *comm)
 {
     int status = streams_drain(comm, 0);
+    if (status == TUTTI_OK && comm->proxy)
+        return atomic_load(&comm->proxy->failed);
     return status == TUTTI_OK ? tutti_team_fault(comm->team) : status;
 }
 
 /* What the reductions of the communicator that are not in stream order wait for. */
-static int streams_settle(void *with)
+int tutti_comm_stream_await(const struct tutti_comm *comm)
 {
-    const struct tutti_comm *comm = with;
     const struct tutti_device *device = tutti_door.device;
     struct tutti_stream *stream = comm->stream->stream;
     int capturing = device->stream.capturing(stream);
@@ -187,6 +188,11 @@ static int streams_settle(void *with)
     return capturing < 0 ? capturing : streams_finished(comm);
 }
 
+static int streams_settle(void *with)
+{
+    return tutti_comm_stream_await(with);
+}
+
 int tutti_comm_stream_settle(MPI_Comm handle)
 {
     struct tutti_comm *comm = handle == tutti_handles.no_comm ? NULL : tutti_comm_find(handle);
@@ -197,8 +203,13 @@ int tutti_comm_stream_settle(MPI_Comm handle)
     const char *why = "";
     if (comm->lanes)
         (void)tutti_lanes_flush(comm->lanes, comm->stream->stream, &why); /* a peer may wait for what was started */
-    const int status = streams_finished(comm),
-              settled = comm->lanes && status == TUTTI_OK ? tutti_lanes_settle(comm->lanes) : TUTTI_ERR_UNAVAILABLE;
+    const int status = streams_finished(comm);
+    if (comm->proxy) {
+        comm->proxy->close(comm->proxy, 0);
+        comm->proxy = NULL;
+        return status;
+    }
+    const int settled = comm->lanes && status == TUTTI_OK ? tutti_lanes_settle(comm->lanes) : TUTTI_ERR_UNAVAILABLE;
     comm->lanes_settled = settled == TUTTI_OK;
     return comm->lanes && status == TUTTI_OK ? settled : status;
 }
@@ -207,8 +218,10 @@ int tutti_comm_stream_settle(MPI_Comm handle)
 static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *stream)
 {
     struct tutti_team *team = comm->team;
-    if (!team->whole)
-        return team->why;
+    if (!team->whole) {
+        comm->no_lanes = "there are no messages in stream order between nodes";
+        return tutti_comms_stream_proxy(comm, stream);
+    }
     tutti_comms_connect(team, stream->gpu);
     int status = tutti_enqueue_open(team, stream->gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
@@ -298,6 +311,9 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing)
             streams_drain(comm, 1); /* a free of the program has drained it before it reached the MPI */
         }
     }
+    if (comm->proxy)
+        comm->proxy->close(comm->proxy, 1);
+    comm->proxy = NULL;
     tutti_lanes_close(comm->lanes, !closing && idle, comm->lanes_settled);
     comm->lanes = NULL;
     if (comm->team)

@@ -15,6 +15,20 @@ struct tutti_mpix_stream {
     struct tutti_stream *stream;
 };
 
+/* Of a communicator over several nodes: its calls in stream order are made by the host, while the stream waits
+ * (reduce/stream_proxy.c). The functions are local, except close(). */
+struct tutti_reduction_args;
+struct tutti_collective_args;
+struct tutti_stream_proxy {
+    atomic_int failed; /* a status: a call has failed, and all further ones do */
+    /* Puts the call, whose arguments have been checked, into the stream. A status. */
+    int (*reduce)(const struct tutti_comm *comm, const struct tutti_reduction_args *args);
+    int (*move)(const struct tutti_comm *comm, const struct tutti_collective_args *args);
+    /* Collective over the communicator, which is about to be freed, once its stream is idle; quick 1, in MPI_Finalize:
+     * local, and kernels may still wait. */
+    void (*close)(struct tutti_stream_proxy *proxy, int quick);
+};
+
 /* Frees the communicator's resources of its stream, once the stream has done its work; `closing`, in
  * MPI_Finalize, does not touch the stream. 0 if the team must not be freed: kernels may still use it. */
 int tutti_comm_stream_close(struct tutti_comm *comm, int closing);
@@ -22,6 +36,9 @@ int tutti_comm_stream_close(struct tutti_comm *comm, int closing);
 /* Before the communicator is freed: waits for what is in its stream, if any, and says whether all of it has succeeded:
  * TUTTI_OK, or why not. */
 int tutti_comm_stream_settle(MPI_Comm handle);
+/* Before a collective on the communicator that is not in stream order: the same, and an error while its stream is
+ * captured. */
+int tutti_comm_stream_await(const struct tutti_comm *comm);
 /* Why calls of communicators with this stream have failed; TUTTI_OK: none is known to. */
 int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream);
 

@@ -26,6 +26,7 @@
 #include "mpi/real/hook.h"
 #include "mpi/real/self.h"
 #include "mpi/reduce/nonblocking.h"
+#include "mpi/reduce/stream_proxy.h"
 #include "mpi/request/request.h"
 #include "mpi/type/datatypes.h"
 #include "progress/fiber.h"
@@ -159,7 +160,7 @@ void tutti_life_open(int multiple)
     tutti_types_open();
     tutti_errors_open();
     const struct tutti_comm_users users = {tutti_nonblocking_leave, tutti_comm_stream_close, tutti_endpoints_connect,
-                                           tutti_over_nodes_new, tutti_over_nodes_free};
+                                           tutti_over_nodes_new,    tutti_over_nodes_free,   tutti_stream_proxy_open};
     if (tutti_comms_open(&users) != TUTTI_OK || tutti_layouts_open() != TUTTI_OK)
         return;
     tutti_transport_over(&world, tutti_handles.world);

@@ -148,6 +148,8 @@ static int mover_read(struct mover_enqueue *x)
     const struct tutti_collective_args *call = x->call;
     const struct tutti_team *team = x->state->team;
     const struct tutti_pattern *pattern = &x->pattern;
+    if (team->size > TUTTI_MAX_GPUS)
+        return mover_wrong(x, MPI_ERR_UNSUPPORTED_OPERATION, "more ranks than data movers in stream order take");
     (void)tutti_pattern_open_as(&x->pattern, call, team->rank, team->size); /* fails only with neighbours */
     if (pattern->rooted && (call->root < 0 || call->root >= team->size))
         return mover_wrong(x, MPI_ERR_ROOT, "the root is no rank of the communicator");
@@ -204,6 +206,10 @@ static int mover_enqueue(const struct tutti_collective_args *args)
         return tutti_stream_refuse(args->name, args->comm, x.code, x.why);
     if (x.bytes == 0 && !mover_has_lists(args->collective)) /* on all ranks */
         return MPI_SUCCESS;
+    if (unlikely(x.state->proxy)) { /* counted when it is made */
+        const int put = x.state->proxy->move(x.state, args);
+        return put == TUTTI_OK ? MPI_SUCCESS : tutti_stream_refuse_status(args->name, args->comm, put);
+    }
     const int status = mover_put(&x, &how);
     if (unlikely(status != TUTTI_OK))
         return tutti_stream_refuse_status(args->name, args->comm, status);

@@ -10,6 +10,7 @@
 #include "core/settings.h"
 #include "core/status.h"
 #include "mpi/comm/starting.h"
+#include "mpi/comm/streams.h"
 #include "mpi/message/endpoints.h"
 #include "mpi/message/far.h"
 #include "mpi/real/errors.h"
@@ -179,6 +180,8 @@ static int over_nodes_run(struct tutti_comm *comm, const struct tutti_call *call
 {
     TUTTI_INSIDE();
     *status = tutti_over_nodes_await(comm);
+    if (*status == TUTTI_OK && unlikely(comm->stream) && call->kind == TUTTI_ARRIVAL_DEVICE)
+        *status = tutti_comm_stream_await(comm);
     if (*status != TUTTI_OK)
         return 1;
     comm->over_nodes->kinds.nonblocking = 0;

@@ -80,15 +80,41 @@ static int reduce_enqueue_put(const struct tutti_reduction_args *args, const str
 {
     struct tutti_stream *stream = state->stream->stream;
     const char *why = "";
+    int status;
     tutti_inside++;
-    int status =
-        state->team->size == 1 ? enqueue_alone(call, stream, &why) : tutti_enqueue(state->team, call, stream, &why);
+    if (unlikely(state->proxy))
+        status = state->proxy->reduce(state, args);
+    else
+        status =
+            state->team->size == 1 ? enqueue_alone(call, stream, &why) : tutti_enqueue(state->team, call, stream, &why);
     tutti_inside--;
+    if (status == TUTTI_OK && state->proxy) /* counted when it is made */
+        return MPI_SUCCESS;
     if (likely(status == TUTTI_OK)) {
         tutti_count_made(args->name, why, call->count * tutti_type_size(call->type));
         return MPI_SUCCESS;
     }
     return tutti_stream_refuse_status(args->name, args->comm, status);
+}
+
+static int reduction_enqueue_counted(const struct tutti_reduction_args *args, const struct tutti_comm *state,
+                                     struct tutti_call *call)
+{
+    const struct tutti_team *team = state->team;
+    size_t few[TUTTI_MAX_RANKS]; /* an open team has no more ranks, but one over several nodes may */
+    size_t *const many = team->size > TUTTI_MAX_RANKS ? malloc((size_t)team->size * sizeof *many) : NULL;
+    if (team->size > TUTTI_MAX_RANKS && !many)
+        return reduce_enqueue_refuse(args, MPI_ERR_NO_MEM, "out of memory");
+    const char *wrong = enqueue_read_counts(args, team, tutti_type_size(call->type), many ? many : few, call);
+    int code = MPI_SUCCESS;
+    if (wrong)
+        code = reduce_enqueue_refuse(args, MPI_ERR_COUNT, wrong);
+    else if (call->count > 0 && (wrong = read_buffers(args, state, call)) != NULL)
+        code = reduce_enqueue_refuse(args, MPI_ERR_BUFFER, wrong);
+    else if (call->count > 0)
+        code = reduce_enqueue_put(args, state, call);
+    free(many);
+    return code;
 }
 
 static int reduction_enqueue(const struct tutti_reduction_args *args)
@@ -118,14 +144,7 @@ static int reduction_enqueue(const struct tutti_reduction_args *args)
     call.type = type->type;
     call.op = operation;
     call.host_ok = type->host_ok;
-    size_t counts[TUTTI_MAX_RANKS]; /* an open team has no more ranks */
-    const char *wrong = enqueue_read_counts(args, team, tutti_type_size(type->type), counts, &call);
-    if (wrong)
-        return reduce_enqueue_refuse(args, MPI_ERR_COUNT, wrong);
-    if (call.count == 0)
-        return MPI_SUCCESS;
-    wrong = read_buffers(args, state, &call);
-    return wrong ? reduce_enqueue_refuse(args, MPI_ERR_BUFFER, wrong) : reduce_enqueue_put(args, state, &call);
+    return reduction_enqueue_counted(args, state, &call);
 }
 
 /* Local: needs no other rank. */

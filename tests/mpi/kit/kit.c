@@ -237,10 +237,8 @@ static int node_of(int rank)
     return ranks > 0 && !(order && strcmp(order, "ranks") == 0) ? rank / ranks : 0;
 }
 
-/* In rank order inside each node, then node after node in the order of their lowest ranks. in[] and which[] are of
- * `ranks` ranks; in[] is changed. */
-static void reduce_by_nodes(void *out, const struct oracle_case *c, int ranks, const int *which, const void *in[],
-                            size_t count)
+void kit_reduce_by_nodes(void *out, const struct oracle_case *c, int ranks, const int *which, const void *in[],
+                         size_t count)
 {
     enum { MOST = 64 };
     const void *member[MOST], *node[MOST];
@@ -295,7 +293,7 @@ void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int 
 {
     const void *in[EXPECTED_MOST];
     char *const room = fill_all(c, ranks, which, first, count, in, EXPECTED_MOST);
-    reduce_by_nodes(out, c, ranks, which, in, count);
+    kit_reduce_by_nodes(out, c, ranks, which, in, count);
     free(room);
 }
 

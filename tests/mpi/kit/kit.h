@@ -75,6 +75,10 @@ extern int kit_pair_count;
 struct oracle_case kit_case(const struct kit_pair *pair, enum oracle_mode mode, uint64_t seed);
 /* Writes what the allreduce of `ranks` ranks must give; which[r] is the world's rank of rank r, NULL: r itself. */
 void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count);
+/* The same of given contributions: in rank order inside each node, then node after node in the order of their lowest
+ * ranks. in[r] is NULL or rank r's; they and in[] are changed. */
+void kit_reduce_by_nodes(void *out, const struct oracle_case *c, int ranks, const int *which, const void *in[],
+                         size_t count);
 void kit_expect(void *out, const struct oracle_case *c, int ranks, size_t first, size_t count);
 /* What a scan over the contributions of ranks 0 to depth - 1 must give: rank order, also over nodes. */
 void kit_expect_scan(void *out, const struct oracle_case *c, int depth, size_t first, size_t count);

@@ -78,6 +78,7 @@ void queue_open(struct queue *queue, MPI_Comm parent, const char *stream_type, s
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     MPI_Comm_rank(queue->comm, &queue->rank);
+    MPI_Allgather(&kit_rank, 1, MPI_INT, queue->world, 1, MPI_INT, parent);
     size_t bytes = queue->elements * 16;
     for (int i = 0; i < 2; i++) {
         void *device = NULL;
@@ -193,6 +194,18 @@ static size_t result_of(const struct queue *queue, const struct queue_step *step
     }
 }
 
+/* A result of contributions of all ranks: over virtual nodes its bits depend on the ranks' placement. */
+static void model_of_all(const struct queue *queue, const struct oracle_case *c, const void *in[], size_t n, void *out)
+{
+    const size_t bytes = n * queue->handle->size;
+    char *const copies = room(bytes * (size_t)queue->size);
+    const void *copy[QUEUE_RANKS];
+    for (int r = 0; r < queue->size; r++)
+        copy[r] = memcpy(copies + (size_t)r * bytes, in[r], bytes);
+    kit_reduce_by_nodes(out, c, queue->size, queue->world, copy, n);
+    free(copies);
+}
+
 void queue_model(struct queue *queue, const struct queue_step *step)
 {
     struct oracle_case c = {.type = queue->handle->element, .op = step->op};
@@ -225,7 +238,10 @@ void queue_model(struct queue *queue, const struct queue_step *step)
             in[1] = queue->model[r][1];
         }
         results[r] = room(n * size);
-        oracle_reduce(results[r], &c, depth, in, n);
+        if (step->kind == QUEUE_SCAN || step->kind == QUEUE_EXSCAN || step->kind == QUEUE_REDUCE_LOCAL)
+            oracle_reduce(results[r], &c, depth, in, n); /* in rank order */
+        else
+            model_of_all(queue, &c, in, n, results[r]);
     }
     for (int r = 0; r < queue->size; r++) {
         size_t begin, n = result_of(queue, step, r, &begin);

@@ -47,6 +47,7 @@ struct queue {
     MPIX_Stream mpix;
     void *stream;
     int rank, size;
+    int world[QUEUE_RANKS]; /* rank in the world of each rank */
     uint64_t random;
     size_t most;     /* elements of a step */
     size_t elements; /* of each buffer */

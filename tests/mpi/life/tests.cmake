@@ -137,6 +137,11 @@ foreach(mpi IN LISTS TUTTI_MPI_SYSTEM)
              ${preloaded} -- $<TARGET_FILE:mpi-stream_failure.${mpi}>)
     endif()
   endforeach()
+  if(mpi STREQUAL "openmpi")
+    driver(mpi-stream-nodes-kill ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/enqueue/stream_failure.sh kill 3 ${run} ${survive_${mpi}} -n 3
+           ${preloaded} TUTTI_ASYNC_PROGRESS=1 TUTTI_NODE_RANKS=1 TUTTI_TIMEOUT_SECONDS=8 TUTTI_RULES=allreduce_nodes:*@pipelined
+           -- $<TARGET_FILE:mpi-stream_failure.${mpi}>)
+  endif()
   driver(mpi-output ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/output.sh ${TUTTI_PRELOAD} ${run} -n 2 -- $<TARGET_FILE:mpi-plain.${mpi}>)
   foreach(mode exit _exit)
     driver(mpi-no-finalize-${mode} ${mpi} ${CMAKE_CURRENT_SOURCE_DIR}/life/no_finalize.sh ${mode} ${run} -n 2 ${preloaded} --

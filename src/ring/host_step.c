@@ -1,0 +1,194 @@
+#include "ring/host_step.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/log.h"
+#include "core/status.h"
+#include "device/device.h"
+#include "kernels/shmem_args.h"
+#include "ring/server.h"
+
+enum { STEP_OPERATION = 1, STEP_THREADS = 32 };
+
+/* What kernels and the host both read. */
+struct host_step_words {
+    uint32_t abort, error;
+};
+
+struct tutti_host_steps {
+    struct tutti_ring_server server;
+    struct host_step_words *words;
+    const struct tutti_device *device;
+    void (*poll)(void);
+    int gpu, users;
+    struct tutti_host_step *waiting; /* their streams wait; of the server's thread */
+    struct tutti_host_steps *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and of `users` */
+static struct tutti_host_steps *all;
+
+/* ---- on the server's thread ---- */
+
+static int step_begin(void *user, struct tutti_ring_request *request)
+{
+    struct tutti_host_steps *const steps = user;
+    struct tutti_host_step *const step = (struct tutti_host_step *)(uintptr_t)request->value[0];
+    step->request = request;
+    atomic_store_explicit(&step->ended, 0, memory_order_relaxed);
+    step->next = steps->waiting;
+    steps->waiting = step;
+    step->begin(step);
+    return TUTTI_RING_OPEN;
+}
+
+static int steps_poll(void *user)
+{
+    struct tutti_host_steps *const steps = user;
+    int ended = 0;
+    if (steps->waiting)
+        steps->poll();
+    for (struct tutti_host_step **at = &steps->waiting, *step; (step = *at) != NULL;) {
+        if (!atomic_load_explicit(&step->ended, memory_order_acquire)) {
+            at = &step->next;
+            continue;
+        }
+        *at = step->next;
+        tutti_ring_done(&steps->server.ring, step->request);
+        ended++;
+        if (step->over)
+            step->over(step);
+    }
+    return ended;
+}
+
+static const struct tutti_ring_operation operations[] = {{"a step of the host", step_begin}};
+
+/* ---- life ---- */
+
+/* Kernels that wait leave; their streams go on. */
+static void steps_abort(struct tutti_host_steps *steps)
+{
+    __atomic_store_n(&steps->words->abort, 1, __ATOMIC_RELEASE);
+}
+
+static void steps_free(struct tutti_host_steps *steps)
+{
+    tutti_ring_server_close(&steps->server);
+    if (steps->words)
+        steps->device->memory.free_pinned(steps->words);
+    free(steps);
+}
+
+static int steps_make_ring(struct tutti_host_steps *steps)
+{
+    const struct tutti_device *const device = steps->device;
+    struct tutti_stream *stream = NULL;
+    void *words = NULL;
+    int status = device->memory.alloc_pinned(sizeof *steps->words, &words);
+    if (status != TUTTI_OK)
+        return status;
+    steps->words = words;
+    *steps->words = (struct host_step_words){0};
+    steps->server.owner = (struct tutti_ring_owner){.name = "a stream", .abort = &steps->words->abort};
+    status = device->stream.create(steps->gpu, &stream);
+    if (status != TUTTI_OK)
+        return status;
+    status = tutti_ring_server_open(&steps->server, device, steps->gpu, stream, TUTTI_RING_SLOTS_LEAST);
+    device->stream.destroy(stream);
+    return status;
+}
+
+static int steps_make(const struct tutti_device *device, int gpu, int crowded, void (*poll)(void),
+                      struct tutti_host_steps **out)
+{
+    struct tutti_host_steps *const steps = calloc(1, sizeof *steps);
+    if (!steps)
+        return TUTTI_ERR_MEMORY;
+    steps->device = device;
+    steps->gpu = gpu;
+    steps->poll = poll;
+    int status = device->launch.prepare_shmem ? device->launch.prepare_shmem(gpu, -1) : TUTTI_OK;
+    if (status == TUTTI_OK)
+        status = steps_make_ring(steps);
+    const struct tutti_ring_user user = {
+        .first = STEP_OPERATION, .count = 1, .operations = operations, .poll = steps_poll, .user = steps};
+    if (status == TUTTI_OK)
+        status = tutti_ring_server_register(&steps->server, &user);
+    if (status == TUTTI_OK)
+        status = tutti_ring_server_start(&steps->server, crowded);
+    if (status != TUTTI_OK)
+        steps_free(steps);
+    else
+        *out = steps;
+    return status;
+}
+
+int tutti_host_steps_open(const struct tutti_device *device, int gpu, int crowded, void (*poll)(void),
+                          struct tutti_host_steps **out)
+{
+    int status = TUTTI_OK;
+    *out = NULL;
+    if (!device->launch.shmem)
+        return tutti_device_missing(device, "launch.shmem");
+    pthread_mutex_lock(&lock);
+    for (struct tutti_host_steps *steps = all; steps && !*out; steps = steps->next)
+        *out = steps->device == device && steps->gpu == gpu ? steps : NULL;
+    if (!*out && (status = steps_make(device, gpu, crowded, poll, out)) == TUTTI_OK) {
+        (*out)->next = all;
+        all = *out;
+    }
+    if (status == TUTTI_OK)
+        (*out)->users++;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+void tutti_host_steps_close(struct tutti_host_steps *steps, int idle)
+{
+    struct tutti_host_steps **at = &all;
+    if (!steps)
+        return;
+    pthread_mutex_lock(&lock);
+    const int last = --steps->users == 0;
+    while (last && *at != steps)
+        at = &(*at)->next;
+    if (last)
+        *at = steps->next;
+    pthread_mutex_unlock(&lock);
+    if (!last)
+        return;
+    steps_abort(steps);
+    tutti_ring_server_stop(&steps->server);
+    if (idle)
+        steps_free(steps);
+}
+
+/* ---- steps ---- */
+
+int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step)
+{
+    const struct tutti_ring_kernel_view view = tutti_ring_server_view(&steps->server);
+    const struct tutti_shmem_args args = {.state = {.bytes = sizeof args.state,
+                                                    .version = TSHMEM_STATE_VERSION,
+                                                    .pes = 1,
+                                                    .abort = &steps->words->abort,
+                                                    .ring = {.slots = view.slots,
+                                                             .shift = view.shift,
+                                                             .request = view.slot,
+                                                             .completion = view.completion,
+                                                             .progress = view.progress,
+                                                             .own = view.counters}},
+                                          .what = TUTTI_SHMEM_DO_ASK,
+                                          .part = 1,
+                                          .blocks = 1,
+                                          .asked = {.operation = STEP_OPERATION, .value = (uint64_t)(uintptr_t)step},
+                                          .error = &steps->words->error};
+    return steps->device->launch.shmem(stream, &args, STEP_THREADS);
+}
+
+void tutti_host_step_end(struct tutti_host_step *step)
+{
+    atomic_store_explicit(&step->ended, 1, memory_order_release);
+}

@@ -1,0 +1,40 @@
+/* Steps of the host in the order of a stream: the stream waits while the host does something for it. A kernel of one
+ * thread puts a request into a ring and polls for its completion, so a step may be captured in a graph, and each launch
+ * of the graph asks anew. No thread of the program and no callback of the device takes part. */
+#ifndef TUTTI_RING_HOST_STEP_H
+#define TUTTI_RING_HOST_STEP_H
+
+#include <stdatomic.h>
+
+struct tutti_device;
+struct tutti_stream;
+struct tutti_ring_request;
+
+/* One step. It stays as long as the stream, or a graph, may reach it. */
+struct tutti_host_step {
+    /* The stream has reached the step: begins the work. On the server's thread; never waits. tutti_host_step_end() ends
+     * the work, at once or later. */
+    void (*begin)(struct tutti_host_step *step);
+    /* The stream goes on. The server uses the step no more, until a stream reaches it again. NULL: nothing to do. */
+    void (*over)(struct tutti_host_step *step);
+    /* Private to host_step.c. */
+    atomic_int ended;
+    struct tutti_ring_request *request;
+    struct tutti_host_step *next;
+};
+
+struct tutti_host_steps;
+
+/* Local. Those of a GPU have one server, with a thread of its own, from the first open() to the last close(). Loads the
+ * kernel: not while kernels wait. crowded: there are more threads than cores. poll: called by
+ * the server's thread while a stream waits, so that its step ends soon; never waits. A status. */
+int tutti_host_steps_open(const struct tutti_device *device, int gpu, int crowded, void (*poll)(void),
+                          struct tutti_host_steps **out);
+/* Local. idle 0: kernels of steps may still be in a stream; they end, and their memory is lost. Takes NULL. */
+void tutti_host_steps_close(struct tutti_host_steps *steps, int idle);
+/* Local. Puts the step into the stream and returns. A status. */
+int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step);
+/* Local, any thread: what the step asked for is done, and everything that it has written is visible to the stream. */
+void tutti_host_step_end(struct tutti_host_step *step);
+
+#endif

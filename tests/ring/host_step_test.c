@@ -1,0 +1,161 @@
+/* Steps of the host in the order of streams. In each stream the same step is launched again and again, as launches of a
+ * graph do, between a store of its number and a copy of what the host has made of it: a stream that did not wait, a
+ * step that was begun before the stream reached it, or one that was lost shows in the copies. The steps of all streams
+ * end in any order. Then streams that still wait when the last user leaves. */
+#include "ring/host_step.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/status.h"
+#include "device/device.h"
+#include "support/check.h"
+#include "support/random.h"
+
+enum { STREAMS = 4, LAUNCHES = 500, MASK = 0x5a };
+
+static const struct tutti_device *device;
+static struct lane {
+    struct tutti_host_step step; /* the first field */
+    struct tutti_host_steps *steps;
+    struct tutti_stream *stream;
+    unsigned char *in, *out, *log; /* what the stream stores, what the host makes of it, and its copies */
+    int begun, over;               /* of the server's thread */
+    atomic_int open;               /* 1: the stream waits */
+} lane[STREAMS];
+static atomic_int polls, ending;
+
+static void begin(struct tutti_host_step *step)
+{
+    struct lane *const l = (struct lane *)step;
+    CHECK(*l->in == (l->begun & 0xff), "step %d finds %d", l->begun, (int)*l->in);
+    CHECK(l->begun == l->over && !atomic_load(&l->open), "a step begins while another one is open");
+    l->begun++;
+    atomic_store(&l->open, 1);
+}
+
+static void over(struct tutti_host_step *step)
+{
+    struct lane *const l = (struct lane *)step;
+    l->over++;
+}
+
+static void poll_steps(void)
+{
+    atomic_fetch_add(&polls, 1);
+}
+
+/* Ends steps. */
+static void *host(void *unused)
+{
+    uint64_t random = random_mix(check_seed());
+    (void)unused;
+    while (!atomic_load(&ending)) {
+        struct lane *const l = &lane[random_next(&random) % STREAMS];
+        if (!atomic_load(&l->open)) {
+            sched_yield();
+            continue;
+        }
+        *l->out = *l->in ^ MASK;
+        atomic_store(&l->open, 0);
+        tutti_host_step_end(&l->step);
+    }
+    return NULL;
+}
+
+static void *pinned(size_t bytes)
+{
+    void *made = NULL;
+    if (device->memory.alloc_pinned(bytes, &made) != TUTTI_OK)
+        abort();
+    return made;
+}
+
+static void open_lanes(void)
+{
+    for (int i = 0; i < STREAMS; i++) {
+        struct lane *const l = &lane[i];
+        *l = (struct lane){.step = {.begin = begin, .over = over}};
+        CHECK(tutti_host_steps_open(device, 0, 1, poll_steps, &l->steps) == TUTTI_OK, "steps");
+        CHECK(l->steps == lane[0].steps, "one server for a GPU");
+        CHECK(device->stream.create(0, &l->stream) == TUTTI_OK, "a stream");
+        l->in = pinned(1);
+        l->out = pinned(1);
+        l->log = pinned(LAUNCHES);
+        *l->in = *l->out = 0;
+    }
+}
+
+static void close_lanes(int idle)
+{
+    for (int i = 0; i < STREAMS; i++)
+        tutti_host_steps_close(lane[i].steps, idle);
+    for (int i = 0; i < STREAMS; i++) {
+        CHECK(device->stream.sync(lane[i].stream) == TUTTI_OK, "a stream goes on");
+        CHECK(device->stream.destroy(lane[i].stream) == TUTTI_OK, "a stream");
+        device->memory.free_pinned(lane[i].in);
+        device->memory.free_pinned(lane[i].out);
+        device->memory.free_pinned(lane[i].log);
+    }
+}
+
+static void launch(struct lane *l, int n)
+{
+    int status = device->stream.fill(l->stream, l->in, n & 0xff, 1);
+    if (status == TUTTI_OK)
+        status = tutti_host_step_enqueue(l->steps, l->stream, &l->step);
+    if (status == TUTTI_OK)
+        status = device->stream.copy(l->stream, l->log + n, l->out, 1);
+    CHECK(status == TUTTI_OK, "launch %d", n);
+}
+
+static void in_order(void)
+{
+    pthread_t thread;
+    open_lanes();
+    atomic_store(&ending, 0);
+    CHECK(pthread_create(&thread, NULL, host, NULL) == 0, "a thread");
+    for (int n = 0; n < LAUNCHES; n++) {
+        for (int i = 0; i < STREAMS; i++)
+            launch(&lane[i], n);
+    }
+    for (int i = 0; i < STREAMS; i++)
+        CHECK(device->stream.sync(lane[i].stream) == TUTTI_OK, "a stream");
+    atomic_store(&ending, 1);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < STREAMS; i++) {
+        int wrong = 0;
+        for (int n = 0; n < LAUNCHES; n++)
+            wrong += lane[i].log[n] != ((n & 0xff) ^ MASK);
+        CHECK(wrong == 0, "stream %d: %d of %d copies are wrong", i, wrong, LAUNCHES);
+    }
+    CHECK(atomic_load(&polls) > 0, "the server polls while streams wait");
+    close_lanes(1);
+    for (int i = 0; i < STREAMS; i++)
+        CHECK(lane[i].begun == LAUNCHES && lane[i].over == LAUNCHES, "%d steps begun, %d over", lane[i].begun,
+              lane[i].over);
+}
+
+/* Nothing ends the steps: the streams go on when the server has ended. */
+static void left(void)
+{
+    open_lanes();
+    for (int i = 0; i < STREAMS; i++)
+        launch(&lane[i], 0);
+    while (!atomic_load(&lane[0].open))
+        sched_yield();
+    close_lanes(0);
+}
+
+int main(void)
+{
+    char why[160];
+    device = tutti_device();
+    CHECK(device && device->open(why, sizeof why) == TUTTI_OK, "the host device");
+    in_order();
+    left();
+    printf("%ld checks, %ld failed\n", check_done(), check_failed());
+    return check_failed() != 0;
+}
