@@ -36,6 +36,7 @@ import time
 from kernels import CELLS, REGION, Block, New, Old, blocks_of, forms
 
 NEVER = 1 << 9999  # an event that no sequence has
+OTHERS = NEVER - 1  # a mask that keeps all others, and is not longer than they are in an `&`
 
 
 def bits(mask):
@@ -150,7 +151,7 @@ class Sequence:
         """All that has happened before each event in any order; what never happens is stuck."""
         self.after, self.before = [[] for _ in self.events], [0] * len(self.events)
         for n, event in enumerate(self.events):
-            for needed in bits(event.needs & ~NEVER):
+            for needed in bits(event.needs & OTHERS):
                 self.after[needed].append(n)
         state, ready = 0, [n for n, event in enumerate(self.events) if not event.needs]
         while ready:
