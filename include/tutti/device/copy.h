@@ -10,7 +10,7 @@ enum {
     TUTTI_DEV_COPY_ALONE /* four, by a thread that copies alone: the loop is unrolled */
 };
 
-/* Copies four words of this thread, `step` words apart, and goes on to its next ones. */
+/* Copies four words of this thread, `step` words apart; then `in` and `out` are at its next ones. */
 #define TUTTI_DEV_COPY_4(word, step)                                                                                   \
     do {                                                                                                               \
         const tutti_dev_##word a = in[0], b = in[step], c = in[2 * (step)], d = in[3 * (step)];                        \
