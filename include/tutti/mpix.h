@@ -139,9 +139,8 @@ TUTTI_MPIX_CALL(MPIX_Stream_free, (MPIX_Stream * stream), (stream))
  * after that. A duplicate of the communicator (MPI_Comm_dup) has no stream.
  *
  * Raised on `comm`, on all its ranks alike, with *newcomm = MPI_COMM_NULL: MPI_ERR_UNSUPPORTED_OPERATION where device
- * memory cannot be shared between all ranks of one machine (at most one rank a GPU, at most 16), where ranks are on
- * several machines and the MPI was not initialised with MPI_THREAD_MULTIPLE, or where
- * the GPU has no room for kernels of one more stream: the first communicator takes three quarters of
+ * memory cannot be shared between all ranks of one machine (at most one rank a GPU, at most 16), over several machines
+ * where the MPI has no MPI_THREAD_MULTIPLE, or where the GPU has no room for one more stream: the first takes 3/4 of
  * the multiprocessors, each further one half of the rest, until it is freed. */
 TUTTI_MPIX_CALL(MPIX_Stream_comm_create, (MPI_Comm comm, MPIX_Stream stream, MPI_Comm *newcomm),
                 (comm, stream, newcomm))
