@@ -31,11 +31,12 @@ struct job {
     struct tutti_kernel_args args[GPUS];
 };
 
-/* Kernels that take struct tutti_kernel_args; those of flows are tested in tests/coll/; that of
- * atomics in tests/shmem/. */
+/* Kernels that take struct tutti_kernel_args; those of flows are tested in tests/coll/; those of
+ * atomics and updates in tests/shmem/ and tests/mpi/rma/. */
 #define TAKES_kernel(id) TUTTI_KERNEL_##id,
 #define TAKES_flow(id)
 #define TAKES_amo(id)
+#define TAKES_update(id)
 static const enum tutti_kernel kernels[] = {
 #define TUTTI_KERNEL(id, name, args) TAKES_##args(id)
 #include "kernels/kernels.def"
