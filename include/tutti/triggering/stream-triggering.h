@@ -83,6 +83,7 @@ static inline int MPIS_Allreduce_init(const void *in, void *out, int count, MPI_
  */
 static inline int MPIS_Alloc_mem(MPI_Aint bytes, MPI_Info info, void **out)
 {
+    static void *kept;
     char kind[MPI_MAX_INFO_VAL + 1] = "";
     int given = 0;
     union {
@@ -93,16 +94,17 @@ static inline int MPIS_Alloc_mem(MPI_Aint bytes, MPI_Info info, void **out)
         MPI_Info_get(info, "mpi_memory_alloc_kinds", MPI_MAX_INFO_VAL, kind, &given);
     if (!given || !strstr(kind, ":device"))
         return MPI_ERR_INFO_VALUE;
-    found.symbol = dlsym((void *)0, "tutti_alloc");
+    found.symbol = tutti_mpix_find("tutti_alloc", &kept);
     return found.symbol && found.alloc((size_t)bytes, out) == 0 ? MPIS_SUCCESS : MPI_ERR_NO_MEM;
 }
 static inline int MPIS_Free_mem(void *memory)
 {
+    static void *kept;
     union {
         void *symbol;
         int (*release)(void *);
     } found;
-    found.symbol = dlsym((void *)0, "tutti_free");
+    found.symbol = tutti_mpix_find("tutti_free", &kept);
     return found.symbol && found.release(memory) == 0 ? MPIS_SUCCESS : MPI_ERR_ARG;
 }
 

@@ -16,6 +16,7 @@
 #include "mpi/real/stub.h"
 #include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/enqueue.h"
+#include "tutti/tutti.h"
 
 static struct tutti_stub stub;
 static int enabled; /* TUTTI_DEVICE is not none */
@@ -110,6 +111,7 @@ void *tutti_front_mpix_call(const char *name, size_t size)
 #call, (void *)tutti_door_##call                                                                               \
     }
 #define BOTH(call) ROW(call), ROW(call##_c)
+    /* clang-format off */
     static const struct {
         const char *name;
         void *call;
@@ -128,7 +130,9 @@ void *tutti_front_mpix_call(const char *name, size_t size)
 #include "tutti/mpix_queue.def"
         ROW(MPIX_Pbuf_prepare),          ROW(MPIX_Pbuf_prepareall), ROW(MPIX_Prequest_create),
         ROW(MPIX_Prequest_free),         ROW(tshmem_init_comm),     ROW(tshmem_team_from_comm),
+        {"tutti_alloc", (void *)tutti_alloc}, {"tutti_free", (void *)tutti_free},
     };
+    /* clang-format on */
 #undef ROW
 #undef BOTH
     for (size_t i = 0; size == sizeof(MPI_Comm) && i < sizeof calls / sizeof calls[0]; i++) {

@@ -33,7 +33,7 @@ cupy_one() {
     local row=$1 way=$2 arrays=$3 rank variables=()
     shift 3
     # Open MPI 4 has no windows for programs with several threads but with the component `rdma`, which containers refuse.
-    case $row in *-windows | *-all) [ "${OMPI_MCA_osc:-}" != pt2pt ] || variables=(MPI4PY_RC_THREAD_LEVEL=serialized) ;; esac
+    case $row in *-windows | *-all | *-p2p) [ "${OMPI_MCA_osc:-}" != pt2pt ] || variables=(MPI4PY_RC_THREAD_LEVEL=serialized) ;; esac
     result=$logs/$row.$way.result
     rm -f "$result".*
     for ((rank = 0; rank < 2; rank++)); do : >"$result.$rank"; done

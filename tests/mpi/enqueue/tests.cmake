@@ -94,6 +94,10 @@ tutti_mpi_test(mpi-stream-queues-few PROGRAM mpi-stream_queues RANKS 2 ARGS prog
 tutti_mpi_test(mpi-stream-queues-matches PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 2 ARGS matches EVERYWHERE)
 tutti_mpi_test(mpi-stream-queues-errors PROGRAM mpi-stream_queues RANKS 2 ARGS errors)
 
+# A program that only includes stream-triggering.h.
+tutti_mpi_program(mpi-triggering SOURCES enqueue/triggering.c MPIS ${TUTTI_MPIS})
+tutti_mpi_test(mpi-triggering PROGRAM mpi-triggering RANKS 3 RANKS_MPICH 2 EVERYWHERE)
+
 # mpix.h from C++.
 include(CheckLanguage)
 check_language(CXX)
