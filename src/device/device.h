@@ -121,6 +121,8 @@ struct tutti_device {
     unsigned channel_mb; /* scratch of a communicator where TUTTI_CHANNEL_MB does not say, in MiB */
     int lingers;         /* 1: kernels run beside the thread that launches them, and see what it writes meanwhile */
     int reaches_host;    /* 1: kernels load and store ordinary host memory too */
+    int host_steps; /* 1: a kernel may wait in a stream until the host has made a whole call of the MPI, whose work may
+                       allocate, load and copy meanwhile: calls in stream order over several nodes */
 
     /* Opens the device; further calls return the first result. `why` (of `size` bytes) says what is missing on
      * TUTTI_ERR_UNAVAILABLE. */

@@ -6,6 +6,10 @@
 #ifndef TUTTI_PROGRESS_GATE_H
 #define TUTTI_PROGRESS_GATE_H
 
+/* 1: no call is kept back. For tests whose ranks are threads of one process: what a driver keeps back in the process of
+ * one rank would stop the others there. */
+extern int tutti_gate_unused;
+
 /* Around launches of kernels that wait, until they have ended. In a fiber other fibers go on meanwhile. */
 void tutti_gate_waiting_begin(void);
 void tutti_gate_waiting_end(void);

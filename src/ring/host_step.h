@@ -1,6 +1,6 @@
 /* Steps of the host in the order of a stream: the stream waits while the host does something for it. A kernel of one
  * thread puts a request into a ring and polls for its completion, so a step may be captured in a graph, and each launch
- * of the graph asks anew. No thread of the program and no callback of the device takes part. */
+ * of the graph makes a new request. No thread of the program and no callback of the device takes part. */
 #ifndef TUTTI_RING_HOST_STEP_H
 #define TUTTI_RING_HOST_STEP_H
 
@@ -15,7 +15,7 @@ struct tutti_host_step {
     /* The stream has reached the step: begins the work. On the server's thread; never waits. tutti_host_step_end() ends
      * the work, at once or later. */
     void (*begin)(struct tutti_host_step *step);
-    /* The stream goes on. The server uses the step no more, until a stream reaches it again. NULL: nothing to do. */
+    /* The stream continues. The server uses the step no more, until a stream reaches it again. NULL: nothing to do. */
     void (*over)(struct tutti_host_step *step);
     /* Private to host_step.c. */
     atomic_int ended;

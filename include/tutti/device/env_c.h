@@ -126,11 +126,6 @@ TUTTI_DEV char *tutti_dev_global(char *address)
     return address;
 }
 
-TUTTI_DEV char *tutti_dev_onward(char *address, uint64_t bytes) /* in C no arithmetic upon NULL */
-{
-    return (char *)((uintptr_t)address + bytes);
-}
-
 TUTTI_DEV uint32_t tutti_dev_rotate(uint32_t value, uint32_t by)
 {
     return value >> by | value << (-by & 31);

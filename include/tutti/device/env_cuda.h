@@ -177,13 +177,6 @@ TUTTI_DEV char *tutti_dev_global(char *address)
     return address;
 }
 
-/* address + bytes, in global memory. Of use only if `address` is not NULL, which is looked at apart. The compiler loses
- * sight of global memory in a pointer that is made of a number; in relocatable code that saves registers. */
-TUTTI_DEV char *tutti_dev_onward(char *address, uint64_t bytes)
-{
-    return tutti_dev_global(TUTTI_DEV_FEW ? (char *)((uintptr_t)address + bytes) : address + bytes);
-}
-
 TUTTI_DEV uint32_t tutti_dev_rotate(uint32_t value, uint32_t by)
 {
     return __funnelshift_r(value, value, by);

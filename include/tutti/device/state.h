@@ -127,7 +127,7 @@ TUTTI_DEV int tutti_dev_reaches(const void *address, int pe, char **at)
     const struct tshmem_state *const state = tutti_dev_state();
     char *const heap = TUTTI_DEV_KNOWN(state) ? tutti_dev_peer(state, pe) : NULL;
     const uint64_t offset = TUTTI_DEV_KNOWN(state) ? (uint64_t)((uintptr_t)address - (uintptr_t)state->heap) : 0;
-    *at = tutti_dev_onward(heap, offset);
+    *at = tutti_dev_global((char *)((uintptr_t)heap + offset));
     return heap && offset < state->heap_bytes;
 }
 

@@ -258,6 +258,7 @@ const struct tutti_device tutti_device_host = {
     .stream_type = "tutti_stream",
     .rules = host_rules,
     .simulates = 1,
+    .host_steps = 1,
     .channel_mb = 64,
     .open = host_open,
     .active = host_active,

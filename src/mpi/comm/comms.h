@@ -136,7 +136,7 @@ struct tutti_comm_users {
     void (*connect)(struct tutti_team *team, int gpu);         /* see tutti_endpoints_connect() */
     struct tutti_over_nodes *(*over_nodes)(int ranks);         /* of a communicator over several nodes */
     void (*over_nodes_free)(struct tutti_over_nodes *over);    /* takes NULL */
-    /* Collective over a communicator over several nodes: sets comm->proxy. NULL, or why it can have none, which is the
+    /* Collective over a communicator over several nodes: sets comm->proxy. NULL, or why there is no proxy, which is the
      * same on all ranks. */
     const char *(*stream_proxy)(struct tutti_comm *comm, const struct tutti_mpix_stream *stream);
 };
