@@ -118,7 +118,7 @@ ready() {
     return $status
 }
 
-# The rows lie in a folder, a file each: alone.NUMBER, or beside.NUMBER. Whoever moves the file runs the row.
+# The rows lie in a folder, a file each: alone.NUMBER, or beside.NUMBER. The runner that moves the file away runs the row.
 mkdir -p "$queue/taken" && : >"$outcomes" || exit 2
 number=1000
 while read -r part row; do
