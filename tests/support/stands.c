@@ -1,11 +1,14 @@
 #include "support/stands.h"
 
+#include <dirent.h>
 #include <execinfo.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,22 +26,54 @@ static long seconds_since(void)
     return (long)(now.tv_sec - start.tv_sec);
 }
 
-/* A report is one write, or reports of several ranks would be mixed. The stack follows it. */
+/* The stack of the thread that gets the signal. A report is one write, or reports of several ranks would be mixed. */
 static void report(int signal)
 {
     char line[TEXT + 80];
     void *frame[DEPTH];
+    const long thread = syscall(SYS_gettid);
+    int n;
     (void)signal;
-    const int n = snprintf(line, sizeof line, "rank %d stands after %ld s at %s\n", rank, seconds_since(), text);
+    if (thread == getpid())
+        n = snprintf(line, sizeof line, "rank %d stands after %ld s at %s\n", rank, seconds_since(), text);
+    else
+        n = snprintf(line, sizeof line, "rank %d stands after %ld s: thread %ld\n", rank, seconds_since(), thread);
     const ssize_t written = write(STDERR_FILENO, line, (size_t)n);
     if (written == n)
         backtrace_symbols_fd(frame, backtrace(frame, DEPTH), STDERR_FILENO);
 }
 
+/* One thread after the other, so that stacks are not mixed. */
+static void ask_threads(long own)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    DIR *const threads = opendir("/proc/self/task");
+    const struct dirent *entry;
+    while (threads && (entry = readdir(threads)) != NULL) {
+        const long thread = strtol(entry->d_name, NULL, 10);
+        if (thread > 0 && thread != own && syscall(SYS_tgkill, getpid(), thread, SIGURG) == 0)
+            nanosleep(&pause, NULL);
+    }
+    if (threads)
+        closedir(threads);
+}
+
+static void *watch(void *with)
+{
+    const struct timespec period = {.tv_sec = *(const long *)with};
+    for (;;) {
+        nanosleep(&period, NULL);
+        ask_threads(syscall(SYS_gettid));
+    }
+    return NULL;
+}
+
 void stands_open(int of_rank)
 {
-    const long every = check_setting("TUTTI_TEST_STANDS", 0);
+    static long every;
     void *frame[1];
+    pthread_t thread;
+    every = check_setting("TUTTI_TEST_STANDS", 0);
     rank = of_rank;
     reports = every > 0;
     if (!reports)
@@ -46,9 +81,8 @@ void stands_open(int of_rank)
     clock_gettime(CLOCK_MONOTONIC, &start);
     (void)backtrace(frame, 1); /* its first call allocates memory, which a signal handler may not */
     struct sigaction action = {.sa_handler = report, .sa_flags = SA_RESTART};
-    const struct itimerval timer = {.it_interval = {.tv_sec = every}, .it_value = {.tv_sec = every}};
-    sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &timer, NULL);
+    sigaction(SIGURG, &action, NULL);
+    reports = pthread_create(&thread, NULL, watch, &every) == 0;
 }
 
 void stands_at(const char *format, ...)

@@ -1,5 +1,5 @@
 /* Where a test process stands: every TUTTI_TEST_STANDS seconds the process writes the text below, the time since its
- * start and the stack of the interrupted thread to standard error, so that a test that does not end shows whether it
+ * start and the stacks of all its threads to standard error, so that a test that does not end shows whether it
  * waits or is slow, and in which call. */
 #ifndef TUTTI_TESTS_STANDS_H
 #define TUTTI_TESTS_STANDS_H

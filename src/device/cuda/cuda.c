@@ -259,6 +259,7 @@ const struct tutti_device tutti_device_cuda = {
     .rules = cuda_rules,
     .interface = TUTTI_GPU_INTERFACE_CUDA,
     .graphs = 1,
+    .host_steps = 1,
     .channel_mb = 336,
     .lingers = 1,
     .open = cuda_open,

@@ -31,10 +31,7 @@ static void calls(void)
             snprintf(when, sizeof when, "%s, %zu elements, %s%s", queue_names[kind], step.count,
                      oracle_op_name(step.op), step.in_place ? ", in place" : "");
             cells++;
-            if (!queue_check(&queue, when) && queue.wrong > 5) {
-                queue_close(&queue);
-                return;
-            }
+            queue_check(&queue, when); /* a rank that left would leave the others waiting */
         }
     }
     if (kit_rank == 0)
@@ -52,8 +49,7 @@ static void chain(void)
         queue_set(&queue, kit_handle_of(elements[round % 4]));
         for (int i = 0; i < 100; i++)
             queue_go(&queue, -1);
-        if (!queue_check(&queue, "a chain"))
-            break;
+        queue_check(&queue, "a chain");
     }
     queue_set(&queue, kit_handle_of(TUTTI_TYPE_I64));
     for (int i = 0; i < 1000; i++) {

@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "queue_move.h"
+#include "support/stands.h"
 #include "tutti/tutti.h"
 
 const char *const queue_names[QUEUE_KINDS] = {
@@ -70,6 +71,7 @@ void queue_open(struct queue *queue, MPI_Comm parent, const char *stream_type, s
     *queue = (struct queue){.most = most, .random = seed, .handle = kit_handle_of(TUTTI_TYPE_I32)};
     MPI_Comm_size(parent, &queue->size);
     queue->elements = most * (size_t)queue->size + 8;
+    queue->talks = getenv("TUTTI_TEST_STEPS") != NULL;
     FINE(tutti_stream_create(&queue->stream));
     FINE(queue_name_stream(stream_type, queue->stream, &queue->mpix));
     FINE(MPIX_Stream_comm_create(parent, queue->mpix, &queue->comm));
@@ -299,6 +301,12 @@ void queue_put(struct queue *queue, const struct queue_step *step, char *from)
     char *in = queue->buffer[0] + step->shift * queue->handle->size, *out = queue->buffer[1];
     int error;
     queue->steps++;
+    stands_at("step %ld, %s of %zu %s %s%s, root %d", queue->steps, queue_names[step->kind], step->count,
+              queue->handle->name, oracle_op_name(step->op), step->in_place ? " in place" : "", step->root);
+    if (queue->talks)
+        fprintf(stderr, "rank %d step %ld: %s of %zu %s %s%s, root %d\n", kit_rank, queue->steps,
+                queue_names[step->kind], step->count, queue->handle->name, oracle_op_name(step->op),
+                step->in_place ? " in place" : "", step->root);
     switch (step->kind) {
     case QUEUE_FRESH:
         if (!from) {

@@ -57,6 +57,7 @@ struct queue {
     char *fresh[QUEUE_RING];     /* pinned host memory, in use by copies */
     char *got[2];                /* pinned */
     int ring;
+    int talks; /* 1: each step is written to standard error (TUTTI_TEST_STEPS) */
     long steps, wrong;
 };
 
