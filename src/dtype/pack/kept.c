@@ -9,7 +9,10 @@
 enum {
     ENTRIES = 16,
     REACHES = 8,
-    SEEN_ENOUGH = 3 /* a launch is kept when it came so often: making it ready takes as long as some ten launches */
+    /* A launch is kept when it came so often: making it ready and dropping it take as long as some twenty launches
+     * save.
+     */
+    SEEN_ENOUGH = 24
 };
 
 struct kept_pack {

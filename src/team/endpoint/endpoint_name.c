@@ -50,6 +50,7 @@ static int lease_known(struct tutti_endpoint *endpoint, const struct tutti_rndv 
     for (int i = 0; i < TUTTI_ENDPOINT_KNOWN; i++) {
         if (allocation_lease(&tutti_endpoint_theirs(endpoint, peer)->known[endpoint->node->rank][i], id)) {
             endpoint->lease[number] = (unsigned char)(i + 1);
+            tutti_endpoint_saves(endpoint, peer, rndv->bytes);
             tutti_endpoint_distrust(endpoint, rndv); /* if it is not known later, the peer could not keep it */
             return 1;
         }

@@ -53,12 +53,15 @@ struct tutti_endpoint_from {
         uint64_t since; /* time of the first of them */
     } sighted[TUTTI_ENDPOINT_SIGHTED];
     unsigned sights;
-    /* As sender: what messages from allocations that the peer has not mapped have cost, endpoint_price.c */
+    /* As sender: what messages from allocations that the peer has not mapped have lost, endpoint_price.c */
     struct tutti_endpoint_account {
-        uint64_t id, spent;
+        uint64_t id, spent; /* spent: in ns, since the peer was asked to map it */
+        uint64_t next;      /* how much is spent until the peer is asked again; 0: it was not asked yet */
+        unsigned messages;
     } account[TUTTI_ENDPOINT_SIGHTED];
     unsigned accounts;
-    uint64_t carried;       /* by all of them, since scratch paid last */
+    _Atomic uint64_t owed;  /* ns of mappings on credit that messages have not saved yet */
+    uint64_t carried;       /* ns that carrying all of them took, since scratch paid last */
     uint32_t scratch_shown; /* bits of this rank's GPUs: a rendezvous has shown the peer the scratch there */
 };
 
@@ -169,6 +172,12 @@ static inline uint64_t tutti_endpoint_carrying(uint64_t bytes)
     return 30000 + bytes / 4;
 }
 
+/* ns that a message loses that the MPI carries, beside one from a mapped allocation. */
+static inline uint64_t tutti_endpoint_loses(uint64_t bytes)
+{
+    return 10000 + bytes / 4;
+}
+
 /* ns that a rank takes to map memory of a peer, by its last mapping. More than 20 ms was the machine. */
 static inline uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint *endpoint,
                                                     const struct tutti_endpoints *of)
@@ -229,6 +238,9 @@ enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, i
 /* 1 if the allocation of this id is not the only one of its GPU that messages to the peer have named, or the peer does
  * not keep it mapped. index: of the GPU. */
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, int peer, int index, uint64_t id);
+/* A message of so many bytes goes from an allocation that the peer has mapped: pays back what mappings on credit owe.
+ */
+void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t bytes);
 /* 1 if the allocation has no name yet and naming it may take the driver longer than a message to the peer. */
 int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_t id);
 /* 1 if the allocation of an offered rendezvous is to be mapped: it comes again, or the scratch is of no use. */

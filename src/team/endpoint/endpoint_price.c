@@ -1,7 +1,11 @@
 /* When memory of a peer is mapped, and when scratch is allocated, on devices where both take long: not before the
- * messages that the MPI has carried, or that were packed, have cost as much. So first messages take the time that they
+ * messages that the MPI has carried, or that were packed, have lost as much. So first messages take the time that they
  * take by hand, and all messages of an allocation together never cost more than twice what the better of both ways does
- * (the rule of ski rental). The sender keeps the account: it sees all messages, also those that the MPI has. */
+ * (the rule of ski rental). The sender keeps the account: it sees all messages, also those that the MPI has.
+ *
+ * An allocation that has sent some messages will probably send many. So it is mapped after a few of them on credit.
+ * What a mapping costs more than its messages have lost is owed; messages from mapped allocations pay it back with what
+ * they save. A peer gets so much credit at most: that is what a program can lose that frees its memory too early. */
 #include "team/endpoint/endpoint_own.h"
 
 #include "core/clock.h"
@@ -10,10 +14,14 @@
 #include "dtype/pack.h"
 
 enum {
-    PACK_NS = 6000,       /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
-    SCRATCH_PRICES = 2,   /* scratch is allocated, then mapped */
-    LEFT_BYTES = 1 << 20, /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
-    KERNELS_NS = 4000000  /* that loading the packing kernels takes */
+    PACK_NS = 9000,          /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
+    SCRATCH_PRICES = 2,      /* scratch is allocated, then mapped */
+    LEFT_BYTES = 1 << 20,    /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
+    KERNELS_NS = 4000000,    /* that loading the packing kernels takes */
+    CREDIT_NS = 10000000,    /* owed for a peer at most */
+    CREDIT_FROM_NS = 100000, /* an allocation that has lost so much, by so many messages, is mapped on credit */
+    CREDIT_MESSAGES = 3,
+    FIRST_BYTES = 16 << 10 /* up to here the first message of an allocation is staged sooner than it is packed */
 };
 
 static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of, int gpu)
@@ -31,6 +39,45 @@ static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to,
     struct tutti_endpoint_account *account = &to->account[to->accounts++ % TUTTI_ENDPOINT_SIGHTED];
     *account = (struct tutti_endpoint_account){.id = id};
     return account;
+}
+
+/* What a mapping costs more than its messages have lost: 1 if that is lent. The lock is held. */
+static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoint_account *account, uint64_t price)
+{
+    if (tutti_settings()->mapping_price_us || account->next || account->messages < CREDIT_MESSAGES ||
+        account->spent < CREDIT_FROM_NS)
+        return 0;
+    const uint64_t lent = account->spent < price ? price - account->spent : 0;
+    if (atomic_load_explicit(&to->owed, memory_order_relaxed) + lent > CREDIT_NS)
+        return 0;
+    atomic_fetch_add_explicit(&to->owed, lent, memory_order_relaxed);
+    return 1;
+}
+
+void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t bytes)
+{
+    _Atomic uint64_t *owed = &endpoint->from[peer].owed;
+    const uint64_t saved = tutti_endpoint_loses(bytes);
+    uint64_t is = atomic_load_explicit(owed, memory_order_relaxed);
+    while (is && !atomic_compare_exchange_weak_explicit(owed, &is, is > saved ? is - saved : 0, memory_order_relaxed,
+                                                        memory_order_relaxed)) {
+    }
+}
+
+/* 1 if the peer is to map the allocation now, which loses ns more by this message. A peer that was asked maps one
+ * allocation at a time, or cannot map this one: it is asked again ever more seldom. The lock is held. */
+static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_account *account, uint64_t ns,
+                      uint64_t price)
+{
+    account->spent += ns;
+    account->messages++;
+    const int asks = account->spent >= (account->next ? account->next : price) || price_lends(to, account, price);
+    if (!asks)
+        return 0;
+    const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS;
+    account->next = next < price ? next : price;
+    account->spent = 0;
+    return 1;
 }
 
 /* 1 once so much was spent, which is then paid. */
@@ -61,14 +108,19 @@ static int price_decide(struct tutti_endpoint *endpoint, int peer, int index, ui
     const int several = tutti_endpoint_several(endpoint, peer, index, id);
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][index]);
     const uint64_t price = price_of(endpoint, theirs, endpoint->gpu[index].gpu),
-                   ns = maps == TUTTI_MAPS ? PACK_NS + bytes / 1024 : tutti_endpoint_carrying(bytes);
+                   lost = maps == TUTTI_MAPS ? PACK_NS + bytes / 1024 : tutti_endpoint_loses(bytes);
     tutti_fiber_lock(&endpoint->lock);
-    const int pays = price_spend(&account_of(to, id)->spent, ns, price);
+    struct tutti_endpoint_account *account = account_of(to, id);
+    const int pays = price_asks(to, account, lost, price), first = account->messages == 1;
     const int shows = shows_scratch(endpoint, to, index, maps);
-    const int scratch_pays = maps != TUTTI_MAPS && several && price_spend(&to->carried, ns, SCRATCH_PRICES * price);
+    const int scratch_pays = maps != TUTTI_MAPS && several &&
+                             price_spend(&to->carried, tutti_endpoint_carrying(bytes), SCRATCH_PRICES * price);
     pthread_mutex_unlock(&endpoint->lock);
     *verdict = (struct tutti_endpoint_verdict){.made = 1, .pays = pays, .scratch_pays = scratch_pays};
-    return !pays && !scratch_pays && !shows && maps != TUTTI_MAPS && bytes <= LEFT_BYTES;
+    return !pays && !scratch_pays && !shows &&
+           bytes <= (maps != TUTTI_MAPS ? (uint64_t)LEFT_BYTES
+                     : first            ? (uint64_t)FIRST_BYTES
+                                        : 0);
 }
 
 void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv,

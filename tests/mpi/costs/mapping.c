@@ -2,11 +2,12 @@
  * mapping slow.
  *
  * The first message of an allocation does not wait for the mapping: the MPI carries it meanwhile, and later ones until
- * the allocation is known; short ones are staged. Argument `pays`: nothing is mapped before messages have cost as much
- * as a mapping. Argument `scratch`: no scratch is taken before they have cost as much as scratch. Argument `freed`: the
- * sender frees the allocation as soon as it is sent, while the receiver maps it, and sends from a new one, which may
- * have the same address. Argument `random`: messages of random lengths and forms from several allocations, some of
- * which are freed. Needs TUTTI_STATS=1. */
+ * the allocation is known; short ones are staged. Argument `pays`: an allocation is mapped after some messages, on
+ * credit; where TUTTI_MAPPING_PRICE_US sets a price, not before they have lost as much. Argument `credit`: allocations
+ * that are freed soon are mapped on credit a few times, and no more. Argument `scratch`: no scratch is taken before
+ * they have cost as much as scratch. Argument `freed`: the sender frees the allocation as soon as it is sent, while the
+ * receiver maps it, and sends from a new one, which may have the same address. Argument `random`: messages of random
+ * lengths and forms from several allocations, some of which are freed. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,13 @@ enum {
     LONG_US = 15000,
     TAG = 4,
     FREED = 30,
-    /* Messages of BYTES bytes that cost as much as a mapping, before one was made (35 us, 2 ms); as much as scratch.
-     */
-    PAY = 58,
+    /* Messages of BYTES bytes that lose so much that the allocation is mapped on credit (15 us each, 100 us); as much
+     * as a mapping of 2 ms; that take as much as scratch costs (35 us, 4 ms). */
+    PAY_CREDIT = 7,
+    PAY = 134,
     PAY_SCRATCH = 115,
+    ON_CREDIT = 5,    /* mappings of 2 ms less what their first messages lost: 10 ms */
+    SHORT_LIVED = 12, /* with all their messages less than scratch costs */
     MOST = 5000,
     PROGRAMS = 150,
     ALLOCATIONS = 5,
@@ -123,20 +127,40 @@ static void before_it_is_mapped(void)
 static void when_it_pays(void)
 {
     struct kit_buffer buffer;
+    const char *price = getenv("TUTTI_MAPPING_PRICE_US");
+    const int pay = price ? PAY : PAY_CREDIT;
     int number = 0;
     kit_open(&buffer, KIT_DEVICE, BYTES);
-    for (; number < PAY - 1; number++)
+    for (; number < pay - 1; number++)
         message(&buffer, BYTES, number);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(known() == 0 && carried() == 0, "the allocation is mapped before it pays");
     if (kit_rank == 0)
-        CHECK(staged() == PAY - 1, "%llu of %d messages are staged", (unsigned long long)staged(), PAY - 1);
+        CHECK(staged() == (uint64_t)pay - 1, "%llu of %d messages are staged", (unsigned long long)staged(), pay - 1);
     /* One more tells the receiver of the allocation, which it maps. */
     message(&buffer, BYTES, number++);
     if (kit_rank == 0)
-        CHECK(staged() == PAY - 1, "the message by which a mapping pays is staged");
+        CHECK(staged() == (uint64_t)pay - 1, "the message by which a mapping pays is staged");
     until_known(&buffer, number);
     kit_close(&buffer);
+}
+
+/* Each allocation sends as many messages as bring it a mapping on credit, and one more, and is freed. A mapping takes 2
+ * ms at least. */
+static void when_credit_ends(void)
+{
+    for (int a = 0; a < SHORT_LIVED; a++) {
+        struct kit_buffer buffer;
+        kit_open(&buffer, KIT_DEVICE, BYTES);
+        for (int i = 0; i <= PAY_CREDIT; i++)
+            message(&buffer, BYTES, i);
+        kit_close(&buffer);
+    }
+    if (kit_rank == 0) {
+        const int others = SHORT_LIVED * (PAY_CREDIT + 1) - (int)staged();
+        CHECK(others > 0, "no message asks for a mapping on credit");
+        CHECK(others <= 2 * ON_CREDIT, "%d messages were not staged: credit has no end", others);
+    }
 }
 
 /* A new allocation for each message: none is mapped. Scratch is taken after so many messages, and not before. A
@@ -266,6 +290,8 @@ int main(int argc, char **argv)
         freed_meanwhile();
     else if (argc > 1 && strcmp(argv[1], "pays") == 0)
         when_it_pays();
+    else if (argc > 1 && strcmp(argv[1], "credit") == 0)
+        when_credit_ends();
     else if (argc > 1 && strcmp(argv[1], "scratch") == 0)
         when_scratch_pays();
     else if (argc > 1 && strcmp(argv[1], "random") == 0)
