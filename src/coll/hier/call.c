@@ -273,7 +273,8 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
     if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu >= 0) /* managed memory is of any GPU */
         c->in_gpu = c->out_gpu = call->gpu;
     c->by_messages = c->out_by_messages = c->row->messages;
-    c->kernels = !c->in_host && call->count > 0 && tutti_nodes_by_kernels(nodes, part * c->size) && tutti_nodes_kernels(c);
+    c->kernels =
+        !c->in_host && call->count > 0 && tutti_nodes_by_kernels(nodes, part * c->size) && tutti_nodes_kernels(c);
     if (call->kind == TUTTI_ARRIVAL_DEVICE && meets_in_node(c) && !c->by_messages)
         tutti_nodes_scratch(c);
     else if (!c->in_host && !worker && call->count * c->size <= tutti_device()->memory.few)

@@ -78,7 +78,7 @@ struct tutti_nodes_call {
     int at, under_way; /* number of the step; 1: it has begun */
     int by_messages;   /* 1: some rank of the node has memory that kernels do not reach, or the team cannot be opened */
     int out_by_messages;
-    int kernels; /* 1: kernels of in_gpu may combine contributions in pinned memory */
+    int kernels;                 /* 1: kernels of in_gpu may combine contributions in pinned memory */
     struct tutti_sched *waiting; /* for this schedule; NULL: for a job */
     int stalls;                  /* a nonblocking call: its stall has been reported */
     uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */

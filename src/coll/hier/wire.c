@@ -77,15 +77,14 @@ int tutti_wire_combine_some(struct tutti_wire *wire, const void *so_far, int beg
         while (n < TUTTI_MAX_RANKS && next < end)
             inputs[n++] = wire->theirs[next++];
         wire->input_count += n;
-        *task = (struct tutti_combine_task){
-            .type = wire->type,
-            .op = wire->op,
-            .inputs = n,
-            .in = inputs,
-            .out = out,
-            .count = count,
-            .stream = wire->kernels,
-            .event = wire->combined};
+        *task = (struct tutti_combine_task){.type = wire->type,
+                                            .op = wire->op,
+                                            .inputs = n,
+                                            .in = inputs,
+                                            .out = out,
+                                            .count = count,
+                                            .stream = wire->kernels,
+                                            .event = wire->combined};
         const int number = wire_keep(wire, tutti_task_combine(wire->sched, task, (uint64_t)first));
         tutti_wire_after(wire, number, last, TUTTI_AFTER_END);
         for (int i = first; i < next; i++)

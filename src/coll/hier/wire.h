@@ -36,8 +36,8 @@ struct tutti_wire {
     int have;
     const char *held; /* the contribution where the combination reads it: as `mine`, or `from` where kernels combine */
     int holds;        /* the task after which it is there; -1: already */
-    int status;     /* the first failure of the functions below, after which they do nothing */
-    int *end, ends; /* tasks after which the result is whole, and `from` is not read any more */
+    int status;       /* the first failure of the functions below, after which they do nothing */
+    int *end, ends;   /* tasks after which the result is whole, and `from` is not read any more */
     struct tutti_transfer_task *transfer;
     struct tutti_combine_task *combine;
     struct tutti_copy_task copy[3]; /* from, to, and one of the row */
