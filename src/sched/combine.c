@@ -5,7 +5,7 @@
 #include "kernels/reduce.h"
 #include "sched/hooks.h"
 
-enum { BLOCK_BYTES = 16 * 512 };
+enum { BLOCK_BYTES = 16 * 512, BLOCKS = 64 }; /* enough for host memory, and some are left for other kernels */
 
 static int combine_in_stream(const struct tutti_combine_task *task)
 {
@@ -19,7 +19,7 @@ static int combine_in_stream(const struct tutti_combine_task *task)
                                      .gpus = 1,
                                      .shape = TUTTI_SHAPE_ALL,
                                      .out = {task->out},
-                                     .blocks = (uint32_t)(blocks < TUTTI_MAX_BLOCKS ? blocks : TUTTI_MAX_BLOCKS)};
+                                     .blocks = (uint32_t)(blocks < BLOCKS ? blocks : BLOCKS)};
     for (int i = 0; i < task->inputs; i++)
         args.in[i] = task->in[i];
     const struct tutti_launch launch = {

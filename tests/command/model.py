@@ -33,13 +33,15 @@ def exchange(name, net, nodes, leaders, part):
         return burst + many * part / rate + nodes * part / host
     if name == "doubling":
         return math.ceil(math.log2(nodes)) * net["latency"] + many * part / rate + nodes * part / host
+    if name == "recursive_doubling":
+        return math.ceil(math.log2(nodes)) * (net["latency"] + part / rate + 2 * part / host)
     half = burst + many * part / nodes / rate
     if name == "slices":
         return 2 * half + part / host
     return half + part / host + many * (net["latency"] + part / nodes / rate)
 
 
-def call(row, how, net, file, nodes, size, piece_part):
+def call(row, how, net, file, nodes, size, piece_part, copies, links):
     gpus = file["ranks"] // file["nodes"]
     leaders = 1 if row == "single_leader" else gpus
     measured_leaders = gpus
@@ -54,8 +56,11 @@ def call(row, how, net, file, nodes, size, piece_part):
     outer = 0.0
     if nodes > 1:
         outer = exchange(how, net, nodes, leaders, part)
-        for name in ("copy out", "copy in"):
-            outer += line(curve([name], measured_leaders), part)
+        if file["nodes"] == 1:
+            outer += 2 * part / (copies * 1000) * max(1, leaders / (links or leaders))
+        else:
+            for name in ("copy out", "copy in"):
+                outer += line(curve([name], measured_leaders), part)
     fixed = line(curve(FIXED, 1), size)
     if row == "pipelined":
         return fixed + inner + outer + (pieces - 1) * max(inner, outer)
@@ -63,7 +68,7 @@ def call(row, how, net, file, nodes, size, piece_part):
 
 
 def one():
-    nodes = draw.choice([2, 4])
+    nodes = draw.choice([1, 2, 4])
     gpus = draw.choice([1, 2, 4, 8])
     names = INSIDE + FIXED + ["hand-out", "copy out", "copy in", "leaders"]
     sizes = sorted(draw.sample(range(8, 1 << 26), draw.randint(1, 9)))
@@ -77,13 +82,17 @@ def one():
     where = [draw.choice([1, 2, 3, 7, 64, 1000, 100000 // gpus]) for _ in range(2)]
     asked = [draw.randint(1, 1 << 28) for _ in range(3)]
     piece = draw.choice([1024, 65536, 4 << 20])
-    how = draw.choice(["all_at_once", "doubling", "slices", "ring", None])
+    how = draw.choice(["all_at_once", "doubling", "slices", "ring", "recursive_doubling", None])
+    copies = draw.uniform(1, 60)
+    links = draw.choice([None, 1, 2, 4]) if nodes == 1 else None
     with tempfile.NamedTemporaryFile("w", suffix=".json") as phases, tempfile.NamedTemporaryFile("r", suffix=".json") as out:
         json.dump(file, phases)
         phases.flush()
         words = [tutti, "model", "--phases", phases.name, "--nodes", ",".join(map(str, where)), "-m", ",".join(map(str, asked)),
                  "--piece", str(piece), "--json", out.name] + [f"--{k}={v!r}" for k, v in net.items()]
         words += ["--exchange", how] if how else []
+        words += [f"--copies={copies!r}"] if nodes == 1 else []
+        words += ["--links", str(links)] if links else []
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         answers = json.load(out)["rows"]
     assert len(answers) == len(where) * len(asked), len(answers)
@@ -92,7 +101,7 @@ def one():
         assert (answer["nodes"], answer["bytes"]) == (n, size), answer
         best = {}
         for row, told in answer["predicted"].items():
-            expected = min(call(row, e, net, file, n, size, piece) for e in ([how] if how else ["all_at_once", "doubling", "slices", "ring"]))
+            expected = min(call(row, e, net, file, n, size, piece, copies, links) for e in ([how] if how else ["all_at_once", "doubling", "slices", "ring"]))
             best[row] = expected
             assert abs(told["us"] - expected) <= 1e-9 * expected, (row, told, expected, n, size)
         assert math.isclose(best[answer["best"]], min(best.values()), rel_tol=1e-12), (answer, best)

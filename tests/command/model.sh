@@ -50,4 +50,20 @@ expect 0 "0 failed" python3 "$here/model.py" "$tutti" "${TUTTI_TEST_SEED:-202611
 # A golden value: 2 GPUs in a node, 2 nodes, 2 KiB by two leaders in one piece. fixed 0, kernel 3, copies 1 + 1; slices of
 # 512 bytes at 1 GB/s: 2 (5 + 0.512), 1 KiB combined at 1 GB/s: 1.024.
 expect 0 " 17.05 slices " "$tutti" model --phases "$scratch/right" --nodes 2 -m 2048 --bandwidth 1 --nics 2 --combine 1 --exchange slices
+expect 2 "the copies of $scratch/right were measured" "$tutti" model --phases "$scratch/right" --links 2
+expect 2 "it is not an exchange of Tutti" "$tutti" model --phases "$scratch/right" --exchange recursive_doubling --goal "$scratch/goal"
+# Four leaders on two links copy 256 bytes out and in: .512 us each; fixed 0, kernel 3, recursive doubling 5 + .256 + .512.
+expect 0 " 9.79 recursive_doubling " "$tutti" model --phases "$scratch/one-node" --copies 1 --links 2 --nodes 2 -m 1024 --bandwidth 1 --nics 4 \
+    --combine 1 --exchange recursive_doubling
+# The example of docs/model.md: its table, times that grow with the nodes, and several leaders never slower than one.
+table=$scratch/table
+python3 "$here/../../examples/model/kernel_based.py" "$tutti" >"$table" || echo "FAILED: kernel_based.py"
+expect 0 "8          536870912  multi_leader        80.9       44.1  1.83     34.9       26.3" cat "$table"
+expect 0 "14 rows" awk '!/^#/ { n++; if (NF != 7 && NF != 8) print "fields", $0 } END { print n " rows" }' "$table"
+expect 0 "0 against order" awk '!/^#/ && $3 == "single_leader" { single = $5 + 0; if ($2 == bytes && single <= before) bad++; bytes = $2; before = single }
+    !/^#/ && $3 == "multi_leader" && $5 + 0 > single { bad++ } END { print bad + 0 " against order" }' "$table"
+while read -r gpus bytes row measured predicted x _; do
+    [[ $gpus == \#* || $x == 1.00 ]] && continue
+    expect 0 "| $measured | $predicted | " grep -E "\\| $row \\| $measured \\|" "$here/../../docs/model.md"
+done <"$table"
 finish

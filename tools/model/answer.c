@@ -16,7 +16,7 @@ static struct answer answer_of(const struct model_question *q, int nodes, size_t
     const int one = q->exchange < MODEL_EXCHANGES;
     for (int row = 0; row < MODEL_ROWS; row++) {
         a.us[row] = -1;
-        for (int e = one ? q->exchange : 0; e < (one ? q->exchange + 1 : MODEL_EXCHANGES); e++) {
+        for (int e = one ? q->exchange : 0; e < (one ? q->exchange + 1 : MODEL_OWN_EXCHANGES); e++) {
             const double us =
                 model_call_us(&q->model, (enum model_row)row, (enum model_exchange)e, nodes, (double)bytes);
             if (a.us[row] < 0 || us < a.us[row]) {

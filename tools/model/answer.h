@@ -10,6 +10,7 @@ struct model_question {
     struct model model;
     const char *phases, *json, *plot, *goal;
     double copies; /* bytes per us; 0: not given */
+    int links;     /* 0: not given */
     int exchange;  /* MODEL_EXCHANGES: the best */
     int counts, nodes[MODEL_COUNTS];
     int sizes;

@@ -4,7 +4,8 @@
 #include "tools/model/model.h"
 
 const char *const model_rows[MODEL_ROWS] = {"single_leader", "multi_leader", "pipelined"};
-const char *const model_exchanges[MODEL_EXCHANGES] = {"all_at_once", "doubling", "slices", "ring"};
+const char *const model_exchanges[MODEL_EXCHANGES] = {"all_at_once", "doubling", "slices", "ring",
+                                                      "recursive_doubling"};
 
 double model_at(const struct model_curve *curve, double bytes)
 {
@@ -35,18 +36,29 @@ double model_exchange_us(const struct model *m, enum model_exchange exchange, in
     double steps = 0;
     if (nodes == 1)
         return 0;
+    for (int reached = 1; reached < nodes; reached *= 2)
+        steps++;
     switch (exchange) {
     case MODEL_ALL_AT_ONCE:
         return net->latency + posts + others * part / b + nodes * part / net->combine;
     case MODEL_DOUBLING:
-        for (int reached = 1; reached < nodes; reached *= 2)
-            steps++;
         return steps * net->latency + others * part / b + nodes * part / net->combine;
     case MODEL_SLICES:
         return 2 * (net->latency + posts + others * slice / b) + part / net->combine;
+    case MODEL_RECURSIVE_DOUBLING:
+        return steps * (net->latency + part / b + 2 * part / net->combine);
     default: /* the ring of the second half has a message at a time */
         return net->latency + posts + others * slice / b + part / net->combine + others * (net->latency + slice / b);
     }
+}
+
+/* Of one leader, while all leaders of its node copy. */
+static double copies_us(const struct model_node *node, int leaders, double part)
+{
+    const int links = node->links > 0 && node->links < leaders ? node->links : leaders;
+    if (node->copies > 0)
+        return 2 * part / node->copies * leaders / links;
+    return model_at(&node->copy_out, part) + model_at(&node->copy_in, part);
 }
 
 double model_call_us(const struct model *m, enum model_row row, enum model_exchange exchange, int nodes, double bytes)
@@ -55,10 +67,8 @@ double model_call_us(const struct model *m, enum model_row row, enum model_excha
     const int leaders = row == MODEL_SINGLE_LEADER ? 1 : node->gpus;
     const double pieces = ceil(bytes / (m->piece * leaders)), piece = bytes / pieces, part = piece / leaders;
     const double inside = model_at(&node->reduce, piece) + model_at(&node->hand_out, piece);
-    const double across = nodes == 1
-                              ? 0
-                              : model_at(&node->copy_out, part) + model_exchange_us(m, exchange, nodes, leaders, part) +
-                                    model_at(&node->copy_in, part);
+    const double across =
+        nodes == 1 ? 0 : copies_us(node, leaders, part) + model_exchange_us(m, exchange, nodes, leaders, part);
     const double fixed = model_at(&node->fixed, bytes);
     if (row != MODEL_PIPELINED)
         return fixed + pieces * (inside + across);

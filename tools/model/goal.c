@@ -93,6 +93,8 @@ int model_goal(const struct model_question *q)
         return 0;
     if (q->exchange == MODEL_EXCHANGES)
         tool_refuse("--goal: which exchange: name it by --exchange");
+    if (q->exchange >= MODEL_OWN_EXCHANGES)
+        tool_refuse("--goal: %s has no schedule here: it is not an exchange of Tutti", model_exchanges[q->exchange]);
     part = part < q->model.piece ? part : q->model.piece;
     struct goal g = {.n = nodes, .part = (size_t)part, .combine = q->model.network.combine};
     g.to = fopen(q->goal, "w");

@@ -18,6 +18,7 @@ enum {
     KEY_OVER,
     KEY_PIECE,
     KEY_COPIES,
+    KEY_LINKS,
     KEY_NODES,
     KEY_EXCHANGE,
     KEY_JSON,
@@ -28,6 +29,7 @@ enum {
 static const struct argp_option options[] = {
     {"phases", KEY_PHASES, "FILE", 0, "What was measured: the file of tutti bench allreduce --phases --json", 1},
     {"copies", KEY_COPIES, "GB/S", 0, "Speed of a rank's copies to and from the host, for a file of one node", 1},
+    {"links", KEY_LINKS, "N", 0, "PCIe links of a node that these copies share (one for each GPU)", 1},
     {"nodes", KEY_NODES, "LIST", 0, "Numbers of nodes, with commas (2,8,32,128)", 1},
     {"message-size", 'm', "SIZES", 0, "Bytes of one rank's contribution: [MIN:]MAX or a list (1m:256m)", 1},
     {"latency", KEY_LATENCY, "US", 0, "Of a message between nodes (5)", 2},
@@ -38,7 +40,9 @@ static const struct argp_option options[] = {
     {"oversubscription", KEY_OVER, "F", 0, "Bandwidth of all nodes in units of that of the core (1)", 2},
     {"combine", KEY_COMBINE, "GB/S", 0, "What a leader's host reads to combine (10)", 2},
     {"piece", KEY_PIECE, "SIZE", 0, "TUTTI_NODES_PIECE_KB, as a size (4m)", 3},
-    {"exchange", KEY_EXCHANGE, "NAME", 0, "all_at_once, doubling, slices or ring, instead of the best of them", 3},
+    {"exchange", KEY_EXCHANGE, "NAME", 0,
+     "all_at_once, doubling, slices or ring, instead of the best of them; recursive_doubling: as MPI libraries do it",
+     3},
     {"json", KEY_JSON, "FILE", 0, "Write all that was predicted as JSON", 4},
     {"plot", KEY_PLOT, "FILE.png", 0, "Plot the times at the largest number of nodes (with gnuplot)", 4},
     {"goal", KEY_GOAL, "FILE", 0,
@@ -112,6 +116,9 @@ static error_t take(int key, char *argument, struct argp_state *state)
         break;
     case KEY_COPIES:
         q->copies = 1e3 * positive("--copies", argument, 1e-3, 1e5);
+        break;
+    case KEY_LINKS:
+        q->links = (int)tool_number("--links", argument, 1, MODEL_GPUS);
         break;
     case KEY_NODES:
         read_nodes(argument, q);
@@ -191,6 +198,9 @@ int tool_model(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &q);
     check(&q);
     model_read(q.phases, q.copies, &q.model.node);
+    q.model.node.links = q.links;
+    if (q.links > 0 && !(q.model.node.copies > 0))
+        tool_refuse("--links: the copies of %s were measured, on the links of its nodes", q.phases);
     check(&q);
     model_print(&q);
     return (model_json(&q) | model_plot(&q) | model_goal(&q)) || fflush(stdout) != 0;

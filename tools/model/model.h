@@ -19,6 +19,8 @@ struct model_node {
     int gpus;                                   /* of a node */
     struct model_curve fixed, reduce, hand_out; /* of the message */
     struct model_curve copy_out, copy_in;       /* of what a leader exchanges */
+    double copies; /* bytes per us of a leader's copies, in place of the two curves; 0: they were measured */
+    int links;     /* on which the leaders of a node copy so fast; 0: each has one of its own */
 };
 
 struct model_network {
@@ -30,7 +32,16 @@ struct model_network {
 };
 
 enum model_row { MODEL_SINGLE_LEADER, MODEL_MULTI_LEADER, MODEL_PIPELINED, MODEL_ROWS };
-enum model_exchange { MODEL_ALL_AT_ONCE, MODEL_DOUBLING, MODEL_SLICES, MODEL_RING, MODEL_EXCHANGES };
+/* The last one is of MPI libraries, not of Tutti: it is only predicted where it is named. */
+enum model_exchange {
+    MODEL_ALL_AT_ONCE,
+    MODEL_DOUBLING,
+    MODEL_SLICES,
+    MODEL_RING,
+    MODEL_RECURSIVE_DOUBLING,
+    MODEL_EXCHANGES,
+    MODEL_OWN_EXCHANGES = MODEL_RECURSIVE_DOUBLING
+};
 extern const char *const model_rows[MODEL_ROWS];
 extern const char *const model_exchanges[MODEL_EXCHANGES];
 

@@ -33,7 +33,7 @@ static int leaders_of(const char *path, const json_t *row, int nodes, int gpus)
                 path, algorithm ? algorithm : "none");
 }
 
-static void read_row(const char *path, const json_t *row, int nodes, double copies, struct model_node *node)
+static void read_row(const char *path, const json_t *row, int nodes, struct model_node *node)
 {
     const json_t *phases = json_object_get(row, "phases_us");
     const double bytes = json_number_value(json_object_get(row, "bytes"));
@@ -52,8 +52,8 @@ static void read_row(const char *path, const json_t *row, int nodes, double copi
               phase(phases, "notice") + phase(phases, "mpi"));
     point(&node->reduce, bytes, phase(phases, "kernel") + phase(phases, "copies") + phase(phases, "leader"));
     point(&node->hand_out, bytes, phase(phases, "hand-out"));
-    point(&node->copy_out, part, nodes > 1 ? phase(phases, "copy out") : part / copies);
-    point(&node->copy_in, part, nodes > 1 ? phase(phases, "copy in") : part / copies);
+    point(&node->copy_out, part, phase(phases, "copy out"));
+    point(&node->copy_in, part, phase(phases, "copy in"));
 }
 
 void model_read(const char *path, double copies, struct model_node *node)
@@ -73,9 +73,9 @@ void model_read(const char *path, double copies, struct model_node *node)
     if (nodes == 1 && !(copies > 0))
         tool_refuse("--phases %s: measured on one node, so it has no copies to the host: give their speed by --copies",
                     path);
-    *node = (struct model_node){.gpus = (int)(ranks / nodes)};
+    *node = (struct model_node){.gpus = (int)(ranks / nodes), .copies = nodes == 1 ? copies : 0};
     for (size_t i = 0; i < json_array_size(rows); i++)
-        read_row(path, json_array_get(rows, i), (int)nodes, copies, node);
+        read_row(path, json_array_get(rows, i), (int)nodes, node);
     json_decref(all);
 }
 #else

@@ -11,8 +11,8 @@ static void all_at_once_add(struct tutti_wire *w)
 {
     for (int i = 0; i < w->n; i++) {
         char *const theirs = w->room + (size_t)i * w->count * w->size;
-        w->theirs[i] = i == w->me ? w->mine : theirs;
-        w->brought[i] = i == w->me ? w->have : tutti_wire_receive(w, i, 0, theirs, w->count);
+        w->theirs[i] = i == w->me ? w->held : theirs;
+        w->brought[i] = i == w->me ? w->holds : tutti_wire_receive(w, i, 0, theirs, w->count);
     }
     for (int k = 1; k < w->n; k++) /* each participant begins with another peer */
         tutti_wire_ends(w, tutti_wire_send(w, (w->me + k) % w->n, 0, w->mine, w->count, w->have));

@@ -136,6 +136,20 @@ static int wire_to(struct tutti_nodes_call *c, int piece, struct tutti_part_of p
     return tutti_nodes_end(c, TUTTI_PORT_IN, c->in_gpu, 0, tutti_nodes_arrives(c, piece), area, &w->to);
 }
 
+/* Kernels combine pinned memory, in a stream of their own: copies of the next piece may be under way. */
+static int wire_kernels(struct tutti_nodes_call *c, int piece, struct tutti_wire *w)
+{
+    struct tutti_port *port = &c->form->port[TUTTI_PORT_COMBINE];
+    const size_t slice = tutti_part_of(w->count, w->n, w->me).count;
+    if (!c->kernels || !w->pinned || !w->from.stream || w->from.gpu != c->in_gpu ||
+        !tutti_nodes_by_kernels(c->nodes, slice * c->size))
+        return TUTTI_OK;
+    const int status = tutti_port_open(port, c->in_gpu);
+    w->kernels = port->stream;
+    w->combined = port->event[piece % TUTTI_AREAS];
+    return status;
+}
+
 static int begin_step(struct tutti_nodes_call *c, int piece)
 {
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
@@ -168,6 +182,8 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
         status = wire_from(c, piece, of, w);
     if (status == TUTTI_OK)
         status = wire_to(c, piece, of, w);
+    if (status == TUTTI_OK && !row->prefixes)
+        status = wire_kernels(c, piece, w);
     if (status == TUTTI_OK)
         status = tutti_wire_build(w, row);
     if (status != TUTTI_OK) {
@@ -257,6 +273,8 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
     if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu >= 0) /* managed memory is of any GPU */
         c->in_gpu = c->out_gpu = call->gpu;
     c->by_messages = c->out_by_messages = c->row->messages;
+    c->kernels =
+        !c->in_host && call->count > 0 && tutti_nodes_by_kernels(nodes, part * c->size) && tutti_nodes_kernels(c);
     if (call->kind == TUTTI_ARRIVAL_DEVICE && meets_in_node(c) && !c->by_messages)
         tutti_nodes_scratch(c);
     else if (!c->in_host && !worker && call->count * c->size <= tutti_device()->memory.few)

@@ -52,19 +52,25 @@ enum nodes_section {
     SECTION_REDUCE_SCATTER,
     SECTION_SCAN,
     SECTION_LEADERS,
+    SECTION_COMBINE,
     SECTIONS
 };
+
+enum { COMBINE_HOST, COMBINE_DEVICE }; /* in the order of the names */
+static const struct tutti_names combine_names = {.what = "place where leaders combine", .known = "host device"};
+
 static const struct tutti_section sections[SECTIONS] = {
     [SECTION_ALLREDUCE] = {"allreduce_nodes", &nodes_names},
     [SECTION_REDUCE] = {"reduce_nodes", &nodes_names},
     [SECTION_REDUCE_SCATTER] = {"reduce_scatter_nodes", &nodes_names},
     [SECTION_SCAN] = {"scan_nodes", &nodes_names},
     [SECTION_LEADERS] = {"leaders", &exchange_names},
+    [SECTION_COMBINE] = {"leaders_combine", &combine_names},
 };
 static struct tutti_rules_room nodes_room = {
     .section = sections,
     .sections = SECTIONS,
-    .known = "allreduce_nodes, reduce_nodes, reduce_scatter_nodes, scan_nodes, leaders"};
+    .known = "allreduce_nodes, reduce_nodes, reduce_scatter_nodes, scan_nodes, leaders, leaders_combine"};
 
 __attribute__((constructor)) static void nodes_register(void)
 {
@@ -134,6 +140,12 @@ const struct tutti_exchange_row *tutti_exchange_choose(const struct tutti_nodes 
             return exchange_rows[choice];
     }
     return &tutti_exchange_slices;
+}
+
+int tutti_nodes_by_kernels(const struct tutti_nodes *nodes, size_t bytes)
+{
+    int from = tutti_rules_begin(nodes->rules);
+    return tutti_rules_next(nodes_room.first + SECTION_COMBINE, bytes, &from) == COMBINE_DEVICE;
 }
 
 int tutti_nodes_takes(const struct tutti_nodes *nodes, const struct tutti_call *call)

@@ -30,8 +30,10 @@ const struct tutti_nodes_row *tutti_nodes_choose(const struct tutti_nodes *nodes
 const struct tutti_exchange_row *tutti_exchange_choose(const struct tutti_nodes *nodes, int n, size_t count,
                                                        size_t size);
 int tutti_nodes_is_scan(enum tutti_collective collective);
+/* 1 if kernels combine a leader's part of so many bytes; this rank's own choice. */
+int tutti_nodes_by_kernels(const struct tutti_nodes *nodes, size_t bytes);
 
-enum tutti_port_id { TUTTI_PORT_OUT, TUTTI_PORT_IN, TUTTI_PORTS };
+enum tutti_port_id { TUTTI_PORT_OUT, TUTTI_PORT_IN, TUTTI_PORT_COMBINE, TUTTI_PORTS };
 enum { TUTTI_AREAS = 2 }; /* pieces under way at a time */
 
 /* Of blocking and of nonblocking calls: one call of each form may be under way. */
@@ -76,6 +78,7 @@ struct tutti_nodes_call {
     int at, under_way; /* number of the step; 1: it has begun */
     int by_messages;   /* 1: some rank of the node has memory that kernels do not reach, or the team cannot be opened */
     int out_by_messages;
+    int kernels;                 /* 1: kernels of in_gpu may combine contributions in pinned memory */
     struct tutti_sched *waiting; /* for this schedule; NULL: for a job */
     int stalls;                  /* a nonblocking call: its stall has been reported */
     uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */
@@ -117,6 +120,8 @@ void tutti_nodes_describe_call(const struct tutti_hierarchy *h, const struct tut
 
 /* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. */
 void tutti_nodes_scratch(struct tutti_nodes_call *c);
+/* where.c, local: 1 if kernels of the call's GPU can combine what leaders exchange: they are loaded, or are now. */
+int tutti_nodes_kernels(const struct tutti_nodes_call *c);
 /* where.c, local: a call of few bytes in memory of `gpu`, on the team of the own node; makes the kernel ready that
  * copies them, when such calls repeat. */
 void tutti_nodes_few(const struct tutti_team *team, int gpu);

@@ -14,9 +14,9 @@ void tutti_slices_exchange(struct tutti_wire *w)
     const struct tutti_part_of mine = tutti_part_of(w->count, w->n, w->me);
     for (int i = 0; i < w->n; i++) {
         char *const theirs = w->room + (size_t)i * mine.count * w->size;
-        w->theirs[i] = i == w->me ? w->mine + mine.begin * w->size : theirs;
+        w->theirs[i] = i == w->me ? w->held + mine.begin * w->size : theirs;
         w->brought[i] =
-            i == w->me || mine.count == 0 ? w->have : tutti_wire_receive(w, i, TUTTI_SLICES_IN, theirs, mine.count);
+            i == w->me || mine.count == 0 ? w->holds : tutti_wire_receive(w, i, TUTTI_SLICES_IN, theirs, mine.count);
     }
     for (int k = 1; k < w->n; k++) {
         const int to = (w->me + k) % w->n;

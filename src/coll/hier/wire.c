@@ -77,8 +77,14 @@ int tutti_wire_combine_some(struct tutti_wire *wire, const void *so_far, int beg
         while (n < TUTTI_MAX_RANKS && next < end)
             inputs[n++] = wire->theirs[next++];
         wire->input_count += n;
-        *task = (struct tutti_combine_task){
-            .type = wire->type, .op = wire->op, .inputs = n, .in = inputs, .out = out, .count = count};
+        *task = (struct tutti_combine_task){.type = wire->type,
+                                            .op = wire->op,
+                                            .inputs = n,
+                                            .in = inputs,
+                                            .out = out,
+                                            .count = count,
+                                            .stream = wire->kernels,
+                                            .event = wire->combined};
         const int number = wire_keep(wire, tutti_task_combine(wire->sched, task, (uint64_t)first));
         tutti_wire_after(wire, number, last, TUTTI_AFTER_END);
         for (int i = first; i < next; i++)
@@ -158,6 +164,8 @@ int tutti_wire_build(struct tutti_wire *wire, const struct tutti_exchange_row *r
     wire->have = -1;
     if (wire->from.memory && wire->from.stream)
         wire->have = wire_copy_end(wire, &wire->copy[0], &wire->from, wire->in, wire->count, TUTTI_PACK);
+    wire->held = wire->kernels ? wire->from.memory : wire->mine;
+    wire->holds = wire->kernels ? -1 : wire->have;
     row->add(wire);
     if (wire->status == TUTTI_OK && wire->to.memory && wire->to_count > 0) {
         const int last = wire_copy_end(wire, &wire->copy[1], &wire->to, wire->out + wire->to_first * wire->size,

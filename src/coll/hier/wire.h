@@ -25,6 +25,8 @@ struct tutti_wire {
     int type, op;
     size_t size, count;             /* bytes of an element; elements */
     struct tutti_wire_end from, to; /* the contribution; where the result goes. They may be the same memory */
+    struct tutti_stream *kernels;   /* kernels of the stream's GPU combine, and reach `from`; NULL: the host does */
+    struct tutti_event *combined;   /* of the stream's GPU, the wire's own */
     size_t to_first, to_count;      /* elements of the result that go there */
     char *in, *out;                 /* host memory of count elements each; `in` is only used for another `from` */
     char *room;                     /* as many bytes as the row asks for */
@@ -32,8 +34,10 @@ struct tutti_wire {
     struct tutti_sched *sched;
     const char *mine; /* the contribution in host memory, once the task `have` has ended; -1: already */
     int have;
-    int status;     /* the first failure of the functions below, after which they do nothing */
-    int *end, ends; /* tasks after which the result is whole, and `from` is not read any more */
+    const char *held; /* the contribution where the combination reads it: as `mine`, or `from` where kernels combine */
+    int holds;        /* the task after which it is there; -1: already */
+    int status;       /* the first failure of the functions below, after which they do nothing */
+    int *end, ends;   /* tasks after which the result is whole, and `from` is not read any more */
     struct tutti_transfer_task *transfer;
     struct tutti_combine_task *combine;
     struct tutti_copy_task copy[3]; /* from, to, and one of the row */
