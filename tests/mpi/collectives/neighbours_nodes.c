@@ -197,6 +197,7 @@ static void lay_out(const struct shape *s, struct side *side, int out, uint64_t 
     const int turned = lists && own % 2, gap = lists && own % 3 == 0, ints = moves_layouts[side->type].ints;
     int at = 0;
     side->n = out ? place.ins : s->call <= N_ALLGATHERV ? 1 : place.outs;
+    side->types[0] = moves_types[side->deep][side->type]; /* a type without blocks is an argument, too */
     for (int k = 0; k < side->n; k++) {
         const int i = turned ? side->n - 1 - k : k, peer = !out && s->call <= N_ALLGATHERV ? 0 : peers[i];
         const int there = peer == MPI_PROC_NULL ? 1
