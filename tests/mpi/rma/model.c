@@ -206,6 +206,7 @@ int main(int argc, char **argv)
         done++;
     }
     model_run_close(run);
+    run = NULL; /* stuck() may come in MPI_Finalize */
     if (kit_rank == 0)
         printf("rma-model: %d programs\n", done);
     return kit_end("rma-model");
