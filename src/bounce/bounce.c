@@ -7,6 +7,7 @@
 #include "core/lives.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "progress/gate.h"
 
 enum {
     PAGE = 4096,
@@ -16,6 +17,7 @@ enum {
     KEPT_MOST = 1024,       /* each may be a mapping of its own, of which a process has some ten thousand */
     SHARED_MOST = 64 << 10, /* bytes of a piece that shares an allocation with others */
     SHARED_BYTES = 1 << 20, /* of such an allocation */
+    CLOSED_MOST = 256,      /* pieces so many times as large do where none can be made */
     SHARED_PART = 8         /* the next allocation has this part of all such pieces, so that few cost little */
 };
 
@@ -92,10 +94,10 @@ static void bounce_unkeep(struct piece *piece)
     pieces--;
 }
 
-/* One of at least so many bytes, and at most twice as many. */
-static struct piece *bounce_find(const struct tutti_bounce_kind *kind, int gpu, size_t room)
+/* One of at least so many bytes, and at most `most` times as many. */
+static struct piece *bounce_find(const struct tutti_bounce_kind *kind, int gpu, size_t room, size_t most)
 {
-    for (size_t c = room; c <= 2 * room; c = bounce_class_of(c + 1)) {
+    for (size_t c = room; c <= most * room; c = bounce_class_of(c + 1)) {
         struct piece *piece = *bounce_bucket_of(kind, gpu, c);
         while (piece && (piece->kind != kind || piece->gpu != gpu || piece->base.room != c ||
                          piece->life != tutti_gpu_life(gpu)))
@@ -288,16 +290,17 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
     if (bytes > SIZE_MAX / 4)
         return NULL;
     const size_t room = bounce_room_for(bytes);
+    const int closed = !kind->ordinary && tutti_gate_closed();
     int may = 1;
     if (kind->look)
         kind->look();
     pthread_mutex_lock(&lock);
     counts.takes++;
-    struct piece *piece = bounce_find(kind, gpu, room);
+    struct piece *piece = bounce_find(kind, gpu, room, closed ? CLOSED_MOST : 2);
     if (piece)
         bounce_unkeep(piece);
     else
-        may = bounce_reserve(room, kind->bounded);
+        may = !closed && bounce_reserve(room, kind->bounded);
     pthread_mutex_unlock(&lock);
     if (!piece && may)
         piece = bounce_make(kind, gpu, room);
@@ -311,7 +314,7 @@ struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind
     if (kind->look)
         kind->look();
     pthread_mutex_lock(&lock);
-    struct piece *piece = bounce_find(kind, gpu, bounce_room_for(bytes));
+    struct piece *piece = bounce_find(kind, gpu, bounce_room_for(bytes), 2);
     if (piece) {
         counts.takes++;
         bounce_unkeep(piece);
@@ -328,10 +331,11 @@ void tutti_bounce_give(struct tutti_bounce *bounce)
     if (piece->kind->clean)
         piece->kind->clean(bounce->memory);
     pthread_mutex_lock(&lock);
-    const int keeps = counts.held <= bounce_limit() && piece->life == tutti_gpu_life(piece->gpu);
+    const int closed = tutti_gate_closed();
+    const int keeps = (closed || counts.held <= bounce_limit()) && piece->life == tutti_gpu_life(piece->gpu);
     if (keeps)
         bounce_keep(piece);
-    while (pieces > KEPT_MOST)
+    while (pieces > KEPT_MOST && !closed)
         end_oldest(1);
     pthread_mutex_unlock(&lock);
     if (keeps)

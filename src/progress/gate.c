@@ -1,6 +1,8 @@
 #include "progress/gate.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
 
 #include "progress/engine.h"
 #include "progress/fiber.h"
@@ -39,6 +41,45 @@ void tutti_gate_waiting_end(void)
         pthread_rwlock_unlock(&gate);
 }
 
+/* ---- steps of the host ---- */
+
+static atomic_int steps;
+static __thread int urgent;
+
+static int is_urgent(void)
+{
+    return urgent || tutti_progress_polling() || tutti_fiber_here();
+}
+
+/* Not while a call is made that the kernel of the step would block. A graph's steps are known when they have begun. */
+void tutti_gate_step(int more)
+{
+    const int keep = more > 0 && !is_urgent();
+    if (keep)
+        tutti_gate_waiting_begin();
+    atomic_fetch_add(&steps, more);
+    if (keep)
+        tutti_gate_waiting_end();
+}
+
+int tutti_gate_closed(void)
+{
+    return atomic_load_explicit(&steps, memory_order_relaxed) > 0 && is_urgent();
+}
+
+void tutti_gate_urgent(int more)
+{
+    urgent += more;
+}
+
+/* A thread of the library brings the steps to their ends. */
+static void await_steps(void)
+{
+    const struct timespec pause = {.tv_nsec = 20000};
+    while (atomic_load(&steps) > 0 && !is_urgent())
+        nanosleep(&pause, NULL);
+}
+
 static int is_shut(void *unused)
 {
     (void)unused;
@@ -49,10 +90,17 @@ void tutti_gate_shut(void)
 {
     if (tutti_gate_unused || *gate_apart())
         return;
-    if (tutti_fiber_here())
+    if (tutti_fiber_here()) {
         tutti_progress_wait(&(const struct tutti_wait){.done = is_shut, .quiet = 1});
-    else
+        return;
+    }
+    for (;;) {
+        await_steps();
         pthread_rwlock_wrlock(&gate);
+        if (atomic_load(&steps) == 0 || is_urgent())
+            return;
+        pthread_rwlock_unlock(&gate);
+    }
 }
 
 void tutti_gate_open(void)
@@ -64,7 +112,7 @@ void tutti_gate_open(void)
 int tutti_gate_apart_begin(void)
 {
     if (!tutti_gate_unused)
-        *gate_apart() = pthread_rwlock_trywrlock(&gate) == 0;
+        *gate_apart() = atomic_load(&steps) == 0 && pthread_rwlock_trywrlock(&gate) == 0;
     return tutti_gate_unused || *gate_apart();
 }
 

@@ -19,6 +19,16 @@ void tutti_gate_waiting_end(void);
 void tutti_gate_shut(void);
 void tutti_gate_open(void);
 
+/* Steps of the host (ring/host_step.h): streams of this process that wait for the host, or will. A kernel that waits is
+ * one that the driver's calls may wait for, and it needs the host: such calls wait until no stream waits, and a thread
+ * that a step may need makes none. more: 1: a stream waits; -1: it continues. */
+void tutti_gate_step(int more);
+/* Local. 1: the calling thread may be one that a step needs (it polls, is a fiber, or is urgent), and some stream
+ * waits. It takes another way than a call that may be blocked. */
+int tutti_gate_closed(void);
+/* Local. The calling thread holds what steps need: 1; -1: no more. */
+void tutti_gate_urgent(int more);
+
 /* launch.apart_begin() and launch.apart_end(), see device.h. */
 int tutti_gate_apart_begin(void);
 void tutti_gate_apart_end(void);

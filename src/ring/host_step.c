@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "device/device.h"
 #include "kernels/shmem_args.h"
+#include "progress/gate.h"
 #include "ring/server.h"
 
 enum { STEP_OPERATION = 1, STEP_THREADS = 32 };
@@ -37,6 +38,9 @@ static int step_begin(void *user, struct tutti_ring_request *request)
     struct tutti_host_step *const step = (struct tutti_host_step *)(uintptr_t)request->value[0];
     step->request = request;
     atomic_store_explicit(&step->ended, 0, memory_order_relaxed);
+    if (!step->counted)
+        tutti_gate_step(1);
+    step->counted = 1;
     step->next = steps->waiting;
     steps->waiting = step;
     step->begin(step);
@@ -56,6 +60,8 @@ static int steps_poll(void *user)
         }
         *at = step->next;
         tutti_ring_done(&steps->server.ring, step->request);
+        step->counted = 0;
+        tutti_gate_step(-1);
         ended++;
         if (step->over)
             step->over(step);
@@ -185,7 +191,16 @@ int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream 
                                           .blocks = 1,
                                           .asked = {.operation = STEP_OPERATION, .value = (uint64_t)(uintptr_t)step},
                                           .error = &steps->words->error};
-    return steps->device->launch.shmem(stream, &args, STEP_THREADS);
+    const int captured = steps->device->stream.capturing ? steps->device->stream.capturing(stream) : 0;
+    if (captured < 0)
+        return captured;
+    if (!captured)
+        tutti_gate_step(1);
+    step->counted = !captured;
+    const int status = steps->device->launch.shmem(stream, &args, STEP_THREADS);
+    if (status != TUTTI_OK && !captured)
+        tutti_gate_step(-1);
+    return status;
 }
 
 void tutti_host_step_end(struct tutti_host_step *step)

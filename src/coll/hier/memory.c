@@ -3,6 +3,7 @@
 
 #include "coll/hier/own.h"
 #include "core/status.h"
+#include "progress/gate.h"
 
 int tutti_area_take_piece(struct tutti_nodes_call *c, int piece)
 {
@@ -53,6 +54,8 @@ void tutti_nodes_scratch(struct tutti_nodes_call *c)
     const struct tutti_part_of most = tutti_nodes_part(c, tutti_nodes_piece(c, 0).count, c->nodes->hierarchy->rank);
     const size_t bytes = TUTTI_AREAS * ((most.count * c->size + ROUND - 1) / ROUND * ROUND);
     if (most.count == 0)
+        return;
+    if (!scratch_fits(form, c->in_gpu, bytes) && tutti_gate_closed())
         return;
     if (!scratch_fits(form, c->in_gpu, bytes)) {
         scratch_free(form, 1);

@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/host/asked.h"
 #include "device/host/gpus.h"
 #include "device/host/places.h"
 #include "kernels/pack_args.h"
@@ -180,6 +181,7 @@ static int tutti_host_prepare_pack(int gpu, size_t *room)
         if (used_before_program(#name))                                                                                \
             return TUTTI_ERR_DEVICE;                                                                                   \
         tutti_gate_shut();                                                                                             \
+        tutti_host_asked_await(#name);                                                                                 \
         const int status = tutti_host_##name arguments;                                                                \
         tutti_gate_open();                                                                                             \
         return status;                                                                                                 \

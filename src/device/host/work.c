@@ -1,4 +1,5 @@
 #include "device/host/work.h"
+#include "device/host/asked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -341,6 +342,15 @@ static void work_copy(void *to, const void *from, size_t bytes)
     }
 }
 
+static void run_shmem(const struct tutti_work *work)
+{
+    const int asks = work->shmem.what == TUTTI_SHMEM_DO_ASK && work->shmem.part;
+    tutti_host_asked(asks);
+    for (unsigned block = 0; block < work->blocks; block++)
+        tutti_shmem_host_block(&work->shmem, block);
+    tutti_host_asked(-asks);
+}
+
 int tutti_work_run(struct tutti_work *work)
 {
     switch (work->kind) {
@@ -364,8 +374,7 @@ int tutti_work_run(struct tutti_work *work)
         tutti_pack_stay_host(&work->stay);
         return TUTTI_OK;
     case TUTTI_WORK_SHMEM:
-        for (unsigned block = 0; block < work->blocks; block++)
-            tutti_shmem_host_block(&work->shmem, block);
+        run_shmem(work);
         return TUTTI_OK;
     case TUTTI_WORK_LANE:
         run_lane(work);

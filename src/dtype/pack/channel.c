@@ -13,6 +13,7 @@
 #include "dtype/pack.h"
 #include "dtype/pack/kept.h"
 #include "progress/engine.h"
+#include "progress/gate.h"
 
 enum {
     GPUS = 64,
@@ -105,7 +106,7 @@ int tutti_pack_channel_take(const struct tutti_device *device, int gpu, struct t
     for (; channel && channel->life != tutti_gpu_life(gpu); channel = channel_take_idle(gpu))
         channel_bury(device, channel);
     if (!channel)
-        return channel_build(device, gpu, out);
+        return tutti_gate_closed() ? TUTTI_ERR_UNAVAILABLE : channel_build(device, gpu, out);
     *out = channel;
     return TUTTI_OK;
 }

@@ -7,6 +7,7 @@
 #include "core/status.h"
 #include "dtype/pack.h"
 #include "progress/engine.h"
+#include "progress/gate.h"
 
 enum { STREAMS = 2, SPINS = 16 };
 #define FILLS (UINT64_C(16) << 20) /* bytes of a copy that keeps the link busy by itself */
@@ -143,7 +144,7 @@ int tutti_pack_copies(int gpu, const struct tutti_pack_job *jobs, unsigned n, in
             return TUTTI_ERR_UNAVAILABLE;
     }
     struct copies *copies = copies_find(gpu);
-    if (!copies && may_make)
+    if (!copies && may_make && !tutti_gate_closed())
         copies = copies_make(gpu);
     if (!copies)
         return TUTTI_ERR_UNAVAILABLE;

@@ -11,6 +11,7 @@
 #include "dtype/pack/jobs.h"
 #include "dtype/pack/kept.h"
 #include "dtype/pack/parts_cache.h"
+#include "progress/gate.h"
 
 enum {
     GPUS = 64,
@@ -41,7 +42,7 @@ static int room_of(const struct tutti_device *device, int gpu, size_t *room)
     *room = atomic_load_explicit(&rooms[gpu], memory_order_relaxed);
     if (*room)
         return TUTTI_OK;
-    int status = device->launch.prepare_pack(gpu, room);
+    int status = tutti_gate_closed() ? TUTTI_ERR_UNAVAILABLE : device->launch.prepare_pack(gpu, room);
     if (status == TUTTI_OK)
         atomic_store_explicit(&rooms[gpu], *room, memory_order_relaxed);
     return status;
@@ -70,7 +71,7 @@ int tutti_pack_prepare(int gpu, const struct tutti_plan *plan)
 int tutti_pack_ready(int gpu)
 {
     const struct tutti_device *device = tutti_device();
-    if (!device || !device->launch.prepare) /* nothing is ever loaded */
+    if (!device || (!device->launch.prepare && !tutti_gate_closed())) /* nothing is ever loaded */
         return device != NULL;
     return gpu >= 0 && gpu < GPUS && atomic_load_explicit(&rooms[gpu], memory_order_relaxed) != 0 &&
            tutti_pack_channel_is_idle(gpu);
@@ -391,8 +392,11 @@ int tutti_pack_where_reached(int gpu, const struct tutti_pack_job *jobs, unsigne
     *reached = host >= 0;
     if (host < 0)
         return host;
-    if (!host)
-        return by_kernel(device, gpu, jobs, n, near ? TUTTI_PACK_NEAR : 0, &seen);
+    if (!host) {
+        const int launched = by_kernel(device, gpu, jobs, n, near ? TUTTI_PACK_NEAR : 0, &seen);
+        *reached = launched != TUTTI_ERR_UNAVAILABLE || !tutti_gate_closed();
+        return launched;
+    }
     for (unsigned i = 0; i < n; i++)
         do_host(&jobs[i]);
     return TUTTI_OK;

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "dtype/pack.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
+#include "progress/gate.h"
 
 /* ---- what the program gave ---- */
 
@@ -120,6 +122,12 @@ static int are_copied(const struct tutti_blocks *blocks, int first, int end)
     return rows < 2 || all / (size_t)rows >= COPIED_FROM;
 }
 
+/* 1 if no kernel may be launched now, or reaches the packed blocks. */
+static int by_copies(const struct tutti_blocks *blocks, int gpu)
+{
+    return blocks->scratch.ordinary || (tutti_gate_closed() && !tutti_pack_ready(gpu));
+}
+
 /* All blocks, or the one named. Kernels of one GPU take theirs in one launch. */
 static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction direction, int only)
 {
@@ -127,7 +135,7 @@ static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction directi
     unsigned used = 0;
     int gpu = -1, status = jobs ? TUTTI_OK : TUTTI_ERR_MEMORY;
     const int first = only < 0 ? 0 : only, end = only < 0 ? blocks->n : only + 1;
-    const int copied = are_copied(blocks, first, end);
+    const int copied = blocks->scratch.ordinary || are_copied(blocks, first, end);
     for (int i = first, n; i < end && status == TUTTI_OK; i += n) {
         const struct tutti_block *block = &blocks->block[i];
         char *packed = blocks->memory + block->place;
@@ -144,7 +152,7 @@ static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction directi
         }
         if (block->plan)
             tutti_places_of(block->plan, block->count, block->at, &places);
-        if (!tutti_places_reached(&places)) {
+        if (!tutti_places_reached(&places) || by_copies(blocks, places.gpu)) {
             status = move_slowly(block, direction, packed);
             continue;
         }

@@ -182,7 +182,7 @@ static int alloc_ordinary(int gpu, size_t bytes, void **out)
 const struct tutti_bounce_kind *tutti_ordinary_kind(void)
 {
     static const struct tutti_bounce_kind ordinary = {
-        .name = "ordinary", .alloc = alloc_ordinary, .free = overrun_unmap, .clean = pages_trim};
+        .name = "ordinary", .ordinary = 1, .alloc = alloc_ordinary, .free = overrun_unmap, .clean = pages_trim};
     return &ordinary;
 }
 

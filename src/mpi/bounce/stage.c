@@ -101,10 +101,11 @@ static int stage_in_one_allocation(const struct tutti_stage *stage)
 static int copy_packed(struct tutti_stage *stage, int out)
 {
     const size_t bytes = (size_t)stage->count * stage->plan->size;
-    struct tutti_bounce *bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, bytes);
-    if (!bounce)
+    struct tutti_scratch scratch;
+    void *const packed = tutti_scratch_take_sent(&scratch, bytes, 0);
+    if (!packed)
         return TUTTI_ERR_MEMORY;
-    void *packed = bounce->memory, *user = stage->user + stage->origin;
+    void *user = stage->user + stage->origin;
     int status = TUTTI_OK;
     if (out) {
         tutti_plan_pack_host(stage->plan, (uint64_t)stage->count, stage->host, 0, bytes, packed);
@@ -113,7 +114,7 @@ static int copy_packed(struct tutti_stage *stage, int out)
                                            packed)) == TUTTI_OK) {
         tutti_plan_unpack_host(stage->plan, (uint64_t)stage->count, stage->host, 0, bytes, packed);
     }
-    tutti_bounce_give(bounce);
+    tutti_scratch_give(&scratch);
     return status;
 }
 
@@ -274,6 +275,7 @@ int tutti_stage_open_at(struct tutti_stage *stage, const void *buffer, MPI_Count
             &stage->scratch, stage->packed && !(way & TUTTI_STAGE_HOST) ? &stage->places : NULL, stage->bytes);
     else /* of the program's derived type, which an MPI may take for a type with gaps even if it has no gaps */
         stage->memory = tutti_scratch_take_image(&stage->scratch, stage->bytes, !(way & TUTTI_STAGE_OUT));
+    stage->ordinary |= stage->scratch.ordinary;
     stage->host = stage->packed ? stage->memory : stage->memory - lowest;
     stage->staged = 1;
     stage->refused = 0;

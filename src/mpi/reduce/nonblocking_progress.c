@@ -20,6 +20,7 @@
 #include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
+#include "progress/gate.h"
 
 static void nonblocking_poll(void);
 static void nonblocking_progress_where(char *text, size_t size);
@@ -39,12 +40,15 @@ static _Atomic(struct tutti_open_call *) asked;
 
 static void nonblocking_progress_unlock(pthread_mutex_t **held)
 {
+    tutti_gate_urgent(-1);
     pthread_mutex_unlock(*held);
 }
-/* Holds the lock to the end of the block, also when an exception of an error handler leaves it. */
+/* Holds the lock to the end of the block, also when an exception of an error handler leaves it. Steps of the host need
+ * the lock. */
 #define LOCKED()                                                                                                       \
     __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;                     \
-    pthread_mutex_lock(&lock)
+    pthread_mutex_lock(&lock);                                                                                         \
+    tutti_gate_urgent(1)
 
 /* ---- requests ---- */
 
@@ -298,6 +302,7 @@ static void nonblocking_poll(void)
     if (pthread_mutex_trylock(&lock) != 0) /* another thread polls, or this one, below an error handler */
         return;
     __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;
+    tutti_gate_urgent(1);
     TUTTI_INSIDE();
     nonblocking_progress_poll_locked();
 }

@@ -5,6 +5,7 @@
 #include "coll/hierarchy.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "dtype/pack.h"
 #include "mpi/comm/clone.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/moves.h"
@@ -212,6 +213,7 @@ static int proxy_warm(struct proxy *proxy, int gpu)
     const size_t piece = (size_t)tutti_settings()->nodes_piece_kb << 10;
     const size_t sizes[] = {SMALL, MIDDLE < AREAS * piece ? MIDDLE : AREAS * piece, AREAS * piece};
     void *memory = NULL;
+    (void)tutti_pack_prepare(gpu, NULL);
     const struct tutti_comm *const own = tutti_comm_find(proxy->own);
     int status = tutti_door.device->memory.alloc(gpu, sizes[2] * LEADERS, &memory);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == TUTTI_OK; i++) {
