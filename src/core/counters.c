@@ -42,19 +42,64 @@ const char *tutti_outcome_name(enum tutti_outcome outcome)
     return names[outcome];
 }
 
-void tutti_count_slow(const char *call, enum tutti_outcome outcome, const char *why, const char *how, uint64_t bytes)
+/* The row of each call that is counted often, by the addresses of its texts; the lock is held. */
+enum { HINTS = 256 };
+static struct hint {
+    const char *call, *why, *how;
+    enum tutti_outcome outcome;
+    int row; /* + 1; 0: none */
+} hints[HINTS];
+
+static struct hint *hint_of(const struct hint *key)
+{
+    const uintptr_t all =
+        ((uintptr_t)key->call * 3 + (uintptr_t)key->why * 5 + (uintptr_t)key->how * 7) ^ (uintptr_t)key->outcome;
+    return &hints[(all ^ all >> 8 ^ all >> 16) % HINTS];
+}
+
+/* What is left of `at` behind `part`; NULL: it does not begin with that. */
+static const char *behind(const char *at, const char *part)
+{
+    const size_t n = strlen(part);
+    return at && strncmp(at, part, n) == 0 ? at + n : NULL;
+}
+
+static int is_row_of(const struct hint *hint, const char *text)
+{
+    text = behind(text, hint->call);
+    text = behind(behind(text, "|"), tutti_outcome_name(hint->outcome));
+    text = behind(behind(text, "|"), hint->why ? hint->why : "");
+    text = hint->how ? behind(behind(text, ", "), hint->how) : text;
+    return text && !*text;
+}
+
+/* The row, a new one at its first use; -1: there are too many. */
+static int row_of(const struct hint *key)
 {
     char text[sizeof rows[0].text];
-    snprintf(text, sizeof text, "%s|%s|%s%s%s", call, tutti_outcome_name(outcome), why ? why : "", how ? ", " : "",
-             how ? how : "");
+    snprintf(text, sizeof text, "%s|%s|%s%s%s", key->call, tutti_outcome_name(key->outcome), key->why ? key->why : "",
+             key->how ? ", " : "", key->how ? key->how : "");
+    const int i = counters_find(rows, used, ROWS, text);
+    used += i == used;
+    return i;
+}
+
+void tutti_count_slow(const char *call, enum tutti_outcome outcome, const char *why, const char *how, uint64_t bytes)
+{
+    const struct hint key = {.call = call, .why = why, .how = how, .outcome = outcome};
     pthread_mutex_lock(&lock);
-    int i = counters_find(rows, used, ROWS, text);
+    struct hint *hint = hint_of(&key);
+    int i = hint->row - 1;
+    if (i < 0 || hint->call != call || hint->why != why || hint->how != how || hint->outcome != outcome ||
+        !is_row_of(&key, rows[i].text)) {
+        i = row_of(&key);
+        *hint = key;
+        hint->row = i + 1;
+    }
     if (i >= 0) {
         rows[i].outcome = outcome;
         rows[i].count++;
         rows[i].bytes += bytes;
-        if (i == used)
-            used++;
     }
     pthread_mutex_unlock(&lock);
 }

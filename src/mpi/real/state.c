@@ -40,6 +40,8 @@ static int find_handles(void)
         .no_type = MPI_DATATYPE_NULL,
         .no_bytes = MPI_DATATYPE_NULL,
         .no_op = MPI_OP_NULL,
+        .op_reads = MPI_NO_OP,
+        .op_replaces = MPI_REPLACE,
         .min = MPI_MIN,
         .max = MPI_MAX,
         .sum = MPI_SUM,

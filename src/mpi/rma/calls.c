@@ -5,7 +5,7 @@
 
 #define ON_WIN(win) tutti_fail_win(win, rma.code)
 
-#define READ(count)    (op == MPI_NO_OP ? 0 : (MPI_Count)(count))
+#define READ(count)    (op == tutti_handles.op_reads ? 0 : (MPI_Count)(count))
 #define IS(which, ...) .buffer[TUTTI_RMA_##which] = {__VA_ARGS__}
 #define BY_ORIGIN(n)   IS(ORIGIN, origin_addr, n, origin_datatype)
 #define BY_RESULT      IS(RESULT, result_addr, result_count, result_datatype)

@@ -218,9 +218,7 @@ static int making_begin(struct making *m, MPI_Comm comm)
                               .beside = wish->dynamic,
                               .bytes = (uint64_t)wish->size,
                               .shared_bytes = mapped_words_bytes(n) +
-                                              (wish->dynamic ? mapped_rows_bytes(n) + tutti_mapped_boxes_bytes(n) : 0),
-                              .replace = MPI_REPLACE,
-                              .no_op = MPI_NO_OP};
+                                              (wish->dynamic ? mapped_rows_bytes(n) + tutti_mapped_boxes_bytes(n) : 0)};
     pthread_mutex_init(&mapped->mutex, NULL);
     pthread_mutex_init(&mapped->batch.mutex, NULL);
     tutti_next.MPI_Comm_rank(comm, &mapped->rank);

@@ -88,7 +88,6 @@ struct tutti_mapped_words {
 struct tutti_mapped {
     MPI_Group group; /* of the window, where grouped */
     int grouped;
-    MPI_Op replace, no_op; /* the MPI's; finding them takes a while */
     int n, rank;
     int beside;                          /* the MPI's window has memory too, and epochs of its own */
     int met;                             /* `gpu` is known */
@@ -188,8 +187,7 @@ int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma
                         int now);
 
 /* Packed elements of the operation in host memory: `to` = `from` op `to`. */
-int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_rma *rma, const void *from, void *to,
-                         uint64_t bytes);
+int tutti_mapped_combine(const struct tutti_rma *rma, const void *from, void *to, uint64_t bytes);
 
 /* ---- mapped_words.c: the stream and the pinned memory of updates. The window's mutex is held. ---- */
 

@@ -77,8 +77,7 @@ static int long_packed_of(const struct tutti_rma_buffer *buffer, void *packed, u
 }
 
 /* `there` holds the target's elements and gets the new ones; `mine` has room for as many. */
-static int long_elements_update(const struct tutti_mapped *mapped, const struct tutti_rma *rma, void *there, void *mine,
-                                uint64_t bytes)
+static int long_elements_update(const struct tutti_rma *rma, void *there, void *mine, uint64_t bytes)
 {
     const int swaps = rma->kind == TUTTI_RMA_COMPARE_AND_SWAP;
     int status = TUTTI_OK;
@@ -89,14 +88,14 @@ static int long_elements_update(const struct tutti_mapped *mapped, const struct 
     }
     status = long_packed_of(&rma->buffer[TUTTI_RMA_ORIGIN], mine, bytes);
     if (status != TUTTI_OK || !swaps)
-        return status == TUTTI_OK ? tutti_mapped_combine(mapped, rma, mine, there, bytes) : status;
+        return status == TUTTI_OK ? tutti_mapped_combine(rma, mine, there, bytes) : status;
     memcpy(there, mine, (size_t)bytes);
     return TUTTI_OK;
 }
 
 /* `there` and `mine` have room for the packed elements. This rank is the target's updater. */
-static int long_update(const struct tutti_mapped *mapped, const struct tutti_rma *rma,
-                       const struct tutti_rma_buffer *target, enum place place, void *there, void *mine, uint64_t bytes)
+static int long_update(const struct tutti_rma *rma, const struct tutti_rma_buffer *target, enum place place,
+                       void *there, void *mine, uint64_t bytes)
 {
     const struct tutti_rma_buffer *result = &rma->buffer[TUTTI_RMA_RESULT];
     struct side side, other;
@@ -110,7 +109,7 @@ static int long_update(const struct tutti_mapped *mapped, const struct tutti_rma
         tutti_stage_close(&other.stage);
     }
     if (status == TUTTI_OK && rma->buffer[TUTTI_RMA_ORIGIN].count > 0) {
-        status = long_elements_update(mapped, rma, there, mine, bytes);
+        status = long_elements_update(rma, there, mine, bytes);
         if (status == TUTTI_OK)
             status = long_side_unpack(&side, there, bytes);
     }
@@ -149,9 +148,9 @@ int tutti_mapped_long(struct tutti_mapped *mapped, const struct tutti_rma *rma, 
     } else if (rma->kind == TUTTI_RMA_GET) {
         status = long_move(&target, place, result, ANYWHERE, packed, bytes);
     } else if (!kept) {
-        status = long_update(mapped, rma, &target, place, packed, packed + bytes, bytes);
+        status = long_update(rma, &target, place, packed, packed + bytes, bytes);
     } else if ((status = tutti_mapped_update_begin(mapped, rma->target)) == TUTTI_OK) {
-        status = long_update(mapped, rma, &target, place, packed, packed + bytes, bytes);
+        status = long_update(rma, &target, place, packed, packed + bytes, bytes);
         tutti_mapped_update_end(mapped, rma->target);
     }
     tutti_bounce_give(bounce);

@@ -285,20 +285,19 @@ static int update_run(struct update *u)
     return u->rma->kind == TUTTI_RMA_COMPARE_AND_SWAP ? update_swap_by_host(u) : update_elements(u);
 }
 
-static struct update update_of(const struct tutti_mapped *mapped, const struct tutti_rma *rma)
+static struct update update_of(const struct tutti_rma *rma)
 {
     struct update u = {.rma = rma, .basic = basic_of(rma->to.type)};
     u.type = tutti_type_find(u.basic);
-    u.replaces = rma->op == mapped->replace;
-    u.reads = rma->op == mapped->no_op && rma->kind != TUTTI_RMA_COMPARE_AND_SWAP;
+    u.replaces = rma->op == tutti_handles.op_replaces;
+    u.reads = rma->op == tutti_handles.op_reads && rma->kind != TUTTI_RMA_COMPARE_AND_SWAP;
     u.op = u.replaces || u.reads ? TUTTI_OP_NONE : tutti_op_find(rma->op);
     return u;
 }
 
-int tutti_mapped_combine(const struct tutti_mapped *mapped, const struct tutti_rma *rma, const void *from, void *to,
-                         uint64_t bytes)
+int tutti_mapped_combine(const struct tutti_rma *rma, const void *from, void *to, uint64_t bytes)
 {
-    const struct update u = update_of(mapped, rma);
+    const struct update u = update_of(rma);
     const struct tutti_layout *layout = tutti_layout_of(u.basic);
     if (u.reads)
         return TUTTI_OK;
@@ -343,7 +342,7 @@ static int update_later(struct update *u)
 int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma, struct tutti_mapped_buffer *target,
                         int now)
 {
-    struct update u = update_of(mapped, rma);
+    struct update u = update_of(rma);
     int status = TUTTI_OK;
     if (target->bytes == 0)
         return TUTTI_OK;
