@@ -21,6 +21,7 @@ enum tutti_waiting_for {
     TUTTI_WAITING_OFFER, /* the vote before a team is opened */
     TUTTI_WAITING_DESCRIPTOR,
     TUTTI_WAITING_DONE,
+    TUTTI_WAITING_BOARD,
     TUTTI_WAITING_KERNEL
 };
 

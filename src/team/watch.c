@@ -94,6 +94,7 @@ static uint64_t missing_of(const struct tutti_waiting *w)
         case TUTTI_WAITING_DESCRIPTOR:
             there = !(tutti_membership(team)->expected >> r & 1);
             break;
+        case TUTTI_WAITING_BOARD:
         case TUTTI_WAITING_KERNEL:
             break;
         }
@@ -225,6 +226,9 @@ static void add_whereabouts(struct line *line, const struct tutti_waiting *w, in
         return;
     case TUTTI_WAITING_DONE:
         line_add(line, "has arrived and not finished");
+        return;
+    case TUTTI_WAITING_BOARD:
+        line_add(line, "has not written its part of a move over several nodes");
         return;
     default:
         break;

@@ -2,35 +2,11 @@
  * For each other node a rank of this node gathers the blocks in host memory, sends the message to a rank there, and
  * hands out the blocks of the message that arrives from there. Blocks within the node go by its movers meanwhile. Each
  * rank sends this rank the lengths of what it sends and receives, so the two nodes exchange no lengths. */
+#include "coll/carry/joined.h"
+
 #include <stdlib.h>
 
-#include "coll/carry/wire.h"
 #include "core/status.h"
-
-/* A node that this rank exchanges with, for its own. */
-struct joined_node {
-    int node, peer;                   /* peer: the rank there */
-    uint64_t *word;                   /* [ranks of this node][1 + ranks there]: joined_word() */
-    struct tutti_host_memory out, in; /* the messages */
-    uint64_t out_bytes, in_bytes;
-};
-
-struct joined {
-    struct tutti_carry_call *c;
-    struct joined_node *of; /* [leads] */
-    int leads;
-    uint64_t *own, *words; /* this rank's words for all other nodes; memory of all words */
-    struct tutti_move_block *out, *in;
-    int outs, ins;
-    struct tutti_carry_wire wire;
-    int met; /* 1: the blocks within the node have been moved */
-};
-
-/* Number on node `at` of the rank that exchanges with node `with`. */
-static int joined_lead(const struct joined *j, int at, int with)
-{
-    return with % tutti_carry_size_of(j->c->kept, at);
-}
 
 /* Of rank `local` of this node: bytes that it sends to the other node, and behind them those that it receives from each
  * rank there. */
@@ -77,14 +53,13 @@ static int joined_end(struct joined *j, int status)
     return status;
 }
 
-enum { JOINED_OVER = 0, JOINED_HERE = 1 }; /* numbers of wires; the movers of the node have another one */
 
 /* Messages in the node, and meanwhile the blocks within it, unless they have been moved. */
 static int joined_here(struct joined *j, int status)
 {
     struct tutti_carry_meet meet = {.send = NULL};
     if (status == TUTTI_OK)
-        status = joined_start(j, j->c->h->here, JOINED_HERE, j->c->h->rank, j->c->h->size);
+        status = joined_start(j, j->c->h->here, TUTTI_JOINED_HERE, j->c->h->rank, j->c->h->size);
     if (!j->met) {
         if (status == TUTTI_OK)
             status = tutti_carry_meet_own(j->c, &meet);
@@ -105,10 +80,10 @@ static int joined_open(struct joined *j)
     size_t words = (size_t)h->nodes + (size_t)j->c->ranks, blocks = words;
     j->of = calloc((size_t)h->nodes, sizeof *j->of);
     for (int m = 0; m < h->nodes && j->of; m++) {
-        if (m == h->node || joined_lead(j, h->node, m) != h->rank)
+        if (m == h->node || tutti_joined_lead(j->c, h->node, m) != h->rank)
             continue;
         j->of[j->leads++] =
-            (struct joined_node){.node = m, .peer = tutti_carry_member(k, m, joined_lead(j, m, h->node))};
+            (struct joined_node){.node = m, .peer = tutti_carry_member(k, m, tutti_joined_lead(j->c, m, h->node))};
         words += (size_t)h->size * (1 + (size_t)tutti_carry_size_of(k, m));
         blocks += (size_t)h->size * (1 + (size_t)tutti_carry_size_of(k, m));
     }
@@ -182,7 +157,7 @@ static int joined_lengths(struct joined *j)
     for (int m = 0; m < h->nodes && status == TUTTI_OK; m++) {
         if (m == h->node)
             continue;
-        const int n = joined_say(j, m, own), lead = joined_lead(j, h->node, m);
+        const int n = joined_say(j, m, own), lead = tutti_joined_lead(j->c, h->node, m);
         if (lead != h->rank)
             status = joined_add_run(j->out, &j->outs, lead, own, (uint64_t)n * sizeof *own);
         own += n;
@@ -243,7 +218,7 @@ static int joined_gather(struct joined *j)
     const struct tutti_hierarchy *h = j->c->h;
     int status = TUTTI_OK;
     for (int m = 0; m < h->nodes; m++) {
-        const int lead = joined_lead(j, h->node, m);
+        const int lead = tutti_joined_lead(j->c, h->node, m);
         for (int i = 0; m != h->node && lead != h->rank && i < tutti_carry_size_of(j->c->kept, m); i++)
             joined_add_block(j->out, &j->outs, lead, j->c->to[tutti_carry_member(j->c->kept, m, i)]);
     }
@@ -273,7 +248,7 @@ static int joined_exchange(struct joined *j)
             status = joined_add_run(j->in, &j->ins, of->peer, of->in.memory, of->in_bytes);
     }
     return joined_end(j, status != TUTTI_OK ? status
-                                            : joined_start(j, j->c->h->ranks, JOINED_OVER, j->c->rank, j->c->ranks));
+                                            : joined_start(j, j->c->h->ranks, TUTTI_JOINED_OVER, j->c->rank, j->c->ranks));
 }
 
 /* ---- handing out ---- */
@@ -308,7 +283,7 @@ static int joined_hand_out(struct joined *j)
     for (int i = 0; i < j->leads && status == TUTTI_OK; i++)
         status = joined_hand_out_one(j, &j->of[i]);
     for (int m = 0; m < h->nodes; m++) {
-        const int lead = joined_lead(j, h->node, m);
+        const int lead = tutti_joined_lead(j->c, h->node, m);
         for (int i = 0; m != h->node && lead != h->rank && i < tutti_carry_size_of(j->c->kept, m); i++)
             joined_add_block(j->in, &j->ins, lead, j->c->from[tutti_carry_member(j->c->kept, m, i)]);
     }
@@ -318,6 +293,9 @@ static int joined_hand_out(struct joined *j)
 static int joined_run(struct tutti_carry_call *c)
 {
     struct joined j = {.c = c};
+    const int on_board = tutti_joined_board(c);
+    if (on_board != 0)
+        return on_board < 0 ? on_board : TUTTI_OK;
     int status = joined_open(&j);
     if (status == TUTTI_OK)
         status = joined_lengths(&j);

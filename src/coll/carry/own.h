@@ -6,6 +6,7 @@
 #include "coll/carry.h"
 #include "coll/carry/handed.h"
 #include "sched/port.h"
+#include "team/board.h"
 
 struct tutti_carry_call;
 
@@ -38,6 +39,12 @@ struct tutti_carry {
     int scratch_gpu;
     unsigned scratch_life;
     size_t scratch_bytes;
+    /* For few bytes among the ranks of the node: of blocking and of nonblocking calls. */
+    struct tutti_carry_board {
+        struct tutti_board board;
+        uint32_t calls; /* that have written on it */
+        int refused;    /* 1: it could not be opened */
+    } board[2];
 };
 
 /* Facts that all ranks know. */

@@ -1,4 +1,5 @@
 /* The copy of a window: pieces that are sent are copied into its memory, or packed; received ones out of it. */
+#include "coll/carry/batch.h"
 #include "coll/carry/wire.h"
 #include "core/status.h"
 
@@ -43,84 +44,20 @@ static int copy_in_stream(const struct tutti_carry_window *w, const struct tutti
 
 /* ---- in the stream ---- */
 
-enum { COPY_RUNS = 2 }; /* more runs of bytes go in one launch */
-
-struct copy_batch {
-    const struct tutti_carry_window *w;
-    enum tutti_direction direction;
-    struct tutti_pack_job job[TUTTI_CARRY_PIECES];
-    unsigned jobs, runs;
-    int posted;
-    char *run, *memory; /* a run of bytes that is still to be copied */
-    uint64_t bytes;     /* 0: no run */
-};
-
-static int batch_copy(struct copy_batch *batch)
-{
-    const uint64_t bytes = batch->bytes;
-    const int out = batch->direction == TUTTI_PACK;
-    batch->bytes = 0;
-    batch->posted |= bytes > 0;
-    return bytes == 0 ? TUTTI_OK
-                      : tutti_device()->stream.copy(batch->w->flow->port->stream, out ? batch->memory : batch->run,
-                                                    out ? batch->run : batch->memory, bytes);
-}
-
-static int batch_launch(struct copy_batch *batch)
-{
-    const struct tutti_port *port = batch->w->flow->port;
-    const unsigned jobs = batch->jobs;
-    batch->jobs = 0;
-    batch->posted |= jobs > 0;
-    return jobs == 0 ? TUTTI_OK : tutti_pack_enqueue(port->stream, port->gpu, batch->job, jobs);
-}
-
-/* Runs that follow each other in memory and in the window are one. */
-static int batch_add(struct copy_batch *batch, const struct copy_cut *cut)
-{
-    int status = TUTTI_OK;
-    if (cut->elements->whole) {
-        char *const run = tutti_elements_run(cut->elements) + cut->first;
-        if (batch->bytes > 0 && run == batch->run + batch->bytes && cut->memory == batch->memory + batch->bytes) {
-            batch->bytes += cut->bytes;
-            return TUTTI_OK;
-        }
-        if (batch->runs < COPY_RUNS) {
-            status = batch_copy(batch);
-            batch->run = run;
-            batch->memory = cut->memory;
-            batch->bytes = cut->bytes;
-            batch->runs++;
-            return status;
-        }
-    }
-    if (batch->jobs == TUTTI_CARRY_PIECES)
-        status = batch_launch(batch);
-    batch->job[batch->jobs++] =
-        tutti_elements_job(batch->direction, cut->elements, cut->first, cut->bytes, cut->memory);
-    return status;
-}
-
 static int copy_enqueue(const struct tutti_carry_window *w, enum tutti_direction direction)
 {
-    const struct tutti_device *device = tutti_device();
-    struct copy_batch batch = {.w = w, .direction = direction};
+    struct tutti_carry_batch batch = {.port = w->flow->port, .direction = direction};
     int status = TUTTI_OK;
     for (int i = 0; i < w->pieces; i++) {
         struct copy_cut cut = {.bytes = 0};
         while (status == TUTTI_OK && w->piece[i].copied && copy_next(&w->piece[i], &cut)) {
             if (copy_in_stream(w, cut.elements))
-                status = batch_add(&batch, &cut);
+                status = tutti_carry_batch_add(&batch, cut.elements, cut.first, cut.bytes, cut.memory);
         }
     }
     if (status == TUTTI_OK)
-        status = batch_copy(&batch);
-    if (status == TUTTI_OK)
-        status = batch_launch(&batch);
-    if (status != TUTTI_OK || !batch.posted)
-        return status;
-    status = device->event.record(w->event, w->flow->port->stream);
-    return status == TUTTI_OK ? TUTTI_TASK_RUNS : status;
+        status = tutti_carry_batch_end(&batch, w->event);
+    return status > 0 ? TUTTI_TASK_RUNS : status;
 }
 
 /* ---- the task ---- */
