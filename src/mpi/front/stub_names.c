@@ -1,7 +1,7 @@
 /* The stub exports the names of MPI 4.1, and the MPI may be an older one. A program that looks for a name before it
  * uses it (by dlsym, or by a weak reference as mpi4py) must find what its MPI has, and what Tutti supplies
  * (supplied.def). So the stub hides the other names in its own dynamic symbol table: the loader skips a symbol whose
- * value is 0, and goes on to the next library.
+ * value is 0, and looks in the next library.
  *
  * The MPI is often loaded later than the stub, when nothing calls the stub. Until then each name is an indirect
  * function (STT_GNU_IFUNC): the loader asks its resolver at each look-up, and the first one after the MPI was loaded
@@ -57,7 +57,7 @@ static const char *const *names; /* of each call */
 struct tables {
     const ElfW(Sym) * symbols;
     const char *text;
-    const uint32_t *hash; /* of DT_GNU_HASH; NULL: there is none */
+    const uint32_t *hash; /* of DT_GNU_HASH; NULL without one */
     const ElfW(Rela) * rows[2];
     size_t bytes[2];
     uintptr_t base, from, to, relro_from, relro_to;
