@@ -3,11 +3,9 @@
     run.py TESTS RESULT [MODULES...]
 
 TESTS: the folder `test` of mpi4py's source package. RESULT: rank r writes RESULT.r, a line a test: its name and ok,
-skipped, failed, error or unsupported. The last means that this MPI lacks a call. mpi4py alone does not find the name of
-the call and skips the test; with Tutti in front it finds all names of MPI 4.1. MODULES: without them all but those that
-start other programs. With TUTTI_TEST_ARRAYS=device the tests are given arrays in memory of Tutti's device too, and no
-others that pretend to be of a GPU; with TUTTI_TEST_ARRAYS=cupy those that mpi4py's tests make with CuPy, where there is
-a GPU.
+skipped, failed or error. MODULES: without them all but those that start other programs. With TUTTI_TEST_ARRAYS=device
+the tests are given arrays in memory of Tutti's device too, and no others that pretend to be of a GPU; with
+TUTTI_TEST_ARRAYS=cupy those that mpi4py's tests make with CuPy, where there is a GPU.
 """
 import os
 import pathlib
@@ -24,22 +22,6 @@ LEFT_OUT = {
 # Locks of Open MPI's component pt2pt wait for calls of the owner: these tests stand still, without Tutti too.
 if os.environ.get("OMPI_MCA_osc") == "pt2pt":
     LEFT_OUT.add("test_util_sync")
-
-
-def unsupported(error):
-    """Whether a call said so: with Tutti in front all names of MPI 4.1 are there."""
-    from mpi4py import MPI
-
-    return isinstance(error, MPI.Exception) and error.Get_error_class() == MPI.ERR_UNSUPPORTED_OPERATION
-
-
-def free_objects(trace):
-    """Frees the list `objects` of a test that was cut off by such an error, as the test would have done at its end: mpi4py's
-    next tests count operators."""
-    while trace:
-        for made in trace.tb_frame.f_locals.get("objects", []):
-            made.free()
-        trace = trace.tb_next
 
 
 class Result(unittest.TestResult):
@@ -65,9 +47,6 @@ class Result(unittest.TestResult):
     def addError(self, test, err):
         super().addError(test, err)
         self.worst = "error"
-        if unsupported(err[1]):
-            self.worst = "unsupported"
-            free_objects(err[2])
         self.why(err)
 
     def addFailure(self, test, err):
@@ -93,7 +72,7 @@ def load(name, out):
     except unittest.SkipTest:
         out.write(f"{name} skipped\n")
     except Exception as error:  # noqa: BLE001
-        out.write(f"{name} {'unsupported' if unsupported(error) else 'error'}\n")
+        out.write(f"{name} error\n")
         sys.stderr.write(f"{name}: {error}\n")
     return unittest.TestSuite()
 

@@ -1,6 +1,6 @@
-/* Calls that the MPI lacks. Programs that look for a name before they use it (mpi4py) find the stub's, so it must do
- * something sensible: a large-count form is made from the plain call, with counts narrowed (one that does not fit
- * becomes negative, which the MPI refuses as it refuses any); other calls fail through the error handler. */
+/* Calls that the MPI lacks. A large-count form is made from the plain call, with counts narrowed (one that does not fit
+ * becomes negative, which the MPI refuses as it refuses any). The stub hides the names of other calls (stub_names.c);
+ * where it cannot, they fail through the error handler. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

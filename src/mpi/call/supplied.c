@@ -1,5 +1,5 @@
-/* Calls of newer standards that the MPI lacks, made of those that it has. Programs find them by name in the stub, so
- * they must work (law 9 of the design). For a call that cannot be made so, large.c reports that the MPI lacks it. */
+/* Calls of newer standards that the MPI lacks, made of those that it has: rows of supplied.def. Programs find their
+ * names in the stub, which hides those of other calls that the MPI lacks. */
 #include "mpi/call/calls.h"
 #include "mpi/message/requests.h"
 #include "mpi/real/door.h"

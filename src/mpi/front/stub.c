@@ -2,6 +2,7 @@
  * Needs nothing but libc, and does nothing in a process that calls no MPI. */
 #include "mpi/real/stub.h"
 
+#include "mpi/front/stub_names.h"
 #include "mpi/front/stub_next.h"
 
 #include <dlfcn.h>
@@ -259,21 +260,27 @@ void *tutti_mpix_call(const char *name, size_t size)
     return ask ? ask(name, size) : NULL;
 }
 
-/* ---- the end of the process ---- */
+/* ---- the process ---- */
 
 static pid_t began_as;
+
+static int stub_is_off(void)
+{
+    const char *device = getenv("TUTTI_DEVICE");
+    return device && strcmp(device, "none") == 0;
+}
 
 __attribute__((constructor)) static void begin(void)
 {
     began_as = getpid();
+    tutti_stub_names_open(names, stub_is_off());
 }
 
 /* Launchers give each rank its number; the first one speaks for all. */
 static int stub_speaks(void)
 {
     static const char *const numbers[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    const char *device = getenv("TUTTI_DEVICE");
-    if (device && strcmp(device, "none") == 0)
+    if (stub_is_off())
         return 0;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         const char *number = getenv(numbers[i]);

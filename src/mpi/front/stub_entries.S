@@ -1,6 +1,7 @@
-/* The names that the stub exports. MPI_x jumps through the outer table and PMPI_x through the inner one; both lead to the
- * same place unless a profiling library lies between Tutti and the MPI. Until the MPI is known, each slot of the tables
- * leads to a resolver that saves whatever carries arguments and calls tutti_stub_resolve(). */
+/* The names that the stub exports, as far as stub_names.c does not hide them. MPI_x jumps through the outer table and
+ * PMPI_x through the inner one; both lead to the same place unless a profiling library lies between Tutti and the MPI.
+ * Until the MPI is known, each slot of the tables leads to a resolver that saves whatever carries arguments and calls
+ * tutti_stub_resolve(). */
 #if defined(__linux__) && defined(__ELF__)
     .section .note.GNU-stack, "", %progbits
 #endif
@@ -64,6 +65,7 @@ tutti_stub_first:
 
 #define JUMP(slot)        endbr64; jmp *slot(%rip)
 #define FIRST(slot)       leaq slot(%rip), %r11; jmp tutti_stub_first
+#define SHOW(entry)       endbr64; leaq entry(%rip), %rdi; jmp tutti_stub_show
 #define LACKING(slot)     endbr64; leaq slot(%rip), %rdi; andq $-16, %rsp; call tutti_stub_lacking; ud2
 
 #elif defined(__aarch64__)
@@ -108,18 +110,35 @@ tutti_stub_first:
 
 #define JUMP(slot)        hint #34; adrp x16, slot; ldr x16, [x16, :lo12:slot]; br x16
 #define FIRST(slot)       hint #34; adrp x17, slot; add x17, x17, :lo12:slot; b tutti_stub_first
+#define SHOW(entry)       hint #34; adrp x0, entry; add x0, x0, :lo12:entry; b tutti_stub_show
 #define LACKING(slot)     hint #34; adrp x0, slot; add x0, x0, :lo12:slot; bl tutti_stub_lacking; brk #0
 
 #else
 #error "the stub has no entry for this processor: add JUMP, FIRST and LACKING"
 #endif
 
+/* Of each call two entries of 16 bytes, then two resolvers of 16 bytes in the same order: stub_names.c counts on it. */
+    .balign 16
+    .globl tutti_stub_entries
+    .hidden tutti_stub_entries
+tutti_stub_entries:
 #define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) \
     .globl name; .globl P##name; .type name, %function; .type P##name, %function; .balign 16; \
-    name: JUMP(.Louter_##name); \
+    name: .Lentry_##name: JUMP(.Louter_##name); \
     .size name, .-name; .balign 16; \
-    P##name: JUMP(.Lslot_##name); \
-    .size P##name, .-P##name; \
+    P##name: .Lprofiling_##name: JUMP(.Lslot_##name); \
+    .size P##name, .-P##name;
+#include "mpi/real/calls.inc"
+
+    .balign 16
+    .globl tutti_stub_resolvers
+    .hidden tutti_stub_resolvers
+tutti_stub_resolvers:
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) \
+    .balign 16; SHOW(.Lentry_##name); .balign 16; SHOW(.Lprofiling_##name);
+#include "mpi/real/calls.inc"
+
+#define TUTTI_EACH(kind, waits, name, errors, buffers, parameters, arguments) \
     .Lfirst_##name: FIRST(.Lslot_##name); \
     .Lfirst_outer_##name: FIRST(.Louter_##name); \
     .Llacking_##name: LACKING(.Lslot_##name);
