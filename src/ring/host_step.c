@@ -23,12 +23,21 @@ struct tutti_host_steps {
     const struct tutti_device *device;
     void (*poll)(void);
     int gpu, users;
+    atomic_int counted;              /* steps of which the gate knows */
     struct tutti_host_step *waiting; /* their streams wait; of the server's thread */
     struct tutti_host_steps *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and of `users` */
 static struct tutti_host_steps *all;
+
+/* The stream waits for the step, or will: the gate knows. */
+static void step_count(struct tutti_host_steps *steps, struct tutti_host_step *step, int more)
+{
+    step->counted = more > 0;
+    atomic_fetch_add(&steps->counted, more);
+    tutti_gate_step(more);
+}
 
 /* ---- on the server's thread ---- */
 
@@ -39,8 +48,7 @@ static int step_begin(void *user, struct tutti_ring_request *request)
     step->request = request;
     atomic_store_explicit(&step->ended, 0, memory_order_relaxed);
     if (!step->counted)
-        tutti_gate_step(1);
-    step->counted = 1;
+        step_count(steps, step, 1);
     step->next = steps->waiting;
     steps->waiting = step;
     step->begin(step);
@@ -60,8 +68,7 @@ static int steps_poll(void *user)
         }
         *at = step->next;
         tutti_ring_done(&steps->server.ring, step->request);
-        step->counted = 0;
-        tutti_gate_step(-1);
+        step_count(steps, step, -1);
         ended++;
         if (step->over)
             step->over(step);
@@ -167,6 +174,7 @@ void tutti_host_steps_close(struct tutti_host_steps *steps, int idle)
         return;
     steps_abort(steps);
     tutti_ring_server_stop(&steps->server);
+    tutti_gate_step(-atomic_load(&steps->counted)); /* their streams continue */
     if (idle)
         steps_free(steps);
 }
@@ -195,11 +203,10 @@ int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream 
     if (captured < 0)
         return captured;
     if (!captured)
-        tutti_gate_step(1);
-    step->counted = !captured;
+        step_count(steps, step, 1);
     const int status = steps->device->launch.shmem(stream, &args, STEP_THREADS);
     if (status != TUTTI_OK && !captured)
-        tutti_gate_step(-1);
+        step_count(steps, step, -1);
     return status;
 }
 

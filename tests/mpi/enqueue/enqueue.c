@@ -95,6 +95,7 @@ static void queues(void)
     MPI_Comm reversed;
     uint64_t own = kit_seed * 31 + (unsigned)kit_rank;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -kit_rank, &reversed);
+    blocking(MPI_COMM_WORLD, 0, "before queues"); /* its memory is allocated before streams wait for other ranks */
     for (int l = 0; l < QUEUES; l++) {
         queue_open(&queue[l], l % 2 ? reversed : MPI_COMM_WORLD, NULL, 5003, kit_seed + 100 + (unsigned)l);
         queue_set(&queue[l], kit_handle_of(l % 2 ? TUTTI_TYPE_F32 : TUTTI_TYPE_U64));
