@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bounce/bounce.h"
+#include "core/counters.h"
 #include "mpi/rma/mapped.h"
 #include "progress/engine.h"
 #include "team/deferred_free.h"
@@ -106,6 +107,8 @@ static int words_begin(struct tutti_mapped *mapped, const struct tutti_launch *l
         status = tutti_door.device->launch.kept(mapped->stream, kept->prepared);
         if (status == TUTTI_ERR_UNAVAILABLE)
             kept_drop(kept);
+        else
+            tutti_count("kernels of updates", TUTTI_OUTCOME_LAUNCHED, "kept ready");
     }
     return status == TUTTI_ERR_UNAVAILABLE ? tutti_door.device->launch.kernel(mapped->stream, launch) : status;
 }
