@@ -266,10 +266,10 @@ struct tutti_device {
     /* Launches of kernels. */
     struct {
         int (*kernel)(struct tutti_stream *stream, const struct tutti_launch *launch);
-        /* A launch with a flow kernel's arguments into a stream of stream.create(), kept ready, where that is cheaper
-         * than launch.kernel() when it comes again. launch.keep() may wait for running kernels: not between
-         * waiting_begin and waiting_end. launch.kept(): TUTTI_ERR_UNAVAILABLE (not reported) where it has gone with its
-         * context; drop it. launch.drop() takes NULL too. NULL, all three: not on this device. */
+        /* A launch with a flow kernel's or an update's arguments into a stream of stream.create(), kept ready, where
+         * that is cheaper than launch.kernel() when it comes again. launch.keep() may wait for running kernels: not
+         * between waiting_begin and waiting_end. launch.kept(): TUTTI_ERR_UNAVAILABLE (not reported) where it has gone
+         * with its context; drop it. launch.drop() takes NULL too. NULL, all three: not on this device. */
         int (*keep)(struct tutti_stream *stream, const struct tutti_launch *launch, struct tutti_prepared **out);
         int (*kept)(struct tutti_stream *stream, struct tutti_prepared *prepared);
         void (*drop)(struct tutti_prepared *prepared);

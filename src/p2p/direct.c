@@ -43,7 +43,8 @@ void tutti_direct_show(struct tutti_p2p_worker *worker, struct tutti_p2p_send *s
     send->shown = TUTTI_SHOWN_NOT;
     if (!send->lowest || !describe(send))
         return;
-    if (!send->agreed && tutti_endpoint_share_later(worker->endpoint, rndv, send->lowest, send->allocation))
+    if (!send->agreed &&
+        tutti_endpoint_share_later(worker->endpoint, rndv, send->lowest, send->allocation, send->extent))
         send->shown = TUTTI_SHOWN_BY_ID;
     else
         direct_name(worker, send);
@@ -66,7 +67,7 @@ int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu)
 static int p2p_direct_leaves(struct tutti_p2p_worker *worker, int peer, struct tutti_p2p_send *send)
 {
     return send->lowest && send->elements.whole &&
-           tutti_endpoint_leaves_now(worker->endpoint, peer, send->gpu, send->allocation, send->bytes,
+           tutti_endpoint_leaves_now(worker->endpoint, peer, send->gpu, send->allocation, send->extent, send->bytes,
                                      &send->verdict) &&
            !TUTTI_NO(UNMAPPED);
 }

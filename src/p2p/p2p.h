@@ -68,7 +68,7 @@ struct tutti_p2p_send {
     /* Ranks of the node: */
     struct tutti_rndv *rndv;          /* NULL once the rendezvous is free again */
     const char *lowest;               /* lowest byte of the elements; NULL: they are not in one allocation */
-    uint64_t allocation;              /* its id (struct tutti_memory); 0: not known */
+    uint64_t allocation, extent;      /* its id and bytes (struct tutti_memory); 0: not known */
     struct tutti_endpoint_memo *memo; /* NULL: none */
     struct tutti_endpoint_verdict verdict;
     /* Other nodes: */

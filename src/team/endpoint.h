@@ -107,10 +107,10 @@ struct tutti_endpoint_memo {
 int tutti_endpoint_share(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer, uint64_t id,
                          struct tutti_endpoint_memo *memo);
 /* Before that: 1 if the allocation has no name yet and naming it may take the driver longer than the message. The
- * rendezvous then holds its id alone, which is enough for tutti_endpoint_account(): the peer cannot map it. id: of the
- * allocation; 0: not known. */
+ * rendezvous then holds its id and its length alone, which is enough for tutti_endpoint_account(): the peer cannot map
+ * it. id, extent: of the allocation, its bytes; 0: not known. */
 int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
-                               uint64_t id);
+                               uint64_t id, uint64_t extent);
 /* The peer has not mapped the allocation that a rendezvous names, of a message of rndv->bytes bytes: decides whether it
  * is to map it (rndv->pays), by what such messages have cost so far. leaves: 1 if the MPI is to have this message,
  * as it is short and a mapping does not pay yet. needs_scratch: 1 if the peer is to have this rank's scratch.
@@ -123,9 +123,10 @@ struct tutti_endpoint_verdict {
 void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv,
                             const struct tutti_endpoint_verdict *verdict);
 /* The same before a rendezvous is taken, which a message that the MPI is to have does not need: 1 if it leaves.
- * Otherwise the verdict may be made, for tutti_endpoint_account(). gpu: that holds the allocation of this id. */
-int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id, uint64_t bytes,
-                              struct tutti_endpoint_verdict *verdict);
+ * Otherwise the verdict may be made, for tutti_endpoint_account(). gpu: that holds the allocation of this id, which has
+ * `extent` bytes (0: not known); bytes: of the message. */
+int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id, uint64_t extent,
+                              uint64_t bytes, struct tutti_endpoint_verdict *verdict);
 int tutti_endpoint_leaves(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 void tutti_endpoint_distrust(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);

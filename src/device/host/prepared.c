@@ -10,6 +10,7 @@
 struct tutti_prepared {
     struct tutti_launch launch;
     struct tutti_flow_args flow;
+    struct tutti_update_args update;
     struct tutti_pack_args *pack; /* not NULL: a packing kernel's */
     struct tutti_pack_reach *reach;
     unsigned reaches;
@@ -23,8 +24,14 @@ int tutti_host_launch_prepare(struct tutti_stream *stream, const struct tutti_la
     if (!prepared)
         return TUTTI_ERR_MEMORY;
     prepared->launch = *launch;
-    prepared->flow = *launch->flow;
-    prepared->launch.flow = &prepared->flow;
+    if (launch->flow) {
+        prepared->flow = *launch->flow;
+        prepared->launch.flow = &prepared->flow;
+    }
+    if (launch->update) {
+        prepared->update = *launch->update;
+        prepared->launch.update = &prepared->update;
+    }
     *out = prepared;
     return TUTTI_OK;
 }

@@ -25,6 +25,7 @@ static int send_place(struct tutti_send_request *sent, struct tutti_seen *seen, 
     if (tutti_seen_holds(seen, first, end)) {
         sent->core.gpu = seen->memory.gpu;
         sent->core.allocation = seen->memory.id;
+        sent->core.extent = seen->memory.bytes;
         return PLACE_ONE;
     }
     const struct tutti_places *places = tutti_elements_places(&sent->core.elements);

@@ -12,6 +12,7 @@
 #include "mpi/message/endpoints.h"
 #include "mpi/rma/attachments.h"
 #include "progress/engine.h"
+#include "team/deferred_free.h"
 #include "team/pair.h"
 
 enum { PAGE = 4096 };
@@ -271,6 +272,7 @@ void tutti_mapped_close(struct tutti_mapped *mapped)
     tutti_mapped_leave(mapped);
     for (int r = 0; r < mapped->n; r++)
         tutti_pair_release(tutti_door.node, tutti_door.device, mapped->peer[r].mapping);
+    tutti_deferred_free_launch(tutti_door.node, mapped->kept.prepared);
     if (mapped->stream)
         tutti_door.device->stream.destroy(mapped->stream);
     tutti_bounce_give(mapped->bounce);

@@ -75,14 +75,24 @@ struct tutti_mapped_batch {
     pthread_mutex_t mutex; /* taken before the word of a target, and that before the window's mutex */
     int type, op;
     unsigned n;
+    const char *low, *end; /* all of them store between the two */
     struct tutti_mapped_added of[TUTTI_MAPPED_JOBS];
 };
 
 /* What the host and the kernels of updates hand each other, in pinned memory. */
 struct tutti_mapped_words {
     uint64_t value, expected, was;
-    uint32_t done, launches;
+    uint32_t done; /* TUTTI_MAPPED_DONE: the kernel has ended */
     struct tutti_update_item item[TUTTI_MAX_BLOCKS];
+};
+enum { TUTTI_MAPPED_DONE = 1 };
+
+/* The launch of an update that comes again and again. */
+struct tutti_mapped_kept {
+    struct tutti_launch launch; /* update: `args` */
+    struct tutti_update_args args;
+    unsigned calls;                  /* that it came; 0: none is known */
+    struct tutti_prepared *prepared; /* NULL: it is not ready */
 };
 
 struct tutti_mapped {
@@ -106,6 +116,7 @@ struct tutti_mapped {
     struct tutti_stream *stream;      /* of updates; NULL: none yet */
     struct tutti_bounce *bounce;      /* pinned memory, of `words` */
     struct tutti_mapped_words *words; /* of mapped_words.c */
+    struct tutti_mapped_kept kept;    /* likewise */
     /* Puts and gets that the next completing call makes, in one launch. */
     unsigned jobs;
     int stores_far; /* one of them stores what is not near */
@@ -195,7 +206,8 @@ int tutti_mapped_combine(const struct tutti_rma *rma, const void *from, void *to
 int tutti_mapped_words_can(void);
 int tutti_mapped_words_open(struct tutti_mapped *mapped);
 int tutti_mapped_words_gpu(const struct tutti_mapped *mapped);
-/* Launches the kernel, whose number is ++words->launches, and waits until it stores that in words->done. */
+/* Launches the kernel, whose number is TUTTI_MAPPED_DONE, and waits until it stores that in words->done. A launch of an
+ * update that is repeated is kept ready. */
 int tutti_mapped_words_launch(struct tutti_mapped *mapped, const struct tutti_launch *launch);
 
 /* ---- mapped_batch.c: accumulates that wait for the call that completes them ---- */

@@ -60,7 +60,7 @@ static int batch_launch(struct tutti_mapped *mapped)
         return launched == TUTTI_OK ? tutti_door.device->stream.sync(mapped->stream) : launched;
     }
     args.done = &words->done;
-    args.launch_number = ++words->launches;
+    args.launch_number = TUTTI_MAPPED_DONE;
     return tutti_mapped_words_launch(mapped, &launch);
 }
 
@@ -99,6 +99,8 @@ static int batch_joins(const struct tutti_mapped_batch *batch, const struct tutt
 {
     if (batch->n > 0 && (batch->type != type || batch->op != op || batch->n == TUTTI_MAPPED_JOBS))
         return 0;
+    if (batch->n == 0 || added->to >= batch->end || added->to + added->bytes <= batch->low)
+        return 1;
     for (unsigned i = 0; i < batch->n; i++) {
         const struct tutti_mapped_added *other = &batch->of[i];
         if (added->to < other->to + other->bytes && other->to < added->to + added->bytes)
@@ -113,8 +115,11 @@ int tutti_mapped_batch_add(struct tutti_mapped *mapped, const struct tutti_mappe
     pthread_mutex_lock(&batch->mutex);
     const int status = batch_joins(batch, added, type, op) ? TUTTI_OK : batch_run(mapped);
     if (status == TUTTI_OK) {
+        const char *const end = added->to + added->bytes;
         batch->type = type;
         batch->op = op;
+        batch->low = batch->n > 0 && batch->low < added->to ? batch->low : added->to;
+        batch->end = batch->n > 0 && batch->end > end ? batch->end : end;
         batch->of[batch->n++] = *added;
     }
     pthread_mutex_unlock(&batch->mutex);

@@ -119,7 +119,7 @@ static int update_word_run(struct update *u, enum tutti_amo_what what, int type,
                                   .value = update_word_bits(&words->value, bytes),
                                   .expected = update_word_bits(&words->expected, bytes),
                                   .what = (uint32_t)what,
-                                  .launch_number = ++words->launches,
+                                  .launch_number = TUTTI_MAPPED_DONE,
                                   .was = &words->was,
                                   .done = &words->done};
     const struct tutti_launch launch = {.kernel = TUTTI_KERNEL_AMO,

@@ -118,7 +118,8 @@ static void map_asked(void *with)
     if (from->fd >= 0)
         close(from->fd);
     const uint64_t took = tutti_now_ns() - begun;
-    atomic_store_explicit(&tutti_endpoint_mine(endpoint)->mapping_ns, took > 0 ? took : 1, memory_order_relaxed);
+    atomic_store_explicit(&tutti_endpoint_mine(endpoint)->mapping_ns[tutti_mapping_size(from->asked.bytes)],
+                          took > 0 ? took : 1, memory_order_relaxed);
     atomic_store_explicit(&from->mapping, TUTTI_ENDPOINT_MAPPED, memory_order_release);
     tutti_endpoint_ended(endpoint);
 }

@@ -90,12 +90,12 @@ int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_
 }
 
 int tutti_endpoint_share_later(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv, const void *pointer,
-                               uint64_t id)
+                               uint64_t id, uint64_t extent)
 {
     const int peer = endpoint->piece[tutti_endpoint_number(endpoint, rndv)].to;
     if (!tutti_endpoint_is_unnamed(endpoint, peer, id))
         return 0;
     endpoint->piece[tutti_endpoint_number(endpoint, rndv)].own = pointer;
-    rndv->share = (struct tutti_share){.what = {.id = id}};
+    rndv->share = (struct tutti_share){.what = {.id = id, .bytes = extent}};
     return 1;
 }

@@ -178,12 +178,14 @@ static inline uint64_t tutti_endpoint_loses(uint64_t bytes)
     return 10000 + bytes / 4;
 }
 
-/* ns that a rank takes to map memory of a peer, by its last mapping. More than 20 ms was the machine. */
+/* ns that a rank takes to map memory of a peer, by its last mapping of such a size. More than 20 ms was the machine. */
 static inline uint64_t tutti_endpoint_mapping_takes(const struct tutti_endpoint *endpoint,
-                                                    const struct tutti_endpoints *of)
+                                                    const struct tutti_endpoints *of, enum tutti_mapping_size size)
 {
-    const uint64_t last = atomic_load_explicit(&of->mapping_ns, memory_order_relaxed), most = 20000000,
-                   ns = last ? last : endpoint->device->share.usual_ns();
+    enum { USUAL_TIMES = 5 }; /* a large one */
+    const uint64_t last = atomic_load_explicit(&of->mapping_ns[size], memory_order_relaxed), most = 20000000,
+                   usual = endpoint->device->share.usual_ns() * (size == TUTTI_MAPPING_LARGE ? USUAL_TIMES : 1),
+                   ns = last ? last : usual;
     return ns < most ? ns : most;
 }
 

@@ -4,8 +4,10 @@
  * (the rule of ski rental). The sender keeps the account: it sees all messages, also those that the MPI has.
  *
  * An allocation that has sent some messages will probably send many. So it is mapped after a few of them on credit.
- * What a mapping costs more than its messages have lost is owed; messages from mapped allocations pay it back with what
- * they save. A peer gets so much credit at most: that is what a program can lose that frees its memory too early. */
+ * What a mapping costs more than its messages have lost is owed; messages from mapped allocations pay it back with half
+ * of what they save. A peer gets so much credit at most: that is what a program can lose that frees its memory too
+ * early.
+ */
 #include "team/endpoint/endpoint_own.h"
 
 #include "core/clock.h"
@@ -18,16 +20,23 @@ enum {
     SCRATCH_PRICES = 2,      /* scratch is allocated, then mapped */
     LEFT_BYTES = 1 << 20,    /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
     KERNELS_NS = 4000000,    /* that loading the packing kernels takes */
-    CREDIT_NS = 10000000,    /* owed for a peer at most */
+    CREDIT_NS = 5000000,     /* owed for a peer at most */
     CREDIT_FROM_NS = 100000, /* an allocation that has lost so much, by so many messages, is mapped on credit */
-    CREDIT_MESSAGES = 3,
-    FIRST_BYTES = 16 << 10 /* up to here the first message of an allocation is staged sooner than it is packed */
+    CREDIT_MESSAGES = 3
 };
 
-static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of, int gpu)
+/* kernels: loading them once for the process is no part of what is owed. */
+struct price {
+    uint64_t mapping, kernels;
+};
+
+static struct price price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of,
+                             enum tutti_mapping_size size, int gpu)
 {
     const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
-    return set ? set : tutti_endpoint_mapping_takes(endpoint, of) + (tutti_pack_ready(gpu) ? 0 : KERNELS_NS);
+    if (set)
+        return (struct price){.mapping = set};
+    return (struct price){tutti_endpoint_mapping_takes(endpoint, of, size), tutti_pack_ready(gpu) ? 0 : KERNELS_NS};
 }
 
 static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
@@ -42,12 +51,12 @@ static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to,
 }
 
 /* What a mapping costs more than its messages have lost: 1 if that is lent. The lock is held. */
-static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoint_account *account, uint64_t price)
+static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoint_account *account, uint64_t mapping)
 {
     if (tutti_settings()->mapping_price_us || account->next || account->messages < CREDIT_MESSAGES ||
         account->spent < CREDIT_FROM_NS)
         return 0;
-    const uint64_t lent = account->spent < price ? price - account->spent : 0;
+    const uint64_t lent = account->spent < mapping ? mapping - account->spent : 0;
     if (atomic_load_explicit(&to->owed, memory_order_relaxed) + lent > CREDIT_NS)
         return 0;
     atomic_fetch_add_explicit(&to->owed, lent, memory_order_relaxed);
@@ -57,7 +66,7 @@ static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoi
 void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t bytes)
 {
     _Atomic uint64_t *owed = &endpoint->from[peer].owed;
-    const uint64_t saved = tutti_endpoint_loses(bytes);
+    const uint64_t saved = tutti_endpoint_loses(bytes) / 2;
     uint64_t is = atomic_load_explicit(owed, memory_order_relaxed);
     while (is && !atomic_compare_exchange_weak_explicit(owed, &is, is > saved ? is - saved : 0, memory_order_relaxed,
                                                         memory_order_relaxed)) {
@@ -67,15 +76,17 @@ void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t by
 /* 1 if the peer is to map the allocation now, which loses ns more by this message. A peer that was asked maps one
  * allocation at a time, or cannot map this one: it is asked again ever more seldom. The lock is held. */
 static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_account *account, uint64_t ns,
-                      uint64_t price)
+                      const struct price *price)
 {
+    const uint64_t all = price->mapping + price->kernels;
     account->spent += ns;
     account->messages++;
-    const int asks = account->spent >= (account->next ? account->next : price) || price_lends(to, account, price);
+    const int asks =
+        account->spent >= (account->next ? account->next : all) || price_lends(to, account, price->mapping);
     if (!asks)
         return 0;
     const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS;
-    account->next = next < price ? next : price;
+    account->next = next < all ? next : all;
     account->spent = 0;
     return 1;
 }
@@ -99,28 +110,32 @@ static int shows_scratch(struct tutti_endpoint *endpoint, struct tutti_endpoint_
     return (to->scratch_shown & ~shown) != 0;
 }
 
-/* Of a message from the allocation of this id on the GPU of this index. 1 if the MPI is to have it. */
-static int price_decide(struct tutti_endpoint *endpoint, int peer, int index, uint64_t id, uint64_t bytes,
+/* A message of so many bytes from an allocation of `extent` bytes on the GPU of this index. */
+struct price_message {
+    int peer, index;
+    uint64_t id, extent, bytes;
+};
+
+/* 1 if the MPI is to have it. */
+static int price_decide(struct tutti_endpoint *endpoint, const struct price_message *m,
                         struct tutti_endpoint_verdict *verdict)
 {
-    struct tutti_endpoint_from *to = &endpoint->from[peer];
-    const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, peer);
-    const int several = tutti_endpoint_several(endpoint, peer, index, id);
-    const int maps = atomic_load(&theirs->maps[endpoint->node->rank][index]);
-    const uint64_t price = price_of(endpoint, theirs, endpoint->gpu[index].gpu),
-                   lost = maps == TUTTI_MAPS ? PACK_NS + bytes / 1024 : tutti_endpoint_loses(bytes);
+    struct tutti_endpoint_from *to = &endpoint->from[m->peer];
+    const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, m->peer);
+    const int several = tutti_endpoint_several(endpoint, m->peer, m->index, m->id), gpu = endpoint->gpu[m->index].gpu;
+    const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
+    const struct price price = price_of(endpoint, theirs, tutti_mapping_size(m->extent), gpu),
+                       scratch = price_of(endpoint, theirs, TUTTI_MAPPING_SMALL, gpu);
+    const uint64_t lost = maps == TUTTI_MAPS ? PACK_NS + m->bytes / 1024 : tutti_endpoint_loses(m->bytes);
     tutti_fiber_lock(&endpoint->lock);
-    struct tutti_endpoint_account *account = account_of(to, id);
-    const int pays = price_asks(to, account, lost, price), first = account->messages == 1;
-    const int shows = shows_scratch(endpoint, to, index, maps);
+    const int pays = price_asks(to, account_of(to, m->id), lost, &price);
+    const int shows = shows_scratch(endpoint, to, m->index, maps);
     const int scratch_pays = maps != TUTTI_MAPS && several &&
-                             price_spend(&to->carried, tutti_endpoint_carrying(bytes), SCRATCH_PRICES * price);
+                             price_spend(&to->carried, tutti_endpoint_carrying(m->bytes),
+                                         SCRATCH_PRICES * (scratch.mapping + scratch.kernels));
     pthread_mutex_unlock(&endpoint->lock);
     *verdict = (struct tutti_endpoint_verdict){.made = 1, .pays = pays, .scratch_pays = scratch_pays};
-    return !pays && !scratch_pays && !shows &&
-           bytes <= (maps != TUTTI_MAPS ? (uint64_t)LEFT_BYTES
-                     : first            ? (uint64_t)FIRST_BYTES
-                                        : 0);
+    return !pays && !scratch_pays && !shows && maps != TUTTI_MAPS && m->bytes <= LEFT_BYTES;
 }
 
 void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv,
@@ -130,17 +145,19 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
     struct tutti_endpoint_verdict now = *verdict;
     if (!tutti_endpoint_is_slow(endpoint) || tutti_endpoint_is_own(endpoint, piece->to))
         return;
-    piece->left = !now.made && price_decide(endpoint, piece->to, piece->gpu, rndv->share.what.id, rndv->bytes, &now);
+    const struct price_message message = {piece->to, piece->gpu, rndv->share.what.id, rndv->share.what.bytes,
+                                          rndv->bytes};
+    piece->left = !now.made && price_decide(endpoint, &message, &now);
     piece->scratch_pays = now.scratch_pays;
     atomic_store_explicit(&rndv->pays, (uint32_t)now.pays, memory_order_relaxed);
 }
 
-int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id, uint64_t bytes,
-                              struct tutti_endpoint_verdict *verdict)
+int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id, uint64_t extent,
+                              uint64_t bytes, struct tutti_endpoint_verdict *verdict)
 {
     const int index = tutti_endpoint_use(endpoint, gpu);
     return index >= 0 && bytes <= LEFT_BYTES && tutti_endpoint_is_unnamed(endpoint, peer, id) &&
-           price_decide(endpoint, peer, index, id, bytes, verdict);
+           price_decide(endpoint, &(const struct price_message){peer, index, id, extent, bytes}, verdict);
 }
 
 int tutti_endpoint_needs_scratch(struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv)
@@ -162,7 +179,8 @@ void tutti_endpoint_meanwhile(struct tutti_endpoint *endpoint, int peer, struct 
     const struct tutti_endpoint_from *from = &endpoint->from[peer];
     if (!tutti_endpoint_is_slow(endpoint))
         return;
-    const uint64_t expected = tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint)),
+    const uint64_t expected = tutti_endpoint_mapping_takes(endpoint, tutti_endpoint_mine(endpoint),
+                                                           tutti_mapping_size(rndv->share.what.bytes)),
                    now = tutti_now_ns();
     if (now - since >= expected) /* the sender is in no call: waiting has cost as much as the mapping */
         atomic_store_explicit(&rndv->pays, 1, memory_order_relaxed);
