@@ -53,7 +53,6 @@ static int joined_end(struct joined *j, int status)
     return status;
 }
 
-
 /* Messages in the node, and meanwhile the blocks within it, unless they have been moved. */
 static int joined_here(struct joined *j, int status)
 {
@@ -247,8 +246,8 @@ static int joined_exchange(struct joined *j)
         if (status == TUTTI_OK)
             status = joined_add_run(j->in, &j->ins, of->peer, of->in.memory, of->in_bytes);
     }
-    return joined_end(j, status != TUTTI_OK ? status
-                                            : joined_start(j, j->c->h->ranks, TUTTI_JOINED_OVER, j->c->rank, j->c->ranks));
+    return joined_end(
+        j, status != TUTTI_OK ? status : joined_start(j, j->c->h->ranks, TUTTI_JOINED_OVER, j->c->rank, j->c->ranks));
 }
 
 /* ---- handing out ---- */

@@ -1,5 +1,5 @@
-/* An all-to-all with one message for each pair of nodes: by messages in the node, and by the boards of its ranks where the
- * blocks are few enough. Private to carry/. */
+/* An all-to-all with one message for each pair of nodes: by messages in the node, and by the boards of its ranks where
+ * the blocks are few enough. Private to carry/. */
 #ifndef TUTTI_COLL_CARRY_JOINED_H
 #define TUTTI_COLL_CARRY_JOINED_H
 

@@ -1,9 +1,10 @@
-/* joined, for few bytes: the ranks of a node hand each other their blocks on boards, without a message. A rank packs all of
- * its blocks on its board, node by node, behind a table of what it sends and receives. So each rank knows the lengths of
- * all blocks of its node, and the node decides alone whether they fit. The messages between nodes are those of joined.c.
+/* joined, for few bytes: the ranks of a node hand each other their blocks on boards, without a message. A rank packs
+ * all of its blocks on its board, node by node, behind a table of what it sends and receives. So each rank knows the
+ * lengths of all blocks of its node, and the node decides alone whether they fit. The messages between nodes are those
+ * of joined.c.
  *
- * Calls write on two sides in turn. A rank writes on a side when all ranks have written on the other one, and so have read
- * what this side held before. */
+ * Calls write on two sides in turn. A rank writes on a side when all ranks have written on the other one, and so have
+ * read what this side held before. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,7 +167,8 @@ static int board_port(const struct board *b, int gpu, struct tutti_port *port)
 /* Moves all parts between the program's memory and the boards. */
 static int board_move(struct board *b, enum tutti_direction direction)
 {
-    struct tutti_port *port = &b->c->kept->port[TUTTI_JOINED_OVER][direction == TUTTI_PACK ? TUTTI_CARRY_OUT : TUTTI_CARRY_IN];
+    struct tutti_port *port =
+        &b->c->kept->port[TUTTI_JOINED_OVER][direction == TUTTI_PACK ? TUTTI_CARRY_OUT : TUTTI_CARRY_IN];
     struct tutti_host_memory pinned = {.memory = NULL};
     const struct board_part **of = malloc((size_t)b->parts * sizeof *of);
     uint64_t bytes = 0;
@@ -242,7 +244,8 @@ static char *board_join(const struct board *b, int m, char *at)
 {
     for (int r = 0; r < b->size; r++) {
         const uint64_t *to = board_to(b, r);
-        const uint64_t before = board_sum(to, 0, b->k->first[m]), bytes = board_sum(to, b->k->first[m], b->k->first[m + 1]);
+        const uint64_t before = board_sum(to, 0, b->k->first[m]),
+                       bytes = board_sum(to, b->k->first[m], b->k->first[m + 1]);
         memcpy(at, board_out(b, r) + before, bytes);
         at += bytes;
     }
@@ -374,7 +377,8 @@ int tutti_joined_board(struct tutti_carry_call *c)
     int status = TUTTI_OK, fits = 0;
     if (kept->refused || !c->team->whole || c->by_messages || c->ranks > BOARD_RANKS)
         return 0;
-    if (kept->board.bytes == 0 && (status = tutti_board_open(c->team, board_bytes(c->ranks), &kept->board)) != TUTTI_OK) {
+    if (kept->board.bytes == 0 &&
+        (status = tutti_board_open(c->team, board_bytes(c->ranks), &kept->board)) != TUTTI_OK) {
         kept->refused = 1;
         return status == TUTTI_ERR_UNAVAILABLE ? 0 : status;
     }

@@ -136,20 +136,6 @@ static int wire_to(struct tutti_nodes_call *c, int piece, struct tutti_part_of p
     return tutti_nodes_end(c, TUTTI_PORT_IN, c->in_gpu, 0, tutti_nodes_arrives(c, piece), area, &w->to);
 }
 
-/* Kernels combine pinned memory, in a stream of their own: copies of the next piece may be under way. */
-static int wire_kernels(struct tutti_nodes_call *c, int piece, struct tutti_wire *w)
-{
-    struct tutti_port *port = &c->form->port[TUTTI_PORT_COMBINE];
-    const size_t slice = tutti_part_of(w->count, w->n, w->me).count;
-    if (!c->kernels || !w->pinned || !w->from.stream || w->from.gpu != c->in_gpu ||
-        !tutti_nodes_by_kernels(c->nodes, slice * c->size))
-        return TUTTI_OK;
-    const int status = tutti_port_open(port, c->in_gpu);
-    w->kernels = port->stream;
-    w->combined = port->event[piece % TUTTI_AREAS];
-    return status;
-}
-
 static int begin_step(struct tutti_nodes_call *c, int piece)
 {
     const struct tutti_hierarchy *h = c->nodes->hierarchy;
@@ -183,13 +169,14 @@ static int begin_step(struct tutti_nodes_call *c, int piece)
     if (status == TUTTI_OK)
         status = wire_to(c, piece, of, w);
     if (status == TUTTI_OK && !row->prefixes)
-        status = wire_kernels(c, piece, w);
+        status = tutti_nodes_wire_kernels(c, piece, w);
     if (status == TUTTI_OK)
         status = tutti_wire_build(w, row);
     if (status != TUTTI_OK) {
         tutti_wire_end(w);
         return status;
     }
+    c->stored[piece % TUTTI_AREAS] = (struct tutti_nodes_stored){.at = w->stored ? w->to.memory : NULL, .bytes = bytes};
     tutti_sched_start(w->sched);
     return 1;
 }
@@ -219,7 +206,8 @@ static int hand_out_step(struct tutti_nodes_call *c, int piece)
             return done;
         c->out_by_messages = 1;
     }
-    return local_step(c, tutti_nodes_scatter, piece);
+    const int back = tutti_nodes_bring_back(c, piece);
+    return back == 1 ? local_step(c, tutti_nodes_scatter, piece) : back;
 }
 
 /* As far as it goes without waiting for another rank, but for the jobs of a blocking call. 1: it has ended. A status.
@@ -273,8 +261,8 @@ static void call_open(struct tutti_nodes_call *c, struct tutti_nodes *nodes, con
     if (call->kind == TUTTI_ARRIVAL_DEVICE && call->gpu >= 0) /* managed memory is of any GPU */
         c->in_gpu = c->out_gpu = call->gpu;
     c->by_messages = c->out_by_messages = c->row->messages;
-    c->kernels =
-        !c->in_host && call->count > 0 && tutti_nodes_by_kernels(nodes, part * c->size) && tutti_nodes_kernels(c);
+    const size_t few = call->count < part ? call->count : part;
+    c->kernels = !c->in_host && few > 0 && tutti_nodes_by_kernels(nodes, few * c->size) && tutti_nodes_kernels(c);
     if (call->kind == TUTTI_ARRIVAL_DEVICE && meets_in_node(c) && !c->by_messages)
         tutti_nodes_scratch(c);
     else if (!c->in_host && !worker && call->count * c->size <= tutti_device()->memory.few)
@@ -302,8 +290,9 @@ static int call_close(struct tutti_nodes_call *c, int status)
         break_node(c->team, status);
     }
     for (int i = 0; i < TUTTI_AREAS; i++) {
-        if (status < 0 && c->wire[i].sched)
-            c->area[i] = (struct tutti_host_memory){.memory = NULL}; /* the transport may still use it: it is lost */
+        if (status < 0 && (c->wire[i].sched || c->stored[i].back))
+            c->area[i] = (struct tutti_host_memory){
+                .memory = NULL}; /* the transport or the device may still use it: it is lost */
         tutti_host_memory_give(&c->area[i]);
     }
     if (status < 0 && c->local.sched)
@@ -320,7 +309,7 @@ static int sched_ended(void *with)
     const struct tutti_nodes_call *c = with;
     if (TUTTI_PHASES_WATCHED)
         tutti_nodes_phase(c);
-    return tutti_sched_done(c->waiting);
+    return !c->waiting || tutti_sched_done(c->waiting);
 }
 
 /* By pieces and steps. */

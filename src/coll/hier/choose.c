@@ -136,8 +136,9 @@ const struct tutti_exchange_row *tutti_exchange_choose(const struct tutti_nodes 
 {
     int from = tutti_rules_begin(nodes->rules), choice;
     while ((choice = tutti_rules_next(nodes_room.first + SECTION_LEADERS, count * size, &from)) >= 0) {
-        if (exchange_rows[choice]->room(n, count, size) <= CHOOSE_ROOM)
-            return exchange_rows[choice];
+        const struct tutti_exchange_row *row = exchange_rows[choice];
+        if (row->room(n, count, size) <= CHOOSE_ROOM && (row->most == 0 || n <= row->most))
+            return row;
     }
     return &tutti_exchange_slices;
 }

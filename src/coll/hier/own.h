@@ -84,6 +84,11 @@ struct tutti_nodes_call {
     uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */
     struct tutti_host_memory area[TUTTI_AREAS], local_area; /* of a piece: `in` and `out` of the wire, and its room */
     struct tutti_wire wire[TUTTI_AREAS], local;
+    struct tutti_nodes_stored { /* kernels have stored the result of a piece where it goes, and not in its area */
+        const void *at;         /* NULL: in the area */
+        size_t bytes;
+        int back; /* 1: it is copied into the area */
+    } stored[TUTTI_AREAS];
     /* The job under way, or run at once: */
     struct tutti_job job;
     int job_piece;
@@ -120,8 +125,13 @@ void tutti_nodes_describe_call(const struct tutti_hierarchy *h, const struct tut
 
 /* memory.c, local: opens the ports and the scratch that the call may need, as far as it can. */
 void tutti_nodes_scratch(struct tutti_nodes_call *c);
-/* where.c, local: 1 if kernels of the call's GPU can combine what leaders exchange: they are loaded, or are now. */
+/* kernels.c, local. 1 if kernels of the call's GPU can combine what leaders exchange: they are loaded, or are now. */
 int tutti_nodes_kernels(const struct tutti_nodes_call *c);
+/* Kernels combine in the wire of a piece, if they can and the rules say so. A status. */
+int tutti_nodes_wire_kernels(struct tutti_nodes_call *c, int piece, struct tutti_wire *w);
+/* Copies a result that kernels have stored where it goes into the area of the piece, for messages. 1; 0: not yet; a
+ * status. */
+int tutti_nodes_bring_back(struct tutti_nodes_call *c, int piece);
 /* where.c, local: a call of few bytes in memory of `gpu`, on the team of the own node; makes the kernel ready that
  * copies them, when such calls repeat. */
 void tutti_nodes_few(const struct tutti_team *team, int gpu);

@@ -33,6 +33,8 @@ void tutti_nodes_stalls(const struct tutti_nodes_call *c, uint64_t seconds)
 /* The schedules of two pieces may be under way; the call waits for one. */
 void tutti_nodes_phase(const struct tutti_nodes_call *c)
 {
+    if (!c->waiting)
+        return;
     const void *const at = tutti_sched_at(c->waiting);
     if (c->waiting == c->local.sched) {
         tutti_phase(TUTTI_PHASE_MPI);

@@ -166,8 +166,10 @@ int tutti_wire_build(struct tutti_wire *wire, const struct tutti_exchange_row *r
         wire->have = wire_copy_end(wire, &wire->copy[0], &wire->from, wire->in, wire->count, TUTTI_PACK);
     wire->held = wire->kernels ? wire->from.memory : wire->mine;
     wire->holds = wire->kernels ? -1 : wire->have;
+    wire->stored = row->stores && wire->kernels && wire->to.stream && wire->to.gpu == wire->from.gpu &&
+                   wire->to_count == wire->count;
     row->add(wire);
-    if (wire->status == TUTTI_OK && wire->to.memory && wire->to_count > 0) {
+    if (wire->status == TUTTI_OK && wire->to.memory && wire->to_count > 0 && !wire->stored) {
         const int last = wire_copy_end(wire, &wire->copy[1], &wire->to, wire->out + wire->to_first * wire->size,
                                        wire->to_count, TUTTI_UNPACK);
         for (int i = 0; i < wire->ends; i++)

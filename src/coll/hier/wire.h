@@ -35,6 +35,7 @@ struct tutti_wire {
     const char *mine; /* the contribution in host memory, once the task `have` has ended; -1: already */
     int have;
     const char *held; /* the contribution where the combination reads it: as `mine`, or `from` where kernels combine */
+    int stored;       /* 1: kernels combine into `to` itself */
     int holds;        /* the task after which it is there; -1: already */
     int status;       /* the first failure of the functions below, after which they do nothing */
     int *end, ends;   /* tasks after which the result is whole, and `from` is not read any more */
@@ -57,6 +58,8 @@ struct tutti_exchange_row {
     size_t (*room)(int n, size_t count, size_t size); /* bytes of `room` */
     void (*add)(struct tutti_wire *wire);             /* adds the tasks of the exchange */
     int prefixes;                                     /* 1: it combines a prefix for each participant */
+    int stores;                                       /* 1: it combines into `to` where wire->stored is set */
+    int most;                                         /* participants at most; 0: any number */
 };
 
 /* Local. Makes the schedule, which the caller starts. A status. end: frees it, also after a failure; it does not run.

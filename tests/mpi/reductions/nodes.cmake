@@ -26,6 +26,8 @@ nodes(multi 5 2 16 multi_leader "*@slices leaders_combine:*@device")
 nodes(multi-ring 4 2 16 multi_leader "*@ring leaders_combine:1k-*@device" MPIS openmpi)
 nodes(pipelined 4 2 4 pipelined "0-1k@doubling,1k-3k@ring,*@slices")
 nodes(pipelined-uneven 5 3 8 pipelined "0-1k@all_at_once,*@slices leaders_combine:*@device" MPIS openmpi)
+nodes(pipelined-swap 4 2 16 pipelined "*@swap leaders_combine:*@device" MPIS openmpi)
+nodes(swap-ones 2 1 8 multi_leader "*@swap leaders_combine:*@device")
 nodes(pipelined-shared 4 2 16 pipelined "*@slices" MPIS openmpi)
 tutti_mpi_test(mpi-nodes-shared PROGRAM mpi-nodes RANKS 4 RANKS_MPICH 3 ARGS bits MANY 8 TIMEOUT 60 LABELS matrix
                ENV ${stats} TUTTI_NODE_RANKS=2 TUTTI_HOST_GPUS=1 TUTTI_NODES_PIECE_KB=16 ${by_default_of_cuda})
