@@ -5,6 +5,7 @@
 #include "coll/hier/wire.h"
 #include "coll/move.h"
 #include "coll/nodes.h"
+#include "progress/stall.h"
 #include "sched/port.h"
 
 /* A row of nodes.def: how a call is divided. */
@@ -76,9 +77,8 @@ struct tutti_nodes_call {
     int at, under_way; /* number of the step; 1: it has begun */
     int by_messages;   /* 1: some rank of the node has memory that kernels do not reach, or the team cannot be opened */
     int out_by_messages;
-    struct tutti_sched *waiting; /* for this schedule; NULL: for a job */
-    int stalls;                  /* a nonblocking call: its stall has been reported */
-    uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */
+    struct tutti_sched *waiting;                            /* for this schedule; NULL: for a job */
+    struct tutti_stall stall;                               /* of a nonblocking call */
     struct tutti_host_memory area[TUTTI_AREAS], local_area; /* of a piece: `in` and `out` of the wire, and its room */
     struct tutti_wire wire[TUTTI_AREAS], local;
     /* The job under way, or run at once: */
