@@ -22,6 +22,9 @@ LEFT_OUT = {
 # Locks of Open MPI's component pt2pt wait for calls of the owner: these tests stand still, without Tutti too.
 if os.environ.get("OMPI_MCA_osc") == "pt2pt":
     LEFT_OUT.add("test_util_sync")
+# So do those of a condition under MPICH 4.0, where many processes share few cores.
+if os.environ.get("MPI4PY_MPIABI") == "mpich":
+    LEFT_OUT.add("test_util_sync")
 
 
 class Result(unittest.TestResult):

@@ -12,21 +12,15 @@ static int handed_at(struct tutti_carry_handed *handed)
     return atomic_load_explicit(&handed->at, memory_order_acquire);
 }
 
-static void handed_put(struct tutti_carry_desk *desk, int slot, struct tutti_carry_handed *handed, int at)
-{
-    atomic_store_explicit(&handed->at, at, memory_order_relaxed);
-    atomic_store_explicit(&desk->slot[slot], handed, memory_order_release);
-}
-
 void tutti_carry_handed_give(struct tutti_carry_desk *desk, int slot, struct tutti_carry_handed *handed)
 {
-    handed_put(desk, slot, handed, TUTTI_CARRY_RUNS);
+    atomic_store_explicit(&handed->at, TUTTI_CARRY_GIVEN, memory_order_relaxed);
+    atomic_store_explicit(&desk->slot[slot], handed, memory_order_release);
 }
 
 static int handed_back(void *with)
 {
-    const int at = handed_at(with);
-    return at == TUTTI_CARRY_ENDED || at == TUTTI_CARRY_CANCELLED;
+    return handed_at(with) != TUTTI_CARRY_GIVEN;
 }
 
 /* The polling thread has the time limit: the program may compute for long before it polls. */
@@ -44,7 +38,7 @@ void tutti_carry_handed_stop(struct tutti_carry_desk *desk, int slot, struct tut
     (void)tutti_progress_wait(&back);
     if (handed_at(handed) == TUTTI_CARRY_CANCELLED)
         return;
-    handed_put(desk, slot, handed, TUTTI_CARRY_CANCEL);
+    tutti_carry_handed_give(desk, slot, handed); /* it has ended before: to be cancelled all the same */
     (void)tutti_progress_wait(&back);
 }
 

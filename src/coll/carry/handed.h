@@ -9,10 +9,9 @@
 enum { TUTTI_CARRY_HANDED = 3 }; /* of a call, at a time */
 
 enum tutti_carry_handed_at {
-    TUTTI_CARRY_KEPT, /* by the fiber */
-    TUTTI_CARRY_RUNS,
-    TUTTI_CARRY_ENDED,  /* with `status`; the fiber's again */
-    TUTTI_CARRY_CANCEL, /* the fiber has failed: to be cancelled */
+    TUTTI_CARRY_KEPT,  /* by the fiber */
+    TUTTI_CARRY_GIVEN, /* to the polling thread */
+    TUTTI_CARRY_ENDED, /* with `status`; the fiber's again */
     TUTTI_CARRY_CANCELLED
 };
 /* Zeros: kept. The pointers are set by its user. */

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 
 #include "coll/carry/wire.h"
-#include "core/clock.h"
 #include "core/log.h"
 #include "core/reserve.h"
-#include "core/settings.h"
 #include "core/status.h"
+#include "progress/stall.h"
 #include "sched/worker.h"
 
 struct tutti_carry_open {
@@ -16,9 +15,7 @@ struct tutti_carry_open {
     struct tutti_job job;
     struct tutti_carry_desk desk;
     const char *how;
-    uint64_t since; /* something has ended, ns */
-    int stage;      /* of the wire that is looked at: windows that have begun or ended */
-    int stalls;     /* 1: its stall has been reported */
+    struct tutti_stall stall; /* of the wire that is looked at */
 };
 
 static int open_run(void *with)
@@ -34,7 +31,7 @@ struct tutti_carry_open *tutti_carry_begin(struct tutti_carry *carry, const stru
     struct tutti_carry_open *open = tutti_reserve_take(&reserve, sizeof *open);
     if (!open)
         return NULL;
-    *open = (struct tutti_carry_open){.kept = carry, .call = *call, .since = tutti_now_ns()};
+    *open = (struct tutti_carry_open){.kept = carry, .call = *call};
     open->job = (struct tutti_job){.run = open_run, .with = open};
     if (tutti_worker_give(worker, &open->job) == TUTTI_OK)
         return open;
@@ -42,6 +39,7 @@ struct tutti_carry_open *tutti_carry_begin(struct tutti_carry *carry, const stru
     return NULL;
 }
 
+/* Windows of the wire that have begun or ended. */
 static int stage_of(const struct tutti_carry_wire *wire)
 {
     int stage = wire->number;
@@ -61,24 +59,16 @@ static void open_stalls(const struct tutti_carry_open *open, const struct tutti_
 /* What is handed over waits for other ranks. TUTTI_OK, or TUTTI_ERR_TIMEOUT. Jobs have a time limit of their own. */
 static int open_look_at_time(struct tutti_carry_open *open, const struct tutti_carry_wire *wire)
 {
-    const int stage = wire ? stage_of(wire) : -1;
-    const uint64_t now = tutti_now_ns();
-    if (!wire || stage != open->stage) {
-        open->stage = stage;
-        open->since = now;
-        open->stalls = 0;
-        return TUTTI_OK;
-    }
-    const uint64_t seconds = (now - open->since) / UINT64_C(1000000000);
-    if (!open->stalls && seconds >= (uint64_t)tutti_settings()->stall_seconds) {
-        open->stalls = 1;
-        open_stalls(open, wire, seconds);
-    }
-    if (seconds < (uint64_t)tutti_settings()->timeout_seconds)
+    uint64_t seconds;
+    tutti_stall_poll(&open->stall, wire ? stage_of(wire) : -1);
+    const int status = wire ? tutti_stall_look(&open->stall, &seconds) : TUTTI_OK;
+    if (status == TUTTI_OK)
         return TUTTI_OK;
     open_stalls(open, wire, seconds);
-    open->since = now;
-    return TUTTI_ERR_TIMEOUT;
+    if (status == TUTTI_STALL_REPORT)
+        return TUTTI_OK;
+    open->stall.since = 0;
+    return status;
 }
 
 int tutti_carry_poll(struct tutti_carry_open *open, int *status, const char **how)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "coll/hier/own.h"
-#include "core/clock.h"
 #include "core/phases.h"
 #include "core/reserve.h"
 #include "core/settings.h"
@@ -362,26 +361,20 @@ struct tutti_nodes_call *tutti_nodes_begin(struct tutti_nodes *nodes, const stru
 /* A nonblocking call that waits for messages. 0, or TUTTI_ERR_TIMEOUT. */
 static int look_at_time(struct tutti_nodes_call *c)
 {
-    const uint64_t seconds = (tutti_now_ns() - c->since) / UINT64_C(1000000000);
-    if (seconds >= (uint64_t)tutti_settings()->timeout_seconds)
-        return TUTTI_ERR_TIMEOUT;
-    if (!c->stalls && seconds >= (uint64_t)tutti_settings()->stall_seconds) {
-        c->stalls = 1;
+    uint64_t seconds;
+    const int status = tutti_stall_look(&c->stall, &seconds);
+    if (status == TUTTI_STALL_REPORT)
         tutti_nodes_stalls(c, seconds);
-    }
-    return 0;
+    return status == TUTTI_ERR_TIMEOUT ? status : 0;
 }
 
 int tutti_nodes_poll(struct tutti_nodes_call *call, int *status, const char **why)
 {
-    const int at = call->at, first = at == 0 && !call->under_way;
+    const int first = call->at == 0 && !call->under_way;
     int done = first && call->nodes->status != TUTTI_OK ? call->nodes->status : advance(call);
-    if (call->at != at || call->since == 0) {
-        call->since = tutti_now_ns();
-        call->stalls = 0;
-    } else if (done == 0 && call->waiting) { /* a job has a time limit of its own, and reports itself */
+    tutti_stall_poll(&call->stall, call->at);
+    if (done == 0 && call->waiting) /* a job has a time limit of its own, and reports itself */
         done = look_at_time(call);
-    }
     if (done == 0)
         return 0;
     *why = call->row->name;

@@ -5,6 +5,7 @@
 #include "coll/hier/wire.h"
 #include "coll/move.h"
 #include "coll/nodes.h"
+#include "progress/stall.h"
 #include "sched/port.h"
 
 /* A row of nodes.def: how a call is divided. */
@@ -80,8 +81,7 @@ struct tutti_nodes_call {
     int out_by_messages;
     int kernels;                 /* 1: kernels of in_gpu may combine contributions in pinned memory */
     struct tutti_sched *waiting; /* for this schedule; NULL: for a job */
-    int stalls;                  /* a nonblocking call: its stall has been reported */
-    uint64_t since;              /* a nonblocking call: when it was last seen at another step, ns; 0: not yet polled */
+    struct tutti_stall stall;    /* of a nonblocking call */
     struct tutti_host_memory area[TUTTI_AREAS], local_area; /* of a piece: `in` and `out` of the wire, and its room */
     struct tutti_wire wire[TUTTI_AREAS], local;
     struct tutti_nodes_stored { /* kernels have stored the result of a piece where it goes, and not in its area */

@@ -18,7 +18,6 @@
 #include "device/host/places.h"
 #include "kernels/pack_args.h"
 #include "kernels/reduce.h"
-#include "progress/engine.h"
 #include "progress/fiber.h"
 #include "progress/gate.h"
 

@@ -41,7 +41,7 @@ foreach(mpi IN LISTS gpus_builders)
   target_link_libraries(mpi-reset_mapping.${mpi} PRIVATE mpi-kit.${mpi})
 endforeach()
 tutti_mpi_test(mpi-gpus-reset-mapping PROGRAM mpi-reset_mapping RANKS 2 LABELS gpus TIMEOUT 60
-               ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=5000)
+               ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=5000 TUTTI_MAPPING_PRICE_US=1500)
 
 tutti_mpi_program(mpi-complete_copies LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/complete_copies.c gpus/gpu.c
                   kit/gpu_filler.c)

@@ -50,6 +50,10 @@ hosts_names() { # N: what all hosts share
     ip link set lo up
     { echo "127.0.0.1 localhost"; for i in $(seq "$1"); do echo "10.77.0.$i host$i"; done; } >"$scratch/hosts"
     mount --bind "$scratch/hosts" /etc/hosts
+    # Open MPI names its folders after the host and the number of the launcher's process. Both are the same in other tests, which
+    # have the same hosts in process namespaces of their own: launchers would share PMIx's locks.
+    mkdir "$scratch/tmp"
+    export TMPDIR=$scratch/tmp
     cat >"$scratch/agent" <<AGENT
 #!/bin/bash
 # As ssh: OPTION... HOST WORD...
