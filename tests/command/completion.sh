@@ -18,18 +18,27 @@ for command in run info bench energy tune model help; do
 done
 checks=$((checks + 1))
 [ "$(offers tutti be)" = bench ] || fail "be: $(offers tutti be)"
+# has OFFERED WORD WHAT: a line of what was offered is the word
+has() {
+    checks=$((checks + 1))
+    [[ $'\n'$1$'\n' = *$'\n'"$2"$'\n'* ]] || fail "$3: $2 is not among: $1"
+}
+options_of() { "$tutti" "$@" --help | sed -nE 's/^ +(-., )?(--[a-z-]+=?).*/\2/p'; }
 for of in bench energy; do
+    names=$(offers tutti $of "")
     for name in $("$tutti" $of --help | sed -nE 's/^  ([a-z_-]+) +[^ ].*$/\1/p' | grep -vx tutti); do
-        holds "$(offers tutti $of "")" "^$name\$" "names of $of"
-        for option in $("$tutti" $of "$name" --help | sed -nE 's/^ +(-., )?(--[a-z-]+=?).*/\2/p'); do
-            holds "$(offers tutti $of "$name" "--")" "^$option\$" "options of $of $name"
+        has "$names" "$name" "names of $of"
+        offered=$(offers tutti $of "$name" "--")
+        for option in $(options_of $of "$name"); do
+            has "$offered" "$option" "options of $of $name"
         done
     done
 done
 holds "$(offers tutti energy "ba")" '^bash$' "a program"
 for command in run info energy tune model; do
-    for option in $("$tutti" $command --help | sed -nE 's/^ +(-., )?(--[a-z-]+=?).*/\2/p'); do
-        holds "$(offers tutti $command "--")" "^$option\$" "options of $command"
+    offered=$(offers tutti $command "--")
+    for option in $(options_of $command); do
+        has "$offered" "$option" "options of $command"
     done
 done
 lacks "$(offers tutti info "--")" '^--mpi' "options of another command"

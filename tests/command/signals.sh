@@ -25,7 +25,7 @@ started() { # starts COMMAND... in a session of its own, waits for its two ranks
     until [ "$(there ranks | wc -l)" -ge 2 ] || ! kill -0 "$run" 2>/dev/null; do
         sleep 0.1
     done
-    sleep 0.5 # into the loop
+    sleep 0.2 # into the loop
 }
 # Runs a command under a terminal of its own, where SIGINT of this process is Ctrl-C.
 cat >"$folder/terminal.py" <<'END'

@@ -57,8 +57,16 @@ int tutti_host_memory(size_t bytes, int later, int *out)
 
 void tutti_host_poison(void *device, size_t bytes)
 {
-    if (tutti_settings()->host_strict)
-        memset(tutti_host_reach(device, bytes), POISON, bytes);
+    if (!tutti_settings()->host_strict)
+        return;
+    char *const at = tutti_host_reach(device, bytes);
+#ifdef MADV_POPULATE_WRITE /* half the time of a fault for each page; what the system does not do, the faults do */
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)at + page - 1) / page * page;
+    const uintptr_t end = ((uintptr_t)at + bytes) / page * page;
+    if (end > first)
+        madvise((void *)first, end - first, MADV_POPULATE_WRITE);
+#endif
+    memset(at, POISON, bytes);
 }
 
 int tutti_host_allocate(int gpu, size_t bytes, int how, void **device)
