@@ -70,14 +70,24 @@ static int board_is_reached(void *with)
     return tutti_reached(atomic_load_explicit(goal->word, memory_order_acquire), goal->value);
 }
 
+/* The word is written by a rank of this node that may need the core, and the transport need not bring it. So a look at
+ * the transport and the peers, which may cost several system calls, is rare. */
 int tutti_board_await(struct tutti_team *team, int r, const _Atomic uint32_t *word, uint32_t value)
 {
+    enum { SPINS = 16, LOOK_ROUNDS = 16, NAP_MOST_US = 1000 };
     struct board_goal goal = {word, value};
-    if (board_is_reached(&goal))
-        return TUTTI_OK;
     struct tutti_waiting w = tutti_waiting(team, TUTTI_WAITING_BOARD, UINT64_C(1) << r);
-    const int status = tutti_await(&w, board_is_reached, &goal);
-    if (status == TUTTI_OK || board_is_reached(&goal)) /* a rank may leave behind its last word */
-        return TUTTI_OK;
-    return tutti_team_break(team, status);
+    for (unsigned round = 1; !board_is_reached(&goal); round++) {
+        int status = TUTTI_OK;
+        if (round < SPINS) {
+            tutti_pause();
+            continue;
+        }
+        if (round % LOOK_ROUNDS == 0)
+            status = tutti_wait_test(&w);
+        if (status != TUTTI_OK && !board_is_reached(&goal)) /* a rank may leave behind its last word */
+            return tutti_team_break(team, status);
+        tutti_pause_by(w.waited, 1, NAP_MOST_US);
+    }
+    return TUTTI_OK;
 }

@@ -101,6 +101,12 @@ static char *board_in_of(const struct board *b, int m)
     return at;
 }
 
+/* Of the blocks of a rank: those that do not fit in one piece need not be handed on at once. */
+static uint64_t board_most(const struct board *b)
+{
+    return b->c->piece < BOARD_OUT ? b->c->piece : BOARD_OUT;
+}
+
 /* ---- packing ---- */
 
 static void board_add(struct board *b, struct tutti_move_block *block, char *at)
@@ -210,7 +216,7 @@ static int board_pack(struct board *b)
         board_add(b, block, board_out(b, b->rank) + bytes);
         bytes += to[p];
     }
-    if (bytes > BOARD_OUT) {
+    if (bytes > board_most(b)) {
         b->parts = 0;
         return TUTTI_OK;
     }
@@ -223,7 +229,7 @@ static int board_fits(const struct board *b)
     uint64_t in[TUTTI_MAX_RANKS] = {0};
     int fits = 1;
     for (int r = 0; r < b->size && fits; r++)
-        fits = board_sum(board_to(b, r), 0, b->c->ranks) <= BOARD_OUT;
+        fits = board_sum(board_to(b, r), 0, b->c->ranks) <= board_most(b);
     for (int m = 0; m < b->c->h->nodes && fits; m++) {
         uint64_t *sum = &in[tutti_joined_lead(b->c, b->node, m)];
         *sum += m != b->node ? board_in_bytes(b, m) : 0;
