@@ -121,7 +121,7 @@ static int board_copied(void *event)
 }
 
 /* Elements in memory of the port's GPU, through pinned memory. */
-static int board_copy(struct board *b, enum tutti_direction direction, const struct tutti_port *port,
+static int board_copy(enum tutti_direction direction, const struct tutti_port *port,
                       const struct board_part *const of[], int parts, char *pinned)
 {
     struct tutti_carry_batch batch = {.port = port, .direction = direction};
@@ -135,8 +135,7 @@ static int board_copy(struct board *b, enum tutti_direction direction, const str
     if (status == TUTTI_OK)
         status = tutti_carry_batch_end(&batch, port->event[0]);
     if (status > 0)
-        status = tutti_progress_wait(
-            &(const struct tutti_wait){.done = board_copied, .with = port->event[0], .quiet = b->c->desk != NULL});
+        status = tutti_progress_wait(&(const struct tutti_wait){.done = board_copied, .with = port->event[0]});
     at = pinned;
     for (int i = 0; i < parts && direction == TUTTI_PACK && status == TUTTI_OK; at += of[i++]->bytes)
         memcpy(of[i]->at, at, of[i]->bytes);
@@ -195,7 +194,7 @@ static int board_move(struct board *b, enum tutti_direction direction)
     if (copies > 0 && status == TUTTI_OK)
         status = tutti_host_memory_take(&pinned, bytes);
     if (copies > 0 && status == TUTTI_OK && pinned.bounce)
-        status = board_copy(b, direction, port, of, copies, pinned.memory);
+        status = board_copy(direction, port, of, copies, pinned.memory);
     for (int i = 0; i < copies && status == TUTTI_OK && !pinned.bounce; i++)
         status = board_move_apart(direction, of[i]);
     tutti_host_memory_give(&pinned);
