@@ -97,6 +97,25 @@ int tutti_await(struct tutti_waiting *w, int (*done)(void *with), void *with)
                                                           .look_with = w});
 }
 
+static int wait_look_near(void *with, uint64_t *waited)
+{
+    enum { EVERY = 16 };
+    struct tutti_waiting *w = with;
+    *waited = w->waited;
+    return ++w->looks % EVERY == 0 ? wait_look(w, waited) : TUTTI_OK;
+}
+
+int tutti_await_near(struct tutti_waiting *w, int (*done)(void *with), void *with)
+{
+    return tutti_progress_wait(&(const struct tutti_wait){.done = done,
+                                                          .with = with,
+                                                          .quiet = 1, /* as above */
+                                                          .spins = SPINS_SHARED,
+                                                          .crowded = 1,
+                                                          .look = wait_look_near,
+                                                          .look_with = w});
+}
+
 int tutti_wait_test(struct tutti_waiting *w)
 {
     uint64_t waited;

@@ -30,6 +30,7 @@ struct tutti_waiting {
     enum tutti_waiting_for what;
     uint64_t of;      /* ranks waited for */
     int reported;     /* the stall has been reported */
+    unsigned looks;   /* of tutti_await_near() so far */
     uint64_t last;    /* time of the last look; 0: none yet */
     uint64_t waited;  /* time waited so far; a stop of this process does not count */
     uint64_t checked; /* `waited` when peers were last looked after */
@@ -41,6 +42,10 @@ struct tutti_waiting {
 struct tutti_waiting tutti_waiting(struct tutti_team *team, enum tutti_waiting_for what, uint64_t of);
 /* Until done() says 1; see struct tutti_wait. Logs failures, breaks nothing. */
 int tutti_await(struct tutti_waiting *waiting, int (*done)(void *with), void *with);
+/* The same for what a rank of this node stores, which may need this rank's core and nothing that the transport brings:
+ * it yields at once, and looks at the transport and the peers, which may take several system calls, now and then only.
+ */
+int tutti_await_near(struct tutti_waiting *waiting, int (*done)(void *with), void *with);
 /* One look at the peers, without a pause, for a caller that polls instead of waiting: as tutti_await() does between its
  * calls of done(). TUTTI_OK: continue to poll. Time between two calls counts as waiting. */
 int tutti_wait_test(struct tutti_waiting *waiting);

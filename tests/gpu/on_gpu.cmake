@@ -83,12 +83,18 @@ foreach(row single_leader host_leader flat two_rounds multi_leader pipelined)
   foreach(ranks 1 2)
     gpu_test(nodes-${row}-${ranks} mpi-nodes 4 ARGS 12 bits
              ENV TUTTI_NODE_RANKS=${ranks} TUTTI_NODES_PIECE_KB=16 TUTTI_TEST_EXPECT=${row}
-                 "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@${scans} leaders:0-1k@doubling,1k-4k@ring,*@slices")
+                 "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@${scans} leaders:0-1k@doubling,1k-4k@ring,*@slices leaders_combine:2k-*@device")
   endforeach()
+endforeach()
+# Kernels combine, also into the result itself: two nodes of two.
+foreach(row multi_leader pipelined)
+  gpu_test(nodes-swap-${row} mpi-nodes 4 ARGS 12 bits
+           ENV TUTTI_NODE_RANKS=2 TUTTI_NODES_PIECE_KB=16 TUTTI_TEST_EXPECT=${row}
+               "TUTTI_RULES=allreduce_nodes:*@${row} reduce_nodes:*@${row} reduce_scatter_nodes:*@${row} scan_nodes:*@ranks leaders:*@swap leaders_combine:*@device")
 endforeach()
 gpu_test(nodes-order mpi-nodes 4 ARGS 12 bits ENV TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks TUTTI_TEST_EXPECT=ranks)
 gpu_test(nodes-kinds mpi-nodes 4 ARGS 600 kinds
-         ENV TUTTI_NODE_RANKS=2 TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,100-3k@host_leader,*@pipelined reduce_nodes:*@multi_leader reduce_scatter_nodes:*@pipelined scan_nodes:*@ranks")
+         ENV TUTTI_NODE_RANKS=2 TUTTI_NODES_PIECE_KB=4 "TUTTI_RULES=allreduce_nodes:0-100@single_leader,100-3k@host_leader,*@pipelined reduce_nodes:*@multi_leader reduce_scatter_nodes:*@pipelined scan_nodes:*@ranks leaders_combine:*@device leaders:0-2k@slices,*@swap")
 # Data movers over virtual nodes, by each row. A run that does not end reports its call and its stack twice before its limit.
 foreach(row tree chains)
   foreach(ranks 1 2)

@@ -101,6 +101,12 @@ static char *board_in_of(const struct board *b, int m)
     return at;
 }
 
+/* Of the blocks of a rank: those that do not fit in one piece need not be handed on at once. */
+static uint64_t board_most(const struct board *b)
+{
+    return b->c->piece < BOARD_OUT ? b->c->piece : BOARD_OUT;
+}
+
 /* ---- packing ---- */
 
 static void board_add(struct board *b, struct tutti_move_block *block, char *at)
@@ -115,7 +121,7 @@ static int board_copied(void *event)
 }
 
 /* Elements in memory of the port's GPU, through pinned memory. */
-static int board_copy(struct board *b, enum tutti_direction direction, const struct tutti_port *port,
+static int board_copy(enum tutti_direction direction, const struct tutti_port *port,
                       const struct board_part *const of[], int parts, char *pinned)
 {
     struct tutti_carry_batch batch = {.port = port, .direction = direction};
@@ -129,8 +135,7 @@ static int board_copy(struct board *b, enum tutti_direction direction, const str
     if (status == TUTTI_OK)
         status = tutti_carry_batch_end(&batch, port->event[0]);
     if (status > 0)
-        status = tutti_progress_wait(
-            &(const struct tutti_wait){.done = board_copied, .with = port->event[0], .quiet = b->c->desk != NULL});
+        status = tutti_progress_wait(&(const struct tutti_wait){.done = board_copied, .with = port->event[0]});
     at = pinned;
     for (int i = 0; i < parts && direction == TUTTI_PACK && status == TUTTI_OK; at += of[i++]->bytes)
         memcpy(of[i]->at, at, of[i]->bytes);
@@ -189,7 +194,7 @@ static int board_move(struct board *b, enum tutti_direction direction)
     if (copies > 0 && status == TUTTI_OK)
         status = tutti_host_memory_take(&pinned, bytes);
     if (copies > 0 && status == TUTTI_OK && pinned.bounce)
-        status = board_copy(b, direction, port, of, copies, pinned.memory);
+        status = board_copy(direction, port, of, copies, pinned.memory);
     for (int i = 0; i < copies && status == TUTTI_OK && !pinned.bounce; i++)
         status = board_move_apart(direction, of[i]);
     tutti_host_memory_give(&pinned);
@@ -210,7 +215,7 @@ static int board_pack(struct board *b)
         board_add(b, block, board_out(b, b->rank) + bytes);
         bytes += to[p];
     }
-    if (bytes > BOARD_OUT) {
+    if (bytes > board_most(b)) {
         b->parts = 0;
         return TUTTI_OK;
     }
@@ -223,7 +228,7 @@ static int board_fits(const struct board *b)
     uint64_t in[TUTTI_MAX_RANKS] = {0};
     int fits = 1;
     for (int r = 0; r < b->size && fits; r++)
-        fits = board_sum(board_to(b, r), 0, b->c->ranks) <= BOARD_OUT;
+        fits = board_sum(board_to(b, r), 0, b->c->ranks) <= board_most(b);
     for (int m = 0; m < b->c->h->nodes && fits; m++) {
         uint64_t *sum = &in[tutti_joined_lead(b->c, b->node, m)];
         *sum += m != b->node ? board_in_bytes(b, m) : 0;

@@ -80,8 +80,8 @@ void tutti_carry_free(struct tutti_carry *carry, int alive)
             tutti_port_close(&carry->port[wire][way], alive);
     }
     carry_scratch_free(carry, alive);
-    tutti_board_close(&carry->board[0].board);
-    tutti_board_close(&carry->board[1].board);
+    for (int form = 0; form < 2 && carry->status == TUTTI_OK; form++) /* else the transport may still write there */
+        tutti_board_close(&carry->board[form].board);
     free(carry->first);
     free(carry->member);
     free(carry->local);

@@ -305,6 +305,7 @@ int tutti_carry_wire_wait(struct tutti_carry_wire *wire)
     return tutti_progress_wait(&(const struct tutti_wait){.done = wire_advance,
                                                           .with = wire,
                                                           .what = "for other ranks, in a move over several nodes",
+                                                          .crowded = 1, /* a round takes longer than to yield */
                                                           .seconds = tutti_settings()->timeout_seconds,
                                                           .watched = 1});
 }

@@ -127,7 +127,7 @@ void tutti_nodes_describe_call(const struct tutti_hierarchy *h, const struct tut
 void tutti_nodes_scratch(struct tutti_nodes_call *c);
 /* kernels.c, local. 1 if kernels of the call's GPU can combine what leaders exchange: they are loaded, or are now. */
 int tutti_nodes_kernels(const struct tutti_nodes_call *c);
-/* Kernels combine in the wire of a piece, if they can and the rules say so. A status. */
+/* Kernels combine in the wire of a piece, if they can and the rules choose them. A status. */
 int tutti_nodes_wire_kernels(struct tutti_nodes_call *c, int piece, struct tutti_wire *w);
 /* Copies a result that kernels have stored where it goes into the area of the piece, for messages. 1; 0: not yet; a
  * status. */

@@ -157,6 +157,8 @@ hosts_launcher() {
 hosts_figures() {
     # With one connection of two processes, Open MPI's control messages wait behind data of the other direction.
     export OMPI_MCA_btl_tcp_links=${TUTTI_TEST_LINKS:-2}
+    # The MPI takes each host for a machine of its own: its ranks would spin in the place of those of other hosts.
+    [ $(($2 * $3)) -le "$(nproc)" ] || export OMPI_MCA_mpi_yield_when_idle=1
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
     hosts_make "$2" "$4"
