@@ -57,8 +57,8 @@ struct tutti_quirks {
 
     /* ---- sessions ---- */
 
-    /* Before a communicator of all processes there can be one of this process alone, without progress; other groups end
-     * the program: MPICH 4.0, not 5.0. */
+    /* Before a communicator of all processes there can be one of this process alone, without progress: MPI_Test of an
+     * open request crashes, also if there is no other process. Other groups end the program: MPICH 4.0, not 5.0. */
     int session_needs_world;
 
     /* ---- equal send and receive buffers ---- */

@@ -104,8 +104,10 @@ void tutti_open_call_ask(struct tutti_open_call *open);
 void tutti_open_call_read(struct tutti_open_call *open);
 void tutti_open_call_step(struct tutti_open_call *open);
 
-/* open_request.c: puts the request of an entry under watch. A status. */
-int tutti_open_call_put(MPI_Request request, struct tutti_open_call *open, int persistent);
+/* open_request.c; under that lock. done: the entry is DONE and in no list. destroy: no message with its tag will arrive
+ * either. */
+void tutti_open_call_done(struct tutti_open_call *open);
+void tutti_open_call_destroy(struct tutti_open_call *open);
 
 /* The _init calls: collective. */
 int tutti_persistent(const struct tutti_reduction_args *args, MPI_Request *request);

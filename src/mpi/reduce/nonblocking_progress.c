@@ -6,20 +6,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "core/log.h"
-#include "core/reserve.h"
 #include "core/settings.h"
 #include "mpi/comm/comms.h"
 #include "mpi/comm/streams.h"
 #include "mpi/real/errors.h"
-#include "mpi/real/lent.h"
 #include "mpi/real/self.h"
-#include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/nonblocking.h"
-#include "mpi/request/request.h"
 #include "progress/gate.h"
 
 static void nonblocking_poll(void);
@@ -49,92 +42,6 @@ static void nonblocking_progress_unlock(pthread_mutex_t **held)
     __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;                     \
     pthread_mutex_lock(&lock);                                                                                         \
     tutti_gate_urgent(1)
-
-/* ---- requests ---- */
-
-/* 0: no memory. */
-static int copy_counts(struct tutti_open_call *open)
-{
-    struct tutti_reduction_args *args = &open->args;
-    size_t each = args->large ? sizeof(MPI_Count) : sizeof(int);
-    int ranks = 0;
-    if (!args->recvcounts)
-        return 1;
-    tutti_next.MPI_Comm_size(args->comm, &ranks);
-    if (!(open->counts = malloc((size_t)ranks * each + 1)))
-        return 0;
-    memcpy(open->counts, args->recvcounts, (size_t)ranks * each);
-    args->recvcounts = open->counts;
-    return 1;
-}
-
-struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *args, int persistent)
-{
-    static struct tutti_reserve reserve;
-    struct tutti_open_call *open = tutti_reserve_take(&reserve, sizeof *open);
-    if (!open)
-        return NULL;
-    open->args = *args;
-    open->comm = args->comm;
-    open->persistent = persistent;
-    open->real = tutti_handles.no_request;
-    TUTTI_INSIDE();
-    int made = copy_counts(open) && tutti_self_request(persistent, &open->request, &open->tag) == 0;
-    int held = made && tutti_handles_hold(args->datatype, args->op);
-    if (!held || tutti_open_call_put(open->request, open, persistent) != TUTTI_OK) {
-        if (held)
-            tutti_handles_release(args->datatype, args->op);
-        free(open->counts);
-        free(open);
-        return NULL;
-    }
-    return open;
-}
-
-struct tutti_open_call *tutti_open_call_quiet(const struct tutti_reduction_args *args,
-                                              void (*ended)(struct tutti_open_call *open))
-{
-    struct tutti_open_call *open = calloc(1, sizeof *open);
-    if (!open)
-        return NULL;
-    open->args = *args;
-    open->comm = args->comm;
-    open->persistent = 1;
-    open->ended = ended;
-    open->request = open->real = tutti_handles.no_request;
-    TUTTI_INSIDE();
-    if (copy_counts(open) && tutti_handles_hold(args->datatype, args->op)) {
-        tutti_progress_add(&tutti_nonblocking_step);
-        return open;
-    }
-    free(open->counts);
-    free(open);
-    return NULL;
-}
-
-/* Of an entry with a request. */
-static void free_request(struct tutti_open_call *open)
-{
-    if (open->freed)
-        tutti_self_end(open->persistent, &open->request);
-    tutti_self_release(open->tag);
-    if (open->persistent && open->args.comm != tutti_handles.no_comm)
-        tutti_next.MPI_Comm_free(&open->args.comm);
-}
-
-/* The lock is held; the entry is in no list, and no message with its tag will arrive. */
-static void nonblocking_progress_destroy(struct tutti_open_call *open)
-{
-    tutti_sweeps_off++; /* the frees below may sweep, and end requests of this kind */
-    if (!open->ended)
-        free_request(open);
-    tutti_handles_release(open->args.datatype, open->args.op);
-    if (open->later)
-        open->later->end(open->later);
-    free(open->counts);
-    free(open);
-    tutti_sweeps_off--;
-}
 
 /* ---- lists ---- */
 
@@ -195,13 +102,7 @@ static void sort_in(struct tutti_open_call *open)
         other_count++;
         return;
     }
-    if (!open->ended)
-        tutti_self_complete(open->tag); /* before the list is empty: see self.h */
-    tutti_step_close(&tutti_nonblocking_step);
-    if (open->ended)
-        open->ended(open);
-    else if (open->freed)
-        nonblocking_progress_destroy(open);
+    tutti_open_call_done(open);
 }
 
 /* The call has ended, or it is known whether Tutti or the MPI makes it: the next one may start. */
@@ -356,7 +257,7 @@ void tutti_open_call_close(struct tutti_open_call *open)
 {
     TUTTI_INSIDE();
     LOCKED();
-    nonblocking_progress_destroy(open);
+    tutti_open_call_destroy(open);
 }
 
 int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request)
@@ -366,13 +267,13 @@ int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request)
     int code = MPI_SUCCESS;
     if (open->phase == TUTTI_OPEN_IDLE) {
         code = tutti_next.MPI_Request_free(request);
-        nonblocking_progress_destroy(open);
+        tutti_open_call_destroy(open);
         return code;
     }
     *request = tutti_handles.no_request;
     open->freed = 1;
     if (open->phase == TUTTI_OPEN_DONE)
-        nonblocking_progress_destroy(open);
+        tutti_open_call_destroy(open);
     return code;
 }
 

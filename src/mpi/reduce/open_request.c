@@ -1,6 +1,13 @@
-/* Puts a call into Tutti's list of open calls, under a request of Tutti's own. */
+/* Entries of the list of open calls: with a request of Tutti's own, which the completion calls take, or without one. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/log.h"
+#include "core/reserve.h"
 #include "mpi/real/errors.h"
+#include "mpi/real/lent.h"
+#include "mpi/real/self.h"
+#include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/nonblocking.h"
 #include "mpi/request/request.h"
 
@@ -75,7 +82,7 @@ static const struct tutti_request_kind kind = {.name = "open call",
                                                .settle = open_request_settle,
                                                .close = open_request_close};
 
-int tutti_open_call_put(MPI_Request request, struct tutti_open_call *open, int persistent)
+static int open_request_put(MPI_Request request, struct tutti_open_call *open, int persistent)
 {
     struct tutti_request *entry = tutti_request_new(&kind, request, tutti_handles.world);
     if (!entry)
@@ -83,4 +90,102 @@ int tutti_open_call_put(MPI_Request request, struct tutti_open_call *open, int p
     TUTTI_REQUEST_OF(struct of_open, entry)->open = open;
     entry->persistent = persistent;
     return tutti_request_put(entry) == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+/* ---- entries ---- */
+
+/* 0: no memory. */
+static int copy_counts(struct tutti_open_call *open)
+{
+    struct tutti_reduction_args *args = &open->args;
+    size_t each = args->large ? sizeof(MPI_Count) : sizeof(int);
+    int ranks = 0;
+    if (!args->recvcounts)
+        return 1;
+    tutti_next.MPI_Comm_size(args->comm, &ranks);
+    if (!(open->counts = malloc((size_t)ranks * each + 1)))
+        return 0;
+    memcpy(open->counts, args->recvcounts, (size_t)ranks * each);
+    args->recvcounts = open->counts;
+    return 1;
+}
+
+struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *args, int persistent)
+{
+    static struct tutti_reserve reserve;
+    struct tutti_open_call *open = tutti_reserve_take(&reserve, sizeof *open);
+    if (!open)
+        return NULL;
+    open->args = *args;
+    open->comm = args->comm;
+    open->persistent = persistent;
+    open->real = tutti_handles.no_request;
+    TUTTI_INSIDE();
+    int made = copy_counts(open) && tutti_self_request(persistent, &open->request, &open->tag) == 0;
+    int held = made && tutti_handles_hold(args->datatype, args->op);
+    if (!held || open_request_put(open->request, open, persistent) != TUTTI_OK) {
+        if (held)
+            tutti_handles_release(args->datatype, args->op);
+        free(open->counts);
+        free(open);
+        return NULL;
+    }
+    return open;
+}
+
+struct tutti_open_call *tutti_open_call_quiet(const struct tutti_reduction_args *args,
+                                              void (*ended)(struct tutti_open_call *open))
+{
+    struct tutti_open_call *open = calloc(1, sizeof *open);
+    if (!open)
+        return NULL;
+    open->args = *args;
+    open->comm = args->comm;
+    open->persistent = 1;
+    open->ended = ended;
+    open->request = open->real = tutti_handles.no_request;
+    TUTTI_INSIDE();
+    if (copy_counts(open) && tutti_handles_hold(args->datatype, args->op)) {
+        tutti_progress_add(&tutti_nonblocking_step);
+        return open;
+    }
+    free(open->counts);
+    free(open);
+    return NULL;
+}
+
+/* Of an entry with a request. */
+static void free_request(struct tutti_open_call *open)
+{
+    if (open->freed)
+        tutti_self_end(open->persistent, &open->request);
+    tutti_self_release(open->tag);
+    if (open->persistent && open->args.comm != tutti_handles.no_comm)
+        tutti_next.MPI_Comm_free(&open->args.comm);
+}
+
+void tutti_open_call_destroy(struct tutti_open_call *open)
+{
+    tutti_sweeps_off++; /* the frees below may sweep, and end requests of this kind */
+    if (!open->ended)
+        free_request(open);
+    tutti_handles_release(open->args.datatype, open->args.op);
+    if (open->later)
+        open->later->end(open->later);
+    free(open->counts);
+    free(open);
+    tutti_sweeps_off--;
+}
+
+void tutti_open_call_done(struct tutti_open_call *open)
+{
+    if (open->ended) {
+        tutti_step_close(&tutti_nonblocking_step);
+        open->ended(open);
+        return;
+    }
+    tutti_self_complete(open->tag); /* before the list is empty: see self.h */
+    tutti_step_close(&tutti_nonblocking_step);
+    if (open->freed)
+        tutti_open_call_destroy(open);
 }

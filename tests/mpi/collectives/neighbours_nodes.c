@@ -31,8 +31,8 @@ enum { LOSES_BLOCKS = 1 };
 enum { LOSES_BLOCKS = 0 };
 #endif
 
-/* Open MPI 4.1 by itself: a rank without edges takes no tag in a nonblocking call, so the next ones of the communicator
- * get the messages of others, or never end. */
+/* Open MPI 4.1 by itself, without the library in front: in graphs in which a rank lacks edges in one direction, calls
+ * drawn here get the messages of others, or never end. A program of one such call alone is right. */
 #ifdef OPEN_MPI
 enum { NEEDS_EDGES = 1 };
 #else
@@ -197,7 +197,8 @@ static void lay_out(const struct shape *s, struct side *side, int out, uint64_t 
     const int turned = lists && own % 2, gap = lists && own % 3 == 0, ints = moves_layouts[side->type].ints;
     int at = 0;
     side->n = out ? place.ins : s->call <= N_ALLGATHERV ? 1 : place.outs;
-    side->types[0] = moves_types[side->deep][side->type]; /* a type without blocks is an argument, too */
+    side->counts[0] = side->displs[0] = 0; /* also without edges, where calls take the first ones all the same */
+    side->types[0] = moves_types[side->deep][side->type];
     for (int k = 0; k < side->n; k++) {
         const int i = turned ? side->n - 1 - k : k, peer = !out && s->call <= N_ALLGATHERV ? 0 : peers[i];
         const int there = peer == MPI_PROC_NULL ? 1

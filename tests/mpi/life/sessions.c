@@ -7,6 +7,7 @@
  *   sessions beside   MPI_Init first, then a session that outlives MPI_Finalize
  *   sessions before   a session first, then MPI_Init; the session ends first
  *   sessions again    three times after each other
+ *   sessions alone    one process, host memory alone
  *   sessions threads  a session with MPI_THREAD_MULTIPLE */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -322,6 +323,26 @@ static void before(void)
     MPI_Finalize();
 }
 
+/* MPICH 4.0 by itself crashes in MPI_Test there, so that this makes no such call. */
+static void alone(void)
+{
+    MPI_Session session = begin(NULL);
+    MPI_Group group;
+    MPI_Comm comm;
+    MPI_Request request;
+    int sent = 5, got = 0, sum = 0;
+    CHECK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group) == MPI_SUCCESS, "MPI_Group_from_session_pset");
+    CHECK(MPI_Comm_create_from_group(group, "alone", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) == MPI_SUCCESS,
+          "MPI_Comm_create_from_group");
+    MPI_Group_free(&group);
+    MPI_Irecv(&got, 1, MPI_INT, 0, 3, comm, &request);
+    MPI_Send(&sent, 1, MPI_INT, 0, 3, comm);
+    CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && got == sent, "a message to this process: %d", got);
+    CHECK(MPI_Allreduce(&sent, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == sent, "the sum is %d", sum);
+    MPI_Comm_free(&comm);
+    end(&session);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "one";
@@ -344,6 +365,8 @@ int main(int argc, char **argv)
         beside();
     else if (strcmp(mode, "before") == 0)
         before();
+    else if (strcmp(mode, "alone") == 0)
+        alone();
     for (int i = 0; i < 3 && strcmp(mode, "again") == 0; i++) {
         one(NULL);
         wait_for_all(i + 1);
