@@ -15,13 +15,7 @@
 #include "tutti/tutti.h"
 
 /* PHASE: rounds in most of which one launch is repeated, so that it is kept. */
-enum {
-    RANKS = 3,
-    BUFFERS = 3 * TUTTI_CACHED_LAUNCHES,
-    COUNT = 700,
-    PHASE = 3 * TUTTI_LAUNCH_SEEN,
-    ROUNDS = 20 * PHASE
-};
+enum { RANKS = 3, BUFFERS = 3 * TUTTI_CACHED_LAUNCHES, COUNT = 700, PHASE = 3 * TUTTI_LAUNCH_SEEN, ROUNDS = 8 * PHASE };
 
 /* What rank r brings. */
 static int value_of(int r, int round, int i)
