@@ -132,7 +132,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int shows = shows_scratch(endpoint, to, m->index, maps);
     const int scratch_pays = maps != TUTTI_MAPS && several &&
                              price_spend(&to->carried, tutti_endpoint_carrying(m->bytes),
-                                         SCRATCH_PRICES * (scratch.mapping + scratch.kernels));
+                                         SCRATCH_PRICES * scratch.mapping + scratch.kernels);
     pthread_mutex_unlock(&endpoint->lock);
     *verdict = (struct tutti_endpoint_verdict){.made = 1, .pays = pays, .scratch_pays = scratch_pays};
     return !pays && !scratch_pays && !shows && maps != TUTTI_MAPS && m->bytes <= LEFT_BYTES;
