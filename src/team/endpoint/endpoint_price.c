@@ -60,6 +60,7 @@ static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoi
     if (atomic_load_explicit(&to->owed, memory_order_relaxed) + lent > CREDIT_NS)
         return 0;
     atomic_fetch_add_explicit(&to->owed, lent, memory_order_relaxed);
+    tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");
     return 1;
 }
 
