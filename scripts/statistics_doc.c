@@ -23,7 +23,9 @@ int main(void)
     puts("- A nonblocking or persistent collective on device memory counts like a blocking one.");
     puts("- \"allocations of other ranks\" says how long after the first message from it an allocation was mapped "
          "(\"known\"), and how");
-    puts("  many messages the MPI was to carry meanwhile.\n");
+    puts("  many messages the MPI was to carry meanwhile; \"allocations of this rank\" how many a peer was asked to "
+         "map on "
+         "credit (docs/messages.md).\n");
     puts("At MPI_Finalize rank 0 prints one line of advice (a warning: `TUTTI_LOG=error` turns it off) if more than "
          "half of the");
     puts("job's bytes on device memory, and at least 1 MiB in all, went through host memory for reasons that the user "

@@ -57,7 +57,7 @@ static struct hint *hint_of(const struct hint *key)
     return &hints[(all ^ all >> 8 ^ all >> 16) % HINTS];
 }
 
-/* What is left of `at` behind `part`; NULL: it does not begin with that. */
+/* The rest of `at` behind `part`; NULL: `at` does not begin with `part`. */
 static const char *behind(const char *at, const char *part)
 {
     const size_t n = strlen(part);

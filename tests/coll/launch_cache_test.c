@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "coll/coll.h"
+#include "coll/launch/cache.h"
 #include "coll/state.h"
 #include "core/status.h"
 #include "support/check.h"
@@ -13,7 +14,8 @@
 #include "team/deferred_free.h"
 #include "tutti/tutti.h"
 
-enum { RANKS = 3, BUFFERS = 3 * TUTTI_CACHED_LAUNCHES, COUNT = 700, ROUNDS = 600 };
+/* PHASE: rounds in most of which one launch is repeated, so that it is kept. */
+enum { RANKS = 3, BUFFERS = 3 * TUTTI_CACHED_LAUNCHES, COUNT = 700, PHASE = 3 * TUTTI_LAUNCH_SEEN, ROUNDS = 8 * PHASE };
 
 /* What rank r brings. */
 static int value_of(int r, int round, int i)
@@ -78,11 +80,11 @@ static void by_turns(struct tutti_team *team, int *in, int *out)
 {
     static const enum tutti_collective calls[] = {TUTTI_COLLECTIVE_SCAN, TUTTI_COLLECTIVE_EXSCAN,
                                                   TUTTI_COLLECTIVE_ALLREDUCE};
-    enum { CALLS = sizeof calls / sizeof calls[0], TURNS = 8 };
+    enum { CALLS = sizeof calls / sizeof calls[0], TURNS = TUTTI_LAUNCH_SEEN + 4 };
     for (int round = 0; round < CALLS * TURNS; round++)
         once_of(team, calls[round % CALLS], in, out, COUNT, round);
     CHECK(prepared_for(team, in) == CALLS, "%d launches are kept of %d calls by turns", prepared_for(team, in), CALLS);
-    for (int round = 0; round < TURNS; round++) /* a scan in place: what was there is the contribution */
+    for (int round = 0; round < 2 * TURNS; round++) /* a scan in place: what was there is the contribution */
         once_of(team, calls[round % 2], out, out, COUNT, round);
     CHECK(prepared_for(team, out) == 2, "%d launches are kept of two scans in place", prepared_for(team, out));
 }
@@ -90,10 +92,10 @@ static void by_turns(struct tutti_team *team, int *in, int *out)
 /* While communicators with a stream live, launches that are kept serve, and others are made afresh. */
 static void held(struct tutti_node *node, struct tutti_team *team, int *kept, int *fresh, int *out)
 {
-    enum { TURNS = 5 };
+    enum { TURNS = TUTTI_LAUNCH_SEEN + 5 };
     const uint64_t before = tutti_coll_of(team)->launches_held;
-    once(team, kept, out, COUNT, 1);
-    once(team, kept, out, COUNT, 2);
+    for (int round = 1; round <= TUTTI_LAUNCH_SEEN; round++)
+        once(team, kept, out, COUNT, round);
     const int was = prepared_for(team, fresh);
     tutti_deferred_free_hold(node);
     for (int round = 0; round < TURNS; round++) {
@@ -119,9 +121,11 @@ static int rank_main(struct tutti_transport *transport, void *with)
         CHECK(tutti_alloc(COUNT * sizeof(int), (void **)&buffer[b]) == 0, "alloc");
     int *out = buffer[BUFFERS - 1], *last = buffer[BUFFERS - 2]; /* last: not yet called with */
 
-    once(team, buffer[0], out, COUNT, 1);
-    once(team, buffer[0], out, COUNT, 2);
-    CHECK(prepared_for(team, buffer[0]) == 1, "not kept after two calls");
+    for (int round = 1; round < TUTTI_LAUNCH_SEEN; round++)
+        once(team, buffer[0], out, COUNT, round);
+    CHECK(prepared_for(team, buffer[0]) == 0, "kept after few calls");
+    once(team, buffer[0], out, COUNT, TUTTI_LAUNCH_SEEN);
+    CHECK(prepared_for(team, buffer[0]) == 1, "not kept after %d calls", TUTTI_LAUNCH_SEEN);
     for (int round = 3; round < 40; round++)
         once(team, buffer[0], out, COUNT, round);
     for (int b = 1; b < TUTTI_CACHED_LAUNCHES + 4; b++) /* each comes once */
@@ -129,8 +133,9 @@ static int rank_main(struct tutti_transport *transport, void *with)
     CHECK(prepared_for(team, buffer[0]) == 1, "driven out by buffers that came once");
     for (int round = 0; round < ROUNDS; round++) {
         seed = seed * 1103515245 + 12345; /* the same on all ranks */
-        int b = (int)(seed >> 16) % (BUFFERS - 2), count = 1 + (int)(seed >> 8) % 3 * 300;
-        if (!once(team, buffer[b], seed >> 30 ? out : buffer[b], count, round))
+        const int drawn = round % 5 == 0, b = drawn ? (int)(seed >> 16) % (BUFFERS - 2) : round / PHASE % (BUFFERS - 2);
+        const int count = 1 + (drawn ? (int)(seed >> 8) % 3 : 1) * 300;
+        if (!once(team, buffer[b], (drawn ? (int)(seed >> 30) : round / PHASE % 3) ? out : buffer[b], count, round))
             break;
     }
     int prepared = 0;

@@ -1,4 +1,4 @@
-/* Rows of counters: calls are told apart by their texts, not by the addresses of these. */
+/* Rows of counters: texts identify a call, not their addresses. */
 #include <stdio.h>
 #include <string.h>
 

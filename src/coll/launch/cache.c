@@ -1,6 +1,5 @@
 /* Programs often repeat a reduction on the same buffers, and a launch that the driver has prepared starts in a third
- * of the time of a fresh one (docs/performance.md). A launch is kept when it occurs for the second time, so a single
- * launch costs a few comparisons. */
+ * of the time of a fresh one (docs/performance.md). Launches that repeat few times cost a few comparisons. */
 #include "coll/launch/cache.h"
 
 #include <stdlib.h>
@@ -10,8 +9,6 @@
 #include "core/log.h"
 #include "core/status.h"
 #include "team/deferred_free.h"
-
-enum { SEEN_ENOUGH = 2 };
 
 static int launch_cache_same(const struct tutti_cached_launch *entry, const struct tutti_launch *launch)
 {
@@ -97,7 +94,7 @@ int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *laun
         state->cache_stale = entry->prepared;
         entry->prepared = NULL;
     }
-    if (entry->calls >= SEEN_ENOUGH)
+    if (entry->calls >= TUTTI_LAUNCH_SEEN)
         state->cache_next = entry;
     return team->device->launch.kernel(team->stream, launch);
 }

@@ -4,6 +4,10 @@
 
 #include "team/team.h"
 
+/* A launch is kept when it occurs for this time: making it ready and dropping it take as long as so many launches save.
+ */
+enum { TUTTI_LAUNCH_SEEN = 24 };
+
 /* Local. Launches into the team's stream: the kept launch if it is the same, otherwise a fresh one. Arguments are
  * compared by their bytes, so their padding must be equal. */
 int tutti_launch_cached(struct tutti_team *team, const struct tutti_launch *launch);

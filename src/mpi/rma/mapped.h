@@ -87,11 +87,11 @@ struct tutti_mapped_words {
 };
 enum { TUTTI_MAPPED_DONE = 1 };
 
-/* The launch of an update that comes again and again. */
+/* The launch of an update that is repeated. */
 struct tutti_mapped_kept {
     struct tutti_launch launch; /* update: `args` */
     struct tutti_update_args args;
-    unsigned calls;                  /* that it came; 0: none is known */
+    unsigned calls;                  /* of this launch; 0: none is known */
     struct tutti_prepared *prepared; /* NULL: it is not ready */
 };
 

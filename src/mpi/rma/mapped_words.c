@@ -68,7 +68,7 @@ static void kept_drop(struct tutti_mapped_kept *kept)
     kept->prepared = NULL;
 }
 
-/* Another launch takes the place of one that came as seldom. */
+/* A launch replaces another one that was as rare. */
 static void kept_meet(struct tutti_mapped_kept *kept, const struct tutti_launch *launch)
 {
     if (is_kept(kept, launch)) {

@@ -60,6 +60,7 @@ static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoi
     if (atomic_load_explicit(&to->owed, memory_order_relaxed) + lent > CREDIT_NS)
         return 0;
     atomic_fetch_add_explicit(&to->owed, lent, memory_order_relaxed);
+    tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");
     return 1;
 }
 
@@ -132,7 +133,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int shows = shows_scratch(endpoint, to, m->index, maps);
     const int scratch_pays = maps != TUTTI_MAPS && several &&
                              price_spend(&to->carried, tutti_endpoint_carrying(m->bytes),
-                                         SCRATCH_PRICES * (scratch.mapping + scratch.kernels));
+                                         SCRATCH_PRICES * scratch.mapping + scratch.kernels);
     pthread_mutex_unlock(&endpoint->lock);
     *verdict = (struct tutti_endpoint_verdict){.made = 1, .pays = pays, .scratch_pays = scratch_pays};
     return !pays && !scratch_pays && !shows && maps != TUTTI_MAPS && m->bytes <= LEFT_BYTES;

@@ -24,7 +24,8 @@ struct export_entry {
 struct tutti_exports {
     pthread_mutex_t lock;
     struct export_entry *chain[EXPORT_CHAINS];
-    unsigned next; /* chain whose allocations are looked at next, whether they are still there */
+    unsigned entries; /* in all chains */
+    unsigned next;    /* chain whose allocations are looked at next, whether they are still there */
     _Atomic uint64_t named;
 };
 
@@ -86,6 +87,7 @@ static int make_export(struct tutti_exports *exports, const struct tutti_device 
         struct export_entry **chain = exports_of(exports, id);
         entry->next = *chain;
         *chain = entry;
+        exports->entries++;
     } else {
         free(entry);
     }
@@ -114,9 +116,10 @@ int tutti_exports_has(struct tutti_exports *exports, uint64_t id)
 }
 
 /* Looks at one chain, until `most` ids are written. The number of allocations that were looked at. */
-static unsigned look_at_chain(struct export_entry **at, const struct tutti_device *device, uint64_t ids[],
+static unsigned look_at_chain(struct tutti_exports *exports, const struct tutti_device *device, uint64_t ids[],
                               unsigned most, unsigned *n)
 {
+    struct export_entry **at = &exports->chain[exports->next % EXPORT_CHAINS];
     unsigned looked = 0;
     while (*at && *n < most) {
         struct export_entry *entry = *at;
@@ -130,6 +133,7 @@ static unsigned look_at_chain(struct export_entry **at, const struct tutti_devic
         if (entry->status == TUTTI_OK)
             ids[(*n)++] = entry->what.id;
         *at = entry->next;
+        exports->entries--;
         free(entry);
     }
     return looked;
@@ -140,8 +144,9 @@ unsigned tutti_exports_gone(struct tutti_exports *exports, const struct tutti_de
 {
     unsigned n = 0, looked = 0;
     tutti_fiber_lock(&exports->lock);
-    for (int i = 0; i < EXPORT_CHAINS && (!few || looked < few); i++) {
-        looked += look_at_chain(&exports->chain[exports->next % EXPORT_CHAINS], device, ids, most, &n);
+    const unsigned all = exports->entries, enough = few && few < all ? few : all;
+    for (int i = 0; i < EXPORT_CHAINS && looked < enough; i++) {
+        looked += look_at_chain(exports, device, ids, most, &n);
         if (n == most) /* there may be more in this chain */
             break;
         exports->next++;

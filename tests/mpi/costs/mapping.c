@@ -157,9 +157,9 @@ static void when_credit_ends(void)
         kit_close(&buffer);
     }
     if (kit_rank == 0) {
-        const int others = SHORT_LIVED * (PAY_CREDIT + 1) - (int)staged();
-        CHECK(others > 0, "no message asks for a mapping on credit");
-        CHECK(others <= 2 * ON_CREDIT, "%d messages were not staged: credit has no end", others);
+        const unsigned long long n = kit_counted("allocations of this rank", "to be mapped on credit");
+        CHECK(n > 0, "no allocation is mapped on credit");
+        CHECK(n <= ON_CREDIT, "%llu allocations are mapped on credit, which has no end", n);
     }
 }
 

@@ -1,4 +1,4 @@
-/* An update of a mapped window that comes again and again is launched ready: from then on too it reads what the origin
+/* An update of a mapped window that is repeated is launched ready: from then on too it reads what the origin
  * holds now, and other updates between its repetitions go their own way. The window and the origins are device memory.
  * Needs TUTTI_STATS=1. */
 #include <stdint.h>
