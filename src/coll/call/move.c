@@ -166,7 +166,7 @@ static int move_agree(struct tutti_team *team, const struct tutti_call *call, st
         tutti_reservation_arrive(team, call, &mine);
         mine.blocks = mine.blocks < HELD_MASK ? mine.blocks : HELD_MASK;
         mine.blocks |= (uint32_t)call->move->runs.before << BEFORE_AT;
-        if (tutti_lead_is(team, call) && !call->move->runs.before)
+        if (tutti_lead_is(team, call) && !call->move->runs.before && mine.kind == TUTTI_ARRIVAL_DEVICE)
             tutti_lead_offer(team, call);
     }
     if (!call->move->spare) /* or the program's hint decides */
@@ -208,6 +208,8 @@ static int move_renew(struct tutti_team *team, struct tutti_call *call, uint64_t
     }
     call->gpu = call->gpu < 0 ? team->gpu : call->gpu;
     const int status = tutti_reopen_close(team, resets);
+    /* What this rank offered before it noticed the reset is void: the team that is opened next holds none of it. */
+    tutti_team_shares(team, team->rank)->listed = 0;
     return status == TUTTI_OK ? status : tutti_team_break(team, status);
 }
 
