@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "core/settings.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "kernels/shmem_args.h"
@@ -181,13 +182,26 @@ void tutti_host_steps_close(struct tutti_host_steps *steps, int idle)
 
 /* ---- steps ---- */
 
+/* Longer than a call may take: for a call of the driver by the program that waits for the kernel, and keeps back the
+ * calls of the step. */
+static uint64_t step_limit(void)
+{
+    enum { MORE = 10 };
+    const long seconds = tutti_settings()->timeout_seconds;
+    return seconds > 0 ? (uint64_t)(seconds + MORE) * UINT64_C(1000000000) : 0;
+}
+
 int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step)
 {
+    if (__atomic_load_n(&steps->words->abort, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&steps->words->error, __ATOMIC_RELAXED))
+        return TUTTI_ERR_BROKEN;
     const struct tutti_ring_kernel_view view = tutti_ring_server_view(&steps->server);
     const struct tutti_shmem_args args = {.state = {.bytes = sizeof args.state,
                                                     .version = TSHMEM_STATE_VERSION,
                                                     .pes = 1,
                                                     .abort = &steps->words->abort,
+                                                    .limit_ns = step_limit(),
                                                     .ring = {.slots = view.slots,
                                                              .shift = view.shift,
                                                              .request = view.slot,

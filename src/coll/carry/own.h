@@ -37,6 +37,7 @@ struct tutti_carry {
     void *scratch; /* of a GPU; NULL: none */
     int scratch_gpu;
     unsigned scratch_life;
+    struct tutti_node *node; /* of the scratch */
     size_t scratch_bytes;
 };
 
