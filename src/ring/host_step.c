@@ -32,10 +32,9 @@ struct tutti_host_steps {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and of `users` */
 static struct tutti_host_steps *all;
 
-/* The stream waits for the step, or will: the gate knows. */
-static void step_count(struct tutti_host_steps *steps, struct tutti_host_step *step, int more)
+/* A stream waits for a step, or will: the gate knows. */
+static void step_count(struct tutti_host_steps *steps, int more)
 {
-    step->counted = more > 0;
     atomic_fetch_add(&steps->counted, more);
     tutti_gate_step(more);
 }
@@ -48,8 +47,10 @@ static int step_begin(void *user, struct tutti_ring_request *request)
     struct tutti_host_step *const step = (struct tutti_host_step *)(uintptr_t)request->value[0];
     step->request = request;
     atomic_store_explicit(&step->ended, 0, memory_order_relaxed);
-    if (!step->counted)
-        step_count(steps, step, 1);
+    if (atomic_load(&step->known) > 0)
+        atomic_fetch_sub(&step->known, 1);
+    else
+        step_count(steps, 1); /* of a graph */
     step->next = steps->waiting;
     steps->waiting = step;
     step->begin(step);
@@ -69,7 +70,7 @@ static int steps_poll(void *user)
         }
         *at = step->next;
         tutti_ring_done(&steps->server.ring, step->request);
-        step_count(steps, step, -1);
+        step_count(steps, -1);
         ended++;
         if (step->over)
             step->over(step);
@@ -216,11 +217,15 @@ int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream 
     const int captured = steps->device->stream.capturing ? steps->device->stream.capturing(stream) : 0;
     if (captured < 0)
         return captured;
-    if (!captured)
-        step_count(steps, step, 1);
+    if (!captured) {
+        step_count(steps, 1);
+        atomic_fetch_add(&step->known, 1);
+    }
     const int status = steps->device->launch.shmem(stream, &args, STEP_THREADS);
-    if (status != TUTTI_OK && !captured)
-        step_count(steps, step, -1);
+    if (status != TUTTI_OK && !captured) {
+        atomic_fetch_sub(&step->known, 1);
+        step_count(steps, -1);
+    }
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* NVIDIA GPUs through the CUDA driver API. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/log.h"
@@ -252,6 +253,18 @@ static const char cuda_rules[] =
     "neighbor:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch";
 
+/* With 8 queues, CUDA's default, copies to the host were seen to wait for those behind a kernel of another stream that
+ * waits; with 32 not. */
+static const char *cuda_no_host_steps(void)
+{
+    enum { QUEUES = 32 };
+    const char *const queues = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    return queues && strtol(queues, NULL, 10) >= QUEUES ? NULL
+                                                        : "over several nodes calls in stream order need "
+                                                          "CUDA_DEVICE_MAX_CONNECTIONS=32 in the environment, as tutti "
+                                                          "run sets it";
+}
+
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
     .kinds = "cuda,cuda:host,cuda:device,cuda:managed",
@@ -259,7 +272,7 @@ const struct tutti_device tutti_device_cuda = {
     .rules = cuda_rules,
     .interface = TUTTI_GPU_INTERFACE_CUDA,
     .graphs = 1,
-    .host_steps = 1,
+    .no_host_steps = cuda_no_host_steps,
     .channel_mb = 336,
     .lingers = 1,
     .open = cuda_open,

@@ -216,7 +216,7 @@ static int proxy_try(struct proxy *proxy, void *memory, size_t bytes)
  * do neither (progress/gate.h). */
 static int proxy_prepare(int gpu)
 {
-    enum { STAGES = 8, STAGE = 4 << 20 };
+    enum { STAGES = 4, STAGE = 4 << 20, CHANNELS = 4 };
     const struct tutti_device *const device = tutti_door.device;
     struct tutti_scratch scratch[STAGES];
     int status = TUTTI_OK;
@@ -228,11 +228,28 @@ static int proxy_prepare(int gpu)
     }
     if (status == TUTTI_OK)
         status = tutti_pack_prepare(gpu, NULL);
+    if (status == TUTTI_OK)
+        status = tutti_pack_channels(gpu, CHANNELS);
     for (int i = 0; i < STAGES; i++)
         (void)tutti_scratch_take(&scratch[i], NULL, STAGE);
     for (int i = 0; i < STAGES; i++)
         tutti_scratch_give(&scratch[i]);
     return status;
+}
+
+static int proxy_prepare_once(int gpu)
+{
+    enum { GPUS = 64 };
+    static atomic_uint lives[GPUS]; /* 1 more than the life of the GPU in which it was prepared; 0: not yet */
+    const unsigned life = tutti_gpu_life(gpu) + 1;
+    if (gpu < 0 || gpu >= GPUS || atomic_load(&lives[gpu]) != life) {
+        const int status = proxy_prepare(gpu);
+        if (status != TUTTI_OK)
+            return status;
+        if (gpu >= 0 && gpu < GPUS)
+            atomic_store(&lives[gpu], life);
+    }
+    return TUTTI_OK;
 }
 
 /* Of a size for each of the default rules, the largest of as much as is under way at a time. */
@@ -243,7 +260,7 @@ static int proxy_warm(struct proxy *proxy, int gpu)
     const size_t sizes[] = {SMALL, MIDDLE < AREAS * piece ? MIDDLE : AREAS * piece, AREAS * piece};
     const struct tutti_comm *const own = tutti_comm_find(proxy->own);
     struct tutti_bounce *memory = NULL;
-    int status = proxy_prepare(gpu);
+    int status = proxy_prepare_once(gpu);
     if (status == TUTTI_OK && !(memory = tutti_bounce_take(&tutti_bounce_device, gpu, sizes[2] * LEADERS)))
         status = TUTTI_ERR_MEMORY;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == TUTTI_OK; i++) {
@@ -290,6 +307,9 @@ const char *tutti_stream_proxy_open(struct tutti_comm *comm, const struct tutti_
     if (!all_fine(comm, comm->transport.base.any_thread))
         return "over several nodes calls in stream order need MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
                "TUTTI_ASYNC_PROGRESS=1";
+    const char *const why = tutti_door.device->no_host_steps();
+    if (!all_fine(comm, why == NULL))
+        return why ? why : "on another rank the device cannot make calls in stream order over several nodes";
     if (!all_fine(comm, stream->order == TUTTI_STREAM_FREE))
         return "over several nodes a stream must not wait for the default stream: make it with cudaStreamNonBlocking";
     struct proxy *const proxy = proxy_new(comm, stream);
