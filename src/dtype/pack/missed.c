@@ -21,6 +21,8 @@ int tutti_pack_channels(int gpu, unsigned n)
     struct tutti_pack_channel *channel[MOST];
     unsigned made = 0;
     int status = TUTTI_OK;
+    if (gpu < 0 && (tutti_device()->gpu.current(&gpu) != TUTTI_OK || gpu < 0))
+        gpu = 0;
     while (made < n && made < MOST && status == TUTTI_OK) {
         status = tutti_pack_channel_take(tutti_device(), gpu, &channel[made]);
         made += status == TUTTI_OK;
