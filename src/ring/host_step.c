@@ -183,13 +183,11 @@ void tutti_host_steps_close(struct tutti_host_steps *steps, int idle)
 
 /* ---- steps ---- */
 
-/* Longer than a call may take: for a call of the driver by the program that waits for the kernel, and keeps back the
- * calls of the step. */
+/* Longer than a call usually takes: for a call of the driver by the program that waits for the kernel, and keeps back
+ * the calls of the step. */
 static uint64_t step_limit(void)
 {
-    enum { MORE = 10 };
-    const long seconds = tutti_settings()->timeout_seconds;
-    return seconds > 0 ? (uint64_t)(seconds + MORE) * UINT64_C(1000000000) : 0;
+    return (uint64_t)tutti_settings()->timeout_seconds * 2 * UINT64_C(1000000000);
 }
 
 int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step)

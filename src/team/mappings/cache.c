@@ -399,6 +399,10 @@ void tutti_cache_free(struct tutti_cache *cache)
         free(m);
         m = next;
     }
+    for (struct tutti_mapping *m = cache->put_off, *next; m; m = next) {
+        next = m->next;
+        free(m);
+    }
     tutti_exports_free(cache->exports);
     pthread_mutex_destroy(&cache->lock);
     free(cache->chain);
