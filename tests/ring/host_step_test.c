@@ -153,6 +153,32 @@ static void left(void)
 
 static atomic_int passed;
 
+static void *give_memory_back(void *memory)
+{
+    device->memory.free_pinned(memory);
+    atomic_store(&passed, 1);
+    return NULL;
+}
+
+/* A call that the driver would block, by a thread that no step needs, waits for the step and keeps nobody back. */
+static void put_off(void)
+{
+    const struct timespec pause = {.tv_nsec = 50000000};
+    pthread_t thread;
+    open_lanes();
+    launch(&lane[0], 0);
+    while (!atomic_load(&lane[0].open))
+        sched_yield();
+    CHECK(pthread_create(&thread, NULL, give_memory_back, pinned(1)) == 0, "a thread");
+    nanosleep(&pause, NULL);
+    CHECK(device->stream.query(lane[1].stream) == 1, "a stream without work");
+    CHECK(!atomic_load(&passed), "memory is freed while a stream waits");
+    tutti_host_step_end(&lane[0].step);
+    pthread_join(thread, NULL);
+    CHECK(atomic_exchange(&passed, 0), "memory is freed when no stream waits");
+    close_lanes(1);
+}
+
 static void *ask(void *unused)
 {
     CHECK(device->stream.query(lane[1].stream) == 1, "a stream without work");
@@ -194,6 +220,7 @@ int main(int argc, char **argv)
     (void)argv;
     CHECK(device && device->open(why, sizeof why) == TUTTI_OK, "the host device");
     if (argc > 1) {
+        put_off();
         blocked();
     } else {
         in_order();
