@@ -1,7 +1,6 @@
 /* NVIDIA GPUs through the CUDA driver API. */
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/log.h"
@@ -253,16 +252,12 @@ static const char cuda_rules[] =
     "neighbor:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch";
 
-/* With 8 queues, CUDA's default, copies to the host were seen to wait for those behind a kernel of another stream that
- * waits; with 32 not. */
+/* A call of the program's that frees memory, registers host memory or loads code waits for the kernel that waits in the
+ * stream, and keeps back those of the host's call, for which that kernel waits. */
 static const char *cuda_no_host_steps(void)
 {
-    enum { QUEUES = 32 };
-    const char *const queues = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
-    return queues && strtol(queues, NULL, 10) >= QUEUES ? NULL
-                                                        : "over several nodes calls in stream order need "
-                                                          "CUDA_DEVICE_MAX_CONNECTIONS=32 in the environment, as tutti "
-                                                          "run sets it";
+    return "calls in stream order over several nodes are not on CUDA yet: calls of the driver by the program, such as "
+           "cudaFree, would keep the host's part back for ever";
 }
 
 const struct tutti_device tutti_device_cuda = {
