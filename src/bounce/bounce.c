@@ -174,7 +174,7 @@ static int bounce_reserve(size_t room, int bounded)
 {
     if (bounded && counts.held - counts.kept + room > bounce_limit())
         return 0;
-    while (room <= bounce_limit() && counts.held + room > bounce_limit() && oldest)
+    while (room <= bounce_limit() && counts.held + room > bounce_limit() && oldest && !tutti_gate_closed())
         end_oldest(1);
     if (bounded && counts.held + room > bounce_limit()) /* others have taken more meanwhile */
         return 0;
@@ -260,7 +260,7 @@ static struct piece *make_pieces(const struct tutti_bounce_kind *kind, int gpu, 
     struct piece *first = new_pieces(kind, gpu, room, n);
     void *memory = NULL;
     int status = first ? kind->alloc(gpu, n * room, &memory) : TUTTI_ERR_MEMORY;
-    if (first && status != TUTTI_OK && end_kept(1) > 0) /* that may be what is missing */
+    if (first && status != TUTTI_OK && !tutti_gate_closed() && end_kept(1) > 0) /* that may be what is missing */
         status = kind->alloc(gpu, n * room, &memory);
     if (status == TUTTI_OK) {
         tutti_count("bounce buffers", TUTTI_OUTCOME_ALLOCATED, kind->name);
@@ -290,7 +290,7 @@ struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int
     if (bytes > SIZE_MAX / 4)
         return NULL;
     const size_t room = bounce_room_for(bytes);
-    const int closed = !kind->ordinary && tutti_gate_closed();
+    const int closed = kind->waits && tutti_gate_closed();
     int may = 1;
     if (kind->look)
         kind->look();

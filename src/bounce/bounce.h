@@ -19,8 +19,8 @@ struct tutti_bounce_kind {
     int bounded;      /* 1: refused beyond the limit, since callers have another way */
     int (*alloc)(int gpu, size_t bytes, void **memory); /* a status */
     void (*free)(void *memory);
-    int ordinary; /* 1: its memory is ordinary host memory */
-    int shared;   /* 1: small buffers may be parts of one allocation: each one by itself is a mapping of the process */
+    int waits;  /* 1: alloc() may wait for kernels that wait for the host, as free() may (progress/gate.h) */
+    int shared; /* 1: small buffers may be parts of one allocation: each one by itself is a mapping of the process */
     void (*clean)(void *memory); /* when it is given back; NULL: nothing is to be done */
     /* Before kept memory is taken: notices resets of GPUs, with which it has gone. NULL: none matters. */
     void (*look)(void);
@@ -38,7 +38,8 @@ struct tutti_bounce {
 };
 
 /* Bounce buffers of `bytes` bytes with undefined contents. NULL without memory, or where the kind is bounded and the
- * limit is reached, or where the device must not be asked for memory now (progress/gate.h: tutti_gate_closed()). */
+ * limit is reached, or the kind waits and the
+ * gate is closed (progress/gate.h). */
 struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int gpu, size_t bytes);
 /* The same, but allocates nothing: NULL where none is kept. */
 struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind, int gpu, size_t bytes);

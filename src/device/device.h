@@ -121,8 +121,11 @@ struct tutti_device {
     unsigned channel_mb; /* scratch of a communicator where TUTTI_CHANNEL_MB does not say, in MiB */
     int lingers;         /* 1: kernels run beside the thread that launches them, and see what it writes meanwhile */
     int reaches_host;    /* 1: kernels load and store ordinary host memory too */
-    int host_steps; /* 1: a kernel may wait in a stream until the host has made a whole call of the MPI, whose work may
-                       allocate, load and copy meanwhile: calls in stream order over several nodes */
+    /* Why no kernel may wait in a stream until the host has made a whole call of the MPI, which allocates, copies and
+     * launches meanwhile (calls in stream order over several nodes); NULL: it may. Meanwhile the device may keep calls
+     * back that free memory, register host memory, load code or map, with all other calls (progress/gate.h). The whole
+     * function NULL: not on this device. */
+    const char *(*no_host_steps)(void);
 
     /* Opens the device; further calls return the first result. `why` (of `size` bytes) says what is missing on
      * TUTTI_ERR_UNAVAILABLE. */

@@ -43,7 +43,7 @@ void tutti_gate_waiting_end(void)
 
 /* ---- steps of the host ---- */
 
-static atomic_int steps;
+static atomic_int steps, captured;
 static __thread int urgent;
 
 static int is_urgent(void)
@@ -62,22 +62,20 @@ void tutti_gate_step(int more)
         tutti_gate_waiting_end();
 }
 
+void tutti_gate_captured(int more)
+{
+    atomic_fetch_add(&captured, more);
+}
+
 int tutti_gate_closed(void)
 {
-    return atomic_load_explicit(&steps, memory_order_relaxed) > 0 && is_urgent();
+    return atomic_load_explicit(&steps, memory_order_relaxed) > 0 ||
+           atomic_load_explicit(&captured, memory_order_relaxed) > 0;
 }
 
 void tutti_gate_urgent(int more)
 {
     urgent += more;
-}
-
-/* A thread of the library brings the steps to their ends. */
-static void await_steps(void)
-{
-    const struct timespec pause = {.tv_nsec = 20000};
-    while (atomic_load(&steps) > 0 && !is_urgent())
-        nanosleep(&pause, NULL);
 }
 
 static int is_shut(void *unused)
@@ -90,16 +88,23 @@ void tutti_gate_shut(void)
 {
     if (tutti_gate_unused || *gate_apart())
         return;
-    if (tutti_fiber_here()) {
+    if (tutti_fiber_here())
         tutti_progress_wait(&(const struct tutti_wait){.done = is_shut, .quiet = 1});
-        return;
-    }
-    for (;;) {
-        await_steps();
+    else
         pthread_rwlock_wrlock(&gate);
-        if (atomic_load(&steps) == 0 || is_urgent())
+}
+
+/* A thread of the library brings the steps to their ends. */
+void tutti_gate_shut_steps(void)
+{
+    const struct timespec pause = {.tv_nsec = 20000};
+    for (int waits = !tutti_gate_unused && !is_urgent() && !*gate_apart();;) {
+        while (waits && atomic_load(&steps) > 0)
+            nanosleep(&pause, NULL);
+        tutti_gate_shut();
+        if (!waits || atomic_load(&steps) == 0)
             return;
-        pthread_rwlock_unlock(&gate);
+        tutti_gate_open();
     }
 }
 
@@ -112,7 +117,7 @@ void tutti_gate_open(void)
 int tutti_gate_apart_begin(void)
 {
     if (!tutti_gate_unused)
-        *gate_apart() = atomic_load(&steps) == 0 && pthread_rwlock_trywrlock(&gate) == 0;
+        *gate_apart() = !tutti_gate_closed() && pthread_rwlock_trywrlock(&gate) == 0;
     return tutti_gate_unused || *gate_apart();
 }
 

@@ -19,13 +19,18 @@ void tutti_gate_waiting_end(void);
 void tutti_gate_shut(void);
 void tutti_gate_open(void);
 
-/* Steps of the host (ring/host_step.h): streams of this process that wait for the host, or will. A kernel that waits is
- * one that the driver's calls may wait for, and it needs the host: such calls wait until no stream waits, and a thread
- * that a step may need makes none. more: 1: a stream waits; -1: it continues. */
+/* Steps of the host (ring/host_step.h): a stream of this process waits for the host, or will. A GPU's driver lets calls
+ * that free memory, register host memory or load code wait for the kernel that waits there, and keeps the calls of all
+ * other threads back meanwhile, those of the step among them: it would stand still for ever. So no such call is made
+ * while a step is known. more: 1: one step more; -1: the stream continues. captured: steps of graphs, which may be
+ * launched at any time. */
 void tutti_gate_step(int more);
-/* Local. 1: the calling thread may be one that a step needs (it polls, is a fiber, or is urgent), and some stream
- * waits. It takes another way than a call that may be blocked. */
+void tutti_gate_captured(int more);
+/* Local. 1: there are steps: the caller takes another way than such a call, or puts it off. */
 int tutti_gate_closed(void);
+/* As tutti_gate_shut(), around such calls: waits first until no stream waits, unless the calling thread polls, is a
+ * fiber or is urgent: steps may need it. */
+void tutti_gate_shut_steps(void);
 /* Local. The calling thread holds what steps need: 1; -1: no more. */
 void tutti_gate_urgent(int more);
 

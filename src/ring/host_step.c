@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/log.h"
+#include "core/settings.h"
 #include "core/status.h"
 #include "device/device.h"
 #include "kernels/shmem_args.h"
@@ -31,10 +32,9 @@ struct tutti_host_steps {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and of `users` */
 static struct tutti_host_steps *all;
 
-/* The stream waits for the step, or will: the gate knows. */
-static void step_count(struct tutti_host_steps *steps, struct tutti_host_step *step, int more)
+/* A stream waits for a step, or will: the gate knows. */
+static void step_count(struct tutti_host_steps *steps, int more)
 {
-    step->counted = more > 0;
     atomic_fetch_add(&steps->counted, more);
     tutti_gate_step(more);
 }
@@ -47,8 +47,10 @@ static int step_begin(void *user, struct tutti_ring_request *request)
     struct tutti_host_step *const step = (struct tutti_host_step *)(uintptr_t)request->value[0];
     step->request = request;
     atomic_store_explicit(&step->ended, 0, memory_order_relaxed);
-    if (!step->counted)
-        step_count(steps, step, 1);
+    if (atomic_load(&step->known) > 0)
+        atomic_fetch_sub(&step->known, 1);
+    else
+        step_count(steps, 1); /* of a graph */
     step->next = steps->waiting;
     steps->waiting = step;
     step->begin(step);
@@ -68,7 +70,7 @@ static int steps_poll(void *user)
         }
         *at = step->next;
         tutti_ring_done(&steps->server.ring, step->request);
-        step_count(steps, step, -1);
+        step_count(steps, -1);
         ended++;
         if (step->over)
             step->over(step);
@@ -181,13 +183,24 @@ void tutti_host_steps_close(struct tutti_host_steps *steps, int idle)
 
 /* ---- steps ---- */
 
+/* Longer than a call usually takes: for a call of the driver by the program that waits for the kernel, and keeps back
+ * the calls of the step. */
+static uint64_t step_limit(void)
+{
+    return (uint64_t)tutti_settings()->timeout_seconds * 2 * UINT64_C(1000000000);
+}
+
 int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step)
 {
+    if (__atomic_load_n(&steps->words->abort, __ATOMIC_RELAXED) ||
+        __atomic_load_n(&steps->words->error, __ATOMIC_RELAXED))
+        return TUTTI_ERR_BROKEN;
     const struct tutti_ring_kernel_view view = tutti_ring_server_view(&steps->server);
     const struct tutti_shmem_args args = {.state = {.bytes = sizeof args.state,
                                                     .version = TSHMEM_STATE_VERSION,
                                                     .pes = 1,
                                                     .abort = &steps->words->abort,
+                                                    .limit_ns = step_limit(),
                                                     .ring = {.slots = view.slots,
                                                              .shift = view.shift,
                                                              .request = view.slot,
@@ -202,11 +215,15 @@ int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream 
     const int captured = steps->device->stream.capturing ? steps->device->stream.capturing(stream) : 0;
     if (captured < 0)
         return captured;
-    if (!captured)
-        step_count(steps, step, 1);
+    if (!captured) {
+        step_count(steps, 1);
+        atomic_fetch_add(&step->known, 1);
+    }
     const int status = steps->device->launch.shmem(stream, &args, STEP_THREADS);
-    if (status != TUTTI_OK && !captured)
-        step_count(steps, step, -1);
+    if (status != TUTTI_OK && !captured) {
+        atomic_fetch_sub(&step->known, 1);
+        step_count(steps, -1);
+    }
     return status;
 }
 

@@ -19,7 +19,7 @@ struct tutti_host_step {
     void (*over)(struct tutti_host_step *step);
     /* Private to host_step.c. */
     atomic_int ended;
-    int counted; /* tutti_gate_step() */
+    atomic_int known; /* launches that the gate knows before they begin */
     struct tutti_ring_request *request;
     struct tutti_host_step *next;
 };

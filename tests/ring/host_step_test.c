@@ -8,9 +8,11 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "core/status.h"
 #include "device/device.h"
+#include "progress/gate.h"
 #include "support/check.h"
 #include "support/random.h"
 
@@ -149,13 +151,81 @@ static void left(void)
     close_lanes(0);
 }
 
-int main(void)
+static atomic_int passed;
+
+static void *give_memory_back(void *memory)
+{
+    device->memory.free_pinned(memory);
+    atomic_store(&passed, 1);
+    return NULL;
+}
+
+/* A call that the driver would block, by a thread that no step needs, waits for the step and keeps nobody back. */
+static void put_off(void)
+{
+    const struct timespec pause = {.tv_nsec = 50000000};
+    pthread_t thread;
+    open_lanes();
+    launch(&lane[0], 0);
+    while (!atomic_load(&lane[0].open))
+        sched_yield();
+    CHECK(pthread_create(&thread, NULL, give_memory_back, pinned(1)) == 0, "a thread");
+    nanosleep(&pause, NULL);
+    CHECK(device->stream.query(lane[1].stream) == 1, "a stream without work");
+    CHECK(!atomic_load(&passed), "memory is freed while a stream waits");
+    tutti_host_step_end(&lane[0].step);
+    pthread_join(thread, NULL);
+    CHECK(atomic_exchange(&passed, 0), "memory is freed when no stream waits");
+    close_lanes(1);
+}
+
+static void *ask(void *unused)
+{
+    CHECK(device->stream.query(lane[1].stream) == 1, "a stream without work");
+    atomic_store(&passed, 1);
+    (void)unused;
+    return NULL;
+}
+
+/* A call of the program that the driver blocks, and with it what other threads ask for, until the kernel has waited for
+ * too long. */
+static void blocked(void)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    pthread_t thread;
+    open_lanes();
+    launch(&lane[0], 0);
+    while (!atomic_load(&lane[0].open))
+        sched_yield();
+    CHECK(tutti_gate_closed(), "the gate knows the step");
+    CHECK(!device->launch.apart_begin(), "nobody is apart while a stream waits");
+    tutti_gate_urgent(1); /* as a thread that goes ahead: it does not wait for the step first */
+    CHECK(pthread_create(&thread, NULL, ask, NULL) == 0, "a thread");
+    void *const memory = pinned(1);
+    device->memory.free_pinned(memory);
+    tutti_gate_urgent(-1);
+    pthread_join(thread, NULL);
+    CHECK(atomic_load(&passed), "others continue");
+    CHECK(tutti_host_step_enqueue(lane[2].steps, lane[2].stream, &lane[2].step) == TUTTI_ERR_BROKEN,
+          "there are no further steps");
+    nanosleep(&pause, NULL);
+    close_lanes(0);
+    CHECK(!tutti_gate_closed(), "no stream waits");
+}
+
+int main(int argc, char **argv)
 {
     char why[160];
     device = tutti_device();
+    (void)argv;
     CHECK(device && device->open(why, sizeof why) == TUTTI_OK, "the host device");
-    in_order();
-    left();
+    if (argc > 1) {
+        put_off();
+        blocked();
+    } else {
+        in_order();
+        left();
+    }
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
     return check_failed() != 0;
 }

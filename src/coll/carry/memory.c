@@ -3,6 +3,7 @@
 
 #include "coll/carry/own.h"
 #include "core/status.h"
+#include "team/deferred_free.h"
 
 /* ---- scratch of a GPU ---- */
 
@@ -11,7 +12,7 @@ enum { KEPT_SCRATCH = 32 << 20 }; /* bytes */
 static void carry_scratch_free(struct tutti_carry *carry, int alive)
 {
     if (carry->scratch && alive && carry->scratch_life == tutti_gpu_life(carry->scratch_gpu))
-        tutti_device()->memory.free(carry->scratch);
+        tutti_deferred_free_memory(carry->node, carry->scratch);
     carry->scratch = NULL;
     carry->scratch_bytes = 0;
 }
@@ -25,6 +26,7 @@ void *tutti_carry_scratch(struct tutti_carry *carry, int gpu, size_t bytes)
     carry_scratch_free(carry, 1);
     if (tutti_device()->memory.alloc(gpu, bytes, &carry->scratch) != TUTTI_OK)
         return carry->scratch = NULL;
+    carry->node = carry->hierarchy->team->node;
     carry->scratch_gpu = gpu;
     carry->scratch_life = tutti_gpu_life(gpu);
     carry->scratch_bytes = bytes;

@@ -38,6 +38,7 @@ struct tutti_carry {
     void *scratch; /* of a GPU; NULL: none */
     int scratch_gpu;
     unsigned scratch_life;
+    struct tutti_node *node; /* of the scratch */
     size_t scratch_bytes;
     /* For few bytes among the ranks of the node: of blocking and of nonblocking calls. */
     struct tutti_carry_board {

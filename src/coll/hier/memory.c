@@ -3,7 +3,7 @@
 
 #include "coll/hier/own.h"
 #include "core/status.h"
-#include "progress/gate.h"
+#include "team/deferred_free.h"
 
 int tutti_area_take_piece(struct tutti_nodes_call *c, int piece)
 {
@@ -42,7 +42,7 @@ static int scratch_fits(const struct tutti_nodes_form *form, int gpu, size_t byt
 static void scratch_free(struct tutti_nodes_form *form, int alive)
 {
     if (form->scratch && alive && form->life == tutti_gpu_life(form->gpu))
-        tutti_device()->memory.free(form->scratch);
+        tutti_deferred_free_memory(form->node, form->scratch);
     form->scratch = NULL;
 }
 
@@ -55,14 +55,13 @@ void tutti_nodes_scratch(struct tutti_nodes_call *c)
     const size_t bytes = TUTTI_AREAS * ((most.count * c->size + ROUND - 1) / ROUND * ROUND);
     if (most.count == 0)
         return;
-    if (!scratch_fits(form, c->in_gpu, bytes) && tutti_gate_closed())
-        return;
     if (!scratch_fits(form, c->in_gpu, bytes)) {
         scratch_free(form, 1);
         if (tutti_device()->memory.alloc(c->in_gpu, bytes, &form->scratch) != TUTTI_OK) {
             form->scratch = NULL;
             return;
         }
+        form->node = c->team->node;
         form->gpu = c->in_gpu;
         form->life = tutti_gpu_life(c->in_gpu);
         form->scratch_bytes = bytes;

@@ -41,6 +41,7 @@ enum { TUTTI_AREAS = 2 }; /* pieces under way at a time */
 struct tutti_nodes_form {
     struct tutti_port port[TUTTI_PORTS];
     void *scratch; /* of a GPU; NULL: none */
+    struct tutti_node *node;
     int gpu;
     unsigned life;
     size_t scratch_bytes;

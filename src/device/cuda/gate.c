@@ -5,17 +5,21 @@
 #include "kernels/args.h"
 #include "progress/gate.h"
 
-#define GATED(call)                                                                                                    \
+#define GATED_BY(shut, call)                                                                                           \
     do {                                                                                                               \
         if (!tutti_cuda_ready())                                                                                       \
             return call;                                                                                               \
-        tutti_gate_shut();                                                                                             \
+        shut();                                                                                                        \
         CUstreamCaptureMode mode = tutti_cuda_relax();                                                                 \
         int status = call;                                                                                             \
         tutti_cuda_unrelax(mode);                                                                                      \
         tutti_gate_open();                                                                                             \
         return status;                                                                                                 \
     } while (0)
+#define GATED(call) GATED_BY(tutti_gate_shut, call)
+/* Those that were seen to wait for a kernel that waits in a stream (driver 13.0), and keep other threads back: freeing,
+ * registering and unregistering host memory, loading code. Mappings of peers' memory are taken for such. */
+#define GATED_BY_STEPS(call) GATED_BY(tutti_gate_shut_steps, call)
 
 int tutti_cuda_gated_alloc(int gpu, size_t bytes, void **device)
 {
@@ -24,7 +28,7 @@ int tutti_cuda_gated_alloc(int gpu, size_t bytes, void **device)
 
 int tutti_cuda_gated_free(void *device)
 {
-    GATED(tutti_cuda_free(device));
+    GATED_BY_STEPS(tutti_cuda_free(device));
 }
 
 int tutti_cuda_gated_alloc_pinned(size_t bytes, void **host)
@@ -34,17 +38,17 @@ int tutti_cuda_gated_alloc_pinned(size_t bytes, void **host)
 
 int tutti_cuda_gated_free_pinned(void *host)
 {
-    GATED(tutti_cuda_free_pinned(host));
+    GATED_BY_STEPS(tutti_cuda_free_pinned(host));
 }
 
 int tutti_cuda_gated_map_host(int gpu, void *host, size_t bytes, void **device)
 {
-    GATED(tutti_cuda_map_host(gpu, host, bytes, device));
+    GATED_BY_STEPS(tutti_cuda_map_host(gpu, host, bytes, device));
 }
 
 int tutti_cuda_gated_unmap_host(int gpu, void *host)
 {
-    GATED(tutti_cuda_unmap_host(gpu, host));
+    GATED_BY_STEPS(tutti_cuda_unmap_host(gpu, host));
 }
 
 int tutti_cuda_gated_export(const void *device, struct tutti_export *out, int *fd)
@@ -54,12 +58,12 @@ int tutti_cuda_gated_export(const void *device, struct tutti_export *out, int *f
 
 int tutti_cuda_gated_import(int gpu, const struct tutti_export *what, int fd, void **base)
 {
-    GATED(tutti_cuda_import(gpu, what, fd, base));
+    GATED_BY_STEPS(tutti_cuda_import(gpu, what, fd, base));
 }
 
 int tutti_cuda_gated_release(int gpu, const struct tutti_export *what, void *base)
 {
-    GATED(tutti_cuda_release(gpu, what, base));
+    GATED_BY_STEPS(tutti_cuda_release(gpu, what, base));
 }
 
 int tutti_cuda_gated_reach_memory(int gpu, const void *pointer)
@@ -79,17 +83,17 @@ int tutti_cuda_gated_range_add(int gpu, void *at, size_t bytes)
 
 int tutti_cuda_gated_range_import(int gpu, const struct tutti_export *what, int fd, void *at)
 {
-    GATED(tutti_cuda_range_import(gpu, what, fd, at));
+    GATED_BY_STEPS(tutti_cuda_range_import(gpu, what, fd, at));
 }
 
 int tutti_cuda_gated_range_cut(int gpu, void *at)
 {
-    GATED(tutti_cuda_range_cut(gpu, at));
+    GATED_BY_STEPS(tutti_cuda_range_cut(gpu, at));
 }
 
 int tutti_cuda_gated_range_close(int gpu, void *base)
 {
-    GATED(tutti_cuda_range_close(gpu, base));
+    GATED_BY_STEPS(tutti_cuda_range_close(gpu, base));
 }
 
 int tutti_cuda_gated_stream_create(int gpu, struct tutti_stream **out)
@@ -153,25 +157,25 @@ static int gate_prepare(int gpu, uint32_t kernels, int type, int op)
 
 int tutti_cuda_prepare(int gpu, uint32_t kernels, int type, int op)
 {
-    GATED(gate_prepare(gpu, kernels, type, op));
+    GATED_BY_STEPS(gate_prepare(gpu, kernels, type, op));
 }
 
 int tutti_cuda_gated_prepare_shmem(int gpu, int type)
 {
-    GATED(tutti_cuda_prepare_shmem(gpu, type));
+    GATED_BY_STEPS(tutti_cuda_prepare_shmem(gpu, type));
 }
 
 int tutti_cuda_gated_prepare_meet(int gpu)
 {
-    GATED(tutti_cuda_prepare_meet(gpu));
+    GATED_BY_STEPS(tutti_cuda_prepare_meet(gpu));
 }
 
 int tutti_cuda_gated_prepare_lane(int gpu)
 {
-    GATED(tutti_cuda_prepare_lane(gpu));
+    GATED_BY_STEPS(tutti_cuda_prepare_lane(gpu));
 }
 
 int tutti_cuda_gated_prepare_pack(int gpu, size_t *room)
 {
-    GATED(tutti_cuda_prepare_pack(gpu, room));
+    GATED_BY_STEPS(tutti_cuda_prepare_pack(gpu, room));
 }

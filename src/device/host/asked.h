@@ -1,6 +1,7 @@
-/* Kernels that wait in a stream for a step of the host (ring/host_step.h). A GPU's driver may let calls that allocate,
- * free, load or map wait for such a kernel, which waits for the host: so does this device, and a step that needs such a
- * call stands still here too. Private to src/device/host/. */
+/* Kernels that wait in a stream for a step of the host (ring/host_step.h). A GPU's driver lets calls that free memory,
+ * register host memory, map or load wait for such a kernel, and keeps back what other threads launch, copy or ask
+ * meanwhile: so does this device, and a step that needs such a call stands still here too. Private to src/device/host/.
+ */
 #ifndef TUTTI_DEVICE_HOST_ASKED_H
 #define TUTTI_DEVICE_HOST_ASKED_H
 
@@ -8,5 +9,7 @@
 void tutti_host_asked(int more);
 /* Local. Waits until none runs; what: the call, which is reported once if it waits for TUTTI_STALL_SECONDS. */
 void tutti_host_asked_await(const char *what);
+/* Local, before all other work: waits while a call waits so. */
+void tutti_host_asked_pass(void);
 
 #endif

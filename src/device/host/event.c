@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/status.h"
+#include "device/host/asked.h"
 #include "device/host/gpus.h"
 #include "device/host/host.h"
 
@@ -109,6 +110,7 @@ int tutti_host_event_query(struct tutti_event *event)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
+    tutti_host_asked_pass();
     pthread_mutex_lock(&event->lock);
     int reached = event->reached >= event->asked;
     pthread_mutex_unlock(&event->lock);

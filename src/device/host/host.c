@@ -133,6 +133,11 @@ static unsigned host_resident(int gpu)
     return tutti_host_places();
 }
 
+static const char *host_no_host_steps(void)
+{
+    return NULL;
+}
+
 static void host_close(void)
 {
 }
@@ -174,34 +179,44 @@ static int tutti_host_prepare_pack(int gpu, size_t *room)
     return TUTTI_OK;
 }
 
-#define KEPT_BACK(name, parameters, arguments)                                                                         \
+static void host_awaits_nothing(const char *what)
+{
+    (void)what;
+}
+
+#define KEPT_BACK_BY(shut, await, name, parameters, arguments)                                                         \
     static int kept_##name parameters                                                                                  \
     {                                                                                                                  \
         if (used_before_program(#name))                                                                                \
             return TUTTI_ERR_DEVICE;                                                                                   \
-        tutti_gate_shut();                                                                                             \
-        tutti_host_asked_await(#name);                                                                                 \
+        shut();                                                                                                        \
+        await(#name);                                                                                                  \
         const int status = tutti_host_##name arguments;                                                                \
         tutti_gate_open();                                                                                             \
         return status;                                                                                                 \
     }
+#define KEPT_BACK(name, parameters, arguments)                                                                         \
+    KEPT_BACK_BY(tutti_gate_shut, host_awaits_nothing, name, parameters, arguments)
+/* Also by kernels that wait for a step of the host. */
+#define KEPT_BY_STEPS(name, parameters, arguments)                                                                     \
+    KEPT_BACK_BY(tutti_gate_shut_steps, tutti_host_asked_await, name, parameters, arguments)
 KEPT_BACK(alloc, (int gpu, size_t bytes, void **device), (gpu, bytes, device))
 KEPT_BACK(alloc_cleared, (int gpu, size_t bytes, void **device), (gpu, bytes, device))
-KEPT_BACK(free, (void *device), (device))
+KEPT_BY_STEPS(free, (void *device), (device))
 KEPT_BACK(alloc_pinned, (size_t bytes, void **host), (bytes, host))
-KEPT_BACK(free_pinned, (void *host), (host))
-KEPT_BACK(map_host, (int gpu, void *host, size_t bytes, void **device), (gpu, host, bytes, device))
-KEPT_BACK(unmap_host, (int gpu, void *host), (gpu, host))
+KEPT_BY_STEPS(free_pinned, (void *host), (host))
+KEPT_BY_STEPS(map_host, (int gpu, void *host, size_t bytes, void **device), (gpu, host, bytes, device))
+KEPT_BY_STEPS(unmap_host, (int gpu, void *host), (gpu, host))
 KEPT_BACK(export, (const void *device, struct tutti_export *out, int *fd), (device, out, fd))
-KEPT_BACK(import, (int gpu, const struct tutti_export *what, int fd, void **base), (gpu, what, fd, base))
-KEPT_BACK(release, (int gpu, const struct tutti_export *what, void *base), (gpu, what, base))
+KEPT_BY_STEPS(import, (int gpu, const struct tutti_export *what, int fd, void **base), (gpu, what, fd, base))
+KEPT_BY_STEPS(release, (int gpu, const struct tutti_export *what, void *base), (gpu, what, base))
 KEPT_BACK(reach_memory, (int gpu, const void *device), (gpu, device))
 KEPT_BACK(range_open, (int gpu, size_t bytes, void **base), (gpu, bytes, base))
 KEPT_BACK(range_add, (int gpu, void *at, size_t bytes), (gpu, at, bytes))
-KEPT_BACK(range_import, (int gpu, const struct tutti_export *what, int fd, void *at), (gpu, what, fd, at))
-KEPT_BACK(range_cut, (int gpu, void *at), (gpu, at))
-KEPT_BACK(range_close, (int gpu, void *base), (gpu, base))
-KEPT_BACK(prepare_pack, (int gpu, size_t *room), (gpu, room))
+KEPT_BY_STEPS(range_import, (int gpu, const struct tutti_export *what, int fd, void *at), (gpu, what, fd, at))
+KEPT_BY_STEPS(range_cut, (int gpu, void *at), (gpu, at))
+KEPT_BY_STEPS(range_close, (int gpu, void *base), (gpu, base))
+KEPT_BY_STEPS(prepare_pack, (int gpu, size_t *room), (gpu, room))
 KEPT_BACK(launch_prepare,
           (struct tutti_stream * stream, const struct tutti_launch *launch, struct tutti_prepared **out),
           (stream, launch, out))
@@ -259,7 +274,7 @@ const struct tutti_device tutti_device_host = {
     .stream_type = "tutti_stream",
     .rules = host_rules,
     .simulates = 1,
-    .host_steps = 1,
+    .no_host_steps = host_no_host_steps,
     .channel_mb = 64,
     .open = host_open,
     .active = host_active,

@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/host/asked.h"
 #include "device/host/event.h"
 #include "device/host/gpus.h"
 #include "device/host/host.h"
@@ -153,6 +154,7 @@ int tutti_host_submit(struct tutti_stream *stream, struct tutti_work *work)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
+    tutti_host_asked_pass();
     if (stream_gone(stream))
         return TUTTI_ERR_DEVICE;
     pthread_mutex_lock(&stream->lock);
@@ -294,6 +296,7 @@ int tutti_host_stream_query(struct tutti_stream *stream)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
+    tutti_host_asked_pass();
     pthread_mutex_lock(&stream->lock);
     const int status = stream_gone(stream) ? TUTTI_ERR_DEVICE : stream->status;
     const int state = status != TUTTI_OK ? status : stream->queued == 0;

@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/status.h"
 #include "kernels/pack_args.h"
+#include "progress/gate.h"
 
 enum {
     BUCKETS = 256,
@@ -237,6 +238,27 @@ static struct tutti_plan_image *image_look(const struct tutti_plan *plan, int gp
     return image;
 }
 
+/* Frees a list. Memory that cannot be freed now (progress/gate.h) waits for the next list. */
+static void images_end(const struct tutti_device *device, struct tutti_plan_image *gone)
+{
+    static struct tutti_plan_image *aside;
+    struct tutti_plan_image **last = &gone;
+    while (*last)
+        last = &(*last)->next;
+    pthread_mutex_lock(&lock);
+    *last = aside;
+    aside = tutti_gate_closed() ? gone : NULL;
+    gone = aside ? NULL : gone;
+    pthread_mutex_unlock(&lock);
+    while (gone) {
+        struct tutti_plan_image *next = gone->next;
+        if (device->active() && gone->life == tutti_gpu_life(gone->gpu))
+            device->memory.free(gone->memory);
+        free(gone);
+        gone = next;
+    }
+}
+
 /* The plan is freed: its images are not in use. */
 static void image_forget(const struct tutti_plan *plan)
 {
@@ -254,13 +276,7 @@ static void image_forget(const struct tutti_plan *plan)
         gone = image;
     }
     pthread_mutex_unlock(&lock);
-    while (gone) {
-        struct tutti_plan_image *next = gone->next;
-        if (device->active() && gone->life == tutti_gpu_life(gone->gpu))
-            device->memory.free(gone->memory);
-        free(gone);
-        gone = next;
-    }
+    images_end(device, gone);
 }
 
 const struct tutti_plan_image *tutti_image_find(const struct tutti_plan *plan, int gpu)
@@ -298,10 +314,8 @@ int tutti_image_make(const struct tutti_device *device, struct tutti_stream *str
         *image_bucket_of(plan->id) = made;
     }
     pthread_mutex_unlock(&lock);
-    if (other) { /* another thread was faster */
-        device->memory.free(made->memory);
-        free(made);
-    }
+    if (other) /* another thread was faster */
+        images_end(device, made);
     *out = other ? other : made;
     return TUTTI_OK;
 }

@@ -182,7 +182,7 @@ static int alloc_ordinary(int gpu, size_t bytes, void **out)
 const struct tutti_bounce_kind *tutti_ordinary_kind(void)
 {
     static const struct tutti_bounce_kind ordinary = {
-        .name = "ordinary", .ordinary = 1, .alloc = alloc_ordinary, .free = overrun_unmap, .clean = pages_trim};
+        .name = "ordinary", .alloc = alloc_ordinary, .free = overrun_unmap, .clean = pages_trim};
     return &ordinary;
 }
 
@@ -194,6 +194,7 @@ const struct tutti_bounce_kind *tutti_image_kind(void)
 const struct tutti_bounce_kind *tutti_overrun_kind(void)
 {
     static const struct tutti_bounce_kind kind = {.name = "pinned, may be overrun",
+                                                  .waits = 1,
                                                   .alloc = overrun_alloc_pinned,
                                                   .free = overrun_free_pinned,
                                                   .clean = pages_trim,

@@ -14,7 +14,7 @@ static int scratch_wanted(const struct tutti_places *places, size_t bytes)
            tutti_aware_on_device(bytes) && !(settings->host_strict && tutti_door.device->simulates);
 }
 
-/* The device must not be asked for memory now: ordinary memory does, at the speed of copies from there. */
+/* No host memory can be registered now: ordinary memory does, at the speed of copies from there. */
 static void *scratch_memory(struct tutti_scratch *scratch, size_t bytes)
 {
     if (!scratch->bounce && tutti_gate_closed()) {

@@ -10,7 +10,7 @@
 struct tutti_scratch {
     struct tutti_bounce *bounce; /* NULL: none */
     int on_device;
-    int ordinary; /* 1: pinned memory was asked for, and none can be made now (progress/gate.h) */
+    int ordinary; /* 1: in place of pinned memory, of which none can be made now (progress/gate.h) */
 };
 
 /* Local. places: of the elements; NULL: the host must reach it. NULL without memory. image: for elements of a derived

@@ -6,11 +6,14 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "dtype/pack.h"
+#include "kernels/args.h"
+#include "mpi/bounce/scratch.h"
 #include "mpi/comm/clone.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/moves.h"
 #include "mpi/reduce/nonblocking.h"
 #include "progress/engine.h"
+#include "progress/gate.h"
 #include "ring/host_step.h"
 #include "team/deferred_free.h"
 
@@ -19,7 +22,7 @@ struct proxy_call {
     struct tutti_host_step step; /* the first field */
     struct proxy *of;
     struct tutti_open_call *open;
-    int captured;    /* 1: a graph may be launched again */
+    int captured;    /* 1: a graph may be launched again; the gate knows */
     atomic_int over; /* 1: the stream has passed it */
     struct proxy_call *next;
 };
@@ -73,6 +76,8 @@ static void call_over(struct tutti_host_step *step)
 
 static void call_free(struct proxy_call *call)
 {
+    if (call->captured > 0)
+        tutti_gate_captured(-1);
     if (call->open)
         tutti_open_call_close(call->open);
     free(call);
@@ -112,6 +117,7 @@ static int proxy_put(struct proxy *proxy, struct proxy_call *call, struct tutti_
     if (status == TUTTI_OK) {
         open->with = call;
         call->captured = tutti_door.device->stream.capturing(proxy->stream);
+        tutti_gate_captured(call->captured > 0);
         status =
             call->captured < 0 ? call->captured : tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
     }
@@ -206,22 +212,62 @@ static int proxy_try(struct proxy *proxy, void *memory, size_t bytes)
     return status == TUTTI_OK ? atomic_load(&proxy->base.failed) : status;
 }
 
+/* Loads all kernels of the GPU, and registers memory for messages of the MPI's: while a stream waits the driver would
+ * do neither (progress/gate.h). */
+static int proxy_prepare(int gpu)
+{
+    enum { STAGES = 4, STAGE = 4 << 20, CHANNELS = 4 };
+    const struct tutti_device *const device = tutti_door.device;
+    struct tutti_scratch scratch[STAGES];
+    int status = TUTTI_OK;
+    for (int type = 0; type < TUTTI_TYPES && device->launch.prepare; type++) {
+        for (int op = 0; op < TUTTI_OPS && status == TUTTI_OK; op++) {
+            if (tutti_has_kernel(type, op))
+                status = device->launch.prepare(gpu, UINT32_MAX, type, op);
+        }
+    }
+    if (status == TUTTI_OK)
+        status = tutti_pack_prepare(gpu, NULL);
+    if (status == TUTTI_OK)
+        status = tutti_pack_channels(gpu, CHANNELS);
+    for (int i = 0; i < STAGES; i++)
+        (void)tutti_scratch_take(&scratch[i], NULL, STAGE);
+    for (int i = 0; i < STAGES; i++)
+        tutti_scratch_give(&scratch[i]);
+    return status;
+}
+
+static int proxy_prepare_once(int gpu)
+{
+    enum { GPUS = 64 };
+    static atomic_uint lives[GPUS]; /* 1 more than the life of the GPU in which it was prepared; 0: not yet */
+    const unsigned life = tutti_gpu_life(gpu) + 1;
+    if (gpu < 0 || gpu >= GPUS || atomic_load(&lives[gpu]) != life) {
+        const int status = proxy_prepare(gpu);
+        if (status != TUTTI_OK)
+            return status;
+        if (gpu >= 0 && gpu < GPUS)
+            atomic_store(&lives[gpu], life);
+    }
+    return TUTTI_OK;
+}
+
 /* Of a size for each of the default rules, the largest of as much as is under way at a time. */
 static int proxy_warm(struct proxy *proxy, int gpu)
 {
     enum { SMALL = 8, MIDDLE = 48 << 10, AREAS = 3, LEADERS = 4 };
     const size_t piece = (size_t)tutti_settings()->nodes_piece_kb << 10;
     const size_t sizes[] = {SMALL, MIDDLE < AREAS * piece ? MIDDLE : AREAS * piece, AREAS * piece};
-    void *memory = NULL;
-    (void)tutti_pack_prepare(gpu, NULL);
     const struct tutti_comm *const own = tutti_comm_find(proxy->own);
-    int status = tutti_door.device->memory.alloc(gpu, sizes[2] * LEADERS, &memory);
+    struct tutti_bounce *memory = NULL;
+    int status = proxy_prepare_once(gpu);
+    if (status == TUTTI_OK && !(memory = tutti_bounce_take(&tutti_bounce_device, gpu, sizes[2] * LEADERS)))
+        status = TUTTI_ERR_MEMORY;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == TUTTI_OK; i++) {
         const int leaders = i > 0 && own->hierarchy ? own->hierarchy->least : 1;
-        status = proxy_try(proxy, memory, sizes[i] * (size_t)(leaders < LEADERS ? leaders : LEADERS));
+        status = proxy_try(proxy, memory->memory, sizes[i] * (size_t)(leaders < LEADERS ? leaders : LEADERS));
     }
-    if (memory)
-        tutti_door.device->memory.free(memory);
+    tutti_bounce_give(memory);
     return status;
 }
 
@@ -261,6 +307,9 @@ const char *tutti_stream_proxy_open(struct tutti_comm *comm, const struct tutti_
     if (!all_fine(comm, comm->transport.base.any_thread))
         return "over several nodes calls in stream order need MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
                "TUTTI_ASYNC_PROGRESS=1";
+    const char *const why = tutti_door.device->no_host_steps();
+    if (!all_fine(comm, why == NULL))
+        return why ? why : "on another rank the device cannot make calls in stream order over several nodes";
     if (!all_fine(comm, stream->order == TUTTI_STREAM_FREE))
         return "over several nodes a stream must not wait for the default stream: make it with cudaStreamNonBlocking";
     struct proxy *const proxy = proxy_new(comm, stream);

@@ -12,6 +12,7 @@
 #include "core/status.h"
 #include "progress/engine.h"
 #include "progress/fiber.h"
+#include "progress/gate.h"
 #include "team/exports.h"
 
 enum { CHAINS_LEAST = 64, GONE = 256 };
@@ -29,7 +30,8 @@ struct tutti_cache {
     } gone[GONE];
     unsigned gones;
     struct tutti_exports *exports;
-    _Atomic unsigned drops, releases; /* mappings that were taken out, and those of them that are unmapped */
+    struct tutti_mapping *_Atomic put_off; /* mappings that are released later */
+    _Atomic unsigned drops, releases;      /* mappings that were taken out, and those of them that are unmapped */
 };
 
 struct tutti_cache *tutti_cache_new(size_t entries)
@@ -102,8 +104,25 @@ static void cache_drop(struct tutti_cache *cache, struct tutti_mapping *m, struc
 }
 
 /* Without the lock. */
+/* Releases that would keep steps of the host back (progress/gate.h) come with the next ones. */
+static struct tutti_mapping *cache_put_off(struct tutti_cache *cache, struct tutti_mapping *dropped)
+{
+    struct tutti_mapping **last = &dropped;
+    if (!dropped && !cache->put_off)
+        return NULL;
+    tutti_fiber_lock(&cache->lock);
+    while (*last)
+        last = &(*last)->next;
+    *last = cache->put_off;
+    cache->put_off = tutti_gate_closed() ? dropped : NULL;
+    dropped = cache->put_off ? NULL : dropped;
+    pthread_mutex_unlock(&cache->lock);
+    return dropped;
+}
+
 static void cache_unmap(struct tutti_cache *cache, const struct tutti_device *device, struct tutti_mapping *dropped)
 {
+    dropped = cache_put_off(cache, dropped);
     while (dropped) {
         struct tutti_mapping *m = dropped;
         dropped = m->next;
@@ -237,7 +256,7 @@ static int is_unmade(void *with)
 static int cache_rests(void *with)
 {
     struct tutti_cache *cache = with;
-    return atomic_load(&cache->releases) == atomic_load(&cache->drops);
+    return atomic_load(&cache->releases) == atomic_load(&cache->drops) || atomic_load(&cache->put_off);
 }
 
 /* Memory at the address of freed memory cannot be mapped before that is unmapped, which another thread may be doing:
@@ -246,11 +265,14 @@ static int cache_import(struct tutti_cache *cache, const struct tutti_device *de
                         int waits)
 {
     const unsigned before = atomic_load(&cache->releases);
+    if (!m->channel && tutti_gate_closed()) /* the import would wait for steps of the host */
+        return TUTTI_ERR_UNAVAILABLE;
     const int status = device->share.import(m->gpu, &m->what, fd, &m->base);
     if (status == TUTTI_OK || (cache_rests(cache) && atomic_load(&cache->releases) == before))
         return status;
     if (!waits)
         return TUTTI_CACHE_LATER;
+    cache_unmap(cache, device, NULL);
     tutti_progress_wait(&(const struct tutti_wait){.done = cache_rests, .with = cache, .quiet = 1});
     return device->share.import(m->gpu, &m->what, fd, &m->base);
 }
@@ -376,6 +398,10 @@ void tutti_cache_free(struct tutti_cache *cache)
         struct tutti_mapping *next = m->newer;
         free(m);
         m = next;
+    }
+    for (struct tutti_mapping *m = cache->put_off, *next; m; m = next) {
+        next = m->next;
+        free(m);
     }
     tutti_exports_free(cache->exports);
     pthread_mutex_destroy(&cache->lock);
