@@ -171,65 +171,8 @@ foreach(ranks RANGE 2 4)
   endif()
 endforeach()
 
-# Calls in stream order: one process a GPU.
-set(stream_ranks 1 2 ${TUTTI_GPU_COUNT})
-list(REMOVE_DUPLICATES stream_ranks)
-foreach(ranks IN LISTS stream_ranks)
-  if(ranks GREATER TUTTI_GPU_COUNT)
-    continue()
-  endif()
-  set(parts chain)
-  set(graph_parts replay)
-  if(ranks GREATER 1)
-    set(parts calls chain queues life)
-    set(graph_parts replay beside full types orders)
-  endif()
-  foreach(part IN LISTS parts)
-    gpu_test(enqueue-${part}-${ranks} mpi-enqueue ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
-  endforeach()
-  foreach(part IN LISTS graph_parts)
-    gpu_test(enqueue-${part}-${ranks} mpi-enqueue_graph ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
-  endforeach()
-  foreach(part types spared forest)
-    gpu_test(enqueue-move-${part}-${ranks} mpi-enqueue_move ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
-  endforeach()
-  foreach(part IN LISTS graph_parts)
-    gpu_test(enqueue-${part}-engines-${ranks} mpi-enqueue_graph ${ranks} ARGS ${part}
-             ENV CUDA_DEVICE_MAX_CONNECTIONS=32
-                 "TUTTI_RULES=bcast:*@engines gather:*@engines scatter:*@engines allgather:*@engines alltoall:*@engines")
-  endforeach()
-  foreach(part replay orders)
-    gpu_test(enqueue-${part}-mapped-${ranks} mpi-enqueue_graph ${ranks} ARGS ${part}
-             ENV CUDA_DEVICE_MAX_CONNECTIONS=32
-                 "TUTTI_RULES=allreduce:*@mapped reduce:*@mapped reduce_scatter:*@mapped bcast:*@split_direct,*@direct")
-  endforeach()
-  gpu_test(enqueue-errors-${ranks} mpi-enqueue_errors ${ranks})
-  if(ranks GREATER 1)
-    foreach(part basics types progress programs any groups errors truncated)
-      gpu_test(stream-messages-${part}-${ranks} mpi-stream_messages ${ranks} ARGS ${part}
-               ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=1000 TUTTI_STATS=1)
-    endforeach()
-    foreach(part replay any late groups events)
-      gpu_test(stream-messages-graph-${part}-${ranks} mpi-stream_messages_graph ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
-    endforeach()
-    foreach(part programs replay matches errors)
-      gpu_test(stream-queues-${part}-${ranks} mpi-stream_queues ${ranks} ARGS ${part}
-               ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=300)
-    endforeach()
-  endif()
-endforeach()
-# Many kernels that wait at the same time. A call that stands still ends by itself.
-set(residency_parts alone full)
-if(TUTTI_GPU_COUNT GREATER 1) # streams take a GPU for each rank
-  list(APPEND residency_parts streams all)
-endif()
-foreach(part IN LISTS residency_parts)
-  gpu_test(residency-${part} mpi-residency ${gpu_ranks} ARGS ${part}
-           ENV TUTTI_TIMEOUT_SECONDS=20 TUTTI_STALL_SECONDS=5 CUDA_DEVICE_MAX_CONNECTIONS=32)
-endforeach()
-if(TUTTI_GPU_COUNT GREATER 1)
-  gpu_test(stream-stopped mpi-stream_failure ${gpu_ranks} ARGS stopped)
-endif()
+include(${CMAKE_CURRENT_LIST_DIR}/on_gpu_streams.cmake) # calls in stream order
+
 # Sequences, with graphs: until the time is over. The channels of the second half of the window are a quarter as large.
 include(${PROJECT_SOURCE_DIR}/tests/mpi/sequences/rules.cmake)
 function(gpu_sequences name rules first most seconds)
