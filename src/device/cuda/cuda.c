@@ -232,7 +232,7 @@ static const char cuda_rules[] =
     "scan_nodes:"
     " 0-64k@two_rounds 0-1m@mpi *@ranks; "
     "leaders:"
-    " 0-16k@all_at_once 1m-*@swap *@slices; "
+    " 0-16k@all_at_once 2m-*@swap *@slices; "
     "leaders_combine:"
     " 0-1m@host *@device; "
     "partitioned:"
