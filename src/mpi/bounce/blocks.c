@@ -146,11 +146,11 @@ static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction directi
             continue;
         if (block->solid && (copied || !block->plan)) {
             n = row_from(blocks, i, end, &bytes);
-            status = blocks->stream ? tutti_door.device->stream.copy(
-                                          blocks->stream, direction == TUTTI_PACK ? packed : block->at,
-                                          direction == TUTTI_PACK ? block->at : packed, bytes)
+            status = blocks->stream
+                         ? tutti_door.device->stream.copy(blocks->stream, direction == TUTTI_PACK ? packed : block->at,
+                                                          direction == TUTTI_PACK ? block->at : packed, bytes)
                      : direction == TUTTI_PACK ? tutti_door.device->memory.copy_now(packed, block->at, bytes)
-                                             : tutti_door.device->memory.copy_now(block->at, packed, bytes);
+                                               : tutti_door.device->memory.copy_now(block->at, packed, bytes);
             continue;
         }
         if (block->plan)
@@ -310,9 +310,9 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
     struct tutti_places places;
     blocks->stream = side->stream;
     blocks->gpu = side->gpu;
-    blocks->memory =
-        side->stream ? tutti_scratch_take_sent(&blocks->scratch, blocks->bytes, 0)
-                     : tutti_scratch_take(&blocks->scratch, on_one_gpu(blocks, &places) ? &places : NULL, blocks->bytes);
+    blocks->memory = side->stream ? tutti_scratch_take_sent(&blocks->scratch, blocks->bytes, 0)
+                                  : tutti_scratch_take(&blocks->scratch, on_one_gpu(blocks, &places) ? &places : NULL,
+                                                       blocks->bytes);
     if (!blocks->memory)
         return TUTTI_ERR_MEMORY;
     blocks->staged = 1;

@@ -372,9 +372,6 @@ const char *tutti_stream_proxy_open(struct tutti_comm *comm, const struct tutti_
     if (!all_fine(comm, comm->transport.base.any_thread))
         return "over several nodes calls in stream order need MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
                "TUTTI_ASYNC_PROGRESS=1";
-    const char *const why = tutti_door.device->no_host_steps();
-    if (!all_fine(comm, why == NULL))
-        return why ? why : "on another rank the device cannot make calls in stream order over several nodes";
     if (!all_fine(comm, stream->order == TUTTI_STREAM_FREE))
         return "over several nodes a stream must not wait for the default stream: make it with cudaStreamNonBlocking";
     struct proxy *const proxy = proxy_new(comm, stream);

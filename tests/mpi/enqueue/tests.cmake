@@ -50,7 +50,7 @@ tutti_mpi_test(mpi-enqueue-nodes-chain-carry PROGRAM mpi-enqueue RANKS 4 ARGS ch
                ENV ${over_nodes} TUTTI_NODE_RANKS=2 ${by_carry})
 tutti_mpi_test(mpi-enqueue-nodes-types PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 3 ARGS types TIMEOUT 120
                ENV ${over_nodes} TUTTI_NODE_RANKS=2 TUTTI_TEST_ROUNDS=40 ${by_carry})
-foreach(part life behind)
+foreach(part life behind frees)
   tutti_mpi_test(mpi-enqueue-nodes-${part} PROGRAM mpi-enqueue RANKS 2 ARGS ${part} TIMEOUT 120 ENV ${over_nodes} TUTTI_NODE_RANKS=1 ${by_nodes})
 endforeach()
 tutti_mpi_test(mpi-enqueue-nodes-single PROGRAM mpi-enqueue_errors RANKS 2 ARGS shared ENV TUTTI_NODE_RANKS=1)
