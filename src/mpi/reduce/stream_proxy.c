@@ -42,7 +42,7 @@ struct proxy_call {
 struct proxy {
     struct tutti_stream_proxy base; /* the first field */
     MPI_Comm own;
-    const struct tutti_hierarchy *hierarchy;
+    struct tutti_stream_reduction_form form;
     struct tutti_host_steps *steps;
     struct tutti_node *node;
     struct tutti_stream *stream;
@@ -223,7 +223,7 @@ static int proxy_reduce(const struct tutti_comm *comm, const char *name, const s
         return TUTTI_ERR_MEMORY;
     int is_put = 0, status = call_prepare(call);
     if (status == TUTTI_OK)
-        status = tutti_stream_reduction_open(r, args, proxy->own, proxy->hierarchy);
+        status = tutti_stream_reduction_open(r, args, proxy->own, &proxy->form);
     if (status == TUTTI_OK && r->in_bytes + r->out_bytes > 0) {
         call->memory = tutti_bounce_take(&tutti_bounce_pinned, -1, r->in_bytes + r->out_bytes);
         status = call->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
@@ -329,17 +329,24 @@ static int is_made(void *with)
     return tutti_comm_hierarchy(comm) || !comm->hierarchy_opening;
 }
 
-/* Collective: which rank is on which node. */
+/* Collective: which rank is on which node, and what the settings of all ranks say. */
 static int proxy_find_nodes(struct proxy *proxy)
 {
+    enum { PIECES = 16 }; /* nothing overlaps: long ones */
     struct tutti_comm *const own = tutti_comm_make(proxy->own);
     if (!own)
         return TUTTI_ERR_MEMORY;
     tutti_comm_hierarchy_begin(own);
     const int status = tutti_progress_wait(&(const struct tutti_wait){
         .done = is_made, .with = own, .what = "in MPIX_Stream_comm_create, for the ranks of several nodes"});
-    proxy->hierarchy = own->hierarchy;
-    return status == TUTTI_OK && !proxy->hierarchy ? TUTTI_ERR_UNAVAILABLE : status;
+    const struct tutti_settings *const settings = tutti_settings();
+    struct tutti_transport *const transport = &own->transport.base;
+    int64_t words[2] = {(int64_t)settings->nodes_piece_kb << 10, -(settings->order == TUTTI_SET_ORDER_RANKS)};
+    if (status != TUTTI_OK || transport->ops->allreduce(transport, words, 2, TUTTI_COMBINE_MIN) != TUTTI_OK)
+        return TUTTI_ERR_TRANSPORT;
+    proxy->form = (struct tutti_stream_reduction_form){
+        .hierarchy = own->hierarchy, .piece = PIECES * (size_t)words[0], .by_ranks = words[1] < 0};
+    return own->hierarchy ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
 }
 
 static int is_crowded(const struct tutti_node *node, int ranks)

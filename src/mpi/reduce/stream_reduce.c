@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/settings.h"
 #include "core/status.h"
 #include "core/types.h"
 #include "kernels/reduce.h"
@@ -25,25 +24,25 @@ static int reduction_room(struct tutti_stream_reduction *r)
     r->result = calloc(n, sizeof *r->result);
     r->list = calloc(4 * n, sizeof *r->list);
     r->from = calloc(3 * n, sizeof *r->from);
-    r->room = malloc((n + (size_t)r->hierarchy->nodes) * most * r->size + 1);
+    r->room = malloc((n + (size_t)r->form->hierarchy->nodes) * most * r->size + 1);
     return r->result && r->list && r->from && r->room ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
 int tutti_stream_reduction_open(struct tutti_stream_reduction *r, const struct tutti_call *call, MPI_Comm comm,
-                                const struct tutti_hierarchy *hierarchy)
+                                const struct tutti_stream_reduction_form *form)
 {
-    const int n = hierarchy->ranks->size;
+    const int n = form->hierarchy->ranks->size;
     *r = (struct tutti_stream_reduction){.comm = comm,
-                                         .hierarchy = hierarchy,
+                                         .form = form,
                                          .call = *call,
                                          .ranks = n,
-                                         .me = hierarchy->ranks->rank,
+                                         .me = form->hierarchy->ranks->rank,
                                          .size = tutti_type_size(call->type),
                                          .request = tutti_handles.no_request};
     if (call->collective == TUTTI_COLLECTIVE_BARRIER)
         return TUTTI_OK;
-    const size_t piece = ROOM_MOST / (size_t)n > PIECE_LEAST ? ROOM_MOST / (size_t)n : PIECE_LEAST;
-    r->each = piece / r->size;
+    const size_t most = ROOM_MOST / (size_t)n > PIECE_LEAST ? ROOM_MOST / (size_t)n : PIECE_LEAST;
+    r->each = (form->piece < most ? form->piece : most) / r->size;
     r->two = call->collective == TUTTI_COLLECTIVE_ALLREDUCE && n > 2 && call->count * r->size > WHOLE_MOST;
     if (call->counts && (r->counts = malloc((size_t)n * sizeof *r->counts)) != NULL)
         r->call.counts = memcpy(r->counts, call->counts, (size_t)n * sizeof *r->counts);
@@ -134,7 +133,7 @@ static void combine(const struct tutti_stream_reduction *r, const void *const in
 /* The ranks of each node in their order, then the nodes. */
 static void combine_by_nodes(const struct tutti_stream_reduction *r, char *out, size_t count)
 {
-    const struct tutti_hierarchy *const h = r->hierarchy;
+    const struct tutti_hierarchy *const h = r->form->hierarchy;
     const void **const some = r->from + r->ranks, **const of = some + r->ranks;
     char *node = r->room + (size_t)r->ranks * count * r->size;
     for (int k = 0; k < h->nodes; k++) {
@@ -159,7 +158,7 @@ static void combine_mine(struct tutti_stream_reduction *r)
     const int scans = r->call.collective == TUTTI_COLLECTIVE_SCAN || r->call.collective == TUTTI_COLLECTIVE_EXSCAN;
     if (mine.count == 0)
         return;
-    if (scans || tutti_settings()->order == TUTTI_SET_ORDER_RANKS)
+    if (scans || r->form->by_ranks)
         combine(r, r->from, scans ? depth : r->ranks, out, mine.count);
     else
         combine_by_nodes(r, out, mine.count);
@@ -205,7 +204,7 @@ int tutti_stream_reduction_poll(struct tutti_stream_reduction *r)
         r->phase = PHASE_CONTRIBUTIONS;
         code = barrier ? tutti_next.MPI_Ibarrier(r->comm, &r->request) : send_contributions(r);
     }
-    while (code == MPI_SUCCESS && (code = tutti_next.MPI_Test(&r->request, &ended, MPI_STATUS_IGNORE)) == MPI_SUCCESS) {
+    while (code == MPI_SUCCESS && tutti_next.MPI_Test(&r->request, &ended, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
         if (!ended)
             return 0;
         if (barrier)

@@ -9,12 +9,19 @@
 #include "coll/hierarchy.h"
 #include "mpi/real/door.h"
 
+/* Alike on all ranks. */
+struct tutti_stream_reduction_form {
+    const struct tutti_hierarchy *hierarchy;
+    size_t piece; /* bytes that are reduced at a time, at most */
+    int by_ranks; /* 1: in the order of ranks alone */
+};
+
 struct tutti_stream_reduction {
     char *in, *out; /* host memory of the caller: this rank's contribution, and its result */
     size_t in_bytes, out_bytes;
     /* Private to stream_reduce.c. */
     MPI_Comm comm;
-    const struct tutti_hierarchy *hierarchy;
+    const struct tutti_stream_reduction_form *form;
     struct tutti_call call;
     int ranks, me, two, phase;
     size_t size, each, at;       /* of an element; elements of a piece; where the piece begins */
@@ -26,9 +33,10 @@ struct tutti_stream_reduction {
     MPI_Request request;
 };
 
-/* Local. The memory `in` and `out`, of as many bytes as it says, is set afterwards. A status; close() in any case. */
+/* Local. The form stays the caller's. The memory `in` and `out`, of as many bytes as it says, is set afterwards. A
+ * status; close() in any case. */
 int tutti_stream_reduction_open(struct tutti_stream_reduction *r, const struct tutti_call *call, MPI_Comm comm,
-                                const struct tutti_hierarchy *hierarchy);
+                                const struct tutti_stream_reduction_form *form);
 void tutti_stream_reduction_close(struct tutti_stream_reduction *r);
 /* begin: another time. poll: 1 when it has ended, 0, or a negative status. Neither waits. */
 void tutti_stream_reduction_begin(struct tutti_stream_reduction *r);
