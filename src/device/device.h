@@ -121,11 +121,9 @@ struct tutti_device {
     unsigned channel_mb; /* scratch of a communicator where TUTTI_CHANNEL_MB does not say, in MiB */
     int lingers;         /* 1: kernels run beside the thread that launches them, and see what it writes meanwhile */
     int reaches_host;    /* 1: kernels load and store ordinary host memory too */
-    /* Why no kernel may wait in a stream until the host has made a whole call of the MPI, which allocates, copies and
-     * launches meanwhile (calls in stream order over several nodes); NULL: it may. Meanwhile the device may keep calls
-     * back that free memory, register host memory, load code or map, with all other calls (progress/gate.h). The whole
-     * function NULL: not on this device. */
-    const char *(*no_host_steps)(void);
+    int host_steps; /* 1: a kernel may wait in a stream until the host has made a call of the MPI, for which it makes
+                       none of the device: calls in stream order over several nodes. Meanwhile the device may keep all
+                       its calls back (progress/gate.h). */
 
     /* Opens the device; further calls return the first result. `why` (of `size` bytes) says what is missing on
      * TUTTI_ERR_UNAVAILABLE. */

@@ -30,8 +30,6 @@ struct tutti_pack_job {
  * waiting_end; tutti_pack_prepare() does it before (plan NULL: the kernels alone). The caller holds the plans until the
  * work is done. RELAYOUT between two irregular types of some hundred segments: TUTTI_ERR_UNAVAILABLE. */
 int tutti_pack_prepare(int gpu, const struct tutti_plan *plan);
-/* Local. So many launches that the host waits for may be under way at once without anything being made. A status. */
-int tutti_pack_channels(int gpu, unsigned n);
 /* 1 if a launch on the GPU now loads no kernels and allocates nothing, or if the device never loads any. */
 int tutti_pack_ready(int gpu);
 /* A call of few bytes would have used the kernels, and they are not ready: when such calls repeat, they are loaded. */

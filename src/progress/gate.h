@@ -20,9 +20,9 @@ void tutti_gate_shut(void);
 void tutti_gate_open(void);
 
 /* Steps of the host (ring/host_step.h): a stream of this process waits for the host, or will. A GPU's driver lets calls
- * that free memory, register host memory or load code wait for the kernel that waits there, and keeps the calls of all
- * other threads back meanwhile, those of the step among them: it would stand still for ever. So no such call is made
- * while a step is known. more: 1: one step more; -1: the stream continues. captured: steps of graphs, which may be
+ * that free memory, register host memory or load code wait for the kernel that waits there, and keeps back the calls of
+ * all other threads meanwhile. If the host waits for one of those threads, the kernel never ends. So no such call is
+ * made while a step is known. more: 1: one step more; -1: the stream continues. captured: steps of graphs, which may be
  * launched at any time. */
 void tutti_gate_step(int more);
 void tutti_gate_captured(int more);

@@ -256,14 +256,6 @@ static const char cuda_rules[] =
     "neighbor:"
     " 0-8k@ll 0-256k@ll128 256k-4m@leader_pipeline 256k-2m@ll128 32m-*@direct *@fetch";
 
-/* A call of the program's that frees memory, registers host memory or loads code waits for the kernel that waits in the
- * stream, and keeps back those of the host's call, for which that kernel waits. */
-static const char *cuda_no_host_steps(void)
-{
-    return "calls in stream order over several nodes are not on CUDA yet: calls of the driver by the program, such as "
-           "cudaFree, would keep the host's part back for ever";
-}
-
 const struct tutti_device tutti_device_cuda = {
     .name = "cuda",
     .kinds = "cuda,cuda:host,cuda:device,cuda:managed",
@@ -271,7 +263,7 @@ const struct tutti_device tutti_device_cuda = {
     .rules = cuda_rules,
     .interface = TUTTI_GPU_INTERFACE_CUDA,
     .graphs = 1,
-    .no_host_steps = cuda_no_host_steps,
+    .host_steps = 1,
     .channel_mb = 336,
     .lingers = 1,
     .open = cuda_open,

@@ -18,7 +18,7 @@
     } while (0)
 #define GATED(call) GATED_BY(tutti_gate_shut, call)
 /* Those that were seen to wait for a kernel that waits in a stream (driver 13.0), and keep other threads back: freeing,
- * registering and unregistering host memory, loading code. Mappings of peers' memory are taken for such. */
+ * registering and unregistering host memory, loading code. Mappings of peers' memory are taken for the same. */
 #define GATED_BY_STEPS(call) GATED_BY(tutti_gate_shut_steps, call)
 
 int tutti_cuda_gated_alloc(int gpu, size_t bytes, void **device)

@@ -9,6 +9,7 @@
 
 static atomic_int asked, waiting; /* kernels; calls that wait for them */
 
+/* Not the engine's wait: the driver's threads wait here. */
 static void asked_pause(void)
 {
     const struct timespec pause = {.tv_nsec = 50000};

@@ -133,11 +133,6 @@ static unsigned host_resident(int gpu)
     return tutti_host_places();
 }
 
-static const char *host_no_host_steps(void)
-{
-    return NULL;
-}
-
 static void host_close(void)
 {
 }
@@ -274,7 +269,7 @@ const struct tutti_device tutti_device_host = {
     .stream_type = "tutti_stream",
     .rules = host_rules,
     .simulates = 1,
-    .no_host_steps = host_no_host_steps,
+    .host_steps = 1,
     .channel_mb = 64,
     .open = host_open,
     .active = host_active,

@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
+#include "device/host/asked.h"
 #include "device/host/gpus.h"
 #include "device/host/host.h"
 #include "device/host/imports.h"
@@ -199,6 +200,7 @@ void tutti_host_classify(const void *pointer, struct tutti_memory *out)
     struct tutti_host_region region;
     *out = (struct tutti_memory){.kind = TUTTI_MEMORY_HOST, .gpu = -1};
     tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
+    tutti_host_asked_pass();
     if (!memory_find(pointer, &region)) {
         out->kind = is_pinned(pointer) ? TUTTI_MEMORY_PINNED : TUTTI_MEMORY_HOST;
         return;

@@ -394,6 +394,7 @@ int tutti_work_run(struct tutti_work *work)
 int tutti_host_copy_now(void *to, const void *from, size_t bytes)
 {
     struct tutti_work work;
+    tutti_host_asked_pass();
     int status = tutti_work_copy(&work, to, from, bytes);
     return status == TUTTI_OK ? tutti_work_run(&work) : status;
 }

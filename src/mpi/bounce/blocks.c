@@ -135,7 +135,7 @@ static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction directi
     unsigned used = 0;
     int gpu = -1, status = jobs ? TUTTI_OK : TUTTI_ERR_MEMORY;
     const int first = only < 0 ? 0 : only, end = only < 0 ? blocks->n : only + 1;
-    const int copied = blocks->scratch.ordinary || are_copied(blocks, first, end);
+    const int copied = blocks->stream || blocks->scratch.ordinary || are_copied(blocks, first, end);
     for (int i = first, n; i < end && status == TUTTI_OK; i += n) {
         const struct tutti_block *block = &blocks->block[i];
         char *packed = blocks->memory + block->place;
@@ -146,17 +146,24 @@ static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction directi
             continue;
         if (block->solid && (copied || !block->plan)) {
             n = row_from(blocks, i, end, &bytes);
-            status = direction == TUTTI_PACK ? tutti_door.device->memory.copy_now(packed, block->at, bytes)
-                                             : tutti_door.device->memory.copy_now(block->at, packed, bytes);
+            status = blocks->stream
+                         ? tutti_door.device->stream.copy(blocks->stream, direction == TUTTI_PACK ? packed : block->at,
+                                                          direction == TUTTI_PACK ? block->at : packed, bytes)
+                     : direction == TUTTI_PACK ? tutti_door.device->memory.copy_now(packed, block->at, bytes)
+                                               : tutti_door.device->memory.copy_now(block->at, packed, bytes);
             continue;
         }
         if (block->plan)
             tutti_places_of(block->plan, block->count, block->at, &places);
-        if (!tutti_places_reached(&places) || by_copies(blocks, places.gpu)) {
+        if (blocks->stream && !tutti_places_reached(&places)) {
+            status = TUTTI_ERR_UNAVAILABLE;
+            continue;
+        }
+        if (!blocks->stream && (!tutti_places_reached(&places) || by_copies(blocks, places.gpu))) {
             status = move_slowly(block, direction, packed);
             continue;
         }
-        if (used && places.gpu >= 0 && gpu >= 0 && places.gpu != gpu) {
+        if (!blocks->stream && used && places.gpu >= 0 && gpu >= 0 && places.gpu != gpu) {
             status = tutti_pack_now(gpu, jobs, used);
             used = 0;
         }
@@ -168,7 +175,9 @@ static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction directi
                                                .packed = packed,
                                                .bytes = block->bytes};
     }
-    if (status == TUTTI_OK && used) {
+    if (status == TUTTI_OK && used && blocks->stream) {
+        status = tutti_pack_enqueue(blocks->stream, blocks->gpu, jobs, used);
+    } else if (status == TUTTI_OK && used) {
         if (gpu < 0 && tutti_door.device->gpu.current(&gpu) != TUTTI_OK)
             gpu = -1;
         status = tutti_pack_now(gpu, jobs, used);
@@ -299,7 +308,11 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         return TUTTI_ERR_ARGUMENT;
     }
     struct tutti_places places;
-    blocks->memory = tutti_scratch_take(&blocks->scratch, on_one_gpu(blocks, &places) ? &places : NULL, blocks->bytes);
+    blocks->stream = side->stream;
+    blocks->gpu = side->gpu;
+    blocks->memory = side->stream ? tutti_scratch_take_sent(&blocks->scratch, blocks->bytes, 0)
+                                  : tutti_scratch_take(&blocks->scratch, on_one_gpu(blocks, &places) ? &places : NULL,
+                                                       blocks->bytes);
     if (!blocks->memory)
         return TUTTI_ERR_MEMORY;
     blocks->staged = 1;

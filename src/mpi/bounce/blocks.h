@@ -10,11 +10,13 @@
 /* A buffer of a call on this rank. */
 struct tutti_side {
     struct tutti_buffer given;
-    int n;            /* blocks; 0: this rank has no such buffer */
-    int way;          /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT */
-    const int *peers; /* [n], or NULL: of MPI_PROC_NULL nothing comes, and its block stays as it is */
-    int only;         /* the one block that goes in, besides `way`; -1: none */
-    int as_bytes;     /* blocks of equal counts: the MPI gets MPI_BYTE, `times` bytes for each element */
+    int n;                       /* blocks; 0: this rank has no such buffer */
+    int way;                     /* TUTTI_STAGE_IN | TUTTI_STAGE_OUT */
+    const int *peers;            /* [n], or NULL: of MPI_PROC_NULL nothing comes, and its block stays as it is */
+    int only;                    /* the one block that goes in, besides `way`; -1: none */
+    struct tutti_stream *stream; /* copies go into it, and nothing waits for them; NULL: they are done on return */
+    int gpu;                     /* of the stream */
+    int as_bytes;                /* blocks of equal counts: the MPI gets MPI_BYTE, `times` bytes for each element */
 };
 
 struct tutti_block {
@@ -36,6 +38,8 @@ struct tutti_blocks {
     const MPI_Datatype *types;
     int times; /* counts are to be multiplied by this */
     int staged, by_kernel, way, n, only;
+    struct tutti_stream *stream;
+    int gpu;
     char *memory; /* of `scratch` */
     struct tutti_scratch scratch;
     size_t bytes;

@@ -218,7 +218,7 @@ int tutti_comm_stream_settle(MPI_Comm handle)
 static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *stream)
 {
     struct tutti_team *team = comm->team;
-    if (!team->whole && !tutti_door.device->no_host_steps)
+    if (!team->whole && !tutti_door.device->host_steps)
         return team->why;
     if (!team->whole) {
         comm->no_lanes = "there are no messages in stream order between nodes";

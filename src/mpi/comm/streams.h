@@ -22,7 +22,7 @@ struct tutti_collective_args;
 struct tutti_stream_proxy {
     atomic_int failed; /* a status: a call has failed, and all further ones do */
     /* Puts the call, whose arguments have been checked, into the stream. A status. */
-    int (*reduce)(const struct tutti_comm *comm, const struct tutti_reduction_args *args);
+    int (*reduce)(const struct tutti_comm *comm, const char *name, const struct tutti_call *call);
     int (*move)(const struct tutti_comm *comm, const struct tutti_collective_args *args);
     /* Collective over the communicator, which is about to be freed, once its stream is idle; quick 1, in MPI_Finalize:
      * local, and kernels may still wait. */

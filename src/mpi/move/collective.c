@@ -36,12 +36,15 @@ static void collective_keep_alias(struct tutti_exchange *exchange, const struct 
 
 /* Stages the buffers in device memory. A persistent call's input is copied now, and again at each start: an MPI may
  * read it when the request is made (quirks.h). A status; collective_close() in any case. */
-static int collective_open(struct tutti_exchange *exchange, const struct tutti_collective_args *args)
+static int collective_open(struct tutti_exchange *exchange, const struct tutti_collective_args *args,
+                           struct tutti_stream *stream, int gpu)
 {
     struct tutti_pattern pattern;
     struct tutti_sides sides;
     int status = tutti_pattern_open(&pattern, args);
     tutti_sides_of(&sides, &pattern, args);
+    sides.in.stream = sides.out.stream = stream;
+    sides.in.gpu = sides.out.gpu = gpu;
     if (status == TUTTI_OK)
         status = tutti_blocks_open(&exchange->in, &sides.in);
     if (status == TUTTI_OK)
@@ -90,7 +93,7 @@ int tutti_collective_blocking(const struct tutti_collective_args *args)
     if (tutti_pattern_is_contiguous(args->collective))
         return tutti_collective_contiguous(args);
     exchange.reason = tutti_why_take(TUTTI_REASON_OTHER);
-    int status = collective_open(&exchange, args);
+    int status = collective_open(&exchange, args, NULL, -1);
     if (status == TUTTI_OK)
         code = collective_call(&exchange, args, TUTTI_BLOCKING, tutti_handles.no_info, NULL);
     if (status == TUTTI_OK && code == MPI_SUCCESS)
@@ -112,7 +115,7 @@ static int collective_start(const struct tutti_collective_args *args, enum tutti
     if (!exchange)
         return collective_failed(&none, status);
     *exchange = none;
-    status = collective_open(exchange, args);
+    status = collective_open(exchange, args, NULL, -1);
     const int staged = status == TUTTI_OK && (exchange->in.staged || exchange->out.staged);
     struct tutti_request *entry = staged ? tutti_collective_entry(exchange, form == TUTTI_PERSISTENT) : NULL;
     if (staged && !entry)
@@ -151,7 +154,7 @@ int tutti_collective_staged(const struct tutti_collective_args *args, enum tutti
     *out = NULL;
     if (exchange) {
         *exchange = (struct tutti_exchange){.name = args->name, .comm = args->comm, .reason = reason};
-        status = collective_open(exchange, args);
+        status = collective_open(exchange, args, NULL, -1);
     }
     if (status == TUTTI_OK)
         code = collective_call(exchange, args, TUTTI_NONBLOCKING, tutti_handles.no_info, request);
@@ -178,4 +181,41 @@ int tutti_collective_staged_end(struct tutti_exchange *exchange, int code)
     collective_close(exchange);
     free(exchange);
     return status;
+}
+
+/* ---- in the order of a stream ---- */
+
+int tutti_collective_put(const struct tutti_collective_args *args, struct tutti_stream *stream, int gpu,
+                         struct tutti_exchange **out)
+{
+    struct tutti_exchange *exchange = malloc(sizeof *exchange);
+    if (!exchange)
+        return TUTTI_ERR_MEMORY;
+    *exchange = (struct tutti_exchange){.name = args->name, .comm = args->comm, .reason = TUTTI_REASON_NODES};
+    const int status = collective_open(exchange, args, stream, gpu);
+    if (status == TUTTI_OK)
+        *out = exchange;
+    else
+        tutti_collective_end(exchange);
+    return status;
+}
+
+int tutti_collective_start(const struct tutti_exchange *exchange, const struct tutti_collective_args *args,
+                           MPI_Request *request)
+{
+    tutti_exchange_count(exchange);
+    return collective_call(exchange, args, TUTTI_NONBLOCKING, tutti_handles.no_info, request);
+}
+
+int tutti_collective_out(struct tutti_exchange *exchange)
+{
+    return tutti_blocks_out(&exchange->out);
+}
+
+void tutti_collective_end(struct tutti_exchange *exchange)
+{
+    if (!exchange)
+        return;
+    collective_close(exchange);
+    free(exchange);
 }

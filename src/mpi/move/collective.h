@@ -32,6 +32,15 @@ int tutti_collective_persistent(const struct tutti_collective_args *args, MPI_In
 int tutti_collective_staged(const struct tutti_collective_args *args, enum tutti_reason reason, MPI_Request *request,
                             struct tutti_exchange **out);
 int tutti_collective_staged_end(struct tutti_exchange *exchange, int code);
+/* The same in three parts, in the order of a stream, for a call whose buffers kernels of the stream reach: put: copies
+ * in; start: the MPI's call on host memory alone, without a call of the device; out: copies out; end: the stream has
+ * passed them. put, out: a status. start: an MPI code. */
+int tutti_collective_put(const struct tutti_collective_args *args, struct tutti_stream *stream, int gpu,
+                         struct tutti_exchange **out);
+int tutti_collective_start(const struct tutti_exchange *exchange, const struct tutti_collective_args *args,
+                           MPI_Request *request);
+int tutti_collective_out(struct tutti_exchange *exchange);
+void tutti_collective_end(struct tutti_exchange *exchange);
 /* contiguous.c: the blocking form of MPI_Bcast, MPI_Allgather and MPI_Alltoall, staged. */
 int tutti_collective_contiguous(const struct tutti_collective_args *args);
 

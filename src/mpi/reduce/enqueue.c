@@ -83,7 +83,7 @@ static int reduce_enqueue_put(const struct tutti_reduction_args *args, const str
     int status;
     tutti_inside++;
     if (unlikely(state->proxy))
-        status = state->proxy->reduce(state, args);
+        status = state->proxy->reduce(state, args->name, call);
     else
         status =
             state->team->size == 1 ? enqueue_alone(call, stream, &why) : tutti_enqueue(state->team, call, stream, &why);

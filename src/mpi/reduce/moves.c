@@ -15,7 +15,6 @@
 #include "mpi/real/collective_args.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/deferred_call.h"
-#include "mpi/reduce/moves.h"
 #include "mpi/reduce/nonblocking.h"
 
 /* ---- in the list of open calls ---- */
@@ -122,24 +121,6 @@ static struct tutti_deferred_call *moves_later(const struct tutti_collective_arg
         return later;
     moves_end(later);
     return NULL;
-}
-
-struct tutti_open_call *tutti_moves_quiet(const struct tutti_collective_args *args,
-                                          void (*ended)(struct tutti_open_call *open))
-{
-    const struct tutti_reduction_args named = {
-        .name = args->name, .comm = args->comm, .datatype = tutti_handles.byte, .op = tutti_handles.sum};
-    struct tutti_deferred_call *later = moves_later(args);
-    struct tutti_open_call *open = later ? tutti_open_call_quiet(&named, ended) : NULL;
-    struct tutti_call call;
-    if (!open) {
-        if (later)
-            moves_end(later);
-        return NULL;
-    }
-    later->counted = tutti_nodes_job_counts(args, tutti_comm_find(args->comm), &call);
-    open->later = later;
-    return open;
 }
 
 /* ---- nonblocking calls ---- */

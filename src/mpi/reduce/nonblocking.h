@@ -45,9 +45,6 @@ struct tutti_open_call {
     int lists;      /* counts narrowed by large.c may belong to `real` */
     int persistent; /* args.comm is this request's own */
     MPI_Comm comm;  /* named by the program, or its substitute: its error handler is called */
-    /* Not NULL: the entry has no request, and this is called when the call is DONE. Under the lock of the list. */
-    void (*ended)(struct tutti_open_call *open);
-    void *with; /* of its user */
 };
 
 /* Functions of a `later` call that the communicator's worker may make. The list of open calls calls them, one at a
@@ -92,12 +89,6 @@ int tutti_open_call_free(struct tutti_open_call *open, MPI_Request *request);
  * without memory. start: for an idle entry. */
 struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *args, int persistent);
 void tutti_open_call_start(struct tutti_open_call *open);
-/* An entry without a request, which may run any number of times, one after the other; args->comm stays the caller's.
- * NULL without memory. ask: any thread, of an entry that is IDLE or DONE: the next poll starts it. Never waits. Closed
- * by tutti_open_call_close(). */
-struct tutti_open_call *tutti_open_call_quiet(const struct tutti_reduction_args *args,
-                                              void (*ended)(struct tutti_open_call *open));
-void tutti_open_call_ask(struct tutti_open_call *open);
 /* nonblocking_step.c. read: reads an entry that is NEW, and gives it to the worker if the team makes it; it stays
  * NEW while the team is being made. step: advances an entry without waiting; a PASSED entry goes to the MPI. Under
  * the lock of nonblocking_progress.c. */

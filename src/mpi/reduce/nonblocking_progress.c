@@ -13,7 +13,6 @@
 #include "mpi/real/errors.h"
 #include "mpi/real/self.h"
 #include "mpi/reduce/nonblocking.h"
-#include "progress/gate.h"
 
 static void nonblocking_poll(void);
 static void nonblocking_progress_where(char *text, size_t size);
@@ -28,20 +27,15 @@ static struct tutti_comm *queues;                        /* those with calls in 
  * is first. */
 static struct tutti_open_queue others;
 static int other_count;
-/* Calls that other threads have asked for: the last one first; without the lock. */
-static _Atomic(struct tutti_open_call *) asked;
 
 static void nonblocking_progress_unlock(pthread_mutex_t **held)
 {
-    tutti_gate_urgent(-1);
     pthread_mutex_unlock(*held);
 }
-/* Holds the lock to the end of the block, also when an exception of an error handler leaves it. Steps of the host need
- * the lock. */
+/* Holds the lock to the end of the block, also when an exception of an error handler leaves it. */
 #define LOCKED()                                                                                                       \
     __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;                     \
-    pthread_mutex_lock(&lock);                                                                                         \
-    tutti_gate_urgent(1)
+    pthread_mutex_lock(&lock)
 
 /* ---- lists ---- */
 
@@ -147,49 +141,8 @@ static void step_other(struct tutti_open_call *open)
     sort_in(open);
 }
 
-/* The lock is held. */
-static void start_locked(struct tutti_open_call *open)
-{
-    open->phase = TUTTI_OPEN_NEW;
-    if (open->over_nodes.at != TUTTI_OVER_NODES_TURN) /* its starter may have taken its turn */
-        open->over_nodes.at = TUTTI_OVER_NODES_NEW;
-    open->code = MPI_SUCCESS;
-    open->status = TUTTI_OK;
-    open->state = tutti_comm_find(open->args.comm);
-    if (open->state)
-        enter_queue(open->state, open);
-    else
-        sort_in(open);
-}
-
-void tutti_open_call_ask(struct tutti_open_call *open)
-{
-    open->next = atomic_load_explicit(&asked, memory_order_relaxed);
-    while (
-        !atomic_compare_exchange_weak_explicit(&asked, &open->next, open, memory_order_release, memory_order_relaxed)) {
-    }
-    tutti_step_open(&tutti_nonblocking_step);
-}
-
-/* In the order in which they were asked for. */
-static void start_asked(void)
-{
-    struct tutti_open_call *in_order = NULL, *open = atomic_exchange_explicit(&asked, NULL, memory_order_acquire);
-    for (struct tutti_open_call *next; open; open = next) {
-        next = open->next;
-        open->next = in_order;
-        in_order = open;
-    }
-    for (struct tutti_open_call *next; in_order; in_order = next) {
-        next = in_order->next;
-        start_locked(in_order);
-    }
-}
-
 static void nonblocking_progress_poll_locked(void)
 {
-    if (unlikely(atomic_load_explicit(&asked, memory_order_relaxed) != NULL))
-        start_asked();
     for (struct tutti_comm *state = queues, *behind; state; state = behind) {
         behind = state->calls.behind;
         step_queue(state);
@@ -203,7 +156,6 @@ static void nonblocking_poll(void)
     if (pthread_mutex_trylock(&lock) != 0) /* another thread polls, or this one, below an error handler */
         return;
     __attribute__((cleanup(nonblocking_progress_unlock), unused)) pthread_mutex_t *locked = &lock;
-    tutti_gate_urgent(1);
     TUTTI_INSIDE();
     nonblocking_progress_poll_locked();
 }
@@ -232,7 +184,16 @@ void tutti_open_call_start(struct tutti_open_call *open)
 {
     LOCKED();
     TUTTI_INSIDE();
-    start_locked(open);
+    open->phase = TUTTI_OPEN_NEW;
+    if (open->over_nodes.at != TUTTI_OVER_NODES_TURN) /* its starter may have taken its turn */
+        open->over_nodes.at = TUTTI_OVER_NODES_NEW;
+    open->code = MPI_SUCCESS;
+    open->status = TUTTI_OK;
+    open->state = tutti_comm_find(open->args.comm);
+    if (open->state)
+        enter_queue(open->state, open);
+    else
+        sort_in(open);
     tutti_progress_add(&tutti_nonblocking_step);
     tutti_step_open(&tutti_nonblocking_step);
     nonblocking_progress_poll_locked();

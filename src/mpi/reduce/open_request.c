@@ -1,4 +1,4 @@
-/* Entries of the list of open calls: with a request of Tutti's own, which the completion calls take, or without one. */
+/* Entries of the list of open calls, with a request of Tutti's own, which the completion calls take. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,42 +133,14 @@ struct tutti_open_call *tutti_open_call_new(const struct tutti_reduction_args *a
     return open;
 }
 
-struct tutti_open_call *tutti_open_call_quiet(const struct tutti_reduction_args *args,
-                                              void (*ended)(struct tutti_open_call *open))
+void tutti_open_call_destroy(struct tutti_open_call *open)
 {
-    struct tutti_open_call *open = calloc(1, sizeof *open);
-    if (!open)
-        return NULL;
-    open->args = *args;
-    open->comm = args->comm;
-    open->persistent = 1;
-    open->ended = ended;
-    open->request = open->real = tutti_handles.no_request;
-    TUTTI_INSIDE();
-    if (copy_counts(open) && tutti_handles_hold(args->datatype, args->op)) {
-        tutti_progress_add(&tutti_nonblocking_step);
-        return open;
-    }
-    free(open->counts);
-    free(open);
-    return NULL;
-}
-
-/* Of an entry with a request. */
-static void free_request(struct tutti_open_call *open)
-{
+    tutti_sweeps_off++; /* the frees below may sweep, and end requests of this kind */
     if (open->freed)
         tutti_self_end(open->persistent, &open->request);
     tutti_self_release(open->tag);
     if (open->persistent && open->args.comm != tutti_handles.no_comm)
         tutti_next.MPI_Comm_free(&open->args.comm);
-}
-
-void tutti_open_call_destroy(struct tutti_open_call *open)
-{
-    tutti_sweeps_off++; /* the frees below may sweep, and end requests of this kind */
-    if (!open->ended)
-        free_request(open);
     tutti_handles_release(open->args.datatype, open->args.op);
     if (open->later)
         open->later->end(open->later);
@@ -179,11 +151,6 @@ void tutti_open_call_destroy(struct tutti_open_call *open)
 
 void tutti_open_call_done(struct tutti_open_call *open)
 {
-    if (open->ended) {
-        tutti_step_close(&tutti_nonblocking_step);
-        open->ended(open);
-        return;
-    }
     tutti_self_complete(open->tag); /* before the list is empty: see self.h */
     tutti_step_close(&tutti_nonblocking_step);
     if (open->freed)

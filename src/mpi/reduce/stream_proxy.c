@@ -2,16 +2,19 @@
 
 #include <stdlib.h>
 
+#include "bounce/bounce.h"
 #include "coll/hierarchy.h"
+#include "core/clock.h"
 #include "core/log.h"
 #include "core/settings.h"
 #include "dtype/pack.h"
 #include "kernels/args.h"
-#include "mpi/bounce/scratch.h"
 #include "mpi/comm/clone.h"
+#include "mpi/comm/starting.h"
+#include "mpi/move/collective.h"
 #include "mpi/real/errors.h"
-#include "mpi/reduce/moves.h"
-#include "mpi/reduce/nonblocking.h"
+#include "mpi/reduce/deferred_call.h"
+#include "mpi/reduce/stream_reduce.h"
 #include "progress/engine.h"
 #include "progress/gate.h"
 #include "ring/host_step.h"
@@ -21,20 +24,30 @@
 struct proxy_call {
     struct tutti_host_step step; /* the first field */
     struct proxy *of;
-    struct tutti_open_call *open;
-    int captured;    /* 1: a graph may be launched again; the gate knows */
-    atomic_int over; /* 1: the stream has passed it */
+    const char *name;
+    struct tutti_bounce *memory;             /* a reduction's contribution and result */
+    struct tutti_stream_reduction reduction; /* where `later` is NULL */
+    struct tutti_deferred_call *later;       /* holds a mover's arguments */
+    struct tutti_exchange *exchange;         /* and its memory */
+    MPI_Request request;
+    uint64_t since; /* the stream waits, ns */
+    int reported;
+    int captured;              /* 1: a graph may be launched again; the gate knows */
+    atomic_int over;           /* 1: the host has made it */
+    struct tutti_event *event; /* the stream has passed it */
     struct proxy_call *next;
+    struct proxy_call *behind; /* of those under way */
 };
 
 struct proxy {
     struct tutti_stream_proxy base; /* the first field */
     MPI_Comm own;
+    struct tutti_stream_reduction_form form;
     struct tutti_host_steps *steps;
     struct tutti_node *node;
     struct tutti_stream *stream;
+    int gpu;
     struct proxy_call *calls;
-    int64_t word[2]; /* of barriers */
 };
 
 static struct proxy *proxy_of(const struct tutti_comm *comm)
@@ -42,29 +55,76 @@ static struct proxy *proxy_of(const struct tutti_comm *comm)
     return (struct proxy *)comm->proxy;
 }
 
-/* ---- a call under way ---- */
+/* ---- calls under way: on the server's thread, which calls the MPI and never the device ---- */
 
-/* The stream has reached it. */
+static __thread struct proxy_call *under_way;
+
 static void call_begin(struct tutti_host_step *step)
 {
     struct proxy_call *const call = (struct proxy_call *)step;
-    if (atomic_load(&call->of->base.failed) != TUTTI_OK)
+    if (atomic_load(&call->of->base.failed) != TUTTI_OK) {
         tutti_host_step_end(step);
-    else
-        tutti_open_call_ask(call->open);
+        return;
+    }
+    call->since = tutti_now_ns();
+    call->reported = 0;
+    call->request = tutti_handles.no_request;
+    if (!call->later)
+        tutti_stream_reduction_begin(&call->reduction);
+    call->behind = under_way;
+    under_way = call;
 }
 
-/* The host has made it. */
-static void call_ended(struct tutti_open_call *open)
+/* 1: it has ended; 0: not yet; or a negative status. */
+static int mover_poll(struct proxy_call *call)
 {
-    struct proxy_call *const call = open->with;
-    int none = TUTTI_OK;
-    if (open->code != MPI_SUCCESS) {
-        const int status = open->status != TUTTI_OK ? open->status : TUTTI_ERR_TRANSPORT;
-        if (atomic_compare_exchange_strong(&call->of->base.failed, &none, status))
-            tutti_error("%s, in the order of a stream, has failed: %s", open->args.name, tutti_status_text(status));
+    int ended = 0, code = MPI_SUCCESS;
+    if (call->request == tutti_handles.no_request)
+        code = tutti_collective_start(call->exchange, &call->later->args, &call->request);
+    if (code == MPI_SUCCESS)
+        code = tutti_next.MPI_Test(&call->request, &ended, MPI_STATUS_IGNORE);
+    return code != MPI_SUCCESS ? TUTTI_ERR_TRANSPORT : ended;
+}
+
+static int call_look_at_time(struct proxy_call *call)
+{
+    const uint64_t seconds = (tutti_now_ns() - call->since) / UINT64_C(1000000000);
+    if (seconds >= (uint64_t)tutti_settings()->timeout_seconds)
+        return TUTTI_ERR_TIMEOUT;
+    if (!call->reported && seconds >= (uint64_t)tutti_settings()->stall_seconds) {
+        call->reported = 1;
+        tutti_warn("waiting for %llu s: %s, in the order of a stream, for other ranks", (unsigned long long)seconds,
+                   call->name);
     }
+    return 0;
+}
+
+static void call_ended(struct proxy_call *call, int status)
+{
+    int none = TUTTI_OK;
+    if (status < 0 && atomic_compare_exchange_strong(&call->of->base.failed, &none, status))
+        tutti_error("%s, in the order of a stream, has failed: %s", call->name, tutti_status_text(status));
+    if (status > 0 && !call->later)
+        tutti_count_staged(call->name, TUTTI_REASON_NODES, NULL, call->reduction.in_bytes);
     tutti_host_step_end(&call->step);
+}
+
+static void poll_calls(void)
+{
+    TUTTI_INSIDE();
+    for (struct proxy_call **at = &under_way, *call; (call = *at) != NULL;) {
+        tutti_deferred_call_starting++;
+        int status = call->later ? mover_poll(call) : tutti_stream_reduction_poll(&call->reduction);
+        tutti_deferred_call_starting--;
+        if (status == 0)
+            status = call_look_at_time(call);
+        if (status == 0) {
+            at = &call->behind;
+            continue;
+        }
+        *at = call->behind;
+        call_ended(call, status);
+    }
 }
 
 static void call_over(struct tutti_host_step *step)
@@ -78,16 +138,27 @@ static void call_free(struct proxy_call *call)
 {
     if (call->captured > 0)
         tutti_gate_captured(-1);
-    if (call->open)
-        tutti_open_call_close(call->open);
+    if (call->event)
+        tutti_door.device->event.destroy(call->event);
+    tutti_stream_reduction_close(&call->reduction);
+    tutti_bounce_give(call->memory);
+    tutti_collective_end(call->exchange);
+    if (call->later)
+        tutti_deferred_call_free(call->later);
     free(call);
+}
+
+static int call_is_passed(const struct proxy_call *call)
+{
+    return !call->captured && atomic_load_explicit(&call->over, memory_order_acquire) && call->event &&
+           tutti_door.device->event.query(call->event) != 0;
 }
 
 /* Frees calls that the stream has passed; all of them: all 1. */
 static void proxy_sweep(struct proxy *proxy, int all)
 {
     for (struct proxy_call **at = &proxy->calls, *call; (call = *at) != NULL;) {
-        if (!all && (call->captured || !atomic_load_explicit(&call->over, memory_order_acquire))) {
+        if (!all && !call_is_passed(call)) {
             at = &call->next;
             continue;
         }
@@ -96,69 +167,107 @@ static void proxy_sweep(struct proxy *proxy, int all)
     }
 }
 
-static struct proxy_call *call_new(struct proxy *proxy)
+static struct proxy_call *call_new(struct proxy *proxy, const char *name)
 {
     struct proxy_call *const call = calloc(1, sizeof *call);
     if (!call)
         return NULL;
     call->step = (struct tutti_host_step){.begin = call_begin, .over = call_over};
     call->of = proxy;
+    call->name = name;
     return call;
 }
 
-/* Takes the call; `open` is NULL without memory. */
-static int proxy_put(struct proxy *proxy, struct proxy_call *call, struct tutti_open_call *open)
+/* Before anything is put into the stream. */
+static int call_prepare(struct proxy_call *call)
 {
-    int status = atomic_load(&proxy->base.failed);
+    struct proxy *const proxy = call->of;
+    const int status = atomic_load(&proxy->base.failed);
     proxy_sweep(proxy, 0);
-    call->open = open;
-    if (!open)
-        status = TUTTI_ERR_MEMORY;
-    if (status == TUTTI_OK) {
-        open->with = call;
-        call->captured = tutti_door.device->stream.capturing(proxy->stream);
-        tutti_gate_captured(call->captured > 0);
-        status =
-            call->captured < 0 ? call->captured : tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
-    }
-    if (status != TUTTI_OK) {
+    if (status != TUTTI_OK)
+        return status;
+    const int captured = tutti_door.device->stream.capturing(proxy->stream);
+    if (captured < 0)
+        return captured;
+    call->captured = captured;
+    tutti_gate_captured(captured > 0);
+    return captured ? TUTTI_OK : tutti_door.device->event.create(proxy->gpu, &call->event);
+}
+
+/* The step, and what is behind it is in the stream: takes the call. After a failure between, its memory may be in use.
+ */
+static int call_finish(struct proxy_call *call, int status, int is_put)
+{
+    struct proxy *const proxy = call->of;
+    int none = TUTTI_OK;
+    if (status == TUTTI_OK && !call->captured)
+        status = tutti_door.device->event.record(call->event, proxy->stream);
+    if (status != TUTTI_OK && !is_put) {
         call_free(call);
         return status;
     }
+    if (status != TUTTI_OK)
+        atomic_compare_exchange_strong(&proxy->base.failed, &none, status);
     call->next = proxy->calls;
     proxy->calls = call;
-    return TUTTI_OK;
+    return status;
 }
 
-static struct tutti_open_call *open_reduction(struct proxy *proxy, const struct tutti_reduction_args *args)
-{
-    struct tutti_reduction_args own = *args;
-    own.comm = proxy->own;
-    if (own.collective == TUTTI_COLLECTIVE_BARRIER) { /* a rank has the sum when all ranks have arrived */
-        own.collective = TUTTI_COLLECTIVE_ALLREDUCE;
-        own.sendbuf = &proxy->word[0];
-        own.recvbuf = &proxy->word[1];
-        own.count = 1;
-        own.datatype = tutti_handles.int64;
-        own.op = tutti_handles.sum;
-    }
-    return tutti_open_call_quiet(&own, call_ended);
-}
-
-static int proxy_reduce(const struct tutti_comm *comm, const struct tutti_reduction_args *args)
+static int proxy_reduce(const struct tutti_comm *comm, const char *name, const struct tutti_call *args)
 {
     struct proxy *const proxy = proxy_of(comm);
-    struct proxy_call *const call = call_new(proxy);
-    return call ? proxy_put(proxy, call, open_reduction(proxy, args)) : TUTTI_ERR_MEMORY;
+    const struct tutti_device *const device = tutti_door.device;
+    struct proxy_call *const call = call_new(proxy, name);
+    struct tutti_stream_reduction *const r = call ? &call->reduction : NULL;
+    if (!call)
+        return TUTTI_ERR_MEMORY;
+    int is_put = 0, status = call_prepare(call);
+    if (status == TUTTI_OK)
+        status = tutti_stream_reduction_open(r, args, proxy->own, &proxy->form);
+    if (status == TUTTI_OK && r->in_bytes + r->out_bytes > 0) {
+        call->memory = tutti_bounce_take(&tutti_bounce_pinned, -1, r->in_bytes + r->out_bytes);
+        status = call->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    }
+    if (status == TUTTI_OK && call->memory) {
+        r->in = call->memory->memory;
+        r->out = r->in + r->in_bytes;
+        is_put = 1;
+        status = device->stream.copy(proxy->stream, r->in, args->in, r->in_bytes);
+    }
+    if (status == TUTTI_OK)
+        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
+    is_put |= status == TUTTI_OK;
+    if (status == TUTTI_OK && r->out_bytes > 0)
+        status = device->stream.copy(proxy->stream, args->out, r->out, r->out_bytes);
+    return call_finish(call, status, is_put);
 }
 
 static int proxy_move(const struct tutti_comm *comm, const struct tutti_collective_args *args)
 {
     struct proxy *const proxy = proxy_of(comm);
-    struct proxy_call *const call = call_new(proxy);
-    struct tutti_collective_args own = *args;
-    own.comm = proxy->own;
-    return call ? proxy_put(proxy, call, tutti_moves_quiet(&own, call_ended)) : TUTTI_ERR_MEMORY;
+    struct proxy_call *const call = call_new(proxy, args->name);
+    if (!call)
+        return TUTTI_ERR_MEMORY;
+    int is_put = 0, status = call_prepare(call);
+    const int depth = tutti_inside; /* staging ignores calls that the MPI itself makes */
+    tutti_inside = 0;
+    if (status == TUTTI_OK && !(call->later = tutti_deferred_call_new(args->name, NULL)))
+        status = TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK) {
+        call->later->args = *args;
+        call->later->args.comm = proxy->own;
+        status = tutti_deferred_call_hold(call->later) ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    }
+    if (status == TUTTI_OK) {
+        is_put = 1;
+        status = tutti_collective_put(&call->later->args, proxy->stream, proxy->gpu, &call->exchange);
+    }
+    if (status == TUTTI_OK)
+        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
+    if (status == TUTTI_OK)
+        status = tutti_collective_out(call->exchange);
+    tutti_inside = depth;
+    return call_finish(call, status, is_put);
 }
 
 /* ---- life ---- */
@@ -185,40 +294,10 @@ static int all_fine(struct tutti_comm *comm, int fine)
     return transport->ops->allreduce(transport, &word, 1, TUTTI_COMBINE_MIN) == TUTTI_OK && word;
 }
 
-static int is_ended(void *with)
-{
-    return atomic_load_explicit(&((struct proxy_call *)with)->step.ended, memory_order_acquire);
-}
-
-/* A call on memory of the GPU, before there are calls in the stream: what the host keeps for later ones is allocated
- * and loaded now, not while a stream waits. Collective. */
-static int proxy_try(struct proxy *proxy, void *memory, size_t bytes)
-{
-    struct proxy_call call = {.of = proxy};
-    const struct tutti_reduction_args args = {.collective = TUTTI_COLLECTIVE_ALLREDUCE,
-                                              .name = "MPIX_Stream_comm_create",
-                                              .sendbuf = MPI_IN_PLACE,
-                                              .recvbuf = memory,
-                                              .count = (MPI_Count)(bytes / sizeof(int64_t)),
-                                              .datatype = tutti_handles.int64,
-                                              .op = tutti_handles.sum};
-    if (!(call.open = open_reduction(proxy, &args)))
-        return TUTTI_ERR_MEMORY;
-    call.open->with = &call;
-    tutti_open_call_ask(call.open);
-    int status = tutti_progress_wait(&(const struct tutti_wait){
-        .done = is_ended, .with = &call, .what = "in MPIX_Stream_comm_create, for a first call over the nodes"});
-    tutti_open_call_close(call.open);
-    return status == TUTTI_OK ? atomic_load(&proxy->base.failed) : status;
-}
-
-/* Loads all kernels of the GPU, and registers memory for messages of the MPI's: while a stream waits the driver would
- * do neither (progress/gate.h). */
+/* Loads all kernels of the GPU: while a stream waits, the driver would not (progress/gate.h). */
 static int proxy_prepare(int gpu)
 {
-    enum { STAGES = 4, STAGE = 4 << 20, CHANNELS = 4 };
     const struct tutti_device *const device = tutti_door.device;
-    struct tutti_scratch scratch[STAGES];
     int status = TUTTI_OK;
     for (int type = 0; type < TUTTI_TYPES && device->launch.prepare; type++) {
         for (int op = 0; op < TUTTI_OPS && status == TUTTI_OK; op++) {
@@ -226,15 +305,7 @@ static int proxy_prepare(int gpu)
                 status = device->launch.prepare(gpu, UINT32_MAX, type, op);
         }
     }
-    if (status == TUTTI_OK)
-        status = tutti_pack_prepare(gpu, NULL);
-    if (status == TUTTI_OK)
-        status = tutti_pack_channels(gpu, CHANNELS);
-    for (int i = 0; i < STAGES; i++)
-        (void)tutti_scratch_take(&scratch[i], NULL, STAGE);
-    for (int i = 0; i < STAGES; i++)
-        tutti_scratch_give(&scratch[i]);
-    return status;
+    return status == TUTTI_OK ? tutti_pack_prepare(gpu, NULL) : status;
 }
 
 static int proxy_prepare_once(int gpu)
@@ -252,36 +323,36 @@ static int proxy_prepare_once(int gpu)
     return TUTTI_OK;
 }
 
-/* Of a size for each of the default rules, the largest of as much as is under way at a time. */
-static int proxy_warm(struct proxy *proxy, int gpu)
+static int is_made(void *with)
 {
-    enum { SMALL = 8, MIDDLE = 48 << 10, AREAS = 3, LEADERS = 4 };
-    const size_t piece = (size_t)tutti_settings()->nodes_piece_kb << 10;
-    const size_t sizes[] = {SMALL, MIDDLE < AREAS * piece ? MIDDLE : AREAS * piece, AREAS * piece};
-    const struct tutti_comm *const own = tutti_comm_find(proxy->own);
-    struct tutti_bounce *memory = NULL;
-    int status = proxy_prepare_once(gpu);
-    if (status == TUTTI_OK && !(memory = tutti_bounce_take(&tutti_bounce_device, gpu, sizes[2] * LEADERS)))
-        status = TUTTI_ERR_MEMORY;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && status == TUTTI_OK; i++) {
-        const int leaders = i > 0 && own->hierarchy ? own->hierarchy->least : 1;
-        status = proxy_try(proxy, memory->memory, sizes[i] * (size_t)(leaders < LEADERS ? leaders : LEADERS));
-    }
-    tutti_bounce_give(memory);
-    return status;
+    struct tutti_comm *const comm = with;
+    return tutti_comm_hierarchy(comm) || !comm->hierarchy_opening;
+}
+
+/* Collective: which rank is on which node, and what the settings of all ranks say. */
+static int proxy_find_nodes(struct proxy *proxy)
+{
+    enum { PIECES = 16 }; /* nothing overlaps: long ones */
+    struct tutti_comm *const own = tutti_comm_make(proxy->own);
+    if (!own)
+        return TUTTI_ERR_MEMORY;
+    tutti_comm_hierarchy_begin(own);
+    const int status = tutti_progress_wait(&(const struct tutti_wait){
+        .done = is_made, .with = own, .what = "in MPIX_Stream_comm_create, for the ranks of several nodes"});
+    const struct tutti_settings *const settings = tutti_settings();
+    struct tutti_transport *const transport = &own->transport.base;
+    int64_t words[2] = {(int64_t)settings->nodes_piece_kb << 10, -(settings->order == TUTTI_SET_ORDER_RANKS)};
+    if (status != TUTTI_OK || transport->ops->allreduce(transport, words, 2, TUTTI_COMBINE_MIN) != TUTTI_OK)
+        return TUTTI_ERR_TRANSPORT;
+    proxy->form = (struct tutti_stream_reduction_form){
+        .hierarchy = own->hierarchy, .piece = PIECES * (size_t)words[0], .by_ranks = words[1] < 0};
+    return own->hierarchy ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
 }
 
 static int is_crowded(const struct tutti_node *node, int ranks)
 {
     const int wait = tutti_settings()->wait;
     return wait == TUTTI_SET_WAIT_AUTO ? ranks > tutti_node_cores(node) : wait != TUTTI_SET_WAIT_SPIN;
-}
-
-/* On a thread of the library. */
-static void poll_steps(void)
-{
-    TUTTI_INSIDE();
-    tutti_progress_poll();
 }
 
 static struct proxy *proxy_new(struct tutti_comm *comm, const struct tutti_mpix_stream *stream)
@@ -294,8 +365,9 @@ static struct proxy *proxy_new(struct tutti_comm *comm, const struct tutti_mpix_
     proxy->base.close = proxy_close;
     proxy->node = comm->team->node;
     proxy->stream = stream->stream;
+    proxy->gpu = stream->gpu;
     proxy->own = tutti_handles.no_comm;
-    if (tutti_host_steps_open(tutti_door.device, stream->gpu, is_crowded(proxy->node, comm->team->size), poll_steps,
+    if (tutti_host_steps_open(tutti_door.device, stream->gpu, is_crowded(proxy->node, comm->team->size), poll_calls,
                               &proxy->steps) == TUTTI_OK)
         return proxy;
     free(proxy);
@@ -307,9 +379,6 @@ const char *tutti_stream_proxy_open(struct tutti_comm *comm, const struct tutti_
     if (!all_fine(comm, comm->transport.base.any_thread))
         return "over several nodes calls in stream order need MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
                "TUTTI_ASYNC_PROGRESS=1";
-    const char *const why = tutti_door.device->no_host_steps();
-    if (!all_fine(comm, why == NULL))
-        return why ? why : "on another rank the device cannot make calls in stream order over several nodes";
     if (!all_fine(comm, stream->order == TUTTI_STREAM_FREE))
         return "over several nodes a stream must not wait for the default stream: make it with cudaStreamNonBlocking";
     struct proxy *const proxy = proxy_new(comm, stream);
@@ -324,10 +393,10 @@ const char *tutti_stream_proxy_open(struct tutti_comm *comm, const struct tutti_
         return "the MPI made no communicator for calls in stream order over several nodes";
     tutti_next.MPI_Comm_set_errhandler(proxy->own, tutti_handles.errors_return);
     tutti_deferred_free_hold(proxy->node);
-    const int warm = tutti_comm_make(proxy->own) && proxy_warm(proxy, stream->gpu) == TUTTI_OK;
-    if (!all_fine(comm, warm)) {
+    const int made = proxy_find_nodes(proxy) == TUTTI_OK && proxy_prepare_once(stream->gpu) == TUTTI_OK;
+    if (!all_fine(comm, made)) {
         proxy_close(&proxy->base, 0);
-        return "a first call over the nodes of the communicator has failed";
+        return "a rank has no memory for calls in stream order over several nodes, or could not load the kernels";
     }
     comm->proxy = &proxy->base;
     return NULL;

@@ -2,13 +2,14 @@
  * several communicators on several streams in other orders on other ranks, mixed with blocking calls, and lives of
  * streams and communicators.
  *
- *   enqueue calls | chain | queues | life | alone | behind */
+ *   enqueue calls | chain | queues | life | alone | behind | frees */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "device/device.h"
+#include "progress/gate.h"
 #include "queue.h"
 #include "tutti/tutti.h"
 
@@ -220,6 +221,32 @@ static void alone(void)
     queue_close(&queue);
 }
 
+/* Calls of the driver by the program that wait for the kernel of a call in the stream, and keep those of all other
+ * threads back: the call must need none. The peers are late, so that the streams wait. */
+static void frees(void)
+{
+    enum { LATE_US = 60000, SOON_US = 15000 };
+    struct queue queue;
+    queue_open(&queue, MPI_COMM_WORLD, NULL, 20000, kit_seed + 5);
+    for (int i = 0; i < 2 * (QUEUE_KINDS - QUEUE_ALLREDUCE); i++) {
+        const int kind = QUEUE_ALLREDUCE + i % (QUEUE_KINDS - QUEUE_ALLREDUCE);
+        void *memory = NULL;
+        if (kind == QUEUE_ALLREDUCE)
+            queue_set(&queue, kit_handle_of(i ? TUTTI_TYPE_F64 : TUTTI_TYPE_I8));
+        CHECK(tutti_alloc(4096, &memory) == 0, "tutti_alloc");
+        queue_go(&queue, QUEUE_FRESH);
+        if (i % queue.size != queue.rank)
+            usleep(LATE_US);
+        queue_go(&queue, kind);
+        usleep(SOON_US);
+        tutti_gate_urgent(1); /* as a call of the driver by the program: Tutti's own wait for the stream before */
+        CHECK(tutti_free(memory) == 0, "tutti_free");
+        tutti_gate_urgent(-1);
+        queue_check(&queue, "memory is freed while the stream waits");
+    }
+    queue_close(&queue);
+}
+
 /* The peer puts its call into its stream only after a long message of host memory, or of device memory, has come: who
  * waits for the stream in a call of the MPI brings the message on. */
 static void behind(void)
@@ -266,8 +293,8 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"calls", calls}, {"chain", chain}, {"queues", queues},
-                 {"life", life},   {"alone", alone}, {"behind", behind}};
+    } parts[] = {{"calls", calls}, {"chain", chain},   {"queues", queues}, {"life", life},
+                 {"alone", alone}, {"behind", behind}, {"frees", frees}};
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (!queue_possible())
         kit_skip("enqueue", "needs a device with streams, and the library in front");

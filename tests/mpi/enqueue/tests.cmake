@@ -36,27 +36,24 @@ tutti_mpi_test(mpi-enqueue-none PROGRAM mpi-enqueue_errors RANKS 2 ARGS absent E
 
 # Over virtual nodes: the host makes the calls while their streams wait, which needs MPI_THREAD_MULTIPLE.
 set(over_nodes TUTTI_STATS=1 TUTTI_ASYNC_PROGRESS=1 TUTTI_NODES_PIECE_KB=16)
-set(by_nodes "TUTTI_RULES=allreduce_nodes:*@pipelined reduce_nodes:*@multi_leader reduce_scatter_nodes:*@pipelined scan_nodes:*@ranks")
-set(by_small "TUTTI_RULES=allreduce_nodes:*@two_rounds reduce_nodes:*@host_leader reduce_scatter_nodes:*@two_rounds scan_nodes:*@two_rounds")
-set(by_carry "${by_nodes} bcast_nodes:*@chains gather_nodes:*@pairs scatter_nodes:*@pairs allgather_nodes:*@lanes alltoall_nodes:*@pairs")
-tutti_mpi_test(mpi-enqueue-nodes-calls PROGRAM mpi-enqueue RANKS 2 ARGS calls TIMEOUT 240 ENV ${over_nodes} TUTTI_NODE_RANKS=1 ${by_nodes})
+tutti_mpi_test(mpi-enqueue-nodes-calls PROGRAM mpi-enqueue RANKS 2 ARGS calls TIMEOUT 240 ENV ${over_nodes} TUTTI_NODE_RANKS=1)
 foreach(part chain queues)
   tutti_mpi_test(mpi-enqueue-nodes-${part} PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 3 ARGS ${part} TIMEOUT 240
-                 ENV ${over_nodes} TUTTI_NODE_RANKS=2 ${by_nodes})
-  tutti_mpi_test(mpi-enqueue-nodes-${part}-small PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 3 ARGS ${part} TIMEOUT 240
-                 ENV ${over_nodes} TUTTI_NODE_RANKS=1 ${by_small})
+                 ENV ${over_nodes} TUTTI_NODE_RANKS=2)
+  tutti_mpi_test(mpi-enqueue-nodes-${part}-order PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 3 ARGS ${part} TIMEOUT 240
+                 ENV ${over_nodes} TUTTI_NODE_RANKS=2 TUTTI_ORDER=ranks)
 endforeach()
-tutti_mpi_test(mpi-enqueue-nodes-chain-carry PROGRAM mpi-enqueue RANKS 4 ARGS chain TIMEOUT 240 MPIS openmpi
-               ENV ${over_nodes} TUTTI_NODE_RANKS=2 ${by_carry})
+tutti_mpi_test(mpi-enqueue-nodes-chain-4 PROGRAM mpi-enqueue RANKS 4 ARGS chain TIMEOUT 240 MPIS openmpi
+               ENV ${over_nodes} TUTTI_NODE_RANKS=2)
 tutti_mpi_test(mpi-enqueue-nodes-types PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 3 ARGS types TIMEOUT 120
-               ENV ${over_nodes} TUTTI_NODE_RANKS=2 TUTTI_TEST_ROUNDS=40 ${by_carry})
-foreach(part life behind)
-  tutti_mpi_test(mpi-enqueue-nodes-${part} PROGRAM mpi-enqueue RANKS 2 ARGS ${part} TIMEOUT 120 ENV ${over_nodes} TUTTI_NODE_RANKS=1 ${by_nodes})
+               ENV ${over_nodes} TUTTI_NODE_RANKS=2 TUTTI_TEST_ROUNDS=40)
+foreach(part life behind frees)
+  tutti_mpi_test(mpi-enqueue-nodes-${part} PROGRAM mpi-enqueue RANKS 2 ARGS ${part} TIMEOUT 120 ENV ${over_nodes} TUTTI_NODE_RANKS=1)
 endforeach()
 tutti_mpi_test(mpi-enqueue-nodes-single PROGRAM mpi-enqueue_errors RANKS 2 ARGS shared ENV TUTTI_NODE_RANKS=1)
-tutti_mpi_test(mpi-enqueue-nodes-errors PROGRAM mpi-enqueue_errors RANKS 2 TIMEOUT 60 ENV ${over_nodes} TUTTI_NODE_RANKS=1 ${by_nodes})
+tutti_mpi_test(mpi-enqueue-nodes-errors PROGRAM mpi-enqueue_errors RANKS 2 TIMEOUT 60 ENV ${over_nodes} TUTTI_NODE_RANKS=1)
 tutti_mpi_test(mpi-stream-nodes-stopped PROGRAM mpi-stream_failure RANKS 3 RANKS_MPICH 2 ARGS stopped TIMEOUT 60
-               ENV ${over_nodes} TUTTI_NODE_RANKS=1 ${by_nodes})
+               ENV ${over_nodes} TUTTI_NODE_RANKS=1)
 
 # Messages in stream order.
 tutti_mpi_program(mpi-stream_messages SOURCES enqueue/stream_messages.c enqueue/stream_messages_programs.c enqueue/stream_messages_types.c enqueue/stream_messages_truncated.c enqueue/stream_messages_any.c enqueue/stream_messages_groups.c kit/queue.c kit/queue_move.c LIBRARIES tutti-core
