@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "device/device.h"
 #include "team/node.h"
 
 struct tutti_deferred_free {
@@ -10,12 +11,18 @@ struct tutti_deferred_free {
     struct tutti_prepared *kept;
 };
 
+/* A node knows its device from the first team or endpoint on; memory is taken without either, too. */
+static const struct tutti_device *deferred_free_device(const struct tutti_node *node)
+{
+    return node->device ? node->device : tutti_device();
+}
+
 static void deferred_free_end(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
 {
     if (memory)
-        node->device->memory.free(memory);
+        deferred_free_device(node)->memory.free(memory);
     if (kept)
-        node->device->launch.drop(kept);
+        deferred_free_device(node)->launch.drop(kept);
 }
 
 static void deferred_free_add(struct tutti_node *node, void *memory, struct tutti_prepared *kept)
@@ -50,7 +57,8 @@ void tutti_deferred_free_hold(struct tutti_node *node)
 
 void tutti_deferred_free_release(struct tutti_node *node)
 {
-    if (atomic_fetch_sub(&node->streams, 1) == 1 && node->device && node->device->active())
+    const struct tutti_device *const device = deferred_free_device(node);
+    if (atomic_fetch_sub(&node->streams, 1) == 1 && device && device->active())
         tutti_deferred_free_end(node, 1);
 }
 
