@@ -11,7 +11,10 @@
 #include "progress/gate.h"
 #include "ring/server.h"
 
-enum { STEP_OPERATION = 1, STEP_THREADS = 32 };
+/* A slot is free again when all requests before it are complete: while the step of one stream waits for other ranks,
+ * the other streams of the GPU make so many steps, less one. With few slots they stopped behind it, and so did streams
+ * on the ranks that it waited for. */
+enum { STEP_OPERATION = 1, STEP_THREADS = 32, STEP_SLOTS = TUTTI_RING_SLOTS_MOST };
 
 /* What kernels and the host both read. */
 struct host_step_words {
@@ -110,7 +113,7 @@ static int steps_make_ring(struct tutti_host_steps *steps)
     status = device->stream.create(steps->gpu, &stream);
     if (status != TUTTI_OK)
         return status;
-    status = tutti_ring_server_open(&steps->server, device, steps->gpu, stream, TUTTI_RING_SLOTS_LEAST);
+    status = tutti_ring_server_open(&steps->server, device, steps->gpu, stream, STEP_SLOTS);
     device->stream.destroy(stream);
     return status;
 }

@@ -27,7 +27,7 @@ static struct lane {
     int begun, over;               /* of the server's thread */
     atomic_int open;               /* 1: the stream waits */
 } lane[STREAMS];
-static atomic_int polls, ending;
+static atomic_int polls, ending, kept; /* kept: the step of stream 0 stays open */
 
 static void begin(struct tutti_host_step *step)
 {
@@ -56,7 +56,7 @@ static void *host(void *unused)
     (void)unused;
     while (!atomic_load(&ending)) {
         struct lane *const l = &lane[random_next(&random) % STREAMS];
-        if (!atomic_load(&l->open)) {
+        if (!atomic_load(&l->open) || (l == lane && atomic_load(&kept))) {
             sched_yield();
             continue;
         }
@@ -138,6 +138,31 @@ static void in_order(void)
     for (int i = 0; i < STREAMS; i++)
         CHECK(lane[i].begun == LAUNCHES && lane[i].over == LAUNCHES, "%d steps begun, %d over", lane[i].begun,
               lane[i].over);
+}
+
+/* The step of one stream stays open, as for a rank that is late: the other streams make all of theirs meanwhile. */
+static void one_waits(void)
+{
+    pthread_t thread;
+    open_lanes();
+    atomic_store(&ending, 0);
+    atomic_store(&kept, 1);
+    CHECK(pthread_create(&thread, NULL, host, NULL) == 0, "a thread");
+    launch(&lane[0], 0);
+    while (!atomic_load(&lane[0].open))
+        sched_yield();
+    for (int n = 0; n < LAUNCHES; n++) {
+        for (int i = 1; i < STREAMS; i++)
+            launch(&lane[i], n);
+    }
+    for (int i = 1; i < STREAMS; i++)
+        CHECK(device->stream.sync(lane[i].stream) == TUTTI_OK && lane[i].begun == LAUNCHES, "stream %d waits, too", i);
+    CHECK(lane[0].over == 0, "the step is open");
+    atomic_store(&kept, 0);
+    CHECK(device->stream.sync(lane[0].stream) == TUTTI_OK, "a stream");
+    atomic_store(&ending, 1);
+    pthread_join(thread, NULL);
+    close_lanes(1);
 }
 
 /* Nothing ends the steps: the streams go on when the server has ended. */
@@ -224,6 +249,7 @@ int main(int argc, char **argv)
         blocked();
     } else {
         in_order();
+        one_waits();
         left();
     }
     printf("%ld checks, %ld failed\n", check_done(), check_failed());
