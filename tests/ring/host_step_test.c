@@ -185,7 +185,7 @@ static void *give_memory_back(void *memory)
     return NULL;
 }
 
-/* A call that the driver would block, by a thread that no step needs, waits for the step and keeps nobody back. */
+/* A call that the driver would block, on a thread that no step needs, waits for the step. Other threads continue. */
 static void put_off(void)
 {
     const struct timespec pause = {.tv_nsec = 50000000};
@@ -223,7 +223,7 @@ static void blocked(void)
     while (!atomic_load(&lane[0].open))
         sched_yield();
     CHECK(tutti_gate_closed(), "the gate knows the step");
-    CHECK(!device->launch.apart_begin(), "nobody is apart while a stream waits");
+    CHECK(!device->launch.apart_begin(), "apart_begin() returns 0 while a stream waits");
     tutti_gate_urgent(1); /* as a thread that goes ahead: it does not wait for the step first */
     CHECK(pthread_create(&thread, NULL, ask, NULL) == 0, "a thread");
     void *const memory = pinned(1);

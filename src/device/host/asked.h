@@ -1,8 +1,7 @@
 /* Kernels that wait in a stream for a step of the host (ring/host_step.h). A GPU's driver lets calls that free memory,
  * register host memory, map or load wait for such a kernel, and keeps back what other threads launch, copy or ask
  * meanwhile: so does this device, and a step that needs one of these calls never ends here either. Private to
- * src/device/host/.
- */
+ * src/device/host/. */
 #ifndef TUTTI_DEVICE_HOST_ASKED_H
 #define TUTTI_DEVICE_HOST_ASKED_H
 

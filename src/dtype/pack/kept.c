@@ -9,9 +9,7 @@
 enum {
     ENTRIES = 16,
     REACHES = 8,
-    /* A launch is kept when it came so often: making it ready and dropping it take as long as some twenty launches
-     * save.
-     */
+    /* A launch is kept when it came so often: making it ready and dropping it cost what some twenty launches save. */
     SEEN_ENOUGH = 24
 };
 

@@ -240,8 +240,7 @@ enum tutti_reaching tutti_endpoint_map_packed(struct tutti_endpoint *endpoint, i
 /* 1 if the allocation of this id is not the only one of its GPU that messages to the peer have named, or the peer does
  * not keep it mapped. index: of the GPU. */
 int tutti_endpoint_several(struct tutti_endpoint *endpoint, int peer, int index, uint64_t id);
-/* A message of so many bytes goes from an allocation that the peer has mapped: pays back what mappings on credit owe.
- */
+/* A message of so many bytes goes from an allocation that the peer has mapped: repays mappings on credit. */
 void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t bytes);
 /* 1 if the allocation has no name yet and naming it may take the driver longer than a message to the peer. */
 int tutti_endpoint_is_unnamed(struct tutti_endpoint *endpoint, int peer, uint64_t id);
