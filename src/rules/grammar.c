@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static void grammar_say(char *wrong, size_t size, const char *what, const char *
         snprintf(wrong, size, "rules: %s '%.60s': %s", what, token, right);
 }
 
-static int read_range(const char *at, struct tutti_rule *rule)
+static int read_bytes(const char *at, struct tutti_rule *rule)
 {
     rule->least = 0;
     rule->most = SIZE_MAX;
@@ -23,6 +24,44 @@ static int read_range(const char *at, struct tutti_rule *rule)
     if (strcmp(at, "*") == 0)
         return 1;
     return tutti_size_read(&at, &rule->most) && *at == '\0' && rule->least <= rule->most;
+}
+
+/* "2", "2-4" or "2-*", from 1 on. */
+static int read_ranks(const char *at, struct tutti_rule *rule)
+{
+    size_t least, most;
+    if (!tutti_size_read(&at, &least) || least < 1 || least > INT_MAX)
+        return 0;
+    rule->ranks_least = (int)least;
+    rule->ranks_most = *at == '-' ? INT_MAX : (int)least;
+    if (*at == '\0' || strcmp(at, "-*") == 0)
+        return 1;
+    if (*at++ != '-' || !tutti_size_read(&at, &most) || *at || most < least || most > INT_MAX)
+        return 0;
+    rule->ranks_most = (int)most;
+    return 1;
+}
+
+/* The part before the name: a range of bytes, and of ranks behind a slash. */
+static int read_ranges(char *token, struct tutti_rule *rule, char *wrong, size_t size)
+{
+    char *ranks = strchr(token, '/');
+    rule->ranks_least = 0;
+    rule->ranks_most = INT_MAX;
+    if (ranks && !tutti_section_by_ranks(rule->section)) {
+        grammar_say(wrong, size, "no number of ranks", token, "rules of this section hold for any");
+        return 0;
+    }
+    if (ranks && !read_ranks(ranks + 1, rule)) {
+        grammar_say(wrong, size, "no number of ranks", token, "it is like 0-8k/2, 0-8k/2-4 or */5-*");
+        return 0;
+    }
+    if (ranks)
+        *ranks = '\0';
+    if (read_bytes(token, rule))
+        return 1;
+    grammar_say(wrong, size, "no range of bytes", token, "a range is like 0-8k, 8k-1m, 1m-* or *");
+    return 0;
 }
 
 /* The place of a name in a text of names; -1: it is not there. */
@@ -79,12 +118,9 @@ int tutti_rule_read(const char **at, struct tutti_rule *rule, char *wrong, size_
             return -1;
         }
         *separator = '\0';
-        if (!read_name(tutti_section_at(rule->section)->names, separator + 1, rule, wrong, size))
+        if (!read_name(tutti_section_at(rule->section)->names, separator + 1, rule, wrong, size) ||
+            !read_ranges(token, rule, wrong, size))
             return -1;
-        if (!read_range(token, rule)) {
-            grammar_say(wrong, size, "no range of bytes", token, "a range is like 0-8k, 8k-1m, 1m-* or *");
-            return -1;
-        }
         return 1;
     }
 }

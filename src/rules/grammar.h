@@ -1,6 +1,7 @@
 /* The grammar of rules: "allreduce: 0-8k@oneshot 8k-1m@twoshot *@staged reduce: *@direct". Ranges count bytes of one
- * rank's contribution, or of a message, both ends included. One grammar for defaults, users and measured rules. It
- * knows no names: each section brings its own. */
+ * rank's contribution, or of a message, both ends included. A rule for some numbers of ranks alone has them behind the
+ * range: "384k-1m/2@ll128", "1m-8m/3-8@twoshot". One grammar for defaults, users and measured rules. It knows no names:
+ * each section brings its own. */
 #ifndef TUTTI_RULES_GRAMMAR_H
 #define TUTTI_RULES_GRAMMAR_H
 
@@ -20,6 +21,7 @@ struct tutti_section {
 struct tutti_rules_room {
     const struct tutti_section *section;
     int sections;
+    int by_ranks;      /* 1: its rules may hold for some numbers of ranks alone */
     const char *known; /* all names, for messages */
     int first;         /* number of the first section; set by tutti_rules_register() */
     struct tutti_rules_room *next;
@@ -29,7 +31,8 @@ void tutti_rules_register(struct tutti_rules_room *room);
 struct tutti_rule {
     int section; /* its number; -1: none yet */
     size_t least, most;
-    int choice; /* number of what it names */
+    int ranks_least, ranks_most; /* 0 and INT_MAX: any number */
+    int choice;                  /* number of what it names */
 };
 
 /* All of these are local. Reads one rule at *at; 1 read, 0 end of text, -1 wrong (said in `wrong`). rule->section
@@ -41,6 +44,7 @@ int tutti_grammar_check(const char *text, char *wrong, size_t size);
  * names of all. */
 int tutti_section_find(const char *name);
 const struct tutti_section *tutti_section_at(int section);
+int tutti_section_by_ranks(int section);
 void tutti_sections_known(char *text, size_t size);
 
 #endif

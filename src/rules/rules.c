@@ -81,6 +81,12 @@ static uint32_t hash_of(uint32_t hash, uint64_t word)
     return hash;
 }
 
+static uint32_t hash_of_ranges(uint32_t hash, const struct tutti_rule *rule)
+{
+    hash = hash_of(hash_of(hash, rule->least), rule->most);
+    return hash_of(hash, (uint64_t)rule->ranks_least << 32 | (uint64_t)rule->ranks_most);
+}
+
 static void read_measured(struct set *out)
 {
     char path[1024], device[256], wrong[320] = "";
@@ -103,7 +109,7 @@ static void read_defaults(struct set *out)
     out->hash = 2166136261u;
     for (int i = 0; i < out->rows; i++) {
         out->hash = hash_of(out->hash, (uint64_t)out->row[i].section << 32 | (uint64_t)out->row[i].choice);
-        out->hash = hash_of(hash_of(out->hash, out->row[i].least), out->row[i].most);
+        out->hash = hash_of_ranges(out->hash, &out->row[i]);
     }
 }
 
@@ -117,13 +123,20 @@ static void read_first(void)
 
 int tutti_rules_next(int section, size_t bytes, int *from)
 {
+    return tutti_rules_next_of(section, bytes, 0, from);
+}
+
+int tutti_rules_next_of(int section, size_t bytes, int ranks, int *from)
+{
     pthread_once(&once, read_first);
     const struct set *of = set[*from / PLACES];
     for (int i = *from % PLACES; i < of->rows; i++) {
-        if (of->row[i].section != section || bytes < of->row[i].least || bytes > of->row[i].most)
+        const struct tutti_rule *row = &of->row[i];
+        if (row->section != section || bytes < row->least || bytes > row->most || ranks < row->ranks_least ||
+            ranks > row->ranks_most)
             continue;
         *from = *from / PLACES * PLACES + i + 1;
-        return of->row[i].choice;
+        return row->choice;
     }
     return -1;
 }
@@ -164,16 +177,17 @@ uint32_t tutti_rules_section_hash(int section)
     uint32_t hash = 2166136261u;
     for (int i = 0; i < of->rows; i++) {
         if (of->row[i].section == section)
-            hash = hash_of(hash_of(hash_of(hash, (uint64_t)of->row[i].choice), of->row[i].least), of->row[i].most);
+            hash = hash_of_ranges(hash_of(hash, (uint64_t)of->row[i].choice), &of->row[i]);
     }
     return hash;
 }
 
-/* The first size from `bytes` on that none of the first `rows` rows holds in its section. */
+/* The first size from `bytes` on that none of the first `rows` rows holds in its section, for any number of ranks. */
 static size_t size_left(const struct set *of, int section, int rows, size_t bytes)
 {
     for (int j = 0; j < rows; j++) {
-        if (of->row[j].section != section || bytes < of->row[j].least || bytes > of->row[j].most)
+        if (of->row[j].section != section || bytes < of->row[j].least || bytes > of->row[j].most ||
+            of->row[j].ranks_least > 0)
             continue;
         if (of->row[j].most == SIZE_MAX)
             return SIZE_MAX;

@@ -27,12 +27,23 @@ int tutti_section_find(const char *name)
     return -1;
 }
 
-const struct tutti_section *tutti_section_at(int section)
+static const struct tutti_rules_room *room_of(int section)
 {
     const struct tutti_rules_room *room = rooms;
     while (section >= room->first + room->sections)
         room = room->next;
+    return room;
+}
+
+const struct tutti_section *tutti_section_at(int section)
+{
+    const struct tutti_rules_room *room = room_of(section);
     return &room->section[section - room->first];
+}
+
+int tutti_section_by_ranks(int section)
+{
+    return room_of(section)->by_ranks;
 }
 
 void tutti_sections_known(char *text, size_t size)

@@ -226,6 +226,39 @@ static void chooses_alone(void **state)
     assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);
 }
 
+/* Rules for some numbers of ranks alone, and those that say what is wrong with them. */
+static void by_ranks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *wrong;
+    } wrongs[] = {{"allreduce: */0@ll", "no number of ranks '*/0'"},
+                  {"allreduce: */4-2@ll", "no number of ranks '*/4-2'"},
+                  {"allreduce: 0-8k/@ll", "no number of ranks '0-8k/'"},
+                  {"allreduce: 0-8k/2x@ll", "no number of ranks '0-8k/2x'"},
+                  {"allreduce: x/2@ll", "no range of bytes 'x'"},
+                  {"message: */2@packed", "rules of this section hold for any"}};
+    char wrong[320] = "";
+    const int section = tutti_rules_section(TUTTI_COLLECTIVE_ALLREDUCE);
+    int from, defaults;
+    for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
+        assert_int_equal(tutti_rules_check(wrongs[i].text, wrong, sizeof wrong), TUTTI_ERR_SETTING);
+        assert_non_null(strstr(wrong, wrongs[i].wrong));
+    }
+    assert_int_equal(tutti_rules_set("allreduce: 0-8k/2@ll128 */3-4@oneshot 9k-*/8-*@ll *@direct", wrong, sizeof wrong),
+                     TUTTI_OK);
+    assert_string_equal(tutti_rules_choice("allreduce", 8192, 2, 2), "ll128");
+    assert_string_equal(tutti_rules_choice("allreduce", 8193, 2, 2), "direct");
+    assert_string_equal(tutti_rules_choice("allreduce", 8192, 3, 3), "oneshot");
+    assert_string_equal(tutti_rules_choice("allreduce", 1 << 20, 4, 4), "oneshot");
+    assert_string_equal(tutti_rules_choice("allreduce", 1 << 20, 5, 5), "direct");
+    assert_string_equal(tutti_rules_choice("allreduce", 9216, 8, 8), "ll");
+    assert_string_equal(tutti_rules_choice("allreduce", 9215, 16, 16), "direct");
+    tutti_rules_hash(&from, &defaults);
+    assert_string_equal(tutti_algorithms[tutti_rules_next(section, 8192, &from)]->name, "direct"); /* of no number */
+    assert_int_equal(tutti_rules_set(NULL, wrong, sizeof wrong), TUTTI_OK);
+}
+
 /* Other rules while the process runs, as measurements put them in force. */
 static void sets(void **state)
 {
@@ -247,8 +280,8 @@ static void sets(void **state)
     assert_int_equal(tutti_rules_set("allreduce: *@x", wrong, sizeof wrong), TUTTI_ERR_SETTING);
     assert_non_null(strstr(wrong, "no algorithm 'x'"));
     assert_string_equal(tutti_rules_choice("allreduce", 8192, 4, 4), "direct");
-    for (int i = 0; i < 59 * 3; i++) { /* the same texts again take no room */
-        snprintf(text, sizeof text, "scan: 0-%d@staged", i % 59);
+    for (int i = 0; i < 58 * 3; i++) { /* the same texts again take no room */
+        snprintf(text, sizeof text, "scan: 0-%d@staged", i % 58);
         assert_int_equal(tutti_rules_set(text, wrong, sizeof wrong), TUTTI_OK);
     }
     assert_int_equal(tutti_rules_set("scan: *@staged", wrong, sizeof wrong), TUTTI_ERR_UNAVAILABLE);
@@ -308,10 +341,13 @@ static void any_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes),           cmocka_unit_test(defaults),      cmocka_unit_test(refuses),
-        cmocka_unit_test(first_that_fits), cmocka_unit_test(any_text),      cmocka_unit_test(reads_files),
-        cmocka_unit_test(reads_no_files),  cmocka_unit_test(any_file),      cmocka_unit_test(permits_moves),
-        cmocka_unit_test(chooses),         cmocka_unit_test(chooses_alone), cmocka_unit_test(sets),
+        cmocka_unit_test(takes),          cmocka_unit_test(defaults),
+        cmocka_unit_test(refuses),        cmocka_unit_test(first_that_fits),
+        cmocka_unit_test(any_text),       cmocka_unit_test(reads_files),
+        cmocka_unit_test(reads_no_files), cmocka_unit_test(any_file),
+        cmocka_unit_test(permits_moves),  cmocka_unit_test(chooses),
+        cmocka_unit_test(chooses_alone),  cmocka_unit_test(by_ranks),
+        cmocka_unit_test(sets),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

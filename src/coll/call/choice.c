@@ -37,6 +37,7 @@ static const struct tutti_section sections[CHOICES] = {
 
 static struct tutti_rules_room room = {.section = sections,
                                        .sections = CHOICES,
+                                       .by_ranks = 1,
                                        .known = "allreduce, reduce, reduce_scatter, scan, the same with _enqueue"};
 
 __attribute__((constructor)) static void choice_register(void)
@@ -89,7 +90,7 @@ const char *tutti_rules_choice(const char *collective, size_t bytes, int ranks, 
     struct tutti_team team = {.size = ranks, .gpus = gpus, .lines = 1};
     struct tutti_call call = {.collective = examples[section - room.first], .count = bytes, .type = TUTTI_TYPE_U8};
     tutti_rules_hash(&from, &end);
-    while ((algorithm = tutti_rules_next(section, bytes, &from)) >= 0) {
+    while ((algorithm = tutti_rules_next_of(section, bytes, ranks, &from)) >= 0) {
         if (tutti_algorithm_can(tutti_algorithms[algorithm], &team, &call))
             return tutti_algorithms[algorithm]->name;
     }

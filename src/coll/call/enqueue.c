@@ -28,7 +28,7 @@ static const struct tutti_algorithm *enqueue_choose(const struct tutti_team *tea
     int algorithm;
     for (int s = 0; s < 2 && sections[s] >= 0; s++) {
         int from = tutti_rules_begin(tutti_coll_of(team)->rules);
-        while (!row && (algorithm = tutti_rules_next(sections[s], bytes, &from)) >= 0)
+        while (!row && (algorithm = tutti_rules_next_of(sections[s], bytes, team->size, &from)) >= 0)
             row = enqueue_can(team, call, algorithm);
     }
     for (algorithm = 0; algorithm < TUTTI_ALGORITHMS && !row; algorithm++)

@@ -57,7 +57,7 @@ static const struct tutti_algorithm *first_choice(const struct tutti_team *team,
     size_t bytes = call->count * tutti_type_size(call->type);
     int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm;
     do
-        algorithm = tutti_rules_next(section, bytes, &from);
+        algorithm = tutti_rules_next_of(section, bytes, team->size, &from);
     while (algorithm >= 0 && !tutti_row_can(tutti_algorithms[algorithm], team, call));
     return algorithm >= 0 ? tutti_algorithms[algorithm] : tutti_algorithm_last();
 }
@@ -86,7 +86,7 @@ static int run_row(struct tutti_team *team, const struct tutti_call *call, size_
                    enum tutti_reduce_outcome *taken, const char **why)
 {
     int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm, tried = 0;
-    while ((algorithm = tutti_rules_next(tutti_rules_section(call->collective), bytes, &from)) >= 0) {
+    while ((algorithm = tutti_rules_next_of(tutti_rules_section(call->collective), bytes, team->size, &from)) >= 0) {
         const struct tutti_algorithm *row = tutti_algorithms[algorithm], *instead = NULL;
         if (row->last_resort)
             break;
@@ -131,7 +131,7 @@ static uint32_t kernels_for(const struct tutti_team *team, const struct tutti_ca
     const size_t bytes = call->count * tutti_type_size(call->type);
     int from = tutti_rules_begin(tutti_coll_of(team)->rules), algorithm;
     uint32_t kernels = 0;
-    while ((algorithm = tutti_rules_next(section, bytes, &from)) >= 0) {
+    while ((algorithm = tutti_rules_next_of(section, bytes, team->size, &from)) >= 0) {
         const struct tutti_algorithm *row = tutti_algorithms[algorithm], *instead = NULL;
         if (row->last_resort)
             break;

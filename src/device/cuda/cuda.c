@@ -216,7 +216,8 @@ static unsigned cuda_resident(int gpu)
  * call reads the rules. */
 static const char cuda_rules[] =
     "allreduce:"
-    " 0-6k@ll 6k-384k@ll128 384k-9m@twoshot_ll128 9m-256m@pipeline *@copies 9m-1024g@pipeline *@direct *@pipeline"
+    " 0-6k@ll 6k-384k@ll128 384k-1m/2@ll128 384k-9m@twoshot_ll128 9m-256m@pipeline *@copies 9m-1024g@pipeline *@direct "
+    "*@pipeline"
     " 0-4k@leader_ll 4k-128k@leader_ll128 128k-6m@leader_twoshot_ll128 *@leader_pipeline *@leader *@staged; "
     "reduce:"
     " 0-32k@ll 32k-768k@ll128 768k-6m@twoshot_ll128 6m-256m@chain_ll128 *@chain *@direct"

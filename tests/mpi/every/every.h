@@ -51,6 +51,9 @@ extern const int every_row_count;
 int every_has(const struct every_row *row, const char *name);
 /* 1 if its name has the word: "Bsend", "_shared". */
 int every_named(const struct every_row *row, const char *word);
+
+/* 1 if this MPI itself shows another tag than the message's in the status of these calls. */
+int every_tag_is_wrong(const struct every_row *row);
 /* Another row by its name; NULL: none. */
 const struct every_row *every_find(const char *name);
 
