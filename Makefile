@@ -41,8 +41,8 @@ check: ## Tests of everything; ends with "N passed, N failed, N skipped"
 	@scripts/check.sh $(BUILD) $(JOBS) -LE '^more$$'
 
 # Beside those of `make check`: the rows of tests/more.txt, which run the same programs with the same settings under more MPIs, and
-# twice as many random programs, sequences and rounds.
-check-long: ## All tests: `make check` with twice as many random programs, and each row of settings under all MPIs
+# four times as many random programs, sequences and rounds.
+check-long: ## All tests: `make check` with four times as many random programs, and each row of settings under all MPIs
 	@scripts/setup.sh check
 	@scripts/mpis.sh $(BUILD)/mpis
 	@$(MAKE) all TESTS=ON KERNELS=any CMAKE_FLAGS="-DTUTTI_TEST_LONG=2 $(CMAKE_FLAGS)"

@@ -1,6 +1,6 @@
 # How tests are declared. Every test is a process of its own, in its own process group, with a timeout; exit status 77
 # means skipped. cmake -DTUTTI_TEST_LONG=2 (`make check-long`): all of what is drawn at random or is repeated, instead of
-# half of it; 6: three times as many.
+# a quarter of it; 6: three times as many.
 # What took long by tests/costs/costs.txt is started first and has the label long; of the others, what may take long comes first
 # (COST). Included once by the top CMakeLists.txt.
 #
@@ -33,14 +33,14 @@
 #   SOURCES: shorthand for a tutti_mpi_program of the same name. PROGRAM: one made by tutti_mpi_program, or a command
 #   with its arguments. MPIS: which MPIs (default: the system's, TUTTI_MPI_SYSTEM); EVERYWHERE: all that are here, those
 #   of scripts/mpis.sh too. RANKS_MPICH: ranks under MPICH and Intel MPI: keep it near the number of cores.
-#   MANY: first argument: a number of random programs, rounds and the like, for `make check-long`. `make check` has half of it.
+#   MANY: first argument: a number of random programs, rounds and the like, for `make check-long`. `make check` has a quarter of it.
 #   Under MPIs that are not the system's a third of it.
 #   In PROGRAM, ARGS and ENV, @MPI@ stands for the MPI's name and @FAMILY@ for its interface; PROGRAM @PYTHON@ script.py
 #   runs the interpreter that has mpi4py and numpy, told to open that MPI.
 
 set(TUTTI_PRELOAD ${CMAKE_BINARY_DIR}/lib/libtutti.so)
 # Many tests at a time share the cores: no rank spins, unless its test says TUTTI_WAIT=auto.
-set(TUTTI_TEST_LONG 1 CACHE STRING "1: half of the random programs, sequences and rounds of tests. 2: all of them; and so on")
+set(TUTTI_TEST_LONG 1 CACHE STRING "1: a quarter of the random programs, sequences and rounds of tests. 2: all of them; 6: three times as many")
 set(TUTTI_TEST_ENV TUTTI_DEVICE=host TUTTI_HOST_STRICT=1 TUTTI_RULES_FILE=/dev/null TUTTI_WAIT=yield TUTTI_TEST_LONG=${TUTTI_TEST_LONG})
 find_program(TUTTI_TIMEOUT timeout REQUIRED)
 find_library(TUTTI_CMOCKA cmocka)
@@ -82,11 +82,15 @@ math(EXPR TUTTI_BACKSTOP_PACK "${TUTTI_LIMIT_PACK} + 15")
 
 # A count of random programs and the like, and the time that they may take.
 function(tutti_many number)
-  math(EXPR product "(${${number}} * ${TUTTI_TEST_LONG} + 1) / 2")
+  if(TUTTI_TEST_LONG EQUAL 1)
+    math(EXPR product "(${${number}} + 3) / 4")
+  else()
+    math(EXPR product "${${number}} * ${TUTTI_TEST_LONG} / 2")
+  endif()
   set(${number} ${product} PARENT_SCOPE)
 endfunction()
 function(tutti_many_time seconds)
-  math(EXPR product "${${seconds}} * (${TUTTI_TEST_LONG} + 1) / 2")
+  math(EXPR product "${${seconds}} * ${TUTTI_TEST_LONG}")
   set(${seconds} ${product} PARENT_SCOPE)
 endfunction()
 
@@ -104,6 +108,11 @@ endif()
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/more.txt)
 file(STRINGS ${PROJECT_SOURCE_DIR}/tests/more.txt rows REGEX "^[a-z]")
 list(TRANSFORM rows REPLACE " .*" "" OUTPUT_VARIABLE TUTTI_MORE_ROWS)
+
+# Sources of loops over many bytes of contents: they take as long as the calls that move them.
+function(tutti_test_loops)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O3)
+endfunction()
 
 function(tutti_test_parts)
   cmake_parse_arguments(P "MPI" "" "" ${ARGN})

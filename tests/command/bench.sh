@@ -112,7 +112,7 @@ expect 0 "root 1" "$tutti" bench reduce -n 2 --mpi "$mpi" -m 8,4k -i 6 -x 1 --ro
 expect 0 "root changing" "$tutti" bench reduce -n 2 --mpi "$mpi" -m 8,4k -i 27 -x 1 --root all --order stream
 said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 8,2k,64k -i 20 -x 1 --order stream --seconds 1 2>&1)
 holds "$said" "^2048( +$number){4} +27  [a-z0-9_]+ *\$" "allreduce in stream order"
-said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 4m,4m -i 1000000 -x 1 --ways none --seconds 0.2 2>&1)
+said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 4m,4m -i 1000000 -x 1 --ways none --seconds 0.05 2>&1)
 lacks "$said" "^4194304 .*  *1000000  " "--seconds makes calls fewer"
 holds "$said" "^4194304( +$number){4} +[0-9]+  " "--seconds"
 
@@ -138,7 +138,7 @@ checks=$((checks + 1))
 
 # Phases: they add up to the call.
 json_to phases.json
-said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 8,64k -i 12 -x 2 --phases --plot "$folder/phases.png" "${json[@]}" 2>&1)
+said=$("$tutti" bench allreduce -n 2 --mpi "$mpi" -m 8,64k -i 12 -x 2 --seconds 0.02 --phases --plot "$folder/phases.png" "${json[@]}" 2>&1)
 holds "$said" '^# Size +Whole +entry +arrival +mapping +launch +kernel +notice +copies +leader +hand-out +mpi' "phases: columns"
 holds "$said" "^65536( +$number){11} +12  [a-z0-9_]+ *\$" "phases of 64 KiB"
 checks=$((checks + 1))
@@ -156,7 +156,7 @@ fi
 said=$(TUTTI_NODE_RANKS=1 TUTTI_RULES='allreduce_nodes:*@multi_leader' "$tutti" bench allreduce -n 2 --mpi "$mpi" -m 64k,64k -i 4 -x 1 --phases 2>&1)
 holds "$said" '^# Size .* mpi +copy out +leaders +copy in ' "phases over nodes: columns"
 holds "$said" "^65536( +$number){6} +-( +$number){7} +4  multi_leader *\$" "phases over nodes"
-said=$("$tutti" bench reduce_scatter -n 2 --mpi "$mpi" -m 64k,64k -i 4 -x 1 --phases --algorithm staged 2>&1)
+said=$("$tutti" bench reduce_scatter -n 2 --mpi "$mpi" -m 64k,64k -i 4 -x 1 --seconds 0.02 --phases --algorithm staged 2>&1)
 holds "$said" "^65536 .* staged" "phases of a staged call"
 
 said=$(TUTTI_PHASES=1 "$tutti" bench allreduce -n 2 --mpi "$mpi" -m 64k,64k -i 10 -x 0 --ways none 2>&1)

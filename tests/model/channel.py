@@ -27,7 +27,8 @@ Three searches, which must agree wherever more than one is made:
          they are early, as nobody can have read them. What late data alone show, a read that does not wait for them,
          is looked for apart: a read must need, directly or by way of others, that its data have come.
   order  no search: two stores to one place are safe if the one needs that the other has been read.
-Of the searches that look at a sequence the longest is left out of three in four, unless the argument `all` is given."""
+With the argument `all` (make check-long) all sequences are tried. Without it a fifth of those of each pair of kernels is
+tried, and the longest of the searches that look at a sequence is left out of three in four."""
 import collections
 import itertools
 import sys
@@ -245,8 +246,17 @@ class Sequence:
         return [name(e) for e in told] + [name(self.events[n]), end + name(self.events[other])]
 
 
+def some(every):
+    """All of these sequences, or one in STEP of them, spread by a hash so that no form is left out for its place."""
+    return (sequence for number, sequence in enumerate(every) if (number * 2654435761 >> 7) % STEP == 0)
+
+
 def sequences(ranks, kinds, sizes, launches=3):
-    """All sequences of launches of one or two forms, of these two kinds."""
+    """Sequences of launches of one or two forms, of these two kinds."""
+    return some(all_sequences(ranks, kinds, sizes, launches))
+
+
+def all_sequences(ranks, kinds, sizes, launches):
     one, other = (forms(ranks, kind, sizes) for kind in kinds)
     for f, g in itertools.product(one, other):
         if kinds[0] != kinds[1] or f <= g:
@@ -258,7 +268,7 @@ def sequences(ranks, kinds, sizes, launches=3):
 PAIRS = list(itertools.combinations_with_replacement(REGION, 2))
 TOGETHER = [pair for pair in PAIRS if REGION[pair[0]] == REGION[pair[1]]]  # others meet in begins and ends alone
 SIZES = ["small", "large", "blocks"]
-EVERY = 1 if sys.argv[1:] == ["all"] else 4
+EVERY, STEP = (1, 1) if sys.argv[1:] == ["all"] else (4, 5)
 
 
 class Tally:
@@ -295,7 +305,7 @@ def check_new():
     for one, other in (pair for pair in TOGETHER if pair[0] != pair[1]):
         for between in set(REGION) - {one, other}:
             for kinds in (one, between, other), (other, between, one):
-                for sequence in itertools.product(*(forms(2, kind, SIZES[:1]) for kind in kinds)):
+                for sequence in some(itertools.product(*(forms(2, kind, SIZES[:1]) for kind in kinds))):
                     tally.check(("three kinds", "2 ranks"), new, 2, sequence, ["short", "order"])
     for sequence in sequences(2, ("ll", "ll"), SIZES[:1]):
         tally.check(("linger: ll and ll", "2 ranks, whole"), new, 2, sequence, ["whole", "short", "order"], True)

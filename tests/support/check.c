@@ -54,18 +54,20 @@ long check_setting(const char *name, long standard)
     return text && *text ? strtol(text, NULL, 0) : standard;
 }
 
-/* TUTTI_TEST_LONG, as cmake/TuttiTest.cmake sets it: 1 halves, 2 keeps. */
-enum { ALL = 2 };
+/* TUTTI_TEST_LONG, as cmake/TuttiTest.cmake sets it: 1 keeps a quarter, 2 keeps all, more keeps half as many times all.
+ */
+enum { QUARTER = 1, ALL = 2 };
 
 long check_many(const char *name, long standard)
 {
-    return (check_setting(name, standard) * check_setting("TUTTI_TEST_LONG", ALL) + 1) / ALL;
+    const long many = check_setting(name, standard), times = check_setting("TUTTI_TEST_LONG", ALL);
+    return times == QUARTER ? (many + 3) / 4 : many * times / ALL;
 }
 
 long check_every(const char *name, long standard)
 {
-    const long every = check_setting(name, standard) * ALL / check_setting("TUTTI_TEST_LONG", ALL);
-    return every > 1 ? every : 1;
+    const long every = check_setting(name, standard), times = check_setting("TUTTI_TEST_LONG", ALL);
+    return times == QUARTER ? every * 4 : times > every * ALL ? 1 : every * ALL / times;
 }
 
 uint64_t check_seed(void)

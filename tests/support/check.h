@@ -21,7 +21,7 @@ uint64_t check_seed(void);
 /* An integer from the environment. */
 long check_setting(const char *name, long standard);
 /* Likewise a number of random programs, rounds and the like, and the distance of the rows of a table that are tested:
- * for `make check-long`. `make check` has half as many (TUTTI_TEST_LONG=1). */
+ * for `make check-long`. `make check` has a quarter of them (TUTTI_TEST_LONG=1). */
 long check_many(const char *name, long standard);
 long check_every(const char *name, long standard);
 

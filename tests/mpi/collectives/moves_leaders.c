@@ -177,7 +177,7 @@ static void exchange_long(int all, int in_place)
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
-    const long calls = argc > 1 ? atol(argv[1]) : 200;
+    const long calls = argc > 1 ? atol(argv[1]) : check_many("TUTTI_TEST_CALLS", 200);
     uint64_t dice = random_mix(kit_seed), by_row = 0;
     if (kit_size > RANKS_MOST)
         kit_skip("moves_leaders", "too many ranks");
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
         draw(&c, &dice, (int)i);
         one(&c);
     }
-    for (int round = 0; round < 2 && !check_failed(); round++) {
+    for (long round = check_many("TUTTI_TEST_ROUNDS", 2); round > 0 && !check_failed(); round--) {
         exchange_long(0, 0);
         exchange_long(1, 0);
         exchange_long(1, 1);

@@ -17,6 +17,7 @@
 static void calls(void)
 {
     struct queue queue;
+    const long every = check_every("TUTTI_TEST_EVERY", 1); /* each pair and each call, but not all of both together */
     long cells = 0;
     queue_open(&queue, MPI_COMM_WORLD, NULL, 1031, kit_seed); /* larger ones: chain */
     for (int i = 0; i < kit_pair_count; i++) {
@@ -24,6 +25,8 @@ static void calls(void)
         if (i == 0 || kit_pairs[i].handle != kit_pairs[i - 1].handle)
             queue_set(&queue, kit_pairs[i].handle);
         for (int kind = QUEUE_ALLREDUCE; kind < QUEUE_BARRIER; kind++) {
+            if ((i + kind + kit_size) % every != 0)
+                continue;
             struct queue_step step = queue_draw(&queue, kind);
             step.op = kit_pairs[i].op;
             queue_go(&queue, QUEUE_FRESH);
@@ -46,22 +49,23 @@ static void chain(void)
     static const int elements[] = {TUTTI_TYPE_I32, TUTTI_TYPE_F64, TUTTI_TYPE_U8, TUTTI_TYPE_F32};
     struct queue queue;
     queue_open(&queue, MPI_COMM_WORLD, NULL, 20011, kit_seed + 1);
-    for (int round = 0; round < 12; round++) {
+    const long rounds = check_many("TUTTI_TEST_ROUNDS", 16), row = check_many("TUTTI_TEST_CALLS", 1000);
+    for (long round = 0; round < rounds; round++) {
         queue_set(&queue, kit_handle_of(elements[round % 4]));
         for (int i = 0; i < 100; i++)
             queue_go(&queue, -1);
         queue_check(&queue, "a chain");
     }
     queue_set(&queue, kit_handle_of(TUTTI_TYPE_I64));
-    for (int i = 0; i < 1000; i++) {
-        struct queue_step step = queue_draw(&queue, QUEUE_ALLREDUCE + i % (QUEUE_KINDS - QUEUE_ALLREDUCE));
+    for (long i = 0; i < row; i++) {
+        struct queue_step step = queue_draw(&queue, QUEUE_ALLREDUCE + (int)i % (QUEUE_KINDS - QUEUE_ALLREDUCE));
         step.count = step.count % 33;
         for (int r = 0; r < queue.size; r++)
             step.counts[r] %= 33;
         queue_put(&queue, &step, NULL);
         queue_model(&queue, &step);
     }
-    queue_check(&queue, "1,000 calls in a row");
+    queue_check(&queue, "calls in a row");
     queue_close(&queue);
 }
 
@@ -91,7 +95,8 @@ static void blocking(MPI_Comm comm, int salt, const char *what)
 /* Each rank puts the steps of the queues in an order of its own. */
 static void queues(void)
 {
-    enum { QUEUES = 4, ROUNDS = 12, STEPS = 40 };
+    enum { QUEUES = 4, STEPS = 40 };
+    const int rounds = (int)check_many("TUTTI_TEST_ROUNDS", 12);
     struct queue queue[QUEUES];
     MPI_Comm reversed;
     uint64_t own = kit_seed * 31 + (unsigned)kit_rank;
@@ -101,7 +106,7 @@ static void queues(void)
         queue_open(&queue[l], l % 2 ? reversed : MPI_COMM_WORLD, NULL, 5003, kit_seed + 100 + (unsigned)l);
         queue_set(&queue[l], kit_handle_of(l % 2 ? TUTTI_TYPE_F32 : TUTTI_TYPE_U64));
     }
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         int left[QUEUES], all = QUEUES * STEPS, blocked = 0;
         for (int l = 0; l < QUEUES; l++)
             left[l] = STEPS;

@@ -134,7 +134,8 @@ static void *block(void *with)
     for (long round = 0; round < rounds; round++) {
         for (int step = 0; step < 2 || size_of(step) <= most; step++) {
             size_t count = size_of(step), shift = (size_t)(round * 5 + step) % SHIFT;
-            for (int again = count <= SMALL ? 10 : 3; count <= most && again > 0; again--) {
+            const long times = count <= most ? check_many("TUTTI_TEST_AGAIN", count <= SMALL ? 10 : 3) : 0;
+            for (long again = 0; again < times; again++) {
                 if (random_next(&own) % 4 == 0)
                     usleep((useconds_t)(random_next(&own) % 300));
                 int error = MPI_Allreduce(pair->in + shift, pair->out, (int)count, MPI_INT, MPI_SUM, pair->comm);

@@ -283,17 +283,22 @@ enum { EXPECTED_MOST = 64 };
 void kit_expect_scan(void *out, const struct oracle_case *c, int depth, size_t first, size_t count)
 {
     const void *in[EXPECTED_MOST];
-    char *const room = fill_all(c, depth, NULL, first, count, in, EXPECTED_MOST);
-    if (depth > 0)
-        oracle_reduce(out, c, depth, in, count);
+    const size_t drawn = count < ORACLE_PERIOD ? count : ORACLE_PERIOD;
+    char *const room = fill_all(c, depth, NULL, first, drawn, in, EXPECTED_MOST);
+    if (depth > 0) {
+        oracle_reduce(out, c, depth, in, drawn);
+        oracle_repeat(out, c->type, count);
+    }
     free(room);
 }
 
 void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count)
 {
     const void *in[EXPECTED_MOST];
-    char *const room = fill_all(c, ranks, which, first, count, in, EXPECTED_MOST);
-    kit_reduce_by_nodes(out, c, ranks, which, in, count);
+    const size_t drawn = count < ORACLE_PERIOD ? count : ORACLE_PERIOD;
+    char *const room = fill_all(c, ranks, which, first, drawn, in, EXPECTED_MOST);
+    kit_reduce_by_nodes(out, c, ranks, which, in, drawn);
+    oracle_repeat(out, c->type, count);
     free(room);
 }
 

@@ -4,7 +4,8 @@
  *   matrix CELLS [A,B ...]
  *   matrix small [A,B ...]
  *
- * CELLS: that many cells spread evenly over the whole product (all of it where it is smaller), and large ones. small:
+ * CELLS: that many cells spread evenly over the whole product (all of it where it is smaller), and large ones (in
+ * `make check` the algorithms of a list take turns with them). small:
  * the whole product of the counts up to 65. A,B: once for each of these algorithms, on a communicator of its own, which
  * must take it; CELLS may come again with other algorithms.
  *
@@ -180,9 +181,11 @@ static void large(void)
 {
     static const int types[] = {TUTTI_TYPE_F64, TUTTI_TYPE_I8, TUTTI_TYPE_F32, TUTTI_TYPE_F64_I32};
     static const size_t sizes[] = {700001, 3 << 20, 1 << 20, 300007};
+    static int turns;
+    const int every = (int)check_every("TUTTI_TEST_EVERY", 1), turn = kit_size + turns++;
     for (int i = 0; i < 4; i++) {
         const struct kit_handle *handle = kit_handle_of(types[i]);
-        if (!handle)
+        if (!handle || (i + turn) % every != 0)
             continue;
         struct kit_pair pair = {handle, types[i] == TUTTI_TYPE_F64_I32 ? TUTTI_OP_MAXLOC : TUTTI_OP_SUM};
         struct cell cell = {&pair, sizes[i], i % 2, i, loose ? ORACLE_PLAIN : ORACLE_HARD, random_mix(kit_seed + 99)};
