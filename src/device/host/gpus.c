@@ -23,6 +23,7 @@ enum {
 static struct gpu {
     atomic_int context, passed;
     atomic_uint life;
+    atomic_int ended;         /* a life whose end Tutti has not noticed */
     _Atomic uint64_t enabled; /* GPUs whose memory its kernels reach, by bits */
     atomic_ulong violations;
 } gpus[TUTTI_HOST_GPUS_MOST];
@@ -152,12 +153,25 @@ void tutti_host_end_life(int gpu)
 {
     atomic_store(&resets, 1);
     atomic_fetch_add(&gpus[gpu].life, 1);
-    tutti_gpu_reset(gpu);
+    atomic_store(&gpus[gpu].ended, 1);
     atomic_store(&gpus[gpu].context, 0);
     atomic_store(&gpus[gpu].enabled, 0);
     for (int other = 0; other < TUTTI_HOST_GPUS_MOST; other++)
         atomic_fetch_and(&gpus[other].enabled, ~(UINT64_C(1) << gpu));
     chosen = -1;
+}
+
+void tutti_host_notice(int gpu)
+{
+    if (gpu >= 0 && atomic_load_explicit(&gpus[gpu].ended, memory_order_relaxed) &&
+        atomic_exchange(&gpus[gpu].ended, 0))
+        tutti_gpu_reset(gpu);
+}
+
+void tutti_host_look(void)
+{
+    for (int gpu = 0; gpu < TUTTI_HOST_GPUS_MOST && tutti_host_was_reset(); gpu++)
+        tutti_host_notice(gpu);
 }
 
 /* ---- violations ---- */
@@ -210,6 +224,7 @@ void tutti_host_work_on(int *gpu, const char *what)
         return;
     if (*gpu < 0)
         *gpu = gpus_any_separate();
+    tutti_host_notice(*gpu);
     if (!atomic_load(&gpus[*gpu].passed))
         tutti_host_violation(*gpu, "%s on GPU %d, of which the program has not passed any memory%s", what, *gpu,
                              atomic_load(&gpus[*gpu].context) ? "" : ": it makes a context there");

@@ -38,6 +38,10 @@ void tutti_host_pass(int gpu);
  * program has passed memory of may be worked on after a reset too. */
 unsigned tutti_host_life(int gpu);
 void tutti_host_end_life(int gpu);
+/* Tutti notices the end of the GPU's last life, as on a real one: when it looks at memory or works on the GPU. */
+void tutti_host_notice(int gpu);
+/* The same of all GPUs. */
+void tutti_host_look(void);
 /* 1 if some GPU has been reset in this process: frees of memory that is not there are no error then. */
 int tutti_host_was_reset(void);
 

@@ -223,7 +223,10 @@ KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
 static int kept_copy_now(void *to, const void *from, size_t bytes)
 {
-    return used_before_program("copy_now") ? TUTTI_ERR_DEVICE : tutti_host_copy_now(to, from, bytes);
+    if (used_before_program("copy_now"))
+        return TUTTI_ERR_DEVICE;
+    tutti_host_look();
+    return tutti_host_copy_now(to, from, bytes);
 }
 
 /* As on a GPU whose library starts in the background: after as long as a mapping takes, in each process by itself. */
@@ -280,6 +283,7 @@ const struct tutti_device tutti_device_host = {
     .gpu.uuid = host_uuid,
     .gpu.describe = host_describe,
     .gpu.ready = host_gpu_ready,
+    .gpu.look = tutti_host_look,
     .gpu.reach = host_reach,
     .gpu.blocks = host_blocks,
     .gpu.resident = host_resident,

@@ -205,6 +205,7 @@ void tutti_host_classify(const void *pointer, struct tutti_memory *out)
         out->kind = is_pinned(pointer) ? TUTTI_MEMORY_PINNED : TUTTI_MEMORY_HOST;
         return;
     }
+    tutti_host_look();
     out->kind = TUTTI_MEMORY_DEVICE;
     out->id = region.id;
     out->base = region.base;

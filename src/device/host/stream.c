@@ -155,8 +155,10 @@ int tutti_host_submit(struct tutti_stream *stream, struct tutti_work *work)
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
     tutti_host_asked_pass();
-    if (stream_gone(stream))
+    if (stream_gone(stream)) {
+        tutti_host_notice(stream->gpu);
         return TUTTI_ERR_DEVICE;
+    }
     pthread_mutex_lock(&stream->lock);
     int status = stream->status;
     int at_once = stream->queued == 0 && work->kind != TUTTI_WORK_WAIT && work->kind != TUTTI_WORK_STAY &&

@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "mpi/call/calls.h"
 #include "mpi/comm/neighbours.h"
+#include "mpi/real/door.h"
 #include "mpi/real/errors.h"
 #include "mpi/request/counts.h"
 
@@ -86,9 +87,25 @@ static int is_init(const char *call)
     return length > 5 && strcmp(call + length - 5, "_init") == 0;
 }
 
+static int is_supplied(const char *call)
+{
+    static const char *const supplied[] = {
+#define TUTTI_SUPPLIED(name, off) #name, #name "_c",
+#include "mpi/real/supplied.def"
+    };
+    for (size_t i = 0; i < sizeof supplied / sizeof supplied[0]; i++) {
+        if (strcmp(supplied[i], call) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 int tutti_lacking(const char *call)
 {
-    tutti_error("%s was called, but the MPI that is loaded has no such call", call);
+    tutti_error("%s was called, but the MPI that is loaded has no such call%s", call,
+                !tutti_door.on && is_supplied(call)
+                    ? ", and Tutti, which supplies it, is off (TUTTI_DEVICE=none, or ranks without Tutti)"
+                    : "");
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 

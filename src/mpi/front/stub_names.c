@@ -3,6 +3,9 @@
  * (supplied.def). So the stub hides the other names in its own dynamic symbol table: the loader skips a symbol whose
  * value is 0, and looks in the next library.
  *
+ * A name stays if a loaded object has an ordinary reference to it, as a program that is linked with libtutti.so has:
+ * the loader would end the program. The call fails through the error handler instead (large.c).
+ *
  * The MPI is often loaded later than the stub, when nothing calls the stub. Until then each name is an indirect
  * function (STT_GNU_IFUNC): the loader asks its resolver at each look-up, and the first one after the MPI was loaded
  * hides the names. A resolver may be called while a library is being loaded, so it must not call dlopen() or dlsym():
@@ -33,8 +36,9 @@ enum {
     CALL = 2 * ENTRY /* MPI_x, PMPI_x */
 };
 
+/* 1: while Tutti is on; 2: always. */
 static const char supplied[CALLS] = {
-#define TUTTI_SUPPLIED(name) [CALL_##name] = 1,
+#define TUTTI_SUPPLIED(name, off) [CALL_##name] = 1 + (off),
 #include "mpi/real/supplied.def"
 };
 
@@ -289,22 +293,49 @@ static int names_weak_look(struct dl_phdr_info *info, size_t size, void *with)
     return 0;
 }
 
+/* Keeps the hidden names to which a library has an ordinary reference. Undefined symbols precede those of the hash
+ * table. */
+static int names_needed_look(struct dl_phdr_info *info, size_t size, void *with)
+{
+    char *hide = with;
+    struct tables tables;
+    (void)size;
+    if (!read_tables(&tables, info))
+        return 0;
+    for (uint32_t k = 1; k < tables.hash[1]; k++) {
+        const ElfW(Sym) *symbol = &tables.symbols[k];
+        const char *name = tables.text + symbol->st_name;
+        const int profiling = name[0] == 'P';
+        if (symbol->st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL ||
+            strncmp(name + profiling, "MPI", 3) != 0)
+            continue;
+        for (int i = 0; i < CALLS; i++) {
+            if (hide[i] && strcmp(names[i], name + profiling) == 0)
+                hide[i] = 0;
+        }
+    }
+    return 0;
+}
+
 /* Whether the names are known now: an MPI is loaded, and what it lacks is hidden. */
 static int names_settle(void)
 {
-    char has[CALLS] = {0};
+    char has[CALLS] = {0}, hide[CALLS] = {0};
     struct own own = {.found = 0};
     if (__atomic_load_n(&settled, __ATOMIC_ACQUIRE))
         return 1;
     dl_iterate_phdr(names_mpi_look, has);
     if (!has[CALL_MPI_Init])
         return 0;
+    for (int i = 0; i < CALLS; i++) {
+        const int of = plain_of[i] ? plain_of[i] - 1 : i;
+        hide[i] = !has[i] && !has[of] && supplied[of] < (off ? 2 : 1);
+    }
+    dl_iterate_phdr(names_needed_look, hide);
     dl_iterate_phdr(names_own_look, &own);
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < CALLS && !settled; i++) {
-        const int of = plain_of[i] ? plain_of[i] - 1 : i;
-        hidden[i] = !has[i] && (off || (!supplied[of] && !has[of]));
-    }
+    if (!settled)
+        memcpy(hidden, hide, sizeof hidden);
     if (own.found && !settled)
         change_symbols(&own, 0);
     __atomic_store_n(&settled, 1, __ATOMIC_RELEASE);

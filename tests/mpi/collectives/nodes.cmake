@@ -15,6 +15,9 @@ function(moves_nodes name ranks node_ranks piece bcast blocks expect near)
 endfunction()
 moves_nodes(pairs 4 2 4 "*@tree" "*@pairs" tree,lanes,pairs "*@fetch")
 moves_nodes(ones 3 1 4 "*@chains" "*@pairs" chains,lanes,pairs "*@fetch")
+# Separate GPUs: scratch of a GPU in a node that knows no device, since it has neither a team nor a message inside.
+tutti_mpi_test(mpi-moves-nodes-ones-gpus PROGRAM mpi-moves_nodes RANKS 3 RANKS_MPICH 3 MANY 100 TIMEOUT 60
+               ENV TUTTI_HOST_GPUS=3 TUTTI_HOST_LINKS=all TUTTI_NODE_RANKS=1 TUTTI_NODES_PIECE_KB=4 TUTTI_RULES=bcast_nodes:*@chains)
 moves_nodes(uneven 5 3 1 "*@chains" "*@pairs" chains,lanes,pairs "*@fetch" MPIS openmpi)
 moves_nodes(packets 4 2 4 "*@chains" "*@pairs" chains,lanes,pairs "0-8k@ll *@ll128 *@fetch" MPIS openmpi)
 moves_nodes(joined 4 2 1 "*@tree" "*@joined,*@pairs" tree,lanes,pairs,joined "*@fetch")

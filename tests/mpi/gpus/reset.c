@@ -3,7 +3,8 @@
  *   reductions  sums. Behind each nonblocking one a move of data is started, which finds the team opened again, also on
  *               another GPU than that of its buffers. At last a rank goes to another GPU
  *   shared      the same, with one GPU for all ranks
- *   moves       data movers alone. Needs rules that name rows of kernels */
+ *   moves       data movers alone. Needs rules that name rows of kernels
+ *   led         the same, with one GPU for all ranks: what a rank has offered to its leader is void after a reset */
 #include <stdio.h>
 #include <string.h>
 
@@ -97,10 +98,12 @@ static const struct kind {
     void (*round)(MPI_Comm comm, int round, int gpu, int moved);
     const char *blocking, *nonblocking, *outcome; /* rows of the counters */
     int each;                                     /* nonblocking calls of a round */
+    int left; /* calls of each form that may go another way: the first, and one after each reset */
 } kinds[] = {
-    {"reductions", 0, round_of_sums, "MPI_Allreduce", "MPI_Iallreduce", "accelerated", 1},
-    {"shared", 1, round_of_sums, "MPI_Allreduce", "MPI_Iallreduce", "accelerated", 1},
-    {"moves", 0, round_of_moves, "MPI_Allgather", "MPI_Iallgather", "packets", BLOCKING},
+    {"reductions", 0, round_of_sums, "MPI_Allreduce", "MPI_Iallreduce", "accelerated", 1, 0},
+    {"shared", 1, round_of_sums, "MPI_Allreduce", "MPI_Iallreduce", "accelerated", 1, 0},
+    {"moves", 0, round_of_moves, "MPI_Allgather", "MPI_Iallgather", "packets", BLOCKING, 0},
+    {"led", 1, round_of_moves, "MPI_Allgather", "MPI_Iallgather", "packets", BLOCKING, 1 + ROUNDS / 3},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -126,7 +129,7 @@ int main(int argc, char **argv)
     while (k < KINDS && (argc < 2 || strcmp(argv[1], kinds[k].name) != 0))
         k++;
     if (k == KINDS) {
-        fputs("usage: reset reductions|shared|moves\n", stderr);
+        fputs("usage: reset reductions|shared|moves|led\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     const struct kind *kind = &kinds[k];
@@ -142,9 +145,9 @@ int main(int argc, char **argv)
     }
     const int blocking = (int)kit_counted(kind->blocking, kind->outcome),
               nonblocking = (int)kit_counted(kind->nonblocking, kind->outcome);
-    CHECK(kit_plain || blocking == BLOCKING * ROUNDS, "%d of %d blocking calls: %s", blocking, BLOCKING * ROUNDS,
-          kind->outcome);
-    CHECK(kit_plain || nonblocking == kind->each * ROUNDS, "%d of %d nonblocking calls: %s", nonblocking,
+    CHECK(kit_plain || blocking >= BLOCKING * ROUNDS - kind->left, "%d of %d blocking calls: %s", blocking,
+          BLOCKING * ROUNDS, kind->outcome);
+    CHECK(kit_plain || nonblocking >= kind->each * ROUNDS - kind->left, "%d of %d nonblocking calls: %s", nonblocking,
           kind->each * ROUNDS, kind->outcome);
     if (kind->round == round_of_sums)
         go_elsewhere(kind, comm, gpu);

@@ -63,6 +63,8 @@ tutti_mpi_test(mpi-gpus-reset-shared PROGRAM mpi-reset RANKS 3 ARGS shared LABEL
 
 tutti_mpi_test(mpi-gpus-reset-moves PROGRAM mpi-reset RANKS 2 ARGS moves LABELS gpus TIMEOUT 60
                ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all "TUTTI_RULES=allgather:*@ll *@fetch")
+tutti_mpi_test(mpi-gpus-reset-led PROGRAM mpi-reset RANKS 2 ARGS led LABELS gpus TIMEOUT 60
+               ENV ${gpus_env} TUTTI_HOST_GPUS=1 ${stats} TUTTI_HOST_LINKS=all "TUTTI_RULES=allgather:*@ll *@fetch")
 
 # What the programs expect, tried on the MPI alone.
 tutti_mpi_test(mpi-gpus-plain PROGRAM mpi-gpus RANKS 2 MANY 6 ARGS 15 NO_PRELOAD LABELS gpus TIMEOUT 60
