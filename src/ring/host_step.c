@@ -11,10 +11,9 @@
 #include "progress/gate.h"
 #include "ring/server.h"
 
-/* A slot is free again when all requests before it are complete: while the step of one stream waits for other ranks,
- * the other streams of the GPU make so many steps, less one. With few slots they stopped behind it, and so did streams
- * on the ranks that it waited for. */
-enum { STEP_OPERATION = 1, STEP_THREADS = 32, STEP_SLOTS = TUTTI_RING_SLOTS_MOST };
+/* A request is taken out of its slot when it is read: while the step of one stream waits for other ranks, other streams
+ * of the GPU make any number of steps. SLOTS: as many kernels as a GPU runs at a time. */
+enum { STEP_OPERATION = 1, STEP_THREADS = 32, STEP_SLOTS = 128 };
 
 /* What kernels and the host both read. */
 struct host_step_words {
@@ -48,7 +47,8 @@ static int step_begin(void *user, struct tutti_ring_request *request)
 {
     struct tutti_host_steps *const steps = user;
     struct tutti_host_step *const step = (struct tutti_host_step *)(uintptr_t)request->value[0];
-    step->request = request;
+    step->completion = request->completion;
+    step->tag = request->tag;
     atomic_store_explicit(&step->ended, 0, memory_order_relaxed);
     if (atomic_load(&step->known) > 0)
         atomic_fetch_sub(&step->known, 1);
@@ -57,7 +57,7 @@ static int step_begin(void *user, struct tutti_ring_request *request)
     step->next = steps->waiting;
     steps->waiting = step;
     step->begin(step);
-    return TUTTI_RING_OPEN;
+    return TUTTI_RING_TAKEN;
 }
 
 static int steps_poll(void *user)
@@ -72,7 +72,7 @@ static int steps_poll(void *user)
             continue;
         }
         *at = step->next;
-        tutti_ring_done(&steps->server.ring, step->request);
+        tutti_ring_answer(&steps->server.ring, step->completion, step->tag, 0);
         step_count(steps, -1);
         ended++;
         if (step->over)

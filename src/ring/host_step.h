@@ -5,10 +5,10 @@
 #define TUTTI_RING_HOST_STEP_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 struct tutti_device;
 struct tutti_stream;
-struct tutti_ring_request;
 
 /* One step. It stays as long as the stream, or a graph, may reach it. */
 struct tutti_host_step {
@@ -19,8 +19,8 @@ struct tutti_host_step {
     void (*over)(struct tutti_host_step *step);
     /* Private to host_step.c. */
     atomic_int ended;
-    atomic_int known; /* launches that the gate knows before they begin */
-    struct tutti_ring_request *request;
+    atomic_int known;         /* launches that the gate knows before they begin */
+    uint32_t completion, tag; /* of its request */
     struct tutti_host_step *next;
 };
 

@@ -141,14 +141,18 @@ static inline int read_slot(const struct tutti_ring *ring, uint64_t sequence, st
     return 1;
 }
 
+void tutti_ring_answer(struct tutti_ring *ring, uint32_t completion, uint32_t tag, uint64_t value)
+{
+    if (tag == 0 || completion >= TUTTI_RING_COMPLETIONS)
+        return;
+    uint64_t *const word = ring->completion[completion].word;
+    __atomic_store_n(&word[0], (uint64_t)tag << 32 | (value & 0xffffffffu), __ATOMIC_RELEASE);
+    __atomic_store_n(&word[1], (uint64_t)tag << 32 | value >> 32, __ATOMIC_RELEASE);
+}
+
 void tutti_ring_done(struct tutti_ring *ring, struct tutti_ring_request *request)
 {
-    if (request->tag != 0 && request->completion < TUTTI_RING_COMPLETIONS) {
-        uint64_t *const word = ring->completion[request->completion].word;
-        const uint64_t tag = (uint64_t)request->tag << 32, value = request->value[0];
-        __atomic_store_n(&word[0], tag | (value & 0xffffffffu), __ATOMIC_RELEASE);
-        __atomic_store_n(&word[1], tag | value >> 32, __ATOMIC_RELEASE);
-    }
+    tutti_ring_answer(ring, request->completion, request->tag, request->value[0]);
     request->open = 0;
 }
 
@@ -164,10 +168,10 @@ static void publish_progress(struct tutti_ring *ring)
         __atomic_store_n(&published->completed, ring->completed, __ATOMIC_RELEASE);
 }
 
-/* A request that is complete when begin() returns. Mostly all before it are complete too. */
-static void done_at_once(struct tutti_ring *ring, struct tutti_ring_request *request)
+/* A request that is complete, or taken, when begin() returns. Mostly all before it are complete too. */
+static void done_at_once(struct tutti_ring *ring, struct tutti_ring_request *request, int status)
 {
-    if (request->tag != 0)
+    if (request->tag != 0 && status == TUTTI_RING_DONE)
         tutti_ring_done(ring, request);
     request->open = 0;
     if (ring->completed == ring->consumed)
@@ -196,8 +200,8 @@ int tutti_ring_poll(struct tutti_ring *ring, unsigned most)
             request->open = 0;
             break;
         }
-        if (status == TUTTI_RING_DONE)
-            done_at_once(ring, request);
+        if (status != TUTTI_RING_OPEN)
+            done_at_once(ring, request, status);
         ring->consumed++;
     }
     publish_progress(ring);

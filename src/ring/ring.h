@@ -24,8 +24,10 @@ struct tutti_ring_request {
 _Static_assert(sizeof(struct tutti_ring_request) == 64, "a line of the cache each");
 
 /* Results of begin(), beside negative statuses. DONE: the request is complete. OPEN: it ends later, with
- * tutti_ring_done(). BUSY: nothing was begun, and the ring offers the same request again. */
-enum { TUTTI_RING_DONE, TUTTI_RING_OPEN, TUTTI_RING_BUSY };
+ * tutti_ring_done(). BUSY: nothing was begun, and the ring offers the same request again. TAKEN: the user has copied
+ * what it needs, and ends the request later, with tutti_ring_answer(). Its slot is free at once, so it keeps no other
+ * request back; `completed` counts it as complete. */
+enum { TUTTI_RING_DONE, TUTTI_RING_OPEN, TUTTI_RING_BUSY, TUTTI_RING_TAKEN };
 
 /* What kernels may ask for: a row of the list that a user of the ring registers. */
 struct tutti_ring_operation {
@@ -85,6 +87,8 @@ int tutti_ring_poll(struct tutti_ring *ring, unsigned most);
 /* Ends a request that is open. Everything it asked for is complete; value[0] is what it returns. On the thread of
  * tutti_ring_poll(). */
 void tutti_ring_done(struct tutti_ring *ring, struct tutti_ring_request *request);
+/* Ends a request that was taken: completion and tag were the request's, value is what it returns. The same thread. */
+void tutti_ring_answer(struct tutti_ring *ring, uint32_t completion, uint32_t tag, uint64_t value);
 /* Requests that are read and open. */
 uint64_t tutti_ring_open(const struct tutti_ring *ring);
 /* The name of the operation of a request; NULL: its number is not registered. */

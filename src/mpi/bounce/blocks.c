@@ -285,7 +285,7 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
                                     .types = side->given.types,
                                     .times = 1,
                                     .way = side->way};
-    if (!on_device(side))
+    if (!on_device(side) && !(side->apart && side->n > 0))
         return TUTTI_OK;
     TUTTI_INSIDE();
     size_t n = (size_t)side->n;

@@ -16,6 +16,7 @@ struct tutti_side {
     int only;                    /* the one block that goes in, besides `way`; -1: none */
     struct tutti_stream *stream; /* copies go into it, and nothing waits for them; NULL: they are done on return */
     int gpu;                     /* of the stream */
+    int apart;                   /* 1: staged wherever the blocks are */
     int as_bytes;                /* blocks of equal counts: the MPI gets MPI_BYTE, `times` bytes for each element */
 };
 

@@ -32,6 +32,9 @@ int tutti_collective_persistent(const struct tutti_collective_args *args, MPI_In
 int tutti_collective_staged(const struct tutti_collective_args *args, enum tutti_reason reason, MPI_Request *request,
                             struct tutti_exchange **out);
 int tutti_collective_staged_end(struct tutti_exchange *exchange, int code);
+/* Local, before tutti_collective_put(): an all-to-all in place is made with two buffers (quirks.h). put() copies what
+ * is sent out of the receive buffer. */
+void tutti_collective_apart(struct tutti_collective_args *args);
 /* The same in three parts, in the order of a stream, for a call whose buffers kernels of the stream reach: put: copies
  * in; start: the MPI's call on host memory alone, without a call of the device; out: copies out; end: the stream has
  * passed them. put, out: a status. start: an MPI code. */

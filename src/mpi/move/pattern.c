@@ -26,6 +26,12 @@ int tutti_pattern_is_contiguous(enum tutti_collective collective)
     return row->send == SHARED || (all && row->send <= BLOCKS && row->receive <= BLOCKS);
 }
 
+int tutti_pattern_exchanges(enum tutti_collective collective)
+{
+    const struct pattern_row *row = &pattern_rows[collective];
+    return row->in_place == SEND && row->send >= BLOCKS && row->receive >= BLOCKS;
+}
+
 /* The place of this rank. */
 static void pattern_ask(struct tutti_pattern *pattern, MPI_Comm comm, int root)
 {

@@ -256,6 +256,7 @@ static int proxy_move(const struct tutti_comm *comm, const struct tutti_collecti
     if (status == TUTTI_OK) {
         call->later->args = *args;
         call->later->args.comm = proxy->own;
+        tutti_collective_apart(&call->later->args);
         status = tutti_deferred_call_hold(call->later) ? TUTTI_OK : TUTTI_ERR_MEMORY;
     }
     if (status == TUTTI_OK) {

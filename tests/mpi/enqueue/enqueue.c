@@ -2,7 +2,7 @@
  * several communicators on several streams in other orders on other ranks, mixed with blocking calls, and lives of
  * streams and communicators.
  *
- *   enqueue calls | chain | queues | life | alone | behind | frees */
+ *   enqueue calls | chain | queues | life | alone | behind | frees | exchanges */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +226,29 @@ static void alone(void)
     queue_close(&queue);
 }
 
+/* All-to-alls in place with every type, long enough that MPIs cut their messages. */
+static void exchanges(void)
+{
+    enum { MOST = 1400 };
+    struct queue queue;
+    queue_open(&queue, MPI_COMM_WORLD, NULL, MOST, kit_seed + 6);
+    for (int i = 0; i < 4 * kit_handle_count; i++) {
+        char when[96];
+        queue_set(&queue, &kit_handles[i / 4]);
+        struct queue_step step = queue_draw(&queue, i % 2 ? QUEUE_ALLTOALL : QUEUE_ALLTOALLV);
+        step.in_place = 1;
+        step.count = MOST - step.seed % 32;
+        for (int r = 0; r < queue.size; r++)
+            step.counts[r] = i % 4 == 0 ? 0 : MOST - 100 * r - (int)(step.seed % 32);
+        queue_go(&queue, QUEUE_FRESH);
+        queue_put(&queue, &step, NULL);
+        queue_model(&queue, &step);
+        snprintf(when, sizeof when, "%s in place, %zu elements", queue_names[step.kind], step.count);
+        queue_check(&queue, when);
+    }
+    queue_close(&queue);
+}
+
 /* Calls of the driver by the program that wait for the kernel of a call in the stream, and keep those of all other
  * threads back: the call must need none. The peers are late, so that the streams wait. */
 static void frees(void)
@@ -299,7 +322,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } parts[] = {{"calls", calls}, {"chain", chain},   {"queues", queues}, {"life", life},
-                 {"alone", alone}, {"behind", behind}, {"frees", frees}};
+                 {"alone", alone}, {"behind", behind}, {"frees", frees},   {"exchanges", exchanges}};
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     if (!queue_possible())
         kit_skip("enqueue", "needs a device with streams, and the library in front");

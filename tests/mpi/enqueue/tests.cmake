@@ -47,6 +47,8 @@ tutti_mpi_test(mpi-enqueue-nodes-chain-4 PROGRAM mpi-enqueue RANKS 4 ARGS chain 
                ENV ${over_nodes} TUTTI_NODE_RANKS=2)
 tutti_mpi_test(mpi-enqueue-nodes-types PROGRAM mpi-enqueue_move RANKS 3 RANKS_MPICH 3 ARGS types TIMEOUT 120
                ENV ${over_nodes} TUTTI_NODE_RANKS=2 TUTTI_TEST_ROUNDS=40)
+tutti_mpi_test(mpi-enqueue-nodes-exchanges PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS exchanges TIMEOUT 120
+               ENV ${over_nodes} TUTTI_NODE_RANKS=1)
 foreach(part life behind frees)
   tutti_mpi_test(mpi-enqueue-nodes-${part} PROGRAM mpi-enqueue RANKS 2 ARGS ${part} TIMEOUT 120 ENV ${over_nodes} TUTTI_NODE_RANKS=1)
 endforeach()
