@@ -118,7 +118,7 @@ int tutti_lanes_tag(const struct tutti_lanes *lanes, unsigned peer, unsigned lan
 {
     if (peer >= (unsigned)lanes->team->size || lane >= TUTTI_LANES)
         return -1;
-    return (int)atomic_load_explicit(&tags_of(lanes, lanes->team->rank, (int)peer)[lane], memory_order_acquire) - 1;
+    return (int)(atomic_load_explicit(&tags_of(lanes, lanes->team->rank, (int)peer)[lane], memory_order_acquire) - 1);
 }
 
 int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message)

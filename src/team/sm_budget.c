@@ -4,7 +4,7 @@
 #include "team/node.h"
 
 /* Fields of the word: calls 0 to 15, shares 16 to 31. */
-enum { CALLS = 0, SHARES = 16, FIELD = 0xffff, RESERVED_OF = 33 };
+enum { CALLS = 0, SHARES = 16, FIELD = 0xffff, RESERVED_OF = 33, TURN_OWN = 1 };
 static const uint64_t several = UINT64_C(1) << 32;
 
 static unsigned calls_of(uint64_t word)
@@ -133,11 +133,73 @@ static unsigned budget_share(uint64_t word, unsigned all, unsigned most, int pat
     return blocks;
 }
 
+/* What a team that takes turns has for itself alone. */
+static unsigned budget_own(uint64_t word, unsigned all, unsigned want, int patient)
+{
+    const unsigned taken = shares_of(word) + want;
+    (void)patient;
+    return taken < all && taken + calls_of(word) <= all ? want : 0;
+}
+
+static void shares_give(struct tutti_sm_budget *budget, unsigned blocks)
+{
+    atomic_fetch_sub(&budget->word, (uint64_t)blocks << SHARES);
+}
+
+/* ---- teams that take turns: blocks in the low half of the word, teams in the high half ---- */
+
+static const uint64_t turns_team = UINT64_C(1) << 32;
+
+static void turns_leave(struct tutti_team *team, struct tutti_sm_budget *budget)
+{
+    uint64_t turns = atomic_load(&budget->turns), left;
+    if (!team->in_turns)
+        return;
+    do
+        left = turns < 2 * turns_team ? 0 : turns - turns_team;
+    while (!atomic_compare_exchange_weak(&budget->turns, &turns, left));
+    if (left == 0)
+        shares_give(budget, (unsigned)turns);
+    team->in_turns = 0;
+}
+
+/* The blocks of teams that take turns, and one of its own; 0: no team takes turns, or no block is left. */
+static unsigned turns_join(struct tutti_team *team, struct tutti_sm_budget *budget, unsigned all)
+{
+    uint64_t turns = atomic_load(&budget->turns);
+    do {
+        if (turns == 0)
+            return 0;
+    } while (!atomic_compare_exchange_weak(&budget->turns, &turns, turns + turns_team));
+    team->in_turns = 1;
+    team->share_own = budget_take(budget, all, TURN_OWN, 0, SHARES, budget_own);
+    if (team->share_own > 0)
+        return (unsigned)turns + team->share_own;
+    turns_leave(team, budget);
+    return 0;
+}
+
+static void turns_begin(struct tutti_team *team, struct tutti_sm_budget *budget)
+{
+    uint64_t none = 0;
+    if (team->share_own > TURN_OWN &&
+        atomic_compare_exchange_strong(&budget->turns, &none, turns_team | (team->share_own - TURN_OWN))) {
+        team->share_own = TURN_OWN;
+        team->in_turns = 1;
+    }
+}
+
 unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patient)
 {
     unsigned all;
     struct tutti_sm_budget *budget = budget_of_team(team, &all);
-    return budget ? budget_take(budget, all, most, patient, SHARES, budget_share) : most;
+    if (!budget)
+        return most;
+    const unsigned together = team->turns ? turns_join(team, budget, all) : 0;
+    if (together > 0)
+        return together < most ? together : most;
+    team->share_own = budget_take(budget, all, most, patient, SHARES, budget_share);
+    return team->share_own;
 }
 
 int tutti_sm_budget_ends(const struct tutti_team *team)
@@ -147,10 +209,17 @@ int tutti_sm_budget_ends(const struct tutti_team *team)
     return !budget || shares_of(atomic_load(&budget->word)) + 1 < all;
 }
 
-void tutti_sm_budget_unshare(struct tutti_team *team, unsigned blocks)
+void tutti_sm_budget_settle(struct tutti_team *team, unsigned share)
 {
     unsigned all;
     struct tutti_sm_budget *budget = budget_of_team(team, &all);
-    if (budget)
-        atomic_fetch_sub(&budget->word, (uint64_t)blocks << SHARES);
+    if (!budget)
+        return;
+    const unsigned own = share < team->share_own ? share : team->share_own;
+    shares_give(budget, team->share_own - own);
+    team->share_own = own;
+    if (share == 0)
+        turns_leave(team, budget);
+    else if (team->turns && !team->in_turns)
+        turns_begin(team, budget);
 }

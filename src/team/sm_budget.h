@@ -2,7 +2,9 @@
  * for as long as it waits. So every block of all such kernels that run on a GPU at once needs its own multiprocessor.
  * Without one, a kernel could queue behind another call whose peers queue behind this one: a deadlock. Each process
  * counts the blocks that it has given away on each of its GPUs, of two kinds:
- * - shares: of communicators with a stream, for as long as they live: their graphs may be launched at any time;
+ * - shares: of communicators with a stream, for as long as they live: their graphs may be launched at any time.
+ *   Communicators with the default stream of CUDA have their blocks together, since it runs one kernel at a time, and
+ *   cannot be captured. Each of them has one more for what runs beside the stream;
  * - calls: of blocking and nonblocking calls, from just before the launch until the call has ended.
  *
  * A call takes blocks in one of two ways. If one thread alone makes reductions, the thread takes the blocks when it
@@ -23,6 +25,7 @@ enum { TUTTI_BUDGET_GPUS = 64 };
 /* Of one GPU, in the node of this process. */
 struct tutti_sm_budget {
     _Atomic uint64_t word;    /* blocks of calls, blocks of shares, several threads */
+    _Atomic uint64_t turns;   /* of teams that take turns: their blocks, which are shares, and how many teams */
     _Atomic uintptr_t thread; /* the first that made a reduction here */
     _Atomic uint32_t all;     /* blocks that the GPU holds at once; 0: not known yet, or without limit */
 };
@@ -39,10 +42,12 @@ unsigned tutti_sm_budget_try(struct tutti_team *team, unsigned want, int patient
 /* Frees the call's blocks beyond the first `keep`. */
 void tutti_sm_budget_give(struct tutti_team *team, unsigned keep);
 /* A share for a communicator's stream, of at most `most` blocks: three quarters for the first on a GPU, half of the
- * rest for others; at least one. 0: no block is left, or, for a patient caller, running calls hold too many blocks. */
+ * rest for others; at least one. The first team that takes turns gets a share like that, and others may use as much. 0:
+ * no block is left, or, for a patient caller, running calls hold too many blocks. */
 unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patient);
 /* 1 if there is room for one more share once the calls under way have ended. */
 int tutti_sm_budget_ends(const struct tutti_team *team);
-void tutti_sm_budget_unshare(struct tutti_team *team, unsigned blocks);
+/* The team's share has so many blocks, at most as it got: frees what it does not need. 0: all. */
+void tutti_sm_budget_settle(struct tutti_team *team, unsigned share);
 
 #endif

@@ -214,7 +214,7 @@ void tutti_team_unshare(struct tutti_team *team)
 {
     if (team->share && !team->node->forgotten) {
         tutti_watcher_remove(team);
-        tutti_sm_budget_unshare(team, team->share);
+        tutti_sm_budget_settle(team, 0);
         tutti_deferred_free_release(team->node);
     }
     team->share = 0;

@@ -68,6 +68,9 @@ struct tutti_team {
      * settings say. */
     size_t channel_most;
     unsigned blocks_most;
+    /* Local, set before it has a share: its kernels in stream order, and those of blocking calls, run one after the
+     * other with those of all other teams of this rank where this is 1. So these teams have their blocks together. */
+    int turns;
 
     /* Where open: */
     const struct tutti_device *device;
@@ -93,6 +96,8 @@ struct tutti_team {
     unsigned blocks;                   /* of a kernel that waits, at most; agreed by all ranks */
     unsigned held;                     /* blocks that this rank has taken for it, see sm_budget.h */
     unsigned share;                    /* blocks that are the team's for as long as it lives; 0: none */
+    unsigned share_own;                /* of these, the blocks that this rank has given to this team alone */
+    int in_turns;                      /* 1: it uses the blocks of teams that take turns */
     _Atomic int fault;                 /* what the watcher has found, a status; see watcher.h */
     /* The kernel that may still stay after its call and take mail, see mail.h. */
     struct tutti_mail_box {

@@ -134,14 +134,14 @@ static int have_share(void *with)
     if (is_put_off(r))
         return 0;
     const int later = tutti_sm_budget_ends(team) && tutti_now_ns() < r->until;
-    team->share = tutti_sm_budget_share(team, r->want, r->round < PATIENT);
+    const unsigned offered = tutti_sm_budget_share(team, r->want, r->round < PATIENT);
     const int status = tutti_team_vote(team,
-                                       team->share ? team->share + SHARE_LATER
-                                       : later     ? SHARE_LATER
-                                                   : SHARE_NONE,
+                                       offered ? offered + SHARE_LATER
+                                       : later ? SHARE_LATER
+                                               : SHARE_NONE,
                                        &all);
     const unsigned mine = status == TUTTI_OK && all > SHARE_LATER ? all - SHARE_LATER : 0;
-    tutti_sm_budget_unshare(team, team->share - mine);
+    tutti_sm_budget_settle(team, mine);
     team->share = mine;
     if (status != TUTTI_OK)
         return status;

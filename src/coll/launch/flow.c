@@ -229,7 +229,8 @@ int tutti_flow_early(struct tutti_team *team, const struct tutti_stream *stream,
 {
     const unsigned half = team->blocks / 2;
     int *const last = &tutti_coll_of(team)->early;
-    const int may = stream == team->stream || !*last || blocks <= team->blocks - half;
+    /* A launch of another team that takes turns may have come after the last one here. */
+    const int may = stream == team->stream || (!*last && !team->turns) || blocks <= team->blocks - half;
     *early = stream != team->stream && blocks <= half;
     if (stream != team->stream)
         *last = (int)*early;

@@ -310,6 +310,7 @@ const struct tutti_device tutti_device_host = {
     .stream.destroy = kept_stream_destroy,
     .stream.wrap = tutti_host_stream_wrap,
     .stream.identity = tutti_host_stream_identity,
+    .stream.order = tutti_host_stream_order,
     .stream.capturing = tutti_host_stream_capturing,
     .stream.sync = tutti_host_stream_sync,
     .stream.query = tutti_host_stream_query,

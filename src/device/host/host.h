@@ -45,6 +45,7 @@ void tutti_host_streams_drain(int gpu);
 int tutti_host_stream_create(int gpu, struct tutti_stream **out);
 int tutti_host_stream_wrap(int gpu, void *handle, struct tutti_stream **out);
 int tutti_host_stream_identity(const struct tutti_stream *stream, int *gpu, void **handle);
+int tutti_host_stream_order(const struct tutti_stream *stream);
 int tutti_host_stream_capturing(struct tutti_stream *stream);
 int tutti_host_stream_destroy(struct tutti_stream *stream);
 int tutti_host_stream_sync(struct tutti_stream *stream);

@@ -214,14 +214,34 @@ int tutti_host_stream_create(int gpu, struct tutti_stream **out)
     return TUTTI_OK;
 }
 
-/* The handle is the stream itself, looked up, since a program may pass anything. */
+static struct tutti_stream *default_stream; /* of the process, on no GPU in particular; never freed */
+
+static struct tutti_stream *find_default(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!default_stream && tutti_host_stream_create(-1, &default_stream) != TUTTI_OK)
+        default_stream = NULL;
+    pthread_mutex_unlock(&lock);
+    return default_stream;
+}
+
+/* The other streams do not wait for it. */
+int tutti_host_stream_order(const struct tutti_stream *stream)
+{
+    return stream == default_stream ? TUTTI_STREAM_DEFAULT : TUTTI_STREAM_FREE;
+}
+
+/* The handle is the stream itself, looked up, since a program may pass anything; NULL: the default stream. */
 int tutti_host_stream_wrap(int gpu, void *handle, struct tutti_stream **out)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
+    if (!handle)
+        handle = find_default();
     pthread_mutex_lock(&streams_lock);
     struct tutti_stream *stream = streams;
-    while (stream && stream != handle)
+    while (stream && stream != handle) /* NULL is never found */
         stream = stream->next;
     int fits = stream && !stream_gone(stream) && (gpu < 0 || stream->gpu < 0 || stream->gpu == gpu);
     if (fits)

@@ -40,6 +40,23 @@ static int read_handle(const char *text, void **handle)
     return 1;
 }
 
+static int is_of_device(const char *type)
+{
+    const struct tutti_device *device = tutti_door.device;
+    return strcmp(type, "tutti_stream") == 0 || strcmp(type, device->stream_type) == 0;
+}
+
+int tutti_mpix_stream_named(MPI_Info info)
+{
+    char type[MPI_MAX_INFO_VAL + 1] = "";
+    int has_type = 0;
+    if (info == tutti_handles.no_info || !tutti_door.device || !tutti_door.device->stream.wrap)
+        return 0;
+    TUTTI_INSIDE();
+    return tutti_next.MPI_Info_get(info, "type", MPI_MAX_INFO_VAL, type, &has_type) == MPI_SUCCESS && has_type &&
+           is_of_device(type);
+}
+
 /* MPI_SUCCESS and the handle, or what is wrong with the info object. */
 static int read_info(MPI_Info info, void **handle)
 {
@@ -65,7 +82,7 @@ static int read_info(MPI_Info info, void **handle)
         tutti_error("%s: this process has no device with streams", call);
         return MPI_ERR_UNSUPPORTED_OPERATION;
     }
-    if (strcmp(type, "tutti_stream") != 0 && strcmp(type, device->stream_type) != 0) {
+    if (!is_of_device(type)) {
         tutti_error("%s: streams of device %s are of type %s, or tutti_stream, not \"%.40s\"; see TUTTI_DEVICE", call,
                     device->name, device->stream_type, type);
         return MPI_ERR_INFO_VALUE;
@@ -78,7 +95,7 @@ static int read_info(MPI_Info info, void **handle)
     return MPI_SUCCESS;
 }
 
-int tutti_door_MPIX_Stream_create(MPI_Info info, struct tutti_mpix_stream **out)
+int tutti_mpix_stream_create(MPI_Info info, struct tutti_mpix_stream **out)
 {
     void *handle = NULL, *same;
     char why[256] = "";
@@ -118,7 +135,7 @@ static void streams_drop(struct tutti_mpix_stream *stream)
     free(stream);
 }
 
-int tutti_door_MPIX_Stream_free(struct tutti_mpix_stream **stream)
+int tutti_mpix_stream_free(struct tutti_mpix_stream **stream)
 {
     if (!tutti_door.on)
         return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -225,6 +242,7 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
         return tutti_comms_stream_proxy(comm, stream);
     }
     tutti_comms_connect(team, stream->gpu);
+    team->turns = stream->order == TUTTI_STREAM_DEFAULT && !tutti_door.multiple;
     int status = tutti_enqueue_open(team, stream->gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
         return team->why && status == TUTTI_ERR_UNAVAILABLE ? team->why : tutti_status_text(status);
@@ -255,7 +273,7 @@ static int streams_refuse(MPI_Comm comm, MPI_Comm *made, int code, const char *w
     return tutti_fail_comm(comm, code);
 }
 
-int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *stream, MPI_Comm *out)
+int tutti_mpix_stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *stream, MPI_Comm *out)
 {
     if (!tutti_door.on)
         return MPI_ERR_UNSUPPORTED_OPERATION;

@@ -42,9 +42,11 @@ int tutti_comm_stream_await(const struct tutti_comm *comm);
 /* Why calls of communicators with this stream have failed; TUTTI_OK: none is known to. */
 int tutti_comms_stream_fault(const struct tutti_mpix_stream *stream);
 
-/* What mpix.h finds, by its name: one row a function. */
-int tutti_door_MPIX_Stream_create(MPI_Info info, struct tutti_mpix_stream **out);
-int tutti_door_MPIX_Stream_free(struct tutti_mpix_stream **stream);
-int tutti_door_MPIX_Stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *stream, MPI_Comm *out);
+/* 1 if the info object names a stream of the device. */
+int tutti_mpix_stream_named(MPI_Info info);
+/* What mpix.h finds as MPIX_Stream_create, _free and _comm_create. */
+int tutti_mpix_stream_create(MPI_Info info, struct tutti_mpix_stream **out);
+int tutti_mpix_stream_free(struct tutti_mpix_stream **stream);
+int tutti_mpix_stream_comm_create(MPI_Comm comm, struct tutti_mpix_stream *stream, MPI_Comm *out);
 
 #endif

@@ -116,7 +116,9 @@ void *tutti_front_mpix_call(const char *name, size_t size)
         const char *name;
         void *call;
     } calls[] = {
-        ROW(MPIX_Stream_create),         ROW(MPIX_Stream_free),     ROW(MPIX_Stream_comm_create),
+        {"MPIX_Stream_create", (void *)tutti_mpix_stream_create},
+        {"MPIX_Stream_free", (void *)tutti_mpix_stream_free},
+        {"MPIX_Stream_comm_create", (void *)tutti_mpix_stream_comm_create},
         ROW(MPIX_Barrier_enqueue),
 #define TUTTI_REDUCTION(ID, call, nonblocking, enqueued, of, to) BOTH(enqueued),
 #include "tutti/collectives.def"

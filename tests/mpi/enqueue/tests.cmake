@@ -81,6 +81,17 @@ tutti_mpi_test(mpi-stream-messages-errors PROGRAM mpi-stream_messages RANKS 2 AR
 tutti_mpi_test(mpi-stream-messages-truncated PROGRAM mpi-stream_messages RANKS 3 RANKS_MPICH 2 ARGS truncated)
 tutti_mpi_test(mpi-stream-messages-truncated-long PROGRAM mpi-stream_messages RANKS 3 RANKS_MPICH 2 ARGS truncated_long)
 
+# Many communicators on one stream, on a simulated GPU that holds few blocks at once.
+foreach(name forest forest_plain)
+  tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
+  foreach(mpi IN LISTS builders)
+    target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
+  endforeach()
+endforeach()
+tutti_mpi_test(mpi-forest-default PROGRAM mpi-forest RANKS 3 RANKS_MPICH 2 ARGS default TIMEOUT 60 ENV TUTTI_HOST_BLOCKS=24)
+tutti_mpi_test(mpi-forest-own PROGRAM mpi-forest RANKS 2 ARGS own TIMEOUT 60)
+tutti_mpi_test(mpi-forest-plain PROGRAM mpi-forest_plain RANKS 2 ARGS default TIMEOUT 60 MPIS mpich mpich5 ENV TUTTI_HOST_BLOCKS=24)
+
 # Persistent messages of queues, compared with plain MPI.
 tutti_mpi_program(mpi-stream_queues SOURCES enqueue/stream_queues.c enqueue/stream_queues_programs.c kit/cuda_graph.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
 foreach(mpi IN LISTS builders)
