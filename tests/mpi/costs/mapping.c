@@ -123,23 +123,28 @@ static void before_it_is_mapped(void)
     kit_close(&buffer);
 }
 
-/* One allocation is mapped after so many messages, and not before. */
+/* One allocation is mapped after so many messages, and not before, unless a message took as long as a mapping: then its
+ * receiver may have mapped the allocation while the sender did not run. */
 static void when_it_pays(void)
 {
     struct kit_buffer buffer;
+    uint64_t longest = 0;
     const char *price = getenv("TUTTI_MAPPING_PRICE_US");
     const int pay = price ? PAY : PAY_CREDIT;
     int number = 0;
     kit_open(&buffer, KIT_DEVICE, BYTES);
-    for (; number < pay - 1; number++)
-        message(&buffer, BYTES, number);
-    MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(known() == 0 && carried() == 0, "the allocation is mapped before it pays");
-    if (kit_rank == 0)
+    for (; number < pay - 1; number++) {
+        const uint64_t us = message(&buffer, BYTES, number);
+        longest = us > longest ? us : longest;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    const int quick = longest < mapping_us;
+    CHECK(!quick || (known() == 0 && carried() == 0), "the allocation is mapped before it pays");
+    if (kit_rank == 0 && quick)
         CHECK(staged() == (uint64_t)pay - 1, "%llu of %d messages are staged", (unsigned long long)staged(), pay - 1);
     /* One more tells the receiver of the allocation, which it maps. */
     message(&buffer, BYTES, number++);
-    if (kit_rank == 0)
+    if (kit_rank == 0 && quick)
         CHECK(staged() == (uint64_t)pay - 1, "the message by which a mapping pays is staged");
     until_known(&buffer, number);
     kit_close(&buffer);

@@ -44,17 +44,21 @@ static int nonblocking_too(void)
     return strstr(text, "Intel") == NULL;
 }
 
-static struct window draw_window(uint64_t *dice, int w)
+/* The calls take turns, each in both forms, so that every call is made whatever is drawn. */
+static struct window draw_window(uint64_t *dice)
 {
-    struct window x = {.call = (enum call)(random_next(dice) % CALLS)};
-    const size_t most = w % 4 == 0 ? LENGTH : w % 4 == 1 ? 40 : 900;
+    static unsigned turns;
+    const unsigned turn = turns++;
+    struct window x = {.call = (enum call)(turn % CALLS)};
+    static const size_t longest[] = {LENGTH, 40, 900, 900};
+    const size_t most = longest[random_next(dice) % 4];
     x.count = 1 + random_next(dice) % most;
     if (x.call == REDUCE_SCATTER_BLOCK)
         x.count = (x.count + (size_t)kit_size - 1) / (size_t)kit_size * (size_t)kit_size;
     x.first = random_next(dice) % (LENGTH + RANKS - x.count + 1);
     x.root = (int)(random_next(dice) % (uint64_t)kit_size);
     x.in_place = (int)(random_next(dice) % 2);
-    x.nonblocking = (int)(random_next(dice) % 2) && nonblocking_too();
+    x.nonblocking = (int)(turn / CALLS % 2) && nonblocking_too();
     size_t left = x.count;
     for (int r = 0; r < kit_size; r++) {
         const size_t part = r + 1 == kit_size ? left : random_next(dice) % 4 == 0 ? 0 : random_next(dice) % (left + 1);
@@ -145,7 +149,7 @@ static void bits(int windows)
         kit_expect_scan(through, &c, kit_rank + 1, 0, LENGTH + RANKS);
         kit_expect_scan(before, &c, kit_rank, 0, LENGTH + RANKS);
         for (int w = 0; w < windows; w++)
-            one_window(pair, draw_window(&dice, w), mine, want, &in, &out, &dice);
+            one_window(pair, draw_window(&dice), mine, want, &in, &out, &dice);
         kit_close(&in);
         kit_close(&out);
         free(mine);
