@@ -231,6 +231,9 @@ endif()
 
 # Datatypes in every call.
 gpu_test(types mpi-types 2 ARGS 1500)
+gpu_test(types-no-plan mpi-types_no_plan 2)
+gpu_test(types-no-plan-nodes mpi-types_no_plan 4
+         ENV TUTTI_NODE_RANKS=2 "TUTTI_RULES=bcast_nodes:*@tree allgather_nodes:*@lanes")
 gpu_test(types-messages mpi-types_messages 2 ARGS 700)
 gpu_test(types-messages-direct mpi-types_messages 2 ARGS 700 ENV "TUTTI_RULES=message:*@direct *@packed")
 gpu_test(types-messages-packed mpi-types_messages 2 ARGS 700

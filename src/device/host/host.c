@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/counters.h"
 #include "core/fnv.h"
 #include "core/log.h"
 #include "core/settings.h"
@@ -221,12 +222,21 @@ KEPT_BACK(keep_pack,
 KEPT_BACK(stream_create, (int gpu, struct tutti_stream **out), (gpu, out))
 KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
-static int kept_copy_now(void *to, const void *from, size_t bytes)
+static int kept_copy_known(int gpu, void *to, const void *from, size_t bytes)
 {
     if (used_before_program("copy_now"))
         return TUTTI_ERR_DEVICE;
-    tutti_host_look();
+    tutti_host_notice(gpu);
     return tutti_host_copy_now(to, from, bytes);
+}
+
+/* As on a GPU, whose driver is asked what either side is. */
+static int kept_copy_now(void *to, const void *from, size_t bytes)
+{
+    for (int side = 0; side < 2; side++)
+        tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
+    tutti_host_look();
+    return kept_copy_known(-1, to, from, bytes);
 }
 
 /* As on a GPU whose library starts in the background: after as long as a mapping takes, in each process by itself. */
@@ -339,6 +349,8 @@ const struct tutti_device tutti_device_host = {
     .launch.apart_begin = tutti_gate_apart_begin,
     .launch.apart_end = tutti_gate_apart_end,
     .memory.copy_now = kept_copy_now,
+    .memory.copy_pinned = kept_copy_known,
+    .memory.copy_ordinary = kept_copy_known,
     .memory.few = 7,
     .close = host_close,
 };

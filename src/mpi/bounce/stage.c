@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/settings.h"
-#include "mpi/bounce/stage_runs.h"
+#include "mpi/bounce/stage_gaps.h"
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
@@ -97,27 +97,6 @@ static int stage_in_one_allocation(const struct tutti_stage *stage)
 
 /* ---- copies ---- */
 
-/* Between the image and the buffer by way of the packed elements: one kernel instead of a copy per run. */
-static int copy_packed(struct tutti_stage *stage, int out)
-{
-    const size_t bytes = (size_t)stage->count * stage->plan->size;
-    struct tutti_scratch scratch;
-    void *const packed = tutti_scratch_take_sent(&scratch, bytes, 0);
-    if (!packed)
-        return TUTTI_ERR_MEMORY;
-    void *user = stage->user + stage->origin;
-    int status = TUTTI_OK;
-    if (out) {
-        tutti_plan_pack_host(stage->plan, (uint64_t)stage->count, stage->host, 0, bytes, packed);
-        status = tutti_packed_move(TUTTI_UNPACK, &stage->places, stage->plan, stage->count, user, 0, bytes, packed);
-    } else if ((status = tutti_packed_move(TUTTI_PACK, &stage->places, stage->plan, stage->count, user, 0, bytes,
-                                           packed)) == TUTTI_OK) {
-        tutti_plan_unpack_host(stage->plan, (uint64_t)stage->count, stage->host, 0, bytes, packed);
-    }
-    tutti_scratch_give(&scratch);
-    return status;
-}
-
 /* By the driver, which is not asked again where the bytes lie if that is known. */
 static int copy_plainly(const struct tutti_stage *stage, int known, void *to, const void *from, size_t bytes)
 {
@@ -164,7 +143,7 @@ static int copy_in(struct tutti_stage *stage)
     int dense = !stage->plan || stage->bytes / 4 < (size_t)stage->count * stage->plan->size;
     if (stage->solid || (dense && stage_in_one_allocation(stage)))
         return copy_bytes(stage, 0, stage->memory, stage->bytes, 0);
-    return stage->plan ? copy_packed(stage, 0) : tutti_stage_copy_runs(stage, 0);
+    return tutti_stage_copy_gaps(stage, 0);
 }
 
 /* ---- stages ---- */
@@ -332,7 +311,7 @@ int tutti_stage_out(struct tutti_stage *stage, MPI_Count bytes)
         return tutti_packed_move(TUTTI_UNPACK, &stage->places, stage->plan, stage->count, stage->user + stage->origin,
                                  0, n, stage->memory);
     if (!stage->solid)
-        return stage->plan ? copy_packed(stage, 1) : tutti_stage_copy_runs(stage, 1);
+        return tutti_stage_copy_gaps(stage, 1);
     return n ? copy_bytes(stage, 0, stage->memory, n, 1) : TUTTI_OK;
 }
 

@@ -47,6 +47,8 @@ static void datatypes_destroy(struct tutti_layout *layout)
         tutti_type_free(&packed);
     if (layout->plan)
         tutti_plan_drop(layout->plan);
+    if (atomic_load(&layout->bytes))
+        tutti_plan_drop(atomic_load(&layout->bytes));
     free(layout);
 }
 

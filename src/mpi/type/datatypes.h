@@ -13,6 +13,7 @@
 struct tutti_layout {
     const struct tutti_plan *plan; /* NULL: no plan, for this reason: */
     const char *why;
+    _Atomic(const struct tutti_plan *) bytes;        /* tutti_layout_bytes(); NULL: not made yet */
     MPI_Count size, extent, true_lower, true_extent; /* as the MPI says, or the plan where it is narrower */
     unsigned basic;                                  /* as in struct tutti_reading */
     int derived;                                     /* not predefined */
@@ -32,6 +33,12 @@ int tutti_layout_committed(struct tutti_layout *layout, MPI_Datatype type);
 /* A committed type of as many bytes as an element of the layout, which is that of `type`, without gaps: what stands for
  * the type in a message of packed elements, so that counts stay as they are. 0, or -1 if it cannot be made. */
 int tutti_layout_packed(struct tutti_layout *layout, MPI_Datatype type, MPI_Datatype *out);
+
+/* Local, any thread. Of a layout without a plan, which is that of `type`: a plan of the bytes that an element has, in
+ * the order of their addresses, the lowest at 0, with the type's extent. It copies elements to and from an image of
+ * them; the order of its packed form is not the type's. Made at the first use, valid as long as the layout. NULL
+ * without memory. */
+const struct tutti_plan *tutti_layout_bytes(struct tutti_layout *layout, MPI_Datatype type);
 
 int tutti_layouts_open(void);
 /* The device is still there. */

@@ -80,6 +80,11 @@ tutti_mpi_test(mpi-types-shifted-direct PROGRAM mpi-types_shifted RANKS 2
                ENV ${stats} TUTTI_RULES=message:*@direct)
 program(types_freed EVERYWHERE)
 tutti_mpi_test(mpi-types-freed PROGRAM mpi-types_freed RANKS 2 ENV ${stats} EVERYWHERE)
+program(types_no_plan EVERYWHERE)
+# Not Intel MPI: of types of so many levels it receives the first element alone.
+tutti_mpi_test(mpi-types-no-plan PROGRAM mpi-types_no_plan RANKS 2 ENV ${stats} MPIS openmpi mpich openmpi5 mpich5 mpiabi TIMEOUT 45)
+tutti_mpi_test(mpi-types-no-plan-nodes PROGRAM mpi-types_no_plan RANKS 4 RANKS_MPICH 3
+               ENV ${stats} TUTTI_NODE_RANKS=2 "TUTTI_RULES=bcast_nodes:*@tree allgather_nodes:*@lanes" TIMEOUT 45)
 program(types_later EVERYWHERE)
 tutti_mpi_test(mpi-types-later PROGRAM mpi-types_later RANKS 2 ENV ${stats} EVERYWHERE TIMEOUT 40)
 program(types_reduce EVERYWHERE)
