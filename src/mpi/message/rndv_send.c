@@ -52,6 +52,16 @@ static struct tutti_send_request *give_up(struct tutti_send_request *sent)
     return NULL;
 }
 
+/* The same with its request, a receive that nothing has completed. */
+static struct tutti_send_request *take_back(struct tutti_send_request *sent, int with_request)
+{
+    if (with_request) {
+        tutti_self_complete(sent->tag);
+        tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
+    }
+    return give_up(sent);
+}
+
 int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout, uint64_t bytes)
 {
     if (message->type == tutti_handles.packed) /* the receiver's type may be anything */
@@ -129,6 +139,10 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     tutti_endpoint_poll(tutti_endpoint);
     if (!tutti_rts_fits(message, layout, bytes))
         return message->type == tutti_handles.packed ? TUTTI_NONE(TYPE_PACKED) : TUTTI_NONE(TYPE_UNEVEN);
+    struct tutti_memory here;
+    if (!memory) /* a persistent send */
+        tutti_door.device->memory.classify(message->buffer, &here);
+    memory = memory ? memory : &here;
     struct rndv_send_ask ask = {.layout = layout, .bytes = bytes, .peer = peer};
     if (send_leaves(message, memory, first, &ask))
         return NULL;
@@ -174,11 +188,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         tutti_trace(TUTTI_TRACE_POSTED, bytes);
         return sent;
     }
-    if (with_request) { /* the receive that nothing completed */
-        tutti_self_complete(sent->tag);
-        tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
-    }
-    return give_up(sent);
+    return take_back(sent, with_request);
 }
 
 /* Sends the RTS. On failure the rendezvous is withdrawn. */
@@ -238,9 +248,7 @@ int tutti_rndv_isend(const struct tutti_message *message, const struct tutti_mem
         return 0;
     *code = rts_send(sent);
     if (*code != MPI_SUCCESS) {
-        tutti_self_complete(sent->tag);
-        tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
-        give_up(sent);
+        take_back(sent, 1);
         return 1;
     }
     tutti_send_list(sent);
