@@ -311,8 +311,6 @@ struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind
 {
     if (bytes > SIZE_MAX / 4)
         return NULL;
-    if (kind->look)
-        kind->look();
     pthread_mutex_lock(&lock);
     struct piece *piece = bounce_find(kind, gpu, bounce_room_for(bytes), 2);
     if (piece) {

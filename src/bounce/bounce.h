@@ -41,7 +41,8 @@ struct tutti_bounce {
  * limit is reached, or the kind waits and the
  * gate is closed (progress/gate.h). */
 struct tutti_bounce *tutti_bounce_take(const struct tutti_bounce_kind *kind, int gpu, size_t bytes);
-/* The same, but allocates nothing: NULL where none is kept. */
+/* The same, but allocates nothing: NULL where none is kept. The caller has just asked the device what memory is, which
+ * notices resets. */
 struct tutti_bounce *tutti_bounce_take_kept(const struct tutti_bounce_kind *kind, int gpu, size_t bytes);
 /* Nothing reads or writes it any more, the device neither. Takes NULL. */
 void tutti_bounce_give(struct tutti_bounce *bounce);

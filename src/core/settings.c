@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,7 @@ int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size)
 
 static struct tutti_settings settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_int settings_read; /* 1: `once` has been, a load instead of a call */
 
 static void read_once(void)
 {
@@ -205,7 +207,10 @@ static void read_once(void)
 
 const struct tutti_settings *tutti_settings(void)
 {
-    pthread_once(&once, read_once);
+    if (__builtin_expect(!atomic_load_explicit(&settings_read, memory_order_acquire), 0)) {
+        pthread_once(&once, read_once);
+        atomic_store_explicit(&settings_read, 1, memory_order_release);
+    }
     return &settings;
 }
 

@@ -2,6 +2,7 @@
 #include "device/device.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@ enum { DEVICES = sizeof devices / sizeof devices[0] };
 
 static const struct tutti_device *chosen;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_int is_chosen; /* 1: `once` has been, a load instead of a call */
 
 int tutti_device_present(const char *name)
 {
@@ -82,7 +84,10 @@ static void device_choose(void)
 
 const struct tutti_device *tutti_device(void)
 {
-    pthread_once(&once, device_choose);
+    if (__builtin_expect(!atomic_load_explicit(&is_chosen, memory_order_acquire), 0)) {
+        pthread_once(&once, device_choose);
+        atomic_store_explicit(&is_chosen, 1, memory_order_release);
+    }
     return chosen;
 }
 

@@ -180,10 +180,11 @@ struct tutti_device {
          * that stream. May wait as memory.alloc() may: not between waiting_begin and waiting_end. */
         int (*copy_now)(void *to, const void *from, size_t bytes);
         /* As copy_now(), between memory of `gpu` as memory.classify() has just found it and memory of
-         * memory.alloc_pinned(), in either direction: the device is not asked for their kinds. NULL: copy_now(). */
-        int (*copy_pinned)(int gpu, void *to, const void *from, size_t bytes);
+         * memory.alloc_pinned(): the device is not asked for their kinds. in: 1: into memory of the GPU; such a copy
+         * may be ordered behind no work of the program. NULL: copy_now(). */
+        int (*copy_pinned)(int gpu, int in, void *to, const void *from, size_t bytes);
         /* The same between memory of `gpu` and ordinary host memory. */
-        int (*copy_ordinary)(int gpu, void *to, const void *from, size_t bytes);
+        int (*copy_ordinary)(int gpu, int in, void *to, const void *from, size_t bytes);
         /* Bytes up to which a launch of launch.pack() copies between the two in less time. */
         size_t few;
     } memory;

@@ -31,9 +31,9 @@ int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64
 }
 
 int tutti_p2p_leaves(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *row, int peer,
-                     struct tutti_p2p_send *send)
+                     const struct tutti_memory *memory, uint64_t bytes, struct tutti_endpoint_verdict *verdict)
 {
-    return row->ops->leaves && row->ops->leaves(worker, peer, send);
+    return row->ops->leaves && row->ops->leaves(worker, peer, memory, bytes, verdict);
 }
 
 int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes)

@@ -64,11 +64,10 @@ int tutti_rndv_reaches(struct tutti_p2p_worker *worker, int peer, int gpu)
 }
 
 /* What direct_cost() and the packed row would find with a rendezvous. */
-static int p2p_direct_leaves(struct tutti_p2p_worker *worker, int peer, struct tutti_p2p_send *send)
+static int p2p_direct_leaves(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory,
+                             uint64_t bytes, struct tutti_endpoint_verdict *verdict)
 {
-    return send->lowest && send->elements.whole &&
-           tutti_endpoint_leaves_now(worker->endpoint, peer, send->gpu, send->allocation, send->extent, send->bytes,
-                                     &send->verdict) &&
+    return tutti_endpoint_leaves_now(worker->endpoint, peer, memory->gpu, memory->id, memory->bytes, bytes, verdict) &&
            !TUTTI_NO(UNMAPPED);
 }
 

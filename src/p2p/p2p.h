@@ -95,9 +95,9 @@ const struct tutti_protocol_row *tutti_p2p_first(const struct tutti_protocol_rul
 int tutti_p2p_reaches(struct tutti_p2p_worker *worker, int peer, int gpu, uint64_t bytes,
                       const struct tutti_protocol_rules *rules);
 /* Local, behind that: 1 if the MPI is to have the message, by the row that the first rule names; the reason is set. No
- * rendezvous is needed then. */
+ * rendezvous is needed then. 0: *verdict, which the send keeps. The message is one run of bytes in this memory. */
 int tutti_p2p_leaves(struct tutti_p2p_worker *worker, const struct tutti_protocol_row *row, int peer,
-                     struct tutti_p2p_send *send);
+                     const struct tutti_memory *memory, uint64_t bytes, struct tutti_endpoint_verdict *verdict);
 /* Local. 1 if the receives of rank `peer` of the node look for the RTS of a message of so many bytes; otherwise the
  * reason is set. */
 int tutti_p2p_is_looked_for(const struct tutti_p2p_worker *worker, int peer, uint64_t bytes);

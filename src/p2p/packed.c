@@ -48,9 +48,11 @@ static int packed_can(struct tutti_p2p_worker *worker, struct tutti_p2p_send *se
 /* Room for the whole message needs no other rank; if the receiver fetches every piece, less is enough. */
 static enum tutti_protocol_cost packed_cost(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send)
 {
-    send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, !send->agreed);
-    if (!send->scratch && tutti_direct_leaves(worker, send))
+    if (tutti_direct_leaves(worker, send)) {
         tutti_why_set(TUTTI_REASON_UNMAPPED);
+        return TUTTI_COST_NEVER;
+    }
+    send->scratch = tutti_endpoint_scratch(worker->endpoint, send->rndv, send->bytes, !send->agreed);
     return send->scratch ? TUTTI_COST_READY : TUTTI_COST_NEVER;
 }
 

@@ -6,6 +6,8 @@
 #include "core/counters.h"
 #include "rules/rules.h"
 
+struct tutti_endpoint_verdict;
+struct tutti_memory;
 struct tutti_p2p_worker;
 struct tutti_p2p_send;
 struct tutti_p2p_recv;
@@ -33,9 +35,10 @@ struct tutti_protocol_ops {
     /* Before a rendezvous is taken: 1 if rank `peer` of the node can receive messages from memory of this GPU by the
      * protocol now; otherwise the reason is set. NULL: of messages to other nodes, and the MPI's. */
     int (*reaches)(struct tutti_p2p_worker *worker, int peer, int gpu);
-    /* Before a rendezvous is taken: 1 if the MPI is to have this message, which has its elements, GPU and allocation;
-     * the reason is set. NULL: never. */
-    int (*leaves)(struct tutti_p2p_worker *worker, int peer, struct tutti_p2p_send *send);
+    /* Before a rendezvous is taken: 1 if the MPI is to have this message, a run of bytes in this memory; the reason is
+     * set. NULL: never. */
+    int (*leaves)(struct tutti_p2p_worker *worker, int peer, const struct tutti_memory *memory, uint64_t bytes,
+                  struct tutti_endpoint_verdict *verdict);
     /* 1 if the protocol can carry this message at all. */
     int (*can)(struct tutti_p2p_worker *worker, struct tutti_p2p_send *send);
     /* What it needs for this message, which it can carry. May take resources that post() uses. */

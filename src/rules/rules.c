@@ -44,10 +44,11 @@ const char *tutti_rules_common(void)
 /* A set of rules as they are tried: the user's, those measured here, the device's. Read once: choosing must cost next
  * to nothing. Never freed: communicators keep the set that was in force when they were opened. The place of a walk
  * is one number: the set's, times PLACES, and the row's. */
-enum { SETS = 64, ROWS = 512, PLACES = 1024 };
+enum { SETS = 64, ROWS = 512, PLACES = 1024, SECTIONS = 96 };
 struct set {
     struct tutti_rule row[ROWS];
-    int rows, users, defaults; /* users: of them from TUTTI_RULES; defaults: where those begin */
+    short begin[SECTIONS], next[ROWS]; /* the first row of a section, and the next one of each row's; ROWS: none */
+    int rows, users, defaults;         /* users: of them from TUTTI_RULES; defaults: where those begin */
     uint32_t hash;
     char *text; /* of tutti_rules_set() */
 };
@@ -101,11 +102,27 @@ static void read_measured(struct set *out)
     free(rules);
 }
 
+/* Links the rows of each section. */
+static void link_rows(struct set *out)
+{
+    for (int s = 0; s < SECTIONS; s++)
+        out->begin[s] = ROWS;
+    for (int i = out->rows - 1; i >= 0; i--) {
+        const int section = out->row[i].section;
+        out->next[i] = ROWS;
+        if (section < 0 || section >= SECTIONS)
+            continue;
+        out->next[i] = out->begin[section];
+        out->begin[section] = (short)i;
+    }
+}
+
 static void read_defaults(struct set *out)
 {
     out->defaults = out->rows;
     read_rows(out, tutti_rules_default(tutti_device()), default_rules);
     read_rows(out, common, default_rules);
+    link_rows(out);
     out->hash = 2166136261u;
     for (int i = 0; i < out->rows; i++) {
         out->hash = hash_of(out->hash, (uint64_t)out->row[i].section << 32 | (uint64_t)out->row[i].choice);
@@ -121,6 +138,29 @@ static void read_first(void)
     read_defaults(&first);
 }
 
+static void rules_read(void)
+{
+    static atomic_int is_read;
+    if (__builtin_expect(atomic_load_explicit(&is_read, memory_order_acquire), 1))
+        return;
+    pthread_once(&once, read_first);
+    atomic_store_explicit(&is_read, 1, memory_order_release);
+}
+
+/* The row of the section at or behind `place`, which is 0 or behind the row that was taken last. */
+static int rules_row_from(const struct set *of, int section, int place)
+{
+    if (section >= SECTIONS)
+        return place;
+    if (place == 0)
+        return of->begin[section];
+    if (of->row[place - 1].section == section)
+        return of->next[place - 1];
+    while (place < of->rows && of->row[place].section != section)
+        place++;
+    return place;
+}
+
 int tutti_rules_next(int section, size_t bytes, int *from)
 {
     return tutti_rules_next_of(section, bytes, 0, from);
@@ -128,9 +168,10 @@ int tutti_rules_next(int section, size_t bytes, int *from)
 
 int tutti_rules_next_of(int section, size_t bytes, int ranks, int *from)
 {
-    pthread_once(&once, read_first);
+    rules_read();
     const struct set *of = set[*from / PLACES];
-    for (int i = *from % PLACES; i < of->rows; i++) {
+    for (int i = rules_row_from(of, section, *from % PLACES); i < of->rows;
+         i = section < SECTIONS ? of->next[i] : i + 1) {
         const struct tutti_rule *row = &of->row[i];
         if (row->section != section || bytes < row->least || bytes > row->most || ranks < row->ranks_least ||
             ranks > row->ranks_most)
@@ -143,7 +184,7 @@ int tutti_rules_next_of(int section, size_t bytes, int ranks, int *from)
 
 int tutti_rules_in_force(void)
 {
-    pthread_once(&once, read_first);
+    rules_read();
     return atomic_load_explicit(&in_force, memory_order_acquire) * PLACES;
 }
 
@@ -160,7 +201,7 @@ int tutti_rules_is_users(int from)
 
 uint32_t tutti_rules_hash(int *begin, int *defaults_from)
 {
-    pthread_once(&once, read_first);
+    rules_read();
     pthread_mutex_lock(&lock);
     const struct set *of = set[in_force];
     *begin = in_force * PLACES;
@@ -220,7 +261,7 @@ int tutti_rules_choose(int section, int choice)
 
 int tutti_rules_users_only(int section, int choice)
 {
-    pthread_once(&once, read_first);
+    rules_read();
     for (int i = 0; i < first.users; i++) {
         if (first.row[i].section == section && first.row[i].choice != choice && row_is_used(&first, i))
             return 0;
@@ -254,7 +295,7 @@ int tutti_rules_set(const char *text, char *wrong, size_t size)
     int status = text ? tutti_rules_check(text, wrong, size) : TUTTI_OK, found = 0;
     if (status != TUTTI_OK)
         return status;
-    pthread_once(&once, read_first);
+    rules_read();
     pthread_mutex_lock(&lock);
     if (text) {
         found = 1;

@@ -213,10 +213,10 @@ static void test_copy_ordinary(void **state)
     assert_int_equal(device->memory.alloc(0, sizeof text, &memory), TUTTI_OK);
     const unsigned long queries = fake->queries, waits = fake->waits;
     unsigned long calls = fake->calls;
-    assert_int_equal(device->memory.copy_ordinary(0, memory, text, sizeof text), TUTTI_OK);
+    assert_int_equal(device->memory.copy_ordinary(0, 1, memory, text, sizeof text), TUTTI_OK);
     const unsigned long in = fake->calls - calls;
     calls = fake->calls;
-    assert_int_equal(device->memory.copy_ordinary(0, back, memory, sizeof text), TUTTI_OK);
+    assert_int_equal(device->memory.copy_ordinary(0, 0, back, memory, sizeof text), TUTTI_OK);
     assert_int_equal(fake->calls - calls, in);
     assert_string_equal(back, "ordinary");
     assert_int_equal(fake->queries, queries);
@@ -229,6 +229,40 @@ static void test_copy_ordinary(void **state)
     fake->current(-1);
 }
 
+/* After some copies into the GPU they have a stream of their own, not the program's default stream; copies out of the
+ * GPU stay behind the work of that stream. No capture is disturbed. */
+static void test_copies_in(void **state)
+{
+    (void)state;
+    void *memory, *host;
+    char text[100] = "into", back[100] = "";
+    int own = 0;
+    fake->current(0);
+    assert_int_equal(device->memory.alloc(0, sizeof text, &memory), TUTTI_OK);
+    assert_int_equal(device->memory.alloc_pinned(sizeof text, &host), TUTTI_OK);
+    for (int i = 0; i < 40; i++) {
+        const unsigned long plain = fake->plain_copies, waits = fake->waits;
+        text[0] = (char)('a' + i % 26);
+        memcpy(host, text, sizeof text);
+        fake->capturing = i % 3 ? NULL : fake->make_stream(0, 0);
+        fake->invalidated = 0;
+        assert_int_equal(i % 2 ? device->memory.copy_ordinary(0, 1, memory, text, sizeof text)
+                               : device->memory.copy_pinned(0, 1, memory, host, sizeof text),
+                         TUTTI_OK);
+        assert_int_equal(fake->invalidated, 0);
+        fake->capturing = NULL;
+        assert_int_equal(device->memory.copy_pinned(0, 0, back, memory, sizeof text), TUTTI_OK);
+        assert_string_equal(back, text);
+        const int is_own = fake->plain_copies - plain == 1;
+        assert_int_equal(fake->waits - waits, is_own);
+        own += is_own;
+    }
+    assert_in_range(own, 20, 40);
+    assert_int_equal(device->memory.free_pinned(host), TUTTI_OK);
+    assert_int_equal(device->memory.free(memory), TUTTI_OK);
+    fake->current(-1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_kept),
@@ -237,7 +271,8 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_complete_copies),
                                        cmocka_unit_test(test_copies_under_way),
                                        cmocka_unit_test(test_copies_in_capture),
-                                       cmocka_unit_test(test_copy_ordinary)};
+                                       cmocka_unit_test(test_copy_ordinary),
+                                       cmocka_unit_test(test_copies_in)};
     if (argc != 2 || !(library = dlopen(argv[1], RTLD_NOW)))
         return 2;
     return cmocka_run_group_tests(tests, load, NULL);

@@ -33,7 +33,8 @@ struct tutti_cuda_context {
     _Atomic(CUfunction) lane[TUTTI_CUDA_LANES]; /* see kernels/lane.h and lane.c */
     CUmodule meet_module;                       /* under lock */
     _Atomic(CUfunction) meet;                   /* see kernels/meet.h */
-    _Atomic(CUstream) beside; /* of copies while a capture keeps the default stream; made under lock */
+    _Atomic(CUstream) beside;                   /* of copies outside the default stream; made under lock */
+    atomic_int copies_in;                       /* while there is no `beside` */
     struct tutti_cuda_context *older;
 };
 
@@ -106,8 +107,8 @@ int tutti_cuda_unmap_host(int gpu, void *host);
 /* The stream context->beside; the context is entered. */
 int tutti_cuda_make_beside(struct tutti_cuda_context *context);
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
-int tutti_cuda_copy_pinned(int gpu, void *to, const void *from, size_t bytes);
-int tutti_cuda_copy_ordinary(int gpu, void *to, const void *from, size_t bytes);
+int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t bytes);
+int tutti_cuda_copy_ordinary(int gpu, int in, void *to, const void *from, size_t bytes);
 int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);
 int tutti_cuda_release(int gpu, const struct tutti_export *what, void *base);

@@ -98,12 +98,12 @@ static int stage_in_one_allocation(const struct tutti_stage *stage)
 /* ---- copies ---- */
 
 /* By the driver, which is not asked again where the bytes lie if that is known. */
-static int copy_plainly(const struct tutti_stage *stage, int known, void *to, const void *from, size_t bytes)
+static int copy_plainly(const struct tutti_stage *stage, int known, int out, void *to, const void *from, size_t bytes)
 {
     const struct tutti_device *device = tutti_door.device;
-    int (*const copy)(int, void *, const void *, size_t) =
+    int (*const copy)(int, int, void *, const void *, size_t) =
         stage->ordinary ? device->memory.copy_ordinary : device->memory.copy_pinned;
-    return known && copy ? copy(stage->places.gpu, to, from, bytes) : device->memory.copy_now(to, from, bytes);
+    return known && copy ? copy(stage->places.gpu, out, to, from, bytes) : device->memory.copy_now(to, from, bytes);
 }
 
 /* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. */
@@ -121,7 +121,7 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
     if (known && few && !stage->ordinary && (tutti_pack_ready(stage->places.gpu) || asked) &&
         tutti_stage_copy_few(stage, user, host, bytes, out) == TUTTI_OK)
         return TUTTI_OK;
-    return copy_plainly(stage, known, to, from, bytes);
+    return copy_plainly(stage, known, out, to, from, bytes);
 }
 
 /* Elements without gaps in one allocation of a GPU: copy_bytes(). Of a stage that is filled later the program may free
@@ -152,13 +152,14 @@ static int copy_in(struct tutti_stage *stage)
 static int stage_shape(struct tutti_stage *stage, MPI_Count *lowest, struct tutti_layout **layout)
 {
     MPI_Count lb, extent, true_lb, true_extent, size;
-    int named = tutti_type_find(stage->type) != NULL;
-    *layout = named ? NULL : tutti_layout_of(stage->type);
-    if (*layout) {
-        extent = (*layout)->extent;
-        true_lb = (*layout)->true_lower;
-        true_extent = (*layout)->true_extent;
-        size = (*layout)->size;
+    const int named = tutti_type_find(stage->type) != NULL;
+    struct tutti_layout *const known = tutti_layout_of(stage->type);
+    *layout = named ? NULL : known;
+    if (known) {
+        extent = known->extent;
+        true_lb = known->true_lower;
+        true_extent = known->true_extent;
+        size = known->size;
     } else if (tutti_next.MPI_Type_get_extent_x(stage->type, &lb, &extent) != MPI_SUCCESS ||
                tutti_next.MPI_Type_get_true_extent_x(stage->type, &true_lb, &true_extent) != MPI_SUCCESS ||
                tutti_next.MPI_Type_size_x(stage->type, &size) != MPI_SUCCESS) {

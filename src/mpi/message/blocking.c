@@ -37,5 +37,16 @@ static int tutti_receive_end(const char *call, int code, int done, struct tutti_
     return code;
 }
 
+/* 1 if the MPI has refused the arguments. */
+static int tutti_is_refused(int code)
+{
+    static const int classes[] = {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_TAG, MPI_ERR_COMM, MPI_ERR_RANK};
+    int class = MPI_ERR_OTHER, is = 0;
+    tutti_next.MPI_Error_class(code, &class);
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        is |= class == classes[i];
+    return is;
+}
+
 #define WIDTHS_OF "mpi/message/blocking.inc"
 #include "mpi/real/widths.inc"

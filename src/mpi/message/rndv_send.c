@@ -52,6 +52,16 @@ static struct tutti_send_request *give_up(struct tutti_send_request *sent)
     return NULL;
 }
 
+/* The same with its request, a receive that nothing has completed. */
+static struct tutti_send_request *take_back(struct tutti_send_request *sent, int with_request)
+{
+    if (with_request) {
+        tutti_self_complete(sent->tag);
+        tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
+    }
+    return give_up(sent);
+}
+
 int tutti_rts_fits(const struct tutti_message *message, const struct tutti_layout *layout, uint64_t bytes)
 {
     if (message->type == tutti_handles.packed) /* the receiver's type may be anything */
@@ -80,6 +90,32 @@ static void write_rts(struct tutti_send_request *sent)
     memcpy(sent->text, &head, sizeof head);
 }
 
+/* What is known of a message before it has a rendezvous. */
+struct rndv_send_ask {
+    const struct tutti_layout *layout;
+    uint64_t bytes;
+    int peer, reached; /* reached: 1: the peer was asked whether it receives such messages, and does */
+    struct tutti_endpoint_verdict verdict;
+};
+
+/* 1 if the MPI is to have the message, or the peer does not receive such messages, and the reason is set. Only messages
+ * of one run of bytes in one allocation are looked at, without anything that a rendezvous needs. */
+static int send_leaves(const struct tutti_message *message, const struct tutti_memory *memory,
+                       const struct tutti_protocol_row *first, struct rndv_send_ask *ask)
+{
+    const struct tutti_layout *layout = ask->layout;
+    const char *lowest = (const char *)message->buffer + layout->true_lower, *base = memory->base;
+    if (!layout->in_order || (!layout->solid && message->count != 1) || memory->kind != TUTTI_MEMORY_DEVICE ||
+        lowest < base || lowest + ask->bytes > base + memory->bytes)
+        return 0;
+    /* The program meets the GPU with this message, also if the MPI carries it. */
+    if (tutti_endpoint_use(tutti_endpoint, memory->gpu) < 0)
+        return 0;
+    ask->reached = tutti_p2p_reaches(&tutti_p2p, ask->peer, memory->gpu, ask->bytes, &tutti_rules_of_messages) &&
+                   tutti_p2p_is_looked_for(&tutti_p2p, ask->peer, ask->bytes);
+    return !ask->reached || tutti_p2p_leaves(&tutti_p2p, first, ask->peer, memory, ask->bytes, &ask->verdict);
+}
+
 /* NULL: the MPI takes the message. Blocking calls have no request, and persistent sends none of their own. */
 static struct tutti_send_request *new_send(const struct tutti_message *message, const struct tutti_memory *memory,
                                            int with_request, int blocking)
@@ -103,6 +139,13 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     tutti_endpoint_poll(tutti_endpoint);
     if (!tutti_rts_fits(message, layout, bytes))
         return message->type == tutti_handles.packed ? TUTTI_NONE(TYPE_PACKED) : TUTTI_NONE(TYPE_UNEVEN);
+    struct tutti_memory here;
+    if (!memory) /* a persistent send */
+        tutti_door.device->memory.classify(message->buffer, &here);
+    memory = memory ? memory : &here;
+    struct rndv_send_ask ask = {.layout = layout, .bytes = bytes, .peer = peer};
+    if (send_leaves(message, memory, first, &ask))
+        return NULL;
     struct tutti_send_request *sent = tutti_send_new(message);
     const char *lowest;
     if (!sent)
@@ -117,13 +160,12 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
     enum tutti_reason reason = place == PLACE_NONE ? TUTTI_REASON_SEVERAL : TUTTI_REASON_NONE;
     if (reason == TUTTI_REASON_NONE && tutti_endpoint_use(tutti_endpoint, sent->core.gpu) < 0)
         reason = TUTTI_REASON_OTHER_GPU;
-    if (reason == TUTTI_REASON_NONE &&
+    if (reason == TUTTI_REASON_NONE && !ask.reached &&
         (!tutti_p2p_reaches(&tutti_p2p, peer, sent->core.gpu, bytes, &tutti_rules_of_messages) ||
          !tutti_p2p_is_looked_for(&tutti_p2p, peer, bytes)))
         return give_up(sent);
     sent->core.lowest = place == PLACE_ONE ? lowest : NULL;
-    if (reason == TUTTI_REASON_NONE && tutti_p2p_leaves(&tutti_p2p, first, peer, &sent->core))
-        return give_up(sent);
+    sent->core.verdict = ask.verdict;
     if (reason == TUTTI_REASON_NONE && !(sent->core.rndv = tutti_endpoint_rndv(tutti_endpoint, peer, sent->core.gpu)))
         reason = TUTTI_REASON_MANY;
     if (reason != TUTTI_REASON_NONE) {
@@ -146,11 +188,7 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         tutti_trace(TUTTI_TRACE_POSTED, bytes);
         return sent;
     }
-    if (with_request) { /* the receive that nothing completed */
-        tutti_self_complete(sent->tag);
-        tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
-    }
-    return give_up(sent);
+    return take_back(sent, with_request);
 }
 
 /* Sends the RTS. On failure the rendezvous is withdrawn. */
@@ -210,9 +248,7 @@ int tutti_rndv_isend(const struct tutti_message *message, const struct tutti_mem
         return 0;
     *code = rts_send(sent);
     if (*code != MPI_SUCCESS) {
-        tutti_self_complete(sent->tag);
-        tutti_next.MPI_Wait(&sent->request, MPI_STATUS_IGNORE);
-        give_up(sent);
+        take_back(sent, 1);
         return 1;
     }
     tutti_send_list(sent);

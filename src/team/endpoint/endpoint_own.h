@@ -10,7 +10,12 @@
 #include "team/endpoint.h"
 #include "team/node.h"
 
-enum { TUTTI_ENDPOINT_SIGHTED = 64, TUTTI_ENDPOINT_HOPELESS = 8 };
+enum {
+    TUTTI_ENDPOINT_SIGHTED = 64,
+    TUTTI_ENDPOINT_HOPELESS = 8,
+    TUTTI_ENDPOINT_ACCOUNTS = 32,
+    TUTTI_ENDPOINT_WAYS = 4
+};
 
 /* No allocation has this id, see `named`. */
 #define TUTTI_ENDPOINT_SEVERAL UINT64_MAX
@@ -58,7 +63,7 @@ struct tutti_endpoint_from {
         uint64_t id, spent; /* spent: in ns, since the peer was asked to map it */
         uint64_t next;      /* how much is spent until the peer is asked again; 0: it was not asked yet */
         unsigned messages;
-    } account[TUTTI_ENDPOINT_SIGHTED];
+    } account[TUTTI_ENDPOINT_ACCOUNTS][TUTTI_ENDPOINT_WAYS]; /* by the id: one look, not one at each */
     unsigned accounts;
     _Atomic uint64_t owed;  /* ns of mappings on credit that messages have not saved yet */
     uint64_t carried;       /* ns that carrying all of them took, since scratch paid last */

@@ -12,6 +12,7 @@
 
 #include "core/clock.h"
 #include "core/counters.h"
+#include "core/fnv.h"
 #include "core/settings.h"
 #include "dtype/pack.h"
 
@@ -19,33 +20,34 @@ enum {
     PACK_NS = 9000,          /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
     SCRATCH_PRICES = 2,      /* scratch is allocated, then mapped */
     LEFT_BYTES = 1 << 20,    /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
+    SHORT_BYTES = 4 << 10,   /* staged up to here also when scratch is mapped: two copies take less than two kernels */
     KERNELS_NS = 4000000,    /* that loading the packing kernels takes */
-    CREDIT_NS = 5000000,     /* owed for a peer at most */
+    CREDIT_NS = 2500000,     /* owed for a peer at most: one usual mapping, until its messages have paid */
     CREDIT_FROM_NS = 100000, /* an allocation that has lost so much, by so many messages, is mapped on credit */
     CREDIT_MESSAGES = 3
 };
 
-/* kernels: loading them once for the process is no part of what is owed. */
-struct price {
-    uint64_t mapping, kernels;
-};
-
-static struct price price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of,
-                             enum tutti_mapping_size size, int gpu)
+static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of,
+                         enum tutti_mapping_size size)
 {
     const uint64_t set = (uint64_t)tutti_settings()->mapping_price_us * 1000;
-    if (set)
-        return (struct price){.mapping = set};
-    return (struct price){tutti_endpoint_mapping_takes(endpoint, of, size), tutti_pack_ready(gpu) ? 0 : KERNELS_NS};
+    return set ? set : tutti_endpoint_mapping_takes(endpoint, of, size);
+}
+
+/* What a mapping costs more while they are not loaded; no part of what is owed. */
+static uint64_t price_of_kernels(int gpu)
+{
+    return tutti_settings()->mapping_price_us || tutti_pack_ready(gpu) ? 0 : KERNELS_NS;
 }
 
 static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
 {
-    for (int i = 0; i < TUTTI_ENDPOINT_SIGHTED; i++) {
-        if (to->account[i].id == id)
-            return &to->account[i];
+    struct tutti_endpoint_account *const all = to->account[tutti_mix(id) % TUTTI_ENDPOINT_ACCOUNTS];
+    for (int i = 0; i < TUTTI_ENDPOINT_WAYS; i++) {
+        if (all[i].id == id)
+            return &all[i];
     }
-    struct tutti_endpoint_account *account = &to->account[to->accounts++ % TUTTI_ENDPOINT_SIGHTED];
+    struct tutti_endpoint_account *account = &all[to->accounts++ % TUTTI_ENDPOINT_WAYS];
     *account = (struct tutti_endpoint_account){.id = id};
     return account;
 }
@@ -53,8 +55,8 @@ static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to,
 /* What a mapping costs more than its messages have lost: 1 if that is lent. The lock is held. */
 static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoint_account *account, uint64_t mapping)
 {
-    if (tutti_settings()->mapping_price_us || account->next || account->messages < CREDIT_MESSAGES ||
-        account->spent < CREDIT_FROM_NS)
+    if (account->spent < CREDIT_FROM_NS || account->messages < CREDIT_MESSAGES || account->next ||
+        tutti_settings()->mapping_price_us)
         return 0;
     const uint64_t lent = account->spent < mapping ? mapping - account->spent : 0;
     if (atomic_load_explicit(&to->owed, memory_order_relaxed) + lent > CREDIT_NS)
@@ -75,30 +77,32 @@ void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t by
 }
 
 /* 1 if the peer is to map the allocation now, which loses ns more by this message. A peer that was asked maps one
- * allocation at a time, or cannot map this one: it is asked again ever more seldom. The lock is held. */
+ * allocation at a time, or cannot map this one: it is asked again ever more seldom. mapping: the price without kernels.
+ * The lock is held. */
 static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_account *account, uint64_t ns,
-                      const struct price *price)
+                      uint64_t mapping, int gpu)
 {
-    const uint64_t all = price->mapping + price->kernels;
+    const uint64_t least = account->next ? account->next : mapping;
     account->spent += ns;
     account->messages++;
-    const int asks =
-        account->spent >= (account->next ? account->next : all) || price_lends(to, account, price->mapping);
-    if (!asks)
+    const int pays = account->spent >= least && (account->next || account->spent >= mapping + price_of_kernels(gpu));
+    if (!pays && !price_lends(to, account, mapping))
         return 0;
-    const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS;
+    const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = mapping + price_of_kernels(gpu);
     account->next = next < all ? next : all;
     account->spent = 0;
     return 1;
 }
 
-/* 1 once so much was spent, which is then paid. */
-static int price_spend(uint64_t *spent, uint64_t ns, uint64_t price)
+/* 1 once carrying messages has taken as long as scratch costs, which is then paid. The lock is held. */
+static int price_of_scratch_is_spent(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *theirs,
+                                     struct tutti_endpoint_from *to, uint64_t ns, int gpu)
 {
-    *spent += ns;
-    if (*spent < price)
+    const uint64_t least = SCRATCH_PRICES * price_of(endpoint, theirs, TUTTI_MAPPING_SMALL);
+    to->carried += ns;
+    if (to->carried < least || to->carried < least + price_of_kernels(gpu))
         return 0;
-    *spent = 0;
+    to->carried = 0;
     return 1;
 }
 
@@ -125,18 +129,17 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const struct tutti_endpoints *theirs = tutti_endpoint_theirs(endpoint, m->peer);
     const int several = tutti_endpoint_several(endpoint, m->peer, m->index, m->id), gpu = endpoint->gpu[m->index].gpu;
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
-    const struct price price = price_of(endpoint, theirs, tutti_mapping_size(m->extent), gpu),
-                       scratch = price_of(endpoint, theirs, TUTTI_MAPPING_SMALL, gpu);
-    const uint64_t lost = maps == TUTTI_MAPS ? PACK_NS + m->bytes / 1024 : tutti_endpoint_loses(m->bytes);
+    const uint64_t mapping = price_of(endpoint, theirs, tutti_mapping_size(m->extent));
+    const int stays = m->bytes <= (maps == TUTTI_MAPS ? SHORT_BYTES : LEFT_BYTES);
+    const uint64_t lost = maps == TUTTI_MAPS && !stays ? PACK_NS + m->bytes / 1024 : tutti_endpoint_loses(m->bytes);
     tutti_fiber_lock(&endpoint->lock);
-    const int pays = price_asks(to, account_of(to, m->id), lost, &price);
+    const int pays = price_asks(to, account_of(to, m->id), lost, mapping, gpu);
     const int shows = shows_scratch(endpoint, to, m->index, maps);
     const int scratch_pays = maps != TUTTI_MAPS && several &&
-                             price_spend(&to->carried, tutti_endpoint_carrying(m->bytes),
-                                         SCRATCH_PRICES * scratch.mapping + scratch.kernels);
+                             price_of_scratch_is_spent(endpoint, theirs, to, tutti_endpoint_carrying(m->bytes), gpu);
     pthread_mutex_unlock(&endpoint->lock);
     *verdict = (struct tutti_endpoint_verdict){.made = 1, .pays = pays, .scratch_pays = scratch_pays};
-    return !pays && !scratch_pays && !shows && maps != TUTTI_MAPS && m->bytes <= LEFT_BYTES;
+    return !pays && !scratch_pays && !shows && stays;
 }
 
 void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *rndv,
@@ -156,7 +159,7 @@ void tutti_endpoint_account(struct tutti_endpoint *endpoint, struct tutti_rndv *
 int tutti_endpoint_leaves_now(struct tutti_endpoint *endpoint, int peer, int gpu, uint64_t id, uint64_t extent,
                               uint64_t bytes, struct tutti_endpoint_verdict *verdict)
 {
-    const int index = tutti_endpoint_use(endpoint, gpu);
+    const int index = tutti_endpoint_index(endpoint, gpu);
     return index >= 0 && bytes <= LEFT_BYTES && tutti_endpoint_is_unnamed(endpoint, peer, id) &&
            price_decide(endpoint, &(const struct price_message){peer, index, id, extent, bytes}, verdict);
 }
