@@ -24,8 +24,8 @@ static int streams_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* "[2]" for two bytes of zero, as MPICH's own MPIX_Info_set_hex writes them: how many, and *text behind it; 0: it is not
- * that. */
+/* "[2]" for two bytes of zero, as an MPI's own MPIX_Info_set_hex writes them: how many, with *text behind it; 0: it is
+ * not that. */
 static size_t read_zeros(const char **text)
 {
     char *end;
