@@ -48,7 +48,7 @@ static inline MPI_Datatype tutti_mpix_datatype(int which)
  *
  * MPICH 4.1 and later declare calls with the same names. Macros here replace them by Tutti's calls, under every MPI:
  * MPIX_Stream is then a pointer type of Tutti, and a file that includes this header cannot use the MPI's own calls on
- * an MPIX_Stream.
+ * an MPIX_Stream. Without this header see docs/streams.md.
  *
  * Every function returns an MPI error code. If Tutti is not preloaded, or with TUTTI_DEVICE=none, all but
  * MPIX_Info_set_hex return MPI_ERR_UNSUPPORTED_OPERATION and call no error handler, so a program can test for them.

@@ -84,8 +84,8 @@ static int take_turns(struct tutti_transport *transport, struct tutti_node *node
               tutti_status_text(status));
         CHECK(mixed ? team[i]->share <= team[0]->share : team[i]->share == team[0]->share,
               "team %d has a share of %u, the first one %u", i, team[i]->share, team[0]->share);
-        CHECK(now - before[i] == (i > 0 && together ? 1 : team[i]->share), "team %d of rank %d takes %u of a share of %u",
-              i, transport->rank, now - before[i], team[i]->share);
+        CHECK(now - before[i] == (i > 0 && together ? 1 : team[i]->share),
+              "team %d of rank %d takes %u of a share of %u", i, transport->rank, now - before[i], team[i]->share);
         CHECK(team[i]->blocks == team[i]->share, "blocks of team %d", i);
     }
     for (int i = 0; i < TURNS; i++) { /* the first one first: the others go on with its blocks */
@@ -95,7 +95,10 @@ static int take_turns(struct tutti_transport *transport, struct tutti_node *node
         transport->ops->barrier(transport);
         tutti_team_free(team[i]);
         const unsigned gone = was - (unsigned)(atomic_load(&room->word) >> SHARES & 0xffff);
-        CHECK(last ? atomic_load(&room->word) >> SHARES == 0 : gone == (share == 0 ? 0 : together ? 1 : share),
+        CHECK(last ? atomic_load(&room->word) >> SHARES == 0
+                   : gone == (share == 0 ? 0
+                              : together ? 1
+                                         : share),
               "rank %d: %u blocks are free after team %d with a share of %u", transport->rank, gone, i, share);
         transport->ops->barrier(transport);
     }

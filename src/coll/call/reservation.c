@@ -135,11 +135,7 @@ static int have_share(void *with)
         return 0;
     const int later = tutti_sm_budget_ends(team) && tutti_now_ns() < r->until;
     const unsigned offered = tutti_sm_budget_share(team, r->want, r->round < PATIENT);
-    const int status = tutti_team_vote(team,
-                                       offered ? offered + SHARE_LATER
-                                       : later ? SHARE_LATER
-                                               : SHARE_NONE,
-                                       &all);
+    const int status = tutti_team_vote(team, offered ? offered + SHARE_LATER : later ? SHARE_LATER : SHARE_NONE, &all);
     const unsigned mine = status == TUTTI_OK && all > SHARE_LATER ? all - SHARE_LATER : 0;
     tutti_sm_budget_settle(team, mine);
     team->share = mine;

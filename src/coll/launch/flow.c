@@ -229,7 +229,7 @@ int tutti_flow_early(struct tutti_team *team, const struct tutti_stream *stream,
 {
     const unsigned half = team->blocks / 2;
     int *const last = &tutti_coll_of(team)->early;
-    /* A launch of another team that takes turns may have come after the last one here. */
+    /* The launch before may be of another team that takes turns. */
     const int may = stream == team->stream || (!*last && !team->turns) || blocks <= team->blocks - half;
     *early = stream != team->stream && blocks <= half;
     if (stream != team->stream)

@@ -1,14 +1,14 @@
-/* MPIX_Stream as MPICH's header has it: an int. Its programs need not know mpix.h. A stream of the device gets a handle
- * of Tutti's; any other stream, among them MPIX_STREAM_NULL, is the MPI's, and so is a communicator that is made with
- * it. The calls that take communicators and requests are those of mpix.h, since they have the same types there. */
+/* MPIX_Stream as an MPI's own header has it: an int. Programs compiled with it need not know mpix.h. A stream of the
+ * device gets a handle of Tutti's; any other stream, among them MPIX_STREAM_NULL, is the MPI's, and so is a communicator
+ * that is made with it. The calls that take communicators and requests are those of mpix.h: their types are the same. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "mpi/comm/streams.h"
 #include "mpi/real/errors.h"
 
-/* MPIX_STREAM_NULL and what follows it: the bits that tell handles of MPICH's objects apart are not set in them, so
- * that MPICH has no others. */
+/* MPIX_STREAM_NULL and what follows it: the bits for the kind of a handle's object are not set in them, so that the MPI
+ * has no others. */
 enum { HANDLE_NULL = 0x3c000000, HANDLES_MOST = 1 << 20 };
 
 static struct tutti_mpix_stream **handles; /* of HANDLE_NULL + 1 and so on; NULL: free */

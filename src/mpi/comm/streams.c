@@ -24,18 +24,36 @@ static int streams_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+/* "[2]" for two bytes of zero, as an MPI's own MPIX_Info_set_hex writes them: how many, with *text behind it; 0: it is
+ * not that. */
+static size_t read_zeros(const char **text)
+{
+    char *end;
+    const unsigned long zeros = **text == '[' ? strtoul(*text + 1, &end, 10) : 0;
+    if (zeros == 0 || zeros > sizeof(void *) || *end != ']')
+        return 0;
+    *text = end + 1;
+    return zeros;
+}
+
 /* The bytes of a handle; 1, or 0 where the text is not exactly that. */
 static int read_handle(const char *text, void **handle)
 {
-    unsigned char bytes[sizeof *handle];
-    if (strlen(text) != 2 * sizeof bytes)
-        return 0;
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        int high = streams_digit(text[2 * i]), low = streams_digit(text[2 * i + 1]);
+    unsigned char bytes[sizeof *handle] = {0};
+    size_t n = 0;
+    while (*text && n < sizeof bytes) {
+        const size_t zeros = read_zeros(&text);
+        const int high = zeros ? 0 : streams_digit(text[0]), low = zeros || high < 0 ? 0 : streams_digit(text[1]);
         if (high < 0 || low < 0)
             return 0;
-        bytes[i] = (unsigned char)(high << 4 | low);
+        if (!zeros) {
+            bytes[n] = (unsigned char)(high << 4 | low);
+            text += 2;
+        }
+        n += zeros ? zeros : 1;
     }
+    if (*text || n != sizeof bytes)
+        return 0;
     memcpy(handle, bytes, sizeof bytes);
     return 1;
 }

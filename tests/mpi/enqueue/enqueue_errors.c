@@ -42,8 +42,15 @@ static void streams(void)
     create("hipStream_t", "0000000000000000", MPI_ERR_INFO_VALUE);
     create("tutti_stream", "00", MPI_ERR_INFO_VALUE);
     create("tutti_stream", "zz00000000000000", MPI_ERR_INFO_VALUE);
+    create("tutti_stream", "[9]", MPI_ERR_INFO_VALUE); /* as MPICH writes bytes of zero */
+    create("tutti_stream", "[0]0000000000000000", MPI_ERR_INFO_VALUE);
+    create("tutti_stream", "[7]", MPI_ERR_INFO_VALUE);
+    create("tutti_stream", "00[8]", MPI_ERR_INFO_VALUE);
+    create("tutti_stream", "[8]00", MPI_ERR_INFO_VALUE);
+    create("tutti_stream", "[8", MPI_ERR_INFO_VALUE);
     if (strcmp(tutti_device_name(), "host") == 0) {
         create("tutti_stream", "1122334455667788", MPI_ERR_ARG);
+        create("tutti_stream", "[3]11[2]2233", MPI_ERR_ARG);
         create("cudaStream_t", "0000000000000000", MPI_ERR_INFO_VALUE);
     }
     REFUSED(MPI_ERR_INFO, MPIX_Stream_create(MPI_INFO_NULL, &none));

@@ -183,6 +183,37 @@ static void add_up(struct forest *f)
     FINE(tutti_free(out));
 }
 
+/* The other forms: a number goes around, blocking and not, and each rank adds its own contribution to it in the stream.
+ */
+static void go_around(struct forest *f)
+{
+    const int next = (kit_rank + 1) % kit_size, before = (kit_rank + kit_size - 1) % kit_size;
+    double number = kit_rank, got[3] = {0}, *at = device_memory(4);
+    MPI_Request request[2];
+    MPI_Status status;
+    FINE(tutti_copy(at, &number, sizeof number));
+    FINE(MPIX_Isend_enqueue_c(at, 1, MPI_DOUBLE, next, 0, f->comm, &request[0]));
+    FINE(MPIX_Irecv_enqueue_c(at + 1, 1, MPI_DOUBLE, before, 0, f->comm, &request[1]));
+    FINE(MPIX_Wait_enqueue(&request[0], MPI_STATUS_IGNORE));
+    FINE(MPIX_Wait_enqueue(&request[1], &status));
+    FINE(MPIX_Allreduce_enqueue_c(at + 1, at + 2, 1, MPI_DOUBLE, MPI_SUM, f->comm));
+    if (kit_rank == 0)
+        FINE(MPIX_Send_enqueue(at + 2, 1, MPI_DOUBLE, next, 1, f->comm));
+    if (kit_rank > 0)
+        FINE(MPIX_Recv_enqueue_c(at + 3, 1, MPI_DOUBLE, before, 1, f->comm, MPI_STATUS_IGNORE));
+    if (kit_rank > 0)
+        FINE(MPIX_Send_enqueue_c(at + 3, 1, MPI_DOUBLE, next, 1, f->comm));
+    if (kit_rank == 0)
+        FINE(MPIX_Recv_enqueue(at + 3, 1, MPI_DOUBLE, before, 1, f->comm, MPI_STATUS_IGNORE));
+    FINE(MPI_Allreduce(MPI_IN_PLACE, at, 1, MPI_DOUBLE, MPI_SUM, f->comm)); /* waits for the stream */
+    FINE(tutti_copy(got, at + 1, sizeof got));
+    const double sum = kit_size * (kit_size - 1) / 2.0;
+    CHECK(got[0] == before && got[1] == sum && got[2] == sum, "around: %g, %g, %g", got[0], got[1], got[2]);
+    CHECK(status.MPI_SOURCE == before && status.MPI_TAG == 0, "a status of %d with tag %d", status.MPI_SOURCE,
+          status.MPI_TAG);
+    FINE(tutti_free(at));
+}
+
 static int possible(void)
 {
     void *stream = NULL;
@@ -212,6 +243,7 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds; round++)
         forest_round(forests, n, round);
     add_up(&forests[n / 2]);
+    go_around(&forests[n - 1]);
     forest_round(forests, n, rounds);
     for (int i = 0; i < n; i++)
         forest_close(&forests[i], i);
