@@ -222,8 +222,9 @@ KEPT_BACK(keep_pack,
 KEPT_BACK(stream_create, (int gpu, struct tutti_stream **out), (gpu, out))
 KEPT_BACK(stream_destroy, (struct tutti_stream * stream), (stream))
 
-static int kept_copy_known(int gpu, void *to, const void *from, size_t bytes)
+static int kept_copy_known(int gpu, int in, void *to, const void *from, size_t bytes)
 {
+    (void)in;
     if (used_before_program("copy_now"))
         return TUTTI_ERR_DEVICE;
     tutti_host_notice(gpu);
@@ -236,7 +237,7 @@ static int kept_copy_now(void *to, const void *from, size_t bytes)
     for (int side = 0; side < 2; side++)
         tutti_count("GPU driver", TUTTI_OUTCOME_ASKED, "what memory is");
     tutti_host_look();
-    return kept_copy_known(-1, to, from, bytes);
+    return kept_copy_known(-1, 0, to, from, bytes);
 }
 
 /* As on a GPU whose library starts in the background: after as long as a mapping takes, in each process by itself. */
