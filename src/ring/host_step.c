@@ -47,6 +47,10 @@ static int step_begin(void *user, struct tutti_ring_request *request)
 {
     struct tutti_host_steps *const steps = user;
     struct tutti_host_step *const step = (struct tutti_host_step *)(uintptr_t)request->value[0];
+    if (request->tag == 0) { /* no stream waits */
+        step->begin(step);
+        return TUTTI_RING_DONE;
+    }
     step->completion = request->completion;
     step->tag = request->tag;
     atomic_store_explicit(&step->ended, 0, memory_order_relaxed);
@@ -193,11 +197,10 @@ static uint64_t step_limit(void)
     return (uint64_t)tutti_settings()->timeout_seconds * 2 * UINT64_C(1000000000);
 }
 
-int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step)
+/* waits: 1: the stream waits for the end of the step. */
+static int step_launch(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step,
+                       int waits)
 {
-    if (__atomic_load_n(&steps->words->abort, __ATOMIC_RELAXED) ||
-        __atomic_load_n(&steps->words->error, __ATOMIC_RELAXED))
-        return TUTTI_ERR_BROKEN;
     const struct tutti_ring_kernel_view view = tutti_ring_server_view(&steps->server);
     const struct tutti_shmem_args args = {.state = {.bytes = sizeof args.state,
                                                     .version = TSHMEM_STATE_VERSION,
@@ -211,10 +214,23 @@ int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream 
                                                              .progress = view.progress,
                                                              .own = view.counters}},
                                           .what = TUTTI_SHMEM_DO_ASK,
-                                          .part = 1,
+                                          .part = (uint32_t)waits,
                                           .blocks = 1,
                                           .asked = {.operation = STEP_OPERATION, .value = (uint64_t)(uintptr_t)step},
                                           .error = &steps->words->error};
+    return steps->device->launch.shmem(stream, &args, STEP_THREADS);
+}
+
+static int steps_are_lost(struct tutti_host_steps *steps)
+{
+    return __atomic_load_n(&steps->words->abort, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&steps->words->error, __ATOMIC_RELAXED);
+}
+
+int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step)
+{
+    if (steps_are_lost(steps))
+        return TUTTI_ERR_BROKEN;
     const int captured = steps->device->stream.capturing ? steps->device->stream.capturing(stream) : 0;
     if (captured < 0)
         return captured;
@@ -222,12 +238,17 @@ int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream 
         step_count(steps, 1);
         atomic_fetch_add(&step->known, 1);
     }
-    const int status = steps->device->launch.shmem(stream, &args, STEP_THREADS);
+    const int status = step_launch(steps, stream, step, 1);
     if (status != TUTTI_OK && !captured) {
         atomic_fetch_sub(&step->known, 1);
         step_count(steps, -1);
     }
     return status;
+}
+
+int tutti_host_step_post(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step)
+{
+    return steps_are_lost(steps) ? TUTTI_ERR_BROKEN : step_launch(steps, stream, step, 0);
 }
 
 void tutti_host_step_end(struct tutti_host_step *step)

@@ -35,6 +35,9 @@ int tutti_host_steps_open(const struct tutti_device *device, int gpu, int crowde
 void tutti_host_steps_close(struct tutti_host_steps *steps, int idle);
 /* Local. Puts the step into the stream and returns. A status. */
 int tutti_host_step_enqueue(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step);
+/* The same, but the stream continues at once: begin() is called when the stream has reached the step, and the step is
+ * never ended. Steps of a stream begin in their order. */
+int tutti_host_step_post(struct tutti_host_steps *steps, struct tutti_stream *stream, struct tutti_host_step *step);
 /* Local, any thread: what the step asked for is done, and everything that it has written is visible to the stream. */
 void tutti_host_step_end(struct tutti_host_step *step);
 

@@ -7,25 +7,34 @@
 
 enum { BLOCK_BYTES = 16 * 512, BLOCKS = 64 }; /* enough for host memory, and some are left for other kernels */
 
-static int combine_in_stream(const struct tutti_combine_task *task)
+int tutti_combine_in_stream(struct tutti_stream *stream, int type, int op, const void *const in[], int inputs,
+                            void *out, size_t count)
 {
     const struct tutti_device *device = tutti_device();
-    const size_t bytes = task->count * tutti_type_size(task->type);
+    const size_t bytes = count * tutti_type_size(type);
     const size_t blocks = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
-    struct tutti_kernel_args args = {.count = task->count,
-                                     .slice = task->count,
-                                     .ranks = (uint32_t)task->inputs,
+    struct tutti_kernel_args args = {.count = count,
+                                     .slice = count,
+                                     .ranks = (uint32_t)inputs,
                                      .outs = 1,
                                      .gpus = 1,
                                      .shape = TUTTI_SHAPE_ALL,
-                                     .out = {task->out},
+                                     .out = {out},
                                      .blocks = (uint32_t)(blocks < BLOCKS ? blocks : BLOCKS)};
-    for (int i = 0; i < task->inputs; i++)
-        args.in[i] = task->in[i];
+    if (inputs == 1)
+        return device->stream.copy(stream, out, in[0], bytes);
+    for (int i = 0; i < inputs; i++)
+        args.in[i] = in[i];
     const struct tutti_launch launch = {
-        .kernel = TUTTI_KERNEL_DIRECT, .type = task->type, .op = task->op, .blocks = args.blocks, .args = &args};
-    const int status = device->launch.kernel(task->stream, &launch);
-    return status == TUTTI_OK ? device->event.record(task->event, task->stream) : status;
+        .kernel = TUTTI_KERNEL_DIRECT, .type = type, .op = op, .blocks = args.blocks, .args = &args};
+    return device->launch.kernel(stream, &launch);
+}
+
+static int combine_in_stream(const struct tutti_combine_task *task)
+{
+    const int status =
+        tutti_combine_in_stream(task->stream, task->type, task->op, task->in, task->inputs, task->out, task->count);
+    return status == TUTTI_OK ? tutti_device()->event.record(task->event, task->stream) : status;
 }
 
 static int combine_post(void *with, uint64_t number)

@@ -79,6 +79,9 @@ struct tutti_combine_task {
     struct tutti_event *event; /* of the stream's GPU */
 };
 int tutti_task_combine(struct tutti_sched *sched, struct tutti_combine_task *task, uint64_t number);
+/* Puts the same into a stream, outside of schedules. count is not 0. A status. */
+int tutti_combine_in_stream(struct tutti_stream *stream, int type, int op, const void *const in[], int inputs,
+                            void *out, size_t count);
 
 /* A job, which takes its place among the worker's jobs when the schedule starts: see worker.h. A status of the job ends
  * the run. Where a run ends before the job has begun, it is not run and its peers wait for this rank: the user breaks

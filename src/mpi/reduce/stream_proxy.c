@@ -14,7 +14,7 @@
 #include "mpi/move/collective.h"
 #include "mpi/real/errors.h"
 #include "mpi/reduce/deferred_call.h"
-#include "mpi/reduce/stream_reduce.h"
+#include "mpi/reduce/stream_pieces.h"
 #include "progress/engine.h"
 #include "progress/gate.h"
 #include "ring/host_step.h"
@@ -25,8 +25,10 @@ struct proxy_call {
     struct tutti_host_step step; /* the first field */
     struct proxy *of;
     const char *name;
-    struct tutti_bounce *memory;             /* a reduction's contribution and result */
     struct tutti_stream_reduction reduction; /* where `later` is NULL */
+    struct tutti_bounce *memory;             /* of `piece`, */
+    struct tutti_stream_piece piece;         /* which is all of it, */
+    struct tutti_stream_pieces *pieces;      /* if it does not go by these */
     struct tutti_deferred_call *later;       /* holds a mover's arguments */
     struct tutti_exchange *exchange;         /* and its memory */
     MPI_Request request;
@@ -59,20 +61,24 @@ static struct proxy *proxy_of(const struct tutti_comm *comm)
 
 static __thread struct proxy_call *under_way;
 
-static void call_begin(struct tutti_host_step *step)
+static void call_begun(void *with)
 {
-    struct proxy_call *const call = (struct proxy_call *)step;
-    if (atomic_load(&call->of->base.failed) != TUTTI_OK) {
-        tutti_host_step_end(step);
-        return;
-    }
+    struct proxy_call *const call = with;
     call->since = tutti_now_ns();
     call->reported = 0;
     call->request = tutti_handles.no_request;
-    if (!call->later)
-        tutti_stream_reduction_begin(&call->reduction);
+    call->piece.round = 0;
     call->behind = under_way;
     under_way = call;
+}
+
+static void call_begin(struct tutti_host_step *step)
+{
+    struct proxy_call *const call = (struct proxy_call *)step;
+    if (atomic_load(&call->of->base.failed) == TUTTI_OK)
+        call_begun(call);
+    else
+        tutti_host_step_end(step);
 }
 
 /* 1: it has ended; 0: not yet; or a negative status. */
@@ -105,8 +111,25 @@ static void call_ended(struct proxy_call *call, int status)
     if (status < 0 && atomic_compare_exchange_strong(&call->of->base.failed, &none, status))
         tutti_error("%s, in the order of a stream, has failed: %s", call->name, tutti_status_text(status));
     if (status > 0 && !call->later)
-        tutti_count_staged(call->name, TUTTI_REASON_NODES, NULL, call->reduction.in_bytes);
-    tutti_host_step_end(&call->step);
+        tutti_count_staged(call->name, TUTTI_REASON_NODES, NULL, call->reduction.call.count * call->reduction.size);
+    if (!call->pieces)
+        tutti_host_step_end(&call->step);
+    else if (status < 0)
+        tutti_stream_pieces_release(call->pieces);
+}
+
+/* 1: it has ended; 0: not yet; or a negative status. */
+static int call_poll(struct proxy_call *call)
+{
+    if (call->later)
+        return mover_poll(call);
+    if (!call->pieces)
+        return tutti_stream_piece_poll(&call->piece);
+    const size_t before = call->pieces->ended;
+    const int status = tutti_stream_pieces_poll(call->pieces);
+    if (call->pieces->ended != before)
+        call->since = tutti_now_ns();
+    return status;
 }
 
 static void poll_calls(void)
@@ -114,7 +137,7 @@ static void poll_calls(void)
     TUTTI_INSIDE();
     for (struct proxy_call **at = &under_way, *call; (call = *at) != NULL;) {
         tutti_deferred_call_starting++;
-        int status = call->later ? mover_poll(call) : tutti_stream_reduction_poll(&call->reduction);
+        int status = call_poll(call);
         tutti_deferred_call_starting--;
         if (status == 0)
             status = call_look_at_time(call);
@@ -127,9 +150,14 @@ static void poll_calls(void)
     }
 }
 
+static void call_passed(void *with)
+{
+    atomic_store_explicit(&((struct proxy_call *)with)->over, 1, memory_order_release);
+}
+
 static void call_over(struct tutti_host_step *step)
 {
-    atomic_store_explicit(&((struct proxy_call *)step)->over, 1, memory_order_release);
+    call_passed(step);
 }
 
 /* ---- putting calls into the stream ---- */
@@ -140,8 +168,12 @@ static void call_free(struct proxy_call *call)
         tutti_gate_captured(-1);
     if (call->event)
         tutti_door.device->event.destroy(call->event);
-    tutti_stream_reduction_close(&call->reduction);
+    if (call->pieces)
+        tutti_stream_pieces_close(call->pieces);
+    free(call->pieces);
+    tutti_stream_piece_close(&call->piece);
     tutti_bounce_give(call->memory);
+    tutti_stream_reduction_close(&call->reduction);
     tutti_collective_end(call->exchange);
     if (call->later)
         tutti_deferred_call_free(call->later);
@@ -213,32 +245,57 @@ static int call_finish(struct proxy_call *call, int status, int is_put)
     return status;
 }
 
+/* A call of one piece: copied in and out as a whole. */
+static int call_put_whole(struct proxy_call *call, int *is_put)
+{
+    const struct tutti_device *const device = tutti_door.device;
+    const struct proxy *const proxy = call->of;
+    const struct tutti_stream_reduction *const r = &call->reduction;
+    const struct tutti_stream_room room = tutti_stream_piece_room(r);
+    const size_t all = room.in + room.room + room.out, in = r->call.count * r->size;
+    const size_t out = r->result[r->me].count * r->size;
+    call->memory = all > 0 ? tutti_bounce_take(&tutti_bounce_pinned, -1, all) : NULL;
+    int status = all > 0 && !call->memory ? TUTTI_ERR_MEMORY : TUTTI_OK;
+    if (status == TUTTI_OK)
+        status = tutti_stream_piece_open(&call->piece, r, call->memory ? call->memory->memory : NULL);
+    if (status == TUTTI_OK && in > 0) {
+        *is_put = 1;
+        status = device->stream.copy(proxy->stream, call->piece.in, r->call.in, in);
+    }
+    if (status == TUTTI_OK)
+        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
+    *is_put |= status == TUTTI_OK;
+    if (status == TUTTI_OK && out > 0)
+        status = device->stream.copy(proxy->stream, r->call.out, call->piece.out, out);
+    return status;
+}
+
+static int call_put_pieces(struct proxy_call *call, int *is_put)
+{
+    struct proxy *const proxy = call->of;
+    struct tutti_stream_pieces *const pieces = call->pieces = calloc(1, sizeof *pieces);
+    const int status = pieces ? tutti_stream_pieces_open(pieces, &call->reduction) : TUTTI_ERR_MEMORY;
+    if (status != TUTTI_OK)
+        return status;
+    pieces->begun = call_begun;
+    pieces->over = call_passed;
+    pieces->user = call;
+    pieces->failed = &proxy->base.failed;
+    *is_put = 1;
+    return tutti_stream_pieces_enqueue(pieces, proxy->steps, proxy->stream);
+}
+
 static int proxy_reduce(const struct tutti_comm *comm, const char *name, const struct tutti_call *args)
 {
     struct proxy *const proxy = proxy_of(comm);
-    const struct tutti_device *const device = tutti_door.device;
     struct proxy_call *const call = call_new(proxy, name);
-    struct tutti_stream_reduction *const r = call ? &call->reduction : NULL;
     if (!call)
         return TUTTI_ERR_MEMORY;
     int is_put = 0, status = call_prepare(call);
     if (status == TUTTI_OK)
-        status = tutti_stream_reduction_open(r, args, proxy->own, &proxy->form);
-    if (status == TUTTI_OK && r->in_bytes + r->out_bytes > 0) {
-        call->memory = tutti_bounce_take(&tutti_bounce_pinned, -1, r->in_bytes + r->out_bytes);
-        status = call->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
-    }
-    if (status == TUTTI_OK && call->memory) {
-        r->in = call->memory->memory;
-        r->out = r->in + r->in_bytes;
-        is_put = 1;
-        status = device->stream.copy(proxy->stream, r->in, args->in, r->in_bytes);
-    }
+        status = tutti_stream_reduction_open(&call->reduction, args, proxy->own, &proxy->form);
     if (status == TUTTI_OK)
-        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
-    is_put |= status == TUTTI_OK;
-    if (status == TUTTI_OK && r->out_bytes > 0)
-        status = device->stream.copy(proxy->stream, args->out, r->out, r->out_bytes);
+        status = call->reduction.pieces > 1 ? call_put_pieces(call, &is_put) : call_put_whole(call, &is_put);
     return call_finish(call, status, is_put);
 }
 
@@ -333,7 +390,7 @@ static int is_made(void *with)
 /* Collective: which rank is on which node, and what the settings of all ranks say. */
 static int proxy_find_nodes(struct proxy *proxy)
 {
-    enum { PIECES = 16 }; /* nothing overlaps: long ones */
+    enum { PARTS = 8 }; /* shorter pieces than those of blocking calls: a piece costs less here */
     struct tutti_comm *const own = tutti_comm_make(proxy->own);
     if (!own)
         return TUTTI_ERR_MEMORY;
@@ -346,7 +403,7 @@ static int proxy_find_nodes(struct proxy *proxy)
     if (status != TUTTI_OK || transport->ops->allreduce(transport, words, 2, TUTTI_COMBINE_MIN) != TUTTI_OK)
         return TUTTI_ERR_TRANSPORT;
     proxy->form = (struct tutti_stream_reduction_form){
-        .hierarchy = own->hierarchy, .piece = PIECES * (size_t)words[0], .by_ranks = words[1] < 0};
+        .hierarchy = own->hierarchy, .piece = (size_t)words[0] / PARTS, .by_ranks = words[1] < 0};
     return own->hierarchy ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
 }
 

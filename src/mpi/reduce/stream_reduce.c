@@ -8,24 +8,24 @@
 #include "kernels/reduce.h"
 #include "mpi/comm/starting.h"
 #include "mpi/real/handles.h"
+#include "sched/tasks.h"
 
 enum {
     ROOM_MOST = 64 << 20, /* bytes of contributions that a rank receives at a time */
     PIECE_LEAST = 64 << 10,
+    PARTS = 4,            /* a piece is at most so many parts of the call, and at least of the longest piece */
     WHOLE_MOST = 32 << 10 /* up to here, and with two ranks, each rank of an Allreduce combines all */
 };
-enum { PHASE_NEXT, PHASE_CONTRIBUTIONS, PHASE_RESULTS };
 
 /* ---- life ---- */
 
-static int reduction_room(struct tutti_stream_reduction *r)
+/* Bytes of a piece, alike on all ranks. */
+static size_t reduction_piece(const struct tutti_stream_reduction *r)
 {
-    const size_t n = (size_t)r->ranks, most = r->each < r->call.count ? r->each : r->call.count;
-    r->result = calloc(n, sizeof *r->result);
-    r->list = calloc(4 * n, sizeof *r->list);
-    r->from = calloc(3 * n, sizeof *r->from);
-    r->room = malloc((n + (size_t)r->form->hierarchy->nodes) * most * r->size + 1);
-    return r->result && r->list && r->from && r->room ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    const size_t n = (size_t)r->ranks * TUTTI_STREAM_PIECES;
+    const size_t room = ROOM_MOST / n > PIECE_LEAST ? ROOM_MOST / n : PIECE_LEAST;
+    const size_t most = r->form->piece < room ? r->form->piece : room, part = r->call.count * r->size / PARTS;
+    return part > most ? most : part < most / PARTS ? most / PARTS : part;
 }
 
 int tutti_stream_reduction_open(struct tutti_stream_reduction *r, const struct tutti_call *call, MPI_Comm comm,
@@ -37,21 +37,22 @@ int tutti_stream_reduction_open(struct tutti_stream_reduction *r, const struct t
                                          .call = *call,
                                          .ranks = n,
                                          .me = form->hierarchy->ranks->rank,
-                                         .size = tutti_type_size(call->type),
-                                         .request = tutti_handles.no_request};
+                                         .size = tutti_type_size(call->type)};
+    r->result = calloc((size_t)n, sizeof *r->result);
+    if (!r->result)
+        return TUTTI_ERR_MEMORY;
     if (call->collective == TUTTI_COLLECTIVE_BARRIER)
         return TUTTI_OK;
-    const size_t most = ROOM_MOST / (size_t)n > PIECE_LEAST ? ROOM_MOST / (size_t)n : PIECE_LEAST;
-    r->each = (form->piece < most ? form->piece : most) / r->size;
-    r->two = call->collective == TUTTI_COLLECTIVE_ALLREDUCE && n > 2 && call->count * r->size > WHOLE_MOST;
-    if (call->counts && (r->counts = malloc((size_t)n * sizeof *r->counts)) != NULL)
-        r->call.counts = memcpy(r->counts, call->counts, (size_t)n * sizeof *r->counts);
-    if (reduction_room(r) != TUTTI_OK || (call->counts && !r->counts))
+    if (call->counts && !(r->counts = malloc((size_t)n * sizeof *r->counts)))
         return TUTTI_ERR_MEMORY;
+    if (call->counts)
+        r->call.counts = memcpy(r->counts, call->counts, (size_t)n * sizeof *r->counts);
     for (int q = 0; q < n; q++)
         r->result[q] = tutti_result_of(&r->call, q, n);
-    r->in_bytes = call->count * r->size;
-    r->out_bytes = r->result[r->me].count * r->size;
+    r->two = call->collective == TUTTI_COLLECTIVE_ALLREDUCE && n > 2 && call->count * r->size > WHOLE_MOST;
+    r->each = reduction_piece(r) / r->size + 1;
+    r->each = r->each < call->count ? r->each : call->count;
+    r->pieces = r->each > 0 ? (call->count + r->each - 1) / r->each : 1;
     return TUTTI_OK;
 }
 
@@ -59,30 +60,67 @@ void tutti_stream_reduction_close(struct tutti_stream_reduction *r)
 {
     free(r->counts);
     free(r->result);
-    free(r->list);
-    free(r->from);
-    free(r->room);
-    *r = (struct tutti_stream_reduction){.in = NULL};
+    *r = (struct tutti_stream_reduction){.counts = NULL};
 }
 
 /* ---- a piece ---- */
 
-static size_t piece_of(const struct tutti_stream_reduction *r)
+static size_t align_up(size_t bytes)
 {
-    return r->call.count - r->at < r->each ? r->call.count - r->at : r->each;
+    enum { LINE = 256 };
+    return (bytes + LINE - 1) / LINE * LINE;
 }
 
-/* The elements of the piece that rank q combines, from the beginning of the piece on. */
-static struct tutti_result combined_by(const struct tutti_stream_reduction *r, int q)
+/* Elements of a piece that this rank combines, at most. */
+static size_t mine_most(const struct tutti_stream_reduction *r)
 {
-    const size_t n = piece_of(r), end = r->at + n;
+    const size_t all = r->result[r->me].count;
+    return r->two ? r->each / (size_t)r->ranks + 1 : all < r->each ? all : r->each;
+}
+
+struct tutti_stream_room tutti_stream_piece_room(const struct tutti_stream_reduction *r)
+{
+    const size_t others = (size_t)(r->ranks + r->form->hierarchy->nodes), mine = mine_most(r);
+    return (struct tutti_stream_room){.in = align_up(r->each * r->size),
+                                      .room = align_up(others * mine * r->size),
+                                      .out = align_up((r->two ? r->each : mine) * r->size)};
+}
+
+int tutti_stream_piece_open(struct tutti_stream_piece *p, const struct tutti_stream_reduction *r, char *memory)
+{
+    const struct tutti_stream_room room = tutti_stream_piece_room(r);
+    const size_t n = (size_t)r->ranks;
+    *p = (struct tutti_stream_piece){.of = r, .in = memory, .request = tutti_handles.no_request};
+    p->room = memory + room.in;
+    p->out = p->room + room.room;
+    p->list = calloc(4 * n, sizeof *p->list);
+    p->from = calloc(3 * n, sizeof *p->from);
+    return p->list && p->from ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+void tutti_stream_piece_close(struct tutti_stream_piece *p)
+{
+    free(p->list);
+    free(p->from);
+    p->list = NULL;
+    p->from = NULL;
+}
+
+size_t tutti_stream_piece_count(const struct tutti_stream_reduction *r, size_t at)
+{
+    return r->call.count - at < r->each ? r->call.count - at : r->each;
+}
+
+struct tutti_result tutti_stream_piece_of(const struct tutti_stream_reduction *r, size_t at, int q)
+{
+    const size_t n = tutti_stream_piece_count(r, at), end = at + n;
     if (r->two) {
         const size_t begin = n * (size_t)q / (size_t)r->ranks;
         return (struct tutti_result){begin, n * ((size_t)q + 1) / (size_t)r->ranks - begin};
     }
     const size_t first = r->result[q].begin, last = first + r->result[q].count;
-    const size_t begin = first > r->at ? first : r->at, stop = last < end ? last : end;
-    return begin < stop ? (struct tutti_result){begin - r->at, stop - begin} : (struct tutti_result){0, 0};
+    const size_t begin = first > at ? first : at, stop = last < end ? last : end;
+    return begin < stop ? (struct tutti_result){begin - at, stop - begin} : (struct tutti_result){0, 0};
 }
 
 /* 1 if rank q combines a contribution of rank p. */
@@ -93,125 +131,128 @@ static int contributes(const struct tutti_stream_reduction *r, int p, int q)
                                                            : 1;
 }
 
-static int send_contributions(struct tutti_stream_reduction *r)
+int tutti_stream_piece_send(struct tutti_stream_piece *p)
 {
+    const struct tutti_stream_reduction *const r = p->of;
     const int n = r->ranks;
-    int *const sends = r->list, *const sent = sends + n, *const receives = sent + n, *const received = receives + n;
-    const struct tutti_result mine = combined_by(r, r->me);
-    const size_t bytes = mine.count * r->size;
+    int *const sends = p->list, *const sent = sends + n, *const receives = sent + n, *const received = receives + n;
+    const size_t bytes = tutti_stream_piece_of(r, p->at, r->me).count * r->size;
+    if (r->call.collective == TUTTI_COLLECTIVE_BARRIER)
+        return tutti_next.MPI_Ibarrier(r->comm, &p->request);
     for (int q = 0; q < n; q++) {
-        const struct tutti_result theirs = combined_by(r, q);
+        const struct tutti_result theirs = tutti_stream_piece_of(r, p->at, q);
         const int goes = q != r->me && contributes(r, r->me, q), comes = q != r->me && contributes(r, q, r->me);
         sends[q] = goes ? (int)(theirs.count * r->size) : 0;
         sent[q] = (int)(theirs.begin * r->size);
         receives[q] = comes ? (int)bytes : 0;
         received[q] = (int)((size_t)q * bytes);
-        r->from[q] = q == r->me ? r->in + (r->at + mine.begin) * r->size : r->room + (size_t)q * bytes;
     }
-    r->phase = PHASE_CONTRIBUTIONS;
-    return tutti_next.MPI_Ialltoallv(r->in + r->at * r->size, sends, sent, tutti_handles.byte, r->room, receives,
-                                     received, tutti_handles.byte, r->comm, &r->request);
+    return tutti_next.MPI_Ialltoallv(p->in, sends, sent, tutti_handles.byte, p->room, receives, received,
+                                     tutti_handles.byte, r->comm, &p->request);
 }
 
-/* As tutti_reduce_host(), for any number of contributions. */
-static void combine(const struct tutti_stream_reduction *r, const void *const in[], int n, void *out, size_t count)
+int tutti_stream_piece_send_results(struct tutti_stream_piece *p)
 {
-    const void *some[TUTTI_MAX_RANKS];
-    const int first = n < TUTTI_MAX_RANKS ? n : TUTTI_MAX_RANKS;
-    if (n == 1)
-        memcpy(out, in[0], count * r->size);
-    else
-        tutti_reduce_host(r->call.type, r->call.op, first, in, out, count);
-    for (int next = first; next < n;) {
-        int k = 1;
-        for (some[0] = out; k < TUTTI_MAX_RANKS && next < n; k++)
-            some[k] = in[next++];
-        tutti_reduce_host(r->call.type, r->call.op, k, some, out, count);
-    }
-}
-
-/* The ranks of each node in their order, then the nodes. */
-static void combine_by_nodes(const struct tutti_stream_reduction *r, char *out, size_t count)
-{
-    const struct tutti_hierarchy *const h = r->form->hierarchy;
-    const void **const some = r->from + r->ranks, **const of = some + r->ranks;
-    char *node = r->room + (size_t)r->ranks * count * r->size;
-    for (int k = 0; k < h->nodes; k++) {
-        int n = 0;
-        for (int p = 0; p < r->ranks; p++) {
-            if (h->node_of[p] == k)
-                some[n++] = r->from[p];
-        }
-        of[k] = n == 1 ? some[0] : node;
-        if (n > 1)
-            combine(r, some, n, node, count);
-        node += count * r->size;
-    }
-    combine(r, of, h->nodes, out, count);
-}
-
-static void combine_mine(struct tutti_stream_reduction *r)
-{
-    const struct tutti_result mine = combined_by(r, r->me);
-    char *const out = r->out + (r->at + mine.begin - r->result[r->me].begin) * r->size;
-    const int depth = tutti_result_depth(&r->call, r->me, r->ranks);
-    const int scans = r->call.collective == TUTTI_COLLECTIVE_SCAN || r->call.collective == TUTTI_COLLECTIVE_EXSCAN;
-    if (mine.count == 0)
-        return;
-    if (scans || r->form->by_ranks)
-        combine(r, r->from, scans ? depth : r->ranks, out, mine.count);
-    else
-        combine_by_nodes(r, out, mine.count);
-}
-
-static int send_results(struct tutti_stream_reduction *r)
-{
-    int *const receives = r->list, *const received = receives + r->ranks;
+    const struct tutti_stream_reduction *const r = p->of;
+    int *const receives = p->list, *const received = receives + r->ranks;
     for (int q = 0; q < r->ranks; q++) {
-        const struct tutti_result theirs = combined_by(r, q);
+        const struct tutti_result theirs = tutti_stream_piece_of(r, p->at, q);
         receives[q] = (int)(theirs.count * r->size);
         received[q] = (int)(theirs.begin * r->size);
     }
-    r->phase = PHASE_RESULTS;
-    return tutti_next.MPI_Iallgatherv(MPI_IN_PLACE, 0, tutti_handles.byte, r->out + r->at * r->size, receives, received,
-                                      tutti_handles.byte, r->comm, &r->request);
+    return tutti_next.MPI_Iallgatherv(MPI_IN_PLACE, 0, tutti_handles.byte, p->out, receives, received,
+                                      tutti_handles.byte, r->comm, &p->request);
 }
 
-/* ---- all ---- */
+/* ---- combination, in the order of nodes and ranks ---- */
 
-void tutti_stream_reduction_begin(struct tutti_stream_reduction *r)
+/* out = in[0] op in[1] ..., by the host, or by a kernel in the stream. A status. */
+static int combine_few(const struct tutti_stream_reduction *r, const void *const in[], int n, void *out, size_t count,
+                       struct tutti_stream *stream)
 {
-    r->at = 0;
-    r->phase = PHASE_NEXT;
+    if (stream)
+        return tutti_combine_in_stream(stream, r->call.type, r->call.op, in, n, out, count);
+    if (n == 1)
+        memcpy(out, in[0], count * r->size);
+    else
+        tutti_reduce_host(r->call.type, r->call.op, n, in, out, count);
+    return TUTTI_OK;
 }
 
-static int reduction_continue(struct tutti_stream_reduction *r)
+/* The same of any number of contributions. */
+static int combine(const struct tutti_stream_reduction *r, const void *const in[], int n, void *out, size_t count,
+                   struct tutti_stream *stream)
 {
-    if (r->phase == PHASE_CONTRIBUTIONS) {
-        combine_mine(r);
-        if (r->two)
-            return send_results(r);
+    const void *some[TUTTI_MAX_RANKS];
+    const int first = n < TUTTI_MAX_RANKS ? n : TUTTI_MAX_RANKS;
+    int status = combine_few(r, in, first, out, count, stream);
+    for (int next = first; next < n && status == TUTTI_OK;) {
+        int k = 1;
+        for (some[0] = out; k < TUTTI_MAX_RANKS && next < n; k++)
+            some[k] = in[next++];
+        status = combine_few(r, some, k, out, count, stream);
     }
-    r->at += piece_of(r);
-    return r->at < r->call.count ? send_contributions(r) : MPI_SUCCESS;
+    return status;
 }
 
-int tutti_stream_reduction_poll(struct tutti_stream_reduction *r)
+/* The ranks of each node in their order, then the nodes. */
+static int combine_by_nodes(const struct tutti_stream_piece *p, void *out, size_t count, struct tutti_stream *stream)
 {
-    const int barrier = r->call.collective == TUTTI_COLLECTIVE_BARRIER;
+    const struct tutti_stream_reduction *const r = p->of;
+    const struct tutti_hierarchy *const h = r->form->hierarchy;
+    const void **const some = p->from + r->ranks, **const of = some + r->ranks;
+    char *node = p->room + (size_t)r->ranks * count * r->size;
+    int status = TUTTI_OK;
+    for (int k = 0; k < h->nodes && status == TUTTI_OK; k++) {
+        int n = 0;
+        for (int q = 0; q < r->ranks; q++) {
+            if (h->node_of[q] == k)
+                some[n++] = p->from[q];
+        }
+        of[k] = n == 1 ? some[0] : node;
+        if (n > 1)
+            status = combine(r, some, n, node, count, stream);
+        node += count * r->size;
+    }
+    return status == TUTTI_OK ? combine(r, of, h->nodes, out, count, stream) : status;
+}
+
+int tutti_stream_piece_combine(struct tutti_stream_piece *p, const void *own, void *out, struct tutti_stream *stream)
+{
+    const struct tutti_stream_reduction *const r = p->of;
+    const struct tutti_result mine = tutti_stream_piece_of(r, p->at, r->me);
+    const int scans = r->call.collective == TUTTI_COLLECTIVE_SCAN || r->call.collective == TUTTI_COLLECTIVE_EXSCAN;
+    if (mine.count == 0)
+        return TUTTI_OK;
+    for (int q = 0; q < r->ranks; q++)
+        p->from[q] = q == r->me ? own : p->room + (size_t)q * mine.count * r->size;
+    if (scans || r->form->by_ranks)
+        return combine(r, p->from, scans ? tutti_result_depth(&r->call, r->me, r->ranks) : r->ranks, out, mine.count,
+                       stream);
+    return combine_by_nodes(p, out, mine.count, stream);
+}
+
+/* ---- a call of one piece, by the host alone ---- */
+
+int tutti_stream_piece_poll(struct tutti_stream_piece *p)
+{
+    const struct tutti_stream_reduction *const r = p->of;
+    const struct tutti_result mine = tutti_stream_piece_of(r, 0, r->me);
     int ended = 0, code = MPI_SUCCESS;
-    if (r->phase == PHASE_NEXT) {
-        r->phase = PHASE_CONTRIBUTIONS;
-        code = barrier ? tutti_next.MPI_Ibarrier(r->comm, &r->request) : send_contributions(r);
+    if (p->round == 0) {
+        p->round = 1;
+        code = tutti_stream_piece_send(p);
     }
-    while (code == MPI_SUCCESS && tutti_next.MPI_Test(&r->request, &ended, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
+    while (code == MPI_SUCCESS && tutti_next.MPI_Test(&p->request, &ended, MPI_STATUS_IGNORE) == MPI_SUCCESS) {
         if (!ended)
             return 0;
-        if (barrier)
+        if (r->call.collective == TUTTI_COLLECTIVE_BARRIER || p->round == 2)
             return 1;
-        code = reduction_continue(r);
-        if (code == MPI_SUCCESS && r->at >= r->call.count)
+        const size_t begin = mine.begin * r->size;
+        if (tutti_stream_piece_combine(p, p->in + begin, p->out + (r->two ? begin : 0), NULL) != TUTTI_OK || !r->two)
             return 1;
+        p->round = 2;
+        code = tutti_stream_piece_send_results(p);
     }
     return TUTTI_ERR_TRANSPORT;
 }
