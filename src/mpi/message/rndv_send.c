@@ -90,7 +90,7 @@ static void write_rts(struct tutti_send_request *sent)
     memcpy(sent->text, &head, sizeof head);
 }
 
-/* What is known of a message before it has a rendezvous. */
+/* A message before it has a rendezvous. */
 struct rndv_send_ask {
     const struct tutti_layout *layout;
     uint64_t bytes;

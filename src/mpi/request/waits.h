@@ -18,8 +18,6 @@ void tutti_call_requests_poll(const struct tutti_call_requests *mine);
 
 /* The MPI's own calls, patiently. MPI codes. */
 int tutti_progressing_wait(const struct tutti_call_requests *mine, MPI_Request *request, MPI_Status *status);
-/* MPI_Wait as the program calls it, of a receive on `comm`, which is where an error of the MPI is raised. */
-int tutti_wait_on(MPI_Comm comm, MPI_Request *request, MPI_Status *status);
 /* *unreturned: 1 if a request has failed and the MPI returns no error from a call whose error handler has returned:
  * the code is nevertheless MPI_ERR_IN_STATUS. */
 int tutti_progressing_waitall(const struct tutti_call_requests *mine, int count, MPI_Request requests[],
