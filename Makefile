@@ -89,7 +89,8 @@ format: ## Formats the C sources in place
 	@scripts/format.sh
 
 lint docs: KERNELS = any
-lint: configure ## Formatting, clang-tidy, cppcheck, shellcheck; warnings are errors
+lint: TESTS = ON
+lint: configure ## Formatting, clang-tidy (tests too), cppcheck, shellcheck; warnings are errors
 	@scripts/setup.sh lint
 	@scripts/lint.sh $(BUILD) $(JOBS)
 

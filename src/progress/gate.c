@@ -24,15 +24,25 @@ static int is_passed(void *unused)
     return pthread_rwlock_tryrdlock(&gate) == 0;
 }
 
+static int is_shut(void *unused)
+{
+    (void)unused;
+    return pthread_rwlock_trywrlock(&gate) == 0;
+}
+
 /* Another fiber of this thread may hold the gate, and must be able to continue. */
+static void gate_take(int (*take)(pthread_rwlock_t *), int (*is_taken)(void *))
+{
+    if (tutti_fiber_here())
+        tutti_progress_wait(&(const struct tutti_wait){.done = is_taken, .quiet = 1});
+    else
+        take(&gate);
+}
+
 void tutti_gate_waiting_begin(void)
 {
-    if (tutti_gate_unused)
-        return;
-    if (tutti_fiber_here())
-        tutti_progress_wait(&(const struct tutti_wait){.done = is_passed, .quiet = 1});
-    else
-        pthread_rwlock_rdlock(&gate);
+    if (!tutti_gate_unused)
+        gate_take(pthread_rwlock_rdlock, is_passed);
 }
 
 void tutti_gate_waiting_end(void)
@@ -78,20 +88,10 @@ void tutti_gate_urgent(int more)
     urgent += more;
 }
 
-static int is_shut(void *unused)
-{
-    (void)unused;
-    return pthread_rwlock_trywrlock(&gate) == 0;
-}
-
 void tutti_gate_shut(void)
 {
-    if (tutti_gate_unused || *gate_apart())
-        return;
-    if (tutti_fiber_here())
-        tutti_progress_wait(&(const struct tutti_wait){.done = is_shut, .quiet = 1});
-    else
-        pthread_rwlock_wrlock(&gate);
+    if (!tutti_gate_unused && !*gate_apart())
+        gate_take(pthread_rwlock_wrlock, is_shut);
 }
 
 /* A thread of the library brings the steps to their ends. */

@@ -61,7 +61,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
     static const int ops[] = {TUTTI_OP_SUM, TUTTI_OP_MAX};
     struct tutti_node *node;
     struct tutti_team *team;
-    int *in, *out;
+    int *in = NULL, *out = NULL;
     (void)with;
     if (!CHECK(tutti_node_open(transport, &node) == TUTTI_OK && node, "node") ||
         !CHECK(tutti_team_create(node, transport, &team) == TUTTI_OK, "team"))

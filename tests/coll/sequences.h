@@ -55,7 +55,7 @@ struct sequence {
 
 int seq_groups(int ranks, struct seq_group out[SEQ_GROUPS]);
 /* `most`: bytes of a contribution. */
-void seq_draw(struct sequence *out, uint64_t seed, uint64_t number, int ranks, size_t most);
+void seq_draw(struct sequence *s, uint64_t seed, uint64_t number, int ranks, size_t most);
 /* Sequences of a row have the same rules. */
 enum { SEQ_SAME_RULES = 8 };
 void seq_rules(uint64_t seed, int rules, char text[SEQ_TEXT]);

@@ -355,8 +355,8 @@ EXPORT CUresult cuMemUnmap(CUdeviceptr pointer, size_t bytes)
 {
     ENTER();
     CUresult result = release((void *)pointer, 1);
-    mmap((void *)pointer, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    return result;
+    const void *const kept = mmap((void *)pointer, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    return kept == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : result;
 }
 EXPORT CUresult cuMemSetAccess(CUdeviceptr pointer, size_t bytes, const CUmemAccessDesc *access, size_t count)
 {

@@ -217,7 +217,8 @@ int kit_check_all(const struct kit_case *tests, unsigned n, int now, const char 
     for (unsigned i = 0; i < n; i++) {
         const struct kit_case *t = &tests[i];
         const int unpack = t->direction == TUTTI_UNPACK, relayout = t->direction == TUTTI_RELAYOUT;
-        seed = seeds += 1 << 24;
+        seeds += 1 << 24;
+        seed = seeds;
         fine = fine && make(&from[i], unpack ? t->packed : t->memory, unpack ? NULL : t->layout, t->count, t->bytes,
                             unpack ? t->packed_off : t->memory_off, seed);
         fine = fine && make(&to[i], unpack ? t->memory : t->packed, unpack ? t->layout : t->to_layout,
@@ -274,7 +275,8 @@ int kit_check_in(const struct kit_case *tests, unsigned n, size_t bytes, uint64_
     int fine = n <= JOBS_MOST && seen != NULL;
     for (int side = 0; side < 2; side++) {
         image[side] = malloc(bytes);
-        bytes_of(image[side], bytes, seeds += 1 << 24);
+        seeds += 1 << 24;
+        bytes_of(image[side], bytes, seeds);
         fine = fine && CHECK(alloc(KIT_DEVICE, bytes, &memory[side]), "no memory") &&
                device->memory.copy_now(memory[side], image[side], bytes) == TUTTI_OK;
     }

@@ -177,9 +177,8 @@ static void follow_earlier(struct plan *plan, int i, int side, uint64_t *at)
                 continue;
             if (meets || random_next(at) % 16 == 0)
                 follow(plan, task, plan->task[j][s], TUTTI_AFTER_END);
-            else if (op->kind == MESSAGE && before->kind == MESSAGE && s == side && op->tag == before->tag)
-                follow(plan, task, plan->task[j][s], TUTTI_AFTER_POST); /* of one tag: in order */
-            else if (random_next(at) % 16 == 0)
+            else if ((op->kind == MESSAGE && before->kind == MESSAGE && s == side && op->tag == before->tag) ||
+                     random_next(at) % 16 == 0) /* messages of one tag: in order */
                 follow(plan, task, plan->task[j][s], TUTTI_AFTER_POST);
         }
     }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tutti/shmem_state.h"
+
 static struct tshmem_state kernels;
 #define TSHMEM_STATE() ((const struct tshmem_state *)&kernels)
 #define TSHMEM_KERNELS

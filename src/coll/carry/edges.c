@@ -20,31 +20,34 @@ static int edges_gathers(const struct tutti_carry_call *c)
            c->call->collective == TUTTI_COLLECTIVE_NEIGHBOR_ALLGATHERV;
 }
 
-/* The node's movers know its ranks by other numbers. */
-static int edges_divide(struct edges *e)
+typedef void edges_meet(struct tutti_carry_meet *meet, int peer, const struct tutti_elements *elements, uint64_t bytes);
+
+/* Blocks of peers on this node go to `meet`, the others to `away`. Returns how many the latter are. The node's movers
+ * know its ranks by other numbers. */
+static int edges_part(struct edges *e, const struct tutti_move_block *blocks, int n, edges_meet *meet,
+                      struct tutti_move_block *away)
 {
     const struct tutti_carry_call *c = e->c;
-    const struct tutti_move *move = c->move;
-    const int *const node_of = c->h->node_of, *const local = c->kept->local;
+    int others = 0;
+    for (int i = 0; i < n; i++) {
+        if (c->h->node_of[blocks[i].rank] == c->h->node)
+            meet(&e->meet, c->kept->local[blocks[i].rank], &blocks[i].elements, blocks[i].bytes);
+        else if (blocks[i].bytes > 0)
+            away[others++] = blocks[i];
+    }
+    return others;
+}
+
+static int edges_divide(struct edges *e)
+{
+    const struct tutti_move *move = e->c->move;
     e->out = malloc(((size_t)move->sends + (size_t)move->receives + 1) * sizeof *e->out);
     e->to = malloc(((size_t)move->sends + 1) * sizeof *e->to);
-    if (!e->out || !e->to || !tutti_carry_meet_open(&e->meet, c->call->collective, move->sends, move->receives))
+    if (!e->out || !e->to || !tutti_carry_meet_open(&e->meet, e->c->call->collective, move->sends, move->receives))
         return TUTTI_ERR_MEMORY;
     e->in = e->out + move->sends;
-    for (int i = 0; i < move->sends; i++) {
-        const struct tutti_move_block *block = &move->send[i];
-        if (node_of[block->rank] == c->h->node)
-            tutti_carry_meet_send(&e->meet, local[block->rank], &block->elements, block->bytes);
-        else if (block->bytes > 0)
-            e->out[e->outs++] = *block;
-    }
-    for (int i = 0; i < move->receives; i++) {
-        const struct tutti_move_block *block = &move->receive[i];
-        if (node_of[block->rank] == c->h->node)
-            tutti_carry_meet_receive(&e->meet, local[block->rank], &block->elements, block->bytes);
-        else if (block->bytes > 0)
-            e->in[e->ins++] = *block;
-    }
+    e->outs = edges_part(e, move->send, move->sends, tutti_carry_meet_send, e->out);
+    e->ins = edges_part(e, move->receive, move->receives, tutti_carry_meet_receive, e->in);
     return TUTTI_OK;
 }
 

@@ -79,7 +79,7 @@ void pcoll_produce(struct pcoll *c, int p);
 void pcoll_check(struct pcoll *c, int p, const char *what);
 
 /* pcoll_calls.c: the call, and its plain counterpart on host memory, where `in` stands for the send buffer. */
-int pcoll_init(struct pcoll *c, const void *sendbuf, void *recvbuf);
+int pcoll_init(struct pcoll *c, const void *in, void *out);
 void pcoll_plain(struct pcoll *c, const void *in, void *out);
 
 #endif

@@ -71,12 +71,10 @@ static void exchange_run(struct messages *m, uint64_t random, MPI_Status statuse
     MPI_Request request[2 * MOST];
     const int wants = random_next(&random) % 2 == 0;
     for (int sent = 0, received = 0; sent < x.n || received < x.n;) {
-        const int sends = received == x.n || (sent < x.n && random_next(&random) % 2);
-        if (sends && sent == x.blocking && received < sent)
-            exchange_put(m, received++, 0, request, of, n);
-        else if (!sends && received == x.blocking && sent < received)
-            exchange_put(m, sent++, 1, request, of, n);
-        else if (sends)
+        int sends = received == x.n || (sent < x.n && random_next(&random) % 2);
+        if (sends ? sent == x.blocking && received < sent : received == x.blocking && sent < received)
+            sends = !sends; /* the other half of the message that blocks */
+        if (sends)
             exchange_put(m, sent++, 1, request, of, n);
         else
             exchange_put(m, received++, 0, request, of, n);

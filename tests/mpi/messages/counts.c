@@ -184,19 +184,14 @@ static void near(void)
     begin();
     MPI_Sendrecv(fresh(&device[0], LONG), LONG, MPI_BYTE, 1 - kit_rank, TAG, fresh(&device[1], LONG), LONG, MPI_BYTE,
                  1 - kit_rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    EXPECT("MPI_Sendrecv",
-           ROWS_OF({"MPI_Sendrecv|accelerated|packed for the receiver", 1, LONG},
-                   {"MPI_Sendrecv|accelerated|fetched from the sender", 1, LONG}),
-           ROWS_OF({"MPI_Sendrecv|accelerated|packed for the receiver", 1, LONG},
-                   {"MPI_Sendrecv|accelerated|fetched from the sender", 1, LONG}));
+    expect("MPI_Sendrecv", (const struct row[])ROWS_OF({"MPI_Sendrecv|accelerated|packed for the receiver", 1, LONG},
+                                                       {"MPI_Sendrecv|accelerated|fetched from the sender", 1, LONG}));
     begin();
     MPI_Sendrecv_replace(fresh(&device[0], LONG), LONG, MPI_BYTE, 1 - kit_rank, TAG, 1 - kit_rank, TAG, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
-    EXPECT("MPI_Sendrecv_replace",
-           ROWS_OF({"MPI_Sendrecv_replace|accelerated|packed for the receiver", 1, LONG},
-                   {"MPI_Sendrecv_replace|accelerated|fetched from the sender", 1, LONG}),
-           ROWS_OF({"MPI_Sendrecv_replace|accelerated|packed for the receiver", 1, LONG},
-                   {"MPI_Sendrecv_replace|accelerated|fetched from the sender", 1, LONG}));
+    expect("MPI_Sendrecv_replace",
+           (const struct row[])ROWS_OF({"MPI_Sendrecv_replace|accelerated|packed for the receiver", 1, LONG},
+                                       {"MPI_Sendrecv_replace|accelerated|fetched from the sender", 1, LONG}));
     begin();
     blocking(kit_rank == 0 ? fresh(&host, LONG) : fresh(&device[0], LONG), LONG, LONG);
     EXPECT("from host memory", NOTHING,

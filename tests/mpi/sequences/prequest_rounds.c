@@ -81,7 +81,7 @@ static void amid(void)
     int in[N] = {1, 2, 3, 4}, out[N] = {0}, flag = 0;
     MPI_Request s, r;
     MPI_Info info;
-    MPIX_Prequest marks, looks;
+    MPIX_Prequest marks, looks = {0};
     MPI_Info_create(&info);
     MPI_Info_set(info, "tutti_transport_partitions", "4");
     CHECK(psend_init(in, N, 1, MPI_INT, 0, 5, MPI_COMM_SELF, info, &s) == MPI_SUCCESS, "init");

@@ -54,7 +54,8 @@ static void meeting(int size)
         free(before);
     }
     CHECK(!memchr(known, 0, (size_t)size * (size_t)size), "of %d members some do not hear from all", size);
-    CHECK(most < TUTTI_SHMEM_HOPS && most < TSHMEM_NEAR_MAX, "%d hops", most);
+    CHECK(most < TUTTI_SHMEM_HOPS, "%d hops of the host", most);
+    CHECK(most < TSHMEM_NEAR_MAX, "%d hops of kernels", most);
     free(known);
 }
 
