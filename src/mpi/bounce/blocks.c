@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "dtype/pack.h"
+#include "mpi/bounce/stage.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
 #include "progress/gate.h"
@@ -128,6 +129,42 @@ static int by_copies(const struct tutti_blocks *blocks, int gpu)
     return blocks->scratch.ordinary || (tutti_gate_closed() && !tutti_pack_ready(gpu));
 }
 
+/* A row of bytes, outside any stream: by a kernel if they are few, which takes less time than a copy. The device is
+ * asked once what the memory is. */
+static int row_copy_now(const struct tutti_blocks *blocks, enum tutti_direction direction, char *at, char *packed,
+                        size_t bytes)
+{
+    const struct tutti_device *device = tutti_door.device;
+    const int out = direction == TUTTI_UNPACK, few = bytes <= device->memory.few;
+    struct tutti_memory memory;
+    device->memory.classify(at, &memory);
+    const char *base = memory.base, *from = out ? packed : at;
+    char *const to = out ? at : packed;
+    const int known = memory.kind == TUTTI_MEMORY_DEVICE && at >= base && at + bytes <= base + memory.bytes &&
+                      !blocks->scratch.on_device;
+    if (!known)
+        return device->memory.copy_now(to, from, bytes);
+    if (blocks->scratch.ordinary)
+        return device->memory.copy_ordinary ? device->memory.copy_ordinary(memory.gpu, to, from, bytes)
+                                            : device->memory.copy_now(to, from, bytes);
+    const unsigned keeps = few ? tutti_copy_few_keeps() : 0;
+    if (few && !tutti_pack_ready(memory.gpu) && keeps && !out)
+        tutti_pack_missed(memory.gpu);
+    if (few && tutti_pack_ready(memory.gpu) && tutti_copy_few(memory.gpu, at, packed, bytes, out, keeps) == TUTTI_OK)
+        return TUTTI_OK;
+    return device->memory.copy_pinned ? device->memory.copy_pinned(memory.gpu, to, from, bytes)
+                                      : device->memory.copy_now(to, from, bytes);
+}
+
+static int row_copy(const struct tutti_blocks *blocks, enum tutti_direction direction, char *at, char *packed,
+                    size_t bytes)
+{
+    if (!blocks->stream)
+        return row_copy_now(blocks, direction, at, packed, bytes);
+    return tutti_door.device->stream.copy(blocks->stream, direction == TUTTI_PACK ? packed : at,
+                                          direction == TUTTI_PACK ? at : packed, bytes);
+}
+
 /* All blocks, or the one named. Kernels of one GPU take theirs in one launch. */
 static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction direction, int only)
 {
@@ -146,11 +183,7 @@ static int blocks_move(struct tutti_blocks *blocks, enum tutti_direction directi
             continue;
         if (block->solid && (copied || !block->plan)) {
             n = row_from(blocks, i, end, &bytes);
-            status = blocks->stream
-                         ? tutti_door.device->stream.copy(blocks->stream, direction == TUTTI_PACK ? packed : block->at,
-                                                          direction == TUTTI_PACK ? block->at : packed, bytes)
-                     : direction == TUTTI_PACK ? tutti_door.device->memory.copy_now(packed, block->at, bytes)
-                                               : tutti_door.device->memory.copy_now(block->at, packed, bytes);
+            status = row_copy(blocks, direction, block->at, packed, bytes);
             continue;
         }
         if (block->plan)

@@ -71,7 +71,7 @@ int tutti_stage_begin_out(struct tutti_stage *stage, struct tutti_stream *stream
     return tutti_door.device->stream.copy(stream, stage->user, stage->memory, n);
 }
 
-int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out)
+int tutti_copy_few(int gpu, char *user, char *host, size_t bytes, int out, unsigned how)
 {
     const struct tutti_layout *layout = tutti_layout_of(tutti_handles.byte);
     const struct tutti_pack_job job = {.direction = out ? TUTTI_UNPACK : TUTTI_PACK,
@@ -80,10 +80,18 @@ int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host
                                        .memory = user,
                                        .packed = host,
                                        .bytes = bytes};
+    return job.plan ? tutti_pack_reached(gpu, &job, 1, how | (out ? TUTTI_PACK_NEAR : 0)) : TUTTI_ERR_UNAVAILABLE;
+}
+
+unsigned tutti_copy_few_keeps(void)
+{
     const struct tutti_node *node = tutti_door.node;
+    return node && tutti_deferred_free_may_load(node) ? TUTTI_PACK_KEEP : 0;
+}
+
+int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host, size_t bytes, int out)
+{
     const int few = bytes <= tutti_door.device->memory.few || stage->way & TUTTI_STAGE_KERNEL;
-    const int keeps = few && node && tutti_deferred_free_may_load(node);
     const unsigned pair = !(stage->way & TUTTI_STAGE_PAIR) ? 0 : out ? TUTTI_PACK_SECOND : TUTTI_PACK_FIRST;
-    const unsigned how = (keeps ? TUTTI_PACK_KEEP : 0) | (out ? TUTTI_PACK_NEAR : 0) | pair;
-    return job.plan ? tutti_pack_reached(stage->places.gpu, &job, 1, how) : TUTTI_ERR_UNAVAILABLE;
+    return tutti_copy_few(stage->places.gpu, user, host, bytes, out, (few ? tutti_copy_few_keeps() : 0) | pair);
 }

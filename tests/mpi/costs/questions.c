@@ -3,7 +3,10 @@
  * their own for each message, so that none is known from the one before.
  *
  * Argument `first`: the first messages of an allocation, where mapping is slow (TUTTI_HOST_MAPPING_US) and does not pay
- * yet. Each of them asks once what its buffer is, on either side, and no allocation is named. Needs TUTTI_STATS=1. */
+ * yet. Each of them asks once what its buffer is, on either side, and no allocation is named.
+ *
+ * Argument `staged`: nonblocking calls that the MPI makes, by way of host memory. They ask whether a buffer must be
+ * staged, and once more where it is copied; few bytes are copied by a kernel. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <string.h>
 
@@ -102,6 +105,43 @@ static void first_messages(void)
     }
 }
 
+static void broadcast(int bytes)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ibcast(kit_rank == 0 ? from[0] : to[0], bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* What the receiver gets, and the bytes behind it. */
+static void check_broadcast(int bytes)
+{
+    char want[8], got[8];
+    memset(want, 'a', sizeof want);
+    memset(got, 'b', sizeof got);
+    kit_put(&out[0], 0, want, sizeof want);
+    kit_put(&in[0], 0, got, sizeof got);
+    broadcast(bytes);
+    memset(want + bytes, 'b', sizeof want - (size_t)bytes);
+    CHECK(kit_rank == 0 || memcmp(kit_get(&in[0], NULL), want, sizeof want) == 0, "MPI_Ibcast of %d bytes is wrong",
+          bytes);
+}
+
+static void staged_calls(void)
+{
+    enum { FEW = 4, READY = 40 }; /* bytes that each device copies by a kernel; calls after which it is loaded */
+    for (int i = 0; i < READY; i++)
+        broadcast(FEW);
+    check("a staged MPI_Ibcast", broadcast, FEW, 2, 0);
+    check("a staged MPI_Ibcast", broadcast, MOST, 2, 0);
+    check_broadcast(FEW);
+    since();
+    for (int i = 0; i < ROUNDS; i++)
+        broadcast(FEW);
+    const uint64_t launched = since().launched;
+    CHECK(launched == ROUNDS, "%d staged calls of %d bytes launch %llu kernels", ROUNDS, FEW,
+          (unsigned long long)launched);
+}
+
 int main(int argc, char **argv)
 {
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
@@ -116,6 +156,10 @@ int main(int argc, char **argv)
         kit_open(&in[i], KIT_DEVICE, MOST);
         from[i] = kit_put(&out[i], 0, NULL, MOST);
         to[i] = kit_put(&in[i], 0, NULL, MOST);
+    }
+    if (argc > 1 && strcmp(argv[1], "staged") == 0) {
+        staged_calls();
+        return kit_end("questions");
     }
     for (int i = 0; i < WARM; i++) /* the ranks get to know each other's memory */
         window(MOST);

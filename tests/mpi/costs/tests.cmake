@@ -4,6 +4,7 @@ program(questions EVERYWHERE)
 tutti_mpi_test(mpi-questions PROGRAM mpi-questions RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct EVERYWHERE TIMEOUT 60)
 tutti_mpi_test(mpi-questions-first PROGRAM mpi-questions RANKS 2 ARGS first
                ENV ${stats} TUTTI_RULES=message:*@direct TUTTI_HOST_MAPPING_US=1000000 TIMEOUT 60)
+tutti_mpi_test(mpi-questions-staged PROGRAM mpi-questions RANKS 2 ARGS staged ENV ${stats} TUTTI_NODE_RANKS=1 EVERYWHERE TIMEOUT 60)
 program(open_many EVERYWHERE)
 tutti_mpi_test(mpi-open-many PROGRAM mpi-open_many RANKS 2 ENV ${stats} TUTTI_RULES=message:*@direct TIMEOUT 90)
 program(first EVERYWHERE)

@@ -54,31 +54,31 @@ static int allgather(const void *from, void *to)
     return MPI_Allgather(from, ELEMENTS, type, to, ELEMENTS, type, MPI_COMM_WORLD);
 }
 
+static int finish(int error, MPI_Request *request)
+{
+    return error == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : error;
+}
+
 static int iallgather(const void *from, void *to)
 {
-    MPI_Request request;
-    const int error = MPI_Iallgather(from, ELEMENTS, type, to, ELEMENTS, type, MPI_COMM_WORLD, &request);
-    return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request request = MPI_REQUEST_NULL;
+    return finish(MPI_Iallgather(from, ELEMENTS, type, to, ELEMENTS, type, MPI_COMM_WORLD, &request), &request);
 }
 
 static int ialltoallw(const void *from, void *to)
 {
-    MPI_Request request;
-    const int error =
-        MPI_Ialltoallw(from, counts, bytes_at, types, to, counts, bytes_at, types, MPI_COMM_WORLD, &request);
-    return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request request = MPI_REQUEST_NULL;
+    return finish(MPI_Ialltoallw(from, counts, bytes_at, types, to, counts, bytes_at, types, MPI_COMM_WORLD, &request),
+                  &request);
 }
 
 static int allgather_init(const void *from, void *to)
 {
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
     if (!persistent_there())
         return allgather(from, to);
     int error = MPI_Allgather_init(from, ELEMENTS, type, to, ELEMENTS, type, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-    if (error == MPI_SUCCESS)
-        error = MPI_Start(&request);
-    if (error == MPI_SUCCESS)
-        error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    error = finish(error == MPI_SUCCESS ? MPI_Start(&request) : error, &request);
     MPI_Request_free(&request);
     return error;
 }
