@@ -70,12 +70,14 @@ struct tutti_mapped_added {
     char *to;
     uint64_t bytes;
     struct tutti_bounce *bounce; /* that holds `from`, or NULL */
+    struct tutti_memory memory;  /* of `from`, where it is the program's memory on a GPU */
 };
 struct tutti_mapped_batch {
     pthread_mutex_t mutex; /* taken before the word of a target, and that before the window's mutex */
     int type, op;
     unsigned n;
-    const char *low, *end; /* all of them store between the two */
+    const char *low, *end;      /* all of them store between the two */
+    struct tutti_memory origin; /* that the latest of them reads: the program keeps it until they have ended */
     struct tutti_mapped_added of[TUTTI_MAPPED_JOBS];
 };
 
@@ -175,9 +177,10 @@ struct tutti_mapped_buffer {
     int reached; /* kernels of the window's GPU reach all of it */
     int near;    /* all of it is memory of that GPU, which no other rank looks at */
 };
-/* *out from what the program gave; a type without a plan is TUTTI_ERR_UNAVAILABLE. */
+/* *out from what the program gave; a type without a plan is TUTTI_ERR_UNAVAILABLE. known: what the memory at the
+ * buffer's address is, or NULL. */
 int tutti_mapped_buffer(const struct tutti_mapped *mapped, const void *memory, MPI_Count count, MPI_Datatype type,
-                        struct tutti_mapped_buffer *out);
+                        const struct tutti_memory *known, struct tutti_mapped_buffer *out);
 /* Bytes [first, first + bytes) of the buffer's packed elements, to or from pinned memory; done on return. */
 int tutti_mapped_part(const struct tutti_mapped *mapped, enum tutti_direction direction,
                       struct tutti_mapped_buffer *buffer, uint64_t first, uint64_t bytes, void *pinned);
@@ -214,6 +217,8 @@ int tutti_mapped_words_launch(struct tutti_mapped *mapped, const struct tutti_la
 
 /* The most bytes of an accumulate in it. */
 enum { TUTTI_MAPPED_BATCH_MOST = 64 << 10 };
+/* What the origin's memory is. The device is not asked where an accumulate that waits reads the same allocation. */
+void tutti_mapped_batch_origin(struct tutti_mapped *mapped, const void *memory, struct tutti_memory *out);
 /* Adds one of this type and operator; those before it run first where it cannot join them. Takes over the bounce
  * buffer, also on failure. */
 int tutti_mapped_batch_add(struct tutti_mapped *mapped, const struct tutti_mapped_added *added, int type, int op);

@@ -109,6 +109,19 @@ static int batch_joins(const struct tutti_mapped_batch *batch, const struct tutt
     return 1;
 }
 
+void tutti_mapped_batch_origin(struct tutti_mapped *mapped, const void *memory, struct tutti_memory *out)
+{
+    struct tutti_mapped_batch *batch = &mapped->batch;
+    pthread_mutex_lock(&batch->mutex);
+    const struct tutti_memory *const origin = &batch->origin;
+    const uint64_t at = (uint64_t)((const char *)memory - (const char *)origin->base);
+    const int is_known = batch->n > 0 && origin->kind == TUTTI_MEMORY_DEVICE && at < origin->bytes;
+    *out = *origin;
+    pthread_mutex_unlock(&batch->mutex);
+    if (!is_known)
+        tutti_door.device->memory.classify(memory, out);
+}
+
 int tutti_mapped_batch_add(struct tutti_mapped *mapped, const struct tutti_mapped_added *added, int type, int op)
 {
     struct tutti_mapped_batch *batch = &mapped->batch;
@@ -120,6 +133,7 @@ int tutti_mapped_batch_add(struct tutti_mapped *mapped, const struct tutti_mappe
         batch->op = op;
         batch->low = batch->n > 0 && batch->low < added->to ? batch->low : added->to;
         batch->end = batch->n > 0 && batch->end > end ? batch->end : end;
+        batch->origin = added->memory;
         batch->of[batch->n++] = *added;
     }
     pthread_mutex_unlock(&batch->mutex);

@@ -7,7 +7,7 @@
 enum { PIECE = 4 << 20, PINNED_MOST = 64 << 10 };
 
 int tutti_mapped_buffer(const struct tutti_mapped *mapped, const void *memory, MPI_Count count, MPI_Datatype type,
-                        struct tutti_mapped_buffer *out)
+                        const struct tutti_memory *known, struct tutti_mapped_buffer *out)
 {
     const struct tutti_layout *layout = tutti_layout_of(type);
     *out = (struct tutti_mapped_buffer){.bytes = 0};
@@ -20,6 +20,8 @@ int tutti_mapped_buffer(const struct tutti_mapped *mapped, const void *memory, M
         return TUTTI_ERR_ARGUMENT;
     if (out->bytes == 0)
         return TUTTI_OK;
+    if (known)
+        tutti_elements_place(&out->elements, known);
     const struct tutti_places *places = tutti_elements_places(&out->elements);
     const char *lowest, *end;
     tutti_elements_span(&out->elements, &lowest, &end);

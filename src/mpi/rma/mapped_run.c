@@ -71,7 +71,7 @@ static int mapped_run_move(struct tutti_mapped *mapped, struct tutti_rma *rma, s
     struct tutti_mapped_buffer buffer = {.bytes = 0};
     if (mine->count == 0 || target->bytes == 0)
         return TUTTI_OK;
-    int status = tutti_mapped_buffer(mapped, mine->memory, mine->count, mine->type, &buffer);
+    int status = tutti_mapped_buffer(mapped, mine->memory, mine->count, mine->type, NULL, &buffer);
     if (status != TUTTI_OK)
         return status;
     if (buffer.bytes != target->bytes)

@@ -318,14 +318,16 @@ static int update_waits(const struct update *u)
            update_kernel_can(u) && tutti_mapped_words_can();
 }
 
-static int update_later(struct update *u)
+static int update_later(struct update *u, const struct tutti_memory *origin)
 {
     struct tutti_mapped_buffer *from = &u->buffer[TUTTI_RMA_ORIGIN];
     struct tutti_mapped_added added = {.target = u->rma->target,
                                        .from = tutti_elements_run(&from->elements),
                                        .to = tutti_elements_run(&u->target->elements),
-                                       .bytes = u->target->bytes};
+                                       .bytes = u->target->bytes,
+                                       .memory = *origin};
     if (!update_kernel_takes(u, from)) {
+        added.memory.kind = TUTTI_MEMORY_HOST; /* the program may free it */
         added.bounce = tutti_bounce_take(&tutti_bounce_pinned, -1, (size_t)added.bytes);
         if (!added.bounce)
             return TUTTI_ERR_MEMORY;
@@ -348,15 +350,19 @@ int tutti_mapped_update(struct tutti_mapped *mapped, const struct tutti_rma *rma
         return TUTTI_OK;
     u.mapped = mapped;
     u.target = target;
+    struct tutti_memory origin = {.kind = TUTTI_MEMORY_HOST};
+    if (rma->kind == TUTTI_RMA_ACCUMULATE && rma->buffer[TUTTI_RMA_ORIGIN].count > 0)
+        tutti_mapped_batch_origin(mapped, rma->buffer[TUTTI_RMA_ORIGIN].memory, &origin);
     for (int i = 0; i < TUTTI_RMA_BUFFERS && status == TUTTI_OK; i++) {
         const struct tutti_rma_buffer *buffer = &rma->buffer[i];
         if (buffer->count > 0)
-            status = tutti_mapped_buffer(mapped, buffer->memory, buffer->count, buffer->type, &u.buffer[i]);
+            status = tutti_mapped_buffer(mapped, buffer->memory, buffer->count, buffer->type,
+                                         i == TUTTI_RMA_ORIGIN ? &origin : NULL, &u.buffer[i]);
     }
     if (status != TUTTI_OK)
         return status;
     if (update_waits(&u)) {
-        status = update_later(&u);
+        status = update_later(&u, &origin);
         return status == TUTTI_OK && now ? tutti_mapped_batch_run(mapped) : status;
     }
     status = tutti_mapped_batch_run(mapped);

@@ -40,6 +40,34 @@ static int updates_of(struct kit_buffer *origins, MPI_Win win)
     return n;
 }
 
+/* Accumulates that wait for a flush: the device is asked once what the allocation is that they read, and again after
+ * the flush, since the program may have freed it. */
+static void origins_are_known(struct kit_buffer *origins, MPI_Win win)
+{
+    int64_t values[N];
+    for (int i = 0; i < N; i++)
+        values[i] = i + 1;
+    const char *from[2];
+    for (int o = 0; o < 2; o++)
+        from[o] = kit_put(&origins[o], 0, values, sizeof values);
+    MPI_Win_lock(MPI_LOCK_SHARED, TARGET, 0, win);
+    for (int round = 0; round < 2 * OTHER_EACH; round++) {
+        const int both = round % 2;
+        const uint64_t before = kit_counted("GPU driver", "asked");
+        for (int i = 0; i < N; i++) {
+            const int o = both && i == N - 1; /* the last one reads another allocation */
+            MPI_Accumulate(from[o] + (size_t)i * sizeof values[0], 1, MPI_INT64_T, TARGET,
+                           (MPI_Aint)((size_t)i * sizeof values[0]), 1, MPI_INT64_T, MPI_SUM, win);
+            expected[i] += values[i];
+        }
+        const uint64_t asked = kit_counted("GPU driver", "asked") - before;
+        CHECK(asked == 1 + (uint64_t)both, "round %d: %d accumulates ask %llu times", round, N,
+              (unsigned long long)asked);
+        MPI_Win_flush(TARGET, win);
+    }
+    MPI_Win_unlock(TARGET, win);
+}
+
 int main(int argc, char **argv)
 {
     struct kit_buffer window, origins[2];
@@ -58,6 +86,7 @@ int main(int argc, char **argv)
         const int n = updates_of(origins, win);
         CHECK(kit_counted("kernels of updates", "kept ready") > (uint64_t)n / 2, "%llu of %d updates were kept ready",
               (unsigned long long)kit_counted("kernels of updates", "kept ready"), n);
+        origins_are_known(origins, win);
     }
     MPI_Bcast(expected, N, MPI_INT64_T, 0, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
