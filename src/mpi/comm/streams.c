@@ -220,10 +220,8 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
     struct tutti_team *team = comm->team;
     if (!team->whole && !tutti_door.device->host_steps)
         return team->why;
-    if (!team->whole) {
-        comm->no_lanes = "there are no messages in stream order between nodes";
+    if (!team->whole)
         return tutti_comms_stream_proxy(comm, stream);
-    }
     tutti_comms_connect(team, stream->gpu);
     int status = tutti_enqueue_open(team, stream->gpu);
     if (status != TUTTI_OK || team->state != TUTTI_TEAM_OPEN)
