@@ -68,8 +68,7 @@ static int steps_poll(void *user)
 {
     struct tutti_host_steps *const steps = user;
     int ended = 0;
-    if (steps->waiting)
-        steps->poll();
+    steps->poll();
     for (struct tutti_host_step **at = &steps->waiting, *step; (step = *at) != NULL;) {
         if (!atomic_load_explicit(&step->ended, memory_order_acquire)) {
             at = &step->next;

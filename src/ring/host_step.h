@@ -28,7 +28,7 @@ struct tutti_host_steps;
 
 /* Local. Those of a GPU have one server, with a thread of its own, from the first open() to the last close(). Loads the
  * kernel: not while kernels wait. crowded: there are more threads than cores. poll: called by
- * the server's thread while a stream waits, so that its step ends soon; never waits. A status. */
+ * the server's thread again and again, so that steps end soon; never waits. A status. */
 int tutti_host_steps_open(const struct tutti_device *device, int gpu, int crowded, void (*poll)(void),
                           struct tutti_host_steps **out);
 /* Local. idle 0: kernels of steps may still be in a stream; they end, and their memory is lost. Takes NULL. */

@@ -255,10 +255,8 @@ static const char *open_on(struct tutti_comm *comm, struct tutti_mpix_stream *st
     struct tutti_team *team = comm->team;
     if (!team->whole && !tutti_door.device->host_steps)
         return team->why;
-    if (!team->whole) {
-        comm->no_lanes = "there are no messages in stream order between nodes";
+    if (!team->whole)
         return tutti_comms_stream_proxy(comm, stream);
-    }
     tutti_comms_connect(team, stream->gpu);
     team->turns = stream->order == TUTTI_STREAM_DEFAULT && !tutti_door.multiple;
     int status = tutti_enqueue_open(team, stream->gpu);

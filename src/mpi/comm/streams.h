@@ -19,11 +19,25 @@ struct tutti_mpix_stream {
  * (reduce/stream_proxy.c). The functions are local, except close(). */
 struct tutti_reduction_args;
 struct tutti_collective_args;
+struct tutti_elements;
+/* A message. run: its bytes, if they are one run; otherwise kernels pack `elements`. */
+struct tutti_stream_message {
+    const char *name;
+    int send, peer, tag;
+    size_t bytes;
+    void *run;
+    const struct tutti_elements *elements;
+    MPI_Status *status; /* of a receive that the stream waits for; NULL: none */
+};
 struct tutti_stream_proxy {
     atomic_int failed; /* a status: a call has failed, and all further ones do */
     /* Puts the call, whose arguments have been checked, into the stream. A status. */
     int (*reduce)(const struct tutti_comm *comm, const char *name, const struct tutti_call *call);
     int (*move)(const struct tutti_comm *comm, const struct tutti_collective_args *args);
+    /* started: NULL for a call that the stream waits for; otherwise *started is for wait(), to be called once; NULL: at
+     * once. */
+    int (*message)(const struct tutti_comm *comm, const struct tutti_stream_message *message, void **started);
+    int (*wait)(const struct tutti_comm *comm, void *started, MPI_Status *status);
     /* Collective over the communicator, which is about to be freed, once its stream is idle; quick 1, in MPI_Finalize:
      * local, and kernels may still wait. */
     void (*close)(struct tutti_stream_proxy *proxy, int quick);

@@ -134,7 +134,7 @@ static struct tutti_comm *find_comm(const struct args *args, int *code)
                                                     : tutti_fail_comm(args->comm, MPI_ERR_COMM);
         return NULL;
     }
-    if (comm->lanes)
+    if (comm->lanes || comm->proxy)
         return comm;
     *code = enqueue_refuse(args, MPI_ERR_UNSUPPORTED_OPERATION, comm->no_lanes);
     return NULL;
@@ -177,6 +177,23 @@ static int enqueue_put(const struct args *args, struct tutti_comm *comm, struct 
                                            : enqueue_refuse(args, tutti_error_code(status), tutti_status_text(status));
 }
 
+/* The host moves the message, while the stream waits if it must; see comm/streams.h. */
+static int enqueue_far(const struct args *args, struct tutti_comm *comm, const struct tutti_lane_message *message,
+                       const struct tutti_enqueued_packed *packed, struct tutti_enqueued *started, MPI_Status *status)
+{
+    const struct tutti_stream_message far = {.name = args->name,
+                                             .send = args->send,
+                                             .peer = args->peer,
+                                             .tag = args->tag,
+                                             .bytes = message->bytes,
+                                             .run = message->buffer,
+                                             .elements = &packed->elements,
+                                             .status = status};
+    TUTTI_INSIDE();
+    const int put = comm->proxy->message(comm, &far, started ? &started->far : NULL);
+    return put == TUTTI_OK ? MPI_SUCCESS : enqueue_refuse(args, tutti_error_code(put), tutti_status_text(put));
+}
+
 static const char no_report[] = "no memory for statuses: give MPI_STATUS_IGNORE";
 
 static int enqueue_report(const struct args *args, struct tutti_comm *comm, int n,
@@ -201,7 +218,7 @@ static int message_enqueue(const struct args *args, MPI_Request *request, MPI_St
     struct tutti_comm *comm = find_comm(args, &code);
     if (!comm)
         return code;
-    if (reports && !tutti_enqueue_can_report(comm))
+    if (reports && !comm->proxy && !tutti_enqueue_can_report(comm))
         return enqueue_refuse(args, MPI_ERR_NO_MEM, no_report);
     const int to_null = args->peer == MPI_PROC_NULL;
     const char *wrong = to_null ? NULL : check_peer(args, comm->team, &code);
@@ -211,8 +228,15 @@ static int message_enqueue(const struct args *args, MPI_Request *request, MPI_St
         return enqueue_refuse(args, code, wrong);
     if (request && (started = tutti_enqueued_new(comm, args->send, args->peer, args->tag)) == NULL)
         return enqueue_refuse(args, MPI_ERR_NO_MEM, "no memory for a request");
-    code = to_null ? MPI_SUCCESS : enqueue_put(args, comm, &message, &packed, started);
-    if (reports && code == MPI_SUCCESS) {
+    if (to_null)
+        code = MPI_SUCCESS;
+    else if (comm->proxy)
+        code = enqueue_far(args, comm, &message, &packed, started, reports ? status : NULL);
+    else
+        code = enqueue_put(args, comm, &message, &packed, started);
+    if (reports && code == MPI_SUCCESS && comm->proxy && to_null) {
+        tutti_enqueue_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    } else if (reports && code == MPI_SUCCESS && !comm->proxy) {
         const struct tutti_enqueued_status one = {status, args->peer, args->tag, message.bytes, 0};
         code = enqueue_report(args, comm, 1, &one);
     }
@@ -243,6 +267,29 @@ static int wait_report(const struct args *args, struct tutti_comm *comm, int cou
     return code;
 }
 
+/* The request is over, and its handle null. */
+static void wait_end(MPI_Request *request, struct tutti_enqueued **of)
+{
+    tutti_enqueued_end(*of);
+    *of = NULL;
+    *request = tutti_handles.no_request;
+}
+
+/* Of messages between nodes. status: NULL if it is not wanted. */
+static int wait_far(const char *name, MPI_Request *request, struct tutti_enqueued **of, MPI_Status *status)
+{
+    struct tutti_comm *const comm = (*of)->comm;
+    const struct args args = {.name = name, .comm = comm->handle};
+    if ((*of)->peer == MPI_PROC_NULL && status && !(*of)->send)
+        tutti_enqueue_status_set(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    TUTTI_INSIDE();
+    const int put = comm->proxy->wait(comm, (*of)->far, (*of)->send ? NULL : status);
+    if (put != TUTTI_OK)
+        return enqueue_refuse(&args, tutti_error_code(put), tutti_status_text(put));
+    wait_end(request, of);
+    return MPI_SUCCESS;
+}
+
 /* Waits for the requests from `at` on that belong to the same communicator. */
 static int wait_some(const char *name, int count, MPI_Request requests[], struct tutti_enqueued *of[], int ops[],
                      int at, MPI_Status statuses[])
@@ -251,6 +298,8 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
     const struct args args = {.name = name, .comm = comm->handle};
     const char *why = "";
     int n = 0;
+    if (comm->proxy)
+        return wait_far(name, &requests[at], &of[at], statuses ? &statuses[at] : NULL);
     for (int i = at; i < count; i++) {
         if (of[i] && of[i]->comm == comm && of[i]->op != 0)
             ops[n++] = of[i]->op;
@@ -271,11 +320,8 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
                    : enqueue_refuse(&args, tutti_error_code(status), tutti_status_text(status));
     const int code = statuses ? wait_report(&args, comm, count, of, at, statuses) : MPI_SUCCESS;
     for (int i = at; i < count; i++) {
-        if (!of[i] || of[i]->comm != comm)
-            continue;
-        tutti_enqueued_end(of[i]);
-        of[i] = NULL;
-        requests[i] = tutti_handles.no_request;
+        if (of[i] && of[i]->comm == comm)
+            wait_end(&requests[i], &of[i]);
     }
     tutti_count_made(name, together ? "lanes, in one launch with what it waits for" : "lanes", 0);
     return code;
@@ -293,7 +339,7 @@ static int find_all(const char *name, int count, const MPI_Request requests[], M
         }
         if (statuses && (!of[i] || of[i]->send))
             tutti_enqueue_status_empty(&statuses[i]);
-        else if (statuses && !tutti_enqueue_can_report(of[i]->comm))
+        else if (statuses && !of[i]->comm->proxy && !tutti_enqueue_can_report(of[i]->comm))
             return enqueue_refuse(&(struct args){.name = name, .comm = of[i]->comm->handle}, MPI_ERR_NO_MEM, no_report);
     }
     return MPI_SUCCESS;

@@ -22,7 +22,8 @@ struct tutti_enqueued_packed {
 struct tutti_enqueued {
     MPI_Request handle;
     struct tutti_comm *comm;
-    int op; /* 0: a message of MPI_PROC_NULL */
+    int op;    /* 0: a message of MPI_PROC_NULL, or between nodes */
+    void *far; /* of a message between nodes, for the proxy's wait() */
     int send, peer, tag;
     struct tutti_enqueued_packed packed;
     UT_hash_handle hh;

@@ -14,7 +14,7 @@ struct batch {
     struct tutti_enqueued_status status[];
 };
 
-static void status_set(MPI_Status *status, int source, int tag, size_t bytes)
+void tutti_enqueue_status_set(MPI_Status *status, int source, int tag, size_t bytes)
 {
     status->MPI_SOURCE = source;
     status->MPI_TAG = tag;
@@ -24,7 +24,7 @@ static void status_set(MPI_Status *status, int source, int tag, size_t bytes)
 
 void tutti_enqueue_status_empty(MPI_Status *status)
 {
-    status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+    tutti_enqueue_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 }
 
 int tutti_enqueue_can_report(const struct tutti_comm *comm)
@@ -38,7 +38,7 @@ static void status_of(const struct tutti_lanes *lanes, const struct tutti_enqueu
     const size_t bytes = report->bytes;
     const int source = one->source == MPI_ANY_SOURCE ? (int)report->peer : one->source;
     const int tag = one->tag == MPI_ANY_TAG ? tutti_lanes_tag(lanes, report->peer, report->lane) : one->tag;
-    status_set(one->to, source, tag, bytes < one->most ? bytes : one->most);
+    tutti_enqueue_status_set(one->to, source, tag, bytes < one->most ? bytes : one->most);
 }
 
 /* On a thread of the device. Setting a status is all that it asks of the MPI: that is local, and takes no lock. */
@@ -49,7 +49,7 @@ static void batch_write(void *with)
     for (int i = 0; i < batch->n; i++) {
         const struct tutti_enqueued_status *one = &batch->status[i];
         if (one->source == MPI_PROC_NULL)
-            status_set(one->to, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+            tutti_enqueue_status_set(one->to, MPI_PROC_NULL, MPI_ANY_TAG, 0);
         else
             status_of(batch->lanes, one);
     }

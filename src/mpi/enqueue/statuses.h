@@ -15,6 +15,8 @@ struct tutti_enqueued_status {
 
 /* 1 if the communicator, which has lanes, can write statuses. */
 int tutti_enqueue_can_report(const struct tutti_comm *comm);
+/* MPI_ERROR keeps its value. */
+void tutti_enqueue_status_set(MPI_Status *status, int source, int tag, size_t bytes);
 /* Of a send, or of a request that is null. */
 void tutti_enqueue_status_empty(MPI_Status *status);
 

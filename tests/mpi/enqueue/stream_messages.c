@@ -422,6 +422,6 @@ int main(int argc, char **argv)
         if (strcmp(parts[i].name, what) == 0)
             parts[i].run();
     }
-    messages_close(&m, strncmp(what, "truncated", 9) == 0);
+    messages_close(&m, strncmp(what, "truncated", 9) == 0 && messages_truncated_fails());
     return kit_end("stream_messages");
 }

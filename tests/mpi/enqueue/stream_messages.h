@@ -35,6 +35,8 @@ void messages_exchanges(struct messages *m, long exchanges);
 /* Collective. A message longer than its receive is reported; is_long: one that may be stored into the receiver's
  * buffer. */
 void messages_truncated(struct messages *m, int is_long);
+/* Local. 1 if it fails on this rank: between nodes at the receiver alone. */
+int messages_truncated_fails(void);
 /* Collective. Elements with gaps. */
 void messages_types(struct messages *m);
 

@@ -1,4 +1,5 @@
 /* Messages in stream order that are longer than their receives. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,11 @@ static void one_message(struct messages *m, int bytes)
         FINE(MPIX_Recv_enqueue(m->memory, bytes - 1, MPI_BYTE, 0, 0, m->comm, MPI_STATUS_IGNORE));
 }
 
+int messages_truncated_fails(void)
+{
+    return !getenv("TUTTI_NODE_RANKS") || kit_rank == 1;
+}
+
 static void truncate_one(struct messages *m, int bytes)
 {
     int error = MPI_SUCCESS;
@@ -27,7 +33,7 @@ static void truncate_one(struct messages *m, int bytes)
         if (error == MPI_SUCCESS && kit_rank < 2)
             error = MPIX_Recv_enqueue(m->memory, 0, MPI_BYTE, kit_rank, 1, m->comm, MPI_STATUS_IGNORE);
     }
-    CHECK(error != MPI_SUCCESS || kit_rank > 1, "nothing was reported");
+    CHECK(error != MPI_SUCCESS || kit_rank > 1 || !messages_truncated_fails(), "nothing was reported");
 }
 
 /* The message takes many chunks of the ring: the bytes behind the receive's buffer stay. */

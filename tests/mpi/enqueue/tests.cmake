@@ -80,6 +80,13 @@ tutti_mpi_test(mpi-stream-messages-programs-few PROGRAM mpi-stream_messages RANK
 tutti_mpi_test(mpi-stream-messages-errors PROGRAM mpi-stream_messages RANKS 2 ARGS errors)
 tutti_mpi_test(mpi-stream-messages-truncated PROGRAM mpi-stream_messages RANKS 3 RANKS_MPICH 2 ARGS truncated)
 tutti_mpi_test(mpi-stream-messages-truncated-long PROGRAM mpi-stream_messages RANKS 3 RANKS_MPICH 2 ARGS truncated_long)
+# Over virtual nodes.
+foreach(part basics types progress programs any truncated truncated_long)
+  tutti_mpi_test(mpi-stream-messages-nodes-${part} PROGRAM mpi-stream_messages RANKS 3 RANKS_MPICH 3 ARGS ${part} TIMEOUT 120
+                 ENV ${over_nodes} TUTTI_NODE_RANKS=2 TUTTI_TEST_PROGRAMS=20)
+endforeach()
+tutti_mpi_test(mpi-stream-messages-nodes-programs-4 PROGRAM mpi-stream_messages RANKS 4 ARGS programs TIMEOUT 120 MPIS openmpi
+               ENV ${over_nodes} TUTTI_NODE_RANKS=1 TUTTI_TEST_PROGRAMS=10)
 
 # Many communicators on one stream, on a simulated GPU that holds few blocks at once.
 foreach(name forest forest_plain)

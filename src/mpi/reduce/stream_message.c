@@ -1,0 +1,198 @@
+/* Messages in stream order between nodes. The stream copies what is sent into host memory and notifies the host, which
+ * sends it on the proxy's communicator: the stream waits for nothing. A receive is posted when the stream reaches it;
+ * the stream waits at the receive's wait, then copies the message to its buffer. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "bounce/bounce.h"
+#include "core/clock.h"
+#include "dtype/elements.h"
+#include "dtype/pack.h"
+#include "mpi/bounce/stage.h"
+#include "mpi/comm/starting.h"
+#include "mpi/enqueue/statuses.h"
+#include "mpi/reduce/stream_own.h"
+
+struct proxy_message {
+    struct tutti_host_step post; /* the first field */
+    struct proxy_call *call;
+    int send, peer, tag;
+    size_t bytes;
+    char *run;                      /* the buffer, or NULL: */
+    struct tutti_elements elements; /* its plan is held */
+    struct tutti_bounce *memory;    /* NULL: no bytes */
+    MPI_Status *status;             /* of the program, or NULL */
+    /* On the server's thread: the MPI has not ended it; it has; the stream waits. */
+    int open, done, waiting;
+    MPI_Status found;
+};
+
+/* ---- on the server's thread ---- */
+
+/* The stream has reached the message: its bytes are in host memory, or its receive begins. */
+static void message_post(struct tutti_host_step *step)
+{
+    struct proxy_message *const m = (struct proxy_message *)(void *)step;
+    struct proxy *const proxy = m->call->of;
+    void *const memory = m->memory ? m->memory->memory : NULL;
+    if (atomic_load(&proxy->base.failed) != TUTTI_OK)
+        return;
+    tutti_proxy_call_begun(m->call);
+    m->open = 1;
+    m->done = m->waiting = 0;
+    atomic_fetch_add(&proxy->open, 1);
+    TUTTI_INSIDE();
+    tutti_deferred_call_starting++;
+    const int code = m->send ? tutti_next.MPI_Isend(memory, (int)m->bytes, tutti_handles.byte, m->peer, m->tag,
+                                                    proxy->own, &m->call->request)
+                             : tutti_next.MPI_Irecv(memory, (int)m->bytes, tutti_handles.byte, m->peer, m->tag,
+                                                    proxy->own, &m->call->request);
+    tutti_deferred_call_starting--;
+    m->open = code == MPI_SUCCESS ? 1 : -1;
+}
+
+/* The stream continues. */
+static void message_release(struct proxy_message *m)
+{
+    if (m->status && m->done)
+        tutti_enqueue_status_set(m->status, m->found.MPI_SOURCE, m->found.MPI_TAG, (size_t)tutti_received(&m->found));
+    m->waiting = 0;
+    tutti_host_step_end(&m->call->step);
+}
+
+static void message_wait(struct tutti_host_step *step)
+{
+    struct proxy_call *const call = (struct proxy_call *)step;
+    struct proxy_message *const m = call->message;
+    call->since = tutti_now_ns();
+    m->waiting = 1;
+    if (m->open == 0 || atomic_load(&call->of->base.failed) != TUTTI_OK)
+        message_release(m);
+}
+
+int tutti_proxy_message_waits(const struct proxy_call *call)
+{
+    return call->message->waiting;
+}
+
+int tutti_proxy_message_poll(struct proxy_call *call)
+{
+    struct proxy_message *const m = call->message;
+    int ended = 0;
+    if (m->open < 0 || tutti_next.MPI_Test(&call->request, &ended, &m->found) != MPI_SUCCESS)
+        return TUTTI_ERR_TRANSPORT;
+    return ended;
+}
+
+void tutti_proxy_message_ended(struct proxy_call *call, int status)
+{
+    struct proxy_message *const m = call->message;
+    atomic_fetch_sub(&call->of->open, 1);
+    if (status > 0) {
+        m->open = 0;
+        m->done = 1;
+        tutti_count_staged(call->name, TUTTI_REASON_NODES, NULL, m->bytes);
+    }
+    if (m->waiting)
+        message_release(m);
+    if (m->send && status > 0)
+        tutti_proxy_call_passed(call);
+}
+
+/* ---- on the program's thread ---- */
+
+/* Between the buffer and host memory, in the stream. */
+static int message_copy(const struct proxy_message *m, int out)
+{
+    const struct proxy *const proxy = m->call->of;
+    char *const memory = m->memory ? m->memory->memory : NULL;
+    if (m->bytes == 0)
+        return TUTTI_OK;
+    if (m->run)
+        return tutti_door.device->stream.copy(proxy->stream, out ? m->run : memory, out ? memory : m->run, m->bytes);
+    const struct tutti_pack_job job =
+        tutti_elements_job(out ? TUTTI_UNPACK : TUTTI_PACK, &m->elements, 0, m->bytes, memory);
+    return tutti_pack_enqueue(proxy->stream, proxy->gpu, &job, 1);
+}
+
+void tutti_proxy_message_free(struct proxy_call *call)
+{
+    struct proxy_message *const m = call->message;
+    if (m->elements.plan)
+        tutti_plan_drop(m->elements.plan);
+    if (m->open != 0) /* after a failure: the MPI may still use it */
+        return;
+    tutti_bounce_give(m->memory);
+    free(m);
+}
+
+static int message_new(struct proxy_call *call, const struct tutti_stream_message *args)
+{
+    struct proxy_message *const m = calloc(1, sizeof *m);
+    if (!m)
+        return TUTTI_ERR_MEMORY;
+    m->post = (struct tutti_host_step){.begin = message_post};
+    m->call = call;
+    m->send = args->send;
+    m->peer = args->peer;
+    m->tag = args->tag;
+    m->bytes = args->bytes;
+    m->run = args->run;
+    m->status = args->status;
+    call->message = m;
+    call->step = (struct tutti_host_step){.begin = message_wait, .over = args->send ? NULL : tutti_proxy_call_over};
+    if (!m->run && m->bytes > 0) {
+        m->elements = *args->elements;
+        m->elements.plan = tutti_plan_hold(args->elements->plan);
+    }
+    if (m->bytes > 0)
+        m->memory = tutti_bounce_take(&tutti_bounce_pinned, -1, m->bytes);
+    return m->bytes == 0 || m->memory ? TUTTI_OK : TUTTI_ERR_MEMORY;
+}
+
+/* The stream waits for the message, and copies it to its buffer. */
+static int message_await(struct proxy_call *call)
+{
+    const struct proxy *const proxy = call->of;
+    int status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
+    if (status == TUTTI_OK)
+        status = message_copy(call->message, 1);
+    return status;
+}
+
+int tutti_proxy_message(const struct tutti_comm *comm, const struct tutti_stream_message *args, void **started)
+{
+    struct proxy *const proxy = proxy_of(comm);
+    struct proxy_call *const call = tutti_proxy_call_new(proxy, args->name);
+    if (!call)
+        return TUTTI_ERR_MEMORY;
+    int is_put = 0, status = args->bytes > INT_MAX ? TUTTI_ERR_UNAVAILABLE : tutti_proxy_call_prepare(call);
+    if (status == TUTTI_OK)
+        status = message_new(call, args);
+    if (status == TUTTI_OK && args->send && call->captured) { /* the memory has a message of the launch before */
+        status = tutti_host_step_enqueue(proxy->steps, proxy->stream, &call->step);
+        is_put = 1;
+    }
+    if (status == TUTTI_OK) { /* a receive keeps what a shorter message leaves */
+        status = message_copy(call->message, 0);
+        is_put = 1;
+    }
+    if (status == TUTTI_OK)
+        status = tutti_host_step_post(proxy->steps, proxy->stream, &call->message->post);
+    if (status == TUTTI_OK && !started && !args->send)
+        status = message_await(call);
+    if (started)
+        *started = args->send ? NULL : call; /* a send needs no wait, and may be freed before */
+    return tutti_proxy_call_finish(call, status, is_put);
+}
+
+int tutti_proxy_message_wait(const struct tutti_comm *comm, void *started, MPI_Status *status)
+{
+    struct proxy_call *const call = started;
+    const struct proxy *const proxy = proxy_of(comm);
+    if (!call)
+        return TUTTI_OK;
+    call->message->status = status;
+    const int put = message_await(call);
+    return put == TUTTI_OK && !call->captured ? tutti_door.device->event.record(call->event, proxy->stream) : put;
+}
