@@ -163,7 +163,7 @@ static void turns_leave(struct tutti_team *team, struct tutti_sm_budget *budget)
     team->in_turns = 0;
 }
 
-/* The blocks of teams that take turns, and one of its own; 0: no team takes turns, or no block is left. */
+/* The blocks of teams that take turns, and one of its own; 0: no team takes turns any more, or no block is left. */
 static unsigned turns_join(struct tutti_team *team, struct tutti_sm_budget *budget, unsigned all)
 {
     uint64_t turns = atomic_load(&budget->turns);
@@ -195,9 +195,10 @@ unsigned tutti_sm_budget_share(struct tutti_team *team, unsigned most, int patie
     struct tutti_sm_budget *budget = budget_of_team(team, &all);
     if (!budget)
         return most;
-    const unsigned together = team->turns ? turns_join(team, budget, all) : 0;
-    if (together > 0)
+    if (team->turns && atomic_load(&budget->turns) != 0) {
+        const unsigned together = turns_join(team, budget, all);
         return together < most ? together : most;
+    }
     team->share_own = budget_take(budget, all, most, patient, SHARES, budget_share);
     return team->share_own;
 }

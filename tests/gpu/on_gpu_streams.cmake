@@ -55,6 +55,8 @@ foreach(ranks IN LISTS stream_ranks)
       gpu_test(stream-messages-${part}-${ranks} mpi-stream_messages ${ranks} ARGS ${part}
                ENV CUDA_DEVICE_MAX_CONNECTIONS=32 TUTTI_TEST_PROGRAMS=1000 TUTTI_STATS=1)
     endforeach()
+    gpu_test(stream-forest-default-${ranks} mpi-forest ${ranks} ARGS default ENV TUTTI_TEST_FORESTS=24 TUTTI_TEST_ROUNDS=20)
+    gpu_test(stream-forest-own-${ranks} mpi-forest ${ranks} ARGS own ENV TUTTI_TEST_FORESTS=4 TUTTI_TEST_ROUNDS=20)
     foreach(part replay any late groups events)
       gpu_test(stream-messages-graph-${part}-${ranks} mpi-stream_messages_graph ${ranks} ARGS ${part} ENV CUDA_DEVICE_MAX_CONNECTIONS=32)
     endforeach()
