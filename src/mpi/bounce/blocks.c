@@ -145,14 +145,14 @@ static int row_copy_now(const struct tutti_blocks *blocks, enum tutti_direction 
     if (!known)
         return device->memory.copy_now(to, from, bytes);
     if (blocks->scratch.ordinary)
-        return device->memory.copy_ordinary ? device->memory.copy_ordinary(memory.gpu, to, from, bytes)
+        return device->memory.copy_ordinary ? device->memory.copy_ordinary(memory.gpu, out, to, from, bytes)
                                             : device->memory.copy_now(to, from, bytes);
     const unsigned keeps = few ? tutti_copy_few_keeps() : 0;
     if (few && !tutti_pack_ready(memory.gpu) && keeps && !out)
         tutti_pack_missed(memory.gpu);
     if (few && tutti_pack_ready(memory.gpu) && tutti_copy_few(memory.gpu, at, packed, bytes, out, keeps) == TUTTI_OK)
         return TUTTI_OK;
-    return device->memory.copy_pinned ? device->memory.copy_pinned(memory.gpu, to, from, bytes)
+    return device->memory.copy_pinned ? device->memory.copy_pinned(memory.gpu, out, to, from, bytes)
                                       : device->memory.copy_now(to, from, bytes);
 }
 

@@ -1,6 +1,7 @@
 /* MPIX_Stream as an MPI's own header has it: an int. Programs compiled with it need not know mpix.h. A stream of the
- * device gets a handle of Tutti's; any other stream, among them MPIX_STREAM_NULL, is the MPI's, and so is a communicator
- * that is made with it. The calls that take communicators and requests are those of mpix.h: their types are the same. */
+ * device gets a handle of Tutti's; any other stream, among them MPIX_STREAM_NULL, is the MPI's, and so is a
+ * communicator that is made with it. The calls that take communicators and requests are those of mpix.h: their types
+ * are the same. */
 #include <pthread.h>
 #include <stdlib.h>
 

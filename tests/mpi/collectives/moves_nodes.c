@@ -323,9 +323,8 @@ static void repeat_kinds(struct shape *s, long life)
     s->deep = s->number % LIFE > LIFE / 4;
 }
 
-static void programs(long calls)
+static void programs(long first, long calls)
 {
-    const long first = check_setting("TUTTI_TEST_ONLY", 0) / LIFE * LIFE;
     for (long c = first; c < first + calls; c++) {
         uint64_t dice = random_mix(kit_seed + (uint64_t)c * 977);
         if (c % LIFE == 0)
@@ -384,11 +383,12 @@ static void death(long call)
     _exit(error == MPI_SUCCESS);
 }
 
-/* Each row must have made calls of some collective. */
-static void check_rows(void)
+/* 1 if each expected row has made blocking and nonblocking calls of some collective. complain: it must have. */
+static int rows_are_taken(int complain)
 {
     char text[200] = "";
     const char *const expected = getenv("TUTTI_TEST_EXPECT");
+    int taken = 1;
     snprintf(text, sizeof text, "%s", expected ? expected : "");
     for (char *row = strtok(text, ","); row; row = strtok(NULL, ",")) {
         uint64_t made = 0, later = 0;
@@ -399,9 +399,27 @@ static void check_rows(void)
             snprintf(name, sizeof name, "MPI_I%c%s", names[call][0] + 'a' - 'A', names[call] + 1);
             later += kit_counted(name, row);
         }
-        CHECK(made > 0, "no blocking call was made by %s", row);
-        CHECK(later > 0, "no nonblocking call was made by %s", row);
+        taken &= made > 0 && later > 0;
+        CHECK(!complain || made > 0, "no blocking call was made by %s", row);
+        CHECK(!complain || later > 0, "no nonblocking call was made by %s", row);
     }
+    return taken;
+}
+
+/* More lives if what was drawn has left out a row. */
+static void programs_of_rows(long calls)
+{
+    enum { MORE = 20 };
+    long first = check_setting("TUTTI_TEST_ONLY", 0) / LIFE * LIFE;
+    int taken = 0;
+    for (int more = 0; more < MORE && !taken; more++) {
+        programs(first, calls);
+        first += (calls + LIFE - 1) / LIFE * LIFE;
+        calls = LIFE;
+        taken = rows_are_taken(0);
+        MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    }
+    rows_are_taken(1);
 }
 
 int main(int argc, char **argv)
@@ -418,8 +436,7 @@ int main(int argc, char **argv)
     moves_sum_open(MOST);
     if (argc > 2 && strcmp(argv[1], "death") == 0)
         death(atol(argv[2]));
-    programs(argc > 1 ? atol(argv[1]) : 400);
-    check_rows();
+    programs_of_rows(argc > 1 ? atol(argv[1]) : 400);
     for (int side = 0; side < 2; side++) {
         free(sides[side].image);
         for (int kind = 0; kind < 2; kind++)
