@@ -76,11 +76,11 @@ for name in $movers; do
 done
 if [ -z "$short" ]; then
     measured bibw 'GB/s +Median' 2 --window 8
-    for name in gather scatter allgather alltoallv; do
+    for name in gather alltoallv; do # the others: below in stream order, or above
         measured $name "$times" 4 -n 3
     done
     measured neighbor_alltoall "$times" 4 -n 2
-    for name in bcast gather scatter alltoall alltoallv neighbor_alltoall; do
+    for name in bcast alltoallv neighbor_alltoall; do
         measured $name 'Overall +Compute +Start +Wait +Pure +Overlap %' 6 --nonblocking
     done
     # Larger than what is compared in full, a rank alone, windows by hand in parts, no other way.

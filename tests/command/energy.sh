@@ -130,7 +130,7 @@ for row in j["rows"]:
         assert (net["gpu"]["mean"] is None) == (idle is None or idle["of_a_call"]["gpu"]["mean"] is None), c
 END
 }
-measured allreduce idle,auto,spin,yield,sleep,stream,staged,plain -m 8,64k --plot "$folder/joules.png"
+measured allreduce idle,auto,spin,yield,sleep,stream,staged,plain -m 64k --plot "$folder/joules.png"
 checks=$((checks + 1))
 [ -s "$folder/joules.png" ] || [ -s "$folder/joules.png.dat" ] || fail "no plot of joules and no data"
 [ -z "$short" ] || finish

@@ -105,8 +105,8 @@ static int check_segments(const struct layout *is, const struct tutti_segment *s
         fine = shape(&s[i]) && expand(&s[i], 0, s[i].offset, s[i].packed, size, found);
     for (uint64_t i = 0; fine && i < size; i++) {
         int64_t wanted = is->place[i % is->size] + (int64_t)(i / is->size) * (is->upper - is->lower);
-        fine = CHECK(found[i] == wanted, "packed byte %ju of %ju is at %jd, not at %jd", (uintmax_t)i, (uintmax_t)size,
-                     (intmax_t)wanted, (intmax_t)found[i]);
+        fine = found[i] == wanted || CHECK(0, "packed byte %ju of %ju is at %jd, not at %jd", (uintmax_t)i,
+                                           (uintmax_t)size, (intmax_t)wanted, (intmax_t)found[i]);
     }
     free(found);
     return fine;
@@ -180,8 +180,9 @@ static int check_copies(const struct layout *is, int64_t low, uint64_t span, uin
         uint8_t want = 0xa5;
         if (i >= GUARD && i < GUARD + bytes)
             want = memory[GUARD + at(is, low, first + i - GUARD)];
-        fine = CHECK(packed[i] == want, "pack [%ju, +%ju) of %ju elements: byte %jd is %02x, not %02x",
-                     (uintmax_t)first, (uintmax_t)bytes, (uintmax_t)count, (intmax_t)i - GUARD, packed[i], want);
+        fine = packed[i] == want ||
+               CHECK(0, "pack [%ju, +%ju) of %ju elements: byte %jd is %02x, not %02x", (uintmax_t)first,
+                     (uintmax_t)bytes, (uintmax_t)count, (intmax_t)i - GUARD, packed[i], want);
     }
     memset(again, 0x3c, span + 2 * GUARD);
     memset(wanted, 0x3c, span + 2 * GUARD);
@@ -196,9 +197,9 @@ static int check_copies(const struct layout *is, int64_t low, uint64_t span, uin
                            bytes, packed + GUARD);
     for (uint64_t i = 0; fine && i < span + 2 * GUARD; i++) {
         if (!twice || !taken[i]) /* where a byte is written twice, any of the two may stay */
-            fine =
-                CHECK(again[i] == wanted[i], "unpack [%ju, +%ju) of %ju elements: byte %jd is %02x, not %02x",
-                      (uintmax_t)first, (uintmax_t)bytes, (uintmax_t)count, (intmax_t)i - GUARD, again[i], wanted[i]);
+            fine = again[i] == wanted[i] ||
+                   CHECK(0, "unpack [%ju, +%ju) of %ju elements: byte %jd is %02x, not %02x", (uintmax_t)first,
+                         (uintmax_t)bytes, (uintmax_t)count, (intmax_t)i - GUARD, again[i], wanted[i]);
     }
     free(memory);
     free(packed);
