@@ -364,6 +364,7 @@ if(TUTTI_GPU_COUNT GREATER 1)
   gpu_test(gpus-reset-packets mpi-reset 2 ARGS reductions ENV "TUTTI_RULES=allreduce:*@ll allgather:*@pipeline *@fetch")
 endif()
 gpu_test(gpus-reset-shared mpi-reset 2 ARGS shared)
+gpu_test(gpus-reset-led mpi-reset 2 ARGS led ENV "TUTTI_RULES=allgather:*@ll *@fetch")
 gpu_test(deadlocks mpi-deadlocks 3)
 gpu_test(deadlocks-calls mpi-deadlocks 3 ARGS calls MPIS openmpi)
 gpu_test(deadlocks-calls mpi-deadlocks 3 ARGS calls no-pairs MPIS mpich) # MPICH 5 polls nothing in calls that make intercommunicators
