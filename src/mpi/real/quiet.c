@@ -84,7 +84,9 @@ int tutti_testsome_quietly(MPI_Comm comm, MPI_Request *request, int *n, int *whi
     return code;
 }
 
-int tutti_end_with(MPI_Comm comm, MPI_Request *request, int code)
+/* The receive has completed with this error, which a look has found: ends the request, and raises the error on `comm`.
+ * Returns the code. */
+static int quiet_end_with(MPI_Comm comm, MPI_Request *request, int code)
 {
     tutti_next.MPI_Request_free(request);
     return tutti_fail_comm(comm, code);
@@ -99,7 +101,7 @@ int tutti_test_on(MPI_Comm comm, MPI_Request *request, int *flag, MPI_Status *st
     if (code == MPI_SUCCESS)
         return *flag ? tutti_next.MPI_Test(request, flag, status) : code;
     *flag = 1;
-    return tutti_end_with(comm, request, code);
+    return quiet_end_with(comm, request, code);
 }
 
 static void handler_note(int place, MPI_Errhandler handler)

@@ -16,7 +16,7 @@
  * - No call unpacks 0 bytes from external32: Intel MPI 2021 ends the program (pack.c).
  * - No call in stream order is an MPI_Ialltoall in place: where MPICH 4.0 cuts its messages within a pair
  *   (keeps_pairs), an element keeps its old value, and the request has no error (collective.h:
- * tutti_collective_apart()).
+ *   tutti_collective_apart()).
  * - Texts of errors: MPICH until 4.1 keeps them in classes of the program alone, which are tried (errors.c).
  * - True bounds are not compared: Open MPI's are wrong for a stride of minus one byte, MPICH counts parts of no bytes
  *   (datatypes.c).
