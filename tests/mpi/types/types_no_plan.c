@@ -34,52 +34,55 @@ static int value(int from, int block, int i)
     return (from * RANKS + block) * ELEMENTS * INTS + i + 1;
 }
 
-static int send_receive(const void *from, void *to)
+/* The calls leave a request where there is one. */
+static int send_receive(const void *from, void *to, MPI_Request *request)
 {
     const int peer = kit_rank ^ 1;
+    (void)request;
     if (peer >= kit_size)
         return MPI_SUCCESS;
     return MPI_Sendrecv(from, ELEMENTS, type, peer, TAG, to, ELEMENTS, type, peer, TAG, MPI_COMM_WORLD,
                         MPI_STATUS_IGNORE);
 }
 
-static int broadcast(const void *from, void *to)
+static int broadcast(const void *from, void *to, MPI_Request *request)
 {
     (void)from;
+    (void)request;
     return MPI_Bcast(to, ELEMENTS, type, 0, MPI_COMM_WORLD);
 }
 
-static int allgather(const void *from, void *to)
+static int allgather(const void *from, void *to, MPI_Request *request)
 {
+    (void)request;
     return MPI_Allgather(from, ELEMENTS, type, to, ELEMENTS, type, MPI_COMM_WORLD);
 }
 
-static int finish(int error, MPI_Request *request)
+static int iallgather(const void *from, void *to, MPI_Request *request)
 {
-    return error == MPI_SUCCESS ? MPI_Wait(request, MPI_STATUS_IGNORE) : error;
+    return MPI_Iallgather(from, ELEMENTS, type, to, ELEMENTS, type, MPI_COMM_WORLD, request);
 }
 
-static int iallgather(const void *from, void *to)
+static int ialltoallw(const void *from, void *to, MPI_Request *request)
 {
-    MPI_Request request = MPI_REQUEST_NULL;
-    return finish(MPI_Iallgather(from, ELEMENTS, type, to, ELEMENTS, type, MPI_COMM_WORLD, &request), &request);
+    return MPI_Ialltoallw(from, counts, bytes_at, types, to, counts, bytes_at, types, MPI_COMM_WORLD, request);
 }
 
-static int ialltoallw(const void *from, void *to)
+static int allgather_init(const void *from, void *to, MPI_Request *request)
 {
-    MPI_Request request = MPI_REQUEST_NULL;
-    return finish(MPI_Ialltoallw(from, counts, bytes_at, types, to, counts, bytes_at, types, MPI_COMM_WORLD, &request),
-                  &request);
-}
-
-static int allgather_init(const void *from, void *to)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
     if (!persistent_there())
-        return allgather(from, to);
-    int error = MPI_Allgather_init(from, ELEMENTS, type, to, ELEMENTS, type, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-    error = finish(error == MPI_SUCCESS ? MPI_Start(&request) : error, &request);
-    MPI_Request_free(&request);
+        return allgather(from, to, request);
+    const int error =
+        MPI_Allgather_init(from, ELEMENTS, type, to, ELEMENTS, type, MPI_COMM_WORLD, MPI_INFO_NULL, request);
+    return error == MPI_SUCCESS ? MPI_Start(request) : error;
+}
+
+/* Waits for the request, if there is one, and frees a persistent one. */
+static int finish(MPI_Request *request)
+{
+    const int error = *request == MPI_REQUEST_NULL ? MPI_SUCCESS : MPI_Wait(request, MPI_STATUS_IGNORE);
+    if (*request != MPI_REQUEST_NULL)
+        MPI_Request_free(request);
     return error;
 }
 
@@ -104,7 +107,7 @@ static int of_each(int r)
 }
 static const struct call {
     const char *name;
-    int (*make)(const void *from, void *to);
+    int (*make)(const void *from, void *to, MPI_Request *request);
     int (*sends)(int r);
     int first; /* 1: what is received lies in the first block, 0: in that of its sender */
 } calls[] = {{"MPI_Sendrecv", send_receive, of_peer, 1}, {"MPI_Bcast", broadcast, of_root, 1},
@@ -129,7 +132,9 @@ static void try(const struct call *call)
         }
         MPI_Barrier(MPI_COMM_WORLD);
         const uint64_t before = kit_counted("GPU driver", "what memory is");
-        const int error = call->make(from, to);
+        MPI_Request request = MPI_REQUEST_NULL;
+        int error = call->make(from, to, &request);
+        error = error == MPI_SUCCESS ? finish(&request) : error;
         const uint64_t asked = kit_counted("GPU driver", "what memory is") - before;
         const int *const got = (const void *)kit_get(&out, NULL);
         int wrong = 0;
