@@ -257,7 +257,7 @@ static int blocks_measure(struct tutti_blocks *blocks, const struct tutti_side *
         MPI_Datatype given = type;
         if (__builtin_mul_overflow(layout->size, block->count, &bytes))
             return REFUSED;
-        if (side->as_bytes && bytes <= INT_MAX && layout->size > 0) {
+        if (side->as_bytes && !side->given.counts && bytes <= INT_MAX && layout->size > 0) {
             given = tutti_handles.byte;
             blocks->times = (int)layout->size;
         } else if (!block->solid && tutti_layout_packed(layout, type, &given) != 0) {
@@ -274,13 +274,31 @@ static int blocks_measure(struct tutti_blocks *blocks, const struct tutti_side *
     return MEASURED;
 }
 
+/* Lists of elements become lists of bytes. Where these are too many for the call, it keeps its type: the ranks need not
+ * agree. 0: no memory. */
+static int blocks_in_bytes(struct tutti_blocks *blocks, const struct tutti_side *side)
+{
+    if (!side->as_bytes || !side->given.counts || side->given.types || blocks->bytes > INT_MAX)
+        return 1;
+    blocks->own_counts = calloc((size_t)blocks->n, sizeof(MPI_Count));
+    for (int i = 0; i < blocks->n && blocks->own_counts; i++) {
+        if (side->given.large_counts)
+            ((MPI_Count *)blocks->own_counts)[i] = (MPI_Count)blocks->block[i].bytes;
+        else
+            ((int *)blocks->own_counts)[i] = (int)blocks->block[i].bytes;
+    }
+    blocks->type = tutti_handles.byte;
+    return blocks->own_counts != NULL;
+}
+
 /* Displacements of the packed blocks, in the units of the call. 0 if they are too large for it. */
 static int blocks_displace(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
     int wide = side->given.large_displs;
     for (int i = 0; side->given.displs && i < side->n; i++) {
         const struct tutti_block *block = &blocks->block[i];
-        size_t unit = side->given.types || block->size == 0 ? 1 : block->size, displ = block->place / unit;
+        size_t unit = side->given.types || blocks->own_counts || block->size == 0 ? 1 : block->size,
+               displ = block->place / unit;
         if (wide)
             ((MPI_Aint *)blocks->own_displs)[i] = (MPI_Aint)displ;
         else if (displ > INT_MAX)
@@ -313,6 +331,7 @@ static int on_one_gpu(const struct tutti_blocks *blocks, struct tutti_places *al
 int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side)
 {
     *blocks = (struct tutti_blocks){.buffer = side->given.buffer,
+                                    .counts = side->given.counts,
                                     .displs = side->given.displs,
                                     .type = side->given.type,
                                     .types = side->given.types,
@@ -329,7 +348,7 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         return TUTTI_ERR_MEMORY;
     blocks->n = side->n;
     const int measured = blocks_measure(blocks, side);
-    if (measured == NO_MEMORY)
+    if (measured == NO_MEMORY || (measured == MEASURED && !blocks_in_bytes(blocks, side)))
         return TUTTI_ERR_MEMORY;
     if (measured == REFUSED) {
         blocks->type = side->given.type;
@@ -350,6 +369,8 @@ int tutti_blocks_open(struct tutti_blocks *blocks, const struct tutti_side *side
         return TUTTI_ERR_MEMORY;
     blocks->staged = 1;
     blocks->buffer = blocks->memory;
+    if (blocks->own_counts)
+        blocks->counts = blocks->own_counts;
     if (side->given.displs)
         blocks->displs = blocks->own_displs;
     if (side->given.types)
@@ -385,6 +406,7 @@ void tutti_blocks_close(struct tutti_blocks *blocks)
             tutti_type_release(blocks->block[i].type);
     }
     free(blocks->block);
+    free(blocks->own_counts);
     free(blocks->own_displs);
     free(blocks->own_types);
     *blocks = (struct tutti_blocks){.n = 0};

@@ -17,7 +17,7 @@ struct tutti_side {
     struct tutti_stream *stream; /* copies go into it, and nothing waits for them; NULL: they are done on return */
     int gpu;                     /* of the stream */
     int apart;                   /* 1: staged wherever the blocks are */
-    int as_bytes;                /* blocks of equal counts: the MPI gets MPI_BYTE, `times` bytes for each element */
+    int as_bytes; /* the MPI gets MPI_BYTE, for equal counts `times` bytes for each element; not if there are types */
 };
 
 struct tutti_block {
@@ -34,6 +34,7 @@ struct tutti_block {
 /* What the MPI is given instead. */
 struct tutti_blocks {
     const void *buffer;
+    const void *counts;
     const void *displs;
     MPI_Datatype type;
     const MPI_Datatype *types;
@@ -45,7 +46,7 @@ struct tutti_blocks {
     struct tutti_scratch scratch;
     size_t bytes;
     struct tutti_block *block;
-    void *own_displs;
+    void *own_counts, *own_displs;
     MPI_Datatype *own_types;
 };
 

@@ -34,12 +34,6 @@ static void collective_keep_alias(struct tutti_exchange *exchange, const struct 
     }
 }
 
-/* 1 if the send buffer is a copy of the receive buffer: tutti_collective_apart(). */
-static int collective_is_apart(const struct tutti_collective_args *args, const struct tutti_stream *stream)
-{
-    return stream && args->in.buffer == args->out.buffer && tutti_pattern_exchanges(args->collective);
-}
-
 /* Stages the buffers in device memory. A persistent call's input is copied now, and again at each start: an MPI may
  * read it when the request is made (quirks.h). A status; collective_close() in any case. */
 static int collective_open(struct tutti_exchange *exchange, const struct tutti_collective_args *args,
@@ -51,13 +45,14 @@ static int collective_open(struct tutti_exchange *exchange, const struct tutti_c
     tutti_sides_of(&sides, &pattern, args);
     sides.in.stream = sides.out.stream = stream;
     sides.in.gpu = sides.out.gpu = gpu;
-    sides.in.apart = collective_is_apart(args, stream);
+    if (stream) /* packed bytes alone go to the MPI: quirks.h */
+        sides.in.apart = sides.out.apart = sides.in.as_bytes = sides.out.as_bytes = 1;
     if (status == TUTTI_OK)
         status = tutti_blocks_open(&exchange->in, &sides.in);
     if (status == TUTTI_OK)
         status = tutti_blocks_open(&exchange->out, &sides.out);
     if (unlikely(tutti_quirks.refuses_alias) && status == TUTTI_OK && exchange->in.staged && exchange->out.staged &&
-        !tutti_pattern_has_neighbours(args->collective) && pattern.rank >= 0 && !sides.in.apart)
+        !tutti_pattern_has_neighbours(args->collective) && pattern.rank >= 0 && !stream)
         collective_keep_alias(exchange, &sides.in, &sides.out, pattern.rank);
     tutti_pattern_close(&pattern);
     return status;
@@ -73,6 +68,7 @@ static void collective_close(struct tutti_exchange *exchange)
 static void collective_replace(struct tutti_buffer *buffer, const struct tutti_blocks *blocks)
 {
     buffer->buffer = blocks->buffer;
+    buffer->counts = blocks->counts;
     buffer->displs = blocks->displs;
     buffer->type = blocks->type;
     buffer->types = blocks->types;

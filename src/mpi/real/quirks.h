@@ -14,9 +14,8 @@
  * - No other type stands for one of no elements than one of the same list: MPICH 4.0 takes all blocks of MPI_Ialltoallw
  *   in place for blocks of the first type (supplied_persistent.c).
  * - No call unpacks 0 bytes from external32: Intel MPI 2021 ends the program (pack.c).
- * - No call in stream order is an MPI_Ialltoall in place: where MPICH 4.0 cuts its messages within a pair
- *   (keeps_pairs), an element keeps its old value, and the request has no error (collective.h:
- *   tutti_collective_apart()).
+ * - Calls in stream order give the MPI bytes in two buffers: where MPICH 4.0 cuts messages within a pair (keeps_pairs),
+ *   a nonblocking collective may leave out an element, and its request has no error (collective.c: collective_open()).
  * - Texts of errors: MPICH until 4.1 keeps them in classes of the program alone, which are tried (errors.c).
  * - True bounds are not compared: Open MPI's are wrong for a stride of minus one byte, MPICH counts parts of no bytes
  *   (datatypes.c).

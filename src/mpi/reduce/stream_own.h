@@ -52,10 +52,10 @@ static inline struct proxy *proxy_of(const struct tutti_comm *comm)
 
 /* stream_server.c: calls under way, on the server's thread. begun: the host makes the call; begin: the same of a step.
  * poll: for tutti_host_steps_open(). over: the stream has passed it. */
-void tutti_proxy_call_begun(void *call);
+void tutti_proxy_call_begun(void *with);
 void tutti_proxy_call_begin(struct tutti_host_step *step);
 void tutti_proxy_poll(void);
-void tutti_proxy_call_passed(void *call);
+void tutti_proxy_call_passed(void *with);
 void tutti_proxy_call_over(struct tutti_host_step *step);
 
 /* stream_put.c: on the program's thread. new: NULL without memory. prepare: before anything is put into the stream.

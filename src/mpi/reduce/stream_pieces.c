@@ -56,11 +56,14 @@ static void round_over(struct tutti_host_step *step)
     all->over(all->user);
 }
 
-/* The exchanges of all ranks begin in the order of the stream. An MPI code. */
+/* The exchanges of all ranks begin in the order of the stream. Two are open at a time: messages of more of them take
+ * turns in an MPI's shared memory, and in its caches. An MPI code. */
 static int rounds_start(struct tutti_stream_pieces *all)
 {
-    int code = MPI_SUCCESS;
-    for (struct tutti_piece_round *round = all->under_way; round && code == MPI_SUCCESS; round = round->next) {
+    enum { OPEN = 2 };
+    int code = MPI_SUCCESS, open = 0;
+    for (struct tutti_piece_round *round = all->under_way; round && code == MPI_SUCCESS && open < OPEN;
+         round = round->next, open++) {
         struct tutti_stream_piece *const piece = &round->of->piece;
         if (!round->started)
             code =
@@ -75,6 +78,8 @@ int tutti_stream_pieces_poll(struct tutti_stream_pieces *all)
     int code = rounds_start(all);
     for (struct tutti_piece_round **at = &all->under_way, *round; code == MPI_SUCCESS && (round = *at) != NULL;) {
         int ended = 0;
+        if (!round->started)
+            break;
         code = tutti_next.MPI_Test(&round->of->piece.request, &ended, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS || !ended) {
             at = &round->next;

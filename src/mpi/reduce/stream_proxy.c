@@ -97,7 +97,7 @@ static int is_made(void *with)
 /* Collective: which rank is on which node, and what the settings of all ranks say. */
 static int proxy_find_nodes(struct proxy *proxy)
 {
-    enum { PARTS = 8 }; /* shorter pieces than those of blocking calls: a piece costs less here */
+    enum { PARTS = 4 }; /* shorter pieces than those of blocking calls: a piece costs less here */
     struct tutti_comm *const own = tutti_comm_make(proxy->own);
     if (!own)
         return TUTTI_ERR_MEMORY;

@@ -13,7 +13,8 @@
 enum {
     ROOM_MOST = 64 << 20, /* bytes of contributions that a rank receives at a time */
     PIECE_LEAST = 64 << 10,
-    PARTS = 4,            /* a piece is at most so many parts of the call, and at least of the longest piece */
+    PARTS = 4,
+    LEAST = 2,            /* a piece is at most that part of the call, and at least that part of the longest piece */
     WHOLE_MOST = 32 << 10 /* up to here, and with two ranks, each rank of an Allreduce combines all */
 };
 
@@ -25,7 +26,7 @@ static size_t reduction_piece(const struct tutti_stream_reduction *r)
     const size_t n = (size_t)r->ranks * TUTTI_STREAM_PIECES;
     const size_t room = ROOM_MOST / n > PIECE_LEAST ? ROOM_MOST / n : PIECE_LEAST;
     const size_t most = r->form->piece < room ? r->form->piece : room, part = r->call.count * r->size / PARTS;
-    return part > most ? most : part < most / PARTS ? most / PARTS : part;
+    return part > most ? most : part < most / LEAST ? most / LEAST : part;
 }
 
 int tutti_stream_reduction_open(struct tutti_stream_reduction *r, const struct tutti_call *call, MPI_Comm comm,
@@ -80,7 +81,7 @@ static size_t mine_most(const struct tutti_stream_reduction *r)
 
 struct tutti_stream_room tutti_stream_piece_room(const struct tutti_stream_reduction *r)
 {
-    const size_t others = (size_t)(r->ranks + r->form->hierarchy->nodes), mine = mine_most(r);
+    const size_t others = (size_t)r->ranks + (size_t)r->form->hierarchy->nodes, mine = mine_most(r);
     return (struct tutti_stream_room){.in = align_up(r->each * r->size),
                                       .room = align_up(others * mine * r->size),
                                       .out = align_up((r->two ? r->each : mine) * r->size)};

@@ -16,7 +16,7 @@ struct tutti_stream_reduction_form {
     int by_ranks; /* 1: in the order of ranks alone */
 };
 
-enum { TUTTI_STREAM_PIECES = 8 }; /* under way at a time */
+enum { TUTTI_STREAM_PIECES = 4 }; /* in host memory at a time */
 
 /* A call. */
 struct tutti_stream_reduction {

@@ -226,24 +226,26 @@ static void alone(void)
     queue_close(&queue);
 }
 
-/* All-to-alls in place with every type, long enough that MPIs cut their messages. */
+/* Data movers with every type, long enough that MPIs cut their messages, all-to-alls in place. */
 static void exchanges(void)
 {
-    enum { MOST = 1400 };
+    enum { MOST = 1400, KINDS = QUEUE_ALLTOALLV - QUEUE_BCAST + 1 };
     struct queue queue;
     queue_open(&queue, MPI_COMM_WORLD, NULL, MOST, kit_seed + 6);
-    for (int i = 0; i < 4 * kit_handle_count; i++) {
+    for (int i = 0; i < KINDS * kit_handle_count; i++) {
         char when[96];
-        queue_set(&queue, &kit_handles[i / 4]);
-        struct queue_step step = queue_draw(&queue, i % 2 ? QUEUE_ALLTOALL : QUEUE_ALLTOALLV);
-        step.in_place = 1;
-        step.count = MOST - step.seed % 32;
+        if (i % KINDS == 0)
+            queue_set(&queue, &kit_handles[i / KINDS]);
+        struct queue_step step = queue_draw(&queue, QUEUE_BCAST + i % KINDS);
+        step.in_place |= step.kind >= QUEUE_ALLTOALL;
+        step.count = MOST - step.seed % 700;
         for (int r = 0; r < queue.size; r++)
-            step.counts[r] = i % 4 == 0 ? 0 : MOST - 100 * r - (int)(step.seed % 32);
+            step.counts[r] = step.seed % 5 == 0 ? 0 : MOST - 100 * r - (int)(step.seed % 32);
         queue_go(&queue, QUEUE_FRESH);
         queue_put(&queue, &step, NULL);
         queue_model(&queue, &step);
-        snprintf(when, sizeof when, "%s in place, %zu elements", queue_names[step.kind], step.count);
+        snprintf(when, sizeof when, "%s%s, %zu elements", queue_names[step.kind], step.in_place ? " in place" : "",
+                 step.count);
         queue_check(&queue, when);
     }
     queue_close(&queue);
