@@ -1,8 +1,8 @@
 # MPI-IO on device memory, beside the same accesses of host memory in a second file.
 # Not under Intel MPI 2021.18: there this program does not end without Tutti and device memory either (TUTTI_TEST_PLAIN=1).
 program(files EVERYWHERE WITH files/marks.c)
-tutti_mpi_test(mpi-files PROGRAM mpi-files RANKS 2 ARGS 6 ENV ${stats} TUTTI_STAGING_MB=1 TIMEOUT 60 MPIS openmpi mpich openmpi5 mpich5 mpiabi)
-tutti_mpi_test(mpi-files-3 PROGRAM mpi-files RANKS 3 RANKS_MPICH 2 ARGS 3 ENV ${stats} TUTTI_TEST_SEED=77 TIMEOUT 60)
+tutti_mpi_test(mpi-files PROGRAM mpi-files RANKS 2 MANY 12 ENV ${stats} TUTTI_STAGING_MB=1 TIMEOUT 60 MPIS openmpi mpich openmpi5 mpich5 mpiabi)
+tutti_mpi_test(mpi-files-3 PROGRAM mpi-files RANKS 3 RANKS_MPICH 2 MANY 8 ENV ${stats} TUTTI_TEST_SEED=77 TIMEOUT 60)
 # An MPI that takes device memory in other calls gets host memory in those of files.
 tutti_mpi_test(mpi-files-aware PROGRAM mpi-files RANKS 2 ARGS 2 ENV ${stats} TUTTI_MPI_GPU_AWARE=1 TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=79 TIMEOUT 60)
 # Files as programs write them: subarray and darray views, and segments as IOR has them.
@@ -23,4 +23,4 @@ tutti_mpi_test(mpi-pieces-grow PROGRAM mpi-pieces RANKS 2 MANY 100 ENV ${stats} 
                "TUTTI_RULES=file_write: *@pieces file_read: *@pieces" TIMEOUT 60)
 # One rank alone, whose collective calls may be cut too.
 tutti_mpi_test(mpi-contents-alone PROGRAM mpi-contents RANKS 1 MANY 30 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=83 ${ways} TIMEOUT 240)
-tutti_mpi_test(mpi-files-ways PROGRAM mpi-files RANKS 2 ARGS 3 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=82 ${ways} TIMEOUT 60)
+tutti_mpi_test(mpi-files-ways PROGRAM mpi-files RANKS 2 MANY 8 ENV ${stats} TUTTI_STAGING_MB=1 TUTTI_TEST_SEED=82 ${ways} TIMEOUT 60)
