@@ -114,7 +114,8 @@ static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, si
     const char *from = out ? host : user;
     const int known = !stage->plan && stage->places.id != 0;
     const int asked = stage->way & TUTTI_STAGE_KERNEL, pair = (stage->way & TUTTI_STAGE_PAIR) != 0;
-    const int few = bytes <= device->memory.few * (pair ? TUTTI_PACK_PAIR_FEW : 1) || asked;
+    /* One copy alone is made sooner by the driver, unless the launch is one that is kept ready. */
+    const int few = asked || (pair && bytes <= device->memory.few * TUTTI_PACK_PAIR_FEW);
     if (known && few && pair && !out && !stage->ordinary && !tutti_pack_ready(stage->places.gpu) && tutti_door.node &&
         tutti_deferred_free_may_load(tutti_door.node))
         tutti_pack_missed(stage->places.gpu);

@@ -17,13 +17,14 @@
 #include "dtype/pack.h"
 
 enum {
-    PACK_NS = 9000,          /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
-    SCRATCH_PRICES = 2,      /* scratch is allocated, then mapped */
-    LEFT_BYTES = 1 << 20,    /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
-    SHORT_BYTES = 4 << 10,   /* staged up to here also when scratch is mapped: two copies take less than two kernels */
-    KERNELS_NS = 4000000,    /* that loading the packing kernels takes */
-    CREDIT_NS = 2500000,     /* owed for a peer at most: one usual mapping, until its messages have paid */
-    CREDIT_FROM_NS = 100000, /* an allocation that has lost so much, by so many messages, is mapped on credit */
+    PACK_NS = 9000,           /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
+    SCRATCH_PRICES = 2,       /* scratch is allocated, then mapped */
+    LEFT_BYTES = 1 << 20,     /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
+    SHORT_BYTES = 2 << 10,    /* staged up to here also when scratch is mapped: two copies take less than two kernels */
+    KERNELS_NS = 4000000,     /* that loading the packing kernels takes */
+    CREDIT_NS = 5000000,      /* owed for a peer at most, of the first mapping */
+    CREDIT_MORE_NS = 3500000, /* at most with one more, while that is not paid */
+    CREDIT_FROM_NS = 100000,  /* an allocation that has lost so much, by so many messages, is mapped on credit */
     CREDIT_MESSAGES = 3
 };
 
@@ -59,7 +60,8 @@ static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoi
         tutti_settings()->mapping_price_us)
         return 0;
     const uint64_t lent = account->spent < mapping ? mapping - account->spent : 0;
-    if (atomic_load_explicit(&to->owed, memory_order_relaxed) + lent > CREDIT_NS)
+    const uint64_t owed = atomic_load_explicit(&to->owed, memory_order_relaxed);
+    if (owed + lent > (owed ? (uint64_t)CREDIT_MORE_NS : (uint64_t)CREDIT_NS))
         return 0;
     atomic_fetch_add_explicit(&to->owed, lent, memory_order_relaxed);
     tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");

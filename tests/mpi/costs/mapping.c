@@ -31,7 +31,7 @@ enum {
     PAY_CREDIT = 7,
     PAY = 134,
     PAY_SCRATCH = 115,
-    ON_CREDIT = 1,    /* mappings of 2 ms less what their first messages lost, of 2.5 ms */
+    ON_CREDIT = 1,    /* mappings of 2 ms less what their first messages lost: two are more than 3.5 ms */
     SHORT_LIVED = 12, /* with all their messages less than scratch costs */
     MOST = 5000,
     PROGRAMS = 150,
@@ -220,7 +220,7 @@ static int exchange_new(long bytes, int number)
  */
 static void short_stay_staged(void)
 {
-    static const long shorts[] = {8, 100, 512, 4096};
+    static const long shorts[] = {8, 100, 512, 2048};
     int number = 0;
     for (int packed = 0; number < MOST && packed < 8; number++) {
         int here = exchange_new(BYTES, number) == 0, all = 0;
