@@ -24,9 +24,6 @@ static inline int tutti_waits_raise_elsewhere(void)
 }
 /* MPI_Test of a receive on `comm`, which is where an error is raised. *flag is 1 on an error too. An MPI code. */
 int tutti_test_on(MPI_Comm comm, MPI_Request *request, int *flag, MPI_Status *status);
-/* The receive has completed with this error, which a look has found: ends the request, and raises the error on `comm`.
- * Returns the code. */
-int tutti_end_with(MPI_Comm comm, MPI_Request *request, int code);
 
 /* MPI_Comm_set_errhandler as the program calls it. */
 int tutti_quiet_set(MPI_Comm comm, MPI_Errhandler handler);
