@@ -84,14 +84,6 @@ int tutti_testsome_quietly(MPI_Comm comm, MPI_Request *request, int *n, int *whi
     return code;
 }
 
-/* The receive has completed with this error, which a look has found: ends the request, and raises the error on `comm`.
- * Returns the code. */
-static int quiet_end_with(MPI_Comm comm, MPI_Request *request, int code)
-{
-    tutti_next.MPI_Request_free(request);
-    return tutti_fail_comm(comm, code);
-}
-
 int tutti_test_on(MPI_Comm comm, MPI_Request *request, int *flag, MPI_Status *status)
 {
     MPI_Status own, *where = status == MPI_STATUS_IGNORE ? &own : status; /* cppcheck-suppress uninitvar */
@@ -101,7 +93,8 @@ int tutti_test_on(MPI_Comm comm, MPI_Request *request, int *flag, MPI_Status *st
     if (code == MPI_SUCCESS)
         return *flag ? tutti_next.MPI_Test(request, flag, status) : code;
     *flag = 1;
-    return quiet_end_with(comm, request, code);
+    tutti_next.MPI_Request_free(request);
+    return tutti_fail_comm(comm, code);
 }
 
 static void handler_note(int place, MPI_Errhandler handler)
