@@ -36,9 +36,25 @@ static void test_handle(void **state)
         int local = 0;
         assert_int_equal(device->stream.wrap(-1, handle, &wrong), TUTTI_ERR_ARGUMENT); /* it has gone */
         assert_int_equal(device->stream.wrap(-1, &local, &wrong), TUTTI_ERR_ARGUMENT);
-        assert_int_equal(device->stream.wrap(0, NULL, &wrong), TUTTI_ERR_ARGUMENT);
         assert_null(wrong);
     }
+}
+
+/* A null handle is one stream for all, which is not ended by those who have wrapped it. */
+static void test_default(void **state)
+{
+    struct tutti_stream *one = NULL, *other = NULL, *made = NULL;
+    (void)state;
+    assert_int_equal(device->stream.create(0, &made), TUTTI_OK);
+    assert_int_equal(device->stream.wrap(0, NULL, &one), TUTTI_OK);
+    assert_int_equal(device->stream.order(one), TUTTI_STREAM_DEFAULT);
+    assert_int_not_equal(device->stream.order(made), TUTTI_STREAM_DEFAULT);
+    assert_int_equal(device->stream.destroy(one), TUTTI_OK);
+    assert_int_equal(device->stream.wrap(0, NULL, &other), TUTTI_OK);
+    assert_int_equal(device->stream.order(other), TUTTI_STREAM_DEFAULT);
+    assert_int_equal(device->stream.sync(other), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(other), TUTTI_OK);
+    assert_int_equal(device->stream.destroy(made), TUTTI_OK);
 }
 
 /* What its owner and those who have wrapped it put in is one sequence. */
@@ -110,6 +126,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_handle),
+        cmocka_unit_test(test_default),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_public),
     };
