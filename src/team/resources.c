@@ -70,8 +70,8 @@ static int share_channel(struct tutti_node *node, struct tutti_resources *resour
     return TUTTI_OK;
 }
 
-/* Bytes of the next channel. Large messages want much room, many communicators want little each: the second half of
- * the window is given out in smaller pieces. */
+/* Bytes of the next channel. Large messages want much room, many communicators want little each: whenever half of what
+ * was left of the window has been given out, the pieces are a quarter as long. */
 static size_t channel_bytes(const struct tutti_node *node, size_t enough)
 {
     const struct tutti_settings *settings = tutti_settings();
@@ -80,7 +80,9 @@ static size_t channel_bytes(const struct tutti_node *node, size_t enough)
         bytes = (size_t)node->device->channel_mb << 20;
     if (bytes > most)
         bytes = most;
-    if (node->window_bytes > 0 && node->window_bytes + bytes > most / 2)
+    for (size_t limit = most / 2; node->window_bytes > 0 && node->window_bytes + bytes > limit &&
+                                  bytes > TUTTI_CHANNEL_LEAST && limit < most - TUTTI_CHANNEL_LEAST;
+         limit += (most - limit) / 2)
         bytes /= 4;
     if (enough > 0 && bytes > enough)
         bytes = enough;

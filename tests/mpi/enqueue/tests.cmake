@@ -96,6 +96,9 @@ foreach(name forest forest_plain)
   endforeach()
 endforeach()
 tutti_mpi_test(mpi-forest-default PROGRAM mpi-forest RANKS 3 RANKS_MPICH 2 ARGS default TIMEOUT 60 ENV TUTTI_HOST_BLOCKS=24)
+# As many communicators find room in the window as the default settings have on a GPU: a sixth of each.
+tutti_mpi_test(mpi-forest-room PROGRAM mpi-forest RANKS 2 ARGS default TIMEOUT 60
+  ENV TUTTI_HOST_BLOCKS=132 TUTTI_TEST_FORESTS=24 TUTTI_TEST_ROUNDS=1 TUTTI_CHANNEL_MB=56 TUTTI_WINDOW_MB=341)
 tutti_mpi_test(mpi-forest-own PROGRAM mpi-forest RANKS 2 ARGS own TIMEOUT 60)
 tutti_mpi_test(mpi-forest-plain PROGRAM mpi-forest_plain RANKS 2 ARGS default TIMEOUT 60 MPIS mpich mpich5 ENV TUTTI_HOST_BLOCKS=24)
 
