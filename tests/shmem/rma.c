@@ -323,7 +323,7 @@ static void said(void)
         const long lines = shmem_hush_end();
         CHECK(lines == 51, "round %d: 200 wrong calls were said in %ld lines", round, lines);
         const int first = tshmem_error(), second = tshmem_error();
-        CHECK(first < 0 && second == 0, "the error is told once");
+        CHECK(first < 0 && second == 0, "the error is reported once");
     }
 }
 #endif
