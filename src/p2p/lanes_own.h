@@ -41,6 +41,9 @@ size_t tutti_lanes_blocks(size_t bytes, int lane);
 unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes, unsigned lane);
 /* As many of them as a launch may have. */
 unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted);
+/* Of a launch that starts the messages in `await`, of so many bytes and blocks together: whether it moves them. */
+void tutti_lanes_start_moves(const struct tutti_lanes *lanes, struct tutti_lane_args *args, uint64_t bytes,
+                             size_t wanted);
 int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args);
 /* Whether the stream is captured. What a capture left behind that was given up is forgotten. */
 int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream);

@@ -142,6 +142,7 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
         return TUTTI_OK;
     if ((status = tutti_lanes_flush(lanes, stream, why)) != TUTTI_OK)
         return status;
+    tutti_lanes_start_moves(lanes, &args, args.bytes, tutti_lanes_blocks(args.bytes, (int)args.lane));
     status = tutti_lanes_launch(lanes, stream, &args);
     return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }
