@@ -8,8 +8,8 @@
 /* BLOCKS_MOST: of a launch. A block that moves one chunk after the other waits for each to arrive, so that it fills a
  * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, or TUTTI_BLOCKS.
  *
- * MOVED_BY_START: a start moves messages of so many bytes itself. A wait moves longer ones with more blocks, or a launch
- * beside the stream while later work of the stream runs. */
+ * MOVED_BY_START: a start moves messages of so many bytes itself. A wait moves longer ones with more blocks, or a
+ * launch beside the stream while later work of the stream runs. */
 enum { BLOCKS_MOST = 32, BLOCKS_LONG = 64, MOVED_BY_START = 256 << 10 };
 
 void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *args)

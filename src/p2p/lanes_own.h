@@ -28,8 +28,19 @@ struct tutti_lanes {
     size_t kepts;
 };
 
-/* Local, never waits. The lane of the message's tag; -1 if other tags have claimed all lanes. */
-int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message);
+/* lanes_tags.c. All local. */
+
+/* What a call does with a lane: `change` is added to its count of messages; stays: it keeps its tag. */
+struct tutti_lane_use {
+    int change, stays;
+};
+/* *lane: the lane of the message's tag; -1 if all lanes have other tags that are in use. A status. */
+int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message,
+                     const struct tutti_lane_use *use, int *lane);
+/* All lanes of messages from this source keep their tags from now on. A status. */
+int tutti_lanes_keep_tags(struct tutti_lanes *lanes, int source);
+/* The message of these args, which was counted, is not put into the stream. */
+void tutti_lanes_uncount(struct tutti_lanes *lanes, const struct tutti_lane_args *args);
 
 /* lanes_launch.c and lanes_put.c. All local. */
 
