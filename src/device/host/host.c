@@ -3,7 +3,6 @@
 #include "device/host/host.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "core/counters.h"
 #include "core/fnv.h"
 #include "core/log.h"
+#include "core/once.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "device/host/asked.h"
@@ -72,7 +72,7 @@ static int host_meet(int *gpu)
 }
 
 static char boot[40]; /* its number */
-static pthread_once_t boot_once = PTHREAD_ONCE_INIT;
+static struct tutti_once boot_once = TUTTI_ONCE_INIT;
 
 static void read_boot(void)
 {
@@ -87,7 +87,7 @@ static void read_boot(void)
 static void card_uuid(int card, unsigned char uuid[16])
 {
     char text[96];
-    pthread_once(&boot_once, read_boot);
+    tutti_once(&boot_once, read_boot);
     snprintf(text, sizeof text, "%s tutti-host %d", boot, card);
     for (unsigned half = 0; half < 2; half++) {
         const uint64_t hash = tutti_fnv(TUTTI_FNV_BEGIN + half, text, strlen(text));
