@@ -48,8 +48,9 @@ const char *tutti_rules_common(void)
 enum { SETS = 64, ROWS = 512, PLACES = 1024 };
 struct set {
     struct tutti_rule row[ROWS];
-    short begin[TUTTI_SECTIONS_MOST], next[ROWS]; /* the first row of a section, and the next one of each row's; ROWS: none */
-    int rows, users, defaults;         /* users: of them from TUTTI_RULES; defaults: where those begin */
+    short begin[TUTTI_SECTIONS_MOST],
+        next[ROWS];            /* the first row of a section, and the next one of each row's; ROWS: none */
+    int rows, users, defaults; /* users: of them from TUTTI_RULES; defaults: where those begin */
     uint32_t hash;
     char *text; /* of tutti_rules_set() */
 };
