@@ -1,6 +1,6 @@
 # Calls in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
 foreach(name enqueue enqueue_move enqueue_errors enqueue_graph enqueue_renewed residency stream_failure stream_scratch)
-  tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
+  tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c gpus/gpu.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
   foreach(mpi IN LISTS builders)
     target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
   endforeach()
