@@ -27,6 +27,7 @@ struct tutti_stream_message {
     size_t bytes;
     void *run;
     const struct tutti_elements *elements;
+    int on_host; /* a receive whose run only the host reaches */
     MPI_Status *status; /* of a receive that the stream waits for; NULL: none */
 };
 struct tutti_stream_proxy {
