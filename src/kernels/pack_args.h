@@ -166,10 +166,11 @@ struct tutti_pack_mailed {
     uint32_t word[TUTTI_PACK_MAIL_WORDS] __attribute__((aligned(16)));
 };
 
-/* A short mail: a copy of a few words side by side, by one warp. It fills the first line of the mail alone, so the kernel
- * and the host pass one line to each other. These are its 32-bit words. */
+/* A short mail: a copy of a few words side by side, by one warp. It fills the first line of the mail alone, so the
+ * kernel and the host pass one line to each other. These are its 32-bit words. */
 enum tutti_pack_short {
-    TUTTI_PACK_SHORT_WHAT, /* units | shift << 8 | near << 16 | TUTTI_PACK_SHORT_MARK: units words of 1 << shift bytes */
+    TUTTI_PACK_SHORT_WHAT, /* units | shift << 8 | near << 16 | TUTTI_PACK_SHORT_MARK: units words of 1 << shift bytes
+                            */
     TUTTI_PACK_SHORT_NUMBER,
     TUTTI_PACK_SHORT_FROM, /* addresses have two words, the low half first */
     TUTTI_PACK_SHORT_TO = 4,

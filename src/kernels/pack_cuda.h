@@ -38,8 +38,8 @@ TUTTI_PACK_FN uint64_t tutti_pack_clock(void)
     return now;
 }
 
-/* No load behind it is served from what the multiprocessor has kept from before. A load that acquires waits for no store,
- * as a fence would. */
+/* No load behind it is served from what the multiprocessor has kept from before. A load that acquires waits for no
+ * store, as a fence would. */
 TUTTI_PACK_FN uint64_t tutti_pack_word_of(const volatile struct tutti_pack_mail *mail, unsigned i)
 {
     uint64_t word;

@@ -28,7 +28,7 @@ static int is_run(const struct tutti_pack_mailed *call, const struct tutti_pack_
     return part->dims == 1 && step[0] == part->word && step[1] == part->word;
 }
 
-/* The launch as a short mail; 0: it is none. */
+/* The launch as a short mail; 0: it needs a longer one. */
 static int stay_shorten(const struct tutti_pack_mailed *call, uint32_t word[TUTTI_PACK_SHORT_WORDS])
 {
     struct tutti_pack_head head;
@@ -38,8 +38,8 @@ static int stay_shorten(const struct tutti_pack_mailed *call, uint32_t word[TUTT
     if (head.parts != 1 || head.blocks != 1 || part.way != TUTTI_PACK_WORDS || part.flags ||
         part.units > TUTTI_PACK_SHORT_UNITS || !is_run(call, &part))
         return 0;
-    word[TUTTI_PACK_SHORT_WHAT] = part.units | (uint32_t)__builtin_ctz(part.word) << 8 | (uint32_t)(head.near != 0) << 16 |
-                                  TUTTI_PACK_SHORT_MARK;
+    word[TUTTI_PACK_SHORT_WHAT] =
+        part.units | (uint32_t)__builtin_ctz(part.word) << 8 | (uint32_t)(head.near != 0) << 16 | TUTTI_PACK_SHORT_MARK;
     word[TUTTI_PACK_SHORT_NUMBER] = head.launch_number;
     memcpy(&word[TUTTI_PACK_SHORT_FROM], &part.from, sizeof part.from);
     memcpy(&word[TUTTI_PACK_SHORT_TO], &part.to, sizeof part.to);

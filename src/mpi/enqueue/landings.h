@@ -1,6 +1,6 @@
-/* Receives in stream order into memory that only the host reaches: kernels receive into pinned memory, and a function of
- * the host that the stream calls copies the message from there. A copy of the device would wait for the message in the
- * call that puts it into the stream, since such memory is copied to while its caller waits. */
+/* Receives in stream order into memory that only the host reaches: kernels receive into pinned memory, and a function
+ * of the host that the stream calls copies the message from there. A copy of the device would wait for the message in
+ * the call that puts it into the stream, since such memory is copied to while its caller waits. */
 #ifndef TUTTI_MPI_LANDINGS_H
 #define TUTTI_MPI_LANDINGS_H
 

@@ -91,10 +91,10 @@ static const char *read_buffer(const struct args *args, const struct tutti_comm 
         message->buffer = (char *)args->buffer + layout->true_lower;
     *code = MPI_ERR_BUFFER;
     packed->host = is_on_host(&packed->elements);
-    return packed->host || is_reached(comm, &packed->elements)
-               ? NULL
-               : "the buffer is neither memory that kernels of the stream's GPU reach (device, managed or pinned) nor a "
-                 "run of bytes in memory of the host";
+    return packed->host || is_reached(comm, &packed->elements) ? NULL
+                                                               : "the buffer is neither memory that kernels of the "
+                                                                 "stream's GPU reach (device, managed or pinned) nor a "
+                                                                 "run of bytes in memory of the host";
 }
 
 /* Packs the elements in the stream, or unpacks them. */
@@ -320,9 +320,8 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
     }
     tutti_inside++;
     int together = 0;
-    int status = n == 0
-                     ? TUTTI_OK
-                     : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, reports, &together, &why);
+    int status =
+        n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, reports, &together, &why);
     for (int i = at; i < count && status == TUTTI_OK; i++) {
         if (of[i] && of[i]->comm == comm && of[i]->packed.scratch && !of[i]->send)
             status = move_packed(comm, TUTTI_UNPACK, &of[i]->packed);

@@ -11,7 +11,6 @@
 #include "mpi/comm/neighbour_order.h"
 #include "mpi/message/far.h"
 #include "mpi/message/short_recv.h"
-#include "mpi/queue/nodes.h"
 #include "mpi/real/self.h"
 #include "progress/engine.h"
 
@@ -105,7 +104,6 @@ void tutti_endpoints_open(void)
     tutti_far_open(&transport.base);
     if (tutti_far_on)
         tutti_comm_contexts = tutti_contexts_new(&transport.base, CONTEXTS);
-    tutti_queue_nodes_open(&transport.base);
 }
 
 MPI_Comm tutti_endpoints_own_world(void)

@@ -34,14 +34,14 @@ struct tutti_mpix_request {
     struct tutti_matching *matching;
     int code; /* FAILED */
     const char *why;
-    MPI_Count came; /* bytes that the sender sends */
-    int gpu, node_peer; /* node_peer -1: on another node */
+    MPI_Count came;                 /* bytes that the sender sends */
+    int gpu, node_peer;             /* node_peer -1: on another node */
     struct tutti_elements elements; /* this holds a reference to the plan */
     void *bounce;                   /* device memory of the whole message: elements with gaps, or that no other process
                                        can map; NULL: none */
     struct tutti_lane_port *port;
     struct tutti_mapping *mapped[2];
-    struct tutti_lane_match start; /* but `op` */
+    struct tutti_lane_match start;   /* but `op` */
     struct tutti_queue_nodes *nodes; /* between nodes; NULL: the peer is on this one */
     /* Of the queues. */
     struct tutti_mpix_queue *queue;     /* that started it last; NULL: none, or it is freed */

@@ -3,8 +3,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "mpi/comm/streams.h"
 #include "mpi/message/endpoints.h"
-#include "mpi/reduce/stream_proxy.h"
 
 enum { TAGS = 4096 };
 
@@ -20,8 +20,13 @@ static struct {
     unsigned char used[TAGS];
 } tags = {.first = -1};
 
-void tutti_queue_nodes_open(struct tutti_transport *transport)
+static const struct tutti_persistent_messages *messages;
+
+void tutti_queue_nodes_open(const struct tutti_persistent_messages *how, struct tutti_transport *transport)
 {
+    messages = how;
+    if (!transport)
+        return;
     const int left = transport->tags - transport->tags_taken;
     tags.count = left < TAGS ? left : TAGS;
     tags.first = tutti_transport_tags(transport, tags.count);
@@ -45,7 +50,7 @@ static int nodes_wrong(struct tutti_mpix_request *request, int code, const char 
     return code;
 }
 
-/* The rank of the peer in MPI_COMM_WORLD; negative: it has none. */
+/* The rank of the peer in MPI_COMM_WORLD; negative: it is not there. */
 static int nodes_peer(const struct tutti_mpix_request *request)
 {
     int n = 0, *const ranks = tutti_world_ranks(request->comm, &n);
@@ -57,9 +62,10 @@ static int nodes_peer(const struct tutti_mpix_request *request)
 int tutti_queue_nodes_check(struct tutti_mpix_request *request)
 {
     if (!tutti_door.multiple)
-        return nodes_wrong(request, MPI_ERR_UNSUPPORTED_OPERATION,
-                           "messages of queues between nodes need MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
-                           "TUTTI_ASYNC_PROGRESS=1");
+        return nodes_wrong(
+            request, MPI_ERR_UNSUPPORTED_OPERATION,
+            "messages of queues between nodes need MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
+            "TUTTI_ASYNC_PROGRESS=1");
     if (tags.first < 0 || nodes_peer(request) < 0)
         return nodes_wrong(request, MPI_ERR_UNSUPPORTED_OPERATION,
                            "the other rank is on another node, and not one that messages in stream order reach");
@@ -85,8 +91,8 @@ int tutti_queue_nodes_take(struct tutti_mpix_request *request)
                                                  .bytes = request->start.bytes,
                                                  .run = request->start.from,
                                                  .elements = &request->elements};
-    const int status = tutti_persistent_message_open(tutti_door.node, request->gpu, tutti_endpoints_own_world(),
-                                                     &message, &nodes->message);
+    const int status =
+        messages->open(tutti_door.node, request->gpu, tutti_endpoints_own_world(), &message, &nodes->message);
     return status == TUTTI_OK
                ? MPI_SUCCESS
                : nodes_wrong(request, MPI_ERR_OTHER, "no memory or no thread for messages of queues between nodes");
@@ -99,30 +105,29 @@ uint32_t tutti_queue_nodes_tag(const struct tutti_mpix_request *request)
 
 void tutti_queue_nodes_matched(struct tutti_mpix_request *request, uint32_t tag)
 {
-    tutti_persistent_message_match(request->nodes->message, request->send ? (int)tag : request->nodes->tag,
-                                   request->start.bytes);
+    messages->match(request->nodes->message, request->send ? (int)tag : request->nodes->tag, request->start.bytes);
 }
 
 int tutti_queue_nodes_start(struct tutti_mpix_request *request, struct tutti_stream *stream)
 {
-    return tutti_persistent_message_start(request->nodes->message, stream);
+    return messages->start(request->nodes->message, stream);
 }
 
 int tutti_queue_nodes_wait(struct tutti_mpix_request *request, struct tutti_stream *stream)
 {
-    return tutti_persistent_message_wait(request->nodes->message, stream);
+    return messages->wait(request->nodes->message, stream);
 }
 
 int tutti_queue_nodes_fault(const struct tutti_mpix_request *request)
 {
-    return tutti_persistent_message_fault(request->nodes->message);
+    return messages->fault(request->nodes->message);
 }
 
 void tutti_queue_nodes_end(struct tutti_queue_nodes *nodes)
 {
     if (!nodes)
         return;
-    tutti_persistent_message_close(nodes->message);
+    messages->close(nodes->message);
     if (nodes->tag >= 0)
         tags.used[nodes->tag - tags.first] = 0;
     free(nodes);

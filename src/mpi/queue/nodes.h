@@ -1,14 +1,16 @@
 /* Matched requests of ranks of two nodes: the host sends and receives, on the communicator of messages, in the
- * stream's order (mpi/reduce/stream_persistent.c). The tag of a request is the receiver's choice, so the two sides know each other
- * as matched requests of one node do. */
+ * stream's order (mpi/reduce/stream_message.c). The tag of a request is the receiver's choice, so the two sides know
+ * each other as matched requests of one node do. */
 #ifndef TUTTI_MPI_QUEUE_NODES_H
 #define TUTTI_MPI_QUEUE_NODES_H
 
 #include "mpi/queue/match.h"
 #include "progress/transport.h"
 
-/* Collective over the ranks of the transport, at set-up: takes tags. */
-void tutti_queue_nodes_open(struct tutti_transport *transport);
+struct tutti_persistent_messages;
+/* Collective over the ranks of the transport, at set-up: takes tags. transport: NULL: messages go by the MPI alone, and
+ * requests reach no other node. */
+void tutti_queue_nodes_open(const struct tutti_persistent_messages *how, struct tutti_transport *transport);
 /* Local. Before the match: whether the other rank can be reached. An MPI code, with request->why. */
 int tutti_queue_nodes_check(struct tutti_mpix_request *request);
 /* Local. Takes what the request needs. Its elements are known. An MPI code, with request->code and ->why. */

@@ -21,7 +21,7 @@ struct proxy_message {
     struct tutti_host_step post; /* the first field */
     struct proxy_call *call;
     int send, peer, tag;
-    int on_host; /* the receive's run only the host reaches: the server's thread copies the message */
+    int on_host;    /* the receive's run only the host reaches: the server's thread copies the message */
     int persistent; /* 1: it may be started again: a request of a queue */
     size_t bytes;
     char *run;                      /* the buffer, or NULL: */
@@ -219,8 +219,39 @@ struct tutti_persistent_message {
     struct proxy_call *call;
 };
 
-int tutti_persistent_message_open(struct tutti_node *node, int gpu, MPI_Comm comm,
-                                  const struct tutti_stream_message *args, struct tutti_persistent_message **out)
+static int persistent_fault(const struct tutti_persistent_message *message)
+{
+    return atomic_load(&message->proxy.base.failed);
+}
+
+static int persistent_is_over(void *with)
+{
+    struct proxy_call *const call = with;
+    return atomic_load_explicit(&call->over, memory_order_acquire);
+}
+
+static void persistent_close(struct tutti_persistent_message *message)
+{
+    if (!message)
+        return;
+    struct proxy *const proxy = &message->proxy;
+    struct proxy_call *const call = message->call;
+    const int failed = persistent_fault(message) != TUTTI_OK;
+    if (call && call->message && call->message->persistent && !failed && !persistent_is_over(call) &&
+        tutti_progress_wait(&(const struct tutti_wait){.done = persistent_is_over, .with = call, .seconds = 1}) !=
+            TUTTI_OK)
+        return; /* a stream waits for it */
+    tutti_host_steps_close(proxy->steps, !failed);
+    tutti_deferred_free_release(proxy->node);
+    if (failed) /* kernels and the host may still use it */
+        return;
+    if (call)
+        tutti_proxy_call_free(call);
+    free(message);
+}
+
+static int persistent_open(struct tutti_node *node, int gpu, MPI_Comm comm, const struct tutti_stream_message *args,
+                           struct tutti_persistent_message **out)
 {
     struct tutti_persistent_message *const made = calloc(1, sizeof *made);
     if (!made)
@@ -235,7 +266,7 @@ int tutti_persistent_message_open(struct tutti_node *node, int gpu, MPI_Comm com
     status = made->call ? message_new(made->call, args) : TUTTI_ERR_MEMORY;
     tutti_deferred_free_hold(node);
     if (status != TUTTI_OK) {
-        tutti_persistent_message_close(made);
+        persistent_close(made);
         return status;
     }
     made->call->message->persistent = 1;
@@ -245,15 +276,10 @@ int tutti_persistent_message_open(struct tutti_node *node, int gpu, MPI_Comm com
     return TUTTI_OK;
 }
 
-void tutti_persistent_message_match(struct tutti_persistent_message *message, int tag, size_t bytes)
+static void persistent_match(struct tutti_persistent_message *message, int tag, size_t bytes)
 {
     message->call->message->tag = tag;
     message->call->message->bytes = bytes;
-}
-
-int tutti_persistent_message_fault(const struct tutti_persistent_message *message)
-{
-    return atomic_load(&message->proxy.base.failed);
 }
 
 /* Something is in the stream, and what belongs to it may not be. */
@@ -265,11 +291,11 @@ static int persistent_put(struct tutti_persistent_message *message, int status)
     return status;
 }
 
-int tutti_persistent_message_start(struct tutti_persistent_message *message, struct tutti_stream *stream)
+static int persistent_start(struct tutti_persistent_message *message, struct tutti_stream *stream)
 {
     struct proxy *const proxy = &message->proxy;
     struct proxy_call *const call = message->call;
-    int status = tutti_persistent_message_fault(message);
+    int status = persistent_fault(message);
     const int captured = status == TUTTI_OK ? tutti_door.device->stream.capturing(stream) : status;
     if (captured < 0)
         return captured;
@@ -284,7 +310,7 @@ int tutti_persistent_message_start(struct tutti_persistent_message *message, str
     return persistent_put(message, status);
 }
 
-int tutti_persistent_message_wait(struct tutti_persistent_message *message, struct tutti_stream *stream)
+static int persistent_wait(struct tutti_persistent_message *message, struct tutti_stream *stream)
 {
     struct proxy *const proxy = &message->proxy;
     int status = tutti_host_step_enqueue(proxy->steps, stream, &message->call->step);
@@ -294,28 +320,9 @@ int tutti_persistent_message_wait(struct tutti_persistent_message *message, stru
     return persistent_put(message, status);
 }
 
-static int persistent_is_over(void *with)
-{
-    struct proxy_call *const call = with;
-    return atomic_load_explicit(&call->over, memory_order_acquire);
-}
-
-void tutti_persistent_message_close(struct tutti_persistent_message *message)
-{
-    if (!message)
-        return;
-    struct proxy *const proxy = &message->proxy;
-    struct proxy_call *const call = message->call;
-    const int failed = tutti_persistent_message_fault(message) != TUTTI_OK;
-    if (call && call->message && call->message->persistent && !failed && !persistent_is_over(call) &&
-        tutti_progress_wait(&(const struct tutti_wait){.done = persistent_is_over, .with = call, .seconds = 1}) !=
-            TUTTI_OK)
-        return; /* a stream waits for it */
-    tutti_host_steps_close(proxy->steps, !failed);
-    tutti_deferred_free_release(proxy->node);
-    if (failed) /* kernels and the host may still use it */
-        return;
-    if (call)
-        tutti_proxy_call_free(call);
-    free(message);
-}
+const struct tutti_persistent_messages tutti_persistent_messages = {.open = persistent_open,
+                                                                    .match = persistent_match,
+                                                                    .start = persistent_start,
+                                                                    .wait = persistent_wait,
+                                                                    .fault = persistent_fault,
+                                                                    .close = persistent_close};

@@ -329,7 +329,8 @@ void messages_landing(struct messages *m)
             FINE(MPIX_Wait_enqueue(&request, turn % 3 ? &status : MPI_STATUS_IGNORE));
             MPI_Send(NULL, 0, MPI_BYTE, other, 3, MPI_COMM_WORLD);
             CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
-            CHECK(memcmp(host, want, sizeof want) == 0, "turn %d: %d bytes in memory of the host are wrong", turn, bytes);
+            CHECK(memcmp(host, want, sizeof want) == 0, "turn %d: %d bytes in memory of the host are wrong", turn,
+                  bytes);
             CHECK(turn % 3 == 0 || messages_status(&status, other, 3, bytes), "turn %d: the status", turn);
         } else {
             CHECK(tutti_copy(m->memory, want, sizeof want) == 0, "a copy");
