@@ -38,16 +38,12 @@ TUTTI_PACK_FN uint64_t tutti_pack_clock(void)
     return now;
 }
 
-/* No load behind it is served from what the multiprocessor has kept from before. */
-TUTTI_PACK_FN void tutti_pack_acquire(void)
-{
-    asm volatile("fence.acq_rel.sys;" ::: "memory");
-}
-
+/* No load behind it is served from what the multiprocessor has kept from before. A load that acquires waits for no
+ * store, as a fence would. */
 TUTTI_PACK_FN uint64_t tutti_pack_word_of(const volatile struct tutti_pack_mail *mail, unsigned i)
 {
     uint64_t word;
-    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(&mail->word[i]) : "memory");
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(word) : "l"(&mail->word[i]) : "memory");
     return word;
 }
 

@@ -61,8 +61,8 @@ int tutti_lanes_wait(struct tutti_lanes *lanes, struct tutti_stream *stream, int
 const volatile struct tutti_lane_report *tutti_lanes_reports(const struct tutti_lanes *lanes);
 /* The tag of a lane of messages from `peer` to this rank. */
 int tutti_lanes_tag(const struct tutti_lanes *lanes, unsigned peer, unsigned lane);
-/* Local. free() of this memory when the lanes are closed: a graph may use it until then. A status. */
-int tutti_lanes_keep(struct tutti_lanes *lanes, void *memory);
+/* Local. drop(memory) when the lanes are closed: the stream, or a graph, may use it until then. A status. */
+int tutti_lanes_keep(struct tutti_lanes *lanes, void (*drop)(void *memory), void *memory);
 
 /* Device memory for elements with gaps: one packed message. Local. Taken when a call is put into the stream, given back
  * when its end is: later users come behind it in the stream. What captures take is used by captures alone from then on,

@@ -24,7 +24,10 @@ struct tutti_lanes {
     const struct tutti_plan **plan;      /* that are held */
     size_t plans;
     struct tutti_bounce *report; /* of each operation, written by launches; NULL: no memory */
-    void **kept;
+    struct tutti_lanes_kept {
+        void (*drop)(void *memory);
+        void *memory;
+    } * kept;
     size_t kepts;
 };
 

@@ -91,13 +91,13 @@ const volatile struct tutti_lane_report *tutti_lanes_reports(const struct tutti_
     return lanes->report ? (const volatile struct tutti_lane_report *)lanes->report->memory : NULL;
 }
 
-int tutti_lanes_keep(struct tutti_lanes *lanes, void *memory)
+int tutti_lanes_keep(struct tutti_lanes *lanes, void (*drop)(void *memory), void *memory)
 {
-    void **more = realloc(lanes->kept, (lanes->kepts + 1) * sizeof *more);
+    struct tutti_lanes_kept *more = realloc(lanes->kept, (lanes->kepts + 1) * sizeof *more);
     if (!more)
         return TUTTI_ERR_MEMORY;
     lanes->kept = more;
-    lanes->kept[lanes->kepts++] = memory;
+    lanes->kept[lanes->kepts++] = (struct tutti_lanes_kept){drop, memory};
     return TUTTI_OK;
 }
 
@@ -113,8 +113,10 @@ void tutti_lanes_scratch_close(struct tutti_lanes *lanes, int alive)
     while (lanes->plans > 0)
         tutti_plan_drop(lanes->plan[--lanes->plans]);
     free(lanes->plan);
-    while (lanes->kepts > 0)
-        free(lanes->kept[--lanes->kepts]);
+    while (lanes->kepts > 0) {
+        const struct tutti_lanes_kept *const kept = &lanes->kept[--lanes->kepts];
+        kept->drop(kept->memory);
+    }
     free(lanes->kept);
     if (alive)
         tutti_bounce_give(lanes->report);

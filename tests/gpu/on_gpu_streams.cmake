@@ -49,6 +49,10 @@ foreach(ranks IN LISTS stream_ranks)
       gpu_test(stream-messages-graph-nodes-${part}-${ranks}-${each} mpi-stream_messages_graph ${ranks} ARGS ${part}
                ENV ${over_nodes} TUTTI_TEST_REPLAYS=1000)
     endforeach()
+    foreach(part programs replay matches errors)
+      gpu_test(stream-queues-nodes-${part}-${ranks}-${each} mpi-stream_queues ${ranks} ARGS ${part}
+               ENV ${over_nodes} TUTTI_TEST_PROGRAMS=100)
+    endforeach()
   endforeach()
   if(ranks GREATER 1)
     foreach(part basics types progress programs any groups errors truncated)

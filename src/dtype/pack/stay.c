@@ -11,18 +11,47 @@ static int is_there(const struct tutti_stay *stay)
     return stay->may_be_there && __atomic_load_n(&stay->answer->left, __ATOMIC_ACQUIRE) != stay->number;
 }
 
-static void stay_post(struct tutti_stay *stay, const struct tutti_pack_mailed *call)
+static void stay_post(struct tutti_stay *stay, const uint32_t word[], unsigned words)
 {
     const uint64_t sequence = ++stay->sequence;
-    for (unsigned i = 0; i < TUTTI_PACK_MAIL_WORDS; i++)
-        __atomic_store_n(&stay->mail->word[i], sequence << 32 | call->word[i], __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < words; i++)
+        __atomic_store_n(&stay->mail->word[i], sequence << 32 | word[i], __ATOMIC_RELEASE);
+}
+
+/* 1 if the part moves one run of bytes. */
+static int is_run(const struct tutti_pack_mailed *call, const struct tutti_pack_part *part)
+{
+    int64_t step[2]; /* of the only dimension, as struct tutti_pack_dim begins */
+    if (part->dims == 0)
+        return part->units == 1;
+    memcpy(step, (const char *)call + sizeof(struct tutti_pack_head) + (size_t)part->at * 8, sizeof step);
+    return part->dims == 1 && step[0] == part->word && step[1] == part->word;
+}
+
+/* The launch as a short mail; 0: it needs a longer one. */
+static int stay_shorten(const struct tutti_pack_mailed *call, uint32_t word[TUTTI_PACK_SHORT_WORDS])
+{
+    struct tutti_pack_head head;
+    struct tutti_pack_part part;
+    memcpy(&head, call, sizeof head);
+    memcpy(&part, (const char *)call + sizeof head, sizeof part);
+    if (head.parts != 1 || head.blocks != 1 || part.way != TUTTI_PACK_WORDS || part.flags ||
+        part.units > TUTTI_PACK_SHORT_UNITS || !is_run(call, &part))
+        return 0;
+    word[TUTTI_PACK_SHORT_WHAT] =
+        part.units | (uint32_t)__builtin_ctz(part.word) << 8 | (uint32_t)(head.near != 0) << 16 | TUTTI_PACK_SHORT_MARK;
+    word[TUTTI_PACK_SHORT_NUMBER] = head.launch_number;
+    memcpy(&word[TUTTI_PACK_SHORT_FROM], &part.from, sizeof part.from);
+    memcpy(&word[TUTTI_PACK_SHORT_TO], &part.to, sizeof part.to);
+    memcpy(&word[TUTTI_PACK_SHORT_DONE], &head.done, sizeof head.done);
+    return 1;
 }
 
 void tutti_stay_leave(struct tutti_stay *stay)
 {
     static const struct tutti_pack_mailed nothing;
     if (is_there(stay))
-        stay_post(stay, &nothing);
+        stay_post(stay, nothing.word, TUTTI_PACK_MAIL_WORDS);
     stay->may_be_there = 0;
 }
 
@@ -60,9 +89,13 @@ int tutti_stay_launch(struct tutti_stay *stay, const struct tutti_device *device
     if (status != TUTTI_OK)
         return status;
     if (is_there(stay)) {
+        uint32_t word[TUTTI_PACK_SHORT_WORDS];
         memcpy(stay->args, &call, sizeof call);
         stay->mailed = 1;
-        stay_post(stay, &call);
+        if (stay_shorten(&call, word))
+            stay_post(stay, word, TUTTI_PACK_SHORT_WORDS);
+        else
+            stay_post(stay, call.word, TUTTI_PACK_MAIL_WORDS);
         return TUTTI_OK;
     }
     status = stay_begin(stay, device, stream, &call, linger_ns);

@@ -27,6 +27,7 @@ struct tutti_stream_message {
     size_t bytes;
     void *run;
     const struct tutti_elements *elements;
+    int on_host;        /* a receive whose run only the host reaches */
     MPI_Status *status; /* of a receive that the stream waits for; NULL: none */
 };
 struct tutti_stream_proxy {
@@ -41,6 +42,23 @@ struct tutti_stream_proxy {
     /* Collective over the communicator, which is about to be freed, once its stream is idle; quick 1, in MPI_Finalize:
      * local, and kernels may still wait. */
     void (*close)(struct tutti_stream_proxy *proxy, int quick);
+};
+
+/* Messages between nodes that are started again and again, on `comm`, in any streams of the GPU, also by graphs. All
+ * are local; statuses. */
+struct tutti_persistent_message;
+struct tutti_persistent_messages {
+    int (*open)(struct tutti_node *node, int gpu, MPI_Comm comm, const struct tutti_stream_message *args,
+                struct tutti_persistent_message **out);
+    /* In place of the tag and the bytes of args. */
+    void (*match)(struct tutti_persistent_message *message, int tag, size_t bytes);
+    /* A stream that has started the message waits for it before the next start. */
+    int (*start)(struct tutti_persistent_message *message, struct tutti_stream *stream);
+    int (*wait)(struct tutti_persistent_message *message, struct tutti_stream *stream);
+    /* TUTTI_OK, or why a start has failed. */
+    int (*fault)(const struct tutti_persistent_message *message);
+    /* No stream uses it. Takes NULL. */
+    void (*close)(struct tutti_persistent_message *message);
 };
 
 /* Frees the communicator's resources of its stream, once the stream has done its work; `closing`, in

@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "dtype/pack.h"
+#include "mpi/enqueue/landings.h"
 #include "mpi/enqueue/requests.h"
 #include "mpi/enqueue/statuses.h"
 #include "mpi/message/endpoints.h"
@@ -55,11 +56,10 @@ static int is_reached(const struct tutti_comm *comm, struct tutti_elements *elem
     return tutti_places_reached(places) && (gpu < 0 || places->gpu < 0 || places->gpu == gpu);
 }
 
-/* A receive would have to wait on the host for its message. */
-static int is_sent_from_host(const struct args *args, const struct tutti_elements *elements)
+static int is_on_host(const struct tutti_elements *elements)
 {
     struct tutti_memory memory;
-    if (!args->send || !elements->whole || !elements->buffer)
+    if (!elements->whole || !elements->buffer)
         return 0;
     tutti_door.device->memory.classify(tutti_elements_run(elements), &memory);
     return memory.kind == TUTTI_MEMORY_HOST;
@@ -90,10 +90,11 @@ static const char *read_buffer(const struct args *args, const struct tutti_comm 
     if (packed->elements.whole)
         message->buffer = (char *)args->buffer + layout->true_lower;
     *code = MPI_ERR_BUFFER;
-    packed->host = is_sent_from_host(args, &packed->elements);
-    return packed->host || is_reached(comm, &packed->elements)
-               ? NULL
-               : "the buffer is not memory that kernels of the stream's GPU reach (device, managed or pinned)";
+    packed->host = is_on_host(&packed->elements);
+    return packed->host || is_reached(comm, &packed->elements) ? NULL
+                                                               : "the buffer is neither memory that kernels of the "
+                                                                 "stream's GPU reach (device, managed or pinned) nor a "
+                                                                 "run of bytes in memory of the host";
 }
 
 /* Packs the elements in the stream, or unpacks them. */
@@ -107,11 +108,18 @@ static int move_packed(const struct tutti_comm *comm, enum tutti_direction direc
 
 /* Elements with gaps, or of the host: gives the message memory of its own. A receive keeps there what the buffer holds,
  * since a shorter message leaves the rest as it is. */
-static int message_pack(const struct tutti_comm *comm, struct tutti_lane_message *message,
+static int message_pack(struct tutti_comm *comm, struct tutti_lane_message *message,
                         struct tutti_enqueued_packed *packed, const char **why)
 {
     if (message->bytes == 0 || (packed->elements.whole && !packed->host))
         return TUTTI_OK;
+    if (packed->host && !message->send) {
+        *why = "no reports of messages, which receives into memory of the host need";
+        message->reports = 1;
+        return tutti_enqueue_can_report(comm)
+                   ? tutti_landing_take(comm, message->buffer, message->bytes, &packed->landing, &message->buffer)
+                   : TUTTI_ERR_UNAVAILABLE;
+    }
     *why = "elements with gaps, or in memory of the host, in a capture: make such a call once before, with as many "
            "elements";
     int status =
@@ -145,7 +153,7 @@ static const char *message_way(const struct tutti_comm *comm, const struct tutti
                                const struct tutti_enqueued_packed *packed, int started)
 {
     if (packed->host)
-        return "lanes, from memory of the host";
+        return packed->landing ? "lanes, into memory of the host" : "lanes, from memory of the host";
     if (packed->scratch)
         return "lanes, packed";
     if (message->peer == TUTTI_LANES_ANY || message->tag == TUTTI_LANES_ANY)
@@ -167,8 +175,12 @@ static int enqueue_put(const struct args *args, struct tutti_comm *comm, struct 
         started->packed = *packed; /* until the wait */
     else if (status == TUTTI_OK && packed->scratch && !args->send)
         status = move_packed(comm, TUTTI_UNPACK, packed);
+    else if (status == TUTTI_OK && packed->landing)
+        status = tutti_landing_enqueue(comm, packed->landing, 0);
     if (status != TUTTI_OK || !started)
         tutti_lanes_scratch_give(packed->scratch);
+    if (status != TUTTI_OK)
+        tutti_landing_give(packed->landing);
     if (status == TUTTI_OK) {
         tutti_count_made(args->name, message_way(comm, message, packed, started != NULL), message->bytes);
         return MPI_SUCCESS;
@@ -188,6 +200,7 @@ static int enqueue_far(const struct args *args, struct tutti_comm *comm, const s
                                              .bytes = message->bytes,
                                              .run = message->buffer,
                                              .elements = &packed->elements,
+                                             .on_host = packed->host && !args->send,
                                              .status = status};
     TUTTI_INSIDE();
     const int put = comm->proxy->message(comm, &far, started ? &started->far : NULL);
@@ -297,21 +310,23 @@ static int wait_some(const char *name, int count, MPI_Request requests[], struct
     struct tutti_comm *const comm = of[at]->comm;
     const struct args args = {.name = name, .comm = comm->handle};
     const char *why = "";
-    int n = 0;
+    int n = 0, reports = statuses != NULL;
     if (comm->proxy)
         return wait_far(name, &requests[at], &of[at], statuses ? &statuses[at] : NULL);
     for (int i = at; i < count; i++) {
         if (of[i] && of[i]->comm == comm && of[i]->op != 0)
             ops[n++] = of[i]->op;
+        reports |= of[i] && of[i]->comm == comm && of[i]->packed.landing;
     }
     tutti_inside++;
     int together = 0;
-    int status = n == 0
-                     ? TUTTI_OK
-                     : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, statuses != NULL, &together, &why);
+    int status =
+        n == 0 ? TUTTI_OK : tutti_lanes_wait(comm->lanes, comm->stream->stream, n, ops, reports, &together, &why);
     for (int i = at; i < count && status == TUTTI_OK; i++) {
         if (of[i] && of[i]->comm == comm && of[i]->packed.scratch && !of[i]->send)
             status = move_packed(comm, TUTTI_UNPACK, &of[i]->packed);
+        else if (of[i] && of[i]->comm == comm && of[i]->packed.landing)
+            status = tutti_landing_enqueue(comm, of[i]->packed.landing, of[i]->op);
     }
     tutti_inside--;
     if (status != TUTTI_OK)

@@ -72,7 +72,7 @@ int tutti_enqueue_statuses(struct tutti_comm *comm, int n, const struct tutti_en
     batch->n = n;
     batch->lanes = comm->lanes;
     memcpy(batch->status, statuses, (size_t)n * sizeof *statuses);
-    int status = captured ? tutti_lanes_keep(comm->lanes, batch) : TUTTI_OK;
+    int status = captured ? tutti_lanes_keep(comm->lanes, free, batch) : TUTTI_OK;
     if (status != TUTTI_OK) {
         free(batch);
         return status;

@@ -20,6 +20,7 @@
 #include "mpi/move/mover.h"
 #include "mpi/nodes/over_nodes.h"
 #include "mpi/part/partitioned.h"
+#include "mpi/queue/nodes.h"
 #include "mpi/queue/queue.h"
 #include "mpi/real/errors.h"
 #include "mpi/real/handles.h"
@@ -176,6 +177,8 @@ void tutti_life_open(int multiple)
         tutti_hook_open();
     tutti_endpoints_open();
     tutti_partitioned_open();
+    tutti_queue_nodes_open(&tutti_persistent_messages,
+                           tutti_p2p.transport); /* last, since it takes what tags are left */
     tutti_short_recv_open();
     const struct tutti_comm *const all = tutti_comm_make(tutti_handles.world); /* so a nonblocking call need not wait */
     if (all && tutti_over_nodes_moves(all))

@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "dtype/pack.h"
 #include "mpi/message/endpoints.h"
+#include "mpi/queue/nodes.h"
 #include "mpi/type/datatypes.h"
 #include "p2p/ports.h"
 #include "team/deferred_free.h"
@@ -20,6 +21,7 @@ enum match_kind { MATCH_RECEIVE, MATCH_SEND, MATCH_ACK };
 /* What the two sides send to each other. Plain bytes. */
 struct match_note {
     uint32_t kind, fine; /* fine: 0: this side cannot */
+    uint32_t tag, pad;   /* of a receive between nodes */
     uint64_t id, to;     /* id: of the sender's request; to: ACK: of the peer's request */
     uint64_t bytes;
     unsigned char uuid[16]; /* of the GPU */
@@ -116,6 +118,8 @@ static int match_bounce(struct tutti_mpix_request *request)
 static int match_prepare(struct tutti_mpix_request *request, int gpu)
 {
     int direct = 0, code = match_read(request, gpu, &direct);
+    if (request->node_peer < 0)
+        return code == MPI_SUCCESS ? tutti_queue_nodes_take(request) : code;
     if (code == MPI_SUCCESS && request->start.bytes > 0 && !direct)
         code = match_bounce(request);
     if (code == MPI_SUCCESS && !(request->port = tutti_ports_take(request->gpu)))
@@ -216,7 +220,7 @@ static void match_check(struct tutti_matching *m)
     const uint64_t room = request->send ? m->info.bytes : request->start.bytes;
     if (!m->info.fine)
         match_wrong(request, MPI_ERR_OTHER, why_peer);
-    else if (same && request->node_peer != tutti_node_rank(tutti_door.node))
+    else if (same && request->node_peer >= 0 && request->node_peer != tutti_node_rank(tutti_door.node))
         match_wrong(request, MPI_ERR_UNSUPPORTED_OPERATION,
                     "two processes that share a GPU have no messages in stream order");
     else if (sent > room)
@@ -230,7 +234,7 @@ static int match_map(struct tutti_matching *m)
     const struct tutti_device *device = tutti_door.device;
     void *far = NULL, *to = NULL;
     match_check(m);
-    if (request->code != MPI_SUCCESS)
+    if (request->code != MPI_SUCCESS || request->nodes)
         return 0;
     int status = tutti_pair_map(tutti_door.node, device, request->node_peer, request->gpu, &m->info.port,
                                 sizeof(struct tutti_lane_port), &request->mapped[0], &far);
@@ -259,6 +263,10 @@ static int match_show(struct tutti_matching *m)
     const struct tutti_device *device = tutti_door.device;
     struct tutti_node *node = tutti_door.node;
     int status = request->code == MPI_SUCCESS ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
+    if (status == TUTTI_OK && request->nodes) {
+        m->out.tag = tutti_queue_nodes_tag(request);
+        return 0;
+    }
     if (status == TUTTI_OK && !m->out.port.shared)
         status = tutti_pair_show(node, device, request->node_peer, request->port, &m->out.port);
     if (status == TUTTI_OK && !request->send && request->start.bytes > 0) {
@@ -300,6 +308,8 @@ static void match_finish(struct tutti_matching *m)
     request->came = (MPI_Count)(request->send ? request->start.bytes : m->info.bytes);
     if (!request->send && request->stage == TUTTI_MATCHED)
         request->start.bytes = m->info.bytes;
+    if (request->nodes && request->stage == TUTTI_MATCHED)
+        tutti_queue_nodes_matched(request, m->info.tag);
     request->start.own = request->port;
     request->start.send = (uint32_t)request->send;
     request->start.peer = (uint32_t)request->peer;
@@ -349,7 +359,7 @@ int tutti_match_test(struct tutti_mpix_request *request)
 {
     for (struct match_group *group = groups; group && request->matching; group = group->next) {
         match_receive(group);
-        if (group->first)
+        if (group->first && group->first->request->node_peer >= 0)
             tutti_pair_poll(tutti_door.node, group->first->request->node_peer);
         for (struct tutti_matching *m = group->first, *next; m; m = next) {
             const struct tutti_mpix_request *of = m->request;
@@ -403,6 +413,7 @@ void tutti_match_end(struct tutti_mpix_request *request)
 {
     for (int i = 0; i < 2; i++)
         tutti_pair_release(tutti_door.node, tutti_door.device, request->mapped[i]);
+    tutti_queue_nodes_end(request->nodes);
     tutti_ports_give(request->port);
     tutti_deferred_free_memory(tutti_door.node, request->bounce);
     if (request->elements.plan)

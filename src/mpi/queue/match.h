@@ -19,6 +19,7 @@ enum tutti_match_stage {
 
 struct tutti_mpix_queue;
 struct tutti_matching; /* of match.c, between NOT and MATCHED */
+struct tutti_queue_nodes;
 /* What an MPIX_Request points to. */
 struct tutti_mpix_request {
     struct tutti_mpix_request *next; /* of all */
@@ -33,14 +34,15 @@ struct tutti_mpix_request {
     struct tutti_matching *matching;
     int code; /* FAILED */
     const char *why;
-    MPI_Count came; /* bytes that the sender sends */
-    int gpu, node_peer;
+    MPI_Count came;                 /* bytes that the sender sends */
+    int gpu, node_peer;             /* node_peer -1: on another node */
     struct tutti_elements elements; /* this holds a reference to the plan */
     void *bounce;                   /* device memory of the whole message: elements with gaps, or that no other process
                                        can map; NULL: none */
     struct tutti_lane_port *port;
     struct tutti_mapping *mapped[2];
-    struct tutti_lane_match start; /* but `op` */
+    struct tutti_lane_match start;   /* but `op` */
+    struct tutti_queue_nodes *nodes; /* between nodes; NULL: the peer is on this one */
     /* Of the queues. */
     struct tutti_mpix_queue *queue;     /* that started it last; NULL: none, or it is freed */
     int active, op;                     /* active: started, and no wait is in the stream */

@@ -3,6 +3,7 @@
 
 #include "core/log.h"
 #include "mpi/message/endpoints.h"
+#include "mpi/queue/nodes.h"
 #include "mpi/queue/queue_own.h"
 #include "mpi/real/errors.h"
 #include "progress/engine.h"
@@ -157,9 +158,8 @@ static int match_start(const char *name, const struct tutti_mpix_queue *queue, s
         return MPI_SUCCESS;
     }
     request->node_peer = tutti_door.node ? tutti_endpoints_peer(request->comm, request->peer) : -1;
-    if (request->node_peer < 0)
-        return tutti_queue_refuse(name, request->comm, MPI_ERR_UNSUPPORTED_OPERATION,
-                                  "the other rank is not on this machine: messages in stream order stay in one");
+    if (request->node_peer < 0 && tutti_queue_nodes_check(request) != MPI_SUCCESS)
+        return tutti_queue_refuse(name, request->comm, request->code, request->why);
     if (tutti_door.device->open(text, sizeof text) != TUTTI_OK)
         return tutti_queue_refuse(name, request->comm, MPI_ERR_UNSUPPORTED_OPERATION, "this process has no device");
     tutti_inside++;

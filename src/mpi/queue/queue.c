@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "dtype/pack.h"
+#include "mpi/queue/nodes.h"
 #include "mpi/queue/queue_own.h"
 #include "mpi/real/errors.h"
 #include "progress/engine.h"
@@ -38,8 +39,17 @@ static int queue_is_idle(void *with)
 
 int tutti_queue_drain(const struct tutti_mpix_queue *queue)
 {
-    const int status = tutti_progress_wait(&(const struct tutti_wait){.done = queue_is_idle, .with = queue->stream});
-    return status == TUTTI_OK ? tutti_team_fault(queue->team) : status;
+    int status = tutti_progress_wait(&(const struct tutti_wait){.done = queue_is_idle, .with = queue->stream});
+    if (status == TUTTI_OK)
+        status = tutti_team_fault(queue->team);
+    pthread_mutex_lock(&tutti_queue_lock);
+    for (struct tutti_mpix_request *request = tutti_queue_requests; request && status == TUTTI_OK;
+         request = request->next) {
+        if (request->nodes && request->queue == queue)
+            status = tutti_queue_nodes_fault(request);
+    }
+    pthread_mutex_unlock(&tutti_queue_lock);
+    return status;
 }
 
 static void queue_close(struct tutti_mpix_queue *queue, int alive, int settled)
@@ -166,6 +176,11 @@ static int queue_check(const char *name, const struct tutti_mpix_queue *queue, i
         if (request->active)
             return tutti_queue_refuse(name, request->comm, MPI_ERR_REQUEST,
                                       "the request is started already: wait for it by MPIX_Enqueue_waitall first");
+        if (request->nodes && tutti_door.device->stream.order &&
+            tutti_door.device->stream.order(queue->stream) != TUTTI_STREAM_FREE)
+            return tutti_queue_refuse(name, request->comm, MPI_ERR_UNSUPPORTED_OPERATION,
+                                      "the stream of a queue with peers on other nodes must not wait for the default "
+                                      "stream: make it with cudaStreamNonBlocking");
         if (request->peer != MPI_PROC_NULL && request->gpu != queue->team->gpu)
             return tutti_queue_refuse(name, request->comm, MPI_ERR_BUFFER,
                                       "the buffer is on another GPU than the queue's stream");
@@ -213,13 +228,24 @@ static int queue_work_new(struct queue_work *work, int count)
     return 1;
 }
 
+/* The request is started: a wait is to come. */
+static void queue_add(struct tutti_mpix_queue *queue, struct tutti_mpix_request *request)
+{
+    request->active = 1;
+    request->queue = queue;
+    request->started = NULL;
+    *queue->end = request;
+    queue->end = &request->started;
+}
+
+/* Requests of this node first: their messages move while those of other nodes are put into the stream. */
 static int queue_start(struct tutti_mpix_queue *queue, int count, struct tutti_mpix_request *const handles[],
                        struct queue_work *work, const char **why)
 {
     int n = 0;
     uint64_t bytes = 0;
     for (int i = 0; i < count; i++) {
-        if (handles[i]->peer == MPI_PROC_NULL)
+        if (handles[i]->peer == MPI_PROC_NULL || handles[i]->nodes)
             continue;
         work->of[n] = handles[i];
         work->matches[n++] = handles[i]->start;
@@ -229,18 +255,18 @@ static int queue_start(struct tutti_mpix_queue *queue, int count, struct tutti_m
     if (status == TUTTI_OK && n > 0)
         status = tutti_lanes_start_matched(queue->lanes, queue->stream, n, work->matches, work->ops, why);
     for (int i = 0; i < n && status == TUTTI_OK; i++) {
-        work->of[i]->active = 1;
         work->of[i]->op = work->ops[i];
         if (!work->of[i]->watched || work->of[i]->queue != queue)
             tutti_watcher_expect(queue->team, work->of[i]->node_peer);
         work->of[i]->watched = 1;
-        work->of[i]->queue = queue;
-        work->of[i]->started = NULL;
-        *queue->end = work->of[i];
-        queue->end = &work->of[i]->started;
+        queue_add(queue, work->of[i]);
     }
-    if (status == TUTTI_OK)
+    if (status == TUTTI_OK && n > 0)
         tutti_count_made("MPIX_Enqueue_start", "matched", bytes);
+    for (int i = 0; i < count && status == TUTTI_OK; i++) {
+        if (handles[i]->nodes && (status = tutti_queue_nodes_start(handles[i], queue->stream)) == TUTTI_OK)
+            queue_add(queue, handles[i]);
+    }
     return status;
 }
 
@@ -266,6 +292,26 @@ int tutti_door_MPIX_Enqueue_start(struct tutti_mpix_queue *queue, struct tutti_m
     return tutti_door_MPIX_Enqueue_startall(queue, handle ? 1 : -1, handle);
 }
 
+/* The requests are started no more; the stream waits for those of other nodes. A status. */
+static int queue_end(struct tutti_mpix_queue *queue, const struct tutti_mpix_request *only)
+{
+    struct tutti_mpix_request **at = &queue->started;
+    int status = TUTTI_OK;
+    while (*at) {
+        struct tutti_mpix_request *const request = *at;
+        if (only && request != only) {
+            at = &request->started;
+            continue;
+        }
+        const int waited = request->nodes ? tutti_queue_nodes_wait(request, queue->stream) : TUTTI_OK;
+        status = status == TUTTI_OK ? waited : status;
+        request->active = 0;
+        *at = request->started;
+    }
+    queue->end = at;
+    return status;
+}
+
 /* Waits for all that has been started, or for one of them. */
 static int queue_wait(const char *name, struct tutti_mpix_queue *queue, struct tutti_mpix_request *only)
 {
@@ -278,7 +324,7 @@ static int queue_wait(const char *name, struct tutti_mpix_queue *queue, struct t
         return tutti_queue_refuse(name, tutti_handles.no_comm, MPI_ERR_NO_MEM, "out of memory");
     n = 0;
     for (struct tutti_mpix_request *request = queue->started; request; request = request->started) {
-        if (only && request != only)
+        if ((only && request != only) || request->nodes)
             continue;
         work.of[n] = request;
         work.ops[n++] = request->op;
@@ -287,17 +333,9 @@ static int queue_wait(const char *name, struct tutti_mpix_queue *queue, struct t
     int together = 0;
     int status = n == 0 ? TUTTI_OK : tutti_lanes_wait(queue->lanes, queue->stream, n, work.ops, 0, &together, &why);
     if (status == TUTTI_OK) {
-        struct tutti_mpix_request **at = &queue->started;
-        while (*at) {
-            if (only && *at != only) {
-                at = &(*at)->started;
-                continue;
-            }
-            (*at)->active = 0;
-            *at = (*at)->started;
-        }
-        queue->end = at;
+        const int waited = queue_end(queue, only);
         status = queue_pack(queue, TUTTI_UNPACK, n, work.of, work.jobs);
+        status = status == TUTTI_OK ? waited : status;
     }
     tutti_inside--;
     free(work.memory);

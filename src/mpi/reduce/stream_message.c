@@ -3,6 +3,7 @@
  * the stream waits at the receive's wait, then copies the message to its buffer. */
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bounce/bounce.h"
 #include "core/clock.h"
@@ -12,11 +13,16 @@
 #include "mpi/comm/starting.h"
 #include "mpi/enqueue/statuses.h"
 #include "mpi/reduce/stream_own.h"
+#include "progress/engine.h"
+#include "progress/gate.h"
+#include "team/deferred_free.h"
 
 struct proxy_message {
     struct tutti_host_step post; /* the first field */
     struct proxy_call *call;
     int send, peer, tag;
+    int on_host;    /* the receive's run only the host reaches: the server's thread copies the message */
+    int persistent; /* 1: it may be started again: a request of a queue */
     size_t bytes;
     char *run;                      /* the buffer, or NULL: */
     struct tutti_elements elements; /* its plan is held */
@@ -35,6 +41,9 @@ static void message_post(struct tutti_host_step *step)
     struct proxy_message *const m = (struct proxy_message *)(void *)step;
     struct proxy *const proxy = m->call->of;
     void *const memory = m->memory ? m->memory->memory : NULL;
+    int none = TUTTI_OK;
+    if (m->open != 0) /* the stream has not waited for the start before */
+        atomic_compare_exchange_strong(&proxy->base.failed, &none, TUTTI_ERR_MISMATCH);
     if (atomic_load(&proxy->base.failed) != TUTTI_OK)
         return;
     tutti_proxy_call_begun(m->call);
@@ -54,6 +63,8 @@ static void message_post(struct tutti_host_step *step)
 /* The stream continues. */
 static void message_release(struct proxy_message *m)
 {
+    if (m->on_host && m->done && m->bytes > 0)
+        memcpy(m->run, m->memory->memory, (size_t)tutti_received(&m->found));
     if (m->status && m->done)
         tutti_enqueue_status_set(m->status, m->found.MPI_SOURCE, m->found.MPI_TAG, (size_t)tutti_received(&m->found));
     m->waiting = 0;
@@ -65,6 +76,8 @@ static void message_wait(struct tutti_host_step *step)
     struct proxy_call *const call = (struct proxy_call *)step;
     struct proxy_message *const m = call->message;
     call->since = tutti_now_ns();
+    if (m->persistent)
+        atomic_store_explicit(&call->over, 0, memory_order_relaxed);
     m->waiting = 1;
     if (m->open == 0 || atomic_load(&call->of->base.failed) != TUTTI_OK)
         message_release(m);
@@ -95,7 +108,7 @@ void tutti_proxy_message_ended(struct proxy_call *call, int status)
     }
     if (m->waiting)
         message_release(m);
-    if (m->send && status > 0)
+    if (m->send && status > 0 && !m->persistent)
         tutti_proxy_call_passed(call);
 }
 
@@ -106,7 +119,7 @@ static int message_copy(const struct proxy_message *m, int out)
 {
     const struct proxy *const proxy = m->call->of;
     char *const memory = m->memory ? m->memory->memory : NULL;
-    if (m->bytes == 0)
+    if (m->bytes == 0 || m->on_host)
         return TUTTI_OK;
     if (m->run)
         return tutti_door.device->stream.copy(proxy->stream, out ? m->run : memory, out ? memory : m->run, m->bytes);
@@ -138,6 +151,7 @@ static int message_new(struct proxy_call *call, const struct tutti_stream_messag
     m->tag = args->tag;
     m->bytes = args->bytes;
     m->run = args->run;
+    m->on_host = args->on_host;
     m->status = args->status;
     call->message = m;
     call->step = (struct tutti_host_step){.begin = message_wait, .over = args->send ? NULL : tutti_proxy_call_over};
@@ -196,3 +210,119 @@ int tutti_proxy_message_wait(const struct tutti_comm *comm, void *started, MPI_S
     const int put = message_await(call);
     return put == TUTTI_OK && !call->captured ? tutti_door.device->event.record(call->event, proxy->stream) : put;
 }
+
+/* ---- messages that are started again and again ---- */
+
+/* Its call is `over` unless the stream waits for it. */
+struct tutti_persistent_message {
+    struct proxy proxy; /* of this message alone */
+    struct proxy_call *call;
+};
+
+static int persistent_fault(const struct tutti_persistent_message *message)
+{
+    return atomic_load(&message->proxy.base.failed);
+}
+
+static int persistent_is_over(void *with)
+{
+    struct proxy_call *const call = with;
+    return atomic_load_explicit(&call->over, memory_order_acquire);
+}
+
+static void persistent_close(struct tutti_persistent_message *message)
+{
+    if (!message)
+        return;
+    struct proxy *const proxy = &message->proxy;
+    struct proxy_call *const call = message->call;
+    const int failed = persistent_fault(message) != TUTTI_OK;
+    if (call && call->message && call->message->persistent && !failed && !persistent_is_over(call) &&
+        tutti_progress_wait(&(const struct tutti_wait){.done = persistent_is_over, .with = call, .seconds = 1}) !=
+            TUTTI_OK)
+        return; /* a stream waits for it */
+    tutti_host_steps_close(proxy->steps, !failed);
+    tutti_deferred_free_release(proxy->node);
+    if (failed) /* kernels and the host may still use it */
+        return;
+    if (call)
+        tutti_proxy_call_free(call);
+    free(message);
+}
+
+static int persistent_open(struct tutti_node *node, int gpu, MPI_Comm comm, const struct tutti_stream_message *args,
+                           struct tutti_persistent_message **out)
+{
+    struct tutti_persistent_message *const made = calloc(1, sizeof *made);
+    if (!made)
+        return TUTTI_ERR_MEMORY;
+    made->proxy.own = comm;
+    int status = tutti_proxy_steps_open(&made->proxy, node, gpu, tutti_node_size(node));
+    if (status != TUTTI_OK) {
+        free(made);
+        return status;
+    }
+    made->call = tutti_proxy_call_new(&made->proxy, args->name);
+    status = made->call ? message_new(made->call, args) : TUTTI_ERR_MEMORY;
+    tutti_deferred_free_hold(node);
+    if (status != TUTTI_OK) {
+        persistent_close(made);
+        return status;
+    }
+    made->call->message->persistent = 1;
+    made->call->step.over = tutti_proxy_call_over;
+    atomic_store(&made->call->over, 1);
+    *out = made;
+    return TUTTI_OK;
+}
+
+static void persistent_match(struct tutti_persistent_message *message, int tag, size_t bytes)
+{
+    message->call->message->tag = tag;
+    message->call->message->bytes = bytes;
+}
+
+/* Something is in the stream, and what belongs to it may not be. */
+static int persistent_put(struct tutti_persistent_message *message, int status)
+{
+    int none = TUTTI_OK;
+    if (status != TUTTI_OK)
+        atomic_compare_exchange_strong(&message->proxy.base.failed, &none, status);
+    return status;
+}
+
+static int persistent_start(struct tutti_persistent_message *message, struct tutti_stream *stream)
+{
+    struct proxy *const proxy = &message->proxy;
+    struct proxy_call *const call = message->call;
+    int status = persistent_fault(message);
+    const int captured = status == TUTTI_OK ? tutti_door.device->stream.capturing(stream) : status;
+    if (captured < 0)
+        return captured;
+    if (captured && !call->captured)
+        tutti_gate_captured(1);
+    call->captured |= captured;
+    proxy->stream = stream;
+    if (call->message->send)
+        status = message_copy(call->message, 0);
+    if (status == TUTTI_OK)
+        status = tutti_host_step_post(proxy->steps, stream, &call->message->post);
+    return persistent_put(message, status);
+}
+
+static int persistent_wait(struct tutti_persistent_message *message, struct tutti_stream *stream)
+{
+    struct proxy *const proxy = &message->proxy;
+    int status = tutti_host_step_enqueue(proxy->steps, stream, &message->call->step);
+    proxy->stream = stream;
+    if (status == TUTTI_OK && !message->call->message->send)
+        status = message_copy(message->call->message, 1);
+    return persistent_put(message, status);
+}
+
+const struct tutti_persistent_messages tutti_persistent_messages = {.open = persistent_open,
+                                                                    .match = persistent_match,
+                                                                    .start = persistent_start,
+                                                                    .wait = persistent_wait,
+                                                                    .fault = persistent_fault,
+                                                                    .close = persistent_close};

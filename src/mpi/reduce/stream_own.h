@@ -58,10 +58,14 @@ void tutti_proxy_poll(void);
 void tutti_proxy_call_passed(void *with);
 void tutti_proxy_call_over(struct tutti_host_step *step);
 
+/* stream_proxy.c: the steps of the GPU, and the kernels that must be loaded for them. A status. */
+int tutti_proxy_steps_open(struct proxy *proxy, struct tutti_node *node, int gpu, int ranks);
+
 /* stream_put.c: on the program's thread. new: NULL without memory. prepare: before anything is put into the stream.
  * finish: the call is in the stream, or cannot be: takes it. is_put: something is. sweep: frees those that the stream
  * has passed, or all. Statuses. */
 struct proxy_call *tutti_proxy_call_new(struct proxy *proxy, const char *name);
+void tutti_proxy_call_free(struct proxy_call *call);
 int tutti_proxy_call_prepare(struct proxy_call *call);
 int tutti_proxy_call_finish(struct proxy_call *call, int status, int is_put);
 void tutti_proxy_sweep(struct proxy *proxy, int all);

@@ -120,6 +120,16 @@ static int is_crowded(const struct tutti_node *node, int ranks)
     return wait == TUTTI_SET_WAIT_AUTO ? ranks > tutti_node_cores(node) : wait != TUTTI_SET_WAIT_SPIN;
 }
 
+int tutti_proxy_steps_open(struct proxy *proxy, struct tutti_node *node, int gpu, int ranks)
+{
+    proxy->node = node;
+    proxy->gpu = gpu;
+    const int status = proxy_prepare_once(gpu);
+    return status == TUTTI_OK
+               ? tutti_host_steps_open(tutti_door.device, gpu, is_crowded(node, ranks), tutti_proxy_poll, &proxy->steps)
+               : status;
+}
+
 static struct proxy *proxy_new(struct tutti_comm *comm, const struct tutti_mpix_stream *stream)
 {
     struct proxy *const proxy = calloc(1, sizeof *proxy);

@@ -246,6 +246,7 @@ static void burst(void)
 
 static void basics(void)
 {
+    messages_landing(&m);
     burst();
     ping_pong();
     MPI_Barrier(MPI_COMM_WORLD);
@@ -386,7 +387,7 @@ static void errors(void)
     MPI_Datatype gaps;
     MPI_Request request = MPI_REQUEST_NULL, open[600];
     MPI_Status status;
-    static char host[16];
+    static char host[32];
     int error = MPI_SUCCESS, n = 0;
     MPI_Comm_set_errhandler(m.comm, MPI_ERRORS_RETURN);
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, MPI_ANY_SOURCE, 0, m.comm), MPI_ERR_RANK), "to any rank");
@@ -396,10 +397,11 @@ static void errors(void)
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, kit_size, 0, m.comm), MPI_ERR_RANK), "a rank");
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, 0, -5, m.comm), MPI_ERR_TAG), "a tag");
     CHECK(is(MPIX_Send_enqueue(m.memory, -1, MPI_INT, 0, 0, m.comm), MPI_ERR_COUNT), "a count");
-    CHECK(is(MPIX_Recv_enqueue(host, 4, MPI_INT, 0, 0, m.comm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER), "host memory");
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_INT, 0, 0, MPI_COMM_WORLD), MPI_ERR_COMM), "no stream");
     MPI_Type_vector(3, 1, 2, MPI_INT, &gaps);
     CHECK(MPIX_Send_enqueue(m.memory, 1, gaps, 0, 0, m.comm) != MPI_SUCCESS, "a type that is not committed");
+    MPI_Type_commit(&gaps);
+    CHECK(is(MPIX_Recv_enqueue(host, 1, gaps, 0, 0, m.comm, MPI_STATUS_IGNORE), MPI_ERR_BUFFER), "gaps on the host");
     MPI_Type_free(&gaps);
     FINE(MPIX_Send_enqueue(m.memory, 1, MPI_INT, MPI_PROC_NULL, 0, m.comm));
     FINE(MPIX_Irecv_enqueue(m.memory, 1, MPI_INT, MPI_PROC_NULL, 0, m.comm, &request));

@@ -26,6 +26,8 @@ void messages_close(struct messages *m, int fails);
 void messages_group(struct messages *m);
 /* Local. 1 if the status is of a message of so many bytes. */
 int messages_status(const MPI_Status *status, int source, int tag, int bytes);
+/* Receives into memory of the host. */
+void messages_landing(struct messages *m);
 /* Collective. So many random programs. */
 void messages_programs(struct messages *m, long programs);
 /* Collective. So many random programs of receives from any source or with any tag. */

@@ -184,9 +184,20 @@ static void run_waits(int waits, MPI_Request open[], const int of[], struct stat
         statuses->message[statuses->used++] = of[i];
 }
 
-/* host: the senders' memory once more, in memory of the host. Some new messages are sent from there. */
-static void run(struct messages *m, const struct program *p, const unsigned char *host, unsigned *sums,
-                struct statuses *statuses)
+/* 1: the message is received into memory of the host. */
+static int lands(const struct program *p, int message)
+{
+    for (int i = 0; i < p->n; i++) {
+        if (p->message[i].forwards == message)
+            return 0;
+    }
+    return p->message[message].content % 3 == 1;
+}
+
+/* host: the senders' memory once more, in memory of the host; landed: the receivers'. Some new messages are sent from
+ * there, some received there. */
+static void run(struct messages *m, const struct program *p, const unsigned char *host, unsigned char *landed,
+                unsigned *sums, struct statuses *statuses)
 {
     MPI_Request open[ACTIONS];
     int of[ACTIONS], n = 0;
@@ -197,6 +208,7 @@ static void run(struct messages *m, const struct program *p, const unsigned char
         const char *out = one->forwards >= 0      ? in + p->message[one->forwards].in
                           : one->content % 4 == 0 ? (const char *)host + one->out
                                                   : m->memory + one->out;
+        char *const to = lands(p, action->message) ? (char *)landed + one->in : in + one->in;
         const int bytes = (int)one->bytes;
         of[n] = action->kind == RECEIVES ? action->message : -1;
         if (action->kind == SENDS && one->started[0])
@@ -204,9 +216,9 @@ static void run(struct messages *m, const struct program *p, const unsigned char
         else if (action->kind == SENDS)
             FINE(MPIX_Send_enqueue(out, bytes, MPI_BYTE, one->to, one->tag, m->comm));
         else if (action->kind == RECEIVES && one->started[1])
-            FINE(MPIX_Irecv_enqueue(in + one->in, bytes, MPI_BYTE, one->from, one->tag, m->comm, &open[n++]));
+            FINE(MPIX_Irecv_enqueue(to, bytes, MPI_BYTE, one->from, one->tag, m->comm, &open[n++]));
         else if (action->kind == RECEIVES)
-            FINE(MPIX_Recv_enqueue(in + one->in, bytes + 1, MPI_BYTE, one->from, one->tag, m->comm,
+            FINE(MPIX_Recv_enqueue(to, bytes + 1, MPI_BYTE, one->from, one->tag, m->comm,
                                    action->message % 3 ? MPI_STATUS_IGNORE : want(statuses, action->message)));
         else if (action->kind == SUMS)
             FINE(MPIX_Allreduce_enqueue(MPI_IN_PLACE, sums, 64, MPI_UNSIGNED, MPI_SUM, m->comm));
@@ -216,6 +228,24 @@ static void run(struct messages *m, const struct program *p, const unsigned char
         memmove(of, of + waits, (size_t)(n - waits) * sizeof *of);
         n -= waits;
     }
+}
+
+/* What was received into memory of the host goes to its place among the rest, which must hold nothing else. */
+static int merge(const struct program *p, unsigned char *got, unsigned char *landed)
+{
+    int right = 1;
+    for (int i = 0; i < p->n; i++) {
+        const struct message *one = &p->message[i];
+        if (one->sum || one->to != kit_rank || !lands(p, i))
+            continue;
+        for (size_t k = one->in; k < one->in + one->bytes; k++)
+            right &= got[k] == 0xee;
+        memcpy(got + one->in, landed + one->in, one->bytes);
+        memset(landed + one->in, 0xee, one->bytes);
+    }
+    for (size_t i = 0; i < MESSAGES_MOST; i++)
+        right &= landed[i] == 0xee;
+    return right;
 }
 
 /* The whole of the receivers' memory: what was not sent there is as before. */
@@ -246,7 +276,7 @@ void messages_programs(struct messages *m, long programs)
     static struct program p;
     static struct statuses statuses;
     uint64_t random = kit_seed;
-    unsigned char *host = malloc(MESSAGES_MOST), *got = malloc(MESSAGES_MOST);
+    unsigned char *host = malloc(MESSAGES_MOST), *got = malloc(MESSAGES_MOST), *landed = malloc(MESSAGES_MOST);
     unsigned ones[64], *sums = NULL;
     long wrong = 0;
     CHECK(tutti_alloc(sizeof ones, (void **)&sums) == 0, "memory");
@@ -262,14 +292,16 @@ void messages_programs(struct messages *m, long programs)
             factor *= p.message[i].sum ? (unsigned)kit_size : 1;
         }
         memset(got, 0xee, MESSAGES_MOST);
+        memset(landed, 0xee, MESSAGES_MOST);
         CHECK(tutti_copy(m->memory, host, MESSAGES_MOST) == 0 && tutti_copy(sums, ones, sizeof ones) == 0 &&
                   tutti_copy(m->memory + MESSAGES_MOST, got, MESSAGES_MOST) == 0,
               "copies");
         memset(&statuses, 0, sizeof statuses);
-        run(m, &p, host, sums, &statuses);
+        run(m, &p, host, landed, sums, &statuses);
         CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
         check_statuses(&p, &statuses, number);
         CHECK(tutti_copy(got, m->memory + MESSAGES_MOST, MESSAGES_MOST) == 0, "a copy");
+        wrong += !CHECK(merge(&p, got, landed), "program %ld: memory of the host is wrong", number);
         wrong += !CHECK(check(&p, got, host), "program %ld: a byte is wrong", number);
         CHECK(tutti_copy(got, sums, sizeof ones) == 0, "a copy");
         memcpy(host, got, 64 * sizeof *sums);
@@ -278,6 +310,36 @@ void messages_programs(struct messages *m, long programs)
     tutti_free(sums);
     free(host);
     free(got);
+    free(landed);
+}
+
+/* A receive into memory of the host returns before its message is sent. Once more with the same memory, shorter. */
+void messages_landing(struct messages *m)
+{
+    enum { MOST_BYTES = 100000 };
+    static unsigned char host[MOST_BYTES], want[MOST_BYTES];
+    for (int turn = 0; turn < 6 && kit_rank < 2; turn++) {
+        const int bytes = turn % 2 ? 500 : MOST_BYTES, other = 1 - kit_rank;
+        MPI_Request request;
+        MPI_Status status;
+        memset(want, 0x33, sizeof want);
+        fill((unsigned)turn, want, (size_t)bytes);
+        if (kit_rank == 0) {
+            memset(host, 0x33, sizeof host);
+            FINE(MPIX_Irecv_enqueue(host, MOST_BYTES, MPI_BYTE, other, 3, m->comm, &request));
+            FINE(MPIX_Wait_enqueue(&request, turn % 3 ? &status : MPI_STATUS_IGNORE));
+            MPI_Send(NULL, 0, MPI_BYTE, other, 3, MPI_COMM_WORLD);
+            CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
+            CHECK(memcmp(host, want, sizeof want) == 0, "turn %d: %d bytes in memory of the host are wrong", turn,
+                  bytes);
+            CHECK(turn % 3 == 0 || messages_status(&status, other, 3, bytes), "turn %d: the status", turn);
+        } else {
+            CHECK(tutti_copy(m->memory, want, sizeof want) == 0, "a copy");
+            MPI_Recv(NULL, 0, MPI_BYTE, other, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            FINE(MPIX_Send_enqueue(m->memory, bytes, MPI_BYTE, other, 3, m->comm));
+            CHECK(tutti_stream_sync(m->stream) == 0, "the stream");
+        }
+    }
 }
 
 void messages_open(struct messages *m)

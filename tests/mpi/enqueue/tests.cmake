@@ -113,6 +113,14 @@ tutti_mpi_test(mpi-stream-queues-few PROGRAM mpi-stream_queues RANKS 2 ARGS prog
                ENV TUTTI_HOST_BLOCKS=48 TUTTI_TIMEOUT_SECONDS=60)
 tutti_mpi_test(mpi-stream-queues-matches PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 2 ARGS matches EVERYWHERE)
 tutti_mpi_test(mpi-stream-queues-errors PROGRAM mpi-stream_queues RANKS 2 ARGS errors)
+# Over virtual nodes.
+foreach(part programs matches)
+  tutti_mpi_test(mpi-stream-queues-nodes-${part} PROGRAM mpi-stream_queues RANKS 3 RANKS_MPICH 3 ARGS ${part} TIMEOUT 120
+                 ENV ${over_nodes} TUTTI_NODE_RANKS=2 TUTTI_TEST_PROGRAMS=20)
+endforeach()
+tutti_mpi_test(mpi-stream-queues-nodes-programs-4 PROGRAM mpi-stream_queues RANKS 4 ARGS programs TIMEOUT 120 MPIS openmpi
+               ENV ${over_nodes} TUTTI_NODE_RANKS=1 TUTTI_TEST_PROGRAMS=10)
+tutti_mpi_test(mpi-stream-queues-nodes-errors PROGRAM mpi-stream_queues RANKS 2 ARGS errors ENV ${over_nodes} TUTTI_NODE_RANKS=1)
 
 # A program that only includes stream-triggering.h.
 tutti_mpi_program(mpi-triggering SOURCES enqueue/triggering.c MPIS ${TUTTI_MPIS})
