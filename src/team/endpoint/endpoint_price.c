@@ -132,10 +132,12 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int several = tutti_endpoint_several(endpoint, m->peer, m->index, m->id), gpu = endpoint->gpu[m->index].gpu;
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
     const uint64_t mapping = price_of(endpoint, theirs, tutti_mapping_size(m->extent));
-    const int stays = m->bytes <= (maps == TUTTI_MAPS ? SHORT_BYTES : LEFT_BYTES);
-    const uint64_t lost = maps == TUTTI_MAPS && !stays ? PACK_NS + m->bytes / 1024 : tutti_endpoint_loses(m->bytes);
     tutti_fiber_lock(&endpoint->lock);
-    const int pays = price_asks(to, account_of(to, m->id), lost, mapping, gpu);
+    struct tutti_endpoint_account *const account = account_of(to, m->id);
+    const uint64_t shorter = account->messages ? SHORT_BYTES : TUTTI_ENDPOINT_FIRST_BYTES;
+    const int stays = m->bytes <= (maps == TUTTI_MAPS ? shorter : LEFT_BYTES);
+    const uint64_t lost = maps == TUTTI_MAPS && !stays ? PACK_NS + m->bytes / 1024 : tutti_endpoint_loses(m->bytes);
+    const int pays = price_asks(to, account, lost, mapping, gpu);
     const int shows = shows_scratch(endpoint, to, m->index, maps);
     const int scratch_pays = maps != TUTTI_MAPS && several &&
                              price_of_scratch_is_spent(endpoint, theirs, to, tutti_endpoint_carrying(m->bytes), gpu);

@@ -220,7 +220,7 @@ static int exchange_new(long bytes, int number)
  */
 static void short_stay_staged(void)
 {
-    static const long shorts[] = {8, 100, 512, 2048};
+    static const long shorts[] = {8, 100, 2048, 16384};
     int number = 0;
     for (int packed = 0; number < MOST && packed < 8; number++) {
         int here = exchange_new(BYTES, number) == 0, all = 0;
