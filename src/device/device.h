@@ -190,9 +190,10 @@ struct tutti_device {
          * memory.alloc_pinned(): the device is not asked for their kinds. in: 1: into memory of the GPU; such a copy
          * may be ordered behind no work of the program. NULL: copy_now(). */
         int (*copy_pinned)(int gpu, int in, void *to, const void *from, size_t bytes);
-        /* copy_pinned() out of memory of `gpu`, in two parts between which the caller does other work, of the device too:
-         * begin starts the copy, and end returns when the bytes are there. Each begun copy is ended once, by the same
-         * thread. TUTTI_ERR_UNAVAILABLE, not reported, where a copy cannot begin now. NULL: copies are not divided. */
+        /* copy_pinned() out of memory of `gpu`, in two parts between which the caller does other work, of the device
+         * too: begin starts the copy, and end returns when the bytes are there. Each begun copy is ended once, by the
+         * same thread. TUTTI_ERR_UNAVAILABLE, not reported, where a copy cannot begin now. NULL: copies are not
+         * divided. */
         int (*copy_begin)(int gpu, void *to, const void *from, size_t bytes, struct tutti_copying *copying);
         int (*copy_end)(struct tutti_copying *copying);
         /* copy_pinned() between memory of `gpu` and ordinary host memory. */

@@ -261,8 +261,7 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
 
 /* No row has run, though all ranks have one: where a leader launches for the others, they could offer it nothing before
  * the team was opened, or what they had offered is void. */
-static void move_explain(const struct tutti_team *team, const struct tutti_call *call,
-                         const struct move_agreed *agreed)
+static void move_explain(const struct tutti_team *team, const struct tutti_call *call, const struct move_agreed *agreed)
 {
     if (tutti_lead_is(team, call) && (agreed->resets || agreed->before))
         tutti_why_set(agreed->resets ? TUTTI_REASON_RESET_SHARED : TUTTI_REASON_FIRST_CALLS);

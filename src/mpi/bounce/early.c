@@ -8,8 +8,8 @@
 
 enum {
     EARLY_MOST = TUTTI_ENDPOINT_FIRST_BYTES,
-    RECENT = 64,           /* allocations before the newest one of which is known whether messages have named them */
-    STAGED = 4             /* allocations whose last message was staged */
+    RECENT = 64, /* allocations before the newest one of which is known whether messages have named them */
+    STAGED = 4   /* allocations whose last message was staged */
 };
 
 _Atomic(struct tutti_bounce *) tutti_early_memory;
@@ -64,7 +64,8 @@ void tutti_early_try(struct tutti_early *early, const void *buffer, MPI_Count co
 {
     const struct tutti_type_row *const row = tutti_type_find(type);
     const char *const from = buffer, *const base = memory->base;
-    if (!row || row->type >= TUTTI_TYPE_F32_I32 || count <= 0 || count > EARLY_MOST || memory->kind != TUTTI_MEMORY_DEVICE || !memory->id || from < base)
+    if (!row || row->type >= TUTTI_TYPE_F32_I32 || count <= 0 || count > EARLY_MOST ||
+        memory->kind != TUTTI_MEMORY_DEVICE || !memory->id || from < base)
         return;
     const size_t bytes = (size_t)count * tutti_type_size(row->type);
     if (bytes > EARLY_MOST || from + bytes > base + memory->bytes || !early_take())
@@ -72,6 +73,7 @@ void tutti_early_try(struct tutti_early *early, const void *buffer, MPI_Count co
     struct tutti_bounce *const to = atomic_load_explicit(&tutti_early_memory, memory_order_relaxed);
     if ((is_new(memory->id) || find_staged(memory->id)) && to && early_state.life == tutti_gpu_life(-1) &&
         tutti_door.device->memory.copy_begin(memory->gpu, to->memory, buffer, bytes, &early->copying) == TUTTI_OK) {
+        tutti_count("copies", TUTTI_OUTCOME_LAUNCHED, "before the way of their message was known");
         early->state = TUTTI_EARLY_BEGUN;
         early->id = memory->id;
         return;
@@ -105,7 +107,6 @@ int tutti_early_await(struct tutti_early *early, struct tutti_stage *stage)
     if (early->state != TUTTI_EARLY_BEGUN)
         return TUTTI_OK;
     early->state = TUTTI_EARLY_DONE;
-    tutti_count("copies", TUTTI_OUTCOME_LAUNCHED, "before the way of their message was known");
     return tutti_door.device->memory.copy_end(&early->copying) == TUTTI_OK ? TUTTI_OK : tutti_stage_in(stage);
 }
 
@@ -126,13 +127,11 @@ void tutti_early_end(struct tutti_early *early)
 void tutti_early_learn(const struct tutti_early *early, const struct tutti_stage *stage,
                        const struct tutti_there *there)
 {
-    const int mine = early->state != TUTTI_EARLY_NONE;
-    if ((!mine && (stage->ordinary || !tutti_door.device->memory.copy_begin || !early_take())))
+    if (early->state != TUTTI_EARLY_NONE || stage->ordinary || !tutti_door.device->memory.copy_begin || !early_take())
         return;
-    if (there->memory.id && !find_staged(there->memory.id))
+    /* Not after the first message, which is staged where the second one is packed. */
+    if (there->memory.id && !is_new(there->memory.id) && !find_staged(there->memory.id))
         early_state.staged[early_state.next++ % STAGED] = there->memory.id;
-    if (mine)
-        return;
     struct tutti_bounce *old = atomic_load_explicit(&tutti_early_memory, memory_order_relaxed);
     if (old && early_state.life != tutti_gpu_life(-1)) {
         atomic_store_explicit(&tutti_early_memory, NULL, memory_order_relaxed);

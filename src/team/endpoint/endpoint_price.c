@@ -156,8 +156,8 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const uint64_t lost = maps == TUTTI_MAPS && !stays ? packing_loses(m->bytes) : tutti_endpoint_loses(m->bytes);
     const int pays = price_asks(to, account, lost, mapping, gpu);
     const int shows = shows_scratch(endpoint, to, m->index, maps);
-    const int scratch_pays = maps != TUTTI_MAPS && several &&
-                             price_of_scratch_is_spent(endpoint, theirs, to, loses_unpacked(m->bytes), gpu);
+    const int scratch_pays =
+        maps != TUTTI_MAPS && several && price_of_scratch_is_spent(endpoint, theirs, to, loses_unpacked(m->bytes), gpu);
     pthread_mutex_unlock(&endpoint->lock);
     *verdict = (struct tutti_endpoint_verdict){.made = 1, .pays = pays, .scratch_pays = scratch_pays};
     return !pays && !scratch_pays && !shows && stays;

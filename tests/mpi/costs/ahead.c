@@ -1,8 +1,8 @@
 /* Copies that begin before the call knows which way its message goes: the first message of an allocation. The host
  * device makes such a copy at its end, so a call that does not wait for it sends other bytes.
  *
- * Each allocation's first message in a blocking call is copied so; then by the same allocation, as long as its messages
- * are staged. Messages that go another way arrive whole too, and the next ones are copied early again. After a call that
+ * Each allocation's first message in a blocking call is copied so; later ones if the one before was staged, and was not
+ * the first. Messages that go another way arrive whole too, and the next ones are copied early again. After a call that
  * the MPI has refused the memory is left to the MPI. Argument `packed`: the receiver has mapped the scratch, so that
  * longer messages are packed. Needs TUTTI_STATS=1. */
 #include <stdio.h>
@@ -88,15 +88,15 @@ static void first_ones(void)
     }
 }
 
-/* The allocation that was made first is used last, and both of them again. */
+/* The allocation that was made first is used last. The second message of each shows that further ones are staged. */
 static void in_any_order(void)
 {
     struct kit_buffer one, other;
     kit_open(&one, KIT_DEVICE, LONG);
     kit_open(&other, KIT_DEVICE, LONG);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 8; i++) {
         const long n = message(i % 2 ? &one : &other, BYTES, MPI_Send);
-        CHECK(n == (kit_rank == 0), "message %d of two allocations: %ld copies begin early", i, n);
+        CHECK(n == (kit_rank == 0 && i / 2 != 1), "message %d of two allocations: %ld copies begin early", i, n);
     }
     kit_close(&one);
     kit_close(&other);
