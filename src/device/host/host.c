@@ -249,6 +249,21 @@ static int kept_copy_known(int gpu, int in, void *to, const void *from, size_t b
     return tutti_host_copy_now(to, from, bytes);
 }
 
+/* The bytes are copied at the end: who reads them before finds others. */
+static int host_copy_begin(int gpu, void *to, const void *from, size_t bytes, struct tutti_copying *copying)
+{
+    if (used_before_program("copy_begin"))
+        return TUTTI_ERR_DEVICE;
+    tutti_host_notice(gpu);
+    *copying = (struct tutti_copying){.to = to, .from = from, .bytes = bytes};
+    return TUTTI_OK;
+}
+
+static int host_copy_end(struct tutti_copying *copying)
+{
+    return tutti_host_copy_now(copying->to, copying->from, copying->bytes);
+}
+
 /* As on a GPU, whose driver is asked what either side is. */
 static int kept_copy_now(void *to, const void *from, size_t bytes)
 {
@@ -369,6 +384,8 @@ const struct tutti_device tutti_device_host = {
     .launch.apart_end = host_apart_end,
     .memory.copy_now = kept_copy_now,
     .memory.copy_pinned = kept_copy_known,
+    .memory.copy_begin = host_copy_begin,
+    .memory.copy_end = host_copy_end,
     .memory.copy_ordinary = kept_copy_known,
     .memory.few = 7,
     .close = host_close,
