@@ -205,6 +205,14 @@ TUTTI_FN uint64_t tutti_flow_next(const struct tutti_flow_args *args, unsigned b
     return tutti_flow_settle(args) ? next : 0;
 }
 
+TUTTI_FN uint64_t tutti_flow_last(const struct tutti_flow_args *args)
+{
+    const struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    return __atomic_load_n(&own->failed, __ATOMIC_RELAXED)
+               ? 0
+               : __atomic_load_n(&own->ticks, __ATOMIC_ACQUIRE) / TUTTI_TICKS;
+}
+
 TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int ok, int tokens)
 {
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
