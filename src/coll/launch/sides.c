@@ -5,7 +5,7 @@
 #include "coll/state.h"
 #include "core/status.h"
 
-static int sides_make(const struct tutti_team *team, struct tutti_sides *sides)
+static int sides_make(const struct tutti_team *team, struct tutti_side_streams *sides)
 {
     const struct tutti_device *device = team->device;
     int status = device->event.create(team->gpu, &sides->fork);
@@ -23,17 +23,17 @@ static int sides_make(const struct tutti_team *team, struct tutti_sides *sides)
     return status;
 }
 
-static struct tutti_sides **sides_place(const struct tutti_team *team, const struct tutti_stream *stream)
+static struct tutti_side_streams **sides_place(const struct tutti_team *team, const struct tutti_stream *stream)
 {
     return &tutti_coll_of(team)->sides[stream != team->stream];
 }
 
 int tutti_sides_open(struct tutti_team *team, const struct tutti_stream *stream)
 {
-    struct tutti_sides **const place = sides_place(team, stream);
+    struct tutti_side_streams **const place = sides_place(team, stream);
     if (*place)
         return TUTTI_OK;
-    struct tutti_sides *sides = calloc(1, sizeof *sides);
+    struct tutti_side_streams *sides = calloc(1, sizeof *sides);
     const int status = sides ? sides_make(team, sides) : TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK) {
         tutti_sides_close(team, sides, 1);
@@ -44,12 +44,12 @@ int tutti_sides_open(struct tutti_team *team, const struct tutti_stream *stream)
     return TUTTI_OK;
 }
 
-struct tutti_sides *tutti_sides_of(const struct tutti_team *team, const struct tutti_stream *stream)
+struct tutti_side_streams *tutti_sides_of(const struct tutti_team *team, const struct tutti_stream *stream)
 {
     return *sides_place(team, stream);
 }
 
-int tutti_sides_fork(const struct tutti_team *team, const struct tutti_sides *sides, unsigned used,
+int tutti_sides_fork(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
                      struct tutti_stream *stream)
 {
     int status = team->device->event.record(sides->fork, stream);
@@ -58,7 +58,7 @@ int tutti_sides_fork(const struct tutti_team *team, const struct tutti_sides *si
     return status;
 }
 
-int tutti_sides_join(const struct tutti_team *team, const struct tutti_sides *sides, unsigned used,
+int tutti_sides_join(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
                      struct tutti_stream *stream)
 {
     int status = TUTTI_OK;
@@ -70,7 +70,7 @@ int tutti_sides_join(const struct tutti_team *team, const struct tutti_sides *si
     return status;
 }
 
-void tutti_sides_close(const struct tutti_team *team, struct tutti_sides *sides, int alive)
+void tutti_sides_close(const struct tutti_team *team, struct tutti_side_streams *sides, int alive)
 {
     for (int i = 0; sides && alive && i < TUTTI_SIDES; i++) {
         if (sides->done[i])

@@ -7,7 +7,7 @@
 
 enum { TUTTI_SIDES = 2 };
 
-struct tutti_sides {
+struct tutti_side_streams {
     struct tutti_stream *made[TUTTI_SIDES];
     struct tutti_stream *stream[TUTTI_SIDES]; /* the same: nothing in them runs on the calling thread */
     struct tutti_event *fork;
@@ -18,14 +18,14 @@ struct tutti_sides {
  * calls in stream order, which may be captured. Not between waiting_begin and waiting_end. Team open. A status. */
 int tutti_sides_open(struct tutti_team *team, const struct tutti_stream *stream);
 /* Those streams. NULL: tutti_sides_open() has failed. */
-struct tutti_sides *tutti_sides_of(const struct tutti_team *team, const struct tutti_stream *stream);
+struct tutti_side_streams *tutti_sides_of(const struct tutti_team *team, const struct tutti_stream *stream);
 /* Local. Later work of the first `used` side streams waits for what is in `stream` now. A status. */
-int tutti_sides_fork(const struct tutti_team *team, const struct tutti_sides *sides, unsigned used,
+int tutti_sides_fork(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
                      struct tutti_stream *stream);
 /* Local. Later work of `stream` waits for what is in the first `used` side streams now. A status. */
-int tutti_sides_join(const struct tutti_team *team, const struct tutti_sides *sides, unsigned used,
+int tutti_sides_join(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
                      struct tutti_stream *stream);
 /* Local. Destroys them; NULL is fine. alive: the device may be called. */
-void tutti_sides_close(const struct tutti_team *team, struct tutti_sides *sides, int alive);
+void tutti_sides_close(const struct tutti_team *team, struct tutti_side_streams *sides, int alive);
 
 #endif

@@ -5,11 +5,11 @@
  * stores of kernels do.
  *
  * After a barrier the rings of all windows are free (coll/move/engines.c says why); this rank's side streams carry
- * chunk c to each peer in turn, and the call's stream combines the chunks that have arrived. Chunk c lies in slot
- * c % slots of its sender; the owner acknowledges it when it has combined it, and the sender waits for that before the
- * slot's next chunk. Of both streams the calls are made in the order of the chunks, copies LAG chunks ahead: the mark
- * of a chunk belongs to the step before the next copy of its side stream. So a device that makes this rank wait when
- * its queues are full, or runs a kernel on the calling thread, makes it wait only for calls that peers have made. */
+ * chunk c to each peer in turn, and the call's stream combines the chunks that have arrived. A sender has SLOTS slots
+ * in each window; the owner acknowledges a chunk when it has combined it, and the sender waits for that before it uses
+ * the slot again. Of both streams the calls are made in the order of the chunks, copies LAG chunks ahead: the mark of a
+ * chunk belongs to the step before the next copy of its side stream. So a device that makes this rank wait when its
+ * queues are full, or runs a kernel on the calling thread, makes it wait only for calls that peers have made. */
 #include "coll/launch/sides.h"
 #include "coll/move/runs.h"
 #include "coll/state.h"
@@ -17,15 +17,14 @@
 #include "core/types.h"
 
 enum {
-    CHUNK_LEAST = 1 << 20,
-    CHUNK_MOST = 4 << 20,
-    CHUNKS = 32,     /* of a message, if they are not longer or shorter than that */
-    SLOTS_LEAST = 4, /* more than LAG: see engines_combine() */
+    SLOTS = 3, /* more than LAG: see engines_combine() */
     LAG = TUTTI_SIDES,
-    GRAIN = 256, /* chunks begin at multiples of so many elements */
-    BLOCKS_MOST = 64
+    LAST_BYTES = 2 << 20, /* of the last chunk at most, if slots are not small */
+    TAPERS = 64,          /* more chunks than halve what is left down to the last one */
+    GRAIN = 64,           /* chunks begin at multiples of so many elements */
+    BLOCKS_MOST = 128
 };
-_Static_assert(SLOTS_LEAST > LAG, "a chunk's slot is free before a later chunk's copy is waited for");
+_Static_assert(SLOTS > LAG, "a chunk's slot is free before a later chunk's copy is waited for");
 
 enum { PHASE_ARRIVED, PHASE_USED }; /* of marks */
 
@@ -39,17 +38,17 @@ struct engines {
     struct tutti_team *team;
     const struct tutti_call *call;
     struct tutti_stream *stream;
-    struct tutti_sides *sides;
+    struct tutti_side_streams *sides;
     const char *in;
     struct tutti_result part[TUTTI_MAX_GPUS];
-    size_t size;   /* of an element */
-    size_t chunk;  /* elements */
-    size_t rounds; /* chunks of the longest result */
-    size_t begin;  /* of the slots in every window, in bytes */
-    size_t room;   /* of a slot */
-    size_t slots;  /* for each sender */
-    unsigned used; /* side streams; 0: all is put into the call's stream */
-    int over;      /* 1: the result lies over what peers get */
+    size_t size;                       /* of an element */
+    size_t begin;                      /* of the slots in every window, in bytes */
+    size_t most;                       /* elements of a chunk, for which a slot has room */
+    size_t full;                       /* chunks that are as long */
+    size_t rounds;                     /* and all of them, for the longest result */
+    struct tutti_result taper[TAPERS]; /* elements of the others: their places in each result */
+    unsigned used;                     /* side streams; 0: all is put into the call's stream */
+    int over;                          /* 1: the result lies over what peers get */
     struct tutti_flow_args args;
     struct engines_copied copied[TUTTI_SIDES]; /* by each side stream; [0]: by the call's stream if none is used */
 };
@@ -62,19 +61,51 @@ static size_t engines_longest(const struct engines *x)
     return longest;
 }
 
-/* How the call is cut: from facts that all ranks share. */
+static size_t engines_most(const struct tutti_team *team, size_t size)
+{
+    const size_t ring = 2 * tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride;
+    return ring / (size_t)(team->size - 1) / SLOTS / size / GRAIN * GRAIN;
+}
+
+/* How the call is cut, from facts that all ranks share. Each copy costs copy engines 2 us besides its bytes, so chunks
+ * are as long as slots; but the last chunk is combined when all has arrived, so from two slots on each chunk has half
+ * of what is left. */
 static void engines_cut(struct engines *x)
 {
     const struct tutti_region region = tutti_channel_region(x->team, TUTTI_REGION_CHUNKS);
-    const size_t each = 2 * region.stride / (size_t)(x->team->size - 1), longest = engines_longest(x);
-    size_t bytes = longest * x->size / CHUNKS;
-    bytes = bytes < CHUNK_LEAST ? CHUNK_LEAST : bytes > CHUNK_MOST ? CHUNK_MOST : bytes;
-    bytes = bytes < each / SLOTS_LEAST ? bytes : each / SLOTS_LEAST;
-    x->chunk = bytes / x->size / GRAIN * GRAIN;
-    x->room = x->chunk * x->size;
-    x->slots = x->room ? each / x->room : 0;
-    x->rounds = x->chunk ? (longest + x->chunk - 1) / x->chunk : 0;
+    const size_t longest = engines_longest(x), some = LAST_BYTES / x->size / GRAIN * GRAIN;
     x->begin = region.begin + region.stride;
+    x->most = engines_most(x->team, x->size);
+    const size_t last = x->most / 4 < some ? x->most / 4 : some;
+    x->full = longest > 2 * x->most ? (longest - 1) / x->most - 1 : 0;
+    x->rounds = x->full;
+    for (size_t at = x->full * x->most; at < longest; x->rounds++) {
+        const size_t left = longest - at, half = (left / 2 + GRAIN - 1) / GRAIN * GRAIN;
+        struct tutti_result *taper = &x->taper[x->rounds - x->full];
+        *taper = (struct tutti_result){at, half < left && left > last ? half : left};
+        at += taper->count;
+    }
+}
+
+/* Chunk c of every result. The slots are used in turn by the full chunks and the one behind them, whose last half goes
+ * to the next slot. */
+struct engines_chunk {
+    struct tutti_result of; /* elements of the longest result */
+    size_t place;           /* in the sender's slots, in elements */
+    size_t after;           /* chunks that have been used before it is sent */
+};
+
+static struct engines_chunk engines_chunk(const struct engines *x, size_t c)
+{
+    struct engines_chunk chunk = {.of = {c * x->most, x->most}, .place = c % SLOTS * x->most};
+    if (c >= x->full)
+        chunk.of = x->taper[c - x->full];
+    chunk.after = c >= SLOTS ? c - SLOTS + 1 : 0;
+    if (c <= x->full)
+        return chunk;
+    chunk.place = (x->full + 1) % SLOTS * x->most + chunk.of.begin - x->taper[1].begin;
+    chunk.after = x->full + 1 >= SLOTS ? x->full + 2 - SLOTS : 0;
+    return chunk;
 }
 
 /* A block may wait in each side stream beside one of the call's stream: with less room fewer of them are used, the same
@@ -92,7 +123,7 @@ static unsigned engines_sides(const struct tutti_team *team)
 static int engines_clashes(const struct engines *x)
 {
     const struct tutti_result *own = &x->part[x->team->rank];
-    return x->over && own->begin < x->chunk && own->begin < own->count;
+    return x->over && own->begin < engines_chunk(x, 0).of.count && own->begin < own->count;
 }
 
 /* Local, before the call's launches: what takes memory. */
@@ -120,17 +151,23 @@ static int engines_begin(struct engines *x, struct tutti_team *team, const struc
     return status;
 }
 
-/* Elements of chunk c of rank r's result. */
-static size_t engines_elements(const struct engines *x, int r, size_t c)
+/* Elements of the chunk of rank r's result. */
+static size_t engines_elements(const struct engines *x, int r, const struct engines_chunk *chunk)
 {
-    const size_t at = c * x->chunk, left = x->part[r].count > at ? x->part[r].count - at : 0;
-    return left < x->chunk ? left : x->chunk;
+    const size_t left = x->part[r].count > chunk->of.begin ? x->part[r].count - chunk->of.begin : 0;
+    return left < chunk->of.count ? left : chunk->of.count;
 }
 
-static char *engines_slot(const struct engines *x, int to, int from, size_t c)
+/* Its place in the contributions. */
+static const char *engines_source(const struct engines *x, int r, const struct engines_chunk *chunk)
 {
-    const size_t number = (size_t)(from < to ? from : from - 1) * x->slots + c % x->slots;
-    return (char *)x->team->window[to] + x->begin + number * x->room;
+    return x->in + (x->part[r].begin + chunk->of.begin) * x->size;
+}
+
+static char *engines_slot(const struct engines *x, int to, int from, const struct engines_chunk *chunk)
+{
+    const size_t number = (size_t)(from < to ? from : from - 1);
+    return (char *)x->team->window[to] + x->begin + (number * SLOTS * x->most + chunk->place) * x->size;
 }
 
 /* The side stream of rank `from` that carries chunk c to rank `to`. */
@@ -195,12 +232,13 @@ static int engines_push(struct engines *x, int peer, size_t c)
 {
     const int rank = x->team->rank;
     const unsigned k = engines_side(x, rank, peer, c);
-    const size_t n = engines_elements(x, peer, c);
-    int status = engines_step_side(x, k, peer, n > 0 && c >= x->slots ? c - x->slots + 1 : 0);
+    const struct engines_chunk chunk = engines_chunk(x, c);
+    const size_t n = engines_elements(x, peer, &chunk);
+    int status = engines_step_side(x, k, peer, n > 0 ? chunk.after : 0);
     if (status != TUTTI_OK || n == 0)
         return status;
-    const char *from = x->in + (x->part[peer].begin + c * x->chunk) * x->size;
-    status = x->team->device->stream.copy(engines_stream(x, k), engines_slot(x, peer, rank, c), from, n * x->size);
+    status = x->team->device->stream.copy(engines_stream(x, k), engines_slot(x, peer, rank, &chunk),
+                                          engines_source(x, peer, &chunk), n * x->size);
     x->copied[k] = (struct engines_copied){peer, c};
     if (status == TUTTI_OK && x->over && x->used > 0)
         status = x->team->device->event.record(x->sides->done[k], x->sides->stream[k]);
@@ -220,22 +258,22 @@ static unsigned engines_blocks(const struct engines *x, size_t bytes)
 static int engines_combine(struct engines *x, size_t c)
 {
     const int rank = x->team->rank, ranks = x->team->size;
-    const struct tutti_result *own = &x->part[rank];
-    const size_t n = engines_elements(x, rank, c);
+    const struct engines_chunk chunk = engines_chunk(x, c);
+    const size_t n = engines_elements(x, rank, &chunk);
     struct engines_step step = {.mark = {0}};
     struct tutti_kernel_args args = {.ranks = (uint32_t)ranks, .outs = 1, .gpus = 1, .shape = TUTTI_SHAPE_ALL};
     int status = TUTTI_OK;
     if (n == 0)
         return TUTTI_OK;
     for (int r = 0; r < ranks; r++) {
-        args.in[r] = r == rank ? x->in + (own->begin + c * x->chunk) * x->size : engines_slot(x, rank, r, c);
+        args.in[r] = r == rank ? engines_source(x, rank, &chunk) : engines_slot(x, rank, r, &chunk);
         if (r == rank)
             continue;
         step.await[r] = engines_mark(engines_side(x, r, rank, c), c);
-        if (c > 0 && engines_elements(x, rank, c - 1 + x->slots) > 0) /* its sender waits for the slot */
+        if (c > 0) /* its sender may wait for the slot */
             step.mark[r] = engines_mark(0, c - 1);
     }
-    args.out[0] = (char *)x->call->out + c * x->chunk * x->size;
+    args.out[0] = (char *)x->call->out + chunk.of.begin * x->size;
     args.count = args.slice = n;
     args.blocks = engines_blocks(x, n * x->size);
     /* The result overwrites what this rank has pushed in chunks up to c: those copies have been made. So have LAG
@@ -291,8 +329,9 @@ static int engines_put(struct engines *x)
 
 static int reduce_engines_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    (void)call;
-    return tutti_flow_can(team) && team->size > 1 && team->size <= TUTTI_MAX_GPUS;
+    if (!tutti_flow_can(team) || team->size < 2 || team->size > TUTTI_MAX_GPUS)
+        return 0;
+    return team->state != TUTTI_TEAM_OPEN || engines_most(team, tutti_type_size(call->type)) > 0;
 }
 
 /* Later, peers may wait in kernels for this rank. A failure occurs again in the run. */
