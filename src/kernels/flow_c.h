@@ -427,8 +427,12 @@ static int tutti_flow_relay(const struct tutti_flow_args *args, const struct tut
         if (link->from &&
             !tutti_flow_unpack(args, TUTTI_LL128, size, tile[0], link->from + wire, some, link->flag, link->rank))
             return 0;
-        if (!link->from)
+        if (!link->from) {
             from[0] = from[1];
+        } else if (link->own && link->turned) {
+            from[1] = from[0];
+            from[0] = link->own + at;
+        }
         reduce(pair, from, link->from && link->own ? 2 : 1, to, 1, some / size);
         if (link->to)
             tutti_flow_pack(TUTTI_LL128, size, link->to + wire, (const unsigned char *)to[0], some, link->flag);
