@@ -20,7 +20,7 @@ enum {
     SLOTS = 3, /* more than LAG: see engines_combine() */
     LAG = TUTTI_SIDES,
     LAST_BYTES = 2 << 20, /* of the last chunk at most, if slots are not small */
-    TAPERS = 64,          /* more chunks than halve what is left down to the last one */
+    TAPERS = 64,          /* more than the halvings from two slots to a chunk of GRAIN */
     GRAIN = 64,           /* chunks begin at multiples of so many elements */
     BLOCKS_MOST = 128
 };
@@ -68,8 +68,8 @@ static size_t engines_most(const struct tutti_team *team, size_t size)
 }
 
 /* How the call is cut, from facts that all ranks share. Each copy costs copy engines 2 us besides its bytes, so chunks
- * are as long as slots; but the last chunk is combined when all has arrived, so from two slots on each chunk has half
- * of what is left. */
+ * are as long as slots. The last chunk is combined when all has arrived, so the rest, of up to two slots, is halved again
+ * and again. */
 static void engines_cut(struct engines *x)
 {
     const struct tutti_region region = tutti_channel_region(x->team, TUTTI_REGION_CHUNKS);
