@@ -17,14 +17,14 @@
 #include "core/types.h"
 
 enum {
-    SLOTS = 3, /* more than LAG: see engines_combine() */
+    SLOTS = 4, /* see engines_combine() */
     LAG = TUTTI_SIDES,
     LAST_BYTES = 2 << 20, /* of the last chunk at most, if slots are not small */
     TAPERS = 64,          /* more than the halvings from two slots to a chunk of GRAIN */
     GRAIN = 64,           /* chunks begin at multiples of so many elements */
     BLOCKS_MOST = 128
 };
-_Static_assert(SLOTS > LAG, "a chunk's slot is free before a later chunk's copy is waited for");
+_Static_assert(SLOTS > LAG + 1, "a rank that waits for a copy has said that it has used what was in the slot before");
 
 enum { PHASE_ARRIVED, PHASE_USED }; /* of marks */
 
@@ -277,7 +277,7 @@ static int engines_combine(struct engines *x, size_t c)
     args.count = args.slice = n;
     args.blocks = engines_blocks(x, n * x->size);
     /* The result overwrites what this rank has pushed in chunks up to c: those copies have been made. So have LAG
-     * later ones, which wait for slots of chunks that peers combine before they wait for this rank. */
+     * later ones, which wait for slots whose chunks peers have combined, and acknowledged, before chunk c. */
     for (int k = 0; k < (int)x->used && x->over && status == TUTTI_OK; k++)
         status = x->team->device->event.wait(x->stream, x->sides->done[k]);
     if (status == TUTTI_OK)
