@@ -14,6 +14,10 @@ tutti_mpi_test(mpi-enqueue-queues-split PROGRAM mpi-enqueue RANKS 3 ARGS queues 
 tutti_mpi_test(mpi-enqueue-queues-engines PROGRAM mpi-enqueue RANKS 3 ARGS queues TIMEOUT 45 MPIS openmpi
                ENV TUTTI_CHANNEL_MB=1
                    "TUTTI_RULES=bcast:*@engines gather:*@engines scatter:*@engines allgather:*@engines alltoall:*@engines")
+foreach(part calls chain frees)
+  tutti_mpi_test(mpi-enqueue-${part}-engines PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS ${part} TIMEOUT 45
+                 ENV TUTTI_CHANNEL_MB=1 "TUTTI_RULES=reduce:*@engines reduce_scatter:*@engines")
+endforeach()
 tutti_mpi_test(mpi-enqueue-queues-loose PROGRAM mpi-enqueue RANKS 2 ARGS queues TIMEOUT 45 ENV TUTTI_HOST_STRICT=0)
 tutti_mpi_test(mpi-enqueue-life PROGRAM mpi-enqueue RANKS 2 ARGS life EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-alone PROGRAM mpi-enqueue RANKS 2 ARGS alone)
