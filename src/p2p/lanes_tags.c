@@ -51,7 +51,7 @@ static int lane_with(struct tag_table *table, uint32_t tag, const struct tutti_l
     return -1;
 }
 
-/* Gives the tag a lane among these that is free, or whose tag is not in use; -1: there is none. */
+/* Gives the tag a lane among these that is free, or whose tag is not in use; -1: all are in use. */
 static int lane_claim(struct tag_table *table, int from, int end, int again, uint32_t tag,
                       const struct tutti_lane_use *use)
 {
@@ -79,7 +79,6 @@ static int table_lock(struct tutti_lanes *lanes, struct tag_table *table)
     const struct tutti_wait wait = {.done = table_is_mine,
                                     .with = &table->locked,
                                     .what = "the tags of messages in stream order",
-                                    .quiet = 1,
                                     .watched = 1};
     const int status = tutti_progress_wait(&wait);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
