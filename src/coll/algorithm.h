@@ -54,6 +54,9 @@ struct tutti_algorithm {
     int leads;              /* of `runs`: 1: leaders can launch it for ranks that share GPUs */
     /* 1 if the open team can run the call, which is in `collectives`. NULL: always. */
     int (*can)(const struct tutti_team *team, const struct tutti_call *call);
+    /* Local, before this rank arrives at a blocking call on an open team: what `run` needs and peers' kernels must not
+     * wait for. NULL: nothing. */
+    void (*prepare)(struct tutti_team *team);
     /* Collective. Returns a status; *fits = 0 (on all ranks, nothing done) if it found out that it cannot after all. */
     int (*run)(struct tutti_team *team, const struct tutti_call *call, int *fits);
     /* Puts the call into `stream`; see tutti_enqueue(). NULL, and no shape: not in stream order. */

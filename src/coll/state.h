@@ -4,7 +4,8 @@
 
 #include "team/team.h"
 
-struct tutti_plan; /* dtype/plan.h */
+struct tutti_plan;         /* dtype/plan.h */
+struct tutti_side_streams; /* coll/launch/sides.h */
 
 enum { TUTTI_SPARES = 64, TUTTI_CACHED_LAUNCHES = 16 };
 
@@ -35,6 +36,8 @@ struct tutti_coll_state {
     uint64_t lead_longest; /* bytes of the longest run that leaders have moved */
     uint64_t direct_runs;  /* runs whose place in a result of this rank a peer has mapped: they pass no window */
     int early;             /* 1: the last launch in stream order let the next one start at once */
+    struct tutti_side_streams
+        *sides[2]; /* for copy engines, of calls in the team's stream and in stream order; NULL: none yet */
     /* Device scratch: each is at least twice as large as the previous one, and all are freed with the team, since
      * work in streams and graphs may still use them. */
     void *spare[TUTTI_SPARES];

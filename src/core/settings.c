@@ -1,9 +1,7 @@
 #include "core/settings.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,7 @@
 
 #include "core/log.h"
 #include "core/nearest.h"
+#include "core/once.h"
 #include "core/rule_names.h"
 #include "core/status.h"
 
@@ -191,8 +190,7 @@ int tutti_settings_read(struct tutti_settings *out, char *wrong, size_t size)
 }
 
 static struct tutti_settings settings;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_int settings_read; /* 1: `once` has been, a load instead of a call */
+static struct tutti_once settings_once = TUTTI_ONCE_INIT;
 
 static void read_once(void)
 {
@@ -207,10 +205,7 @@ static void read_once(void)
 
 const struct tutti_settings *tutti_settings(void)
 {
-    if (__builtin_expect(!atomic_load_explicit(&settings_read, memory_order_acquire), 0)) {
-        pthread_once(&once, read_once);
-        atomic_store_explicit(&settings_read, 1, memory_order_release);
-    }
+    tutti_once(&settings_once, read_once);
     return &settings;
 }
 

@@ -1,13 +1,12 @@
 /* Which devices there are, and which one this process uses. */
 #include "device/device.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/once.h"
 #include "core/settings.h"
 #include "core/status.h"
 
@@ -30,8 +29,7 @@ static const struct {
 enum { DEVICES = sizeof devices / sizeof devices[0] };
 
 static const struct tutti_device *chosen;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_int is_chosen; /* 1: `once` has been, a load instead of a call */
+static struct tutti_once device_once = TUTTI_ONCE_INIT;
 
 int tutti_device_present(const char *name)
 {
@@ -84,10 +82,7 @@ static void device_choose(void)
 
 const struct tutti_device *tutti_device(void)
 {
-    if (__builtin_expect(!atomic_load_explicit(&is_chosen, memory_order_acquire), 0)) {
-        pthread_once(&once, device_choose);
-        atomic_store_explicit(&is_chosen, 1, memory_order_release);
-    }
+    tutti_once(&device_once, device_choose);
     return chosen;
 }
 

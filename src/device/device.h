@@ -44,6 +44,13 @@ static inline int tutti_export_overlaps(const struct tutti_export *one, const st
     return one->base < other->base + other->bytes && other->base < one->base + one->bytes;
 }
 
+/* A copy that has begun; private to the device. */
+struct tutti_copying {
+    void *context, *to;
+    const void *from;
+    size_t bytes;
+};
+
 struct tutti_stream; /* ordered work on one GPU */
 /* Some devices have a default stream that waits for other streams, and they for it. */
 enum tutti_stream_order {
@@ -183,7 +190,13 @@ struct tutti_device {
          * memory.alloc_pinned(): the device is not asked for their kinds. in: 1: into memory of the GPU; such a copy
          * may be ordered behind no work of the program. NULL: copy_now(). */
         int (*copy_pinned)(int gpu, int in, void *to, const void *from, size_t bytes);
-        /* The same between memory of `gpu` and ordinary host memory. */
+        /* copy_pinned() out of memory of `gpu`, in two parts between which the caller does other work, of the device
+         * too: begin starts the copy, and end returns when the bytes are there. Each begun copy is ended once, by the
+         * same thread. TUTTI_ERR_UNAVAILABLE, not reported, where a copy cannot begin now. NULL: copies are not
+         * divided. */
+        int (*copy_begin)(int gpu, void *to, const void *from, size_t bytes, struct tutti_copying *copying);
+        int (*copy_end)(struct tutti_copying *copying);
+        /* copy_pinned() between memory of `gpu` and ordinary host memory. */
         int (*copy_ordinary)(int gpu, int in, void *to, const void *from, size_t bytes);
         /* Bytes up to which a launch of launch.pack() copies between the two in less time. */
         size_t few;

@@ -34,6 +34,16 @@ int tutti_pack_prepare(int gpu, const struct tutti_plan *plan);
 int tutti_pack_ready(int gpu);
 /* A call of few bytes would have used the kernels, and they are not ready: when such calls repeat, they are loaded. */
 void tutti_pack_missed(int gpu);
+
+/* Whether a packing kernel or a copy of the driver moves few bytes between one run of memory of a GPU and pinned memory
+ * (pack/few.c). ALONE: one copy, of a call that makes no other. REPEATED: one of many like it, of a collective. PAIR:
+ * the first or the second one of a call (TUTTI_PACK_FIRST, TUTTI_PACK_SECOND). */
+enum tutti_few { TUTTI_FEW_ALONE, TUTTI_FEW_REPEATED, TUTTI_FEW_PAIR };
+/* Local, any thread. 1: by a kernel, which is ready. may_load: kernels that would be of use and are not ready may be
+ * loaded for the next ones. */
+int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_load);
+/* Local. Other ranks work on this GPU too. From now on no kernel copies few bytes there. */
+void tutti_few_share(int gpu);
 int tutti_pack_enqueue(struct tutti_stream *stream, int gpu, const struct tutti_pack_job *jobs, unsigned n);
 /* The same, done on return: picks the host's way for small messages in memory that the host can reach, and otherwise a
  * launch on a stream of its own (one a GPU and thread at most) with a notice in mapped memory. A message between memory

@@ -205,6 +205,14 @@ TUTTI_FN uint64_t tutti_flow_next(const struct tutti_flow_args *args, unsigned b
     return tutti_flow_settle(args) ? next : 0;
 }
 
+TUTTI_FN uint64_t tutti_flow_last(const struct tutti_flow_args *args)
+{
+    const struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
+    return __atomic_load_n(&own->failed, __ATOMIC_RELAXED)
+               ? 0
+               : __atomic_load_n(&own->ticks, __ATOMIC_ACQUIRE) / TUTTI_TICKS;
+}
+
 TUTTI_FN int tutti_flow_end(const struct tutti_flow_args *args, unsigned block, uint64_t epoch, int ok, int tokens)
 {
     struct tutti_channel_flags *const own = tutti_flow_channel(args, args->rank);
@@ -419,8 +427,12 @@ static int tutti_flow_relay(const struct tutti_flow_args *args, const struct tut
         if (link->from &&
             !tutti_flow_unpack(args, TUTTI_LL128, size, tile[0], link->from + wire, some, link->flag, link->rank))
             return 0;
-        if (!link->from)
+        if (!link->from) {
             from[0] = from[1];
+        } else if (link->own && link->turned) {
+            from[1] = from[0];
+            from[0] = link->own + at;
+        }
         reduce(pair, from, link->from && link->own ? 2 : 1, to, 1, some / size);
         if (link->to)
             tutti_flow_pack(TUTTI_LL128, size, link->to + wire, (const unsigned char *)to[0], some, link->flag);

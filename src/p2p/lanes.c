@@ -1,5 +1,4 @@
-/* Opening and closing lanes, and the table of their tags. */
-#include <stdatomic.h>
+/* Opening and closing lanes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,34 +105,4 @@ void tutti_lanes_close(struct tutti_lanes *lanes, int alive, int settled)
             device->stream.destroy(lanes->made);
     }
     free(lanes);
-}
-
-/* The tags of the lanes of a pair, plus 1; 0: not claimed. */
-static _Atomic uint32_t *tags_of(const struct tutti_lanes *lanes, int receiver, int sender)
-{
-    return (_Atomic uint32_t *)lanes->area.host[receiver] + sender * TUTTI_LANES;
-}
-
-int tutti_lanes_tag(const struct tutti_lanes *lanes, unsigned peer, unsigned lane)
-{
-    if (peer >= (unsigned)lanes->team->size || lane >= TUTTI_LANES)
-        return -1;
-    return (int)(atomic_load_explicit(&tags_of(lanes, lanes->team->rank, (int)peer)[lane], memory_order_acquire) - 1);
-}
-
-int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message)
-{
-    const int rank = lanes->team->rank, receiver = message->send ? message->peer : rank;
-    const int sender = message->send ? rank : message->peer;
-    _Atomic uint32_t *const tags = tags_of(lanes, receiver, sender);
-    const uint32_t mine = (uint32_t)message->tag + 1; /* 0: not claimed */
-    _Static_assert(TUTTI_MAX_GPUS * TUTTI_LANES * sizeof(uint32_t) <= TUTTI_AREA_HOST_BYTES, "the table fits");
-    for (int lane = 0; lane < TUTTI_LANES; lane++) {
-        uint32_t found = atomic_load_explicit(&tags[lane], memory_order_acquire);
-        if (found == 0 && atomic_compare_exchange_strong(&tags[lane], &found, mine))
-            return lane;
-        if (found == mine)
-            return lane;
-    }
-    return -1;
 }

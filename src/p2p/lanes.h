@@ -1,5 +1,5 @@
 /* Messages in stream order: kernels of both ranks send and receive; the host only launches them. kernels/lane_args.h
- * explains lanes. A lane belongs to one tag; the rank that uses a tag first claims the lane, in a table in shared
+ * explains lanes. A lane belongs to one tag at a time; the rank that uses a tag first claims it, in a table in shared
  * memory. So nothing is matched on the GPU, and tags may be used in any order.
  *
  * Matched messages use no lane: their requests know each other, and the sender's kernels store into the receiver's

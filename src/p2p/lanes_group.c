@@ -64,6 +64,13 @@ int tutti_lanes_flush(struct tutti_lanes *lanes, struct tutti_stream *stream, co
     }
     group_fill(lanes, &args);
     args.what = TUTTI_LANE_POST;
+    uint64_t bytes = 0;
+    size_t wanted = 0;
+    for (uint32_t i = 0; i < args.parts; i++) {
+        bytes += args.part[i].bytes;
+        wanted += tutti_lanes_blocks(args.part[i].bytes, (int)args.part[i].lane);
+    }
+    tutti_lanes_start_moves(lanes, &args, bytes, wanted);
     const int status = tutti_lanes_launch(lanes, stream, &args);
     return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }

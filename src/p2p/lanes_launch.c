@@ -7,8 +7,10 @@
 
 /* BLOCKS_MOST: of a launch. A block that moves one chunk after the other waits for each to arrive, so that it fills a
  * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, or TUTTI_BLOCKS.
- */
-enum { BLOCKS_MOST = 32, BLOCKS_LONG = 64 };
+ *
+ * MOVED_BY_START: a start moves messages of so many bytes itself. A wait moves longer ones with more blocks, or a
+ * launch beside the stream while later work of the stream runs. */
+enum { BLOCKS_MOST = 32, BLOCKS_LONG = 64, MOVED_BY_START = 256 << 10 };
 
 void tutti_lanes_fill(const struct tutti_lanes *lanes, struct tutti_lane_args *args)
 {
@@ -50,7 +52,16 @@ unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes
 
 unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted)
 {
-    return blocks_of(lanes, wanted, BLOCKS_MOST);
+    return blocks_of(lanes, wanted, wanted > 2 * BLOCKS_MOST ? BLOCKS_LONG : BLOCKS_MOST);
+}
+
+void tutti_lanes_start_moves(const struct tutti_lanes *lanes, struct tutti_lane_args *args, uint64_t bytes,
+                             size_t wanted)
+{
+    if (bytes > MOVED_BY_START)
+        args->awaited = 0;
+    else if (wanted > 0)
+        args->blocks = tutti_lanes_blocks_most(lanes, wanted);
 }
 
 int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args)

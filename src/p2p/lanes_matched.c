@@ -7,9 +7,8 @@
 #include "team/sm_budget.h"
 #include "team/watcher.h"
 
-/* BLOCKS: most of launches in the stream, and two beside it. CHANNEL: the team's own, which nothing uses. A start moves
- * short messages itself; a wait moves longer ones with more blocks, or a launch beside the stream while it works. */
-enum { BLOCKS = 34, CHANNEL = 1 << 20, MOVED_BY_START = 256 << 10 };
+/* BLOCKS: most of launches in the stream, and two beside it. CHANNEL: the team's own, which nothing uses. */
+enum { BLOCKS = 34, CHANNEL = 1 << 20 };
 
 int tutti_lanes_open_alone(struct tutti_team *team, int gpu, struct tutti_lanes **out, const char **why)
 {
@@ -55,10 +54,7 @@ static int lanes_post(struct tutti_lanes *lanes, struct tutti_stream *stream, in
         bytes += matches[i].bytes;
         wanted += tutti_lanes_blocks(matches[i].bytes, 0);
     }
-    if (bytes > MOVED_BY_START)
-        args.awaited = 0;
-    else if (wanted > 0)
-        args.blocks = tutti_lanes_blocks_most(lanes, wanted);
+    tutti_lanes_start_moves(lanes, &args, bytes, wanted);
     return tutti_lanes_launch(lanes, stream, &args);
 }
 

@@ -31,8 +31,19 @@ struct tutti_lanes {
     size_t kepts;
 };
 
-/* Local, never waits. The lane of the message's tag; -1 if other tags have claimed all lanes. */
-int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message);
+/* lanes_tags.c. All local. */
+
+/* What a call does with a lane: `change` is added to its count of messages; stays: it keeps its tag. */
+struct tutti_lane_use {
+    int change, stays;
+};
+/* *lane: the lane of the message's tag; -1 if all lanes have other tags that are in use. A status. */
+int tutti_lanes_find(struct tutti_lanes *lanes, const struct tutti_lane_message *message,
+                     const struct tutti_lane_use *use, int *lane);
+/* All lanes of messages from this source keep their tags from now on. A status. */
+int tutti_lanes_keep_tags(struct tutti_lanes *lanes, int source);
+/* The message of these args, which was counted, is not put into the stream. */
+void tutti_lanes_uncount(struct tutti_lanes *lanes, const struct tutti_lane_args *args);
 
 /* lanes_launch.c and lanes_put.c. All local. */
 
@@ -44,6 +55,9 @@ size_t tutti_lanes_blocks(size_t bytes, int lane);
 unsigned tutti_lanes_blocks_direct(const struct tutti_lanes *lanes, size_t bytes, unsigned lane);
 /* As many of them as a launch may have. */
 unsigned tutti_lanes_blocks_most(const struct tutti_lanes *lanes, size_t wanted);
+/* Of a launch that starts the messages in `await`, of so many bytes and blocks together: whether it moves them. */
+void tutti_lanes_start_moves(const struct tutti_lanes *lanes, struct tutti_lane_args *args, uint64_t bytes,
+                             size_t wanted);
 int tutti_lanes_launch(struct tutti_lanes *lanes, struct tutti_stream *stream, const struct tutti_lane_args *args);
 /* Whether the stream is captured. What a capture left behind that was given up is forgotten. */
 int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream);

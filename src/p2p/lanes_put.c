@@ -12,58 +12,70 @@
 #include "p2p/lanes_own.h"
 
 static const char why_tags[] =
-    "this rank and its peer have used 64 tags in stream order on the communicator, and there "
-    "are no more: use fewer tags, or another communicator for some of them";
+    "this rank and its peer use 64 tags in stream order on the communicator that may be in use still, and there are no "
+    "more: receive what was sent before, use fewer tags in graphs and where receives name no tag or no source, or "
+    "another "
+    "communicator for some of them";
 const char tutti_lanes_why_open[] =
     "511 messages in stream order are under way on the communicator: wait for some of them "
     "by MPIX_Waitall_enqueue";
 static const char why_capture[] = "the request was made by a call that was captured and is waited for by one that is "
                                   "not, or the other way round: make both in one capture";
 
-/* Peer and lane of the message, or what a receive accepts. From any source with one tag, each source has a lane for it,
- * unless all lanes of that source have other tags: then it sends none with this one. 0: no lane is left. */
-static int lanes_name(struct tutti_lanes *lanes, const struct tutti_lane_message *message, struct tutti_lane_args *args)
+/* What a receive from any source or with any tag accepts. From any source with one tag, each source has a lane for it,
+ * unless all lanes of that source have other tags: then it sends none with this one. A status. */
+static int lanes_accept(struct tutti_lanes *lanes, const struct tutti_lane_message *message,
+                        struct tutti_lane_args *args)
 {
+    const struct tutti_lane_use stays = {.stays = 1};
     struct tutti_lane_message one = *message;
-    args->any = message->peer == TUTTI_LANES_ANY || message->tag == TUTTI_LANES_ANY;
-    args->peer = message->peer == TUTTI_LANES_ANY ? TUTTI_LANE_ANY_PEER : (uint32_t)message->peer;
-    if (!args->any) {
-        const int lane = tutti_lanes_find(lanes, message);
-        args->lane = (uint32_t)lane;
-        return lane >= 0;
-    }
-    int some = 0;
+    int some = 0, status = TUTTI_OK;
     memset(args->accepts, TUTTI_LANE_NONE, sizeof args->accepts);
-    for (one.peer = 0; one.peer < lanes->team->size; one.peer++) {
+    for (one.peer = 0; one.peer < lanes->team->size && status == TUTTI_OK; one.peer++) {
+        int lane = TUTTI_LANE_ALL;
         if (message->peer != TUTTI_LANES_ANY && message->peer != one.peer)
             continue;
-        const int lane = message->tag == TUTTI_LANES_ANY ? TUTTI_LANE_ALL : tutti_lanes_find(lanes, &one);
+        status = message->tag == TUTTI_LANES_ANY ? tutti_lanes_keep_tags(lanes, one.peer)
+                                                 : tutti_lanes_find(lanes, &one, &stays, &lane);
         args->accepts[one.peer] = lane < 0 ? TUTTI_LANE_NONE : (unsigned char)lane;
         some |= lane >= 0;
     }
-    return some;
+    return status == TUTTI_OK && !some ? TUTTI_ERR_UNAVAILABLE : status;
 }
 
-/* 0 if the team has failed, otherwise 1 and the args of a launch that posts the message. */
-static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_message *message,
-                          struct tutti_lane_args *args, int *status, const char **why)
+/* Peer and lane of the message, or what a receive accepts. TUTTI_ERR_UNAVAILABLE: no lane is left. */
+static int lanes_name(struct tutti_lanes *lanes, const struct tutti_lane_message *message, int captured,
+                      struct tutti_lane_args *args)
 {
-    *status = tutti_team_fault(lanes->team);
-    if (*status == TUTTI_OK && lanes->team->state != TUTTI_TEAM_OPEN)
-        *status = TUTTI_ERR_BROKEN;
-    if (*status != TUTTI_OK)
-        return 0;
+    const struct tutti_lane_use use = {message->send ? 1 : -1, captured};
+    int lane;
+    args->any = message->peer == TUTTI_LANES_ANY || message->tag == TUTTI_LANES_ANY;
+    args->peer = message->peer == TUTTI_LANES_ANY ? TUTTI_LANE_ANY_PEER : (uint32_t)message->peer;
+    if (args->any)
+        return lanes_accept(lanes, message, args);
+    const int status = tutti_lanes_find(lanes, message, &use, &lane);
+    args->lane = (uint32_t)lane;
+    return status == TUTTI_OK && lane < 0 ? TUTTI_ERR_UNAVAILABLE : status;
+}
+
+/* The args of a launch that posts the message. A status. */
+static int lanes_describe(struct tutti_lanes *lanes, const struct tutti_lane_message *message, int captured,
+                          struct tutti_lane_args *args, const char **why)
+{
+    int status = tutti_team_fault(lanes->team);
+    if (status == TUTTI_OK && lanes->team->state != TUTTI_TEAM_OPEN)
+        status = TUTTI_ERR_BROKEN;
+    if (status != TUTTI_OK)
+        return status;
     tutti_lanes_fill(lanes, args);
-    if (!lanes_name(lanes, message, args)) {
-        *why = why_tags;
-        *status = TUTTI_ERR_UNAVAILABLE;
-        return 0;
-    }
     args->send = (uint32_t)message->send;
     args->buffer = message->buffer;
     args->bytes = message->bytes;
     args->awaited = 1;
-    return 1;
+    status = lanes_name(lanes, message, captured, args);
+    if (status == TUTTI_ERR_UNAVAILABLE)
+        *why = why_tags;
+    return status;
 }
 
 /* Threads of a block that has so many bytes to move: one for each packet, as far as a block has them. */
@@ -79,8 +91,11 @@ int tutti_lanes_do(struct tutti_lanes *lanes, struct tutti_stream *stream, const
                    const char **why)
 {
     struct tutti_lane_args args;
-    int status = tutti_lanes_flush(lanes, stream, why);
-    if (status != TUTTI_OK || !lanes_describe(lanes, message, &args, &status, why))
+    const int captured = lanes->team->device->stream.capturing(stream);
+    int status = captured < 0 ? captured : tutti_lanes_flush(lanes, stream, why);
+    if (status == TUTTI_OK)
+        status = lanes_describe(lanes, message, captured, &args, why);
+    if (status != TUTTI_OK)
         return status;
     args.what = TUTTI_LANE_DO;
     args.reports = message->reports ? lanes->report->memory : NULL;
@@ -125,12 +140,14 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
     int status, captured = tutti_lanes_capture(lanes, stream);
     if (captured < 0)
         return captured;
-    if (!lanes_describe(lanes, message, &args, &status, why))
-        return status;
     *op = tutti_lanes_take_op(lanes, captured);
     if (*op == 0) {
         *why = tutti_lanes_why_open;
         return TUTTI_ERR_UNAVAILABLE;
+    }
+    if ((status = lanes_describe(lanes, message, captured, &args, why)) != TUTTI_OK) {
+        tutti_lanes_give_op(lanes, *op);
+        return status;
     }
     lanes->captured += captured;
     lanes->bytes[*op] = message->bytes;
@@ -140,8 +157,13 @@ int tutti_lanes_start(struct tutti_lanes *lanes, struct tutti_stream *stream, co
     args.await[0] = (uint16_t)*op;
     if (tutti_lanes_gather(lanes, &args, captured))
         return TUTTI_OK;
-    if ((status = tutti_lanes_flush(lanes, stream, why)) != TUTTI_OK)
+    if ((status = tutti_lanes_flush(lanes, stream, why)) != TUTTI_OK) {
+        tutti_lanes_uncount(lanes, &args);
+        tutti_lanes_give_op(lanes, *op);
+        lanes->captured -= captured;
         return status;
+    }
+    tutti_lanes_start_moves(lanes, &args, args.bytes, tutti_lanes_blocks(args.bytes, (int)args.lane));
     status = tutti_lanes_launch(lanes, stream, &args);
     return status == TUTTI_OK && !lanes->forked ? tutti_lanes_fork(lanes, stream, captured) : status;
 }

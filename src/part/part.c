@@ -233,10 +233,10 @@ static void part_poll(void)
             tutti_part_fail(part, tutti_part_prequest_poll(part));
         if (part->put && part->status == TUTTI_OK)
             tutti_part_fail(part, tutti_part_put_poll(part));
-        if (part->held_n > 0)
-            tutti_part_fail(part, tutti_part_send_held(part));
         if (!tutti_part_pieces_idle(&part->pieces))
             tutti_part_fail(part, tutti_part_pieces_poll(part));
+        if (part->held_n > 0)
+            tutti_part_fail(part, tutti_part_send_held(part));
         next = part->next;
         part_end_if_done(part);
     }

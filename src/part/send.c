@@ -8,7 +8,7 @@ enum { MERGED_BYTES = 1 << 20 }; /* partitions that become ready together travel
 
 int tutti_part_send_done(const struct tutti_part *part)
 {
-    return part->status != TUTTI_OK ? part->out == 0 : part->unready == 0 && part->out == 0;
+    return part->out == 0 && (part->status != TUTTI_OK || (part->unready == 0 && part->held_n == 0));
 }
 
 /* A piece is unpacked by the receiver in memory of its own, perhaps, so it is short also where this side needs none. */
@@ -91,16 +91,36 @@ static enum tutti_part_wrong send_check(const struct tutti_part *part, int first
     return memchr(part->ready + first, 1, (size_t)(last - first) + 1) ? TUTTI_PART_TWICE : TUTTI_PART_FINE;
 }
 
-int tutti_part_send_held(struct tutti_part *part)
+static int send_now(struct tutti_part *part)
 {
     const uint32_t n = part->held_n;
     part->held_n = 0;
     return n > 0 ? send_ready(part, part->held_first, n) : TUTTI_OK;
 }
 
-/* A small partition of host memory costs the MPIs more by its message than by its bytes. It waits for its neighbours
- * until they fill a message, all partitions are ready, or this process calls the MPI for something else. A status. */
-static int send_hold(struct tutti_part *part, uint32_t first, uint32_t n)
+/* 1: the transport has as many pieces of this request as it may have, and runs wait behind them. */
+static int send_waits(const struct tutti_part *part)
+{
+    return part->pieces.runs != NULL;
+}
+
+int tutti_part_send_held(struct tutti_part *part)
+{
+    return send_waits(part) ? TUTTI_OK : send_now(part);
+}
+
+/* Bytes up to which partitions wait for their neighbours. A small partition of host memory costs the MPIs more by its
+ * message than by its bytes. A partition whose data could not begin to travel now loses nothing by waiting. */
+static uint64_t send_hold_most(const struct tutti_part *part)
+{
+    if (part->each <= TUTTI_PART_INLINE_MOST / 2 && !part->elements.places.device)
+        return TUTTI_PART_INLINE_MOST;
+    return send_waits(part) ? MERGED_BYTES : 0;
+}
+
+/* Partitions wait for their neighbours until they have `most` bytes, all partitions are ready, or this process calls
+ * the MPI for something else and no run waits. A status. */
+static int send_hold(struct tutti_part *part, uint32_t first, uint32_t n, uint64_t most)
 {
     int status = TUTTI_OK;
     if (part->held_n > 0 && first == part->held_first + part->held_n) {
@@ -109,12 +129,12 @@ static int send_hold(struct tutti_part *part, uint32_t first, uint32_t n)
         part->held_first = first;
         part->held_n += n;
     } else {
-        status = tutti_part_send_held(part);
+        status = send_now(part);
         part->held_first = first;
         part->held_n = n;
     }
-    if (status == TUTTI_OK && (part->unready == 0 || (part->held_n + 1) * part->each > TUTTI_PART_INLINE_MOST))
-        status = tutti_part_send_held(part);
+    if (status == TUTTI_OK && (part->unready == 0 || most == 0 || (part->held_n + 1) * part->each > most))
+        status = send_now(part);
     return status;
 }
 
@@ -122,10 +142,8 @@ static int send_hold(struct tutti_part *part, uint32_t first, uint32_t n)
 static enum tutti_part_wrong send_marked(struct tutti_part *part, int first, int n)
 {
     int status = part->status;
-    if (status == TUTTI_OK && part->each <= TUTTI_PART_INLINE_MOST / 2 && !part->elements.places.device)
-        status = send_hold(part, (uint32_t)first, (uint32_t)n);
-    else if (status == TUTTI_OK)
-        status = send_ready(part, (uint32_t)first, (uint32_t)n);
+    if (status == TUTTI_OK)
+        status = send_hold(part, (uint32_t)first, (uint32_t)n, send_hold_most(part));
     tutti_part_fail(part, status);
     return status == TUTTI_OK ? TUTTI_PART_FINE : TUTTI_PART_FAILED;
 }

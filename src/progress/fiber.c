@@ -15,6 +15,7 @@
 #include "core/affinity.h"
 #include "core/clock.h"
 #include "core/log.h"
+#include "core/once.h"
 #include "core/settings.h"
 #include "core/status.h"
 
@@ -355,8 +356,8 @@ static void fiber_register_fork(void)
 
 int tutti_fiber_start(void (*run)(void *with), void *with)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, fiber_register_fork);
+    static struct tutti_once once = TUTTI_ONCE_INIT;
+    tutti_once(&once, fiber_register_fork);
     pthread_mutex_lock(&lock);
     struct fiber *fiber = take_fiber();
     int status = !fiber ? TUTTI_ERR_MEMORY : alive ? TUTTI_OK : fiber_start();

@@ -7,7 +7,6 @@
 #include "progress/engine.h"
 #include "progress/fiber.h"
 
-int tutti_gate_unused;
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER; /* glibc's default prefers readers */
 
 /* Fibers share a thread, so each has its own. */
@@ -41,24 +40,21 @@ static void gate_take(int (*take)(pthread_rwlock_t *), int (*is_taken)(void *))
 
 void tutti_gate_waiting_begin(void)
 {
-    if (!tutti_gate_unused)
-        gate_take(pthread_rwlock_rdlock, is_passed);
+    gate_take(pthread_rwlock_rdlock, is_passed);
 }
 
 void tutti_gate_waiting_end(void)
 {
-    if (!tutti_gate_unused)
-        pthread_rwlock_unlock(&gate);
+    pthread_rwlock_unlock(&gate);
 }
 
 /* ---- steps of the host ---- */
 
 static atomic_int steps, captured;
-static __thread int urgent;
 
 static int is_urgent(void)
 {
-    return urgent || tutti_progress_polling() || tutti_fiber_here();
+    return tutti_progress_polling() || tutti_fiber_here();
 }
 
 /* Not while a call is made that the kernel of the step would block. A graph's steps are known when they have begun. */
@@ -83,14 +79,9 @@ int tutti_gate_closed(void)
            atomic_load_explicit(&captured, memory_order_relaxed) > 0;
 }
 
-void tutti_gate_urgent(int more)
-{
-    urgent += more;
-}
-
 void tutti_gate_shut(void)
 {
-    if (!tutti_gate_unused && !*gate_apart())
+    if (!*gate_apart())
         gate_take(pthread_rwlock_wrlock, is_shut);
 }
 
@@ -98,7 +89,7 @@ void tutti_gate_shut(void)
 void tutti_gate_shut_steps(void)
 {
     const struct timespec pause = {.tv_nsec = 20000};
-    for (int waits = !tutti_gate_unused && !is_urgent() && !*gate_apart();;) {
+    for (int waits = !is_urgent() && !*gate_apart();;) {
         while (waits && atomic_load(&steps) > 0)
             nanosleep(&pause, NULL);
         tutti_gate_shut();
@@ -110,21 +101,18 @@ void tutti_gate_shut_steps(void)
 
 void tutti_gate_open(void)
 {
-    if (!tutti_gate_unused && !*gate_apart())
+    if (!*gate_apart())
         pthread_rwlock_unlock(&gate);
 }
 
 int tutti_gate_apart_begin(void)
 {
-    if (!tutti_gate_unused)
-        *gate_apart() = !tutti_gate_closed() && pthread_rwlock_trywrlock(&gate) == 0;
-    return tutti_gate_unused || *gate_apart();
+    *gate_apart() = !tutti_gate_closed() && pthread_rwlock_trywrlock(&gate) == 0;
+    return *gate_apart();
 }
 
 void tutti_gate_apart_end(void)
 {
-    if (tutti_gate_unused)
-        return;
     *gate_apart() = 0;
     pthread_rwlock_unlock(&gate);
 }

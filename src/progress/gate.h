@@ -6,10 +6,6 @@
 #ifndef TUTTI_PROGRESS_GATE_H
 #define TUTTI_PROGRESS_GATE_H
 
-/* 1: no call is kept back. For tests whose ranks are threads of one process: what a driver keeps back in the process of
- * one rank would stop the others there. */
-extern int tutti_gate_unused;
-
 /* Around launches of kernels that wait, until they have ended. In a fiber other fibers go on meanwhile. */
 void tutti_gate_waiting_begin(void);
 void tutti_gate_waiting_end(void);
@@ -28,11 +24,9 @@ void tutti_gate_step(int more);
 void tutti_gate_captured(int more);
 /* Local. 1: there are steps: the caller takes another way than such a call, or puts it off. */
 int tutti_gate_closed(void);
-/* As tutti_gate_shut(), around such calls: waits first until no stream waits, unless the calling thread polls, is a
- * fiber or is urgent: steps may need it. */
+/* As tutti_gate_shut(), around such calls: waits first until no stream waits, unless the calling thread polls or is
+ * a fiber: steps may need it. */
 void tutti_gate_shut_steps(void);
-/* Local. The calling thread holds what steps need: 1; -1: no more. */
-void tutti_gate_urgent(int more);
 
 /* launch.apart_begin() and launch.apart_end(), see device.h. */
 int tutti_gate_apart_begin(void);

@@ -8,6 +8,7 @@
 
 #include "core/affinity.h"
 #include "core/log.h"
+#include "core/once.h"
 #include "progress/engine.h"
 
 enum {
@@ -132,8 +133,8 @@ static void helper_register_fork(void)
 
 void tutti_helper_begin(void (*poll)(void))
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, helper_register_fork);
+    static struct tutti_once once = TUTTI_ONCE_INIT;
+    tutti_once(&once, helper_register_fork);
     poll_all = poll;
     atomic_store(&ending, 0);
     atomic_store(&tutti_helper_state, TUTTI_HELPER_ASLEEP);

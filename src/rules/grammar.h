@@ -26,6 +26,7 @@ struct tutti_rules_room {
     int first;         /* number of the first section; set by tutti_rules_register() */
     struct tutti_rules_room *next;
 };
+enum { TUTTI_SECTIONS_MOST = 96 }; /* of all rooms: tables of them have a place for each */
 void tutti_rules_register(struct tutti_rules_room *room);
 
 struct tutti_rule {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/once.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "device/device.h"
@@ -44,11 +45,12 @@ const char *tutti_rules_common(void)
 /* A set of rules as they are tried: the user's, those measured here, the device's. Read once: choosing must cost next
  * to nothing. Never freed: communicators keep the set that was in force when they were opened. The place of a walk
  * is one number: the set's, times PLACES, and the row's. */
-enum { SETS = 64, ROWS = 512, PLACES = 1024, SECTIONS = 96 };
+enum { SETS = 64, ROWS = 512, PLACES = 1024 };
 struct set {
     struct tutti_rule row[ROWS];
-    short begin[SECTIONS], next[ROWS]; /* the first row of a section, and the next one of each row's; ROWS: none */
-    int rows, users, defaults;         /* users: of them from TUTTI_RULES; defaults: where those begin */
+    short begin[TUTTI_SECTIONS_MOST],
+        next[ROWS];            /* the first row of a section, and the next one of each row's; ROWS: none */
+    int rows, users, defaults; /* users: of them from TUTTI_RULES; defaults: where those begin */
     uint32_t hash;
     char *text; /* of tutti_rules_set() */
 };
@@ -56,7 +58,7 @@ static struct set first, *set[SETS] = {&first};
 static int sets = 1;
 static atomic_int in_force; /* of `set` */
 static atomic_int follow;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct tutti_once rules_once = TUTTI_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of sets and in_force */
 
 static void read_rows(struct set *out, const char *text, const char *from)
@@ -105,13 +107,11 @@ static void read_measured(struct set *out)
 /* Links the rows of each section. */
 static void link_rows(struct set *out)
 {
-    for (int s = 0; s < SECTIONS; s++)
+    for (int s = 0; s < TUTTI_SECTIONS_MOST; s++)
         out->begin[s] = ROWS;
     for (int i = out->rows - 1; i >= 0; i--) {
         const int section = out->row[i].section;
         out->next[i] = ROWS;
-        if (section < 0 || section >= SECTIONS)
-            continue;
         out->next[i] = out->begin[section];
         out->begin[section] = (short)i;
     }
@@ -140,18 +140,12 @@ static void read_first(void)
 
 static void rules_read(void)
 {
-    static atomic_int is_read;
-    if (__builtin_expect(atomic_load_explicit(&is_read, memory_order_acquire), 1))
-        return;
-    pthread_once(&once, read_first);
-    atomic_store_explicit(&is_read, 1, memory_order_release);
+    tutti_once(&rules_once, read_first);
 }
 
 /* The row of the section at or behind `place`, which is 0 or behind the row that was taken last. */
 static int rules_row_from(const struct set *of, int section, int place)
 {
-    if (section >= SECTIONS)
-        return place;
     if (place == 0)
         return of->begin[section];
     if (of->row[place - 1].section == section)
@@ -170,11 +164,9 @@ int tutti_rules_next_of(int section, size_t bytes, int ranks, int *from)
 {
     rules_read();
     const struct set *of = set[*from / PLACES];
-    for (int i = rules_row_from(of, section, *from % PLACES); i < of->rows;
-         i = section < SECTIONS ? of->next[i] : i + 1) {
+    for (int i = rules_row_from(of, section, *from % PLACES); i < of->rows; i = of->next[i]) {
         const struct tutti_rule *row = &of->row[i];
-        if (row->section != section || bytes < row->least || bytes > row->most || ranks < row->ranks_least ||
-            ranks > row->ranks_most)
+        if (bytes < row->least || bytes > row->most || ranks < row->ranks_least || ranks > row->ranks_most)
             continue;
         *from = *from / PLACES * PLACES + i + 1;
         return row->choice;

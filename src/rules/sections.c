@@ -1,5 +1,6 @@
 /* The sections of rules that rooms have registered. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rules/grammar.h"
@@ -7,8 +8,13 @@
 static struct tutti_rules_room *rooms, **last = &rooms;
 static int sections;
 
+/* A build whose rooms have more sections than the tables ends at the start of any program. */
 void tutti_rules_register(struct tutti_rules_room *room)
 {
+    if (sections + room->sections > TUTTI_SECTIONS_MOST) {
+        fprintf(stderr, "tutti: more than %d sections of rules: raise TUTTI_SECTIONS_MOST\n", TUTTI_SECTIONS_MOST);
+        abort();
+    }
     room->first = sections;
     sections += room->sections;
     room->next = NULL;

@@ -23,7 +23,7 @@ static int copy_by_kernel(struct tutti_copy_task *task)
 {
     struct tutti_pack_job job = task->job;
     task->flight = (struct tutti_pack_flight){.channel = NULL};
-    if (!task->reached || job.plan || job.bytes > tutti_device()->memory.few || !tutti_pack_ready(task->gpu) ||
+    if (!task->reached || job.plan || !tutti_few_by_kernel(task->gpu, job.bytes, TUTTI_FEW_REPEATED, 0) ||
         !(job.plan = tutti_plan_of_byte()))
         return 0;
     job.count = job.bytes;

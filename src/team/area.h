@@ -5,7 +5,7 @@
 
 #include "team/team.h"
 
-enum { TUTTI_AREA_HOST_BYTES = 4096 };
+enum { TUTTI_AREA_HOST_BYTES = 12 << 10 };
 
 struct tutti_area {
     void *device[TUTTI_MAX_GPUS]; /* of each rank, as kernels on this rank's GPU reach it; [rank] is this rank's own */

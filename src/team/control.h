@@ -195,6 +195,14 @@ struct tutti_marks {
     _Alignas(4096) _Atomic uint32_t word[TUTTI_MARKS];
 };
 
+/* A GPU that the owner works on (sharing.c). */
+enum { TUTTI_PRESENT_GPUS = 16 };
+struct tutti_present {
+    _Atomic uint32_t there;  /* 1: the UUID is there */
+    _Atomic uint32_t shared; /* 1: another rank of the node works on it too; written by both */
+    unsigned char uuid[16];
+};
+
 struct tutti_control {
     _Alignas(4096) uint64_t magic;
     uint32_t version, pid;
@@ -208,6 +216,7 @@ struct tutti_control {
     struct tutti_marks marks;
     struct tutti_listed listed[TUTTI_SLOTS][2]; /* of each slot, in the call of sequence s: [s & 1] */
     struct tutti_exposures exposures[TUTTI_WORDS];
+    struct tutti_present present[TUTTI_PRESENT_GPUS];
 };
 _Static_assert(sizeof(struct tutti_control) < 8 << 20, "every rank maps the page of every rank of its node");
 

@@ -29,7 +29,7 @@ struct tutti_peer {
 /* A descriptor that has arrived for a team of this rank, see socket.h. */
 struct tutti_received;
 /* One that could not be kept. */
-enum { TUTTI_LOST = 16 };
+enum { TUTTI_LOST = 16, TUTTI_SHARING_GPUS = 64 };
 struct tutti_lost {
     int peer; /* -1: forgotten */
     uint32_t slot, sequence;
@@ -124,10 +124,12 @@ struct tutti_node {
     _Atomic uint64_t frees;                              /* that this rank has looked after */
     _Atomic uint32_t notices;                            /* counts the notices of peers */
     struct tutti_sm_budget sm_budget[TUTTI_BUDGET_GPUS]; /* by GPU of this process */
-    atomic_int streams;                                  /* communicators with a stream */
-    atomic_int kernels;                                  /* see tutti_deferred_free_kernels() */
-    struct tutti_deferred_free *deferred_frees;          /* see deferred_free.h; under `lock` */
-    struct tutti_watcher *watcher;                       /* see watcher.h; under `lock` */
+    int presents;                                        /* see sharing.c */
+    atomic_int present[TUTTI_SHARING_GPUS];     /* by GPU of this process: its entry + 1; 0: none yet; -1: none */
+    atomic_int streams;                         /* communicators with a stream */
+    atomic_int kernels;                         /* see tutti_deferred_free_kernels() */
+    struct tutti_deferred_free *deferred_frees; /* see deferred_free.h; under `lock` */
+    struct tutti_watcher *watcher;              /* see watcher.h; under `lock` */
 };
 
 static inline struct tutti_control *tutti_node_control(const struct tutti_node *node)

@@ -59,13 +59,13 @@ static const struct {
      {"leader_ll", "leader_ll128", "leader_twoshot_ll128", "leader_pipeline", "leader", "leader_oneshot",
       "leader_twoshot"}},
     {"reduce",
-     7,
-     {"ll", "ll128", "twoshot_ll128", "chain", "chain_ll128", "direct", "mapped"},
+     8,
+     {"ll", "ll128", "twoshot_ll128", "chain", "chain_ll128", "direct", "mapped", "engines"},
      4,
      {"leader_ll", "leader_ll128", "leader_twoshot_ll128", "leader"}},
     {"reduce_scatter",
-     5,
-     {"ll", "ll128", "pipeline", "direct", "mapped"},
+     6,
+     {"ll", "ll128", "pipeline", "direct", "mapped", "engines"},
      4,
      {"leader_ll", "leader_ll128", "leader_pipeline", "leader"}},
     {"scan", 3, {"ll", "ll128", "direct"}, 3, {"leader_ll", "leader_ll128", "leader"}},
@@ -115,6 +115,7 @@ void seq_rules(uint64_t seed, int rules, char text[SEQ_TEXT])
         "allreduce: *@mapped reduce: 0-4k@pipeline *@mapped reduce_scatter: *@mapped scan: *@ll128",
         "allreduce: 0-1k@ll 1k-8k@oneshot *@twoshot reduce: 0-1k@ll 1k-16k@ll128 *@chain reduce_scatter: *@ll",
         "allreduce: 0-512@ll 512-4k@ll128 4k-16k@twoshot_ll128 *@pipeline reduce: 0-512@ll 512-8k@ll128 *@chain_ll128",
+        "allreduce: *@pipeline reduce: *@engines reduce_scatter: *@engines",
     };
     const int n = sizeof fixed / sizeof fixed[0];
     _Static_assert(sizeof fixed / sizeof fixed[0] == SEQ_FIXED, "as drawn");

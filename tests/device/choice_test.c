@@ -97,6 +97,8 @@ static void test_complete(void **state)
                                       offsetof(struct tutti_device, event.record_default),
                                       offsetof(struct tutti_device, memory.copy_pinned),
                                       offsetof(struct tutti_device, memory.copy_ordinary),
+                                      offsetof(struct tutti_device, memory.copy_begin),
+                                      offsetof(struct tutti_device, memory.copy_end),
                                       offsetof(struct tutti_device, gpu.look)};
     const void *const *entry = (const void *const *)(const void *)&tutti_device_host;
     for (size_t i = 0; i < sizeof tutti_device_host / sizeof *entry; i++) {

@@ -146,10 +146,12 @@ class Block:
 
     # chain.inc, and as relay chain_ll128.inc, in which lines carry flags and no marks say that they have come
     def run_chain(self, relay=False):
-        depth, last = DEPTH if relay else CHAIN_DEPTH, self.ranks - 1
+        depth = DEPTH if relay else CHAIN_DEPTH
+        turned = self.ranks == 2 and self.root == 0  # tutti_chain_turned()
+        first, last, before = (1, 0, 1) if turned else (0, self.ranks - 1, self.rank - 1)
         rounds = depth + self.layout.more
         sends = self.rank != last or self.rank != self.root
-        following = self.root if self.rank == last else self.rank + 1
+        following = self.root if self.rank == last or turned else self.rank + 1
         takes = self.rank == self.root and self.root != last
         lag = (depth - (1 if relay else 2)) if takes else 0
 
@@ -164,24 +166,24 @@ class Block:
             self.begun(following)
         for k in range(rounds + lag):
             if k < rounds:
-                if self.rank > 0 and not relay:
-                    self.wait(0, self.rank - 1, k)
+                if self.rank != first and not relay:
+                    self.wait(0, before, k)
                 if sends and k >= depth:
                     self.wait(1, following, k - depth)
                 for i, (place, flag) in enumerate(pieces(k, 0)):
-                    if self.rank > 0:
-                        self.read(place, self.rank - 1, ("partial", k, i), flag)
+                    if self.rank != first:
+                        self.read(place, before, ("partial", k, i), flag)
                         if relay:  # a line is in registers before it goes on
                             self.read_end()
                     if sends:
                         place, flag = pieces(k, int(self.rank == last))[i]
                         self.push(following, place, ("result" if self.rank == last else "partial", k, i), flag)
-                    if self.rank > 0 and not relay:
+                    if self.rank != first and not relay:
                         self.read_end()
                 if sends and not relay:
                     self.mark(2 if self.rank == last else 0, following, k)
-                if self.rank > 0:
-                    self.used(1, self.rank - 1, k)
+                if self.rank != first:
+                    self.used(1, before, k)
             if takes and k >= lag:
                 if not relay:
                     self.wait(2, last, k - lag)

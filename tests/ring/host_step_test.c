@@ -12,6 +12,7 @@
 
 #include "core/status.h"
 #include "device/device.h"
+#include "device/host/program.h"
 #include "progress/gate.h"
 #include "support/check.h"
 #include "support/random.h"
@@ -219,17 +220,17 @@ static void blocked(void)
 {
     const struct timespec pause = {.tv_nsec = 100000000};
     pthread_t thread;
+    void *memory = NULL;
     open_lanes();
+    CHECK(tutti_host_program_alloc(1, &memory) == TUTTI_OK, "memory of the program");
     launch(&lane[0], 0);
     while (!atomic_load(&lane[0].open))
         sched_yield();
     CHECK(tutti_gate_closed(), "the gate knows the step");
     CHECK(!device->launch.apart_begin(), "apart_begin() returns 0 while a stream waits");
-    tutti_gate_urgent(1); /* as a thread that goes ahead: it does not wait for the step first */
     CHECK(pthread_create(&thread, NULL, ask, NULL) == 0, "a thread");
-    void *const memory = pinned(1);
-    device->memory.free_pinned(memory);
-    tutti_gate_urgent(-1);
+    CHECK(tutti_host_program_free(memory) == TUTTI_OK,
+          "the program's own call: Tutti does not wait for the step first");
     pthread_join(thread, NULL);
     CHECK(atomic_load(&passed), "others continue");
     CHECK(tutti_host_step_enqueue(lane[2].steps, lane[2].stream, &lane[2].step) == TUTTI_ERR_BROKEN,

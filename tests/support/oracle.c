@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/numbers.h"
@@ -182,50 +183,61 @@ static double value_float(const struct oracle_case *c, size_t bytes, uint64_t ra
     }
 }
 
-void oracle_repeat(void *out, int type, size_t count)
+/* Number of the value of element i. The values of each ORACLE_PERIOD elements are those of the first ones, in steps of
+ * another length: shifted by any distance they are other ones. */
+static size_t number_of(size_t i)
+{
+    return i % ORACLE_PERIOD * (i / ORACLE_PERIOD % (ORACLE_PERIOD - 1) + 1) % ORACLE_PERIOD;
+}
+
+void oracle_spread(void *out, int type, const void *values, size_t first, size_t count)
 {
     const size_t size = oracle_size(type);
-    for (size_t done = ORACLE_PERIOD, n; done < count; done += n) {
-        n = count - done < done ? count - done : done;
-        memcpy((char *)out + done * size, out, n * size);
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)out + i * size, (const char *)values + number_of(first + i) * size, size);
+}
+
+static void draw(char *to, const struct oracle_case *c, const struct part *part, uint64_t random, int index)
+{
+    if (index && part->kind == PART_FLOAT) {
+        numbers_store_float(c->type, to, part->bytes, (double)(random % 1000));
+    } else if (index) {
+        int32_t place = (int32_t)(random % 1000) - 100;
+        memcpy(to, &place, 4);
+    } else if (part->kind == PART_FLOAT) {
+        numbers_store_float(c->type, to, part->bytes, value_float(c, part->bytes, random));
+        if (c->mode == ORACLE_HARD && (random >> 41 & 15) == 0) { /* a NaN: with sign and payload */
+            char *last = to + part->bytes - 1;
+            *last = (char)(*last ^ (random & 0x80));
+            to[0] = (char)(random >> 8);
+        }
+    } else {
+        numbers_store_bits(to, value_int(c, part->bytes, random), part->bytes);
     }
 }
 
 void oracle_fill(void *out, const struct oracle_case *c, int rank, size_t first, size_t count)
 {
     struct part parts[2];
-    const size_t drawn = count < ORACLE_PERIOD ? count : ORACLE_PERIOD;
-    int n = parts_of(c->type, parts);
-    size_t size = oracle_size(c->type);
-    uint64_t base = random_mix(c->seed ^ random_mix((uint64_t)rank + 1));
-    char *to = out;
+    const int n = parts_of(c->type, parts);
+    const size_t size = oracle_size(c->type);
+    const uint64_t base = random_mix(c->seed ^ random_mix((uint64_t)rank + 1));
     const int padded = parts[0].bytes + (n == 2 ? parts[1].bytes : 0) < size;
-    for (size_t i = 0; i < drawn; i++, to += size) {
+    char *const values = count > ORACLE_PERIOD ? malloc(ORACLE_PERIOD * size) : NULL;
+    char *to = out;
+    if (values) {
+        oracle_fill(values, c, rank, 0, ORACLE_PERIOD);
+        oracle_spread(out, c->type, values, first, count);
+        free(values);
+        return;
+    }
+    for (size_t i = 0; i < count; i++, to += size) {
         if (padded)
             memset(to, rank + 1, size); /* padding tells whose it was */
-        for (int p = 0; p < n; p++) {
-            uint64_t random = random_mix(base + (first + i) % ORACLE_PERIOD * 2 + (uint64_t)p);
-            int index = types[c->type].class_of == CLASS_PAIR && p == 1;
-            if (index && parts[p].kind == PART_FLOAT) {
-                numbers_store_float(c->type, to + parts[p].offset, parts[p].bytes, (double)(random % 1000));
-            } else if (index) {
-                int32_t place = (int32_t)(random % 1000) - 100;
-                memcpy(to + parts[p].offset, &place, 4);
-            } else if (parts[p].kind == PART_FLOAT) {
-                numbers_store_float(c->type, to + parts[p].offset, parts[p].bytes,
-                                    value_float(c, parts[p].bytes, random));
-                if (c->mode == ORACLE_HARD && (random >> 41 & 15) == 0) { /* a NaN: with sign and payload */
-                    char *last = to + parts[p].offset + parts[p].bytes - 1;
-                    *last = (char)(*last ^ (random & 0x80));
-                    to[parts[p].offset] = (char)(random >> 8);
-                }
-            } else {
-                uint64_t value = value_int(c, parts[p].bytes, random);
-                numbers_store_bits(to + parts[p].offset, value, parts[p].bytes);
-            }
-        }
+        for (int p = 0; p < n; p++)
+            draw(to + parts[p].offset, c, &parts[p], random_mix(base + number_of(first + i) * 2 + (uint64_t)p),
+                 types[c->type].class_of == CLASS_PAIR && p == 1);
     }
-    oracle_repeat(out, c->type, count);
 }
 
 /* ---- the reduction ---- */

@@ -31,12 +31,13 @@ int oracle_reduces(int op);
 /* 1 if the type consists of floating-point numbers. */
 int oracle_floating(int type);
 
-/* Contribution of `rank`: elements first, first + 1 ... A value depends on the case, the rank and its own number, and
- * comes again after ORACLE_PERIOD elements. That is a prime, so that no two blocks of a transfer look alike. */
+/* Contribution of `rank`: elements first, first + 1 ... A value depends on the case, the rank and its own number. There
+ * are ORACLE_PERIOD values, a prime number, which come again in another order each time: no part of a transfer looks
+ * like another one. */
 enum { ORACLE_PERIOD = 4093 };
 void oracle_fill(void *out, const struct oracle_case *c, int rank, size_t first, size_t count);
-/* `count` elements of which the first ORACLE_PERIOD are there. */
-void oracle_repeat(void *out, int type, size_t count);
+/* Elements first, first + 1 ... by the first ORACLE_PERIOD ones. */
+void oracle_spread(void *out, int type, const void *values, size_t first, size_t count);
 /* The reduction of all ranks' contributions, by the rules of src/kernels/ops.inc. in[r] may be equal to out. */
 void oracle_reduce(void *out, const struct oracle_case *c, int ranks, const void *const in[], size_t count);
 /* Index of the first element that differs in a bit, padding included; `count` where none does. loose, for results of

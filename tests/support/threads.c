@@ -15,7 +15,7 @@
 
 #include "core/clock.h"
 #include "core/status.h"
-#include "progress/gate.h"
+#include "device/host/program.h"
 #include "support/threads_messages.h"
 
 enum { STAGE = 64 << 10, BARRIER_SECONDS = 120 };
@@ -361,7 +361,7 @@ int tutti_threads_run(int ranks, tutti_rank_main *rank_main, void *arg)
     struct arena *arena = arena_new(1);
     struct group *group = group_new(arena, ranks);
     struct thread *threads = calloc((size_t)ranks, sizeof *threads);
-    tutti_gate_unused = 1;
+    tutti_host_ranks_are_threads = 1;
     if (!group || !threads)
         exit(3);
     uint64_t until = deadline();

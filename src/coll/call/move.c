@@ -259,6 +259,14 @@ static int move_run(struct tutti_team *team, const struct tutti_call *call, uint
     return status;
 }
 
+/* No row has run, though all ranks have one: where a leader launches for the others, they could offer it nothing before
+ * the team was opened, or what they had offered is void. */
+static void move_explain(const struct tutti_team *team, const struct tutti_call *call, const struct move_agreed *agreed)
+{
+    if (tutti_lead_is(team, call) && (agreed->resets || agreed->before))
+        tutti_why_set(agreed->resets ? TUTTI_REASON_RESET_SHARED : TUTTI_REASON_FIRST_CALLS);
+}
+
 int tutti_move_agree(struct tutti_team *team, const struct tutti_call *call, uint32_t *able)
 {
     struct move_agreed agreed = {.able = tutti_move_able(team, call)};
@@ -279,6 +287,7 @@ int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, 
         tutti_team_break(team, status);
     if (status == TUTTI_OK)
         status = move_agree(team, &mine, &agreed);
+    const int some = agreed.able != 0;
     if (status == TUTTI_OK)
         status = move_renew(team, &mine, agreed.resets, &agreed.able);
     if (status == TUTTI_OK && agreed.able && (agreed.before || agreed.resets))
@@ -287,6 +296,8 @@ int tutti_move_run_rows(struct tutti_team *team, const struct tutti_call *call, 
         status = move_run(team, &mine, agreed.able & agreed.first, how);
     if (status == TUTTI_OK && agreed.able)
         status = move_run(team, &mine, agreed.able & ~agreed.first, how);
+    if (status == TUTTI_OK && some && !*how)
+        move_explain(team, &mine, &agreed);
     if (status == TUTTI_OK && agreed.able)
         tutti_team_unmap(team);
     tutti_reservation_end(team);

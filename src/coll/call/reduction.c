@@ -178,6 +178,15 @@ static int reduction_alone(struct tutti_team *team, const struct tutti_call *cal
     return tutti_move(team, call->out, call->in, count * tutti_type_size(call->type));
 }
 
+/* Team open. Returns the first choice. */
+static const struct tutti_algorithm *choice_prepare(struct tutti_team *team, const struct tutti_call *call)
+{
+    const struct tutti_algorithm *row = first_choice(team, call);
+    if (row->prepare)
+        row->prepare(team);
+    return row;
+}
+
 /* Between the last agreement and the launch nothing may wait for other threads' kernels. */
 static int open_for(struct tutti_team *team, const struct tutti_call *call, int gpu)
 {
@@ -187,6 +196,7 @@ static int open_for(struct tutti_team *team, const struct tutti_call *call, int 
         return status;
     tutti_prepare(team, call);
     tutti_flow_prepare(team, call);
+    (void)choice_prepare(team, call);
     return tutti_team_vote(team, 1, &all);
 }
 
@@ -256,7 +266,7 @@ static int reduction_collective(struct tutti_team *team, const struct tutti_call
         tutti_flow_prepare(team, call);
     }
     tutti_coll_of(team)->offered = 0;
-    if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && first_choice(team, call)->maps_buffers)
+    if (mine.kind == TUTTI_ARRIVAL_DEVICE && team->state == TUTTI_TEAM_OPEN && choice_prepare(team, call)->maps_buffers)
         tutti_offer_buffers(team, call);
     tutti_reservation_arrive(team, call, &mine);
     tutti_team_arrive(team, &mine);

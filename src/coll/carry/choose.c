@@ -1,7 +1,7 @@
 /* The rules of moves over nodes: which row makes a call, by bytes that all ranks know. */
-#include <pthread.h>
 
 #include "coll/carry/own.h"
+#include "core/once.h"
 #include "core/settings.h"
 
 enum carry_id {
@@ -103,7 +103,7 @@ const struct tutti_carry_row *tutti_carry_choose(int rules, const struct tutti_c
 enum { COMMON_ROWS = 128 };
 static struct tutti_rule common_row[COMMON_ROWS];
 static int common_rows;
-static pthread_once_t common_once = PTHREAD_ONCE_INIT;
+static struct tutti_once common_once = TUTTI_ONCE_INIT;
 
 static void common_read(const char *text)
 {
@@ -124,7 +124,7 @@ static void common_read_all(void)
 int tutti_carry_may(enum tutti_collective collective, uint64_t bytes)
 {
     const int section = carry_room.first + section_of(collective);
-    pthread_once(&common_once, common_read_all);
+    tutti_once(&common_once, common_read_all);
     for (int i = 0; i < common_rows && section >= carry_room.first; i++) {
         const struct tutti_rule *rule = &common_row[i];
         if (rule->section != section || (bytes > 0 && (bytes < rule->least || bytes > rule->most)))

@@ -34,8 +34,7 @@ static int rounds_copy_by_kernel(struct tutti_rounds *x, enum tutti_direction di
     unsigned how = x->pair ? TUTTI_PACK_FIRST : 0;
     if (direction == TUTTI_UNPACK)
         how = TUTTI_PACK_SECOND | (x->call->near ? TUTTI_PACK_NEAR : 0u);
-    if (!x->area.bounce || bytes > TUTTI_PACK_PAIR_FEW * tutti_device()->memory.few || !tutti_pack_ready(gpu) ||
-        !job.plan)
+    if (!x->area.bounce || !tutti_few_by_kernel(gpu, bytes, TUTTI_FEW_PAIR, 0) || !job.plan)
         return 0;
     return tutti_pack_begin(gpu, &job, 1, how, &x->flight) == TUTTI_OK && x->flight.channel;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "coll/coll.h"
+#include "coll/launch/sides.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "dtype/plan.h"
@@ -23,6 +24,9 @@ static void coll_state_end(struct tutti_team *team, int alive)
             tutti_deferred_free_launch(team->node, state->launch_cache[i].prepared);
         tutti_deferred_free_launch(team->node, state->cache_stale);
     }
+    for (int i = 0; i < 2; i++)
+        tutti_sides_close(team, state->sides[i],
+                          alive && team->device->active() && team->life == tutti_gpu_life(team->gpu));
     free(state->launch_cache);
     for (size_t i = 0; i < state->plans; i++)
         tutti_plan_drop(state->plan[i]);

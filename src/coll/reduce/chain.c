@@ -25,8 +25,8 @@ static size_t chain_chunk(size_t part, size_t later)
 
 static int chain_can(const struct tutti_team *team, const struct tutti_call *call)
 {
-    return tutti_flow_can(team) && team->size > 1 && call->type != TUTTI_TYPE_F16 &&
-           call->type != TUTTI_TYPE_BF16; /* rounded once, not at every rank */
+    const int half = call->type == TUTTI_TYPE_F16 || call->type == TUTTI_TYPE_BF16;
+    return tutti_flow_can(team) && team->size > 1 && (team->size == 2 || !half); /* rounded once, not at every rank */
 }
 
 static void chain_shape(const struct tutti_team *team, const struct tutti_call *call, size_t elements,

@@ -108,6 +108,8 @@ int tutti_cuda_unmap_host(int gpu, void *host);
 int tutti_cuda_make_beside(struct tutti_cuda_context *context);
 int tutti_cuda_copy_now(void *to, const void *from, size_t bytes);
 int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t bytes);
+int tutti_cuda_copy_begin(int gpu, void *to, const void *from, size_t bytes, struct tutti_copying *copying);
+int tutti_cuda_copy_end(struct tutti_copying *copying);
 int tutti_cuda_copy_ordinary(int gpu, int in, void *to, const void *from, size_t bytes);
 int tutti_cuda_export(const void *device, struct tutti_export *out, int *fd);
 int tutti_cuda_import(int gpu, const struct tutti_export *what, int fd, void **base);

@@ -91,6 +91,37 @@ int tutti_cuda_copy_pinned(int gpu, int in, void *to, const void *from, size_t b
     return bytes ? copy_on(gpu >= 0 ? gpu : tutti_cuda_any(), in, to, from, bytes, 0) : TUTTI_OK;
 }
 
+/* In the default stream, as a plain copy. */
+int tutti_cuda_copy_begin(int gpu, void *to, const void *from, size_t bytes, struct tutti_copying *copying)
+{
+    struct tutti_cuda_scope scope;
+    CUstreamCaptureStatus unused;
+    int status = tutti_cuda_enter(gpu, 0, &scope);
+    if (status != TUTTI_OK)
+        return TUTTI_ERR_UNAVAILABLE;
+    const CUstreamCaptureMode mode = tutti_cuda_relax();
+    CUresult result = tutti_cuda.StreamIsCapturing(CU_STREAM_LEGACY, &unused);
+    if (result == CUDA_SUCCESS)
+        result = tutti_cuda.MemcpyAsync((CUdeviceptr)to, (CUdeviceptr)from, bytes, CU_STREAM_LEGACY);
+    tutti_cuda_unrelax(mode);
+    tutti_cuda_leave(&scope);
+    *copying = (struct tutti_copying){.context = scope.context};
+    return result == CUDA_SUCCESS ? TUTTI_OK : TUTTI_ERR_UNAVAILABLE;
+}
+
+int tutti_cuda_copy_end(struct tutti_copying *copying)
+{
+    struct tutti_cuda_scope scope;
+    int status = tutti_cuda_enter_context(copying->context, &scope);
+    if (status != TUTTI_OK)
+        return status;
+    const CUstreamCaptureMode mode = tutti_cuda_relax();
+    status = tutti_cuda_check(tutti_cuda.StreamSynchronize(CU_STREAM_LEGACY), "copying", scope.context);
+    tutti_cuda_unrelax(mode);
+    tutti_cuda_leave(&scope);
+    return status;
+}
+
 /* Copies from device memory are. Copies into it are where the driver makes synchronous copies complete (complete.c). */
 int tutti_cuda_copy_ordinary(int gpu, int in, void *to, const void *from, size_t bytes)
 {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/once.h"
 #include "core/settings.h"
 #include "core/status.h"
 
@@ -32,7 +33,7 @@ static char *kept[KEPT]; /* regions that are idle, the last one freed at the end
 static int kept_n;
 static size_t kept_bytes;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct tutti_once arena_once = TUTTI_ONCE_INIT;
 
 /* A forked child shares the memory but has no worker threads, so it may not use the device, as with a GPU. The lock may
  * have been held at the fork: the child never takes it. */
@@ -74,7 +75,7 @@ int tutti_host_arena_open(void)
 {
     if (tutti_host_forked())
         return TUTTI_ERR_UNAVAILABLE;
-    pthread_once(&once, arena_open_once);
+    tutti_once(&arena_once, arena_open_once);
     return first ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 

@@ -1,7 +1,6 @@
 #include "device/host/gpus.h"
 
 #include <execinfo.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
+#include "core/once.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "device/device.h"
@@ -31,7 +31,7 @@ static struct gpu {
 static int cards[TUTTI_HOST_GPUS_MOST], seen; /* what the program has said; 0: all, in order */
 static atomic_int initialised, resets;
 static uint64_t links[TUTTI_HOST_GPUS_MOST];
-static pthread_once_t links_once = PTHREAD_ONCE_INIT;
+static struct tutti_once links_once = TUTTI_ONCE_INIT;
 static _Thread_local int chosen = -1;
 
 int tutti_host_separate(void)
@@ -97,7 +97,7 @@ static void read_links(void)
 
 int tutti_host_linked(int card, int other)
 {
-    pthread_once(&links_once, read_links);
+    tutti_once(&links_once, read_links);
     return (int)(links[card] >> other & 1);
 }
 

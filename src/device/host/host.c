@@ -3,7 +3,6 @@
 #include "device/host/host.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,11 +11,13 @@
 #include "core/counters.h"
 #include "core/fnv.h"
 #include "core/log.h"
+#include "core/once.h"
 #include "core/settings.h"
 #include "core/status.h"
 #include "device/host/asked.h"
 #include "device/host/gpus.h"
 #include "device/host/places.h"
+#include "device/host/program.h"
 #include "kernels/pack_args.h"
 #include "kernels/reduce.h"
 #include "progress/fiber.h"
@@ -71,7 +72,7 @@ static int host_meet(int *gpu)
 }
 
 static char boot[40]; /* its number */
-static pthread_once_t boot_once = PTHREAD_ONCE_INIT;
+static struct tutti_once boot_once = TUTTI_ONCE_INIT;
 
 static void read_boot(void)
 {
@@ -86,7 +87,7 @@ static void read_boot(void)
 static void card_uuid(int card, unsigned char uuid[16])
 {
     char text[96];
-    pthread_once(&boot_once, read_boot);
+    tutti_once(&boot_once, read_boot);
     snprintf(text, sizeof text, "%s tutti-host %d", boot, card);
     for (unsigned half = 0; half < 2; half++) {
         const uint64_t hash = tutti_fnv(TUTTI_FNV_BEGIN + half, text, strlen(text));
@@ -147,16 +148,31 @@ static int *host_waiting(void)
     return fiber ? &fiber->holds : &waiting;
 }
 
+int tutti_host_ranks_are_threads;
+
 static void host_waiting_begin(void)
 {
-    tutti_gate_waiting_begin();
+    if (!tutti_host_ranks_are_threads)
+        tutti_gate_waiting_begin();
     ++*host_waiting();
 }
 
 static void host_waiting_end(void)
 {
     --*host_waiting();
-    tutti_gate_waiting_end();
+    if (!tutti_host_ranks_are_threads)
+        tutti_gate_waiting_end();
+}
+
+static int host_apart_begin(void)
+{
+    return tutti_host_ranks_are_threads || tutti_gate_apart_begin();
+}
+
+static void host_apart_end(void)
+{
+    if (!tutti_host_ranks_are_threads)
+        tutti_gate_apart_end();
 }
 
 static int used_before_program(const char *what)
@@ -185,10 +201,12 @@ static void host_awaits_nothing(const char *what)
     {                                                                                                                  \
         if (used_before_program(#name))                                                                                \
             return TUTTI_ERR_DEVICE;                                                                                   \
-        shut();                                                                                                        \
+        if (!tutti_host_ranks_are_threads)                                                                             \
+            shut();                                                                                                    \
         await(#name);                                                                                                  \
         const int status = tutti_host_##name arguments;                                                                \
-        tutti_gate_open();                                                                                             \
+        if (!tutti_host_ranks_are_threads)                                                                             \
+            tutti_gate_open();                                                                                         \
         return status;                                                                                                 \
     }
 #define KEPT_BACK(name, parameters, arguments)                                                                         \
@@ -229,6 +247,21 @@ static int kept_copy_known(int gpu, int in, void *to, const void *from, size_t b
         return TUTTI_ERR_DEVICE;
     tutti_host_notice(gpu);
     return tutti_host_copy_now(to, from, bytes);
+}
+
+/* The bytes are copied at the end: who reads them before finds others. */
+static int host_copy_begin(int gpu, void *to, const void *from, size_t bytes, struct tutti_copying *copying)
+{
+    if (used_before_program("copy_begin"))
+        return TUTTI_ERR_DEVICE;
+    tutti_host_notice(gpu);
+    *copying = (struct tutti_copying){.to = to, .from = from, .bytes = bytes};
+    return TUTTI_OK;
+}
+
+static int host_copy_end(struct tutti_copying *copying)
+{
+    return tutti_host_copy_now(copying->to, copying->from, copying->bytes);
 }
 
 /* As on a GPU, whose driver is asked what either side is. */
@@ -347,10 +380,12 @@ const struct tutti_device tutti_device_host = {
     .launch.drop = tutti_host_launch_drop,
     .launch.waiting_begin = host_waiting_begin,
     .launch.waiting_end = host_waiting_end,
-    .launch.apart_begin = tutti_gate_apart_begin,
-    .launch.apart_end = tutti_gate_apart_end,
+    .launch.apart_begin = host_apart_begin,
+    .launch.apart_end = host_apart_end,
     .memory.copy_now = kept_copy_now,
     .memory.copy_pinned = kept_copy_known,
+    .memory.copy_begin = host_copy_begin,
+    .memory.copy_end = host_copy_end,
     .memory.copy_ordinary = kept_copy_known,
     .memory.few = 7,
     .close = host_close,

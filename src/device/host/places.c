@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "core/clock.h"
+#include "core/once.h"
 #include "core/settings.h"
 #include "device/host/gpus.h"
 
@@ -14,7 +15,7 @@ static struct pool {
     unsigned held;
 } pools[GPUS + 1];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct tutti_once places_once = TUTTI_ONCE_INIT;
 
 static void make_pools(void)
 {
@@ -65,7 +66,7 @@ unsigned tutti_host_places_take(const struct tutti_work *work)
     unsigned held = 0;
     if (all == 0 || (work->kind == TUTTI_WORK_LAUNCH && !tutti_host_waits((enum tutti_kernel)work->kernel)))
         return 0;
-    pthread_once(&once, make_pools);
+    tutti_once(&places_once, make_pools);
     struct pool *const pool = pool_of(work);
     const uint64_t start = tutti_now_ns();
     pthread_mutex_lock(&lock);

@@ -1,7 +1,8 @@
-/* The program's own calls on separate simulated GPUs. */
+/* The program's own calls on simulated GPUs. */
 #include "device/host/program.h"
 
 #include "core/status.h"
+#include "device/host/asked.h"
 #include "device/host/gpus.h"
 #include "device/host/host.h"
 
@@ -23,7 +24,7 @@ int tutti_host_program_count(void)
 
 int tutti_host_program_set(int gpu)
 {
-    if (!tutti_host_separate() || gpu < 0 || gpu >= tutti_host_gpus())
+    if (gpu < 0 || gpu >= tutti_host_gpus())
         return TUTTI_ERR_ARGUMENT;
     tutti_host_choose(gpu);
     return TUTTI_OK;
@@ -31,12 +32,12 @@ int tutti_host_program_set(int gpu)
 
 int tutti_host_program_alloc(size_t bytes, void **device)
 {
-    return tutti_host_separate() ? tutti_host_allocate(thread_is_tutti(), bytes, TUTTI_HOST_PROGRAMS, device)
-                                 : TUTTI_ERR_UNAVAILABLE;
+    return tutti_host_allocate(tutti_host_separate() ? thread_is_tutti() : 0, bytes, TUTTI_HOST_PROGRAMS, device);
 }
 
 int tutti_host_program_free(void *device)
 {
+    tutti_host_asked_await("a free of the program");
     const int status = tutti_host_region_unmap(device, 1);
     return status != TUTTI_OK && tutti_host_was_reset() ? TUTTI_OK : status;
 }

@@ -113,6 +113,23 @@ static int amo_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     return status;
 }
 
+/* Blocks of a GPU's kernel run in any order: a result may lie where the same elements of a contribution do, and not
+ * where other ones do, which some block may still have to read. Blocks here run in order and would find them. */
+static int work_apart(const struct tutti_kernel_args *args, size_t bytes)
+{
+    for (uint32_t i = 0; i < args->outs; i++) {
+        for (uint32_t r = 0; r < args->ranks; r++) {
+            const uintptr_t out = (uintptr_t)args->out[i], in = (uintptr_t)args->in[r];
+            if (args->out[i] && out != in && out < in + bytes && in < out + bytes) {
+                tutti_error("host device: a kernel's result at %p lies over other elements of contribution %u at %p",
+                            args->out[i], r, args->in[r]);
+                return TUTTI_ERR_ARGUMENT;
+            }
+        }
+    }
+    return TUTTI_OK;
+}
+
 int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launch *launch)
 {
     work->kind = TUTTI_WORK_LAUNCH;
@@ -157,6 +174,8 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
         status = tutti_work_reach(gpu, "kernel's window", args->window[g], work_channel_bytes(launch, bytes), &at);
         args->window[g] = at;
     }
+    if (status == TUTTI_OK && launch->kernel == TUTTI_KERNEL_DIRECT && args->shape == TUTTI_SHAPE_ALL)
+        status = work_apart(args, bytes);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/log.h"
+#include "core/once.h"
 #include "core/status.h"
 #include "kernels/pack_args.h"
 #include "progress/gate.h"
@@ -287,7 +288,7 @@ const struct tutti_plan_image *tutti_image_find(const struct tutti_plan *plan, i
     return image;
 }
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct tutti_once image_once = TUTTI_ONCE_INIT;
 static void set_forget(void)
 {
     tutti_plan_at_free(image_forget);
@@ -300,7 +301,7 @@ int tutti_image_make(const struct tutti_device *device, struct tutti_stream *str
     *out = tutti_image_find(plan, gpu);
     if (*out)
         return TUTTI_OK;
-    pthread_once(&once, set_forget);
+    tutti_once(&image_once, set_forget);
     int status = image_make(device, stream, plan, gpu, &made);
     if (status != TUTTI_OK) {
         tutti_error("what a datatype needs on GPU %d could not be put there: %s", gpu, tutti_status_text(status));

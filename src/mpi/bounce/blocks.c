@@ -135,7 +135,7 @@ static int row_copy_now(const struct tutti_blocks *blocks, enum tutti_direction 
                         size_t bytes)
 {
     const struct tutti_device *device = tutti_door.device;
-    const int out = direction == TUTTI_UNPACK, few = bytes <= device->memory.few;
+    const int out = direction == TUTTI_UNPACK;
     struct tutti_memory memory;
     device->memory.classify(at, &memory);
     const char *base = memory.base, *from = out ? packed : at;
@@ -147,10 +147,8 @@ static int row_copy_now(const struct tutti_blocks *blocks, enum tutti_direction 
     if (blocks->scratch.ordinary)
         return device->memory.copy_ordinary ? device->memory.copy_ordinary(memory.gpu, out, to, from, bytes)
                                             : device->memory.copy_now(to, from, bytes);
-    const unsigned keeps = few ? tutti_copy_few_keeps() : 0;
-    if (few && !tutti_pack_ready(memory.gpu) && keeps && !out)
-        tutti_pack_missed(memory.gpu);
-    if (few && tutti_pack_ready(memory.gpu) && tutti_copy_few(memory.gpu, at, packed, bytes, out, keeps) == TUTTI_OK)
+    if (tutti_copies_few(memory.gpu, bytes, TUTTI_FEW_REPEATED, out) &&
+        tutti_copy_few(memory.gpu, at, packed, bytes, out, tutti_copy_few_keeps()) == TUTTI_OK)
         return TUTTI_OK;
     return device->memory.copy_pinned ? device->memory.copy_pinned(memory.gpu, out, to, from, bytes)
                                       : device->memory.copy_now(to, from, bytes);

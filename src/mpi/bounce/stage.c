@@ -8,7 +8,6 @@
 #include "mpi/real/handles.h"
 #include "mpi/real/lent.h"
 #include "mpi/real/self.h"
-#include "team/deferred_free.h"
 
 enum {
     LAZY_FROM = 1 << 20,  /* bytes: up to here pinned memory is taken while messages themselves come, see is_lazy() */
@@ -109,17 +108,12 @@ static int copy_plainly(const struct tutti_stage *stage, int known, int out, voi
 /* Between the first bytes of the buffer and `host`, which is pinned unless stage->ordinary is 1. */
 static int copy_bytes(const struct tutti_stage *stage, size_t at, char *host, size_t bytes, int out)
 {
-    const struct tutti_device *device = tutti_door.device;
     char *user = stage->user + at, *to = out ? user : host;
     const char *from = out ? host : user;
     const int known = !stage->plan && stage->places.id != 0;
-    const int asked = stage->way & TUTTI_STAGE_KERNEL, pair = (stage->way & TUTTI_STAGE_PAIR) != 0;
-    /* One copy alone is made sooner by the driver, unless the launch is one that is kept ready. */
-    const int few = asked || (pair && bytes <= device->memory.few * TUTTI_PACK_PAIR_FEW);
-    if (known && few && pair && !out && !stage->ordinary && !tutti_pack_ready(stage->places.gpu) && tutti_door.node &&
-        tutti_deferred_free_may_load(tutti_door.node))
-        tutti_pack_missed(stage->places.gpu);
-    if (known && few && !stage->ordinary && (tutti_pack_ready(stage->places.gpu) || asked) &&
+    const enum tutti_few use = stage->way & TUTTI_STAGE_PAIR ? TUTTI_FEW_PAIR : TUTTI_FEW_ALONE;
+    if (known && !stage->ordinary &&
+        (stage->way & TUTTI_STAGE_KERNEL || tutti_copies_few(stage->places.gpu, bytes, use, out)) &&
         tutti_stage_copy_few(stage, user, host, bytes, out) == TUTTI_OK)
         return TUTTI_OK;
     return copy_plainly(stage, known, out, to, from, bytes);

@@ -130,6 +130,9 @@ int tutti_stage_copy_few(const struct tutti_stage *stage, char *user, char *host
 /* Local. A kernel of `gpu` copies bytes between memory of the GPU and pinned host memory. how: of tutti_pack_reached(),
  * but NEAR. TUTTI_ERR_UNAVAILABLE, not reported, where that is not possible. */
 int tutti_copy_few(int gpu, char *user, char *host, size_t bytes, int out, unsigned how);
+/* Local. 1 if tutti_copy_few() is to make this copy, rather than the driver (dtype/pack.h: tutti_few_by_kernel()). out:
+ * into memory of the GPU. */
+int tutti_copies_few(int gpu, size_t bytes, enum tutti_few use, int out);
 /* TUTTI_PACK_KEEP, where a launch may be kept ready now; otherwise 0. */
 unsigned tutti_copy_few_keeps(void);
 /* From now on the first `count` elements alone are copied out. */

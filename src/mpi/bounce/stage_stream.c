@@ -2,6 +2,7 @@
 #include "dtype/pack.h"
 #include "mpi/bounce/stage.h"
 #include "team/deferred_free.h"
+#include "team/sharing.h"
 
 /* The bytes that a message of `bytes` bytes fills (-1: all). */
 static size_t stage_filled(const struct tutti_stage *stage, MPI_Count bytes)
@@ -81,6 +82,14 @@ int tutti_copy_few(int gpu, char *user, char *host, size_t bytes, int out, unsig
                                        .packed = host,
                                        .bytes = bytes};
     return job.plan ? tutti_pack_reached(gpu, &job, 1, how | (out ? TUTTI_PACK_NEAR : 0)) : TUTTI_ERR_UNAVAILABLE;
+}
+
+int tutti_copies_few(int gpu, size_t bytes, enum tutti_few use, int out)
+{
+    struct tutti_node *const node = tutti_door.node;
+    if (node && use != TUTTI_FEW_ALONE)
+        tutti_sharing_look(node, tutti_door.device, gpu);
+    return tutti_few_by_kernel(gpu, bytes, use, !out && node && tutti_deferred_free_may_load(node));
 }
 
 unsigned tutti_copy_few_keeps(void)

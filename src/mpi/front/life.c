@@ -9,6 +9,7 @@
 #include "core/fnv.h"
 #include "core/log.h"
 #include "core/settings.h"
+#include "mpi/bounce/early.h"
 #include "mpi/bounce/stage.h"
 #include "mpi/comm/comms.h"
 #include "mpi/comm/hints.h"
@@ -289,6 +290,7 @@ void tutti_life_shut(int all, int last)
     tutti_requests_close();
     tutti_layouts_close();
     tutti_overrun_close();
+    tutti_early_close();
     tutti_bounce_close(tutti_door.device && tutti_door.device->active());
     tutti_types_close();
     tutti_errors_close();

@@ -1,5 +1,6 @@
 /* Blocking calls that are staged: plain and large counts from one text. */
 #include "core/trace.h"
+#include "mpi/bounce/early.h"
 #include "mpi/message/counted.h"
 #include "mpi/message/matched.h"
 #include "mpi/message/rndv.h"
@@ -35,6 +36,21 @@ static int tutti_receive_end(const char *call, int code, int done, struct tutti_
     if (watched)
         tutti_trace(TUTTI_TRACE_RECEIVED, 0);
     return code;
+}
+
+/* A receive that waits for the MPI's part. */
+struct tutti_recv_ready {
+    struct tutti_stage stage;
+    struct tutti_recv_request recv;
+    int watched, done; /* done: a status of Tutti */
+};
+
+/* It is not made. */
+static void tutti_recv_ready_close(struct tutti_recv_ready *ready)
+{
+    if (ready->done == TUTTI_OK)
+        tutti_stage_close(&ready->stage);
+    tutti_recv_close(&ready->recv);
 }
 
 /* 1 if the MPI has refused the arguments. */

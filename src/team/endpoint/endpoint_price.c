@@ -17,14 +17,15 @@
 #include "dtype/pack.h"
 
 enum {
-    PACK_NS = 9000,           /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
+    PACK_NS = 4500,           /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
     SCRATCH_PRICES = 2,       /* scratch is allocated, then mapped */
     LEFT_BYTES = 1 << 20,     /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
     SHORT_BYTES = 2 << 10,    /* staged up to here also when scratch is mapped: two copies take less than two kernels */
     KERNELS_NS = 4000000,     /* that loading the packing kernels takes */
     CREDIT_NS = 5000000,      /* owed for a peer at most, of the first mapping */
     CREDIT_MORE_NS = 3500000, /* at most with one more, while that is not paid */
-    CREDIT_FROM_NS = 100000,  /* an allocation that has lost so much, by so many messages, is mapped on credit */
+    CREDIT_FROM_NS = 300000,  /* an allocation that has lost so much, by so many messages, is mapped on credit: less
+                                 than a mapping holds up the program, which waits for the driver's lock meanwhile */
     CREDIT_MESSAGES = 3
 };
 
@@ -41,6 +42,19 @@ static uint64_t price_of_kernels(int gpu)
     return tutti_settings()->mapping_price_us || tutti_pack_ready(gpu) ? 0 : KERNELS_NS;
 }
 
+/* What packing a message takes longer than to fetch it from a mapped allocation. */
+static uint64_t packing_loses(uint64_t bytes)
+{
+    return PACK_NS + bytes / 1024;
+}
+
+/* What a message loses that the MPI carries, beside one that is packed. Short ones are never packed. */
+static uint64_t loses_unpacked(uint64_t bytes)
+{
+    const uint64_t all = tutti_endpoint_loses(bytes), packed = packing_loses(bytes);
+    return bytes > SHORT_BYTES && all > packed ? all - packed : 0;
+}
+
 static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
 {
     struct tutti_endpoint_account *const all = to->account[tutti_mix(id) % TUTTI_ENDPOINT_ACCOUNTS];
@@ -53,11 +67,13 @@ static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to,
     return account;
 }
 
-/* What a mapping costs more than its messages have lost: 1 if that is lent. The lock is held. */
-static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoint_account *account, uint64_t mapping)
+/* What a mapping costs more than its messages have lost: 1 if that is lent. Kernels are not loaded on credit: the
+ * messages of all allocations together must have lost as much. The lock is held. */
+static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoint_account *account, uint64_t mapping,
+                       int gpu)
 {
     if (account->spent < CREDIT_FROM_NS || account->messages < CREDIT_MESSAGES || account->next ||
-        tutti_settings()->mapping_price_us)
+        tutti_settings()->mapping_price_us || to->lost < price_of_kernels(gpu))
         return 0;
     const uint64_t lent = account->spent < mapping ? mapping - account->spent : 0;
     const uint64_t owed = atomic_load_explicit(&to->owed, memory_order_relaxed);
@@ -87,8 +103,9 @@ static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_acco
     const uint64_t least = account->next ? account->next : mapping;
     account->spent += ns;
     account->messages++;
+    to->lost += ns;
     const int pays = account->spent >= least && (account->next || account->spent >= mapping + price_of_kernels(gpu));
-    if (!pays && !price_lends(to, account, mapping))
+    if (!pays && !price_lends(to, account, mapping, gpu))
         return 0;
     const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = mapping + price_of_kernels(gpu);
     account->next = next < all ? next : all;
@@ -96,15 +113,15 @@ static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_acco
     return 1;
 }
 
-/* 1 once carrying messages has taken as long as scratch costs, which is then paid. The lock is held. */
+/* 1 once messages have lost as much as scratch costs, which is then paid. The lock is held. */
 static int price_of_scratch_is_spent(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *theirs,
                                      struct tutti_endpoint_from *to, uint64_t ns, int gpu)
 {
     const uint64_t least = SCRATCH_PRICES * price_of(endpoint, theirs, TUTTI_MAPPING_SMALL);
-    to->carried += ns;
-    if (to->carried < least || to->carried < least + price_of_kernels(gpu))
+    to->unpacked += ns;
+    if (to->unpacked < least || to->unpacked < least + price_of_kernels(gpu))
         return 0;
-    to->carried = 0;
+    to->unpacked = 0;
     return 1;
 }
 
@@ -132,13 +149,15 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const int several = tutti_endpoint_several(endpoint, m->peer, m->index, m->id), gpu = endpoint->gpu[m->index].gpu;
     const int maps = atomic_load(&theirs->maps[endpoint->node->rank][m->index]);
     const uint64_t mapping = price_of(endpoint, theirs, tutti_mapping_size(m->extent));
-    const int stays = m->bytes <= (maps == TUTTI_MAPS ? SHORT_BYTES : LEFT_BYTES);
-    const uint64_t lost = maps == TUTTI_MAPS && !stays ? PACK_NS + m->bytes / 1024 : tutti_endpoint_loses(m->bytes);
     tutti_fiber_lock(&endpoint->lock);
-    const int pays = price_asks(to, account_of(to, m->id), lost, mapping, gpu);
+    struct tutti_endpoint_account *const account = account_of(to, m->id);
+    const uint64_t shorter = account->messages ? SHORT_BYTES : TUTTI_ENDPOINT_FIRST_BYTES;
+    const int stays = m->bytes <= (maps == TUTTI_MAPS ? shorter : LEFT_BYTES);
+    const uint64_t lost = maps == TUTTI_MAPS && !stays ? packing_loses(m->bytes) : tutti_endpoint_loses(m->bytes);
+    const int pays = price_asks(to, account, lost, mapping, gpu);
     const int shows = shows_scratch(endpoint, to, m->index, maps);
-    const int scratch_pays = maps != TUTTI_MAPS && several &&
-                             price_of_scratch_is_spent(endpoint, theirs, to, tutti_endpoint_carrying(m->bytes), gpu);
+    const int scratch_pays =
+        maps != TUTTI_MAPS && several && price_of_scratch_is_spent(endpoint, theirs, to, loses_unpacked(m->bytes), gpu);
     pthread_mutex_unlock(&endpoint->lock);
     *verdict = (struct tutti_endpoint_verdict){.made = 1, .pays = pays, .scratch_pays = scratch_pays};
     return !pays && !scratch_pays && !shows && stays;

@@ -26,12 +26,12 @@ enum {
     LONG_US = 15000,
     TAG = 4,
     FREED = 30,
-    /* Messages of BYTES bytes that lose so much that the allocation is mapped on credit (15 us each, 100 us); as much
-     * as a mapping of 2 ms; that take as much as scratch costs (35 us, 4 ms). */
-    PAY_CREDIT = 7,
-    PAY = 134,
-    PAY_SCRATCH = 115,
-    ON_CREDIT = 1,    /* mappings of 2 ms less what their first messages lost: two are more than 3.5 ms */
+    /* Messages of BYTES bytes that lose so much that the allocation is mapped on credit (12.2 us each, 300 us); as much
+     * as a mapping of 2 ms; that lose as much beside packed ones as scratch costs (7.6 us, 4 ms). */
+    PAY_CREDIT = 25,
+    PAY = 165,
+    PAY_SCRATCH = 524,
+    ON_CREDIT = 2,    /* mappings of 2 ms less what their first messages lost: three are more than 3.5 ms */
     SHORT_LIVED = 12, /* with all their messages less than scratch costs */
     MOST = 5000,
     PROGRAMS = 150,
@@ -220,7 +220,7 @@ static int exchange_new(long bytes, int number)
  */
 static void short_stay_staged(void)
 {
-    static const long shorts[] = {8, 100, 512, 2048};
+    static const long shorts[] = {8, 100, 2048, 16384};
     int number = 0;
     for (int packed = 0; number < MOST && packed < 8; number++) {
         int here = exchange_new(BYTES, number) == 0, all = 0;

@@ -24,6 +24,9 @@ tutti_mpi_test(mpi-mapping-freed PROGRAM mpi-mapping RANKS 2 ARGS freed ENV ${sl
 tutti_mpi_test(mpi-mapping-random PROGRAM mpi-mapping RANKS 2 ARGS random ENV ${slow} TUTTI_HOST_MAPPING_US=300 EVERYWHERE TIMEOUT 90)
 tutti_mpi_test(mpi-mapping-random-few PROGRAM mpi-mapping RANKS 2 ARGS random
                ENV ${slow} TUTTI_HOST_MAPPING_US=2000 TUTTI_CACHE_ENTRIES=4 TUTTI_ENDPOINT_MB=1 TIMEOUT 90)
+program(ahead)
+tutti_mpi_test(mpi-ahead PROGRAM mpi-ahead RANKS 2 ENV ${slow} TUTTI_HOST_MAPPING_US=1000000 TIMEOUT 60)
+tutti_mpi_test(mpi-ahead-packed PROGRAM mpi-ahead RANKS 2 ARGS packed ENV ${slow} TUTTI_HOST_MAPPING_US=2000 TIMEOUT 90)
 program(first_calls)
 set(first_packets "TUTTI_RULES=bcast:0-4k@ll *@pipeline alltoall:0-4k@ll *@pipeline" TUTTI_LINES=1 TUTTI_CHANNEL_MB=2)
 tutti_mpi_test(mpi-first-calls PROGRAM mpi-first_calls RANKS 4 RANKS_MPICH 2

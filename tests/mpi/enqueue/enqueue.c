@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "device/device.h"
-#include "progress/gate.h"
+#include "mpi/gpus/gpu.h"
 #include "queue.h"
 #include "tutti/tutti.h"
 
@@ -257,21 +257,21 @@ static void frees(void)
 {
     enum { LATE_US = 60000, SOON_US = 15000 };
     struct queue queue;
+    int gpu = 0;
     queue_open(&queue, MPI_COMM_WORLD, NULL, 20000, kit_seed + 5);
+    if (tutti_device()->gpu.current(&gpu) != 0 || gpu < 0)
+        gpu = 0;
     for (int i = 0; i < 2 * (QUEUE_KINDS - QUEUE_ALLREDUCE); i++) {
         const int kind = QUEUE_ALLREDUCE + i % (QUEUE_KINDS - QUEUE_ALLREDUCE);
-        void *memory = NULL;
         if (kind == QUEUE_ALLREDUCE)
             queue_set(&queue, kit_handle_of(i ? TUTTI_TYPE_F64 : TUTTI_TYPE_I8));
-        CHECK(tutti_alloc(4096, &memory) == 0, "tutti_alloc");
+        void *const memory = gpu_alloc(gpu, 4096);
         queue_go(&queue, QUEUE_FRESH);
         if (i % queue.size != queue.rank)
             usleep(LATE_US);
         queue_go(&queue, kind);
         usleep(SOON_US);
-        tutti_gate_urgent(1); /* as a call of the driver by the program: Tutti's own wait for the stream before */
-        CHECK(tutti_free(memory) == 0, "tutti_free");
-        tutti_gate_urgent(-1);
+        gpu_free(gpu, memory); /* the program's own call: Tutti does not wait for the stream before */
         queue_check(&queue, "memory is freed while the stream waits");
     }
     queue_close(&queue);

@@ -174,6 +174,34 @@ static void tags(void)
         check_contents(m.memory + MESSAGES_MOST + i * BYTES, i + 1000 * (unsigned)from, BYTES, "tags out of order");
 }
 
+/* Each round has tags of its own, far more than there are lanes. Some are received late, and rounds overlap. */
+static void many_tags(void)
+{
+    enum { ROUNDS = 60, TAGS = 12, BYTES = 5000, HALF = 2 * TAGS * BYTES };
+    const int to = (kit_rank + 1) % kit_size, from = (kit_rank + kit_size - 1) % kit_size;
+    char *const in = m.memory + MESSAGES_MOST;
+    for (int round = 0; round < ROUNDS; round++) {
+        const int first = round % 7 == 6 ? 3 * TAGS : round * TAGS;
+        char *const out = m.memory + round % 2 * HALF;
+        for (int i = 0; i < TAGS; i++)
+            put_contents(out + i * BYTES, (unsigned)(round * TAGS + i + 1000 * kit_rank), BYTES);
+        MPI_Request request[TAGS];
+        for (int i = 0; i < TAGS; i++)
+            FINE(
+                MPIX_Isend_enqueue(out + i * BYTES, i % 3 ? BYTES : 100, MPI_BYTE, to, first + i, m.comm, &request[i]));
+        for (int i = TAGS; i-- > 0;)
+            FINE(MPIX_Recv_enqueue(in + i * BYTES, BYTES, MPI_BYTE, from, first + i, m.comm, MPI_STATUS_IGNORE));
+        FINE(MPIX_Waitall_enqueue(TAGS, request, MPI_STATUSES_IGNORE));
+        if (round % 5)
+            continue;
+        sync_stream();
+        for (int i = 0; i < TAGS; i++)
+            check_contents(in + i * BYTES, (unsigned)(round * TAGS + i + 1000 * from), i % 3 ? BYTES : 100,
+                           "many tags");
+    }
+    sync_stream();
+}
+
 static void to_itself(void)
 {
     enum { LONG = 9 << 20 };
@@ -225,6 +253,7 @@ static void basics(void)
     sizes();
     halo();
     tags();
+    many_tags();
     to_itself();
 }
 
@@ -388,8 +417,13 @@ static void errors(void)
     for (int i = 0; i < n - 1; i++)
         FINE(MPIX_Recv_enqueue(m.memory + 100, 1, MPI_BYTE, kit_rank, i % 64, m.comm, MPI_STATUS_IGNORE));
     FINE(MPIX_Waitall_enqueue(n - 1, open, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < 64; i++)
+        FINE(MPIX_Isend_enqueue(m.memory, 1, MPI_BYTE, kit_rank, 1000 + i, m.comm, &open[i]));
     CHECK(is(MPIX_Send_enqueue(m.memory, 1, MPI_BYTE, kit_rank, 64, m.comm), MPI_ERR_UNSUPPORTED_OPERATION),
-          "a 65th tag");
+          "a 65th tag beside 64 that are in use");
+    for (int i = 0; i < 64; i++)
+        FINE(MPIX_Recv_enqueue(m.memory + 100, 1, MPI_BYTE, kit_rank, 1000 + i, m.comm, MPI_STATUS_IGNORE));
+    FINE(MPIX_Waitall_enqueue(64, open, MPI_STATUSES_IGNORE));
     sync_stream();
 }
 

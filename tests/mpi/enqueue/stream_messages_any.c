@@ -12,7 +12,7 @@
 
 #include "tutti/tutti.h"
 
-enum { MOST = 40, TAGS = 4, FIRST_TAG = 70, LEAST = 8, OF_ALL = 16 * MOST };
+enum { MOST = 40, TAGS = 4, FIRST_TAG = 70, OF_TAGS = 12, LEAST = 8, OF_ALL = 16 * MOST };
 
 /* What the receives of one rank name, so that no choice leaves a receive without a message. */
 enum mode {
@@ -36,7 +36,7 @@ struct any_receive {
 };
 
 static struct any_program {
-    int n, receives;
+    int n, receives, first; /* its first tag: lanes must not change between programs */
     size_t most; /* bytes of a message */
     struct any_message message[OF_ALL];
     struct any_receive receive[MOST]; /* of this rank */
@@ -62,7 +62,7 @@ static void draw_any_messages(uint64_t *random)
         for (int i = 0; i < some; i++, p.n++) {
             p.message[p.n] = (struct any_message){.from = (int)(random_next(random) % (unsigned)kit_size),
                                                   .to = to,
-                                                  .tag = FIRST_TAG + (int)(random_next(random) % TAGS),
+                                                  .tag = p.first + (int)(random_next(random) % TAGS),
                                                   .bytes = LEAST + random_next(random) % (p.most - LEAST + 1),
                                                   .content = (unsigned)random_next(random)};
             if ((size_t)++from[p.message[p.n].from] * p.most > MESSAGES_MOST)
@@ -76,7 +76,7 @@ static void name_receive(struct any_receive *r, enum mode mode, int open_tags, u
     const struct any_message *one = &p.message[r->message];
     r->source = one->from;
     r->tag = one->tag;
-    if (mode == ALL_ANY || (mode == ANY_SOURCES && one->tag - FIRST_TAG < open_tags))
+    if (mode == ALL_ANY || (mode == ANY_SOURCES && one->tag - p.first < open_tags))
         r->source = MPI_ANY_SOURCE;
     if (mode == ALL_ANY || (mode == ANY_TAGS && random_next(random) % 2))
         r->tag = MPI_ANY_TAG;
@@ -227,6 +227,7 @@ void messages_any(struct messages *m, long programs)
     uint64_t random = kit_seed;
     unsigned char *host = malloc(MESSAGES_MOST);
     for (long number = 0, wrong = 0; number < programs && wrong < 3; number++) {
+        p.first = FIRST_TAG + (int)(number % OF_TAGS) * TAGS;
         draw_any_messages(&random);
         draw_receives(random + 977 * (unsigned)kit_rank);
         int sends = 0;

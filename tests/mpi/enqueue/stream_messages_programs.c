@@ -58,11 +58,12 @@ static void draw_messages(struct program *p, uint64_t *random)
 {
     size_t out = 0, in = 0;
     p->n = 10 + (int)(random_next(random) % (MOST - 10));
+    const int first = 50 + (random_next(random) % 2 ? (int)(random_next(random) % 3000) : 0); /* more tags than lanes */
     for (int i = 0; i < p->n; i++) {
         struct message *one = &p->message[i];
         *one = (struct message){.from = (int)(random_next(random) % (unsigned)kit_size),
                                 .to = (int)(random_next(random) % (unsigned)kit_size),
-                                .tag = 50 + (int)(random_next(random) % TAGS),
+                                .tag = first + (int)(random_next(random) % TAGS),
                                 .sum = random_next(random) % 12 == 0,
                                 .bytes = draw_bytes(random),
                                 .forwards = -1,

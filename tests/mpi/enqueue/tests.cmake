@@ -1,6 +1,6 @@
 # Calls in stream order. On GPUs tests/gpu/on_gpu.cmake runs the same programs.
 foreach(name enqueue enqueue_move enqueue_errors enqueue_graph enqueue_renewed residency stream_failure stream_scratch)
-  tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
+  tutti_mpi_program(mpi-${name} SOURCES enqueue/${name}.c kit/queue.c kit/queue_move.c kit/gpu_filler.c kit/cuda_graph.c gpus/gpu.c LIBRARIES tutti-core MPIS ${TUTTI_MPIS})
   foreach(mpi IN LISTS builders)
     target_link_libraries(mpi-${name}.${mpi} PRIVATE mpi-kit.${mpi})
   endforeach()
@@ -14,6 +14,10 @@ tutti_mpi_test(mpi-enqueue-queues-split PROGRAM mpi-enqueue RANKS 3 ARGS queues 
 tutti_mpi_test(mpi-enqueue-queues-engines PROGRAM mpi-enqueue RANKS 3 ARGS queues TIMEOUT 45 MPIS openmpi
                ENV TUTTI_CHANNEL_MB=1
                    "TUTTI_RULES=bcast:*@engines gather:*@engines scatter:*@engines allgather:*@engines alltoall:*@engines")
+foreach(part calls chain frees)
+  tutti_mpi_test(mpi-enqueue-${part}-engines PROGRAM mpi-enqueue RANKS 3 RANKS_MPICH 2 ARGS ${part} TIMEOUT 45
+                 ENV TUTTI_CHANNEL_MB=1 "TUTTI_RULES=reduce:*@engines reduce_scatter:*@engines")
+endforeach()
 tutti_mpi_test(mpi-enqueue-queues-loose PROGRAM mpi-enqueue RANKS 2 ARGS queues TIMEOUT 45 ENV TUTTI_HOST_STRICT=0)
 tutti_mpi_test(mpi-enqueue-life PROGRAM mpi-enqueue RANKS 2 ARGS life EVERYWHERE)
 tutti_mpi_test(mpi-enqueue-alone PROGRAM mpi-enqueue RANKS 2 ARGS alone)

@@ -120,10 +120,24 @@ static void go_elsewhere(const struct kind *kind, MPI_Comm comm, int before)
           BLOCKING * ROUNDS, kind->outcome);
 }
 
+/* Each call that went another way has the reason that is true. */
+static void explained(const struct kind *kind, int resets)
+{
+    const char *const calls[] = {kind->blocking, kind->nonblocking};
+    int after = 0, first = 0, staged = 0;
+    for (int i = 0; i < 2; i++) {
+        after += (int)kit_counted(calls[i], "first call after a reset");
+        first += (int)kit_counted(calls[i], "first calls of a communicator");
+        staged += (int)kit_counted(calls[i], "staged");
+    }
+    CHECK(kit_plain || (after > 0 && after <= 2 * resets && first <= 2 && staged == after + first),
+          "%d calls were staged: %d after %d resets, %d as the first ones", staged, after, resets, first);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
-    int k = 0;
+    int k = 0, resets = 0;
     kit_leaves_gpus = 1;
     kit_start(&argc, &argv, MPI_THREAD_SINGLE);
     while (k < KINDS && (argc < 2 || strcmp(argv[1], kinds[k].name) != 0))
@@ -138,6 +152,7 @@ int main(int argc, char **argv)
     gpu_set(gpu);
     for (int round = 0; round < ROUNDS; round++) {
         MPI_Barrier(MPI_COMM_WORLD);
+        resets += round % 3 == 1;
         if (round % 3 == 1 && (kit_rank == round % kit_size || round % 4 == 1))
             gpu_reset(gpu);
         gpu_set(gpu);
@@ -149,6 +164,8 @@ int main(int argc, char **argv)
           BLOCKING * ROUNDS, kind->outcome);
     CHECK(kit_plain || nonblocking >= kind->each * ROUNDS - kind->left, "%d of %d nonblocking calls: %s", nonblocking,
           kind->each * ROUNDS, kind->outcome);
+    if (kind->left)
+        explained(kind, resets);
     if (kind->round == round_of_sums)
         go_elsewhere(kind, comm, gpu);
     MPI_Comm_free(&comm);

@@ -66,6 +66,15 @@ tutti_mpi_test(mpi-gpus-reset-moves PROGRAM mpi-reset RANKS 2 ARGS moves LABELS 
 tutti_mpi_test(mpi-gpus-reset-led PROGRAM mpi-reset RANKS 2 ARGS led LABELS gpus TIMEOUT 60
                ENV ${gpus_env} TUTTI_HOST_GPUS=1 ${stats} TUTTI_HOST_LINKS=all "TUTTI_RULES=allgather:*@ll *@fetch")
 
+tutti_mpi_program(mpi-few LIBRARIES tutti-core MPIS ${TUTTI_MPIS} SOURCES gpus/few.c gpus/gpu.c)
+foreach(mpi IN LISTS gpus_builders)
+  target_link_libraries(mpi-few.${mpi} PRIVATE mpi-kit.${mpi})
+endforeach()
+foreach(gpus own shared)
+  tutti_mpi_test(mpi-gpus-few-${gpus} PROGRAM mpi-few RANKS 2 ARGS ${gpus} LABELS gpus TIMEOUT 40
+                 ENV ${gpus_env} ${stats} TUTTI_HOST_LINKS=all "TUTTI_RULES=alltoall:*@staged moves_nonblocking:*@staged")
+endforeach()
+
 # What the programs expect, tried on the MPI alone.
 tutti_mpi_test(mpi-gpus-plain PROGRAM mpi-gpus RANKS 2 MANY 6 ARGS 15 NO_PRELOAD LABELS gpus TIMEOUT 60
                ENV TUTTI_TEST_PLAIN=1 TUTTI_TEST_CARDS=3 TUTTI_TEST_SEED=5)

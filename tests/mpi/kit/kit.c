@@ -280,25 +280,56 @@ static char *fill_all(const struct oracle_case *c, int ranks, const int *which, 
 
 enum { EXPECTED_MOST = 64 };
 
+/* Contributions of all ranks whose results are those of all `*count` elements from `*first` on: of many elements the
+ * first ones, from which expect_rest() makes the others. */
+static char *expect_begin(const struct oracle_case *c, int ranks, const int *which, size_t *first, size_t *count,
+                          const void *in[])
+{
+    if (*count > ORACLE_PERIOD) {
+        *first = 0;
+        *count = ORACLE_PERIOD;
+    }
+    return fill_all(c, ranks, which, *first, *count, in, EXPECTED_MOST);
+}
+
+/* Where the results of such contributions belong: in `out`, or apart. */
+static void *expect_at(void *out, const struct oracle_case *c, size_t count)
+{
+    void *const apart = count > ORACLE_PERIOD ? malloc(ORACLE_PERIOD * oracle_size(c->type)) : out;
+    if (!apart)
+        abort();
+    return apart;
+}
+
+static void expect_rest(void *out, const struct oracle_case *c, void *results, size_t first, size_t count)
+{
+    if (results == out)
+        return;
+    oracle_spread(out, c->type, results, first, count);
+    free(results);
+}
+
 void kit_expect_scan(void *out, const struct oracle_case *c, int depth, size_t first, size_t count)
 {
     const void *in[EXPECTED_MOST];
-    const size_t drawn = count < ORACLE_PERIOD ? count : ORACLE_PERIOD;
-    char *const room = fill_all(c, depth, NULL, first, drawn, in, EXPECTED_MOST);
-    if (depth > 0) {
-        oracle_reduce(out, c, depth, in, drawn);
-        oracle_repeat(out, c->type, count);
-    }
+    size_t from = first, drawn = count;
+    if (depth == 0)
+        return;
+    char *const room = expect_begin(c, depth, NULL, &from, &drawn, in);
+    void *const results = expect_at(out, c, count);
+    oracle_reduce(results, c, depth, in, drawn);
+    expect_rest(out, c, results, first, count);
     free(room);
 }
 
 void kit_expect_of(void *out, const struct oracle_case *c, int ranks, const int *which, size_t first, size_t count)
 {
     const void *in[EXPECTED_MOST];
-    const size_t drawn = count < ORACLE_PERIOD ? count : ORACLE_PERIOD;
-    char *const room = fill_all(c, ranks, which, first, drawn, in, EXPECTED_MOST);
-    kit_reduce_by_nodes(out, c, ranks, which, in, drawn);
-    oracle_repeat(out, c->type, count);
+    size_t from = first, drawn = count;
+    char *const room = expect_begin(c, ranks, which, &from, &drawn, in);
+    void *const results = expect_at(out, c, count);
+    kit_reduce_by_nodes(results, c, ranks, which, in, drawn);
+    expect_rest(out, c, results, first, count);
     free(room);
 }
 

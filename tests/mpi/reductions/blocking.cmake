@@ -18,6 +18,11 @@ reductions(flow 3 250 MPIS openmpi
 reductions(flow-packets 2 250
            ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_CHANNEL_MB=1
                "TUTTI_RULES=allreduce:0-16k@ll,*@copies reduce:0-2k@ll,*@chain_ll128 reduce_scatter:*@ll128 scan:*@ll")
+foreach(blocks 7 24)
+  reductions(engines-${blocks} 3 250
+             ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_CHANNEL_MB=1 TUTTI_HOST_BLOCKS=${blocks}
+                 "TUTTI_RULES=reduce:*@engines reduce_scatter:*@engines")
+endforeach()
 reductions(gpus-1 3 250 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=1)
 reductions(gpus-2 3 250 MPIS openmpi ENV ${stats} TUTTI_TEST_EXPECT=accelerated TUTTI_HOST_GPUS=2)
 string(CONCAT leaders "TUTTI_RULES=allreduce:0-4k@leader_ll128,*@leader_pipeline "

@@ -31,6 +31,8 @@ sequences(default-blocks default 10000 150 50 128k ${sequence_unequal} TUTTI_HOS
 sequences(chains chains 20000 225 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
 sequences(chains-unequal chains 30000 75 50 512k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
 sequences(direct direct 100000 150 50 128k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
+sequences(engines engines 120000 150 50 512k ${sequence_equal} TUTTI_HOST_BLOCKS=24)
+sequences(engines-few engines 130000 75 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=7)
 sequences(lines lines 40000 150 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
 sequences(halves halves 50000 150 50 128k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
 sequences(steps steps 60000 225 50 64k ${sequence_unequal} TUTTI_HOST_BLOCKS=24)
@@ -40,7 +42,7 @@ sequences(large mixed 90000 4 3 64m TUTTI_HOST_BLOCKS=24)
 
 if(TARGET mpi-sequences.openmpi)
   set(many "")
-  foreach(rules default chains direct lines halves steps)
+  foreach(rules default chains direct engines lines halves steps)
     list(APPEND many COMMAND ${TUTTI_MPI_openmpi_RUN} -n 3 env LD_PRELOAD=${TUTTI_PRELOAD} ${TUTTI_TEST_ENV}
          ${sequence_unequal} TUTTI_HOST_BLOCKS=24 TUTTI_TEST_SEED=clock "TUTTI_RULES=${sequence_rules_${rules}}"
          $<TARGET_FILE:mpi-sequences.openmpi> 20000 256k)

@@ -1,0 +1,86 @@
+#include "coll/launch/sides.h"
+
+#include <stdlib.h>
+
+#include "coll/state.h"
+#include "core/status.h"
+
+static int sides_make(const struct tutti_team *team, struct tutti_side_streams *sides)
+{
+    const struct tutti_device *device = team->device;
+    int status = device->event.create(team->gpu, &sides->fork);
+    for (int i = 0; i < TUTTI_SIDES && status == TUTTI_OK; i++) {
+        void *handle;
+        int gpu;
+        status = device->stream.create(team->gpu, &sides->made[i]);
+        if (status == TUTTI_OK)
+            status = device->stream.identity(sides->made[i], &gpu, &handle);
+        if (status == TUTTI_OK)
+            status = device->stream.wrap(gpu, handle, &sides->stream[i]);
+        if (status == TUTTI_OK)
+            status = device->event.create(team->gpu, &sides->done[i]);
+    }
+    return status;
+}
+
+static struct tutti_side_streams **sides_place(const struct tutti_team *team, const struct tutti_stream *stream)
+{
+    return &tutti_coll_of(team)->sides[stream != team->stream];
+}
+
+int tutti_sides_open(struct tutti_team *team, const struct tutti_stream *stream)
+{
+    struct tutti_side_streams **const place = sides_place(team, stream);
+    if (*place)
+        return TUTTI_OK;
+    struct tutti_side_streams *sides = calloc(1, sizeof *sides);
+    const int status = sides ? sides_make(team, sides) : TUTTI_ERR_MEMORY;
+    if (status != TUTTI_OK) {
+        tutti_sides_close(team, sides, 1);
+        return status;
+    }
+    tutti_coll_keeps(team);
+    *place = sides;
+    return TUTTI_OK;
+}
+
+struct tutti_side_streams *tutti_sides_of(const struct tutti_team *team, const struct tutti_stream *stream)
+{
+    return *sides_place(team, stream);
+}
+
+int tutti_sides_fork(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
+                     struct tutti_stream *stream)
+{
+    int status = team->device->event.record(sides->fork, stream);
+    for (unsigned i = 0; i < used && status == TUTTI_OK; i++)
+        status = team->device->event.wait(sides->stream[i], sides->fork);
+    return status;
+}
+
+int tutti_sides_join(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
+                     struct tutti_stream *stream)
+{
+    int status = TUTTI_OK;
+    for (unsigned i = 0; i < used && status == TUTTI_OK; i++) {
+        status = team->device->event.record(sides->done[i], sides->stream[i]);
+        if (status == TUTTI_OK)
+            status = team->device->event.wait(stream, sides->done[i]);
+    }
+    return status;
+}
+
+void tutti_sides_close(const struct tutti_team *team, struct tutti_side_streams *sides, int alive)
+{
+    for (int i = 0; sides && alive && i < TUTTI_SIDES; i++) {
+        if (sides->done[i])
+            team->device->event.destroy(sides->done[i]);
+        if (sides->stream[i])
+            team->device->stream.destroy(sides->stream[i]);
+        if (sides->made[i])
+            team->device->stream.destroy(sides->made[i]);
+    }
+    if (sides && alive && sides->fork)
+        team->device->event.destroy(sides->fork);
+    free(sides);
+}

@@ -1,0 +1,31 @@
+/* Two streams of a team beside the one of a call, in which copy engines work: the call forks into them and joins them
+ * again, also while it is captured in a graph. Private to coll/. */
+#ifndef TUTTI_COLL_SIDES_H
+#define TUTTI_COLL_SIDES_H
+
+#include "team/team.h"
+
+enum { TUTTI_SIDES = 2 };
+
+struct tutti_side_streams {
+    struct tutti_stream *made[TUTTI_SIDES];
+    struct tutti_stream *stream[TUTTI_SIDES]; /* the same: nothing in them runs on the calling thread */
+    struct tutti_event *fork;
+    struct tutti_event *done[TUTTI_SIDES]; /* what was put into each stream so far */
+};
+
+/* Local. Makes the streams for calls in `stream` unless they are there; calls in the team's own stream have others than
+ * calls in stream order, which may be captured. Not between waiting_begin and waiting_end. Team open. A status. */
+int tutti_sides_open(struct tutti_team *team, const struct tutti_stream *stream);
+/* Those streams. NULL: tutti_sides_open() has failed. */
+struct tutti_side_streams *tutti_sides_of(const struct tutti_team *team, const struct tutti_stream *stream);
+/* Local. Later work of the first `used` side streams waits for what is in `stream` now. A status. */
+int tutti_sides_fork(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
+                     struct tutti_stream *stream);
+/* Local. Later work of `stream` waits for what is in the first `used` side streams now. A status. */
+int tutti_sides_join(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
+                     struct tutti_stream *stream);
+/* Local. Destroys them; NULL is fine. alive: the device may be called. */
+void tutti_sides_close(const struct tutti_team *team, struct tutti_side_streams *sides, int alive);
+
+#endif

@@ -1,0 +1,41 @@
+/* Few bytes between a GPU and the host: by a kernel or by the driver. */
+#include <stdatomic.h>
+
+#include "device/device.h"
+#include "dtype/pack.h"
+
+enum { GPUS = 64 };
+static _Atomic uint64_t shared; /* a bit for each GPU */
+
+void tutti_few_share(int gpu)
+{
+    if (gpu >= 0 && gpu < GPUS)
+        atomic_fetch_or_explicit(&shared, UINT64_C(1) << gpu, memory_order_relaxed);
+}
+
+static int few_is_shared(int gpu)
+{
+    return gpu >= 0 && gpu < GPUS && (atomic_load_explicit(&shared, memory_order_relaxed) >> gpu & 1);
+}
+
+/* A copy alone takes the driver 7 us on an H200, a kernel and its notice as long, and longer unless its launch is kept
+ * ready. A launch that repeats is kept ready: Iallgather of 8 bytes over two nodes 19.8 us, by copies 25.8. The two
+ * copies of a call by one kernel that stays take the time of one launch. Where several processes work on a GPU, their
+ * kernels take turns in slices of some hundred us, and copies do not: 4 ranks on two GPUs, Alltoall of 8 bytes over
+ * nodes by kernels 443 us, by copies 232. */
+static uint64_t few_most(enum tutti_few use)
+{
+    const uint64_t few = tutti_device()->memory.few;
+    return use == TUTTI_FEW_PAIR ? few * TUTTI_PACK_PAIR_FEW : use == TUTTI_FEW_REPEATED ? few : 0;
+}
+
+int tutti_few_by_kernel(int gpu, uint64_t bytes, enum tutti_few use, int may_load)
+{
+    if (bytes > few_most(use) || few_is_shared(gpu))
+        return 0;
+    if (tutti_pack_ready(gpu))
+        return 1;
+    if (may_load)
+        tutti_pack_missed(gpu);
+    return 0;
+}

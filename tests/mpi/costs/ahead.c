@@ -1,0 +1,207 @@
+/* Copies that begin before the call knows which way its message goes: the first message of an allocation. The host
+ * device makes such a copy at its end, so a call that does not wait for it sends other bytes.
+ *
+ * Each allocation's first message in a blocking call is copied so; later ones if the one before was staged, and was not
+ * the first. Messages that go another way arrive whole too, and the next ones are copied early again. After a call that
+ * the MPI has refused the memory is left to the MPI. Argument `packed`: the receiver has mapped the scratch, so that
+ * longer messages are packed. Needs TUTTI_STATS=1. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+
+enum { BYTES = 4000, LONGER = 16000, LONG = 20000, TAG = 6, FIRST = 60, NEW = 12, MOST = 3000 };
+static char data[LONG], none[LONG];
+static int number;
+
+static void contents(void)
+{
+    number++;
+    for (int i = 0; i < LONG; i++)
+        data[i] = (char)(number * 41 + i + i / 253);
+}
+
+static long copied(void)
+{
+    return (long)kit_counted("copies", "before the way");
+}
+
+/* The message arrives whole at rank 1. */
+static void receive(int bytes)
+{
+    memset(none, 0, sizeof none);
+    const int error = MPI_Recv(none, bytes, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(error == MPI_SUCCESS && memcmp(none, data, (size_t)bytes) == 0, "message %d: class %d, or bytes are wrong",
+          number, kit_class(error));
+}
+
+typedef int sender(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+
+/* Rank 0 sends from the buffer; returns how many copies of it began early. */
+static long message(struct kit_buffer *buffer, int bytes, sender *send)
+{
+    const long before = copied();
+    contents();
+    if (kit_rank == 1) {
+        receive(bytes);
+        return 0;
+    }
+    const int error = send(kit_put(buffer, 0, data, (size_t)bytes), bytes, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    CHECK(error == MPI_SUCCESS, "message %d: class %d", number, kit_class(error));
+    return copied() - before;
+}
+
+/* Both ranks, of new allocations. */
+static long exchange(int bytes)
+{
+    const long before = copied();
+    struct kit_buffer out, in;
+    contents();
+    kit_open(&out, KIT_DEVICE, LONG);
+    kit_open(&in, KIT_DEVICE, LONG);
+    char *from = kit_put(&out, 0, data, (size_t)bytes), *to = kit_put(&in, 0, NULL, (size_t)bytes);
+    const int error = MPI_Sendrecv(from, bytes, MPI_BYTE, 1 - kit_rank, TAG, to, bytes, MPI_BYTE, 1 - kit_rank, TAG,
+                                   MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(error == MPI_SUCCESS && memcmp(kit_get(&in, NULL), data, (size_t)bytes) == 0,
+          "exchange %d: class %d, or bytes are wrong", number, kit_class(error));
+    kit_close(&out);
+    kit_close(&in);
+    return copied() - before;
+}
+
+static long of_new(int bytes, sender *send)
+{
+    struct kit_buffer buffer;
+    kit_open(&buffer, KIT_DEVICE, LONG);
+    const long n = message(&buffer, bytes, send);
+    kit_close(&buffer);
+    return n;
+}
+
+static void first_ones(void)
+{
+    static sender *const senders[] = {MPI_Send, MPI_Ssend, MPI_Send};
+    for (int i = 0; i < NEW; i++) {
+        const long n = of_new(i % 2 ? BYTES : LONGER, senders[i % 3]), both = exchange(i % 2 ? LONGER : 8);
+        CHECK(n == (kit_rank == 0) && both == 1, "%ld and %ld copies of first messages begin early", n, both);
+    }
+}
+
+/* The allocation that was made first is used last. The second message of each shows that further ones are staged. */
+static void in_any_order(void)
+{
+    struct kit_buffer one, other;
+    kit_open(&one, KIT_DEVICE, LONG);
+    kit_open(&other, KIT_DEVICE, LONG);
+    for (int i = 0; i < 8; i++) {
+        const long n = message(i % 2 ? &one : &other, BYTES, MPI_Send);
+        CHECK(n == (kit_rank == 0 && i / 2 != 1), "message %d of two allocations: %ld copies begin early", i, n);
+    }
+    kit_close(&one);
+    kit_close(&other);
+}
+
+/* Calls of which none is copied early: too long, buffered, nothing, to nobody, of a type of the program's. */
+static void other_ways(void)
+{
+    struct kit_buffer buffer;
+    const long before = copied();
+    static char room[LONG + 1000];
+    MPI_Datatype half;
+    MPI_Buffer_attach(room, sizeof room);
+    of_new(LONG, MPI_Send);
+    of_new(BYTES, MPI_Bsend);
+    int size = 0;
+    char *at = room;
+    MPI_Buffer_detach(&at, &size);
+    of_new(0, MPI_Send);
+    kit_open(&buffer, KIT_DEVICE, LONG);
+    contents();
+    MPI_Send(kit_put(&buffer, 0, data, BYTES), BYTES, MPI_BYTE, MPI_PROC_NULL, TAG, MPI_COMM_WORLD);
+    MPI_Type_vector(BYTES / 8, 4, 8, MPI_BYTE, &half);
+    MPI_Type_commit(&half);
+    if (kit_rank == 0) {
+        MPI_Send(kit_put(&buffer, 0, data, BYTES), 1, half, 1, TAG, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(none, BYTES / 2, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        long wrong = 0;
+        for (int i = 0; i < BYTES / 2; i++)
+            wrong += none[i] != data[i / 4 * 8 + i % 4];
+        CHECK(wrong == 0, "%ld elements of a type with gaps are wrong", wrong);
+    }
+    MPI_Type_free(&half);
+    kit_close(&buffer);
+    CHECK(copied() == before, "%ld copies that nobody needs begin early", copied() - before);
+}
+
+/* A message whose call has ended with an error may still be read by the MPI, from the memory of early copies. */
+static void refused(void)
+{
+    struct kit_buffer out;
+    if (!kit_errors_returned())
+        return;
+    kit_open(&out, KIT_DEVICE, LONG);
+    contents();
+    if (kit_rank == 0) {
+        const long before = copied();
+        const int error = MPI_Sendrecv(kit_put(&out, 0, data, BYTES), BYTES, MPI_BYTE, 1, TAG, none, 1, MPI_BYTE, 1, -7,
+                                       MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(kit_class(error) == MPI_ERR_TAG && copied() == before + 1, "a wrong tag: class %d, %ld copies",
+              kit_class(error), copied() - before);
+    } else {
+        receive(BYTES);
+    }
+    kit_close(&out);
+    for (int i = 0; i < NEW; i++) {
+        const long n = of_new(BYTES, MPI_Send);
+        CHECK(n == 0, "message %d after a refused call is copied early", i);
+    }
+}
+
+/* Scratch is mapped when messages in a row are packed. Then long messages of new allocations are packed, and shorter
+ * ones staged after them as before. */
+static void beside_packed(void)
+{
+    int in_a_row = 0;
+    for (int i = 0; i < MOST && in_a_row < 8; i++) {
+        const uint64_t before = kit_counted("MPI_Sendrecv", "packed for the receiver");
+        exchange(LONG);
+        int here = kit_counted("MPI_Sendrecv", "packed for the receiver") > before, all = 0;
+        MPI_Allreduce(&here, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        in_a_row = all ? in_a_row + 1 : 0;
+    }
+    CHECK(in_a_row == 8, "messages of new allocations are never packed");
+    for (int i = 0; i < NEW && in_a_row == 8; i++) {
+        struct kit_buffer buffer;
+        kit_open(&buffer, KIT_DEVICE, LONG);
+        const long one = message(&buffer, LONGER, MPI_Send), two = message(&buffer, LONGER, MPI_Send),
+                   three = message(&buffer, LONGER, MPI_Send);
+        CHECK(one == (kit_rank == 0) && two + three == 0,
+              "%ld, %ld and %ld copies of an allocation's messages begin early", one, two, three);
+        kit_close(&buffer);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    kit_start(&argc, &argv, MPI_THREAD_SINGLE);
+    if (kit_plain || kit_size != 2)
+        kit_skip("ahead", "needs two ranks, and the library in front");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    /* The first stages of a process use memory that is not pinned. */
+    for (int i = 0; i < FIRST; i++) {
+        exchange(8);
+        of_new(8, MPI_Send);
+    }
+    if (argc > 1 && strcmp(argv[1], "packed") == 0) {
+        beside_packed();
+    } else {
+        first_ones();
+        in_any_order();
+        other_ways();
+        first_ones();
+        refused();
+    }
+    return kit_end("ahead");
+}
