@@ -19,7 +19,7 @@ static void sharing_compare(struct tutti_node *node, struct tutti_present *own)
     }
 }
 
-/* Tells the other ranks that this one works on the GPU. Its entry; NULL: there are too many, or it has no UUID. */
+/* Publishes that this rank works on the GPU. Its entry; NULL: there are too many, or it has no UUID. */
 static struct tutti_present *sharing_announce(struct tutti_node *node, const struct tutti_device *device, int gpu)
 {
     struct tutti_present *own = NULL;

@@ -249,7 +249,7 @@ static int kept_copy_known(int gpu, int in, void *to, const void *from, size_t b
     return tutti_host_copy_now(to, from, bytes);
 }
 
-/* The bytes are copied at the end: who reads them before finds others. */
+/* The bytes are copied at the end: a caller that reads them before finds others. */
 static int host_copy_begin(int gpu, void *to, const void *from, size_t bytes, struct tutti_copying *copying)
 {
     if (used_before_program("copy_begin"))

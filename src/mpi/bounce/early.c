@@ -15,13 +15,14 @@ enum {
 _Atomic(struct tutti_bounce *) tutti_early_memory;
 
 /* One call at a time holds it: the memory, and all below. The device numbers allocations in the order in which they are
- * made. So the newest id that a message has named, and a bit for each of those before it, tell which are new. */
+ * made. So the newest id that a message has named, and a bit for each of those before it, show which are new. */
 static struct {
     atomic_int taken;
     unsigned life; /* of all GPUs: the memory is pinned for their contexts */
     uint64_t newest, named;
     uint64_t staged[STAGED];
     unsigned next;
+    int packs; /* 1: a second message was packed after a first one that was staged */
 } early_state;
 
 static int early_take(void)
@@ -116,6 +117,7 @@ void tutti_early_end(struct tutti_early *early)
         return;
     if (early->state == TUTTI_EARLY_BEGUN) { /* for nothing: its messages go another way now */
         uint64_t *const at = find_staged(early->id);
+        early_state.packs = 1;
         if (at)
             *at = 0;
         tutti_door.device->memory.copy_end(&early->copying);
@@ -124,25 +126,32 @@ void tutti_early_end(struct tutti_early *early)
     early_give();
 }
 
+/* The memory of early copies is held. After resets of GPUs it is taken again. */
+static void take_memory(void)
+{
+    struct tutti_bounce *const old = atomic_load_explicit(&tutti_early_memory, memory_order_relaxed);
+    if (old && early_state.life == tutti_gpu_life(-1))
+        return;
+    tutti_bounce_give(old);
+    struct tutti_bounce *const made = tutti_bounce_take(&tutti_bounce_pinned, -1, EARLY_MOST);
+    early_state.life = tutti_gpu_life(-1);
+    atomic_store_explicit(&tutti_early_memory, made, memory_order_relaxed);
+}
+
 void tutti_early_learn(const struct tutti_early *early, const struct tutti_stage *stage,
                        const struct tutti_there *there)
 {
-    if (early->state != TUTTI_EARLY_NONE || stage->ordinary || !tutti_door.device->memory.copy_begin || !early_take())
+    const int mine = early->state != TUTTI_EARLY_NONE;
+    if (!mine && (stage->ordinary || !tutti_door.device->memory.copy_begin || !early_take()))
         return;
-    /* Not after the first message, which is staged where the second one is packed. */
-    if (there->memory.id && !is_new(there->memory.id) && !find_staged(there->memory.id))
+    /* Longer ones may be packed from the second message on. */
+    const int next = !mine || !early_state.packs || stage->bytes <= TUTTI_ENDPOINT_SHORT_BYTES;
+    if (there->memory.id && next && !find_staged(there->memory.id))
         early_state.staged[early_state.next++ % STAGED] = there->memory.id;
-    struct tutti_bounce *old = atomic_load_explicit(&tutti_early_memory, memory_order_relaxed);
-    if (old && early_state.life != tutti_gpu_life(-1)) {
-        atomic_store_explicit(&tutti_early_memory, NULL, memory_order_relaxed);
-        tutti_bounce_give(old);
-        old = NULL;
-    }
-    if (!old) {
-        struct tutti_bounce *const made = tutti_bounce_take(&tutti_bounce_pinned, -1, EARLY_MOST);
-        early_state.life = tutti_gpu_life(-1);
-        atomic_store_explicit(&tutti_early_memory, made, memory_order_relaxed);
-    }
+    if (mine)
+        return;
+    (void)is_new(there->memory.id);
+    take_memory();
     early_give();
 }
 
@@ -155,5 +164,6 @@ void tutti_early_close(void)
     tutti_bounce_give(memory);
     memset(early_state.staged, 0, sizeof early_state.staged);
     early_state.newest = early_state.named = 0;
+    early_state.packs = 0;
     early_give();
 }

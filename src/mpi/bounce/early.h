@@ -17,7 +17,7 @@ struct tutti_early {
     struct tutti_copying copying;
 };
 
-/* Where early copies go; NULL: there are none. */
+/* Where early copies go. NULL: no copy begins early. */
 extern _Atomic(struct tutti_bounce *) tutti_early_memory;
 
 void tutti_early_try(struct tutti_early *early, const void *buffer, MPI_Count count, MPI_Datatype type,

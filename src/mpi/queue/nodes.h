@@ -1,5 +1,5 @@
 /* Matched requests of ranks of two nodes: the host sends and receives, on the communicator of messages, in the
- * stream's order (mpi/reduce/stream_message.c). The tag of a request is the receiver's choice, so the two sides know
+ * stream's order (mpi/reduce/stream_persistent.c). The tag of a request is the receiver's choice, so the two sides know
  * each other as matched requests of one node do. */
 #ifndef TUTTI_MPI_QUEUE_NODES_H
 #define TUTTI_MPI_QUEUE_NODES_H

@@ -2,6 +2,7 @@
 #ifndef TUTTI_MPI_STREAM_OWN_H
 #define TUTTI_MPI_STREAM_OWN_H
 
+#include "dtype/elements.h"
 #include "mpi/move/collective.h"
 #include "mpi/reduce/deferred_call.h"
 #include "mpi/reduce/stream_pieces.h"
@@ -50,6 +51,22 @@ static inline struct proxy *proxy_of(const struct tutti_comm *comm)
     return (struct proxy *)comm->proxy;
 }
 
+struct proxy_message {
+    struct tutti_host_step post; /* the first field */
+    struct proxy_call *call;
+    int send, peer, tag;
+    int on_host;    /* the receive's run only the host reaches: the server's thread copies the message */
+    int persistent; /* 1: it may be started again: a request of a queue */
+    size_t bytes;
+    char *run;                      /* the buffer, or NULL: */
+    struct tutti_elements elements; /* its plan is held */
+    struct tutti_bounce *memory;    /* NULL: no bytes */
+    MPI_Status *status;             /* of the program, or NULL */
+    /* On the server's thread: the MPI has not ended it; it has; the stream waits. */
+    int open, done, waiting;
+    MPI_Status found;
+};
+
 /* stream_server.c: calls under way, on the server's thread. begun: the host makes the call; begin: the same of a step.
  * poll: for tutti_host_steps_open(). over: the stream has passed it. */
 void tutti_proxy_call_begun(void *with);
@@ -79,5 +96,8 @@ int tutti_proxy_message_poll(struct proxy_call *call);
 void tutti_proxy_message_ended(struct proxy_call *call, int status);
 int tutti_proxy_message_waits(const struct proxy_call *call);
 void tutti_proxy_message_free(struct proxy_call *call);
+/* Of a call; copy: in the proxy's stream, between host memory and the buffer. Statuses. */
+int tutti_proxy_message_new(struct proxy_call *call, const struct tutti_stream_message *args);
+int tutti_proxy_message_copy(const struct proxy_message *m, int out);
 
 #endif

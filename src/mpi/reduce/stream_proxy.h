@@ -10,7 +10,7 @@
 /* For tutti_comms_open(). */
 const char *tutti_stream_proxy_open(struct tutti_comm *comm, const struct tutti_mpix_stream *stream);
 
-/* stream_message.c: for tutti_queue_nodes_open(). */
+/* stream_persistent.c: for tutti_queue_nodes_open(). */
 extern const struct tutti_persistent_messages tutti_persistent_messages;
 
 #endif

@@ -3,10 +3,10 @@
  * take by hand, and all messages of an allocation together never cost more than twice what the better of both ways does
  * (the rule of ski rental). The sender keeps the account: it sees all messages, also those that the MPI has.
  *
- * An allocation that has sent some messages will probably send many. So it is mapped after a few of them on credit.
- * What a mapping costs more than its messages have lost is owed; messages from mapped allocations pay it back with half
- * of what they save. A peer gets so much credit at most: that is what a program can lose that frees its memory too
- * early.
+ * Where the allocations that were mapped before have saved more than their mappings cost, the next ones probably will
+ * too. Then an allocation is mapped after a few messages, on credit: what its mapping costs more than its messages have
+ * lost is taken from those savings. A program whose allocations send few messages saves nothing, so it maps none of
+ * them.
  */
 #include "team/endpoint/endpoint_own.h"
 
@@ -17,16 +17,14 @@
 #include "dtype/pack.h"
 
 enum {
-    PACK_NS = 4500,           /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
+    PACK_NS = 5000,           /* that packing takes longer than fetching alone, without the bytes: at a KiB a ns */
     SCRATCH_PRICES = 2,       /* scratch is allocated, then mapped */
     LEFT_BYTES = 1 << 20,     /* staged by the MPI up to here, until scratch is mapped: no RTS, no answer */
-    SHORT_BYTES = 2 << 10,    /* staged up to here also when scratch is mapped: two copies take less than two kernels */
     KERNELS_NS = 4000000,     /* that loading the packing kernels takes */
-    CREDIT_NS = 5000000,      /* owed for a peer at most, of the first mapping */
-    CREDIT_MORE_NS = 3500000, /* at most with one more, while that is not paid */
-    CREDIT_FROM_NS = 300000,  /* an allocation that has lost so much, by so many messages, is mapped on credit: less
-                                 than a mapping holds up the program, which waits for the driver's lock meanwhile */
-    CREDIT_MESSAGES = 3
+    EARNED_MOST_NS = 5000000, /* savings that are kept for a peer at most: what a program can lose that changes */
+    CREDIT_FROM_NS = 100000,  /* an allocation that has lost so much, by so many messages, is mapped on credit */
+    CREDIT_MESSAGES = 3,
+    KERNELS_PART = 4 /* so much of their price all messages must have lost before the kernels are loaded */
 };
 
 static uint64_t price_of(const struct tutti_endpoint *endpoint, const struct tutti_endpoints *of,
@@ -52,7 +50,7 @@ static uint64_t packing_loses(uint64_t bytes)
 static uint64_t loses_unpacked(uint64_t bytes)
 {
     const uint64_t all = tutti_endpoint_loses(bytes), packed = packing_loses(bytes);
-    return bytes > SHORT_BYTES && all > packed ? all - packed : 0;
+    return bytes > TUTTI_ENDPOINT_SHORT_BYTES && all > packed ? all - packed : 0;
 }
 
 static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to, uint64_t id)
@@ -67,31 +65,31 @@ static struct tutti_endpoint_account *account_of(struct tutti_endpoint_from *to,
     return account;
 }
 
-/* What a mapping costs more than its messages have lost: 1 if that is lent. Kernels are not loaded on credit: the
- * messages of all allocations together must have lost as much. The lock is held. */
-static int price_lends(struct tutti_endpoint_from *to, const struct tutti_endpoint_account *account, uint64_t mapping,
-                       int gpu)
+/* 1 if savings of earlier allocations pay what a mapping costs more than its messages have lost. The lock is held. */
+static int price_lends(const struct tutti_endpoint_from *to, const struct tutti_endpoint_account *account,
+                       uint64_t mapping)
 {
+    const int64_t lent = account->spent < mapping ? (int64_t)(mapping - account->spent) : 0;
     if (account->spent < CREDIT_FROM_NS || account->messages < CREDIT_MESSAGES || account->next ||
-        tutti_settings()->mapping_price_us || to->lost < price_of_kernels(gpu))
+        tutti_settings()->mapping_price_us || atomic_load_explicit(&to->earned, memory_order_relaxed) < lent)
         return 0;
-    const uint64_t lent = account->spent < mapping ? mapping - account->spent : 0;
-    const uint64_t owed = atomic_load_explicit(&to->owed, memory_order_relaxed);
-    if (owed + lent > (owed ? (uint64_t)CREDIT_MORE_NS : (uint64_t)CREDIT_NS))
-        return 0;
-    atomic_fetch_add_explicit(&to->owed, lent, memory_order_relaxed);
     tutti_count("allocations of this rank", TUTTI_OUTCOME_ASKED, "to be mapped on credit");
     return 1;
 }
 
+/* Adds to what mappings for the peer have saved beyond their price, within bounds. */
+static void price_earns(struct tutti_endpoint_from *to, int64_t ns)
+{
+    int64_t is = atomic_load_explicit(&to->earned, memory_order_relaxed), now;
+    do {
+        now = is + ns > EARNED_MOST_NS ? EARNED_MOST_NS : is + ns < -EARNED_MOST_NS ? -EARNED_MOST_NS : is + ns;
+    } while (now != is &&
+             !atomic_compare_exchange_weak_explicit(&to->earned, &is, now, memory_order_relaxed, memory_order_relaxed));
+}
+
 void tutti_endpoint_saves(struct tutti_endpoint *endpoint, int peer, uint64_t bytes)
 {
-    _Atomic uint64_t *owed = &endpoint->from[peer].owed;
-    const uint64_t saved = tutti_endpoint_loses(bytes) / 2;
-    uint64_t is = atomic_load_explicit(owed, memory_order_relaxed);
-    while (is && !atomic_compare_exchange_weak_explicit(owed, &is, is > saved ? is - saved : 0, memory_order_relaxed,
-                                                        memory_order_relaxed)) {
-    }
+    price_earns(&endpoint->from[peer], (int64_t)tutti_endpoint_loses(bytes));
 }
 
 /* 1 if the peer is to map the allocation now, which loses ns more by this message. A peer that was asked maps one
@@ -104,9 +102,12 @@ static int price_asks(struct tutti_endpoint_from *to, struct tutti_endpoint_acco
     account->spent += ns;
     account->messages++;
     to->lost += ns;
-    const int pays = account->spent >= least && (account->next || account->spent >= mapping + price_of_kernels(gpu));
-    if (!pays && !price_lends(to, account, mapping, gpu))
+    const int pays =
+        account->spent >= least && (account->next || to->lost >= mapping + price_of_kernels(gpu) / KERNELS_PART);
+    if (!pays && !price_lends(to, account, mapping))
         return 0;
+    if (!account->next)
+        price_earns(to, -(int64_t)mapping);
     const uint64_t next = account->next ? 2 * account->next : CREDIT_FROM_NS, all = mapping + price_of_kernels(gpu);
     account->next = next < all ? next : all;
     account->spent = 0;
@@ -151,7 +152,7 @@ static int price_decide(struct tutti_endpoint *endpoint, const struct price_mess
     const uint64_t mapping = price_of(endpoint, theirs, tutti_mapping_size(m->extent));
     tutti_fiber_lock(&endpoint->lock);
     struct tutti_endpoint_account *const account = account_of(to, m->id);
-    const uint64_t shorter = account->messages ? SHORT_BYTES : TUTTI_ENDPOINT_FIRST_BYTES;
+    const uint64_t shorter = account->messages ? TUTTI_ENDPOINT_SHORT_BYTES : TUTTI_ENDPOINT_FIRST_BYTES;
     const int stays = m->bytes <= (maps == TUTTI_MAPS ? shorter : LEFT_BYTES);
     const uint64_t lost = maps == TUTTI_MAPS && !stays ? packing_loses(m->bytes) : tutti_endpoint_loses(m->bytes);
     const int pays = price_asks(to, account, lost, mapping, gpu);

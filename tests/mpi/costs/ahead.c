@@ -1,10 +1,10 @@
 /* Copies that begin before the call knows which way its message goes: the first message of an allocation. The host
  * device makes such a copy at its end, so a call that does not wait for it sends other bytes.
  *
- * Each allocation's first message in a blocking call is copied so; later ones if the one before was staged, and was not
- * the first. Messages that go another way arrive whole too, and the next ones are copied early again. After a call that
- * the MPI has refused the memory is left to the MPI. Argument `packed`: the receiver has mapped the scratch, so that
- * longer messages are packed. Needs TUTTI_STATS=1. */
+ * Each allocation's first message in a blocking call is copied so, and the next one if the one before was staged.
+ * Messages that go another way arrive whole too, and the next ones are copied early again. After a call that the MPI
+ * has refused the memory is left to the MPI. Argument `packed`: the receiver has mapped the scratch, so that longer
+ * messages are packed. Needs TUTTI_STATS=1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static void first_ones(void)
     }
 }
 
-/* The allocation that was made first is used last. The second message of each shows that further ones are staged. */
+/* The allocation that was made first is used last. */
 static void in_any_order(void)
 {
     struct kit_buffer one, other;
@@ -96,7 +96,7 @@ static void in_any_order(void)
     kit_open(&other, KIT_DEVICE, LONG);
     for (int i = 0; i < 8; i++) {
         const long n = message(i % 2 ? &one : &other, BYTES, MPI_Send);
-        CHECK(n == (kit_rank == 0 && i / 2 != 1), "message %d of two allocations: %ld copies begin early", i, n);
+        CHECK(n == (kit_rank == 0), "message %d of two allocations: %ld copies begin early", i, n);
     }
     kit_close(&one);
     kit_close(&other);
@@ -164,6 +164,7 @@ static void refused(void)
 static void beside_packed(void)
 {
     int in_a_row = 0;
+    long in_vain = 0;
     for (int i = 0; i < MOST && in_a_row < 8; i++) {
         const uint64_t before = kit_counted("MPI_Sendrecv", "packed for the receiver");
         exchange(LONG);
@@ -177,7 +178,8 @@ static void beside_packed(void)
         kit_open(&buffer, KIT_DEVICE, LONG);
         const long one = message(&buffer, LONGER, MPI_Send), two = message(&buffer, LONGER, MPI_Send),
                    three = message(&buffer, LONGER, MPI_Send);
-        CHECK(one == (kit_rank == 0) && two + three == 0,
+        in_vain += two;
+        CHECK(one == (kit_rank == 0) && in_vain <= 1 && three == 0,
               "%ld, %ld and %ld copies of an allocation's messages begin early", one, two, three);
         kit_close(&buffer);
     }
