@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/status.h"
-#include "p2p/lanes_own.h"
+#include "p2p/lanes/lanes_own.h"
 
 static const char why_tags[] =
     "this rank and its peer use 64 tags in stream order on the communicator that may be in use still, and there are no "

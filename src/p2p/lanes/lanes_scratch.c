@@ -3,7 +3,7 @@
 
 #include "core/status.h"
 #include "dtype/plan.h"
-#include "p2p/lanes_own.h"
+#include "p2p/lanes/lanes_own.h"
 #include "team/deferred_free.h"
 
 enum { GRAIN = 64 << 10 };

@@ -1,4 +1,4 @@
-#include "team/sharing.h"
+#include "mpi/bounce/sharing.h"
 
 #include <string.h>
 

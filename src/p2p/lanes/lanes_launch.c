@@ -3,7 +3,7 @@
 
 #include "core/settings.h"
 #include "core/status.h"
-#include "p2p/lanes_own.h"
+#include "p2p/lanes/lanes_own.h"
 
 /* BLOCKS_MOST: of a launch. A block that moves one chunk after the other waits for each to arrive, so that it fills a
  * small part of the link: messages of several chunks a block get more blocks, BLOCKS_LONG, or TUTTI_BLOCKS.

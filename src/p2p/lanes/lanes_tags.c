@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "core/status.h"
-#include "p2p/lanes_own.h"
+#include "p2p/lanes/lanes_own.h"
 #include "progress/engine.h"
 
 /* Of a lane: the tag plus 1 in the low half, 0: none; then sends less receives, and whether the tag stays. */

@@ -6,7 +6,7 @@
 #include "core/log.h"
 #include "core/settings.h"
 #include "core/status.h"
-#include "p2p/lanes_own.h"
+#include "p2p/lanes/lanes_own.h"
 #include "progress/engine.h"
 
 /* Blocks of launches beside the stream: one of an uncaptured call and one of a graph may run at once. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/status.h"
-#include "p2p/lanes_own.h"
+#include "p2p/lanes/lanes_own.h"
 #include "team/deferred_free.h"
 #include "team/sm_budget.h"
 #include "team/watcher.h"

@@ -2,7 +2,7 @@
  * wait for all of them is one launch, whose blocks are divided over the messages: each is a direct launch of its
  * blocks. Any other call on the lanes launches what waits, by one launch that posts all of it. */
 #include "core/status.h"
-#include "p2p/lanes_own.h"
+#include "p2p/lanes/lanes_own.h"
 
 static const char why_gathered[] = "messages that were started before the capture wait for their launch, or the other "
                                    "way round: wait for them before";
