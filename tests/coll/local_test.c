@@ -80,6 +80,27 @@ static void *thread_main(void *at)
     return NULL;
 }
 
+/* What all these tests compare with: elements from any place on are the same when they are made alone, and few are
+ * equal to those of any distance, also where the values come again. */
+static void expected_differ(void)
+{
+    enum { N = 3 * ORACLE_PERIOD, SOME = 50 };
+    static double all[N], some[SOME];
+    const struct oracle_case what = {.type = TUTTI_TYPE_F64, .seed = seed};
+    const size_t distances[] = {1, ORACLE_PERIOD - 1, ORACLE_PERIOD, 4096, 2 * ORACLE_PERIOD};
+    oracle_fill(all, &what, 1, 0, N);
+    for (size_t first = 0; first + SOME <= N; first += 997) {
+        oracle_fill(some, &what, 1, first, SOME);
+        CHECK(memcmp(some, all + first, sizeof some) == 0, "elements from %zu on", first);
+    }
+    for (size_t d = 0; d < sizeof distances / sizeof distances[0]; d++) {
+        size_t equal = 0;
+        for (size_t i = 0; i + distances[d] < N; i++)
+            equal += all[i] == all[i + distances[d]];
+        CHECK(equal < (N - distances[d]) / 10, "%zu elements are equal to those %zu further", equal, distances[d]);
+    }
+}
+
 int main(void)
 {
     pthread_t threads[THREADS];
@@ -89,6 +110,7 @@ int main(void)
     printf("seed %llu\n", (unsigned long long)seed);
     fflush(stdout);
     char nothing[16];
+    expected_differ();
     CHECK(tutti_reduce_local(-1, nothing, nothing, 0, TUTTI_TYPE_U8, TUTTI_OP_SUM) == TUTTI_OK, "nothing to do");
     for (int t = 0; t < THREADS; t++) {
         numbers[t] = (uint64_t)(unsigned)t;

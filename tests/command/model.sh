@@ -62,7 +62,7 @@ expect 0 "8          536870912  multi_leader        80.9       44.1  1.83     34
 expect 0 "14 rows" awk '!/^#/ { n++; if (NF != 7 && NF != 8) print "fields", $0 } END { print n " rows" }' "$table"
 expect 0 "0 against order" awk '!/^#/ && $3 == "single_leader" { single = $5 + 0; if ($2 == bytes && single <= before) bad++; bytes = $2; before = single }
     !/^#/ && $3 == "multi_leader" && $5 + 0 > single { bad++ } END { print bad + 0 " against order" }' "$table"
-while read -r gpus bytes row measured predicted x _; do
+while read -r gpus _ row measured predicted x _; do
     [[ $gpus == \#* || $x == 1.00 ]] && continue
     expect 0 "| $measured | $predicted | " grep -E "\\| $row \\| $measured \\|" "$here/../../docs/model.md"
 done <"$table"
