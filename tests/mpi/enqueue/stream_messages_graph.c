@@ -21,23 +21,27 @@ enum { SMALL = 64, LARGE = 9 << 20, LARGES = 10 << 20, SIDES = 4 };
 
 static int any; /* 1: short receives name no source, or no tag */
 
+static unsigned char landed[SMALL]; /* received into memory of the host, by each shift */
+
 /* Every rank hands its two buffers to the next one; the second one is longer than its ring. In between it waits for the
  * second request first, and what comes behind that wait is what the first one's peer needs. statuses: of the message of
  * tag 2 and of that of tag 3; NULL: they are not wanted. */
 static void shift_all(struct messages *m, char *const from[2], char *const to[2], MPI_Status *statuses)
 {
     const int next = (kit_rank + 1) % kit_size, last = (kit_rank + kit_size - 1) % kit_size;
-    MPI_Request request[4];
+    MPI_Request request[5];
     FINE(MPIX_Irecv_enqueue(to[1], LARGE, MPI_BYTE, last, 1, m->comm, &request[0]));
     FINE(MPIX_Irecv_enqueue(to[0], SMALL, MPI_BYTE, any ? MPI_ANY_SOURCE : last, 2, m->comm, &request[1]));
+    FINE(MPIX_Irecv_enqueue(landed, SMALL, MPI_BYTE, last, 4, m->comm, &request[4]));
     FINE(MPIX_Isend_enqueue(from[0], SMALL, MPI_BYTE, next, 2, m->comm, &request[2]));
     FINE(MPIX_Wait_enqueue(&request[1], statuses ? &statuses[0] : MPI_STATUS_IGNORE));
     FINE(MPIX_Isend_enqueue(from[1], LARGE, MPI_BYTE, next, 1, m->comm, &request[3]));
     FINE(MPIX_Send_enqueue(from[0], 8, MPI_BYTE, next, 3, m->comm));
+    FINE(MPIX_Send_enqueue(from[0], SMALL, MPI_BYTE, next, 4, m->comm));
     FINE(MPIX_Recv_enqueue(to[0] + SMALL, 9, MPI_BYTE, last, any ? MPI_ANY_TAG : 3, m->comm,
                            statuses ? &statuses[1] : MPI_STATUS_IGNORE));
     request[1] = MPI_REQUEST_NULL;
-    FINE(MPIX_Waitall_enqueue(4, request, MPI_STATUSES_IGNORE));
+    FINE(MPIX_Waitall_enqueue(5, request, MPI_STATUSES_IGNORE));
 }
 
 static void replay(struct messages *m)
@@ -71,6 +75,8 @@ static void replay(struct messages *m)
         if (!CHECK(host[0] == want && host[LARGE - 1] == want && host[LARGE / 2] == want, "replay %ld: %d, not %d", i,
                    host[0], want))
             break;
+        CHECK(landed[0] == want && landed[SMALL - 1] == want, "replay %ld: %d in memory of the host, not %d", i,
+              landed[0], want);
         CHECK(messages_status(&statuses[0], last, 2, SMALL) && messages_status(&statuses[1], last, 3, 8),
               "replay %ld: a status is wrong", i);
         memset(statuses, 0x5a, sizeof statuses); /* the next launch writes them again */
