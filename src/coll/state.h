@@ -5,7 +5,7 @@
 #include "team/team.h"
 
 struct tutti_plan;         /* dtype/plan.h */
-struct tutti_side_streams; /* coll/launch/sides.h */
+struct tutti_side_streams; /* coll/launch/side_streams.h */
 
 enum { TUTTI_SPARES = 64, TUTTI_CACHED_LAUNCHES = 16 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "coll/coll.h"
-#include "coll/launch/sides.h"
+#include "coll/launch/side_streams.h"
 #include "core/log.h"
 #include "core/status.h"
 #include "dtype/plan.h"
@@ -25,8 +25,8 @@ static void coll_state_end(struct tutti_team *team, int alive)
         tutti_deferred_free_launch(team->node, state->cache_stale);
     }
     for (int i = 0; i < 2; i++)
-        tutti_sides_close(team, state->sides[i],
-                          alive && team->device->active() && team->life == tutti_gpu_life(team->gpu));
+        tutti_side_streams_close(team, state->sides[i],
+                                 alive && team->device->active() && team->life == tutti_gpu_life(team->gpu));
     free(state->launch_cache);
     for (size_t i = 0; i < state->plans; i++)
         tutti_plan_drop(state->plan[i]);

@@ -10,7 +10,7 @@
  * the slot again. Of both streams the calls are made in the order of the chunks, copies LAG chunks ahead: the mark of a
  * chunk belongs to the step before the next copy of its side stream. So a device that makes this rank wait when its
  * queues are full, or runs a kernel on the calling thread, makes it wait only for calls that peers have made. */
-#include "coll/launch/sides.h"
+#include "coll/launch/side_streams.h"
 #include "coll/move/runs.h"
 #include "coll/state.h"
 #include "core/status.h"
@@ -19,7 +19,7 @@
 enum {
     SLOTS = 4, /* see engines_combine() */
     LAG = TUTTI_SIDES,
-    LAST_BYTES = 2 << 20, /* of the last chunk at most, if slots are not small */
+    LAST_BYTES = 4 << 20, /* of the last chunk at most, if slots are not small */
     TAPERS = 64,          /* more than the halvings from two slots to a chunk of GRAIN */
     GRAIN = 64,           /* chunks begin at multiples of so many elements */
     BLOCKS_MOST = 128
@@ -67,9 +67,9 @@ static size_t engines_most(const struct tutti_team *team, size_t size)
     return ring / (size_t)(team->size - 1) / SLOTS / size / GRAIN * GRAIN;
 }
 
-/* How the call is cut, from facts that all ranks share. Each copy costs copy engines 2 us besides its bytes, so chunks
- * are as long as slots. The last chunk is combined when all has arrived, so the rest, of up to two slots, is halved again
- * and again. */
+/* How the call is cut, from facts that all ranks share. Each copy costs about 8 us besides its bytes, so chunks
+ * are as long as slots. The last chunk is combined when all has arrived, so the rest, of up to two slots, is halved
+ * again and again. */
 static void engines_cut(struct engines *x)
 {
     const struct tutti_region region = tutti_channel_region(x->team, TUTTI_REGION_CHUNKS);
@@ -144,10 +144,10 @@ static int engines_begin(struct engines *x, struct tutti_team *team, const struc
     x->args.blocks = 1;
     int status = tutti_runs_prepare(team);
     if (status == TUTTI_OK)
-        status = tutti_sides_open(team, stream);
+        status = tutti_side_streams_open(team, stream);
     if (status == TUTTI_OK && engines_clashes(x))
         status = tutti_coll_spare(team, team->gpu, call->count * x->size);
-    x->sides = tutti_sides_of(team, stream);
+    x->sides = tutti_side_streams_of(team, stream);
     return status;
 }
 
@@ -315,7 +315,7 @@ static int engines_put(struct engines *x)
     if (status == TUTTI_OK)
         status = tutti_runs_barrier(x->team, x->call, x->stream, 0);
     if (status == TUTTI_OK && x->used > 0)
-        status = tutti_sides_fork(x->team, x->sides, x->used, x->stream);
+        status = tutti_side_streams_fork(x->team, x->sides, x->used, x->stream);
     for (size_t c = 0; c < x->rounds + LAG && status == TUTTI_OK; c++) {
         if (c < x->rounds)
             status = engines_push_all(x, c);
@@ -323,7 +323,7 @@ static int engines_put(struct engines *x)
             status = engines_combine(x, c - LAG);
     }
     if (status == TUTTI_OK && x->used > 0)
-        status = tutti_sides_join(x->team, x->sides, x->used, x->stream);
+        status = tutti_side_streams_join(x->team, x->sides, x->used, x->stream);
     return status == TUTTI_OK ? status : tutti_team_break(x->team, status);
 }
 
@@ -338,7 +338,7 @@ static int reduce_engines_can(const struct tutti_team *team, const struct tutti_
 static void engines_prepare(struct tutti_team *team)
 {
     (void)tutti_runs_prepare(team);
-    (void)tutti_sides_open(team, team->stream);
+    (void)tutti_side_streams_open(team, team->stream);
 }
 
 static int engines_run(struct tutti_team *team, const struct tutti_call *call, int *fits)

@@ -1,4 +1,4 @@
-#include "coll/launch/sides.h"
+#include "coll/launch/side_streams.h"
 
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static struct tutti_side_streams **sides_place(const struct tutti_team *team, co
     return &tutti_coll_of(team)->sides[stream != team->stream];
 }
 
-int tutti_sides_open(struct tutti_team *team, const struct tutti_stream *stream)
+int tutti_side_streams_open(struct tutti_team *team, const struct tutti_stream *stream)
 {
     struct tutti_side_streams **const place = sides_place(team, stream);
     if (*place)
@@ -36,7 +36,7 @@ int tutti_sides_open(struct tutti_team *team, const struct tutti_stream *stream)
     struct tutti_side_streams *sides = calloc(1, sizeof *sides);
     const int status = sides ? sides_make(team, sides) : TUTTI_ERR_MEMORY;
     if (status != TUTTI_OK) {
-        tutti_sides_close(team, sides, 1);
+        tutti_side_streams_close(team, sides, 1);
         return status;
     }
     tutti_coll_keeps(team);
@@ -44,13 +44,13 @@ int tutti_sides_open(struct tutti_team *team, const struct tutti_stream *stream)
     return TUTTI_OK;
 }
 
-struct tutti_side_streams *tutti_sides_of(const struct tutti_team *team, const struct tutti_stream *stream)
+struct tutti_side_streams *tutti_side_streams_of(const struct tutti_team *team, const struct tutti_stream *stream)
 {
     return *sides_place(team, stream);
 }
 
-int tutti_sides_fork(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
-                     struct tutti_stream *stream)
+int tutti_side_streams_fork(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
+                            struct tutti_stream *stream)
 {
     int status = team->device->event.record(sides->fork, stream);
     for (unsigned i = 0; i < used && status == TUTTI_OK; i++)
@@ -58,8 +58,8 @@ int tutti_sides_fork(const struct tutti_team *team, const struct tutti_side_stre
     return status;
 }
 
-int tutti_sides_join(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
-                     struct tutti_stream *stream)
+int tutti_side_streams_join(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
+                            struct tutti_stream *stream)
 {
     int status = TUTTI_OK;
     for (unsigned i = 0; i < used && status == TUTTI_OK; i++) {
@@ -70,7 +70,7 @@ int tutti_sides_join(const struct tutti_team *team, const struct tutti_side_stre
     return status;
 }
 
-void tutti_sides_close(const struct tutti_team *team, struct tutti_side_streams *sides, int alive)
+void tutti_side_streams_close(const struct tutti_team *team, struct tutti_side_streams *sides, int alive)
 {
     for (int i = 0; sides && alive && i < TUTTI_SIDES; i++) {
         if (sides->done[i])

@@ -1,7 +1,7 @@
 /* Two streams of a team beside the one of a call, in which copy engines work: the call forks into them and joins them
  * again, also while it is captured in a graph. Private to coll/. */
-#ifndef TUTTI_COLL_SIDES_H
-#define TUTTI_COLL_SIDES_H
+#ifndef TUTTI_COLL_SIDE_STREAMS_H
+#define TUTTI_COLL_SIDE_STREAMS_H
 
 #include "team/team.h"
 
@@ -16,16 +16,16 @@ struct tutti_side_streams {
 
 /* Local. Makes the streams for calls in `stream` unless they are there; calls in the team's own stream have others than
  * calls in stream order, which may be captured. Not between waiting_begin and waiting_end. Team open. A status. */
-int tutti_sides_open(struct tutti_team *team, const struct tutti_stream *stream);
-/* Those streams. NULL: tutti_sides_open() has failed. */
-struct tutti_side_streams *tutti_sides_of(const struct tutti_team *team, const struct tutti_stream *stream);
+int tutti_side_streams_open(struct tutti_team *team, const struct tutti_stream *stream);
+/* Those streams. NULL: tutti_side_streams_open() has failed. */
+struct tutti_side_streams *tutti_side_streams_of(const struct tutti_team *team, const struct tutti_stream *stream);
 /* Local. Later work of the first `used` side streams waits for what is in `stream` now. A status. */
-int tutti_sides_fork(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
-                     struct tutti_stream *stream);
+int tutti_side_streams_fork(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
+                            struct tutti_stream *stream);
 /* Local. Later work of `stream` waits for what is in the first `used` side streams now. A status. */
-int tutti_sides_join(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
-                     struct tutti_stream *stream);
+int tutti_side_streams_join(const struct tutti_team *team, const struct tutti_side_streams *sides, unsigned used,
+                            struct tutti_stream *stream);
 /* Local. Destroys them; NULL is fine. alive: the device may be called. */
-void tutti_sides_close(const struct tutti_team *team, struct tutti_side_streams *sides, int alive);
+void tutti_side_streams_close(const struct tutti_team *team, struct tutti_side_streams *sides, int alive);
 
 #endif
