@@ -26,6 +26,8 @@ void messages_close(struct messages *m, int fails);
 void messages_group(struct messages *m);
 /* Local. 1 if the status is of a message of so many bytes. */
 int messages_status(const MPI_Status *status, int source, int tag, int bytes);
+/* What is refused. */
+void messages_errors(struct messages *m);
 /* Receives into memory of the host. */
 void messages_landing(struct messages *m);
 /* Collective. So many random programs. */

@@ -37,7 +37,7 @@ struct any_receive {
 
 static struct any_program {
     int n, receives, first; /* its first tag: lanes must not change between programs */
-    size_t most; /* bytes of a message */
+    size_t most;            /* bytes of a message */
     struct any_message message[OF_ALL];
     struct any_receive receive[MOST]; /* of this rank */
     MPI_Status status[MOST];
