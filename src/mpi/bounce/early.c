@@ -74,7 +74,7 @@ void tutti_early_try(struct tutti_early *early, const void *buffer, MPI_Count co
     struct tutti_bounce *const to = atomic_load_explicit(&tutti_early_memory, memory_order_relaxed);
     if ((is_new(memory->id) || find_staged(memory->id)) && to && early_state.life == tutti_gpu_life(-1) &&
         tutti_door.device->memory.copy_begin(memory->gpu, to->memory, buffer, bytes, &early->copying) == TUTTI_OK) {
-        tutti_count("copies", TUTTI_OUTCOME_LAUNCHED, "before the way of their message was known");
+        tutti_count("early copies", TUTTI_OUTCOME_LAUNCHED, "before the way of their message was known");
         early->state = TUTTI_EARLY_BEGUN;
         early->id = memory->id;
         return;

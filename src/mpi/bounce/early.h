@@ -1,6 +1,6 @@
 /* Copies out of a GPU that begin before the call knows that it needs them. The first message of an allocation is nearly
  * always staged, but the code that finds this out is in no cache, and takes several microseconds. A copy takes as long.
- * So the copy begins first, and the call decides beside it. If the message goes another way, nobody uses the bytes.
+ * So the copy begins first, and the call decides beside it. If the message goes another way, the bytes are not used.
  *
  * Local, safe from any thread. One early copy of the process at a time, on devices that map memory slowly. */
 #ifndef TUTTI_MPI_EARLY_H

@@ -2,7 +2,7 @@
 #include "dtype/pack.h"
 #include "mpi/bounce/stage.h"
 #include "team/deferred_free.h"
-#include "mpi/bounce/sharing.h"
+#include "team/sharing.h"
 
 /* The bytes that a message of `bytes` bytes fills (-1: all). */
 static size_t stage_filled(const struct tutti_stage *stage, MPI_Count bytes)

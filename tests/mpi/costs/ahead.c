@@ -24,7 +24,7 @@ static void contents(void)
 
 static long copied(void)
 {
-    return (long)kit_counted("copies", "before the way");
+    return (long)kit_counted("early copies", "before the way");
 }
 
 /* The message arrives whole at rank 1. */

@@ -1,4 +1,4 @@
-#include "mpi/bounce/sharing.h"
+#include "team/sharing.h"
 
 #include <string.h>
 

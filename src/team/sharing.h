@@ -1,6 +1,6 @@
 /* Which GPUs several ranks of a node work on. */
-#ifndef TUTTI_MPI_SHARING_H
-#define TUTTI_MPI_SHARING_H
+#ifndef TUTTI_TEAM_SHARING_H
+#define TUTTI_TEAM_SHARING_H
 
 #include "team/node.h"
 
