@@ -24,9 +24,11 @@ static void coll_state_end(struct tutti_team *team, int alive)
             tutti_deferred_free_launch(team->node, state->launch_cache[i].prepared);
         tutti_deferred_free_launch(team->node, state->cache_stale);
     }
-    for (int i = 0; i < 2; i++)
-        tutti_side_streams_close(team, state->sides[i],
-                                 alive && team->device->active() && team->life == tutti_gpu_life(team->gpu));
+    for (int i = 0; i < 2; i++) {
+        if (state->sides[i])
+            tutti_side_streams_close(team, state->sides[i],
+                                     alive && team->device->active() && team->life == tutti_gpu_life(team->gpu));
+    }
     free(state->launch_cache);
     for (size_t i = 0; i < state->plans; i++)
         tutti_plan_drop(state->plan[i]);

@@ -75,6 +75,7 @@ static int queue_open(struct tutti_mpix_queue *queue, void *handle, const char *
         return status;
     }
     status = device->stream.identity(queue->stream, &gpu, &same);
+    queue->free_order = !device->stream.order || device->stream.order(queue->stream) == TUTTI_STREAM_FREE;
     tutti_transport_over(&queue->transport, tutti_handles.self);
     snprintf(queue->transport.base.label, sizeof queue->transport.base.label, "a queue of rank %d", tutti_door.rank);
     if (status == TUTTI_OK)
@@ -176,8 +177,7 @@ static int queue_check(const char *name, const struct tutti_mpix_queue *queue, i
         if (request->active)
             return tutti_queue_refuse(name, request->comm, MPI_ERR_REQUEST,
                                       "the request is started already: wait for it by MPIX_Enqueue_waitall first");
-        if (request->nodes && tutti_door.device->stream.order &&
-            tutti_door.device->stream.order(queue->stream) != TUTTI_STREAM_FREE)
+        if (request->nodes && !queue->free_order)
             return tutti_queue_refuse(name, request->comm, MPI_ERR_UNSUPPORTED_OPERATION,
                                       "the stream of a queue with peers on other nodes must not wait for the default "
                                       "stream: make it with cudaStreamNonBlocking");

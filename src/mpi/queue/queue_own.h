@@ -12,6 +12,7 @@
 struct tutti_mpix_queue {
     struct tutti_mpix_queue *next;
     struct tutti_stream *stream;
+    int free_order; /* 1: the stream waits for no default stream; asked at once, as a captured stream cannot be asked */
     struct tutti_mpi_transport transport; /* of this rank alone */
     struct tutti_team *team;
     struct tutti_lanes *lanes;

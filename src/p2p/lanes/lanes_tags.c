@@ -6,8 +6,7 @@
  * tag may follow in the lane. This does not hold for all lanes. A graph uses the lanes of its capture again, so these
  * keep their tags. A receive from any source with one tag takes the message of a source that is not known yet, so the
  * lanes that it accepts keep their tags. With any tag it may take a message of which another receive was counted: from
- * then on all lanes of that source do. */
-#include <sched.h>
+ * then on all tags of that source that are in use, or come, keep their lanes. */
 #include <stdatomic.h>
 
 #include "core/status.h"
@@ -76,10 +75,8 @@ static int table_lock(struct tutti_lanes *lanes, struct tag_table *table)
 {
     if (table_is_mine(&table->locked))
         return TUTTI_OK;
-    const struct tutti_wait wait = {.done = table_is_mine,
-                                    .with = &table->locked,
-                                    .what = "the tags of messages in stream order",
-                                    .watched = 1};
+    const struct tutti_wait wait = {
+        .done = table_is_mine, .with = &table->locked, .what = "the tags of messages in stream order", .watched = 1};
     const int status = tutti_progress_wait(&wait);
     return status == TUTTI_OK ? TUTTI_OK : tutti_team_break(lanes->team, status);
 }
@@ -117,6 +114,11 @@ int tutti_lanes_keep_tags(struct tutti_lanes *lanes, int source)
     if (status != TUTTI_OK)
         return status;
     atomic_store(&table->stays, 1);
+    for (int lane = 0; lane < TUTTI_LANES; lane++) { /* tags that are not in use leave their lanes first */
+        uint64_t word = atomic_load(&table->lane[lane]);
+        if (!(word & (count_of | tag_stays)))
+            atomic_compare_exchange_strong(&table->lane[lane], &word, 0);
+    }
     atomic_store(&table->locked, 0);
     return TUTTI_OK;
 }
