@@ -105,3 +105,20 @@ int tutti_device_missing(const struct tutti_device *device, const char *operatio
     tutti_error("device %s has no operation %s", device->name, operation);
     return TUTTI_ERR_UNAVAILABLE;
 }
+
+int tutti_own_stream_create(const struct tutti_device *device, int gpu, struct tutti_own_stream *own)
+{
+    *own = (struct tutti_own_stream){.made = NULL};
+    int status = device->stream.create(gpu, &own->made);
+    if (status == TUTTI_OK)
+        status = device->stream.identity(own->made, &gpu, &own->handle);
+    return status == TUTTI_OK ? device->stream.wrap(gpu, own->handle, &own->stream) : status;
+}
+
+int tutti_own_stream_destroy(const struct tutti_device *device, struct tutti_own_stream *own)
+{
+    const int wrapped = own->stream ? device->stream.destroy(own->stream) : TUTTI_OK;
+    const int made = own->made ? device->stream.destroy(own->made) : TUTTI_OK;
+    *own = (struct tutti_own_stream){.made = NULL};
+    return wrapped != TUTTI_OK ? wrapped : made;
+}

@@ -354,6 +354,18 @@ const struct tutti_device *tutti_device(void);
 const struct tutti_device *tutti_device_at(int index, int *built);
 /* Reports that `device` lacks `operation`; returns TUTTI_ERR_UNAVAILABLE. */
 int tutti_device_missing(const struct tutti_device *device, const char *operation);
+
+/* A stream of the library in which nothing runs on the calling thread: one that the device makes, wrapped as those of
+ * programs are. Members are NULL where it is not made. */
+struct tutti_own_stream {
+    void *handle;
+    struct tutti_stream *made;
+    struct tutti_stream *stream; /* the same: what work is put into */
+};
+/* Local. On `gpu`. A status; in any case tutti_own_stream_destroy() takes what was made. */
+int tutti_own_stream_create(const struct tutti_device *device, int gpu, struct tutti_own_stream *own);
+/* Local. Waits for no work. Takes one that is all NULL. A status: the first error. */
+int tutti_own_stream_destroy(const struct tutti_device *device, struct tutti_own_stream *own);
 /* 1 if the machine seems to have the hardware of `auto`'s first choice (looks at /dev, loads nothing). */
 int tutti_device_present(const char *name);
 

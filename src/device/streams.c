@@ -9,9 +9,7 @@
 
 struct entry {
     struct entry *next;
-    void *handle;
-    struct tutti_stream *made;
-    struct tutti_stream *stream; /* the same, wrapped: what is put into it is never done on the caller's thread */
+    struct tutti_own_stream own;
 };
 static struct entry *entries;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -28,14 +26,9 @@ static int streams_make(const struct tutti_device *device, struct entry *entry)
 {
     int gpu = -1, status = device->gpu.meet ? device->gpu.meet(&gpu) : device->gpu.current(&gpu);
     if (status == TUTTI_OK)
-        status = device->stream.create(gpu, &entry->made);
+        status = tutti_own_stream_create(device, gpu, &entry->own);
     if (status != TUTTI_OK)
-        return status;
-    status = device->stream.identity(entry->made, &gpu, &entry->handle);
-    if (status == TUTTI_OK)
-        status = device->stream.wrap(gpu, entry->handle, &entry->stream);
-    if (status != TUTTI_OK)
-        device->stream.destroy(entry->made);
+        tutti_own_stream_destroy(device, &entry->own);
     return status;
 }
 
@@ -58,7 +51,7 @@ int tutti_stream_create(void **stream)
         free(entry);
         return status;
     }
-    *stream = entry->handle;
+    *stream = entry->own.handle;
     pthread_mutex_lock(&lock);
     entry->next = entries;
     entries = entry;
@@ -73,7 +66,7 @@ int tutti_stream_destroy(void *stream)
         return TUTTI_OK;
     pthread_mutex_lock(&lock);
     struct entry **at = &entries;
-    while (*at && (*at)->handle != stream)
+    while (*at && (*at)->own.handle != stream)
         at = &(*at)->next;
     struct entry *entry = *at;
     if (entry)
@@ -81,10 +74,9 @@ int tutti_stream_destroy(void *stream)
     pthread_mutex_unlock(&lock);
     if (!device || !entry)
         return TUTTI_ERR_ARGUMENT;
-    int status = device->stream.sync(entry->stream);
-    int wrapped = device->stream.destroy(entry->stream), made = device->stream.destroy(entry->made);
+    const int status = device->stream.sync(entry->own.stream), ended = tutti_own_stream_destroy(device, &entry->own);
     free(entry);
-    return status != TUTTI_OK ? status : wrapped != TUTTI_OK ? wrapped : made;
+    return status != TUTTI_OK ? status : ended;
 }
 
 /* NULL if `stream` was not made by tutti_stream_create(). */
@@ -92,9 +84,9 @@ static struct tutti_stream *streams_find(void *handle)
 {
     pthread_mutex_lock(&lock);
     struct entry *entry = entries;
-    while (entry && entry->handle != handle)
+    while (entry && entry->own.handle != handle)
         entry = entry->next;
-    struct tutti_stream *stream = entry ? entry->stream : NULL;
+    struct tutti_stream *stream = entry ? entry->own.stream : NULL;
     pthread_mutex_unlock(&lock);
     return stream;
 }

@@ -10,13 +10,7 @@ static int sides_make(const struct tutti_team *team, struct tutti_side_streams *
     const struct tutti_device *device = team->device;
     int status = device->event.create(team->gpu, &sides->fork);
     for (int i = 0; i < TUTTI_SIDES && status == TUTTI_OK; i++) {
-        void *handle;
-        int gpu;
-        status = device->stream.create(team->gpu, &sides->made[i]);
-        if (status == TUTTI_OK)
-            status = device->stream.identity(sides->made[i], &gpu, &handle);
-        if (status == TUTTI_OK)
-            status = device->stream.wrap(gpu, handle, &sides->stream[i]);
+        status = tutti_own_stream_create(device, team->gpu, &sides->own[i]);
         if (status == TUTTI_OK)
             status = device->event.create(team->gpu, &sides->done[i]);
     }
@@ -54,7 +48,7 @@ int tutti_side_streams_fork(const struct tutti_team *team, const struct tutti_si
 {
     int status = team->device->event.record(sides->fork, stream);
     for (unsigned i = 0; i < used && status == TUTTI_OK; i++)
-        status = team->device->event.wait(sides->stream[i], sides->fork);
+        status = team->device->event.wait(sides->own[i].stream, sides->fork);
     return status;
 }
 
@@ -63,7 +57,7 @@ int tutti_side_streams_join(const struct tutti_team *team, const struct tutti_si
 {
     int status = TUTTI_OK;
     for (unsigned i = 0; i < used && status == TUTTI_OK; i++) {
-        status = team->device->event.record(sides->done[i], sides->stream[i]);
+        status = team->device->event.record(sides->done[i], sides->own[i].stream);
         if (status == TUTTI_OK)
             status = team->device->event.wait(stream, sides->done[i]);
     }
@@ -75,10 +69,7 @@ void tutti_side_streams_close(const struct tutti_team *team, struct tutti_side_s
     for (int i = 0; sides && alive && i < TUTTI_SIDES; i++) {
         if (sides->done[i])
             team->device->event.destroy(sides->done[i]);
-        if (sides->stream[i])
-            team->device->stream.destroy(sides->stream[i]);
-        if (sides->made[i])
-            team->device->stream.destroy(sides->made[i]);
+        tutti_own_stream_destroy(team->device, &sides->own[i]);
     }
     if (sides && alive && sides->fork)
         team->device->event.destroy(sides->fork);

@@ -8,8 +8,7 @@
 enum { TUTTI_SIDES = 2 };
 
 struct tutti_side_streams {
-    struct tutti_stream *made[TUTTI_SIDES];
-    struct tutti_stream *stream[TUTTI_SIDES]; /* the same: nothing in them runs on the calling thread */
+    struct tutti_own_stream own[TUTTI_SIDES];
     struct tutti_event *fork;
     struct tutti_event *done[TUTTI_SIDES]; /* what was put into each stream so far */
 };

@@ -67,9 +67,9 @@ static size_t engines_most(const struct tutti_team *team, size_t size)
     return ring / (size_t)(team->size - 1) / SLOTS / size / GRAIN * GRAIN;
 }
 
-/* How the call is cut, from facts that all ranks share. Each copy costs about 8 us besides its bytes, so chunks
- * are as long as slots. The last chunk is combined when all has arrived, so the rest, of up to two slots, is halved
- * again and again. */
+/* How the call is cut, from facts that all ranks share. By the times of whole calls each copy between
+ * kernels costs about 8 us besides its bytes, so chunks are as long as slots. The last chunk is combined when all has
+ * arrived, so the rest, of up to two slots, is halved again and again. */
 static void engines_cut(struct engines *x)
 {
     const struct tutti_region region = tutti_channel_region(x->team, TUTTI_REGION_CHUNKS);
@@ -179,7 +179,7 @@ static unsigned engines_side(const struct engines *x, int from, int to, size_t c
 
 static struct tutti_stream *engines_stream(const struct engines *x, unsigned side)
 {
-    return x->used > 0 ? x->sides->stream[side] : x->stream;
+    return x->used > 0 ? x->sides->own[side].stream : x->stream;
 }
 
 static uint64_t engines_mark(unsigned word, size_t c)
@@ -241,7 +241,7 @@ static int engines_push(struct engines *x, int peer, size_t c)
                                           engines_source(x, peer, &chunk), n * x->size);
     x->copied[k] = (struct engines_copied){peer, c};
     if (status == TUTTI_OK && x->over && x->used > 0)
-        status = x->team->device->event.record(x->sides->done[k], x->sides->stream[k]);
+        status = x->team->device->event.record(x->sides->done[k], x->sides->own[k].stream);
     return status;
 }
 

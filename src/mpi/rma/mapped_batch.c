@@ -31,7 +31,8 @@ static unsigned batch_items(const struct tutti_mapped_batch *batch, struct tutti
         const struct tutti_mapped_added *added = &batch->of[i];
         for (uint64_t at = 0; at < added->bytes; at += ITEM) {
             const uint64_t bytes = added->bytes - at < ITEM ? added->bytes - at : ITEM;
-            items[n++] = (struct tutti_update_item){.from = added->from + at, .to = added->to + at, .n = bytes / size};
+            items[n] = (struct tutti_update_item){.from = added->from + at, .to = added->to + at, .n = bytes / size};
+            n++;
         }
     }
     return n;

@@ -12,16 +12,10 @@
 /* Blocks of launches beside the stream: one of an uncaptured call and one of a graph may run at once. */
 enum { BESIDE_BLOCKS = 2, SHARE_LEAST = BESIDE_BLOCKS + 1 };
 
-/* A stream in which nothing runs on the calling thread. */
 static int make_stream(struct tutti_lanes *lanes)
 {
     const struct tutti_device *device = lanes->team->device;
-    void *handle;
-    int gpu, status = device->stream.create(lanes->team->gpu, &lanes->made);
-    if (status == TUTTI_OK)
-        status = device->stream.identity(lanes->made, &gpu, &handle);
-    if (status == TUTTI_OK)
-        status = device->stream.wrap(gpu, handle, &lanes->beside);
+    int status = tutti_own_stream_create(device, lanes->team->gpu, &lanes->beside);
     if (status == TUTTI_OK)
         status = device->event.create(lanes->team->gpu, &lanes->fork);
     if (status == TUTTI_OK)
@@ -74,7 +68,7 @@ int tutti_lanes_open(struct tutti_team *team, struct tutti_lanes **out, const ch
 static int is_idle(void *with)
 {
     const struct tutti_lanes *lanes = with;
-    return lanes->team->device->stream.query(lanes->beside);
+    return lanes->team->device->stream.query(lanes->beside.stream);
 }
 
 int tutti_lanes_settle(struct tutti_lanes *lanes)
@@ -99,10 +93,7 @@ void tutti_lanes_close(struct tutti_lanes *lanes, int alive, int settled)
             device->event.destroy(lanes->fork);
         if (lanes->join)
             device->event.destroy(lanes->join);
-        if (lanes->beside)
-            device->stream.destroy(lanes->beside);
-        if (lanes->made)
-            device->stream.destroy(lanes->made);
+        tutti_own_stream_destroy(device, &lanes->beside);
     }
     free(lanes);
 }

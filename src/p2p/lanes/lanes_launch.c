@@ -78,11 +78,11 @@ int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int
     args.what = captured ? TUTTI_LANE_BESIDE_GRAPH : TUTTI_LANE_BESIDE;
     int status = device->event.record(lanes->fork, stream);
     if (status == TUTTI_OK)
-        status = device->event.wait(lanes->beside, lanes->fork);
+        status = device->event.wait(lanes->beside.stream, lanes->fork);
     if (status != TUTTI_OK)
         return tutti_team_break(lanes->team, status);
     lanes->forked = captured;
-    return tutti_lanes_launch(lanes, lanes->beside, &args);
+    return tutti_lanes_launch(lanes, lanes->beside.stream, &args);
 }
 
 int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)

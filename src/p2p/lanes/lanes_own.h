@@ -10,7 +10,7 @@
 struct tutti_lanes {
     struct tutti_team *team;
     struct tutti_area area;
-    struct tutti_stream *made, *beside; /* one stream; `beside` is how work is put into it */
+    struct tutti_own_stream beside;
     struct tutti_event *fork, *join;
     int forked; /* 1: the capture under way holds a launch beside the stream that no wait has joined yet */
     uint64_t used[TUTTI_LANE_OPS / 64]; /* bit o: operation o is in use */

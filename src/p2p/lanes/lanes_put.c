@@ -126,7 +126,7 @@ void tutti_lanes_give_op(struct tutti_lanes *lanes, int op)
 static int join_beside(struct tutti_lanes *lanes, struct tutti_stream *stream)
 {
     const struct tutti_device *device = lanes->team->device;
-    int status = device->event.record(lanes->join, lanes->beside);
+    int status = device->event.record(lanes->join, lanes->beside.stream);
     if (status == TUTTI_OK)
         status = device->event.wait(stream, lanes->join);
     lanes->forked = 0;

@@ -102,7 +102,8 @@ static void in_any_order(void)
     kit_close(&other);
 }
 
-/* Calls of which none is copied early: too long, buffered, nothing, to nobody, of a type of the program's. */
+/* No early copy begins for these sends: a long one, a buffered one, one of no bytes, one to MPI_PROC_NULL, and one of a
+ * type that the program has made. */
 static void other_ways(void)
 {
     struct kit_buffer buffer;
@@ -132,7 +133,7 @@ static void other_ways(void)
     }
     MPI_Type_free(&half);
     kit_close(&buffer);
-    CHECK(copied() == before, "%ld copies that nobody needs begin early", copied() - before);
+    CHECK(copied() == before, "%ld early copies began for sends that use none", copied() - before);
 }
 
 /* A message whose call has ended with an error may still be read by the MPI, from the memory of early copies. */
