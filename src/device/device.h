@@ -356,7 +356,7 @@ const struct tutti_device *tutti_device_at(int index, int *built);
 int tutti_device_missing(const struct tutti_device *device, const char *operation);
 
 /* A stream of the library in which nothing runs on the calling thread: one that the device makes, wrapped as those of
- * programs are. Members are NULL where it is not made. */
+ * programs are. Members that were not made are NULL. */
 struct tutti_own_stream {
     void *handle;
     struct tutti_stream *made;
