@@ -83,6 +83,8 @@ struct tutti_launch {
     unsigned blocks;  /* thread blocks; a device may run them one after the other, in order: a block waits for peers'
                          blocks of its own number alone */
     unsigned threads; /* of a block, where the device has them; 0: as many as the kernels are made for */
+    unsigned rows;    /* 2: two blocks take the room of one and half its threads each, as rows of its threads, on one
+                         multiprocessor; `chain`, `pipeline` and `mapped`; `blocks` is even. 0: one each */
     int gpu;          /* that the kernel is for, where the stream is of none in particular */
     int early;        /* 1: the kernel waits by itself for earlier work of the stream, so that the device may start it
                          before */

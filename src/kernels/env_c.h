@@ -22,8 +22,9 @@
     static void body_##name(const struct tutti_kernel_args *args, unsigned block, const struct tutti_c_pair *pair)
 #define TUTTI_SIZE pair->size
 #define TUTTI_SHARED
-#define TUTTI_EACH(i, n) for (unsigned i = 0; i < (n); i++)
-#define TUTTI_SYNC()     ((void)0)
+#define TUTTI_SHARED_OF(type, name) type name
+#define TUTTI_EACH(i, n)            for (unsigned i = 0; i < (n); i++)
+#define TUTTI_SYNC()                ((void)0)
 #define TUTTI_REDUCE(ends, ranks, outs, n)                                                                             \
     (tutti_pace(), reduce(pair, (const void *const *)(ends)->from, ranks, (void *const *)(ends)->to, outs, n))
 

@@ -22,6 +22,25 @@
 #define TUTTI_WARP_ALL(x)           __all_sync(0xffffffffu, x)
 #define TUTTI_WARP_FROM(data, lane) __shfl_sync(0xffffffffu, data, lane)
 
+/* Threads of a row, blockDim.x of them, meet; 1 if `x` is not 0 for one of them. Barriers of a block: 1 + its row. */
+TUTTI_FN void tutti_row_sync(void)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + threadIdx.y), "r"(blockDim.x) : "memory");
+}
+
+TUTTI_FN int tutti_row_any(int x)
+{
+    int any;
+    asm volatile("{\n\t.reg .pred one, all;\n\t"
+                 "setp.ne.s32 one, %1, 0;\n\t"
+                 "bar.red.or.pred all, %2, %3, one;\n\t"
+                 "selp.s32 %0, 1, 0, all;\n\t}"
+                 : "=r"(any)
+                 : "r"(x), "r"(1 + threadIdx.y), "r"(blockDim.x)
+                 : "memory");
+    return any;
+}
+
 enum {
     TUTTI_SPINS_CHECK = 256,     /* between two looks at the clock */
     TUTTI_ASK_NS = 20000,        /* between two looks of a GPU at the abort word, which is in host memory */

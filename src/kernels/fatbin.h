@@ -17,7 +17,7 @@
 
 #include "kernels/families.h"
 
-enum { TUTTI_FATBIN_THREADS = 512, TUTTI_FATBIN_NAME = 64, TUTTI_FATBINS = 7 };
+enum { TUTTI_FATBIN_THREADS = 512, TUTTI_FATBIN_ROWS = 2, TUTTI_FATBIN_NAME = 64, TUTTI_FATBINS = 7 };
 
 struct tutti_fatbin {
     const void *data; /* for cuModuleLoadData() */

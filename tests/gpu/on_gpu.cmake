@@ -8,6 +8,7 @@ endif()
 # until a mapping pays, as without the setting.
 set(gpu_env TUTTI_DEVICE=cuda TUTTI_STATS=1 TUTTI_MAPPING_PRICE_US=1)
 set(pays TUTTI_MAPPING_PRICE_US=0)
+cmake_host_system_information(RESULT gpu_cores QUERY NUMBER_OF_LOGICAL_CORES)
 
 function(gpu_test name program ranks)
   cmake_parse_arguments(G "" "" "ARGS;ENV;MPIS" ${ARGN})
@@ -23,6 +24,11 @@ function(gpu_test name program ranks)
   if(NOT known)
     message(STATUS "Test gpu-${name} is left out: ${program} is not built")
     return()
+  endif()
+  if(gpu_cores GREATER ranks) # rows run alone: ranks keep their cores while they wait (tests/support/yield.c)
+    foreach(mpi IN LISTS known)
+      set(TUTTI_MPI_${mpi}_PRELOAD ${TUTTI_PRELOAD})
+    endforeach()
   endif()
   tutti_mpi_test(gpu-${name} PROGRAM ${program} RANKS ${ranks} ARGS ${G_ARGS} ENV ${gpu_env} ${G_ENV} MPIS ${known}
                  TIMEOUT 240 LABELS gpu)
@@ -215,7 +221,7 @@ endif()
 if(TARGET mpi-watch.openmpi)
   add_test(NAME gpu-killed.openmpi
            COMMAND ${TUTTI_TIMEOUT} -k 5 120 ${PROJECT_SOURCE_DIR}/tests/mpi/life/watch.sh 3 ${TUTTI_MPI_openmpi_RUN}
-                   --enable-recovery -n ${gpu_ranks} env LD_PRELOAD=${TUTTI_PRELOAD} TUTTI_DEVICE=cuda
+                   --enable-recovery -n ${gpu_ranks} env LD_PRELOAD=${TUTTI_PRELOAD} TUTTI_DEVICE=cuda TUTTI_MAPPING_PRICE_US=1
                    -- $<TARGET_FILE:mpi-watch.openmpi>)
   set_tests_properties(gpu-killed.openmpi PROPERTIES LABELS gpu TIMEOUT 135 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE
                        ENVIRONMENT "${TUTTI_MPI_openmpi_ENV}")

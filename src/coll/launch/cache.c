@@ -17,7 +17,7 @@ static int launch_cache_same(const struct tutti_cached_launch *entry, const stru
            entry->flow.count == flow->count && entry->launch.kernel == launch->kernel &&
            entry->launch.type == launch->type && entry->launch.op == launch->op &&
            entry->launch.blocks == launch->blocks && entry->launch.threads == launch->threads &&
-           memcmp(&entry->flow, flow, sizeof *flow) == 0;
+           entry->launch.rows == launch->rows && memcmp(&entry->flow, flow, sizeof *flow) == 0;
 }
 
 static struct tutti_cached_launch *place_found(struct tutti_coll_state *state, const struct tutti_launch *launch)

@@ -68,6 +68,15 @@ size_t tutti_ll_room(const struct tutti_team *team)
     return tutti_channel_region(team, TUTTI_REGION_LL).each / (size_t)team->size / 1024 * 1024;
 }
 
+void tutti_flow_rows(const struct tutti_team *team, size_t units, size_t each, size_t most, size_t bytes, size_t pieces,
+                     size_t least, struct tutti_flow *flow)
+{
+    const unsigned pairs = tutti_flow_blocks(team, units, 2 * each, most);
+    const unsigned blocks = tutti_flow_blocks_in(bytes, pieces, least, 2 * pairs);
+    flow->rows = blocks > 1 ? 2 : 1;
+    flow->blocks = blocks > 1 ? blocks / 2 * 2 : 1;
+}
+
 /* Shared by all launches of a call. */
 void tutti_flow_args(struct tutti_team *team, const struct tutti_call *call, struct tutti_flow_args *args)
 {
@@ -283,14 +292,16 @@ static int launch_all(struct tutti_team *team, const struct tutti_call *call, co
         args.blocks = flow.blocks;
         args.launch_number = last ? way->launch_number : 0;
         args.notice = last ? way->notice : 0;
-        struct tutti_launch launch = {.kernel = locals ? flow.leads : flow.kernel,
-                                      .type = call->type,
-                                      .op = call->op,
-                                      .blocks = flow.blocks,
-                                      .threads = flow.threads,
-                                      .gpu = team->gpu,
-                                      .early = tutti_flow_early(team, stream, flow.blocks, &args.early),
-                                      .flow = &args};
+        struct tutti_launch launch = {
+            .kernel = locals ? flow.leads : flow.kernel,
+            .type = call->type,
+            .op = call->op,
+            .blocks = flow.blocks,
+            .threads = flow.threads,
+            .rows = flow.rows,
+            .gpu = team->gpu,
+            .early = tutti_flow_early(team, stream, flow.blocks / (flow.rows > 1 ? 2 : 1), &args.early),
+            .flow = &args};
         status = way->notice != 0 && launches == 1 ? tutti_launch_cached(team, &launch)
                                                    : team->device->launch.kernel(stream, &launch);
     }

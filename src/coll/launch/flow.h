@@ -12,6 +12,7 @@ struct tutti_flow {
     size_t most;      /* the most elements of the contribution (SEGMENTS: of each segment) of a launch */
     unsigned blocks;  /* for `elements` */
     unsigned threads; /* of a block; 0: the kernels' own */
+    unsigned rows;    /* of struct tutti_launch */
     int tells;        /* 1: ranks wait for each other's start within the launch */
     size_t slice;     /* the same fields of the kernel's args */
     size_t room, chunk, depth;
@@ -63,6 +64,12 @@ size_t tutti_ll_room(const struct tutti_team *team);
 int tutti_ll_barrier(struct tutti_team *team, int type, int op, uint32_t launch_number);
 /* Blocks for `units` of work of `each` a block, within what the team may have. */
 unsigned tutti_flow_blocks(const struct tutti_team *team, size_t units, size_t each, size_t most);
+
+/* Sets flow->blocks and rows for `units` of work of `each` a block: up to 2 * `most` blocks in rows of two, within what
+ * the team may have. While the mark of one waits for acknowledgements, the other sends. `bytes` have room for `pieces`
+ * pieces of `least` bytes for each block. */
+void tutti_flow_rows(const struct tutti_team *team, size_t units, size_t each, size_t most, size_t bytes, size_t pieces,
+                     size_t least, struct tutti_flow *flow);
 
 /* `blocks`, or fewer if `bytes` have no room for `pieces` pieces of `least` bytes for each of them. */
 unsigned tutti_flow_blocks_in(size_t bytes, size_t pieces, size_t least, unsigned blocks);

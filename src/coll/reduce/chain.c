@@ -9,8 +9,8 @@ enum {
     GRAIN = 4096,
     CHUNK_LEAST = 32 << 10,
     CHUNK_MOST = 192 << 10,
-    MARK_BYTES = 5600, /* what a block sends in the 2 us that a chunk's mark waits for acknowledgements */
-    BLOCKS_MOST = 128
+    MARK_BYTES = 2800, /* what a block sends in the 2 us that a chunk's mark waits for acknowledgements */
+    PLACES_MOST = 128
 };
 
 /* The time for `part` bytes of a block: each chunk costs MARK_BYTES besides its own, and each rank but the first starts
@@ -35,8 +35,7 @@ static void chain_shape(const struct tutti_team *team, const struct tutti_call *
     const size_t size = tutti_type_size(call->type), bytes = tutti_channel_region(team, TUTTI_REGION_CHUNKS).each;
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_CHAIN, .region = TUTTI_REGION_CHUNKS, .most = SIZE_MAX / 2};
     flow->depth = (size_t)team->size + 3;
-    flow->blocks = tutti_flow_blocks(team, elements * size, PART_LEAST, BLOCKS_MOST);
-    flow->blocks = tutti_flow_blocks_in(bytes, flow->depth * 2, PART_LEAST, flow->blocks);
+    tutti_flow_rows(team, elements * size, PART_LEAST, PLACES_MOST, bytes, flow->depth * 2, PART_LEAST, flow);
     flow->room = bytes / (flow->blocks * flow->depth * 2) / 256 * 256;
     const size_t wanted = chain_chunk(elements * size / flow->blocks, (size_t)team->size - 1);
     if (flow->room > wanted)

@@ -24,7 +24,8 @@ void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call
                           struct tutti_flow *flow)
 {
     size_t size = tutti_type_size(call->type), gpus = (size_t)team->gpus, grain = 256 / size;
-    size_t slice = tutti_flow_segments(call) ? elements : (elements + gpus - 1) / gpus;
+    const int segments = tutti_flow_segments(call);
+    size_t slice = segments ? elements : (elements + gpus - 1) / gpus;
     const size_t set = tutti_channel_region(team, TUTTI_REGION_CHUNKS).stride; /* bytes of each of the DEPTH sets */
     *flow = (struct tutti_flow){.kernel = TUTTI_KERNEL_PIPELINE,
                                 .leads = TUTTI_KERNEL_PIPELINE,
@@ -33,17 +34,22 @@ void tutti_pipeline_shape(const struct tutti_team *team, const struct tutti_call
                                 .tells = 1};
     flow->slice = (slice + grain - 1) / grain * grain;
     flow->depth = DEPTH;
-    flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
     size_t slots = (size_t)team->size > gpus ? (size_t)team->size + gpus : 2 * (gpus > 1 ? gpus - 1 : 1);
-    flow->blocks = tutti_flow_blocks_in(set, slots, CHUNK_LEAST, flow->blocks);
+    if (segments || gpus > 2) {
+        tutti_flow_rows(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST, set, slots, CHUNK_LEAST, flow);
+    } else { /* an allreduce of two GPUs is a little slower in rows */
+        flow->blocks = tutti_flow_blocks(team, flow->slice * size, CHUNK_LEAST, BLOCKS_MOST);
+        flow->blocks = tutti_flow_blocks_in(set, slots, CHUNK_LEAST, flow->blocks);
+    }
     slots *= flow->blocks;
     flow->room = set / slots / 256 * 256;
-    if (flow->room > CHUNK_MOST)
-        flow->room = CHUNK_MOST;
+    const size_t chunk_most = flow->rows > 1 ? CHUNK_MOST / 2 : CHUNK_MOST;
+    if (flow->room > chunk_most)
+        flow->room = chunk_most;
     /* Chunks of equal size. A rank's segment is combined while the next chunk arrives; an allreduce has the second
      * half of its way for that. */
     size_t part = ((flow->slice * size + 255) / 256 + flow->blocks - 1) / flow->blocks * 256, most = flow->room;
-    if (tutti_flow_segments(call) && part <= PART_SMALL && most > CHUNK_SMALL)
+    if (segments && part <= PART_SMALL && most > CHUNK_SMALL)
         most = CHUNK_SMALL;
     size_t rounds = part > most ? (part + most - 1) / most : 1;
     size_t chunk = (part + rounds - 1) / rounds;

@@ -160,9 +160,13 @@ int tutti_cuda_launch_prepared(struct tutti_stream *stream, struct tutti_prepare
 void tutti_cuda_launch_drop(struct tutti_prepared *prepared);
 int tutti_cuda_keep_pack(struct tutti_stream *stream, const struct tutti_pack_launch *launch,
                          struct tutti_prepared **out);
+/* Of a launch: blocks of `rows` rows of `threads` threads. */
+struct tutti_cuda_grid {
+    unsigned blocks, threads, rows;
+};
 /* prepared.c: a kernel of the context with these parameters, which are copied, kept ready for launches into `stream`.
  */
-int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, unsigned blocks, unsigned threads,
+int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, struct tutti_cuda_grid grid,
                            void **parameters, CUstream stream, struct tutti_prepared **out);
 
 /* image.c. The kernel `name` of a module that is loaded by itself, in the current context; loaded at the first use,

@@ -40,8 +40,8 @@ int tutti_cuda_launch_lane(struct tutti_stream *stream, const struct tutti_lane_
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)(uintptr_t)args};
         const unsigned threads = args->threads ? args->threads : TUTTI_LANE_THREADS;
-        CUresult result =
-            tutti_cuda_start(scope.context, function, 0, args->blocks, threads, stream->handle, parameters);
+        CUresult result = tutti_cuda_start(
+            scope.context, function, 0, (struct tutti_cuda_grid){args->blocks, threads, 1}, stream->handle, parameters);
         status = tutti_cuda_check(result, "launching the lane kernel", scope.context);
     }
     tutti_cuda_leave(&scope);

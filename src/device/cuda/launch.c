@@ -4,18 +4,19 @@
 #include "kernels/args.h"
 #include "kernels/fatbin.h"
 
-CUresult tutti_cuda_start(const struct tutti_cuda_context *context, CUfunction function, int waits, unsigned blocks,
-                          unsigned threads, CUstream stream, void **parameters)
+CUresult tutti_cuda_start(const struct tutti_cuda_context *context, CUfunction function, int waits,
+                          struct tutti_cuda_grid grid, CUstream stream, void **parameters)
 {
     if (!waits || !atomic_load_explicit(&context->early, memory_order_relaxed))
-        return tutti_cuda.LaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
+        return tutti_cuda.LaunchKernel(function, grid.blocks, 1, 1, grid.threads, grid.rows, 1, 0, stream, parameters,
+                                       NULL);
     CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
     early.value.programmaticStreamSerializationAllowed = 1;
-    const CUlaunchConfig config = {.gridDimX = blocks,
+    const CUlaunchConfig config = {.gridDimX = grid.blocks,
                                    .gridDimY = 1,
                                    .gridDimZ = 1,
-                                   .blockDimX = threads,
-                                   .blockDimY = 1,
+                                   .blockDimX = grid.threads,
+                                   .blockDimY = grid.rows,
                                    .blockDimZ = 1,
                                    .hStream = stream,
                                    .attrs = &early,
@@ -33,18 +34,21 @@ static int launch_kernel(struct tutti_stream *stream, const struct tutti_launch 
         return status;
     status = tutti_cuda_function(scope.context, (int)launch->kernel, launch->type, launch->op, &function);
     if (status == TUTTI_OK) {
-        const unsigned threads = launch->threads ? launch->threads : TUTTI_FATBIN_THREADS;
+        const unsigned rows = launch->rows > 1 ? launch->rows : 1;
+        const struct tutti_cuda_grid grid = {.blocks = (launch->blocks + rows - 1) / rows,
+                                             .threads =
+                                                 (launch->threads ? launch->threads : TUTTI_FATBIN_THREADS) / rows,
+                                             .rows = rows};
         struct tutti_sense sense = tutti_kernel_served(launch->type, launch->op).sense;
         void *taken = launch->flow     ? (void *)launch->flow
                       : launch->amo    ? (void *)launch->amo
                       : launch->update ? (void *)launch->update
                                        : (void *)launch->args;
         void *parameters[] = {taken, &sense};
-        status = keep ? tutti_cuda_keep_kernel(scope.context, function, launch->blocks, threads, parameters,
-                                               stream->handle, keep)
-                      : tutti_cuda_check(tutti_cuda_start(scope.context, function, launch->early, launch->blocks,
-                                                          threads, stream->handle, parameters),
-                                         "launching a kernel", scope.context);
+        status = keep ? tutti_cuda_keep_kernel(scope.context, function, grid, parameters, stream->handle, keep)
+                      : tutti_cuda_check(
+                            tutti_cuda_start(scope.context, function, launch->early, grid, stream->handle, parameters),
+                            "launching a kernel", scope.context);
     }
     tutti_cuda_leave(&scope);
     return status;

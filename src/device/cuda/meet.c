@@ -34,7 +34,8 @@ int tutti_cuda_launch_meet(struct tutti_stream *stream, const struct tutti_meet_
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)(uintptr_t)args};
         CUresult result =
-            tutti_cuda_start(scope.context, function, 0, args->blocks, TUTTI_MEET_THREADS, stream->handle, parameters);
+            tutti_cuda_start(scope.context, function, 0, (struct tutti_cuda_grid){args->blocks, TUTTI_MEET_THREADS, 1},
+                             stream->handle, parameters);
         status = tutti_cuda_check(result, "launching the kernel of partitioned collectives", scope.context);
     }
     tutti_cuda_leave(&scope);

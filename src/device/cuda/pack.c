@@ -69,7 +69,8 @@ static int pack_launch(struct tutti_stream *stream, const struct tutti_pack_laun
     if (status == TUTTI_OK) {
         const unsigned blocks = launch->args->head.blocks;
         void *parameters[] = {(void *)(uintptr_t)launch->args};
-        status = keep ? tutti_cuda_keep_kernel(scope.context, function, blocks, TUTTI_PACK_THREADS, parameters,
+        status = keep ? tutti_cuda_keep_kernel(scope.context, function,
+                                               (struct tutti_cuda_grid){blocks, TUTTI_PACK_THREADS, 1}, parameters,
                                                stream->handle, keep)
                       : tutti_cuda_check(tutti_cuda.LaunchKernel(function, blocks, 1, 1, TUTTI_PACK_THREADS, 1, 1, 0,
                                                                  stream->handle, parameters, NULL),

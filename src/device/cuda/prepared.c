@@ -9,18 +9,18 @@ struct tutti_prepared {
     CUgraphExec graph;
 };
 
-static CUresult prepared_instantiate(CUfunction function, unsigned blocks, unsigned threads, void **parameters,
+static CUresult prepared_instantiate(CUfunction function, struct tutti_cuda_grid grid, void **parameters,
                                      CUstream stream, CUgraphExec *out)
 {
     CUgraph graph = NULL;
     CUgraphNode node;
     CUgraphExec made = NULL;
     const CUDA_KERNEL_NODE_PARAMS what = {.func = function,
-                                          .gridDimX = blocks,
+                                          .gridDimX = grid.blocks,
                                           .gridDimY = 1,
                                           .gridDimZ = 1,
-                                          .blockDimX = threads,
-                                          .blockDimY = 1,
+                                          .blockDimX = grid.threads,
+                                          .blockDimY = grid.rows,
                                           .blockDimZ = 1,
                                           .kernelParams = parameters};
     CUresult result = tutti_cuda.GraphCreate(&graph, 0);
@@ -39,16 +39,15 @@ static CUresult prepared_instantiate(CUfunction function, unsigned blocks, unsig
     return result;
 }
 
-int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, unsigned blocks, unsigned threads,
+int tutti_cuda_keep_kernel(struct tutti_cuda_context *context, CUfunction function, struct tutti_cuda_grid grid,
                            void **parameters, CUstream stream, struct tutti_prepared **out)
 {
     struct tutti_prepared *prepared = calloc(1, sizeof *prepared);
     if (!prepared)
         return TUTTI_ERR_MEMORY;
     prepared->context = context;
-    const int status =
-        tutti_cuda_check(prepared_instantiate(function, blocks, threads, parameters, stream, &prepared->graph),
-                         "preparing a launch that is repeated", context);
+    const int status = tutti_cuda_check(prepared_instantiate(function, grid, parameters, stream, &prepared->graph),
+                                        "preparing a launch that is repeated", context);
     if (status == TUTTI_OK)
         *out = prepared;
     else

@@ -50,8 +50,8 @@ int tutti_cuda_launch_shmem(struct tutti_stream *stream, const struct tutti_shme
     status = shmem_function_of(scope.context, tutti_shmem_kernel_of(args), &function);
     if (status == TUTTI_OK) {
         void *parameters[] = {(void *)(uintptr_t)args};
-        CUresult result =
-            tutti_cuda_start(scope.context, function, 1, args->blocks, threads, stream->handle, parameters);
+        CUresult result = tutti_cuda_start(
+            scope.context, function, 1, (struct tutti_cuda_grid){args->blocks, threads, 1}, stream->handle, parameters);
         status = tutti_cuda_check(result, "launching a kernel of the global address space", scope.context);
     }
     tutti_cuda_leave(&scope);

@@ -17,7 +17,7 @@ struct tutti_stream {
 int tutti_cuda_enter_stream(struct tutti_stream *stream, struct tutti_cuda_scope *scope);
 /* Launches a kernel. waits: it waits by itself for what was launched before (griddepcontrol), so the GPU, where it can,
  * may bring it up while that still runs. */
-CUresult tutti_cuda_start(const struct tutti_cuda_context *context, CUfunction function, int waits, unsigned blocks,
-                          unsigned threads, CUstream stream, void **parameters);
+CUresult tutti_cuda_start(const struct tutti_cuda_context *context, CUfunction function, int waits,
+                          struct tutti_cuda_grid grid, CUstream stream, void **parameters);
 
 #endif

@@ -63,6 +63,7 @@ static void wait_a_while(struct pool *pool)
 unsigned tutti_host_places_take(const struct tutti_work *work)
 {
     const unsigned all = tutti_host_places();
+    const unsigned need = work->kind == TUTTI_WORK_LAUNCH ? work->places : work->blocks;
     unsigned held = 0;
     if (all == 0 || (work->kind == TUTTI_WORK_LAUNCH && !tutti_host_waits((enum tutti_kernel)work->kernel)))
         return 0;
@@ -70,7 +71,7 @@ unsigned tutti_host_places_take(const struct tutti_work *work)
     struct pool *const pool = pool_of(work);
     const uint64_t start = tutti_now_ns();
     pthread_mutex_lock(&lock);
-    for (int leaves = 0; held < work->blocks && !leaves;) {
+    for (int leaves = 0; held < need && !leaves;) {
         if (pool->held < all) {
             pool->held++;
             held++;

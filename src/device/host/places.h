@@ -1,5 +1,6 @@
 /* Places of thread blocks on the simulated GPUs (TUTTI_HOST_BLOCKS). Kernels that wait for peers hold one for each of
- * their blocks, as on a GPU whose blocks take a multiprocessor each; others, which end by themselves, need none. */
+ * their blocks, two blocks of a launch in rows one, as on a GPU whose blocks take a multiprocessor each; others, which
+ * end by themselves, need none. */
 #ifndef TUTTI_DEVICE_HOST_PLACES_H
 #define TUTTI_DEVICE_HOST_PLACES_H
 

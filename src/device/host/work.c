@@ -139,10 +139,11 @@ int tutti_work_launch(struct tutti_work *work, int gpu, const struct tutti_launc
     work->gpu = gpu;
     work->is_flow = launch->flow != NULL;
     work->blocks = launch->blocks;
+    work->places = launch->rows > 1 ? (launch->blocks + launch->rows - 1) / launch->rows : launch->blocks;
     work->jitter = 0;
     work->items = NULL;
-    if (tutti_host_places() > 0 && tutti_host_waits(launch->kernel) && launch->blocks > tutti_host_places()) {
-        tutti_error("host device: a kernel of %u blocks, where a GPU holds %u (TUTTI_HOST_BLOCKS)", launch->blocks,
+    if (tutti_host_places() > 0 && tutti_host_waits(launch->kernel) && work->places > tutti_host_places()) {
+        tutti_error("host device: a kernel of %u blocks, where a GPU holds %u (TUTTI_HOST_BLOCKS)", work->places,
                     tutti_host_places());
         return TUTTI_ERR_ARGUMENT;
     }

@@ -35,6 +35,7 @@ struct tutti_work {
     int gpu;                      /* of its stream */
     int is_flow;                  /* it is `flow` that holds */
     unsigned blocks;
+    unsigned places;                 /* of a launch: multiprocessors for its blocks; see places.h */
     unsigned jitter;                 /* not 0: kernels that wait pause now and then, as follows from it */
     struct tutti_pack_args *pack;    /* freed when it has run; tutti_work_drop() where it never does */
     struct tutti_update_item *items; /* of a launch; likewise */
