@@ -85,7 +85,7 @@ int tutti_lanes_fork(struct tutti_lanes *lanes, struct tutti_stream *stream, int
     return tutti_lanes_launch(lanes, lanes->beside.stream, &args);
 }
 
-int tutti_lanes_capture(struct tutti_lanes *lanes, struct tutti_stream *stream)
+int tutti_lanes_captured(struct tutti_lanes *lanes, struct tutti_stream *stream)
 {
     const int captured = lanes->team->device->stream.capturing(stream);
     if (captured == 0 && (lanes->forked || lanes->captured)) {
