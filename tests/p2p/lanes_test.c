@@ -189,17 +189,23 @@ static void asks(void)
     CHECK(put(1, 0, 0, 100) == TUTTI_OK, "its receive");
 }
 
-/* A tag that a capture uses keeps its lane, also if calls outside of captures used it before. Other tags change. */
+/* A tag that a capture uses keeps its lane, also if calls outside of captures used it before. Other tags take each lane
+ * that is not in use. */
 static void tags_of_captures(void)
 {
-    enum { GRAPH = 200, MANY = 300 };
+    enum { GRAPH = 200, MOST = 300 };
     const unsigned lane = exchange(GRAPH);
+    int sent = 0;
     captured = 1;
     CHECK(exchange(GRAPH) == lane, "the tag has another lane in a capture");
     captured = 0;
-    for (int tag = GRAPH + 1; tag < GRAPH + MANY; tag++)
-        CHECK(exchange(tag) != lane, "tag %d is in the lane of a graph", tag);
+    for (; sent < MOST && put(0, 1, 1, GRAPH + 1 + sent) == TUTTI_OK; sent++)
+        CHECK(last_lane() != lane, "tag %d is in the lane of a graph", GRAPH + 1 + sent);
+    CHECK(sent > TUTTI_LANES / 2 && sent < TUTTI_LANES, "%d other tags are in use at once", sent);
+    for (int i = 0; i < sent; i++)
+        CHECK(put(1, 0, 0, GRAPH + 1 + i) == TUTTI_OK, "a receive of tag %d", GRAPH + 1 + i);
     CHECK(exchange(GRAPH) == lane, "the tag of a graph has lost its lane");
+    CHECK(exchange(GRAPH + MOST) != lane, "another tag has the lane of a graph");
 }
 
 /* ---- receives from any source ---- */
