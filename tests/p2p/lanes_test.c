@@ -13,12 +13,13 @@ enum { KIB = 1 << 10, FIRST = 10, NOTED = 64, BLOCKS = 64 };
 static struct tutti_lanes *of[2];
 static struct tutti_stream *stream;
 static struct tutti_device device; /* the host device, but for what follows */
-static int captured, questions;
+static int captured, beside_captured, questions;
 static struct tutti_lane_args noted[NOTED]; /* launches in the stream */
-static int launches;
+static int launches, forks;                 /* forks: beside the stream, of graphs */
 
 static int note(struct tutti_stream *in, const struct tutti_lane_args *args)
 {
+    forks += args->what == TUTTI_LANE_BESIDE_GRAPH;
     if (args->what != TUTTI_LANE_BESIDE && args->what != TUTTI_LANE_BESIDE_GRAPH)
         noted[launches++ % NOTED] = *args;
     CHECK((in == stream) == (args->what != TUTTI_LANE_BESIDE && args->what != TUTTI_LANE_BESIDE_GRAPH),
@@ -28,6 +29,8 @@ static int note(struct tutti_stream *in, const struct tutti_lane_args *args)
 
 static int answer(struct tutti_stream *in)
 {
+    if (in == of[0]->beside.stream)
+        return beside_captured;
     CHECK(in == stream, "another stream is asked about");
     questions++;
     return captured;
@@ -208,6 +211,23 @@ static void tags_of_captures(void)
     CHECK(exchange(GRAPH + MOST) != lane, "another tag has the lane of a graph");
 }
 
+/* A capture is given up between a start and its wait, and the next one begins at once. */
+static void capture_given_up(void)
+{
+    captured = 1;
+    const int before = forks, first = start(1, 1, 100, 100);
+    beside_captured = 1; /* since the start */
+    const int second = start(1, 1, 100, 100);
+    CHECK(forks == before + 1 && second != first, "two starts of a capture have %d launches beside it", forks - before);
+    beside_captured = 0;
+    const int again = start(1, 1, 100, 100);
+    CHECK(forks == before + 2 && again == first, "the start of the next capture takes part in the one before");
+    beside_captured = 1;
+    wait_for(1, &again);
+    CHECK(forks == before + 2 && last()->stops, "its wait");
+    captured = beside_captured = 0;
+}
+
 /* ---- receives from any source ---- */
 
 /* A receive from any source must not leave out a rank that has no lane for the tag now, but gets one later. */
@@ -259,6 +279,7 @@ static int rank_main(struct tutti_transport *transport, void *with)
             blocks_together(each);
         asks();
         tags_of_captures();
+        capture_given_up();
         any_source();
         of[0]->team->device = of[1]->team->device = own;
         own->stream.destroy(stream);

@@ -365,6 +365,10 @@ static int find_all(const char *name, int count, const MPI_Request requests[], M
             tutti_error("%s: request %d was not made by MPIX_Isend_enqueue or MPIX_Irecv_enqueue", name, i);
             return tutti_fail_self(MPI_ERR_REQUEST);
         }
+        if (of[i] && !of[i]->comm && (of[i]->lost || (statuses && !of[i]->send))) {
+            tutti_error("%s: the communicator of request %d has been freed: wait for its messages before", name, i);
+            return tutti_fail_self(MPI_ERR_REQUEST);
+        }
         if (statuses && (!of[i] || of[i]->send))
             tutti_enqueue_status_empty(&statuses[i]);
         else if (statuses && !of[i]->comm->proxy && !tutti_enqueue_can_report(of[i]->comm))
@@ -388,7 +392,9 @@ static int wait_all(const char *name, int count, MPI_Request requests[], MPI_Sta
     }
     int code = of && ops ? find_all(name, count, requests, statuses, of) : tutti_fail_self(MPI_ERR_NO_MEM);
     for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
-        if (of[i])
+        if (of[i] && !of[i]->comm)
+            wait_end(&requests[i], &of[i]);
+        else if (of[i])
             code = wait_some(name, count, requests, of, ops, i, statuses);
     }
     if (of != few)
