@@ -51,7 +51,6 @@ static int is_of(const struct tutti_node *node, const struct tutti_rndv *rndv, i
         atomic_load_explicit(&rndv->to, memory_order_relaxed) != (uint32_t)node->rank ||
         tutti_short_rts_bytes(out->bytes = __atomic_load_n(&rndv->bytes, __ATOMIC_RELAXED)) != bytes)
         return 0;
-    tutti_rndv_prefetch(rndv, 0); /* for the fetch */
     out->sequence = atomic_load(&rndv->sequence);
     rts_cipher(node, out->rank, out->sequence, text[0], first);
     if (memcmp(text, first, bytes < sizeof first ? bytes : sizeof first) != 0)

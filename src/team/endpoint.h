@@ -83,9 +83,6 @@ enum { TUTTI_ENDPOINT_SHORT_BYTES = 2 << 10 };
 
 /* A free rendezvous of this rank for data on `gpu` (TUTTI_NO_GPU: for no bytes), to be filled and posted. NULL: all are
  * in use. The caller owns it until tutti_endpoint_send_release(); it is freed when it is DONE as well. */
-/* A message to the peer is about to be sent. What its rendezvous and counts are stored in has been in the peer's
- * cache: it is fetched while the caller looks at the message. */
-void tutti_endpoint_expect(const struct tutti_endpoint *endpoint, int peer);
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu);
 int tutti_endpoint_number(const struct tutti_endpoint *endpoint, const struct tutti_rndv *rndv);
 /* The RTS of a new rendezvous is to be short. */

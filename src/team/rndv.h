@@ -4,7 +4,6 @@
 #define TUTTI_TEAM_RNDV_H
 
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "device/device.h"
@@ -108,18 +107,6 @@ struct tutti_rndv {
     struct tutti_share share; /* the owner's buffer: GET, or to be known to the receiver */
     unsigned char layout[TUTTI_RNDV_LAYOUT];
 };
-
-/* Fetches the lines of a rendezvous that the other side has stored, up to its share, all at once. */
-static inline void tutti_rndv_prefetch(const struct tutti_rndv *rndv, int stores)
-{
-    enum { LINE = 64 };
-    for (size_t at = 0; at < offsetof(struct tutti_rndv, layout); at += LINE) {
-        if (stores)
-            __builtin_prefetch((const char *)rndv + at, 1);
-        else
-            __builtin_prefetch((const char *)rndv + at, 0);
-    }
-}
 
 /* A GPU that a rank has passed memory of. */
 struct tutti_endpoint_page {

@@ -125,7 +125,6 @@ static struct tutti_send_request *new_send(const struct tutti_message *message, 
         tutti_why_set(peer < 0 ? tutti_endpoints_why(message->comm, message->dest) : TUTTI_REASON_MACHINE);
         return NULL;
     }
-    tutti_endpoint_expect(tutti_endpoint, peer);
     const struct tutti_layout *layout = tutti_layout_of(message->type);
     uint64_t bytes;
     if (!layout || !layout->plan || __builtin_mul_overflow((uint64_t)message->count, layout->plan->size, &bytes))

@@ -105,7 +105,6 @@ struct tutti_endpoint {
     _Atomic uint32_t rtss; /* that this rank has seen */
     uint64_t sequence;
     uint64_t used[TUTTI_RNDVS / 64], held[TUTTI_RNDVS / 64]; /* held by the sender */
-    atomic_int free;                                         /* about the first that is not used */
     _Atomic int rndvs;                                       /* in use */
     struct tutti_step *step;                                 /* open once for each of them; NULL: not open */
     unsigned sweeps;                                         /* under the lock */

@@ -32,8 +32,6 @@ void tutti_endpoint_put_back(struct tutti_endpoint *endpoint, struct tutti_rndv 
     tutti_endpoint_place_give(endpoint, i);
     endpoint->used[i / 64] &= ~(UINT64_C(1) << i % 64);
     endpoint->held[i / 64] &= ~(UINT64_C(1) << i % 64);
-    if (i < atomic_load_explicit(&endpoint->free, memory_order_relaxed))
-        atomic_store_explicit(&endpoint->free, i, memory_order_relaxed);
     atomic_fetch_sub(&endpoint->rndvs, 1);
     if (endpoint->step)
         tutti_step_close(endpoint->step);
@@ -69,23 +67,12 @@ static int rndv_take_free(struct tutti_endpoint *endpoint)
         int i = __builtin_ctzll(~endpoint->used[w]);
         endpoint->used[w] |= UINT64_C(1) << i;
         endpoint->held[w] |= UINT64_C(1) << i;
-        atomic_store_explicit(&endpoint->free, w * 64 + i + 1, memory_order_relaxed);
         atomic_fetch_add(&endpoint->rndvs, 1);
         if (endpoint->step)
             tutti_step_open(endpoint->step);
         return w * 64 + i;
     }
     return -1;
-}
-
-void tutti_endpoint_expect(const struct tutti_endpoint *endpoint, int peer)
-{
-    const struct tutti_endpoints *const theirs = tutti_endpoint_theirs(endpoint, peer);
-    const int number = atomic_load_explicit(&endpoint->free, memory_order_relaxed);
-    if (number < TUTTI_RNDVS)
-        tutti_rndv_prefetch(&tutti_endpoint_mine(endpoint)->rndv[number], 1);
-    __builtin_prefetch(&theirs->shorts, 1);
-    __builtin_prefetch(&theirs->known[endpoint->node->rank], 1);
 }
 
 struct tutti_rndv *tutti_endpoint_rndv(struct tutti_endpoint *endpoint, int peer, int gpu)
