@@ -136,6 +136,9 @@ void messages_errors(struct messages *m)
         FINE(MPIX_Isend_enqueue(m->memory, 1, MPI_BYTE, kit_rank, 1000 + i, m->comm, &open[i]));
     CHECK(is(MPIX_Send_enqueue(m->memory, 1, MPI_BYTE, kit_rank, 64, m->comm), MPI_ERR_UNSUPPORTED_OPERATION),
           "a 65th tag beside 64 that are in use");
+    CHECK(is(MPIX_Irecv_enqueue(m->memory, 1, MPI_BYTE, MPI_ANY_SOURCE, 64, m->comm, &request),
+             MPI_ERR_UNSUPPORTED_OPERATION),
+          "from any source, one of which has 64 other tags in use");
     for (int i = 0; i < 64; i++)
         FINE(MPIX_Recv_enqueue(m->memory + 100, 1, MPI_BYTE, kit_rank, 1000 + i, m->comm, MPI_STATUS_IGNORE));
     FINE(MPIX_Waitall_enqueue(64, open, MPI_STATUSES_IGNORE));
